@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """Write the library as two files, xpoll.c and xpoll.h, for programs that embed it.
 
-  amalgamate.py FOLDER [next]
+  amalgamate.py FOLDER
 
 xpoll.c contains the sources that src/Sources.cmake selects for Linux, with each
 header once, where it is first included.  Compile it as C11 or later with -pthread.
-With "next" they are those of a build with -D XPOLL_CORE=next.
 """
 import re
 import shutil
@@ -28,12 +27,10 @@ def opening():
     return "/*\n" + "".join(f" * {line}".rstrip() + "\n" for line in text) + " */\n"
 
 
-def sources(core):
+def sources():
     """The files that src/Sources.cmake, which says how they are chosen, has for Linux."""
     text = (SRC / "Sources.cmake").read_text()
-    # Also inside its if(XPOLL_CORE ...), whose values come last.
-    inside = r"^ *set" if core else r"^set"
-    lists = dict(re.findall(inside + r"\((\w+) ([^()]*)\)$", text, re.M))
+    lists = dict(re.findall(r"^set\((\w+) ([^()]*)\)$", text, re.M))
 
     def words(text):
         for word in text.split():
@@ -48,13 +45,7 @@ def sources(core):
     return [*calls.values(), *found]
 
 
-def header(name, core):
-    """A header of ours, which another core may have in place of the usual one."""
-    own = SRC / core / name
-    return own if own.exists() else SRC / name
-
-
-def expand(path, seen, core):
+def expand(path, seen):
     """The lines of a file, with our own headers in the place of their first #include."""
     yield f"/* --- {path.relative_to(SRC)} */"
     for line in path.read_text().splitlines():
@@ -65,18 +56,16 @@ def expand(path, seen, core):
             yield line
         elif include.group(1) not in seen:
             seen.add(include.group(1))
-            yield from expand(header(include.group(1), core), seen, core)
+            yield from expand(SRC / include.group(1), seen)
 
 
 def main():
-    if len(sys.argv) not in (2, 3) or sys.argv[2:] not in ([], ["next"]):
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    core = sys.argv[2] if len(sys.argv) == 3 else ""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     seen = set()
-    lines = [line for source in sources(core)
-             for line in expand(source, seen, core)]
+    lines = [line for source in sources() for line in expand(source, seen)]
     (folder / "xpoll.c").write_text(opening() + FEATURES + "\n".join(lines) + "\n")
     shutil.copy(ROOT / "include" / "xpoll.h", folder / "xpoll.h")
 

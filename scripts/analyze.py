@@ -43,10 +43,10 @@ FINDING = re.compile(r"^(\S+?):(\d+):(?:\d+:)? warning: (.*) \[(?:CWE-\d+\] \[)?
 
 
 def sources():
-    """All but those for Windows, whose headers are not here, and a core that is not built yet."""
+    """All but those for Windows, whose headers are not here."""
     names = [str(path.relative_to(ROOT)) for folder in FOLDERS
              for path in sorted((ROOT / folder).rglob("*.c"))]
-    windows = ("src/next/", "src/os/nt/", "src/backend/afd", "src/base/alloc_aligned.c",
+    windows = ("src/os/nt/", "src/backend/afd", "src/base/alloc_aligned.c",
                "src/source/provider/inode_change.c", "src/source/provider/proc_handle.c",
                "src/source/provider/signal_console.c", "tools/xpoll/nt/")
     return [name for name in names if not name.startswith(windows)]

@@ -184,27 +184,8 @@ def tree():
                 yield name, path.read_text()
 
 
-def core_shared():
-    """The modules of the present core that the one in src/next uses: Sources.cmake has them."""
-    names = re.search(r"set\(core_next ([^)]*)\)", (ROOT / "src/Sources.cmake").read_text())[1]
-    return {f"src/{name.removesuffix('.c')}" for name in names.split() if "*" not in name}
-
-
-def trees():
-    """The tree with the present core, and with the one that is being written."""
-    files = dict(tree())
-    beside = {name: text for name, text in files.items() if not name.startswith(style.NEXT)}
-    yield beside
-    place = {"src/" + name.removeprefix(style.NEXT): text for name, text in files.items()
-             if name.startswith(style.NEXT)}
-    shared = core_shared()
-    yield {name: text for name, text in beside.items()
-           if not name.startswith("src/core/") or name.rsplit(".", 1)[0] in shared} | place
-
-
 def check_tree():
-    # Most is in both trees, and said once.
-    found = dict.fromkeys(finding for files in trees() for finding in findings(files.items()))
+    found = list(findings(tree()))
     print(*found, f"cycles: {len(found)} findings", sep="\n")
     return 1 if found else 0
 

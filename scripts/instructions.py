@@ -22,7 +22,7 @@ import sys
 import tempfile
 
 FUNCTIONS_SHOWN = 12
-LIBRARY = r"/src/(next/)?(base|os|backend|source|core)/"
+LIBRARY = r"/src/(base|os|backend|source|core)/"
 COUNTED = "bench_counted"  # runner.c calls it once for each row
 
 

@@ -63,10 +63,6 @@ valgrind_steps '^(unit|contract)\.' all_contract_over
 drd_steps '^contract\..*\.(epoll|poll|select)\.threads$'
 try arch sh scripts/arch.sh aarch64 riscv64
 suite model build/release XPOLL_MODEL_SECONDS=600 -L model
-# The core that is being written: the tests that are linked with it, and its mutants.
-build_with_venv next
-suite next build/next -L 'unit|fault'
-try mutants-of-next build/venv/bin/python tests/model/mutants.py try --core next --build build/next
 fresh_steps
 summary
 verdict

@@ -2,19 +2,23 @@
 """Find out which files write and name each member of the core's shared structures.
 
   owners.py              print a row for each member of struct xpoll and struct xp_wait
-  owners.py --next       the same for the core that is being written (src/next)
-  owners.py --check      exit 1 if more members lack an owner than scripts/ceilings.txt allows
+  owners.py --check      exit 1 if more members lack an owner than scripts/ceilings.txt allows,
+                         or if docs/internals/mechanisms.md lacks a name
   owners.py --self-test  check that planted writers and readers are found
 
 A member has an owner if the functions of one file write it.  A file is a .c file with the header
 of its name.  The queue's lock and the wake-up state may have two writers, and the
 counters any number.  A member should be named in at most four files.
 
+Mechanisms: each tuning constant, bit-field and small counter of the core has a row in
+mechanisms.md, and each function of a row is in the row's file.
+
 The script reads text.  A member is written where it is assigned, where its address is kept, and
 where its address is passed to a parameter that is not const.
 """
 import re
 import sys
+import tempfile
 from collections import defaultdict
 from pathlib import Path
 
@@ -28,6 +32,10 @@ STRUCTURES = (("xpoll", "src/core/queue.h", r"\bqueue->"),
 TWO_WRITERS = {"lock", "wake.state"}
 WITHOUT = {"counters"} # Everybody counts.
 NAMED_MOST = 4
+MECHANISMS = ROOT / "docs" / "internals" / "mechanisms.md"
+# A member with bits of its own, or of few bits: what the core remembers to decide by.
+SMALL = re.compile(r"^\s+(?:(?:unsigned|bool|atomic_uchar|u?int(?:8|16|32|64)_t|enum \w+)\s+(\w+)"
+                   r"\s*:\s*\d+|(?:atomic_uchar|u?int(?:8|16)_t)\s+(\w+))\s*;", re.M)
 ASSIGNS = r"\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
 
 
@@ -169,6 +177,24 @@ class Owners:
                 len(self.namers[name]) > NAMED_MOST]
 
 
+def unnamed(files, text):
+    """Yield what the table of mechanisms lacks, and what it names in vain."""
+    code = {path.name: style.blank(path.read_text(encoding="utf-8")) for _, path in files}
+    named = set(re.findall(r"`(\w+)`", text))
+    for constant in size.constants(files):
+        if constant.partition(":")[2] not in named:
+            yield f"{constant} has no row"
+    for part, path in files:
+        for structure in re.findall(r"^struct \w+ \{.*?^\}", code[path.name], re.M | re.S):
+            for name in ("".join(found) for found in SMALL.findall(structure)):
+                if part == "core" and name not in named:
+                    yield f"{path.name}: {name} has no row"
+    for file, functions in re.findall(r"`(\w+\.[ch])`: ((?:`\w+`(?:, )?)+)", text):
+        for function in re.findall(r"\w+", functions):
+            if not re.search(rf"\b{function}\b", code.get(file, "")):
+                yield f"there is no {function} in {file}"
+
+
 def module_of(path):
     return Path(path).stem
 
@@ -178,18 +204,6 @@ def read():
             style.without_directives(style.blank(path.read_text(encoding="utf-8")))
             for folder in ("core", "base", "os", "backend", "source")
             for path in sorted((ROOT / "src" / folder).glob("*.[ch]"))}
-
-
-def read_next():
-    """The same with the core that is being written in place of the present one."""
-    kept = {path.relative_to(ROOT).as_posix() for _, path in size.following()}
-    texts = {name: code for name, code in read().items()
-             if name in kept or not name.startswith(("src/core/", "src/base/"))}
-    for name in kept:
-        if name.startswith(style.NEXT):
-            code = style.blank((ROOT / name).read_text(encoding="utf-8"))
-            texts["src/" + name.removeprefix(style.NEXT)] = style.without_directives(code)
-    return texts
 
 
 def numbers(texts):
@@ -226,6 +240,16 @@ def self_test():
     wrong = [] if found == expected else [f"writers: {found}"]
     if owners.shared() != ["part.a", "part.c", "table"] or len(owners.namers["one"]) != 3:
         wrong.append(f"shared: {owners.shared()}")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "x.c"
+        file.write_text("enum { A_MOST = 1 };\nstruct s {\n\tuint8_t small;\n\tbool bit : 1;\n"
+                        "\tint whole;\n};\nvoid f(void);\n")
+        row = "| `A_MOST` `small` `bit` | `x.c`: `f` |"
+        for missing, count in (("nothing", 0), ("A_MOST", 1), ("small", 1), ("bit", 1)):
+            if len(list(unnamed([("core", file)], row.replace(missing, "")))) != count:
+                wrong.append(f"mechanisms without {missing}")
+        if list(unnamed([("core", file)], row.replace("`f`", "`g`"))) != ["there is no g in x.c"]:
+            wrong.append("a function that does not exist")
     print("\n".join(wrong) if wrong else "owners.py: ok")
     return 1 if wrong else 0
 
@@ -234,10 +258,13 @@ def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
     if arguments == ["--check"]:
-        return size.check(numbers(read()))
-    if arguments not in ([], ["--next"]):
+        lacking = list(unnamed(list(size.present()), MECHANISMS.read_text(encoding="utf-8")))
+        for line in lacking:
+            print(f"mechanisms.md: {line}")
+        return size.check(numbers(read())) or bool(lacking)
+    if arguments:
         sys.exit(__doc__)
-    table(read_next() if arguments else read())
+    table(read())
     return 0
 
 

@@ -55,35 +55,13 @@ def selecting(code):
 
 
 def present():
-    """The files of each part with the present core."""
+    """The files of each part."""
     for part, patterns in PARTS.items():
         for pattern in patterns:
             found = sorted(ROOT.glob(pattern))
             if not found:
                 sys.exit(f"size.py: no file is called {pattern}")
             yield from ((part, path) for path in found)
-
-
-def following():
-    """With the core that is being written: what src/Sources.cmake chooses for it, and no more.
-
-    A file of src/next stands in for one of that name of src.  What the present core alone uses
-    leaves with it.
-    """
-    text = (ROOT / "src/Sources.cmake").read_text(encoding="utf-8")
-    old, new = ({ROOT / "src" / Path(name).with_suffix("") for name in names.split()} for names in
-                re.search(r"^set\(core ([^)]*)\).*^set\(core_next ([^)]*)\)", text,
-                          re.M | re.S).groups())
-    for part, path in present():
-        beside = ROOT / "src/next" / path.relative_to(ROOT / "src")
-        leaves = path.with_suffix("") in old if part != "core" else path.with_suffix("") not in new
-        if not beside.exists() and not leaves:
-            yield part, path
-    for part, patterns in PARTS.items():
-        for pattern in patterns:
-            for path in sorted(ROOT.glob(pattern.replace("src/", "src/next/"))):
-                yield part, path
-
 
 # A constant whose name ends so could be another number without breaking a promise.
 TUNING = re.compile(r"\b((?:[A-Z]+_)+(?:MOST|LEAST|EVERY|EACH|FOR|BESIDE|CHECKS|AHEAD|ALONE)"
@@ -223,8 +201,6 @@ def main(arguments):
     if arguments:
         sys.exit(__doc__)
     table(files)
-    print("\nWith the core that is being written (-D XPOLL_CORE=next):")
-    table(list(following()))
     return 0
 
 

@@ -33,9 +33,6 @@ MAY_INCLUDE = {
     "core": {"core", "backend", "source", "base", "os"},
     "system": {"system", "backend", "source", "base", "os"},
 }
-# Below it the core is written that will take the place of src/core; a file there goes before
-# one of the same name in src.
-NEXT = "src/next/"
 # Folders outside src/ that may use the headers of another folder.
 MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tools/xpoll/nt": ("tools/xpoll",),
                     "bench": ("bench",), "tests": ("tests/lib",),
@@ -207,7 +204,7 @@ def rule_include_edges(source):
             if quoted:
                 yield number, "the public header is included as <xpoll.h>"
         elif quoted and source.under("src"):
-            folder = source.path.removeprefix(NEXT).removeprefix("src/").split("/")[0]
+            folder = source.path.removeprefix("src/").split("/")[0]
             target = path.split("/")[0]
             if "/" not in path or target not in MAY_INCLUDE[folder]:
                 yield number, f'src/{folder} may not include "{path}"'

@@ -27,20 +27,9 @@ function(xpoll_system name)
   set(XPOLL_SOURCES_${name} ${sources} PARENT_SCOPE)
 endfunction()
 
-# The core that is being written takes the place of the present one with -D XPOLL_CORE=next.
-set(core core/*.c base/pool.c base/regmap.c)
-set(epoll backend/epoll.c)
-set(epoll_parts backend/epoll_*.c)
-set(core_next next/core/*.c next/base/*.c core/backends.c core/describe.c
-  core/process.c core/signal.c core/version.c)
-if(XPOLL_CORE STREQUAL "next")
-  set(core ${core_next})
-  set(epoll next/backend/epoll.c)
-endif()
-
 # On every system.
-set(every base/heap.c base/mutex.c base/table.c source/*.c
-  ${core} source/provider/aio_hold.c source/provider/aio_work.c
+set(every base/heap.c base/mutex.c base/pool.c base/regmap.c base/table.c core/*.c source/*.c
+  source/provider/aio_hold.c source/provider/aio_work.c
   source/provider/signal_selfpipe.c)
 # With the descriptors, signals and threads of POSIX.
 set(posix ${every} base/alloc.c source/provider/signal_handler.c
@@ -50,7 +39,7 @@ set(posix ${every} base/alloc.c source/provider/signal_handler.c
 set(unreported source/provider/signal_pending_absent.c)
 
 xpoll_system(LINUX OS posix linux
-  FILES ${posix} system/linux.c ${epoll} ${epoll_parts} source/provider/aio_uring.c
+  FILES ${posix} system/linux.c backend/epoll*.c source/provider/aio_uring.c
   source/provider/inode_inotify*.c source/provider/proc_connector.c
   source/provider/proc_p*.c source/provider/signal_pending.c)
 xpoll_system(KQUEUE OS lacking posix bsd
@@ -58,7 +47,7 @@ xpoll_system(KQUEUE OS lacking posix bsd
 xpoll_system(DARWIN OS lacking posix bsd darwin
   FILES ${posix} ${unreported} system/darwin.c backend/kqueue*.c source/provider/*_kqueue.c)
 # Edges by epoll(7), which illumos has as well.
-set(sunos ${posix} ${unreported} backend/devpoll*.c backend/port*.c ${epoll_parts}
+set(sunos ${posix} ${unreported} backend/devpoll*.c backend/port*.c backend/epoll_*.c
   source/provider/inode_port.c)
 set(not_sunos source/empty.c source/proc.c source/proc_state.c source/proc_trace.c)
 xpoll_system(SUNOS OS lacking posix sunos illumos

@@ -202,7 +202,7 @@ static XP_NOINLINE int kq_wait_again(struct kq *kq,
 	return count < 0 ? count : kept;
 }
 
-/* Inline, as all on the way from kevent to the wait: see src/os/sys_hot.h. */
+/* Inline: a function between the caller and the system call costs a mispredicted return. */
 static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
                              int nchanges, struct kevent *events, int nevents,
                              int64_t timeout_ns)

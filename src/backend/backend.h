@@ -89,18 +89,12 @@ static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 	return count;
 }
 
-enum xp_attention {
-	XP_ATTENTION_NONE,
-	XP_ATTENTION_ON,
-	XP_ATTENTION_LASTS, /* on for long: nothing else has to make it readable */
-};
-
 /* The descriptor of xpoll_fd. */
 struct xp_outer_ops {
 	/* Made by the first call. */
 	int (*fd)(void *state);
-	/* Make it readable, or stop making it readable for this reason; stopping can fail. */
-	int (*set_attention)(void *state, enum xp_attention attention);
+	/* Make it readable, or stop making it readable for this reason. */
+	void (*set_attention)(void *state, bool on);
 	/*
 	 * Make it readable at this time at the latest; XP_NEVER: not for this
 	 * reason.  Fails if there is no descriptor left for that.
@@ -161,7 +155,7 @@ struct xp_backend_ops {
 	 * Change the watch, and check again whether it is ready.  -ENOENT: the
 	 * number is not watched, or is another file now; -EBADF.  If an edge cannot
 	 * be changed without being reported again, as in epoll, the queue avoids
-	 * that (core/solo.h).
+	 * that (core/entry.h).
 	 */
 	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*

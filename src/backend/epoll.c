@@ -51,7 +51,8 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT &&
                EPOLLHUP == POLLHUP && EPOLLRDHUP == POLLRDHUP,
                "epoll and poll share their bits on Linux");
 
-static int epoll_control(struct epoll_state *state, int op, int fd, uint32_t watch, uint64_t token)
+static int epoll_control(struct epoll_state *state, int op, int fd,
+                         uint32_t watch, uint64_t token)
 {
 	xp_count(&state->counters->syscalls_change);
 	return xp_sys_epoll_ctl(state->epoll_fd, op, fd, to_kernel(watch), token);
@@ -62,20 +63,8 @@ static bool epoll_owns(const void *opaque, int fd)
 	const struct epoll_state *state = opaque;
 
 	return xp_wakefd_has(&state->wake, fd) || fd == state->epoll_fd ||
-		xp_outer_owns(&state->outer, fd) || xp_solo_owns(&state->solo, fd);
-}
-
-/* Apart, so that its caller is short. */
-static XP_NOINLINE int epoll_refused(void *opaque, int fd, uint32_t watch, uint64_t token, int rc)
-{
-	/* Not for another epoll set; it was no more than a hint. */
-	if (rc == -EINVAL && watch & XP_WATCH_EXCLUSIVE)
-		rc = epoll_control(opaque, EPOLL_CTL_ADD, fd,
-		                   watch & ~(uint32_t)XP_WATCH_EXCLUSIVE, token);
-	/* An O_PATH descriptor is open, whatever epoll says. */
-	if (rc == -EBADF && xp_sys_open_flags(fd) >= 0)
-		return -ENOTSUP;
-	return rc;
+		xp_outer_owns(&state->outer, fd) ||
+		(xp_solo_any(&state->solo) && xp_solo_owns(&state->solo, fd));
 }
 
 static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -88,7 +77,12 @@ static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return xp_solo_attach(&state->solo, state->epoll_fd, fd, watch, token);
 	}
 	rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
-	return XP_LIKELY(rc == 0) ? 0 : epoll_refused(opaque, fd, watch, token, rc);
+	/* Not for another epoll set; it was no more than a hint. */
+	if (rc == -EINVAL && watch & XP_WATCH_EXCLUSIVE)
+		rc = epoll_control(opaque, EPOLL_CTL_ADD, fd,
+		                   watch & ~(uint32_t)XP_WATCH_EXCLUSIVE, token);
+	/* An O_PATH descriptor is open, whatever epoll says. */
+	return rc == -EBADF && xp_sys_open_flags(fd) >= 0 ? -ENOTSUP : rc;
 }
 
 static int epoll_detach(void *opaque, int fd)
@@ -116,6 +110,12 @@ static int epoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	return rc < 0 ? rc : epoll_attach(opaque, fd, watch, token);
 }
 
+static int epoll_change_unlocked(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	return xp_sys_epoll_ctl(((struct epoll_state *)opaque)->epoll_fd, EPOLL_CTL_MOD, fd,
+	                        to_kernel(watch), token);
+}
+
 static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 {
 	struct epoll_state *state = opaque;
@@ -128,6 +128,7 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	state->epoll_fd = xp_sys_epoll_create();
 	if (state->epoll_fd < 0)
 		return state->epoll_fd;
+	state->direct_fd = state->epoll_fd;
 	xp_outer_init(&state->outer, state->epoll_fd, -1);
 	rc = xp_wakefd_open(&state->wake);
 	if (rc >= 0)
@@ -138,7 +139,6 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 		rc = xp_sys_epoll_now(state->epoll_fd, &event, 1);
 	if (rc >= 0)
 		rc = xp_sys_poll_refused();
-	state->direct_fd = state->epoll_fd;
 	if (rc >= 0)
 		return 0;
 	xp_wakefd_close(&state->wake);
@@ -170,8 +170,8 @@ _Static_assert(sizeof(struct xp_fired) == sizeof(struct epoll_event) &&
  * With a mask it is poll(2) that sleeps: epoll_pwait(2) ends with EINTR for what is
  * ignored as well, if that was pending, and at a timeout of 0 for nothing.
  */
-static XP_NOINLINE int epoll_sleep_masked(struct epoll_state *state, int64_t deadline_ns,
-                                          const sigset_t *mask, struct xp_fired *fired, int cap)
+static int epoll_sleep_masked(const struct epoll_state *state, int64_t deadline_ns,
+                              const sigset_t *mask, struct xp_fired *fired, int cap)
 {
 	struct pollfd probe = {.fd = state->epoll_fd, .events = POLLIN};
 	int rc = xp_sys_poll_wait(&probe, 1, deadline_ns, mask);
@@ -186,66 +186,32 @@ static XP_NOINLINE int epoll_sleep_masked(struct epoll_state *state, int64_t dea
 	return 1;
 }
 
-static XP_INLINE int epoll_ask(struct epoll_state *state, int64_t deadline_ns,
-                               const sigset_t *mask, struct xp_fired *fired, int cap)
-{
-	if (deadline_ns <= XP_NOW)
-		return xp_sys_epoll_now(state->epoll_fd, (void *)fired, cap);
-	return XP_UNLIKELY(mask != NULL)
-		? epoll_sleep_masked(state, deadline_ns, mask, fired, cap)
-		: xp_sys_epoll_wait(state->epoll_fd, (void *)fired, cap, deadline_ns);
-}
-
-/* Filters have an entry of their own, or have had while the kernel was asked. */
-static XP_NOINLINE int harvest_solo(struct epoll_state *state, struct xp_fired *fired,
-                                    int first, int count, int cap)
-{
-	bool full = count == cap - first;
-
-	if (count <= 0)
-		return first > 0 ? first : count;
-	first += xp_solo_harvest(&state->solo, fired + first, count, cap - first);
-	return full ? xp_fired_more(fired, first, cap) : first;
-}
-
-static XP_NOINLINE int epoll_await_any(struct epoll_state *state, int64_t deadline_ns,
-                                       const sigset_t *mask, struct xp_fired *fired, int cap)
-{
-	int first = xp_solo_first(&state->solo, fired, cap);
-	int count = 0;
-
-	/* The entries of the main set are stored behind those of the solo sets. */
-	if (XP_LIKELY(first == 0))
-		count = epoll_ask(state, deadline_ns, mask, fired, cap);
-	else if (first < cap)
-		count = xp_sys_epoll_now(state->epoll_fd, (void *)(fired + first), cap - first);
-	/* Not sooner: another thread may have made the first set while this one slept. */
-	return XP_UNLIKELY(first > 0 || xp_solo_any(&state->solo))
-		? harvest_solo(state, fired, first, count, cap) : count;
-}
-
-/* The usual wait among other threads. */
-static XP_NOINLINE int epoll_await_forever(struct epoll_state *state, struct xp_fired *fired,
-                                           int cap)
-{
-	int count = xp_sys_epoll_wait_forever(state->epoll_fd, (void *)fired, cap);
-
-	return XP_UNLIKELY(xp_solo_any(&state->solo))
-		? harvest_solo(state, fired, 0, count, cap) : count;
-}
-
-/* What the core does not call by itself: see direct_fd_at. */
 static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
 	struct epoll_state *state = opaque;
+	/* The entries of the main set are stored behind those of the solo sets. */
+	int first = xp_solo_first(&state->solo, fired, cap);
+	int room = cap - first;
+	int count = 0;
+	bool full;
 
 	XP_ASSERT(cap > 0 && cap <= XP_FIRED_ALONE);
-	if (XP_UNLIKELY(mask || xp_solo_any(&state->solo)))
-		return epoll_await_any(state, deadline_ns, mask, fired, cap);
-	if (XP_LIKELY(deadline_ns == XP_NEVER))
-		return epoll_await_forever(state, fired, cap);
-	return epoll_await_any(state, deadline_ns, mask, fired, cap);
+	if (XP_UNLIKELY(first > 0) || deadline_ns <= XP_NOW)
+		count = room > 0
+			? xp_sys_epoll_now(state->epoll_fd, (void *)(fired + first), room) : 0;
+	else if (XP_LIKELY(!mask))
+		count = xp_sys_epoll_wait(state->epoll_fd, (void *)fired, cap, deadline_ns);
+	else
+		count = epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
+	/* Not sooner: another thread may have made the first set while this one slept. */
+	if (XP_LIKELY(!xp_solo_any(&state->solo)))
+		return count;
+	if (count <= 0)
+		return first > 0 ? first : count;
+	full = count == room;
+	first += xp_solo_harvest(&state->solo, fired + first, count, room);
+	return full ? xp_fired_more(fired, first, cap) : first;
 }
 
 static void epoll_wake(void *opaque)
@@ -313,13 +279,16 @@ static bool epoll_renew_knows(void *opaque, int fd)
 	int rc;
 
 	xp_count(&state->counters->syscalls_change);
-	rc = xp_sys_epoll_ctl(state->previous_fd, EPOLL_CTL_MOD, fd, EPOLLET, XP_TOKEN_WAKE);
+	rc = xp_sys_epoll_ctl(state->previous_fd, EPOLL_CTL_MOD, fd, EPOLLET,
+	                      XP_TOKEN_WAKE);
 	return rc != -ENOENT && rc != -EBADF && rc != -EPERM;
 }
 
 static void epoll_renew_end(void *opaque)
 {
-	xp_sys_close(((struct epoll_state *)opaque)->previous_fd);
+	struct epoll_state *state = opaque;
+
+	xp_sys_close(state->previous_fd);
 }
 
 const struct xp_backend_ops xp_backend_epoll = {
@@ -334,6 +303,7 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.owns = epoll_owns,
 	.attach = epoll_attach,
 	.change = epoll_change,
+	.change_unlocked = epoll_change_unlocked,
 	.detach = epoll_detach,
 	.wait = epoll_await,
 	.wake = epoll_wake,

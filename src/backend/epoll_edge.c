@@ -10,6 +10,7 @@
 
 #include "backend/solo.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/table.h"
 #include "os/fdkind.h"
 #include "os/sys.h"
@@ -116,6 +117,7 @@ static uint32_t entry_bits(unsigned filter, uint32_t watch)
 		POLLIN | POLLRDHUP, POLLOUT, POLLPRI,
 	};
 
+	XP_ASSERT(filter < XP_SOLO_SETS);
 	if (watch & XP_WATCH_EDGE)
 		return watch & bits[filter];
 	return filter == 0 ? watch & XP_WATCH_BITS : 0;
@@ -164,6 +166,7 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch,
 	uint8_t after = edge_there(watch);
 	unsigned again = XP_WATCH_AGAIN_OF(watch);
 
+	XP_ASSERT(fd >= 0 && fd < sets->len);
 	if (edge->fd < 0)
 		return after & EDGE_ENTRIES ? -ENOTSUP : 0;
 	if ((before ^ after) & EDGE_LEVEL)
@@ -232,6 +235,7 @@ static int edge_take(struct xp_edge *edge, struct xp_fired *fired, int cap, bool
 	struct epoll_event events[XP_FIRED_MOST];
 	int count = xp_sys_epoll_now(edge->fd, events, cap);
 
+	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
 	xp_count_shared(&edge->counters->syscalls_check);
 	for (int i = 0; i < count; i++) {
 		fired[i].token = events[i].data.u64;

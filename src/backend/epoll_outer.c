@@ -72,47 +72,26 @@ static int outer_fd(void *opaque)
 
 int xp_outer_hold(struct xp_outer *outer, int inner_fd)
 {
-	if (outer->fd < 0 || outer->apart)
+	if (outer->fd < 0)
 		return 0;
 	return outer_add(outer->fd, inner_fd);
 }
 
 void xp_outer_release(struct xp_outer *outer, int inner_fd)
 {
-	if (outer->fd >= 0 && !outer->apart)
+	if (outer->fd >= 0)
 		(void)xp_sys_epoll_ctl(outer->fd, EPOLL_CTL_DEL, inner_fd, 0, 0);
 }
 
-/* Each event of the inner set would be reported here: a tenth of its price. */
-static void outer_part(struct xp_outer *outer)
-{
-	xp_outer_release(outer, outer->inner_fd);
-	outer->apart = true;
-}
-
-static int outer_calm(struct xp_outer *outer)
-{
-	int rc = outer->apart ? outer_add(outer->fd, outer->inner_fd) : 0;
-
-	if (rc < 0)
-		return rc;
-	outer->apart = false;
-	xp_wakefd_clear(&outer->attention);
-	return 0;
-}
-
-static int outer_set_attention(void *opaque, enum xp_attention attention)
+static void outer_set_attention(void *opaque, bool on)
 {
 	struct xp_outer *outer = opaque;
 
 	XP_ASSERT(outer->fd >= 0 && outer->attention.fd >= 0);
-	if (attention == XP_ATTENTION_NONE)
-		return outer_calm(outer);
-	if (attention == XP_ATTENTION_LASTS)
-		outer_part(outer);
-	else
+	if (on)
 		xp_wakefd_signal(&outer->attention);
-	return 0;
+	else
+		xp_wakefd_clear(&outer->attention);
 }
 
 static int alarm_open(struct xp_outer *outer)

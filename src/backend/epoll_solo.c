@@ -104,6 +104,7 @@ static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired,
 {
 	int count;
 
+	XP_ASSERT(room > 0);
 	xp_count_shared(&solo->counters->syscalls_check);
 	count = xp_sys_epoll_now(atomic_load(&solo->fds[i]), (void *)fired, room);
 	for (int k = 0; k < count; k++)

@@ -9,6 +9,7 @@
 
 #include "backend/kqueue_state.h"
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/time.h"
 #include "os/sys.h"
 
@@ -83,6 +84,7 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 {
 	int count;
 
+	XP_ASSERT(cap > 0);
 	xp_count_shared(&edge->counters->syscalls_check);
 	count = xp_backend_kqueue.wait(edge->inner, XP_NOW, NULL, fired, cap);
 	edge_flush(edge);

@@ -95,13 +95,12 @@ void xp_kq_outer_probe(struct xp_kq_outer *outer)
 		kq_outer_show(outer);
 }
 
-static int kq_outer_set_attention(void *opaque, enum xp_attention attention)
+static void kq_outer_set_attention(void *opaque, bool on)
 {
 	struct xp_kq_set *set = opaque;
 
-	set->outer.attended = attention != XP_ATTENTION_NONE;
+	set->outer.attended = on;
 	kq_outer_show(&set->outer);
-	return 0;
 }
 
 /* Whole milliseconds are known everywhere; 0 and what is huge are not. */

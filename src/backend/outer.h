@@ -22,7 +22,6 @@ struct xp_outer {
 	struct xp_wakefd attention;
 	int alarm_fd;     /* -1: there was no timer since */
 	int64_t alarm_ns; /* alarm_fd is readable from then on */
-	bool apart;       /* readable by attention, without the inner set */
 };
 
 /* For these inner sets; it is opened by the first call for its number. */
@@ -30,7 +29,7 @@ void xp_outer_init(struct xp_outer *outer, int inner_fd, int second_fd);
 void xp_outer_fini(struct xp_outer *outer);
 bool xp_outer_owns(const struct xp_outer *outer, int fd);
 
-/* Hold an inner set, and no longer; nothing if it is not open or apart. */
+/* Hold an inner set, and no longer; nothing if it is not open. */
 int xp_outer_hold(struct xp_outer *outer, int inner_fd);
 void xp_outer_release(struct xp_outer *outer, int inner_fd);
 

@@ -56,16 +56,6 @@ static XP_INLINE void xp_prefetch(const void *line)
 #define XP_TSAN 0
 #endif
 
-/*
- * Inline, where a function has clean-up handlers: without -fexceptions they may be
- * setjmp(3), with which gcc refuses it.
- */
-#ifdef __EXCEPTIONS
-#define XP_INLINE_CLEANUP XP_INLINE
-#else
-#define XP_INLINE_CLEANUP inline
-#endif
-
 /* This processor waits for another one: let it do so cheaply. */
 static XP_INLINE void xp_relax(void)
 {

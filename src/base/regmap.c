@@ -2,233 +2,139 @@
 #include "base/regmap.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/compiler.h"
 
-enum {
-	REGMAP_LEAST = 4,
-	/* Blocks ahead whose items are fetched when all are visited. */
-	REGMAP_AHEAD = 4,
-};
-
-#define TAGS_PASSED (UINT64_C(1) << 56)
-#define PASSED_MOST UINT64_C(255)
-
-_Static_assert(sizeof(struct xp_regmap_block) <= XP_CACHE_LINE,
-               "a block is a cache line");
-
-/* All bits of both have a part in all of its bits. */
-uint64_t xp_regmap_hash(uint64_t ident, int filter)
+/*
+ * The upper half of the key is folded into the lower one, on all bits of which the upper
+ * half of the product depends.
+ */
+static uint64_t regmap_hash(uint64_t ident, int filter)
 {
-	uint64_t hash = ident ^ (uint64_t)(unsigned)filter << 48;
+	uint64_t key = ident ^ (uint64_t)(unsigned)filter << 48;
 
-	hash *= 0x9e3779b97f4a7c15u;
-	hash ^= hash >> 32;
-	hash *= 0xd6e8feb86659fd93u;
-	return hash ^ hash >> 32;
+	return (key ^ key >> 32) * 0x9e3779b97f4a7c15u >> 32;
 }
 
-static size_t regmap_next(const struct xp_regmap *map, size_t block)
+/* The slot of an item that is there, or of the first free one behind its place. */
+static size_t regmap_look(const struct xp_regmap *map, uint64_t ident, int filter)
 {
-	return (block + 1) & (map->len - 1);
+	uint64_t hash = regmap_hash(ident, filter);
+	size_t at = (size_t)hash & (map->len - 1);
+
+	for (; map->slots[at].item; at = (at + 1) & (map->len - 1))
+		if (map->slots[at].hash == hash && map->slots[at].item->ident == ident &&
+		    map->slots[at].item->filter == filter)
+			break;
+	return at;
 }
 
-static uint64_t tags_passed(const struct xp_regmap_block *block)
+void xp_regmap_prefetch(const struct xp_regmap *map, uint64_t ident, int filter)
 {
-	return block->tags >> 56;
+	if (map->len)
+		xp_prefetch(&map->slots[regmap_hash(ident, filter) & (map->len - 1)]);
+}
+
+struct xp_regmap_item *xp_regmap_guess(const struct xp_regmap *map, uint64_t ident, int filter)
+{
+	uint64_t hash = regmap_hash(ident, filter);
+	size_t at = (size_t)hash & (map->len - 1);
+
+	if (!map->len)
+		return NULL;
+	while (map->slots[at].item && map->slots[at].hash != hash)
+		at = (at + 1) & (map->len - 1);
+	return map->slots[at].item;
+}
+
+static void regmap_put(struct xp_regmap *map, struct xp_regmap_slot slot)
+{
+	size_t at = (size_t)slot.hash & (map->len - 1);
+
+	while (map->slots[at].item)
+		at = (at + 1) & (map->len - 1);
+	map->slots[at] = slot;
+	map->count++;
 }
 
 void xp_regmap_fini(struct xp_regmap *map)
 {
-	xp_free(map->blocks);
+	xp_free(map->slots);
 	*map = (struct xp_regmap){0};
 }
 
-static uint64_t item_hash(const struct xp_regmap_item *item)
+struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map, uint64_t ident, int filter)
 {
-	return xp_regmap_hash(item->ident, item->filter);
-}
-
-struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map,
-                                      uint64_t ident, int filter)
-{
-	return xp_regmap_find_hashed(map, xp_regmap_hash(ident, filter), ident,
-	                             filter);
-}
-
-struct xp_regmap_item *xp_regmap_find_hashed(const struct xp_regmap *map,
-                                             uint64_t hash, uint64_t ident,
-                                             int filter)
-{
-	size_t at = xp_regmap_start(map, hash);
-
-	/*
-	 * Bounded by all blocks: where very many have passed nobody counts them
-	 * any more.
-	 */
-	for (size_t i = 0; i < map->len; i++, at = regmap_next(map, at)) {
-		const struct xp_regmap_block *block = &map->blocks[at];
-		uint64_t found = xp_regmap_equal(block->tags, xp_regmap_tag(hash));
-
-		for (; found; found &= found - 1) {
-			struct xp_regmap_item *item =
-				block->items[xp_regmap_slot(found)];
-
-			if (item->ident == ident && item->filter == filter)
-				return item;
-		}
-		if (!tags_passed(block))
-			break;
-	}
-	return NULL;
-}
-
-void xp_regmap_prefetch_table(const struct xp_regmap *map, uint64_t hash)
-{
-	if (map->len)
-		xp_prefetch(&map->blocks[xp_regmap_start(map, hash)]);
-}
-
-/* All of a block. */
-static void regmap_prefetch_block(const struct xp_regmap *map, size_t at)
-{
-	if (at < map->len)
-		for (int slot = 0; slot < XP_REGMAP_SLOTS; slot++)
-			xp_prefetch(map->blocks[at].items[slot]);
-}
-
-static XP_INLINE void regmap_put(struct xp_regmap *map, uint64_t hash,
-                       struct xp_regmap_item *item)
-{
-	size_t at = xp_regmap_start(map, hash);
-	struct xp_regmap_block *block = &map->blocks[at];
-	uint64_t vacant;
-	unsigned slot;
-
-	while (XP_UNLIKELY(!(vacant = xp_regmap_equal(block->tags, 0)))) {
-		if (tags_passed(block) < PASSED_MOST)
-			block->tags += TAGS_PASSED;
-		at = regmap_next(map, at);
-		block = &map->blocks[at];
-	}
-	slot = xp_regmap_slot(vacant);
-	block->tags |= xp_regmap_tag(hash) << slot * 8;
-	block->items[slot] = item;
-}
-
-/* A table of so many blocks, all free; what is in the map is left out. */
-static int regmap_make(struct xp_regmap *map, size_t len)
-{
-	struct xp_regmap_block *blocks = xp_alloc_lines(len * sizeof *blocks);
-
-	if (!blocks)
-		return -ENOMEM;
-	map->blocks = memset(blocks, 0, len * sizeof *blocks);
-	map->len = len;
-	/* Five and a half in a block, on the average. */
-	map->most = len * 5 + len / 2;
-	return 0;
-}
-
-static int regmap_grow(struct xp_regmap *map, size_t len)
-{
-	struct xp_regmap old = *map;
-	int rc = regmap_make(map, len);
-
-	if (rc < 0)
-		return rc;
-	for (size_t i = 0; i < old.len; i++) {
-		regmap_prefetch_block(&old, i + REGMAP_AHEAD);
-		for (int slot = 0; slot < XP_REGMAP_SLOTS; slot++) {
-			struct xp_regmap_item *item = old.blocks[i].items[slot];
-
-			if (item)
-				regmap_put(map, item_hash(item), item);
-		}
-	}
-	xp_free(old.blocks);
-	return 0;
+	return map->len ? map->slots[regmap_look(map, ident, filter)].item : NULL;
 }
 
 int xp_regmap_reserve(struct xp_regmap *map, size_t count)
 {
-	int rc = 0;
+	struct xp_regmap larger = {.len = map->len ? map->len : 1};
 
-	while (rc == 0 && map->most < count)
-		rc = regmap_grow(map, map->len ? 2 * map->len : REGMAP_LEAST);
-	return rc;
+	while (larger.len / 4 * 3 < count)
+		larger.len *= 2;
+	if (larger.len == map->len)
+		return 0;
+	larger.slots = xp_alloc(larger.len * sizeof *larger.slots);
+	if (!larger.slots)
+		return count < map->len ? 0 : -ENOMEM; /* one stays free, where a look ends */
+	for (size_t i = 0; i < map->len; i++)
+		if (map->slots[i].item)
+			regmap_put(&larger, map->slots[i]);
+	xp_free(map->slots);
+	*map = larger;
+	return 0;
 }
 
 int xp_regmap_add(struct xp_regmap *map, struct xp_regmap_item *item)
 {
-	return xp_regmap_add_hashed(map, item_hash(item), item);
-}
+	int rc = xp_regmap_reserve(map, map->count + 1);
 
-int xp_regmap_add_hashed(struct xp_regmap *map, uint64_t hash,
-                         struct xp_regmap_item *item)
-{
-	XP_ASSERT(hash == item_hash(item));
 	XP_ASSERT(!xp_regmap_find(map, item->ident, item->filter));
-	if (XP_UNLIKELY(map->count >= map->most)) {
-		int rc = xp_regmap_reserve(map, map->count + 1);
-
-		if (rc < 0)
-			return rc;
-	}
-	regmap_put(map, hash, item);
 	map->drained = 0;
-	map->count++;
-	return 0;
-}
-
-/* The slot of this very item in a block; -1: it is not there. */
-static int item_slot(const struct xp_regmap_block *block, uint64_t tag,
-                     const struct xp_regmap_item *item)
-{
-	uint64_t found = xp_regmap_equal(block->tags, tag);
-
-	for (; found; found &= found - 1)
-		if (block->items[xp_regmap_slot(found)] == item)
-			return (int)xp_regmap_slot(found);
-	return -1;
+	if (rc == 0)
+		regmap_put(map, (struct xp_regmap_slot){
+			.hash = regmap_hash(item->ident, item->filter),
+			.item = item,
+		});
+	return rc;
 }
 
 void xp_regmap_remove(struct xp_regmap *map, struct xp_regmap_item *item)
 {
-	uint64_t hash = item_hash(item);
-	size_t at = xp_regmap_start(map, hash);
-	int slot;
+	size_t free = regmap_look(map, item->ident, item->filter), last = map->len - 1;
 
-	while ((slot = item_slot(&map->blocks[at], xp_regmap_tag(hash), item)) < 0) {
-		XP_ASSERT(tags_passed(&map->blocks[at]) > 0);
-		if (tags_passed(&map->blocks[at]) < PASSED_MOST)
-			map->blocks[at].tags -= TAGS_PASSED;
-		at = regmap_next(map, at);
+	XP_ASSERT(map->slots[free].item == item);
+	/* Items behind it that had to move on move back, if their place is not behind the gap. */
+	for (size_t at = (free + 1) & last; map->slots[at].item; at = (at + 1) & last) {
+		if (((at - (size_t)map->slots[at].hash) & last) < ((at - free) & last))
+			continue;
+		map->slots[free] = map->slots[at];
+		free = at;
 	}
-	map->blocks[at].tags &= ~(UINT64_C(255) << slot * 8);
-	map->blocks[at].items[slot] = NULL;
+	map->slots[free].item = NULL;
 	map->count--;
 }
 
 struct xp_regmap_item *xp_regmap_pop(struct xp_regmap *map)
 {
-	uint64_t taken;
-	struct xp_regmap_block *block;
-	struct xp_regmap_item *item;
+	for (; map->drained < map->len; map->drained++) {
+		struct xp_regmap_item *item = map->slots[map->drained].item;
 
-	if (map->count == 0)
-		return NULL;
-	for (;; map->drained++) {
-		block = &map->blocks[map->drained];
-		taken = XP_REGMAP_HIGH & ~xp_regmap_equal(block->tags, 0);
-		if (taken)
-			break;
-		regmap_prefetch_block(map, map->drained + REGMAP_AHEAD + 1);
+		if (item) {
+			xp_regmap_remove(map, item);
+			return item;
+		}
 	}
-	item = block->items[xp_regmap_slot(taken)];
-	xp_regmap_remove(map, item);
-	return item;
+	return NULL;
+}
+
+struct xp_regmap_item *xp_regmap_walk(const struct xp_regmap *map, size_t *at)
+{
+	while (*at < map->len && !map->slots[*at].item)
+		++*at;
+	return *at < map->len ? map->slots[(*at)++].item : NULL;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/assert.h"
 
 enum { TABLE_LEAST = 8 };
 
@@ -15,6 +16,7 @@ int xp_table_grow(void *table, int *len, int count, size_t size)
 	int most = *len ? *len : TABLE_LEAST;
 	char *items;
 
+	XP_ASSERT(count > *len && size > 0);
 	while (most < count)
 		most *= 2;
 	if ((size_t)most > SIZE_MAX / size)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/assert.h"
 #include "base/result.h"
 #include "os/sys.h"
 #include "os/system.h"
@@ -53,6 +54,7 @@ int xp_backend_open(const struct xp_backend_ops *ops, void *state,
 {
 	int rc = ops->open(state, options->size_hint, counters);
 
+	XP_ASSERT(ops->fired_most <= XP_FIRED_ALONE && !ops->has_pending == !ops->flush);
 	if (rc < 0 || options->busy_poll_us == 0)
 		return rc;
 	rc = ops->busy_poll ? ops->busy_poll(state, options->busy_poll_us) : -ENOTSUP;

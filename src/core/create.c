@@ -1,6 +1,4 @@
-/* Making and releasing a queue. */
-#include "core/enter.h"
-
+/* Making and releasing a queue, and taking one over in a forked child. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,64 +7,90 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "core/backends.h"
-#include "core/child.h"
+#include "core/due.h"
+#include "core/files.h"
+#include "core/late.h"
 #include "core/lowat.h"
 #include "core/process.h"
-#include "core/registration.h"
+#include "core/renew.h"
 #include "core/sleep.h"
+#include "core/source_fd.h"
 #include "core/sources.h"
-#include "core/unpollable.h"
+#include "core/threads.h"
+
+static void wakefds_close(const struct xp_wakefd wakefds[XP_GROUPS])
+{
+	for (int i = 0; i < XP_GROUPS; i++)
+		xp_wakefd_close(&wakefds[i]);
+}
+
+/* The back end's state; and if it serves one thread at a time, what the others wait for. */
+static int backend_open(const struct xp_backend_ops *ops, const struct xpoll_options *options,
+                        struct xp_counters *counters, void **state,
+                        struct xp_wakefd wakefds[XP_GROUPS])
+{
+	int rc;
+
+	for (int i = 0; i < XP_GROUPS; i++)
+		wakefds[i] = (struct xp_wakefd){.fd = -1, .write_fd = -1};
+	*state = xp_alloc(ops->state_size);
+	rc = *state ? xp_backend_open(ops, *state, options, counters) : -ENOMEM;
+	for (int i = 0; rc == 0 && !(ops->caps & XP_CAP_CONCURRENT) && i < XP_GROUPS; i++) {
+		rc = xp_wakefd_open(&wakefds[i]);
+		if (rc < 0)
+			ops->close(*state);
+	}
+	if (rc < 0) {
+		wakefds_close(wakefds);
+		xp_free(*state);
+	}
+	return rc;
+}
+
+static void backend_close(struct xpoll *queue)
+{
+	queue->ops->close(queue->backend);
+	wakefds_close(queue->turn.wakefds);
+	xp_free(queue->backend);
+}
 
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
                       const struct xpoll_options *options)
 {
 	int rc;
 
-	memset(queue, 0, sizeof *queue);
-	queue->ops = ops;
-	queue->lazy = !(ops->caps & XP_CAP_FREE_CHANGE);
-	queue->fired_most = ops->fired_most ? ops->fired_most : XP_FIRED_MOST;
-	queue->vain = xp_mask_is_free(queue) ? 1 : 0;
-	xp_places_init(&queue->turn.places);
-	queue->due_ns = XP_NEVER;
-	queue->timer.until_ns = XP_NEVER;
-	for (int i = 0; i < XP_SOURCES; i++)
-		queue->sources[i].due_ns = XP_NEVER;
-	xp_list_init(&queue->registrations.active);
-	xp_list_init(&queue->unpollable.awake);
-	xp_list_init(&queue->unpollable.asleep);
-	xp_backend_set(queue, xp_alloc(ops->state_size));
+	*queue = (struct xpoll){
+		.ops = ops,
+		.fired_most = ops->fired_most ? ops->fired_most : XP_FIRED_MOST,
+		.busy_poll_us = options->busy_poll_us,
+		.lazy = !(ops->caps & XP_CAP_FREE_CHANGE),
+		.vnode_as_bsd = options->flags & XPOLL_VNODE_AS_BSD,
+		.report_modes = options->flags & XPOLL_TELL_MODES
+			? XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH : 0,
+		.ask.always = options->flags & XPOLL_ALL_READY,
+		.idle.counted = options->flags & XPOLL_COUNT_IDLE,
+	};
+	xp_timer_waiter_forget(queue);
+	xp_sources_init(queue);
+	xp_files_init(queue);
 	/* Not zeroed: pages that no wait fills take no memory. */
-	queue->alone.fired = xp_realloc(NULL, (size_t)queue->fired_most * sizeof(struct xp_fired));
-	rc = -ENOMEM;
-	if (!queue->backend || !queue->alone.fired)
-		goto free_backend;
-	queue->busy_poll_us = options->busy_poll_us;
-	rc = xp_backend_open(ops, queue->backend, options, &queue->counters);
-	if (rc < 0)
-		goto free_backend;
-	if (!(ops->caps & XP_CAP_CONCURRENT)) {
-		rc = xp_places_open(&queue->turn.places);
-		if (rc < 0)
-			goto close_backend;
-	}
+	queue->fired = xp_realloc(NULL, (size_t)queue->fired_most * sizeof *queue->fired);
+	if (!queue->fired)
+		return -ENOMEM;
 	rc = xp_mutex_init(&queue->lock);
 	if (rc < 0)
-		goto close_turn;
+		goto free_fired;
 	rc = -pthread_cond_init(&queue->thread_left, NULL);
 	if (rc < 0)
 		goto fini_lock;
-	return 0;
-
+	rc = backend_open(ops, options, &queue->counters, &queue->backend, queue->turn.wakefds);
+	if (rc == 0)
+		return 0;
+	pthread_cond_destroy(&queue->thread_left);
 fini_lock:
 	xp_mutex_fini(&queue->lock);
-close_turn:
-	xp_places_close(&queue->turn.places);
-close_backend:
-	ops->close(queue->backend);
-free_backend:
-	xp_free(queue->alone.fired);
-	xp_free(queue->backend);
+free_fired:
+	xp_free(queue->fired);
 	return rc;
 }
 
@@ -74,67 +98,44 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 {
 	struct xpoll_options taken = {0};
 	const struct xp_backend_ops *ops;
-	struct xpoll *queue;
+	struct xpoll *queue = NULL;
 	int rc = xp_options_take(options, &taken);
 
 	if (rc == 0)
 		rc = xp_backend_find(taken.backend, &ops);
-	queue = rc == 0 ? xp_alloc_lines(sizeof *queue) : NULL;
-	if (rc == 0 && !queue)
-		rc = -ENOMEM;
 	if (rc == 0)
-		rc = queue_init(queue, ops, &taken);
-	if (!queue || rc < 0) {
+		queue = xp_alloc_lines(sizeof *queue);
+	if (rc == 0)
+		rc = queue ? queue_init(queue, ops, &taken) : -ENOMEM;
+	if (rc < 0) {
 		xp_free(queue);
-		errno = -rc;
+		(void)xp_result(rc);
 		return NULL;
 	}
-	if (taken.flags & XPOLL_TELL_MODES)
-		queue->report_modes = XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH;
-	queue->vnode_as_bsd = taken.flags & XPOLL_VNODE_AS_BSD;
-	queue->ask.always = taken.flags & XPOLL_ALL_READY;
-	queue->idle.counted = taken.flags & XPOLL_COUNT_IDLE;
 	xp_process_add(queue);
 	return queue;
 }
 
 struct xpoll *xpoll_create(int size_hint)
 {
-	struct xpoll_options options = {
-		.size = sizeof options,
-		.size_hint = size_hint,
-	};
+	struct xpoll_options options = {.size = sizeof options, .size_hint = size_hint};
 
-	if (size_hint < 1) {
-		errno = EINVAL;
-		return NULL;
-	}
-	return xpoll_open(&options);
+	if (size_hint >= 1)
+		return xpoll_open(&options);
+	errno = EINVAL;
+	return NULL;
 }
 
 static void queue_free(struct xpoll *queue)
 {
-	xp_registrations_fini(queue);
-	queue->ops->close(queue->backend);
-	xp_places_close(&queue->turn.places);
+	xp_sources_fini(queue);
+	backend_close(queue);
 	xp_slots_fini(&queue->slots);
 	xp_lowat_fini(queue);
-	xp_unpollable_fini(queue);
-	xp_free(queue->alone.fired);
-	xp_free(queue->backend);
+	xp_files_fini(queue);
+	XP_ASSERT(queue->threads.waiters == 0 || !xp_process_owns(queue));
+	xp_free(queue->fired);
 	xp_free(queue);
-}
-
-/*
- * In a forked child: no thread of the parent is here to be waited for.  If
- * one was inside, the tables may be half changed and are left alone.
- */
-static void destroy_inherited(struct xpoll *queue)
-{
-	if (xp_child_finds_torn(queue))
-		queue->ops->close(queue->backend);
-	else
-		queue_free(queue);
 }
 
 void xpoll_destroy(struct xpoll *queue)
@@ -143,50 +144,67 @@ void xpoll_destroy(struct xpoll *queue)
 
 	if (!queue)
 		return;
-	if (queue->process != xp_process_current()) {
-		destroy_inherited(queue);
+	if (!xp_process_owns(queue)) {
+		/* In a forked child: tables that may be half changed are left alone. */
+		if (xp_is_torn(queue))
+			queue->ops->close(queue->backend);
+		else
+			queue_free(queue);
 		errno = saved;
 		return;
 	}
 	xp_process_remove(queue);
-	xp_mutex_lock(&queue->lock);
-	queue->threads.dying = true;
-	queue->awaited = true;
-	xp_kick_all(queue);
-	xp_kick_due(queue);
-	while (queue->threads.inside > 0)
-		xp_mutex_wait(&queue->lock, &queue->thread_left);
-	xp_mutex_unlock(&queue->lock);
-	xp_wake_await_writers(queue);
+	xp_threads_await_end(queue);
 	pthread_cond_destroy(&queue->thread_left);
 	xp_mutex_fini(&queue->lock);
 	queue_free(queue);
 	errno = saved;
 }
 
-static int expose(struct xpoll *queue)
-{
-	int fd;
+/* --- In a forked child --------------------------------------------------------------- */
 
-	if (!queue->ops->outer)
-		return -ENOTSUP;
-	fd = queue->ops->outer->fd(queue->backend);
-	if (fd < 0 || queue->exposed)
-		return fd;
-	queue->exposed = true;
-	if (queue->on_demand)
-		xp_sources_run_due(queue, XP_BATCH_CAP);
-	xp_sources_settle(queue, XP_BEFORE_SLEEP);
-	return fd;
+static int reinit_registrations(struct xpoll *queue)
+{
+	int sources_rc, fds_rc;
+
+	xp_mutex_lock(&queue->lock);
+	queue->batch.next = queue->batch.len = 0;
+	xp_late_forget_all(queue);
+	xp_source_fds_forget(queue);
+	sources_rc = xp_sources_inherit(queue);
+	fds_rc = xp_attach_all(queue, true);
+	xp_mutex_unlock(&queue->lock);
+	return sources_rc < 0 ? sources_rc : fds_rc;
 }
 
-int xpoll_fd(struct xpoll *queue)
+int xpoll_reinit(struct xpoll *queue)
 {
-	int rc = queue ? xp_enter_change(queue) : -EINVAL;
+	struct xpoll_options options = {0};
+	struct xp_wakefd wakefds[XP_GROUPS];
+	uint32_t parent;
+	void *state;
+	int rc;
 
+	if (!queue || xp_process_owns(queue))
+		return xp_result(-EINVAL);
+	if (xp_is_torn(queue))
+		return xp_result(-EBUSY);
+	options.busy_poll_us = queue->busy_poll_us;
+	rc = backend_open(queue->ops, &options, &queue->counters, &state, wakefds);
 	if (rc < 0)
 		return xp_result(rc);
-	rc = expose(queue);
-	xp_leave(queue);
+	backend_close(queue);
+	queue->backend = state;
+	memcpy(queue->turn.wakefds, wakefds, sizeof wakefds);
+	rc = xp_threads_forget(queue);
+	if (rc < 0)
+		return xp_result(rc);
+	parent = queue->process;
+	xp_process_add(queue);
+	rc = reinit_registrations(queue);
+	if (rc < 0) {
+		/* As before: it can be tried again. */
+		xp_process_give_back(queue, parent);
+	}
 	return xp_result(rc);
 }

@@ -1,33 +1,20 @@
-/* What the kernel is asked to watch. */
+/* The kernel's entries of a slot. */
 #include "core/entry.h"
 
 #include <errno.h>
 
 #include "base/assert.h"
-#include "core/candidate.h"
-#include "core/news.h"
-#include "core/unpollable.h"
+#include "base/result.h"
+#include "core/ask.h"
+#include "core/candidates.h"
+#include "core/files.h"
+#include "core/late.h"
+#include "core/marks.h"
 #include "os/sys.h"
 
-/* Half-closes come along with READ, for XPOLL_EOF. */
-#define INTEREST_BITS(i) \
-	(((i) & 1 ? POLLRDHUP | ((i) & 8 ? POLLIN : 0) : 0) | \
-	 ((i) & 2 ? POLLOUT : 0) | ((i) & 4 ? POLLPRI : 0))
-
-const uint16_t xp_entry_bits[64] = {XP_64_OF(INTEREST_BITS)};
-
-uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
-                           unsigned filters)
-{
-	static const uint32_t flags[] = {
-		[XP_MODE_EDGE] = XP_WATCH_EDGE,
-		[XP_MODE_ONESHOT] = XP_WATCH_ONESHOT,
-		[XP_MODE_EXCLUSIVE] = XP_WATCH_EXCLUSIVE,
-		[XP_MODE_UNPOLLABLE] = 0,
-	};
-
-	return xp_entry_probe_bits(slot, filters) | flags[mode];
-}
+enum {
+	FRUITLESS_MOST = 4, /* edges in a row that nobody wants, before the mask excludes them */
+};
 
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 {
@@ -36,141 +23,404 @@ struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 	return slot && slot->present ? slot : NULL;
 }
 
+bool xp_entry_owns(const struct xpoll *queue, int fd)
+{
+	for (int i = 0; i < XP_GROUPS; i++)
+		if (xp_wakefd_has(&queue->turn.wakefds[i], fd))
+			return true;
+	return queue->ops->owns && queue->ops->owns(queue->backend, fd);
+}
+
+enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot)
+{
+	unsigned filters = xp_entry_main(queue, slot);
+	unsigned edges = xp_slot_by_edge(slot) | (queue->lazy ? ~(unsigned)slot->enabled : 0);
+
+	return filters & edges ? XP_MODE_EDGE : XP_MODE_LEVEL;
+}
+
+bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *slot)
+{
+	unsigned filters = xp_entry_main(queue, slot);
+	unsigned ending = (slot->dispatch | slot->oneshot) & filters;
+
+	return queue->ops->change_unlocked && ending && ending == filters &&
+		(slot->whole ? !slot->solo : !(filters & (filters - 1))) &&
+		!slot->exclusive && !slot->lowat;
+}
+
+static uint64_t entry_count(unsigned filters)
+{
+	return (filters & 1) + (filters >> 1 & 1) + (filters >> 2 & 1);
+}
+
+void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters)
+{
+	uint8_t left = XP_SET(~filters);
+
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	xp_outer_settle(queue);
+	xp_count_by(&queue->counters.registered, -entry_count(filters));
+	xp_slot_disable(slot, filters);
+	slot->present &= left;
+	slot->clear &= left;
+	slot->oneshot &= left;
+	slot->dispatch &= left;
+	slot->lowat &= left & XP_ALL_FILTERS;
+	slot->exclusive &= left & XP_ALL_FILTERS;
+	slot->count &= left & XP_ALL_FILTERS;
+	slot->soerr &= left & XP_ALL_FILTERS;
+	if (filters & XP_BIT(XP_READ))
+		slot->requested &= XP_REQUEST_OOB;
+	if (filters & XP_BIT(XP_EXCEPT))
+		slot->requested &= XP_REQUEST_IN | XP_REQUEST_RDHUP;
+	for (int i = 0; i < XP_FD_FILTERS; i++)
+		if (filters & XP_BIT(i))
+			slot->udata[i].bits = 0;
+}
+
+static void entry_clear(struct xpoll *queue, struct xp_slot *slot)
+{
+	xp_outer_settle(queue);
+	xp_count_by(&queue->counters.registered, -entry_count(slot->present));
+	xp_late_await(slot);
+	*slot = (struct xp_slot){
+		.arming = slot->arming,
+		.epoch = slot->epoch,
+		.next = slot->next,
+	};
+	xp_slot_renumber(slot);
+}
+
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	enum xp_mode mode = (enum xp_mode)slot->mode;
 
-	xp_entry_clear(queue, slot);
-	if (mode == XP_MODE_UNPOLLABLE)
-		xp_unpollable_remove(queue, fd);
-	else if (queue->ops->caps & XP_CAP_FREE_CHANGE && mode != XP_MODE_NONE)
+	entry_clear(queue, slot);
+	if (mode == XP_MODE_FILE)
+		xp_file_remove(queue, fd);
+	else if (!queue->lazy && mode != XP_MODE_NONE)
 		(void)queue->ops->detach(queue->backend, fd);
-	XP_ASSERT(!slot->present && !slot->enabled);
 }
 
-void xp_entry_forget(struct xpoll *queue, int fd)
+void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	struct xp_slot *slot = xp_entry_find(queue, fd);
-
-	if (!slot)
-		return;
-	if (xp_slot_in_kernel(slot))
-		(void)xp_entry_end(queue, fd, slot);
-	else
-		xp_entry_drop(queue, fd, slot);
-}
-
-void xp_entry_end_solo(struct xpoll *queue, int fd, struct xp_slot *slot,
-                 unsigned filters)
-{
-	for (unsigned i = 0; i < XP_FD_FILTERS; i++)
-		if (filters & slot->solo & XP_BIT(i))
+	filters &= slot->solo;
+	for (unsigned i = 0; filters && i < XP_FD_FILTERS; i++)
+		if (filters & slot->armed & XP_BIT(i))
 			(void)queue->ops->change(queue->backend, fd, XP_WATCH_SOLO(i),
 			                         xp_slot_token(slot, fd));
-	slot->armed &= XP_SET(~(filters & slot->solo));
+	slot->armed &= XP_SET(~filters);
 	slot->solo &= ~filters & XP_ALL_FILTERS;
-	xp_slot_marked(queue, slot);
 }
 
-int xp_entry_still(struct xpoll *queue, int fd, const struct xp_slot *slot,
-                      unsigned filters)
+int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 {
-	unsigned caps = queue->ops->caps;
 	int rc;
 
-	if (!(caps & XP_CAP_KNOWS_FILE)) {
-		xp_count(&queue->counters.syscalls_check);
-		rc = xp_sys_open_flags(fd);
-		return rc < 0 ? rc : 0;
+	if (slot->mode == XP_MODE_NONE || slot->mode == XP_MODE_FILE) {
+		rc = slot->mode == XP_MODE_FILE ? xp_file_confirm(queue, fd) : 0;
+		xp_entry_drop(queue, fd, slot);
+		return rc;
 	}
-	rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(filters),
-	                        xp_slot_token(slot, fd));
-	if (rc == 0)
-		(void)queue->ops->detach(queue->backend, fd);
-	return rc == -EEXIST ? 0 : rc == 0 || rc == -EPERM ? -ENOENT : rc;
+	if (slot->solo)
+		xp_solo_end(queue, fd, slot, XP_ALL_FILTERS);
+	if (silent && slot->mode == XP_MODE_ONCE && !slot->armed) {
+		entry_clear(queue, slot);
+		slot->leftover = true;
+		return 0;
+	}
+	xp_late_await(slot);
+	rc = queue->ops->detach(queue->backend, fd);
+	entry_clear(queue, slot);
+	return rc;
 }
 
-bool xp_entry_same_file(struct xpoll *queue, int fd, struct xp_slot *slot,
-                           unsigned filters)
+/*
+ * XPOLL_NOTE_EXCLUSIVE is a hint: such an entry of the kernel's has POLLIN and POLLOUT only.
+ * While a filter is disabled the entry is none, or other queues would not be woken.
+ */
+static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *slot,
+                               enum xp_mode mode)
 {
-	int rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(filters),
-	                            xp_slot_token(slot, fd));
-
-	if (rc == -EEXIST)
-		return true;
-	if (rc == 0)
-		(void)queue->ops->detach(queue->backend, fd);
-	xp_entry_drop(queue, fd, slot);
-	return false;
+	return slot->exclusive && queue->lazy && mode == XP_MODE_LEVEL && !slot->solo &&
+		slot->enabled == slot->present && !(slot->present & XP_BIT(XP_EXCEPT)) &&
+		(slot->requested & XP_REQUEST_IN || !(slot->present & XP_BIT(XP_READ)));
 }
 
-void xp_entry_not_pushed(struct xpoll *queue, struct xp_slot *slot,
-                            enum xp_mode mode)
+static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slot,
+                            enum xp_mode mode, unsigned filters)
 {
-	if (slot->mode != XP_MODE_EXCLUSIVE && mode != XP_MODE_EXCLUSIVE)
-		return;
+	/* No mask excludes errors and hang-ups: ONESHOT lets only one more through. */
+	uint32_t how = mode == XP_MODE_ONCE || (queue->lazy && !filters) ? XP_WATCH_ONESHOT
+		: mode == XP_MODE_EDGE ? XP_WATCH_EDGE
+		: entry_is_exclusive(queue, slot, mode) ? XP_WATCH_EXCLUSIVE : 0;
+
+	return xp_bits_of(slot, filters) | how;
+}
+
+/*
+ * The kernel's reports of the main entry are of another arming from now on.  A queue that is not
+ * lazy makes changes after which earlier reports of other filters still hold.
+ */
+static void entry_renumber(const struct xpoll *queue, struct xp_slot *slot, int armings)
+{
+	slot->arming += queue->lazy ? (uint32_t)armings : 0;
+}
+
+/* Record that the kernel has this main entry now. */
+static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode mode,
+                        unsigned filters)
+{
+	XP_ASSERT(!(filters & ~(unsigned)slot->present));
+	xp_mutex_assert_held(&queue->lock);
+	slot->mode = (uint8_t)mode;
+	slot->armed = XP_SET(filters | (slot->armed & slot->solo));
+	slot->is_exclusive = entry_is_exclusive(queue, slot, mode);
+	slot->spent = 0;
+	slot->idle = 0;
+	slot->fruitless = 0;
+	if (!queue->lazy)
+		xp_slot_mark(queue, slot);
+	else if (!slot->solo) /* reports of solo entries are not checked by their arming */
+		slot->marked = false;
+	if (queue->lazy || queue->ops->flush)
+		xp_ask_soon(queue);
+	/* A back end that makes its changes in a wait has to make them beside one that sleeps. */
+	if (queue->ops->flush)
+		xp_sleepers_mark(queue);
+}
+
+int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	unsigned filters = xp_entry_main(queue, slot);
+	bool silences = slot->oneshot && slot->enabled && xp_entry_may_report_once(queue, slot);
+	enum xp_mode mode = silences ? XP_MODE_ONCE : xp_entry_mode(queue, slot);
+	uint32_t watch = entry_watch(queue, slot, mode, filters);
+	bool leftover = slot->leftover;
+	uint64_t token;
+	int rc = -ENOENT;
+
+	if (xp_entry_owns(queue, fd))
+		return -EINVAL;
+	entry_renumber(queue, slot, 1);
+	token = xp_slot_token(slot, fd);
+	slot->leftover = false;
+	if (leftover)
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	if (rc == -ENOENT)
+		rc = queue->ops->attach(queue->backend, fd, watch, token);
+	/* The entry of a closed file, of which a duplicate has the old number again. */
+	if (XP_UNLIKELY(rc == -EEXIST))
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	if (rc == 0)
+		entry_armed(queue, slot, mode, filters);
+	return rc;
+}
+
+/* An exclusive entry is changed by another one, for which there was no room. */
+static void entry_lost(struct xpoll *queue, struct xp_slot *slot)
+{
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
 	queue->unattached = true;
 }
 
-/* What the kernel does not have is to be checked; see solo.h. */
-static XP_NOINLINE void pushed_beside(struct xpoll *queue, int fd,
-                                      struct xp_slot *slot, unsigned filters)
+int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
+                 unsigned filters, unsigned again)
 {
-	unsigned uncovered;
-
-	if (slot->solo && !xp_slot_holds_edges(slot, xp_exact(queue))) {
-		xp_entry_end_solo(queue, fd, slot, slot->solo);
-		/* The main entry has them instead. */
-		slot->armed = XP_SET(filters);
-	}
-	slot->armed |= slot->solo;
-	uncovered = slot->enabled & ~(unsigned)slot->armed;
-	if (uncovered && xp_slot_holds_edges(slot, xp_exact(queue)))
-		xp_recheck_by_sleeper(queue, fd, slot, uncovered);
-}
-
-void xp_entry_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
-                        enum xp_mode mode, unsigned filters)
-{
-	xp_entry_set_mode(queue, slot, mode, filters);
-	if (XP_UNLIKELY(slot->modes.clear | slot->solo))
-		pushed_beside(queue, fd, slot, filters);
-}
-
-int xp_entry_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
-                           enum xp_mode mode, unsigned filters, unsigned again)
-{
-	uint32_t watch = xp_entry_watch(slot, mode, filters) |
-		XP_WATCH_AGAIN(again);
-	uint64_t token = xp_entry_next_token(queue, slot, fd);
 	int rc;
 
-	XP_ASSERT(slot->mode != XP_MODE_UNPOLLABLE);
-	XP_ASSERT(mode != XP_MODE_NONE && mode != XP_MODE_FIRED);
-	xp_news_before_change(queue, fd, slot);
 	if (slot->mode == XP_MODE_NONE)
-		rc = xp_entry_attach(queue, fd, watch, token);
-	else
-		rc = queue->ops->change(queue->backend, fd, watch, token);
-	/* The number is a file that cannot be waited for: another one. */
-	if (rc == -EPERM)
+		return xp_entry_attach(queue, fd, slot);
+	XP_ASSERT(slot->mode == XP_MODE_LEVEL || slot->mode == XP_MODE_EDGE ||
+	          slot->mode == XP_MODE_ONCE);
+	xp_late_await(slot);
+	xp_news_before_change(queue, fd, slot);
+	entry_renumber(queue, slot, 1);
+	rc = queue->ops->change(queue->backend, fd, entry_watch(queue, slot, mode, filters) |
+	                        XP_WATCH_AGAIN(again), xp_slot_token(slot, fd));
+	if (rc == -EPERM) /* another file, which the kernel refuses */
 		rc = -ENOENT;
-	if (rc == 0)
-		xp_entry_pushed(queue, fd, slot, mode, filters);
-	else if (rc == -ENOENT || rc == -EBADF)
+	if (XP_UNLIKELY(rc < 0))
+		entry_renumber(queue, slot, -1);
+	if (xp_is_gone(rc))
 		xp_entry_drop(queue, fd, slot);
-	else
-		xp_entry_not_pushed(queue, slot, mode);
-	if (rc == 0)
-		xp_news_after_change(queue, fd, slot);
+	else if (rc == 0)
+		entry_armed(queue, slot, mode, filters);
+	else if (slot->is_exclusive)
+		entry_lost(queue, slot);
+	if (rc == 0 && slot->kept && slot->enabled && xp_has_news(queue, slot))
+		xp_check_enabled(queue, fd, slot, slot->enabled);
 	return rc;
 }
 
-int xp_entry_push(struct xpoll *queue, int fd, struct xp_slot *slot,
-                     enum xp_mode mode, unsigned filters)
+int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
 {
-	return xp_entry_push_again(queue, fd, slot, mode, filters,
-	                              XP_ALL_FILTERS);
+	return xp_entry_arm(queue, fd, slot, xp_entry_mode(queue, slot),
+	                    xp_entry_main(queue, slot), again);
+}
+
+int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
+                      struct xp_late *late)
+{
+	unsigned filters = xp_entry_main(queue, slot);
+
+	if (!late || xp_has_news(queue, slot) || atomic_load(&slot->late) == UINT8_MAX)
+		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
+	/*
+	 * No earlier late change is under way: a silent entry has reported since, and
+	 * xp_entry_arm, which made the entry edge-triggered, waits for them.
+	 */
+	XP_ASSERT(filters && (slot->mode == XP_MODE_EDGE || xp_entry_is_silent(queue, slot)));
+	entry_renumber(queue, slot, 1);
+	entry_armed(queue, slot, mode, filters);
+	xp_count(&queue->counters.syscalls_change);
+	atomic_fetch_add_explicit(&slot->late, 1, memory_order_relaxed);
+	*late = (struct xp_late){
+		.slot = slot,
+		.token = xp_slot_token(slot, fd),
+		.watch = entry_watch(queue, slot, mode, filters),
+		.fd = fd,
+	};
+	return 0;
+}
+
+int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again)
+{
+	int rc;
+
+	if (slot->mode == XP_MODE_FILE)
+		return xp_file_confirm(queue, fd);
+	if (!(queue->ops->caps & XP_CAP_KNOWS_FILE) || slot->mode == XP_MODE_NONE) {
+		xp_count(&queue->counters.syscalls_check);
+		rc = xp_sys_open_flags(fd);
+		return rc < 0 ? rc : 0;
+	}
+	/* Attaching the same file fails with EEXIST, and does not touch its entry. */
+	rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(again), xp_slot_token(slot, fd));
+	if (rc == 0)
+		(void)queue->ops->detach(queue->backend, fd);
+	return rc == -EEXIST ? 0 : rc == -EBADF ? rc : -ENOENT;
+}
+
+bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
+{
+	if (xp_entry_same(queue, fd, slot, again) == 0)
+		return true;
+	xp_entry_drop(queue, fd, slot);
+	return false;
+}
+
+/* --- Solo filters ----------------------------------------------------------------- */
+
+unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,
+                        unsigned before)
+{
+	unsigned solo = 0;
+
+	for (unsigned i = 0; queue->lazy && slot->kind != XP_KIND_NEWS && i < XP_FD_FILTERS; i++) {
+		unsigned bit = XP_BIT(i);
+		unsigned others = (before | slot->present) & ~(bit | solo | slot->solo);
+
+		if (!(filters & bit) || slot->solo & bit || !others)
+			continue;
+		if (!(slot->clear & bit) != !(slot->clear & others) ||
+		    (slot->clear & others && (slot->spent || queue->threads.waiters > 0 ||
+		                              !(slot->enabled & bit))))
+			solo |= bit;
+	}
+	return solo;
+}
+
+static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
+{
+	/* By edges also for a level: a hang-up that nobody wants would be reported for ever. */
+	uint32_t watch = xp_bits_of(slot, XP_BIT(filter)) | XP_WATCH_SOLO(filter) | XP_WATCH_EDGE;
+	uint64_t token = xp_slot_token(slot, fd);
+	int rc = -ENOENT;
+
+	if (slot->armed & XP_BIT(filter))
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	if (rc == -ENOENT)
+		rc = queue->ops->attach(queue->backend, fd, watch, token);
+	if (xp_is_lack(rc)) {
+		/* No room for another entry: an edge that is reported twice is better than none. */
+		slot->solo &= ~XP_BIT(filter) & XP_ALL_FILTERS;
+		return xp_entry_arm_main(queue, fd, slot, XP_BIT(filter));
+	}
+	if (rc < 0)
+		return rc;
+	slot->armed |= XP_SET(XP_BIT(filter));
+	xp_slot_mark(queue, slot);
+	xp_ask_soon(queue);
+	return 0;
+}
+
+int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	int rc = 0;
+
+	for (unsigned i = 0; rc == 0 && i < XP_FD_FILTERS; i++)
+		if (filters & slot->solo & XP_BIT(i))
+			rc = solo_arm_one(queue, fd, slot, i);
+	return rc;
+}
+
+/* --- What follows from reports ------------------------------------------------------ */
+
+void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+{
+	unsigned mine = xp_entry_main(queue, slot);
+	unsigned enabled = mine & slot->enabled;
+
+	if (slot->mode == XP_MODE_FILE || slot->mode == XP_MODE_NONE)
+		return;
+	xp_ask_soon(queue);
+	(void)xp_solo_arm(queue, fd, slot, filters & slot->enabled);
+	if (!(filters & enabled) || slot->mode == XP_MODE_LEVEL)
+		return;
+	if (slot->mode == XP_MODE_ONCE)
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, mine, filters);
+	else if (xp_slot_by_edge(slot) & enabled)
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, filters);
+	else
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, enabled, filters);
+}
+
+static void solo_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
+{
+	if (bit & slot->enabled || ++slot->fruitless < FRUITLESS_MOST)
+		return;
+	slot->fruitless = 0;
+	(void)queue->ops->change(queue->backend, fd, bit * XP_WATCH_SOLO(0),
+	                         xp_slot_token(slot, fd));
+	slot->armed &= XP_SET(~bit);
+}
+
+void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned about)
+{
+	unsigned solo = about & slot->solo;
+	unsigned mine = xp_entry_main(queue, slot);
+
+	xp_count(&queue->counters.fruitless);
+	if (solo && !(solo & (solo - 1)) && about == solo) {
+		solo_fruitless(queue, fd, slot, solo);
+	} else if (slot->mode == XP_MODE_ONCE) {
+		/* A hang-up that the event level ignores: what is enabled is still waited for. */
+		if (mine & slot->enabled)
+			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
+	} else if (slot->mode == XP_MODE_LEVEL) {
+		/* Another thread has the descriptor: silent until that one enables it. */
+		if (queue->threads.shared > 0 && !(mine & slot->enabled) &&
+		    xp_entry_may_report_once(queue, slot) && xp_slot_can_probe(fd, slot))
+			(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, 0, 0);
+		else
+			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
+	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= FRUITLESS_MOST) {
+		slot->fruitless = 0;
+		/* A change would bring up an edge that was reported. */
+		if (!xp_entry_is_held(queue, slot, 0))
+			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);
+	}
 }

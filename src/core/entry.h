@@ -1,183 +1,133 @@
 /*
- * The kernel's entries of a descriptor: the main one, and those that single
- * filters have beside it (solo.h).  Making, changing and ending them; which
- * entry a slot should have is decided in interest.c.
+ * The kernel's entries of a slot.
  *
- * All with the queue's lock held.
+ * The main entry is level-triggered unless a filter of it has CLEAR or LOWAT, or, on a lazy
+ * queue, is disabled when the entry is made or changed.  A report of filters that are all
+ * disabled makes it edge-triggered, so that it is silent.  Four checks in a row that find nothing
+ * make it level-triggered again, and so does one that finds what was delivered still ready.
+ *
+ * The main entry reports once if each report disables or ends all of its filters (DISPATCH,
+ * ONESHOT).  With ONESHOT it does from the start, and the silent entry stays in the kernel
+ * when the registration ends, so that the next ADD is one change.  With DISPATCH it is
+ * level-triggered until a report comes while its filter is disabled and several threads use the
+ * queue: an ENABLE of a level-triggered entry costs no system call, but one that reports
+ * once does not wake threads while another one has the descriptor.
+ *
+ * A queue is lazy if a change in the kernel costs a system call, as on epoll.  Then the
+ * main entry keeps disabled filters.  On the other back ends it has those that are enabled.
+ *
+ * Solo filters, of lazy queues: the kernel reports an entry as a whole when one of its bits
+ * has activity, or when it is changed, but an edge has to be reported once.  So a filter
+ * with CLEAR does not share an entry with a level filter, nor with an edge that was
+ * reported, nor while it is disabled: the later one has an entry of its own.
  */
 #ifndef XP_CORE_ENTRY_H
 #define XP_CORE_ENTRY_H
 
-#include "base/assert.h"
-#include "core/arm.h"
+#include <errno.h>
+
 #include "core/queue.h"
 
-/* The slot of fd if any of its filters is registered, else NULL. */
+/* The slot of a descriptor of which something is registered, or NULL. */
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 
-/* poll(2)'s bits, by a set of filters | what is requested. */
-extern const uint16_t xp_entry_bits[64];
+/* Returns true for descriptors of the queue itself. */
+bool xp_entry_owns(const struct xpoll *queue, int fd);
 
-/* The bits to check for these filters. */
-static inline uint32_t xp_entry_probe_bits(const struct xp_slot *slot,
-                                        unsigned filters)
+/* The filters of the main entry, if it is as it should be. */
+static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_slot *slot)
 {
-	return xp_entry_bits[(filters & XP_ALL_FILTERS) | slot->requested];
+	return queue->lazy ? slot->present & ~(unsigned)slot->solo : slot->enabled;
 }
-
-/* The other way round; what an end of file or an error is about is not in it. */
-static inline unsigned xp_entry_filters(uint32_t bits)
-{
-	return (bits & (POLLIN | POLLRDHUP) ? XP_BIT(XP_READ) : 0) |
-		(bits & POLLOUT ? XP_BIT(XP_WRITE) : 0) |
-		(bits & POLLPRI ? XP_BIT(XP_EXCEPT) : 0);
-}
-
-/* The bits and flags for the back end. */
-uint32_t xp_entry_watch(const struct xp_slot *slot, enum xp_mode mode,
-                           unsigned filters);
 
 /*
- * From here to xp_entry_end: what every ADD and DELETE does around its system
- * call; inline: os/sys_hot.h says why.
+ * A change of the main entry would report an edge, of other filters than these, once more:
+ * it was delivered, or a thread that sleeps may have its report.
  */
+static inline bool xp_entry_is_held(const struct xpoll *queue, const struct xp_slot *slot,
+                                    unsigned filters)
+{
+	return (slot->spent || queue->threads.waiters > 0) &&
+		xp_entry_main(queue, slot) & slot->enabled & slot->clear & ~filters;
+}
+
+/* How the main entry should be triggered. */
+enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot);
 
 /*
- * The token for a change of the main entry: on epoll its reports are distinguished from
- * those before the change.  xp_entry_set_mode makes it the slot's.
+ * Returns true if the main entry may be one-shot: each report disables or ends all of its
+ * filters, none is exclusive or has a low-water mark, and the back end can arm it unlocked.
  */
-static inline uint32_t xp_entry_next_tag(const struct xpoll *queue, const struct xp_slot *slot)
+bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *slot);
+
+/* Returns true if the main entry has reported, and does not report before it is armed. */
+static inline bool xp_entry_is_silent(const struct xpoll *queue, const struct xp_slot *slot)
 {
-	return queue->lazy ? xp_tag_of_next_arming(slot->tag) : slot->tag;
+	return slot->mode == XP_MODE_ONCE && !(slot->armed & xp_entry_main(queue, slot));
 }
 
-static inline uint64_t xp_entry_next_token(const struct xpoll *queue,
-                                           const struct xp_slot *slot, int fd)
+/* Returns true if such a result says that fd is closed, or another file by now. */
+static inline bool xp_is_gone(int rc)
 {
-	return xp_token(xp_entry_next_tag(queue, slot), fd);
+	return rc == -ENOENT || rc == -EBADF;
 }
 
-/* The back end watches the slot so from now on. */
-static inline void xp_entry_set_mode(struct xpoll *queue,
-                                        struct xp_slot *slot,
-                                        enum xp_mode mode, unsigned filters)
-{
-	xp_mutex_assert_held(&queue->lock);
-	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	slot->mode = (uint8_t)mode;
-	slot->armed = XP_SET(filters);
-	slot->history.fruitless = 0;
-	slot->delivered.spent = 0;
-	xp_slot_mode_begins(slot);
-	slot->tag = xp_entry_next_tag(queue, slot);
-	slot->sequence = ++queue->sequence;
-	slot->delivered.arming_last = queue->lazy;
-	/* Where changes are free only the next wait reports anything. */
-	if (!(queue->ops->caps & XP_CAP_FREE_CHANGE) || queue->ops->flush)
-		queue->ask.due = true;
-	/* Who sleeps does not take them along. */
-	if (queue->ops->flush && queue->threads.waiters > 0)
-		queue->recheck_wanted = true;
-}
-
-/* Was it harvested before the slot was changed last? */
-static inline bool xp_slot_is_outdated(const struct xpoll *queue, const struct xp_slot *slot,
-                                       const struct xp_wait *wait)
-{
-	/* By age: a slot may not have changed while the number wrapped. */
-	return queue->sequence - slot->sequence < queue->sequence - wait->sequence;
-}
-
-/* Would it take the queue's own descriptor from the queue? */
-static inline bool xp_entry_owns(const struct xpoll *queue, int fd)
-{
-	bool (*owns)(const void *state, int fd) = queue->ops->owns;
-
-	return xp_places_own(&queue->turn.places, fd) || (owns && owns(queue->backend, fd));
-}
-
-/* Enter the kernel's set, whatever dead entry it may hold. */
-static inline int xp_entry_attach(struct xpoll *queue, int fd,
-                                     uint32_t watch, uint64_t token)
-{
-	int rc;
-
-	if (xp_entry_owns(queue, fd))
-		return -EINVAL;
-	rc = queue->ops->attach(queue->backend, fd, watch, token);
-	/* A dead entry whose file was dup'ed back to its old number. */
-	if (XP_UNLIKELY(rc == -EEXIST))
-		rc = queue->ops->change(queue->backend, fd, watch, token);
-	return rc;
-}
-
-/* End all registrations of fd; the kernel's entry is gone or will be stale. */
+/* The registrations of these filters end, without a system call. */
+void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters);
+/* All registrations end: the descriptor is closed, or another file. */
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
+/*
+ * End all registrations, and remove the kernel's entries.  silent: leave a main entry that is
+ * silent in the kernel (slot->leftover).  -ENOENT, -EBADF: the file was closed before.
+ */
+int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent);
 
-/* All registrations of the slot end; the kernel is not asked. */
-static inline void xp_entry_clear(struct xpoll *queue, struct xp_slot *slot)
-{
-	unsigned present = slot->present;
-	unsigned count = (present & 1) + (present >> 1 & 1) + (present >> 2);
+/* Make the main entry of a slot that has none. */
+int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
+/*
+ * Change the main entry.  The kernel checks the state, and reports what is ready of the
+ * filters `again`.  If the descriptor is another file the slot is dropped: see xp_is_gone.
+ */
+int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
+                 unsigned filters, unsigned again);
+/* The same to what it should be. */
+int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 
-	XP_ASSERT(!(present & ~XP_ALL_FILTERS));
-	xp_count_by(&queue->counters.registered, (uint64_t)-(int64_t)count);
-	xp_attention_over(queue);
-	xp_slot_clear(slot);
-}
+struct xp_late;
+/*
+ * Arm a silent main entry, or make an edge-triggered one report once.  late: gets the change,
+ * which xp_leave_late makes without the lock; NULL, or nothing is left there: made at once.
+ */
+int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
+                      struct xp_late *late);
 
-/* These have no entry of their own any more. */
-void xp_entry_end_solo(struct xpoll *queue, int fd, struct xp_slot *slot,
-                 unsigned filters);
-
-/* The same for one that the kernel watches, and no longer does. */
-static inline int xp_entry_end(struct xpoll *queue, int fd,
-                                  struct xp_slot *slot)
-{
-	int rc;
-
-	XP_ASSERT(slot->present && xp_slot_in_kernel(slot));
-	if (XP_UNLIKELY(slot->solo))
-		xp_entry_end_solo(queue, fd, slot, slot->solo);
-	rc = queue->ops->detach(queue->backend, fd);
-	xp_entry_clear(queue, slot);
-	return rc;
-}
-
-/* Remove fd from the kernel's set and drop it. */
-void xp_entry_forget(struct xpoll *queue, int fd);
+/* 0 if fd is still the file that was registered; else a result that xp_is_gone knows. */
+int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
+/* The same; otherwise the slot is dropped. */
+bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 
 /*
- * 0; -ENOENT: the number is another file's by now; -EBADF ...  If the kernel has
- * to be asked by a change of a filter, one of these is the best.
+ * Of these filters, which are being added, the ones that cannot be in the main entry.
+ * before: the filters that were there.
  */
-int xp_entry_still(struct xpoll *queue, int fd, const struct xp_slot *slot,
-                      unsigned filters);
-
-/* The same; if not, it is dropped. */
-bool xp_entry_same_file(struct xpoll *queue, int fd, struct xp_slot *slot,
-                           unsigned filters);
+unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,
+                        unsigned before);
+/* The entries of these solo filters end. */
+void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+/* Have the kernel report these filters, which have, or get, entries of their own. */
+int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 
 /*
- * The back end failed to watch in this mode.  An exclusive registration has
- * left the kernel's set for that; the next wait puts it back.
+ * Have these filters reported by the kernel, instead of checking them.  The slot may be
+ * dropped.
  */
-void xp_entry_not_pushed(struct xpoll *queue, struct xp_slot *slot,
-                            enum xp_mode mode);
-
-/* The same, after a change of what it watched before. */
-void xp_entry_pushed(struct xpoll *queue, int fd, struct xp_slot *slot,
-                        enum xp_mode mode, unsigned filters);
+void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 
 /*
- * Have the kernel watch these filters in this mode, and check again.  On
- * -ENOENT and -EBADF the file is gone and the slot has been dropped.
+ * The kernel has made a report that nobody wants.  A level-triggered entry would repeat it
+ * for ever, and an edge-triggered one makes one for each activity, until the mask excludes
+ * it.  about: the filters of the entry.
  */
-int xp_entry_push(struct xpoll *queue, int fd, struct xp_slot *slot,
-                     enum xp_mode mode, unsigned filters);
-
-/* The same in an exact queue, and to check again these of them alone. */
-int xp_entry_push_again(struct xpoll *queue, int fd, struct xp_slot *slot,
-                           enum xp_mode mode, unsigned filters, unsigned again);
+void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned about);
 
 #endif

@@ -1,28 +1,83 @@
-/* What a source has in its queue. */
-#include "core/host.h"
+/* All that sources may call of the queue. */
+#include "base/assert.h"
+#include "core/due.h"
+#include "core/marks.h"
+#include "core/source_fd.h"
+#include "core/sources.h"
+#include "os/sys.h"
 
-#include "core/timer_waiter.h"
-
-void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
+static void host_activate(struct xpoll *queue, struct xp_registration *reg)
 {
-	return &queue->sources[id].state;
+	xp_registration_set_active(queue, reg, true);
 }
 
-void xp_source_set_due(struct xpoll *queue, enum xp_source_id id,
-                       int64_t deadline_ns)
+static void host_deactivate(struct xpoll *queue, struct xp_registration *reg)
 {
-	queue->sources[id].due_ns = deadline_ns;
-	queue->due_ns = XP_NEVER;
-	queue->on_demand = false;
-	queue->sourced = true;
-	for (int i = 0; i < XP_SOURCES; i++) {
-		int64_t due_ns = queue->sources[i].due_ns;
-
-		if (due_ns < queue->due_ns)
-			queue->due_ns = due_ns;
-		if (due_ns == XP_ON_DEMAND)
-			queue->on_demand = true;
-	}
-	if (xp_timer_waiter_missing(queue))
-		queue->recheck_wanted = queue->threads.waiters > 0;
+	xp_registration_set_active(queue, reg, false);
 }
+
+static void host_confirmed(const struct xpoll *queue, struct xp_registration *reg)
+{
+	reg->confirmed = xp_moment(queue);
+}
+
+static bool host_exposed(const struct xpoll *queue)
+{
+	return queue->outer.exposed;
+}
+
+static bool host_awaited(const struct xpoll *queue)
+{
+	return queue->outer.exposed || queue->threads.waiters > 0;
+}
+
+/* It grows when the kernel is about to be asked, and when a thread is back from there. */
+static uint64_t host_harvest(const struct xpoll *queue)
+{
+	return queue->counters.syscalls_wait + queue->threads.sleeps;
+}
+
+static void host_unobserved(struct xpoll *queue)
+{
+	xp_count(&queue->counters.signals_unobserved);
+}
+
+static bool host_lets_in(const struct xpoll *queue, unsigned number)
+{
+	const struct xp_wait *wait = queue->source_wait;
+
+	return wait && wait->mask && !xp_sys_signal_is_blocked((int)number, wait->mask);
+}
+
+static void host_interrupted(struct xpoll *queue)
+{
+	XP_ASSERT(queue->source_wait);
+	queue->source_wait->interrupted = true;
+}
+
+static bool host_vnode_as_bsd(const struct xpoll *queue)
+{
+	return queue->vnode_as_bsd;
+}
+
+const struct xp_host xp_host = {
+	.activate = host_activate,
+	.deactivate = host_deactivate,
+	.confirmed = host_confirmed,
+	.find = xp_registration_find,
+	.spawn = xp_registration_spawn,
+	.end = xp_registration_end,
+	.state = xp_source_state,
+	.set_due = xp_due_set,
+	.now = xp_sources_now,
+	.exposed = host_exposed,
+	.set_probed = xp_sources_set_probed,
+	.awaited = host_awaited,
+	.harvest = host_harvest,
+	.vnode_as_bsd = host_vnode_as_bsd,
+	.unobserved = host_unobserved,
+	.lets_in = host_lets_in,
+	.interrupted = host_interrupted,
+	.watch = xp_source_fd_watch,
+	.unwatch = xp_source_fd_unwatch,
+};

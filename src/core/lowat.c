@@ -1,4 +1,4 @@
-/* The marks, and what they are compared with. */
+/* Low-water marks. */
 #include "core/lowat.h"
 
 #include <errno.h>
@@ -6,21 +6,16 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/table.h"
-#include "core/candidate.h"
-#include "core/host.h"
-#include "os/fdkind.h"
+#include "core/candidates.h"
+#include "core/due.h"
 #include "os/sys.h"
 
-/* Bytes; a page of them beside each page of slots that has any. */
+/* The bytes of READ and WRITE; a page for each page of slots that has any. */
 struct xp_lowat_page {
 	int64_t bytes[XP_PAGE_SLOTS][2];
 };
 
-_Static_assert(XP_READ == 0 && XP_WRITE == 1, "the index in a page");
-
 enum {
-	LOWAT_FILTERS = XP_BIT(XP_READ) | XP_BIT(XP_WRITE),
-	/* Between checks of those with too little room; doubled with each. */
 	PAUSE_LEAST_NS = XP_NS_PER_MS,
 	PAUSE_MOST_NS = 64 * XP_NS_PER_MS,
 };
@@ -33,59 +28,43 @@ static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
 	return &page->bytes[fd & (XP_PAGE_SLOTS - 1)][filter];
 }
 
-/* Bytes to read; -EINVAL: a listener. */
-static int64_t unread_of(int fd, enum xp_fd_kind kind)
+/* The bytes to read, or the room for writing; -ENOTSUP: nobody knows. */
+static int64_t lowat_count(int fd, enum xp_fd_kind kind, unsigned filter)
 {
-	/* Of datagrams only the first is counted: it could be too small. */
+	/* Of datagrams only the first is counted, which could be too small for ever. */
 	if (kind == XP_KIND_SOCKET && !xp_sys_is_stream(fd))
 		return -ENOTSUP;
-	return xp_kind_can_probe(kind) ? xp_sys_unread(fd) : -ENOTSUP;
+	if (filter == XP_READ)
+		return xp_kind_can_probe(kind) ? xp_sys_unread(fd) : -ENOTSUP;
+	return kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd)
+		: kind == XP_KIND_FIFO ? xp_sys_pipe_room(fd) : -ENOTSUP;
 }
 
-static int64_t room_of(int fd, enum xp_fd_kind kind)
+int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filter)
 {
-	if (kind == XP_KIND_SOCKET)
-		return xp_sys_is_stream(fd) ? xp_sys_socket_room(fd) : -ENOTSUP;
-	return kind == XP_KIND_FIFO ? xp_sys_pipe_room(fd) : -ENOTSUP;
-}
-
-static int pages_reserve(struct xpoll *queue, int page)
-{
+	int kind = fd < 0 ? -EBADF : xp_fd_kind(fd);
 	struct xp_lowat_page **at;
+	int64_t count;
 
-	if (XP_TABLE_RESERVE(&queue->lowat.pages, &queue->lowat.pages_len, page + 1) < 0)
+	if (kind < 0)
+		return kind;
+	count = lowat_count(fd, (enum xp_fd_kind)kind, filter);
+	/* A connection makes a listener ready, and its end a pipe that nobody reads. */
+	if (count < 0 && count != -EINVAL && count != -EPIPE)
+		return -ENOTSUP;
+	if (XP_TABLE_RESERVE(&queue->lowat.pages, &queue->lowat.pages_len,
+	                     (fd >> XP_PAGE_BITS) + 1) < 0)
 		return -ENOMEM;
-	at = &queue->lowat.pages[page];
+	at = &queue->lowat.pages[fd >> XP_PAGE_BITS];
 	if (!*at)
 		*at = xp_alloc(sizeof **at);
 	return *at ? 0 : -ENOMEM;
 }
 
-int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filters)
+void xp_lowat_set(struct xpoll *queue, int fd, unsigned filter, int64_t bytes)
 {
-	int kind = fd < 0 ? -EBADF : xp_fd_kind(fd);
-	int64_t count;
-
-	XP_ASSERT(filters == XP_BIT(XP_READ) || filters == XP_BIT(XP_WRITE));
-	if (kind < 0)
-		return kind;
-	count = filters & XP_BIT(XP_READ)
-		? unread_of(fd, (enum xp_fd_kind)kind)
-		: room_of(fd, (enum xp_fd_kind)kind);
-	/*
-	 * A listener has no bytes, and one connection makes it ready; so does its
-	 * end a pipe that nobody reads.
-	 */
-	if (count < 0 && count != -EINVAL && count != -EPIPE)
-		return -ENOTSUP;
-	return pages_reserve(queue, fd >> XP_PAGE_BITS);
-}
-
-void xp_lowat_set(struct xpoll *queue, int fd, unsigned filters, int64_t bytes)
-{
-	for (unsigned i = XP_READ; i <= XP_WRITE; i++)
-		if (filters & XP_BIT(i))
-			*lowat_at(queue, fd, i) = bytes;
+	XP_ASSERT(bytes > 0);
+	*lowat_at(queue, fd, filter) = bytes;
 }
 
 int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
@@ -94,15 +73,18 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
 }
 
 /*
- * The count ends where urgent data begins, and nothing says how much is
- * behind; so urgent data is enough.  And so is a check that fails for lack of
- * memory: it is for an edge, which nobody reports again.
+ * The count of bytes to read ends where urgent data begins, so urgent data is enough.  So is
+ * a check that fails for lack of memory: nobody reports the edge again.
  */
-static bool urgent(struct xpoll *queue, int fd, const struct xp_slot *slot)
+static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *slot)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLPRI};
+	int64_t unread = xp_sys_unread(fd);
 	int rc;
 
+	xp_count(&queue->counters.syscalls_check);
+	if (unread < 0 || unread >= xp_lowat_get(queue, fd, XP_READ))
+		return true;
 	if (slot->kind != XP_KIND_SOCKET)
 		return false;
 	xp_count(&queue->counters.syscalls_check);
@@ -110,81 +92,55 @@ static bool urgent(struct xpoll *queue, int fd, const struct xp_slot *slot)
 	return rc < 0 || (rc > 0 && probe.revents & POLLPRI);
 }
 
-static bool enough_to_read(struct xpoll *queue, int fd,
-                           const struct xp_slot *slot)
+static bool enough_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	int64_t unread = xp_sys_unread(fd);
-
-	xp_count(&queue->counters.syscalls_check);
-	return unread < 0 || unread >= xp_lowat_get(queue, fd, XP_READ) ||
-		urgent(queue, fd, slot);
-}
-
-static bool enough_room(struct xpoll *queue, int fd, const struct xp_slot *slot)
-{
-	int64_t room = slot->kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd)
-		: xp_sys_pipe_room(fd);
+	int64_t room = slot->kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : xp_sys_pipe_room(fd);
 
 	xp_count_by(&queue->counters.syscalls_check, 2);
-	return room < 0 || room >= xp_lowat_get(queue, fd, XP_WRITE);
-}
-
-static void look_later(struct xpoll *queue, struct xp_slot *slot)
-{
-	slot->lowat.unmet |= XP_BIT(XP_WRITE);
-	if (queue->sources[XP_SOURCE_NONE].due_ns != XP_NEVER)
-		return;
-	if (!queue->lowat.pause_ns)
+	slot->unmet = 0;
+	if (room < 0 || room >= xp_lowat_get(queue, fd, XP_WRITE)) {
 		queue->lowat.pause_ns = PAUSE_LEAST_NS;
-	xp_source_set_due(queue, XP_SOURCE_NONE,
-	                  xp_sys_now() + queue->lowat.pause_ns);
+		return true;
+	}
+	slot->unmet = XP_BIT(XP_WRITE);
+	if (xp_due_of(queue, XP_SOURCE_NONE) == XP_NEVER) {
+		if (!queue->lowat.pause_ns)
+			queue->lowat.pause_ns = PAUSE_LEAST_NS;
+		xp_due_set(queue, XP_SOURCE_NONE, xp_sys_now() + queue->lowat.pause_ns);
+	}
+	return false;
 }
 
-uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot,
-                          uint32_t events)
+uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
 {
-	unsigned with_lowat = slot->lowat.filters & slot->enabled;
+	unsigned marked = slot->lowat & slot->enabled;
 
-	XP_ASSERT(slot->mode != XP_MODE_UNPOLLABLE);
-	/* An end or an error has no mark. */
-	if (events & (POLLERR | POLLHUP))
+	/* An end or an error needs no bytes. */
+	if (XP_LIKELY(!marked) || events & (POLLERR | POLLHUP))
 		return events;
-	(void)xp_slot_can_probe(fd, slot);
-	if (with_lowat & XP_BIT(XP_READ) && events & POLLIN &&
-	    !(events & POLLRDHUP) && !enough_to_read(queue, fd, slot))
+	(void)xp_slot_kind(fd, slot);
+	if (marked & XP_BIT(XP_READ) && events & POLLIN && !(events & POLLRDHUP) &&
+	    !enough_to_read(queue, fd, slot))
 		events &= ~(uint32_t)POLLIN;
-	if (with_lowat & XP_BIT(XP_WRITE) && events & POLLOUT) {
-		slot->lowat.unmet = 0;
-		if (enough_room(queue, fd, slot)) {
-			queue->lowat.pause_ns = PAUSE_LEAST_NS;
-		} else {
-			events &= ~(uint32_t)POLLOUT;
-			look_later(queue, slot);
-		}
-	}
+	if (marked & XP_BIT(XP_WRITE) && events & POLLOUT && !enough_room(queue, fd, slot))
+		events &= ~(uint32_t)POLLOUT;
 	return events;
 }
 
 void xp_lowat_due(struct xpoll *queue)
 {
 	int64_t pause_ns = queue->lowat.pause_ns * 2;
+	struct xp_slot *slot;
 
-	queue->lowat.pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns
-		: PAUSE_MOST_NS;
-	xp_source_set_due(queue, XP_SOURCE_NONE, XP_NEVER);
-	for (int page = 0; page < queue->lowat.pages_len; page++) {
-		int fd = page << XP_PAGE_BITS;
+	XP_ASSERT(pause_ns > 0);
+	queue->lowat.pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns : PAUSE_MOST_NS;
+	xp_due_set(queue, XP_SOURCE_NONE, XP_NEVER);
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+		unsigned again = slot->unmet & slot->enabled & slot->lowat;
 
-		if (!queue->lowat.pages[page])
-			continue;
-		for (int i = 0; i < XP_PAGE_SLOTS; i++, fd++) {
-			struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
-			unsigned again = slot->lowat.unmet & slot->enabled & slot->lowat.filters;
-
-			slot->lowat.unmet = 0;
-			if (again)
-				xp_recheck_level(queue, fd, slot, again);
-		}
+		slot->unmet = 0;
+		if (again)
+			xp_check_again(queue, fd, slot, again);
 	}
 }
 

@@ -31,6 +31,7 @@ void xp_process_add(struct xpoll *queue)
 
 void xp_process_remove(struct xpoll *queue)
 {
+	XP_ASSERT(queue->process == xp_process_current());
 	pthread_mutex_lock(&list_lock);
 	xp_list_remove(&queue->queues);
 	pthread_mutex_unlock(&list_lock);
@@ -44,6 +45,7 @@ void xp_process_give_back(struct xpoll *queue, uint32_t process)
 
 void xp_process_each(void (*function)(struct xpoll *queue, int fd), int fd)
 {
+	XP_ASSERT(fd >= 0);
 	xp_process_begin(list_begin);
 	pthread_mutex_lock(&list_lock);
 	for (struct xp_list *item = queues.next; item != &queues; item = item->next)

@@ -1,21 +1,22 @@
-/* Making the kernel's set of descriptors again. */
+/*
+ * Replacing the kernel's set by a new one.
+ *
+ * The entry of a closed file keeps reporting while a duplicate of the file is open.  Only
+ * another set is without it.
+ */
 #ifndef XP_CORE_RENEW_H
 #define XP_CORE_RENEW_H
 
 #include "core/queue.h"
 
-/*
- * Dead entries report for ever and cannot be removed by their number: start
- * with an empty set and put in what is alive.  Lock held.
- */
+/* Renew the set; threads that sleep have to come out afterwards. */
 void xp_renew(struct xpoll *queue);
-
 /*
- * Attach every slot to an empty kernel set; inherited: in a forked child.
- * What cannot be attached for lack of something is left for later.
+ * Attach all slots to a new set.  inherited: in a forked child.  What the kernel has no
+ * room for is attached by the next wait.
  */
-int xp_renew_attach_all(struct xpoll *queue, bool inherited);
-/* Attach those that were left. */
-int xp_renew_attach_rest(struct xpoll *queue);
+int xp_attach_all(struct xpoll *queue, bool inherited);
+/* Attach what the kernel had no room for; -ENOSPC, -ENOMEM. */
+int xp_attach_rest(struct xpoll *queue);
 
 #endif

@@ -1,42 +1,34 @@
-/* The table of slots: pages indexed by descriptor number. */
+/* The table of slots. */
 #include "core/slot.h"
-
-#include <poll.h>
-
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/table.h"
-#include "os/fdkind.h"
+
+/* Tables by descriptor double, and their lengths are of type int. */
+enum { PAGES_MOST = 1 << (30 - XP_PAGE_BITS) };
+
+#define POLL_MASK(i) \
+	(((i) & XP_ALL_FILTERS ? POLLERR | POLLHUP : 0) | \
+	 ((i) & XP_BIT(XP_READ) && (i) & XP_REQUEST_IN ? POLLIN : 0) | \
+	 ((i) & XP_BIT(XP_READ) && (i) & XP_REQUEST_RDHUP ? POLLRDHUP : 0) | \
+	 ((i) & XP_BIT(XP_WRITE) ? POLLOUT : 0) | ((i) & XP_BIT(XP_EXCEPT) ? POLLPRI : 0))
+
+const uint16_t xp_poll_masks[64] = {XP_64_OF(POLL_MASK)};
 
 struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd)
 {
 	int page = fd >> XP_PAGE_BITS;
+	struct xp_slot **at;
 
-	if (page >= XP_PAGES_MOST ||
-	    XP_TABLE_RESERVE(&slots->pages, &slots->pages_len, page + 1) < 0)
+	if (page >= PAGES_MOST || XP_TABLE_RESERVE(&slots->pages, &slots->pages_len, page + 1) < 0)
 		return NULL;
-	if (!slots->pages[page]) {
-		struct xp_slot *fresh =
-			xp_alloc_lines(XP_PAGE_SLOTS * sizeof *fresh);
-
-		if (!fresh)
-			return NULL;
-		memset(fresh, 0, XP_PAGE_SLOTS * sizeof *fresh);
-		for (int i = 0; i < XP_PAGE_SLOTS; i++)
-			fresh[i].check.next = XP_SLOT_UNQUEUED;
-		slots->pages[page] = fresh;
+	at = &slots->pages[page];
+	if (!*at) {
+		*at = xp_alloc_lines(XP_PAGE_SLOTS * sizeof **at);
+		for (int i = 0; *at && i < XP_PAGE_SLOTS; i++)
+			(*at)[i] = (struct xp_slot){.next = XP_UNQUEUED};
 	}
-	return &slots->pages[page][fd & (XP_PAGE_SLOTS - 1)];
-}
-
-struct xp_slot *xp_slots_walk(const struct xp_slots *slots, int *fd)
-{
-	int page = *fd >> XP_PAGE_BITS;
-
-	while (page < slots->pages_len && !slots->pages[page])
-		*fd = ++page << XP_PAGE_BITS;
-	return page < slots->pages_len ? xp_slots_get(slots, *fd) : NULL;
+	return xp_slots_at(slots, fd);
 }
 
 void xp_slots_fini(struct xp_slots *slots)
@@ -46,30 +38,20 @@ void xp_slots_fini(struct xp_slots *slots)
 	xp_free(slots->pages);
 }
 
-int xp_slot_find_kind(int fd, struct xp_slot *slot)
+struct xp_slot *xp_slots_walk(const struct xp_slots *slots, int *fd)
 {
-	int kind = xp_fd_kind(fd);
-
-	if (kind < 0)
-		return kind;
-	slot->kind = (uint8_t)kind;
-	return 0;
+	for (; *fd >> XP_PAGE_BITS < slots->pages_len; *fd |= XP_PAGE_SLOTS - 1, ++*fd)
+		if (xp_slots_at(slots, *fd))
+			return xp_slots_at(slots, *fd);
+	return NULL;
 }
 
-enum { NEWS_IN = 1, NEWS_PRI = 2, NEWS_ERR = 4 };
-
-void xp_slot_keep_news(struct xp_slot *slot, uint32_t events)
+enum xp_fd_kind xp_slot_kind(int fd, struct xp_slot *slot)
 {
-	slot->count.news |= (events & POLLIN && slot->present & XP_BIT(XP_READ) ? NEWS_IN : 0) |
-		(events & POLLPRI && slot->present & XP_BIT(XP_EXCEPT) ? NEWS_PRI : 0) |
-		(events & POLLERR ? NEWS_ERR : 0);
-}
+	if (XP_UNLIKELY(slot->kind == XP_KIND_UNKNOWN)) {
+		int kind = xp_fd_kind(fd);
 
-uint32_t xp_slot_take_news(struct xp_slot *slot)
-{
-	unsigned news = slot->count.news;
-
-	slot->count.news = 0;
-	return (news & NEWS_IN ? POLLIN : 0) | (news & NEWS_PRI ? POLLPRI : 0) |
-		(news & NEWS_ERR ? POLLERR : 0);
+		slot->kind = kind < 0 ? XP_KIND_UNKNOWN : (uint8_t)kind;
+	}
+	return (enum xp_fd_kind)slot->kind;
 }

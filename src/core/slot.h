@@ -1,17 +1,21 @@
 /*
  * What a queue knows of one descriptor: a slot, found by its number.
  *
- * Slots live in pages that never move and are freed with the queue.  A slot's
- * generation changes whenever its registrations end or turn out to be of
- * another file, and its arming, on epoll, with each change of the main entry.  Both
- * are in the token that the kernel returns with each report, so a report of a dead
- * registration is recognised whenever it arrives, and so is one from before a change.
+ * Slots live in pages that never move and are freed with the queue.
  *
- * Everything here is guarded by the queue's lock.
+ * The kernel returns a token with each report: the descriptor, and `arming`, which counts how
+ * often the main entry was made or changed.  A report with an arming before `born` is stale:
+ * its registration has ended.  One with another arming than the last is superseded: the change
+ * made the kernel check the state again, so the report is dropped.  A report that was fetched
+ * before `marked` was set is outdated: the state is checked.
+ *
+ * Everything here is guarded by the queue's lock, but for `late`, which is atomic.
  */
 #ifndef XP_CORE_SLOT_H
 #define XP_CORE_SLOT_H
 
+#include <poll.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <xpoll.h>
@@ -20,11 +24,12 @@
 #include "base/compiler.h"
 #include "base/udata.h"
 #include "os/fdkind.h"
+#include "os/pollbits.h"
 
-/* The filters a descriptor can have, in the order they are reported. */
+/* The filters of a descriptor, in the order in which they are reported. */
 enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
 
-/* Its place among them; -1: the filter is a source's, or none. */
+/* The index of a filter among these; -1: the filter is a source's, or unknown. */
 static inline int xp_filter_index(int filter)
 {
 	switch (filter) {
@@ -39,186 +44,95 @@ static inline int xp_filter_index(int filter)
 	}
 }
 
-/* Sets of them. */
+/* Sets of filters. */
 #define XP_BIT(filter) (1u << (filter))
 #define XP_SET(filters) ((uint8_t)(filters))
 #define XP_ALL_FILTERS 7u
 
-/* What a filter was asked for in particular, beyond that it is wanted. */
+/* Members of slot.requested: what was asked for beyond the filter. */
 enum {
-	/* Beside filters in one set, the index of tables. */
-	XP_REQUEST_IN = 8, /* READ: POLLIN */
+	XP_REQUEST_IN = 8,     /* READ: POLLIN */
 	XP_REQUEST_RDHUP = 16, /* READ: POLLRDHUP */
-	XP_REQUEST_OOB = 32, /* EXCEPT: XPOLL_NOTE_OOB was given */
+	XP_REQUEST_OOB = 32,   /* EXCEPT: XPOLL_NOTE_OOB was given */
 };
 
-/* How the kernel watches the descriptor now. */
+/*
+ * How the descriptor is watched; the modes of the program, as XPOLL_CLEAR, are something else.
+ *
+ * From         To    When
+ * NONE         ...   ADD: EDGE with CLEAR, LOWAT or, on a lazy queue, a disabled filter; ONCE
+ *                    with ONESHOT for all of its filters; FILE if the kernel refuses; else LEVEL
+ * LEVEL        EDGE  a report that nobody wants
+ * LEVEL        ONCE  the same with DISPATCH, while several threads use the queue
+ * EDGE         LEVEL a check finds again what was delivered; checks in a row find nothing; other
+ *                    threads sleep and the kernel has to report what would be a candidate
+ * EDGE         ONCE  ENABLE with DISPATCH while another thread sleeps
+ * ONCE         EDGE  a report of a hang-up that the event level ignores
+ * ONCE         LEVEL ENABLE at each 64th report
+ * the three    ...   another ADD, a DELETE of some filters, an ENABLE that the kernel has to
+ *                    know: LEVEL or EDGE, as for NONE
+ * all          NONE  the registrations end
+ */
 enum xp_mode {
-	XP_MODE_NONE,      /* not at all */
-	XP_MODE_LEVEL,     /* by state */
-	XP_MODE_EDGE,      /* by edges; states are checked by us */
-	XP_MODE_ONESHOT,   /* one report, then nothing */
-	XP_MODE_FIRED,     /* that one report was made */
-	XP_MODE_EXCLUSIVE, /* by state, outside lazy interest */
-	XP_MODE_UNPOLLABLE, /* the kernel cannot wait for it: see unpollable.h */
-	XP_MODE_SOURCE,    /* by state, for a source: not the program's */
+	XP_MODE_NONE,   /* not at all */
+	XP_MODE_LEVEL,  /* the kernel's entry is level-triggered */
+	XP_MODE_EDGE,   /* it is edge-triggered; for a level poll(2) checks what was delivered */
+	XP_MODE_ONCE,   /* it reports once, and is silent until it is armed again */
+	XP_MODE_FILE,   /* the kernel refuses the file: see files.h */
+	XP_MODE_SOURCE, /* level-triggered, for a source: no registration of the program */
 };
 
-/* What one file keeps of a slot is a part with a name. */
+#define XP_LAST      (-1) /* slot.next: the last candidate */
+#define XP_UNQUEUED  (-2) /* slot.next: no candidate */
+
 struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
-	uint32_t tag;      /* upper half of the token: generation << XP_ARMING_BITS | arming */
-	uint32_t sequence; /* of the last ENABLE or kernel change */
+	uint32_t arming;     /* grows with each change of the main entry; half of its token */
+	uint32_t born;       /* the first arming of these registrations */
+	uint32_t sequence;   /* the queue's when `marked` was set */
+	uint32_t epoch;      /* the wait call that delivered `delivered` */
+	int32_t next;        /* the next candidate's descriptor, XP_LAST or XP_UNQUEUED */
+	uint16_t kept;       /* bits that nobody has got yet, of a file that must not be checked */
 
-	/* Has its state to be checked (candidate.c)?  It is a candidate because ... */
-	struct {
-		int32_t next;      /* in their queue; XP_SLOT_END, _UNQUEUED */
-		union {
-			struct {
-				uint8_t enabled; /* these filters were enabled */
-				uint8_t level;   /* these were delivered, and may still be ready */
-			};
-			uint16_t any;
-		};
-		uint16_t deferred; /* these bits were harvested, and the file cannot be probed */
-	} check;
-
-	/* What was reported and delivered (deliver.c, batch.c). */
-	struct {
-		uint32_t epoch;  /* the last wait call that did so */
-		uint8_t filters; /* those that it delivered */
-		uint8_t count;   /* of reports; now and then one is confirmed */
-		uint8_t first : 2;        /* the filter to begin with: it found no room */
-		uint8_t deferred_for : 3; /* those that check.deferred is for */
-		uint8_t spent : 1;        /* the main entry's edges, since its change */
-		uint8_t withheld : 1;     /* a hang-up, from the event level */
-		uint8_t arming_last : 1;  /* sequence last grew together with the arming */
-		uint8_t since : 5;        /* `count` when the mode began */
-	} delivered;
-
-	/* Sets of filters: which there are, and how the kernel watches them. */
+	/* Sets of filters. */
 	uint8_t present;
-	uint8_t enabled;   /* a subset of present */
-	uint8_t requested; /* XP_REQUEST_... */
-	uint8_t armed;     /* in the kernel's mask */
+	uint8_t enabled;
+	uint8_t requested; /* XP_REQUEST_IN and so on */
+	uint8_t armed;     /* in the mask of their entry, which is not silent */
+	uint8_t check;     /* were enabled, and their state has to be checked */
+	uint8_t recheck;   /* were delivered, and may still be ready */
+	uint8_t delivered : 3;  /* were delivered by the wait call `epoch` */
+	uint8_t pipe_bits : 5;  /* the size of a pipe is 1 << that; 0: not known */
+	uint8_t clear;     /* have XPOLL_CLEAR */
+	uint8_t oneshot;   /* XPOLL_ONESHOT */
+	uint8_t dispatch;  /* XPOLL_DISPATCH */
+	uint8_t lowat : 3;    /* have XPOLL_NOTE_LOWAT; lowat.h has the numbers */
+	uint8_t unmet : 3;    /* ready, but for that; they are checked again later */
+	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters */
+	uint8_t spent : 1;    /* an edge of the main entry was delivered since its change */
+	uint8_t exclusive : 3; /* have XPOLL_NOTE_EXCLUSIVE, a wish: see is_exclusive */
+	uint8_t soerr : 3;    /* XPOLL_NOTE_SOERR */
+	uint8_t first : 2;    /* the filter that found no room, and is delivered first */
+	uint8_t count : 3;    /* XPOLL_NOTE_COUNT */
+	uint8_t solo : 3;     /* have an entry of their own: see entry.h */
+	uint8_t leftover : 1; /* nothing is registered, but the kernel has a silent entry */
+	uint8_t withheld : 1; /* the event level ignored a hang-up, which xpoll_pwait reports */
+	uint8_t kept_for : 3;  /* the filters that `kept` is for */
+	uint8_t is_exclusive : 1; /* the main entry, as it is now, wakes few of several queues */
+	uint8_t marked : 1;    /* reports that were made before `sequence` have to be checked */
+	uint8_t fruitless : 3; /* edges in a row that nobody wanted */
+
 	uint8_t mode;      /* enum xp_mode */
-	uint8_t kind;      /* enum xp_fd_kind */
-
-	/* How its mode has fared (arm.c). */
-	struct {
-		uint16_t fruitless : 7; /* reports nobody wanted, in a row */
-		uint16_t idle_checks : 6; /* after delivery, that found nothing */
-		uint16_t flips : 3; /* times in a row that level mode was not worth it */
-	} history;
-
-	/*
-	 * What few have is side by side, so that one look finds out that there is none of it.
-	 * XPOLL_CLEAR and so on:
-	 */
-	union {
-		struct {
-			uint8_t clear;
-			uint8_t oneshot;
-			uint8_t dispatch;
-			uint8_t exclusive : 3;
-			uint8_t whole : 1; /* ONESHOT and DISPATCH act on all filters */
-		};
-		uint32_t any;
-	} modes;
-
-	/* XPOLL_NOTE_COUNT and XPOLL_NOTE_SOERR (event_count.c). */
-	struct {
-		uint8_t filters : 3;
-		uint8_t soerr : 3;
-		uint8_t size : 5; /* of a pipe, as a power of two; 0: not asked for */
-		uint8_t news : 3; /* news.h: reported bits that were not delivered yet */
-	} count;
-
-	/* XPOLL_NOTE_LOWAT; lowat.h has their bytes. */
-	struct {
-		uint8_t filters : 3;
-		uint8_t unmet : 3; /* ready, but for the mark; check again */
-	} lowat;
-	uint8_t solo; /* with an entry of their own: see solo.h */
+	uint8_t kind : 4;      /* enum xp_fd_kind */
+	uint8_t idle : 4;      /* checks after a delivery that found nothing, in a row */
+	uint8_t reports : 6;   /* of the kernel, modulo 64: when it is 0 the file is confirmed */
+	uint8_t stale : 2;     /* reports of ended registrations since the last one ended */
+	atomic_uchar late;     /* threads that make a late change of the entry: see late.h */
 };
 
-_Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE,
-               "the memory target, and one cache line for each");
-
-/* Those that the kernel has to report by edges; see lowat.h for those with XPOLL_NOTE_LOWAT. */
-static inline unsigned xp_slot_by_edge(const struct xp_slot *slot)
-{
-	return slot->modes.clear | slot->lowat.filters;
-}
-
-/* Of a slot with registrations: does the kernel watch it? */
-static inline bool xp_slot_in_kernel(const struct xp_slot *slot)
-{
-	return slot->mode != XP_MODE_NONE && slot->mode != XP_MODE_UNPOLLABLE;
-}
-
-/* The kernel watches it in another way, or again. */
-static inline void xp_slot_mode_begins(struct xp_slot *slot)
-{
-	slot->delivered.since = slot->delivered.count & 31;
-}
-
-/* The reports since then, modulo 32. */
-static inline unsigned xp_slot_mode_reports(const struct xp_slot *slot)
-{
-	return (slot->delivered.count - slot->delivered.since) & 31u;
-}
-
-/* Nothing of these is reported, nor checked for that. */
-static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
-{
-	XP_ASSERT(!(filters & ~XP_ALL_FILTERS));
-	slot->enabled &= XP_SET(~filters);
-	slot->check.any &= (uint16_t)~(filters << 8 | filters);
-}
-
-/*
- * The tag of a slot.  The arming wraps around: a report that a thread holds while the entry
- * is changed 256 times may be taken for one of the last change.
- */
-enum { XP_ARMING_BITS = 8, XP_ARMING_MASK = (1 << XP_ARMING_BITS) - 1 };
-
-static inline uint32_t xp_tag_of_next_generation(uint32_t tag)
-{
-	return (tag | XP_ARMING_MASK) + 1;
-}
-
-static inline uint32_t xp_tag_of_next_arming(uint32_t tag)
-{
-	return (tag & ~(uint32_t)XP_ARMING_MASK) | ((tag + 1) & XP_ARMING_MASK);
-}
-
-static inline bool xp_tags_of_one_generation(uint32_t a, uint32_t b)
-{
-	return (a ^ b) >> XP_ARMING_BITS == 0;
-}
-
-/* Its registrations have ended: nothing of them is left. */
-static inline void xp_slot_clear(struct xp_slot *slot)
-{
-	*slot = (struct xp_slot){
-		.tag = xp_tag_of_next_generation(slot->tag),
-		.sequence = slot->sequence,
-		.delivered.epoch = slot->delivered.epoch,
-		.check.next = slot->check.next,
-	};
-}
-
-#define XP_SLOT_END      (-1)
-#define XP_SLOT_UNQUEUED (-2)
+_Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE, "one cache line for each descriptor");
 
 enum { XP_PAGE_BITS = 8, XP_PAGE_SLOTS = 1 << XP_PAGE_BITS };
-
-/*
- * Tables by descriptor number double, here and in the back ends, and their
- * lengths are of type int.
- */
-enum { XP_PAGES_MOST = 1 << (30 - XP_PAGE_BITS) };
 
 struct xp_slots {
 	struct xp_slot **pages;
@@ -229,7 +143,10 @@ struct xp_slots {
 struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd);
 void xp_slots_fini(struct xp_slots *slots);
 
-/* The slot of fd; NULL if nothing of that page was ever registered. */
+/* The first slot from *fd on, which becomes its descriptor; NULL: there are no more. */
+struct xp_slot *xp_slots_walk(const struct xp_slots *slots, int *fd);
+
+/* The slot of fd; NULL if nothing on its page was ever registered. */
 static inline struct xp_slot *xp_slots_at(const struct xp_slots *slots, int fd)
 {
 	unsigned page = (unsigned)fd >> XP_PAGE_BITS;
@@ -239,23 +156,15 @@ static inline struct xp_slot *xp_slots_at(const struct xp_slots *slots, int fd)
 	return &slots->pages[page][fd & (XP_PAGE_SLOTS - 1)];
 }
 
-/* The first slot from *fd on, which becomes its descriptor; NULL: there are no more. */
-struct xp_slot *xp_slots_walk(const struct xp_slots *slots, int *fd);
-
 /* The slot of a descriptor that is known to have one. */
 static inline struct xp_slot *xp_slots_get(const struct xp_slots *slots, int fd)
 {
 	return &slots->pages[(unsigned)fd >> XP_PAGE_BITS][fd & (XP_PAGE_SLOTS - 1)];
 }
 
-static inline uint64_t xp_token(uint32_t tag, int fd)
-{
-	return (uint64_t)tag << 32 | (uint32_t)fd;
-}
-
 static inline uint64_t xp_slot_token(const struct xp_slot *slot, int fd)
 {
-	return xp_token(slot->tag, fd);
+	return (uint64_t)slot->arming << 32 | (uint32_t)fd;
 }
 
 static inline int xp_token_fd(uint64_t token)
@@ -263,44 +172,81 @@ static inline int xp_token_fd(uint64_t token)
 	return (int)(uint32_t)token;
 }
 
-static inline uint32_t xp_token_tag(uint64_t token)
+static inline uint32_t xp_token_arming(uint64_t token)
 {
 	return (uint32_t)(token >> 32);
 }
 
-/* Is the slot still of the registrations that this token was made for? */
+/* Returns true if the registrations that the token was made for still stand. */
 static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
 {
-	return xp_tags_of_one_generation(slot->tag, xp_token_tag(token));
+	/* Unsigned: also right if the number has wrapped since `born`. */
+	return xp_token_arming(token) - slot->born <= slot->arming - slot->born;
 }
 
-/*
- * Of a file that has news (news.h): keep these reported bits, as far as they concern
- * registered filters; return the bits that were kept, and keep them no longer.
- */
-void xp_slot_keep_news(struct xp_slot *slot, uint32_t events);
-uint32_t xp_slot_take_news(struct xp_slot *slot);
-
-/* Find out what kind of file it is, once; 0, -EBADF, -ENOMEM: not this time. */
-int xp_slot_find_kind(int fd, struct xp_slot *slot);
-
-static inline bool xp_slot_kind_known(int fd, struct xp_slot *slot)
+/* The registrations end: reports that were made until now are stale. */
+static inline void xp_slot_renumber(struct xp_slot *slot)
 {
-	return slot->kind != XP_KIND_UNKNOWN || xp_slot_find_kind(fd, slot) == 0;
+	slot->born = ++slot->arming;
 }
 
-/* Is the file of that kind?  What cannot be found out now is of none. */
-static inline bool xp_slot_is(int fd, struct xp_slot *slot, enum xp_fd_kind kind)
+/* The filters that have to be watched by edges. */
+static inline unsigned xp_slot_by_edge(const struct xp_slot *slot)
 {
-	return xp_slot_kind_known(fd, slot) && slot->kind == kind;
+	return slot->clear | slot->lowat;
 }
 
-/* May poll(2) check the file?  Not if that cannot be found out now. */
+/* The filters that these bits of poll(2) are about. */
+static inline unsigned xp_filters_of(uint32_t bits)
+{
+	return (bits & (POLLIN | POLLRDHUP) ? XP_BIT(XP_READ) : 0) |
+		(bits & POLLOUT ? XP_BIT(XP_WRITE) : 0) | (bits & POLLPRI ? XP_BIT(XP_EXCEPT) : 0);
+}
+
+/* By filters and members of `requested`: the bits that poll(2) would return for them. */
+extern const uint16_t xp_poll_masks[64];
+
+/* The bits to ask the kernel for.  READ includes POLLRDHUP, for XPOLL_EOF. */
+static inline uint32_t xp_bits_of(const struct xp_slot *slot, unsigned filters)
+{
+	return xp_poll_masks[filters | slot->requested | XP_REQUEST_RDHUP] &
+		~(uint32_t)(POLLERR | POLLHUP);
+}
+
+/* The bits that poll(2) would return for what is enabled. */
+static inline uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
+{
+	return events & xp_poll_masks[slot->enabled | slot->requested];
+}
+
+/* The filters that such bits are delivered to; there are some. */
+static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits)
+{
+	unsigned enabled = slot->enabled;
+
+	/* A single one needs no name. */
+	return !(enabled & (enabled - 1)) || bits & (POLLERR | POLLHUP) ? enabled
+		: xp_filters_of(bits) & enabled;
+}
+
+/* These filters are enabled no longer, nor candidates. */
+static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
+{
+	uint8_t left = XP_SET(~filters);
+
+	slot->enabled &= left;
+	slot->check &= left;
+	slot->recheck &= left;
+	slot->kept_for &= left & XP_ALL_FILTERS;
+}
+
+/* The kind of the file, found out once; XP_KIND_UNKNOWN: not this time. */
+enum xp_fd_kind xp_slot_kind(int fd, struct xp_slot *slot);
+
+/* Returns true if poll(2) may check the file. */
 static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
 {
-	return xp_kind_can_probe((enum xp_fd_kind)slot->kind) ||
-		(slot->kind == XP_KIND_UNKNOWN && xp_slot_find_kind(fd, slot) == 0 &&
-		 xp_kind_can_probe((enum xp_fd_kind)slot->kind));
+	return xp_kind_can_probe(xp_slot_kind(fd, slot));
 }
 
 #endif

@@ -1,80 +1,82 @@
-/* Descriptors of the sources. */
+/* The descriptors of sources: a slot of such a one has the source in place of registrations. */
 #include "core/source_fd.h"
 
-#include "base/assert.h"
-#include "core/entry.h"
+#include <errno.h>
 
-int xp_source_fd_add(struct xpoll *queue, struct xp_source_fd *source_fd)
+#include "base/assert.h"
+#include "core/ask.h"
+#include "core/entry.h"
+#include "core/marks.h"
+
+int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	uint32_t watch = POLLIN | XP_WATCH_SOURCE;
+	uint64_t token = xp_slot_token(slot, fd);
+	int rc = xp_entry_owns(queue, fd) ? -EINVAL
+		: queue->ops->attach(queue->backend, fd, watch, token);
+
+	if (rc == -EEXIST)
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	slot->armed = rc == 0 ? XP_BIT(XP_READ) : 0;
+	return rc;
+}
+
+int xp_source_fd_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
 {
 	struct xp_slot *slot = xp_slots_make(&queue->slots, source_fd->fd);
 	int rc;
 
 	if (!slot)
 		return -ENOMEM;
-	/* The program has closed the file it had registered under this number. */
+	/* The program has closed the file that was registered under this number. */
 	if (slot->present)
 		xp_entry_drop(queue, source_fd->fd, slot);
-	rc = xp_entry_attach(queue, source_fd->fd, POLLIN | XP_WATCH_SOURCE,
-	                        xp_slot_token(slot, source_fd->fd));
+	rc = xp_source_fd_attach(queue, source_fd->fd, slot);
 	if (rc < 0)
 		return rc;
 	slot->mode = XP_MODE_SOURCE;
-	slot->armed = XP_BIT(XP_READ);
 	slot->udata[0].pointer = source_fd;
-	queue->watches++;
-	queue->sourced = true;
-	/* The thread that checks next has not seen it. */
-	queue->ask.due = true;
+	xp_ask_soon(queue);
 	return 0;
 }
 
-void xp_source_fd_remove(struct xpoll *queue, struct xp_source_fd *source_fd)
+static void source_slot_end(struct xp_slot *slot)
+{
+	slot->mode = XP_MODE_NONE;
+	slot->armed = 0;
+	slot->udata[0].pointer = NULL;
+	xp_slot_renumber(slot);
+}
+
+void xp_source_fd_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd)
 {
 	struct xp_slot *slot = xp_slots_get(&queue->slots, source_fd->fd);
 
 	XP_ASSERT(slot->mode == XP_MODE_SOURCE && slot->udata[0].pointer == source_fd);
 	(void)queue->ops->detach(queue->backend, source_fd->fd);
-	slot->mode = XP_MODE_NONE;
-	slot->armed = 0;
-	slot->udata[0].pointer = NULL;
-	slot->tag = xp_tag_of_next_generation(slot->tag);
-	queue->watches--;
+	source_slot_end(slot);
 }
 
-bool xp_source_fd_fired(struct xpoll *queue, uint64_t token)
+bool xp_source_fd_fired(struct xpoll *queue, struct xp_wait *wait, uint64_t token)
 {
-	int fd = xp_token_fd(token);
-	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
+	struct xp_slot *slot = xp_slots_at(&queue->slots, xp_token_fd(token));
 	struct xp_source_fd *source_fd;
 
 	if (!slot || slot->mode != XP_MODE_SOURCE || !xp_slot_is_of(slot, token))
 		return false;
 	source_fd = slot->udata[0].pointer;
+	XP_ASSERT(source_fd && source_fd->fd == xp_token_fd(token));
+	xp_source_wait(queue, wait);
 	source_fd->ready(queue, source_fd);
+	xp_source_wait(queue, NULL);
 	return true;
 }
 
-int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
-{
-	/* The source knows what it has there: nobody need ask the kernel. */
-	int rc = xp_entry_attach(queue, fd, POLLIN | XP_WATCH_SOURCE,
-	                            xp_slot_token(slot, fd));
-
-	slot->armed = rc == 0 ? XP_BIT(XP_READ) : 0;
-	return rc;
-}
-
-void xp_source_fd_forget_all(struct xpoll *queue)
+void xp_source_fds_forget(struct xpoll *queue)
 {
 	struct xp_slot *slot;
 
-	queue->watches = 0;
-	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
-		if (slot->mode != XP_MODE_SOURCE)
-			continue;
-		slot->mode = XP_MODE_NONE;
-		slot->armed = 0;
-		slot->udata[0].pointer = NULL;
-		slot->tag = xp_tag_of_next_generation(slot->tag);
-	}
+	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+		if (slot->mode == XP_MODE_SOURCE)
+			source_slot_end(slot);
 }

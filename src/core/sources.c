@@ -1,40 +1,337 @@
-/* Calls of the sources: when a moment has come, a signal, a close. */
+/* Registrations of the sources. */
 #include "core/sources.h"
 
-#include "core/host.h"
+#include <errno.h>
+
+#include "base/assert.h"
+#include "base/result.h"
+#include "core/due.h"
 #include "core/lowat.h"
-#include "core/registration.h"
+#include "core/marks.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 
+enum { AHEAD = 8 }; /* changes ahead whose registrations are fetched into the cache */
+
+#define REGISTRATION_MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
+
+static struct xp_registration *registration_of(struct xp_regmap_item *item)
+{
+	return item ? XP_CONTAINER_OF(item, struct xp_registration, item) : NULL;
+}
+
+struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident,
+                                             int filter)
+{
+	return registration_of(xp_regmap_find(&queue->registrations.map, ident, filter));
+}
+
+/* The list has those that are enabled and active, in the order of delivery. */
+static void registration_enlist(struct xpoll *queue, struct xp_registration *reg)
+{
+	bool ready = reg->active && !(reg->flags & XPOLL_DISABLE);
+
+	if (ready && xp_list_empty(&reg->ready)) {
+		xp_list_append(&queue->registrations.active, &reg->ready);
+		xp_sleepers_mark(queue);
+	} else if (!ready) {
+		xp_list_remove(&reg->ready);
+	}
+}
+
+void xp_registration_set_active(struct xpoll *queue, struct xp_registration *reg, bool active)
+{
+	xp_mutex_assert_held(&queue->lock);
+	reg->active = active;
+	registration_enlist(queue, reg);
+}
+
+struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
+                                             uint64_t ident)
+{
+	struct xp_pool *pool = &queue->sources[ops->id].pool;
+	uint32_t place;
+	struct xp_registration *reg = xp_pool_take(pool, ops->size, &place);
+
+	if (!reg)
+		return NULL;
+	reg->item.place = place;
+	reg->item.ident = ident;
+	reg->item.filter = ops->filter;
+	reg->ops = ops;
+	xp_list_init(&reg->ready);
+	if (xp_regmap_add(&queue->registrations.map, &reg->item) < 0) {
+		xp_pool_give(pool, ops->size, reg, place);
+		return NULL;
+	}
+	xp_count(&queue->counters.registered);
+	return reg;
+}
+
+void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
+{
+	xp_outer_settle(queue);
+	xp_list_remove(&reg->ready);
+	xp_regmap_remove(&queue->registrations.map, &reg->item);
+	xp_count_by(&queue->counters.registered, (uint64_t)-1);
+	xp_pool_give(&queue->sources[reg->ops->id].pool, reg->ops->size, reg, reg->item.place);
+}
+
+void xp_registration_end(struct xpoll *queue, struct xp_registration *reg)
+{
+	XP_ASSERT(reg->ops);
+	if (reg->ops->detach)
+		reg->ops->detach(queue, reg);
+	xp_registration_free(queue, reg);
+}
+
+struct xp_registration *xp_registration_spawn(struct xpoll *queue,
+                                              const struct xp_registration *model,
+                                              uint64_t ident)
+{
+	struct xp_registration *reg;
+
+	if (xp_registration_find(queue, ident, model->item.filter))
+		return NULL;
+	reg = xp_registration_make(queue, model->ops, ident);
+	if (!reg)
+		return NULL;
+	reg->fflags = model->fflags;
+	reg->udata = model->udata;
+	reg->flags = model->flags;
+	return reg;
+}
+
+/* --- Changes ---------------------------------------------------------------------- */
+
+static int registration_add(struct xpoll *queue, const struct xp_source_ops *ops,
+                            const struct xpoll_event *change)
+{
+	struct xp_registration *reg = xp_registration_make(queue, ops, change->ident);
+	int rc;
+
+	if (!reg)
+		return -ENOMEM;
+	reg->udata = xp_udata_bits(change->udata64);
+	reg->flags = (uint16_t)((change->flags & (REGISTRATION_MODES | XPOLL_DISABLE)) |
+	                        ops->implied);
+	rc = ops->attach(queue, reg, change);
+	XP_ASSERT(rc <= 0);
+	if (rc < 0)
+		xp_registration_free(queue, reg);
+	return rc;
+}
+
+static int registration_modify(struct xpoll *queue, struct xp_registration *reg,
+                               const struct xpoll_event *change)
+{
+	bool switched = change->flags & (XPOLL_ENABLE | XPOLL_DISABLE);
+	bool added = change->flags & XPOLL_ADD;
+	int rc = 0;
+
+	if (added || !switched || change->fflags || change->flags & XPOLL_CLEAR)
+		rc = reg->ops->touch(queue, reg, change);
+	if (rc < 0)
+		return rc;
+	if (added)
+		reg->flags |= change->flags & REGISTRATION_MODES;
+	if ((added && !(change->flags & XPOLL_KEEPUDATA)) || change->flags & XPOLL_SETUDATA)
+		reg->udata = xp_udata_bits(change->udata64);
+	if (change->flags & XPOLL_ENABLE)
+		reg->flags &= (uint16_t)~XPOLL_DISABLE;
+	if (change->flags & XPOLL_DISABLE)
+		reg->flags |= XPOLL_DISABLE;
+	if (switched && reg->ops->switched)
+		reg->ops->switched(queue, reg);
+	registration_enlist(queue, reg);
+	return 0;
+}
+
+static int registration_delete(struct xpoll *queue, struct xp_registration *reg)
+{
+	int rc = reg->ops->confirm ? reg->ops->confirm(queue, reg) : 0;
+
+	if (rc != -EBUSY)
+		xp_registration_end(queue, reg);
+	return rc;
+}
+
+/* Nothing is registered.  That the descriptor is closed is the better answer. */
+static int registration_missing(const struct xp_source_ops *ops, uint64_t ident)
+{
+	int fd = ops->of_fd ? xp_fd_number(ident) : -1;
+
+	return !ops->of_fd || (fd >= 0 && xp_sys_open_flags(fd) >= 0) ? -ENOENT : -EBADF;
+}
+
+int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
+                           const struct xpoll_event *change)
+{
+	struct xp_registration *reg;
+	int rc;
+
+	if (!ops->attach)
+		return -ENOTSUP;
+	if (change->fflags & ~ops->fflags)
+		return -EINVAL;
+	xp_source_settle(queue, ops, XP_BEFORE_CHANGE);
+	reg = xp_registration_find(queue, change->ident, change->filter);
+	if (reg && change->flags & XPOLL_DELETE)
+		return registration_delete(queue, reg);
+	if (reg) {
+		rc = registration_modify(queue, reg, change);
+		if (rc != -ESTALE)
+			return rc;
+		xp_registration_end(queue, reg);
+	}
+	if (change->flags & XPOLL_ADD)
+		return registration_add(queue, ops, change);
+	return registration_missing(ops, change->ident);
+}
+
+void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int left)
+{
+	const struct xp_regmap *map = &queue->registrations.map;
+	struct xp_registration *reg;
+
+	if (left > 2 * AHEAD)
+		xp_regmap_prefetch(map, changes[2 * AHEAD].ident, changes[2 * AHEAD].filter);
+	if (left > AHEAD) {
+		reg = registration_of(xp_regmap_guess(map, changes[AHEAD].ident,
+		                                      changes[AHEAD].filter));
+		if (reg) {
+			xp_prefetch(reg);
+			xp_prefetch(reg + 1);
+		}
+	}
+	if (left > AHEAD / 2) {
+		reg = registration_of(xp_regmap_guess(map, changes[AHEAD / 2].ident,
+		                                      changes[AHEAD / 2].filter));
+		if (reg && reg->ops->prefetch)
+			reg->ops->prefetch(queue, reg);
+	}
+}
+
+void xp_sources_change_begins(struct xpoll *queue)
+{
+	queue->change_ns = XP_NOW;
+}
+
+int64_t xp_sources_now(struct xpoll *queue)
+{
+	if (queue->change_ns == XP_NOW)
+		queue->change_ns = xp_sys_now();
+	return queue->change_ns;
+}
+
+/* --- Delivery --------------------------------------------------------------------- */
+
+/* Returns true if its ident is still what was registered; otherwise it ends. */
+static bool registration_confirmed(struct xpoll *queue, struct xp_registration *reg)
+{
+	if (!reg->ops->confirm || reg->confirmed == xp_moment(queue) ||
+	    reg->ops->confirm(queue, reg) == 0)
+		return true;
+	xp_registration_end(queue, reg);
+	return false;
+}
+
+static void registration_deliver(struct xpoll *queue, struct xp_registration *reg,
+                                 struct xp_wait *wait)
+{
+	struct xpoll_event *event = &wait->events[wait->len];
+	int flags = reg->ops->collect(queue, reg, event);
+
+	if (flags < 0)
+		return; /* its condition does not hold any more */
+	XP_ASSERT(wait->len < wait->cap);
+	wait->len++;
+	reg->wait_epoch = wait->epoch;
+	event->ident = reg->item.ident;
+	event->filter = (int16_t)reg->item.filter;
+	event->flags = (uint16_t)((unsigned)flags | (reg->flags & queue->report_modes));
+	event->udata64 = reg->udata.bits;
+	if (reg->flags & XPOLL_ONESHOT) {
+		xp_registration_end(queue, reg);
+		return;
+	}
+	if (reg->flags & XPOLL_DISPATCH) {
+		reg->flags |= XPOLL_DISABLE;
+		if (reg->ops->switched)
+			reg->ops->switched(queue, reg);
+	}
+	/* To the end of the list, behind those that were not delivered yet. */
+	xp_list_remove(&reg->ready);
+	if (reg->active && !(reg->flags & XPOLL_DISABLE))
+		xp_list_append(&queue->registrations.active, &reg->ready);
+}
+
+void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
+{
+	struct xp_list *last = queue->registrations.active.prev;
+	struct xp_list *item = queue->registrations.active.next;
+	bool more = wait->format == XP_EVENTS && item != &queue->registrations.active;
+
+	while (more && wait->len < wait->cap) {
+		struct xp_registration *reg = XP_CONTAINER_OF(item, struct xp_registration, ready);
+
+		more = item != last;
+		item = item->next;
+		if (reg->wait_epoch != wait->epoch && registration_confirmed(queue, reg))
+			registration_deliver(queue, reg, wait);
+	}
+}
+
+/* --- What sources are asked ------------------------------------------------------- */
+
+void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
+{
+	XP_ASSERT(id < XP_SOURCE_NONE);
+	return &queue->sources[id].state;
+}
+
+void xp_sources_set_probed(struct xpoll *queue)
+{
+	queue->probed = true;
+}
+
+void xp_source_settle(struct xpoll *queue, const struct xp_source_ops *ops,
+                      enum xp_settle before)
+{
+	if (ops->settle && queue->sources[ops->id].state)
+		ops->settle(queue, before);
+}
+
+void xp_sources_settle(struct xpoll *queue, struct xp_wait *wait, enum xp_settle before)
+{
+	xp_source_wait(queue, wait);
+	for (int i = 0; xp_sources[i]; i++)
+		xp_source_settle(queue, xp_sources[i], before);
+	xp_source_wait(queue, NULL);
+}
+
 void xp_sources_run_due(struct xpoll *queue, int room)
 {
-	int64_t now_ns = xp_sys_now();
+	int64_t now_ns;
 
-	if (now_ns < queue->due_ns && !queue->on_demand)
+	if (XP_LIKELY(xp_due(queue) == XP_NEVER))
 		return;
+	now_ns = xp_sys_now();
 	for (int i = 0; xp_sources[i]; i++) {
-		int64_t due_ns = queue->sources[xp_sources[i]->id].due_ns;
+		int64_t due_ns = xp_due_of(queue, xp_sources[i]->id);
 
 		if (due_ns <= now_ns || due_ns == XP_ON_DEMAND)
 			xp_sources[i]->due(queue, now_ns, room);
 	}
-	if (queue->sources[XP_SOURCE_NONE].due_ns <= now_ns)
+	if (xp_due_of(queue, XP_SOURCE_NONE) <= now_ns)
 		xp_lowat_due(queue);
-}
-
-void xp_sources_settle(struct xpoll *queue, enum xp_settle before)
-{
-	for (int i = 0; xp_sources[i]; i++)
-		xp_registrations_settle(queue, xp_sources[i], before);
 }
 
 void xp_sources_forget(struct xpoll *queue, int fd)
 {
-	for (int i = 0; xp_sources[i]; i++) {
+	for (int i = 0; queue->registrations.map.count > 0 && xp_sources[i]; i++) {
 		struct xp_registration *reg = !xp_sources[i]->of_fd ? NULL
-			: xp_registration_find(queue, xp_fd_ident(fd),
-			                       xp_sources[i]->filter);
+			: xp_registration_find(queue, xp_fd_ident(fd), xp_sources[i]->filter);
 
 		if (reg)
 			xp_registration_end(queue, reg);
@@ -46,4 +343,81 @@ void xp_sources_await_unused(int fd)
 	for (int i = 0; xp_sources[i]; i++)
 		if (xp_sources[i]->process && xp_sources[i]->process->unused)
 			xp_sources[i]->process->unused(fd);
+}
+
+/* --- The beginning and the end ---------------------------------------------------- */
+
+void xp_sources_init(struct xpoll *queue)
+{
+	xp_list_init(&queue->registrations.active);
+	for (int i = 0; i < XP_SOURCES; i++)
+		xp_due_set(queue, (enum xp_source_id)i, XP_NEVER);
+}
+
+/* Release all registrations, and then the states. */
+static void registrations_release(struct xpoll *queue)
+{
+	struct xp_registration *reg;
+
+	xp_list_init(&queue->registrations.active);
+	for (size_t i = 0;
+	     (reg = registration_of(xp_regmap_walk(&queue->registrations.map, &i)));) {
+		xp_list_init(&reg->ready);
+		reg->active = false;
+		if (reg->ops->release && !reg->orphan)
+			reg->ops->release(queue, reg);
+	}
+	for (int i = 0; xp_sources[i]; i++) {
+		void **state = &queue->sources[xp_sources[i]->id].state;
+
+		if (*state && xp_sources[i]->fini)
+			xp_sources[i]->fini(queue, *state);
+		*state = NULL;
+		xp_due_set(queue, xp_sources[i]->id, XP_NEVER);
+	}
+	queue->probed = false;
+}
+
+void xp_sources_fini(struct xpoll *queue)
+{
+	registrations_release(queue);
+	for (int i = 0; i < XP_SOURCES; i++)
+		xp_pool_fini(&queue->sources[i].pool);
+	xp_regmap_fini(&queue->registrations.map);
+}
+
+/* It is freed if it cannot be inherited; for lack of memory it stays, and is tried again. */
+static int registration_inherit(struct xpoll *queue, struct xp_registration *reg)
+{
+	int rc = reg->ops->inherit ? reg->ops->inherit(queue, reg) : -ENOTSUP;
+
+	reg->orphan = xp_is_lack(rc);
+	if (reg->orphan)
+		return rc;
+	if (rc < 0)
+		xp_registration_free(queue, reg);
+	else
+		registration_enlist(queue, reg); /* another one's inherit may have made it active */
+	return 0;
+}
+
+int xp_sources_inherit(struct xpoll *queue)
+{
+	struct xp_registration *reg;
+	struct xp_list all, *item;
+	int first = 0;
+
+	registrations_release(queue);
+	/* Inheriting one may end others, so they are taken from a list. */
+	xp_list_init(&all);
+	for (size_t i = 0;
+	     (reg = registration_of(xp_regmap_walk(&queue->registrations.map, &i)));)
+		xp_list_append(&all, &reg->ready);
+	while ((item = xp_list_take(&all))) {
+		int rc = registration_inherit(
+			queue, XP_CONTAINER_OF(item, struct xp_registration, ready));
+
+		first = first < 0 ? first : rc;
+	}
+	return first;
 }

@@ -1,78 +1,415 @@
-/* The wait of one thread among others, and what few waits come to. */
+/*
+ * The wait.  It delivers what is ready without the kernel, asks the kernel if that is due,
+ * and sleeps if there is nothing.  From top to bottom: each function is below its caller.
+ */
 #include "core/wait.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
+#include "base/assert.h"
+#include "base/result.h"
 #include "base/time.h"
-#include "os/process.h"
-#include "source/signal.h"
+#include "core/ask.h"
+#include "core/candidates.h"
+#include "core/check.h"
+#include "core/files.h"
+#include "core/marks.h"
+#include "core/outer.h"
+#include "core/renew.h"
+#include "core/report.h"
+#include "core/sleep.h"
+#include "core/sources.h"
+#include "core/threads.h"
+#include "os/sys.h"
+#include "os/sys_hot.h"
 
-/* A sleep found nothing until its deadline. */
-XP_NOINLINE void xp_slept_in_vain(struct xpoll *queue, struct xp_wait *wait, bool alone)
+enum {
+	VAIN_MOST = 32,  /* reports in a row without an event: the next wait takes the rest */
+	VAIN_LEAST = 64, /* harvests without an event, before a wait past its deadline gives up */
+	VAIN_EACH = 16,  /* and for each registration, which may have to be silenced */
+};
+
+static int wait_loop(struct xpoll *queue, struct xp_wait *wait);
+static void turn_end(struct xpoll *queue, struct xp_wait *wait);
+static void pass_on(struct xpoll *queue, const struct xp_wait *wait);
+static int wait_prepare(struct xpoll *queue, struct xp_wait *wait);
+static void take_at_hand(struct xpoll *queue, struct xp_wait *wait);
+static void gather(struct xpoll *queue, struct xp_wait *wait);
+static bool is_asked_beside(struct xpoll *queue, const struct xp_wait *wait);
+static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait);
+static bool has_pending(const struct xpoll *queue);
+static int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns);
+static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct xp_fired *fired,
+                int cap);
+static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
+                       struct xp_fired *fired, int cap);
+static void harvest_rest(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired,
+                         int most, int rc, bool beside);
+static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
+                    int rc, int cap);
+static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc);
+static bool conclude(struct xpoll *queue, struct xp_wait *wait);
+static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait);
+static bool count_vain(const struct xpoll *queue, struct xp_wait *wait);
+static bool take_end(struct xpoll *queue, const struct xp_wait *wait);
+static void batch_return(struct xpoll *queue);
+
+int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int cap,
+                 int64_t timeout_ns, const sigset_t *mask)
 {
-	if (alone)
-		wait->timed_out = !wait->cut;
-	if (wait->tried) {
-		queue->untried = XP_UNTRIED_MOST;
-		wait->timed_out = wait->deadline_ns == XP_NOW;
+	int rc = format & XP_ENTERED ? 0 : xp_enter(queue);
+	struct xp_wait wait;
+	bool alone;
+
+	if (XP_UNLIKELY(rc < 0))
+		return xp_result(rc);
+	/* If so, no other thread waits, sleeps or has to be woken. */
+	alone = xp_entered_alone(queue);
+	format &= ~(unsigned)XP_ENTERED;
+	if (!alone && (rc = xp_wait_admit(queue, format)) < 0)
+		return xp_leave_with(queue, rc);
+	wait.events = array;
+	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
+		: xp_deadline(xp_sys_now(), timeout_ns);
+	wait.mask = mask;
+	wait.format = format;
+	wait.cap = cap;
+	wait.epoch = (uint32_t)++queue->counters.waits;
+	wait.wake_all = queue->wake.all;
+	memset(&wait.len, 0, sizeof wait - offsetof(struct xp_wait, len));
+	XP_ASSERT(cap > 0);
+	if (XP_UNLIKELY(queue->batch.next < queue->batch.len))
+		batch_return(queue);
+	queue->batch.next = queue->batch.len = 0;
+	/* Where one thread at a time is served, wait for the turn. */
+	rc = alone || xp_is_concurrent(queue) ? 1 : xp_turn_take(queue, &wait);
+	if (XP_LIKELY(rc > 0)) {
+		rc = wait_loop(queue, &wait);
+		if (!alone)
+			turn_end(queue, &wait);
+	}
+	if (!alone)
+		pass_on(queue, &wait);
+	if (format != XP_BATCH)
+		xp_count_by(&queue->counters.events, (uint64_t)wait.len);
+	if (XP_UNLIKELY(wait.len == 0) && rc == 0) {
+		xp_count(&queue->counters.empty_returns);
+		xp_outer_settle(queue);
+	}
+	xp_leave(queue);
+	if (XP_UNLIKELY(wait.holds))
+		xp_sys_signals_release(&wait.held);
+	return XP_UNLIKELY(rc < 0) ? xp_result(rc) : wait.len;
+}
+
+/* This thread has looked: the next of those that were called out may, or the next in turn. */
+static void turn_end(struct xpoll *queue, struct xp_wait *wait)
+{
+	if (xp_is_concurrent(queue))
+		xp_kick_next(queue, wait);
+	else
+		xp_turn_pass(queue);
+}
+
+/* Another thread that sleeps may have to take what is left. */
+static void pass_on(struct xpoll *queue, const struct xp_wait *wait)
+{
+	xp_wait_dismiss(queue, wait);
+	xp_sleepers_mark(queue);
+	if (queue->threads.waiters > 0 && queue->ops->rearm)
+		queue->ops->rearm(queue->backend);
+}
+
+/* Returns 0, with wait->len records, or a negative errno value and no record. */
+static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
+{
+	for (;;) {
+		int64_t until_ns = XP_NOW;
+		int rc = wait_prepare(queue, wait);
+
+		if (XP_UNLIKELY(rc < 0))
+			return rc;
+		take_at_hand(queue, wait);
+		if (wait->len == 0)
+			until_ns = sleep_until(queue, wait);
+		else if (!is_asked_beside(queue, wait))
+			return 0;
+		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.waiters > 0)) {
+			/* Others have to come out first: this thread could take their wake-ups. */
+			xp_await_left(queue, wait);
+			continue;
+		}
+		rc = harvest(queue, wait, until_ns);
+		if (XP_LIKELY(wait->len > 0))
+			return 0;
+		if (XP_UNLIKELY(rc == -EINTR ? xp_is_interrupted(queue) : rc < 0))
+			return rc;
+		if (conclude(queue, wait))
+			return 0;
 	}
 }
 
-XP_NOINLINE bool xp_wait_interrupted(struct xpoll *queue, int rc)
+/* Let other threads and sources do what they have to before this one looks. */
+static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 {
-	bool handles;
-
-	/* A handler that forked has run: in the child the queue is the parent's. */
-	if (rc != -EINTR || queue->process != xp_process_current())
-		return true;
-	if (!queue->lock.held)
-		return xp_signal_program_handles();
-	/* That is many system calls, which other threads need not wait for. */
-	xp_inside_enter(queue);
-	xp_mutex_unlock(&queue->lock);
-	handles = xp_signal_program_handles();
-	if (xp_lock_again(queue) < 0)
-		return true;
-	xp_inside_leave(queue);
-	return handles;
+	while (XP_UNLIKELY(queue->lock.held && queue->threads.changers > 0))
+		xp_await_left(queue, wait);
+	if (XP_UNLIKELY(queue->lock.held && queue->threads.dying))
+		return -EBADF;
+	if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
+		xp_sources_run_due(queue, wait->cap - wait->len);
+	if (XP_LIKELY(!(queue->withheld | queue->unattached | queue->probed)))
+		return 0;
+	if (wait->format != XP_EVENTS)
+		xp_check_withheld(queue);
+	/* Some sources have events that the kernel does not report. */
+	if (queue->probed)
+		xp_sources_settle(queue, wait, XP_BEFORE_SLEEP);
+	return queue->unattached ? xp_attach_rest(queue) : 0;
 }
 
-XP_NOINLINE bool xp_wake_taken(struct xpoll *queue)
+/* Deliver what is ready without the kernel. */
+static void take_at_hand(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (!(atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING) & XP_WAKE_PENDING))
-		return false;
-	xp_count(&queue->counters.wakes);
-	return true;
+	if (XP_UNLIKELY(xp_sources_active(queue) || xp_files_any(queue)))
+		gather(queue, wait);
+	else if (queue->candidates.len > 0)
+		xp_candidates_check(queue, wait);
 }
 
-XP_NOINLINE bool xp_wait_unusual(const struct xpoll *queue, const struct xp_wait *wait)
+/* Candidates, sources and files take turns at being the first. */
+static XP_NOINLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 {
-	return (queue->exposed && queue->ask.due) ||
-		(wait->events && (!xp_list_empty(&queue->registrations.active) ||
-		                  !xp_list_empty(&queue->unpollable.awake))) ||
-		xp_due_passed(queue);
+	wait->listed = true;
+	for (unsigned i = 0; i < 3; i++) {
+		switch ((wait->epoch + i) % 3) {
+		case 0:
+			xp_sources_deliver(queue, wait);
+			break;
+		case 1:
+			xp_candidates_check(queue, wait);
+			break;
+		default:
+			xp_files_check(queue, wait);
+		}
+	}
 }
 
-static int wait_in_turn(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired)
+/* Events are at hand: returns true if the kernel is asked as well. */
+static bool is_asked_beside(struct xpoll *queue, const struct xp_wait *wait)
 {
-	int rc = xp_turn_take(queue, wait);
+	return xp_ask_count(queue) ||
+		(XP_UNLIKELY(wait->listed || queue->ask.crowded) && !xp_wait_is_full(wait));
+}
 
-	if (rc <= 0)
-		return rc;
-	xp_batch_renew(queue);
-	rc = xp_wait_loop(queue, wait, fired, false, false, !wait->events);
-	xp_turn_pass(queue);
+/*
+ * Until when may the thread sleep; XP_NOW: not at all.  A wake that is pending ends
+ * the wait, but only after a look: ready events go before it.
+ */
+static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait)
+{
+	if (XP_UNLIKELY(atomic_load(&queue->wake.state) & XP_WAKE_PENDING ||
+	                wait->wake_all != queue->wake.all || has_pending(queue)))
+		return XP_NOW;
+	return XP_UNLIKELY(wait->deadline_ns == XP_NOW && wait->mask) ? XP_PAST : wait->deadline_ns;
+}
+
+/* The back end has changes that a thread beside others has to pass on before it sleeps. */
+static bool has_pending(const struct xpoll *queue)
+{
+	return XP_UNLIKELY(queue->ops->has_pending != NULL) && xp_is_concurrent(queue) &&
+		queue->ops->has_pending(queue->backend);
+}
+
+/*
+ * Ask the kernel, and for the rest as long as there is some and room for it.  The kernel goes
+ * round: once it reports what this call has delivered, all was reported.
+ */
+static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns)
+{
+	struct xp_fired on_stack[XP_FIRED_MOST];
+	/* The only thread of its process has a larger array, which needs no room on its stack. */
+	bool alone = xp_entered_alone(queue), beside = wait->len > 0;
+	struct xp_fired *fired = alone ? queue->fired : on_stack;
+	int most = alone ? queue->fired_most : XP_FIRED_MOST;
+	int room = xp_ask_room(queue, wait->cap - wait->len, beside);
+	int cap = room < most ? room : most;
+	int rc = until_ns == XP_NOW ? look(queue, wait, XP_NOW, fired, cap)
+		: alone ? sleep_alone(queue, wait, until_ns, fired, cap)
+		: xp_sleep_beside(queue, wait, until_ns, fired, cap);
+
+	deliver(queue, wait, fired, rc, cap);
+	if (XP_UNLIKELY(wait->more || beside))
+		harvest_rest(queue, wait, fired, most, rc, beside);
+	if (XP_UNLIKELY(rc < 0 || wait->interrupted || xp_sources_active(queue) ||
+	                xp_files_any(queue)))
+		return harvested(queue, wait, rc);
 	return rc;
 }
 
-XP_NOINLINE int xp_wait_among_others(struct xpoll *queue, struct xp_wait *wait, bool gathered)
+/* Without sleeping; how: XP_NOW or XP_REST. */
+static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct xp_fired *fired,
+                int cap)
 {
-	struct xp_fired fired[XP_FIRED_MOST];
 	int rc;
 
-	if (!xp_concurrent(queue))
-		return wait_in_turn(queue, wait, fired);
-	rc = xp_wait_loop(queue, wait, fired, gathered, false, !wait->events);
-	xp_wait_passes_on(queue, wait);
+	xp_ask_begins(queue, wait);
+	rc = queue->ops->wait(queue->backend, how, NULL, fired, cap);
+	xp_timer_waiter_answered(queue);
+	/* It may have taken a wake-up that was for a thread that has to come out. */
+	for (int i = 0; XP_UNLIKELY(queue->kick.waiters > 0) && i < rc; i++)
+		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
 	return rc;
+}
+
+/*
+ * Sleep as the only thread of the process.  It can be cancelled by itself alone, and that before
+ * it sleeps.  A wait for ever need not go through the back end: see direct_fd_at there.
+ */
+static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
+                       struct xp_fired *fired, int cap)
+{
+	size_t at = XP_SYS_DIRECT ? queue->ops->direct_fd_at : 0;
+	const void *direct = (const char *)queue->backend + at;
+	int direct_fd = XP_LIKELY(at) ? *(const int *)direct : -1;
+	uint32_t timer;
+	int rc;
+
+	xp_mutex_unlock(&queue->lock);
+	xp_cancel_alone();
+	timer = xp_sleep_begin(queue, wait, &until_ns);
+	rc = XP_LIKELY(direct_fd >= 0 && !wait->mask && until_ns == XP_NEVER)
+		? xp_sys_direct_wait(direct_fd, fired, cap, true)
+		: queue->ops->wait(queue->backend, until_ns, wait->mask, fired, cap);
+	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
+		return -EINTR;
+	if (XP_UNLIKELY(rc == 0))
+		wait->timed_out = until_ns >= wait->deadline_ns;
+	queue->threads.sleeps++;
+	xp_sleep_end(queue, timer);
+	return rc;
+}
+
+/* Ask for more if there is, and room for it. */
+static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
+                                     struct xp_fired *fired, int most, int rc, bool beside)
+{
+	bool found = wait->more || wait->delivered_some;
+	int vain = wait->delivered_some ? 0 : rc;
+
+	while (wait->more && !xp_wait_is_full(wait) && vain < VAIN_MOST &&
+	       (wait->delivered_some || !wait->repeated)) {
+		int room = xp_ask_room(queue, wait->cap - wait->len, false);
+		int cap = room < most ? room : most;
+
+		rc = look(queue, wait, XP_REST, fired, cap); /* an error is the next wait's */
+		deliver(queue, wait, fired, rc, cap);
+		vain = wait->delivered_some ? 0 : vain + rc;
+	}
+	/* Beside events at hand it found others: there may be more of those. */
+	if (beside && found)
+		xp_ask_soon(queue);
+}
+
+/* The kernel has returned these reports, or an error. */
+static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
+                    int rc, int cap)
+{
+	XP_ASSERT(rc <= cap);
+	wait->more = rc == cap;
+	wait->delivered_some = wait->repeated = false;
+	for (int i = 0; i < rc; i++)
+		xp_report(queue, wait, &fired[i]);
+	/* Who watches xpoll_fd by edges sees nothing new while the set has a report left. */
+	if (XP_UNLIKELY(queue->outer.exposed) && rc > 0 && !wait->delivered_some)
+		wait->more = true;
+	if (XP_UNLIKELY(wait->renew)) {
+		wait->renew = false;
+		xp_renew(queue);
+		xp_kick_all(queue);
+	}
+}
+
+/* The kernel has been asked, with this result: deliver what sources have from it. */
+static XP_NOINLINE int harvested(struct xpoll *queue, struct xp_wait *wait, int rc)
+{
+	if (rc < 0 && queue->process != xp_process_current())
+		return rc; /* the events are the parent's */
+	if (wait->interrupted)
+		rc = -EINTR;
+	if (rc == -EINTR && wait->format == XP_EVENTS)
+		xp_sources_settle(queue, wait, XP_BEFORE_EINTR);
+	if (xp_sources_active(queue))
+		xp_sources_deliver(queue, wait);
+	if (!xp_list_empty(&queue->files.awake))
+		xp_files_check(queue, wait);
+	return rc;
+}
+
+/* There is no event after a look or a sleep.  Returns true if the wait ends so. */
+static XP_NOINLINE bool conclude(struct xpoll *queue, struct xp_wait *wait)
+{
+	return may_have_more(queue, wait) ? count_vain(queue, wait) : take_end(queue, wait);
+}
+
+/* Returns true if the wait has to look again, whatever the time is. */
+static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
+{
+	return queue->candidates.len > 0 || wait->more || queue->unattached ||
+		has_pending(queue) ||
+		(wait->format == XP_EVENTS &&
+		 (xp_sources_active(queue) || !xp_list_empty(&queue->files.awake))) ||
+		(queue->due_ns != XP_NEVER && queue->due_ns <= xp_sys_now());
+}
+
+/*
+ * A back end or a kernel that always has more must not keep a wait.  The deadline has passed,
+ * and what is registered does not explain so many reports.  Counts this look.
+ */
+static bool count_vain(const struct xpoll *queue, struct xp_wait *wait)
+{
+	return ++wait->again > VAIN_LEAST &&
+		wait->again > VAIN_LEAST + VAIN_EACH * queue->counters.registered &&
+		xp_deadline_passed(wait);
+}
+
+/* Returns true if there is a reason to return nothing; it takes a wake, which is one. */
+static bool take_end(struct xpoll *queue, const struct xp_wait *wait)
+{
+	if (wait->wake_all != queue->wake.all)
+		return true;
+	if (atomic_load(&queue->wake.state) & XP_WAKE_PENDING &&
+	    atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING) & XP_WAKE_PENDING) {
+		xp_count(&queue->counters.wakes);
+		return true;
+	}
+	return xp_deadline_over(wait);
+}
+
+/* What xpoll_revents has not handed out is the first that the next wait finds. */
+static XP_NOINLINE void batch_return(struct xpoll *queue)
+{
+	struct xp_slot *slot;
+	int before = queue->candidates.len;
+
+	for (; queue->batch.next < queue->batch.len; queue->batch.next++) {
+		const struct xp_found *found = &queue->batch.found[queue->batch.next];
+		int fd = xp_token_fd(found->token);
+
+		slot = xp_slots_get(&queue->slots, fd);
+		if (!xp_slot_is_of(slot, found->token) || !slot->enabled)
+			continue;
+		if (slot->mode == XP_MODE_FILE)
+			xp_file_ask(queue, fd, slot->enabled);
+		else
+			xp_postpone(queue, fd, slot, slot->enabled, found->events);
+	}
+	/* Those from before go behind them. */
+	for (before = before < queue->candidates.len ? before : 0; before > 0; before--) {
+		int fd = xp_candidate_pop(queue, &slot);
+
+		xp_candidate_append(queue, fd, slot);
+	}
 }

@@ -61,17 +61,4 @@ static XP_INLINE int xp_sys_direct_wait(int epoll_fd, void *fired, int cap, bool
 #endif
 }
 
-/* As xp_sys_unread. */
-static XP_INLINE int64_t xp_sys_unread_hot(int fd)
-{
-#if defined(__linux__) && !defined(XPOLL_SEAM)
-	int count = 0;
-	long rc = xp_rawcall_3(SYS_ioctl, fd, FIONREAD, (long)&count);
-
-	return rc < 0 ? rc : count;
-#else
-	return xp_sys_unread(fd);
-#endif
-}
-
 #endif

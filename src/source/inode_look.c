@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/assert.h"
 #include "os/fskind.h"
 #include "os/process.h"
 #include "os/sys.h"
@@ -20,6 +21,7 @@ int xp_inode_look(const struct xp_inode_user *user, struct stat *now)
 	int64_t born_ns;
 	int rc = xp_sys_fstat_born(user->fd, now, &born_ns);
 
+	XP_ASSERT(user->fd >= 0);
 	if (rc < 0)
 		return rc;
 	if (last->st_dev != now->st_dev || last->st_ino != now->st_ino)

@@ -228,7 +228,7 @@ static void wait_once(void *argument)
 		xt_put(last->pipe.w);
 }
 
-/* A change of the call may make it look before it sleeps: see xp_has_pending. */
+/* A change of the call may make it look before it sleeps: see has_pending in wait.c. */
 XT_TEST(wake_all_then_a_change_and_a_wait_leaves_nobody_asleep)
 {
 	struct last last = {.queue = xt_open_quiet(), .pipe = xt_pipe()};

@@ -2,7 +2,7 @@
 """Would the tests notice?  Break a copy of the library in one place and let them try.
 
   mutants.py check                                  can each mutant be made?
-  mutants.py try [--build FOLDER] [--compiler NAME] [--core next] [WORD...]
+  mutants.py try [--build FOLDER] [--compiler NAME] [WORD...]
 
 "try" needs the library built in FOLDER (build/release) and the Python of build/venv.
 
@@ -14,9 +14,6 @@ with what it said.
 
 Tests of contract and source run with a library that is broken.  Those of unit and fault are
 linked with the file that is broken in the place of the library's, and need no Python.
-
-With --core next the mutants are those of mutants_next.py; FOLDER is then one that was built
-with -D XPOLL_CORE=next.
 """
 from __future__ import annotations
 
@@ -32,8 +29,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-import mutants_next
-
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -46,32 +41,8 @@ class Mutant(NamedTuple):
     test: str  # SUITE.PROGRAM:TEST, which has to fail; without TEST any of the program's.
 
 
-EXPLORER = "unit.explore"
+EXPLORER = "unit.explore:every_order_of_steps_keeps_the_contract"
 MUTANTS = {
-    "a trigger does not call a sleeping thread out": Mutant(
-        "queue->recheck_wanted = queue->threads.waiters > 0;\n\t\t/* It leaves", "/*",
-        "sleeps on",
-        "contract.concurrent:trigger_wakes_the_waiter"),
-    "what found no room is forgotten": Mutant(
-        "xp_candidate_defer(queue, fd, slot, XP_BIT(i), events);", "", "nothing came|never came",
-        "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
-    "what was enabled is not looked at": Mutant(
-        "xp_recheck_enabled(queue, fd, slot, filter);\n\treturn true;", "return true;",
-        "nothing came|sleeps on",
-        "contract.disable:add_disabled_readable_never_fires_until_enabled"),
-    "DISPATCH does not disable": Mutant(
-        "slot->enabled &= XP_SET(~XP_BIT(filter));\n"
-        "\t/* A failure means that the file is gone, and the slot with it. */\n"
-        "\t(void)xp_interest_silenced(queue, fd, slot, XP_BIT(filter));", "",
-        "is disabled|is not <",
-        "contract.once:dispatch_unread_data_reports_once_until_enabled"),
-    "a wake is never used up": Mutant(
-        "atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING)",
-        "atomic_load(&queue->wake.state)",
-        "[01] wakes, pending", "contract.wake:wake_before_the_wait_ends_it_once"),
-    "DELETE does not reach the kernel": Mutant(
-        "*rc = xp_entry_end(queue, fd, slot);", "*rc = 0;", "was deleted",
-        "contract.delete:delete_ready_one_is_not_delivered"),
     "a periodic timer expires once": Mutant(
         "\ttimer_run_on(timers, timer_of(reg));\n\ttimers_update_due(queue, timers);\n"
         "\treturn 0;\n}\n\nstatic bool timer_supports",
@@ -91,9 +62,6 @@ MUTANTS = {
     "marks are not kept": Mutant(
         "unread >= xp_lowat_get(queue, fd, XP_READ)", "unread >= 0", "has no reason|at most",
         "source.lowat:mark_of_a_pipe_is_kept"),
-    "room is not looked at again": Mutant(
-        "slot->lowat.unmet |= XP_BIT(XP_WRITE);", "return;", "",
-        "source.lowat_room:room_of_a_pipe_is_reported_from_the_mark_on"),
     "growth of a file is not reported": Mutant(
         "\treg->report |= notes;\n\tif (lost)",
         "\treg->report |= notes & ~(uint32_t)XPOLL_NOTE_EXTEND;\n\tif (lost)",
@@ -105,103 +73,198 @@ MUTANTS = {
     "an operation has done nothing": Mutant(
         "event->data = aio_registration(reg)->job.result;", "event->data = 0;", "AIO.* is not ",
         "source.aio:read_gives_what_the_file_has"),
-    "what xpoll_revents hands out by edge is called to nobody": Mutant(
-        "queue->recheck_wanted |= queue->threads.waiters > 0;\n\t\treturn hand_out",
-        ";\n\t\treturn hand_out", "",
-        EXPLORER),
-    "the child of a sleeper's handler goes on as its parent": Mutant(
-        "(void)xp_child_forget_threads(queue);", "", "",
-        "fault.fork:hazard_16_child_of_a_sleepers_handler_waits_for_nobody_inside"),
-    "reports of a set that was renewed count for the new one": Mutant(
-        "if (wait->set != xp_set_number(queue))\n\t\treturn;", "", "",
-        "fault.epoll:dead_entry_reported_to_many_sleepers_renews_the_set_once"),
-    # What several threads and the kernel do between a report and its delivery.
-    "what was harvested before a change is handed out": Mutant(
-        "} else if (xp_slot_is_outdated(queue, slot, wait) && !is_of_last_change(fired, slot)) {",
-        "} else if (0) {", "", EXPLORER),
-    "an outdated report at the deadline ends a wait": Mutant(
-        "\t\twait->exhausted = false;\n\t\txp_candidate_outdated(queue, fd, slot,",
-        "\t\txp_candidate_outdated(queue, fd, slot,", "", EXPLORER),
-    "an outdated report is forgotten": Mutant(
-        "\t\txp_candidate_outdated(queue, fd, slot, reported_of(slot, events));\n\t\txp_news_",
-        "\t\txp_news_", "", EXPLORER),
-    "a level that was handed out by edge is forgotten": Mutant(
-        "if (slot->mode == XP_MODE_EDGE && !(slot->modes.clear & filter))", "if (0)", "", EXPLORER),
-    "a descriptor is reported twice in a wait": Mutant(
-        "if (slot->delivered.epoch == wait->wait_epoch) {\n\t\tdeliver_more",
-        "if (0) {\n\t\tdeliver_more", "", EXPLORER),
     "candidates are not looked at": Mutant(
         "rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);", "rc = 0;", "", EXPLORER),
-    # What few programs do, which no other test did.
-    "a delivered candidate is not compared with its file": Mutant(
-        "return xp_interest_publish(queue, fd, slot, slot->enabled) == 0;\n}", "return true;\n}",
-        "", "contract.reuse:hazard_01_delivered_one_whose_number_is_reused_is_silent"),
-    "an entry that the kernel has kept is an error": Mutant(
-        "if (XP_UNLIKELY(rc == -EEXIST))\n"
-        "\t\trc = queue->ops->change(queue->backend, fd, watch, token);\n\treturn rc;",
-        "return rc;", "", "contract.reuse:hazard_01_add_of_a_file_that_is_back_at_its_number"),
-    "a cancelled thread takes its events with it": Mutant(
-        "\t\txp_candidates_all(queue);\n", "", "",
-        "contract.cancel:hazard_20_event_of_a_cancelled_wait_is_not_lost"),
-    "a file that was delivered stays the first": Mutant(
-        "\tunpollable_place(queue, file,\n"
-        "\t                 events ? &queue->unpollable.awake : &queue->unpollable.asleep);",
-        "\tif (!events)\n\t\tunpollable_place(queue, file, &queue->unpollable.asleep);", "",
-        "contract.files:files_take_turns"),
+    # What a thread has harvested, and what the program changes meanwhile.
+    "a report older than the last mark is delivered": Mutant(
+        "XP_UNLIKELY(slot->marked && queue->sequence - slot->sequence <\n"
+        "\t                       queue->sequence - wait->sequence)",
+        "0", "",
+        EXPLORER),
+    "a report of an arming before the last one is delivered": Mutant(
+        "report_is_superseded(queue, wait, slot, fired->token)) {",
+        "0) {", "",
+        EXPLORER),
+    "an entry is changed for another filter whose edge may be delivered twice": Mutant(
+        "} else if (beside && !xp_entry_is_held(queue, slot, filters)) {",
+        "} else if (beside) {", "",
+        EXPLORER),
+    "a filter is reported twice in a call": Mutant(
+        "if (slot->epoch == wait->epoch) {\n\t\tdeliver_more",
+        "if (0) {\n\t\tdeliver_more", "",
+        "contract.fairness:all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand"),
     "a repeated report of a level by edges is not checked": Mutant(
-        "xp_candidate_outdated(queue, fd, slot, filters & ~xp_slot_by_edge(slot));", "", "",
+        "if (filters)\n\t\txp_check_again(queue, fd, slot, filters);\n}\n\n"
+        "static XP_NOINLINE void deliver_e",
+        ";\n}\n\nstatic XP_NOINLINE void deliver_e", "",
         "fault.harvest:level_that_a_call_reports_again_by_an_edge_is_delivered_by_the_next"),
-    "XPOLL_WHOLE acts on one direction": Mutant(
-        "if (slot->modes.whole && (slot->modes.oneshot | slot->modes.dispatch) & bit)", "if (0)",
-        "", "contract.pwait:whole_dispatch_disables_all_directions"),
-    "a record of the caller's array leaves its modes to xpoll_revents": Mutant(
-        "slot->delivered.filters = XP_SET(filters);\n"
-        "\txp_poll_handed(queue, fd, slot, filters, events);",
-        "slot->delivered.filters = XP_SET(filters);", "",
-        "contract.pwait:modes_act_before_the_call_returns"),
-    "a second report of a wait does not add to the record of the first": Mutant(
-        "\twait->ready[i].events |= (int)bits;\n", "", "",
-        "contract.pwait:both_directions_come_with_one_record"),
-    # The rows of the state machine of a slot.
-    "an edge's entry is changed for another filter": Mutant(
-        "if (slot->modes.clear && wanted & xp_slot_by_edge(slot) && !view->exact &&", "if (0 &&",
-        "", EXPLORER),
-    "what is enabled with nobody asleep is not looked at": Mutant(
-        "if (!view->sleeping && (covered || silent || holds_edges))\n"
-        "\t\treturn step(XP_DO_RECHECK, filters);",
-        "if (!view->sleeping && (covered || silent || holds_edges))\n\t\treturn nothing();",
-        "", EXPLORER),
-    "nor beside edges and a sleeper": Mutant(
-        "if (holds_edges && view->sleeping && view->can_probe)", "if (0)", "", EXPLORER),
-    "level mode goes on though nobody wants it": Mutant(
-        "level_ends(slot, 1);\n\t\treturn push_edges(slot, view);", "return nothing();",
-        "", EXPLORER),
+    "a cancelled thread takes its events with it": Mutant(
+        "\txp_check_all(queue);\n\txp_wait_dismiss",
+        "\txp_wait_dismiss", "",
+        "contract.cancel:hazard_20_event_of_a_cancelled_wait_is_not_lost"),
+    # Files that are closed, and numbers that are used again.
+    "reports are never confirmed": Mutant(
+        "++slot->reports != 0 || !queue->lazy",
+        "++slot->reports != 0 || 1", "",
+        "contract.close:hazard_02_close_with_duplicate_is_dropped"),
+    "the set is not renewed": Mutant(
+        "\tslot->stale = 0;\n\twait->renew = true;",
+        "\tslot->stale = 0;", "",
+        "contract.close:hazard_02_dead_entry_and_reused_number_do_not_mix"),
+    "a delivered candidate is not compared with its file": Mutant(
+        "} else if (named || candidate_confirmed(queue, found->fd, slot, checked)) {",
+        "} else if (1) {", "",
+        "contract.reuse:hazard_01_delivered_one_whose_number_is_reused_is_silent"),
+    "an entry that the kernel has kept is an error": Mutant(
+        "if (XP_UNLIKELY(rc == -EEXIST))",
+        "if (0)", "",
+        "contract.reuse:hazard_01_add_of_a_file_that_is_back_at_its_number"),
+    "DELETE does not reach the kernel": Mutant(
+        "\t\treturn xp_entry_end(queue, fd, slot, false);\n\tmine",
+        "\t\treturn 0;\n\tmine", "was deleted",
+        "contract.delete:delete_ready_one_is_not_delivered"),
+    # What nobody wants.
+    "a level that nobody wants goes on": Mutant(
+        "\t\telse\n\t\t\t(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);",
+        "\t\telse\n\t\t\t;", "",
+        "contract.disable:disable_tcp_reset_is_silent_and_sleeps"),
     "edges that nobody wants stay armed": Mutant(
-        "if (++slot->history.fruitless < FRUITLESS_MOST)", "if (1)", "", EXPLORER),
-    "what fired in vain is not armed again": Mutant(
-        "if (wanted)\n\t\t\treturn push(XP_MODE_EDGE,",
-        "if (0)\n\t\t\treturn push(XP_MODE_EDGE,", "", EXPLORER),
-    "what is published is left as it is": Mutant(
-        "\treturn push(XP_MODE_LEVEL, wanted);", "\treturn nothing();", "", EXPLORER),
-    "what a look has found unready is nobody's": Mutant(
-        "return slot->modes.clear ? step(XP_DO_SOLO, filters) : push_edges(slot, view);",
-        "return nothing();", "", EXPLORER),
+        "slot->mode == XP_MODE_EDGE && ++slot->fruitless >= FRUITLESS_MOST",
+        "0", "",
+        "contract.disable:disable_refused_datagrams_wake_a_bounded_number_of_times"),
+    "an entry without filters reports hang-ups for ever": Mutant(
+        "(queue->lazy && !filters) ? XP_WATCH_ONESHOT",
+        "0 ? XP_WATCH_ONESHOT", "",
+        "contract.disable:disable_refused_datagrams_wake_a_bounded_number_of_times"),
+    "DISPATCH does not disable": Mutant(
+        "(void)change_silence(queue, fd, slot, filters);\n\t} else if",
+        ";\n\t} else if", "is disabled|is not <",
+        "contract.once:dispatch_unread_data_reports_once_until_enabled"),
+    "XPOLL_WHOLE acts on one direction": Mutant(
+        "slot->whole ? slot->present : XP_BIT(filter);",
+        "XP_BIT(filter);", "",
+        "contract.pwait:whole_dispatch_disables_all_directions"),
+    # Edges.
+    "edges share the entry of a level": Mutant(
+        "\t\t\tsolo |= bit;",
+        "\t\t\t;", "",
+        "contract.edges:edge_is_not_repeated_by_changes_of_other_filters"),
+    "an edge that was delivered does not count": Mutant(
+        "slot->spent = 1;",
+        "(void)slot;", "",
+        "contract.edges:edge_is_not_repeated_by_changes_of_other_filters"),
+    "bits of a file that must not be checked are lost": Mutant(
+        "slot->kept_for |= filters & XP_ALL_FILTERS;",
+        ";", "",
+        "contract.clear:clear_both_directions_of_a_device_with_room_for_one_come_once"),
+    "every kind of file is checked by poll(2)": Mutant(
+        "return xp_kind_can_probe(xp_slot_kind(fd, slot));",
+        "return true;", "",
+        "contract.close:enable_of_a_number_that_is_a_file_now_is_enoent_or_nothing"),
+    # When the kernel is asked, and who is the first.
+    "what was enabled is not checked": Mutant(
+        "\tslot->check |= XP_SET(filters);\n\txp_candidate_append",
+        "\txp_candidate_append", "nothing came|sleeps on",
+        "contract.disable:add_disabled_readable_never_fires_until_enabled"),
+    "what did not fit into one harvest is left": Mutant(
+        "while (wait->more && !xp_wait_is_full(wait)",
+        "while (0 && !xp_wait_is_full(wait)", "",
+        "contract.room:one_call_delivers_all_that_is_ready"),
+    "sources, candidates and files keep their order": Mutant(
+        "switch ((wait->epoch + i) % 3) {",
+        "switch (i) {", "nothing came|never came",
+        "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
+    "the filter that found no room is not the first": Mutant(
+        "\t\t\tslot->first = filter & 3;",
+        "\t\t\t;", "",
+        "contract.files:file_both_directions_come_with_room_for_one"),
+    "what was not fetched is forgotten": Mutant(
+        "\t\t\txp_postpone(queue, fd, slot, slot->enabled, found->events);",
+        "\t\t\t;", "",
+        "contract.pollike:clear_not_handed_out_comes_again"),
+    "a file that was delivered stays the first": Mutant(
+        "file_place(file, *events ? &queue->files.awake : &queue->files.asleep);",
+        "if (!*events)\n\t\tfile_place(file, &queue->files.asleep);", "",
+        "contract.files:files_take_turns"),
+    "who watches the queue by edges is not reported to again": Mutant(
+        "if (XP_UNLIKELY(queue->outer.exposed) && rc > 0 && !wait->delivered_some)",
+        "if (0)", "",
+        "contract.attention:queue_fd_by_edges_is_told_of_what_an_add_enables"),
+    # Who is woken.
+    "a thread that leaves does not wake the next": Mutant(
+        "if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {\n\t\txp_kick_one(queue);",
+        "if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {", "sleeps on",
+        "contract.concurrent:trigger_wakes_the_waiter"),
+    "one that was called out does not wake the next": Mutant(
+        "if (wait->kicker && queue->kick.waiters > 0)\n\t\txp_kick_one(queue);",
+        ";", "",
+        "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
+    "a thread goes to sleep while others are called out": Mutant(
+        "if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.waiters > 0)) {",
+        "if (0) {", "",
+        "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
+    "a wake is never used up": Mutant(
+        "atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING) & XP_WAKE_PENDING",
+        "1", "[01] wakes, pending",
+        "contract.wake:wake_before_the_wait_ends_it_once"),
+    "threads may wait for two formats": Mutant(
+        "if (XP_UNLIKELY(xp_wait_excluded(queue, format)))\n\t\treturn -EBUSY;",
+        ";", "",
+        "contract.pollike:second_thread_in_wait_is_ebusy"),
+    # What is stored.
+    "hang-ups that the event level ignores are lost": Mutant(
+        "slot->withheld = queue->withheld = true;",
+        ";", "",
+        "contract.pollike:hang_up_that_the_event_level_does_not_tell_is_reported"),
+    "an unconnected socket hangs up": Mutant(
+        "? without_unconnected(queue, fd, slot, events) : events;",
+        "? events : events;", "",
+        "contract.listener:sockets_that_never_listened_are_silent"),
+    "a mark is not kept": Mutant(
+        "events = xp_lowat_reached(queue, fd, slot, events);",
+        ";", "",
+        "source.lowat:mark_of_a_pipe_is_kept"),
+    "an exclusive entry does not report a half-close": Mutant(
+        "events |= half_close(queue, fd, slot, events);",
+        ";", "",
+        "contract.exclusive:exclusive_half_close_is_eof"),
+    "a second report of a wait does not add to the record of the first": Mutant(
+        "\twait->ready[i].events |= (int)bits;\n",
+        "", "",
+        "contract.pwait:both_directions_come_with_one_record"),
+    "a record of the caller's array leaves its modes to xpoll_revents": Mutant(
+        "\t\t.events = (int)bits,\n\t};\n\txp_news_left(queue, fd, slot, events);\n"
+        "\txp_handed(queue, fd, slot, filters);",
+        "\t\t.events = (int)bits,\n\t};\n\txp_news_left(queue, fd, slot, events);", "",
+        "contract.pwait:modes_act_before_the_call_returns"),
+    "a renewal leaves threads asleep in the old set": Mutant(
+        "\t\txp_renew(queue);\n\t\txp_kick_all(queue);",
+        "\t\txp_renew(queue);", "",
+        "contract.concurrent:hazard_02_adds_after_a_renewal_wake_both_waiters"),
+    "the kernel is never asked beside candidates": Mutant(
+        "++queue->ask.skipped >= XP_ASK_EVERY",
+        "0", "",
+        "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
+    "the kernel is asked for no more than there is room for": Mutant(
+        "return at_hand && room < XP_ASK_BESIDE ? XP_ASK_BESIDE : room;",
+        "(void)at_hand;\n\treturn room;", "",
+        "contract.fairness:hazard_06_states_that_last_leave_room_for_the_others"),
+    "a stop ends a wait": Mutant(
+        "rc == -EINTR ? xp_is_interrupted(queue) : rc < 0",
+        "rc < 0", "",
+        "contract.interrupt:stop_without_a_handler_ends_no_wait"),
+    "one check in vain makes an entry level-triggered": Mutant(
+        "++slot->idle < IDLE_MOST)",
+        "1)", "",
+        "contract.stats:stats_pauses_now_and_then_cost_little"),
 }
 ROUNDS = 40  # A few do for most of them, and on each machine the same.
 SECONDS = 120  # for a test that hangs, as some do that notice
 
 
-def mutants_of(core: str) -> dict[str, Mutant]:
-    if core != "next":
-        return MUTANTS
-    return {name: Mutant(whole, broken, "", test)
-            for name, (whole, broken, test) in mutants_next.MUTANTS.items()}
-
-
-def amalgamation(sources: Path, core: str) -> str:
+def amalgamation(sources: Path) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, sources / "scripts" / "amalgamate.py", folder,
-                        *([core] if core else [])],
+        subprocess.run([sys.executable, sources / "scripts" / "amalgamate.py", folder],
                        check=True, stdout=subprocess.DEVNULL)
         return (Path(folder) / "xpoll.c").read_text()
 
@@ -209,12 +272,10 @@ def amalgamation(sources: Path, core: str) -> str:
 class Workshop:
     """Where mutants are made: the tests are those of the build, and used as they are."""
 
-    def __init__(self, sources: Path, build: Path, compiler: str, core: str,
-                 scratch: Path) -> None:
+    def __init__(self, sources: Path, build: Path, compiler: str, scratch: Path) -> None:
         self.sources, self.build, self.compiler = sources, build, compiler
         self.scratch = scratch
-        # A file of another core goes before one of that name.
-        self.roots = [sources / "src" / folder for folder in ([core] if core else []) + [""]]
+        self.root = sources / "src"
         self.options = [f"-I{path}" for path in (
             sources / "include", build / "python", sysconfig.get_path("include"))]
 
@@ -267,17 +328,14 @@ class Workshop:
         broken = folder / "broken.c"
         broken.write_text(next(
             text.replace(mutant.whole, mutant.broken)
-            for root in self.roots
-            for text in map(Path.read_text, sorted(root.rglob("*.c"))) if mutant.whole in text))
+            for text in map(Path.read_text, sorted(self.root.rglob("*.c")))
+            if mutant.whole in text))
         tests = sorted((self.sources / "tests" / suite).glob(f"{name}*.c"))
-        if len(self.roots) > 1 and mutant.test.startswith(EXPLORER):
-            tests[tests.index(tests[0].with_name("explore_core.c"))] = tests[0].with_name(
-                "next_explore.c")
         wraps = sorted(set(re.findall(r"__wrap_(\w+)", tests[0].read_text())))
         subprocess.run(
             [self.compiler, "-O1", "-w", "-rdynamic", "-D_GNU_SOURCE", "-DXPOLL_SEAM",
              "-DXPOLL_RAWCALL_EXTERN", "-o", folder / "program",
-             *(f"-I{path}" for path in (*self.roots, self.sources / "include",
+             *(f"-I{path}" for path in (self.root, self.sources / "include",
                                         self.sources / "tests" / "lib")),
              *(f"-Wl,--wrap={wrap}" for wrap in wraps),
              broken, *tests, self.build / "lib" / "libxt.a", self.build / "lib" / "libxpoll_seam.a",
@@ -334,23 +392,23 @@ def inside(mutant: Mutant) -> bool:
     return mutant.test.startswith(("unit.", "fault."))
 
 
-def check(sources: Path, core: str) -> bool:
-    text = amalgamation(sources, core)
+def check(sources: Path) -> bool:
+    text = amalgamation(sources)
     good = True
-    for name, mutant in mutants_of(core).items():
+    for name, mutant in MUTANTS.items():
         if text.count(mutant.whole) != 1:
             print(f"{name}: the text is there {text.count(mutant.whole)} times")
             good = False
-    print(f"{len(mutants_of(core))} mutants")
+    print(f"{len(MUTANTS)} mutants")
     return good
 
 
-def attempt(sources: Path, build: Path, compiler: str, core: str, words: list[str]) -> bool:
-    text = amalgamation(sources, core)
-    chosen = {name: mutant for name, mutant in mutants_of(core).items()
+def attempt(sources: Path, build: Path, compiler: str, words: list[str]) -> bool:
+    text = amalgamation(sources)
+    chosen = {name: mutant for name, mutant in MUTANTS.items()
               if not words or any(word in name or word in mutant.test for word in words)}
     with tempfile.TemporaryDirectory(prefix="xpoll-mutants.") as scratch:
-        workshop = Workshop(sources, build, compiler, core, Path(scratch))
+        workshop = Workshop(sources, build, compiler, Path(scratch))
         good = workshop.whole(text, list(chosen.values()))
         with ThreadPoolExecutor(os.cpu_count() or 2) as pool:
             for row, noticed in pool.map(
@@ -366,7 +424,6 @@ def main() -> int:
     parser.add_argument("verb", choices=("check", "try"))
     parser.add_argument("--build", type=Path, default=ROOT / "build" / "release")
     parser.add_argument("--compiler", default="cc")
-    parser.add_argument("--core", choices=("", "next"), default="")
     parser.add_argument("--if-long", action="store_true",
                         help="be skipped where XPOLL_MODEL_SECONDS is not set")
     parser.add_argument("words", nargs="*", metavar="WORD")
@@ -374,10 +431,9 @@ def main() -> int:
     if options.verb == "try" and options.if_long and "XPOLL_MODEL_SECONDS" not in os.environ:
         print("SKIP: takes a minute")
         return 77
-    good = check(ROOT, options.core)
+    good = check(ROOT)
     if options.verb == "try" and good:
-        good = attempt(ROOT, options.build.resolve(), options.compiler, options.core,
-                       options.words)
+        good = attempt(ROOT, options.build.resolve(), options.compiler, options.words)
     return 0 if good else 1
 
 

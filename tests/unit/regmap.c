@@ -102,48 +102,6 @@ XT_TEST(random_operations_find_what_is_there)
 	model_free(model);
 }
 
-#ifndef WALKS
-/* All in one block, so that most pass it: 300 of them, more than are counted. */
-XT_TEST(items_of_one_block_are_found_whatever_is_removed)
-{
-	enum { SAME = 300 };
-	struct model *model = model_make();
-	int found = 0;
-
-	XT_EQ(xp_regmap_reserve(&model->map, ITEMS), 0);
-	for (uint64_t ident = 0; found < SAME; ident++) {
-		uint64_t hash = xp_regmap_hash(ident, -1);
-
-		if (hash % model->map.len != 1 || hash >> 60)
-			continue;
-		model->items[found].filter = -1;
-		model->items[found++].ident = ident;
-	}
-	for (int i = 0; i < SAME; i++)
-		model_toggle(model, i);
-	for (int i = 0; i < 2 * SAME; i++) {
-		model_toggle(model, (int)(xt_random(&model->seed) % SAME));
-		for (int j = 0; j < SAME; j++)
-			XT_CHECK(model_find(model, j) ==
-			         (model->present[j] ? &model->items[j] : NULL));
-	}
-	model_free(model);
-}
-
-XT_TEST(reserved_room_does_not_grow_again)
-{
-	struct model *model = model_make();
-
-	XT_EQ(xp_regmap_reserve(&model->map, ITEMS), 0);
-	const void *blocks = model->map.blocks;
-	XT_EQ((uintptr_t)blocks % 64, 0);
-	for (int i = 0; i < ITEMS; i++)
-		model_toggle(model, i);
-	XT_CHECK(model->map.blocks == blocks);
-	XT_CHECK(model_holds(model));
-	model_free(model);
-}
-#endif
 
 XT_TEST(pop_takes_each_once)
 {
@@ -164,7 +122,6 @@ XT_TEST(pop_takes_each_once)
 	model_free(model);
 }
 
-#ifdef WALKS
 /* No item is read, so one of the same hash is as good. */
 XT_TEST(guess_is_what_is_found)
 {
@@ -201,29 +158,3 @@ XT_TEST(walk_passes_each_once)
 	XT_EQ(model->count, 0);
 	model_free(model);
 }
-#else
-/* The steps for several at a time come to the same; a guess is never of another hash. */
-XT_TEST(prefetches_change_nothing)
-{
-	struct model *model = model_make();
-
-	for (int i = 0; i < ITEMS; i++) {
-		uint64_t hash = xp_regmap_hash(model->items[i].ident,
-		                               model->items[i].filter);
-		const struct xp_regmap_item *guess;
-
-		xp_regmap_prefetch_table(&model->map, hash);
-		guess = xp_regmap_guess(&model->map, hash);
-		XT_CHECK(guess == model_find(model, i) || !guess ||
-		         guess->ident != model->items[i].ident);
-		if (i % 3)
-			model_toggle(model, i);
-		XT_CHECK(xp_regmap_find_hashed(&model->map, hash,
-		                               model->items[i].ident,
-		                               model->items[i].filter) ==
-		         model_find(model, i));
-	}
-	XT_CHECK(model_holds(model));
-	model_free(model);
-}
-#endif

@@ -56,19 +56,6 @@ typedef int xp_epoll_pwait2(int epoll_fd, struct epoll_event *events, int cap,
                             const struct timespec *timeout, const sigset_t *mask);
 xp_epoll_pwait2 *xp_sys_libc_epoll_pwait2(void);
 
-/* Until something comes: the usual wait of a thread among others; os/sys_hot.h says why. */
-static XP_INLINE int xp_sys_epoll_wait_forever(int epoll_fd, struct epoll_event *events,
-                                               int cap)
-{
-#ifdef XPOLL_SEAM
-	return xp_sys_epoll_wait(epoll_fd, events, cap, XP_NEVER);
-#else
-	int rc = epoll_wait(epoll_fd, events, cap, -1);
-
-	return XP_UNLIKELY(rc < 0) ? -errno : rc;
-#endif
-}
-
 /*
  * The name of an open descriptor in /proc.  By hand: stdio is not async-signal-safe,
  * which the drop-in has to be, and takes a thousand instructions.

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 
+#include "base/assert.h"
 #include "base/compiler.h"
 #include "os/sys.h"
 #include "source/provider/inode_inotify.h"
@@ -33,6 +34,7 @@ static bool rename_marked(struct reports *reports, struct inotify_event *half)
 {
 	size_t at = (size_t)((char *)half - reports->bytes);
 
+	XP_ASSERT(at < reports->len);
 	while (at < reports->len) {
 		struct inotify_event *other = (void *)(reports->bytes + at);
 
@@ -120,6 +122,7 @@ static void all_lost(struct xp_inodes *inodes)
 static void reports_read(struct xp_inodes *inodes, const struct reports *reports,
                          size_t end)
 {
+	XP_ASSERT(end <= reports->len);
 	for (size_t at = 0; at < end;) {
 		const struct inotify_event *event =
 			(const void *)(reports->bytes + at);
@@ -173,6 +176,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 		                     READ_BYTES);
 		size_t len = kept + (rc > 0 ? (size_t)rc : 0);
 
+		XP_ASSERT(kept <= READ_BYTES && len <= HARVEST_BYTES);
 		if (len == 0)
 			return;
 		reports.len = len;

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "os/linux/sys_pidfd.h"
+#include "base/assert.h"
 #include "os/procfs.h"
 #include "os/sys.h"
 #include "source/proc_state.h"
@@ -67,6 +68,7 @@ int xp_proc_open(pid_t pid)
 /* A child has a copy. */
 void xp_proc_shut(int fd, bool forked)
 {
+	XP_ASSERT(fd >= 0);
 	(void)forked;
 	xp_sys_close(fd);
 }
@@ -102,6 +104,7 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 {
 	int seen;
 
+	XP_ASSERT(fd >= 0 && pid > 0);
 	if (xp_proc_is_polled(fd))
 		return polled_outcome(fd, pid, status);
 	if (!tracked && xp_sys_wait_status(fd, status) == 0)

@@ -1,11 +1,11 @@
 /*
  * Threads that sleep on epoll, and who makes them come out.
  *
- * No descriptors: a user event, a source's moment (due_ns), xpoll_wake,
- * xpoll_wake_all, xpoll_destroy.  With POLL_LEVEL all threads are in waits of the
+ * No descriptors: a user event, the time at which a source wants to run (due_ns), xpoll_wake,
+ * xpoll_wake_all, cancellation, xpoll_destroy.  With POLL_LEVEL all threads are in waits of the
  * poll-like level, which leave events of sources for later.  Threads wait again when a
- * wait has ended; any wait may have changes to take along (xp_has_pending), and looks
- * before it sleeps.
+ * wait has ended.  Any wait may look before it sleeps: it has delivered something, or the back
+ * end has changes to pass on.
  */
 #ifndef WAITERS
 #define WAITERS 3
@@ -19,8 +19,11 @@
 #ifndef EXPIRIES
 #define EXPIRIES 1 /* waits that do not sleep, or whose timeout passes */
 #endif
+#ifndef CANCELS
+#define CANCELS 0
+#endif
 #ifndef LOOKS
-#define LOOKS 1 /* waits that have changes to take along first */
+#define LOOKS 1 /* waits that have changes to pass on first */
 #endif
 #ifndef TIMES
 #define TIMES 2 /* moments after the first */
@@ -31,13 +34,14 @@
 #define NEVER 7
 #define NOW 0
 
-/* Sets of waiters. */
+/* Sets of waiters, or of threads. */
 byte waiters; /* inside epoll_wait, or on their way out */
 byte asleep;  /* inside epoll_wait */
+byte expired; /* their deadline has passed */
 byte inside;  /* in a call, without the lock */
-byte kicked;  /* of an epoch before kick_epoch grew */
+byte kicked;  /* of an epoch before kick.epoch grew */
 byte kicker;  /* who calls out the next of those */
-byte called_all; /* in a call that began before wake_all grew */
+byte called_all; /* in a call that began before wake.all grew */
 byte in_call;
 byte in_left; /* on the condition `thread_left` */
 byte roused;   /* of these: it was signalled */
@@ -45,17 +49,18 @@ byte roused;   /* of these: it was signalled */
 bit locked;
 bit wake_linked;
 bit kick_due; /* the write is left to whoever releases the lock */
+bit kick_wanted;
 bit activated;
-bit recheck_wanted;
 bit wake_pending;
 bit dying;
 bit closing; /* the program: nobody enters any more */
-bit busy;
+bit writer;  /* in xpoll_wake */
 unsigned clock : 3 = 1;
 unsigned due : 3 = NEVER;
-unsigned kept : 3 = NEVER;
+unsigned until : 3 = NEVER;
 unsigned timer_waiter : 3 = NEVER; /* whose deadline is cut */
 byte expiries = EXPIRIES;
+byte cancels = CANCELS;
 byte looks = LOOKS;
 
 #define lock() !locked -> locked = 1
@@ -63,95 +68,80 @@ byte looks = LOOKS;
 #define leave(set) set = set & ~bit_of(me)
 #define enter(set) set = set | bit_of(me)
 #define poll_level POLL_LEVEL
-#define must_look (wake_pending || is_in(called_all) || past)
 
-/* src/core/timer_waiter.h: xp_timer_waiter_missing */
-#define xp_timer_waiter_missing (due < kept)
+/* src/core/due.h: xp_timer_waiter_missing */
+#define xp_timer_waiter_missing (due < until)
 
 /* src/core/sleep.c: left_for_sleepers */
-#define left_for_sleepers ((activated && !poll_level) || xp_timer_waiter_missing)
+#define left_for_sleepers ((activated && !poll_level) || xp_timer_waiter_missing || wake_pending)
+
+/* src/core/wait.c: sleep_until, has_pending */
+#define may_sleep (!wake_pending && !is_in(called_all) && !now)
 
 #define broadcast() roused = in_left
 
-/* src/core/sleep.c: kick_one */
-inline xp_kick()
+/* src/core/marks.h: xp_sleepers_mark */
+inline xp_sleepers_mark()
+{
+	kick_wanted = waiters != 0
+}
+
+/* src/core/threads.c: xp_kick_one */
+inline xp_kick_one()
 {
 	kick_due = kick_due || waiters
 }
 
-/* src/core/sleep.c: xp_kick_due */
+/* src/core/threads.c: xp_kick_due, wake */
 inline xp_kick_due()
 {
 	wake_linked = wake_linked || kick_due;
 	kick_due = 0
 }
 
-/* src/core/sleep.c: xp_kick_all */
+/* src/core/threads.c: xp_kick_all */
 inline xp_kick_all()
 {
 	kicked = waiters;
-	xp_kick()
+	xp_kick_one()
 }
 
-/* src/core/sleep.c: call_one; src/core/timer_waiter.h: xp_timer_waiter_called */
-inline call_one()
-{
-	xp_kick();
-	if
-	:: xp_timer_waiter_missing -> timer_waiter = NEVER; kept = NOW
-	:: else
-	fi
-}
-
-/* src/core/timer_waiter.h: xp_timer_waiter_answered */
-inline xp_timer_waiter_answered()
-{
-	kept = (kept == NOW -> NEVER : kept)
-}
-
-/* src/core/timer_waiter.h: xp_timer_waiter_begin */
-inline xp_timer_waiter_begin()
-{
-	if
-	:: xp_timer_waiter_missing -> timer_waiter = me; kept = due
-	:: else
-	fi
-}
-
-/* src/core/timer_waiter.h: xp_timer_waiter_end */
-inline xp_timer_waiter_end()
-{
-	if
-	:: timer_waiter == me -> timer_waiter = NEVER; kept = NEVER
-	:: else
-	fi
-}
-
-/* src/core/sleep.h: xp_waiter_left */
-inline waiter_left()
-{
-	leave(waiters);
-	xp_timer_waiter_answered();
-	kicker = kicker | (kicked & bit_of(me));
-	if
-	:: kicked == bit_of(me) -> broadcast()
-	:: else
-	fi;
-	leave(kicked)
-}
-
-/* src/core/sleep.c: xp_kick_next */
+/* src/core/threads.c: xp_kick_next */
 inline xp_kick_next()
 {
 	if
-	:: is_in(kicker) && kicked -> xp_kick()
+	:: is_in(kicker) && kicked -> xp_kick_one()
 	:: else
 	fi;
 	leave(kicker)
 }
 
-/* src/core/sleep.h: xp_inside_leave */
-inline inside_leave()
+/* src/core/due.c: xp_timer_waiter_answered */
+inline xp_timer_waiter_answered()
+{
+	until = (until == NOW -> NEVER : until)
+}
+
+/* src/core/due.c: xp_timer_waiter_begin */
+inline xp_timer_waiter_begin()
+{
+	if
+	:: xp_timer_waiter_missing -> timer_waiter = me; until = due
+	:: else
+	fi
+}
+
+/* src/core/due.c: xp_timer_waiter_end */
+inline xp_timer_waiter_end()
+{
+	if
+	:: timer_waiter == me -> timer_waiter = NEVER; until = NEVER
+	:: else
+	fi
+}
+
+/* src/core/threads.c: xp_inside_leave */
+inline xp_inside_leave()
 {
 	leave(inside);
 	if
@@ -160,42 +150,89 @@ inline inside_leave()
 	fi
 }
 
-/* src/core/sleep.c: xp_settle */
-inline xp_settle()
+/* src/core/threads.c: xp_waiter_leave */
+inline xp_waiter_leave()
 {
+	leave(waiters);
+	kicker = kicker | (kicked & bit_of(me));
 	if
-	:: recheck_wanted && waiters && left_for_sleepers -> call_one()
+	:: is_in(kicked) -> broadcast()
 	:: else
 	fi;
-	recheck_wanted = 0
+	leave(kicked);
+	xp_inside_leave()
 }
 
-/* src/core/host.c: xp_source_set_due */
-inline xp_source_set_due(moment)
-{
-	due = moment;
-	recheck_wanted = (xp_timer_waiter_missing -> waiters != 0 : recheck_wanted)
-}
-
-/* src/core/sources.c: xp_sources_run_due; src/core/registration.c: xp_registration_activate */
-inline xp_sources_run_due()
+/* src/core/sleep.c: leave_to_sleepers; src/core/due.c: xp_timer_waiter_called */
+inline leave_to_sleepers()
 {
 	if
-	:: due <= clock ->
-		recheck_wanted = recheck_wanted || (waiters && !activated);
-		activated = 1;
-		xp_source_set_due(NEVER)
+	:: kick_wanted && waiters && left_for_sleepers ->
+		xp_kick_one();
+		if
+		:: xp_timer_waiter_missing -> timer_waiter = NEVER; until = NOW
+		:: else
+		fi
+	:: else
+	fi;
+	kick_wanted = 0
+}
+
+/* src/core/sleep.c: xp_leave_to_others; src/core/threads.c: xp_unlock */
+inline xp_leave()
+{
+	leave_to_sleepers();
+	if
+	:: kick_due -> kick_due = 0; enter(inside)
+	:: else -> leave(in_call); leave(called_all)
+	fi;
+	locked = 0
+}
+
+/* src/core/threads.c: xp_unlock: what is left of xp_leave() */
+inline xp_unlock()
+{
+	if
+	:: is_in(inside) ->
+		atomic { wake_linked = 1 }
+		atomic { lock(); xp_inside_leave(); leave(in_call); leave(called_all); locked = 0 }
 	:: else
 	fi
 }
 
-#define due_passed (due <= clock)
+/* src/core/due.c: xp_due_set */
+inline xp_due_set(moment)
+{
+	due = moment;
+	if
+	:: xp_timer_waiter_missing -> xp_sleepers_mark()
+	:: else
+	fi
+}
+
+/* src/core/sources.c: registration_enlist */
+inline registration_enlist()
+{
+	if
+	:: !activated -> activated = 1; xp_sleepers_mark()
+	:: else
+	fi
+}
+
+/* src/core/sources.c: xp_sources_run_due */
+inline xp_sources_run_due()
+{
+	if
+	:: due <= clock -> registration_enlist(); xp_due_set(NEVER)
+	:: else
+	fi
+}
 
 proctype waiter(byte me)
 {
-	bit past, taken, again;
+	bit now, taken, cancelled;
 
-call:	atomic { /* src/core/wait.h: xp_wait_run */
+call:	atomic { /* src/core/wait.c: xp_wait_call */
 		if
 		:: closing -> goto gone
 		:: !closing && !locked -> locked = 1
@@ -203,183 +240,151 @@ call:	atomic { /* src/core/wait.h: xp_wait_run */
 		enter(in_call);
 		leave(called_all);
 		if
-		:: expiries > 0 -> expiries--; past = 1
+		:: expiries > 0 -> expiries--; now = 1
 		:: true
 		fi
 	}
-	/* src/core/wait.h: xp_wait_loop; src/core/gather.c: xp_gather, changers_first */
-loop:	atomic {
-		again = 0;
-		xp_sources_run_due();
+loop:	atomic { /* src/core/wait.c: wait_prepare, take_at_hand; src/core/sources.c: xp_sources_deliver */
 		if
 		:: dying -> goto leave
 		:: else
-		fi
-	}
-gather:	atomic { /* src/core/gather.c: xp_gather; src/core/deliver.c: xp_deliver_active */
+		fi;
+		xp_sources_run_due();
 		if
-		:: activated && !poll_level -> activated = 0; goto leave
+		:: activated && !poll_level -> activated = 0; taken = 1;
+			if
+			:: goto look
+			:: goto leave
+			fi
 		:: else
 		fi;
-		/* src/core/wait.h: xp_ask_kernel */
-		if
-		:: must_look -> goto look
-		:: looks > 0 -> looks--; goto look /* src/core/queue.h: xp_has_pending */
-		:: !must_look && kicked -> goto until_left
-		:: !must_look && !kicked -> /* src/core/sleep.h: xp_sleep_in_kernel */
-			enter(waiters);
-			enter(asleep);
-			/* Else a kick could wake this one, again and again. */
-			assert(!kicked && !kick_due);
+		if /* src/core/wait.c: sleep_until */
+		:: !may_sleep -> goto look
+		:: looks > 0 -> looks--; goto look
+		:: may_sleep && kicked -> goto await_left
+		:: may_sleep && !kicked -> /* src/core/sleep.c: xp_sleep_beside */
+			/* Else a kick could wake this thread, again and again. */
+			assert(!kick_due);
 			xp_timer_waiter_begin();
-			recheck_wanted = 0;
+			enter(waiters);
+			kick_wanted = 0;
+			enter(asleep);
 			enter(inside);
 			locked = 0
 		fi
 	}
 	goto end_asleep;
-look:	atomic { /* src/core/sleep.c: xp_kick_taken */
-		again = wake_linked;
+look:	atomic { /* src/core/wait.c: look */
 		kicker = (wake_linked && kicked -> kicker | bit_of(me) : kicker);
 		wake_linked = 0;
 		xp_timer_waiter_answered();
-		goto asked
+		goto harvested
 	}
 end_asleep: /* src/backend/epoll.c: epoll_await */
 	atomic {
 		if
-		:: wake_linked -> wake_linked = 0; again = 1
-		:: timer_waiter == me && kept <= clock
-		:: expiries > 0 -> expiries--; past = 1
+		:: wake_linked -> wake_linked = 0
+		:: timer_waiter == me && until <= clock
+		:: is_in(expired)
+		:: looks > 0 -> looks-- /* src/core/sleep.c: xp_sleep_prepare: it only looks */
+		:: expiries > 0 -> expiries--; enter(expired)
 		:: expiries > 0 -> expiries--; taken = 1 /* A descriptor. */
+		:: cancels > 0 -> cancels--; cancelled = 1; wake_linked = 0
+		:: cancels > 0 -> cancels--; cancelled = 1
 		fi;
 		leave(asleep)
 	}
-	atomic { lock(); waiter_left(); xp_timer_waiter_end(); inside_leave() }
-asked:	atomic {
+	atomic { /* src/core/sleep.c: sleeper_awake, sleep_cancelled */
+		lock();
+		xp_timer_waiter_answered();
+		xp_timer_waiter_end();
+		xp_waiter_leave();
 		if
-		:: taken -> goto leave
-		:: !taken && again -> goto loop /* The kick filled the array. */
-		:: !taken && ((activated && !poll_level) || due_passed) -> goto loop
+		:: cancelled -> goto leave
+		:: else
+		fi
+	}
+harvested: atomic { /* src/core/wait.c: harvested, may_have_more, take_end */
+		if
+		:: activated && !poll_level -> activated = 0; taken = 1
 		:: else
 		fi;
-		if /* src/core/wait.h: xp_wait_over */
-		:: is_in(called_all)
-		:: !is_in(called_all) && wake_pending -> wake_pending = 0
-		:: !is_in(called_all) && !wake_pending && past
+		if
+		:: taken -> goto leave
+		:: !taken && due <= clock -> goto loop
+		:: !taken && due > clock && is_in(called_all)
+		:: !taken && due > clock && !is_in(called_all) && wake_pending -> wake_pending = 0
+		:: !taken && due > clock && !is_in(called_all) && !wake_pending &&
+		   (now || is_in(expired))
 		:: else -> goto loop
 		fi
 	}
-leave:	atomic { /* src/core/sleep.c: xp_pass_on */
+leave:	atomic { /* src/core/wait.c: turn_end, pass_on */
 		xp_kick_next();
-		recheck_wanted = 0;
-		if
-		:: waiters && (left_for_sleepers || wake_pending) ->
-			call_one()
-		:: else
-		fi;
-		past = 0;
+		xp_sleepers_mark();
+		now = 0;
 		taken = 0;
-		again = 0;
-		if /* src/core/sleep.c: xp_leave_late */
-		:: kick_due -> kick_due = 0; enter(inside); locked = 0
-		:: else -> goto left
-		fi
+		leave(expired);
+		xp_leave()
 	}
-	atomic { wake_linked = 1 } /* src/core/sleep.c: kick_unlocked */
-	atomic { lock(); inside_leave() }
-left:	atomic { /* src/core/sleep.c: xp_leave_late */
-		leave(in_call);
-		leave(called_all);
-		locked = 0
-	}
-	goto call;
-
-until_left: /* src/core/sleep.c: xp_sleep_until_thread_left */
-	atomic { xp_kick_next() }
-sleep_until_left:
-	atomic { xp_kick_due(); enter(inside); enter(in_left); leave(roused); locked = 0 }
-	atomic { is_in(roused) -> lock(); leave(roused); leave(in_left); inside_leave() }
+	xp_unlock();
+	if
+	:: cancelled -> goto gone
+	:: else -> goto call
+	fi;
+await_left: /* src/core/threads.c: xp_await_left */
+	atomic { xp_kick_next(); xp_kick_due();
+		enter(inside); enter(in_left); leave(roused); locked = 0 }
+	atomic { is_in(roused) -> lock(); leave(roused); leave(in_left); xp_inside_leave() }
 	goto loop;
 gone:	skip
-}
-
-/* src/core/sleep.c: xp_leave_late: of the caller */
-inline xp_leave_late()
-{
-	busy = kick_due;
-	kick_due = 0;
-	locked = 0
-}
-
-/* src/core/sleep.c: kick_unlocked: of the caller, whom nobody has to wait for */
-inline kick_unlocked()
-{
-	atomic { wake_linked = wake_linked || busy; busy = 0 }
 }
 
 /* A thread that makes others come out. */
 proctype caller()
 {
-	byte left = CALLS;
+	byte me = CALLER, left = CALLS;
 
 	do
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { /* src/core/registration.c: registration_enlist */
-			lock();
-			recheck_wanted = waiters && !activated;
-			activated = 1;
-			xp_settle();
-			xp_leave_late() };
-		   kick_unlocked()
-		:: atomic { lock(); xp_source_set_due(clock + 1); xp_settle(); xp_leave_late() };
-		   kick_unlocked()
-		:: atomic { lock(); xp_source_set_due(clock + 2); xp_settle(); xp_leave_late() };
-		   kick_unlocked()
-		:: atomic { lock(); xp_source_set_due(NEVER); xp_settle(); xp_leave_late() };
-		   kick_unlocked()
-		:: atomic { !wake_pending -> /* src/core/wake.c: xpoll_wake */
+		:: atomic { lock(); registration_enlist(); xp_leave() }
+		:: atomic { lock(); xp_due_set(clock + 1); xp_leave() }
+		:: atomic { lock(); xp_due_set(clock + 2); xp_leave() }
+		:: atomic { lock(); xp_due_set(NEVER); xp_leave() }
+		:: atomic { !wake_pending -> /* src/core/api_other.c: xpoll_wake */
 			wake_pending = 1;
-			busy = 1 };
-		   atomic { wake_linked = 1; busy = 0 }
-		:: atomic { /* src/core/wake.c: xpoll_wake_all */
+			writer = 1 };
+		   atomic { wake_linked = 1; writer = 0 }
+		:: atomic { /* src/core/api_other.c: xpoll_wake_all */
 			lock();
 			called_all = in_call;
 			xp_kick_all();
-			xp_settle();
-			xp_leave_late() };
-		   kick_unlocked()
-		fi
+			xp_leave() }
+		fi;
+		xp_unlock()
 	:: break
 	od;
 	if
 	:: goto done
 	:: true
 	fi;
-	atomic { /* src/core/create.c: xpoll_destroy */
+	atomic { /* src/core/threads.c: xp_threads_await_end */
 		lock();
 		closing = 1; /* Who has not entered by now does not any more. */
 		dying = 1;
 		xp_kick_all();
 		xp_kick_due()
 	}
-again:	atomic { /* src/core/create.c: xpoll_destroy */
+again:	atomic { /* src/core/threads.c: xp_threads_await_end */
 		if
 		:: !inside -> assert(!in_call); locked = 0; goto done
-		:: else ->
-			roused = roused & ~bit_of(CALLER);
-			in_left = in_left | bit_of(CALLER);
-			locked = 0
+		:: else -> leave(roused); enter(in_left); locked = 0
 		fi
 	}
-	atomic { /* src/core/create.c: xpoll_destroy: it was signalled */
-		roused & bit_of(CALLER) ->
-		lock();
-		in_left = in_left & ~bit_of(CALLER);
-		goto again
-	}
+	/* src/core/threads.c: xp_threads_await_end: it was signalled */
+	atomic { is_in(roused) -> lock(); leave(in_left); goto again }
 done:	skip
 }
 
@@ -394,9 +399,9 @@ proctype time()
 }
 
 /* When all that wait sleep, and nothing will make one come out. */
-#define timer_waiter_comes_out (timer_waiter != NEVER && kept <= clock)
-#define at_rest (!locked && !busy && in_call && asleep == in_call && !wake_linked && \
-	!timer_waiter_comes_out)
+#define timer_waiter_comes_out (timer_waiter != NEVER && until <= clock)
+#define at_rest (!locked && !writer && !(inside & bit_of(CALLER)) && in_call && \
+	asleep == in_call && !(asleep & expired) && !wake_linked && !timer_waiter_comes_out)
 
 active proctype claims()
 {
@@ -405,7 +410,7 @@ end:	atomic { at_rest ->
 		assert(!activated || !asleep || poll_level);
 		/* The next moment of a source has a sleeper who minds it. */
 		assert(due > clock);
-		assert(due == NEVER || (timer_waiter != NEVER && kept <= due))
+		assert(due == NEVER || (timer_waiter != NEVER && until <= due))
 	}
 }
 

@@ -2,9 +2,9 @@
  * Low-water marks: a filter of one descriptor that is ready from MARK bytes on.
  *
  * The kernel knows only "some": it reports by edges, and each report is counted.
- * With TOLD each byte that arrives makes an edge, as for reading; without, none
+ * With EDGES each byte that arrives makes an edge, as for reading; without, none
  * does, as for room that grows in what is writable already: then a filter that
- * was found below its mark is looked at again when a moment has come.
+ * was found below its mark is checked again at a later time.
  * The descriptor has a second filter, of the same mask, whose edges arrive as well.
  */
 #ifndef WAITERS
@@ -19,8 +19,8 @@
 #ifndef EXPIRIES
 #define EXPIRIES 1 /* waits whose timeout passes */
 #endif
-#ifndef TOLD
-#define TOLD true
+#ifndef EDGES
+#define EDGES true
 #endif
 #define MARK 2
 #define NOBODY 7
@@ -38,20 +38,20 @@ bit locked;
 bit wanted = 1;
 bit candidate;
 bit unmet;    /* ready, but for the mark */
-bit due;      /* a moment is set */
-byte timer_waiter = NOBODY; /* the sleeper that minds it */
+bit due;      /* a time is set */
+byte timer_waiter = NOBODY; /* the thread that sleeps no longer than until then */
 
 #define lock() !locked -> locked = 1
 #define wake_up() asleep = asleep & ~bit_of(me)
 #define enough (amount >= MARK)
 
-/* src/core/interest.c: xp_interest_publish: the kernel looks anew */
-inline xp_interest_publish()
+/* src/core/entry.c: xp_entry_publish: the kernel checks the state */
+inline xp_entry_publish()
 {
 	linked = linked || amount > 0
 }
 
-/* src/core/lowat.c: xp_lowat_reached, look_later */
+/* src/core/lowat.c: xp_lowat_reached, enough_to_read, enough_room */
 inline xp_lowat_reached()
 {
 	if
@@ -59,11 +59,11 @@ inline xp_lowat_reached()
 	:: wanted && enough ->
 		unmet = 0;
 		handed = handed | bit_of(me);
-		/* src/core/interest.c: xp_interest_handed: by level from now on */
+		/* src/core/report.h: xp_handed_plain */
 		candidate = 1
 	:: wanted && !enough ->
 		if
-		:: !TOLD && amount -> unmet = 1; due = 1
+		:: !EDGES && amount -> unmet = 1; due = 1
 		:: else
 		fi
 	fi
@@ -77,11 +77,11 @@ inline xp_lowat_due()
 	unmet = 0
 }
 
-/* src/core/sleep.c: xp_pass_on */
-inline xp_pass_on()
+/* src/core/sleep.c: leave_to_sleepers; src/core/check.c: xp_candidates_publish */
+inline leave_to_sleepers()
 {
 	if
-	:: waiters && candidate -> candidate = 0; xp_interest_publish()
+	:: waiters && candidate -> candidate = 0; xp_entry_publish()
 	:: else
 	fi;
 	if
@@ -95,13 +95,13 @@ proctype waiter(byte me)
 	bit look, over;
 
 	do
-	:: atomic { lock(); /* src/core/wait.h: xp_wait_run */
+	:: atomic { lock(); /* src/core/wait.c: xp_wait_call */
 		handed = handed & ~bit_of(me); over = 0; in_wait = in_wait | bit_of(me) }
 		do
-		:: atomic { candidate -> /* src/core/recheck.c: candidate_take */
+		:: atomic { candidate -> /* src/core/check.c: candidate_take */
 			candidate = 0;
 			look = amount > 0 }
-			/* src/core/recheck.c: candidate_found */
+			/* src/core/check.c: candidate_checked */
 			atomic {
 				if
 				:: look -> xp_lowat_reached()
@@ -109,8 +109,8 @@ proctype waiter(byte me)
 				fi;
 				look = 0 }
 		:: atomic { !candidate && due -> xp_lowat_due() } /* the time has come */
-		:: atomic { (handed & bit_of(me)) || (over && !candidate) -> break } /* src/core/wait.h: xp_wait_over */
-		:: atomic { !candidate && !(handed & bit_of(me)) && !over -> /* src/core/sleep.h: xp_sleep_in_kernel */
+		:: atomic { (handed & bit_of(me)) || (over && !candidate) -> break } /* src/core/wait.c: take_end */
+		:: atomic { !candidate && !(handed & bit_of(me)) && !over -> /* src/core/sleep.c: xp_sleep_beside */
 			waiters = waiters | bit_of(me);
 			asleep = asleep | bit_of(me);
 			if
@@ -125,20 +125,20 @@ end_asleep: /* src/backend/epoll.c: epoll_await */
 			:: atomic { due && timer_waiter == me -> wake_up() } /* its deadline is cut */
 			:: atomic { expiries > 0 -> expiries--; over = 1; wake_up() }
 			fi;
-			atomic { lock(); /* src/core/sleep.h: xp_waiter_left */
+			atomic { lock(); /* src/core/threads.c: xp_waiter_leave */
 				waiters = waiters & ~bit_of(me);
 				if
 				:: timer_waiter == me -> timer_waiter = NOBODY
 				:: else
 				fi }
-			atomic { /* src/core/deliver.c: xp_deliver_slot */
+			atomic { /* src/core/report.c: xp_deliver */
 				if
 				:: look -> xp_lowat_reached()
 				:: else
 				fi;
 				look = 0 }
 		od;
-		atomic { xp_pass_on(); in_wait = in_wait & ~bit_of(me); locked = 0 }
+		atomic { leave_to_sleepers(); in_wait = in_wait & ~bit_of(me); locked = 0 }
 		/* The program takes some of it, or all, or is in no hurry. */
 		if
 		:: atomic { amount > 0 -> amount-- }
@@ -156,14 +156,14 @@ proctype changer()
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { lock(); /* src/core/change.c: xp_change_disable */
+		:: atomic { lock(); /* src/core/changes.c: xp_change_disable */
 			wanted = 0;
 			candidate = 0;
 			locked = 0 }
-		:: atomic { lock(); /* src/core/change.c: xp_change_enable */
+		:: atomic { lock(); /* src/core/changes.c: xp_change_enable */
 			wanted = 1;
 			if
-			:: waiters -> xp_interest_publish()
+			:: waiters -> xp_entry_publish()
 			:: else -> candidate = 1
 			fi;
 			locked = 0 }
@@ -181,7 +181,7 @@ proctype world()
 	:: atomic { left > 0 ->
 		left--;
 		/* The first makes an edge in any case: there was nothing. */
-		linked = linked || TOLD || amount == 0;
+		linked = linked || EDGES || amount == 0;
 		amount++ }
 	:: else -> break
 	od

@@ -1,587 +1,647 @@
 /*
- * The library's half: a slot, its candidacy, and what is handed out.
+ * One descriptor with one filter, several threads that wait, and one that changes it.
  *
- * An inline has the name of the function that it models, and the comment says
- * where that is.  Those that run in one go under the lock are in one atomic
- * step, which the including model makes, as far as they ask the kernel once.
+ * A thread fetches a report without the lock, so what it returns with may be of an arming
+ * before the last one, from before the last mark, or of a registration that has ended.  A late
+ * change is made without the lock.  The program may close the descriptor and open another
+ * file under its number, without saying so.
  *
- * All filters are of one kind: CLEAR is XPOLL_CLEAR, ONCE XPOLL_ONESHOT, DISPATCH
- * XPOLL_DISPATCH; two filters are used with DISPATCH only.  Numbers that only say how soon (quiet
- * checks, fruitless reports, the sample) are left open: both ways are tried.
- *
- * A sequence, an arming or a wait epoch is only ever compared with an earlier one, so the
- * models store the result instead: `later` is the set of waits that noted theirs before the
- * slot's last change, `before` that of waits whose report is from before the entry's last
- * change, `wait_epoch` the wait that reported it last, + 1.
+ * An arming and a sequence number are only compared with others, so the model has the results:
+ * a set of those who have an older token (`older`), and one of those whose token is of an
+ * ended registration (`stale`).  Numbers that only say how soon (the 64th report, fruitless
+ * reports, checks in vain, threads.shared) are left open: both ways are tried.
  */
-typedef Slot {
-	unsigned present : FILTERS;
-	unsigned on : FILTERS; /* enabled, which is a word of Promela's */
-	unsigned armed : FILTERS;
-	unsigned recheck_enabled : FILTERS;
-	unsigned recheck_level : FILTERS;
-	unsigned deferred : FILTERS;
-	bit queued; /* in the queue of candidates */
-	bit flips;  /* more than 0 */
-	unsigned mode : 3;
-	unsigned generation : 3;
-	unsigned later : 3;
-	unsigned before : 3;
-	bit arming_last; /* the last of these changes was one of the entry */
-	unsigned wait_epoch : 2;
-#if FILTERS > 1
-	unsigned delivered : FILTERS; /* in that wait */
-	bit first;                    /* the filter that found no room */
+#ifndef WAITERS
+#define WAITERS 2
 #endif
-};
+#ifndef CHANGES
+#define CHANGES 2
+#endif
+#ifndef WRITES
+#define WRITES 2
+#endif
+#ifndef EXPIRIES
+#define EXPIRIES 1 /* waits that do not sleep, or whose timeout passes */
+#endif
+#ifndef CANCELS
+#define CANCELS 0
+#endif
+#ifndef CLOSES
+#define CLOSES 1
+#endif
+#ifndef CAN_PROBE
+#define CAN_PROBE true
+#endif
+#ifndef CLEAR
+#define CLEAR false
+#endif
+#ifndef ONESHOT
+#define ONESHOT false
+#endif
+#ifndef DISPATCH
+#define DISPATCH false
+#endif
+#define reports_once (DISPATCH || ONESHOT)
+#define bit_of(i) (1 << (i))
 
-Slot slot[NUMBERS];
+/* The modes of the kernel's entry. */
+#define LEVEL 0
+#define EDGE  1
+#define ONCE  2
+
+/* The kernel's. */
+bit ready;   /* there is something to read */
+bit there;   /* the entry of the file that the number stands for */
+unsigned k_mode : 2;
+bit k_armed; /* the filter is in its mask */
+bit linked;  /* it is in the list of those that may be ready */
+bit wake_linked;
+byte asleep; /* inside epoll_wait: a set of threads */
+
+/* Who has a token: a thread with a report, the kernel's entry, a thread with a late change. */
+#define REPORT (1 << me)
+#define KERNEL 8
+#define CHANGE (16 << me)
+#define CHANGER 3
+byte used, older, stale;
+
+/* The slot's, and the queue's. */
 bit locked;
-bit several;
-unsigned waiters : 3; /* inside epoll_wait, or on their way out: a set */
-unsigned noted : 3; /* waits that have a sequence number they will compare */
-bit activated;      /* a user event is in the list of active ones */
-bit recheck_wanted;
-bit wake_pending;
+bit present, armed, marked;
+bit on; /* enabled, which is a word of Promela's */
+bit check, recheck; /* it is a candidate if one of these is set */
+unsigned mode : 2;
+byte late;    /* threads that make a late change */
+byte unmade;  /* of these, whose change the kernel has not got yet */
+byte waiters; /* inside epoll_wait, or on their way out */
+byte noted;   /* waits that have noted the sequence, and not yet compared it */
+byte later;   /* of these, before the slot was marked */
 
-/* What the program knows, for the claims; the library does not look at it. */
-typedef Ghost {
-	unsigned registered : 3; /* the file that it registered, or NO_FILE */
-	unsigned wanted : FILTERS; /* enabled, as far as the kernel knows */
-	unsigned unseen : THREAD_BITS; /* waits that have not looked at a filter since */
-	bit deferred_unseen;      /* of the deferred bits, the same */
-	unsigned held : THREAD_BITS; /* threads that were handed a filter and have not acted yet */
-	bit news                 /* CLEAR: activity that was not handed out yet */
-};
-Ghost ghost[NUMBERS];
-#define holds(n, filters) (ghost[n].held & bits_of(filters))
-#define looked(n, filters) ghost[n].unseen = ghost[n].unseen & ~bits_of(filters)
-bit gap = 1; /* one waiter: it was not ready and enabled all the time */
+byte expiries = EXPIRIES;
+byte cancels = CANCELS;
+byte in_call; /* waits, except of those whose program does something else */
+byte busy;    /* a set of threads in other calls */
 
-#define candidates (slot[0].queued || slot[NUMBERS - 1].queued)
-#define is_full (taken + (hot & 1) + (hot >> 1) >= CAP)
+/* What the program knows, for the claims. */
+bit wanted;   /* it has enabled the filter, and not got it since */
+bit held;     /* it was ready since it was enabled last */
+bit news;     /* CLEAR: there was activity that was not delivered */
+byte handed;  /* threads that have got it and have not acted */
 
-/* src/core/sleep.c: kick_one; kicks.pml has the time between the unlock and the write. */
-inline xp_kick()
+#define lock() !locked -> locked = 1
+#define candidate (check || recheck)
+#define is_silent (mode == ONCE && !armed)
+
+/* The claims: a token is made. */
+inline token_new(to)
+{
+	used = used | (to);
+	older = older & ~(to);
+	stale = stale & ~(to)
+}
+
+/* The claims: a token is copied. */
+inline token_copy(from, to)
+{
+	used = used | (to);
+	older = (older & (from) -> older | (to) : older & ~(to));
+	stale = (stale & (from) -> stale | (to) : stale & ~(to))
+}
+
+/* The claims: a token is forgotten. */
+inline token_end(who)
+{
+	used = used & ~(who);
+	older = older & ~(who);
+	stale = stale & ~(who)
+}
+
+/* The kernel: a change of an entry checks the state. */
+inline kernel_change(how, mask)
+{
+	k_mode = how;
+	k_armed = mask;
+	linked = (mask) && ready
+}
+
+/* The kernel: the entry ends, with its file or without. */
+inline kernel_end()
+{
+	there = 0;
+	k_mode = LEVEL;
+	k_armed = 0;
+	linked = 0;
+	token_end(KERNEL)
+}
+
+/* src/core/late.h: xp_late_await: with the lock, which a late change does not need */
+#define xp_late_await() late == 0
+
+/* src/core/entry.c: entry_clear; src/core/slot.h: xp_slot_renumber */
+inline entry_clear()
+{
+	xp_late_await();
+	older = used;
+	stale = used;
+	present = 0; on = 0; armed = 0; marked = 0;
+	check = 0; recheck = 0;
+	mode = LEVEL;
+	wanted = 0
+}
+
+/* src/core/entry.c: entry_renumber, entry_armed */
+inline entry_armed(how, mask)
+{
+	older = used;
+	mode = how;
+	armed = mask;
+	marked = 0;
+	later = 0
+}
+
+/* src/core/entry.c: xp_entry_arm, xp_entry_drop */
+inline xp_entry_arm(how, mask)
+{
+	xp_late_await();
+	if
+	:: !there -> entry_clear()
+	:: else -> entry_armed(how, mask); kernel_change(how, mask); token_new(KERNEL)
+	fi
+}
+
+/* src/core/entry.c: xp_entry_arm_main, xp_entry_mode: while the filter is enabled */
+inline xp_entry_arm_main()
 {
 	if
-	:: waiters -> epoll_wake()
+	:: CLEAR -> xp_entry_arm(EDGE, 1)
+	:: else -> xp_entry_arm(LEVEL, 1)
+	fi
+}
+
+/* src/core/entry.c: xp_entry_arm_late: move() makes the change */
+inline xp_entry_arm_late(how)
+{
+	/* No late change overtakes another. */
+	assert(unmade == 0);
+	entry_armed(how, 1);
+	token_new(CHANGE);
+	late_mode = how;
+	unmade++;
+	late++
+}
+
+/* src/core/candidates.h: xp_slot_mark */
+inline xp_slot_mark()
+{
+	marked = 1;
+	later = noted
+}
+
+/* src/core/entry.c: xp_entry_publish */
+inline xp_entry_publish()
+{
+	if
+	:: mode == ONCE -> xp_entry_arm(ONCE, 1)
+	:: mode == EDGE -> xp_entry_arm_main()
 	:: else
 	fi
 }
 
-/* The claims: what is handed out from now on has to be looked at anew. */
-inline wanted_from_now(n, filters)
+/* src/core/sleep.c: leave_to_sleepers; src/core/check.c: xp_candidates_publish */
+inline leave_to_sleepers()
 {
-	ghost[n].wanted = ghost[n].wanted | (filters);
-	ghost[n].unseen = ghost[n].unseen | of_threads(filters) * ALL_WAITERS;
-	ghost[n].deferred_unseen = !CAN_PROBE;
-	ghost[n].news = CLEAR
-}
-
-/* src/core/entry.h: xp_entry_set_mode: m and a were given to the kernel. */
-inline xp_entry_set_mode(n)
-{
-	slot[n].mode = m;
-	slot[n].armed = a;
-	slot[n].later = noted;
-	slot[n].before = noted;
-	slot[n].arming_last = noted != 0
-}
-
-/* src/core/queue.h: xp_slot_marked */
-inline xp_slot_marked(n)
-{
-	slot[n].later = noted;
-	slot[n].arming_last = 0
-}
-
-/* src/core/entry.c: xp_entry_drop */
-inline xp_entry_drop(n)
-{
-	slot[n].present = 0;
-	slot[n].on = 0;
-	slot[n].recheck_enabled = 0;
-	slot[n].recheck_level = 0;
-	slot[n].mode = NONE;
-	slot[n].armed = 0;
-	slot[n].deferred = 0;
-	slot[n].flips = 0;
-#if FILTERS > 1
-	slot[n].delivered = 0;
-	slot[n].first = 0;
-#endif
-	slot[n].generation = slot[n].generation + 1
-}
-
-/* src/core/entry.c: xp_entry_push; if m is not NONE. */
-inline xp_entry_push(n)
-{
-	rc = OK;
 	if
-	:: m != NONE ->
-		epoll_control(n, slot[n].mode == NONE);
+	:: waiters && candidate && on && check && !CAN_PROBE -> wake_linked = 1
+	:: waiters && candidate && !(on && check && !CAN_PROBE) ->
+		check = 0;
+		recheck = 0;
 		if
-		:: rc == OK -> xp_entry_set_mode(n)
-		:: else -> xp_entry_drop(n)
-		fi;
-		m = NONE;
-		a = 0
-	:: else
-	fi
-}
-
-/* src/core/arm.c: wants_oneshot */
-#define wants_oneshot(n) (several && slot[n].on && (DISPATCH || ONCE))
-
-/* src/core/interest.c: xp_interest_choose: into m and a. */
-inline xp_interest_choose(n)
-{
-	a = slot[n].on;
-	if
-	:: !CLEAR && wants_oneshot(n) -> m = ONESHOT
-	:: (CLEAR || !wants_oneshot(n)) &&
-	   (CLEAR || DISPATCH || slot[n].on != slot[n].present || slot[n].flips) ->
-		m = BY_EDGE;
-		a = slot[n].present
-	:: else -> m = LEVEL
-	fi
-}
-
-/* src/core/interest.c: xp_interest_publish: into m and a. */
-inline xp_interest_publish(n)
-{
-	if
-	:: slot[n].on ->
-		a = slot[n].on;
-		m = (CLEAR -> BY_EDGE : (wants_oneshot(n) -> ONESHOT : LEVEL))
-	:: else
-	fi
-}
-
-/* src/core/candidate.h: xp_recheck_enabled */
-inline xp_recheck_enabled(n, filters)
-{
-	slot[n].recheck_enabled = slot[n].recheck_enabled | (filters);
-	xp_slot_marked(n);
-	slot[n].queued = 1
-}
-
-/* src/core/candidate.h: xp_recheck_level */
-inline xp_recheck_level(n, filters)
-{
-	slot[n].recheck_level = slot[n].recheck_level | (filters);
-	slot[n].queued = 1
-}
-
-/* src/core/candidate.c: xp_candidate_defer */
-inline xp_candidate_defer(n, filters)
-{
-	if
-	:: CAN_PROBE -> xp_recheck_level(n, filters)
-	:: else ->
-		slot[n].deferred = slot[n].deferred | (filters);
-		slot[n].queued = 1;
-		ghost[n].deferred_unseen = 0
-	fi
-}
-
-#define candidacy(n) (slot[n].recheck_enabled | slot[n].recheck_level | slot[n].deferred)
-
-/* src/core/interest.h: xp_interest_free_disable;
- * src/core/candidate.h: xp_candidate_cancel */
-inline xp_interest_silenced(n, filters)
-{
-	slot[n].on = slot[n].on & ~(filters);
-	slot[n].recheck_enabled = slot[n].recheck_enabled & ~(filters);
-	slot[n].recheck_level = slot[n].recheck_level & ~(filters);
-	slot[n].deferred = slot[n].deferred & ~(filters);
-	slot[n].queued = slot[n].queued && (candidacy(n) ||
-		(NUMBERS > 1 && slot[NUMBERS - 1 - n].queued))
-}
-
-/* src/core/entry.c: xp_entry_forget */
-inline xp_entry_forget(n)
-{
-	ghost[n].registered = NO_FILE;
-	ghost[n].wanted = 0;
-	gap = 1;
-	if
-	:: slot[n].mode != NONE -> epoll_delete(n)
-	:: else
-	fi;
-	xp_entry_drop(n)
-}
-
-/* src/core/deliver.c: emit; src/core/interest.c: xp_interest_handed */
-inline emit(n, filter)
-{
-	/* What is handed out is registered and enabled, not a second time, and
-	 * this wait has found it ready since it was enabled. */
-	assert(ghost[n].registered != NO_FILE && (ghost[n].wanted & (filter)));
-	assert(!holds(n, filter));
-	assert(!(ghost[n].unseen & bits_of(filter)));
-	ghost[n].wanted = (DISPATCH || ONCE -> ghost[n].wanted & ~(filter) : ghost[n].wanted);
-	ghost[n].news = 0;
-	taken++;
-	ghost[n].held = ghost[n].held | bits_of(filter);
-#if FILTERS > 1
-	slot[n].delivered = slot[n].delivered | (filter);
-#endif
-	if
-	:: ONCE -> xp_entry_forget(n)
-	:: !ONCE && DISPATCH -> xp_interest_silenced(n, filter)
-	:: else ->
-		if
-		:: !CLEAR && slot[n].mode == BY_EDGE -> xp_recheck_level(n, filter)
+		:: on -> xp_entry_publish()
 		:: else
 		fi
+	:: else
 	fi
 }
 
-/* src/core/interest.c: xp_interest_fruitless: into m and a. */
-inline xp_interest_fruitless(n)
+/* src/core/entry.c: xp_entry_fruitless */
+inline xp_entry_fruitless()
 {
 	if
-	:: slot[n].mode == LEVEL -> slot[n].flips = 1; m = BY_EDGE; a = slot[n].present
-	:: slot[n].mode == BY_EDGE && !slot[n].on -> /* what no mask keeps out */
+	:: mode == LEVEL && reports_once && CAN_PROBE -> xp_entry_arm(ONCE, 0)
+	:: mode == LEVEL -> xp_entry_arm(EDGE, 1)
+	:: mode == EDGE -> xp_entry_arm(EDGE, 0)
+	:: mode != LEVEL
+	fi
+}
+
+/* src/core/entry.c: xp_entry_end */
+inline xp_entry_end(silent)
+{
+	if
+	:: (silent) && is_silent -> entry_clear() /* slot.leftover: the kernel keeps the entry */
+	:: else -> xp_late_await(); kernel_end(); entry_clear()
+	fi
+}
+
+/* src/core/report.c: xp_deliver; src/core/report.h: xp_handed; src/core/changes.c: xp_change_delivered */
+inline xp_deliver()
+{
+	if
+	:: on ->
+		/* What is delivered was enabled, and was ready since. */
+		assert(wanted && held);
+		got = 1;
+		handed = handed | bit_of(me);
+		news = 0;
 		if
-		:: m = ONESHOT; a = 0
-		:: true
+		:: ONESHOT -> xp_entry_end(true)
+		:: !ONESHOT && DISPATCH -> on = 0; check = 0; recheck = 0; wanted = 0
+		:: !ONESHOT && !DISPATCH && !CLEAR && mode == EDGE -> recheck = 1
+		:: else
 		fi
-	:: slot[n].mode == BY_EDGE && slot[n].on && slot[n].armed != slot[n].on ->
-		if
-		:: m = BY_EDGE; a = slot[n].on
-		:: true
-		fi
-#if FILTERS > 1
-	:: slot[n].mode == FIRED && slot[n].on -> m = BY_EDGE; a = slot[n].on
-#endif
-	:: else
+	:: else -> xp_entry_fruitless()
 	fi
 }
 
-/* src/core/candidate.c: xp_candidate_outdated */
-inline xp_candidate_outdated(n, filters)
+/* src/core/report.c: xp_report, report_is_superseded, report_outdated */
+inline xp_report()
 {
 	if
-	:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
-	:: else
-	fi;
-	if
-	:: slot[n].mode == BY_EDGE && (slot[n].on & (filters)) ->
-		xp_recheck_level(n, slot[n].on & (filters))
-	:: slot[n].mode == FIRED && slot[n].on -> xp_recheck_level(n, slot[n].on)
-	:: else
-	fi
-}
-
-/* src/core/deliver.c: deliver_filters: one of them */
-inline deliver_filter(n, filter)
-{
-	if
-	:: !(bits[n] & slot[n].on & (filter))
-	:: (bits[n] & slot[n].on & (filter)) && taken >= CAP ->
-		xp_candidate_defer(n, filter);
-		crowded = crowded | (filter)
-	:: else -> emit(n, filter)
-	fi
-}
-
-/* src/core/deliver.c: deliver_events; src/core/interest.c: xp_interest_fired_rest */
-inline deliver_events(n)
-{
-#if FILTERS == 1
-	deliver_filter(n, 1);
-	crowded = 0;
-#else
-	if
-	:: slot[n].first -> deliver_filter(n, 2); deliver_filter(n, 1)
-	:: else -> deliver_filter(n, 1); deliver_filter(n, 2)
-	fi;
-	slot[n].first = crowded == 2 || (crowded == 3 && slot[n].first);
-	crowded = 0;
-#endif
-	if
-	:: slot[n].mode == FIRED && slot[n].on -> xp_recheck_level(n, slot[n].on)
-	:: else
-	fi
-}
-
-#if FILTERS == 1
-#define fresh_of(n) 0
-#define delivers_anew(n) skip
-#else
-#define fresh_of(n) (bits[n] & ~slot[n].delivered)
-#define delivers_anew(n) slot[n].delivered = 0
-#endif
-
-/* src/core/deliver.c: xp_deliver_event, deliver_more */
-inline xp_deliver_slot(n)
-{
-	bits[n] = bits[n] & slot[n].on;
-	if
-	:: !bits[n] -> xp_interest_fruitless(n)
-	:: bits[n] && slot[n].wait_epoch == me + 1 && !fresh_of(n) ->
-		if /* The program is yet to see its event. */
-		:: CLEAR && slot[n].mode == BY_EDGE -> assert(holds(n, 1)); ghost[n].news = 0
-		:: else -> xp_candidate_outdated(n, bits[n])
-		fi
+	:: !present || (stale & REPORT) /* report_of_none */
+	:: present && !(stale & REPORT) && (older & REPORT) -> more = 1
 	:: else ->
+		armed = armed && mode != ONCE;
 		if
-		:: slot[n].wait_epoch == me + 1 && fresh_of(n) -> bits[n] = fresh_of(n)
-		:: slot[n].wait_epoch != me + 1 && taken < CAP ->
-			slot[n].wait_epoch = me + 1;
-			delivers_anew(n)
-		:: slot[n].wait_epoch != me + 1 && taken >= CAP
-		fi;
-		deliver_events(n)
+		:: marked && (later & bit_of(me)) ->
+			more = 1;
+			recheck = recheck || (on && mode != LEVEL)
+		:: !(marked && (later & bit_of(me))) && !there -> /* the 64th */
+			entry_clear()
+		:: !(marked && (later & bit_of(me))) -> xp_deliver()
+		fi
 	fi;
-	bits[n] = 0;
-	xp_entry_push(n)
+	token_end(REPORT);
+	noted = noted & ~bit_of(me);
+	later = later & ~bit_of(me)
 }
 
-/* src/core/deliver.h: xp_fired_is_before */
-#define is_before(n) (slot[n].before & bit_of(me))
-
-/* src/core/deliver.c: xp_deliver_rare, is_of_last_change, confirmed */
-inline deliver_entry(file)
+/* src/core/check.c: candidate_idle */
+inline candidate_idle()
 {
-	n = number_of(file);
-	rc = OK;
 	if
-	:: !slot[n].present || slot[n].generation != token[file] ->
-		stale(n, file);
-		rc = ENOENT
-	:: slot[n].present && slot[n].generation == token[file] && is_before(n) ->
-		more = 1; /* Not exhausted: what holds is reported anew. */
-		rc = ENOENT
-	:: slot[n].present && slot[n].generation == token[file] && !is_before(n) &&
-	   (slot[n].later & bit_of(me)) && !slot[n].arming_last ->
-		more = 1;
-		xp_candidate_outdated(n, fired[file]);
-		rc = ENOENT
+	:: is_silent && on -> xp_entry_arm(ONCE, 1)
+	:: else
+	fi;
+	if
+	:: present && !named && mode == EDGE && !CLEAR && on -> xp_entry_arm(LEVEL, 1)
+	:: true
+	fi
+}
+
+/* src/core/check.c: candidate_confirmed; src/core/entry.c: xp_entry_same_or_drop */
+inline candidate_confirmed()
+{
+	if
+	:: mode == EDGE && on && !CLEAR -> xp_entry_arm(LEVEL, 1)
+	:: !(mode == EDGE && on && !CLEAR) && !there -> entry_clear()
+	:: else
+	fi
+}
+
+/* src/core/candidates.c: xp_check_all; src/core/candidates.h: xp_check_enabled */
+inline xp_check_all()
+{
+	if
+	:: mode == ONCE -> xp_late_await(); armed = 0
+	:: else
+	fi;
+	if
+	:: mode != LEVEL && on -> xp_slot_mark(); check = 1
+	:: else
+	fi
+}
+
+/* The claims: from now on it has to be delivered if it is ready. */
+inline wanted_from_now()
+{
+	wanted = 1;
+	held = ready;
+	news = 1
+}
+
+/* src/core/changes.c: xp_change_enable, change_want */
+inline xp_change_enable()
+{
+	if
+	:: !present
 	:: else ->
-		bits[n] = fired[file];
+		on = 1;
+		wanted_from_now();
 		if
-		:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
-		:: SAMPLED && (slot[n].mode == LEVEL || slot[n].mode == BY_EDGE) ->
-			m = slot[n].mode;
-			a = slot[n].armed
-		:: slot[n].mode != ONESHOT
-		fi
-	fi;
-	fired[file] = 0;
-	token[file] = 0;
-	if /* This may be f, which a change uses. */
-	:: rc == OK ->
-		xp_entry_push(n);
-		hot = (rc == OK -> hot | bit_of(n) : hot);
-		bits[n] = (rc == OK -> bits[n] : 0)
-	:: else
-	fi
-}
-
-/* src/core/recheck.c: candidate_take; src/core/recheck.h: xp_candidate_check_single */
-inline candidate_take(n)
-{
-	slot[n].queued = 0;
-	if
-	:: slot[n].deferred ->
-		slot[n].deferred = 0;
-		hot = hot | bit_of(n);
-		bits[n] = 1; /* Of one filter: there are not two where no check is possible. */
-		ghost[n].unseen = (ghost[n].deferred_unseen -> ghost[n].unseen :
-			ghost[n].unseen & ~bit_of(me))
-	:: !slot[n].deferred && (slot[n].on & candidacy(n)) ->
-		if
-		:: !CAN_PROBE -> xp_interest_publish(n)
-		:: CAN_PROBE ->
-			chunk = chunk | bit_of(n);
-			confirm = (slot[n].on & slot[n].recheck_enabled -> confirm : confirm | bit_of(n))
-		fi
-	:: else
-	fi;
-	slot[n].recheck_enabled = 0;
-	slot[n].recheck_level = 0;
-	xp_entry_push(n)
-}
-
-/* src/core/entry.c: xp_entry_same_file: into rc. */
-inline xp_entry_same_file(n)
-{
-	f = file_at(n);
-	if
-	:: f == NO_FILE -> rc = EBADF
-	:: else -> rc = (entry_of(f).in -> OK : ENOENT)
-	fi;
-	f = 0
-}
-
-/* src/core/recheck.c: candidate_found; src/core/interest.c: xp_interest_quiet; src/core/recheck.c: candidate_confirmed */
-inline candidate_found(n)
-{
-	rc = OK;
-	if
-	:: bits[n] && (confirm & bit_of(n)) && slot[n].mode != LEVEL ->
-		if
-		:: CLEAR || slot[n].mode == FIRED -> xp_entry_same_file(n)
-		:: else -> xp_interest_publish(n)
-		fi
-	:: !bits[n] && (confirm & bit_of(n)) && slot[n].mode == BY_EDGE &&
-	   !CLEAR ->
-		xp_interest_publish(n)
-	:: !bits[n] && slot[n].mode == FIRED -> xp_interest_publish(n)
-	:: !bits[n] && slot[n].mode != FIRED
-	:: else
-	fi;
-	if
-	:: rc == OK -> xp_entry_push(n)
-	:: else -> xp_entry_drop(n)
-	fi;
-	/* What nobody has named since is still the file that was registered. */
-	assert(rc != OK || !(bits[n] && (confirm & bit_of(n))) || looked_right(n));
-	if
-	:: rc == OK && bits[n] -> hot = hot | bit_of(n)
-	:: else -> bits[n] = 0
-	fi
-}
-
-/* src/core/recheck.c: candidate_return */
-inline candidate_return(n)
-{
-	bits[n] = 0;
-	if
-	:: slot[n].queued || !slot[n].on
-	:: else ->
-		slot[n].recheck_level = slot[n].recheck_level |
-			(confirm & bit_of(n) -> slot[n].on : 0);
-		slot[n].recheck_enabled = slot[n].recheck_enabled |
-			(confirm & bit_of(n) -> 0 : slot[n].on);
-		slot[n].queued = 1
-	fi
-}
-
-/* src/core/recheck.c: xp_candidates_publish */
-inline xp_candidates_publish()
-{
-	n = 0;
-	do
-	:: n < NUMBERS ->
-		if
-		:: slot[n].queued && !slot[n].deferred ->
+		:: is_silent ->
 			if
-			:: (slot[n].on & candidacy(n)) && slot[n].mode != LEVEL ->
-				xp_interest_publish(n)
+			:: xp_entry_arm_late(ONCE)
+			:: xp_entry_arm_late(LEVEL) /* try whether that makes calls unnecessary */
+			fi
+		:: !is_silent && !armed -> xp_entry_arm_main()
+		:: armed && mode != EDGE -> xp_slot_mark()
+		:: armed && mode == EDGE && waiters && CAN_PROBE && reports_once ->
+			xp_entry_arm_late(ONCE)
+		:: armed && mode == EDGE && waiters && CAN_PROBE && !reports_once ->
+			xp_entry_arm_main()
+		:: armed && mode == EDGE && !(waiters && CAN_PROBE) ->
+			xp_slot_mark();
+			check = 1
+		fi
+	fi
+}
+
+/* src/core/changes.c: add_new; src/core/entry.c: xp_entry_attach */
+inline add_new()
+{
+	present = 1;
+	on = 1;
+	wanted_from_now();
+	there = 1;
+	entry_armed((ONESHOT -> ONCE : (CLEAR -> EDGE : LEVEL)), 1);
+	kernel_change(mode, 1);
+	token_new(KERNEL)
+}
+
+/* src/core/changes.c: change_add, add_known */
+inline xp_change_add()
+{
+	if
+	:: present ->
+		xp_late_await();
+		on = 1;
+		wanted_from_now();
+		xp_entry_arm_main()
+	:: else
+	fi;
+	if
+	:: !present -> add_new()
+	:: else
+	fi
+}
+
+/* src/core/changes.c: xp_change_delete */
+inline xp_change_delete()
+{
+	if
+	:: present -> xp_entry_end(false)
+	:: else
+	fi
+}
+
+/* src/core/late_end.h: xp_leave_late: with the lock */
+inline xp_leave_late()
+{
+	leave_to_sleepers();
+	locked = 0
+}
+
+/* src/core/late_end.c: late_make, late_failed: without the lock */
+inline late_make()
+{
+	if
+	:: !(used & CHANGE)
+	:: atomic { (used & CHANGE) && there ->
+		kernel_change(late_mode, 1);
+		token_copy(CHANGE, KERNEL);
+		token_end(CHANGE);
+		late_mode = LEVEL;
+		unmade-- }
+		atomic { late-- }
+	:: atomic { (used & CHANGE) && !there -> late--; unmade-- }
+		atomic { lock();
+			if
+			:: !(older & CHANGE) -> entry_clear()
 			:: else
 			fi;
-			slot[n].queued = 0;
-			slot[n].recheck_enabled = 0;
-			slot[n].recheck_level = 0;
-			xp_entry_push(n)
+			token_end(CHANGE);
+			late_mode = LEVEL;
+			leave_to_sleepers();
+			locked = 0 }
+	fi
+}
+
+proctype waiter(byte me)
+{
+	bit past, got, more, named, found, seen_there, cancelled, slept;
+	unsigned late_mode : 2;
+
+call:	atomic { /* src/core/wait.c: xp_wait_call */
+		lock();
+		in_call = in_call | bit_of(me);
+		if
+		:: expiries > 0 -> expiries--; past = 1
+		:: true
+		fi
+	}
+loop:	atomic { /* src/core/wait.c: take_at_hand; src/core/check.c: candidate_take */
+		more = 0;
+		if
+		:: !candidate -> goto ask
+		:: candidate && !on -> check = 0; recheck = 0; goto ask
+		:: candidate && on && !CAN_PROBE ->
+			check = 0;
+			recheck = 0;
+			xp_entry_publish();
+			goto ask
+		:: else -> /* src/core/check.c: chunk_check */
+			named = check;
+			check = 0;
+			recheck = 0;
+			found = ready;
+			seen_there = there
+		fi
+	}
+	atomic { /* src/core/check.c: candidate_checked */
+		if
+		:: found && !named -> candidate_confirmed()
+		:: found && named
+		:: !found -> candidate_idle()
+		fi;
+		if
+		:: found && present ->
+			assert(named || seen_there); /* the file that was registered */
+			xp_deliver()
 		:: else
 		fi;
-		n++
-	:: else -> n = 0; break
+		named = 0;
+		found = 0;
+		seen_there = 0;
+		if
+		:: got -> goto leave
+		:: else
+		fi
+	}
+ask:	atomic { /* src/core/sleep.c: xp_sleep_beside; src/core/wait.c: look */
+		noted = noted | bit_of(me);
+		later = later & ~bit_of(me);
+		if
+		:: past -> goto harvest
+		:: else ->
+			slept = 1;
+			waiters = waiters | bit_of(me);
+			asleep = asleep | bit_of(me);
+			locked = 0
+		fi
+	}
+end_asleep: /* src/backend/epoll.c: epoll_await */
+	atomic {
+		if
+		:: wake_linked -> wake_linked = 0
+		:: linked && k_armed && ready
+		:: expiries > 0 -> expiries--; past = 1
+		:: cancels > 0 -> cancels--; cancelled = 1
+		fi;
+harvest:	if
+		:: linked && k_armed && ready ->
+			token_copy(KERNEL, REPORT);
+			linked = k_mode == LEVEL;
+			k_armed = k_armed && k_mode != ONCE
+		:: !(linked && k_armed && ready) || past || cancelled
+		fi;
+		asleep = asleep & ~bit_of(me)
+	}
+	atomic { /* src/core/sleep.c: sleeper_awake; src/core/threads.c: xp_waiter_leave */
+		if
+		:: slept -> lock(); slept = 0; waiters = waiters & ~bit_of(me)
+		:: else
+		fi;
+		if
+		:: cancelled -> /* src/core/sleep.c: sleep_cancelled */
+			token_end(REPORT);
+			noted = noted & ~bit_of(me);
+			later = later & ~bit_of(me);
+			xp_check_all()
+		:: !cancelled && (used & REPORT) -> xp_report()
+		:: else -> noted = noted & ~bit_of(me); later = later & ~bit_of(me)
+		fi;
+		if /* src/core/wait.c: may_have_more, take_end */
+		:: cancelled || got
+		:: !cancelled && !got && !candidate && !more && past
+		:: else -> goto loop
+		fi
+	}
+leave:	atomic { /* src/core/wait.c: xp_wait_call */
+		leave_to_sleepers();
+		past = 0;
+		more = 0;
+		in_call = in_call & ~bit_of(me);
+		locked = 0;
+		if
+		:: cancelled -> goto gone
+		:: !cancelled && !got -> goto call
+		:: else -> got = 0
+		fi
+	}
+	atomic { /* The program reads, or not. */
+		if
+		:: ready = 0
+		:: true
+		fi;
+		busy = busy | (reports_once -> bit_of(me) : 0);
+		handed = handed & ~bit_of(me);
+		if
+		:: !reports_once -> goto call
+		:: else
+		fi
+	}
+	atomic { lock();
+		if
+		:: ONESHOT -> xp_change_add()
+		:: else -> xp_change_enable()
+		fi;
+		xp_leave_late() }
+	late_make();
+	atomic { busy = busy & ~bit_of(me); goto call } /* The program waits again. */
+gone:	skip
+}
+
+proctype changer()
+{
+	byte me = CHANGER, changes = CHANGES, closes = CLOSES;
+	unsigned late_mode : 2;
+
+	do
+	:: changes > 0 ->
+		atomic { changes--; busy = busy | bit_of(me) } /* The program calls. */
+		if
+		:: atomic { lock(); xp_change_enable(); xp_leave_late() }
+			late_make()
+		:: atomic { lock(); /* src/core/changes.c: xp_change_disable, change_silence */
+			on = 0;
+			check = 0;
+			recheck = 0;
+			wanted = 0;
+			xp_leave_late() }
+		:: atomic { lock(); xp_change_add(); xp_leave_late() }
+		:: atomic { lock(); xp_change_delete(); xp_leave_late() }
+		:: atomic { closes > 0 -> closes--; kernel_end(); ready = 0 } /* The program. */
+			atomic { lock(); xp_change_add(); xp_leave_late() }
+		fi;
+		atomic { busy = busy & ~bit_of(me) } /* The program's call has returned. */
+	:: else -> break
 	od
 }
 
-/* src/core/candidate.c: xp_candidates_all */
-inline xp_candidates_all()
+proctype world()
 {
-	n = 0;
+	byte writes = WRITES;
+
 	do
-	:: n < NUMBERS ->
-		if
-		:: slot[n].on && slot[n].mode != LEVEL ->
-			if
-			:: slot[n].mode == ONESHOT -> slot[n].mode = FIRED
-			:: else
-			fi;
-			xp_recheck_enabled(n, slot[n].on)
-		:: else
-		fi;
-		n++
-	:: else -> n = 0; break
+	:: atomic { writes > 0 ->
+		writes--;
+		ready = 1;
+		held = held || wanted;
+		news = 1;
+		linked = linked || k_armed }
+	:: break
 	od
 }
 
-/* src/core/interest.c: xp_interest_wanted; src/core/arm.c: enabled */
-inline xp_interest_wanted(n, filters)
+/* Ready, enabled, of the file that is registered, and with CLEAR new. */
+#define at_hand (present && there && wanted && ready && (!CLEAR || news))
+#define at_rest (!locked && !busy && in_call && asleep == in_call && !wake_linked && \
+	!(linked && k_armed && ready))
+
+active proctype claims()
 {
-	if
-	:: slot[n].mode == LEVEL && !((filters) & ~slot[n].armed) -> xp_slot_marked(n)
-	:: (slot[n].mode != LEVEL || ((filters) & ~slot[n].armed)) &&
-	   !waiters && (!((filters) & ~slot[n].armed) || slot[n].mode == FIRED) ->
-		xp_recheck_enabled(n, filters)
-	:: else ->
-		m = (wants_oneshot(n) -> ONESHOT : BY_EDGE);
-		a = (wants_oneshot(n) -> slot[n].on : slot[n].present);
-		xp_entry_push(n)
-	fi
+end:	atomic { at_rest -> assert(!at_hand) }
 }
 
-/* src/core/change.c: xp_change_enable */
-inline xp_change_enable(n, filters)
+init
 {
-	if
-	:: ghost[n].registered == file_at(n) && !(ghost[n].wanted & (filters)) ->
-		wanted_from_now(n, filters)
-	:: else
-	fi;
-	if
-	:: slot[n].present ->
-		slot[n].on = slot[n].on | (filters);
-		xp_interest_wanted(n, filters)
-	:: else
-	fi
+	byte n;
+
+	atomic {
+		add_new();
+		do
+		:: n < WAITERS -> run waiter(n); n++
+		:: else -> break
+		od;
+		run changer();
+		run world()
+	}
 }
 
-/* src/core/change.c: xp_change_disable */
-inline xp_change_disable(n, filters)
-{
-	ghost[n].wanted = ghost[n].wanted & ~(filters);
-	gap = 1;
-	if
-	:: slot[n].present -> xp_interest_silenced(n, filters)
-	:: else
-	fi
-}
-
+#ifdef PROGRESS
 /*
- * src/core/change.c: xp_change_add, add_merge, add_to_known, add_fresh.
- * What is registered keeps its state, but not if the number is another file.
+ * The claim of progress, for what goes on for ever, with any scheduler: it is delivered again
+ * and again.  So threads do not work in vain, and what is ready comes.
  */
-inline xp_change_add(n)
+never
 {
-	if
-	:: ghost[n].registered != file_at(n) ->
-		ghost[n].registered = file_at(n);
-		wanted_from_now(n, ALL_FILTERS)
-	:: else
-	fi;
-	rc = ENOENT;
-	if
-	:: slot[n].present ->
-		xp_interest_choose(n);
-		xp_entry_push(n) /* The slot ends if it is another file. */
-	:: else
-	fi;
-	if
-	:: rc != OK ->
-		slot[n].present = ALL_FILTERS;
-		slot[n].on = ALL_FILTERS;
-		xp_interest_choose(n);
-		xp_entry_push(n)
-	:: else
-	fi
+	do
+	:: true
+	:: !handed -> break
+	od;
+accept:
+	do
+	:: !handed
+	od
 }
-
-/* src/core/change.c: xp_change_delete; src/core/entry.h: xp_entry_end */
-inline xp_change_delete(n)
-{
-	if
-	:: slot[n].present -> xp_entry_forget(n)
-	:: else
-	fi
-}
+#endif

@@ -1,7 +1,8 @@
 /*
- * Threads that take turns on poll and select: the leader, who sleeps on the
- * array; followers, who sleep until the turn is passed on; changers, who have
- * to get the leader off the array.
+ * Threads that take turns on poll and select: the leader, which sleeps on the
+ * array; followers, which sleep until the turn is passed on; changers, which have
+ * to get the leader off the array.  A wait that begins may leave a candidate (batch_return),
+ * which the leader checks.
  *
  * With POLL_LEVEL all threads are in waits of the poll-like level, which leave events of
  * sources for later.
@@ -24,21 +25,24 @@
 #ifndef CANCELS
 #define CANCELS 0
 #endif
+#ifndef BATCHES
+#define BATCHES 0 /* waits that leave a candidate */
+#endif
 #define bit_of(i) (1 << (i))
 #define CALLER 7 /* in the sets of threads */
-#define OWN 1
-#define SHARED 2
+#define OWN 1    /* the groups of followers: one that a passed turn wakes, ... */
+#define OTHERS 2 /* ... and all others */
 
 /* Sets of threads. */
 byte in_call;
 byte inside;     /* in a call, without the lock */
 byte waiters;    /* inside poll(2), or on their way out */
 byte followers;  /* asleep for their turn, or on their way out */
-byte seated;     /* of these, in a place of its own: one at a time */
-byte kicked;     /* of the waiters, from before kick_epoch grew */
+byte alone;      /* of these, in the first group: one at a time */
+byte kicked;     /* of the waiters, from before kick.epoch grew */
 byte called;     /* of the followers, the same */
-byte called_all; /* in a call that began before wake_all grew */
-byte in_left;   /* on the condition `thread_left` */
+byte called_all; /* in a call that began before wake.all grew */
+byte in_left;    /* on the condition `thread_left` */
 byte roused;     /* of these: it was signalled */
 byte asleep;     /* inside poll(2) */
 byte taken;      /* with an event that the program has not acted on yet */
@@ -46,21 +50,24 @@ byte taken;      /* with an event that the program has not acted on yet */
 bit locked;
 bit leader;
 bit kick_due; /* the write is left to whoever releases the lock */
+bit kick_wanted;
 bit wake_fd; /* is readable */
 bit in_array;
 bit ready;
+bit candidate;
 bit activated;
 bit wake_pending;
 bit dying;
 bit closing; /* the program: nobody enters any more */
-bit busy;
-/* Sets of places: OWN, where one follower sleeps, and SHARED. */
+bit writer;  /* in xpoll_wake */
+/* Sets of groups. */
 unsigned signalled : 2;
 unsigned due : 2;
 unsigned readable : 2;
 unsigned changers : 3;
 byte expiries = EXPIRIES;
 byte cancels = CANCELS;
+byte batches = BATCHES;
 
 #define lock() !locked -> locked = 1
 #define is_in(set) ((set) & bit_of(me))
@@ -70,49 +77,43 @@ byte cancels = CANCELS;
 #define poll_level POLL_LEVEL
 #define broadcast() roused = in_left
 
-/* src/core/sleep.c: kick_one; src/backend/array.c: xp_array_wake */
-inline xp_kick()
+#define group_of_me (is_in(alone) -> OWN : OTHERS)
+#define occupied ((alone -> OWN : 0) | ((followers & ~alone) -> OTHERS : 0))
+
+/* src/core/sleep.c: left_for_sleepers */
+#define left_for_sleepers (candidate || (activated && !poll_level) || wake_pending)
+
+/* src/core/threads.c: xp_kick_one */
+inline xp_kick_one()
 {
 	kick_due = kick_due || waiters
 }
 
-#define place_of_me (is_in(seated) -> OWN : SHARED)
-#define occupied ((seated -> OWN : 0) | ((followers & ~seated) -> SHARED : 0))
-
-/* src/core/places.c: xp_places_take */
-inline take_place()
-{
-	if
-	:: !seated -> enter(seated)
-	:: else
-	fi
-}
-
-/* src/core/places.c: xp_places_signal_one */
+/* src/core/threads.c: followers_signal: the first group that has any */
 inline signal_one()
 {
 	if
-	:: !signalled -> signalled = (seated -> OWN : occupied); due = signalled
+	:: !signalled -> signalled = (alone -> OWN : occupied); due = signalled
 	:: else
 	fi
 }
 
-/* src/core/places.c: xp_places_signal_all */
+/* src/core/threads.c: followers_signal: all */
 inline signal_all()
 {
 	due = due | (occupied & ~signalled);
 	signalled = signalled | occupied
 }
 
-/* src/core/places.c: xp_places_clear */
-inline places_clear()
+/* src/core/threads.c: groups_clear */
+inline groups_clear()
 {
 	readable = readable & ~(signalled & ~due);
 	signalled = 0;
 	due = 0
 }
 
-/* src/core/sleep.c: xp_kick_due; src/core/places.c: xp_places_write */
+/* src/core/threads.c: xp_kick_due, wake */
 inline xp_kick_due()
 {
 	wake_fd = wake_fd || kick_due;
@@ -121,56 +122,43 @@ inline xp_kick_due()
 	due = 0
 }
 
-/* src/core/sleep.c: kick_unlocked: before the unlock */
-inline kick_begin()
-{
-	kicks = kick_due;
-	kick_due = 0;
-	writes = due;
-	due = 0
-}
-
-/* src/core/sleep.c: kick_unlocked: without the lock */
-inline kick_write()
-{
-	wake_fd = wake_fd || kicks;
-	readable = readable | writes
-}
-
-/* src/core/sleep.c: kick_unlocked: with the lock; src/core/places.c: xp_places_written */
-inline kick_end()
-{
-	readable = readable & ~(writes & ~signalled);
-	writes = 0;
-	kicks = 0
-}
-
-/* src/core/sleep.c: xp_kick_all */
+/* src/core/threads.c: xp_kick_all */
 inline xp_kick_all()
 {
 	kicked = waiters;
 	called = followers;
-	xp_kick();
+	xp_kick_one();
 	signal_all()
 }
 
-/* src/core/sleep.h: xp_waiter_left */
-inline waiter_left()
+/* src/core/threads.c: xp_inside_leave */
+inline xp_inside_leave()
 {
-	leave(waiters);
-	leave(kicked);
-	assert(!kicked); /* There is one leader. */
+	leave(inside);
 	if
-	:: changers > 0 -> broadcast()
+	:: dying -> broadcast()
 	:: else
 	fi
 }
 
-/* src/core/sleep.c: follower_left */
-inline follower_left()
+/* src/core/threads.c: xp_waiter_leave */
+inline xp_waiter_leave()
+{
+	leave(waiters);
+	if
+	:: changers > 0 || is_in(kicked) -> broadcast()
+	:: else
+	fi;
+	leave(kicked);
+	assert(!kicked); /* There is one leader. */
+	xp_inside_leave()
+}
+
+/* src/core/threads.c: follower_leave */
+inline follower_leave()
 {
 	leave(followers);
-	leave(seated);
+	leave(alone);
 	if
 	:: is_in(called) ->
 		leave(called);
@@ -181,29 +169,29 @@ inline follower_left()
 	:: else
 	fi;
 	if
-	:: !called -> places_clear()
+	:: !called -> groups_clear()
 	:: else
-	fi
+	fi;
+	xp_inside_leave()
 }
 
-/* src/core/sleep.c: xp_turn_pass */
+/* src/core/threads.c: xp_turn_pass */
 inline xp_turn_pass()
 {
 	leader = 0;
 	signal_one()
 }
 
-/* src/core/sleep.h: xp_inside_leave */
-inline inside_leave()
+/* src/core/threads.c: turn_refuse */
+inline turn_refuse()
 {
-	leave(inside);
 	if
-	:: dying -> broadcast()
+	:: !leader -> xp_turn_pass()
 	:: else
 	fi
 }
 
-/* src/core/sleep.c: xp_sleep_until_thread_left; src/base/mutex.c: xp_mutex_wait */
+/* src/core/threads.c: xp_await_left, xp_quiesce; src/base/mutex.c: xp_mutex_wait */
 inline begin_left()
 {
 	xp_kick_due();
@@ -213,21 +201,64 @@ inline begin_left()
 	locked = 0
 }
 
-/* src/core/sleep.c: xp_sleep_until_thread_left: it was signalled */
+/* src/core/threads.c: xp_await_left, xp_quiesce: it was signalled */
 inline end_left()
 {
 	lock();
 	leave(roused);
 	leave(in_left);
-	inside_leave()
+	xp_inside_leave()
+}
+
+/* src/core/sleep.c: leave_to_sleepers */
+inline leave_to_sleepers()
+{
+	if
+	:: (kick_wanted || candidate) && waiters && left_for_sleepers -> xp_kick_one()
+	:: else
+	fi;
+	kick_wanted = 0
+}
+
+/* src/core/threads.c: xp_unlock: before the unlock */
+inline unlock_begin()
+{
+	kicks = kick_due;
+	kick_due = 0;
+	writes = due;
+	due = 0;
+	if
+	:: kicks || writes -> enter(inside)
+	:: else -> leave(in_call); leave(called_all)
+	fi;
+	locked = 0
+}
+
+/* src/core/threads.c: xp_unlock: without the lock, and with it once more */
+inline unlock_end()
+{
+	if
+	:: is_in(inside) ->
+		atomic { wake_fd = wake_fd || kicks;
+			readable = readable | writes }
+		atomic { lock();
+			readable = readable & ~(writes & ~signalled);
+			writes = 0;
+			kicks = 0;
+			xp_inside_leave();
+			leave(in_call);
+			leave(called_all);
+			locked = 0 }
+	:: else
+	fi
 }
 
 proctype waiter(byte me)
 {
-	bit past, interrupted, cancelled, kicks;
+	bit now, past, interrupted, cancelled, kicks;
 	unsigned writes : 2;
 
-call:	/* src/core/wait.c: wait_in_turn */
+call:	/* src/core/wait.c: xp_wait_call, batch_return */
 	atomic {
 		if
 		:: closing -> goto gone
@@ -236,51 +267,63 @@ call:	/* src/core/wait.c: wait_in_turn */
 		enter(in_call);
 		leave(called_all);
 		if
-		:: expiries > 0 -> expiries--; past = 1
+		:: expiries > 0 -> expiries--; now = 1
+		:: true
+		fi;
+		if
+		:: batches > 0 -> batches--; candidate = 1
 		:: true
 		fi
 	}
-turn_take: /* src/core/sleep.c: xp_turn_take */
+turn_take: /* src/core/threads.c: xp_turn_take */
 	atomic {
 		if
 		:: !leader -> leader = 1; goto loop
-		:: leader && (dying || past || is_in(called_all)) -> goto leave
+		:: leader && (dying || now || past || is_in(called_all)) -> goto leave
 		:: else
 		fi;
 		if
 		:: called -> begin_left()
-		:: else -> goto sleep_for_turn
+		:: else -> goto turn_await
 		fi
 	}
 	atomic { is_in(roused) -> end_left(); goto turn_take }
 
-sleep_for_turn: /* src/core/sleep.c: sleep_for_turn */
-	atomic { xp_kick_due(); take_place(); enter(followers); enter(inside); locked = 0 }
-end_follower:
+turn_await: /* src/core/threads.c: turn_await */
 	atomic {
 		if
-		:: readable & place_of_me
+		:: candidate -> xp_kick_one()
+		:: else
+		fi;
+		xp_kick_due();
+		if
+		:: !alone -> enter(alone)
+		:: else
+		fi;
+		enter(followers);
+		enter(inside);
+		locked = 0
+	}
+end_follower: /* src/core/threads.c: turn_await */
+	atomic {
+		if
+		:: readable & group_of_me
 		:: expiries > 0 -> expiries--; past = 1
 		:: expiries > 0 -> expiries--; interrupted = 1
 		:: cancels > 0 -> cancels--; cancelled = 1
 		fi
 	}
-	atomic {
+	atomic { /* src/core/threads.c: turn_await, follower_cancelled */
 		lock();
-		follower_left();
-		inside_leave();
+		follower_leave();
 		if
-		:: cancelled || interrupted -> /* src/core/sleep.c: xp_sleep_cancelled */
-			if
-			:: !leader -> xp_turn_pass()
-			:: else
-			fi;
-			goto leave
+		:: cancelled -> turn_refuse(); unlock_begin(); goto left
+		:: !cancelled && interrupted -> turn_refuse(); goto leave
 		:: else -> goto turn_take
 		fi
 	}
 
-loop:	atomic { /* src/core/wait.h: xp_wait_loop; src/core/gather.c: changers_first */
+loop:	atomic { /* src/core/wait.c: wait_loop, wait_prepare */
 		if
 		:: changers > 0 -> begin_left()
 		:: changers == 0 && dying -> goto pass
@@ -289,19 +332,21 @@ loop:	atomic { /* src/core/wait.h: xp_wait_loop; src/core/gather.c: changers_fir
 	}
 	atomic { is_in(roused) -> end_left(); goto loop }
 
-ask:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.h: xp_ask_kernel */
+ask:	atomic { /* src/core/wait.c: take_at_hand, sleep_until */
 		if
 		:: activated && !poll_level -> activated = 0; goto pass
 		:: else
 		fi;
+		candidate = 0; /* The leader has checked it; it was not ready. */
 		if
-		:: wake_pending || is_in(called_all) || past ->
+		:: wake_pending || is_in(called_all) || now -> /* src/core/wait.c: look */
 			wake_fd = 0; /* src/backend/array.c: xp_array_report_wake */
 			takes(in_array && ready);
 			goto asked
-		:: else -> /* src/core/sleep.h: xp_sleep_in_kernel */
+		:: else -> /* src/core/sleep.c: xp_sleep_beside */
 			assert(!waiters && !kick_due && !due);
 			enter(waiters);
+			kick_wanted = 0;
 			enter(asleep);
 			enter(inside);
 			locked = 0
@@ -310,6 +355,7 @@ ask:	atomic { /* src/core/gather.c: xp_gather; src/core/wait.h: xp_ask_kernel */
 end_asleep: /* src/backend/poll.c: poll_await */
 	atomic {
 		if
+		:: past /* The deadline has passed before. */
 		:: wake_fd || (in_array && ready) -> wake_fd = 0; takes(in_array && ready)
 		:: expiries > 0 -> expiries--; past = 1
 		:: expiries > 0 -> expiries--; interrupted = 1
@@ -317,42 +363,39 @@ end_asleep: /* src/backend/poll.c: poll_await */
 		fi;
 		leave(asleep)
 	}
-	atomic { lock(); waiter_left(); inside_leave() }
-asked:	atomic {
+	/* src/core/sleep.c: sleeper_awake, sleep_cancelled */
+	atomic { lock(); xp_waiter_leave() }
+asked:	atomic { /* src/core/wait.c: harvested, may_have_more */
 		if
 		:: is_in(taken) || interrupted || cancelled -> goto pass
-		:: !is_in(taken) && !interrupted && !cancelled && activated && !poll_level ->
-			goto loop
+		:: !is_in(taken) && !interrupted && !cancelled &&
+		   ((activated && !poll_level) || candidate) -> goto loop
 		:: else
 		fi;
-		if /* src/core/wait.h: xp_wait_over */
+		if /* src/core/wait.c: take_end */
 		:: is_in(called_all)
 		:: !is_in(called_all) && wake_pending -> wake_pending = 0
-		:: !is_in(called_all) && !wake_pending && past
+		:: !is_in(called_all) && !wake_pending && (past || now)
 		:: else -> goto loop
 		fi
 	}
 pass:	atomic { xp_turn_pass(); goto leave }
 
-leave:	atomic { /* src/core/wait.c: wait_in_turn */
+leave:	atomic { /* src/core/wait.c: xp_wait_call; src/core/sleep.c: xp_leave_to_others */
+		now = 0;
 		past = 0;
 		interrupted = 0;
-		if /* src/core/sleep.c: xp_leave_late, xp_sleep_cancelled */
-		:: !cancelled && due -> kick_begin(); enter(inside); locked = 0
-		:: else -> xp_kick_due(); goto left
-		fi
+		kick_wanted = waiters != 0;
+		leave_to_sleepers();
+		unlock_begin()
 	}
-	atomic { kick_write() }
-	atomic { lock(); kick_end(); inside_leave() }
-left:	atomic { /* src/core/sleep.c: xp_leave_late */
-		leave(in_call);
-		leave(called_all);
-		locked = 0;
+left:	unlock_end();
+	atomic { /* The program reads, or not. */
 		if
 		:: cancelled -> goto gone
 		:: else
 		fi;
-		if /* The program reads, or not. */
+		if
 		:: is_in(taken) -> ready = 0
 		:: true
 		fi;
@@ -373,68 +416,72 @@ next:	do
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { lock(); changers++ }; /* src/core/enter.h: xp_enter_change */
+		:: atomic { lock(); /* src/core/threads.c: xp_quiesce */
+			if
+			:: waiters -> changers++
+			:: else -> goto change
+			fi };
 			goto quiesce
-		:: atomic { !wake_pending -> /* src/core/wake.c: xpoll_wake */
+		:: atomic { !wake_pending -> /* src/core/api_other.c: xpoll_wake */
 			wake_pending = 1;
-			busy = 1 };
-		   atomic { wake_fd = 1; busy = 0 }
-		:: atomic { /* src/core/wake.c: xpoll_wake_all */
+			writer = 1 };
+		   atomic { wake_fd = 1; writer = 0 }
+		:: atomic { /* src/core/api_other.c: xpoll_wake_all */
 			lock();
 			called_all = in_call;
 			xp_kick_all();
-			kick_begin();
-			busy = 1;
-			locked = 0 };
-		   atomic { kick_write() };
-		   atomic { lock(); kick_end(); busy = 0; locked = 0 }
+			leave_to_sleepers();
+			unlock_begin() };
+		   unlock_end()
 		fi
 	:: break
 	od;
 	goto finish;
 
-	/* src/core/enter.h: xp_enter_change; src/core/sleep.c: xp_quiesce */
+	/* src/core/threads.c: xp_quiesce */
 quiesce: atomic {
 		if
-		:: waiters -> xp_kick(); begin_left()
+		:: waiters -> xp_kick_one(); begin_left()
 		:: else ->
 			changers--;
 			if
-			:: changers == 0 -> broadcast()
+			:: changers == 0 || dying -> broadcast()
 			:: else
 			fi;
 			goto change
 		fi
 	}
 	atomic { is_in(roused) -> end_left(); goto quiesce }
-change:	atomic { /* src/backend/array.c: xp_array_change; src/core/registration.c: registration_enlist */
+change:	atomic { /* src/backend/array.c: xp_array_change; src/core/sources.c: registration_enlist */
 		assert(!asleep); /* Nobody sleeps on what is written now. */
 		if
 		:: in_array = !in_array
-		:: activated = 1
+		:: activated = 1; kick_wanted = waiters != 0
 		fi;
-		locked = 0;
-		goto next
+		leave_to_sleepers();
+		unlock_begin()
 	}
+	unlock_end();
+	goto next;
 
 finish:	if
 	:: goto done
 	:: true
 	fi;
-	atomic { /* src/core/create.c: xpoll_destroy */
+	atomic { /* src/core/threads.c: xp_threads_await_end */
 		lock();
 		closing = 1; /* Who has not entered by now does not any more. */
 		dying = 1;
 		xp_kick_all();
 		xp_kick_due()
 	}
-again:	atomic { /* src/core/create.c: xpoll_destroy */
+again:	atomic { /* src/core/threads.c: xp_threads_await_end */
 		if
 		:: !inside -> assert(!in_call); locked = 0; goto done
 		:: else -> leave(roused); enter(in_left); locked = 0
 		fi
 	}
-	/* src/core/create.c: xpoll_destroy: it was signalled */
+	/* src/core/threads.c: xp_threads_await_end: it was signalled */
 	atomic { is_in(roused) -> lock(); leave(in_left); goto again }
 done:	skip
 }
@@ -450,8 +497,9 @@ proctype world()
 }
 
 /* When all that wait sleep, and nothing will make one come out. */
-#define at_rest (!locked && !busy && in_call && (asleep | followers) == in_call && \
-	!in_left && !(readable & occupied) && !wake_fd && !(asleep && in_array && ready))
+#define at_rest (!locked && !writer && in_call && (asleep | followers) == in_call && \
+	!in_left && !(inside & bit_of(CALLER)) && !(readable & occupied) && !wake_fd && \
+	!(asleep && in_array && ready))
 
 active proctype claims()
 {
@@ -459,8 +507,9 @@ end:	atomic { at_rest ->
 		/* Nobody waits for a turn that nobody has. */
 		assert(asleep);
 		assert(!dying && !called_all && !wake_pending);
-		/* Nobody would come out of a place again and again. */
+		/* Nobody would come out of a group again and again. */
 		assert(!readable);
+		assert(!candidate);
 		assert(!activated || poll_level)
 	}
 }

@@ -80,6 +80,7 @@ void xp_event_count(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp
 	bool counted = slot->count & XP_BIT(filter);
 	int error;
 
+	XP_ASSERT(wait->len > 0 && slot->enabled & XP_BIT(filter));
 	if (counted)
 		event->data = count_of(queue, wait, fd, slot, filter,
 		                       event->flags & XPOLL_EOF);

@@ -45,9 +45,9 @@ void xp_outer_update(struct xpoll *queue)
 	/* Where no time can be set, readable too often is better than too late. */
 	if (!wanted && queue->outer.alarmed && outer->set_alarm(queue->backend, xp_due(queue)) < 0)
 		wanted = true;
-	if (wanted != queue->outer.attention &&
-	    outer->set_attention(queue->backend, wanted ? XP_ATTENTION_ON : XP_ATTENTION_NONE) == 0)
-		queue->outer.attention = wanted;
+	if (wanted != queue->outer.attention)
+		outer->set_attention(queue->backend, wanted);
+	queue->outer.attention = wanted;
 }
 
 void xp_outer_forget(struct xpoll *queue)

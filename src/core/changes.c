@@ -57,6 +57,7 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
 		slot->count = with(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
 		slot->soerr = with(slot->soerr, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
 		slot->lowat = with(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
+		slot->pipe_bits = 0; /* its size is asked for again */
 	}
 	slot->requested |= XP_SET(add->requested);
 	XP_ASSERT(!(slot->enabled & ~(unsigned)slot->present));

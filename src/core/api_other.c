@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/result.h"
 #include "base/time.h"
 #include "core/due.h"
@@ -158,6 +159,7 @@ static int lookup_fd(struct xpoll *queue, struct xpoll_event *found)
 	unsigned index = (unsigned)xp_filter_index(found->filter);
 	unsigned bit = XP_BIT(index);
 
+	XP_ASSERT(index < XP_FD_FILTERS);
 	if (!slot || !(slot->present & bit))
 		return -ENOENT;
 	found->flags = (uint16_t)((slot->clear & bit ? XPOLL_CLEAR : 0) |
