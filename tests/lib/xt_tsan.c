@@ -31,7 +31,7 @@ const char *__tsan_default_suppressions(void)
 	       "race:^dup2$\n"
 	       "race:^churn_close$\n"
 	       "race:^churn_open$\n"
-	       "race:^xp_sys_fstat$\n"
+	       "race:^fstat$\n"
 	       "race:^cancelled$\n";
 }
 #endif
