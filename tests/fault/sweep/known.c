@@ -60,6 +60,8 @@ static const struct {
 	{"add_of_an_edge_and_a_level", -1},
 	{"edges_of_both_filters", SWEEP_EPOLL_ADD},
 	{"edges_of_both_filters", SWEEP_MAKE_FD},
+	{"clear_beside_a_level", SWEEP_EPOLL_ADD},
+	{"clear_beside_a_level", SWEEP_MAKE_FD},
 	/* Or it comes with the next call. */
 	{"whatever_their_modes", -1},
 	/* A file of a kind that is not known is not checked: the kernel reports it later. */
@@ -67,6 +69,7 @@ static const struct {
 	/* An edge that cannot be looked at is delivered again rather than lost. */
 	{"told_of_a_hang_up_once", SWEEP_POLL_NOW},
 	{"both_edges_come", SWEEP_POLL_NOW},
+	{"clear_beside_a_level", SWEEP_POLL_NOW},
 	{"no_kind_spins", SWEEP_POLL_NOW},
 	{"unconnected", SWEEP_POLL_NOW},
 	{"event_level_agrees", SWEEP_POLL_NOW},
