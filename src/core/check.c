@@ -53,7 +53,8 @@ static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slo
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
-	if (slot->mode != XP_MODE_EDGE || slot->solo || !mine ||
+	/* Not one after the other: gcc would read both with `late`, which is another thread's. */
+	if (slot->mode != XP_MODE_EDGE || !mine || slot->solo ||
 	    xp_slot_by_edge(slot) & slot->enabled)
 		return xp_entry_same_or_drop(queue, fd, slot, checked);
 	return xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, mine, mine) == 0;
