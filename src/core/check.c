@@ -67,7 +67,8 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 	uint32_t events = (unsigned short)found->revents;
 	unsigned checked = xp_filters_of((unsigned short)found->events) & slot->enabled;
 
-	if (xp_pollbits_in_doubt(POLLRDHUP, events) && xp_sys_half_closed(found->fd))
+	if (xp_pollbits_in_doubt(POLLRDHUP, events) &&
+	    xp_slot_kind(found->fd, slot) == XP_KIND_SOCKET && xp_sys_half_closed(found->fd))
 		events |= POLLRDHUP;
 	/* The kernel has to report the next activity of a solo filter that is not ready. */
 	if (XP_UNLIKELY(checked & slot->solo & ~(unsigned)slot->armed) &&
