@@ -11,7 +11,7 @@ enum {
 	SIZE_EVERY = 64, /* waits after which the size of a pipe is asked for once more */
 };
 
-/* The bytes to read, or the connections to accept; 1: nobody knows. */
+/* The bytes to read, or the connections to accept; 1: unknown. */
 static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, bool eof)
 {
 	int64_t unread = xp_sys_unread(fd);
@@ -26,20 +26,27 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
 	return backlog >= 0 ? backlog : unread >= 0 ? unread : 1;
 }
 
-/* The size of a pipe hardly ever changes: asked for now and then, and if it cannot be true. */
+/*
+ * The room of a pipe, or a negative errno value.  Its size hardly ever changes, and is asked for
+ * now and then, and if there is more in the pipe.  Some kernels have only a call for the room.
+ */
 static int64_t pipe_room(struct xpoll *queue, const struct xp_wait *wait, int fd,
                          struct xp_slot *slot)
 {
-	int64_t unread = xp_sys_unread(fd), size = INT64_C(1) << slot->pipe_bits;
+	int64_t size = INT64_C(1) << slot->pipe_bits, unread;
 
 	XP_ASSERT(slot->kind == XP_KIND_FIFO);
 	xp_count(&queue->counters.syscalls_check);
-	if (!slot->pipe_bits || unread > size || wait->epoch % SIZE_EVERY == 0) {
-		xp_count(&queue->counters.syscalls_check);
+	if (!slot->pipe_bits || wait->epoch % SIZE_EVERY == 0) {
 		size = xp_sys_pipe_size(fd);
-		slot->pipe_bits = size > 0 ? XP_HIGHEST_BIT((uint64_t)size) & 31 : 0;
+		if (size <= 0)
+			return xp_sys_pipe_room(fd);
+		xp_count(&queue->counters.syscalls_check);
+		slot->pipe_bits = XP_HIGHEST_BIT((uint64_t)size) & 31;
 	}
-	return size < 0 || unread < 0 ? -1 : unread < size ? size - unread : 0;
+	unread = xp_sys_unread(fd);
+	/* More than its size: the pipe is larger by now. */
+	return unread < 0 ? unread : unread <= size ? size - unread : xp_sys_pipe_room(fd);
 }
 
 static int64_t count_of(struct xpoll *queue, const struct xp_wait *wait, int fd,
