@@ -11,7 +11,7 @@ of its name.  The queue's lock and the wake-up state may have two writers, and t
 counters any number.  A member should be named in at most four files.
 
 Mechanisms: each tuning constant, bit-field and small counter of the core has a row in
-mechanisms.md, and each function of a row is in the row's file.
+mechanisms.md, and each function and constant of a row exists; the function is in the row's file.
 
 The script reads text.  A member is written where it is assigned, where its address is kept, and
 where its address is passed to a parameter that is not const.
@@ -193,6 +193,9 @@ def unnamed(files, text):
         for function in re.findall(r"\w+", functions):
             if not re.search(rf"\b{function}\b", code.get(file, "")):
                 yield f"there is no {function} in {file}"
+    words = set(re.findall(r"\w+", " ".join(code.values())))
+    for constant in sorted(set(re.findall(r"`([A-Z]+_[A-Z_]+)`", text)) - words):
+        yield f"there is no {constant}"
 
 
 def module_of(path):
@@ -250,6 +253,8 @@ def self_test():
                 wrong.append(f"mechanisms without {missing}")
         if list(unnamed([("core", file)], row.replace("`f`", "`g`"))) != ["there is no g in x.c"]:
             wrong.append("a function that does not exist")
+        if list(unnamed([("core", file)], row + " `B_MOST`")) != ["there is no B_MOST"]:
+            wrong.append("a constant that does not exist")
     print("\n".join(wrong) if wrong else "owners.py: ok")
     return 1 if wrong else 0
 
