@@ -6,7 +6,8 @@
  * policy and never allocates in `wait`.
  *
  * Every function is called with the queue's lock held, except `wake`, which
- * may also run in a signal handler, and `wait` when it may sleep (see there).
+ * may also run in a signal handler, `change_unlocked`, and `wait` when it may
+ * sleep (see there).
  * Results are >= 0 or a negative errno value; a failed change leaves the kernel
  * as it was.
  *
@@ -122,7 +123,7 @@ struct xp_backend_ops {
 	/*
 	 * Where in the state there is an int, the descriptor of an epoll set: a wait without
 	 * a mask is no more than epoll_wait(2) of it, and may be made so by the only thread of
-	 * its process, or with XP_NOW.  It is -1 while a wait is more.  0: it always is.
+	 * its process.  It is -1 while a wait is more.  0: it always is.
 	 */
 	size_t direct_fd_at;
 

@@ -145,7 +145,7 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	return xp_wait_call(queue, XP_BATCH, NULL, XP_BATCH_MOST, timeout_ns, NULL);
 }
 
-/* What is rare of the end of xpoll_revents: the modes of these filters, or news for others. */
+/* The rare end of batch_take: filters with modes, or bits to keep for disabled filters. */
 static XP_NOINLINE int hand_out_rarely(struct xpoll *queue, const struct xp_found *found,
                                        unsigned filters, uint32_t bits)
 {
@@ -157,7 +157,7 @@ static XP_NOINLINE int hand_out_rarely(struct xpoll *queue, const struct xp_foun
 	return xp_leave_with(queue, (int)bits);
 }
 
-/* The descriptor stands no longer. */
+/* The registration has ended or is disabled: go on with the next record. */
 static XP_NOINLINE int revents_again(struct xpoll *queue, void **datap)
 {
 	xp_leave(queue);

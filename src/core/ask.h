@@ -1,8 +1,8 @@
 /*
  * Whether the kernel is asked though events are at hand.
  *
- * After a check of candidates, which is all that the usual wait of a program does that
- * toggles its interest, the kernel is asked now and then only, which saves a system call.
+ * A wait whose candidates are ready asks the kernel as well only now and then, which saves a
+ * system call for each event of a program that toggles its interest.
  */
 #ifndef XP_CORE_ASK_H
 #define XP_CORE_ASK_H
@@ -13,7 +13,7 @@
 enum {
 	XP_ASK_EVERY = 16,   /* waits of which one asks the kernel in any case */
 	XP_ASK_BESIDE = 64,  /* entries that are asked for at least, beside events at hand */
-	XP_CROWDED_FOR = 64, /* harvests after an entry had no room for both its events */
+	XP_CROWDED_FOR = 64, /* harvests after an event of a report found no room */
 };
 
 /* The next wait asks the kernel: something changed that only the kernel knows of. */
@@ -22,7 +22,7 @@ static inline void xp_ask_soon(struct xpoll *queue)
 	queue->ask.due = true;
 }
 
-/* An entry had no room for both of its events. */
+/* An event of a report found no room. */
 static inline void xp_ask_crowded(struct xpoll *queue)
 {
 	queue->ask.crowded = XP_CROWDED_FOR;
@@ -37,9 +37,9 @@ static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
 }
 
 /*
- * The kernel is about to be asked: for how many entries?  room: for events; at_hand: events have
- * been found.  Beside these it is asked for more than there is room for, or what only the kernel
- * knows of would starve.  Those without room become candidates.
+ * Returns the number of entries to ask the kernel for.  room: records that are free; at_hand: this
+ * wait has events already.  Beside these it is asked for more than there is room for, or
+ * descriptors that only the kernel knows of would starve.  What finds no room becomes a candidate.
  */
 static inline int xp_ask_room(struct xpoll *queue, int room, bool at_hand)
 {

@@ -11,8 +11,8 @@
 #include "core/queue.h"
 
 /*
- * Filters were enabled without a change of the kernel's entry.  A report that a thread
- * fetched before may be of what was delivered already, so such reports are checked.
+ * Filters were enabled, and the kernel's entry was not changed, or its reports carry no number.  A
+ * report that a thread fetched before may be of what was delivered already: it is checked.
  */
 static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
 {

@@ -17,7 +17,7 @@ enum {
 	CHUNK_LEAST = 16, /* candidates that one poll(2) checks, whatever room there is */
 	CHUNK_MOST = 256,
 	PLAIN = POLLIN | POLLOUT | POLLPRI | POLLRDHUP,
-	IDLE_MOST = 4,    /* checks in vain, in a row, before a slot is level-triggered again */
+	IDLE_MOST = 4,    /* checks in a row that find nothing, before the level is used again */
 };
 
 struct chunk {
@@ -28,7 +28,10 @@ struct chunk {
 
 /* --- What poll(2) has found ---------------------------------------------------------- */
 
-/* It is not ready.  A program that reads all there is needs no checks: back to the level. */
+/*
+ * The candidate is not ready.  After IDLE_MOST such checks in a row its entry is level-triggered
+ * again: the program reads all there is, and checks are wasted.
+ */
 static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bool named)
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
@@ -45,15 +48,16 @@ static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bo
 }
 
 /*
- * It was delivered before, and the program may have closed the descriptor since.  A change
- * of the entry shows that, and leaves a level that was not read to the kernel.
+ * The candidate was delivered before, and the program may have closed the descriptor since.  A
+ * change of the entry shows that; it becomes level-triggered, so that the kernel reports what was
+ * not read.
  */
 static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot,
                                 unsigned checked)
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
-	/* Not one after the other: gcc would read both with `late`, which is another thread's. */
+	/* `solo` is tested apart from `mode`: gcc would load both with the atomic `late`. */
 	if (slot->mode != XP_MODE_EDGE || !mine || slot->solo ||
 	    xp_slot_by_edge(slot) & slot->enabled)
 		return xp_entry_same_or_drop(queue, fd, slot, checked);

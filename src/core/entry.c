@@ -151,7 +151,7 @@ static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *
 static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slot,
                             enum xp_mode mode, unsigned filters)
 {
-	/* No mask excludes errors and hang-ups: ONESHOT lets only one more through. */
+	/* An empty mask still reports errors and hang-ups; ONESHOT lets only one more through. */
 	uint32_t how = mode == XP_MODE_ONCE || (queue->lazy && !filters) ? XP_WATCH_ONESHOT
 		: mode == XP_MODE_EDGE ? XP_WATCH_EDGE
 		: entry_is_exclusive(queue, slot, mode) ? XP_WATCH_EXCLUSIVE : 0;

@@ -28,7 +28,7 @@ static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
 	return &page->bytes[fd & (XP_PAGE_SLOTS - 1)][filter];
 }
 
-/* The bytes to read, or the room for writing; -ENOTSUP: nobody knows. */
+/* The bytes to read, or the room for writing; -ENOTSUP: unknown. */
 static int64_t lowat_count(int fd, enum xp_fd_kind kind, unsigned filter)
 {
 	/* Of datagrams only the first is counted, which could be too small for ever. */

@@ -29,7 +29,7 @@ static inline void xp_outer_settle(struct xpoll *queue)
 }
 
 /*
- * What a source found at a moment is so as long as this number stays: no wait has begun, and
+ * What a source has found is valid while this number is unchanged: no wait has begun since, and
  * no thread has come back from a sleep.
  */
 static inline uint64_t xp_moment(const struct xpoll *queue)

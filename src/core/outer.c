@@ -9,8 +9,8 @@
 #include "core/sources.h"
 
 /*
- * Calls that it stays readable for candidates after the last one: they come and go with each
- * event, and off and on again would be two system calls each time.
+ * The outer descriptor stays readable for one update less than this after the last candidate was
+ * taken: candidates come and go with each event, and a change each time would be two system calls.
  */
 enum { PATIENCE = 8 };
 

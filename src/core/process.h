@@ -7,7 +7,7 @@
 /* Enter a new queue into the list, and note its process. */
 void xp_process_add(struct xpoll *queue);
 void xp_process_remove(struct xpoll *queue);
-/* Adding it was in vain: it is of this process again. */
+/* Undo xp_process_add: `process`, the parent, owns the queue again. */
 void xp_process_give_back(struct xpoll *queue, uint32_t process);
 
 static inline bool xp_process_owns(const struct xpoll *queue)

@@ -135,7 +135,7 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
  * This call has delivered these filters already.  But the edge was perhaps the last one of
  * a level: check that.
  */
-static XP_NOINLINE void deliver_more(struct xpoll *queue, struct xp_wait *wait, int fd,
+static XP_NOINLINE void recheck_delivered(struct xpoll *queue, struct xp_wait *wait, int fd,
                          struct xp_slot *slot, unsigned filters)
 {
 	wait->repeated |= filters != 0;
@@ -171,7 +171,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		return;
 	}
 	if (slot->epoch == wait->epoch) {
-		deliver_more(queue, wait, fd, slot, filters & slot->delivered);
+		recheck_delivered(queue, wait, fd, slot, filters & slot->delivered);
 		filters &= ~(unsigned)slot->delivered;
 		if (!filters)
 			return;
@@ -232,7 +232,7 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 		slot->delivered = XP_ALL_FILTERS &
 			xp_poll_filters(slot, xp_poll_bits(slot, found->events));
 	}
-	deliver_more(queue, wait, fd, slot, filters & slot->delivered);
+	recheck_delivered(queue, wait, fd, slot, filters & slot->delivered);
 	if (!(filters & ~(unsigned)slot->delivered) && !(bits & (POLLERR | POLLHUP | POLLRDHUP)))
 		return;
 	if (wait->format == XP_BATCH) {
@@ -250,8 +250,8 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	xp_handed(queue, fd, slot, filters);
 }
 
-/* Nothing of this is enabled, it was delivered before, or there is no room. */
-static XP_NOINLINE void deliver_none(struct xpoll *queue, struct xp_wait *wait, int fd,
+/* Nothing of these bits is enabled, they were delivered before, or there is no room. */
+static XP_NOINLINE void deliver_rarely(struct xpoll *queue, struct xp_wait *wait, int fd,
                                      struct xp_slot *slot, uint32_t events, unsigned about)
 {
 	if (!xp_poll_bits(slot, events)) {
@@ -273,7 +273,7 @@ static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
 		events &= xp_bits_of(slot, about) | POLLHUP | POLLERR;
 	if (XP_UNLIKELY(!xp_poll_bits(slot, events) || slot->epoch == wait->epoch ||
 	                xp_wait_is_full(wait))) {
-		deliver_none(queue, wait, fd, slot, events, about);
+		deliver_rarely(queue, wait, fd, slot, events, about);
 		return;
 	}
 	slot->epoch = wait->epoch;
@@ -315,7 +315,8 @@ void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slo
 /* --- Reports of the kernel ----------------------------------------------------------- */
 
 /* No registration of the program has this token: a source's, or one that has ended. */
-static XP_NOINLINE void report_of_none(struct xpoll *queue, struct xp_wait *wait, uint64_t token)
+static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct xp_wait *wait,
+                                                    uint64_t token)
 {
 	struct xp_slot *slot = xp_slots_get(&queue->slots, xp_token_fd(token));
 
@@ -391,7 +392,7 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 		? fired->events / XP_FIRED_SOLO(0) : ~(unsigned)slot->solo);
 
 	if (XP_UNLIKELY(!slot->present || !xp_slot_is_of(slot, fired->token))) {
-		report_of_none(queue, wait, fired->token);
+		report_without_registration(queue, wait, fired->token);
 	} else if (XP_UNLIKELY(events & POLLNVAL)) {
 		/* select(2) reports nothing else beside a closed number: ask again. */
 		wait->more = true;
@@ -421,7 +422,7 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 		return;
 	}
 	slot = xp_slots_get(&queue->slots, fd);
-	/* The rest are reports of a main entry as it is now: they need no more looks. */
+	/* Any other report is of the main entry as it is now, and is delivered at once. */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_FIRED_SOLO_ANY | POLLNVAL) || slot->solo ||
 	                slot->is_exclusive || slot->marked || slot->mode == XP_MODE_ONCE)) {

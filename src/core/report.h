@@ -19,7 +19,8 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                 uint32_t events, unsigned about);
 
-/* The program has got these filters, which have no modes: will the kernel report them again? */
+/* The program has got these filters, which have no CLEAR, ONESHOT or DISPATCH: have the next wait
+ * check those that the kernel does not report again. */
 static XP_INLINE void xp_handed_plain(struct xpoll *queue, int fd, struct xp_slot *slot,
                                       unsigned filters)
 {

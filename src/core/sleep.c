@@ -15,12 +15,12 @@
 #include "os/sys.h"
 
 enum {
-	HOLDING_FOR = 64, /* waits that hold signals back at once, after one that slept twice */
-	UNTRIED_MOST = 8, /* waits that hold signals back at once, after one that looked in vain */
+	HOLDING_FOR = 64, /* waits that hold signals from the start, after one that slept twice */
+	UNTRIED_MOST = 8, /* waits that hold signals without a look, after one that found nothing */
 	FLUSH_MOST = 64, /* reports of closed files that one flush returns */
 };
 
-/* The back end's changes that a wait would pass on: threads that sleep do not. */
+/* Pass on the back end's changes: a wait would, but the threads that sleep do not. */
 static void flush_changes(struct xpoll *queue)
 {
 	struct xp_fired fired[FLUSH_MOST];

@@ -3,11 +3,11 @@
  *
  * Slots live in pages that never move and are freed with the queue.
  *
- * The kernel returns a token with each report: the descriptor, and `arming`, which counts how
- * often the main entry was made or changed.  A report with an arming before `born` is stale:
- * its registration has ended.  One with another arming than the last is superseded: the change
- * made the kernel check the state again, so the report is dropped.  A report that was fetched
- * before `marked` was set is outdated: the state is checked.
+ * The kernel returns a token with each report: the descriptor, and `arming`, which grows when
+ * registrations end and, on a lazy queue, with each change of the main entry.  A report with an
+ * arming before `born` is stale: its registration has ended.  One with another arming than the
+ * last is superseded: the change made the kernel check the state again, so the report is dropped.
+ * A report that was fetched before `marked` was set is outdated: the state is checked.
  *
  * Everything here is guarded by the queue's lock, but for `late`, which is atomic.
  */
@@ -62,13 +62,13 @@ enum {
  * From         To    When
  * NONE         ...   ADD: EDGE with CLEAR, LOWAT or, on a lazy queue, a disabled filter; ONCE
  *                    with ONESHOT for all of its filters; FILE if the kernel refuses; else LEVEL
- * LEVEL        EDGE  a report that nobody wants
+ * LEVEL        EDGE  a report finds all of its filters disabled
  * LEVEL        ONCE  the same with DISPATCH, while several threads use the queue
  * EDGE         LEVEL a check finds again what was delivered; checks in a row find nothing; other
- *                    threads sleep and the kernel has to report what would be a candidate
+ *                    threads sleep, or poll(2) fails, and the kernel has to report it
  * EDGE         ONCE  ENABLE with DISPATCH while another thread sleeps
  * ONCE         EDGE  a report of a hang-up that the event level ignores
- * ONCE         LEVEL ENABLE at each 64th report
+ * ONCE         LEVEL the ENABLE after each 64th report, while no thread sleeps
  * the three    ...   another ADD, a DELETE of some filters, an ENABLE that the kernel has to
  *                    know: LEVEL or EDGE, as for NONE
  * all          NONE  the registrations end
@@ -87,7 +87,7 @@ enum xp_mode {
 
 struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
-	uint32_t arming;     /* grows with each change of the main entry; half of its token */
+	uint32_t arming;     /* half of the token of the main entry: see above */
 	uint32_t born;       /* the first arming of these registrations */
 	uint32_t sequence;   /* the queue's when `marked` was set */
 	uint32_t epoch;      /* the wait call that delivered `delivered` */
@@ -100,7 +100,7 @@ struct xp_slot {
 	uint8_t requested; /* XP_REQUEST_IN and so on */
 	uint8_t armed;     /* in the mask of their entry, which is not silent */
 	uint8_t check;     /* were enabled, and their state has to be checked */
-	uint8_t recheck;   /* were delivered, and may still be ready */
+	uint8_t recheck;   /* may be ready: delivered, outdated or without room */
 	uint8_t delivered : 3;  /* were delivered by the wait call `epoch` */
 	uint8_t pipe_bits : 5;  /* the size of a pipe is 1 << that; 0: not known */
 	uint8_t clear;     /* have XPOLL_CLEAR */
@@ -110,7 +110,7 @@ struct xp_slot {
 	uint8_t unmet : 3;    /* ready, but for that; they are checked again later */
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters */
 	uint8_t spent : 1;    /* an edge of the main entry was delivered since its change */
-	uint8_t exclusive : 3; /* have XPOLL_NOTE_EXCLUSIVE, a wish: see is_exclusive */
+	uint8_t exclusive : 3; /* have XPOLL_NOTE_EXCLUSIVE; see is_exclusive */
 	uint8_t soerr : 3;    /* XPOLL_NOTE_SOERR */
 	uint8_t first : 2;    /* the filter that found no room, and is delivered first */
 	uint8_t count : 3;    /* XPOLL_NOTE_COUNT */
@@ -224,7 +224,7 @@ static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits
 {
 	unsigned enabled = slot->enabled;
 
-	/* A single one needs no name. */
+	/* If one filter is enabled, every bit is for it. */
 	return !(enabled & (enabled - 1)) || bits & (POLLERR | POLLHUP) ? enabled
 		: xp_filters_of(bits) & enabled;
 }

@@ -124,8 +124,8 @@ void xp_kick_all(struct xpoll *queue)
 }
 
 /*
- * It does so before it leaves or waits, not earlier: its own look could take the wake-up.
- * Nobody goes to sleep meanwhile, as the kernel wakes whom it likes.
+ * A thread that was called out kicks the next one when it leaves or waits; earlier, its own look
+ * could take the wake-up.  Nobody goes to sleep meanwhile, as the kernel wakes whom it likes.
  */
 void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
 {

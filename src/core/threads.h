@@ -15,7 +15,7 @@
 #include "core/queue.h"
 #include "os/sys.h"
 
-enum { XP_SHARED_FOR = 64 }; /* waits after a thread came while another was asleep */
+enum { XP_SHARED_FOR = 64 }; /* waits that a queue counts as shared, after another thread waited */
 
 static inline bool xp_is_concurrent(const struct xpoll *queue)
 {
@@ -45,8 +45,9 @@ static inline bool xp_entered_alone(const struct xpoll *queue)
 	return !queue->lock.held;
 }
 
-/* The same to change something that a sleeping thread may be using. */
+/* Make the leader leave a back end that serves one thread: the caller changes what it uses. */
 void xp_quiesce(struct xpoll *queue);
+/* Take the lock to change something that a sleeping thread may be using. */
 static inline int xp_enter_change(struct xpoll *queue)
 {
 	int rc = xp_enter(queue);
@@ -97,7 +98,7 @@ bool xp_is_interrupted(struct xpoll *queue);
 bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format);
 /* A wait beside other threads begins; -EBUSY: it may not. */
 int xp_wait_admit(struct xpoll *queue, enum xp_format format);
-/* It ends. */
+/* That wait ends. */
 void xp_wait_dismiss(struct xpoll *queue, const struct xp_wait *wait);
 
 static inline bool xp_deadline_passed(const struct xp_wait *wait)

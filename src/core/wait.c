@@ -26,7 +26,7 @@
 #include "os/sys_hot.h"
 
 enum {
-	VAIN_MOST = 32,  /* reports in a row without an event: the next wait takes the rest */
+	VAIN_MOST = 32,  /* reports in a row without an event, before a harvest ends */
 	VAIN_LEAST = 64, /* harvests without an event, before a wait past its deadline gives up */
 	VAIN_EACH = 16,  /* and for each registration, which may have to be silenced */
 };
@@ -65,7 +65,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
-	/* If so, no other thread waits, sleeps or has to be woken. */
+	/* alone: no other thread waits, sleeps or has to be woken. */
 	alone = xp_entered_alone(queue);
 	format &= ~(unsigned)XP_ENTERED;
 	if (!alone && (rc = xp_wait_admit(queue, format)) < 0)
@@ -224,8 +224,8 @@ static bool has_pending(const struct xpoll *queue)
 }
 
 /*
- * Ask the kernel, and for the rest as long as there is some and room for it.  The kernel goes
- * round: once it reports what this call has delivered, all was reported.
+ * Ask the kernel, and again while it may have more and there is room.  Its reports rotate: once it
+ * reports what this call has delivered already, it has reported everything.
  */
 static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns)
 {

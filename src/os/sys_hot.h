@@ -36,7 +36,7 @@ static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 #endif
 }
 
-/* Is xp_sys_direct_wait to be had? */
+/* 1 if xp_sys_direct_wait is available. */
 #if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
 #define XP_SYS_DIRECT 1
 #else

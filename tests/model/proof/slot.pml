@@ -267,7 +267,7 @@ inline xp_deliver()
 inline xp_report()
 {
 	if
-	:: !present || (stale & REPORT) /* report_of_none */
+	:: !present || (stale & REPORT) /* report_without_registration */
 	:: present && !(stale & REPORT) && (older & REPORT) -> more = 1
 	:: else ->
 		armed = armed && mode != ONCE;
