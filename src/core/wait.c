@@ -351,7 +351,7 @@ static XP_NOINLINE int harvested(struct xpoll *queue, struct xp_wait *wait, int 
 /* There is no event after a look or a sleep.  Returns true if the wait ends so. */
 static XP_NOINLINE bool conclude(struct xpoll *queue, struct xp_wait *wait)
 {
-	return may_have_more(queue, wait) ? count_vain(queue, wait) : take_end(queue, wait);
+	return (!may_have_more(queue, wait) && take_end(queue, wait)) || count_vain(queue, wait);
 }
 
 /* Returns true if the wait has to look again, whatever the time is. */
@@ -365,8 +365,9 @@ static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 }
 
 /*
- * A back end or a kernel that always has more must not keep a wait.  The deadline has passed,
- * and what is registered does not explain so many reports.  Counts this look.
+ * A back end or a kernel that always has more, or reports what nobody wants, must not keep a
+ * wait.  The deadline has passed, and what is registered does not explain so many reports.
+ * Counts this look.
  */
 static bool count_vain(const struct xpoll *queue, struct xp_wait *wait)
 {
