@@ -28,7 +28,7 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
 
 /*
  * The room of a pipe, or a negative errno value.  Its size hardly ever changes, and is asked for
- * now and then, and if there is more in the pipe.  Some kernels have only a call for the room.
+ * now and then, and if as much is in the pipe.  Some kernels have only a call for the room.
  */
 static int64_t pipe_room(struct xpoll *queue, const struct xp_wait *wait, int fd,
                          struct xp_slot *slot)
@@ -45,8 +45,8 @@ static int64_t pipe_room(struct xpoll *queue, const struct xp_wait *wait, int fd
 		slot->pipe_bits = XP_HIGHEST_BIT((uint64_t)size) & 31;
 	}
 	unread = xp_sys_unread(fd);
-	/* More than its size: the pipe is larger by now. */
-	return unread < 0 ? unread : unread <= size ? size - unread : xp_sys_pipe_room(fd);
+	/* At least its size, and there is room: the pipe is larger by now. */
+	return unread < 0 ? unread : unread < size ? size - unread : xp_sys_pipe_room(fd);
 }
 
 static int64_t count_of(struct xpoll *queue, const struct xp_wait *wait, int fd,

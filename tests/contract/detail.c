@@ -160,6 +160,12 @@ XT_TEST(count_of_a_pipe_follows_its_size)
 	for (int i = 0; i < 64; i++)
 		XT_GETS(queue, &event, pipe.w, WRITE);
 	XT_EXPECT_EQ(event.data, fcntl(pipe.w, F_GETPIPE_SZ));
+	/* And so does an event of a pipe that would be full. */
+	for (int left = fcntl(pipe.w, F_GETPIPE_SZ); left > 0; left -= 512)
+		put(pipe.w, 512);
+	XT_CHECK(fcntl(pipe.w, F_SETPIPE_SZ, 65536) > 0);
+	XT_GETS(queue, &event, pipe.w, WRITE);
+	XT_EXPECT_EQ(event.data, fcntl(pipe.w, F_GETPIPE_SZ) - 32768);
 }
 
 static bool kernel_tells_backlog(int listener, unsigned count)
