@@ -162,7 +162,7 @@ static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 		xp_sources_run_due(queue, wait->cap - wait->len);
 	if (XP_LIKELY(!(queue->withheld | queue->unattached | queue->probed)))
 		return 0;
-	if (wait->format != XP_EVENTS)
+	if (queue->withheld && wait->format != XP_EVENTS)
 		xp_check_withheld(queue);
 	/* Some sources have events that the kernel does not report. */
 	if (queue->probed)

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <signal.h>
 
+#include "core/slot.h"
 #include "os/linux/sys_linux.h"
 #include "os/procfs.h"
 
@@ -51,6 +52,15 @@ int __wrap_xp_procfs_signals(struct xp_procfs_signals *others)
 	others->asleep = others->asleep && !others_run;
 	others->blocked = others_let_in ? 0 : others->blocked;
 	return rc;
+}
+
+static int walks; /* calls that look for the next slot */
+
+XT_WRAP(xp_slots_walk);
+struct xp_slot *__wrap_xp_slots_walk(const struct xp_slots *slots, int *fd)
+{
+	walks++;
+	return __real_xp_slots_walk(slots, fd);
 }
 
 static int handled;
@@ -237,5 +247,19 @@ XT_TEST(add_of_a_blocked_signal_that_cannot_be_watched_fails)
 	XT_OK(xt_change(queue, SIGUSR1, SIGNAL, XPOLL_ADD, 0, 0, NULL));
 	XT_EQ(send_blocked(), 0);
 	GETS(queue, 1);
+	finish();
+}
+
+/* A SIGNAL that was ever registered must not make each xpoll_wait look at each descriptor. */
+XT_TEST(poll_level_beside_a_signal_does_not_walk_all_slots)
+{
+	struct xpoll *queue = registered(SIG_IGN, 0);
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	xt_put(pipe.w);
+	walks = 0;
+	XT_EXPECT_EQ(xpoll_wait(queue, 0), 1);
+	XT_EXPECT_EQ(walks, 0);
 	finish();
 }
