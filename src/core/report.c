@@ -35,6 +35,15 @@ void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	}
 }
 
+/*
+ * Returns true if this call has delivered something of the slot; or, beside something else, if
+ * the call that did was one of 2^32 calls ago, which had the same number.
+ */
+static inline bool is_delivered(const struct xp_wait *wait, const struct xp_slot *slot)
+{
+	return slot->epoch == wait->epoch && wait->len > 0;
+}
+
 /* --- The event level --------------------------------------------------------------- */
 
 /*
@@ -170,7 +179,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		xp_entry_fruitless(queue, fd, slot, about);
 		return;
 	}
-	if (slot->epoch == wait->epoch) {
+	if (is_delivered(wait, slot)) {
 		recheck_delivered(queue, wait, fd, slot, filters & slot->delivered);
 		filters &= ~(unsigned)slot->delivered;
 		if (!filters)
@@ -220,29 +229,30 @@ static void batch_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                       uint32_t events)
 {
-	struct xp_found *found = queue->batch.found;
 	uint32_t bits = xp_poll_bits(slot, events);
 	unsigned filters = xp_poll_filters(slot, bits);
 	bool is_first;
 	int i = 0;
 
-	if (wait->format == XP_BATCH) {
-		while (xp_token_fd(found->token) != fd)
-			found++;
-		slot->delivered = XP_ALL_FILTERS &
-			xp_poll_filters(slot, xp_poll_bits(slot, found->events));
+	while (i < wait->len && fd != (wait->format == XP_BATCH
+		? xp_token_fd(queue->batch.found[i].token) : xp_fd_of(wait->ready[i].fd)))
+		i++;
+	if (XP_UNLIKELY(i == wait->len)) { /* the next call has another number */
+		xp_postpone(queue, fd, slot, filters, events);
+		return;
 	}
+	if (wait->format == XP_BATCH)
+		slot->delivered = XP_ALL_FILTERS &
+			xp_poll_filters(slot, xp_poll_bits(slot, queue->batch.found[i].events));
 	recheck_delivered(queue, wait, fd, slot, filters & slot->delivered);
 	if (!(filters & ~(unsigned)slot->delivered) && !(bits & (POLLERR | POLLHUP | POLLRDHUP)))
 		return;
 	if (wait->format == XP_BATCH) {
-		found->events |= events;
+		queue->batch.found[i].events |= events;
 		return;
 	}
 	is_first = XP_LOWEST_BIT(filters) < XP_LOWEST_BIT(slot->delivered);
 	slot->delivered |= filters & XP_ALL_FILTERS;
-	while (xp_fd_of(wait->ready[i].fd) != fd)
-		i++;
 	wait->ready[i].events |= (int)bits;
 	if (is_first)
 		wait->ready[i].data64 = slot->udata[XP_LOWEST_BIT(filters)].bits;
@@ -257,7 +267,7 @@ static XP_NOINLINE void deliver_rarely(struct xpoll *queue, struct xp_wait *wait
 	if (!xp_poll_bits(slot, events)) {
 		xp_news_missed(queue, fd, slot, events);
 		xp_entry_fruitless(queue, fd, slot, about);
-	} else if (slot->epoch == wait->epoch) {
+	} else if (is_delivered(wait, slot)) {
 		ready_add(queue, wait, fd, slot, events);
 	} else {
 		wait->delivered_some = true;
@@ -271,7 +281,7 @@ static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
 	/* Of filters with another entry this says nothing. */
 	if (XP_UNLIKELY(slot->present & ~about))
 		events &= xp_bits_of(slot, about) | POLLHUP | POLLERR;
-	if (XP_UNLIKELY(!xp_poll_bits(slot, events) || slot->epoch == wait->epoch ||
+	if (XP_UNLIKELY(!xp_poll_bits(slot, events) || is_delivered(wait, slot) ||
 	                xp_wait_is_full(wait))) {
 		deliver_rarely(queue, wait, fd, slot, events, about);
 		return;

@@ -277,7 +277,9 @@ void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
 
 		more = item != last;
 		item = item->next;
-		if (reg->wait_epoch != wait->epoch && registration_confirmed(queue, reg))
+		/* The number of a call comes again, but then this one has delivered nothing yet. */
+		if ((reg->wait_epoch != wait->epoch || wait->len == 0) &&
+		    registration_confirmed(queue, reg))
 			registration_deliver(queue, reg, wait);
 	}
 }

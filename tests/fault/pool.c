@@ -156,3 +156,57 @@ XT_TEST(level_that_is_older_than_two_billion_changes_is_reported_at_once)
 	XT_EXPECT_EQ(after.syscalls_wait, before.syscalls_wait + 1);
 	XT_EXPECT_EQ(after.syscalls_check, before.syscalls_check);
 }
+
+/* The number of a wait call wraps, too, and comes to the one of what was never delivered. */
+XT_TEST(wait_whose_number_wraps_delivers_what_is_new)
+{
+	struct xpoll_ready records[2];
+
+	for (int room = 0; room <= 2; room++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair pipes[] = {xt_pipe(), xt_pipe()};
+
+		for (int i = 0; i < 2; i++) {
+			XT_OK(xt_add(queue, pipes[i].r, READ, 0));
+			xt_put(pipes[i].w);
+		}
+		queue->counters.waits = UINT32_MAX;
+		for (int i = 0; i < 2; i++)
+			XT_EXPECT(0 < (room ? xpoll_pwait(queue, records, room, 0, NULL)
+			                    : xpoll_wait(queue, 0)));
+		XT_EXPECT_EQ(room ? xpoll_pwait(queue, records, room, 0, NULL)
+		                  : xpoll_wait(queue, 0), room ? room : 2);
+	}
+}
+
+XT_TEST(wait_whose_number_wraps_delivers_a_new_timer)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+
+	XT_OK(xt_change(queue, 1, XPOLL_FILT_TIMER, XPOLL_ADD | XPOLL_ONESHOT, 0, 1, NULL));
+	queue->counters.waits = UINT32_MAX;
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+}
+
+/* Another call had this number, long ago: one of the two was delivered by it. */
+XT_TEST(wait_whose_number_comes_again_delivers_level)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipes[] = {xt_pipe(), xt_pipe()};
+	struct xpoll_ready records[2];
+	struct xpoll_event event;
+
+	for (int i = 0; i < 2; i++)
+		XT_OK(xt_add(queue, pipes[i].r, READ, 0));
+	xt_put(pipes[1].w);
+	XT_GETS(queue, &event, pipes[1].r, READ);
+	queue->counters.waits--;
+	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+	queue->counters.waits--;
+	XT_EXPECT_EQ(xpoll_pwait(queue, records, 2, 0, NULL), 1);
+	queue->counters.waits--;
+	xt_put(pipes[0].w);
+	for (int i = 0; i < 2; i++)
+		XT_EXPECT_EQ(xpoll_wait(queue, 0), 2);
+}

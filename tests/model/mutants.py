@@ -90,7 +90,7 @@ MUTANTS = {
         "} else if (beside) {", "",
         EXPLORER),
     "a filter is reported twice in a call": Mutant(
-        "if (slot->epoch == wait->epoch) {\n\t\trecheck_delivered",
+        "if (is_delivered(wait, slot)) {\n\t\trecheck_delivered",
         "if (0) {\n\t\trecheck_delivered", "",
         "contract.fairness:all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand"),
     "a repeated report of a level by edges is not checked": Mutant(
