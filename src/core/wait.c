@@ -237,7 +237,7 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 	int room = xp_ask_room(queue, wait->cap - wait->len, beside);
 	int cap = room < most ? room : most;
 	int rc = until_ns == XP_NOW ? look(queue, wait, XP_NOW, fired, cap)
-		: alone ? sleep_alone(queue, wait, until_ns, fired, cap)
+		: alone && !wait->holds ? sleep_alone(queue, wait, until_ns, fired, cap)
 		: xp_sleep_beside(queue, wait, until_ns, fired, cap);
 
 	deliver(queue, wait, fired, rc, cap);
@@ -266,7 +266,8 @@ static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct x
 
 /*
  * Sleep as the only thread of the process.  It can be cancelled by itself alone, and that before
- * it sleeps.  A wait for ever need not go through the back end: see direct_fd_at there.
+ * it sleeps; if signals were held, xp_sleep_beside would release them.  A wait for ever need not
+ * go through the back end: see direct_fd_at there.
  */
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap)

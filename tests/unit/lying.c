@@ -6,6 +6,7 @@
 #include "xt.h"
 
 #include "backend/backend.h"
+#include "base/threads.h"
 #include "base/time.h"
 #include "os/sys.h"
 #include "os/system.h"
@@ -27,6 +28,7 @@ static uint64_t token; /* of what is registered */
 static unsigned asked;
 static bool tired; /* it was asked too often, and is honest from now on */
 static int64_t patience_ns;
+static unsigned cancel_at; /* the number of the answer that cancels its thread; 0: none does */
 
 /* Is it to lie? */
 static bool lies(void)
@@ -37,6 +39,15 @@ static bool lies(void)
 	return !tired;
 }
 
+/* As in a signal handler, and in a C library that takes the thread for the only one still. */
+static void cancel_alone(void)
+{
+	(void)pthread_cancel(pthread_self());
+#ifdef XP_HAVE_SINGLE_THREADED
+	__libc_single_threaded = 1;
+#endif
+}
+
 static int lying_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
                       struct xp_fired *fired, int cap)
 {
@@ -45,6 +56,10 @@ static int lying_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
 	if (!lies())
 		return xp_backend_epoll.wait(state, lie == HONEST ? deadline_ns : XP_NOW,
 		                             mask, fired, cap);
+	if (cancel_at && asked > cancel_at)
+		pthread_testcancel(); /* a sleep is a cancellation point */
+	if (cancel_at && asked == cancel_at)
+		cancel_alone();
 	if (lie == EARLY || lie == HAS_PENDING)
 		return 0;
 	for (int i = 0; i < count; i++) {
@@ -168,4 +183,37 @@ XT_TEST(what_is_ready_comes_after_them)
 		lie = HONEST;
 		XT_GETS(queue, NULL, pipe.r, READ);
 	}
+}
+
+static void leave_cancelled(void *unused)
+{
+	sigset_t blocked;
+
+	(void)unused;
+	(void)pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+	_exit(sigismember(&blocked, SIGUSR1) ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+static void be_cancelled(void *unused)
+{
+	struct xpoll *queue = queue_with(READ, 0);
+	struct xpoll_event events[2];
+
+	(void)unused;
+	lie = FEW_UNWANTED;
+	pthread_cleanup_push(leave_cancelled, NULL);
+	(void)xpoll_event(queue, NULL, 0, events, 2, XT_SOON);
+	pthread_cleanup_pop(0);
+	_exit(EXIT_FAILURE);
+}
+
+/* In its first sleep, and in those with signals held. */
+XT_TEST(only_thread_that_is_cancelled_has_its_signals_back)
+{
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer loses track of a cancelled thread");
+	patience_ns = 0;
+	for (cancel_at = 1; cancel_at < 4; cancel_at++)
+		XT_EXPECT(xt_child(be_cancelled, NULL));
+	cancel_at = 0;
 }
