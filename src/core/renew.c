@@ -7,8 +7,8 @@
 #include "core/entry.h"
 #include "core/files.h"
 #include "core/late.h"
-#include "core/marks.h"
 #include "core/source_fd.h"
+#include "core/threads.h"
 
 static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
@@ -104,4 +104,5 @@ void xp_renew(struct xpoll *queue)
 		renew_confirm(queue);
 		ops->end(queue->backend);
 	}
+	xp_kick_all(queue);
 }

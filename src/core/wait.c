@@ -329,7 +329,6 @@ static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 	if (XP_UNLIKELY(wait->renew)) {
 		wait->renew = false;
 		xp_renew(queue);
-		xp_kick_all(queue);
 	}
 }
 

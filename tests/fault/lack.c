@@ -379,6 +379,37 @@ XT_TEST(renewal_that_fails_keeps_the_old_set_and_what_watches_it)
 	XT_GETS(graves.queue, NULL, graves.living.r, READ);
 }
 
+/* Sleepers come out to sleep in the fresh set: where there is none, they go on. */
+XT_TEST(renewal_that_fails_wakes_nobody)
+{
+	struct xt_sleeper sleepers[2];
+	struct xt_thread *threads[2];
+	struct graves graves;
+
+	all_is_well();
+	if (!xt_is("epoll"))
+		return;
+	XT_CALL(graves_dig(&graves));
+	put_fails = true;
+	for (int i = 0; i < 2; i++) {
+		sleepers[i] = (struct xt_sleeper){.queue = graves.queue, .timeout_ns = -1};
+		threads[i] = xt_start(xt_sleep, &sleepers[i]);
+		xt_asleep(threads[i]);
+	}
+	uint64_t wakes = xt_stats(graves.queue).syscalls_wake;
+	/* Enough for two renewals. */
+	for (uint64_t dropped = 0; dropped < 8;) {
+		xt_put(graves.dead.w);
+		for (uint64_t before = dropped; dropped == before; (void)sched_yield())
+			dropped = xt_stats(graves.queue).stale_dropped;
+	}
+	XT_EXPECT_EQ(xt_stats(graves.queue).rebuilds, 0);
+	XT_EXPECT_EQ(xt_stats(graves.queue).syscalls_wake, wakes);
+	put_fails = false;
+	for (int i = 0; i < 2; i++)
+		xt_send_home(graves.queue, threads[i]);
+}
+
 /* Hazard 2: to renew the set is nothing that a file has to hear of. */
 XT_TEST(hazard_02_growing_file_survives_the_renewal)
 {
