@@ -225,6 +225,7 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return add_new(queue, fd, slot, add);
 	}
 	before.next = slot->next;
+	before.arming = slot->arming; /* the main entry may have been changed before */
 	before.mode = slot->mode;
 	before.armed &= slot->armed;
 	*slot = before;

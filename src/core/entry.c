@@ -344,8 +344,8 @@ static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	if (rc == -ENOENT)
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
-	if (xp_is_lack(rc)) {
-		/* No room for another entry: an edge that is reported twice is better than none. */
+	if (rc < 0 && !xp_is_gone(rc) && rc != -EPERM) {
+		/* No room, or too deep a nesting: an edge that comes twice is better than none. */
 		slot->solo &= ~XP_BIT(filter) & XP_ALL_FILTERS;
 		return xp_entry_arm_main(queue, fd, slot, XP_BIT(filter));
 	}

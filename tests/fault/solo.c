@@ -14,6 +14,8 @@
 
 static int creates_pass = -1; /* so many more succeed; -1: all */
 static bool adds_fail;        /* of WRITE alone, or of a set */
+static int refusal = -ENOSPC; /* what these fail with */
+static bool shares_fail;      /* changes of READ and WRITE together */
 static int failures;
 
 XT_WRAP(xp_sys_epoll_create);
@@ -38,8 +40,10 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 
 	if (adds_fail && op == EPOLL_CTL_ADD && (beside || is_set)) {
 		failures++;
-		return -ENOSPC;
+		return refusal;
 	}
+	if (shares_fail && op == EPOLL_CTL_MOD && !beside && events & EPOLLOUT)
+		return -ENOMEM;
 	return __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
 }
 
@@ -47,6 +51,8 @@ static void all_is_well(void)
 {
 	creates_pass = -1;
 	adds_fail = false;
+	refusal = -ENOSPC;
+	shares_fail = false;
 	failures = 0;
 }
 
@@ -146,6 +152,61 @@ XT_TEST(filter_beside_an_edge_without_room_for_it_shares_an_entry)
 	pair = beside_an_edge(queue, true);
 	XT_CALL(both_are_heard(queue, pair, true));
 	XT_CALL(room_again(queue, pair));
+}
+
+XT_TEST(filter_beside_an_edge_that_nests_too_deeply_shares_an_entry)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair;
+
+	all_is_well();
+	adds_fail = true;
+	refusal = -ELOOP;
+	pair = beside_an_edge(queue, true);
+	XT_CALL(both_are_heard(queue, pair, true));
+	XT_CALL(room_again(queue, pair));
+}
+
+XT_TEST(level_beside_an_edge_that_nests_too_deeply_is_not_forgotten)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	int reads, writes;
+
+	all_is_well();
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
+	xt_put(pair.w);
+	XT_GETS(queue, NULL, pair.r, READ);
+	xt_fill(pair.r);
+	adds_fail = true;
+	refusal = -ELOOP;
+	XT_OK(xt_add(queue, pair.r, WRITE, 0));
+	count_events(queue, &reads, &writes);
+	XT_EXPECT_EQ(writes, 0);
+	(void)xt_drain(pair.w);
+	count_events(queue, &reads, &writes);
+	XT_EXPECT_EQ(writes, 2);
+}
+
+/* The entry of WRITE was changed before that of READ failed. */
+XT_TEST(add_that_fails_after_the_main_entry_was_changed_keeps_what_was_there)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	int reads, writes;
+
+	all_is_well();
+	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
+	XT_GETS(queue, NULL, pair.r, WRITE);
+	xt_fill(pair.r);
+	adds_fail = shares_fail = true;
+	XT_FAILS(xpoll_ctl(queue, XPOLL_ADD | XPOLL_CLEAR, POLLIN | POLLOUT, pair.r, NULL),
+	         ENOMEM);
+	all_is_well();
+	(void)xt_drain(pair.w);
+	count_events(queue, &reads, &writes);
+	XT_EXPECT_EQ(reads, 0);
+	XT_EXPECT_EQ(writes, 1);
 }
 
 /* --- Renewal --------------------------------------------------------------------- */
