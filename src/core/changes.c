@@ -364,15 +364,14 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 /* These filters are silent from now on; on a lazy queue the kernel need not know. */
 static int change_silence(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	int rc;
+	int rc = 0;
 
 	xp_slot_disable(slot, filters);
 	slot->idle = 0;
 	if (XP_UNLIKELY(slot->is_exclusive))
-		return xp_entry_arm_main(queue, fd, slot, 0);
-	if (queue->lazy || slot->mode == XP_MODE_FILE)
-		return 0;
-	rc = change_exact(queue, fd, slot, 0);
+		rc = xp_entry_arm_main(queue, fd, slot, 0);
+	else if (!queue->lazy && slot->mode != XP_MODE_FILE)
+		rc = change_exact(queue, fd, slot, 0);
 	return xp_is_lack(rc) ? 0 : rc;
 }
 

@@ -218,7 +218,7 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return rc;
 }
 
-/* An exclusive entry is changed by another one, for which there was no room. */
+/* A change from or to an exclusive entry makes another one, for which there was no room. */
 static void entry_lost(struct xpoll *queue, struct xp_slot *slot)
 {
 	slot->mode = XP_MODE_NONE;
@@ -229,6 +229,7 @@ static void entry_lost(struct xpoll *queue, struct xp_slot *slot)
 int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                  unsigned filters, unsigned again)
 {
+	uint32_t watch = entry_watch(queue, slot, mode, filters);
 	int rc;
 
 	if (slot->mode == XP_MODE_NONE)
@@ -238,8 +239,8 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 	xp_late_await(slot);
 	xp_news_before_change(queue, fd, slot);
 	entry_renumber(queue, slot, 1);
-	rc = queue->ops->change(queue->backend, fd, entry_watch(queue, slot, mode, filters) |
-	                        XP_WATCH_AGAIN(again), xp_slot_token(slot, fd));
+	rc = queue->ops->change(queue->backend, fd, watch | XP_WATCH_AGAIN(again),
+	                        xp_slot_token(slot, fd));
 	if (rc == -EPERM) /* another file, which the kernel refuses */
 		rc = -ENOENT;
 	if (XP_UNLIKELY(rc < 0))
@@ -248,7 +249,7 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 		xp_entry_drop(queue, fd, slot);
 	else if (rc == 0)
 		entry_armed(queue, slot, mode, filters);
-	else if (slot->is_exclusive)
+	else if (slot->is_exclusive || watch & XP_WATCH_EXCLUSIVE)
 		entry_lost(queue, slot);
 	if (rc == 0 && slot->kept && slot->enabled && xp_has_news(queue, slot))
 		xp_check_enabled(queue, fd, slot, slot->enabled);

@@ -271,6 +271,71 @@ XT_TEST(exclusive_that_cannot_be_put_back_fails_the_wait_until_it_is)
 	XT_GETS(queue, NULL, ident, READ);
 }
 
+/* The entry is taken out of the kernel's set before there is another. */
+XT_TEST(add_that_makes_an_entry_exclusive_and_fails_keeps_the_level)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	uint64_t ident = (uint64_t)pair.r;
+	struct xpoll_event event;
+
+	all_is_well();
+	if (!xt_is("epoll"))
+		return;
+	XT_OK(xt_add(queue, pair.r, READ, 0));
+	add_passes = 0;
+	XT_STATUS(xt_change(queue, ident, READ, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL),
+	          ENOSPC);
+	add_passes = -1;
+	xt_put(pair.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+	XT_EQ(event.ident, ident);
+}
+
+XT_TEST(exclusive_that_a_check_cannot_make_level_again_is_not_forgotten)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	uint64_t ident = (uint64_t)pair.r;
+	struct xpoll_event event;
+
+	all_is_well();
+	if (!xt_is("epoll"))
+		return;
+	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	xt_put(pair.w);
+	XT_GETS(queue, NULL, ident, READ);
+	add_passes = 0;
+	(void)xpoll_event(queue, NULL, 0, &event, 1, 0);
+	XT_EXPECT(adds > 0);
+	add_passes = -1;
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+	XT_EQ(event.ident, ident);
+}
+
+/* Its entry is changed for that; the filter is disabled in any case. */
+XT_TEST(disable_of_an_exclusive_succeeds_without_room)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	uint64_t ident = (uint64_t)pair.r;
+
+	all_is_well();
+	if (!xt_is("epoll"))
+		return;
+	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL));
+	add_passes = 0;
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+	XT_EXPECT_EQ(adds, 1);
+	add_passes = -1;
+	xt_put(pair.w);
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+	XT_GETS(queue, NULL, ident, READ);
+}
+
 /* Whether it needs room for another watch is the library's affair. */
 XT_TEST(add_to_a_disabled_exclusive_is_made_or_changes_nothing)
 {
