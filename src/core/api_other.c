@@ -197,7 +197,9 @@ int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter, struct xpoll_e
 	struct xpoll_event found = {.ident = ident, .filter = (int16_t)filter};
 	const struct xp_source_ops *source = xp_source_find(filter);
 	bool known = source || xp_filter_index(filter) >= 0;
-	int rc = registration && known ? xp_enter(queue) : -EINVAL;
+	/* A source that looks for what has happened may attach descriptors. */
+	int rc = !registration || !known ? -EINVAL
+		: source ? xp_enter_change(queue) : xp_enter(queue);
 
 	if (rc < 0)
 		return xp_result(rc);

@@ -19,6 +19,7 @@ struct waiter {
 	atomic_bool hold_after;
 	atomic_int turns; /* sleeps for its turn, begun */
 	atomic_int waits; /* sleeps in the kernel, begun */
+	atomic_int woken; /* sleeps that are over */
 };
 
 static _Thread_local struct waiter *self;
@@ -43,6 +44,7 @@ int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
 	atomic_fetch_add(count == 1 ? &self->turns : &self->waits, 1);
 	held(&self->hold_before);
 	rc = __real_xp_sys_poll_wait(fds, count, deadline_ns, mask);
+	atomic_fetch_add(&self->woken, 1);
 	held(&self->hold_after);
 	return rc;
 }
@@ -57,6 +59,7 @@ int __wrap_xp_sys_select_wait(int count, long *const sets[3],
 	atomic_fetch_add(&self->waits, 1);
 	held(&self->hold_before);
 	rc = __real_xp_sys_select_wait(count, sets, deadline_ns, mask);
+	atomic_fetch_add(&self->woken, 1);
 	held(&self->hold_after);
 	return rc;
 }
@@ -179,4 +182,20 @@ XT_TEST(turn_passed_often_slow_follower_comes_out_once)
 	XT_EXPECT(atomic_load(&follower.turns) <= 3);
 	send_home(&next);
 	send_home(&follower);
+}
+
+/* To find what there is to report of it may attach descriptors to the leader's array. */
+XT_TEST(lookup_of_a_process_begins_when_the_leader_is_out)
+{
+	static struct waiter leader;
+	struct xpoll *queue = xt_open_quiet();
+	uint64_t ident = (uint64_t)getpid();
+	struct xpoll_event now;
+
+	XT_OK(xt_change(queue, ident, XPOLL_FILT_PROC, XPOLL_ADD, XPOLL_NOTE_EXIT, 0, NULL));
+	leader_start(&leader, queue);
+	int before = atomic_load(&leader.woken);
+	XT_EXPECT_EQ(xpoll_lookup(queue, ident, XPOLL_FILT_PROC, &now), 0);
+	XT_EXPECT(atomic_load(&leader.woken) > before);
+	send_home(&leader);
 }
