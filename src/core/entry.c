@@ -391,9 +391,13 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 
 static void solo_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
 {
-	if (bit & slot->enabled || ++slot->fruitless < FRUITLESS_MOST)
+	if (++slot->fruitless < FRUITLESS_MOST)
 		return;
 	slot->fruitless = 0;
+	if (bit & slot->enabled) { /* less is requested of it by now */
+		(void)xp_solo_arm(queue, fd, slot, bit);
+		return;
+	}
 	(void)queue->ops->change(queue->backend, fd, bit * XP_WATCH_SOLO(0),
 	                         xp_slot_token(slot, fd));
 	slot->armed &= XP_SET(~bit);
