@@ -208,7 +208,7 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	slot->leftover = false;
 	if (leftover)
 		rc = queue->ops->change(queue->backend, fd, watch, token);
-	if (rc == -ENOENT)
+	if (xp_is_gone(rc)) /* attaching distinguishes closed from O_PATH */
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
 	/* The entry of a closed file, of which a duplicate has the old number again. */
 	if (XP_UNLIKELY(rc == -EEXIST))

@@ -340,6 +340,25 @@ XT_TEST(hazard_17_o_path_is_enotsup_not_ebadf)
 #endif
 }
 
+/* Hazard 17: beside a registration that has ended by a report */
+XT_TEST(o_path_at_the_number_of_a_oneshot_that_has_ended_cannot_be_waited_for)
+{
+#ifdef O_PATH
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	int number = pipe.r;
+
+	XT_OK(xt_add(queue, number, READ, XPOLL_ONESHOT));
+	xt_put(pipe.w);
+	XT_GETS(queue, NULL, number, READ);
+	xt_close(number);
+	xt_number(xt_open_path("/tmp", O_PATH), number);
+	XT_STATUS(xt_add(queue, number, READ, XPOLL_ONESHOT), ENOTSUP);
+#else
+	XT_SKIP("no O_PATH here");
+#endif
+}
+
 /* Hazard 17: a dup2 of an O_PATH descriptor onto a registered number */
 XT_TEST(hazard_17_o_path_on_a_registered_number_is_no_event)
 {
