@@ -142,13 +142,14 @@ static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event 
 		receipts += (changes[i].flags & XPOLL_RECEIPT) != 0;
 	if (receipts > nevents)
 		return xp_leave_with(queue, -EINVAL);
+	/* A wait of the other level may begin meanwhile. */
+	if (nchanges > 0)
+		xp_quiesce(queue);
 	/* A call with receipts does not wait. */
 	if (nevents > 0 && receipts == 0 && XP_UNLIKELY(xp_wait_excluded(queue, XP_EVENTS)))
 		return xp_leave_with(queue, -EBUSY);
-	if (nchanges > 0) {
-		xp_quiesce(queue);
+	if (nchanges > 0)
 		rc = changes_apply(queue, changes, nchanges, events, nevents, receipts, &late);
-	}
 	if (rc != 0 || nevents == 0)
 		return xp_leave_late(queue, rc, &late);
 	return xp_wait_call(queue, XP_EVENTS | XP_ENTERED, events, nevents, timeout_ns, sigset);

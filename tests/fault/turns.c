@@ -6,6 +6,7 @@
  */
 #include "xt.h"
 
+#include "base/mutex.h"
 #include "os/sys.h"
 
 #include <sched.h>
@@ -20,6 +21,7 @@ struct waiter {
 	atomic_int turns; /* sleeps for its turn, begun */
 	atomic_int waits; /* sleeps in the kernel, begun */
 	atomic_int woken; /* sleeps that are over */
+	atomic_int asides; /* waits for others to leave, begun */
 };
 
 static _Thread_local struct waiter *self;
@@ -30,8 +32,22 @@ static void held(atomic_bool *hold)
 		(void)sched_yield();
 }
 
+XT_WRAP(xp_mutex_wait);
 XT_WRAP(xp_sys_poll_wait);
 XT_WRAP(xp_sys_select_wait);
+
+void __wrap_xp_mutex_wait(struct xp_mutex *mutex, pthread_cond_t *condition)
+{
+	if (self)
+		atomic_fetch_add(&self->asides, 1);
+	__real_xp_mutex_wait(mutex, condition);
+	if (!self || !atomic_load(&self->hold_after))
+		return;
+	/* Others are quicker to take the mutex. */
+	xp_mutex_unlock(mutex);
+	held(&self->hold_after);
+	xp_mutex_lock(mutex);
+}
 
 int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
                             int64_t deadline_ns, const sigset_t *mask)
@@ -198,4 +214,54 @@ XT_TEST(lookup_of_a_process_begins_when_the_leader_is_out)
 	XT_EXPECT_EQ(xpoll_lookup(queue, ident, XPOLL_FILT_PROC, &now), 0);
 	XT_EXPECT(atomic_load(&leader.woken) > before);
 	send_home(&leader);
+}
+
+static void poll_level_run(void *argument)
+{
+	struct waiter *waiter = argument;
+	struct xpoll_ready ready;
+
+	self = waiter;
+	waiter->rc = xpoll_pwait(waiter->queue, &ready, 1, -1, NULL);
+}
+
+/* A waiter that makes a change first. */
+static struct xpoll_event made;
+
+static void changer_run(void *argument)
+{
+	struct waiter *waiter = argument;
+	struct xpoll_event event;
+
+	self = waiter;
+	waiter->rc = xpoll_event(waiter->queue, &made, 1, &event, 1, 0) < 0 ? errno : 0;
+}
+
+/* Its wait may begin when it is called, and may not when the leader is out. */
+XT_TEST(event_while_a_poll_like_wait_begins_fails_before_its_changes)
+{
+	static struct waiter leader, changer, poller;
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair first = xt_pipe(), second = xt_pipe();
+	struct xpoll_event now;
+
+	XT_OK(xt_add(queue, first.r, READ, 0));
+	leader_start(&leader, queue);
+	atomic_store(&leader.hold_after, true);
+	xt_put(first.w);
+	made = xt_record((uint64_t)second.r, READ, XPOLL_ADD);
+	changer.queue = poller.queue = queue;
+	atomic_store(&changer.hold_after, true);
+	changer.thread = xt_start(changer_run, &changer);
+	xt_until(&changer.asides, 1);
+	atomic_store(&leader.hold_after, false);
+	xt_join(leader.thread);
+	XT_EQ(xt_get(first.r), 'x');
+	poller.thread = xt_start(poll_level_run, &poller);
+	xt_until(&poller.asides, 1);
+	atomic_store(&changer.hold_after, false);
+	xt_join(changer.thread);
+	XT_EXPECT_EQ(changer.rc, EBUSY);
+	XT_EXPECT_FAILS(xpoll_lookup(queue, (uint64_t)second.r, READ, &now), ENOENT);
+	send_home(&poller);
 }
