@@ -121,7 +121,7 @@ XT_TEST(hazard_02_adds_after_a_renewal_wake_both_waiters)
 	sleeper_start(&first, sleeper_event);
 	sleeper_start(&second, sleeper_event);
 	/* Edges of the closed file, each of which wakes the thread that came last. */
-	for (int i = 0; i < 100 && xt_stats(queue).rebuilds == 0; i++) {
+	for (int i = 0; i < 10 && xt_stats(queue).rebuilds == 0; i++) {
 		xt_put(old.w);
 		xt_asleep(first.thread);
 		xt_asleep(second.thread);
