@@ -79,6 +79,8 @@ static const struct {
 	/* The others are returned, and what was not looked at by the next wait. */
 	{"all_ready_returns", SWEEP_POLL_NOW},
 	{"all_ready_returns", SWEEP_SELECT_NOW},
+	{"each_subset_comes_with_one_call", SWEEP_POLL_NOW},
+	{"each_subset_comes_with_one_call", SWEEP_SELECT_NOW},
 	/* Their descriptors are other files by then. */
 	{"number_used_again", SWEEP_GONE},
 	{"under_the_number_of_one", SWEEP_GONE},
