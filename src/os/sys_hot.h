@@ -44,19 +44,17 @@ static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 #endif
 
 /*
- * epoll_wait(2), for ever or not at all, as back ends wait without a mask.  It is no
- * cancellation point: only a thread that does not sleep makes it, or the only one of its
- * process (see xp_cancel_alone).
+ * epoll_wait(2) for ever, as back ends wait without a mask.  This is no cancellation point: only a
+ * thread that is the only one of its process calls it (see xp_cancel_alone).
  */
-static XP_INLINE int xp_sys_direct_wait(int epoll_fd, void *fired, int cap, bool sleeps)
+static XP_INLINE int xp_sys_direct_wait(int epoll_fd, void *fired, int cap)
 {
 #if XP_SYS_DIRECT
-	return (int)xp_rawcall_4(SYS_epoll_wait, epoll_fd, (long)fired, cap, sleeps ? -1 : 0);
+	return (int)xp_rawcall_4(SYS_epoll_wait, epoll_fd, (long)fired, cap, -1);
 #else
 	(void)epoll_fd;
 	(void)fired;
 	(void)cap;
-	(void)sleeps;
 	return -ENOSYS;
 #endif
 }
