@@ -31,7 +31,7 @@ void xp_process_add(struct xpoll *queue)
 
 void xp_process_remove(struct xpoll *queue)
 {
-	XP_ASSERT(queue->process == xp_process_current());
+	XP_ASSERT(xp_process_owns(queue));
 	pthread_mutex_lock(&list_lock);
 	xp_list_remove(&queue->queues);
 	pthread_mutex_unlock(&list_lock);

@@ -10,6 +10,7 @@ void xp_process_remove(struct xpoll *queue);
 /* Undo xp_process_add: `process`, the parent, owns the queue again. */
 void xp_process_give_back(struct xpoll *queue, uint32_t process);
 
+/* Returns true if the queue is of this process, and not of the parent. */
 static inline bool xp_process_owns(const struct xpoll *queue)
 {
 	return queue->process == xp_process_current();

@@ -162,7 +162,7 @@ bool xp_is_interrupted(struct xpoll *queue)
 	bool handles;
 
 	/* In the child of a handler that forked the queue is the parent's. */
-	if (queue->process != xp_process_current())
+	if (!xp_process_owns(queue))
 		return true;
 	if (!queue->lock.held)
 		return xp_signal_program_handles();

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "core/process.h"
 #include "core/queue.h"
 #include "os/sys.h"
 
@@ -25,7 +26,7 @@ static inline bool xp_is_concurrent(const struct xpoll *queue)
 /* This thread is the only one of its process, so nobody else uses the queue before it leaves. */
 static inline bool xp_is_alone(const struct xpoll *queue)
 {
-	return XP_LIKELY(xp_single_threaded() && queue) && queue->process == xp_process_current();
+	return XP_LIKELY(xp_single_threaded() && queue) && xp_process_owns(queue);
 }
 
 /* Take the lock.  -EINVAL: no queue; -EBADF: it is of another process. */
@@ -33,7 +34,7 @@ static inline int xp_enter(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(!queue))
 		return -EINVAL;
-	if (XP_UNLIKELY(queue->process != xp_process_current()))
+	if (XP_UNLIKELY(!xp_process_owns(queue)))
 		return -EBADF;
 	xp_mutex_lock(&queue->lock);
 	return 0;
@@ -69,7 +70,7 @@ void xp_waiter_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch);
 int xp_lock_in_child(struct xpoll *queue);
 static inline int xp_lock_again(struct xpoll *queue)
 {
-	if (XP_UNLIKELY(queue->process != xp_process_current()))
+	if (XP_UNLIKELY(!xp_process_owns(queue)))
 		return xp_lock_in_child(queue);
 	xp_mutex_lock(&queue->lock);
 	return 0;

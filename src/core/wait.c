@@ -335,7 +335,7 @@ static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 /* The kernel has been asked, with this result: deliver what sources have from it. */
 static XP_NOINLINE int harvested(struct xpoll *queue, struct xp_wait *wait, int rc)
 {
-	if (rc < 0 && queue->process != xp_process_current())
+	if (rc < 0 && !xp_process_owns(queue))
 		return rc; /* the events are the parent's */
 	if (wait->interrupted)
 		rc = -EINTR;
