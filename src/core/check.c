@@ -91,6 +91,18 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 	}
 }
 
+/* poll(2) has checked this one, with this result. */
+static void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
+                             const struct pollfd *found, bool named, int rc)
+{
+	/* poll(2) takes no more than RLIMIT_NOFILE, or has no memory. */
+	if (XP_UNLIKELY(rc < 0))
+		xp_entry_publish(queue, found->fd, xp_slots_get(&queue->slots, found->fd),
+		                 XP_ALL_FILTERS);
+	else
+		candidate_checked(queue, wait, found, named);
+}
+
 /* --- Candidates that are not checked together with others ---------------------------- */
 
 /* Deliver the bits that were kept, if fd is still that file. */
@@ -188,16 +200,8 @@ static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk 
 
 	xp_count(&queue->counters.syscalls_check);
 	rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);
-	for (; done < chunk->len && !xp_wait_is_full(wait); done++) {
-		int fd = chunk->fds[done].fd;
-
-		/* poll(2) takes no more than RLIMIT_NOFILE, or has no memory. */
-		if (XP_UNLIKELY(rc < 0))
-			xp_entry_publish(queue, fd, xp_slots_get(&queue->slots, fd),
-			                 XP_ALL_FILTERS);
-		else
-			candidate_checked(queue, wait, &chunk->fds[done], chunk->named[done]);
-	}
+	for (; done < chunk->len && !xp_wait_is_full(wait); done++)
+		candidate_probed(queue, wait, &chunk->fds[done], chunk->named[done], rc);
 	chunk_return(queue, chunk, done);
 }
 
@@ -230,17 +234,12 @@ static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 }
 
 /* The only candidate is not ready, has hung up, or could not be checked. */
-static XP_NOINLINE void probe_unusual(struct xpoll *queue, struct xp_wait *wait, int rc)
+static XP_NOINLINE void probe_unusual(struct xpoll *queue, struct xp_wait *wait,
+                                      struct pollfd *probe, int rc)
 {
-	struct pollfd *probe = &queue->candidates.probe;
-
 	if (rc == -EINTR)
 		rc = xp_sys_poll_now(probe, 1);
-	if (rc < 0)
-		xp_entry_publish(queue, probe->fd, xp_slots_get(&queue->slots, probe->fd),
-		                 XP_ALL_FILTERS);
-	else
-		candidate_checked(queue, wait, probe, true);
+	candidate_probed(queue, wait, probe, true, rc);
 }
 
 /*
@@ -249,7 +248,7 @@ static XP_NOINLINE void probe_unusual(struct xpoll *queue, struct xp_wait *wait,
  */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 {
-	struct pollfd *probe = &queue->candidates.probe;
+	struct pollfd probe;
 	bool single = queue->candidates.len == 1 && !xp_wait_is_full(wait);
 	struct xp_slot *slot = single ? xp_slots_get(&queue->slots, queue->candidates.head) : NULL;
 	unsigned named = slot ? slot->check & slot->enabled : 0, filters;
@@ -263,14 +262,14 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 	fd = xp_candidate_pop(queue, &slot);
 	filters = slot->enabled & (named | slot->recheck | ~xp_slot_by_edge(slot));
 	slot->check = slot->recheck = 0;
-	*probe = (struct pollfd){.fd = fd, .events = (short)xp_bits_of(slot, filters)};
+	probe = (struct pollfd){.fd = fd, .events = (short)xp_bits_of(slot, filters)};
 	xp_count(&queue->counters.syscalls_check);
-	rc = xp_sys_probe(probe);
-	events = (unsigned short)probe->revents;
+	rc = xp_sys_probe(&probe);
+	events = (unsigned short)probe.revents;
 	if (XP_LIKELY(rc > 0 && !(events & ~PLAIN) && !xp_pollbits_in_doubt(POLLRDHUP, events)))
 		xp_deliver(queue, wait, fd, slot, events, filters);
 	else
-		probe_unusual(queue, wait, rc);
+		probe_unusual(queue, wait, &probe, rc);
 }
 
 void xp_candidates_publish(struct xpoll *queue)

@@ -118,7 +118,6 @@ struct xpoll {
 	uint8_t probed : 1;     /* a source has to be asked before a sleep */
 	struct {
 		int head, tail, len; /* slots linked by slot.next: see candidates.c */
-		struct pollfd probe; /* the check of the only one */
 	} candidates;
 	struct {
 		uint8_t skipped; /* waits since the kernel was asked */
