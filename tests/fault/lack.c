@@ -245,17 +245,26 @@ XT_TEST(clear_that_cannot_be_had_leaves_the_level)
 	XT_GETS(queue, NULL, pair.r, READ);
 }
 
-XT_TEST(exclusive_that_cannot_be_put_back_fails_the_wait_until_it_is)
+/* A queue in which READ of this socket is registered so; NULL: not on epoll. */
+static struct xpoll *with_read(struct xt_pair *pair, int op, uint32_t notes)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	all_is_well();
+	*pair = xt_socketpair(SOCK_STREAM);
+	XT_EXPECT_STATUS(xt_change(queue, (uint64_t)pair->r, READ, op, notes, 0, NULL), 0);
+	return xt_is("epoll") ? queue : NULL;
+}
+
+XT_TEST(exclusive_that_cannot_be_put_back_fails_the_wait_until_it_is)
+{
+	struct xt_pair pair;
+	struct xpoll *queue = with_read(&pair, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE);
 	uint64_t ident = (uint64_t)pair.r;
 	struct xpoll_event event;
 
-	all_is_well();
-	if (!xt_is("epoll"))
+	if (!queue)
 		return;
-	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL));
 	/* It is taken out of the kernel's set, which is how it is changed. */
 	add_passes = 0;
 	XT_STATUS(xt_change(queue, ident, WRITE, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL), ENOSPC);
@@ -269,14 +278,12 @@ XT_TEST(exclusive_that_cannot_be_put_back_fails_the_wait_until_it_is)
 /* The entry is taken out of the kernel's set before there is another. */
 XT_TEST(add_that_makes_an_entry_exclusive_and_fails_keeps_the_level)
 {
-	struct xpoll *queue = xt_open_quiet();
-	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xt_pair pair;
+	struct xpoll *queue = with_read(&pair, XPOLL_ADD, 0);
 	uint64_t ident = (uint64_t)pair.r;
 
-	all_is_well();
-	if (!xt_is("epoll"))
+	if (!queue)
 		return;
-	XT_OK(xt_add(queue, pair.r, READ, 0));
 	add_passes = 0;
 	XT_STATUS(xt_change(queue, ident, READ, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL), ENOSPC);
 	add_passes = -1;
@@ -286,15 +293,13 @@ XT_TEST(add_that_makes_an_entry_exclusive_and_fails_keeps_the_level)
 
 XT_TEST(exclusive_that_a_check_cannot_make_level_again_is_not_forgotten)
 {
-	struct xpoll *queue = xt_open_quiet();
-	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xt_pair pair;
+	struct xpoll *queue = with_read(&pair, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE);
 	uint64_t ident = (uint64_t)pair.r;
 	struct xpoll_event event;
 
-	all_is_well();
-	if (!xt_is("epoll"))
+	if (!queue)
 		return;
-	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL));
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
 	xt_put(pair.w);
@@ -309,14 +314,12 @@ XT_TEST(exclusive_that_a_check_cannot_make_level_again_is_not_forgotten)
 /* Its entry is changed for that; the filter is disabled in any case. */
 XT_TEST(disable_of_an_exclusive_succeeds_without_room)
 {
-	struct xpoll *queue = xt_open_quiet();
-	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xt_pair pair;
+	struct xpoll *queue = with_read(&pair, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE);
 	uint64_t ident = (uint64_t)pair.r;
 
-	all_is_well();
-	if (!xt_is("epoll"))
+	if (!queue)
 		return;
-	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL));
 	add_passes = 0;
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
 	XT_EXPECT_EQ(adds, 1);
@@ -330,16 +333,13 @@ XT_TEST(disable_of_an_exclusive_succeeds_without_room)
 /* Whether it needs room for another watch is the library's affair. */
 XT_TEST(add_to_a_disabled_exclusive_is_made_or_changes_nothing)
 {
-	struct xpoll *queue = xt_open_quiet();
-	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xt_pair pair;
+	struct xpoll *queue = with_read(&pair, XPOLL_ADD | XPOLL_DISABLE, XPOLL_NOTE_EXCLUSIVE);
 	uint64_t ident = (uint64_t)pair.r;
 	struct xpoll_event now;
 
-	all_is_well();
-	if (!xt_is("epoll"))
+	if (!queue)
 		return;
-	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD | XPOLL_DISABLE,
-	                XPOLL_NOTE_EXCLUSIVE, 0, NULL));
 	add_passes = 0;
 	int status = xt_change(queue, ident, WRITE, XPOLL_ADD, 0, 0, NULL);
 	add_passes = -1;

@@ -130,41 +130,41 @@ static void room_again(struct xpoll *queue, struct xt_pair pair)
 	XT_CALL(both_are_heard(queue, pair, true));
 }
 
+/* No entry of its own can be made, as was arranged; the filter is heard, and with room alone. */
+static void shares_an_entry(struct xpoll *queue)
+{
+	struct xt_pair pair = beside_an_edge(queue, true);
+
+	XT_CALL(both_are_heard(queue, pair, true));
+	XT_CALL(room_again(queue, pair));
+}
+
 XT_TEST(filter_beside_an_edge_without_a_descriptor_for_it_shares_an_entry)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct xt_pair pair;
 
 	all_is_well();
 	creates_pass = 0;
-	pair = beside_an_edge(queue, true);
-	XT_CALL(both_are_heard(queue, pair, true));
-	XT_CALL(room_again(queue, pair));
+	XT_CALL(shares_an_entry(queue));
 }
 
 XT_TEST(filter_beside_an_edge_without_room_for_it_shares_an_entry)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct xt_pair pair;
 
 	all_is_well();
 	adds_fail = true;
-	pair = beside_an_edge(queue, true);
-	XT_CALL(both_are_heard(queue, pair, true));
-	XT_CALL(room_again(queue, pair));
+	XT_CALL(shares_an_entry(queue));
 }
 
 XT_TEST(filter_beside_an_edge_that_nests_too_deeply_shares_an_entry)
 {
 	struct xpoll *queue = xt_open_quiet();
-	struct xt_pair pair;
 
 	all_is_well();
 	adds_fail = true;
 	refusal = -ELOOP;
-	pair = beside_an_edge(queue, true);
-	XT_CALL(both_are_heard(queue, pair, true));
-	XT_CALL(room_again(queue, pair));
+	XT_CALL(shares_an_entry(queue));
 }
 
 XT_TEST(level_beside_an_edge_that_nests_too_deeply_is_not_forgotten)
