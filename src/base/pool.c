@@ -9,7 +9,7 @@
 
 enum { POOL_OBJECTS = 64 }; /* of a block: the bits of a word */
 
-/* Its objects follow. */
+/* The head of a block; the objects lie behind the head. */
 struct xp_pool_block {
 	_Alignas(XP_CACHE_LINE) uint64_t free; /* a bit for each */
 	struct xp_pool_block *open; /* the next with free objects, if this one has any */

@@ -2,7 +2,7 @@
  * A hash table of registrations by (ident, filter): linear probing, as in Knuth, 6.4.
  *
  * The hashes lie beside the pointers, so that a look reads the item that is wanted, and no
- * other.  It grows when an item is added and never when one is looked up or removed.
+ * other.  The table grows when an item is added and never when one is looked up or removed.
  */
 #ifndef XP_BASE_REGMAP_H
 #define XP_BASE_REGMAP_H
@@ -28,7 +28,7 @@ struct xp_regmap {
 
 void xp_regmap_fini(struct xp_regmap *map); /* the items are the caller's */
 struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map, uint64_t ident, int filter);
-/* It is looked up soon: prefetch the place where that begins. */
+/* Prefetch the place where a look for this item begins. */
 void xp_regmap_prefetch(const struct xp_regmap *map, uint64_t ident, int filter);
 /* The same item, or another one with the same hash; NULL: there is none.  No item is read. */
 struct xp_regmap_item *xp_regmap_guess(const struct xp_regmap *map, uint64_t ident, int filter);

@@ -203,7 +203,7 @@ int xpoll_reinit(struct xpoll *queue)
 	xp_process_add(queue);
 	rc = reinit_registrations(queue);
 	if (rc < 0) {
-		/* As before: it can be tried again. */
+		/* The queue is as it was before: the call can be tried again. */
 		xp_process_give_back(queue, parent);
 	}
 	return xp_result(rc);

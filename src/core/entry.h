@@ -107,7 +107,7 @@ int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsig
 bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 
 /*
- * Of these filters, which are being added, the ones that cannot be in the main entry.
+ * Returns the filters, of those that are being added, that cannot be in the main entry.
  * before: the filters that were there.
  */
 unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,

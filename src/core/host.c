@@ -31,7 +31,7 @@ static bool host_awaited(const struct xpoll *queue)
 	return queue->outer.exposed || queue->threads.waiters > 0;
 }
 
-/* It grows when the kernel is about to be asked, and when a thread is back from there. */
+/* This number grows when the kernel is about to be asked, and when a thread is back. */
 static uint64_t host_harvest(const struct xpoll *queue)
 {
 	return queue->counters.syscalls_wait + queue->threads.sleeps;

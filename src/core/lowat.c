@@ -31,7 +31,7 @@ static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
 /* The bytes to read, or the room for writing; -ENOTSUP: unknown. */
 static int64_t lowat_count(int fd, enum xp_fd_kind kind, unsigned filter)
 {
-	/* Of datagrams only the first is counted, which could be too small for ever. */
+	/* FIONREAD counts only the first datagram, which could be too small for ever. */
 	if (kind == XP_KIND_SOCKET && !xp_sys_is_stream(fd))
 		return -ENOTSUP;
 	if (filter == XP_READ)

@@ -1,8 +1,8 @@
 /*
  * Low-water marks: XPOLL_NOTE_LOWAT.
  *
- * The kernel reports such a filter by edges, and the queue counts the bytes.  More room for
- * writing makes no second edge, so a WRITE filter with too little room is checked again
+ * The kernel's entry of such a filter is edge-triggered, and the queue counts the bytes.  More
+ * room for writing makes no second edge, so a WRITE filter with too little room is checked again
  * after a pause, which doubles each time.
  */
 #ifndef XP_CORE_LOWAT_H

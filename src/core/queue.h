@@ -51,7 +51,7 @@ enum {
 	XP_WAKE_WRITER = 2,  /* a thread is in xpoll_wake; one for each */
 };
 
-/* What a wait fills. */
+/* The array that a wait fills. */
 enum xp_format {
 	XP_EVENTS, /* the caller's array of struct xpoll_event */
 	XP_READY,  /* the caller's array of struct xpoll_ready */
@@ -72,7 +72,7 @@ struct xp_wait {
 	int cap;
 	uint32_t epoch;       /* the number of this call */
 	uint32_t wake_all;    /* the queue's when the call began */
-	/* What follows is zero at the beginning. */
+	/* The members from here on are zero at the beginning. */
 	int len;
 	unsigned again;       /* times that the kernel was asked again at once */
 	uint32_t sequence;    /* the queue's before the kernel was asked */

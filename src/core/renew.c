@@ -27,7 +27,7 @@ static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return 0;
 }
 
-/* It could not be attached when it should have been. */
+/* Returns true for a slot that could not be attached when it should have been. */
 static bool slot_is_missing(const struct xp_slot *slot)
 {
 	return slot->mode == XP_MODE_SOURCE ? !slot->armed

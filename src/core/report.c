@@ -278,7 +278,7 @@ static XP_NOINLINE void deliver_rarely(struct xpoll *queue, struct xp_wait *wait
 static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events, unsigned about)
 {
-	/* Of filters with another entry this says nothing. */
+	/* The report says nothing of filters with another entry. */
 	if (XP_UNLIKELY(slot->present & ~about))
 		events &= xp_bits_of(slot, about) | POLLHUP | POLLERR;
 	if (XP_UNLIKELY(!xp_poll_bits(slot, events) || is_delivered(wait, slot) ||

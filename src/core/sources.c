@@ -388,7 +388,7 @@ void xp_sources_fini(struct xpoll *queue)
 	xp_regmap_fini(&queue->registrations.map);
 }
 
-/* It is freed if it cannot be inherited; for lack of memory it stays, and is tried again. */
+/* Free a registration that cannot be inherited; for lack of memory it stays for another try. */
 static int registration_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	int rc = reg->ops->inherit ? reg->ops->inherit(queue, reg) : -ENOTSUP;

@@ -36,7 +36,7 @@ void xp_sources_set_probed(struct xpoll *queue);
 int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
                            const struct xpoll_event *change);
 
-/* Of a list of changes these are left: prefetch what the next ones read. */
+/* Prefetch what the next changes of a list read; left: how many there still are. */
 void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int left);
 
 /* Deliver active registrations into the wait's array, each once in a call. */

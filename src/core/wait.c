@@ -258,7 +258,7 @@ static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct x
 	xp_ask_begins(queue, wait);
 	rc = queue->ops->wait(queue->backend, how, NULL, fired, cap);
 	xp_timer_waiter_answered(queue);
-	/* It may have taken a wake-up that was for a thread that has to come out. */
+	/* The look may have taken a wake-up that was for a thread that has to come out. */
 	for (int i = 0; XP_UNLIKELY(queue->kick.waiters > 0) && i < rc; i++)
 		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
 	return rc;
@@ -323,7 +323,7 @@ static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 	wait->delivered_some = wait->repeated = false;
 	for (int i = 0; i < rc; i++)
 		xp_report(queue, wait, &fired[i]);
-	/* Who watches xpoll_fd by edges sees nothing new while the set has a report left. */
+	/* Edges of xpoll_fd: their reader sees nothing new while the set has a report left. */
 	if (XP_UNLIKELY(queue->outer.exposed) && rc > 0 && !wait->delivered_some)
 		wait->more = true;
 	if (XP_UNLIKELY(wait->renew)) {
@@ -389,7 +389,7 @@ static bool take_end(struct xpoll *queue, const struct xp_wait *wait)
 	return xp_deadline_over(wait);
 }
 
-/* What xpoll_revents has not handed out is the first that the next wait finds. */
+/* The next wait finds first the records that xpoll_revents has not handed out. */
 static XP_NOINLINE void batch_return(struct xpoll *queue)
 {
 	struct xp_slot *slot;
@@ -407,7 +407,7 @@ static XP_NOINLINE void batch_return(struct xpoll *queue)
 		else
 			xp_postpone(queue, fd, slot, slot->enabled, found->events);
 	}
-	/* Those from before go behind them. */
+	/* Candidates from before go behind these. */
 	for (before = before < queue->candidates.len ? before : 0; before > 0; before--) {
 		int fd = xp_candidate_pop(queue, &slot);
 

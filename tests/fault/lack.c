@@ -311,7 +311,7 @@ XT_TEST(exclusive_that_a_check_cannot_make_level_again_is_not_forgotten)
 	XT_GETS(queue, NULL, ident, READ);
 }
 
-/* Its entry is changed for that; the filter is disabled in any case. */
+/* DISABLE changes the entry of an exclusive filter, and disables the filter in any case. */
 XT_TEST(disable_of_an_exclusive_succeeds_without_room)
 {
 	struct xt_pair pair;
