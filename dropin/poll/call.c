@@ -123,9 +123,9 @@ static struct set *make(struct call *call)
 }
 
 /* Give up a set that is not worth it, or that does not work. */
-static void give_up(struct call *call, struct set *set, unsigned ready)
+static void give_up(struct call *call, struct set *set)
 {
-	sites_regret(call->site, ready);
+	sites_regret(call->site, set->watch.calls);
 	pool_drop(set);
 }
 
@@ -199,42 +199,41 @@ static int look(struct call *call, struct set *set, const struct pollfd *sleep,
 	return rc < 0 || (rc == 0 && watch->ready_len > 0) ? SPEAK : rc;
 }
 
-/* Of 64 descriptors, where rc is what a call of this one returns. */
-static unsigned ready_of(const struct call *call, int rc)
-{
-	return rc > 0 && call->count > 0 ? (unsigned)(64 * (size_t)rc / call->count) : 0;
-}
+/* --- Is the set worth it? ---------------------------------------------------------- */
 
-/* Is the set still worth it, after a call that found so many?  Releases it. */
-static void judge(struct call *call, struct set *set, int rc)
-{
-	enum account_verdict verdict = account_verdict(&set->account);
+/*
+ * A real poll(2) checks each descriptor.  The set saves these checks, and costs system calls
+ * beside the first, a check of each hot descriptor, and some for each that is ready, because
+ * epoll_wait(2) takes longer for it than poll(2).  The unit is one check.
+ */
+#define SYSCALL_COST 10
+#define READY_COST   3
 
-	if (verdict == ACCOUNT_WINS)
-		sites_trust(call->site);
-	if (verdict == ACCOUNT_LOSES)
-		give_up(call, set, ready_of(call, rc));
-	else
-		pool_release(set);
-}
+/* A set is given up when it has lost as much as so many real calls cost. */
+#define WORTH_CALLS 64
 
-/* The end of a call that found so many; or, where the real one has to speak, SPEAK. */
+/*
+ * The end of a call that found so many, or of one that the real function answers (SPEAK).
+ * Releases the set, or gives it up.
+ */
 static void account(struct call *call, struct set *set, int rc)
 {
 	struct watch *watch = &set->watch;
+	int64_t all = (int64_t)call->count;
+	int64_t cost = SYSCALL_COST * ((int64_t)watch->syscalls - 1) + watch->hot_len;
 
 	stats_add(&stats.syscalls, watch->syscalls);
 	stats_add(&stats.changes, watch->changes);
 	watch->syscalls = 0;
 	watch->changes = 0;
-	if (XP_LIKELY(!call->measured)) {
+	cost += rc == SPEAK ? all : READY_COST * (int64_t)rc;
+	set->worth += all - cost;
+	if (set->worth > WORTH_CALLS * all)
+		set->worth = WORTH_CALLS * all;
+	if (XP_UNLIKELY(set->worth < -WORTH_CALLS * all) && settings.after != 0)
+		give_up(call, set);
+	else
 		pool_release(set);
-		return;
-	}
-	call->measured = false;
-	account_ours(&set->account, kernel_processor_ns() - call->start_ns, rc == SPEAK,
-	             atomic_exchange(&set->closing_ns, 0));
-	judge(call, set, rc);
 }
 
 /* --- Sleeping ----------------------------------------------------------------------- */
@@ -368,7 +367,7 @@ static bool look_ends(struct call *call, struct set *set,
 		if (rc == SPEAK)
 			account(call, set, SPEAK);
 		else
-			give_up(call, set, 0);
+			give_up(call, set);
 		*rcp = pass(call);
 		return true;
 	}
@@ -393,7 +392,7 @@ static int run(struct call *call, struct set *set)
 	int rc;
 
 	if (XP_UNLIKELY(changed < 0)) {
-		give_up(call, set, 0);
+		give_up(call, set);
 		return pass(call);
 	}
 	if (changed > 0) {
@@ -423,40 +422,6 @@ static int run(struct call *call, struct set *set)
 	}
 }
 
-/* As the real function does, with a claimed set that is not asked this time. */
-static int run_real(struct call *call, struct set *set)
-{
-	uint32_t turn = set->turn;
-	int64_t start_ns = kernel_processor_ns();
-	int rc;
-	int saved;
-
-	pool_release(set);
-	rc = pass(call);
-	saved = errno;
-	if (rc >= 0 && pool_reclaim(set, turn)) {
-		account_real(&set->account, kernel_processor_ns() - start_ns);
-		judge(call, set, rc);
-	}
-	errno = saved;
-	return rc;
-}
-
-static int run_set(struct call *call, struct set *set)
-{
-	enum account_next next = ACCOUNT_NEITHER;
-
-	/* A call that has slept is measured whole, or not at all. */
-	if (settings.after != 0 && !call->was_asleep)
-		next = account_next(&set->account);
-	if (XP_UNLIKELY(next == ACCOUNT_REAL))
-		return run_real(call, set);
-	call->measured = next == ACCOUNT_OURS;
-	if (XP_UNLIKELY(call->measured))
-		call->start_ns = kernel_processor_ns();
-	return run(call, set);
-}
-
 bool call_try(struct call *call, int *rcp)
 {
 	struct set *set = find_set(call);
@@ -467,17 +432,9 @@ bool call_try(struct call *call, int *rcp)
 		return false;
 	call->held = &held;
 	pthread_testcancel();
-	while ((rc = set ? run_set(call, set) : pass(call)) == AGAIN)
+	while ((rc = set ? run(call, set) : pass(call)) == AGAIN)
 		set = find_set(call);
 	release_signals(call);
 	*rcp = rc;
 	return true;
-}
-
-void call_passed(const struct call *call, int rc)
-{
-	if (XP_UNLIKELY(settings.stats))
-		stats_add(&stats.passed, 1);
-	if (rc > 0)
-		sites_passed(call->site, ready_of(call, rc));
 }

@@ -46,8 +46,6 @@ struct call {
 	int64_t awake_ns;     /* when it began, or woke up; on the coarse clock */
 	bool is_poll;         /* poll itself: waits in milliseconds */
 	bool was_asleep;      /* so its timeout is not what the caller gave */
-	bool measured;        /* since start_ns, by processor time */
-	int64_t start_ns;
 	bool holds;           /* signals are held back; `mask` is for the sleeps */
 	size_t rechecked;     /* slices of the full look that it has taken */
 	sigset_t *held;       /* what was blocked before */
@@ -72,12 +70,10 @@ const struct timespec *call_timeout(const struct call *call,
 int64_t call_left_ns(const struct call *call);
 
 /*
- * Do it, if there is a set for it; *rcp is -1 and errno is set as by the real one.
- * False: the real function is to be called, and then call_passed, which leaves errno
- * alone.  After a system call each return costs a misprediction, so that is done by the
- * exported function itself.
+ * Returns true if a set has answered the call: *rcp is the result, and errno is set as by
+ * the real function.  False: the caller counts the call as passed and calls the real
+ * function itself, because each return after a system call costs a misprediction.
  */
 bool call_try(struct call *call, int *rcp);
-void call_passed(const struct call *call, int rc);
 
 #endif

@@ -15,11 +15,9 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "base/time.h"
 #include "os/fdkind.h"
 #include "os/sys.h"
 #include "os/sys_epoll.h"
@@ -89,16 +87,6 @@ bool memory_differs(const void *a, const void *b, size_t size)
 int kernel_pid(void)
 {
 	return (int)syscall(SYS_getpid);
-}
-
-int64_t kernel_processor_ns(void)
-{
-	struct timespec time = {0};
-	int saved = errno;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-	errno = saved;
-	return time.tv_sec * XP_NS_PER_SEC + time.tv_nsec;
 }
 
 size_t kernel_descriptor_limit(void)

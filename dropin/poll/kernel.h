@@ -33,9 +33,6 @@ bool memory_differs(const void *a, const void *b, size_t size);
 
 int kernel_pid(void);
 
-/* Processor time of this thread, in nanoseconds. */
-int64_t kernel_processor_ns(void);
-
 /*
  * A duplicate of fd that is closed on exec, with a number that is out of the
  * way: the kernel gives new descriptors the lowest one, and programs count on

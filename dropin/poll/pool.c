@@ -24,9 +24,6 @@ enum { FREE, IDLE, CLAIMED, RETIRED };
 /* A set that nobody has used for so long may be taken over by another array. */
 #define UNUSED_NS (10 * XP_NS_PER_SEC)
 
-/* What takes longer than this was interrupted. */
-#define DETACH_MOST_NS 5000
-
 /* In place of a descriptor: a number that is never open. */
 #define GONE INT_MAX
 
@@ -308,8 +305,7 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
 	set->most = 0;
 	set->reach = 0;
 	set->slept = false;
-	set->account = (struct account){0};
-	set->closing_ns = 0;
+	set->worth = 0;
 	set->unlooked = 0;
 	stats_add(&stats.sets, 1);
 	return set;
@@ -317,26 +313,13 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
 
 /* --- For closing threads ----------------------------------------------------------------- */
 
-/* Its owner has to pay for it, so the time counts, but that of other processes. */
-static void detach(struct set *set, int fd)
-{
-	int64_t start_ns = xp_sys_now();
-	int64_t ns;
-
-	xp_sys_epoll_ctl(set->watch.epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);
-	ns = xp_sys_now() - start_ns;
-	atomic_fetch_add_explicit(&set->closing_ns,
-	                          ns < DETACH_MOST_NS ? ns : DETACH_MOST_NS,
-	                          memory_order_relaxed);
-}
-
 void pool_detach(int fd, uint64_t relying)
 {
 	atomic_fetch_add(&detaching, 1);
 	for (int i = 0; i < NUMBERS_SETS; i++)
 		/* The bit says that the set is not retired. */
 		if ((relying >> i & 1) && numbers_relied(fd, i))
-			detach(&sets[i], fd);
+			xp_sys_epoll_ctl(sets[i].watch.epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);
 	if (atomic_fetch_sub(&detaching, 1) == 1)
 		reap();
 }

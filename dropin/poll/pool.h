@@ -16,7 +16,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "account.h"
 #include "array.h"
 #include "bits.h"
 #include "recheck.h"
@@ -34,8 +33,7 @@ struct set {
 	struct array array;     /* [c] of poll */
 	struct bits bits;       /* [c] of select */
 	struct recheck recheck; /* [c] */
-	struct account account; /* [c] */
-	_Atomic int64_t closing_ns; /* [a] what closes have taken because of it */
+	int64_t worth;          /* [c] checks of descriptors that it has saved lately; call.c */
 	uintptr_t mapped_from;  /* [c] of poll: memory that is known to be there */
 	uintptr_t mapped_to;    /* [c] of select: of each of mapped_sets so much */
 	uintptr_t mapped_sets[BITS_KINDS]; /* [c] of select */

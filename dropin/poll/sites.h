@@ -1,7 +1,7 @@
 /*
- * Is an array worth being taken up?  That costs about as much as ten looks at
- * it, so a place in the program has to call so often first; and where sets were
- * given up, more often.  A table of guesses: places may share an entry.
+ * How often each place in the program has called.  To make a set costs as much as some ten
+ * calls, so a place calls settings.after times first, and far more often after a set of it
+ * was given up.  Places may share an entry of the table: then one waits for longer.
  */
 #ifndef DROPIN_SITES_H
 #define DROPIN_SITES_H
@@ -9,13 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A call from here was passed through; true: it is time for a set. */
+/* Count a call that has no set; returns true if it is time to make one. */
 bool sites_ripe(uintptr_t site);
-/* The set that was made was not worth it, with so many of 64 descriptors ready. */
-void sites_regret(uintptr_t site, unsigned ready);
-/* It is. */
-void sites_trust(uintptr_t site);
-/* What the real function found, in a call that was passed through. */
-void sites_passed(uintptr_t site, unsigned ready);
+/* A set of this place was given up after so many calls. */
+void sites_regret(uintptr_t site, uint32_t calls);
 
 #endif

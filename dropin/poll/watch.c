@@ -256,6 +256,7 @@ static void lose(struct watch *watch, int fd)
 
 	if (!(slot->flags & ARMED) || numbers_relied(fd, watch->set))
 		return;
+	watch->syscalls++; /* The close has removed it. */
 	disarm(watch, fd, false);
 	slot->flags &= (uint8_t)~DIRECT;
 	slot->flips = 0;
