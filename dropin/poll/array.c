@@ -249,17 +249,3 @@ int array_report(struct array *array, const struct watch *watch,
 	}
 	return (int)array->reported_len;
 }
-
-bool array_resembles(const struct watch *watch, const struct pollfd *fds,
-                     size_t count)
-{
-	enum { SAMPLES = 16 };
-	int same = 0;
-
-	for (size_t i = 0; i < SAMPLES; i++) {
-		const struct pollfd *entry = &fds[i * count / SAMPLES];
-
-		same += watch_wants(watch, entry->fd, (uint16_t)entry->events);
-	}
-	return 4 * same >= 3 * SAMPLES;
-}

@@ -45,8 +45,4 @@ int64_t array_sync(struct array *array, struct watch *watch,
 int array_report(struct array *array, const struct watch *watch,
                  struct pollfd *fds);
 
-/* Does it look like an array that was synchronised here? */
-bool array_resembles(const struct watch *watch, const struct pollfd *fds,
-                     size_t count);
-
 #endif

@@ -1,11 +1,11 @@
 /*
- * What a call does: find its set, see what changed, look, and sleep.
+ * What a call does, from its beginning to its end.
  *
- *   claimed     find the set, synchronise, look, report
+ *   claimed     synchronise the set with the array, look, report
  *   unclaimed   sleep in a real poll(2) on the epoll descriptor and the hot ones
  *
- * The sleep is a call of the C library, with the signal mask that the program asked
- * for: it is interrupted, restarted, cancelled and left by longjmp just as the
+ * The sleep is a call of the C library, with the signal mask that the program passed:
+ * it is interrupted, restarted, cancelled and left by longjmp just as the
  * program's own would be, since no set is claimed meanwhile.  A call may need
  * several sleeps.  From the first one on signals are handled inside of them only,
  * or one between two sleeps would interrupt none.
@@ -15,6 +15,7 @@
 #include "call.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -30,11 +31,13 @@
 /* What run returns when the set is no longer what it was. */
 #define AGAIN INT_MIN
 
-/* What look returns when the real call has to speak for itself, this time. */
+/* What look returns when the real function has to answer this call. */
 #define SPEAK (INT_MIN + 1)
 
 /* Calls in a row that begin with the sleep. */
 #define UNLOOKED_MOST 16
+
+/* --- Time ------------------------------------------------------------------------ */
 
 int64_t call_left_ns(const struct call *call)
 {
@@ -73,6 +76,8 @@ const struct timespec *call_timeout(const struct call *call,
 	return left;
 }
 
+/* --- The real call ------------------------------------------------------------------ */
+
 static void release_signals(void *argument)
 {
 	const struct call *call = argument;
@@ -94,33 +99,78 @@ static int pass(struct call *call)
 	return rc;
 }
 
-/* --- Which set ------------------------------------------------------------------- */
-
-/* An array that moved: a set of the same place with nearly the same content. */
-static struct set *adopt(struct call *call)
+/*
+ * The next real call of the set: within settings.recheck_ns each descriptor is checked, and
+ * a call may sleep until half of it is over.
+ */
+static void renew(const struct call *call, struct set *set)
 {
-	struct set *set = NULL;
+	set->memory = call->memory;
+	set->recheck_ns = xp_sys_now_coarse() + settings.recheck_ns / 2;
+}
 
-	while ((set = pool_next_of(call->site, set)) != NULL) {
-		if (call->ops->mapped(call, set) && call->ops->resembles(call, set)) {
-			set->key = call->key;
-			return set;
-		}
+/* All of the memory is what the last real call has checked, and not more. */
+static bool is_known(const struct call *call, const struct set *set)
+{
+	return memcmp(call->memory.at, set->memory.at, sizeof call->memory.at) == 0 &&
+	       call->memory.size <= set->memory.size;
+}
+
+static bool recheck_is_due(const struct call *call, const struct set *set)
+{
+	return settings.recheck_ns != 0 && call->awake_ns >= set->recheck_ns;
+}
+
+/* No set: the real call.  The next one has a set, if this place has called often enough. */
+static int run_without(struct call *call)
+{
+	int rc = pass(call);
+	struct set *set;
+
+	if (rc < 0 || !sites_ripe(call->site))
+		return rc;
+	set = pool_new(call->site, call->key, xp_sys_now_coarse());
+	if (set) {
+		renew(call, set);
 		pool_release(set);
 	}
-	return NULL;
+	return rc;
 }
 
-static struct set *make(struct call *call)
+/*
+ * The real call, with a claimed set: the first of this memory, in which the kernel checks
+ * that all of it is there, and one in each period.  What it finds shows whether the set's
+ * registrations are still of the files that the numbers stand for.
+ */
+static int run_real(struct call *call, struct set *set)
 {
-	struct set *set = NULL;
+	uint32_t turn = set->turn;
+	int rc;
 
-	/* Both make system calls, which none may that passes through. */
-	if (pool_is_running() && call->ops->mapped(call, NULL))
-		set = pool_new(call->site, call->key, call->awake_ns,
-		               call->ops->highest(call));
-	return set;
+	pool_release(set);
+	rc = pass(call);
+	if (rc < 0 || !pool_reclaim(set, turn))
+		return rc;
+	renew(call, set);
+	if (settings.recheck_ns != 0)
+		stats_add(&stats.missed, watch_compare(&set->watch, call->ops->results(call, set),
+		                                       call->count));
+	pool_release(set);
+	return rc;
 }
+
+/* --- Is the set worth it? ---------------------------------------------------------- */
+
+/*
+ * A real poll(2) checks each descriptor.  The set saves these checks, and costs system calls
+ * beside the first, a check of each hot descriptor, and some for each that is ready, because
+ * epoll_wait(2) takes longer for it than poll(2).  The unit is one check.
+ */
+#define SYSCALL_COST 10
+#define READY_COST   3
+
+/* A set is given up when it has lost as much as so many real calls cost. */
+#define WORTH_CALLS 64
 
 /* Give up a set that is not worth it, or that does not work. */
 static void give_up(struct call *call, struct set *set)
@@ -129,56 +179,29 @@ static void give_up(struct call *call, struct set *set)
 	pool_drop(set);
 }
 
-static struct set *find_set(struct call *call)
+/*
+ * The end of a call that found so many, or of one that the real function answers (SPEAK).
+ * Releases the set, or gives it up.
+ */
+static void account(struct call *call, struct set *set, int rc)
 {
-	struct set *set = pool_find(call->site, call->key);
+	struct watch *watch = &set->watch;
+	int64_t all = (int64_t)call->checks;
+	int64_t cost = SYSCALL_COST * ((int64_t)watch->syscalls - 1) + watch->hot_len;
 
-	if (XP_UNLIKELY(!set))
-		set = adopt(call);
-	if (XP_UNLIKELY(!set) && !sites_ripe(call->site))
-		return NULL;
-	call->awake_ns = xp_sys_now_coarse();
-	if (XP_UNLIKELY(!set))
-		set = make(call);
-	if (!set)
-		return NULL;
-	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
-	if (XP_UNLIKELY(call->awake_ns - set->mapped_ns > settings.recheck_ns) &&
-	    settings.recheck_ns != 0) {
-		set->mapped_ns = call->awake_ns;
-		set->mapped_to = 0;
-		set->most = 0;
-	}
-	if (XP_LIKELY(call->ops->mapped(call, set)))
-		return set;
-	pool_release(set);
-	return NULL;
+	stats_add(&stats.syscalls, watch->syscalls);
+	watch->syscalls = 0;
+	cost += rc == SPEAK ? all : READY_COST * (int64_t)rc;
+	set->worth += all - cost;
+	if (set->worth > WORTH_CALLS * all)
+		set->worth = WORTH_CALLS * all;
+	if (XP_UNLIKELY(set->worth < -WORTH_CALLS * all) && settings.after != 0)
+		give_up(call, set);
+	else
+		pool_release(set);
 }
 
 /* --- Looking ----------------------------------------------------------------------- */
-
-/*
- * Within settings.recheck_ns each descriptor is looked at: who sleeps for half
- * of it goes through all of them in the other half at the latest.
- */
-static int64_t recheck_period_ns(void)
-{
-	return settings.recheck_ns / 2;
-}
-
-/* A slice of the full look, if one is owed; true: look again. */
-static bool recheck(struct call *call, struct set *set)
-{
-	int missed;
-
-	if (set->recheck.owed == 0)
-		return false;
-	missed = recheck_slice(&set->recheck, &set->watch);
-	call->rechecked++;
-	stats_add(&stats.missed, (uint64_t)missed);
-	stats_add(&stats.rechecks, set->recheck.at == 0);
-	return missed > 0;
-}
 
 /*
  * What is ready now, handed out; 0: nothing.  SPEAK; or -EBADF: the set does
@@ -199,57 +222,44 @@ static int look(struct call *call, struct set *set, const struct pollfd *sleep,
 	return rc < 0 || (rc == 0 && watch->ready_len > 0) ? SPEAK : rc;
 }
 
-/* --- Is the set worth it? ---------------------------------------------------------- */
-
 /*
- * A real poll(2) checks each descriptor.  The set saves these checks, and costs system calls
- * beside the first, a check of each hot descriptor, and some for each that is ready, because
- * epoll_wait(2) takes longer for it than poll(2).  The unit is one check.
+ * Look; true: that is the end of the call, the set is released, and *rcp what
+ * it returns.
  */
-#define SYSCALL_COST 10
-#define READY_COST   3
-
-/* A set is given up when it has lost as much as so many real calls cost. */
-#define WORTH_CALLS 64
-
-/*
- * The end of a call that found so many, or of one that the real function answers (SPEAK).
- * Releases the set, or gives it up.
- */
-static void account(struct call *call, struct set *set, int rc)
+static bool look_ends(struct call *call, struct set *set,
+                      const struct pollfd *sleep, int len, int *rcp)
 {
-	struct watch *watch = &set->watch;
-	int64_t all = (int64_t)call->count;
-	int64_t cost = SYSCALL_COST * ((int64_t)watch->syscalls - 1) + watch->hot_len;
+	int rc = look(call, set, sleep, len);
 
-	stats_add(&stats.syscalls, watch->syscalls);
-	stats_add(&stats.changes, watch->changes);
-	watch->syscalls = 0;
-	watch->changes = 0;
-	cost += rc == SPEAK ? all : READY_COST * (int64_t)rc;
-	set->worth += all - cost;
-	if (set->worth > WORTH_CALLS * all)
-		set->worth = WORTH_CALLS * all;
-	if (XP_UNLIKELY(set->worth < -WORTH_CALLS * all) && settings.after != 0)
-		give_up(call, set);
-	else
-		pool_release(set);
+	if (rc == -EBADF || rc == SPEAK) {
+		if (rc == SPEAK)
+			account(call, set, SPEAK);
+		else
+			give_up(call, set);
+		*rcp = pass(call);
+		return true;
+	}
+	if (!call->was_asleep)
+		set->slept = rc == 0;
+	/* A signal mask has to be in force at least for a moment. */
+	if (rc == 0 && (call->deadline_ns != XP_NOW || call->mask))
+		return false;
+	account(call, set, rc);
+	if (rc == 0)
+		call->ops->clear(call);
+	*rcp = xp_result(rc);
+	return true;
 }
 
 /* --- Sleeping ----------------------------------------------------------------------- */
 
-/*
- * What was closed unseen before this call, a full look finds; what is closed
- * during the call, poll(2) would not notice either.  So one full look is enough.
- */
+/* How long: until the caller's timeout, or until the next real call. */
 static int64_t sleep_ns(const struct call *call, const struct set *set)
 {
 	int64_t left_ns = call_left_ns(call);
+	int64_t most_ns = set->recheck_ns - call->awake_ns;
 
-	if (settings.recheck_ns != 0 && left_ns > recheck_period_ns() &&
-	    call->rechecked < recheck_slices(&set->watch))
-		return recheck_period_ns();
-	return left_ns;
+	return settings.recheck_ns != 0 && left_ns > most_ns ? most_ns : left_ns;
 }
 
 static void hold_signals(struct call *call)
@@ -277,8 +287,8 @@ static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
 }
 
 /*
- * Of what has become hot during the sleep: as it is now.  The others must not be
- * looked at again, as there are files of which that consumes what there is.
+ * What has become hot during the sleep, as it is now.  The others must not be
+ * checked again, because there are files of which a check consumes what there is.
  */
 static int look_at_new(const struct watch *watch, struct pollfd *sleep, int len)
 {
@@ -324,11 +334,9 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	if (!pool_reclaim(set, turn))
 		return AGAIN;
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
-	/* What was closed meanwhile poll(2) looks at again; select(2) varies. */
-	if (call->fds && watch_hear(&set->watch))
+	/* The real function checks again what was closed meanwhile. */
+	if (watch_hear(&set->watch))
 		*len = look_at_new(&set->watch, fds, *len);
-	if (rc == 0) /* Nothing has come for as long as a look at all takes. */
-		set->recheck.owed = recheck_slices(&set->watch);
 	return 1;
 }
 
@@ -339,8 +347,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
  */
 static bool sleep_is_first(const struct call *call, struct set *set)
 {
-	if (!set->slept || call->was_asleep || call->deadline_ns == XP_NOW ||
-	    set->recheck.owed > 0 || set->watch.failed)
+	if (!set->slept || call->was_asleep || call->deadline_ns == XP_NOW || set->watch.failed)
 		return false;
 	if (++set->unlooked < UNLOOKED_MOST)
 		return true;
@@ -350,68 +357,17 @@ static bool sleep_is_first(const struct call *call, struct set *set)
 
 /* --- All of it -------------------------------------------------------------------------- */
 
-/*
- * Look; true: that is the end of the call, the set is released, and *rcp what
- * it returns.
- */
-static bool look_ends(struct call *call, struct set *set,
-                      const struct pollfd *sleep, int len, int *rcp)
-{
-	int rc;
-
-	do {
-		rc = look(call, set, sleep, len);
-		len = 0;
-	} while (rc >= 0 && XP_UNLIKELY(recheck(call, set)));
-	if (rc == -EBADF || rc == SPEAK) {
-		if (rc == SPEAK)
-			account(call, set, SPEAK);
-		else
-			give_up(call, set);
-		*rcp = pass(call);
-		return true;
-	}
-	if (!call->was_asleep)
-		set->slept = rc == 0;
-	/* A signal mask has to be in force at least for a moment. */
-	if (rc == 0 && (call->deadline_ns != XP_NOW || call->mask))
-		return false;
-	account(call, set, rc);
-	if (rc == 0)
-		call->ops->clear(call);
-	*rcp = xp_result(rc);
-	return true;
-}
-
-/* With a claimed set; releases it.  The result, -1 with errno, or AGAIN. */
-static int run(struct call *call, struct set *set)
+/* With a set that is synchronised.  The result, -1 with errno, or AGAIN. */
+static int look_and_sleep(struct call *call, struct set *set)
 {
 	struct pollfd sleep[WATCH_SLEEP_LEN];
-	int64_t changed = call->ops->sync(call, set);
 	int len = 0;
 	int rc;
 
-	if (XP_UNLIKELY(changed < 0)) {
-		give_up(call, set);
-		return pass(call);
-	}
-	if (changed > 0) {
-		set->turn++;
-		stats_add(&stats.changed, (uint64_t)changed);
-	}
 	watch_begin(&set->watch);
 	for (;;) {
-		if (settings.recheck_ns != 0)
-			recheck_reckon(&set->recheck, &set->watch, call->awake_ns,
-			               recheck_period_ns());
-		if (!sleep_is_first(call, set)) {
-			if (look_ends(call, set, sleep, len, &rc))
-				return rc;
-			len = 0;
-			/* There is time now: on with what is owed. */
-			if (set->recheck.owed > 0)
-				continue;
-		}
+		if (!sleep_is_first(call, set) && look_ends(call, set, sleep, len, &rc))
+			return rc;
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);
@@ -419,22 +375,48 @@ static int run(struct call *call, struct set *set)
 			return pass(call);
 		if (rc != 1)
 			return rc;
+		if (recheck_is_due(call, set))
+			return run_real(call, set);
 	}
 }
 
-bool call_try(struct call *call, int *rcp)
+/* With a claimed set; releases it. */
+static int run(struct call *call, struct set *set)
 {
-	struct set *set = find_set(call);
-	sigset_t held; /* not in the call, most of which are passed through or do not sleep */
+	int64_t changed;
+
+	if (XP_UNLIKELY(recheck_is_due(call, set) ||
+	                !is_known(call, set)))
+		return run_real(call, set);
+	if (!call->ops->expand(call, set)) {
+		if (set->array.len > 0)
+			pool_release(set);
+		else
+			give_up(call, set);
+		return pass(call);
+	}
+	changed = array_sync(&set->array, &set->watch, call->fds, call->count);
+	if (XP_UNLIKELY(changed < 0)) {
+		give_up(call, set);
+		return pass(call);
+	}
+	set->turn += changed > 0;
+	return look_and_sleep(call, set);
+}
+
+int call_run(struct call *call)
+{
+	sigset_t held; /* not in the call, as most calls do not sleep */
+	struct set *set;
 	int rc;
 
-	if (!set)
-		return false;
 	call->held = &held;
 	pthread_testcancel();
-	while ((rc = set ? run(call, set) : pass(call)) == AGAIN)
-		set = find_set(call);
+	do {
+		call->awake_ns = xp_sys_now_coarse();
+		set = pool_find(call->site, call->key, call->awake_ns);
+		rc = set ? run(call, set) : run_without(call);
+	} while (rc == AGAIN);
 	release_signals(call);
-	*rcp = rc;
-	return true;
+	return rc;
 }

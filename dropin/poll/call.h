@@ -11,47 +11,51 @@
 #include <stdint.h>
 
 #include "base/time.h"
-#include "bits.h"
 #include "pool.h"
 
 struct call;
 
 struct call_ops {
 	/*
-	 * Is its memory there (for an error the kernel says EFAULT, and we would
-	 * crash), and does it have enough descriptors?  A set remembers what it
-	 * has seen; it may be NULL.
+	 * Makes the array of a select in the set's memory; nothing for poll.  Returns false if
+	 * the call names too few descriptors, or if there is no memory.
 	 */
-	bool (*mapped)(struct call *call, struct set *set);
-	bool (*resembles)(const struct call *call, const struct set *set);
-	/* No descriptor in it has a higher number. */
-	int (*highest)(const struct call *call);
-	/* As array_sync. */
-	int64_t (*sync)(struct call *call, struct set *set);
-	/* Hand out what was found: how many, or a negative errno. */
+	bool (*expand)(struct call *call, struct set *set);
+	/* Hands out what the set has found.  Returns how many, or a negative errno. */
 	int (*report)(struct call *call, struct set *set);
-	/* Hand out nothing. */
+	/* Hands out that nothing is ready. */
 	void (*clear)(struct call *call);
 	/* The real call, with the time that is left; -1 and errno as it does. */
 	int (*pass)(struct call *call);
+	/* The array with revents as the real call has found; for a select only 0 or not. */
+	const struct pollfd *(*results)(struct call *call, struct set *set);
+};
+
+/* The bit sets of a select; NULL stands for an empty one. */
+enum { BITS_IN, BITS_OUT, BITS_EXCEPT, BITS_KINDS };
+
+struct bits {
+	int count; /* Only numbers below it are meant. */
+	unsigned long *words[BITS_KINDS];
 };
 
 struct call {
 	const struct call_ops *ops;
 	uintptr_t site;
-	uintptr_t key;
-	size_t count;         /* descriptors */
+	uintptr_t key;        /* the array; for select one of its sets */
+	struct extent memory; /* what the real call would read and write */
+	size_t count;         /* entries of fds */
+	size_t checks;        /* descriptors that the real call would check */
 	const sigset_t *mask; /* or NULL */
 	int64_t deadline_ns;  /* XP_NOW, XP_NEVER, or a moment */
 	int64_t awake_ns;     /* when it began, or woke up; on the coarse clock */
 	bool is_poll;         /* poll itself: waits in milliseconds */
 	bool was_asleep;      /* so its timeout is not what the caller gave */
 	bool holds;           /* signals are held back; `mask` is for the sleeps */
-	size_t rechecked;     /* slices of the full look that it has taken */
 	sigset_t *held;       /* what was blocked before */
 
-	struct pollfd *fds;             /* poll, ppoll */
-	struct bits_sets sets;          /* select, pselect */
+	struct pollfd *fds;             /* of the program; of a select in the set's memory */
+	struct bits bits;               /* select, pselect */
 	const struct timespec *timeout; /* of the caller; NULL: none, or is_poll */
 	int timeout_ms;                 /* of the caller, if is_poll */
 };
@@ -69,11 +73,7 @@ const struct timespec *call_timeout(const struct call *call,
 /* The time that is left; XP_NEVER: for ever. */
 int64_t call_left_ns(const struct call *call);
 
-/*
- * Returns true if a set has answered the call: *rcp is the result, and errno is set as by
- * the real function.  False: the caller counts the call as passed and calls the real
- * function itself, because each return after a system call costs a misprediction.
- */
-bool call_try(struct call *call, int *rcp);
+/* The call as a whole: the result, or -1 and errno as the real function sets it. */
+int call_run(struct call *call);
 
 #endif

@@ -47,7 +47,7 @@ static inline void closing_begin(struct closing *closing, int fd)
 	closing->fd = fd;
 	closing->was_ours = closing_refused(fd);
 	if (XP_UNLIKELY(closing->was_ours))
-		pool_vacate(fd);
+		pool_lost(fd);
 	if (!numbers_has(fd))
 		return;
 	relying = numbers_close_begin(fd);
@@ -57,7 +57,7 @@ static inline void closing_begin(struct closing *closing, int fd)
 
 static inline void closing_end(const struct closing *closing, int rc)
 {
-	/* No file has come; to the program the number was not open before. */
+	/* No file has replaced ours; to the program the number was not open before. */
 	if (XP_UNLIKELY(closing->was_ours && rc < 0))
 		xp_sys_close(closing->fd);
 	if (numbers_has(closing->fd))

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <poll.h>
 #include <stdint.h>
 #include <string.h>
@@ -99,31 +98,28 @@ size_t kernel_descriptor_limit(void)
 	return rc < 0 ? 0 : (size_t)limit.rlim_cur;
 }
 
-int kernel_copy_away(int fd, int above)
+int kernel_move_away(int fd)
 {
 	long limit = (long)kernel_descriptor_limit();
 	long end = AWAY_TABLE;
 	int saved = errno;
 	int copy;
 
-	while (end - AWAY_ROOM <= above)
-		end *= 2;
-	if (end > limit)
-		end = limit;
-	if (end < AWAY_ROOM)
-		return -EMFILE;
-	copy = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, end - AWAY_ROOM);
+	for (;; end *= 2) {
+		/* The numbers below fd, and perhaps those before `end`, are taken. */
+		if (end - AWAY_ROOM <= fd && end < limit)
+			continue;
+		if (end > limit)
+			end = limit;
+		copy = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, end - AWAY_ROOM);
+		if (copy < end || end == limit)
+			break;
+		xp_sys_close(copy);
+	}
 	if (copy < 0)
 		copy = -errno;
-	errno = saved;
-	return copy;
-}
-
-int kernel_move_away(int fd, int above)
-{
-	int copy = kernel_copy_away(fd, above);
-
 	xp_sys_close(fd);
+	errno = saved;
 	return copy;
 }
 
@@ -175,43 +171,6 @@ int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shar
 		if (xp_sys_poll_now(&instance, 1) <= 0)
 			return 0;
 	}
-}
-
-bool kernel_is_open(int fd)
-{
-	int saved = errno;
-	bool open = syscall(SYS_fcntl, fd, F_GETFD) >= 0;
-
-	errno = saved;
-	return open;
-}
-
-/*
- * The kernel adds 0 to a word of this page, and wakes nobody who waits for it.
- * In a sandbox without futex(2) it has to do that the page is there.
- */
-static bool page_writable(uintptr_t at, size_t page)
-{
-	unsigned char there;
-
-	if (syscall(SYS_futex, at, FUTEX_WAKE_OP | FUTEX_PRIVATE_FLAG, 0, NULL, at,
-	            FUTEX_OP(FUTEX_OP_ADD, 0, FUTEX_OP_CMP_EQ, 0)) >= 0)
-		return true;
-	return errno != EFAULT && syscall(SYS_mincore, at, page, &there) == 0;
-}
-
-bool kernel_writable(const void *start, size_t size)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uintptr_t at = (uintptr_t)start & ~(uintptr_t)(page - 1);
-	uintptr_t end = (uintptr_t)start + size;
-	int saved = errno;
-	bool writable = end >= (uintptr_t)start;
-
-	for (; writable && at < end; at += page)
-		writable = page_writable(at, page);
-	errno = saved;
-	return writable;
 }
 
 /* AF_INET and so on; negative errno if fd is no socket. */

@@ -34,15 +34,12 @@ bool memory_differs(const void *a, const void *b, size_t size);
 int kernel_pid(void);
 
 /*
- * A duplicate of fd that is closed on exec, with a number that is out of the
- * way: the kernel gives new descriptors the lowest one, and programs count on
- * it.  It is above those below `above`, but within the same table of the
- * kernel, whose size is a power of two and which each fork copies.  Or a
- * negative errno.
+ * A duplicate of fd, which is closed in any case, with a number that is out of the way: the
+ * kernel gives new descriptors the lowest one, and programs count on it.  The kernel's
+ * table, whose size is a power of two, and which each fork copies, does not grow for it.
+ * Or a negative errno.
  */
-int kernel_copy_away(int fd, int above);
-/* The same, and fd is closed in any case. */
-int kernel_move_away(int fd, int above);
+int kernel_move_away(int fd);
 
 /*
  * A new epoll instance; or a negative errno.  An instance of ours has a mark on it, its
@@ -61,11 +58,6 @@ int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shar
 
 /* How many descriptors this process may have, at most. */
 size_t kernel_descriptor_limit(void);
-
-bool kernel_is_open(int fd);
-
-/* May all of this memory be read and written?  It is not changed. */
-bool kernel_writable(const void *start, size_t size);
 
 /*
  * May epoll speak for this file?  1, 0, or -EBADF: it is not open.  Counts the

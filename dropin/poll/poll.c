@@ -3,8 +3,6 @@
  */
 #include "call.h"
 
-#include <limits.h>
-
 #include "array.h"
 #include "base/compiler.h"
 #include "common/time.h"
@@ -15,52 +13,10 @@
 #include "settings.h"
 #include "stats.h"
 
-static bool poll_mapped(struct call *call, struct set *set)
+static bool poll_expand(struct call *call, struct set *set)
 {
-	uintptr_t from = (uintptr_t)call->fds;
-	uintptr_t to = from + call->count * sizeof *call->fds;
-
-	if (XP_LIKELY(set && from >= set->mapped_from && to <= set->mapped_to &&
-	              call->count <= set->most))
-		return true;
-	/* More entries than descriptors allowed is EINVAL. */
-	if (to < from || call->count > kernel_descriptor_limit() ||
-	    !kernel_writable(call->fds, to - from))
-		return false;
-	if (set) {
-		set->mapped_from = from;
-		set->mapped_to = (to + 4095) & ~(uintptr_t)4095; /* It may grow there. */
-		set->most = call->count;
-	}
+	(void)call, (void)set;
 	return true;
-}
-
-static bool poll_resembles(const struct call *call, const struct set *set)
-{
-	return array_resembles(&set->watch, call->fds, call->count);
-}
-
-/* Numbers that are not open, or are garbage, do not count; a few are looked at. */
-static int poll_highest(const struct call *call)
-{
-	int below = INT_MAX;
-
-	for (int tries = 0; tries < 4; tries++) {
-		int highest = 0;
-
-		for (size_t i = 0; i < call->count; i++)
-			if (call->fds[i].fd > highest && call->fds[i].fd < below)
-				highest = call->fds[i].fd;
-		if (highest == 0 || kernel_is_open(highest))
-			return highest;
-		below = highest;
-	}
-	return 0;
-}
-
-static int64_t poll_sync(struct call *call, struct set *set)
-{
-	return array_sync(&set->array, &set->watch, call->fds, call->count);
 }
 
 static int poll_report(struct call *call, struct set *set)
@@ -70,7 +26,7 @@ static int poll_report(struct call *call, struct set *set)
 
 static void poll_clear(struct call *call)
 {
-	(void)call; /* poll_sync has done it, and nothing was handed out since. */
+	(void)call; /* array_sync has done it, and nothing was handed out since. */
 }
 
 static int poll_pass(struct call *call)
@@ -83,14 +39,18 @@ static int poll_pass(struct call *call)
 	                  call->mask);
 }
 
+static const struct pollfd *poll_results(struct call *call, struct set *set)
+{
+	(void)set;
+	return call->fds;
+}
+
 static const struct call_ops poll_ops = {
-	.mapped = poll_mapped,
-	.resembles = poll_resembles,
-	.highest = poll_highest,
-	.sync = poll_sync,
+	.expand = poll_expand,
 	.report = poll_report,
 	.clear = poll_clear,
 	.pass = poll_pass,
+	.results = poll_results,
 };
 
 static inline bool passes(nfds_t count)
@@ -113,7 +73,9 @@ static int poll_large(struct pollfd *fds, nfds_t count, int timeout_ms,
 		.ops = &poll_ops,
 		.site = site,
 		.key = (uintptr_t)fds,
+		.memory = {{(uintptr_t)fds}, count * sizeof *fds},
 		.count = count,
+		.checks = count,
 		.deadline_ns = timeout_ms < 0
 			? XP_NEVER
 			: call_deadline(timeout_ms * XP_NS_PER_MS),
@@ -121,12 +83,8 @@ static int poll_large(struct pollfd *fds, nfds_t count, int timeout_ms,
 		.fds = fds,
 		.timeout_ms = timeout_ms,
 	};
-	int rc;
 
-	if (call_try(&call, &rc))
-		return rc;
-	stats_add(&stats.passed, 1);
-	return real.poll(fds, count, timeout_ms);
+	return call_run(&call);
 }
 
 static int ppoll_large(struct pollfd *fds, nfds_t count,
@@ -137,13 +95,14 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 		.ops = &poll_ops,
 		.site = site,
 		.key = (uintptr_t)fds,
+		.memory = {{(uintptr_t)fds}, count * sizeof *fds},
 		.count = count,
+		.checks = count,
 		.mask = mask,
 		.deadline_ns = XP_NEVER,
 		.fds = fds,
 		.timeout = timeout,
 	};
-	int rc;
 
 	if (timeout) {
 		if (!timeout_is_valid(timeout)) { /* EINVAL */
@@ -152,10 +111,7 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 		}
 		call.deadline_ns = call_deadline(timeout_ns(timeout));
 	}
-	if (call_try(&call, &rc))
-		return rc;
-	stats_add(&stats.passed, 1);
-	return real.ppoll(fds, count, timeout, mask);
+	return call_run(&call);
 }
 
 EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)

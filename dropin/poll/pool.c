@@ -70,11 +70,11 @@ static void forget(struct set *set)
 		memory_free(&set->watch.events_memory);
 		memory_free(&set->watch.ready_memory);
 		array_free(&set->array);
-		bits_free(&set->bits);
+		memory_free(&set->selected);
 	}
 	set->watch = (struct watch){.epoll_fd = GONE};
 	set->array = (struct array){0};
-	set->bits = (struct bits){0};
+	set->selected = (struct memory){0};
 }
 
 static void start_over(void)
@@ -179,7 +179,7 @@ bool pool_reclaim(struct set *set, uint32_t turn)
 	return false;
 }
 
-struct set *pool_find(uintptr_t site, uintptr_t key)
+struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns)
 {
 	if (!pool_is_running())
 		return NULL;
@@ -188,21 +188,8 @@ struct set *pool_find(uintptr_t site, uintptr_t key)
 
 		if (set->key != key || set->site != site || !claim(set, IDLE))
 			continue;
+		atomic_store_explicit(&set->used_ns, now_ns, memory_order_relaxed);
 		if (set->key == key && set->site == site)
-			return set;
-		pool_release(set);
-	}
-	return NULL;
-}
-
-struct set *pool_next_of(uintptr_t site, struct set *last)
-{
-	if (!pool_is_running())
-		return NULL;
-	for (struct set *set = last ? last + 1 : sets; set < sets + sets_len; set++) {
-		if (set->site != site || set->sleepers > 0 || !claim(set, IDLE))
-			continue;
-		if (set->site == site && set->sleepers == 0)
 			return set;
 		pool_release(set);
 	}
@@ -238,7 +225,7 @@ void pool_drop(struct set *set)
 	set->key = 0;
 	(void)watch_fini(&set->watch);
 	array_free(&set->array);
-	bits_free(&set->bits);
+	memory_free(&set->selected);
 	stats_add(&stats.evicted, 1);
 	set->state = RETIRED;
 	reap();
@@ -277,7 +264,7 @@ static struct set *claim_free(void)
 	return NULL;
 }
 
-struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
+struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns)
 {
 	struct set *set = pool_is_running() ? claim_free() : NULL;
 
@@ -289,7 +276,7 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
 	}
 	if (!set)
 		return NULL;
-	if (watch_init(&set->watch, (int)(set - sets), above) < 0) {
+	if (watch_init(&set->watch, (int)(set - sets)) < 0) {
 		set->state = FREE;
 		return NULL;
 	}
@@ -298,12 +285,7 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above)
 	set->turn++;
 	set->sleepers = 0;
 	set->used_ns = now_ns;
-	set->recheck = (struct recheck){.due_ns = now_ns};
-	set->mapped_from = 0;
-	set->mapped_to = 0;
-	set->mapped_ns = now_ns;
-	set->most = 0;
-	set->reach = 0;
+	set->memory = (struct extent){0};
 	set->slept = false;
 	set->worth = 0;
 	set->unlooked = 0;
@@ -341,28 +323,6 @@ void pool_lost(int number)
 
 		atomic_compare_exchange_strong(&sets[i].watch.epoll_fd, &expected,
 		                               GONE);
-	}
-	numbers_disown(number);
-}
-
-void pool_vacate(int number)
-{
-	for (int i = 0; i < NUMBERS_SETS; i++) {
-		struct set *set = &sets[i];
-		int expected = number;
-		int moved;
-
-		if (set->state == FREE || set->watch.epoll_fd != number)
-			continue;
-		moved = kernel_copy_away(number, number);
-		if (moved < 0)
-			moved = GONE; /* The set finds that out, and is given up. */
-		numbers_own(moved);
-		if (!atomic_compare_exchange_strong(&set->watch.epoll_fd, &expected,
-		                                    moved)) {
-			numbers_disown(moved);
-			xp_sys_close(moved);
-		}
 	}
 	numbers_disown(number);
 }

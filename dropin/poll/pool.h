@@ -17,9 +17,13 @@
 #include <stdint.h>
 
 #include "array.h"
-#include "bits.h"
-#include "recheck.h"
 #include "watch.h"
+
+/* Memory of the program: as much of it from each of these addresses, which may be 0. */
+struct extent {
+	uintptr_t at[3];
+	size_t size;
+};
 
 struct set {
 	_Atomic int state;      /* [a] */
@@ -30,16 +34,11 @@ struct set {
 	_Atomic int64_t used_ns; /* [a] on the coarse clock */
 
 	struct watch watch;     /* [c], but for epoll_fd */
-	struct array array;     /* [c] of poll */
-	struct bits bits;       /* [c] of select */
-	struct recheck recheck; /* [c] */
+	struct array array;     /* [c] */
+	struct memory selected; /* [c] what select.c keeps */
+	struct extent memory;   /* [c] what the kernel has checked in a real call */
+	int64_t recheck_ns;     /* [c] when the next real call is due */
 	int64_t worth;          /* [c] checks of descriptors that it has saved lately; call.c */
-	uintptr_t mapped_from;  /* [c] of poll: memory that is known to be there */
-	uintptr_t mapped_to;    /* [c] of select: of each of mapped_sets so much */
-	uintptr_t mapped_sets[BITS_KINDS]; /* [c] of select */
-	int64_t mapped_ns;      /* [c] when that was forgotten, to look again */
-	size_t most;            /* [c] entries that are known to be allowed */
-	int reach;              /* [c] numbers that the kernel's table has room for */
 	bool slept;             /* [c] the last first look found nothing */
 	uint8_t unlooked;       /* [c] calls since then that began with the sleep */
 };
@@ -63,14 +62,9 @@ bool pool_is_ours(void);
 void pool_sandboxed(void);
 
 /* An unclaimed set with this site and key, claimed; or NULL. */
-struct set *pool_find(uintptr_t site, uintptr_t key);
-/* The next unclaimed one of this site after `last` (NULL: the first), claimed. */
-struct set *pool_next_of(uintptr_t site, struct set *last);
-/*
- * A new one, claimed; NULL: there are enough, or there is no memory.  Its own
- * descriptor shall have a number well above this one.
- */
-struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns, int above);
+struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns);
+/* A new one, claimed; NULL: there are enough, or there is no memory. */
+struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns);
 
 void pool_release(struct set *set);
 /* Around a sleep, in which the set is not claimed. */
@@ -87,9 +81,7 @@ void pool_drop(struct set *set);
 void pool_detach(int fd, uint64_t sets);
 /* Is it one of ours, and has no bare system call made it the program's? */
 bool pool_keeps(int fd);
-/* The program has opened a file under this number: a bare system call closed ours. */
+/* This number, which was ours, is the program's from now on: its set is given up. */
 void pool_lost(int number);
-/* The program wants this number, which is one of ours: give it another one. */
-void pool_vacate(int number);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "call.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/compiler.h"
@@ -16,99 +17,156 @@
 #define US_PER_SEC 1000000LL
 #define NS_PER_US  1000LL
 
-/*
- * Returns true if one of the numbers is open that share the last word of a bit set
- * with this one.  A program may round the count up, as perl does.
- */
-static bool is_open_nearby(int fd)
-{
-	enum { WORD = 8 * sizeof(long) };
-	struct pollfd fds[WORD];
-	int first = fd - fd % WORD;
+#define WORD_BITS (8 * (int)sizeof(unsigned long))
 
-	if (kernel_is_open(fd))
-		return true;
-	for (int i = 0; i < WORD; i++)
-		fds[i] = (struct pollfd){.fd = first + i};
-	if (real.poll(fds, WORD, 0) < 0)
-		return false;
-	for (int i = 0; i < WORD; i++)
-		if (!(fds[i].revents & POLLNVAL))
-			return true;
-	return false;
+/* What makes a number ready in which set, for the kernel. */
+static const short meaning[BITS_KINDS] = {
+	[BITS_IN] = POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR,
+	[BITS_OUT] = POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR,
+	[BITS_EXCEPT] = POLLPRI,
+};
+
+/* --- The program's sets --------------------------------------------------------------- */
+
+static size_t words_in(const struct call *call)
+{
+	return ((size_t)call->bits.count + (size_t)WORD_BITS - 1) / (size_t)WORD_BITS;
 }
 
-/*
- * The kernel reads no more of a set than its table has room for, so a program that
- * says getdtablesize() need not have memory for so many.  The table, which does
- * not shrink, has room for each number that is open, in whole words.
- */
-static bool select_reaches(const struct call *call, struct set *set)
+/* What a set keeps of a select: an entry for each number, so that each keeps its place. */
+struct selected {
+	unsigned long words[FD_SETSIZE / (8 * sizeof(unsigned long))][BITS_KINDS];
+	struct pollfd fds[FD_SETSIZE]; /* of these words */
+	struct pollfd results[FD_SETSIZE];
+};
+
+/* One word of each of the program's sets, without what is beyond the count; any: of all. */
+static unsigned long words_at(const struct bits *bits, int at, unsigned long words[BITS_KINDS])
 {
-	int count = call->sets.count;
+	int left = bits->count - at * WORD_BITS;
+	unsigned long mask = left < WORD_BITS ? (1UL << left) - 1 : ~0UL;
+	unsigned long any = 0;
 
-	if (count <= FD_SETSIZE || (set && count <= set->reach))
-		return true;
-	if (!is_open_nearby(count - 1))
-		return false;
-	if (set)
-		set->reach = count;
-	return true;
-}
-
-/* The three lie anywhere; each is remembered by its address. */
-static bool select_mapped(struct call *call, struct set *set)
-{
-	size_t size = bits_words(&call->sets) * sizeof(unsigned long);
-
-	if (!select_reaches(call, set))
-		return false;
-	if (set && size != set->mapped_to) {
-		memset(set->mapped_sets, 0, sizeof set->mapped_sets);
-		set->mapped_to = size;
-	}
 	for (int kind = 0; kind < BITS_KINDS; kind++) {
-		unsigned long *words = call->sets.words[kind];
-
-		if (!words || (set && set->mapped_sets[kind] == (uintptr_t)words))
-			continue;
-		if (!kernel_writable(words, size))
-			return false;
-		if (set)
-			set->mapped_sets[kind] = (uintptr_t)words;
+		words[kind] = bits->words[kind] ? bits->words[kind][at] & mask : 0;
+		any |= words[kind];
 	}
-	call->count = bits_count(&call->sets);
-	return call->count >= settings.least;
+	return any;
 }
 
-static bool select_resembles(const struct call *call, const struct set *set)
+/* Make the entries of one word; `any`: numbers that are or were in one of the sets. */
+static void word_expand(struct selected *selected, int at, unsigned long any)
 {
-	return bits_resemble(&set->watch, &call->sets);
+	for (; any != 0; any &= any - 1) {
+		int bit = __builtin_ctzl(any);
+		int fd = at * WORD_BITS + bit;
+		short events = 0;
+		bool named = false;
+
+		for (int kind = 0; kind < BITS_KINDS; kind++)
+			if (selected->words[at][kind] >> bit & 1) {
+				events |= meaning[kind];
+				named = true;
+			}
+		selected->fds[fd].fd = named ? fd : -1;
+		selected->fds[fd].events = (short)(events & ~WATCH_ALWAYS);
+	}
 }
 
-static int select_highest(const struct call *call)
+static bool select_expand(struct call *call, struct set *set)
 {
-	return bits_highest(&call->sets);
+	struct selected *selected;
+	unsigned long now[BITS_KINDS];
+
+	if (!memory_reserve(&set->selected, sizeof *selected))
+		return false;
+	selected = set->selected.base;
+	for (int fd = 0; fd < FD_SETSIZE && set->array.len == 0; fd++)
+		selected->fds[fd] = (struct pollfd){.fd = -1};
+	call->fds = selected->fds;
+	call->checks = 0;
+	for (int at = 0; at * WORD_BITS < call->bits.count; at++) {
+		unsigned long *words = selected->words[at];
+		unsigned long any = words_at(&call->bits, at, now);
+
+		call->checks += (size_t)__builtin_popcountl(any);
+		if (set->array.len > 0 && memcmp(words, now, sizeof now) == 0)
+			continue;
+		any |= words[BITS_IN] | words[BITS_OUT] | words[BITS_EXCEPT];
+		memcpy(words, now, sizeof now);
+		word_expand(selected, at, any);
+	}
+	return call->checks >= settings.least;
 }
 
-static int64_t select_sync(struct call *call, struct set *set)
+static const struct pollfd *select_results(struct call *call, struct set *set)
 {
-	return bits_sync(&set->bits, &set->watch, &call->sets);
-}
+	struct selected *selected = set->selected.base;
+	unsigned long now[BITS_KINDS];
 
-static int select_report(struct call *call, struct set *set)
-{
-	return bits_report(&set->bits, &set->watch, &call->sets);
+	if (!selected)
+		return NULL;
+	for (int fd = 0; fd < call->bits.count; fd++) {
+		unsigned long any = words_at(&call->bits, fd / WORD_BITS, now);
+
+		selected->results[fd] = (struct pollfd){fd, 0, any >> fd % WORD_BITS & 1};
+	}
+	return selected->results;
 }
 
 static void select_clear(struct call *call)
 {
-	bits_clear(&call->sets);
+	size_t size = words_in(call) * sizeof(unsigned long);
+
+	for (int kind = 0; kind < BITS_KINDS; kind++)
+		if (call->bits.words[kind])
+			memset(call->bits.words[kind], 0, size);
+}
+
+/* In which of the program's sets a number is ready, as bits 1 << kind. */
+static short kinds_of(const struct bits *bits, const struct pollfd *entry)
+{
+	unsigned kinds = 0;
+
+	for (int kind = 0; kind < BITS_KINDS; kind++)
+		if ((entry->revents & meaning[kind]) != 0 && bits->words[kind] &&
+		    (bits->words[kind][entry->fd / WORD_BITS] >> entry->fd % WORD_BITS & 1))
+			kinds |= 1u << kind;
+	return (short)kinds;
+}
+
+/* If nothing is ready the sets stay as they are. */
+static int select_report(struct call *call, struct set *set)
+{
+	struct array *array = &set->array;
+	int len = array_report(array, &set->watch, call->fds);
+	int count = 0;
+
+	for (int i = 0; i < len; i++) {
+		struct pollfd *entry = &call->fds[array->reported[i]];
+
+		if (entry->revents & POLLNVAL)
+			return -EBADF;
+		entry->revents = kinds_of(&call->bits, entry);
+		count += __builtin_popcount((unsigned)entry->revents);
+	}
+	if (count == 0)
+		return 0;
+	select_clear(call);
+	for (int i = 0; i < len; i++) {
+		const struct pollfd *entry = &call->fds[array->reported[i]];
+
+		for (int kind = 0; kind < BITS_KINDS; kind++)
+			if (entry->revents >> kind & 1)
+				call->bits.words[kind][entry->fd / WORD_BITS] |=
+					1UL << entry->fd % WORD_BITS;
+	}
+	return count;
 }
 
 static fd_set *set_of(const struct call *call, int kind)
 {
-	return (fd_set *)(void *)call->sets.words[kind];
+	return (fd_set *)(void *)call->bits.words[kind];
 }
 
 /* select is done by pselect, too; select_large writes the time that is left. */
@@ -116,19 +174,17 @@ static int select_pass(struct call *call)
 {
 	struct timespec left;
 
-	return real.pselect(call->sets.count, set_of(call, BITS_IN),
+	return real.pselect(call->bits.count, set_of(call, BITS_IN),
 	                    set_of(call, BITS_OUT), set_of(call, BITS_EXCEPT),
 	                    call_timeout(call, &left), call->mask);
 }
 
 static const struct call_ops select_ops = {
-	.mapped = select_mapped,
-	.resembles = select_resembles,
-	.highest = select_highest,
-	.sync = select_sync,
+	.expand = select_expand,
 	.report = select_report,
 	.clear = select_clear,
 	.pass = select_pass,
+	.results = select_results,
 };
 
 static unsigned long *words_of(fd_set *set)
@@ -136,12 +192,16 @@ static unsigned long *words_of(fd_set *set)
 	return (unsigned long *)(void *)set;
 }
 
+/*
+ * The kernel reads no more of a bit set than its table of descriptors has room for, so a
+ * program that passes getdtablesize() need not have memory for so many.
+ */
 static inline bool passes(int count)
 {
 	if (XP_UNLIKELY(settings.stats))
 		stats_add(&stats.calls, 1);
 	if (XP_LIKELY(count < 0 || (size_t)count < settings.least) ||
-	    numbers_len == 0) {
+	    count > FD_SETSIZE || numbers_len == 0) {
 		if (XP_UNLIKELY(settings.stats))
 			stats_add(&stats.passed, 1);
 		return true;
@@ -151,18 +211,17 @@ static inline bool passes(int count)
 
 static int run(struct call *call, uintptr_t site)
 {
-	int rc;
-
 	call->ops = &select_ops;
 	/* By a jump at its end a function may call poll for the same caller. */
 	call->site = ~site;
-	for (int kind = BITS_KINDS - 1; kind >= 0; kind--)
-		if (call->sets.words[kind])
-			call->key = (uintptr_t)call->sets.words[kind];
-	if (call_try(call, &rc))
-		return rc;
-	stats_add(&stats.passed, 1);
-	return select_pass(call);
+	call->count = (size_t)call->bits.count;
+	call->memory.size = words_in(call) * sizeof(unsigned long);
+	for (int kind = BITS_KINDS - 1; kind >= 0; kind--) {
+		call->memory.at[kind] = (uintptr_t)call->bits.words[kind];
+		if (call->bits.words[kind])
+			call->key = call->memory.at[kind];
+	}
+	return call_run(call);
 }
 
 static int pselect_large(int count, fd_set *in, fd_set *out, fd_set *except,
@@ -172,7 +231,7 @@ static int pselect_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	struct call call = {
 		.mask = mask,
 		.deadline_ns = XP_NEVER,
-		.sets = {count, {words_of(in), words_of(out), words_of(except)}},
+		.bits = {count, {words_of(in), words_of(out), words_of(except)}},
 		.timeout = timeout,
 	};
 
@@ -192,7 +251,7 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	struct timespec copy;
 	struct call call = {
 		.deadline_ns = XP_NEVER,
-		.sets = {count, {words_of(in), words_of(out), words_of(except)}},
+		.bits = {count, {words_of(in), words_of(out), words_of(except)}},
 	};
 	int64_t left_us;
 	int rc;

@@ -15,7 +15,7 @@ struct settings {
 	size_t least;       /* XPOLL_POLL_MIN: fewer descriptors pass through */
 	uint32_t after;     /* XPOLL_POLL_AFTER: so many calls of a place do, too;
 	                       0: none, and arrays are never given up */
-	int64_t recheck_ns; /* XPOLL_POLL_RECHECK, in ms: each full look takes less; 0: none */
+	int64_t recheck_ns; /* XPOLL_POLL_RECHECK, in ms; one real call in each half; 0: none */
 };
 
 extern struct settings settings;

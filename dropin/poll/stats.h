@@ -1,7 +1,4 @@
-/*
- * What the drop-in did, in numbers.  Calls that pass through at once are only
- * counted if somebody wants to see it.
- */
+/* Counters of what the drop-in did. */
 #ifndef DROPIN_STATS_H
 #define DROPIN_STATS_H
 
@@ -9,15 +6,12 @@
 #include <stdint.h>
 
 struct stats {
-	_Atomic uint64_t calls;
+	_Atomic uint64_t calls;    /* counted only if XPOLL_POLL_STATS is 1 */
 	_Atomic uint64_t passed;   /* to the real call, as a whole */
-	_Atomic uint64_t sets;     /* arrays taken up */
-	_Atomic uint64_t evicted;
-	_Atomic uint64_t changed;  /* entries that differed from the last call */
-	_Atomic uint64_t changes;  /* epoll_ctl and what goes with it */
-	_Atomic uint64_t syscalls; /* all, of calls that were not passed through */
-	_Atomic uint64_t rechecks; /* full looks by a real poll(2) */
-	_Atomic uint64_t missed;   /* what those found that was missed */
+	_Atomic uint64_t sets;     /* that were made */
+	_Atomic uint64_t evicted;  /* sets that were given up */
+	_Atomic uint64_t syscalls; /* of the calls that were not passed through */
+	_Atomic uint64_t missed;   /* closes that nobody noticed */
 };
 
 extern struct stats stats;

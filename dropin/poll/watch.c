@@ -3,7 +3,6 @@
  *
  * Registrations are exact or they are a superset, and what the kernel reports
  * in vain is set right at once: level-triggered, it would be reported for ever.
- * A descriptor that does this again and again leaves the epoll instance.
  */
 #include "watch.h"
 
@@ -28,8 +27,6 @@ enum {
 #define HOT_CALLS 16
 /* How many of the hot ones are considered for it in one call. */
 #define HOT_CHECKED 4
-/* Registrations that were wrong so often are given up until it is quiet. */
-#define FLIPS_MOST 4
 
 /* What epoll and poll(2) both know; above are epoll's own flags. */
 #define KERNEL_BITS 0x3fffu
@@ -63,7 +60,6 @@ static int control(struct watch *watch, int op, int fd)
 	if (!watch_is_ours(watch))
 		return -EBADF;
 	watch->syscalls++;
-	watch->changes++;
 	return xp_sys_epoll_ctl(watch->epoll_fd, op, fd,
 	                        slot->wanted & KERNEL_BITS,
 	                        watch_token(fd, slot));
@@ -87,16 +83,6 @@ struct watch_slot *watch_slot_of(struct watch *watch, int fd)
 	for (; len < watch->slots_len; len++)
 		watch->slots[len].first = -1;
 	return &watch->slots[fd];
-}
-
-bool watch_wants(const struct watch *watch, int fd, uint16_t bits)
-{
-	const struct watch_slot *slot;
-
-	if (fd < 0 || (size_t)fd >= watch->slots_len)
-		return false;
-	slot = &watch->slots[fd];
-	return (slot->flags & PRESENT) != 0 && slot->wanted == bits;
 }
 
 bool watch_is_cold(const struct watch *watch, int fd)
@@ -259,7 +245,6 @@ static void lose(struct watch *watch, int fd)
 	watch->syscalls++; /* The close has removed it. */
 	disarm(watch, fd, false);
 	slot->flags &= (uint8_t)~DIRECT;
-	slot->flips = 0;
 	settle(watch, fd);
 }
 
@@ -303,7 +288,6 @@ void watch_begin(struct watch *watch)
 		if (watch->calls - watch->hot_since[at] < HOT_CALLS)
 			continue;
 		watch->hot_since[at] = watch->calls;
-		watch->slots[fd].flips = 0;
 		(void)arm(watch, fd);
 	}
 }
@@ -344,8 +328,7 @@ static void fruitless(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
-	if ((slot->flags & (PRESENT | HOT)) == PRESENT &&
-	    ++slot->flips < FLIPS_MOST && arm(watch, fd))
+	if ((slot->flags & (PRESENT | HOT)) == PRESENT && arm(watch, fd))
 		return;
 	if (slot->flags & ARMED)
 		disarm(watch, fd, true);
@@ -451,6 +434,11 @@ int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
 	return sleep[0].revents != 0 ? harvest(watch) : 0;
 }
 
+int watch_collect(struct watch *watch)
+{
+	return make_room(watch) ? harvest(watch) : -EBADF;
+}
+
 int watch_look(struct watch *watch)
 {
 	struct pollfd sleep[WATCH_SLEEP_LEN];
@@ -458,7 +446,7 @@ int watch_look(struct watch *watch)
 	int rc;
 
 	if (watch->hot_len == 0)
-		return make_room(watch) ? harvest(watch) : -EBADF;
+		return watch_collect(watch);
 	len = watch_sleepers(watch, sleep);
 	watch->syscalls++;
 	rc = xp_sys_poll_now(sleep, (size_t)len);
@@ -467,12 +455,12 @@ int watch_look(struct watch *watch)
 
 /* --- Beginning and end -------------------------------------------------------------- */
 
-int watch_init(struct watch *watch, int set, int above)
+int watch_init(struct watch *watch, int set)
 {
 	int fd = kernel_instance();
 
 	if (fd >= 0)
-		fd = kernel_move_away(fd, above);
+		fd = kernel_move_away(fd);
 	if (fd < 0)
 		return fd;
 	numbers_own(fd);

@@ -40,9 +40,8 @@ struct watch_slot {
 	uint16_t wanted;     /* POLL* bits */
 	uint16_t armed;      /* the bits the kernel watches for */
 	uint8_t flags;
-	uint8_t flips;       /* how often the registration was wrong */
 	uint8_t hot_at;      /* its place among the hot ones */
-	bool found;          /* for recheck.c: among the ready ones */
+	bool found;          /* for watch_compare: among the ready ones */
 };
 
 struct watch_ready {
@@ -71,18 +70,14 @@ struct watch {
 	struct watch_ready *ready; /* what the last look found */
 	size_t ready_len;
 
-	unsigned syscalls;
-	unsigned changes; /* of them, those that change what the kernel watches */
+	unsigned syscalls; /* of this call, and of closes before it */
 	bool shared;  /* others poll the instance; for looks whose answer is final */
 	bool checked; /* in this call, that the instance is ours */
 	bool failed; /* something is not watched: too much is hot */
 };
 
-/*
- * 0, or a negative errno and nothing is left open.  The number of the epoll
- * instance is out of the way of those below `above`, if possible.
- */
-int watch_init(struct watch *watch, int set, int above);
+/* 0, or a negative errno and nothing is left open. */
+int watch_init(struct watch *watch, int set);
 /* Forget all registrations.  Returns the epoll descriptor, to be closed. */
 int watch_fini(struct watch *watch);
 
@@ -91,9 +86,6 @@ int watch_fini(struct watch *watch);
  * large for the table of numbers.  The slots move when a new one is made.
  */
 struct watch_slot *watch_slot_of(struct watch *watch, int fd);
-
-/* Does it want this at present?  For choosing among sets. */
-bool watch_wants(const struct watch *watch, int fd, uint16_t bits);
 
 /*
  * What is wanted of fd from now on, which has a slot.  `failed` is set when
@@ -133,6 +125,16 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
 {
 	return (uint64_t)(slot->generation ^ WATCH_SALT) << 32 | (uint32_t)fd;
 }
+
+/*
+ * Compares what epoll reports with what a real call has found: for closes that nobody
+ * noticed.  A cold descriptor of which the two differ is trusted no longer if it is another
+ * file than was registered.  Returns how many those were.
+ */
+unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count);
+
+/* The same as watch_look, without the hot ones. */
+int watch_collect(struct watch *watch);
 
 /* The registration of a cold descriptor is of another file. */
 void watch_suspect(struct watch *watch, int fd);

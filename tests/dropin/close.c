@@ -336,7 +336,7 @@ XT_TEST(own_descriptor_survives_closing_everything)
 
 /* --- Closes that nobody sees ---------------------------------------------------- */
 
-/* The full look takes XPOLL_POLL_RECHECK at the most. */
+/* A real call comes within XPOLL_POLL_RECHECK. */
 XT_TEST(hidden_close_and_reuse_is_seen_by_the_full_look)
 {
 	struct crowd crowd;

@@ -18,7 +18,7 @@ import xt
 
 TOOL = os.environ["XPOLL_TOOL"]
 DROPIN = [TOOL, "run", "--poll", "--"]
-# Everything is taken up, and no full look hides a mistake.
+# Everything is taken up, and no real call hides a mistake.
 EAGER = {"XPOLL_POLL_MIN": "1", "XPOLL_POLL_AFTER": "0", "XPOLL_POLL_RECHECK": "0"}
 # A virtual machine may offer such sockets and never connect them: with nothing in
 # front the test hangs there, too.

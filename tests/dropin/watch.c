@@ -21,7 +21,7 @@ struct field {
 static void field_open(struct field *field)
 {
 	*field = (struct field){0};
-	XT_EQ(watch_init(&field->watch, 0, 0), 0);
+	XT_EQ(watch_init(&field->watch, 0), 0);
 	for (int i = 0; i < NUMBERS; i++) {
 		field->fds[i] = xt_keep(eventfd(0, EFD_NONBLOCK));
 		XT_CHECK(watch_slot_of(&field->watch, field->fds[i]));
