@@ -9,7 +9,6 @@
 
 enum {
 	HEAP_WIDTH = 4,
-	HEAP_LEAST = 61, /* with the three that are not used 1 KiB */
 	HEAP_AHEAD = 16, /* items to be moved soon that are fetched */
 };
 
@@ -116,11 +115,9 @@ int xp_heap_grow(struct xp_heap *heap, uint32_t count)
 {
 	uint32_t cap = heap->cap + heap->cap / 2;
 
-	if (count > XP_HEAP_MOST)
+	if (count > UINT32_MAX / HEAP_WIDTH) /* the number of a child has to fit */
 		return -ENOMEM;
-	if (cap < count)
-		cap = count;
-	return heap_resize(heap, cap < HEAP_LEAST ? HEAP_LEAST : cap);
+	return heap_resize(heap, cap < count ? count : cap);
 }
 
 /*

@@ -35,7 +35,7 @@ struct xp_heap {
 };
 
 /* Entry numbers: siblings begin at a multiple of four. */
-enum { XP_HEAP_FIRST = 3, XP_HEAP_MOST = (1 << 30) };
+enum { XP_HEAP_FIRST = 3 };
 
 void xp_heap_fini(struct xp_heap *heap); /* the items are the caller's */
 

@@ -8,12 +8,10 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 
-enum { TABLE_LEAST = 8 };
-
 int xp_table_grow(void *table, int *len, int count, size_t size)
 {
 	size_t before = (size_t)*len * size;
-	int most = *len ? *len : TABLE_LEAST;
+	int most = *len ? *len : 1;
 	char *items;
 
 	XP_ASSERT(count > *len && size > 0);

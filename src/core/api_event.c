@@ -69,7 +69,7 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsi
 	rc = change->flags & XPOLL_ENABLE ? xp_change_enable(queue, fd, XP_BIT(filter), late)
 		: xp_change_disable(queue, fd, XP_BIT(filter));
 	if (rc == 0 && change->flags & XPOLL_SETUDATA)
-		xp_slots_get(&queue->slots, fd)->udata[filter] = xp_udata_bits(change->udata64);
+		xp_slots_get(queue, fd)->udata[filter] = xp_udata_bits(change->udata64);
 	return rc;
 }
 

@@ -150,7 +150,7 @@ static XP_NOINLINE int hand_out_rarely(struct xpoll *queue, const struct xp_foun
                                        unsigned filters, uint32_t bits)
 {
 	int fd = xp_token_fd(found->token);
-	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+	struct xp_slot *slot = xp_slots_get(queue, fd);
 
 	xp_news_left(queue, fd, slot, found->events);
 	xp_handed(queue, fd, slot, filters);
@@ -177,7 +177,7 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 		return xp_leave_with(queue, 0);
 	queue->batch.next++;
 	fd = xp_token_fd(found->token);
-	slot = xp_slots_get(&queue->slots, fd);
+	slot = xp_slots_get(queue, fd);
 	XP_ASSERT(queue->batch.next <= queue->batch.len && queue->batch.len <= XP_BATCH_MOST);
 	bits = xp_poll_bits(slot, found->events);
 	filters = xp_poll_filters(slot, bits);

@@ -20,7 +20,7 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 	int fd = queue->candidates.head;
 
 	XP_ASSERT(queue->candidates.len > 0);
-	*slot = xp_slots_get(&queue->slots, fd);
+	*slot = xp_slots_get(queue, fd);
 	queue->candidates.head = (*slot)->next;
 	(*slot)->next = XP_UNQUEUED;
 	queue->candidates.len--;
@@ -46,7 +46,7 @@ void xp_check_all(struct xpoll *queue)
 {
 	struct xp_slot *slot;
 
-	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
 		if (slot->mode == XP_MODE_ONCE) {
 			xp_late_await(slot);
 			XP_ASSERT(!slot->exclusive);
@@ -64,7 +64,7 @@ void xp_check_withheld(struct xpoll *queue)
 	struct xp_slot *slot;
 
 	queue->withheld = false;
-	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
 		if (!slot->withheld)
 			continue;
 		slot->withheld = 0;

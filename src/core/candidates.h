@@ -8,7 +8,7 @@
 #ifndef XP_CORE_CANDIDATES_H
 #define XP_CORE_CANDIDATES_H
 
-#include "core/queue.h"
+#include "core/slot.h"
 
 /*
  * Filters were enabled, and the kernel's entry was not changed, or its reports carry no number.  A
@@ -28,7 +28,7 @@ static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp
 	if (queue->candidates.len++ == 0)
 		queue->candidates.head = fd;
 	else
-		xp_slots_get(&queue->slots, queue->candidates.tail)->next = fd;
+		xp_slots_get(queue, queue->candidates.tail)->next = fd;
 	queue->candidates.tail = fd;
 }
 

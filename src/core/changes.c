@@ -236,7 +236,7 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 /* This kernel has no EXCEPT. */
 static int refuse_except(const struct xpoll *queue, int fd)
 {
-	const struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
+	const struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(queue, fd);
 	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
 
 	if (rc < 0)
@@ -254,11 +254,11 @@ static int change_add(struct xpoll *queue, int fd, const struct xp_interest *add
 		return -EBADF;
 	if (slot)
 		return add_known(queue, fd, slot, add);
-	slot = xp_slots_at(&queue->slots, fd);
+	slot = xp_slots_at(queue, fd);
 	rc = slot ? 0 : xp_sys_open_flags(fd); /* what is not open must not take memory */
 	if (rc < 0)
 		return rc;
-	slot = slot ? slot : xp_slots_make(&queue->slots, fd);
+	slot = slot ? slot : xp_slots_make(queue, fd);
 	if (!slot)
 		return -ENOMEM;
 	return slot->mode == XP_MODE_SOURCE ? -EINVAL : add_new(queue, fd, slot, add);

@@ -34,7 +34,7 @@ int xp_change_disable(struct xpoll *queue, int fd, unsigned filters);
  */
 static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsigned filters)
 {
-	struct xp_slot *slot = xp_slots_at(&queue->slots, fd);
+	struct xp_slot *slot = xp_slots_at(queue, fd);
 	bool checked; /* by this queue; else the kernel reports what holds */
 
 	if (!slot || filters & ~(unsigned)slot->present || !queue->lazy)

@@ -67,7 +67,7 @@ static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slo
 static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
                               const struct pollfd *found, bool named)
 {
-	struct xp_slot *slot = xp_slots_get(&queue->slots, found->fd);
+	struct xp_slot *slot = xp_slots_get(queue, found->fd);
 	uint32_t events = (unsigned short)found->revents;
 	unsigned checked = xp_filters_of((unsigned short)found->events) & slot->enabled;
 
@@ -97,7 +97,7 @@ static void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 {
 	/* poll(2) takes no more than RLIMIT_NOFILE, or has no memory. */
 	if (XP_UNLIKELY(rc < 0))
-		xp_entry_publish(queue, found->fd, xp_slots_get(&queue->slots, found->fd),
+		xp_entry_publish(queue, found->fd, xp_slots_get(queue, found->fd),
 		                 XP_ALL_FILTERS);
 	else
 		candidate_checked(queue, wait, found, named);
@@ -182,7 +182,7 @@ static void chunk_return(struct xpoll *queue, struct chunk *chunk, int done)
 {
 	while (chunk->len > done) {
 		const struct pollfd *left = &chunk->fds[--chunk->len];
-		struct xp_slot *slot = xp_slots_get(&queue->slots, left->fd);
+		struct xp_slot *slot = xp_slots_get(queue, left->fd);
 		unsigned filters = xp_filters_of((unsigned short)left->events) & slot->enabled;
 
 		if (chunk->named[chunk->len])
@@ -208,7 +208,7 @@ static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk 
 /* The next candidate is delivered at once: not before those of the chunk, which are first. */
 static bool next_is_delivered(const struct xpoll *queue)
 {
-	const struct xp_slot *slot = xp_slots_get(&queue->slots, queue->candidates.head);
+	const struct xp_slot *slot = xp_slots_get(queue, queue->candidates.head);
 
 	return slot->kept_for || xp_has_news(queue, slot);
 }
@@ -250,7 +250,7 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct pollfd probe;
 	bool single = queue->candidates.len == 1 && !xp_wait_is_full(wait);
-	struct xp_slot *slot = single ? xp_slots_get(&queue->slots, queue->candidates.head) : NULL;
+	struct xp_slot *slot = single ? xp_slots_get(queue, queue->candidates.head) : NULL;
 	unsigned named = slot ? slot->check & slot->enabled : 0, filters;
 	uint32_t events;
 	int fd, rc;
@@ -299,7 +299,7 @@ void xp_files_check(struct xpoll *queue, struct xp_wait *wait)
 
 	xp_files_begin(queue, poll_level);
 	while (!xp_wait_is_full(wait) && xp_files_next(queue, poll_level, &fd, &events)) {
-		struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+		struct xp_slot *slot = xp_slots_get(queue, fd);
 
 		if (events < 0)
 			xp_entry_drop(queue, fd, slot);

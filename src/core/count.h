@@ -2,7 +2,7 @@
 #ifndef XP_CORE_COUNT_H
 #define XP_CORE_COUNT_H
 
-#include "core/queue.h"
+#include "core/slot.h"
 
 /*
  * Fill in the last event of the wait's array, which is of this filter.  aborted: the

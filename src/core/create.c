@@ -130,7 +130,7 @@ static void queue_free(struct xpoll *queue)
 {
 	xp_sources_fini(queue);
 	backend_close(queue);
-	xp_slots_fini(&queue->slots);
+	xp_slots_fini(queue);
 	xp_lowat_fini(queue);
 	xp_files_fini(queue);
 	XP_ASSERT(queue->threads.waiters == 0 || !xp_process_owns(queue));

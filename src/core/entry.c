@@ -18,7 +18,7 @@ enum {
 
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 {
-	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(&queue->slots, fd);
+	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(queue, fd);
 
 	return slot && slot->present ? slot : NULL;
 }

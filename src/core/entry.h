@@ -26,7 +26,7 @@
 
 #include <errno.h>
 
-#include "core/queue.h"
+#include "core/slot.h"
 
 /* The slot of a descriptor of which something is registered, or NULL. */
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);

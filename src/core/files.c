@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/table.h"
 #include "core/marks.h"
+#include "core/slot.h"
 #include "os/fskind.h"
 #include "os/sys.h"
 #include "source/inode.h"
@@ -58,7 +59,7 @@ static void growth_news(struct xpoll *queue, struct xp_inode_user *user, uint32_
 
 static bool growth_listens(const struct xpoll *queue, const struct xp_inode_user *user)
 {
-	return xp_slots_get(&queue->slots, user->fd)->enabled & XP_BIT(XP_READ);
+	return xp_slots_get(queue, user->fd)->enabled & XP_BIT(XP_READ);
 }
 
 /* The next check of the file finds that out. */
@@ -216,7 +217,7 @@ int64_t xp_file_left(struct xpoll *queue, int fd)
 /* The filters of a file that have to be checked. */
 static unsigned file_wanted(const struct xpoll *queue, const struct xp_file *file)
 {
-	const struct xp_slot *slot = xp_slots_get(&queue->slots, file->fd);
+	const struct xp_slot *slot = xp_slots_get(queue, file->fd);
 	/* Nobody hangs up: a READ without POLLIN is never ready. */
 	unsigned filters = XP_BIT(XP_WRITE) |
 		(slot->requested & XP_REQUEST_IN ? XP_BIT(XP_READ) : 0);

@@ -41,7 +41,7 @@ void xp_late_await_all(struct xpoll *queue)
 {
 	struct xp_slot *slot;
 
-	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++)
 		xp_late_await(slot);
 }
 
@@ -49,6 +49,6 @@ void xp_late_forget_all(struct xpoll *queue)
 {
 	struct xp_slot *slot;
 
-	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++)
 		atomic_store(&slot->late, 0);
 }

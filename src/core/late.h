@@ -10,7 +10,7 @@
 #ifndef XP_CORE_LATE_H
 #define XP_CORE_LATE_H
 
-#include "core/queue.h"
+#include "core/slot.h"
 
 /* A change that a call makes after it has released the lock. */
 struct xp_late {

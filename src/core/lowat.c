@@ -135,7 +135,7 @@ void xp_lowat_due(struct xpoll *queue)
 	XP_ASSERT(pause_ns > 0);
 	queue->lowat.pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns : PAUSE_MOST_NS;
 	xp_due_set(queue, XP_SOURCE_NONE, XP_NEVER);
-	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
 		unsigned again = slot->unmet & slot->enabled & slot->lowat;
 
 		slot->unmet = 0;

@@ -8,7 +8,7 @@
 #ifndef XP_CORE_LOWAT_H
 #define XP_CORE_LOWAT_H
 
-#include "core/queue.h"
+#include "core/slot.h"
 
 /* Returns 0 if the file can have a mark; it gets room for it.  -ENOTSUP, -ENOMEM, -EBADF. */
 int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filter);

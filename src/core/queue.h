@@ -38,7 +38,6 @@
 #include "base/pool.h"
 #include "base/regmap.h"
 #include "core/idle.h"
-#include "core/slot.h"
 #include "os/process.h"
 #include "os/wakefd.h"
 #include "source/source.h"
@@ -111,7 +110,10 @@ struct xpoll {
 	struct xp_counters counters; /* those of system calls are [a] */
 
 	/* Descriptors. */
-	struct xp_slots slots;
+	struct {
+		struct xp_slot **pages;
+		int pages_len;
+	} slots;             /* by descriptor: see slot.h */
 	uint32_t sequence;   /* grows with each mark of a slot */
 	uint8_t withheld : 1;   /* a slot may have that mark */
 	uint8_t unattached : 1; /* the kernel lacks a slot, for want of memory: see renew.c */

@@ -39,7 +39,7 @@ int xp_attach_all(struct xpoll *queue, bool inherited)
 	struct xp_slot *slot;
 	int first = 0;
 
-	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
 		int rc = 0;
 
 		if (slot->mode == XP_MODE_FILE)
@@ -58,7 +58,7 @@ int xp_attach_rest(struct xpoll *queue)
 	struct xp_slot *slot;
 	int rc = 0;
 
-	for (int fd = 0; rc == 0 && (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+	for (int fd = 0; rc == 0 && (slot = xp_slots_walk(queue, &fd)); fd++)
 		if (slot_is_missing(slot))
 			rc = slot_attach(queue, fd, slot);
 	queue->unattached = rc < 0;
@@ -71,7 +71,7 @@ static void renew_confirm(struct xpoll *queue)
 	bool (*knows)(void *state, int fd) = queue->ops->renew->knows;
 	struct xp_slot *slot;
 
-	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++) {
+	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
 		if (!slot->present || slot->mode == XP_MODE_FILE || slot->mode == XP_MODE_NONE)
 			continue;
 		if (knows && !knows(queue->backend, fd))

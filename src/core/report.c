@@ -328,7 +328,7 @@ void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slo
 static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct xp_wait *wait,
                                                     uint64_t token)
 {
-	struct xp_slot *slot = xp_slots_get(&queue->slots, xp_token_fd(token));
+	struct xp_slot *slot = xp_slots_get(queue, xp_token_fd(token));
 
 	if (xp_source_fd_fired(queue, wait, token)) {
 		wait->delivered_some = true;
@@ -396,7 +396,7 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
                                      const struct xp_fired *fired)
 {
 	int fd = xp_token_fd(fired->token);
-	struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+	struct xp_slot *slot = xp_slots_get(queue, fd);
 	uint32_t events = fired->events & ~XP_FIRED_SOLO_ANY;
 	unsigned about = XP_ALL_FILTERS & (fired->events & XP_FIRED_SOLO_ANY
 		? fired->events / XP_FIRED_SOLO(0) : ~(unsigned)slot->solo);
@@ -431,7 +431,7 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 		wait->more |= (fired->events & XP_FIRED_MORE) != 0;
 		return;
 	}
-	slot = xp_slots_get(&queue->slots, fd);
+	slot = xp_slots_get(queue, fd);
 	/* Any other report is of the main entry as it is now, and is delivered at once. */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_FIRED_SOLO_ANY | POLLNVAL) || slot->solo ||

@@ -30,7 +30,7 @@ static void flush_changes(struct xpoll *queue)
 
 		for (int i = 0; i < count; i++) {
 			int fd = xp_token_fd(fired[i].token);
-			struct xp_slot *slot = xp_slots_get(&queue->slots, fd);
+			struct xp_slot *slot = xp_slots_get(queue, fd);
 
 			if (slot->present && xp_slot_is_of(slot, fired[i].token))
 				xp_entry_drop(queue, fd, slot);

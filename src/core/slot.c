@@ -1,11 +1,10 @@
 /* The table of slots. */
 #include "core/slot.h"
 
+#include <limits.h>
+
 #include "base/alloc.h"
 #include "base/table.h"
-
-/* Tables by descriptor double, and their lengths are of type int. */
-enum { PAGES_MOST = 1 << (30 - XP_PAGE_BITS) };
 
 #define POLL_MASK(i) \
 	(((i) & XP_ALL_FILTERS ? POLLERR | POLLHUP : 0) | \
@@ -15,34 +14,36 @@ enum { PAGES_MOST = 1 << (30 - XP_PAGE_BITS) };
 
 const uint16_t xp_poll_masks[64] = {XP_64_OF(POLL_MASK)};
 
-struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd)
+struct xp_slot *xp_slots_make(struct xpoll *queue, int fd)
 {
 	int page = fd >> XP_PAGE_BITS;
 	struct xp_slot **at;
 
-	if (page >= PAGES_MOST || XP_TABLE_RESERVE(&slots->pages, &slots->pages_len, page + 1) < 0)
+	/* Tables by descriptor double, and their lengths are of type int. */
+	if (fd > INT_MAX / 2 ||
+	    XP_TABLE_RESERVE(&queue->slots.pages, &queue->slots.pages_len, page + 1) < 0)
 		return NULL;
-	at = &slots->pages[page];
+	at = &queue->slots.pages[page];
 	if (!*at) {
 		*at = xp_alloc_lines(XP_PAGE_SLOTS * sizeof **at);
 		for (int i = 0; *at && i < XP_PAGE_SLOTS; i++)
 			(*at)[i] = (struct xp_slot){.next = XP_UNQUEUED};
 	}
-	return xp_slots_at(slots, fd);
+	return xp_slots_at(queue, fd);
 }
 
-void xp_slots_fini(struct xp_slots *slots)
+void xp_slots_fini(struct xpoll *queue)
 {
-	for (int i = 0; i < slots->pages_len; i++)
-		xp_free(slots->pages[i]);
-	xp_free(slots->pages);
+	for (int i = 0; i < queue->slots.pages_len; i++)
+		xp_free(queue->slots.pages[i]);
+	xp_free(queue->slots.pages);
 }
 
-struct xp_slot *xp_slots_walk(const struct xp_slots *slots, int *fd)
+struct xp_slot *xp_slots_walk(const struct xpoll *queue, int *fd)
 {
-	for (; *fd >> XP_PAGE_BITS < slots->pages_len; *fd |= XP_PAGE_SLOTS - 1, ++*fd)
-		if (xp_slots_at(slots, *fd))
-			return xp_slots_at(slots, *fd);
+	for (; *fd >> XP_PAGE_BITS < queue->slots.pages_len; *fd |= XP_PAGE_SLOTS - 1, ++*fd)
+		if (xp_slots_at(queue, *fd))
+			return xp_slots_at(queue, *fd);
 	return NULL;
 }
 

@@ -23,6 +23,7 @@
 #include "base/assert.h"
 #include "base/compiler.h"
 #include "base/udata.h"
+#include "core/queue.h"
 #include "os/fdkind.h"
 #include "os/pollbits.h"
 
@@ -134,32 +135,27 @@ _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE, "one cache line for each
 
 enum { XP_PAGE_BITS = 8, XP_PAGE_SLOTS = 1 << XP_PAGE_BITS };
 
-struct xp_slots {
-	struct xp_slot **pages;
-	int pages_len;
-};
-
 /* The slot of fd, made if need be; NULL: no memory for such a number. */
-struct xp_slot *xp_slots_make(struct xp_slots *slots, int fd);
-void xp_slots_fini(struct xp_slots *slots);
+struct xp_slot *xp_slots_make(struct xpoll *queue, int fd);
+void xp_slots_fini(struct xpoll *queue);
 
 /* The first slot from *fd on, which becomes its descriptor; NULL: there are no more. */
-struct xp_slot *xp_slots_walk(const struct xp_slots *slots, int *fd);
+struct xp_slot *xp_slots_walk(const struct xpoll *queue, int *fd);
 
 /* The slot of fd; NULL if nothing on its page was ever registered. */
-static inline struct xp_slot *xp_slots_at(const struct xp_slots *slots, int fd)
+static inline struct xp_slot *xp_slots_at(const struct xpoll *queue, int fd)
 {
 	unsigned page = (unsigned)fd >> XP_PAGE_BITS;
 
-	if (page >= (unsigned)slots->pages_len || !slots->pages[page])
+	if (page >= (unsigned)queue->slots.pages_len || !queue->slots.pages[page])
 		return (struct xp_slot *)0;
-	return &slots->pages[page][fd & (XP_PAGE_SLOTS - 1)];
+	return &queue->slots.pages[page][fd & (XP_PAGE_SLOTS - 1)];
 }
 
 /* The slot of a descriptor that is known to have one. */
-static inline struct xp_slot *xp_slots_get(const struct xp_slots *slots, int fd)
+static inline struct xp_slot *xp_slots_get(const struct xpoll *queue, int fd)
 {
-	return &slots->pages[(unsigned)fd >> XP_PAGE_BITS][fd & (XP_PAGE_SLOTS - 1)];
+	return &queue->slots.pages[(unsigned)fd >> XP_PAGE_BITS][fd & (XP_PAGE_SLOTS - 1)];
 }
 
 static inline uint64_t xp_slot_token(const struct xp_slot *slot, int fd)

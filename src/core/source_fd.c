@@ -23,7 +23,7 @@ int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 int xp_source_fd_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
 {
-	struct xp_slot *slot = xp_slots_make(&queue->slots, source_fd->fd);
+	struct xp_slot *slot = xp_slots_make(queue, source_fd->fd);
 	int rc;
 
 	if (!slot)
@@ -50,7 +50,7 @@ static void source_slot_end(struct xp_slot *slot)
 
 void xp_source_fd_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd)
 {
-	struct xp_slot *slot = xp_slots_get(&queue->slots, source_fd->fd);
+	struct xp_slot *slot = xp_slots_get(queue, source_fd->fd);
 
 	XP_ASSERT(slot->mode == XP_MODE_SOURCE && slot->udata[0].pointer == source_fd);
 	(void)queue->ops->detach(queue->backend, source_fd->fd);
@@ -59,7 +59,7 @@ void xp_source_fd_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd)
 
 bool xp_source_fd_fired(struct xpoll *queue, struct xp_wait *wait, uint64_t token)
 {
-	struct xp_slot *slot = xp_slots_at(&queue->slots, xp_token_fd(token));
+	struct xp_slot *slot = xp_slots_at(queue, xp_token_fd(token));
 	struct xp_source_fd *source_fd;
 
 	if (!slot || slot->mode != XP_MODE_SOURCE || !xp_slot_is_of(slot, token))
@@ -76,7 +76,7 @@ void xp_source_fds_forget(struct xpoll *queue)
 {
 	struct xp_slot *slot;
 
-	for (int fd = 0; (slot = xp_slots_walk(&queue->slots, &fd)); fd++)
+	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++)
 		if (slot->mode == XP_MODE_SOURCE)
 			source_slot_end(slot);
 }

@@ -2,7 +2,7 @@
 #ifndef XP_CORE_SOURCE_FD_H
 #define XP_CORE_SOURCE_FD_H
 
-#include "core/queue.h"
+#include "core/slot.h"
 
 /* Members of xp_host. */
 int xp_source_fd_watch(struct xpoll *queue, struct xp_source_fd *source_fd);

@@ -399,7 +399,7 @@ static XP_NOINLINE void batch_return(struct xpoll *queue)
 		const struct xp_found *found = &queue->batch.found[queue->batch.next];
 		int fd = xp_token_fd(found->token);
 
-		slot = xp_slots_get(&queue->slots, fd);
+		slot = xp_slots_get(queue, fd);
 		if (!xp_slot_is_of(slot, found->token) || !slot->enabled)
 			continue;
 		if (slot->mode == XP_MODE_FILE)

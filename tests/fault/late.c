@@ -5,7 +5,7 @@
  */
 #include "xt.h"
 
-#include "core/queue.h"
+#include "core/slot.h"
 #include "os/linux/sys_linux.h"
 #include "os/sys.h"
 

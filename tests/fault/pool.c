@@ -7,7 +7,7 @@
 #include "xt.h"
 
 #include "base/time.h"
-#include "core/queue.h"
+#include "core/slot.h"
 #include "os/linux/sys_linux.h"
 
 #include <sched.h>

@@ -57,10 +57,10 @@ int __wrap_xp_procfs_signals(struct xp_procfs_signals *others)
 static int walks; /* calls that look for the next slot */
 
 XT_WRAP(xp_slots_walk);
-struct xp_slot *__wrap_xp_slots_walk(const struct xp_slots *slots, int *fd)
+struct xp_slot *__wrap_xp_slots_walk(const struct xpoll *queue, int *fd)
 {
 	walks++;
-	return __real_xp_slots_walk(slots, fd);
+	return __real_xp_slots_walk(queue, fd);
 }
 
 static int handled;

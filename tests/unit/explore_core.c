@@ -1,14 +1,13 @@
 /* The core, as the explorer sees it. */
 #include "explore_core.h"
 
-#include "core/queue.h"
 #include "core/slot.h"
 #include "explore_kernel.h"
 
 /* Returns a copy of the slot; an empty one for a file that was never registered. */
 static struct xp_slot slot_of(const struct xpoll *queue, int file)
 {
-	const struct xp_slot *known = xp_slots_at(&queue->slots, file);
+	const struct xp_slot *known = xp_slots_at(queue, file);
 
 	return known ? *known : (struct xp_slot){.next = XP_UNQUEUED};
 }
@@ -55,7 +54,7 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
  */
 bool core_is_armed_so(const struct xpoll *queue, int file)
 {
-	const struct xp_slot *slot = xp_slots_at(&queue->slots, file);
+	const struct xp_slot *slot = xp_slots_at(queue, file);
 	unsigned there = 0;
 
 	if (!slot || !slot->present)

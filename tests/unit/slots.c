@@ -11,24 +11,24 @@ enum { NUMBERS = 1 << 30 };
 
 XT_TEST(highest_number_of_the_table_has_a_slot)
 {
-	struct xp_slots slots = {0};
-	struct xp_slot *slot = xp_slots_make(&slots, NUMBERS - 1);
+	static struct xpoll queue;
+	struct xp_slot *slot = xp_slots_make(&queue, NUMBERS - 1);
 
 	XT_CHECK(slot);
-	XT_CHECK(xp_slots_at(&slots, NUMBERS - 1) == slot);
-	XT_CHECK(slots.pages_len == NUMBERS >> XP_PAGE_BITS);
-	XT_CHECK(!xp_slots_at(&slots, 0));
-	xp_slots_fini(&slots);
+	XT_CHECK(xp_slots_at(&queue, NUMBERS - 1) == slot);
+	XT_CHECK(queue.slots.pages_len == NUMBERS >> XP_PAGE_BITS);
+	XT_CHECK(!xp_slots_at(&queue, 0));
+	xp_slots_fini(&queue);
 }
 
 XT_TEST(number_beyond_the_table_is_refused)
 {
-	struct xp_slots slots = {0};
+	static struct xpoll queue;
 
-	XT_CHECK(xp_slots_make(&slots, 0));
-	XT_CHECK(!xp_slots_make(&slots, NUMBERS));
-	XT_CHECK(!xp_slots_make(&slots, INT32_MAX));
-	XT_CHECK(slots.pages_len < 10);
-	XT_CHECK(!xp_slots_at(&slots, INT32_MAX));
-	xp_slots_fini(&slots);
+	XT_CHECK(xp_slots_make(&queue, 0));
+	XT_CHECK(!xp_slots_make(&queue, NUMBERS));
+	XT_CHECK(!xp_slots_make(&queue, INT32_MAX));
+	XT_CHECK(queue.slots.pages_len < 10);
+	XT_CHECK(!xp_slots_at(&queue, INT32_MAX));
+	xp_slots_fini(&queue);
 }
