@@ -142,7 +142,7 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 {
 	int64_t timeout_ns = timeout_ms < 0 ? -1 : timeout_ms * XP_NS_PER_MS;
 
-	return xp_wait_call(queue, XP_BATCH, NULL, XP_BATCH_MOST, timeout_ns, NULL);
+	return xp_wait_call(queue, XP_BATCH, NULL, XP_FIRED_MOST, timeout_ns, NULL);
 }
 
 /* The rare end of batch_take: filters with modes, or bits to keep for disabled filters. */
@@ -178,7 +178,7 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	queue->batch.next++;
 	fd = xp_token_fd(found->token);
 	slot = xp_slots_get(queue, fd);
-	XP_ASSERT(queue->batch.next <= queue->batch.len && queue->batch.len <= XP_BATCH_MOST);
+	XP_ASSERT(queue->batch.next <= queue->batch.len && queue->batch.len <= XP_FIRED_MOST);
 	bits = xp_poll_bits(slot, found->events);
 	filters = xp_poll_filters(slot, bits);
 	if (XP_UNLIKELY(!xp_slot_is_of(slot, found->token) || !bits))

@@ -10,12 +10,6 @@
 #include "core/queue.h"
 #include "os/sys.h"
 
-enum {
-	XP_ASK_EVERY = 16,   /* waits of which one asks the kernel in any case */
-	XP_ASK_BESIDE = 64,  /* entries that are asked for at least, beside events at hand */
-	XP_CROWDED_FOR = 64, /* harvests after an event of a report found no room */
-};
-
 /* The next wait asks the kernel: something changed that only the kernel knows of. */
 static inline void xp_ask_soon(struct xpoll *queue)
 {
@@ -25,7 +19,7 @@ static inline void xp_ask_soon(struct xpoll *queue)
 /* An event of a report found no room. */
 static inline void xp_ask_crowded(struct xpoll *queue)
 {
-	queue->ask.crowded = XP_CROWDED_FOR;
+	queue->ask.crowded = XP_RECENT_FOR;
 }
 
 /* The kernel is asked now. */
@@ -49,7 +43,7 @@ static inline int xp_ask_room(struct xpoll *queue, int room, bool at_hand)
 		queue->ask.crowded--;
 		room = room > 1 ? room / 2 : 1;
 	}
-	return at_hand && room < XP_ASK_BESIDE ? XP_ASK_BESIDE : room;
+	return at_hand && room < XP_ASK_EVERY ? XP_ASK_EVERY : room;
 }
 
 /* Count a wait that has found candidates: returns true if it has to ask the kernel as well. */

@@ -13,23 +13,18 @@
 #include "os/sys.h"
 #include "os/sys_hot.h"
 
-enum {
-	CHUNK_LEAST = 16, /* candidates that one poll(2) checks, whatever room there is */
-	CHUNK_MOST = 256,
-	PLAIN = POLLIN | POLLOUT | POLLPRI | POLLRDHUP,
-	IDLE_MOST = 4,    /* checks in a row that find nothing, before the level is used again */
-};
+enum { PLAIN = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
 
 struct chunk {
-	struct pollfd fds[CHUNK_MOST];
-	bool named[CHUNK_MOST]; /* the program has enabled it since it was delivered */
+	struct pollfd fds[XP_FIRED_MOST];
+	bool named[XP_FIRED_MOST]; /* the program has enabled it since it was delivered */
 	int len;
 };
 
 /* --- What poll(2) has found ---------------------------------------------------------- */
 
 /*
- * The candidate is not ready.  After IDLE_MOST such checks in a row its entry is level-triggered
+ * The candidate is not ready.  After XP_FRUITLESS_MOST such checks in a row its entry is level-triggered
  * again: the program reads all there is, and checks are wasted.
  */
 static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bool named)
@@ -40,7 +35,7 @@ static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bo
 	if (xp_entry_is_silent(queue, slot) && mine)
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, xp_entry_main(queue, slot), mine);
 	if (named || slot->mode != XP_MODE_EDGE || xp_slot_by_edge(slot) & slot->enabled ||
-	    ++slot->idle < IDLE_MOST)
+	    ++slot->idle < XP_FRUITLESS_MOST)
 		return;
 	slot->idle = 0;
 	if (mine)
@@ -169,7 +164,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	}
 	/* Edges only if they are candidates, or they would be delivered again and again. */
 	filters = slot->enabled & (filters | ~xp_slot_by_edge(slot));
-	XP_ASSERT(chunk->len < CHUNK_MOST);
+	XP_ASSERT(chunk->len < XP_FIRED_MOST);
 	chunk->fds[chunk->len] = (struct pollfd){
 		.fd = fd,
 		.events = (short)xp_bits_of(slot, filters),
@@ -220,7 +215,8 @@ static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 
 	while (left > 0 && !xp_wait_is_full(wait)) {
 		int room = wait->cap - wait->len;
-		int most = room < CHUNK_LEAST ? CHUNK_LEAST : room > CHUNK_MOST ? CHUNK_MOST : room;
+		int want = room < XP_ASK_EVERY ? XP_ASK_EVERY : room;
+		int most = want < XP_FIRED_MOST ? want : XP_FIRED_MOST;
 
 		chunk.len = 0;
 		for (; left > 0 && chunk.len < most && !xp_wait_is_full(wait); left--) {

@@ -7,10 +7,6 @@
 #include "core/files.h"
 #include "os/sys.h"
 
-enum {
-	SIZE_EVERY = 64, /* waits after which the size of a pipe is asked for once more */
-};
-
 /* The bytes to read, or the connections to accept; 1: unknown. */
 static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, bool eof)
 {
@@ -37,7 +33,7 @@ static int64_t pipe_room(struct xpoll *queue, const struct xp_wait *wait, int fd
 
 	XP_ASSERT(slot->kind == XP_KIND_FIFO);
 	xp_count(&queue->counters.syscalls_check);
-	if (!slot->pipe_bits || wait->epoch % SIZE_EVERY == 0) {
+	if (!slot->pipe_bits || wait->epoch % XP_RECENT_FOR == 0) {
 		size = xp_sys_pipe_size(fd);
 		if (size <= 0)
 			return xp_sys_pipe_room(fd);

@@ -12,10 +12,6 @@
 #include "core/marks.h"
 #include "os/sys.h"
 
-enum {
-	FRUITLESS_MOST = 4, /* edges in a row that nobody wants, before the mask excludes them */
-};
-
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 {
 	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(queue, fd);
@@ -391,7 +387,7 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 
 static void solo_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
 {
-	if (++slot->fruitless < FRUITLESS_MOST)
+	if (++slot->fruitless < XP_FRUITLESS_MOST)
 		return;
 	slot->fruitless = 0;
 	if (bit & slot->enabled) { /* less is requested of it by now */
@@ -422,7 +418,7 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, 0, 0);
 		else
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
-	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= FRUITLESS_MOST) {
+	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= XP_FRUITLESS_MOST) {
 		slot->fruitless = 0;
 		/* A change would bring up an edge that was reported. */
 		if (!xp_entry_is_held(queue, slot, 0))

@@ -12,8 +12,6 @@
 #include "os/sys.h"
 #include "source/inode.h"
 
-enum { ASLEEP_CHECKS = 16 }; /* files that sleep and are checked by a wait */
-
 struct xp_file {
 	int fd;
 	struct xp_list turn; /* among those awake or asleep, or in no list */
@@ -252,7 +250,7 @@ static struct xp_file *file_first(const struct xp_list *list)
 void xp_files_begin(struct xpoll *queue, bool poll_level)
 {
 	/* At the poll-like level all of them are ready. */
-	int checks = poll_level ? INT32_MAX : ASLEEP_CHECKS;
+	int checks = poll_level ? INT32_MAX : XP_ASK_EVERY;
 
 	queue->files.pass++;
 	while (checks-- > 0 && !xp_list_empty(&queue->files.asleep))

@@ -8,12 +8,6 @@
 #include "core/files.h"
 #include "core/sources.h"
 
-/*
- * The outer descriptor stays readable for one update less than this after the last candidate was
- * taken: candidates come and go with each event, and a change each time would be two system calls.
- */
-enum { PATIENCE = 8 };
-
 int xp_outer_open(struct xpoll *queue)
 {
 	int fd = queue->ops->outer ? queue->ops->outer->fd(queue->backend) : -ENOTSUP;
@@ -22,7 +16,7 @@ int xp_outer_open(struct xpoll *queue)
 		return fd;
 	queue->outer.exposed = true;
 	if (queue->on_demand)
-		xp_sources_run_due(queue, XP_BATCH_MOST);
+		xp_sources_run_due(queue, XP_FIRED_MOST);
 	xp_sources_settle(queue, NULL, XP_BEFORE_SLEEP);
 	return fd;
 }
@@ -37,8 +31,9 @@ void xp_outer_update(struct xpoll *queue)
 
 	if (queue->threads.dying)
 		return;
+	/* Candidates come and go with each event, and a change each time is two system calls. */
 	if (candidates)
-		queue->outer.patience = PATIENCE;
+		queue->outer.patience = XP_RECENT_FOR;
 	else if (!wanted && queue->outer.patience > 0)
 		wanted = --queue->outer.patience > 0;
 	queue->outer.alarmed |= xp_due(queue) != XP_NEVER;

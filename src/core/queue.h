@@ -42,8 +42,26 @@
 #include "os/wakefd.h"
 #include "source/source.h"
 
+/* Numbers of several mechanisms: see docs/internals/mechanisms.md. */
 enum {
-	XP_BATCH_MOST = 256, /* descriptors that one xpoll_wait returns */
+	/*
+	 * Waits of which one asks the kernel though events are at hand; and how many descriptors
+	 * it asks for, or checks, at least: "The kernel is not asked", "Checks by poll(2)".
+	 */
+	XP_ASK_EVERY = 16,
+	/*
+	 * Waits, or calls, for which the queue expects that what has happened happens again:
+	 * "Half the room", "One-shot entries", "Signals are held", "xpoll_fd stays readable".
+	 */
+	XP_RECENT_FOR = 64,
+	/*
+	 * Reports or checks in vain, in a row, before the kernel's entry, or its set, is changed:
+	 * "Edges that nobody wants", "Back to the level", "Renewal".
+	 */
+	XP_FRUITLESS_MOST = 4,
+};
+
+enum {
 	XP_GROUPS = 2,       /* of followers: one that a passed turn wakes, and all others */
 	/* wake.state */
 	XP_WAKE_PENDING = 1, /* xpoll_wake was called, and no wait has returned for it */
@@ -148,7 +166,7 @@ struct xpoll {
 		int inside;      /* are in a call, and have given the lock back for a while */
 		uint32_t sleeps; /* how often one has come back */
 		const int *last; /* the errno of the thread that has waited last: who it was */
-		uint8_t shared;  /* waits for which the queue counts as shared: see XP_SHARED_FOR */
+		uint8_t shared;  /* waits for which the queue counts as shared */
 		bool dying;      /* xpoll_destroy was called */
 		bool torn;       /* in a forked child: a thread of the parent's was inside */
 	} threads;
@@ -211,7 +229,7 @@ struct xpoll {
 
 	struct {
 		int next, len;
-		struct xp_found found[XP_BATCH_MOST];
+		struct xp_found found[XP_FIRED_MOST];
 	} batch;
 };
 

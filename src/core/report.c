@@ -12,10 +12,6 @@
 #include "os/fdnum.h"
 #include "os/sys.h"
 
-enum {
-	STALE_MOST = 3,     /* reports of an ended slot before the kernel's set is renewed */
-};
-
 /* ORed to the bits of a listener of TCP's that was shut down. */
 #define EVENT_ABORTED 0x40000u
 
@@ -336,7 +332,7 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 	}
 	/* The entry of a file that is open as a duplicate; or a race between threads. */
 	xp_count(&queue->counters.stale_dropped);
-	if (wait->set != (uint32_t)queue->counters.rebuilds || slot->stale++ < STALE_MOST)
+	if (wait->set != (uint32_t)queue->counters.rebuilds || slot->stale++ < XP_FRUITLESS_MOST - 1)
 		return;
 	slot->stale = 0;
 	wait->renew = true;

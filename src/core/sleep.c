@@ -14,19 +14,13 @@
 #include "core/threads.h"
 #include "os/sys.h"
 
-enum {
-	HOLDING_FOR = 64, /* waits that hold signals from the start, after one that slept twice */
-	UNTRIED_MOST = 8, /* waits that hold signals without a look, after one that found nothing */
-	FLUSH_MOST = 64, /* reports of closed files that one flush returns */
-};
-
 /* Pass on the back end's changes: a wait would, but the threads that sleep do not. */
 static void flush_changes(struct xpoll *queue)
 {
-	struct xp_fired fired[FLUSH_MOST];
+	struct xp_fired fired[XP_FIRED_MOST];
 
 	while (queue->ops->has_pending(queue->backend)) {
-		int count = queue->ops->flush(queue->backend, fired, FLUSH_MOST);
+		int count = queue->ops->flush(queue->backend, fired, XP_FIRED_MOST);
 
 		for (int i = 0; i < count; i++) {
 			int fd = xp_token_fd(fired[i].token);
@@ -98,13 +92,13 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 			*until_ns = XP_PAST;
 			return timer;
 		}
-		queue->untried = wait->tried ? UNTRIED_MOST : XP_SET(queue->untried - 1);
+		queue->untried = wait->tried ? XP_RECENT_FOR : XP_SET(queue->untried - 1);
 	}
 	wait->slept = true;
 	if (queue->holding > 0 && !again)
 		queue->holding--;
 	if (again && !wait->holds)
-		queue->holding = HOLDING_FOR;
+		queue->holding = XP_RECENT_FOR;
 	if (holds)
 		xp_hold_signals(queue, wait);
 	/* XP_NOW would neither sleep nor apply the mask. */

@@ -196,7 +196,7 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 	queue->in_wait.batch |= format == XP_BATCH;
 	XP_ASSERT(queue->in_wait.event == 0 || queue->in_wait.poll == 0);
 	if (queue->threads.waiters > 0 || queue->threads.last != &errno)
-		queue->threads.shared = XP_SHARED_FOR;
+		queue->threads.shared = XP_RECENT_FOR;
 	else
 		queue->threads.shared -= queue->threads.shared > 0;
 	queue->threads.last = &errno;
@@ -328,7 +328,7 @@ void xp_quiesce(struct xpoll *queue)
 {
 	if (queue->threads.waiters == 0)
 		return;
-	queue->threads.shared = XP_SHARED_FOR;
+	queue->threads.shared = XP_RECENT_FOR;
 	if (xp_is_concurrent(queue))
 		return;
 	queue->threads.changers++;

@@ -16,8 +16,6 @@
 #include "core/queue.h"
 #include "os/sys.h"
 
-enum { XP_SHARED_FOR = 64 }; /* waits that a queue counts as shared, after another thread waited */
-
 static inline bool xp_is_concurrent(const struct xpoll *queue)
 {
 	return queue->ops->caps & XP_CAP_CONCURRENT;

@@ -25,11 +25,11 @@
 #include "os/sys.h"
 #include "os/sys_hot.h"
 
-enum {
-	VAIN_MOST = 32,  /* reports in a row without an event, before a harvest ends */
-	VAIN_LEAST = 64, /* harvests without an event, before a wait past its deadline gives up */
-	VAIN_EACH = 16,  /* and for each registration, which may have to be silenced */
-};
+/*
+ * Reports in a row without an event, after which a harvest ends, and looks without an event for
+ * each registration, after which a wait past its deadline does: "A wait gives up".
+ */
+enum { VAIN_MOST = 32 };
 
 static int wait_loop(struct xpoll *queue, struct xp_wait *wait);
 static void turn_end(struct xpoll *queue, struct xp_wait *wait);
@@ -371,8 +371,7 @@ static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
  */
 static bool count_vain(const struct xpoll *queue, struct xp_wait *wait)
 {
-	return ++wait->again > VAIN_LEAST &&
-		wait->again > VAIN_LEAST + VAIN_EACH * queue->counters.registered &&
+	return ++wait->again > VAIN_MOST * (queue->counters.registered + 1) &&
 		xp_deadline_passed(wait);
 }
 

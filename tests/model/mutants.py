@@ -129,7 +129,7 @@ MUTANTS = {
         "\t\telse\n\t\t\t;", "",
         "contract.disable:disable_tcp_reset_is_silent_and_sleeps"),
     "edges that nobody wants stay armed": Mutant(
-        "slot->mode == XP_MODE_EDGE && ++slot->fruitless >= FRUITLESS_MOST",
+        "slot->mode == XP_MODE_EDGE && ++slot->fruitless >= XP_FRUITLESS_MOST",
         "0", "",
         "contract.disable:disable_refused_datagrams_wake_a_bounded_number_of_times"),
     "an entry without filters reports hang-ups for ever": Mutant(
@@ -245,7 +245,7 @@ MUTANTS = {
         "0", "",
         "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
     "the kernel is asked for no more than there is room for": Mutant(
-        "return at_hand && room < XP_ASK_BESIDE ? XP_ASK_BESIDE : room;",
+        "return at_hand && room < XP_ASK_EVERY ? XP_ASK_EVERY : room;",
         "(void)at_hand;\n\treturn room;", "",
         "contract.fairness:hazard_06_states_that_last_leave_room_for_the_others"),
     "a stop ends a wait": Mutant(
@@ -253,7 +253,7 @@ MUTANTS = {
         "rc < 0", "",
         "contract.interrupt:stop_without_a_handler_ends_no_wait"),
     "one check in vain makes an entry level-triggered": Mutant(
-        "++slot->idle < IDLE_MOST)",
+        "++slot->idle < XP_FRUITLESS_MOST)",
         "1)", "",
         "contract.stats:stats_pauses_now_and_then_cost_little"),
 }
