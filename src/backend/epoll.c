@@ -51,8 +51,7 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT &&
                EPOLLHUP == POLLHUP && EPOLLRDHUP == POLLRDHUP,
                "epoll and poll share their bits on Linux");
 
-static int epoll_control(struct epoll_state *state, int op, int fd,
-                         uint32_t watch, uint64_t token)
+static int epoll_control(struct epoll_state *state, int op, int fd, uint32_t watch, uint64_t token)
 {
 	xp_count(&state->counters->syscalls_change);
 	return xp_sys_epoll_ctl(state->epoll_fd, op, fd, to_kernel(watch), token);
@@ -279,8 +278,7 @@ static bool epoll_renew_knows(void *opaque, int fd)
 	int rc;
 
 	xp_count(&state->counters->syscalls_change);
-	rc = xp_sys_epoll_ctl(state->previous_fd, EPOLL_CTL_MOD, fd, EPOLLET,
-	                      XP_TOKEN_WAKE);
+	rc = xp_sys_epoll_ctl(state->previous_fd, EPOLL_CTL_MOD, fd, EPOLLET, XP_TOKEN_WAKE);
 	return rc != -ENOENT && rc != -EBADF && rc != -EPERM;
 }
 

@@ -133,14 +133,12 @@ static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
 
 	if (filter == 0) {
 		xp_count(&edge->counters->syscalls_change);
-		return xp_sys_epoll_ctl(edge->fd, op, fd,
-		                        bits | (by_edge ? EPOLLET : 0), token);
+		return xp_sys_epoll_ctl(edge->fd, op, fd, bits | (by_edge ? EPOLLET : 0), token);
 	}
 	if (op == EPOLL_CTL_ADD)
 		return xp_solo_attach(&sets->solo, edge->fd, fd,
 		                      bits | by_edge | XP_WATCH_SOLO(filter), token);
-	return xp_solo_change(&sets->solo, fd,
-	                      bits | by_edge | XP_WATCH_SOLO(filter), token);
+	return xp_solo_change(&sets->solo, fd, bits | by_edge | XP_WATCH_SOLO(filter), token);
 }
 
 /* What the sets have of a descriptor that is watched like this. */
@@ -158,8 +156,7 @@ static uint8_t edge_there(uint32_t watch)
 }
 
 /* From what the sets have to this; those that are not new only if need be. */
-static int edge_set(struct xp_edge *edge, int fd, uint32_t watch,
-                    uint64_t token)
+static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
 	struct edge_sets *sets = edge->inner;
 	uint8_t before = sets->there[fd];
@@ -282,8 +279,7 @@ static int edge_news(struct xp_edge *edge, int fd, uint32_t watch, const struct 
 	return 1;
 }
 
-int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
-                  uint32_t *news)
+int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status, uint32_t *news)
 {
 	int rc = xp_sys_open_flags(fd);
 	int kind = 0;

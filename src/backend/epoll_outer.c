@@ -33,8 +33,7 @@ void xp_outer_fini(struct xp_outer *outer)
 
 bool xp_outer_owns(const struct xp_outer *outer, int fd)
 {
-	return fd == outer->fd || xp_wakefd_has(&outer->attention, fd) ||
-		fd == outer->alarm_fd;
+	return fd == outer->fd || xp_wakefd_has(&outer->attention, fd) || fd == outer->alarm_fd;
 }
 
 static int outer_add(int outer_fd, int fd)

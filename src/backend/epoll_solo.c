@@ -45,12 +45,10 @@ static int solo_index(uint32_t watch)
 
 static int solo_control(struct xp_solo *solo, int op, int fd, uint32_t watch, uint64_t token)
 {
-	uint32_t events = (watch & XP_WATCH_BITS) |
-		(watch & XP_WATCH_EDGE ? EPOLLET : 0);
+	uint32_t events = (watch & XP_WATCH_BITS) | (watch & XP_WATCH_EDGE ? EPOLLET : 0);
 
 	xp_count(&solo->counters->syscalls_change);
-	return xp_sys_epoll_ctl(atomic_load(&solo->fds[solo_index(watch)]), op, fd,
-	                        events, token);
+	return xp_sys_epoll_ctl(atomic_load(&solo->fds[solo_index(watch)]), op, fd, events, token);
 }
 
 /* Into the main set, by level: what is not harvested is reported again. */
@@ -80,8 +78,7 @@ int xp_solo_open(struct xp_solo *solo, int main_fd, int i)
 	return rc;
 }
 
-int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch,
-                   uint64_t token)
+int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch, uint64_t token)
 {
 	int rc = xp_solo_open(solo, main_fd, solo_index(watch));
 
@@ -99,8 +96,7 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 }
 
 /* What one set reports, up to `room` entries. */
-static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired,
-                     int room)
+static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired, int room)
 {
 	int count;
 
@@ -120,13 +116,11 @@ int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
 	for (int i = 0; i < XP_SOLO_SETS; i++)
 		if (atomic_load(&solo->fds[i]) >= 0 && count < most)
 			count += solo_take(solo, i, fired + count, most - count);
-	atomic_store_explicit(&solo->full, count == most && cap > 1,
-	                      memory_order_relaxed);
+	atomic_store_explicit(&solo->full, count == most && cap > 1, memory_order_relaxed);
 	return count;
 }
 
-int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,
-                    int cap)
+int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count, int cap)
 {
 	int ready[XP_SOLO_SETS];
 	int sets = 0;

@@ -23,16 +23,14 @@ static uint32_t heap_children(uint32_t place)
 	return (place - 2) * HEAP_WIDTH;
 }
 
-static void heap_put(struct xp_heap *heap, uint32_t place,
-                     struct xp_heap_entry entry)
+static void heap_put(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	heap->entries[place] = entry;
 	entry.item->place = place;
 }
 
 /* Let the entry rise from this place to where it belongs. */
-static XP_INLINE void heap_rise(struct xp_heap *heap, uint32_t place,
-                      struct xp_heap_entry entry)
+static XP_INLINE void heap_rise(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	while (place > XP_HEAP_FIRST) {
 		uint32_t parent = heap_parent(place);
@@ -46,15 +44,13 @@ static XP_INLINE void heap_rise(struct xp_heap *heap, uint32_t place,
 }
 
 /* The heap_earliest of the children that begin at `place`. */
-static uint32_t heap_earliest(const struct xp_heap *heap, uint32_t place,
-                         uint32_t end)
+static uint32_t heap_earliest(const struct xp_heap *heap, uint32_t place, uint32_t end)
 {
 	uint32_t last = place + HEAP_WIDTH < end ? place + HEAP_WIDTH : end;
 	uint32_t found = place;
 
 	while (++place < last)
-		if (heap->entries[place].deadline_ns <
-		    heap->entries[found].deadline_ns)
+		if (heap->entries[place].deadline_ns < heap->entries[found].deadline_ns)
 			found = place;
 	return found;
 }
@@ -65,8 +61,7 @@ static uint32_t heap_earliest(const struct xp_heap *heap, uint32_t place,
  * known only after a look at all, so all grandchildren, which are neighbours,
  * are fetched meanwhile.
  */
-static void heap_sink(struct xp_heap *heap, uint32_t place,
-                      struct xp_heap_entry entry)
+static void heap_sink(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	uint32_t end = XP_HEAP_FIRST + heap->len;
 
@@ -142,12 +137,10 @@ static void heap_fetch_parents(const struct xp_heap *heap, uint32_t place)
 static void heap_fetch_last(const struct xp_heap *heap)
 {
 	if (heap->len > HEAP_AHEAD)
-		xp_prefetch(heap->entries[XP_HEAP_FIRST + heap->len -
-		                                HEAP_AHEAD].item);
+		xp_prefetch(heap->entries[XP_HEAP_FIRST + heap->len - HEAP_AHEAD].item);
 }
 
-void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item,
-                 int64_t deadline_ns)
+void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns)
 {
 	struct xp_heap_entry entry = {deadline_ns, item};
 	uint32_t place = XP_HEAP_FIRST + heap->len++;

@@ -47,8 +47,7 @@ static inline int xp_heap_reserve(struct xp_heap *heap, uint32_t count)
 }
 
 /* There must be room, and the item must be in no heap. */
-void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item,
-                 int64_t deadline_ns);
+void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns);
 void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item);
 
 /* It will be removed soon: fetch what that reads. */

@@ -42,21 +42,16 @@ static inline void xp_mutex_unlock_alone(struct xp_mutex *mutex)
 	mutex->inside = false;
 }
 
-/* The other branch: it has more, or had a moment ago. */
-static inline void xp_mutex_lock_among_others(struct xp_mutex *mutex)
+static inline void xp_mutex_lock(struct xp_mutex *mutex)
 {
+	if (xp_single_threaded()) {
+		xp_mutex_lock_alone(mutex);
+		return;
+	}
 	if (XP_UNLIKELY(pthread_mutex_trylock(&mutex->mutex) != 0))
 		xp_mutex_lock_busy(mutex);
 	mutex->held = true;
 	mutex->inside = true;
-}
-
-static inline void xp_mutex_lock(struct xp_mutex *mutex)
-{
-	if (xp_single_threaded())
-		xp_mutex_lock_alone(mutex);
-	else
-		xp_mutex_lock_among_others(mutex);
 }
 
 static inline void xp_mutex_unlock(struct xp_mutex *mutex)
@@ -67,12 +62,6 @@ static inline void xp_mutex_unlock(struct xp_mutex *mutex)
 		return;
 	mutex->held = false;
 	pthread_mutex_unlock(&mutex->mutex);
-}
-
-static inline void xp_mutex_assert_held(const struct xp_mutex *mutex)
-{
-	XP_ASSERT(mutex->inside);
-	(void)mutex;
 }
 
 /*

@@ -4,7 +4,6 @@
 #include "base/result.h"
 #include "core/changes.h"
 #include "core/entry.h"
-#include "core/late_end.h"
 #include "core/sleep.h"
 #include "core/sources.h"
 #include "core/threads.h"
@@ -73,8 +72,7 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsi
 	return rc;
 }
 
-static int event_change(struct xpoll *queue, const struct xpoll_event *change,
-                        struct xp_late *late)
+static int event_change(struct xpoll *queue, const struct xpoll_event *change, struct xp_late *late)
 {
 	int filter = xp_filter_index(change->filter);
 	const struct xp_source_ops *source = filter < 0 ? xp_source_find(change->filter) : NULL;

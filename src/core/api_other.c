@@ -8,6 +8,7 @@
 #include "core/due.h"
 #include "core/entry.h"
 #include "core/lowat.h"
+#include "core/marks.h"
 #include "core/outer.h"
 #include "core/process.h"
 #include "core/sleep.h"
@@ -16,25 +17,19 @@
 #include "os/fdnum.h"
 #include "os/sys.h"
 #include "source/aio.h"
+#include "source/signal.h"
 
 /* --- Waking ------------------------------------------------------------------------ */
 
 /* Async-signal-safe: no lock. */
 int xpoll_wake(struct xpoll *queue)
 {
-	unsigned state;
-
 	if (!queue || !xp_process_owns(queue))
 		return xp_result(queue ? -EBADF : -EINVAL);
-	state = atomic_load(&queue->wake.state);
-	while (!(state & XP_WAKE_PENDING)) {
-		if (!atomic_compare_exchange_weak(&queue->wake.state, &state,
-		                                  (state | XP_WAKE_PENDING) + XP_WAKE_WRITER))
-			continue;
+	if (xp_wake_begin(queue)) {
 		queue->ops->wake(queue->backend);
 		/* The last access: a wait that returned may be followed by xpoll_destroy. */
-		atomic_fetch_sub(&queue->wake.state, XP_WAKE_WRITER);
-		break;
+		xp_writer_end(queue);
 	}
 	return 0;
 }
@@ -262,11 +257,28 @@ int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats, size_t siz
 		.rebuilds = counters->rebuilds,
 		.registered = counters->registered,
 		.signals_unobserved = counters->signals_unobserved,
-		.idle_ns = xp_idle_total(&writable->idle),
+		.idle_ns = xp_idle_total(writable),
 	};
 	xp_leave(writable);
 	/* A newer program's structure has a tail that this library cannot fill. */
 	memset(stats, 0, size);
 	memcpy(stats, &copy, size < sizeof copy ? size : sizeof copy);
 	return 0;
+}
+
+unsigned xpoll_version(void)
+{
+	return XPOLL_VERSION;
+}
+
+/* --- Signals: what the program says of them outside of any queue ---------------------------- */
+
+int xpoll_signal_changed(int number)
+{
+	return xp_result(number < 0 ? -EINVAL : xp_signal_observe_again((unsigned)number));
+}
+
+int xpoll_sigaction(int number, const struct sigaction *action, struct sigaction *before)
+{
+	return xp_result(number < 0 ? -EINVAL : xp_signal_action((unsigned)number, action, before));
 }

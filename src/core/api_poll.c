@@ -6,7 +6,6 @@
 #include "core/candidates.h"
 #include "core/changes.h"
 #include "core/entry.h"
-#include "core/late_end.h"
 #include "core/report.h"
 #include "core/sleep.h"
 #include "core/threads.h"
@@ -83,8 +82,7 @@ static bool is_without_bits(const struct xpoll *queue, int fd)
 		!(slot->requested & (XP_REQUEST_IN | XP_REQUEST_RDHUP));
 }
 
-static int ctl(struct xpoll *queue, int op, int events, int fd, void *data,
-               struct xp_late *late)
+static int ctl(struct xpoll *queue, int op, int events, int fd, void *data, struct xp_late *late)
 {
 	if (op & XPOLL_ADD)
 		return ctl_add(queue, op, events, fd, data);
@@ -121,9 +119,9 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, vo
 	if ((op != XPOLL_ENABLE && op != XPOLL_DISABLE) || events & ~POLL_EVENTS ||
 	    (unsigned)events - 1 >= (POLLIN | POLLOUT | POLLPRI) || !xp_is_alone(queue))
 		return ctl_any(queue, op, events, fd, data);
-	xp_mutex_lock_alone(&queue->lock);
+	xp_lock_alone(queue);
 	if (!xp_change_freely(queue, op, fd, ctl_filters(events))) {
-		xp_mutex_unlock_alone(&queue->lock);
+		xp_unlock_alone(queue);
 		return ctl_any(queue, op, events, fd, data);
 	}
 	queue->counters.changes_free++;
@@ -167,18 +165,17 @@ static XP_NOINLINE int revents_again(struct xpoll *queue, void **datap)
 /* Take the next descriptor of the batch, and leave with its bits of poll(2); 0 at the end. */
 static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 {
-	const struct xp_found *found = &queue->batch.found[queue->batch.next];
+	const struct xp_found *found;
 	struct xp_slot *slot;
 	uint32_t bits;
 	unsigned filters;
 	int fd;
 
-	if (queue->batch.next >= queue->batch.len)
+	if (xp_batch_is_over(queue))
 		return xp_leave_with(queue, 0);
-	queue->batch.next++;
+	found = xp_batch_next(queue);
 	fd = xp_token_fd(found->token);
 	slot = xp_slots_get(queue, fd);
-	XP_ASSERT(queue->batch.next <= queue->batch.len && queue->batch.len <= XP_FIRED_MOST);
 	bits = xp_poll_bits(slot, found->events);
 	filters = xp_poll_filters(slot, bits);
 	if (XP_UNLIKELY(!xp_slot_is_of(slot, found->token) || !bits))
@@ -209,8 +206,8 @@ int xpoll_revents(struct xpoll *queue, void **datap)
 	if (!xp_is_alone(queue))
 		return revents_among_others(queue, datap);
 	/* Every second call or so finds the end of the batch: without a lock. */
-	if (queue->batch.next >= queue->batch.len)
+	if (xp_batch_is_over(queue))
 		return 0;
-	xp_mutex_lock_alone(&queue->lock);
+	xp_lock_alone(queue);
 	return batch_take(queue, datap);
 }

@@ -21,8 +21,7 @@ static bool usable(const struct xp_backend_ops *ops)
 		ops->close(state);
 	xp_free(state);
 	/* Being out of descriptors or memory says nothing about the kernel. */
-	return rc != -ENOSYS && rc != -EPERM && rc != -EACCES && rc != -EINVAL &&
-		rc != -ENOTSUP;
+	return rc != -ENOSYS && rc != -EPERM && rc != -EACCES && rc != -EINVAL && rc != -ENOTSUP;
 }
 
 enum {
@@ -36,8 +35,7 @@ int xp_options_take(const struct xpoll_options *options, struct xpoll_options *t
 
 	if (!options)
 		return 0;
-	if (options->size < offsetof(struct xpoll_options, size_hint) +
-	    sizeof options->size_hint)
+	if (options->size < offsetof(struct xpoll_options, size_hint) + sizeof options->size_hint)
 		return -EINVAL;
 	/* A newer program may ask for what this library does not know. */
 	for (size_t i = sizeof *options; i < options->size; i++)

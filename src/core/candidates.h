@@ -20,6 +20,11 @@ static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
 	slot->marked = true;
 }
 
+static inline bool xp_has_candidates(const struct xpoll *queue)
+{
+	return queue->candidates.len > 0;
+}
+
 static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	if (slot->next != XP_UNQUEUED)
@@ -30,6 +35,16 @@ static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp
 	else
 		xp_slots_get(queue, queue->candidates.tail)->next = fd;
 	queue->candidates.tail = fd;
+}
+
+/* A wait need not look at a candidate of which nothing is enabled, if it is the only one. */
+static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot)
+{
+	if (slot->next == XP_LAST && queue->candidates.len == 1 &&
+	    !(slot->enabled | slot->kept_for)) {
+		slot->next = XP_UNQUEUED;
+		queue->candidates.len = 0;
+	}
 }
 
 /* At the head: a check had no room for it. */
@@ -65,7 +80,12 @@ void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 
 /* Check all that is enabled and not level-triggered: a report may be lost. */
 void xp_check_all(struct xpoll *queue);
-/* Check what the event level ignored and the poll-like level reports. */
+/* The event level ignores what the poll-like level has to report. */
+static inline void xp_withhold(struct xpoll *queue, struct xp_slot *slot)
+{
+	slot->withheld = queue->withheld = true;
+}
+/* Check what was withheld, and is to be reported now. */
 void xp_check_withheld(struct xpoll *queue);
 
 /*
@@ -83,8 +103,7 @@ void xp_news_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* Disabled filters have not got what this report says of them. */
 void xp_news_missed(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
 /* A report is about to be delivered to the enabled filters: keep what it says of others. */
-static inline void xp_news_left(struct xpoll *queue, int fd, struct xp_slot *slot,
-                                uint32_t events)
+static inline void xp_news_left(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
 {
 	if (XP_UNLIKELY(events & (POLLPRI | POLLERR) && slot->present != slot->enabled))
 		xp_news_missed(queue, fd, slot, events);

@@ -71,16 +71,15 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
                        struct xp_late *late)
 {
 	unsigned solo = filters & slot->solo, mine = xp_entry_main(queue, slot);
-	bool beside = queue->threads.waiters > 0 && xp_slot_can_probe(fd, slot);
+	bool beside = xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot);
 	int rc = 0;
 
-	if (solo && (solo & (slot->clear | slot->armed) || beside ||
-	             !xp_slot_can_probe(fd, slot)))
+	if (solo && (solo & (slot->clear | slot->armed) || beside || !xp_slot_can_probe(fd, slot)))
 		rc = xp_solo_arm(queue, fd, slot, solo);
 	else if (solo)
 		xp_check_enabled(queue, fd, slot, solo);
 	filters &= mine;
-	if (!filters || rc < 0)
+	if (!filters || rc < 0 || xp_change_freely(queue, XPOLL_ENABLE, fd, filters))
 		return rc;
 	if (xp_has_news(queue, slot) && !(filters & ~(unsigned)slot->armed)) {
 		xp_check_enabled(queue, fd, slot, filters);
@@ -94,16 +93,12 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		bool tries = slot->reports == 0 && !beside &&
 			xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
 
-		rc = xp_entry_arm_late(queue, fd, slot, tries ? XP_MODE_LEVEL : XP_MODE_ONCE,
-		                       late);
+		rc = xp_entry_arm_late(queue, fd, slot, tries ? XP_MODE_LEVEL : XP_MODE_ONCE, late);
 	} else if (filters & ~(unsigned)slot->armed) {
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
-	} else if (slot->mode != XP_MODE_EDGE) {
-		xp_slot_mark(queue, slot);
-		xp_ask_soon(queue); /* the kernel reports what holds */
 	} else if (beside && xp_entry_may_report_once(queue, slot)) {
 		/*
-		 * A late change that fails disables all filters of the entry (late_end.c).  If
+		 * A late change that fails disables all filters of the entry (sleep.c).  If
 		 * others were enabled before, they must stay so: change it at once.
 		 */
 		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE,
@@ -152,8 +147,7 @@ static void add_news(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned
 	}
 }
 
-static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot,
-                   const struct xp_interest *add)
+static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const struct xp_interest *add)
 {
 	int rc;
 
@@ -214,8 +208,7 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (slot->mode == XP_MODE_FILE)
 		rc = xp_file_add_again(queue, fd, add->filters, add->follows);
 	else
-		rc = add_entries(queue, fd, slot, add->filters,
-		                 xp_entry_main(queue, &before));
+		rc = add_entries(queue, fd, slot, add->filters, xp_entry_main(queue, &before));
 	if (rc == 0)
 		return 0;
 	if (xp_is_gone(rc) || rc == -EPERM) {
@@ -293,8 +286,7 @@ int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	/* An edge that was reported must not be reported again. */
-	bool held = queue->lazy &&
-		(!filters || xp_entry_is_held(queue, slot, 0));
+	bool held = queue->lazy && (!filters || xp_entry_is_held(queue, slot, 0));
 	bool is_file = slot->mode == XP_MODE_FILE;
 	int rc = 0;
 
@@ -341,8 +333,6 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 	uint8_t before;
 	int rc;
 
-	if (xp_change_freely(queue, XPOLL_ENABLE, fd, filters))
-		return 0;
 	if (!slot || filters & ~(unsigned)slot->present)
 		return change_missing(queue, fd);
 	before = slot->enabled;

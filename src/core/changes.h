@@ -4,6 +4,7 @@
 
 #include "core/ask.h"
 #include "core/candidates.h"
+#include "core/marks.h"
 
 struct xp_late;
 
@@ -42,7 +43,7 @@ static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsi
 	checked = slot->mode == XP_MODE_EDGE;
 	if (op == XPOLL_DISABLE ? slot->is_exclusive
 	    : filters & (slot->solo | ~(unsigned)slot->armed) ||
-	    (checked ? queue->threads.waiters > 0 : slot->kind == XP_KIND_NEWS))
+	    (checked ? xp_has_sleepers(queue) : slot->kind == XP_KIND_NEWS))
 		return false;
 	slot->idle = 0;
 	if (op == XPOLL_ENABLE) {
@@ -56,12 +57,7 @@ static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsi
 		}
 	} else {
 		xp_slot_disable(slot, filters);
-		/* A wait need not look at a candidate that is the only one. */
-		if (slot->next == XP_LAST && queue->candidates.len == 1 &&
-		    !(slot->enabled | slot->kept_for)) {
-			slot->next = XP_UNQUEUED;
-			queue->candidates.len = 0;
-		}
+		xp_candidate_cancel(queue, slot);
 	}
 	XP_ASSERT(!(slot->enabled & ~(unsigned)slot->present));
 	return true;

@@ -8,6 +8,7 @@
 #include "core/candidates.h"
 #include "core/entry.h"
 #include "core/files.h"
+#include "core/lowat.h"
 #include "core/marks.h"
 #include "core/report.h"
 #include "os/sys.h"
@@ -24,8 +25,8 @@ struct chunk {
 /* --- What poll(2) has found ---------------------------------------------------------- */
 
 /*
- * The candidate is not ready.  After XP_FRUITLESS_MOST such checks in a row its entry is level-triggered
- * again: the program reads all there is, and checks are wasted.
+ * The candidate is not ready.  After XP_FRUITLESS_MOST such checks in a row its entry is
+ * level-triggered again: the program reads all there is, and checks are wasted.
  */
 static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bool named)
 {
@@ -47,8 +48,7 @@ static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bo
  * change of the entry shows that; it becomes level-triggered, so that the kernel reports what was
  * not read.
  */
-static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot,
-                                unsigned checked)
+static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned checked)
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
@@ -82,7 +82,9 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 		/* Hang-ups come unasked: the kernel reports to edges that were not checked. */
 		if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && slot->enabled & ~checked)
 			xp_ask_soon(queue);
-		xp_deliver(queue, wait, found->fd, slot, events, checked);
+		events = xp_lowat_reached(queue, found->fd, slot, events);
+		if (events)
+			xp_deliver(queue, wait, found->fd, slot, events, checked);
 	}
 }
 
@@ -92,8 +94,7 @@ static void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 {
 	/* poll(2) takes no more than RLIMIT_NOFILE, or has no memory. */
 	if (XP_UNLIKELY(rc < 0))
-		xp_entry_publish(queue, found->fd, xp_slots_get(queue, found->fd),
-		                 XP_ALL_FILTERS);
+		xp_entry_publish(queue, found->fd, xp_slots_get(queue, found->fd), XP_ALL_FILTERS);
 	else
 		candidate_checked(queue, wait, found, named);
 }
@@ -251,7 +252,8 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 	uint32_t events;
 	int fd, rc;
 
-	if (XP_UNLIKELY(!named || slot->kept_for || slot->solo || !xp_kind_can_probe(slot->kind))) {
+	if (XP_UNLIKELY(!named || slot->kept_for || slot->solo || slot->lowat ||
+	                !xp_kind_can_probe(slot->kind))) {
 		chunks_check(queue, wait);
 		return;
 	}

@@ -26,14 +26,13 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
  * The room of a pipe, or a negative errno value.  Its size hardly ever changes, and is asked for
  * now and then, and if as much is in the pipe.  Some kernels have only a call for the room.
  */
-static int64_t pipe_room(struct xpoll *queue, const struct xp_wait *wait, int fd,
-                         struct xp_slot *slot)
+static int64_t pipe_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	int64_t size = INT64_C(1) << slot->pipe_bits, unread;
 
 	XP_ASSERT(slot->kind == XP_KIND_FIFO);
 	xp_count(&queue->counters.syscalls_check);
-	if (!slot->pipe_bits || wait->epoch % XP_RECENT_FOR == 0) {
+	if (!slot->pipe_bits || queue->counters.waits % XP_RECENT_FOR == 0) {
 		size = xp_sys_pipe_size(fd);
 		if (size <= 0)
 			return xp_sys_pipe_room(fd);
@@ -45,8 +44,8 @@ static int64_t pipe_room(struct xpoll *queue, const struct xp_wait *wait, int fd
 	return unread < 0 ? unread : unread < size ? size - unread : xp_sys_pipe_room(fd);
 }
 
-static int64_t count_of(struct xpoll *queue, const struct xp_wait *wait, int fd,
-                        struct xp_slot *slot, unsigned filter, bool eof)
+static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter,
+                        bool eof)
 {
 	enum xp_fd_kind kind = xp_slot_kind(fd, slot);
 	int64_t room;
@@ -59,7 +58,7 @@ static int64_t count_of(struct xpoll *queue, const struct xp_wait *wait, int fd,
 		return 1;
 	if (kind == XP_KIND_SOCKET)
 		xp_count_by(&queue->counters.syscalls_check, 2);
-	room = kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : pipe_room(queue, wait, fd, slot);
+	room = kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : pipe_room(queue, fd, slot);
 	return room < 0 ? 1 : room;
 }
 
@@ -76,22 +75,21 @@ static bool count_aborted(struct xpoll *queue, const struct xpoll_event *event, 
 	return xp_sys_is_listener(fd);
 }
 
-void xp_event_count(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                    unsigned filter, bool aborted)
+void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xpoll_event *event,
+                    bool has_first, bool aborted)
 {
-	struct xpoll_event *event = &wait->events[wait->len - 1];
+	unsigned filter = (unsigned)xp_filter_index(event->filter);
 	bool counted = slot->count & XP_BIT(filter);
 	int error;
 
-	XP_ASSERT(wait->len > 0 && slot->enabled & XP_BIT(filter));
+	XP_ASSERT(filter < XP_FD_FILTERS);
 	if (counted)
-		event->data = count_of(queue, wait, fd, slot, filter,
-		                       event->flags & XPOLL_EOF);
+		event->data = count_of(queue, fd, slot, filter, event->flags & XPOLL_EOF);
 	if (!(slot->soerr & XP_BIT(filter)) || !(event->flags & XPOLL_EOF) ||
 	    xp_slot_kind(fd, slot) != XP_KIND_SOCKET)
 		return;
 	/* Both events of a socket have the error that one read. */
-	if (wait->len > 1 && event[-1].ident == event->ident && slot->soerr & XP_BIT(XP_READ) &&
+	if (has_first && event[-1].ident == event->ident && slot->soerr & XP_BIT(XP_READ) &&
 	    event[-1].filter == XPOLL_FILT_READ && event[-1].fflags) {
 		event->fflags = event[-1].fflags;
 		return;

@@ -5,10 +5,10 @@
 #include "core/slot.h"
 
 /*
- * Fill in the last event of the wait's array, which is of this filter.  aborted: the
- * descriptor is a listener of TCP's that was shut down.
+ * Fill in this event of the slot's.  has_first: the array has another one before it.  aborted:
+ * the descriptor is a listener of TCP's that was shut down.
  */
-void xp_event_count(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                    unsigned filter, bool aborted);
+void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xpoll_event *event,
+                    bool has_first, bool aborted);
 
 #endif

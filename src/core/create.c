@@ -17,6 +17,7 @@
 #include "core/source_fd.h"
 #include "core/sources.h"
 #include "core/threads.h"
+#include "core/wait.h"
 
 static void wakefds_close(const struct xp_wakefd wakefds[XP_GROUPS])
 {
@@ -77,20 +78,15 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	queue->fired = xp_realloc(NULL, (size_t)queue->fired_most * sizeof *queue->fired);
 	if (!queue->fired)
 		return -ENOMEM;
-	rc = xp_mutex_init(&queue->lock);
+	rc = xp_threads_init(queue);
+	if (rc == 0) {
+		rc = backend_open(ops, options, &queue->counters, &queue->backend,
+		                  queue->turn.wakefds);
+		if (rc < 0)
+			xp_threads_fini(queue);
+	}
 	if (rc < 0)
-		goto free_fired;
-	rc = -pthread_cond_init(&queue->thread_left, NULL);
-	if (rc < 0)
-		goto fini_lock;
-	rc = backend_open(ops, options, &queue->counters, &queue->backend, queue->turn.wakefds);
-	if (rc == 0)
-		return 0;
-	pthread_cond_destroy(&queue->thread_left);
-fini_lock:
-	xp_mutex_fini(&queue->lock);
-free_fired:
-	xp_free(queue->fired);
+		xp_free(queue->fired);
 	return rc;
 }
 
@@ -133,7 +129,7 @@ static void queue_free(struct xpoll *queue)
 	xp_slots_fini(queue);
 	xp_lowat_fini(queue);
 	xp_files_fini(queue);
-	XP_ASSERT(queue->threads.waiters == 0 || !xp_process_owns(queue));
+	XP_ASSERT(!xp_has_sleepers(queue) || !xp_process_owns(queue));
 	xp_free(queue->fired);
 	xp_free(queue);
 }
@@ -155,8 +151,7 @@ void xpoll_destroy(struct xpoll *queue)
 	}
 	xp_process_remove(queue);
 	xp_threads_await_end(queue);
-	pthread_cond_destroy(&queue->thread_left);
-	xp_mutex_fini(&queue->lock);
+	xp_threads_fini(queue);
 	queue_free(queue);
 	errno = saved;
 }
@@ -167,13 +162,13 @@ static int reinit_registrations(struct xpoll *queue)
 {
 	int sources_rc, fds_rc;
 
-	xp_mutex_lock(&queue->lock);
-	queue->batch.next = queue->batch.len = 0;
+	xp_lock(queue);
+	xp_batch_end(queue);
 	xp_late_forget_all(queue);
 	xp_source_fds_forget(queue);
 	sources_rc = xp_sources_inherit(queue);
 	fds_rc = xp_attach_all(queue, true);
-	xp_mutex_unlock(&queue->lock);
+	xp_unlock(queue);
 	return sources_rc < 0 ? sources_rc : fds_rc;
 }
 

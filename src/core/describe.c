@@ -23,16 +23,14 @@ static void text_add(struct text *text, const char *format, ...)
 	int length;
 
 	va_start(arguments, format);
-	length = vsnprintf(left ? text->buf + text->len : NULL, left, format,
-	                   arguments);
+	length = vsnprintf(left ? text->buf + text->len : NULL, left, format, arguments);
 	va_end(arguments);
 	if (length > 0)
 		text->len += (size_t)length;
 }
 
 /* The names of the bits, and the rest as a number. */
-static void text_bits(struct text *text, uint32_t bits,
-                      const struct xp_note_name *names)
+static void text_bits(struct text *text, uint32_t bits, const struct xp_note_name *names)
 {
 	for (; names && names->name; names++) {
 		if (!(bits & names->bit))

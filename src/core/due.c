@@ -25,24 +25,22 @@ uint32_t xp_timer_waiter_begin(struct xpoll *queue, int64_t *deadline_ns)
 		return 0;
 	if (queue->due_ns < *deadline_ns)
 		*deadline_ns = queue->due_ns;
-	if (++queue->timer.waiters == 0)
-		queue->timer.waiters = 1;
-	queue->timer.waiter = queue->timer.waiters;
+	if (++queue->timer.numbers == 0)
+		queue->timer.numbers = 1;
+	queue->timer.waiter = queue->timer.numbers;
 	queue->timer.until_ns = queue->due_ns;
 	return queue->timer.waiter;
 }
 
 void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter)
 {
-	if (!waiter || queue->timer.waiter != waiter)
-		return;
-	queue->timer.waiter = 0;
-	queue->timer.until_ns = XP_NEVER;
+	if (waiter && queue->timer.waiter == waiter)
+		xp_timer_waiter_forget(queue);
 }
 
 void xp_timer_waiter_called(struct xpoll *queue)
 {
-	XP_ASSERT(queue->threads.waiters > 0);
+	XP_ASSERT(xp_has_sleepers(queue));
 	queue->timer.waiter = 0;
 	queue->timer.until_ns = XP_NOW;
 }

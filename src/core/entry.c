@@ -169,7 +169,6 @@ static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode 
                         unsigned filters)
 {
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	xp_mutex_assert_held(&queue->lock);
 	slot->mode = (uint8_t)mode;
 	slot->armed = XP_SET(filters | (slot->armed & slot->solo));
 	slot->is_exclusive = entry_is_exclusive(queue, slot, mode);
@@ -219,7 +218,7 @@ static void entry_lost(struct xpoll *queue, struct xp_slot *slot)
 {
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
-	queue->unattached = true;
+	xp_attach_later(queue, true);
 }
 
 int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
@@ -323,7 +322,7 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 		if (!(filters & bit) || slot->solo & bit || !others)
 			continue;
 		if (!(slot->clear & bit) != !(slot->clear & others) ||
-		    (slot->clear & others && (slot->spent || queue->threads.waiters > 0 ||
+		    (slot->clear & others && (slot->spent || xp_has_sleepers(queue) ||
 		                              !(slot->enabled & bit))))
 			solo |= bit;
 	}

@@ -26,6 +26,7 @@
 
 #include <errno.h>
 
+#include "core/marks.h"
 #include "core/slot.h"
 
 /* The slot of a descriptor of which something is registered, or NULL. */
@@ -47,7 +48,7 @@ static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_
 static inline bool xp_entry_is_held(const struct xpoll *queue, const struct xp_slot *slot,
                                     unsigned filters)
 {
-	return (slot->spent || queue->threads.waiters > 0) &&
+	return (slot->spent || xp_has_sleepers(queue)) &&
 		xp_entry_main(queue, slot) & slot->enabled & slot->clear & ~filters;
 }
 
@@ -105,6 +106,12 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
 /* The same; otherwise the slot is dropped. */
 bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
+/* Asked at each 64th report: only this shows that fd was closed while a duplicate is open. */
+static inline bool xp_entry_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	return XP_LIKELY(++slot->reports != 0 || !queue->lazy) ||
+		xp_entry_same_or_drop(queue, fd, slot, 0);
+}
 
 /*
  * Returns the filters, of those that are being added, that cannot be in the main entry.

@@ -28,7 +28,7 @@ static bool host_exposed(const struct xpoll *queue)
 
 static bool host_awaited(const struct xpoll *queue)
 {
-	return queue->outer.exposed || queue->threads.waiters > 0;
+	return queue->outer.exposed || xp_has_sleepers(queue);
 }
 
 /* This number grows when the kernel is about to be asked, and when a thread is back. */

@@ -4,8 +4,10 @@
 #include <errno.h>
 
 #include "base/time.h"
+#include "core/candidates.h"
 #include "core/due.h"
 #include "core/files.h"
+#include "core/marks.h"
 #include "core/sources.h"
 
 int xp_outer_open(struct xpoll *queue)
@@ -24,18 +26,18 @@ int xp_outer_open(struct xpoll *queue)
 void xp_outer_update(struct xpoll *queue)
 {
 	const struct xp_outer_ops *outer = queue->ops->outer;
-	bool candidates = queue->candidates.len > 0;
+	bool candidates = xp_has_candidates(queue);
 	bool wanted = candidates || xp_sources_active(queue) ||
 		queue->batch.next < queue->batch.len ||
-		atomic_load(&queue->wake.state) & XP_WAKE_PENDING || xp_files_ready(queue);
+		xp_wake_is_pending(queue) || xp_files_ready(queue);
 
 	if (queue->threads.dying)
 		return;
 	/* Candidates come and go with each event, and a change each time is two system calls. */
 	if (candidates)
-		queue->outer.patience = XP_RECENT_FOR;
-	else if (!wanted && queue->outer.patience > 0)
-		wanted = --queue->outer.patience > 0;
+		xp_outer_keep(queue, XP_RECENT_FOR);
+	else if (!wanted && queue->outer.patience > 1)
+		wanted = true, xp_outer_keep(queue, queue->outer.patience - 1);
 	queue->outer.alarmed |= xp_due(queue) != XP_NEVER;
 	/* Where no time can be set, readable too often is better than too late. */
 	if (!wanted && queue->outer.alarmed && outer->set_alarm(queue->backend, xp_due(queue)) < 0)

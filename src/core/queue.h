@@ -37,7 +37,6 @@
 #include "base/mutex.h"
 #include "base/pool.h"
 #include "base/regmap.h"
-#include "core/idle.h"
 #include "os/process.h"
 #include "os/wakefd.h"
 #include "source/source.h"
@@ -76,21 +75,27 @@ enum xp_format {
 	XP_ENTERED = 4, /* ORed: the caller has entered the queue */
 };
 
+/* A descriptor that xpoll_wait has found, for xpoll_revents. */
+struct xp_found {
+	uint64_t token;
+	uint32_t events;
+};
+
 /* One call that waits. */
 struct xp_wait {
 	union {
 		struct xpoll_event *events; /* of XP_EVENTS */
 		struct xpoll_ready *ready;  /* of XP_READY */
+		struct xp_found *found;     /* of XP_BATCH */
 	};
+	int cap, len;         /* records of the array, and of these those that are filled */
 	int64_t deadline_ns;  /* XP_NOW: does not sleep; XP_NEVER */
 	const sigset_t *mask; /* in effect while the thread sleeps; NULL: its own */
 	sigset_t held;        /* what was blocked before signals were held back */
 	enum xp_format format;
-	int cap;
 	uint32_t epoch;       /* the number of this call */
 	uint32_t wake_all;    /* the queue's when the call began */
 	/* The members from here on are zero at the beginning. */
-	int len;
 	unsigned again;       /* times that the kernel was asked again at once */
 	uint32_t sequence;    /* the queue's before the kernel was asked */
 	uint32_t set;         /* the number of the kernel's set that was asked */
@@ -105,12 +110,6 @@ struct xp_wait {
 	bool holds;       /* signals are blocked between the sleeps of this call */
 	bool timed_out;   /* the last sleep ended at the deadline */
 	bool interrupted; /* a source has found that a signal handler ran in the last sleep */
-};
-
-/* A descriptor that xpoll_wait has found, for xpoll_revents. */
-struct xp_found {
-	uint64_t token;
-	uint32_t events;
 };
 
 struct xpoll {
@@ -161,7 +160,7 @@ struct xpoll {
 
 	/* Threads: see threads.c. */
 	struct {
-		int waiters;     /* are in the back end's wait */
+		int sleepers;    /* are in the back end's wait */
 		int changers;    /* wait until that is nobody */
 		int inside;      /* are in a call, and have given the lock back for a while */
 		uint32_t sleeps; /* how often one has come back */
@@ -179,7 +178,7 @@ struct xpoll {
 		bool wanted;     /* a thread that sleeps has to look: see marks.h */
 		bool due;        /* one is to be woken when the lock is released */
 		uint32_t epoch;  /* grows when all that sleep have to come out */
-		int waiters;     /* those that still have to */
+		int left;        /* those that still have to */
 	} kick;
 	struct {
 		atomic_uint state; /* [a] */
@@ -187,7 +186,7 @@ struct xpoll {
 	} wake;
 	struct {
 		uint32_t waiter;   /* the thread that sleeps no longer than until due_ns; 0: none */
-		uint32_t waiters;  /* how many there were */
+		uint32_t numbers;  /* how many there were */
 		int64_t until_ns;  /* what it waits for */
 	} timer;
 	struct {
@@ -201,7 +200,11 @@ struct xpoll {
 	} turn;              /* of back ends that serve one thread at a time */
 	uint8_t holding;     /* waits that hold signals back before their first sleep */
 	uint8_t untried;     /* waits until one looks first, without holding signals back */
-	struct xp_idle idle; /* the time that threads sleep */
+	struct {
+		bool counted; /* [I] XPOLL_COUNT_IDLE: takes two readings of the clock a sleep */
+		int sleepers; /* threads that sleep now */
+		uint64_t ns;  /* of ended sleeps, minus the start of each that lasts; wraps */
+	} idle;
 	pthread_cond_t thread_left; /* a thread has come out, or has left */
 
 	/* Sources: see sources.c. */

@@ -7,6 +7,7 @@
 #include "core/entry.h"
 #include "core/files.h"
 #include "core/late.h"
+#include "core/marks.h"
 #include "core/source_fd.h"
 #include "core/threads.h"
 
@@ -48,7 +49,7 @@ int xp_attach_all(struct xpoll *queue, bool inherited)
 			rc = slot_attach(queue, fd, slot);
 		first = first < 0 ? first : rc;
 	}
-	queue->unattached = first < 0;
+	xp_attach_later(queue, first < 0);
 	xp_ask_soon(queue);
 	return first;
 }
@@ -61,7 +62,7 @@ int xp_attach_rest(struct xpoll *queue)
 	for (int fd = 0; rc == 0 && (slot = xp_slots_walk(queue, &fd)); fd++)
 		if (slot_is_missing(slot))
 			rc = slot_attach(queue, fd, slot);
-	queue->unattached = rc < 0;
+	xp_attach_later(queue, rc < 0);
 	return rc;
 }
 

@@ -86,10 +86,11 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 		[XP_WRITE] = XPOLL_FILT_WRITE,
 		[XP_EXCEPT] = XPOLL_FILT_EXCEPT,
 	};
-	struct xpoll_event *event = &wait->events[wait->len++];
+	struct xpoll_event *event = wait->events + wait->len;
 	unsigned bit = XP_BIT(filter);
 
-	XP_ASSERT(wait->len <= wait->cap && slot->enabled & bit);
+	XP_ASSERT(slot->enabled & bit);
+	xp_record_add(wait);
 	event->ident = xp_fd_ident(fd);
 	event->filter = names[filter];
 	event->flags = 0;
@@ -105,7 +106,7 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 		                           (slot->oneshot & bit ? XPOLL_ONESHOT : 0u) |
 		                           (slot->dispatch & bit ? XPOLL_DISPATCH : 0u));
 	if (XP_UNLIKELY((slot->count | slot->soerr) & bit))
-		xp_event_count(queue, wait, fd, slot, filter, events & EVENT_ABORTED);
+		xp_event_count(queue, fd, slot, event, wait->len > 1, events & EVENT_ABORTED);
 	xp_handed(queue, fd, slot, bit);
 }
 
@@ -167,7 +168,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		(reported & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0));
 	/* What this level ignores the poll-like level has to report. */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
-		slot->withheld = queue->withheld = true;
+		xp_withhold(queue, slot);
 	if (XP_UNLIKELY(slot->present != slot->enabled) &&
 	    (!filters || events & (POLLPRI | POLLERR)))
 		xp_news_missed(queue, fd, slot, events);
@@ -210,15 +211,13 @@ static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, i
 }
 
 /* A record in the batch, for xpoll_revents. */
-static void batch_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                        uint32_t events)
+static void batch_store(struct xp_wait *wait, int fd, struct xp_slot *slot, uint32_t events)
 {
 	XP_ASSERT(wait->len < wait->cap);
-	queue->batch.found[wait->len++] = (struct xp_found){
+	wait->found[wait->len++] = (struct xp_found){
 		.token = xp_slot_token(slot, fd),
 		.events = events,
 	};
-	queue->batch.len = wait->len;
 }
 
 /* The descriptor has a record already, to which what else was found is added. */
@@ -231,7 +230,7 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	int i = 0;
 
 	while (i < wait->len && fd != (wait->format == XP_BATCH
-		? xp_token_fd(queue->batch.found[i].token) : xp_fd_of(wait->ready[i].fd)))
+		? xp_token_fd(wait->found[i].token) : xp_fd_of(wait->ready[i].fd)))
 		i++;
 	if (XP_UNLIKELY(i == wait->len)) { /* the next call has another number */
 		xp_postpone(queue, fd, slot, filters, events);
@@ -239,12 +238,12 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	}
 	if (wait->format == XP_BATCH)
 		slot->delivered = XP_ALL_FILTERS &
-			xp_poll_filters(slot, xp_poll_bits(slot, queue->batch.found[i].events));
+			xp_poll_filters(slot, xp_poll_bits(slot, wait->found[i].events));
 	recheck_delivered(queue, wait, fd, slot, filters & slot->delivered);
 	if (!(filters & ~(unsigned)slot->delivered) && !(bits & (POLLERR | POLLHUP | POLLRDHUP)))
 		return;
 	if (wait->format == XP_BATCH) {
-		queue->batch.found[i].events |= events;
+		wait->found[i].events |= events;
 		return;
 	}
 	is_first = XP_LOWEST_BIT(filters) < XP_LOWEST_BIT(slot->delivered);
@@ -286,36 +285,18 @@ static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
 	slot->fruitless = 0;
 	wait->delivered_some = true;
 	if (wait->format == XP_BATCH)
-		batch_store(queue, wait, fd, slot, events);
+		batch_store(wait, fd, slot, events);
 	else
 		ready_store(queue, wait, fd, slot, events);
-}
-
-static void deliver_any(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                        uint32_t events, unsigned about)
-{
-	if (wait->format == XP_EVENTS)
-		deliver_events(queue, wait, fd, slot, events, about);
-	else
-		deliver_ready(queue, wait, fd, slot, events, about);
-}
-
-/* The same of a slot that has a low-water mark, which may not be reached. */
-static XP_NOINLINE void deliver_lowat(struct xpoll *queue, struct xp_wait *wait, int fd,
-                                       struct xp_slot *slot, uint32_t events, unsigned about)
-{
-	events = xp_lowat_reached(queue, fd, slot, events);
-	if (events)
-		deliver_any(queue, wait, fd, slot, events, about);
 }
 
 void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                 uint32_t events, unsigned about)
 {
-	if (XP_UNLIKELY(slot->lowat))
-		deliver_lowat(queue, wait, fd, slot, events, about);
+	if (wait->format == XP_EVENTS)
+		deliver_events(queue, wait, fd, slot, events, about);
 	else
-		deliver_any(queue, wait, fd, slot, events, about);
+		deliver_ready(queue, wait, fd, slot, events, about);
 }
 
 /* --- Reports of the kernel ----------------------------------------------------------- */
@@ -332,7 +313,8 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 	}
 	/* The entry of a file that is open as a duplicate; or a race between threads. */
 	xp_count(&queue->counters.stale_dropped);
-	if (wait->set != (uint32_t)queue->counters.rebuilds || slot->stale++ < XP_FRUITLESS_MOST - 1)
+	if (wait->set != (uint32_t)queue->counters.rebuilds ||
+	    slot->stale++ < XP_FRUITLESS_MOST - 1)
 		return;
 	slot->stale = 0;
 	wait->renew = true;
@@ -409,12 +391,12 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 	} else if (XP_UNLIKELY(slot->marked && queue->sequence - slot->sequence <
 	                       queue->sequence - wait->sequence)) {
 		report_outdated(queue, wait, fd, slot, events, about);
-	} else if (XP_LIKELY(++slot->reports != 0 || !queue->lazy) ||
-	           /* Only this shows that fd was closed while a duplicate is open. */
-	           xp_entry_same_or_drop(queue, fd, slot, 0)) {
+	} else if (xp_entry_confirmed(queue, fd, slot)) {
 		if (XP_UNLIKELY(slot->is_exclusive))
 			events |= half_close(queue, fd, slot, events);
-		xp_deliver(queue, wait, fd, slot, events, about);
+		events = xp_lowat_reached(queue, fd, slot, events);
+		if (events)
+			xp_deliver(queue, wait, fd, slot, events, about);
 	}
 }
 
@@ -431,12 +413,11 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 	/* Any other report is of the main entry as it is now, and is delivered at once. */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_FIRED_SOLO_ANY | POLLNVAL) || slot->solo ||
-	                slot->is_exclusive || slot->marked || slot->mode == XP_MODE_ONCE)) {
-		report_other(queue, wait, fired);
-	} else if (XP_UNLIKELY(++slot->reports == 0)) {
-		slot->reports--;
+	                slot->lowat || slot->is_exclusive || slot->marked ||
+	                slot->mode == XP_MODE_ONCE || slot->reports == 63)) {
 		report_other(queue, wait, fired);
 	} else {
+		slot->reports++;
 		xp_deliver(queue, wait, fd, slot, fired->events, XP_ALL_FILTERS);
 	}
 }

@@ -4,9 +4,38 @@
 
 #include "core/candidates.h"
 
+/* A wait begins to fill an array. */
+static inline void xp_records_begin(struct xp_wait *wait, void *array, int cap)
+{
+	XP_ASSERT(cap > 0);
+	wait->events = array;
+	wait->cap = cap;
+	wait->len = 0;
+}
+
 static inline bool xp_wait_is_full(const struct xp_wait *wait)
 {
 	return wait->len >= wait->cap;
+}
+
+/* The next record is filled. */
+static inline void xp_record_add(struct xp_wait *wait)
+{
+	XP_ASSERT(wait->len < wait->cap);
+	wait->len++;
+}
+
+/* Reports of the kernel follow.  more: it may have others as well. */
+static inline void xp_reports_begin(struct xp_wait *wait, bool more)
+{
+	wait->more = more;
+	wait->delivered_some = wait->repeated = wait->renew = false;
+}
+
+/* There may be others whatever the kernel has returned. */
+static inline void xp_reports_go_on(struct xp_wait *wait)
+{
+	wait->more = true;
 }
 
 /* A report of the kernel. */
@@ -32,8 +61,7 @@ static XP_INLINE void xp_handed_plain(struct xpoll *queue, int fd, struct xp_slo
 
 /* The program has got these filters, which are enabled: their modes take effect. */
 void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
-static XP_INLINE void xp_handed(struct xpoll *queue, int fd, struct xp_slot *slot,
-                                unsigned filters)
+static XP_INLINE void xp_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	if (XP_UNLIKELY(filters & (slot->oneshot | slot->dispatch))) {
 		xp_handed_by_mode(queue, fd, slot, filters);

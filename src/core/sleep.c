@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/assert.h"
 #include "base/time.h"
 #include "core/candidates.h"
 #include "core/check.h"
@@ -37,16 +38,15 @@ static void flush_changes(struct xpoll *queue)
 /* Is there anything that a thread that sleeps has to look for? */
 static bool left_for_sleepers(const struct xpoll *queue)
 {
-	return queue->candidates.len > 0 || !xp_list_empty(&queue->files.awake) ||
+	return xp_has_candidates(queue) || !xp_list_empty(&queue->files.awake) ||
 		(xp_sources_active(queue) && queue->in_wait.poll == 0) ||
-		xp_timer_waiter_missing(queue) ||
-		atomic_load(&queue->wake.state) & XP_WAKE_PENDING;
+		xp_timer_waiter_missing(queue) || xp_wake_is_pending(queue);
 }
 
 /* Others sleep: have the kernel report, or one of them look for, what is left. */
 static void leave_to_sleepers(struct xpoll *queue)
 {
-	if (queue->candidates.len > 0) {
+	if (xp_has_candidates(queue)) {
 		if (xp_is_concurrent(queue))
 			xp_candidates_publish(queue);
 		else
@@ -61,10 +61,10 @@ static void leave_to_sleepers(struct xpoll *queue)
 
 int xp_leave_to_others(struct xpoll *queue, int rc)
 {
-	if (queue->threads.waiters > 0 || queue->outer.exposed) {
+	if (xp_has_sleepers(queue) || queue->outer.exposed) {
 		if (queue->ops->flush && xp_is_concurrent(queue))
 			flush_changes(queue);
-		if (queue->threads.waiters > 0)
+		if (xp_has_sleepers(queue))
 			leave_to_sleepers(queue);
 		if (queue->outer.exposed)
 			xp_outer_update(queue);
@@ -75,6 +75,56 @@ int xp_leave_to_others(struct xpoll *queue, int rc)
 }
 
 /*
+ * The kernel has refused a late change: disable the filters of the main entry again, or end
+ * the registrations if the descriptor is closed or another file.
+ */
+static void late_failed(struct xpoll *queue, const struct xp_late *late, int rc)
+{
+	struct xp_slot *slot = late->slot;
+
+	xp_lock(queue);
+	queue->counters.change_errors++;
+	if (slot->arming == xp_token_arming(late->token)) {
+		if (xp_is_gone(rc)) {
+			xp_entry_drop(queue, late->fd, slot);
+		} else {
+			slot->armed &= slot->solo;
+			xp_slot_disable(slot, ~(unsigned)slot->solo);
+		}
+	}
+	xp_leave(queue);
+}
+
+static int late_make(struct xpoll *queue, const struct xp_late *late)
+{
+	int rc;
+
+	XP_ASSERT(atomic_load(&late->slot->late) > 0);
+	rc = queue->ops->change_unlocked(queue->backend, late->fd, late->watch, late->token);
+	if (XP_LIKELY(rc == 0)) {
+		/* The last access: xpoll_destroy does not wait for more. */
+		atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
+		return 0;
+	}
+	/* A thread that waits for a late change has the lock; xpoll_destroy waits for writers. */
+	xp_writer_begin(queue);
+	atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
+	rc = rc == -EPERM ? -ENOENT : rc; /* another file, which the kernel refuses */
+	late_failed(queue, late, rc);
+	xp_writer_end(queue);
+	return rc;
+}
+
+int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
+{
+	int last;
+
+	xp_leave(queue);
+	last = late_make(queue, late);
+	return xp_result(rc < 0 ? rc : last);
+}
+
+/*
  * Signals are held back if the sleep may end before the wait does.  Before the first sleep one
  * look may find something, which costs less.
  */
@@ -82,11 +132,11 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 {
 	uint32_t timer = xp_timer_waiter_begin(queue, until_ns);
 	bool again = wait->slept;
-	bool holds = again || queue->holding > 0 || wait->mask || *until_ns < wait->deadline_ns ||
+	bool masked = xp_wait_mask(wait) != NULL;
+	bool holds = again || queue->holding > 0 || masked || *until_ns < wait->deadline_ns ||
 		!xp_is_concurrent(queue);
 
-	wait->timed_out = false;
-	if (holds && !again && !wait->mask) {
+	if (holds && !again && !masked) {
 		if (!wait->tried && queue->untried == 0) {
 			wait->tried = true;
 			*until_ns = XP_PAST;
@@ -120,7 +170,7 @@ struct sleeper {
 static void sleeper_awake(const struct sleeper *sleeper)
 {
 	xp_sleep_end(sleeper->queue, sleeper->timer);
-	xp_waiter_leave(sleeper->queue, sleeper->wait, sleeper->kick_epoch);
+	xp_sleeper_leave(sleeper->queue, sleeper->wait, sleeper->kick_epoch);
 }
 
 /* The thread was cancelled while it slept, and may have taken a report with it. */
@@ -129,14 +179,10 @@ static void sleep_cancelled(void *argument)
 	struct sleeper *sleeper = argument;
 	struct xpoll *queue = sleeper->queue;
 
-	xp_mutex_lock(&queue->lock);
+	xp_lock(queue);
 	sleeper_awake(sleeper);
-	xp_kick_next(queue, sleeper->wait);
-	if (!xp_is_concurrent(queue))
-		xp_turn_pass(queue);
 	xp_check_all(queue);
-	xp_wait_dismiss(queue, sleeper->wait);
-	xp_sleepers_mark(queue);
+	xp_wait_dismiss(queue, sleeper->wait, true);
 	xp_leave(queue);
 	if (sleeper->wait->holds)
 		xp_sys_signals_release(&sleeper->wait->held);
@@ -148,24 +194,19 @@ int xp_sleep_beside(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
 	struct sleeper sleeper = {
 		.queue = queue,
 		.wait = wait,
-		.kick_epoch = queue->kick.epoch,
 		.until_ns = until_ns,
 	};
 	int rc;
 
 	sleeper.timer = xp_sleep_begin(queue, wait, &sleeper.until_ns);
-	queue->threads.waiters++;
-	(void)xp_sleepers_take_mark(queue); /* this thread has looked just now */
-	xp_kick_due(queue);
-	xp_inside_enter(queue);
-	xp_mutex_unlock(&queue->lock);
+	sleeper.kick_epoch = xp_sleeper_enter(queue);
+	xp_unlock_to_sleep(queue);
 	pthread_cleanup_push(sleep_cancelled, &sleeper);
-	rc = queue->ops->wait(queue->backend, sleeper.until_ns, wait->mask, fired, cap);
+	rc = queue->ops->wait(queue->backend, sleeper.until_ns, xp_wait_mask(wait), fired, cap);
 	pthread_cleanup_pop(0);
 	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
 		return -EINTR;
-	if (rc == 0)
-		wait->timed_out = sleeper.until_ns >= wait->deadline_ns;
+	xp_wait_slept(wait, rc, sleeper.until_ns);
 	sleeper_awake(&sleeper);
 	return rc;
 }

@@ -8,6 +8,7 @@
 #include "core/due.h"
 #include "core/lowat.h"
 #include "core/marks.h"
+#include "core/report.h"
 #include "os/fdnum.h"
 #include "os/sys.h"
 
@@ -20,8 +21,7 @@ static struct xp_registration *registration_of(struct xp_regmap_item *item)
 	return item ? XP_CONTAINER_OF(item, struct xp_registration, item) : NULL;
 }
 
-struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident,
-                                             int filter)
+struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident, int filter)
 {
 	return registration_of(xp_regmap_find(&queue->registrations.map, ident, filter));
 }
@@ -41,7 +41,6 @@ static void registration_enlist(struct xpoll *queue, struct xp_registration *reg
 
 void xp_registration_set_active(struct xpoll *queue, struct xp_registration *reg, bool active)
 {
-	xp_mutex_assert_held(&queue->lock);
 	reg->active = active;
 	registration_enlist(queue, reg);
 }
@@ -239,13 +238,12 @@ static bool registration_confirmed(struct xpoll *queue, struct xp_registration *
 static void registration_deliver(struct xpoll *queue, struct xp_registration *reg,
                                  struct xp_wait *wait)
 {
-	struct xpoll_event *event = &wait->events[wait->len];
+	struct xpoll_event *event = wait->events + wait->len;
 	int flags = reg->ops->collect(queue, reg, event);
 
 	if (flags < 0)
 		return; /* its condition does not hold any more */
-	XP_ASSERT(wait->len < wait->cap);
-	wait->len++;
+	xp_record_add(wait);
 	reg->wait_epoch = wait->epoch;
 	event->ident = reg->item.ident;
 	event->filter = (int16_t)reg->item.filter;
@@ -262,17 +260,16 @@ static void registration_deliver(struct xpoll *queue, struct xp_registration *re
 	}
 	/* To the end of the list, behind those that were not delivered yet. */
 	xp_list_remove(&reg->ready);
-	if (reg->active && !(reg->flags & XPOLL_DISABLE))
-		xp_list_append(&queue->registrations.active, &reg->ready);
+	registration_enlist(queue, reg);
 }
 
 void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct xp_list *last = queue->registrations.active.prev;
 	struct xp_list *item = queue->registrations.active.next;
-	bool more = wait->format == XP_EVENTS && item != &queue->registrations.active;
+	bool more = item != &queue->registrations.active;
 
-	while (more && wait->len < wait->cap) {
+	while (more && !xp_wait_is_full(wait)) {
 		struct xp_registration *reg = XP_CONTAINER_OF(item, struct xp_registration, ready);
 
 		more = item != last;
@@ -297,8 +294,7 @@ void xp_sources_set_probed(struct xpoll *queue)
 	queue->probed = true;
 }
 
-void xp_source_settle(struct xpoll *queue, const struct xp_source_ops *ops,
-                      enum xp_settle before)
+void xp_source_settle(struct xpoll *queue, const struct xp_source_ops *ops, enum xp_settle before)
 {
 	if (ops->settle && queue->sources[ops->id].state)
 		ops->settle(queue, before);

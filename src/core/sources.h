@@ -13,8 +13,7 @@ static inline bool xp_sources_active(const struct xpoll *queue)
 	return !xp_list_empty(&queue->registrations.active);
 }
 
-struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident,
-                                             int filter);
+struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident, int filter);
 /* A registration in the table that its source does not know yet; NULL: no memory. */
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
                                              uint64_t ident);
@@ -43,8 +42,7 @@ void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *chang
 void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait);
 
 /* Have one source, or all, find out what has happened. */
-void xp_source_settle(struct xpoll *queue, const struct xp_source_ops *ops,
-                      enum xp_settle before);
+void xp_source_settle(struct xpoll *queue, const struct xp_source_ops *ops, enum xp_settle before);
 void xp_sources_settle(struct xpoll *queue, struct xp_wait *wait, enum xp_settle before);
 
 /* Call the sources whose time has come. */

@@ -3,13 +3,33 @@
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "core/candidates.h"
 #include "core/due.h"
 #include "core/late.h"
+#include "core/marks.h"
 #include "core/outer.h"
 #include "os/sys_threads.h"
 #include "source/signal.h"
 
 /* --- Entering and leaving ----------------------------------------------------------- */
+
+int xp_threads_init(struct xpoll *queue)
+{
+	int rc = xp_mutex_init(&queue->lock);
+
+	if (rc < 0)
+		return rc;
+	rc = -pthread_cond_init(&queue->thread_left, NULL);
+	if (rc < 0)
+		xp_mutex_fini(&queue->lock);
+	return rc;
+}
+
+void xp_threads_fini(struct xpoll *queue)
+{
+	pthread_cond_destroy(&queue->thread_left);
+	xp_mutex_fini(&queue->lock);
+}
 
 void xp_inside_enter(struct xpoll *queue)
 {
@@ -20,7 +40,7 @@ void xp_inside_leave(struct xpoll *queue)
 {
 	XP_ASSERT(queue->threads.inside > 0);
 	queue->threads.inside--;
-	queue->threads.sleeps++;
+	xp_moment_end(queue);
 	if (XP_UNLIKELY(queue->threads.dying))
 		pthread_cond_broadcast(&queue->thread_left);
 }
@@ -28,7 +48,7 @@ void xp_inside_leave(struct xpoll *queue)
 int xp_lock_in_child(struct xpoll *queue)
 {
 	(void)xp_threads_forget(queue);
-	xp_mutex_lock(&queue->lock);
+	xp_lock(queue);
 	return -EINTR;
 }
 
@@ -73,12 +93,21 @@ void xp_unlock(struct xpoll *queue)
 	xp_mutex_unlock(&queue->lock);
 }
 
-void xp_waiter_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch)
+uint32_t xp_sleeper_enter(struct xpoll *queue)
 {
-	XP_ASSERT(queue->threads.waiters > 0);
-	queue->threads.waiters--;
+	queue->threads.sleepers++;
+	(void)xp_sleepers_take_mark(queue); /* this thread has looked just now */
+	xp_kick_due(queue);
+	xp_inside_enter(queue);
+	return queue->kick.epoch;
+}
+
+void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch)
+{
+	XP_ASSERT(xp_has_sleepers(queue));
+	queue->threads.sleepers--;
 	if (XP_UNLIKELY(epoch != queue->kick.epoch)) {
-		queue->kick.waiters--;
+		queue->kick.left--;
 		wait->kicker = true;
 	}
 	if (XP_UNLIKELY(queue->threads.changers > 0 || epoch != queue->kick.epoch))
@@ -90,7 +119,7 @@ void xp_waiter_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch)
 
 void xp_kick_one(struct xpoll *queue)
 {
-	queue->kick.due |= queue->threads.waiters > 0;
+	queue->kick.due |= xp_has_sleepers(queue);
 }
 
 void xp_kick_due(struct xpoll *queue)
@@ -117,10 +146,16 @@ static void followers_signal(struct xpoll *queue, bool all)
 void xp_kick_all(struct xpoll *queue)
 {
 	queue->kick.epoch++;
-	queue->kick.waiters = queue->threads.waiters;
+	queue->kick.left = queue->threads.sleepers;
 	queue->turn.called = queue->turn.followers;
 	xp_kick_one(queue);
 	followers_signal(queue, true);
+}
+
+void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired, int rc)
+{
+	for (int i = 0; queue->kick.left > 0 && i < rc; i++)
+		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
 }
 
 /*
@@ -129,7 +164,7 @@ void xp_kick_all(struct xpoll *queue)
  */
 void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (wait->kicker && queue->kick.waiters > 0)
+	if (wait->kicker && queue->kick.left > 0)
 		xp_kick_one(queue);
 	wait->kicker = false;
 }
@@ -147,14 +182,12 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
 	/* Where several threads are in the kernel, a report wakes all that have a mask. */
-	bool beside = xp_is_concurrent(queue) && queue->threads.waiters > 0;
+	bool beside = xp_is_concurrent(queue) && xp_has_sleepers(queue);
 
 	if (wait->holds || (!wait->mask && (beside || !(queue->ops->caps & XP_CAP_MASK))))
 		return;
 	xp_sys_signals_hold(&wait->held);
 	wait->holds = true;
-	if (!wait->mask)
-		wait->mask = &wait->held;
 }
 
 bool xp_is_interrupted(struct xpoll *queue)
@@ -195,7 +228,7 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 		queue->in_wait.poll++;
 	queue->in_wait.batch |= format == XP_BATCH;
 	XP_ASSERT(queue->in_wait.event == 0 || queue->in_wait.poll == 0);
-	if (queue->threads.waiters > 0 || queue->threads.last != &errno)
+	if (xp_has_sleepers(queue) || queue->threads.last != &errno)
 		queue->threads.shared = XP_RECENT_FOR;
 	else
 		queue->threads.shared -= queue->threads.shared > 0;
@@ -203,13 +236,26 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 	return 0;
 }
 
-void xp_wait_dismiss(struct xpoll *queue, const struct xp_wait *wait)
+/* In a child that a handler has forked no wait is counted. */
+static void wait_uncount(struct xpoll *queue, const struct xp_wait *wait)
 {
 	int *waits = wait->format == XP_EVENTS ? &queue->in_wait.event : &queue->in_wait.poll;
 
-	/* In a child that a handler has forked no wait is counted. */
 	*waits -= *waits > 0;
 	queue->in_wait.batch &= wait->format != XP_BATCH;
+}
+
+void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
+{
+	/* This thread has looked: so may the next of those that were called out, or in turn. */
+	if (has_turn && xp_is_concurrent(queue))
+		xp_kick_next(queue, wait);
+	else if (has_turn)
+		xp_turn_pass(queue);
+	wait_uncount(queue, wait);
+	xp_sleepers_mark(queue);
+	if (xp_has_sleepers(queue) && queue->ops->rearm)
+		queue->ops->rearm(queue->backend);
 }
 
 /* --- Turns ------------------------------------------------------------------------- */
@@ -227,7 +273,7 @@ static void follower_leave(const struct follower *follower)
 	struct xpoll *queue = follower->queue;
 
 	XP_ASSERT(queue->turn.followers > 0);
-	xp_idle_end(&queue->idle);
+	xp_idle_end(queue);
 	queue->turn.followers--;
 	queue->turn.groups[follower->group]--;
 	if (follower->epoch != queue->kick.epoch && --queue->turn.called == 0)
@@ -258,10 +304,10 @@ static void follower_cancelled(void *argument)
 	struct follower *follower = argument;
 	struct xpoll *queue = follower->queue;
 
-	xp_mutex_lock(&queue->lock);
+	xp_lock(queue);
 	follower_leave(follower);
 	turn_refuse(queue);
-	xp_wait_dismiss(queue, follower->wait);
+	xp_wait_dismiss(queue, follower->wait, false);
 	xp_unlock(queue);
 	if (follower->wait->holds)
 		xp_sys_signals_release(&follower->wait->held);
@@ -282,20 +328,20 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 	int rc;
 
 	xp_hold_signals(queue, wait);
-	if (queue->candidates.len > 0)
+	if (xp_has_candidates(queue))
 		xp_kick_one(queue); /* the leader checks them */
 	xp_kick_due(queue);
 	queue->turn.followers++;
 	queue->turn.groups[follower.group]++;
 	xp_inside_enter(queue);
-	xp_idle_begin(&queue->idle);
+	xp_idle_begin(queue);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(follower_cancelled, &follower);
-	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, wait->mask);
+	rc = xp_sys_poll_wait(&turn, 1, wait->deadline_ns, xp_wait_mask(wait));
 	pthread_cleanup_pop(0);
 	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
 		return -EINTR;
-	wait->timed_out = rc == 0;
+	xp_wait_slept(wait, rc, wait->deadline_ns);
 	follower_leave(&follower);
 	return rc;
 }
@@ -326,21 +372,20 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 
 void xp_quiesce(struct xpoll *queue)
 {
-	if (queue->threads.waiters == 0)
+	if (!xp_has_sleepers(queue))
 		return;
 	queue->threads.shared = XP_RECENT_FOR;
 	if (xp_is_concurrent(queue))
 		return;
 	queue->threads.changers++;
-	queue->threads.inside++;
-	while (queue->threads.waiters > 0) {
+	xp_inside_enter(queue);
+	while (xp_has_sleepers(queue)) {
 		xp_kick_one(queue);
 		xp_kick_due(queue);
 		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	}
-	queue->threads.inside--;
-	queue->threads.sleeps++;
-	if (--queue->threads.changers == 0 || queue->threads.dying)
+	xp_inside_leave(queue);
+	if (--queue->threads.changers == 0)
 		pthread_cond_broadcast(&queue->thread_left);
 }
 
@@ -357,12 +402,14 @@ int xp_threads_forget(struct xpoll *queue)
 	if (rc < 0)
 		return rc;
 	atomic_store(&queue->wake.state, 0);
-	queue->threads.waiters = queue->threads.inside = queue->threads.changers = 0;
-	queue->kick.waiters = 0;
-	queue->kick.due = queue->kick.wanted = false;
+	queue->threads.sleepers = queue->threads.inside = queue->threads.changers = 0;
+	queue->kick.left = 0;
+	queue->kick.due = false;
+	(void)xp_sleepers_take_mark(queue);
 	queue->in_wait.event = queue->in_wait.poll = 0;
 	queue->in_wait.batch = false;
-	xp_idle_forget(&queue->idle);
+	queue->idle.ns = xp_idle_total(queue);
+	queue->idle.sleepers = 0;
 	xp_timer_waiter_forget(queue);
 	queue->turn.leader = false;
 	queue->turn.followers = queue->turn.called = 0;
@@ -379,7 +426,7 @@ int xp_threads_forget(struct xpoll *queue)
  */
 static void await_writers(struct xpoll *queue)
 {
-	while (atomic_load(&queue->wake.state) >= XP_WAKE_WRITER)
+	while (xp_has_writers(queue))
 		xp_nap(XP_NS_PER_MS);
 }
 

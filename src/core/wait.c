@@ -32,8 +32,6 @@
 enum { VAIN_MOST = 32 };
 
 static int wait_loop(struct xpoll *queue, struct xp_wait *wait);
-static void turn_end(struct xpoll *queue, struct xp_wait *wait);
-static void pass_on(struct xpoll *queue, const struct xp_wait *wait);
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait);
 static void take_at_hand(struct xpoll *queue, struct xp_wait *wait);
 static void gather(struct xpoll *queue, struct xp_wait *wait);
@@ -50,7 +48,6 @@ static void harvest_rest(struct xpoll *queue, struct xp_wait *wait, struct xp_fi
 static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc, int cap);
 static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc);
-static bool conclude(struct xpoll *queue, struct xp_wait *wait);
 static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait);
 static bool count_vain(const struct xpoll *queue, struct xp_wait *wait);
 static bool take_end(struct xpoll *queue, const struct xp_wait *wait);
@@ -61,7 +58,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 {
 	int rc = format & XP_ENTERED ? 0 : xp_enter(queue);
 	struct xp_wait wait;
-	bool alone;
+	bool alone, has_turn;
 
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
@@ -70,29 +67,27 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	format &= ~(unsigned)XP_ENTERED;
 	if (!alone && (rc = xp_wait_admit(queue, format)) < 0)
 		return xp_leave_with(queue, rc);
-	wait.events = array;
+	xp_records_begin(&wait, format == XP_BATCH ? queue->batch.found : array, cap);
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	wait.mask = mask;
 	wait.format = format;
-	wait.cap = cap;
 	wait.epoch = (uint32_t)++queue->counters.waits;
 	wait.wake_all = queue->wake.all;
-	memset(&wait.len, 0, sizeof wait - offsetof(struct xp_wait, len));
-	XP_ASSERT(cap > 0);
-	if (XP_UNLIKELY(queue->batch.next < queue->batch.len))
+	memset(&wait.again, 0, sizeof wait - offsetof(struct xp_wait, again));
+	if (XP_UNLIKELY(!xp_batch_is_over(queue)))
 		batch_return(queue);
-	queue->batch.next = queue->batch.len = 0;
+	xp_batch_end(queue);
 	/* Where one thread at a time is served, wait for the turn. */
 	rc = alone || xp_is_concurrent(queue) ? 1 : xp_turn_take(queue, &wait);
-	if (XP_LIKELY(rc > 0)) {
+	has_turn = rc > 0;
+	if (XP_LIKELY(has_turn))
 		rc = wait_loop(queue, &wait);
-		if (!alone)
-			turn_end(queue, &wait);
-	}
 	if (!alone)
-		pass_on(queue, &wait);
-	if (format != XP_BATCH)
+		xp_wait_dismiss(queue, &wait, has_turn);
+	if (format == XP_BATCH)
+		queue->batch.len = wait.len;
+	else
 		xp_count_by(&queue->counters.events, (uint64_t)wait.len);
 	if (XP_UNLIKELY(wait.len == 0) && rc == 0) {
 		xp_count(&queue->counters.empty_returns);
@@ -102,24 +97,6 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	if (XP_UNLIKELY(wait.holds))
 		xp_sys_signals_release(&wait.held);
 	return XP_UNLIKELY(rc < 0) ? xp_result(rc) : wait.len;
-}
-
-/* This thread has looked: the next of those that were called out may, or the next in turn. */
-static void turn_end(struct xpoll *queue, struct xp_wait *wait)
-{
-	if (xp_is_concurrent(queue))
-		xp_kick_next(queue, wait);
-	else
-		xp_turn_pass(queue);
-}
-
-/* Another thread that sleeps may have to take what is left. */
-static void pass_on(struct xpoll *queue, const struct xp_wait *wait)
-{
-	xp_wait_dismiss(queue, wait);
-	xp_sleepers_mark(queue);
-	if (queue->threads.waiters > 0 && queue->ops->rearm)
-		queue->ops->rearm(queue->backend);
 }
 
 /* Returns 0, with wait->len records, or a negative errno value and no record. */
@@ -136,7 +113,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			until_ns = sleep_until(queue, wait);
 		else if (!is_asked_beside(queue, wait))
 			return 0;
-		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.waiters > 0)) {
+		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.left > 0)) {
 			/* Others have to come out first: this thread could take their wake-ups. */
 			xp_await_left(queue, wait);
 			continue;
@@ -146,7 +123,8 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			return 0;
 		if (XP_UNLIKELY(rc == -EINTR ? xp_is_interrupted(queue) : rc < 0))
 			return rc;
-		if (conclude(queue, wait))
+		if ((!may_have_more(queue, wait) && take_end(queue, wait)) ||
+		    count_vain(queue, wait))
 			return 0;
 	}
 }
@@ -154,9 +132,9 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 /* Let other threads and sources do what they have to before this one looks. */
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 {
-	while (XP_UNLIKELY(queue->lock.held && queue->threads.changers > 0))
+	while (XP_UNLIKELY(!xp_entered_alone(queue) && queue->threads.changers > 0))
 		xp_await_left(queue, wait);
-	if (XP_UNLIKELY(queue->lock.held && queue->threads.dying))
+	if (XP_UNLIKELY(!xp_entered_alone(queue) && queue->threads.dying))
 		return -EBADF;
 	if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
 		xp_sources_run_due(queue, wait->cap - wait->len);
@@ -175,7 +153,7 @@ static void take_at_hand(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (XP_UNLIKELY(xp_sources_active(queue) || xp_files_any(queue)))
 		gather(queue, wait);
-	else if (queue->candidates.len > 0)
+	else if (xp_has_candidates(queue))
 		xp_candidates_check(queue, wait);
 }
 
@@ -186,7 +164,8 @@ static XP_NOINLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 	for (unsigned i = 0; i < 3; i++) {
 		switch ((wait->epoch + i) % 3) {
 		case 0:
-			xp_sources_deliver(queue, wait);
+			if (wait->format == XP_EVENTS)
+				xp_sources_deliver(queue, wait);
 			break;
 		case 1:
 			xp_candidates_check(queue, wait);
@@ -210,10 +189,12 @@ static bool is_asked_beside(struct xpoll *queue, const struct xp_wait *wait)
  */
 static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait)
 {
-	if (XP_UNLIKELY(atomic_load(&queue->wake.state) & XP_WAKE_PENDING ||
-	                wait->wake_all != queue->wake.all || has_pending(queue)))
+	if (XP_UNLIKELY(xp_wake_is_pending(queue) || wait->wake_all != queue->wake.all ||
+	                has_pending(queue)))
 		return XP_NOW;
-	return XP_UNLIKELY(wait->deadline_ns == XP_NOW && wait->mask) ? XP_PAST : wait->deadline_ns;
+	if (XP_UNLIKELY(wait->deadline_ns == XP_NOW && xp_wait_mask(wait)))
+		return XP_PAST;
+	return wait->deadline_ns;
 }
 
 /* The back end has changes that a thread beside others has to pass on before it sleeps. */
@@ -258,9 +239,8 @@ static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct x
 	xp_ask_begins(queue, wait);
 	rc = queue->ops->wait(queue->backend, how, NULL, fired, cap);
 	xp_timer_waiter_answered(queue);
-	/* The look may have taken a wake-up that was for a thread that has to come out. */
-	for (int i = 0; XP_UNLIKELY(queue->kick.waiters > 0) && i < rc; i++)
-		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
+	if (XP_UNLIKELY(queue->kick.left > 0))
+		xp_kicks_taken(queue, wait, fired, rc);
 	return rc;
 }
 
@@ -278,7 +258,7 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	uint32_t timer;
 	int rc;
 
-	xp_mutex_unlock(&queue->lock);
+	xp_unlock_to_sleep(queue);
 	xp_cancel_alone();
 	timer = xp_sleep_begin(queue, wait, &until_ns);
 	rc = XP_LIKELY(direct_fd >= 0 && !wait->mask && until_ns == XP_NEVER)
@@ -287,8 +267,8 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
 		return -EINTR;
 	if (XP_UNLIKELY(rc == 0))
-		wait->timed_out = until_ns >= wait->deadline_ns;
-	queue->threads.sleeps++;
+		xp_wait_slept(wait, rc, until_ns);
+	xp_moment_end(queue);
 	xp_sleep_end(queue, timer);
 	return rc;
 }
@@ -319,17 +299,14 @@ static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
                     int rc, int cap)
 {
 	XP_ASSERT(rc <= cap);
-	wait->more = rc == cap;
-	wait->delivered_some = wait->repeated = false;
+	xp_reports_begin(wait, rc == cap);
 	for (int i = 0; i < rc; i++)
 		xp_report(queue, wait, &fired[i]);
 	/* Edges of xpoll_fd: their reader sees nothing new while the set has a report left. */
 	if (XP_UNLIKELY(queue->outer.exposed) && rc > 0 && !wait->delivered_some)
-		wait->more = true;
-	if (XP_UNLIKELY(wait->renew)) {
-		wait->renew = false;
+		xp_reports_go_on(wait);
+	if (XP_UNLIKELY(wait->renew))
 		xp_renew(queue);
-	}
 }
 
 /* The kernel has been asked, with this result: deliver what sources have from it. */
@@ -341,23 +318,17 @@ static XP_NOINLINE int harvested(struct xpoll *queue, struct xp_wait *wait, int 
 		rc = -EINTR;
 	if (rc == -EINTR && wait->format == XP_EVENTS)
 		xp_sources_settle(queue, wait, XP_BEFORE_EINTR);
-	if (xp_sources_active(queue))
+	if (wait->format == XP_EVENTS)
 		xp_sources_deliver(queue, wait);
 	if (!xp_list_empty(&queue->files.awake))
 		xp_files_check(queue, wait);
 	return rc;
 }
 
-/* There is no event after a look or a sleep.  Returns true if the wait ends so. */
-static XP_NOINLINE bool conclude(struct xpoll *queue, struct xp_wait *wait)
-{
-	return (!may_have_more(queue, wait) && take_end(queue, wait)) || count_vain(queue, wait);
-}
-
 /* Returns true if the wait has to look again, whatever the time is. */
-static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
+static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 {
-	return queue->candidates.len > 0 || wait->more || queue->unattached ||
+	return xp_has_candidates(queue) || wait->more || queue->unattached ||
 		has_pending(queue) ||
 		(wait->format == XP_EVENTS &&
 		 (xp_sources_active(queue) || !xp_list_empty(&queue->files.awake))) ||
@@ -369,19 +340,18 @@ static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
  * wait.  The deadline has passed, and what is registered does not explain so many reports.
  * Counts this look.
  */
-static bool count_vain(const struct xpoll *queue, struct xp_wait *wait)
+static XP_NOINLINE bool count_vain(const struct xpoll *queue, struct xp_wait *wait)
 {
 	return ++wait->again > VAIN_MOST * (queue->counters.registered + 1) &&
 		xp_deadline_passed(wait);
 }
 
 /* Returns true if there is a reason to return nothing; it takes a wake, which is one. */
-static bool take_end(struct xpoll *queue, const struct xp_wait *wait)
+static XP_NOINLINE bool take_end(struct xpoll *queue, const struct xp_wait *wait)
 {
 	if (wait->wake_all != queue->wake.all)
 		return true;
-	if (atomic_load(&queue->wake.state) & XP_WAKE_PENDING &&
-	    atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING) & XP_WAKE_PENDING) {
+	if (xp_wake_take(queue)) {
 		xp_count(&queue->counters.wakes);
 		return true;
 	}
@@ -394,8 +364,8 @@ static XP_NOINLINE void batch_return(struct xpoll *queue)
 	struct xp_slot *slot;
 	int before = queue->candidates.len;
 
-	for (; queue->batch.next < queue->batch.len; queue->batch.next++) {
-		const struct xp_found *found = &queue->batch.found[queue->batch.next];
+	while (!xp_batch_is_over(queue)) {
+		const struct xp_found *found = xp_batch_next(queue);
 		int fd = xp_token_fd(found->token);
 
 		slot = xp_slots_get(queue, fd);

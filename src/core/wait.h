@@ -2,6 +2,7 @@
 #ifndef XP_CORE_WAIT_H
 #define XP_CORE_WAIT_H
 
+#include "base/assert.h"
 #include "core/queue.h"
 
 /*
@@ -11,5 +12,24 @@
  */
 int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int cap,
                  int64_t timeout_ns, const sigset_t *mask);
+
+/* The batch of xpoll_wait.  Returns true if xpoll_revents has handed out all records. */
+static inline bool xp_batch_is_over(const struct xpoll *queue)
+{
+	return queue->batch.next >= queue->batch.len;
+}
+
+/* The next record, which is handed out. */
+static inline const struct xp_found *xp_batch_next(struct xpoll *queue)
+{
+	XP_ASSERT(!xp_batch_is_over(queue) && queue->batch.len <= XP_FIRED_MOST);
+	return &queue->batch.found[queue->batch.next++];
+}
+
+/* All records are handed out. */
+static inline void xp_batch_end(struct xpoll *queue)
+{
+	queue->batch.next = queue->batch.len = 0;
+}
 
 #endif

@@ -42,8 +42,7 @@ static int user_touch(struct xpoll *queue, struct xp_registration *reg,
 	return user_apply(queue, reg, change);
 }
 
-static int user_collect(struct xpoll *queue, struct xp_registration *reg,
-                        struct xpoll_event *event)
+static int user_collect(struct xpoll *queue, struct xp_registration *reg, struct xpoll_event *event)
 {
 	event->fflags = reg->fflags;
 	event->data = reg->data;

@@ -196,11 +196,11 @@ MUTANTS = {
         "if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {", "sleeps on",
         "contract.concurrent:trigger_wakes_the_waiter"),
     "one that was called out does not wake the next": Mutant(
-        "if (wait->kicker && queue->kick.waiters > 0)\n\t\txp_kick_one(queue);",
+        "if (wait->kicker && queue->kick.left > 0)\n\t\txp_kick_one(queue);",
         ";", "",
         "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
     "a thread goes to sleep while others are called out": Mutant(
-        "if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.waiters > 0)) {",
+        "if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.left > 0)) {",
         "if (0) {", "",
         "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
     "a wake is never used up": Mutant(
@@ -213,7 +213,7 @@ MUTANTS = {
         "contract.pollike:second_thread_in_wait_is_ebusy"),
     # What is stored.
     "hang-ups that the event level ignores are lost": Mutant(
-        "slot->withheld = queue->withheld = true;",
+        "xp_withhold(queue, slot);",
         ";", "",
         "contract.pollike:hang_up_that_the_event_level_does_not_tell_is_reported"),
     "an unconnected socket hangs up": Mutant(
@@ -221,8 +221,8 @@ MUTANTS = {
         "? events : events;", "",
         "contract.listener:sockets_that_never_listened_are_silent"),
     "a mark is not kept": Mutant(
-        "events = xp_lowat_reached(queue, fd, slot, events);",
-        ";", "",
+        "\t\tevents = xp_lowat_reached(queue, fd, slot, events);\n",
+        "", "",
         "source.lowat:mark_of_a_pipe_is_kept"),
     "an exclusive entry does not report a half-close": Mutant(
         "events |= half_close(queue, fd, slot, events);",

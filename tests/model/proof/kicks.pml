@@ -150,8 +150,8 @@ inline xp_inside_leave()
 	fi
 }
 
-/* src/core/threads.c: xp_waiter_leave */
-inline xp_waiter_leave()
+/* src/core/threads.c: xp_sleeper_leave */
+inline xp_sleeper_leave()
 {
 	leave(waiters);
 	kicker = kicker | (kicked & bit_of(me));
@@ -298,7 +298,7 @@ end_asleep: /* src/backend/epoll.c: epoll_await */
 		lock();
 		xp_timer_waiter_answered();
 		xp_timer_waiter_end();
-		xp_waiter_leave();
+		xp_sleeper_leave();
 		if
 		:: cancelled -> goto leave
 		:: else
@@ -319,7 +319,7 @@ harvested: atomic { /* src/core/wait.c: harvested, may_have_more, take_end */
 		:: else -> goto loop
 		fi
 	}
-leave:	atomic { /* src/core/wait.c: turn_end, pass_on */
+leave:	atomic { /* src/core/threads.c: xp_wait_dismiss */
 		xp_kick_next();
 		xp_sleepers_mark();
 		now = 0;

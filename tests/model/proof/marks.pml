@@ -125,7 +125,7 @@ end_asleep: /* src/backend/epoll.c: epoll_await */
 			:: atomic { due && timer_waiter == me -> wake_up() } /* its deadline is cut */
 			:: atomic { expiries > 0 -> expiries--; over = 1; wake_up() }
 			fi;
-			atomic { lock(); /* src/core/threads.c: xp_waiter_leave */
+			atomic { lock(); /* src/core/threads.c: xp_sleeper_leave */
 				waiters = waiters & ~bit_of(me);
 				if
 				:: timer_waiter == me -> timer_waiter = NOBODY

@@ -394,14 +394,14 @@ inline xp_change_delete()
 	fi
 }
 
-/* src/core/late_end.h: xp_leave_late: with the lock */
+/* src/core/sleep.h: xp_leave_late: with the lock */
 inline xp_leave_late()
 {
 	leave_to_sleepers();
 	locked = 0
 }
 
-/* src/core/late_end.c: late_make, late_failed: without the lock */
+/* src/core/sleep.c: late_make, late_failed: without the lock */
 inline late_make()
 {
 	if
@@ -506,7 +506,7 @@ harvest:	if
 		fi;
 		asleep = asleep & ~bit_of(me)
 	}
-	atomic { /* src/core/sleep.c: sleeper_awake; src/core/threads.c: xp_waiter_leave */
+	atomic { /* src/core/sleep.c: sleeper_awake; src/core/threads.c: xp_sleeper_leave */
 		if
 		:: slept -> lock(); slept = 0; waiters = waiters & ~bit_of(me)
 		:: else

@@ -141,8 +141,8 @@ inline xp_inside_leave()
 	fi
 }
 
-/* src/core/threads.c: xp_waiter_leave */
-inline xp_waiter_leave()
+/* src/core/threads.c: xp_sleeper_leave */
+inline xp_sleeper_leave()
 {
 	leave(waiters);
 	if
@@ -364,7 +364,7 @@ end_asleep: /* src/backend/poll.c: poll_await */
 		leave(asleep)
 	}
 	/* src/core/sleep.c: sleeper_awake, sleep_cancelled */
-	atomic { lock(); xp_waiter_leave() }
+	atomic { lock(); xp_sleeper_leave() }
 asked:	atomic { /* src/core/wait.c: harvested, may_have_more */
 		if
 		:: is_in(taken) || interrupted || cancelled -> goto pass
