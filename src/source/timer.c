@@ -30,8 +30,6 @@
 
 /* Without the descriptor that reports it, setting the clock is noticed so late. */
 #define STEP_LOOK_NS XP_NS_PER_SEC
-/* Looks at two clocks in this time count as one. */
-#define CLOSE_NS 1000
 
 enum { MONOTONIC, REALTIME, CLOCKS };
 
@@ -92,22 +90,6 @@ static int change_check(const struct xpoll_event *change)
 	return change->data < 0 || !unit_of(change->fflags)->ns ? -EINVAL : 0;
 }
 
-/*
- * Both clocks at one time.  *now_ns is the later look, so that what is
- * translated with it is not early; one that took long is repeated.
- */
-static void clocks_read(int64_t *now_ns, int64_t *realtime_ns)
-{
-	for (int i = 0; i < 3; i++) {
-		int64_t before_ns = xp_sys_now();
-
-		*realtime_ns = xp_sys_realtime();
-		*now_ns = xp_sys_now();
-		if (*now_ns - before_ns < CLOSE_NS)
-			break;
-	}
-}
-
 /* The moment of the monotonic clock for the first one of the other. */
 static int64_t translate(const struct timers *timers, int64_t first_ns)
 {
@@ -117,7 +99,9 @@ static int64_t translate(const struct timers *timers, int64_t first_ns)
 
 	if (first_ns == XP_NEVER)
 		return XP_NEVER;
-	clocks_read(&now_ns, &realtime_ns);
+	/* In this order no timer is early. */
+	realtime_ns = xp_sys_realtime();
+	now_ns = xp_sys_now();
 	due_ns = first_ns <= realtime_ns ? now_ns
 		: xp_deadline(now_ns, first_ns - realtime_ns);
 	if (timers->step_missing && due_ns > now_ns + STEP_LOOK_NS)
@@ -151,22 +135,14 @@ static void timers_retranslate(struct xpoll *queue, struct timers *timers)
 	timers_update_due(queue, timers);
 }
 
-/* Let it run, if it is to. */
-static XP_INLINE void timer_run(struct timers *timers, struct timer *timer,
-                                unsigned clock)
+/* Put the timer into the heap of its clock if it is enabled and will expire. */
+static void timer_run(struct timers *timers, struct timer *timer)
 {
 	XP_ASSERT(!xp_heap_has(&timer->place));
-	XP_ASSERT(clock == clock_of(timer->reg.fflags));
 	if (timer->deadline_ns != XP_NEVER && !timer->reg.active &&
 	    !(timer->reg.flags & XPOLL_DISABLE))
-		xp_heap_add(&timers->heaps[clock], &timer->place,
+		xp_heap_add(&timers->heaps[clock_of(timer->reg.fflags)], &timer->place,
 		            timer->deadline_ns);
-}
-
-/* The same where its clock is not at hand. */
-static void timer_run_on(struct timers *timers, struct timer *timer)
-{
-	timer_run(timers, timer, clock_of(timer->reg.fflags));
 }
 
 static void timer_stop(struct timers *timers, struct timer *timer)
@@ -265,9 +241,8 @@ static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
 }
 
 /* Start it, by the words of the change. */
-static XP_INLINE void timer_start(struct xpoll *queue, struct timers *timers,
-                        struct timer *timer, const struct xpoll_event *change,
-                        unsigned clock)
+static void timer_start(struct xpoll *queue, struct timers *timers,
+                        struct timer *timer, const struct xpoll_event *change)
 {
 	int64_t span = span_ns(change->fflags, change->data);
 
@@ -275,7 +250,7 @@ static XP_INLINE void timer_start(struct xpoll *queue, struct timers *timers,
 	timer->reg.data = change->data;
 	timer->deadline_ns = change->fflags & ONCE ? span
 		: xp_deadline(xp_host.now(queue), span);
-	timer_run(timers, timer, clock);
+	timer_run(timers, timer);
 }
 
 static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
@@ -293,7 +268,7 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 	if (change->fflags & ONCE && !(change->flags & XPOLL_CLEAR))
 		reg->flags &= (uint16_t)~XPOLL_CLEAR;
 	timers->counts[clock]++;
-	timer_start(queue, timers, timer_of(reg), change, clock);
+	timer_start(queue, timers, timer_of(reg), change);
 	if (XP_UNLIKELY(xp_heap_is_first(&timer_of(reg)->place)))
 		timers_update_due(queue, timers);
 	return 0;
@@ -318,7 +293,7 @@ static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
 	xp_host.deactivate(queue, reg);
 	timers->counts[before]--;
 	timers->counts[after]++;
-	timer_start(queue, timers, timer_of(reg), change, after);
+	timer_start(queue, timers, timer_of(reg), change);
 	timers_update_due(queue, timers);
 	return 0;
 }
@@ -328,7 +303,7 @@ static void timer_switched(struct xpoll *queue, struct xp_registration *reg)
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
 	timer_stop(timers, timer_of(reg));
-	timer_run_on(timers, timer_of(reg));
+	timer_run(timers, timer_of(reg));
 	timers_update_due(queue, timers);
 }
 
@@ -383,7 +358,7 @@ static int timer_collect(struct xpoll *queue, struct xp_registration *reg,
 	/* With DISPATCH it rests from now on. */
 	if (reg->flags & XPOLL_DISPATCH)
 		return 0;
-	timer_run_on(timers, timer_of(reg));
+	timer_run(timers, timer_of(reg));
 	timers_update_due(queue, timers);
 	return 0;
 }
@@ -416,7 +391,7 @@ static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 		return rc;
 	timers->counts[clock]++;
 	timer_of(reg)->place.place = 0; /* The old heap is gone. */
-	timer_run_on(timers, timer_of(reg));
+	timer_run(timers, timer_of(reg));
 	timers_update_due(queue, timers);
 	return 0;
 }

@@ -44,7 +44,7 @@ class Mutant(NamedTuple):
 EXPLORER = "unit.explore:every_order_of_steps_keeps_the_contract"
 MUTANTS = {
     "a periodic timer expires once": Mutant(
-        "\ttimer_run_on(timers, timer_of(reg));\n\ttimers_update_due(queue, timers);\n"
+        "\ttimer_run(timers, timer_of(reg));\n\ttimers_update_due(queue, timers);\n"
         "\treturn 0;\n}\n\nstatic bool timer_supports",
         "\treturn 0;\n}\n\nstatic bool timer_supports",
         "(nothing came|is silent).* -7 ",
