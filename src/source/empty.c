@@ -1,9 +1,9 @@
 /*
  * EMPTY: everything that was written to a socket or pipe has left its buffer.
  *
- * The kernels do not wake anybody for that.  So those that have something left
- * are looked at now and then, with pauses that grow as long as it is in vain,
- * and what was found empty is looked at once more when it is handed out.
+ * The kernels do not wake anybody for that.  So the queue looks every few milliseconds
+ * at those that have something left, and once more at an empty one when its event is
+ * delivered.
  *
  * Between two looks a buffer may be filled and emptied, and nobody would know:
  * so there is no CLEAR.
@@ -19,10 +19,8 @@
 #include "os/sys.h"
 #include "source/source.h"
 
-enum {
-	EMPTY_PAUSE_LEAST_NS = XP_NS_PER_MS,
-	EMPTY_PAUSE_MOST_NS = 64 * XP_NS_PER_MS,
-};
+/* The pause between two looks. */
+#define EMPTY_EVERY_NS (10 * XP_NS_PER_MS)
 
 struct empty_registration {
 	struct xp_registration reg;
@@ -34,7 +32,6 @@ struct empty_registration {
 struct empty_state {
 	struct xp_marks marks; /* of files that have no inode */
 	struct xp_list filled; /* those that are enabled and not empty */
-	int64_t pause_ns;      /* until the next look at them */
 };
 
 static struct empty_registration *empty_of(const struct xp_registration *reg)
@@ -97,14 +94,9 @@ static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_
 	xp_host.deactivate(queue, reg);
 	if (reg->flags & XPOLL_DISABLE)
 		return;
-	XP_ASSERT(first || state->pause_ns >= EMPTY_PAUSE_LEAST_NS);
 	xp_list_append(&state->filled, &empty_of(reg)->filled);
-	/* A new one has its chance at once, and the others with it. */
-	if (first || state->pause_ns > EMPTY_PAUSE_LEAST_NS) {
-		state->pause_ns = EMPTY_PAUSE_LEAST_NS;
-		xp_host.set_due(queue, XP_SOURCE_EMPTY,
-		                xp_sys_now() + state->pause_ns);
-	}
+	if (first)
+		xp_host.set_due(queue, XP_SOURCE_EMPTY, xp_sys_now() + EMPTY_EVERY_NS);
 }
 
 /* What cannot be asked any more is no longer filled. */
@@ -210,7 +202,6 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 	struct xp_list *item = state->filled.next;
 
 	(void)room;
-	XP_ASSERT(!xp_list_empty(&state->filled) || state->pause_ns > 0);
 	while (item != &state->filled) {
 		struct empty_registration *empty =
 			XP_CONTAINER_OF(item, struct empty_registration, filled);
@@ -222,12 +213,9 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 			xp_host.activate(queue, &empty->reg);
 		}
 	}
-	state->pause_ns *= 2;
-	if (state->pause_ns > EMPTY_PAUSE_MOST_NS)
-		state->pause_ns = EMPTY_PAUSE_MOST_NS;
 	xp_host.set_due(queue, XP_SOURCE_EMPTY,
 	                xp_list_empty(&state->filled)
-	                ? XP_NEVER : now_ns + state->pause_ns);
+	                ? XP_NEVER : now_ns + EMPTY_EVERY_NS);
 }
 
 static void empty_fini(struct xpoll *queue, void *state)

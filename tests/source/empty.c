@@ -208,7 +208,7 @@ XT_TEST(disabled_is_silent_and_enabling_looks_anew)
 	XT_GETS(queue, NULL, ident, EMPTY);
 }
 
-/* The pauses between two looks at what is filled grow, and end. */
+/* Looks go on however long it takes. */
 XT_TEST(long_filled_and_first_disabled_is_reported)
 {
 	struct xpoll *queue = xt_open();
