@@ -19,11 +19,6 @@
 #include "os/sys.h"
 #include "os/system.h"
 
-enum {
-	/* The tracer is heard again after children were found to have ended, so often. */
-	HEARINGS_MOST = 8,
-};
-
 /* How late an event may be for who watches xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)
 /* How late the end of a process may be without pidfd_open(2). */
@@ -163,13 +158,13 @@ void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
 
 /*
  * A child was born, or a process ends.  Most of those that live for a moment have ended
- * by now: then their descriptor need not be watched, nor waited for.  True: it has.
+ * by now: then their descriptor need not be watched, nor waited for.
  */
-static bool doubt_ended(struct xpoll *queue, struct xp_proc *proc)
+static void doubt_end(struct xpoll *queue, struct xp_proc *proc)
 {
 	if (proc->leaving && proc_shows_end(proc)) {
 		xp_list_append(&xp_proc_state(queue)->gone, &proc->gone);
-		return true;
+		return;
 	}
 	proc->early = proc->leaving;
 	if (!proc->watched && xp_proc_watch(queue, proc) < 0) {
@@ -179,52 +174,51 @@ static bool doubt_ended(struct xpoll *queue, struct xp_proc *proc)
 		if (parent)
 			xp_trace_missed(queue, parent);
 	}
-	return false;
 }
 
-/* All of which that is not known; true: some have ended. */
-static bool doubts_end(struct xpoll *queue)
+/* Find out about all of which it is not known whether they have ended. */
+static void doubts_end(struct xpoll *queue)
 {
 	struct xp_list *item;
-	bool ended = false;
 
 	while ((item = xp_list_take(&xp_proc_state(queue)->doubt)))
-		ended |= doubt_ended(queue, XP_CONTAINER_OF(item, struct xp_proc, doubt));
-	return ended;
+		doubt_end(queue, XP_CONTAINER_OF(item, struct xp_proc, doubt));
 }
 
 /*
- * Have the tracer report, and again all of it if one has ended: what that did last comes
- * before its end.
+ * Have the tracer report, and all of it before the end of those that are gone already: the
+ * last deeds of a process come before its end.
  */
 static bool trace_report(struct xpoll *queue, struct xp_proc_state *state, bool all)
 {
-	for (int i = 0; i < HEARINGS_MOST; i++) {
-		/* At first what is there: if that shows an end, all is heard after it anyway. */
-		bool heard_all = i > 0;
-		bool heard = state->tracer->ops->drain(queue, state->tracer, &heard_all);
-		bool ended = doubts_end(queue);
+	struct xp_list ended, *item;
+	bool heard;
 
-		if (!heard || (!ended && (heard_all || (!all && xp_list_empty(&state->gone)))))
-			return heard;
-	}
-	/* Who is gone stays so until the next time: that is soon. */
-	xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
-	return false;
+	xp_list_init(&ended);
+	xp_list_move(&state->gone, &ended);
+	all = all || !xp_list_empty(&ended);
+	heard = state->tracer->ops->drain(queue, state->tracer, &all);
+	doubts_end(queue);
+	while (heard && (item = xp_list_take(&ended)))
+		proc_end(queue, XP_CONTAINER_OF(item, struct xp_proc, gone));
+	xp_list_move(&ended, &state->gone);
+	return heard;
 }
 
 bool xp_trace_drain(struct xpoll *queue, bool all)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
-	struct xp_list *item;
 	bool heard;
 
 	if (!state->tracer || state->busy)
 		return true;
 	state->busy = true;
 	heard = trace_report(queue, state, all);
-	while (heard && (item = xp_list_take(&state->gone)))
-		proc_end(queue, XP_CONTAINER_OF(item, struct xp_proc, gone));
+	if (heard && !xp_list_empty(&state->gone))
+		heard = trace_report(queue, state, true);
+	/* Those of which that was found only now end with the next reports. */
+	if (!xp_list_empty(&state->gone))
+		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
 	if (heard && all)
 		state->drained = xp_host.harvest(queue);
 	state->busy = false;
@@ -372,7 +366,7 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent
 		xp_list_remove(&child->gone);
 		xp_list_remove(&child->doubt);
 		/* That a child of its cannot be watched is to be reported before. */
-		(void)doubts_end(queue);
+		doubts_end(queue);
 		if (child->watch.fd >= 0)
 			(void)proc_shows_end(child);
 		proc_end(queue, child);
