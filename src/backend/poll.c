@@ -252,8 +252,11 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	int count = 0;
 	int ready;
 
-	if (deadline_ns == XP_REST && state->fresh)
+	if (deadline_ns == XP_REST && state->fresh) {
+		/* This wait asks nothing. */
+		xp_count_by(&state->array.counters->syscalls_wait, (uint64_t)-1);
 		return poll_report(state, fired, 0, cap);
+	}
 	state->fresh = false;
 	while (state->left > 0) {
 		count += xp_poll_again(state, fired + count, cap - count);

@@ -269,6 +269,8 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	state->array.edges_left &= deadline_ns == XP_REST;
 	state->fresh &= deadline_ns == XP_REST;
 	count = select_rest(state, fired, 0, cap);
+	if (state->fresh) /* this wait asks nothing */
+		xp_count_by(&state->array.counters->syscalls_wait, (uint64_t)-1);
 	if (state->fresh || count == cap)
 		return count;
 	state->fresh = true;

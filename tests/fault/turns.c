@@ -200,6 +200,28 @@ XT_TEST(turn_passed_often_slow_follower_comes_out_once)
 	send_home(&follower);
 }
 
+/* A leader that comes out for a change asks the kernel once more: one call is counted. */
+XT_TEST(change_beside_a_leader_counts_one_look)
+{
+	enum { CHANGES = 20 };
+	static struct waiter leader;
+	struct xpoll *queue = xt_open_quiet();
+	int fd = xt_pipe().r;
+	uint64_t before;
+
+	leader_start(&leader, queue);
+	before = xt_stats(queue).syscalls_wait;
+	for (int i = 1; i <= CHANGES; i++) {
+		int waits = atomic_load(&leader.waits);
+
+		XT_EXPECT_EQ(xpoll_forget_fd(fd), 0);
+		xt_until(&leader.waits, waits + 1);
+		xt_asleep(leader.thread);
+	}
+	XT_EXPECT_EQ(xt_stats(queue).syscalls_wait - before, CHANGES);
+	send_home(&leader);
+}
+
 /* To find what there is to report of it may attach descriptors to the leader's array. */
 XT_TEST(lookup_of_a_process_begins_when_the_leader_is_out)
 {
@@ -248,7 +270,10 @@ XT_TEST(event_while_a_poll_like_wait_begins_fails_before_its_changes)
 	XT_OK(xt_add(queue, first.r, READ, 0));
 	leader_start(&leader, queue);
 	atomic_store(&leader.hold_after, true);
+	/* The leader has the event, and no wake-up beside it. */
+	int woken = atomic_load(&leader.woken);
 	xt_put(first.w);
+	xt_until(&leader.woken, woken + 1);
 	made = xt_record((uint64_t)second.r, READ, XPOLL_ADD);
 	changer.queue = poller.queue = queue;
 	atomic_store(&changer.hold_after, true);
