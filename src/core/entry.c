@@ -418,9 +418,7 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		else
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
 	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= XP_FRUITLESS_MOST) {
-		slot->fruitless = 0;
-		/* A change would bring up an edge that was reported. */
-		if (!xp_entry_is_held(queue, slot, 0))
-			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);
+		/* With an edge all bits that hold are reported, so a change brings up none. */
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);
 	}
 }
