@@ -56,14 +56,20 @@ int xpoll_fd(struct xpoll *queue)
 
 static void forget(struct xpoll *queue, int fd)
 {
+	struct xp_registration *reg;
 	struct xp_slot *slot;
 
-	if (xp_enter_change(queue) < 0)
+	if (xp_enter(queue) < 0)
 		return;
-	slot = xp_entry_find(queue, fd);
-	if (slot)
-		(void)xp_entry_end(queue, fd, slot, false);
-	xp_sources_forget(queue, fd);
+	/* No thread has to come out for a descriptor that the queue does not know. */
+	if (xp_entry_find(queue, fd) || xp_registration_of_fd(queue, fd)) {
+		xp_quiesce(queue);
+		slot = xp_entry_find(queue, fd);
+		if (slot)
+			(void)xp_entry_end(queue, fd, slot, false);
+		while ((reg = xp_registration_of_fd(queue, fd)))
+			xp_registration_end(queue, reg);
+	}
 	xp_leave(queue);
 }
 

@@ -325,15 +325,14 @@ void xp_sources_run_due(struct xpoll *queue, int room)
 		xp_lowat_due(queue);
 }
 
-void xp_sources_forget(struct xpoll *queue, int fd)
+struct xp_registration *xp_registration_of_fd(const struct xpoll *queue, int fd)
 {
-	for (int i = 0; queue->registrations.map.count > 0 && xp_sources[i]; i++) {
-		struct xp_registration *reg = !xp_sources[i]->of_fd ? NULL
-			: xp_registration_find(queue, xp_fd_ident(fd), xp_sources[i]->filter);
+	struct xp_registration *reg = NULL;
 
-		if (reg)
-			xp_registration_end(queue, reg);
-	}
+	for (int i = 0; !reg && xp_sources[i]; i++)
+		if (xp_sources[i]->of_fd)
+			reg = xp_registration_find(queue, xp_fd_ident(fd), xp_sources[i]->filter);
+	return reg;
 }
 
 void xp_sources_await_unused(int fd)

@@ -48,8 +48,8 @@ void xp_sources_settle(struct xpoll *queue, struct xp_wait *wait, enum xp_settle
 /* Call the sources whose time has come. */
 void xp_sources_run_due(struct xpoll *queue, int room);
 
-/* End the registrations whose ident is this descriptor. */
-void xp_sources_forget(struct xpoll *queue, int fd);
+/* A registration whose ident is this descriptor, or NULL. */
+struct xp_registration *xp_registration_of_fd(const struct xpoll *queue, int fd);
 /* Until no source uses it any more; without a lock. */
 void xp_sources_await_unused(int fd);
 

@@ -206,19 +206,34 @@ XT_TEST(change_beside_a_leader_counts_one_look)
 	enum { CHANGES = 20 };
 	static struct waiter leader;
 	struct xpoll *queue = xt_open_quiet();
-	int fd = xt_pipe().r;
 	uint64_t before;
 
 	leader_start(&leader, queue);
 	before = xt_stats(queue).syscalls_wait;
-	for (int i = 1; i <= CHANGES; i++) {
+	for (uint64_t i = 0; i < CHANGES; i++) {
 		int waits = atomic_load(&leader.waits);
 
-		XT_EXPECT_EQ(xpoll_forget_fd(fd), 0);
+		XT_OK(xt_flag(queue, i, USER, XPOLL_ADD));
 		xt_until(&leader.waits, waits + 1);
 		xt_asleep(leader.thread);
 	}
 	XT_EXPECT_EQ(xt_stats(queue).syscalls_wait - before, CHANGES);
+	send_home(&leader);
+}
+
+XT_TEST(close_wakes_the_leader_of_queues_that_know_the_descriptor_alone)
+{
+	static struct waiter leader;
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, 0));
+	leader_start(&leader, queue);
+	int woken = atomic_load(&leader.woken);
+	XT_EXPECT_EQ(xpoll_close_fd(pipe.w), 0);
+	XT_EXPECT_EQ(atomic_load(&leader.woken), woken);
+	XT_EXPECT_EQ(xpoll_forget_fd(pipe.r), 0);
+	XT_EXPECT(atomic_load(&leader.woken) > woken);
 	send_home(&leader);
 }
 
