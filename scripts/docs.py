@@ -3,6 +3,7 @@
 
   docs.py [--only CHECK]     one line per finding; exit 1 if there is any
   docs.py --installed FOLDER   only the links of the pages that were installed there
+  docs.py --self-test        check that "cited" finds planted faults
 
 The checks are:
 
@@ -12,8 +13,8 @@ The checks are:
   paths     every file that *.md names exists
   copies    a program that a page shows whole is the same as its file
   tests     every test that *.md names exists
-  cited     so do the files and functions that docs/internals names, and the numbers of
-            the contract and of the hazards that the tests name
+  cited     so do the files and functions that docs/internals names, with "`name` in `file`" in
+            that file; and the numbers of the contract and of the hazards that the tests name
   lists     an empty line is before each list, and each command has a line of its own
   address   all metadata has the project's address, HOMEPAGE_URL in CMakeLists.txt
 
@@ -156,9 +157,10 @@ def check_links(root=ROOT, pages_of=None):
 def check_paths():
     """Those that a page names in the tree's own folders; a capital word stands for any name."""
     for path in markdown():
-        for name in re.findall(r"(?<![\w./-])(?:scripts|examples|bench|tools|packaging|docs)/"
-                               r"[\w./-]*\w", path.read_text()):
-            if not (ROOT / name).exists() and not re.search(r"[A-Z]{3}", name):
+        for name in re.findall(r"(?<![\w./-])(?:scripts|examples|bench|tools|packaging|docs|src|"
+                               r"dropin|tests|cmake)/[\w./-]*\w", path.read_text()):
+            if not ((ROOT / name).exists() or (path.parent / name).exists() or
+                    re.search(r"[A-Z]{3}", name)):
                 yield f"{path.relative_to(ROOT)}: there is no {name}"
 
 
@@ -207,20 +209,44 @@ def source_files():
                 yield path
 
 
-def check_cited():
-    files = list(source_files())
-    names = {path.name for path in files}
-    words = set(re.findall(r"\w+", " ".join(path.read_text(errors="replace") for path in files)))
-    inside = ROOT / "docs" / "internals"
-    for path in sorted(inside.glob("*.md")):
-        for word in re.findall(r"`([\w./]+?)(?:\(\))?`", prose(path)):
+class Tree:
+    """The source, as far as "cited" asks for it."""
+
+    def __init__(self):
+        self.texts = {path.relative_to(ROOT).as_posix(): path.read_text(errors="replace")
+                      for path in source_files()}
+        self.words = set(re.findall(r"\w+", " ".join(self.texts.values())))
+
+    def files(self, name):
+        """Those that a page calls by this name: a path, or its last parts."""
+        return [path for path in self.texts
+                if f"/{path}".endswith(f"/{name.removeprefix('../')}")]
+
+    def unknown(self, text):
+        """What a page names that is not there."""
+        for word in re.findall(r"`([\w./]+?)(?:\(\))?`", text):
             if re.search(r"\.[ch]$", word):
-                known = word.split("/")[-1] in names or "NAME" in word
+                known = "NAME" in word or self.files(word)
             else:
                 known = (not re.fullmatch(r"[a-z]+_\w+", word) or
-                         word in words | MADE_NAMES)
+                         word in self.words | MADE_NAMES)
             if not known:
-                yield f"docs/internals/{path.name}: there is no {word}"
+                yield f"there is no {word}"
+        for names, file in re.findall(r"((?:`\w+(?:\(\))?`(?:, | and |, and ))*`\w+(?:\(\))?`)\s+"
+                                      r"in\s+`([\w/.]+\.[chpy]+)`", " ".join(text.split())):
+            for name in re.findall(r"`(\w+)", names):
+                if "NAME" not in name + file and not any(
+                        re.search(rf"\b{name}\b", self.texts[path]) for path in self.files(file)):
+                    yield f"there is no {name} in {file}"
+
+
+def check_cited():
+    files = list(source_files())
+    tree = Tree()
+    inside = ROOT / "docs" / "internals"
+    for path in sorted(inside.glob("*.md")):
+        for fault in tree.unknown(prose(path)):
+            yield f"docs/internals/{path.name}: {fault}"
 
     sentences = set(re.findall(r"^\| (S\d+) \|", (inside / "contract.md").read_text(), re.M))
     hazards = set(re.findall(r"^\| (\d+) \|", (inside / "core.md").read_text(), re.M))
@@ -261,11 +287,30 @@ CHECKS = {"names": check_names, "examples": check_examples, "links": check_links
           "tests": check_tests, "cited": check_cited, "address": check_address}
 
 
+def self_test():
+    """Planted faults of "cited", and a page without any."""
+    tree = Tree()
+    sound = ("`check_cited` in `scripts/docs.py`; `Tree` and `self_test()` in `docs.py`, "
+             "`src/xpoll.map`")
+    if found := list(tree.unknown(sound)):
+        sys.exit(f"FAIL: reported without a fault: {found}")
+    for fault in (f"`{'xp'}_planted`", f"`{'xp'}_planted()`", "`scripts/xpoll.h`",
+                  "`planted/xpoll.h`", "`check_cited` in\n`scripts/site.py`",
+                  "`prose` and `check_cited` in `site.py`"):
+        if not list(tree.unknown(fault)):
+            sys.exit(f"FAIL: not found: {fault}")
+    print("docs: every planted fault was found")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=CHECKS)
     parser.add_argument("--installed", type=Path)
+    parser.add_argument("--self-test", action="store_true")
     arguments = parser.parse_args()
+    if arguments.self_test:
+        self_test()
+        return
     findings = []
     if arguments.installed:
         found = sorted(arguments.installed.rglob("*.md"))
