@@ -3,8 +3,7 @@
  *
  * The kernel leaves the processor's predictor of returns empty.  So each
  * function between the caller of the library and the system call costs a
- * mispredicted return, about 7 ns: half of what a wait costs besides the
- * kernel's own work.  With XPOLL_SEAM, which all test builds but the release
+ * mispredicted return.  With XPOLL_SEAM, which all test builds but the release
  * have, they go through the seam of os/sys.h.
  */
 #ifndef XP_OS_SYS_HOT_H

@@ -25,14 +25,14 @@ import java.lang.ref.Reference;
  * Linux pass integers and addresses alike, in registers and then on the stack. A function leaves
  * alone what it has no parameters for, and of an int it uses the low half.
  *
- * <p>A call that may sleep leaves the virtual machine's hands, which costs some 4 ns both ways.
- * Those that take a queue's lock, and a system call that does not sleep at most, are critical and
- * go without: what the garbage collector has to wait for then is no longer than if the thread
+ * <p>A call that may sleep leaves the virtual machine's hands, which costs time both ways. Those
+ * that take a queue's lock, and a system call that does not sleep at most, are critical and do
+ * not leave them: what the garbage collector has to wait for then is no longer than if the thread
  * was about to run Java. They come without errno.
  */
 final class Native {
     static final SymbolLookup LIBRARY = NativeLibrary.load();
-    /** One for all: each handle of another type took some 40 ms of processor time to link. */
+    /** One for all functions, because linking a handle is slow. */
     private static final MethodHandle CALL = NativeLibrary.anyCall();
     /** For calls whose errno nobody reads; any number of threads write to it. */
     private static final MemorySegment NO_ERRNO = errnoCell();
