@@ -79,25 +79,35 @@ static void variants_add_backend(struct bench_report *report, const char *backen
 		             chosen != NULL && strcmp(chosen, backend) == 0);
 }
 
-/* The back end of this name of len bytes; NULL and a message if it is not usable here. */
-static const char *variants_find_backend(const struct bench_report *report,
-                                         const char *name, size_t len)
+/* Report that `source`, an option or a variable, names this back end of len bytes. */
+static void variants_complain(const struct bench_report *report, const char *source,
+                              const char *name, size_t len)
 {
 	const char *names[BACKENDS_MAX];
 	char list[256] = "";
 	size_t used = 0;
 	int count = xpoll_backends(names, BACKENDS_MAX);
 
-	for (int i = 0; i < count && i < BACKENDS_MAX; i++) {
+	for (int i = 0; i < count && i < BACKENDS_MAX && used < sizeof list; i++)
+		used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+		                         i > 0 ? ", " : "", names[i]);
+	bench_complain(report->workload, "%s: no back end \"%.*s\"; usable here: %s", source,
+	               (int)len, name, list);
+}
+
+/* The back end of this name of len bytes; NULL and a message if it is not usable here. */
+static const char *variants_find_backend(const struct bench_report *report,
+                                         const char *name, size_t len)
+{
+	const char *names[BACKENDS_MAX];
+	char option[256];
+	int count = xpoll_backends(names, BACKENDS_MAX);
+
+	for (int i = 0; i < count && i < BACKENDS_MAX; i++)
 		if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
 			return names[i];
-		if (used < sizeof list)
-			used += (size_t)snprintf(list + used, sizeof list - used,
-			                         "%s%s", i > 0 ? ", " : "", names[i]);
-	}
-	bench_complain(report->workload,
-	               "--backend %s: no back end \"%.*s\"; usable here: %s",
-	               report->options->backends, (int)len, name, list);
+	(void)snprintf(option, sizeof option, "--backend %s", report->options->backends);
+	variants_complain(report, option, name, len);
 	return NULL;
 }
 
@@ -178,8 +188,8 @@ int bench_select_variants(struct bench_report *report)
 	       workload->phases[report->phases_len].name != NULL)
 		report->phases_len++;
 	if (chosen == NULL && from_environment != NULL && errno == ENOTSUP) {
-		bench_complain(workload, "XPOLL_BACKEND: no usable back end \"%s\"",
-		               from_environment);
+		variants_complain(report, "XPOLL_BACKEND", from_environment,
+		                  strlen(from_environment));
 		return 2;
 	}
 	if (!workload->absent && variants_add_backends(report, chosen) != 0)

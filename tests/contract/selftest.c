@@ -178,7 +178,10 @@ static int run_all(const char *program, const char *wanted)
 	if (count > BACKENDS_MOST)
 		count = BACKENDS_MOST;
 	if (wanted && !xt_usable(wanted)) {
-		fprintf(stderr, "selftest: no back end \"%s\" here\n", wanted);
+		fprintf(stderr, "selftest: --backend %s: not usable here; usable:", wanted);
+		for (int i = 0; i < count; i++)
+			fprintf(stderr, "%s %s", i ? "," : "", names[i]);
+		fprintf(stderr, "\n");
 		return 2;
 	}
 	if (wanted) {

@@ -117,8 +117,10 @@ static int wrong_value(const struct tool_usage *usage, const struct tool_option 
 		                     option->name, value);
 	case TOOL_CHOICE:
 		for (int i = 0; option->choices[i] != NULL && used < sizeof list; i++)
-			used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
-			                         i > 0 ? " or " : "", option->choices[i]);
+			used += (size_t)snprintf(
+				list + used, sizeof list - used, "%s%s",
+				i == 0 ? "" : option->choices[i + 1] ? ", " : " or ",
+				option->choices[i]);
 		return tool_complain(usage, "%s %s: expected %s", option->name, value, list);
 	case TOOL_TEXT:
 	case TOOL_LIST:

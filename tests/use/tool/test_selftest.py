@@ -38,7 +38,9 @@ class Selftest(unittest.TestCase):
                       lines[-1])
 
     def test_wrong_arguments(self):
-        self.assertEqual(run("--backend", "none")[0], 2)
+        code, lines = run("--backend", "none")
+        self.assertEqual(code, 2)
+        self.assertRegex(lines[0], r"^selftest: --backend none: not usable here; usable: .*poll")
         self.assertEqual(run("more")[0], 2)
 
     @unittest.skipUnless(BROKEN, "no library to be put in front")

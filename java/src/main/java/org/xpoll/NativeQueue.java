@@ -85,7 +85,7 @@ abstract class NativeQueue {
             throw new UnsupportedOperationException(unsupported(options));
         }
         if (opened < 0 && opened > -4096) {
-            throw new XpollException("open", (int) -opened);
+            throw new XpollException("open a queue", (int) -opened);
         }
         address = opened;
     }

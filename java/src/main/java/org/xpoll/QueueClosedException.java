@@ -8,6 +8,6 @@ public class QueueClosedException extends IOException {
 
     /** Makes one. */
     public QueueClosedException() {
-        super("closed");
+        super("the queue or poller is closed");
     }
 }
