@@ -4,9 +4,10 @@
 #   scripts/cross.sh [TARGET...]
 #
 # The compiler is "zig cc", which has the headers and the C libraries of these systems;
-# the script installs it in build/venv-zig.  For kernels other than Linux it also compiles
-# and links the tests that ./dev test would run there.  Nothing is run.  The result is in
-# build/cross/TARGET.  The exit status is 77 if the compiler is not available.
+# the script installs it in build/venv-zig.  For Linux it also links the drop-in for
+# kqueue(2), and for other kernels the tests that ./dev test would run there.  Nothing is
+# run.  The result is in build/cross/TARGET.  The exit status is 77 if the compiler is not
+# available.
 #
 # scripts/dist.py adds flags for the compiler, options for CMake and targets to build, in
 # XPOLL_CROSS_FLAGS, XPOLL_CROSS_OPTIONS and XPOLL_CROSS_TARGETS.
@@ -64,7 +65,7 @@ compile() {
 	folder=$PWD/build/cross/$target
 	system=$(system_of "$target") || return 1
 	tests=ON programs=all
-	[ "$system" != Linux ] || tests=OFF programs=
+	[ "$system" != Linux ] || tests=OFF programs=xpoll_kqueue
 	mkdir -p "$folder"
 	wrapper "$folder/cc" cc -target "$target" -Wno-unused-command-line-argument \
 		${XPOLL_CROSS_FLAGS:-}
