@@ -4,7 +4,6 @@
 
 #include <stddef.h>
 
-#if defined(__GNUC__)
 #define XP_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define XP_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define XP_COLD        __attribute__((cold, noinline))
@@ -24,30 +23,6 @@ static XP_INLINE void xp_prefetch(const void *line)
 	__builtin_prefetch(line);
 	__asm__ volatile ("");
 }
-#else
-#define XP_LIKELY(x)   (x)
-#define XP_UNLIKELY(x) (x)
-#define XP_COLD
-#define XP_INLINE inline
-#define XP_NOINLINE
-#define XP_TRAP() (*(volatile int *)0 = 0)
-#define XP_LOWEST_BIT(x)  xp_highest_bit((x) & (0 - (x)))
-#define XP_HIGHEST_BIT(x) xp_highest_bit(x)
-
-static inline unsigned xp_highest_bit(unsigned long long x)
-{
-	unsigned bit = 0;
-
-	while (x >>= 1)
-		bit++;
-	return bit;
-}
-
-static XP_INLINE void xp_prefetch(const void *line)
-{
-	(void)line;
-}
-#endif
 
 /* Compiled for ThreadSanitizer? */
 #ifdef __SANITIZE_THREAD__

@@ -10,6 +10,9 @@
 #include "core/queue.h"
 #include "os/sys.h"
 
+/* Entries asked for at least beside events at hand: "It is asked for more". */
+enum { XP_ASK_BESIDE = 64 };
+
 /* The next wait asks the kernel: something changed that only the kernel knows of. */
 static inline void xp_ask_soon(struct xpoll *queue)
 {
@@ -43,7 +46,7 @@ static inline int xp_ask_room(struct xpoll *queue, int room, bool at_hand)
 		queue->ask.crowded--;
 		room = room > 1 ? room / 2 : 1;
 	}
-	return at_hand && room < XP_ASK_EVERY ? XP_ASK_EVERY : room;
+	return at_hand && room < XP_ASK_BESIDE ? XP_ASK_BESIDE : room;
 }
 
 /* Count a wait that has found candidates: returns true if it has to ask the kernel as well. */

@@ -15,10 +15,8 @@ struct xp_lowat_page {
 	int64_t bytes[XP_PAGE_SLOTS][2];
 };
 
-enum {
-	PAUSE_LEAST_NS = XP_NS_PER_MS,
-	PAUSE_MOST_NS = 64 * XP_NS_PER_MS,
-};
+/* The pause before filters that had too little room are checked again: "Low-water marks". */
+enum { LOWAT_EVERY_NS = 10 * XP_NS_PER_MS };
 
 static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
 {
@@ -98,16 +96,11 @@ static bool enough_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	xp_count_by(&queue->counters.syscalls_check, 2);
 	slot->unmet = 0;
-	if (room < 0 || room >= xp_lowat_get(queue, fd, XP_WRITE)) {
-		queue->lowat.pause_ns = PAUSE_LEAST_NS;
+	if (room < 0 || room >= xp_lowat_get(queue, fd, XP_WRITE))
 		return true;
-	}
 	slot->unmet = XP_BIT(XP_WRITE);
-	if (xp_due_of(queue, XP_SOURCE_NONE) == XP_NEVER) {
-		if (!queue->lowat.pause_ns)
-			queue->lowat.pause_ns = PAUSE_LEAST_NS;
-		xp_due_set(queue, XP_SOURCE_NONE, xp_sys_now() + queue->lowat.pause_ns);
-	}
+	if (xp_due_of(queue, XP_SOURCE_NONE) == XP_NEVER)
+		xp_due_set(queue, XP_SOURCE_NONE, xp_sys_now() + LOWAT_EVERY_NS);
 	return false;
 }
 
@@ -129,11 +122,8 @@ uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uin
 
 void xp_lowat_due(struct xpoll *queue)
 {
-	int64_t pause_ns = queue->lowat.pause_ns * 2;
 	struct xp_slot *slot;
 
-	XP_ASSERT(pause_ns > 0);
-	queue->lowat.pause_ns = pause_ns < PAUSE_MOST_NS ? pause_ns : PAUSE_MOST_NS;
 	xp_due_set(queue, XP_SOURCE_NONE, XP_NEVER);
 	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
 		unsigned again = slot->unmet & slot->enabled & slot->lowat;

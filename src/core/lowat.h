@@ -3,7 +3,7 @@
  *
  * The kernel's entry of such a filter is edge-triggered, and the queue counts the bytes.  More
  * room for writing makes no second edge, so a WRITE filter with too little room is checked again
- * after a pause, which doubles each time.
+ * after a pause.
  */
 #ifndef XP_CORE_LOWAT_H
 #define XP_CORE_LOWAT_H

@@ -45,7 +45,7 @@
 enum {
 	/*
 	 * Waits of which one asks the kernel though events are at hand; and how many descriptors
-	 * it asks for, or checks, at least: "The kernel is not asked", "Checks by poll(2)".
+	 * a wait checks at least: "The kernel is not asked", "Checks by poll(2)".
 	 */
 	XP_ASK_EVERY = 16,
 	/*
@@ -155,7 +155,6 @@ struct xpoll {
 	struct {
 		struct xp_lowat_page **pages;
 		int pages_len;
-		int64_t pause_ns; /* until the next check of filters whose mark is not reached */
 	} lowat;             /* low-water marks: see lowat.c */
 
 	/* Threads: see threads.c. */

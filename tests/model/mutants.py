@@ -245,7 +245,7 @@ MUTANTS = {
         "0", "",
         "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
     "the kernel is asked for no more than there is room for": Mutant(
-        "return at_hand && room < XP_ASK_EVERY ? XP_ASK_EVERY : room;",
+        "return at_hand && room < XP_ASK_BESIDE ? XP_ASK_BESIDE : room;",
         "(void)at_hand;\n\treturn room;", "",
         "contract.fairness:hazard_06_states_that_last_leave_room_for_the_others"),
     "a stop ends a wait": Mutant(
