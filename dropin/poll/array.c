@@ -10,9 +10,8 @@
 
 #include "base/compiler.h"
 
-/* Entries compared at once; where they differ, fewer at once. */
-#define BLOCK_LARGE 512
-#define BLOCK_SMALL 16
+/* Entries compared at once. */
+#define BLOCK 512
 
 /* More places of one number make each change dear; no program needs them. */
 #define DUPLICATES_MOST 64
@@ -122,34 +121,17 @@ static size_t entry_compare(struct array *array, struct watch *watch,
 	return changed + 1;
 }
 
-/* How many entries from `at` on are as they were, as far as one look shows. */
-static size_t same_from(const struct array *array, const struct pollfd *fds,
-                        size_t at, size_t count)
-{
-	static const size_t blocks[] = {BLOCK_LARGE, BLOCK_SMALL};
-	size_t left = count - at;
-
-	for (size_t i = 0; i < 2; i++) {
-		size_t len = left < blocks[i] ? left : blocks[i];
-
-		if (!memory_differs(fds + at, array->image + at, len * sizeof *fds))
-			return len;
-	}
-	return 0;
-}
-
 static size_t compare(struct array *array, struct watch *watch,
                       struct pollfd *fds, size_t count)
 {
 	size_t changed = 0;
-	size_t at = 0;
 
-	while (at < count) {
-		size_t same = same_from(array, fds, at, count);
-		size_t end = at + BLOCK_SMALL < count ? at + BLOCK_SMALL : count;
+	for (size_t from = 0; from < count; from += BLOCK) {
+		size_t len = count - from < BLOCK ? count - from : BLOCK;
 
-		at += same;
-		for (; same == 0 && at < end; at++)
+		if (!memory_differs(fds + from, array->image + from, len * sizeof *fds))
+			continue;
+		for (size_t at = from; at < from + len; at++)
 			changed = entry_compare(array, watch, fds, at, changed);
 	}
 	return changed;

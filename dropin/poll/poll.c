@@ -66,24 +66,29 @@ static inline bool passes(nfds_t count)
 	return false;
 }
 
-static int poll_large(struct pollfd *fds, nfds_t count, int timeout_ms,
-                      uintptr_t site)
+static inline struct call make_call(struct pollfd *fds, nfds_t count, uintptr_t site)
 {
-	struct call call = {
+	return (struct call){
 		.ops = &poll_ops,
 		.site = site,
 		.key = (uintptr_t)fds,
 		.memory = {{(uintptr_t)fds}, count * sizeof *fds},
 		.count = count,
 		.checks = count,
-		.deadline_ns = timeout_ms < 0
-			? XP_NEVER
-			: call_deadline(timeout_ms * XP_NS_PER_MS),
-		.is_poll = true,
+		.deadline_ns = XP_NEVER,
 		.fds = fds,
-		.timeout_ms = timeout_ms,
 	};
+}
 
+static int poll_large(struct pollfd *fds, nfds_t count, int timeout_ms,
+                      uintptr_t site)
+{
+	struct call call = make_call(fds, count, site);
+
+	call.is_poll = true;
+	call.timeout_ms = timeout_ms;
+	if (timeout_ms >= 0)
+		call.deadline_ns = call_deadline(timeout_ms * XP_NS_PER_MS);
 	return call_run(&call);
 }
 
@@ -91,54 +96,51 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
                        const struct timespec *timeout, const sigset_t *mask,
                        uintptr_t site)
 {
-	struct call call = {
-		.ops = &poll_ops,
-		.site = site,
-		.key = (uintptr_t)fds,
-		.memory = {{(uintptr_t)fds}, count * sizeof *fds},
-		.count = count,
-		.checks = count,
-		.mask = mask,
-		.deadline_ns = XP_NEVER,
-		.fds = fds,
-		.timeout = timeout,
-	};
+	struct call call = make_call(fds, count, site);
 
-	if (timeout) {
-		if (!timeout_is_valid(timeout)) { /* EINVAL */
-			stats_add(&stats.passed, 1);
-			return real.ppoll(fds, count, timeout, mask);
-		}
-		call.deadline_ns = call_deadline(timeout_ns(timeout));
+	call.mask = mask;
+	call.timeout = timeout;
+	if (timeout && !timeout_is_valid(timeout)) { /* EINVAL */
+		stats_add(&stats.passed, 1);
+		return real.ppoll(fds, count, timeout, mask);
 	}
+	if (timeout)
+		call.deadline_ns = call_deadline(timeout_ns(timeout));
 	return call_run(&call);
+}
+
+/* A short array costs two comparisons, and no call beside the real one. */
+static inline int any_poll(struct pollfd *fds, nfds_t count, int timeout_ms, uintptr_t site)
+{
+	return passes(count) ? real.poll(fds, count, timeout_ms)
+	                     : poll_large(fds, count, timeout_ms, site);
+}
+
+static inline int any_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
+                            const sigset_t *mask, uintptr_t site)
+{
+	return passes(count) ? real.ppoll(fds, count, timeout, mask)
+	                     : ppoll_large(fds, count, timeout, mask, site);
 }
 
 EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-	if (passes(count))
-		return real.poll(fds, count, timeout_ms);
-	return poll_large(fds, count, timeout_ms, CALLER);
+	return any_poll(fds, count, timeout_ms, CALLER);
 }
 
 EXPORT int ppoll(struct pollfd *fds, nfds_t count,
                  const struct timespec *timeout, const sigset_t *mask)
 {
-	if (passes(count))
-		return real.ppoll(fds, count, timeout, mask);
-	return ppoll_large(fds, count, timeout, mask, CALLER);
+	return any_ppoll(fds, count, timeout, mask, CALLER);
 }
 
-/* What programs call that are compiled with _FORTIFY_SOURCE. */
+/* With _FORTIFY_SOURCE.  If `size` bytes are not enough the real one ends the program. */
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms,
                       size_t size)
 {
-	/* An overflow ends the program, and that is the C library's to do. */
 	if (count > size / sizeof *fds && real.poll_chk)
 		return real.poll_chk(fds, count, timeout_ms, size);
-	if (passes(count))
-		return real.poll(fds, count, timeout_ms);
-	return poll_large(fds, count, timeout_ms, CALLER);
+	return any_poll(fds, count, timeout_ms, CALLER);
 }
 
 EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count,
@@ -147,7 +149,5 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count,
 {
 	if (count > size / sizeof *fds && real.ppoll_chk)
 		return real.ppoll_chk(fds, count, timeout, mask, size);
-	if (passes(count))
-		return real.ppoll(fds, count, timeout, mask);
-	return ppoll_large(fds, count, timeout, mask, CALLER);
+	return any_ppoll(fds, count, timeout, mask, CALLER);
 }
