@@ -137,6 +137,13 @@ static int run_without(struct call *call)
 	return rc;
 }
 
+/* Give up a set that is not worth it, or that does not work. */
+static void give_up(struct call *call, struct set *set)
+{
+	sites_regret(call->site, set->watch.calls);
+	pool_drop(set);
+}
+
 /*
  * The real call, with a claimed set: the first of this memory, in which the kernel checks
  * that all of it is there, and one in each period.  What it finds shows whether the set's
@@ -155,7 +162,10 @@ static int run_real(struct call *call, struct set *set)
 	if (settings.recheck_ns != 0)
 		stats_add(&stats.missed, watch_compare(&set->watch, call->ops->results(call, set),
 		                                       call->count));
-	pool_release(set);
+	if (set->watch.failed)
+		give_up(call, set);
+	else
+		pool_release(set);
 	return rc;
 }
 
@@ -171,13 +181,6 @@ static int run_real(struct call *call, struct set *set)
 
 /* A set is given up when it has lost as much as so many real calls cost. */
 #define WORTH_CALLS 64
-
-/* Give up a set that is not worth it, or that does not work. */
-static void give_up(struct call *call, struct set *set)
-{
-	sites_regret(call->site, set->watch.calls);
-	pool_drop(set);
-}
 
 /*
  * The end of a call that found so many, or of one that the real function answers (SPEAK).
@@ -335,8 +338,10 @@ static int sleep_and_claim(struct call *call, struct set *set,
 		return AGAIN;
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
 	/* The real function checks again what was closed meanwhile. */
-	if (watch_hear(&set->watch))
+	if (watch_hear(&set->watch)) {
 		*len = look_at_new(&set->watch, fds, *len);
+		fds[0].revents |= POLLIN; /* What was registered anew may be ready. */
+	}
 	return 1;
 }
 

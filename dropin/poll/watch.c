@@ -23,11 +23,6 @@ enum {
 	SUSPECT = 16, /* the registration may be of another file by now */
 };
 
-/* Calls after which a registration, ten times as dear as a look, is worth it. */
-#define HOT_CALLS 16
-/* How many of the hot ones are considered for it in one call. */
-#define HOT_CHECKED 4
-
 /* What epoll and poll(2) both know; above are epoll's own flags. */
 #define KERNEL_BITS 0x3fffu
 
@@ -102,7 +97,6 @@ static void cool(struct watch *watch, int fd)
 	slot->flags &= (uint8_t)~HOT;
 	last = --watch->hot_len;
 	watch->hot[slot->hot_at] = watch->hot[last];
-	watch->hot_since[slot->hot_at] = watch->hot_since[last];
 	watch->slots[watch->hot[last]].hot_at = slot->hot_at;
 }
 
@@ -163,31 +157,17 @@ static bool arm(struct watch *watch, int fd)
 	return true;
 }
 
-/* Make room among the hot ones by registering one of them. */
-static bool hot_make_room(struct watch *watch)
-{
-	for (int tries = 0; tries < WATCH_HOT_MOST; tries++) {
-		unsigned at = watch->hot_turn++ % WATCH_HOT_MOST;
-
-		if (arm(watch, watch->hot[at]))
-			return true;
-	}
-	return false;
-}
-
 static void heat(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
-	if (watch->hot_len == WATCH_HOT_MOST && !hot_make_room(watch)) {
+	if (watch->hot_len == WATCH_HOT_MOST) {
 		watch->failed = true;
 		return;
 	}
 	slot->flags |= HOT;
 	slot->hot_at = (uint8_t)watch->hot_len;
-	watch->hot[watch->hot_len] = fd;
-	watch->hot_since[watch->hot_len] = watch->calls;
-	watch->hot_len++;
+	watch->hot[watch->hot_len++] = fd;
 }
 
 /* Hot or cold, now that something about fd has changed. */
@@ -199,9 +179,7 @@ static void settle(struct watch *watch, int fd)
 
 	if (!(slot->flags & PRESENT) || covered)
 		cool(watch, fd);
-	else if (slot->flags & HOT)
-		watch->hot_since[slot->hot_at] = watch->calls;
-	else
+	else if (!arm(watch, fd) && !(slot->flags & HOT))
 		heat(watch, fd);
 }
 
@@ -281,15 +259,9 @@ void watch_begin(struct watch *watch)
 	(void)watch_hear(watch);
 	watch->checked = false;
 	watch->calls++;
-	for (int i = 0; i < HOT_CHECKED && i < watch->hot_len; i++) {
-		unsigned at = watch->hot_turn++ % (unsigned)watch->hot_len;
-		int fd = watch->hot[at];
-
-		if (watch->calls - watch->hot_since[at] < HOT_CALLS)
-			continue;
-		watch->hot_since[at] = watch->calls;
-		(void)arm(watch, fd);
-	}
+	/* One that was just being closed, or was not open, may be open by now. */
+	if (watch->hot_len > 0)
+		(void)arm(watch, watch->hot[watch->calls % (unsigned)watch->hot_len]);
 }
 
 /* --- Looking --------------------------------------------------------------------- */
@@ -317,8 +289,7 @@ static int rebuild(struct watch *watch)
 		if (!(watch->slots[i].flags & ARMED))
 			continue;
 		disarm(watch, fd, false);
-		if ((watch->slots[i].flags & PRESENT) && !arm(watch, fd))
-			settle(watch, fd);
+		settle(watch, fd);
 	}
 	return 0;
 }
@@ -333,15 +304,6 @@ static void fruitless(struct watch *watch, int fd)
 	if (slot->flags & ARMED)
 		disarm(watch, fd, true);
 	settle(watch, fd);
-}
-
-/* Was it among the hot ones that this look found? */
-static bool is_found(const struct watch *watch, int fd)
-{
-	for (size_t i = 0; i < watch->ready_len; i++)
-		if (watch->ready[i].fd == fd)
-			return true;
-	return false;
 }
 
 /*
@@ -362,15 +324,10 @@ static int reported(struct watch *watch, const struct epoll_event *event)
 	if (event->data.u64 != watch_token((int)fd, slot))
 		return 0;
 	bits = event->events & (slot->wanted | WATCH_ALWAYS);
-	if (slot->flags & HOT) {
-		/* We have looked ourselves.  It must not wake us for nothing. */
-		if (!is_found(watch, (int)fd))
-			fruitless(watch, (int)fd);
-	} else if (!(slot->flags & PRESENT) || bits == 0) {
+	if ((slot->flags & (PRESENT | HOT)) != PRESENT || bits == 0)
 		fruitless(watch, (int)fd);
-	} else {
+	else
 		found(watch, (int)fd, bits);
-	}
 	return 1;
 }
 

@@ -5,15 +5,13 @@
  *   cold   in the epoll instance, level-triggered: the kernel reports by itself
  *   hot    looked at with poll(2), together with the epoll instance
  *
- * What is wanted of a descriptor becomes hot when it changes, which costs
- * nothing, and cold again when it has been the same for a while.  A cold
- * registration is left alone as long as the kernel does not report what nobody
- * wants.  So interest that toggles costs no system call, and most closed
- * descriptors were never registered.
+ * A registration is left alone as long as the kernel does not report what nobody wants.  So
+ * interest that was registered once, with others, costs no system call when it comes back.
  *
  * Both answer with the very bits of poll(2): level-triggered epoll asks the
  * file again each time it reports it.  Files whose answer changes without the
- * kernel's report, or by looking, stay hot for good ("direct").
+ * kernel's report, or by looking, are hot ("direct"), and so is what cannot be registered
+ * because another thread is closing it, or because it is not open.
  *
  * One thread at a time may be in here; nothing blocks.
  */
@@ -59,9 +57,7 @@ struct watch {
 	size_t armed_len;
 
 	int hot[WATCH_HOT_MOST];
-	uint32_t hot_since[WATCH_HOT_MOST]; /* in calls */
 	int hot_len;
-	unsigned hot_turn; /* whose age is looked at next */
 	uint32_t calls;
 	uint64_t log_at; /* what it has read of the log of closes */
 
@@ -98,7 +94,7 @@ void watch_unwant(struct watch *watch, int fd);
 /* See what was closed since it was last asked; true: something was. */
 bool watch_hear(struct watch *watch);
 
-/* At the start of a call: the same, and let old hot ones get cold. */
+/* At the start of a call: the same, and try to register one of the hot ones. */
 void watch_begin(struct watch *watch);
 
 /*

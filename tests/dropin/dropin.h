@@ -12,7 +12,7 @@ int close_range(unsigned first, unsigned last, int flags);
 void closefrom(int first);
 #endif
 
-#define CROWD 40 /* calls that make hot descriptors cold, and entries */
+#define CROWD 40 /* entries */
 
 struct crowd {
 	struct pollfd fds[CROWD];

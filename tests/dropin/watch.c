@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 
+#include "numbers.h"
 #include "xt.h"
 
 enum { NUMBERS = 20 };
@@ -25,7 +26,9 @@ static void field_open(struct field *field)
 	for (int i = 0; i < NUMBERS; i++) {
 		field->fds[i] = xt_keep(eventfd(0, EFD_NONBLOCK));
 		XT_CHECK(watch_slot_of(&field->watch, field->fds[i]));
+		(void)numbers_close_begin(field->fds[i]); /* as if another thread closed it */
 		watch_want(&field->watch, field->fds[i], POLLIN);
+		numbers_close_end(field->fds[i]);
 	}
 	XT_EQ(field->watch.hot_len, NUMBERS);
 }
