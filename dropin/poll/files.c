@@ -5,8 +5,6 @@
 #include "real.h"
 
 EXPORT int unshare(int flags);
-EXPORT int epoll_create(int size);
-EXPORT int epoll_create1(int flags);
 
 /* --- Streams and folders ----------------------------------------------------------- */
 
@@ -76,7 +74,7 @@ EXPORT int closedir(DIR *directory)
 	return rc;
 }
 
-/* --- Tables and sets --------------------------------------------------------------- */
+/* --- Tables ----------------------------------------------------------------- */
 
 EXPORT int unshare(int flags)
 {
@@ -84,25 +82,4 @@ EXPORT int unshare(int flags)
 	if ((flags & CLONE_FILES) && close_is_shared())
 		pool_part();
 	return real.unshare(flags);
-}
-
-/*
- * The kernel gives nobody a number of ours while it is open.  But a bare system call may
- * have closed it, and an epoll instance of the program's looks like ours.
- */
-static int opened(int fd)
-{
-	if (XP_UNLIKELY(numbers_is_own(fd)))
-		pool_lost(fd);
-	return fd;
-}
-
-EXPORT int epoll_create(int size)
-{
-	return opened(real.epoll_create(size));
-}
-
-EXPORT int epoll_create1(int flags)
-{
-	return opened(real.epoll_create1(flags));
 }

@@ -1,7 +1,6 @@
 /* Looking up the real functions that wait, and others. */
 #include "real.h"
 
-#include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -60,27 +59,12 @@ static int bare_unshare(int flags)
 	return (int)syscall(SYS_unshare, flags);
 }
 
-static int bare_epoll_create1(int flags)
-{
-	return (int)syscall(SYS_epoll_create1, flags);
-}
-
-static int bare_epoll_create(int size)
-{
-	if (size > 0)
-		return bare_epoll_create1(0);
-	errno = EINVAL;
-	return -1;
-}
-
 struct real real = {
 	.poll = bare_poll,
 	.ppoll = bare_ppoll,
 	.select = bare_select,
 	.pselect = bare_pselect,
 	.unshare = bare_unshare,
-	.epoll_create = bare_epoll_create,
-	.epoll_create1 = bare_epoll_create1,
 };
 
 void real_init(void)
@@ -91,8 +75,6 @@ void real_init(void)
 	real_find("select", &real.select);
 	real_find("pselect", &real.pselect);
 	real_find("unshare", &real.unshare);
-	real_find("epoll_create", &real.epoll_create);
-	real_find("epoll_create1", &real.epoll_create1);
 	real_find("__poll_chk", &real.poll_chk);
 	real_find("__ppoll_chk", &real.ppoll_chk);
 	real_find("pclose", &real.pclose);

@@ -28,8 +28,6 @@ struct real {
 	int (*pselect)(int, fd_set *, fd_set *, fd_set *,
 	               const struct timespec *, const sigset_t *);
 	int (*unshare)(int);
-	int (*epoll_create)(int);
-	int (*epoll_create1)(int);
 
 	/* NULL before real_init, and where the C library has none. */
 	int (*poll_chk)(struct pollfd *, nfds_t, int, size_t);

@@ -20,7 +20,6 @@ enum {
 	ARMED = 2,   /* we have registered it */
 	HOT = 4,
 	DIRECT = 8,  /* never to be registered */
-	SUSPECT = 16, /* the registration may be of another file by now */
 };
 
 /* What epoll and poll(2) both know; above are epoll's own flags. */
@@ -108,7 +107,7 @@ static void disarm(struct watch *watch, int fd, bool in_kernel)
 	if (in_kernel)
 		control(watch, EPOLL_CTL_DEL, fd); /* Perhaps it is gone: fine. */
 	numbers_unrely(fd, watch->set);
-	slot->flags &= (uint8_t)~(ARMED | SUSPECT);
+	slot->flags &= (uint8_t)~ARMED;
 	slot->generation++;
 	watch->armed_len--;
 }
@@ -151,7 +150,7 @@ static bool arm(struct watch *watch, int fd)
 	}
 	if (!(slot->flags & ARMED))
 		watch->armed_len++;
-	slot->flags = (uint8_t)((slot->flags | ARMED) & ~SUSPECT);
+	slot->flags |= ARMED;
 	slot->armed = slot->wanted & KERNEL_BITS;
 	cool(watch, fd);
 	return true;
@@ -174,7 +173,7 @@ static void heat(struct watch *watch, int fd)
 static void settle(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
-	bool covered = (slot->flags & (ARMED | SUSPECT)) == ARMED &&
+	bool covered = (slot->flags & ARMED) &&
 	               (slot->wanted & KERNEL_BITS & ~slot->armed) == 0;
 
 	if (!(slot->flags & PRESENT) || covered)
@@ -189,9 +188,9 @@ void watch_want(struct watch *watch, int fd, uint16_t bits)
 
 	if ((slot->flags & PRESENT) && slot->wanted == bits)
 		return;
-	/* While nobody named it, the number may have become another file. */
+	/* While nobody named it, the number may have become another file, of any kind. */
 	if (!(slot->flags & PRESENT))
-		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | PRESENT | SUSPECT);
+		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | PRESENT);
 	slot->wanted = bits;
 	settle(watch, fd);
 }

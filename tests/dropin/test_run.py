@@ -19,8 +19,8 @@ TOOL = os.environ["XPOLL_TOOL"]
 LIBRARY = os.environ["XPOLL_POLL_LIBRARY"]
 REPLACED = {"poll", "ppoll", "__poll_chk", "__ppoll_chk", "select", "pselect",
             "close", "close_range", "closefrom", "dup2", "dup3", "fclose",
-            "pclose", "freopen", "freopen64", "closedir", "unshare", "epoll_create",
-            "epoll_create1", "prctl", "seccomp_load"}
+            "pclose", "freopen", "freopen64", "closedir", "unshare", "prctl",
+            "seccomp_load"}
 POLLER = """
 import os, select
 poll = select.poll()
