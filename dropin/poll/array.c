@@ -13,7 +13,7 @@
 /* Entries compared at once. */
 #define BLOCK 512
 
-/* More places of one number make each change dear; no program needs them. */
+/* More places of one number make each change expensive: then the set is given up. */
 #define DUPLICATES_MOST 64
 
 _Static_assert(sizeof(struct pollfd) == sizeof(uint64_t),
@@ -78,7 +78,7 @@ static bool link_place(struct array *array, struct watch *watch, int32_t place)
 	return true;
 }
 
-/* What all places of a number want together, to the watch. */
+/* Passes the bits that all places of a number request to the watch. */
 static bool want(struct array *array, struct watch *watch, int fd)
 {
 	uint16_t bits = 0;
@@ -103,7 +103,7 @@ static bool want(struct array *array, struct watch *watch, int fd)
 
 /* --- Comparing ----------------------------------------------------------------- */
 
-/* One entry that may differ; its place is noted if it does. */
+/* Copies an entry if it differs, and notes its place.  Returns how many are noted. */
 static size_t entry_compare(struct array *array, struct watch *watch,
                             struct pollfd *fds, size_t at, size_t changed)
 {
@@ -149,7 +149,7 @@ static void clear_reported(struct array *array, struct pollfd *fds, size_t count
 	array->reported_len = 0;
 }
 
-/* Places that the array has no more, and those that it did not have. */
+/* Unlinks places that the array has no longer, and copies those that are new. */
 static size_t resize(struct array *array, struct watch *watch,
                      struct pollfd *fds, size_t count, size_t changed)
 {

@@ -109,7 +109,7 @@ static void renew(const struct call *call, struct set *set)
 	set->recheck_ns = xp_sys_now_coarse() + settings.recheck_ns / 2;
 }
 
-/* All of the memory is what the last real call has checked, and not more. */
+/* Returns true if the last real call has checked all of the memory. */
 static bool is_known(const struct call *call, const struct set *set)
 {
 	return memcmp(call->memory.at, set->memory.at, sizeof call->memory.at) == 0 &&
@@ -207,8 +207,8 @@ static void account(struct call *call, struct set *set, int rc)
 /* --- Looking ----------------------------------------------------------------------- */
 
 /*
- * What is ready now, handed out; 0: nothing.  SPEAK; or -EBADF: the set does
- * not work.
+ * Hands out what is ready now.  Returns how many; SPEAK; or -EBADF if the set does not work.
+ * `sleep`: what a sleep has found, if len > 0.
  */
 static int look(struct call *call, struct set *set, const struct pollfd *sleep,
                 int len)
@@ -225,10 +225,7 @@ static int look(struct call *call, struct set *set, const struct pollfd *sleep,
 	return rc < 0 || (rc == 0 && watch->ready_len > 0) ? SPEAK : rc;
 }
 
-/*
- * Look; true: that is the end of the call, the set is released, and *rcp what
- * it returns.
- */
+/* Returns true if a look ends the call: the set is released, and *rcp is the result. */
 static bool look_ends(struct call *call, struct set *set,
                       const struct pollfd *sleep, int len, int *rcp)
 {
@@ -311,9 +308,8 @@ static int look_at_new(const struct watch *watch, struct pollfd *sleep, int len)
 }
 
 /*
- * Sleep until something may be ready.  1: look, the set is claimed; 0: the time
- * is over; -1: errno is set, EINTR as a rule; AGAIN.  Enters claimed, and leaves
- * unclaimed but for 1.
+ * Releases the set and sleeps until something may be ready.  Returns 1, and the set is claimed
+ * again; 0 if the time is over; -1 with errno, mostly EINTR; or AGAIN.
  */
 static int sleep_and_claim(struct call *call, struct set *set,
                            struct pollfd *fds, int *len)
@@ -340,15 +336,15 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	/* The real function checks again what was closed meanwhile. */
 	if (watch_hear(&set->watch)) {
 		*len = look_at_new(&set->watch, fds, *len);
-		fds[0].revents |= POLLIN; /* What was registered anew may be ready. */
+		fds[0].revents |= POLLIN; /* What was registered again may be ready. */
 	}
 	return 1;
 }
 
 /*
- * Begin with the sleep?  A look that finds nothing is a system call too many, so
- * where the last one found nothing the next calls do without, but for one in a
- * while: it may have changed.
+ * Returns true if the call begins with the sleep.  A look that finds nothing is a system call
+ * in vain, so where the last one found nothing the next calls, but for one of UNLOOKED_MOST,
+ * do not look first.
  */
 static bool sleep_is_first(const struct call *call, struct set *set)
 {

@@ -51,8 +51,8 @@ struct call {
 	int64_t awake_ns;     /* when it began, or woke up; on the coarse clock */
 	bool is_poll;         /* poll itself: waits in milliseconds */
 	bool was_asleep;      /* so its timeout is not what the caller gave */
-	bool holds;           /* signals are held back; `mask` is for the sleeps */
-	sigset_t *held;       /* what was blocked before */
+	bool holds;           /* signals are blocked; `mask` is for the sleeps */
+	sigset_t *held;       /* the mask to restore */
 
 	struct pollfd *fds;             /* of the program; of a select in the set's memory */
 	struct bits bits;               /* select, pselect */
@@ -60,7 +60,7 @@ struct call {
 	int timeout_ms;                 /* of the caller, if is_poll */
 };
 
-/* When a wait that begins now and may take this long has to end. */
+/* Returns the end of a wait that begins now and may take this long. */
 int64_t call_deadline(int64_t timeout_ns);
 
 /*
@@ -70,7 +70,7 @@ int64_t call_deadline(int64_t timeout_ns);
 const struct timespec *call_timeout(const struct call *call,
                                     struct timespec *left);
 
-/* The time that is left; XP_NEVER: for ever. */
+/* Returns the time that is left; XP_NEVER: for ever. */
 int64_t call_left_ns(const struct call *call);
 
 /* The call as a whole: the result, or -1 and errno as the real function sets it. */

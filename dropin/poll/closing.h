@@ -36,7 +36,7 @@ static inline void closing_part(void)
 	pool_part();
 }
 
-/* Sets rely on it. */
+/* fd is about to be closed, and these sets rely on it. */
 void closing_detach(int fd, uint64_t relying);
 
 /* Inline, as closing_end: after a system call each return is mispredicted. */

@@ -23,7 +23,7 @@
 
 #define PAGE_SIZE_LEAST 4096u
 
-#define MARK 64 /* the last real-time signal */
+#define MARK 64 /* the F_SETSIG value of our epoll instances: the last real-time signal */
 
 /* Room below the end of the kernel's table, or the limit, for those of ours. */
 #define AWAY_ROOM  32

@@ -28,7 +28,7 @@ static inline bool memory_reserve(struct memory *memory, size_t size)
 
 void memory_free(struct memory *memory);
 
-/* Do they differ?  size is a multiple of 8. */
+/* Returns true if the two blocks differ; size is a multiple of 8. */
 bool memory_differs(const void *a, const void *b, size_t size);
 
 int kernel_pid(void);
@@ -56,7 +56,7 @@ struct epoll_event;
 int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shared,
                    unsigned *syscalls);
 
-/* How many descriptors this process may have, at most. */
+/* The limit of open files. */
 size_t kernel_descriptor_limit(void);
 
 /*

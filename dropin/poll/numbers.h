@@ -44,8 +44,8 @@ static inline bool numbers_has(int fd)
 }
 
 /*
- * A set is about to rely on this number.  False: it is being closed right now,
- * or it is one of our own.
+ * Sets the bit of a set that is about to rely on fd.  Returns false if a thread is closing
+ * the number, or if it is our own.
  */
 bool numbers_rely(int fd, int set);
 void numbers_unrely(int fd, int set);
@@ -61,9 +61,10 @@ static inline uint64_t numbers_relying(int fd)
 	return numbers_words[fd] & NUMBERS_SET_BITS;
 }
 
-/* From before a close until after it.  Returns the sets that relied on fd. */
+/* Before fd is closed; numbers_close_end follows.  Returns the sets that relied on fd. */
 uint64_t numbers_close_begin(int fd);
-void numbers_close_cut(int fd); /* nobody relies on fd any longer; log it */
+/* Clears the bits of all sets of fd, and appends fd to the log of closes. */
+void numbers_close_cut(int fd);
 
 /* Inline, since after a system call each return is mispredicted. */
 static inline void numbers_close_end(int fd)
@@ -78,18 +79,18 @@ static inline void numbers_close_end(int fd)
 }
 
 /*
- * The same for a range.  Only the numbers below the result, which is at most
- * end, can be relied on or ours; those are to be cut one by one.
+ * The same for all numbers below `end`.  Returns the number, at most `end`, from which on no
+ * number is relied on or ours; the caller cuts those below it one by one.
  */
 unsigned numbers_range_begin(unsigned end);
 void numbers_range_end(void);
 
-/* The log.  A set has read it up to a position. */
+/* The position at which the next close is logged; a set has read the log up to one. */
 uint64_t numbers_log_end(void);
-/* The number at a position; -1: overwritten, or not written yet. */
+/* Returns the number at a position of the log; -1: overwritten, or not written yet. */
 int numbers_log_at(uint64_t position);
 
-/* Descriptors of ours. */
+/* fd is an epoll instance of ours; and no longer. */
 void numbers_own(int fd);
 void numbers_disown(int fd);
 

@@ -21,7 +21,7 @@
 
 enum { FREE, IDLE, CLAIMED, RETIRED };
 
-/* A set that nobody has used for so long may be taken over by another array. */
+/* A set that was not used for so long makes room for another array. */
 #define UNUSED_NS (10 * XP_NS_PER_SEC)
 
 /* In place of a descriptor: a number that is never open. */
@@ -39,7 +39,7 @@ static _Atomic bool sandboxed; /* the process has installed a filter; kept by a 
 
 /* --- Descriptors ------------------------------------------------------------------ */
 
-/* Ours, and not a file of the program: a bare system call may have closed it. */
+/* Returns true if fd is our epoll instance, and no bare system call has replaced it. */
 static bool is_instance(int fd)
 {
 	return numbers_is_own(fd) && kernel_is_instance(fd);
@@ -58,8 +58,8 @@ bool pool_init(void)
 }
 
 /*
- * In a forked child: the set is the parent's.  Of one that another thread was at
- * work on only what the table of numbers says is sure; its memory is left alone.
+ * Forgets a set of the parent, in a forked child.  The memory of a set that another thread of
+ * the parent had claimed may be inconsistent, so it is not freed.
  */
 static void forget(struct set *set)
 {
@@ -113,9 +113,9 @@ bool pool_is_running(void)
 }
 
 /*
- * A number is not the same file to all of them any more, and there is one table of
- * numbers.  Who sleeps, or is at work on a set, goes on with descriptors that are as
- * they were.  A child has one thread, and starts again.
+ * A number is no longer the same file for all threads, but there is one table of numbers.
+ * A thread that sleeps, or has claimed a set, goes on with its descriptors.  A forked child
+ * has one thread, and starts again.
  */
 void pool_part(void)
 {
@@ -135,7 +135,7 @@ void pool_sandboxed(void)
 
 bool pool_is_ours(void)
 {
-	/* A child of vfork has our memory, and another number. */
+	/* A child of vfork has our memory, and another process number. */
 	return pool_is_running() && process_id == kernel_pid();
 }
 
@@ -149,7 +149,7 @@ static bool claim(struct set *set, int from)
 void pool_release(struct set *set)
 {
 	XP_ASSERT(set->state == CLAIMED);
-	/* With the next claim: what was done before it is seen after it. */
+	/* Pairs with the next claim, which sees what was done before this. */
 	atomic_store_explicit(&set->state, IDLE, memory_order_release);
 }
 
@@ -162,7 +162,7 @@ void pool_awake(struct set *set)
 {
 	int sleepers = set->sleepers;
 
-	/* It may have been taken over meanwhile, and be counted again. */
+	/* The set may be another one meanwhile, with a count of 0. */
 	while (sleepers > 0 &&
 	       !atomic_compare_exchange_weak(&set->sleepers, &sleepers,
 	                                     sleepers - 1))
@@ -198,7 +198,7 @@ struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns)
 
 /* --- Making and dropping -------------------------------------------------------------- */
 
-/* Close what was retired, unless a closing thread may be about to use it. */
+/* Closes retired instances, unless a closing thread may be about to use one. */
 static void reap(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
@@ -232,8 +232,8 @@ void pool_drop(struct set *set)
 }
 
 /*
- * The one that has been unused for longest, if that is long; claimed.  Who sleeps
- * on it says so each time it wakes up; else it has left by longjmp, or ended.
+ * Claims the set that has been unused for longest, if that is UNUSED_NS.  A thread that sleeps
+ * on a set marks it as used when it wakes up, unless it has left by longjmp, or ended.
  */
 static struct set *claim_unused(int64_t now_ns)
 {

@@ -29,29 +29,29 @@ struct set {
 	_Atomic int state;      /* [a] */
 	_Atomic uintptr_t site; /* [a] who calls: an address in the program */
 	_Atomic uintptr_t key;  /* [a] the array; for select one of its sets */
-	_Atomic int sleepers;   /* [a] threads that will come back to it */
-	_Atomic uint32_t turn;  /* [a] grows when what is wanted changes */
-	_Atomic int64_t used_ns; /* [a] on the coarse clock */
+	_Atomic int sleepers;   /* [a] threads that sleep and will claim the set again */
+	_Atomic uint32_t turn;  /* [a] counts the calls that changed what is requested */
+	_Atomic int64_t used_ns; /* [a] last claim, or end of a sleep; coarse clock */
 
 	struct watch watch;     /* [c], but for epoll_fd */
 	struct array array;     /* [c] */
-	struct memory selected; /* [c] what select.c keeps */
+	struct memory selected; /* [c] struct selected of select.c */
 	struct extent memory;   /* [c] what the kernel has checked in a real call */
 	int64_t recheck_ns;     /* [c] when the next real call is due */
 	int64_t worth;          /* [c] checks of descriptors that it has saved lately; call.c */
-	bool slept;             /* [c] the last first look found nothing */
+	bool slept;             /* [c] the last call that looked first found nothing */
 	uint8_t unlooked;       /* [c] calls since then that began with the sleep */
 };
 
-/* Called once, at the start.  False: nothing will be claimed. */
+/* Called once, at the start.  Returns false if every call has to pass through. */
 bool pool_init(void);
 
 /* Returns false if every call passes through. */
 bool pool_is_running(void);
 
 /*
- * Is this process the one that pool_init saw, or a forked child that has
- * started again?  False in a child of vfork and in one that is just starting.
+ * Returns true in the process that called pool_init, and in a forked child that has started
+ * again; false in a child of vfork, which has our memory but its own descriptors.
  */
 bool pool_is_ours(void);
 
@@ -61,27 +61,27 @@ bool pool_is_ours(void);
  */
 void pool_sandboxed(void);
 
-/* An unclaimed set with this site and key, claimed; or NULL. */
+/* Claims a set with this site and key.  Returns NULL if there is none that is unclaimed. */
 struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns);
-/* A new one, claimed; NULL: there are enough, or there is no memory. */
+/* Makes a set and claims it.  Returns NULL if there are enough, or no memory. */
 struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns);
 
 void pool_release(struct set *set);
 /* Around a sleep, in which the set is not claimed. */
 void pool_sleep(struct set *set);
 void pool_awake(struct set *set);
-/* Claim it once more after a sleep; false: it is not what it was. */
+/* Claims the set after a sleep.  Returns false if it is in use, or its turn is another. */
 bool pool_reclaim(struct set *set, uint32_t turn);
-/* From now on threads of this process have descriptors of their own: an end of it. */
+/* Threads of this process have tables of descriptors of their own now: every call passes. */
 void pool_part(void);
-/* Give up a claimed set. */
+/* Gives up a claimed set. */
 void pool_drop(struct set *set);
 
-/* Around closing: take fd out of the epoll instances of these sets. */
+/* fd is about to be closed: removes it from the epoll instances of these sets. */
 void pool_detach(int fd, uint64_t sets);
-/* Is it one of ours, and has no bare system call made it the program's? */
+/* Returns true if fd is an epoll instance of ours, also after bare system calls. */
 bool pool_keeps(int fd);
-/* This number, which was ours, is the program's from now on: its set is given up. */
+/* The program takes over this number of ours; the set that has it will be given up. */
 void pool_lost(int number);
 
 #endif

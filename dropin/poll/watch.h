@@ -33,9 +33,9 @@
 #define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
 struct watch_slot {
-	int32_t first;       /* for the owner: where the number is, or -1 */
+	int32_t first;       /* of array.c: the first place of the number, or -1 */
 	uint32_t generation; /* of the registration; in its token */
-	uint16_t wanted;     /* POLL* bits */
+	uint16_t wanted;     /* the POLL* bits that all its places request */
 	uint16_t armed;      /* the bits the kernel watches for */
 	uint8_t flags;
 	uint8_t hot_at;      /* its place among the hot ones */
@@ -67,9 +67,9 @@ struct watch {
 	size_t ready_len;
 
 	unsigned syscalls; /* of this call, and of closes before it */
-	bool shared;  /* others poll the instance; for looks whose answer is final */
-	bool checked; /* in this call, that the instance is ours */
-	bool failed; /* something is not watched: too much is hot */
+	bool shared;  /* others sleep on the instance, and this look is final */
+	bool checked; /* kernel_is_instance was asked in this call */
+	bool failed; /* the set cannot be used any more */
 };
 
 /* 0, or a negative errno and nothing is left open. */
@@ -91,15 +91,15 @@ struct watch_slot *watch_slot_of(struct watch *watch, int fd);
 void watch_want(struct watch *watch, int fd, uint16_t bits);
 void watch_unwant(struct watch *watch, int fd);
 
-/* See what was closed since it was last asked; true: something was. */
+/* Reads the log of closes.  Returns true if it has grown. */
 bool watch_hear(struct watch *watch);
 
 /* At the start of a call: the same, and try to register one of the hot ones. */
 void watch_begin(struct watch *watch);
 
 /*
- * Look without waiting; fills in ready.  0; or -EBADF: no memory, or somebody
- * has closed our descriptor by a bare system call.
+ * Fills in `ready` without waiting.  Returns 0, or -EBADF if there is no memory, or if a bare
+ * system call has closed our instance.
  */
 int watch_look(struct watch *watch);
 

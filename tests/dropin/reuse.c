@@ -296,7 +296,8 @@ static void own_number_is_not_replaced(void *unused)
 	XT_CALL(crowd_open(&crowd));
 	for (int i = 0; i < 4; i++) {
 		XT_EQ(crowd_ready(&crowd), -1);
-		XT_EQ(crowd_ready(&crowd), -1); /* There is a set again, also if a real call was due. */
+		/* There is a set again, also if the first was the real call that is due. */
+		XT_EQ(crowd_ready(&crowd), -1);
 		own = find_own();
 		XT_CHECK(own >= 0);
 		open = xt_count_open();
