@@ -16,6 +16,9 @@ install(TARGETS ${libraries} EXPORT xpollTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES include/xpoll.h include/xpoll.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(TARGET xpoll_tree_objects)
+  install(FILES include/xpoll_tree.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 
 if(TARGET xpoll_poll_dropin)
   install(TARGETS xpoll_poll_dropin LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-HEADER = ROOT / "include" / "xpoll.h"
+HEADERS = (ROOT / "include" / "xpoll.h", ROOT / "include" / "xpoll_tree.h")
 
 
 def compiler():
@@ -27,7 +27,8 @@ def compiler():
 
 
 def header_code():
-    return re.sub(r"/\*.*?\*/", " ", HEADER.read_text(), flags=re.S)
+    text = "".join(header.read_text() for header in HEADERS)
+    return re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
 
 
 def exported(library):
@@ -53,7 +54,7 @@ def constants():
 
 def layout():
     """Lines "struct", "member" and "constant", as the compiler sees them."""
-    code = ["#include <inttypes.h>", "#include <stdio.h>", "#include <xpoll.h>",
+    code = ["#include <inttypes.h>", "#include <stdio.h>", "#include <xpoll_tree.h>",
             "int main(void) {"]
     for struct, members in structures().items():
         code.append(f'printf("struct {struct} %zu\\n", sizeof(struct {struct}));')
@@ -69,7 +70,7 @@ def layout():
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder, "layout.c"), Path(folder, "layout")
         source.write_text("\n".join(code) + "\n")
-        subprocess.run([*compiler(), "-std=c11", f"-I{HEADER.parent}", str(source),
+        subprocess.run([*compiler(), "-std=c11", f"-I{HEADERS[0].parent}", str(source),
                         "-o", str(program)], check=True)
         text = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
     return text.splitlines()

@@ -41,8 +41,9 @@ MADE_NAMES = {"what_situation_result", "fault_sweep_usual", "fault_sweep_helper"
 
 
 def functions():
-    """The functions that xpoll.h declares."""
-    text = re.sub(r"/\*.*?\*/", " ", (ROOT / "include" / "xpoll.h").read_text(), flags=re.S)
+    """The functions that the headers declare."""
+    text = "".join((ROOT / "include" / name).read_text() for name in ("xpoll.h", "xpoll_tree.h"))
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     return set(re.findall(r"^XPOLL_API\s[^;(]*?(xpoll_\w+)\s*\(", text, re.M))
 
 
@@ -50,7 +51,7 @@ def check_names():
     names = functions()
     mapped = set(re.findall(r"^\s*(xpoll_\w+);", (ROOT / "src" / "xpoll.map").read_text(), re.M))
     for name in sorted(names ^ mapped):
-        yield f"src/xpoll.map and include/xpoll.h do not agree on {name}"
+        yield f"src/xpoll.map and the headers do not agree on {name}"
 
     tests = "".join(path.read_text() for path in sorted((ROOT / "tests").rglob("*.c")))
     for name in sorted(names):

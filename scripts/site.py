@@ -34,7 +34,8 @@ NAMED_PAGE = re.compile(r"(?<![\w\[/-])((?:xpoll|kqueue|kevent)[\w-]*)\((\d)\)(?
 # Where a build tree has the references that tests make, and their first page.
 MADE = {"Java": ("java/apidocs", "index.html"), "Rust": ("rust/target/doc", "xpoll/index.html")}
 # What the page of references links to.
-REFERRED_TO = ("include/xpoll.h", "include/xpoll.hpp", "python/xpoll/_xpoll.pyi")
+REFERRED_TO = ("include/xpoll.h", "include/xpoll_tree.h", "include/xpoll.hpp",
+               "python/xpoll/_xpoll.pyi")
 # Folder of the tree: folder of the site.  What is not here keeps its path.
 MOVED = {"docs/site/": "", "docs/": ""}
 

@@ -171,6 +171,23 @@ class Figures(FigureTest):
         child.wait_out(b" deleted")
         self.assertEqual(child.child.wait(LIMIT_S), 0)
 
+    def test_changes_of_a_tree_are_printed_until_it_is_deleted(self):
+        os.mkdir(self.path("top"))
+        child = self.start(program("tree-changes"), self.path("top"))
+        child.wait_out(b"watching\n")
+        os.makedirs(self.path("top/a/b"))
+        child.wait_out(b"create a\ncreate a/b\n")
+        self.write("top/a/b/c", "text\n")
+        child.wait_out(b"create a/b/c\n")
+        os.rename(self.path("top/a/b"), self.path("top/d"))
+        child.wait_out(b"rename a/b -> d\n")
+        self.write("top/d/c", "more\n", "a")
+        child.wait_out(b"write d/c\n")
+        shutil.rmtree(self.path("top"))
+        child.wait_out(b"delete d\n")
+        child.wait_out(b"end \n")
+        self.assertEqual(child.child.wait(LIMIT_S), 0)
+
     def test_file_that_is_not_there_is_named(self):
         for name in "file-changes", "tail-follow", "tail-name":
             result = subprocess.run([program(name), "/no/such/file"], timeout=LIMIT_S,

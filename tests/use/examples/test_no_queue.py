@@ -26,6 +26,7 @@ ARGUMENTS = {
     "tail-follow": [__file__],
     "tail-name": [__file__],
     "tcp-proxy": ["1"],
+    "tree-changes": ["."],
     "tls-echo": [CERTIFICATE, CERTIFICATE],
     "tutorial/copy": [__file__, "/dev/null"],
     "tutorial/rerun": [__file__, "true"],

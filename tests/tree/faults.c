@@ -1,0 +1,171 @@
+/*
+ * Goal: where memory or descriptors run out, a tree fails to open, or says what it may have
+ * missed, and reports names again as soon as there is enough.
+ * Method: one call after the other fails, of those that the library makes; the linker
+ * has them go through here.
+ */
+#include "xt.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "model.h"
+
+enum { MOST = 3 }; /* calls in a row that fail */
+
+static int left = -1; /* calls until one fails; -1: none does */
+static int failed;
+
+static bool fails(int error)
+{
+	if (left < 0 || left-- > 0)
+		return false;
+	left = ++failed < MOST ? 0 : -1;
+	errno = error;
+	return true;
+}
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return fails(ENOMEM) ? NULL : __real_calloc(count, size);
+}
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_malloc(size_t size)
+{
+	return fails(ENOMEM) ? NULL : __real_malloc(size);
+}
+
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+char *__wrap_strdup(const char *text)
+{
+	return fails(ENOMEM) ? NULL : __real_strdup(text);
+}
+
+int __real_openat(int folder, const char *path, int flags);
+int __wrap_openat(int folder, const char *path, int flags);
+int __wrap_openat(int folder, const char *path, int flags)
+{
+	return fails(EMFILE) ? -1 : __real_openat(folder, path, flags);
+}
+
+int __real_inotify_add_watch(int fd, const char *path, uint32_t mask);
+int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask);
+int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask)
+{
+	return fails(ENOSPC) ? -1 : __real_inotify_add_watch(fd, path, mask);
+}
+
+static char root[PATH_MAX];
+
+static const char *at(const char *name)
+{
+	static char paths[2][2 * PATH_MAX];
+	static unsigned next;
+	char *path = paths[next++ % 2];
+
+	(void)snprintf(path, sizeof paths[0], "%s/%s", root, name);
+	return path;
+}
+
+static void put(const char *name)
+{
+	int fd = open(at(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	XT_CHECK(fd >= 0);
+	close(fd);
+}
+
+/* What the scenario does while calls fail. */
+static void make_changes(void)
+{
+	put("a/1");
+	XT_EQ(mkdir(at("b"), 0777), 0);
+	put("b/2");
+	XT_EQ(rename(at("a/0"), at("c")), 0);
+	XT_EQ(rename(at("a"), at("d")), 0);
+}
+
+/* Changes until this name is reported, or LOOK says that any may have been missed. */
+static bool learns(struct xpoll_tree *tree, const char *name, bool *look)
+{
+	struct xpoll_tree_change change;
+
+	for (;;) {
+		int rc = xpoll_tree_next(tree, &change, -1);
+
+		if (rc < 0 && errno != ENOMEM)
+			return XT_EXPECT_EQ(errno, ENOMEM);
+		if (rc > 0 && change.kind == XPOLL_TREE_LOOK && !*change.path)
+			*look = true;
+		if (rc > 0 && change.kind == XPOLL_TREE_CREATE && strcmp(change.path, name) == 0)
+			return true;
+		if (rc > 0 && change.kind == XPOLL_TREE_CREATE && *look)
+			continue;
+	}
+}
+
+/* Returns false when there were fewer calls than that. */
+static bool run(int number, bool while_opening)
+{
+	struct xpoll_tree *tree;
+	bool look = false;
+
+	(void)snprintf(root, sizeof root, "%s/%d-%d", xt_scratch(), number, while_opening);
+	if (mkdir(root, 0777) < 0 || mkdir(at("a"), 0777) < 0)
+		return XT_EXPECT(!"mkdir");
+	put("a/0");
+	failed = 0;
+	left = while_opening ? number : -1;
+	tree = xpoll_tree_open(root, NULL);
+	if (!tree) {
+		XT_EXPECT(failed > 0 && (errno == ENOMEM || errno == EMFILE || errno == ENOSPC));
+		left = -1;
+		return failed > 0;
+	}
+	if (!while_opening) {
+		make_changes();
+		left = number;
+		put("first");
+		while (left >= 0 && failed < MOST) {
+			struct xpoll_tree_change change;
+			int rc = xpoll_tree_next(tree, &change, 20000000);
+
+			if (rc == 0)
+				break;
+			look |= rc > 0 && change.kind == XPOLL_TREE_LOOK;
+		}
+	}
+	bool all = failed > 0;
+	left = -1;
+	put("zz");
+	XT_EXPECT(learns(tree, "zz", &look));
+	xpoll_tree_close(tree);
+	return all;
+}
+
+XT_TEST(tree_that_lacks_memory_or_descriptors_at_first_works_later)
+{
+	int number = 0;
+
+	while (run(number, true) && xt_failures() == 0)
+		number++;
+	xt_note("%d calls", number);
+	XT_CHECK(number > 10);
+}
+
+XT_TEST(tree_that_lacks_memory_or_descriptors_later_works_again)
+{
+	int number = 0;
+
+	while (run(number, false) && xt_failures() == 0)
+		number++;
+	xt_note("%d calls", number);
+	XT_CHECK(number > 20);
+}

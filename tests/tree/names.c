@@ -1,0 +1,441 @@
+/*
+ * Goal: a tree reports what becomes of names and contents, says what it cannot watch, and ends
+ * with its directory.
+ * Method: one thing is done at a time, and the changes that it makes are known.
+ */
+#include "xt.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "model.h"
+
+static char root[PATH_MAX];
+
+static const char *at(const char *name)
+{
+	static char paths[4][2 * PATH_MAX];
+	static unsigned next;
+	char *path = paths[next++ % 4];
+
+	(void)snprintf(path, sizeof paths[0], "%s/%s", root, name);
+	return path;
+}
+
+static bool put(const char *name)
+{
+	int fd = open(at(name), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	bool ok = fd >= 0 && write(fd, "x", 1) == 1;
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static void make_root(void)
+{
+	(void)snprintf(root, sizeof root, "%s/tree", xt_scratch());
+	XT_EQ(mkdir(root, 0777), 0);
+}
+
+static struct xpoll_tree *tree_open(uint32_t flags, uint32_t notes)
+{
+	struct xpoll_tree_options options = {
+		.size = sizeof options, .flags = flags, .notes = notes,
+	};
+
+	return xpoll_tree_open(root, &options);
+}
+
+/* The next change is this one; to: NULL if it has none. */
+static bool next_is(struct xpoll_tree *tree, int kind, const char *path, const char *to)
+{
+	struct xpoll_tree_change change;
+	int rc = xpoll_tree_next(tree, &change, -1);
+	bool same = rc == 1 && change.kind == kind && strcmp(change.path, path) == 0 &&
+		(to ? change.to && strcmp(change.to, to) == 0 : !change.to);
+
+	if (!same)
+		xt_fail(__FILE__, __LINE__, "%d, kind %d, %s -> %s; not kind %d, %s -> %s", rc,
+		        rc == 1 ? change.kind : 0, rc == 1 ? change.path : "",
+		        rc == 1 && change.to ? change.to : "", kind, path, to ? to : "");
+	return same;
+}
+
+#define NEXT(kind, ...) XT_CHECK(next_is(tree, XPOLL_TREE_##kind, __VA_ARGS__))
+
+/* Where directories are read again, a rename is an entry that went and one that came. */
+static bool reports_renames(void)
+{
+	return !xt_sunos() && !xt_kqueue();
+}
+
+#define NEEDS_RENAMES() \
+	do { \
+		if (!reports_renames()) \
+			XT_SKIP("a rename is not reported as one here"); \
+	} while (0)
+
+XT_TEST(tree_reports_each_name_once)
+{
+	NEEDS_RENAMES();
+	XT_CALL(make_root());
+	XT_CHECK(put("old"));
+	struct xpoll_tree *tree = tree_open(0, 0);
+	XT_CHECK(tree);
+	XT_CHECK(put("a"));
+	NEXT(CREATE, "a", NULL);
+	XT_EQ(rename(at("a"), at("\xff\n")), 0);
+	NEXT(RENAME, "a", "\xff\n");
+	XT_EQ(mkdir(at("d"), 0777), 0);
+	XT_EQ(mkdir(at("d/e"), 0777), 0);
+	XT_CHECK(put("d/e/f"));
+	NEXT(CREATE, "d", NULL);
+	NEXT(CREATE, "d/e", NULL);
+	NEXT(CREATE, "d/e/f", NULL);
+	XT_EQ(rename(at("\xff\n"), at("d/e/g")), 0);
+	NEXT(RENAME, "\xff\n", "d/e/g");
+	XT_EQ(rename(at("d/e/g"), at("d/e/f")), 0);
+	NEXT(DELETE, "d/e/f", NULL);
+	NEXT(RENAME, "d/e/g", "d/e/f");
+	XT_EQ(rename(at("d"), at("h")), 0);
+	NEXT(RENAME, "d", "h");
+	XT_CHECK(put("h/e/i"));
+	NEXT(CREATE, "h/e/i", NULL);
+	XT_EQ(unlink(at("old")), 0);
+	NEXT(DELETE, "old", NULL);
+	struct xpoll_tree_change change;
+	XT_EQ(xpoll_tree_next(tree, &change, 0), 0);
+	XT_EQ(xpoll_tree_wake(tree), 0);
+	XT_EQ(xpoll_tree_next(tree, &change, -1), 0);
+	xpoll_tree_close(tree);
+}
+
+XT_TEST(tree_reports_a_directory_that_moves_below_its_own_entry)
+{
+	NEEDS_RENAMES();
+	XT_CALL(make_root());
+	XT_EQ(mkdir(at("a"), 0777), 0);
+	XT_EQ(mkdir(at("a/b"), 0777), 0);
+	struct xpoll_tree *tree = tree_open(0, 0);
+	XT_CHECK(tree);
+	XT_EQ(rename(at("a/b"), at("b")), 0);
+	XT_EQ(rename(at("a"), at("b/a")), 0);
+	NEXT(RENAME, "a/b", "b");
+	NEXT(RENAME, "a", "b/a");
+	xpoll_tree_close(tree);
+}
+
+XT_TEST(tree_reports_names_that_were_exchanged_in_an_order_that_can_be)
+{
+	XT_CALL(make_root());
+	XT_EQ(mkdir(at("a"), 0777), 0);
+	XT_CHECK(put("a/1"));
+	XT_CHECK(put("b"));
+	struct model model, now;
+	struct xpoll_tree *tree = tree_open(0, 0);
+	XT_CHECK(tree && model_read(&model, root));
+	if (syscall(SYS_renameat2, AT_FDCWD, at("a"), AT_FDCWD, at("b"), 2 /* exchange */) < 0)
+		XT_SKIP("this file system does not exchange names");
+	const char *wrong = NULL;
+	do {
+		struct xpoll_tree_change change;
+
+		XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+		wrong = model_apply(&model, &change);
+	} while (!wrong && !model_has(&model, "b/1"));
+	if (wrong)
+		xt_fail(__FILE__, __LINE__, "%s", wrong);
+	struct xpoll_tree_change change;
+	while (xpoll_tree_next(tree, &change, 0) > 0)
+		XT_CHECK(!model_apply(&model, &change));
+	XT_CHECK(model_read(&now, root));
+	XT_CHECK(!model_difference(&model, &now));
+	model_free(&model);
+	model_free(&now);
+	xpoll_tree_close(tree);
+}
+
+XT_TEST(tree_reports_contents_by_notes)
+{
+	XT_CALL(make_root());
+	XT_EQ(mkdir(at("d"), 0777), 0);
+	XT_CHECK(put("d/a"));
+	struct xpoll_tree *tree = tree_open(0, XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB);
+	struct xpoll_tree_change change;
+	XT_CHECK(tree);
+	XT_CHECK(put("d/a"));
+	XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+	XT_EXPECT_EQ(change.kind, XPOLL_TREE_CHANGE);
+	XT_EXPECT_EQ(change.notes, XPOLL_NOTE_WRITE);
+	XT_EXPECT(strcmp(change.path, "d/a") == 0);
+	XT_EQ(chmod(at("d"), 0700), 0);
+	XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+	XT_EXPECT_EQ(change.notes, XPOLL_NOTE_ATTRIB);
+	XT_EXPECT(strcmp(change.path, "d") == 0);
+	xpoll_tree_close(tree);
+}
+
+XT_TEST(tree_enters_what_links_lead_to_only_if_requested)
+{
+	XT_CALL(make_root());
+	XT_EQ(mkdir(xt_name("beside"), 0777), 0);
+	XT_EQ(symlink("../beside", at("link")), 0);
+	XT_EQ(symlink(".", at("loop")), 0);
+	XT_EQ(symlink("nowhere", at("lost")), 0);
+	for (uint32_t flags = 0; flags <= XPOLL_TREE_LINKS; flags += XPOLL_TREE_LINKS) {
+		struct xpoll_tree *tree = tree_open(flags, 0);
+
+		XT_CHECK(tree);
+		XT_CHECK(put("link/in"));
+		if (flags)
+			NEXT(CREATE, "link/in", NULL);
+		XT_CHECK(put("after"));
+		NEXT(CREATE, "after", NULL);
+		XT_EQ(unlink(at("after")), 0);
+		XT_EQ(unlink(at("link/in")), 0);
+		xpoll_tree_close(tree);
+	}
+}
+
+XT_TEST(tree_that_is_flat_has_one_directory)
+{
+	XT_CALL(make_root());
+	XT_EQ(mkdir(at("d"), 0777), 0);
+	struct xpoll_tree *tree = tree_open(XPOLL_TREE_FLAT, 0);
+	XT_CHECK(tree);
+	XT_CHECK(put("d/a"));
+	XT_CHECK(put("b"));
+	NEXT(CREATE, "b", NULL);
+	xpoll_tree_close(tree);
+}
+
+static int skips_objects(void *argument, const char *path)
+{
+	size_t len = strlen(path);
+
+	++*(int *)argument;
+	return len > 2 && strcmp(path + len - 2, ".o") == 0;
+}
+
+XT_TEST(tree_leaves_out_what_is_to_be_skipped)
+{
+	int asked = 0;
+	struct xpoll_tree_options options = {
+		.size = sizeof options, .skip = skips_objects, .argument = &asked,
+	};
+
+	XT_CALL(make_root());
+	XT_EQ(mkdir(at("d.o"), 0777), 0);
+	struct xpoll_tree *tree = xpoll_tree_open(root, &options);
+	XT_CHECK(tree);
+	XT_CHECK(put("d.o/a") && put("a.o") && put("b"));
+	NEXT(CREATE, "b", NULL);
+	XT_EXPECT(asked >= 3);
+	xpoll_tree_close(tree);
+}
+
+/* When the tree reads a, which is before it opens d. */
+static int moves_away(void *argument, const char *path)
+{
+	bool *moved = argument;
+
+	if (!*moved && strcmp(path, "a/x") == 0)
+		*moved = rename(at("d"), xt_name("beside")) == 0;
+	return 0;
+}
+
+XT_TEST(tree_enters_a_directory_that_was_away_when_it_was_to_be_opened)
+{
+	bool moved = false;
+	struct xpoll_tree_options options = {
+		.size = sizeof options, .skip = moves_away, .argument = &moved,
+	};
+
+	XT_CALL(make_root());
+	XT_EQ(mkdir(at("a"), 0777), 0);
+	XT_EQ(mkdir(at("d"), 0777), 0);
+	XT_CHECK(put("a/x"));
+	struct xpoll_tree *tree = xpoll_tree_open(root, &options);
+	XT_CHECK(tree && moved);
+	XT_EQ(rename(xt_name("beside"), at("d")), 0);
+	XT_CHECK(put("d/f"));
+	struct xpoll_tree_change change;
+	do {
+		XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+	} while (strcmp(change.path, "d/f") != 0);
+	XT_EXPECT_EQ(change.kind, XPOLL_TREE_CREATE);
+	xpoll_tree_close(tree);
+}
+
+XT_TEST(tree_ends_with_its_directory)
+{
+	XT_CALL(make_root());
+	XT_CHECK(put("a"));
+	struct xpoll_tree *tree = tree_open(0, 0);
+	struct xpoll_tree_change change;
+	XT_CHECK(tree);
+	XT_EQ(unlink(at("a")), 0);
+	XT_EQ(rmdir(root), 0);
+	NEXT(DELETE, "a", NULL);
+	XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+	XT_EXPECT_EQ(change.kind, XPOLL_TREE_END);
+	XT_EXPECT_EQ(change.notes, XPOLL_NOTE_DELETE);
+	XT_FAILS(xpoll_tree_next(tree, &change, -1), ESTALE);
+	xpoll_tree_close(tree);
+}
+
+/* The descriptor of the tree is readable when something is to be had. */
+XT_TEST(tree_has_a_descriptor_for_another_loop)
+{
+	XT_CALL(make_root());
+	struct xpoll_tree *tree = tree_open(0, 0);
+	struct xpoll_tree_change change;
+	struct pollfd poll_fd = {.events = POLLIN};
+	int rc;
+	XT_CHECK(tree);
+	poll_fd.fd = xpoll_tree_fd(tree);
+	if (poll_fd.fd < 0 && errno == ELOOP) {
+		xpoll_tree_close(tree);
+		XT_SKIP("queues nest too deep on this model");
+	}
+	XT_CHECK(poll_fd.fd >= 0);
+	XT_CHECK(put("a"));
+	do {
+		XT_EQ(poll(&poll_fd, 1, -1), 1);
+		rc = xpoll_tree_next(tree, &change, 0);
+		XT_CHECK(rc >= 0);
+	} while (rc == 0);
+	XT_EXPECT_EQ(change.kind, XPOLL_TREE_CREATE);
+	XT_EXPECT(strcmp(change.path, "a") == 0);
+	xpoll_tree_close(tree);
+}
+
+/* The next change is UNWATCHED, for this reason. */
+static bool next_is_unwatched(struct xpoll_tree *tree, const char *path, int error)
+{
+	struct xpoll_tree_change change;
+
+	return XT_EXPECT_EQ(xpoll_tree_next(tree, &change, -1), 1) &&
+		XT_EXPECT_EQ(change.kind, XPOLL_TREE_UNWATCHED) &&
+		XT_EXPECT(strcmp(change.path, path) == 0) && XT_EXPECT_EQ(change.error, error);
+}
+
+/* A directory that no descriptor is left for is reported, and entered as soon as there is one. */
+XT_TEST(tree_reports_a_directory_that_it_has_no_descriptor_for)
+{
+	struct rlimit before, few;
+
+	if (xt_sunos() || xt_kqueue())
+		XT_SKIP("a wait of this model takes descriptors");
+	XT_CALL(make_root());
+	struct xpoll_tree *tree = tree_open(0, 0);
+	XT_CHECK(tree);
+	XT_EQ(mkdir(at("d"), 0777), 0);
+	XT_CHECK(put("d/f"));
+	XT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	few.rlim_cur = 0;
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+	bool ok = next_is(tree, XPOLL_TREE_CREATE, "d", NULL) &&
+		next_is_unwatched(tree, "d", EMFILE);
+	XT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+	XT_CHECK(ok);
+	NEXT(CREATE, "d/f", NULL);
+	xpoll_tree_close(tree);
+}
+
+static bool limit_watches(const char *most)
+{
+	int fd = open("/proc/sys/user/max_inotify_watches", O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, most, strlen(most)) == (ssize_t)strlen(most);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+static void few_watches(void *argument)
+{
+	struct xpoll_tree_change change;
+
+	(void)argument;
+	if (unshare(CLONE_NEWUSER) < 0)
+		XT_SKIP("no user namespaces");
+	/* Some are for the directory itself, to see its end. */
+	if (!limit_watches("4"))
+		XT_SKIP("the limit of watches cannot be set");
+	struct xpoll_tree *tree = tree_open(0, 0);
+	XT_CHECK(tree);
+	XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+	XT_EXPECT_EQ(change.kind, XPOLL_TREE_UNWATCHED);
+	XT_EXPECT_EQ(change.error, ENOSPC);
+	XT_CHECK(put("f"));
+	NEXT(CREATE, "f", NULL);
+	XT_CHECK(limit_watches("20"));
+	do {
+		XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+	} while (strcmp(change.path, "a/b/c/d") != 0);
+	XT_EXPECT_EQ(change.kind, XPOLL_TREE_CREATE);
+	xpoll_tree_close(tree);
+}
+
+XT_TEST(tree_reports_that_there_are_too_few_watches)
+{
+	if (!reports_renames())
+		XT_SKIP("no watches are counted here");
+	XT_CALL(make_root());
+	XT_EQ(mkdir(at("a"), 0777), 0);
+	XT_EQ(mkdir(at("a/b"), 0777), 0);
+	XT_EQ(mkdir(at("a/b/c"), 0777), 0);
+	XT_EQ(mkdir(at("a/b/c/d"), 0777), 0);
+	XT_CHECK(xt_child(few_watches, NULL));
+}
+
+/* More reports than the kernel keeps: look again at the directory of those files. */
+XT_TEST(tree_reports_where_reports_were_dropped)
+{
+	FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
+	int most = 0;
+
+	bool known = file && fscanf(file, "%d", &most) == 1;
+	if (file)
+		(void)fclose(file);
+	if (!known || most > 100000 || !reports_renames())
+		XT_SKIP("no small limit of reports is known");
+	XT_CALL(make_root());
+	XT_EQ(mkdir(at("d"), 0777), 0);
+	XT_CHECK(put("d/a") && put("d/b"));
+	struct xpoll_tree *tree = tree_open(0, XPOLL_NOTE_ATTRIB);
+	struct xpoll_tree_change change;
+	XT_CHECK(tree);
+	for (int i = 0; i < most + 10; i++)
+		XT_EQ(chmod(at(i % 2 ? "d/a" : "d/b"), i / 2 % 2 ? 0600 : 0644), 0);
+	XT_EQ(mkdir(at("d/e"), 0777), 0);
+	bool looked = false, made = false;
+	while (!looked || !made) {
+		XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+		looked |= change.kind == XPOLL_TREE_LOOK && !*change.path;
+		made |= change.kind == XPOLL_TREE_CREATE && strcmp(change.path, "d/e") == 0;
+	}
+	xpoll_tree_close(tree);
+}
+
+XT_TEST(tree_refuses_what_it_cannot_be)
+{
+	struct xpoll_tree_options options = {.size = sizeof options, .flags = 1u << 30};
+
+	XT_CALL(make_root());
+	XT_CHECK(put("a"));
+	XT_EXPECT(!xpoll_tree_open(root, &options) && errno == EINVAL);
+	options.size = 1;
+	XT_EXPECT(!xpoll_tree_open(root, &options) && errno == EINVAL);
+	XT_EXPECT(!xpoll_tree_open(NULL, NULL) && errno == EINVAL);
+	XT_EXPECT(!xpoll_tree_open(at("a"), NULL) && errno == ENOTDIR);
+	XT_EXPECT(!xpoll_tree_open(at("none"), NULL) && errno == ENOENT);
+	xpoll_tree_close(NULL);
+}

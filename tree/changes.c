@@ -1,0 +1,121 @@
+/* Changes that were found and not returned yet. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tree.h"
+
+static void pending_free(struct pending *pending)
+{
+	if (pending == NULL)
+		return;
+	free(pending->path);
+	free(pending->to);
+	free(pending);
+}
+
+/* path is the caller's no longer.  Returns NULL without memory. */
+static struct pending *append(struct xpoll_tree *tree, int kind, char *path)
+{
+	struct pending *pending = path != NULL ? calloc(1, sizeof *pending) : NULL;
+
+	if (pending == NULL) {
+		free(path);
+		tree->missed = true;
+		return NULL;
+	}
+	pending->kind = kind;
+	pending->path = path;
+	if (tree->end != NULL)
+		tree->end->next = pending;
+	else
+		tree->first = pending;
+	tree->end = pending;
+	return pending;
+}
+
+void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node)
+{
+	(void)append(tree, kind, xp_node_path(node));
+}
+
+void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node)
+{
+	char *to = xp_node_path(node);
+	struct pending *pending = NULL;
+
+	if (to != NULL)
+		pending = append(tree, XPOLL_TREE_RENAME, path);
+	else
+		free(path);
+	if (pending != NULL)
+		pending->to = to;
+	else
+		free(to);
+	tree->missed |= pending == NULL;
+}
+
+void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const struct node *node)
+{
+	char *path = xp_node_path(node);
+	struct pending *pending = tree->end;
+
+	/* Many writes of a file in a row are one change. */
+	if (path != NULL && pending != NULL && pending->kind == kind &&
+	    strcmp(pending->path, path) == 0) {
+		pending->notes |= notes;
+		free(path);
+		return;
+	}
+	pending = append(tree, kind, path);
+	if (pending != NULL)
+		pending->notes = notes;
+}
+
+void xp_change_unwatched(struct xpoll_tree *tree, const struct node *node, int error)
+{
+	struct pending *pending = append(tree, XPOLL_TREE_UNWATCHED, xp_node_path(node));
+
+	if (pending != NULL)
+		pending->error = error;
+}
+
+/* Without memory for a change, the caller has to look at everything. */
+static bool take_missed(struct xpoll_tree *tree, struct xpoll_tree_change *change)
+{
+	if (!tree->missed)
+		return false;
+	tree->missed = false;
+	*change = (struct xpoll_tree_change){ .kind = XPOLL_TREE_LOOK, .path = "" };
+	return true;
+}
+
+bool xp_change_take(struct xpoll_tree *tree, struct xpoll_tree_change *change)
+{
+	struct pending *pending = tree->first;
+
+	pending_free(tree->returned);
+	tree->returned = NULL;
+	if (pending == NULL)
+		return take_missed(tree, change);
+	tree->first = pending->next;
+	if (tree->first == NULL)
+		tree->end = NULL;
+	tree->returned = pending;
+	*change = (struct xpoll_tree_change){
+		.kind = pending->kind,
+		.error = pending->error,
+		.notes = pending->notes,
+		.path = pending->path,
+		.to = pending->to,
+	};
+	return true;
+}
+
+void xp_changes_free(struct xpoll_tree *tree)
+{
+	struct xpoll_tree_change change;
+
+	tree->missed = false;
+	while (xp_change_take(tree, &change))
+		continue;
+}

@@ -1,0 +1,387 @@
+/* Entering directories: opened, watched, then read. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tree.h"
+
+#define RETRY_NS 100000000LL /* after a directory could not be watched for lack of something */
+
+/* What became of a check. */
+enum outcome {
+	DONE,
+	LATER,   /* the directory is elsewhere; reports about that come, or have come */
+	LACKING, /* descriptors, watches or memory */
+};
+
+int xp_tree_change(struct xpoll_tree *tree, uint64_t ident, int filter, int flags, uint32_t fflags,
+                   int64_t data, void *udata)
+{
+	struct xpoll_event change;
+
+	xpoll_set(&change, ident, filter, flags, fflags, data, udata);
+	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
+}
+
+void xp_held_free(struct held *held)
+{
+	free(held);
+}
+
+static void due_append(struct xpoll_tree *tree, struct held *held)
+{
+	held->next_due = NULL;
+	*tree->last_due = held;
+	tree->last_due = &held->next_due;
+}
+
+void xp_tree_due(struct xpoll_tree *tree, struct held *held)
+{
+	if (held->is_due)
+		return;
+	held->is_due = true;
+	due_append(tree, held);
+}
+
+bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name)
+{
+	bool result = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+	char *path;
+
+	if (result || tree->options.skip == NULL)
+		return result;
+	path = xp_node_child_path(folder, name);
+	result = path != NULL && tree->options.skip(tree->options.argument, path) != 0;
+	free(path);
+	return result;
+}
+
+/* Have a directory entered.  Returns false without memory. */
+static bool folder_make(struct xpoll_tree *tree, struct node *node)
+{
+	if ((tree->options.flags & XPOLL_TREE_FLAT) != 0)
+		return true;
+	if (!xp_node_make_folder(tree, node))
+		return false;
+	xp_tree_due(tree, node->held);
+	return true;
+}
+
+bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder)
+{
+	if (!tree->quiet)
+		xp_change_append(tree, XPOLL_TREE_CREATE, node);
+	return !is_folder || folder_make(tree, node);
+}
+
+/* --- Reading a directory ----------------------------------------------------------- */
+
+/* Returns true for a directory, and for a link to one that is followed, then sets *is_link. */
+static bool leads_to_folder(const struct xpoll_tree *tree, int fd, const struct dirent *entry,
+                            bool *is_link)
+{
+	struct stat status;
+
+	*is_link = false;
+#ifdef DT_DIR
+	if (entry->d_type == DT_DIR)
+		return true;
+	if (entry->d_type != DT_UNKNOWN && entry->d_type != DT_LNK)
+		return false;
+#endif
+	if (fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
+		return false;
+	if (!S_ISLNK(status.st_mode) || (tree->options.flags & XPOLL_TREE_LINKS) == 0)
+		return S_ISDIR(status.st_mode);
+	*is_link = fstatat(fd, entry->d_name, &status, 0) == 0 && S_ISDIR(status.st_mode);
+	return *is_link;
+}
+
+/* Returns true if another entry has the name now than the one that is known. */
+static bool is_replaced(const struct node *node, const struct dirent *entry, bool is_folder)
+{
+	if (node->entry_ino != 0 && entry->d_ino != 0 && node->entry_ino != entry->d_ino)
+		return true;
+	return node->is_folder && !is_folder;
+}
+
+/* Take one entry in.  deep: what is known below is of another directory.  False: no memory. */
+static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
+                       const struct dirent *entry, bool deep)
+{
+	struct node *node = xp_node_find(tree, folder->node, entry->d_name);
+	bool is_link, is_folder = leads_to_folder(tree, fd, entry, &is_link), made = true;
+
+	if (node != NULL && is_replaced(node, entry, is_folder)) {
+		xp_node_remove(tree, node, true);
+		node = NULL;
+	}
+	if (node == NULL) {
+		node = xp_node_new(tree, folder->node, entry->d_name);
+		if (node == NULL)
+			return false;
+		node->is_link = is_link;
+		made = xp_tree_found(tree, node, is_folder);
+		if (!is_folder)
+			xp_follow_file(tree, node, fd);
+	} else if (is_folder && !node->is_folder) {
+		node->is_link = is_link;
+		made = folder_make(tree, node);
+	} else if (node->is_folder && (deep || !node->held->watched)) {
+		xp_tree_due(tree, node->held);
+	}
+	node->entry_ino = entry->d_ino;
+	node->scan = tree->scan;
+	return made;
+}
+
+static void forget_unread(struct xpoll_tree *tree, struct held *folder)
+{
+	struct node *node = folder->children, *next;
+
+	for (; node != NULL; node = next) {
+		next = node->next;
+		if (node->scan != tree->scan)
+			xp_node_remove(tree, node, true);
+	}
+}
+
+/* Returns 0 or an errno value; then nothing is forgotten. */
+static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *stream, bool deep)
+{
+	int fd = dirfd(stream);
+	struct dirent *entry;
+
+	tree->scan++;
+	for (;;) {
+		errno = 0;
+		entry = readdir(stream);
+		if (entry == NULL)
+			break;
+		if (!xp_tree_skips(tree, folder->node, entry->d_name) &&
+		    !entry_read(tree, folder, fd, entry, deep))
+			return ENOMEM;
+	}
+	if (errno != 0 && errno != ENOENT) /* ENOENT: the directory was removed */
+		return errno;
+	forget_unread(tree, folder);
+	return 0;
+}
+
+/* fd is closed, unless the watch holds it. */
+static int folder_read(struct xpoll_tree *tree, struct held *folder, int fd, bool deep)
+{
+	int own = folder->fd == fd
+		? openat(fd, ".", O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC) : fd;
+	DIR *stream = own >= 0 ? fdopendir(own) : NULL;
+	int error;
+
+	if (stream == NULL) {
+		error = errno;
+		if (own >= 0)
+			close(own);
+		return error;
+	}
+	folder->rescan = false;
+	error = entries_read(tree, folder, stream, deep);
+	closedir(stream);
+	if (error != 0)
+		folder->rescan = true;
+	return error;
+}
+
+/* --- Checking a directory ---------------------------------------------------------- */
+
+static int folder_open(const struct xpoll_tree *tree, const struct node *node)
+{
+	int flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC;
+	char *path;
+	int fd;
+
+	if (node->parent == NULL)
+		return openat(tree->root_fd, ".", flags);
+	path = xp_node_path(node);
+	if (path == NULL) {
+		errno = ENOMEM;
+		return -1;
+	}
+	fd = openat(tree->root_fd, path, node->is_link ? flags : flags | O_NOFOLLOW);
+	free(path);
+	return fd;
+}
+
+static bool is_same(const struct held *held, const struct stat *status)
+{
+	return held->dev == status->st_dev && held->ino == status->st_ino;
+}
+
+/*
+ * Returns true if the directory is in the one that its node is in.  Whether it has the right name
+ * there does not matter: its parent is watched, and reports a rename.
+ */
+static bool is_in_place(const struct node *node, int fd)
+{
+	struct stat status;
+
+	return node->parent == NULL || node->is_link || fstatat(fd, "..", &status, 0) < 0 ||
+		is_same(node->parent->held, &status);
+}
+
+/* Returns true if a directory above is the one that a link leads to. */
+static bool is_loop(const struct node *node, const struct stat *status)
+{
+	const struct node *up = node->is_link ? node->parent : NULL;
+
+	while (up != NULL && !is_same(up->held, status))
+		up = up->parent;
+	return up != NULL;
+}
+
+/* The node is not a directory to enter any more. */
+static void folder_leave(struct xpoll_tree *tree, struct node *node)
+{
+	struct held *held = node->held;
+
+	xp_node_empty(tree, node, true);
+	xp_follow_remove(tree, held);
+	node->held = NULL;
+	node->is_folder = false;
+	held->node = NULL; /* freed by the caller of the check */
+}
+
+static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, int error)
+{
+	bool lacking = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC;
+
+	if (error == ENOENT || error == ENOTDIR || error == ELOOP) {
+		if (!held->node->is_link)
+			return LATER;
+		folder_leave(tree, held->node);
+		return DONE;
+	}
+	if (held->error == 0)
+		xp_change_unwatched(tree, held->node, error);
+	held->error = error;
+	return lacking ? LACKING : DONE;
+}
+
+/* Watch a directory that is not watched, or instead of another one. */
+static enum outcome folder_enter(struct xpoll_tree *tree, struct held *held, int fd,
+                                 const struct stat *status)
+{
+	int error;
+
+	xp_follow_remove(tree, held);
+	held->dev = status->st_dev;
+	held->ino = status->st_ino;
+	error = xp_follow_add(tree, held, fd);
+	if (error == 0 && !is_in_place(held->node, fd)) {
+		bool holds = held->fd == fd;
+
+		xp_follow_remove(tree, held);
+		if (!holds)
+			close(fd);
+		return LATER;
+	}
+	if (error != 0)
+		close(fd);
+	else
+		error = folder_read(tree, held, fd, true);
+	if (error != 0)
+		return folder_failed(tree, held, error);
+	held->error = 0;
+	tree->entered++;
+	return DONE;
+}
+
+static enum outcome folder_check(struct xpoll_tree *tree, struct held *held)
+{
+	int fd = folder_open(tree, held->node);
+	struct stat status;
+	int error = 0;
+
+	if (fd < 0)
+		return folder_failed(tree, held, errno);
+	if (fstat(fd, &status) < 0) {
+		error = errno;
+		close(fd);
+		return folder_failed(tree, held, error);
+	}
+	if (is_loop(held->node, &status)) {
+		close(fd);
+		folder_leave(tree, held->node);
+		return DONE;
+	}
+	if (!held->watched || !is_same(held, &status))
+		return folder_enter(tree, held, fd, &status);
+	if (held->rescan)
+		error = folder_read(tree, held, fd, false);
+	else
+		close(fd);
+	if (error != 0)
+		return folder_failed(tree, held, error);
+	held->error = 0;
+	return DONE;
+}
+
+static void retry_later(struct xpoll_tree *tree)
+{
+	if (!tree->retries)
+		tree->retries = xp_tree_change(tree, TREE_RETRY, XPOLL_FILT_TIMER,
+		                               XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS,
+		                               RETRY_NS, NULL) == 0;
+}
+
+/*
+ * Check what is due; what has to be checked again is due afterwards.  Returns false if something
+ * was lacking.
+ */
+static bool check_all(struct xpoll_tree *tree)
+{
+	struct held *later = NULL, **last = &later;
+	bool lacking = false;
+
+	while (tree->due != NULL) {
+		struct held *held = tree->due;
+		enum outcome outcome = LATER;
+
+		tree->due = held->next_due;
+		if (tree->due == NULL)
+			tree->last_due = &tree->due;
+		if (held->node != NULL && !lacking)
+			outcome = folder_check(tree, held);
+		if (held->node == NULL) {
+			xp_held_free(held);
+			continue;
+		}
+		lacking |= outcome == LACKING;
+		if (outcome == DONE) {
+			held->is_due = false;
+			continue;
+		}
+		held->next_due = NULL;
+		*last = held;
+		last = &held->next_due;
+	}
+	tree->due = later;
+	tree->last_due = later != NULL ? last : &tree->due;
+	return !lacking;
+}
+
+void xp_tree_catch_up(struct xpoll_tree *tree)
+{
+	size_t entered;
+
+	/* A directory that was entered may be the one that another one waits for. */
+	do {
+		entered = tree->entered;
+		if (!check_all(tree)) {
+			retry_later(tree);
+			return;
+		}
+	} while (tree->due != NULL && tree->entered != entered);
+}

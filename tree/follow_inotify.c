@@ -1,0 +1,456 @@
+/*
+ * What the kernel reports of a tree on Linux: inotify(7), one watch a directory.
+ *
+ * A watch reports the names in its directory that came and went, in the order in which they did,
+ * and what happened to the contents of those files; so a file needs neither a watch nor a
+ * descriptor.  Watches are of inodes.  Two known directories have the same watch if a link leads
+ * to one of them, or if one was replaced while it was entered: then the first of them takes
+ * reports in, and the others are read and checked again.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tree.h"
+
+/* The two reports of a rename come one after the other: so long after the first one. */
+#define MATE_NS 5000000LL
+#define ROUNDS  8 /* buffers in a row, before the changes in them are returned */
+#define NAMES   (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF)
+
+struct follow {
+	int fd;
+	size_t at, len;  /* of the reports in the buffer; those before `at` are used up */
+	bool expired;    /* the timer is over */
+	_Alignas(struct inotify_event) char buffer[65536];
+};
+
+static const struct {
+	uint32_t note, mask;
+} kinds[] = {
+	{ XPOLL_NOTE_WRITE, IN_MODIFY },
+	{ XPOLL_NOTE_ATTRIB, IN_ATTRIB },
+	{ XPOLL_NOTE_OPEN, IN_OPEN },
+	{ XPOLL_NOTE_READ, IN_ACCESS },
+	{ XPOLL_NOTE_CLOSE, IN_CLOSE_NOWRITE },
+	{ XPOLL_NOTE_CLOSE_WRITE, IN_CLOSE_WRITE },
+};
+
+enum { KINDS = sizeof kinds / sizeof kinds[0] };
+
+int xp_follow_supports(const struct xpoll_tree *tree)
+{
+	(void)tree;
+	return 0;
+}
+
+int xp_follow_open(struct xpoll_tree *tree)
+{
+	struct follow *follow = malloc(sizeof *follow);
+
+	if (follow == NULL)
+		return ENOMEM;
+	follow->at = follow->len = 0;
+	follow->expired = false;
+	follow->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	tree->follow = follow;
+	if (follow->fd < 0)
+		return errno;
+	return xp_tree_change(tree, (uint64_t)follow->fd, XPOLL_FILT_READ, XPOLL_ADD, 0, 0, NULL);
+}
+
+void xp_follow_close(struct xpoll_tree *tree)
+{
+	if (tree->follow != NULL && tree->follow->fd >= 0)
+		close(tree->follow->fd); /* ends all watches */
+	free(tree->follow);
+	tree->follow = NULL;
+	free(tree->watches);
+}
+
+/* --- Watches ------------------------------------------------------------------------ */
+
+int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd)
+{
+	uint32_t mask = NAMES | IN_ONLYDIR | IN_EXCL_UNLINK;
+	struct held *other;
+	char path[40];
+	int watch;
+
+	if (!xp_watches_reserve(tree))
+		return ENOMEM;
+	for (size_t i = 0; i < KINDS; i++)
+		if ((tree->options.notes & kinds[i].note) != 0)
+			mask |= kinds[i].mask;
+	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	watch = inotify_add_watch(tree->follow->fd, path, mask);
+	if (watch < 0)
+		return errno;
+	/* One of them may have been taken for the other. */
+	for (other = xp_watch_find(tree, watch, NULL); other != NULL;
+	     other = xp_watch_find(tree, watch, other))
+		xp_tree_due(tree, other);
+	xp_watch_link(tree, held, watch);
+	return 0;
+}
+
+void xp_follow_remove(struct xpoll_tree *tree, struct held *held)
+{
+	int watch = held->watch;
+
+	if (watch < 0 || tree->follow == NULL)
+		return;
+	xp_watch_unlink(tree, held);
+	if (xp_watch_find(tree, watch, NULL) == NULL)
+		(void)inotify_rm_watch(tree->follow->fd, watch); /* may be gone already */
+}
+
+void xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd)
+{
+	(void)tree, (void)node, (void)fd; /* its directory reports it */
+}
+
+/* --- Reports ----------------------------------------------------------------------- */
+
+static const struct inotify_event *report_at(const struct follow *follow, size_t at)
+{
+	return (const void *)(follow->buffer + at);
+}
+
+static size_t report_size(const struct inotify_event *report)
+{
+	return sizeof *report + report->len;
+}
+
+/* Returns false if nothing was read: there is nothing, or no room. */
+static bool fill(struct follow *follow)
+{
+	ssize_t count;
+
+	memmove(follow->buffer, follow->buffer + follow->at, follow->len - follow->at);
+	follow->len -= follow->at;
+	follow->at = 0;
+	if (sizeof follow->buffer - follow->len < sizeof(struct inotify_event) + NAME_MAX + 1)
+		return false;
+	count = read(follow->fd, follow->buffer + follow->len,
+	             sizeof follow->buffer - follow->len);
+	if (count <= 0)
+		return false;
+	follow->len += (size_t)count;
+	return true;
+}
+
+/* The other report of the rename that this one begins; NULL: not in the buffer. */
+static struct inotify_event *find_mate(struct follow *follow, const struct inotify_event *from)
+{
+	for (size_t at = follow->at; at < follow->len;) {
+		struct inotify_event *report = (void *)(follow->buffer + at);
+
+		if ((report->mask & IN_MOVED_TO) != 0 && report->cookie == from->cookie)
+			return report;
+		at += report_size(report);
+	}
+	return NULL;
+}
+
+static void reread(struct xpoll_tree *tree, struct held *folder)
+{
+	folder->rescan = true;
+	xp_tree_due(tree, folder);
+}
+
+/* Returns true for a directory, and for a link to one that is followed. */
+static bool is_a_folder(struct xpoll_tree *tree, struct node *node, bool is_folder)
+{
+	struct stat status;
+	char *path;
+	int rc;
+
+	if (is_folder || (tree->options.flags & XPOLL_TREE_LINKS) == 0)
+		return is_folder;
+	path = xp_node_path(node);
+	rc = path != NULL ? fstatat(tree->root_fd, path, &status, 0) : -1;
+	free(path);
+	if (rc < 0)
+		reread(tree, node->parent->held); /* the path may be an old one */
+	node->is_link = rc == 0 && S_ISDIR(status.st_mode);
+	return node->is_link;
+}
+
+/* replaces: the entry that had the name is gone.  Otherwise it was read before. */
+static void arrive(struct xpoll_tree *tree, struct held *folder, const char *name,
+                   bool is_folder, bool replaces)
+{
+	struct node *node = xp_node_find(tree, folder->node, name);
+
+	if (node != NULL && !replaces)
+		return;
+	if (node != NULL)
+		xp_node_remove(tree, node, true);
+	node = xp_node_new(tree, folder->node, name);
+	if (node == NULL || !xp_tree_found(tree, node, is_a_folder(tree, node, is_folder)))
+		reread(tree, folder);
+}
+
+static void depart(struct xpoll_tree *tree, struct held *folder, const char *name)
+{
+	struct node *node = xp_node_find(tree, folder->node, name);
+
+	if (node != NULL)
+		xp_node_remove(tree, node, true);
+}
+
+/* Returns false if what is known contradicts the rename. */
+static bool move(struct xpoll_tree *tree, struct node *node, struct held *to, const char *name,
+                 bool is_folder)
+{
+	struct node *former = xp_node_find(tree, to->node, name);
+	bool was_folder = node->is_folder && !node->is_link;
+	char *path;
+
+	if (was_folder != is_folder && (tree->options.flags & XPOLL_TREE_FLAT) == 0)
+		return false;
+	if (former == node)
+		return true;
+	if (former != NULL && xp_node_is_below(node, former))
+		return false;
+	path = xp_node_path(node);
+	if (former != NULL)
+		xp_node_remove(tree, former, true);
+	if (!xp_node_move(tree, node, to->node, name)) {
+		free(path);
+		return false;
+	}
+	xp_change_renamed(tree, path, node);
+	if (node->is_folder && node->is_link)
+		xp_tree_due(tree, node->held); /* may lead to another directory from there */
+	return true;
+}
+
+/*
+ * The report that this rename was one half of an exchange (renameat2(2)): the rename in the other
+ * direction, or NULL if it is not in the buffer.
+ */
+static struct inotify_event *find_reverse(struct follow *follow, struct inotify_event *mate)
+{
+	char *end = follow->buffer + follow->len;
+	char *at = (char *)mate + report_size(mate);
+
+	for (; at < end; at += report_size((void *)at)) {
+		struct inotify_event *report = (void *)at;
+
+		if ((report->mask & (NAMES & ~IN_MOVE_SELF)) != 0 && report->wd == mate->wd &&
+		    report->len > 0 && strcmp(report->name, mate->name) == 0)
+			return (report->mask & IN_MOVED_FROM) != 0 ? report : NULL;
+	}
+	return NULL;
+}
+
+static bool name_is_there(const struct xpoll_tree *tree, const struct held *folder,
+                          const char *name)
+{
+	char *path = xp_node_child_path(folder->node, name);
+	struct stat status;
+	bool result = path == NULL ||
+		fstatat(tree->root_fd, path, &status, AT_SYMLINK_NOFOLLOW) == 0;
+
+	free(path);
+	return result;
+}
+
+/*
+ * A rename has replaced an entry, and there still is one with the name that it had: they may have
+ * been exchanged.  The other one is reported as new.
+ */
+static void exchanged(struct xpoll_tree *tree, struct held *from, struct held *to,
+                      const struct inotify_event *report, struct inotify_event *mate)
+{
+	struct inotify_event *reverse = find_reverse(tree->follow, mate), *other;
+
+	reread(tree, from);
+	reread(tree, to);
+	if (reverse == NULL)
+		return;
+	other = find_mate(tree->follow, reverse);
+	if (other == NULL || other->wd != report->wd || strcmp(other->name, report->name) != 0)
+		return;
+	arrive(tree, from, report->name, (other->mask & IN_ISDIR) != 0, true);
+	reverse->mask = other->mask = 0;
+}
+
+static void rename_entry(struct xpoll_tree *tree, struct held *from,
+                         const struct inotify_event *report, struct inotify_event *mate)
+{
+	bool replaces;
+	struct node *node = xp_node_find(tree, from->node, report->name);
+	struct held *to = mate != NULL ? xp_watch_find(tree, mate->wd, NULL) : NULL;
+	bool is_folder = (report->mask & IN_ISDIR) != 0;
+
+	if (to != NULL && xp_tree_skips(tree, to->node, mate->name))
+		to = NULL;
+	if (to != NULL && node != NULL && xp_node_is_below(to->node, node))
+		to = NULL; /* not what it was taken for; it is entered again */
+	replaces = to != NULL && xp_node_find(tree, to->node, mate->name) != NULL;
+	if (to != NULL && node != NULL && move(tree, node, to, mate->name, is_folder)) {
+		if (replaces && name_is_there(tree, from, report->name))
+			exchanged(tree, from, to, report, mate);
+		return;
+	}
+	depart(tree, from, report->name);
+	if (to != NULL)
+		arrive(tree, to, mate->name, is_folder, true);
+}
+
+static void content(struct xpoll_tree *tree, struct held *folder,
+                    const struct inotify_event *report)
+{
+	struct node *node = folder->node;
+	uint32_t notes = 0;
+
+	for (size_t i = 0; i < KINDS; i++)
+		if ((report->mask & kinds[i].mask) != 0)
+			notes |= kinds[i].note;
+	if ((report->mask & IN_ISDIR) != 0)
+		notes &= XPOLL_NOTE_ATTRIB; /* the rest is also done by reading it here */
+	/* A directory reports its own attributes, and its parent as well. */
+	if (report->len > 0)
+		node = xp_node_find(tree, node, report->name);
+	else if (node->parent != NULL)
+		return;
+	if (node != NULL && (notes & tree->options.notes) != 0)
+		xp_change_noted(tree, XPOLL_TREE_CHANGE, notes & tree->options.notes, node);
+}
+
+static void overflow(struct xpoll_tree *tree)
+{
+	xp_change_append(tree, XPOLL_TREE_LOOK, tree->root);
+	for (size_t i = 0; i < tree->watches_size; i++)
+		for (struct held *held = tree->watches[i]; held != NULL; held = held->next_watch)
+			reread(tree, held);
+}
+
+/* About a watch itself.  Returns false if the report is about something in the directory. */
+static bool about_watch(struct xpoll_tree *tree, const struct inotify_event *report)
+{
+	struct held *held = NULL;
+
+	if ((report->mask & IN_IGNORED) != 0) {
+		while ((held = xp_watch_find(tree, report->wd, NULL)) != NULL) {
+			xp_watch_unlink(tree, held);
+			xp_tree_due(tree, held);
+		}
+		return true;
+	}
+	if ((report->mask & IN_MOVE_SELF) == 0)
+		return false;
+	while ((held = xp_watch_find(tree, report->wd, held)) != NULL)
+		xp_tree_due(tree, held);
+	return true;
+}
+
+/* Take a report in; mate: the other one of a rename, or NULL. */
+static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
+                    struct inotify_event *mate)
+{
+	struct held *folder, *other;
+
+	if ((report->mask & IN_Q_OVERFLOW) != 0) {
+		overflow(tree);
+		return;
+	}
+	folder = xp_watch_find(tree, report->wd, NULL);
+	if (folder == NULL || about_watch(tree, report))
+		return;
+	if ((report->mask & NAMES) != 0)
+		for (other = xp_watch_find(tree, report->wd, folder); other != NULL;
+		     other = xp_watch_find(tree, report->wd, other))
+			reread(tree, other);
+	if (report->len > 0 && xp_tree_skips(tree, folder->node, report->name)) {
+		/* The mate is taken in as an entry that arrives. */
+		return;
+	}
+	if ((report->mask & IN_MOVED_FROM) != 0) {
+		rename_entry(tree, folder, report, mate);
+		if (mate != NULL)
+			mate->mask = 0;
+	} else if ((report->mask & IN_CREATE) != 0) {
+		arrive(tree, folder, report->name, report->mask & IN_ISDIR, false);
+	} else if ((report->mask & IN_MOVED_TO) != 0) {
+		arrive(tree, folder, report->name, report->mask & IN_ISDIR, true);
+	} else if ((report->mask & IN_DELETE) != 0) {
+		depart(tree, folder, report->name);
+	} else {
+		content(tree, folder, report);
+	}
+}
+
+/* Wait for the other report of a rename.  Returns false if it is not waited for any longer. */
+static bool wait_for_mate(struct xpoll_tree *tree)
+{
+	struct follow *follow = tree->follow;
+
+	if (follow->expired || follow->len > sizeof follow->buffer / 2)
+		return false;
+	if (!tree->settles)
+		tree->settles = xp_tree_change(tree, TREE_SETTLE, XPOLL_FILT_TIMER,
+		                               XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS,
+		                               MATE_NS, NULL) == 0;
+	return tree->settles;
+}
+
+/* Take in what is in the buffer.  Returns false if the rest has to wait. */
+static bool use_up(struct xpoll_tree *tree)
+{
+	struct follow *follow = tree->follow;
+
+	while (follow->at < follow->len) {
+		const struct inotify_event *report = report_at(follow, follow->at);
+		struct inotify_event *mate = NULL;
+
+		if ((report->mask & IN_MOVED_FROM) != 0) {
+			mate = find_mate(follow, report);
+			if (mate == NULL && fill(follow))
+				continue;
+			report = report_at(follow, follow->at);
+			if (mate == NULL && wait_for_mate(tree))
+				return false;
+			tree->settles = follow->expired = false;
+		}
+		take_in(tree, report, mate);
+		follow->at += report_size(report);
+	}
+	return true;
+}
+
+void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event)
+{
+	struct follow *follow = tree->follow;
+	int rounds = 0;
+	bool waits;
+
+	if (event->filter == XPOLL_FILT_TIMER)
+		follow->expired = tree->settles;
+	else
+		(void)fill(follow);
+	do {
+		waits = !use_up(tree);
+	} while (!waits && ++rounds < ROUNDS && fill(follow));
+	if (!waits)
+		xp_tree_catch_up(tree);
+}
+
+void xp_follow_drain(struct xpoll_tree *tree)
+{
+	struct follow *follow = tree->follow;
+
+	do {
+		follow->expired = true;
+		(void)use_up(tree);
+	} while (fill(follow));
+}

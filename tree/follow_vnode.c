@@ -1,0 +1,126 @@
+/*
+ * What the kernel reports of a tree where it has no inotify(7): the VNODE filter, which says that
+ * something in a directory has changed, and not what.  Such a directory is read again.
+ *
+ * Each directory is held open, and so is each file if its contents are of interest.  A rename
+ * is an entry that went and one that came.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tree.h"
+
+#define SETTLE_NS 5000000LL /* after the first report; then directories are read */
+
+int xp_follow_supports(const struct xpoll_tree *tree)
+{
+	return xpoll_supports(tree->queue, XPOLL_FILT_VNODE,
+	                      tree->options.notes | XPOLL_NOTE_WRITE) == 1 ? 0 : ENOTSUP;
+}
+
+int xp_follow_open(struct xpoll_tree *tree)
+{
+	(void)tree;
+	return 0;
+}
+
+void xp_follow_close(struct xpoll_tree *tree)
+{
+	(void)tree;
+}
+
+static int watch(struct xpoll_tree *tree, struct held *held, int fd, uint32_t notes)
+{
+	int error = xp_tree_change(tree, (uint64_t)fd, XPOLL_FILT_VNODE, XPOLL_ADD, notes, 0, held);
+
+	if (error == 0) {
+		held->fd = fd;
+		held->watched = true;
+	}
+	return error;
+}
+
+int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd)
+{
+	return watch(tree, held, fd,
+	             XPOLL_NOTE_WRITE | (tree->options.notes & XPOLL_NOTE_ATTRIB));
+}
+
+void xp_follow_remove(struct xpoll_tree *tree, struct held *held)
+{
+	(void)tree;
+	if (held->fd >= 0)
+		(void)xpoll_close_fd(held->fd);
+	held->fd = -1;
+	held->watched = false;
+}
+
+void xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd)
+{
+	struct stat status;
+	int error = 0, file = -1;
+
+	/* What is no file is not opened, which could wait or have an effect. */
+	if (tree->options.notes == 0 ||
+	    fstatat(fd, node->name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(status.st_mode) || !xp_node_make_held(tree, node))
+		return;
+	file = openat(fd, node->name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (file < 0)
+		error = errno == ENOENT ? 0 : errno;
+	else
+		error = watch(tree, node->held, file, tree->options.notes);
+	if (error != 0)
+		xp_change_unwatched(tree, node, error);
+	if (error != 0 && file >= 0)
+		close(file);
+}
+
+static void settle_soon(struct xpoll_tree *tree)
+{
+	if (tree->settles)
+		return;
+	tree->settles = xp_tree_change(tree, TREE_SETTLE, XPOLL_FILT_TIMER,
+	                               XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS, SETTLE_NS,
+	                               NULL) == 0;
+	if (!tree->settles)
+		xp_tree_catch_up(tree);
+}
+
+static void held_event(struct xpoll_tree *tree, struct held *held,
+                       const struct xpoll_event *event)
+{
+	struct node *node = held->node;
+	uint32_t notes = event->fflags & tree->options.notes;
+
+	if (node->is_folder)
+		notes &= XPOLL_NOTE_ATTRIB;
+	/* data: reports were dropped, and all notes are only possible. */
+	if (event->data != 0)
+		xp_change_append(tree, XPOLL_TREE_LOOK, node->is_folder ? node : node->parent);
+	else if (notes != 0)
+		xp_change_noted(tree, XPOLL_TREE_CHANGE, notes, node);
+	if (!node->is_folder)
+		return;
+	held->rescan = true;
+	xp_tree_due(tree, held);
+	settle_soon(tree);
+}
+
+void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event)
+{
+	if (event->filter != XPOLL_FILT_TIMER) {
+		held_event(tree, event->udata, event);
+		return;
+	}
+	tree->settles = false;
+	xp_tree_catch_up(tree);
+}
+
+void xp_follow_drain(struct xpoll_tree *tree)
+{
+	xp_tree_catch_up(tree);
+}

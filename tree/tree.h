@@ -1,0 +1,172 @@
+/*
+ * What the files of the tree share.
+ *
+ *   api.c               the calls of <xpoll_tree.h>
+ *   nodes.c             the names that are known
+ *   changes.c           what xpoll_tree_next has not returned yet
+ *   enter.c             opens, watches and reads directories
+ *   follow_inotify.c    reports of the kernel, by name (Linux)
+ *   watches.c           the directories by the number of their watch (Linux)
+ *   follow_vnode.c      reports of the kernel, by directory (other systems)
+ *
+ * The known names are those of some moment, and each report of the kernel is one step from there
+ * towards now.  A directory is opened by the path that it had at that moment, so another one may
+ * be there now.  Therefore: a directory is watched first and read then; whoever opens it checks
+ * that it is in the directory that it should be in; and a directory for which this fails, or that
+ * moved, or whose watch ended, is checked again once the reports that have arrived are used up.
+ *
+ * Only one thread at a time uses a tree.
+ */
+#ifndef XPOLL_TREE_TREE_H
+#define XPOLL_TREE_TREE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+#include <xpoll_tree.h>
+
+struct node;
+
+/* A directory that is entered, or is to be; or a file that has a watch of its own. */
+struct held {
+	struct node *node; /* NULL: removed, and freed when it leaves the list `due` */
+	struct node *children;
+	int fd;    /* held open for the watch, or -1 */
+	int watch; /* of inotify(7), or -1; `watched` elsewhere */
+	bool watched;
+	bool is_due;   /* in the list of directories to check */
+	bool rescan;   /* read again even if the directory is the same */
+	int error; /* for which UNWATCHED was reported, or 0 */
+	dev_t dev; /* of the directory that is watched */
+	ino_t ino;
+	struct held *next_due;
+	struct held *next_watch; /* in its bucket of tree->watches */
+};
+
+/* An entry of a directory; the root is the directory that was given. */
+struct node {
+	struct node *parent; /* NULL: the root */
+	struct node *next, **link; /* the next sibling; the pointer to this node */
+	struct node *next_name; /* in its bucket of tree->names */
+	struct held *held; /* NULL: none */
+	char *name; /* of the root: its path */
+	ino_t entry_ino; /* as read from the directory, or 0 */
+	unsigned scan; /* number of the last reading that found the entry */
+	bool is_folder; /* has a `held` with children */
+	bool is_link;
+};
+
+/* A change that xpoll_tree_next has not returned yet. */
+struct pending {
+	struct pending *next;
+	int kind, error;
+	uint32_t notes;
+	char *path, *to; /* `to` may be NULL */
+};
+
+struct follow; /* of follow_*.c */
+
+struct xpoll_tree {
+	struct xpoll *queue;
+	struct xpoll_tree_options options;
+	struct node *root;
+	int root_fd;
+	struct node **names; /* by directory and name: chains */
+	size_t names_len, names_size; /* the size is a power of two */
+	struct held **watches; /* by number of the watch: chains */
+	size_t watches_len, watches_size;
+	struct held *due, **last_due; /* directories to check */
+	unsigned scan;
+	size_t entered; /* how many directories were */
+	bool quiet;  /* what is found was there from the start */
+	bool missed; /* a change was lost for lack of memory */
+	bool retries; /* the timer runs after which `due` is tried again */
+	bool settles; /* the timer runs after which more is expected to have been reported */
+	bool ended;  /* END was reported */
+	struct pending *first, *end;
+	struct pending *returned; /* whose strings the caller has */
+	struct follow *follow;
+};
+
+/* idents of timers. */
+enum { TREE_RETRY = 1, TREE_SETTLE = 2 };
+
+/* --- nodes.c ----------------------------------------------------------------------- */
+
+/* Make a node for an entry, or for the root if parent is NULL.  Returns NULL without memory. */
+struct node *xp_node_new(struct xpoll_tree *tree, struct node *parent, const char *name);
+struct node *xp_node_find(const struct xpoll_tree *tree, const struct node *parent,
+                          const char *name);
+/* Give a node its `held`; a directory, to be entered.  Return false without memory. */
+bool xp_node_make_held(struct xpoll_tree *tree, struct node *node);
+bool xp_node_make_folder(struct xpoll_tree *tree, struct node *node);
+/* Give a node, and all below it, another place.  Returns false without memory. */
+bool xp_node_move(struct xpoll_tree *tree, struct node *node, struct node *parent,
+                  const char *name);
+/* Forget a node and all below it; each is reported as deleted if `reports`. */
+void xp_node_remove(struct xpoll_tree *tree, struct node *node, bool reports);
+/* Forget all below a node. */
+void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports);
+bool xp_node_is_below(const struct node *node, const struct node *above); /* or the same */
+/* "src/base/list.h", or "" for the root; the caller frees it.  Returns NULL without memory. */
+char *xp_node_path(const struct node *node);
+/* The same of an entry that has no node. */
+char *xp_node_child_path(const struct node *folder, const char *name);
+
+/* --- changes.c --------------------------------------------------------------------- */
+
+/* Append a change of a node. */
+void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node);
+/* path is freed; NULL stands for a path for which memory was lacking. */
+void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node);
+void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const struct node *node);
+void xp_change_unwatched(struct xpoll_tree *tree, const struct node *node, int error);
+/* Hand the first change out; returns false if there is none. */
+bool xp_change_take(struct xpoll_tree *tree, struct xpoll_tree_change *change);
+void xp_changes_free(struct xpoll_tree *tree);
+
+/* --- enter.c ----------------------------------------------------------------------- */
+
+/* Have a directory checked by the next xp_tree_catch_up. */
+void xp_tree_due(struct xpoll_tree *tree, struct held *held);
+/* Enter and check the directories that are due. */
+void xp_tree_catch_up(struct xpoll_tree *tree);
+/* Returns true if the entry is not to be watched. */
+bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name);
+/* The entry is new: report it, and if it is a directory have it entered.  False: no memory. */
+bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
+/* Free a `held` whose node was removed. */
+void xp_held_free(struct held *held);
+/* Change the queue; returns 0 or an errno value. */
+int xp_tree_change(struct xpoll_tree *tree, uint64_t ident, int filter, int flags, uint32_t fflags,
+                   int64_t data, void *udata);
+
+/* --- watches.c --------------------------------------------------------------------- */
+
+/* Have room for one more.  Returns false if there is no table. */
+bool xp_watches_reserve(struct xpoll_tree *tree);
+/* The first directory with this watch, or the next one after `held`; NULL: none. */
+struct held *xp_watch_find(const struct xpoll_tree *tree, int watch, struct held *held);
+void xp_watch_link(struct xpoll_tree *tree, struct held *held, int watch);
+void xp_watch_unlink(struct xpoll_tree *tree, struct held *held);
+
+/* --- follow_*.c -------------------------------------------------------------------- */
+
+/* Returns 0 or an errno value. */
+int xp_follow_open(struct xpoll_tree *tree);
+void xp_follow_close(struct xpoll_tree *tree);
+/* Returns 0, or ENOTSUP if the kernel does not report these notes. */
+int xp_follow_supports(const struct xpoll_tree *tree);
+/*
+ * Watch a directory that is open.  Returns 0, and then held->fd is fd if it has to stay open, or
+ * an errno value.
+ */
+int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd);
+void xp_follow_remove(struct xpoll_tree *tree, struct held *held);
+/* A file was found in a directory that is open as fd: watch its contents. */
+void xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd);
+/* Something was reported: append changes.  `event` may be of a timer. */
+void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event);
+/* Use up all that was reported, before the tree ends. */
+void xp_follow_drain(struct xpoll_tree *tree);
+
+#endif
