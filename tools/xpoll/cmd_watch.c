@@ -66,7 +66,6 @@ static void watch_settle(struct watch *w, int64_t now_ns, bool queue_is_empty)
 		return;
 	w->settle_ns = INT64_MAX;
 	watch_file_settle(w);
-	watch_tree_settle(w);
 	w->rested_ns = watch_now_ns();
 	w->rested_ns += SETTLE_REST * (w->rested_ns - now_ns);
 }

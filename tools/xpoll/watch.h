@@ -51,12 +51,6 @@ struct watch {
 	const char *run; /* NULL: nothing */
 	int64_t deadline_ns; /* INT64_MAX: none */
 
-	/*
-	 * Trees use descriptors below this one.  The others are for reading
-	 * directories, and to start commands.
-	 */
-	int fds;
-
 	/* How it goes. */
 	struct watch_item *items;
 	int sources;  /* that may still report something */
@@ -69,10 +63,8 @@ struct watch {
 	pid_t runner; /* the command of --run; 0: it does not run now */
 
 	/* Of watch_tree.c. */
-	struct node *dirty; /* directories to look through */
-	bool overflowed;    /* since the last look; it was printed */
-	int unwatched;      /* entries that cannot be watched */
-	int limit;          /* the errno, if that is for lack of something */
+	int unwatched; /* entries that cannot be watched */
+	int limit;     /* the errno, if that is for lack of something */
 
 	/* Of watch_settle_soon. */
 	int64_t settle_ns;  /* when to look; INT64_MAX: there is no need */
@@ -195,7 +187,6 @@ int watch_add_tree(struct watch *w, const struct tool_item *argument);
 int watch_add_path(struct watch *w, const struct tool_item *argument);
 
 void watch_file_settle(struct watch *w);
-void watch_tree_settle(struct watch *w);
 
 /* --- watch_process.c ------------------------------------------------------ */
 

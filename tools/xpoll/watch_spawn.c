@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -15,8 +14,7 @@
 
 #include "watch.h"
 
-#define SIGNALS_MAX  128
-#define FDS_RESERVED 16
+#define SIGNALS_MAX 128
 
 static struct xpoll *to_wake;
 static volatile sig_atomic_t stopped_by; /* the first signal that came */
@@ -74,15 +72,11 @@ void watch_signals_open(struct watch *w)
 	}
 	set_action(SIGCHLD, &plain); /* else nobody could wait for our commands */
 	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
-	w->fds = INT_MAX;
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return;
 	raised = files;
 	raised.rlim_cur = raised.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &raised) < 0)
-		raised = files;
-	if (raised.rlim_cur < INT_MAX)
-		w->fds = (int)raised.rlim_cur - FDS_RESERVED;
+	(void)setrlimit(RLIMIT_NOFILE, &raised);
 }
 
 static void signals_restore(void)

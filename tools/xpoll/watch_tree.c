@@ -1,290 +1,200 @@
-/*
- * xpoll watch: --dir, a directory or, with -r, all that is below it.
- *
- * The queue reports that entries of a directory came or went, not which.  So
- * the entries of each are kept, and compared with what is there now.  Every
- * entry is held open: its descriptor watches what is in it, follows it when it
- * is renamed, and keeps its inode number from being used again, by which a
- * renamed entry is recognised.
- *
- * Directories that changed are looked through a moment later, all together, so
- * that a move from one to another is seen as one.
- *
- * A new directory is watched first and read then: what happens between the two
- * is seen by one.
- */
+/* xpoll watch: --dir, a directory or, with -r, all that is below it, by <xpoll_tree.h>. */
 #include <errno.h>
-#include <fcntl.h>
+#include <fnmatch.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <string.h>
+
+#include <xpoll_tree.h>
 
 #include "watch.h"
-#include "watch_tree.h"
 
+/* Those that trees have. */
+#define NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
+               XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
 #define MESSAGES 10 /* about what cannot be watched: then it is known */
-#define GONE (XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE)
 
-static watch_handler node_changed;
-
-static void node_unwatched(struct watch *w, const struct node *it, int error)
-{
+struct tree {
+	struct watch_item item;
+	struct watch *watch;
+	struct xpoll_tree *tree;
 	char *path;
+};
 
-	if (error == 0 || error == ENOENT || error == ELOOP) /* gone, or a link now */
-		return;
+/* The path of an entry, beginning as the directory was given; NULL: no memory. */
+static char *tree_path(const struct tree *it, const char *below)
+{
+	size_t len = strlen(it->path);
+	char *path = malloc(len + strlen(below) + 2);
+
+	if (path == NULL)
+		return NULL;
+	memcpy(path, it->path, len + 1);
+	/* "/" itself ends with the slash already. */
+	if (*below != '\0' && path[len - 1] != '/')
+		path[len++] = '/';
+	memcpy(path + len, below, strlen(below) + 1);
+	return path;
+}
+
+/* A pattern without a slash is about the name, one with a slash about the path. */
+static int tree_skips(void *argument, const char *below)
+{
+	const struct tree *it = argument;
+	const struct tool_list *excluded = it->watch->excluded;
+	const char *slash = strrchr(below, '/');
+	const char *name = slash != NULL ? slash + 1 : below;
+	int result = 0;
+
+	for (int i = 0; i < excluded->len && !result; i++) {
+		const char *pattern = excluded->items[i].text;
+		char *path = strchr(pattern, '/') != NULL ? tree_path(it, below) : NULL;
+
+		result = fnmatch(pattern, path != NULL ? path : name,
+		                 path != NULL ? FNM_PATHNAME : 0) == 0;
+		free(path);
+	}
+	return result;
+}
+
+static void show_unwatched(struct watch *w, const char *path, int error)
+{
 	w->partly = true;
 	w->unwatched++;
 	if (w->limit == 0 && error != EACCES && error != EPERM && error != ENAMETOOLONG)
 		w->limit = error;
-	if (w->unwatched > MESSAGES)
-		return;
-	path = node_path(it);
-	tool_warn(w->usage, "%s: not watched: %s%s", path != NULL ? path : it->name,
-	          watch_reason(error), w->unwatched == MESSAGES ?
-	          "; further ones are not reported" : "");
-	free(path);
+	if (w->unwatched <= MESSAGES)
+		tool_warn(w->usage, "%s: not watched: %s%s", path, watch_reason(error),
+		          w->unwatched == MESSAGES ? "; further ones are not reported" : "");
 }
 
-/* What an entry is asked for.  The comparison shows what becomes of its name. */
-static uint32_t node_notes(const struct watch *w, const struct node *it)
+static void show_notes(struct watch *w, const char *path, const struct xpoll_tree_change *change)
 {
-	uint32_t notes = w->notes & ~(XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME);
+	struct watch_record record = { .source = "dir" };
 
-	if (it->is_file)
-		return notes;
-	if (!it->entered)
-		return 0;
-	return (notes & XPOLL_NOTE_ATTRIB) | XPOLL_NOTE_WRITE |
-	       (it->parent == NULL ? GONE : 0);
-}
-
-/*
- * Hold what has the name, which may be another file than a moment ago, and
- * watch it: 0 or an errno.
- */
-static int node_attach(struct watch *w, struct node *it)
-{
-	uint32_t notes;
-
-	if (it->parent == NULL)
-		it->fd = watch_open(AT_FDCWD, it->name, O_DIRECTORY);
+	if (change->kind == XPOLL_TREE_LOOK)
+		watch_say(&record, "overflow");
 	else
-		it->fd = watch_open(it->parent->fd, it->name, O_NOFOLLOW);
-	if (it->fd < 0)
-		return errno == ENOTSUP ? 0 : errno;
-	if (it->fd >= w->fds) {
-		close(it->fd);
-		it->fd = -1;
-		return EMFILE;
-	}
-	if (node_identify(it) < 0)
-		return errno;
-	it->entered = it->is_folder && (w->recursive || it->parent == NULL);
-	if (it->entered && node_depth(it) >= NODE_DEEPEST) {
-		it->entered = false;
-		return ENAMETOOLONG;
-	}
-	notes = node_notes(w, it);
-	if (notes == 0)
-		return 0;
-	return watch_register(w, (uint64_t)it->fd, XPOLL_FILT_VNODE, XPOLL_ADD, notes, 0,
-	                      &it->item);
+		watch_say_notes(w, &record, change->notes);
+	watch_about(&record, "", "path", path);
+	watch_show(w, &record);
 }
 
-static void show_node(struct watch *w, uint32_t what, const struct node *it)
+static void show_change(struct watch *w, struct tree *it, const struct xpoll_tree_change *change)
 {
-	char *path = node_path(it);
+	char *path = tree_path(it, change->path);
+	char *to = change->to != NULL ? tree_path(it, change->to) : NULL;
 
-	watch_show_name(w, "dir", what, path, NULL);
-	free(path);
-}
-
-/* What is below comes first, as rm -r removes it; not what was never printed. */
-static void show_deleted(struct watch *w, const struct node *it)
-{
-	if (it->item.happened == NULL)
+	if (path == NULL) {
+		free(to);
 		return;
-	for (size_t i = 0; i < it->len; i++)
-		show_deleted(w, it->children[i]);
-	show_node(w, WATCH_DELETE, it);
-}
-
-static void show_renamed(struct watch *w, struct node *lost)
-{
-	char *from = node_path(lost);
-	char *to = node_path(lost->match);
-
-	node_take_place(lost, lost->match);
-	watch_show_name(w, "dir", WATCH_RENAME, from, to);
-	free(from);
+	}
+	switch (change->kind) {
+	case XPOLL_TREE_CREATE:
+		watch_show_name(w, "dir", WATCH_CREATE, path, NULL);
+		break;
+	case XPOLL_TREE_DELETE:
+		watch_show_name(w, "dir", WATCH_DELETE, path, NULL);
+		break;
+	case XPOLL_TREE_RENAME:
+		watch_show_name(w, "dir", WATCH_RENAME, path, to);
+		break;
+	case XPOLL_TREE_UNWATCHED:
+		show_unwatched(w, path, change->error);
+		break;
+	case XPOLL_TREE_END:
+		watch_show_name(w, "dir", change->notes & XPOLL_NOTE_RENAME ? WATCH_RENAME
+		                                                            : WATCH_DELETE,
+		                path, NULL);
+		w->sources--;
+		break;
+	default:
+		show_notes(w, path, change);
+	}
+	free(path);
 	free(to);
 }
 
-/*
- * Watch a fresh node and all below it.  quietly: at the start nothing is news.
- * Returns 0 or an errno, about the node itself.
- */
-static int node_begin(struct watch *w, struct node *it, bool quietly)
-{
-	struct changes changes = { 0 };
-	int error;
-
-	it->item.happened = node_changed;
-	error = node_attach(w, it);
-	if (error == 0 && it->entered)
-		error = node_compare(it, w->excluded, &changes);
-	if (!quietly)
-		show_node(w, WATCH_CREATE, it);
-	for (size_t i = 0; i < it->len; i++)
-		node_unwatched(w, it->children[i],
-		               node_begin(w, it->children[i], quietly));
-	changes_free(&changes);
-	return error;
-}
-
-/* --- When something happens ----------------------------------------------- */
-
-static void node_soil(struct watch *w, struct node *it)
-{
-	if (it->dirty)
-		return;
-	it->dirty = true;
-	it->next_dirty = w->dirty;
-	w->dirty = it;
-	watch_settle_soon(w);
-}
-
-static void node_release(struct node *it)
-{
-	for (size_t i = 0; i < it->len; i++)
-		node_release(it->children[i]);
-	if (it->fd >= 0)
-		xpoll_close_fd(it->fd);
-	it->fd = -1;
-}
-
-/* The directory that was asked for is gone, or called something else. */
-static void root_gone(struct watch *w, struct node *root, bool renamed)
-{
-	if (renamed)
-		show_node(w, WATCH_RENAME, root);
-	else
-		show_deleted(w, root);
-	node_release(root);
-	w->sources--;
-}
-
-static bool root_is_there(const struct node *root)
-{
-	struct stat now;
-
-	return stat(root->name, &now) == 0 && now.st_dev == root->dev &&
-	       now.st_ino == root->ino;
-}
-
-/*
- * The kernel had to drop reports, so every entry is reported on suspicion: it
- * is informed once that something may be missing.
- */
-static void node_suspected(struct watch *w, const struct node *it)
-{
-	struct watch_record record = { .source = "dir" };
-
-	watch_settle_soon(w);
-	if (w->overflowed)
-		return;
-	w->overflowed = true;
-	while (it->parent != NULL)
-		it = it->parent;
-	watch_say(&record, "overflow");
-	watch_about(&record, "", "path", it->name);
-	watch_show(w, &record);
-}
-
-static void node_changed(struct watch *w, struct watch_item *item,
+static void tree_changed(struct watch *w, struct watch_item *item,
                          const struct xpoll_event *event)
 {
-	struct node *it = (struct node *)item;
-	struct watch_record record = { .source = "dir" };
-	uint32_t fflags = event->fflags;
-	struct stat now;
-	char *path;
+	struct tree *it = (struct tree *)item;
+	struct xpoll_tree_change change;
+	int rc;
 
-	if (it->is_folder) {
-		if ((fflags & XPOLL_NOTE_WRITE) != 0)
-			node_soil(w, it);
-		if (it->parent == NULL && (fflags & GONE) != 0 && !root_is_there(it)) {
-			root_gone(w, it, (fflags & GONE) == XPOLL_NOTE_RENAME);
-			return;
-		}
-		fflags &= XPOLL_NOTE_ATTRIB;
+	(void)event;
+	while ((rc = xpoll_tree_next(it->tree, &change, 0)) > 0)
+		show_change(w, it, &change);
+	if (rc < 0 && errno == ESTALE) {
+		(void)xpoll_forget_fd(xpoll_tree_fd(it->tree)); /* may stay readable */
+	} else if (rc < 0 && errno != EINTR) {
+		tool_warn(w->usage, "%s: %s", it->path, strerror(errno));
+		w->failed = true;
 	}
-	if (event->data != 0) {
-		node_suspected(w, it);
-		fflags &= WATCH_CERTAIN;
-	}
-	/* Being deleted changes the attributes too, which is no news. */
-	if (fstat(it->fd, &now) < 0 || now.st_nlink == 0)
-		return;
-	path = node_path(it);
-	watch_say_notes(w, &record, fflags);
-	watch_about(&record, "", "path", path);
-	watch_show(w, &record);
-	free(path);
 }
 
-void watch_tree_settle(struct watch *w)
+static void tree_free(struct tree *it)
 {
-	struct changes changes = { 0 };
-	struct node_list *lost = &changes.lost;
+	int fd = it->tree != NULL ? xpoll_tree_fd(it->tree) : -1;
 
-	while (w->dirty != NULL) {
-		struct node *folder = w->dirty;
-
-		w->dirty = folder->next_dirty;
-		folder->dirty = false;
-		node_unwatched(w, folder, node_compare(folder, w->excluded, &changes));
-	}
-	w->overflowed = false;
-	changes_sort(&changes);
-	for (size_t i = 0; i < lost->len; i++)
-		if (lost->nodes[i]->match == NULL)
-			show_deleted(w, lost->nodes[i]);
-	for (size_t i = 0; i < lost->len; i++)
-		if (lost->nodes[i]->match != NULL)
-			show_renamed(w, lost->nodes[i]);
-	for (size_t i = 0; i < changes.found.len; i++) {
-		struct node *found = changes.found.nodes[i];
-
-		if (found->match == NULL && !node_is_gone(found))
-			node_unwatched(w, found, node_begin(w, found, false));
-	}
-	changes_free(&changes);
+	if (fd >= 0)
+		xpoll_forget_fd(fd);
+	xpoll_tree_close(it->tree);
+	free(it->path);
+	free(it);
 }
 
-static void root_close(struct watch *w, struct watch_item *item)
+static void tree_close(struct watch *w, struct watch_item *item)
 {
 	(void)w;
-	node_free((struct node *)item);
+	tree_free((struct tree *)item);
+}
+
+/* Watch it, and print which of its entries cannot be: 0 or an errno. */
+static int tree_open(struct watch *w, struct tree *it)
+{
+	const struct xpoll_tree_options options = {
+		.size = sizeof options,
+		.flags = w->recursive ? 0 : XPOLL_TREE_FLAT,
+		.notes = w->notes & NOTES,
+		.skip = tree_skips,
+		.argument = it,
+	};
+	int fd;
+
+	it->tree = xpoll_tree_open(it->path, &options);
+	if (it->tree == NULL)
+		return errno;
+	fd = xpoll_tree_fd(it->tree);
+	if (fd < 0)
+		return errno;
+	w->sources++;
+	tree_changed(w, &it->item, NULL);
+	if (w->limit != 0)
+		return w->limit;
+	return watch_register(w, (uint64_t)fd, XPOLL_FILT_READ, XPOLL_ADD, 0, 0, &it->item);
 }
 
 int watch_add_tree(struct watch *w, const struct tool_item *argument)
 {
-	struct node *root = node_root(argument->text);
-	int error;
+	struct tree *it = calloc(1, sizeof *it);
+	int error = ENOMEM;
 
-	if (root == NULL)
-		return watch_refuse(w, argument, errno);
-	root->item.close = root_close;
-	error = node_begin(w, root, true);
-	if (error == 0)
-		error = w->limit;
-	if (error != 0) {
-		node_free(root);
-		return watch_refuse(w, argument, error);
+	if (it != NULL) {
+		it->item.happened = tree_changed;
+		it->item.close = tree_close;
+		it->watch = w;
+		it->path = strdup(argument->text);
 	}
-	watch_link(w, &root->item);
-	w->sources++;
-	return TOOL_GO_ON;
+	if (it != NULL && it->path != NULL) {
+		for (size_t len = strlen(it->path); len > 1 && it->path[len - 1] == '/'; len--)
+			it->path[len - 1] = '\0';
+		error = tree_open(w, it);
+	}
+	if (error == 0) {
+		watch_link(w, &it->item);
+		return TOOL_GO_ON;
+	}
+	if (it != NULL)
+		tree_free(it);
+	return watch_refuse(w, argument, error);
 }

@@ -209,7 +209,8 @@ class WatchDir(FileTest):
         new = self.write("new")
         watch.until("create", path=new)
         os.rename(new, path)
-        lines = watch.until("rename", path=new, to=path)
+        lines = [line for line in watch.until("rename", path=new, to=path)
+                 if line["events"] != ["write"]]
         self.assertEqual((lines[0]["events"], lines[0]["path"]), (["delete"], path))
         self.write("a", "more\n", "a")
         watch.until("write", path=path)
@@ -263,14 +264,18 @@ class WatchDir(FileTest):
         self.assertEqual(code, -signal.SIGTERM)
         self.assertIn(f"{self.path('closed')}: not watched: Permission denied", said)
 
-    def test_too_few_descriptors_are_told_with_the_limit(self):
+    def test_files_and_directories_need_no_descriptors(self):
         for i in range(100):
+            os.mkdir(self.path(f"d{i}"))
             self.write(f"f{i}")
-        result = self.run_watch("--dir", self.folder, preexec_fn=lambda: (
-            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))))
-        self.assertEqual((result.returncode, result.stdout), (2, ""))
-        self.assertIn("too many open files", result.stderr)
-        self.assertLess(len(result.stderr.splitlines()), 15)
+        watch = self.watch("-r", "--dir", self.folder, preexec_fn=lambda: (
+            resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))))
+        for i in range(100):
+            path = self.write(f"d{i}/new")
+            watch.until("create", path=path)
+            self.write(f"f{i}", "more\n", "a")
+            watch.until("write", path=self.path(f"f{i}"))
+        self.stop(watch)
 
 
 class WatchTree(FileTest):
@@ -378,27 +383,6 @@ class WatchTree(FileTest):
                 known.remove(name)
                 known.add(to + name[len(path):])
 
-    def test_descriptors_that_run_out_are_told_and_names_still_seen(self):
-        watch = self.watch("-r", "--dir", self.folder, preexec_fn=lambda: (
-            resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))))
-        paths = {self.write(f"f{i}") for i in range(100)}
-        created, deleted = set(), set()
-        while created != paths:
-            created.add(watch.until("create")[-1]["path"])
-        for path in paths:
-            os.unlink(path)
-        while deleted != paths:
-            deleted.add(watch.until("delete")[-1]["path"])
-        path = self.write("g")
-        watch.until("create", path=path)
-        self.write("g", "more\n", "a")
-        watch.until("write", path=path)
-        code, said = watch.end()
-        self.assertEqual(code, -signal.SIGTERM)
-        self.assertIn("not watched: too many open files", said)
-        self.assertIn("further ones are not reported", said)
-        self.assertLess(len(said.splitlines()), 15)
-
     def test_reports_that_the_kernel_drops_are_told_and_made_good(self):
         try:
             with open("/proc/sys/fs/inotify/max_queued_events") as file:
@@ -422,9 +406,9 @@ class WatchTree(FileTest):
             child.send_signal(signal.SIGCONT)
         watch.until("overflow", source="dir", path=self.folder)
         watch.until("create", path=late)
-        self.assertTrue(any("extend" in line["events"] and line["path"] == pair[1]
-                            for line in watch.seen), watch.seen)
         single.until("overflow", "extend", path=pair[1])
+        self.write("a", "more\n", "a")
+        watch.until("write", path=pair[0])
         self.stop(watch)
         self.stop(single)
 
