@@ -31,12 +31,6 @@ static bool host_awaited(const struct xpoll *queue)
 	return queue->outer.exposed || xp_has_sleepers(queue);
 }
 
-/* This number grows when the kernel is about to be asked, and when a thread is back. */
-static uint64_t host_harvest(const struct xpoll *queue)
-{
-	return queue->counters.syscalls_wait + queue->threads.sleeps;
-}
-
 static void host_unobserved(struct xpoll *queue)
 {
 	xp_count(&queue->counters.signals_unobserved);
@@ -73,7 +67,6 @@ const struct xp_host xp_host = {
 	.exposed = host_exposed,
 	.set_probed = xp_sources_set_probed,
 	.awaited = host_awaited,
-	.harvest = host_harvest,
 	.vnode_as_bsd = host_vnode_as_bsd,
 	.unobserved = host_unobserved,
 	.lets_in = host_lets_in,

@@ -53,7 +53,6 @@ struct xp_proc_state {
 	struct xp_list gone;      /* those to end when all has been reported */
 	struct xp_list doubt;     /* those to look at then, and to watch if they live */
 	struct xp_list polled;    /* those to look at from time to time */
-	uint64_t drained;         /* the harvest since which all was reported */
 	uint32_t process;         /* whose state this is (os/process.h) */
 	bool busy;                /* the tracer is reporting */
 };

@@ -219,8 +219,6 @@ bool xp_trace_drain(struct xpoll *queue, bool all)
 	/* Those of which that was found only now end with the next reports. */
 	if (!xp_list_empty(&state->gone))
 		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
-	if (heard && all)
-		state->drained = xp_host.harvest(queue);
 	state->busy = false;
 	return heard;
 }
@@ -277,12 +275,8 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	pid_t pid = xp_proc_pid(XP_CONTAINER_OF(watch, struct xp_proc, watch));
 	struct xp_proc *proc;
 
-	/*
-	 * Its last deeds first; if they are too many, this is called again.  They were
-	 * reported already if that was since the kernel was asked, as for many ends at once.
-	 */
-	if (xp_proc_state(queue)->drained != xp_host.harvest(queue) &&
-	    !xp_trace_drain(queue, true))
+	/* Its last deeds first; if they are too many, this is called again. */
+	if (!xp_trace_drain(queue, true))
 		return;
 	proc = xp_proc_find(queue, pid);
 	if (proc && &proc->watch == watch && proc->watched && proc_shows_end(proc))

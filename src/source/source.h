@@ -268,12 +268,6 @@ struct xp_host {
 	 * not, nobody does before the next XP_BEFORE_SLEEP.
 	 */
 	bool (*awaited)(const struct xpoll *queue);
-	/*
-	 * A number that stays as long as what the kernel reported comes from one look at it:
-	 * what a source has read since `ready` was called with this number, was read after
-	 * all that is reported with it.
-	 */
-	uint64_t (*harvest)(const struct xpoll *queue);
 	/* Was the queue opened with XPOLL_VNODE_AS_BSD? */
 	bool (*vnode_as_bsd)(const struct xpoll *queue);
 	/* An observed signal has lost its handler: count it. */
