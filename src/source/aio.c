@@ -66,7 +66,6 @@ static int state_open(struct xpoll *queue, struct aio_state **opened)
 	rc = xp_host.watch(queue, &state->watch);
 	if (rc < 0)
 		goto close_port;
-	xp_host.set_probed(queue);
 	*opened = state;
 	return 0;
 
@@ -194,8 +193,7 @@ static void aio_settle(struct xpoll *queue, enum xp_settle before)
 {
 	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
 
-	if (before == XP_BEFORE_CHANGE ||
-	    (before == XP_BEFORE_SLEEP && xp_aio_arm(&state->port)))
+	if (before == XP_BEFORE_CHANGE)
 		port_ready(queue, &state->watch);
 }
 
@@ -219,12 +217,8 @@ static void aio_detach(struct xpoll *queue, struct xp_registration *reg)
 static int aio_collect(struct xpoll *queue, struct xp_registration *reg,
                        struct xpoll_event *event)
 {
-	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
-
+	(void)queue;
 	XP_ASSERT(aio_registration(reg)->job.stage == XP_AIO_DONE);
-	/* What ends next need not be written for nobody to read. */
-	if (!xp_host.awaited(queue))
-		xp_aio_disarm(&state->port);
 	event->fflags = 0;
 	event->data = aio_registration(reg)->job.result;
 	return 0;

@@ -48,9 +48,7 @@ struct xp_aio_port {
 	struct xp_wakefd done_fd; /* [I] while jobs are done */
 	uint32_t process;    /* [I] that opened it */
 	struct xp_list done; /* [w] */
-	bool written;        /* [w] done_fd is readable */
-	atomic_uint filled;  /* [a] there are some in `done` */
-	atomic_uint armed;   /* [a] then done_fd is readable: somebody may sleep */
+	atomic_uint filled;  /* [a] there are some in `done`, and done_fd is readable */
 };
 
 /* 0, -EMFILE ..., -ENOTSUP: $XPOLL_AIO names what cannot be used. */
@@ -72,13 +70,6 @@ bool xp_aio_knows(int fd, struct xp_file_id *id);
  */
 int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job);
 void xp_aio_cancel(struct xp_aio_job *job);
-/*
- * Have done_fd show from now on that jobs are done; true: some are.  Before anybody may
- * sleep; as xp_selfpipe_arm.
- */
-bool xp_aio_arm(struct xp_aio_port *port);
-/* Nobody sleeps: it need not until it is armed again. */
-void xp_aio_disarm(struct xp_aio_port *port);
 /* Move all jobs that are done to this list, which is empty. */
 void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs);
 /* Cancel all jobs of a descriptor and wait for their end. */

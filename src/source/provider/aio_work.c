@@ -140,10 +140,8 @@ static void aio_done(struct xp_aio_job *job, int64_t result)
 	xp_list_remove(&job->stop);
 	xp_list_remove(&job->unfinished);
 	xp_list_append(&port->done, &job->item);
-	if (!atomic_exchange(&port->filled, 1) && atomic_load(&port->armed)) {
-		port->written = true;
+	if (!atomic_exchange(&port->filled, 1))
 		xp_wakefd_signal(&port->done_fd);
-	}
 	pthread_cond_broadcast(&aio_work.changed);
 }
 
@@ -354,26 +352,13 @@ void xp_aio_cancel(struct xp_aio_job *job)
 	xp_aio_hold_close(unused);
 }
 
-bool xp_aio_arm(struct xp_aio_port *port)
-{
-	atomic_store(&port->armed, 1);
-	return atomic_load(&port->filled);
-}
-
-void xp_aio_disarm(struct xp_aio_port *port)
-{
-	atomic_store(&port->armed, 0);
-}
-
 void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs)
 {
 	if (!atomic_load(&port->filled))
 		return;
 	pthread_mutex_lock(&aio_work.lock);
 	atomic_store(&port->filled, 0);
-	if (port->written)
-		xp_wakefd_clear(&port->done_fd);
-	port->written = false;
+	xp_wakefd_clear(&port->done_fd);
 	xp_list_move(&port->done, jobs);
 	pthread_mutex_unlock(&aio_work.lock);
 }
@@ -430,9 +415,7 @@ int xp_aio_open(struct xp_aio_port *port)
 	if (rc < 0)
 		return rc;
 	port->process = xp_process_current();
-	port->written = false;
 	atomic_init(&port->filled, 0);
-	atomic_init(&port->armed, 1);
 	xp_list_init(&port->done);
 	pthread_mutex_lock(&aio_work.lock);
 	while (aio_work.ending)
