@@ -8,8 +8,6 @@
 #include "base/table.h"
 #include "os/sys.h"
 
-enum { EDGES_MOST = 64 }; /* at a time */
-
 int xp_array_open(struct xp_array *array, const struct xp_array_ops *ops,
                   struct xp_counters *counters)
 {
@@ -206,10 +204,9 @@ int xp_array_report_wake(const struct xp_array *array, const struct pollfd *fds,
 
 static int array_report_some(struct xp_array *array, struct xp_fired *fired, int room)
 {
-	int most = room < EDGES_MOST ? room : EDGES_MOST;
-	int count = xp_edge_harvest(&array->edge, fired, most);
+	int count = xp_edge_harvest(&array->edge, fired, room);
 
-	array->edges_left = count == most;
+	array->edges_left = count == room;
 	return count;
 }
 
