@@ -3,7 +3,7 @@
 
   owners.py              print a row for each member of struct xpoll and struct xp_wait
   owners.py --check      exit 1 if more members lack an owner than scripts/ceilings.txt allows,
-                         or if docs/internals/mechanisms.md lacks a name
+                         or if a table of mechanisms in docs/internals lacks a name
   owners.py --self-test  check that planted writers and readers are found
 
 A member has an owner if the functions of one file write it.  A file is a .c file with the header
@@ -11,7 +11,8 @@ of its name.  The queue's lock and the wake-up state may have two writers, and t
 counters any number.  A member should be named in at most four files.
 
 Mechanisms: each tuning constant, bit-field and small counter of the core has a row in
-mechanisms.md, and each function and constant of a row exists; the function is in the row's file.
+mechanisms.md, and each number, bit-field and small counter of the files of PAGES one in the page
+there.  Each function and constant of a row exists; the function is in the row's file.
 
 The script reads text.  A member is written where it is assigned, where its address is kept, and
 where its address is passed to a parameter that is not const.
@@ -32,7 +33,21 @@ STRUCTURES = (("xpoll", "src/core/queue.h", r"\bqueue->"),
 TWO_WRITERS = {"lock", "wake.state"}
 WITHOUT = {"counters"} # Everybody counts.
 NAMED_MOST = 4
-MECHANISMS = ROOT / "docs" / "internals" / "mechanisms.md"
+INTERNALS = ROOT / "docs" / "internals"
+# Other files than the core's that have rows, by the page that has them.
+PAGES = {
+    "mechanisms-sources.md": (
+        "src/source/*.[ch]", "src/**/aio_*.[ch]", "src/**/inode*.[ch]", "src/**/proc_*.[ch]",
+        "src/**/signal_*.[ch]", "src/**/array.[ch]", "src/**/poll.c", "src/**/poll_state.h",
+        "src/**/select.c", "src/**/sys_netlink.[ch]", "src/**/sys_perf.[ch]",
+        "src/**/sys_pidfd.[ch]", "src/**/sys_signalfd.c", "src/**/sys_timerfd.c",
+        "src/**/sys_uring.[ch]", "src/**/sys_cached.c"),
+}
+# A constant and its value; its value, if it is a time, or a number above 3; and if it is a bit.
+CONSTANT = re.compile(r"(?:#[ \t]*define[ \t]+([A-Z][A-Z_0-9]*)[ \t]|\b([A-Z][A-Z_0-9]+)\s*=(?!=))"
+                      r"([^,;}\n]*)")
+NUMBER = re.compile(r"(?<![\w.])(?:\d{2,}|[4-9])(?!\w)|XP_NS_PER")
+BIT = re.compile(r"\s*\(?1u? << \d+\)?\s*")
 # A member with bits of its own, or of few bits: what the core remembers to decide by.
 SMALL = re.compile(r"^\s+(?:(?:unsigned|bool|atomic_uchar|u?int(?:8|16|32|64)_t|enum \w+)\s+(\w+)"
                    r"\s*:\s*\d+|(?:atomic_uchar|u?int(?:8|16)_t)\s+(\w+))\s*;", re.M)
@@ -177,18 +192,30 @@ class Owners:
                 len(self.namers[name]) > NAMED_MOST]
 
 
+def remembered(files, code):
+    """Yield what these files decide by: constants, and small members of structures."""
+    yield from size.constants([row for row in files if row[0] not in PAGES])
+    for part, path in files:
+        text = code[path.name]
+        if part in PAGES:
+            yield from (f"{path.name}:{a or b}" for a, b, value in CONSTANT.findall(text)
+                        if NUMBER.search(value) and not BIT.fullmatch(value))
+            text = text.replace("uint16_t", "int") # Flags and lengths.
+        elif part != "core":
+            continue
+        for structure in re.findall(r"^struct \w+ \{.*?^\}", text, re.M | re.S):
+            yield from (f"{path.name}:{a or b}" for a, b in SMALL.findall(structure))
+
+
 def unnamed(files, text):
     """Yield what the table of mechanisms lacks, and what it names in vain."""
-    code = {path.name: style.blank(path.read_text(encoding="utf-8")) for _, path in files}
+    code = defaultdict(str)
+    for _, path in files:
+        code[path.name] += style.blank(path.read_text(encoding="utf-8"))
     named = set(re.findall(r"`(\w+)`", text))
-    for constant in size.constants(files):
-        if constant.partition(":")[2] not in named:
-            yield f"{constant} has no row"
-    for part, path in files:
-        for structure in re.findall(r"^struct \w+ \{.*?^\}", code[path.name], re.M | re.S):
-            for name in ("".join(found) for found in SMALL.findall(structure)):
-                if part == "core" and name not in named:
-                    yield f"{path.name}: {name} has no row"
+    for name in dict.fromkeys(remembered(files, code)):
+        if name.partition(":")[2] not in named:
+            yield f"{name} has no row"
     for file, functions in re.findall(r"`(\w+\.[ch])`: ((?:`\w+`(?:, )?)+)", text):
         for function in re.findall(r"\w+", functions):
             if not re.search(rf"\b{function}\b", code.get(file, "")):
@@ -196,6 +223,16 @@ def unnamed(files, text):
     words = set(re.findall(r"\w+", " ".join(code.values())))
     for constant in sorted(set(re.findall(r"`([A-Z]+_[A-Z_]+)`", text)) - words):
         yield f"there is no {constant}"
+
+
+def lacking():
+    """What the pages lack, as lines to print."""
+    pages = {"mechanisms.md": list(size.present())}
+    for page, patterns in PAGES.items():
+        pages[page] = [(page, path) for pattern in patterns for path in sorted(ROOT.glob(pattern))]
+    for page, files in pages.items():
+        for line in unnamed(files, (INTERNALS / page).read_text(encoding="utf-8")):
+            yield f"{page}: {line}"
 
 
 def module_of(path):
@@ -255,6 +292,11 @@ def self_test():
             wrong.append("a function that does not exist")
         if list(unnamed([("core", file)], row + " `B_MOST`")) != ["there is no B_MOST"]:
             wrong.append("a constant that does not exist")
+        file.write_text("#define A_NS (2 * XP_NS_PER_MS)\nenum { BB = 1 << 9, CC = 3, DD = 64 };\n"
+                        "#define EE 0x10\n#define F_MOST 2\nstruct s {\n\tbool bit : 1;\n};\n")
+        found = list(unnamed([(next(iter(PAGES)), file)], ""))
+        if found != [f"x.c:{name} has no row" for name in ("A_NS", "DD", "bit")]:
+            wrong.append(f"numbers of other files: {found}")
     print("\n".join(wrong) if wrong else "owners.py: ok")
     return 1 if wrong else 0
 
@@ -263,10 +305,9 @@ def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
     if arguments == ["--check"]:
-        lacking = list(unnamed(list(size.present()), MECHANISMS.read_text(encoding="utf-8")))
-        for line in lacking:
-            print(f"mechanisms.md: {line}")
-        return size.check(numbers(read())) or bool(lacking)
+        found = list(lacking())
+        print(*found, sep="\n", end="\n" if found else "")
+        return size.check(numbers(read())) or bool(found)
     if arguments:
         sys.exit(__doc__)
     table(read())
