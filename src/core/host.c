@@ -4,6 +4,7 @@
 #include "core/marks.h"
 #include "core/source_fd.h"
 #include "core/sources.h"
+#include "core/threads.h"
 #include "os/sys.h"
 
 static void host_activate(struct xpoll *queue, struct xp_registration *reg)
@@ -39,8 +40,9 @@ static void host_unobserved(struct xpoll *queue)
 static bool host_lets_in(const struct xpoll *queue, unsigned number)
 {
 	const struct xp_wait *wait = queue->source_wait;
+	const sigset_t *mask = wait ? xp_wait_mask(wait) : NULL;
 
-	return wait && wait->mask && !xp_sys_signal_is_blocked((int)number, wait->mask);
+	return mask && !xp_sys_signal_is_blocked((int)number, mask);
 }
 
 static void host_interrupted(struct xpoll *queue)

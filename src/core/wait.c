@@ -261,9 +261,9 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	xp_unlock_to_sleep(queue);
 	xp_cancel_alone();
 	timer = xp_sleep_begin(queue, wait, &until_ns);
-	rc = XP_LIKELY(direct_fd >= 0 && !wait->mask && until_ns == XP_NEVER)
+	rc = XP_LIKELY(direct_fd >= 0 && !xp_wait_mask(wait) && until_ns == XP_NEVER)
 		? xp_sys_direct_wait(direct_fd, fired, cap)
-		: queue->ops->wait(queue->backend, until_ns, wait->mask, fired, cap);
+		: queue->ops->wait(queue->backend, until_ns, xp_wait_mask(wait), fired, cap);
 	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
 		return -EINTR;
 	if (XP_UNLIKELY(rc == 0))

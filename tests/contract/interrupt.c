@@ -194,6 +194,62 @@ XT_TEST(stop_without_a_handler_ends_no_poll_like_wait)
 	XT_CALL(stop_ends_no_wait(true));
 }
 
+/* The only thread of its process waits until a signal ends that. */
+static bool waits_for_a_signal(bool beside_a_timer)
+{
+	struct xpoll *queue = xt_open();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event event, timer = {
+		.ident = 1,
+		.filter = XPOLL_FILT_TIMER,
+		.flags = XPOLL_ADD,
+		.data = 5000,
+	};
+
+	/* The report of what is disabled makes the wait sleep twice. */
+	xt_put(pipe.w);
+	if (xt_add(queue, pipe.r, READ, XPOLL_DISABLE) != 0 ||
+	    (beside_a_timer && xpoll_event(queue, &timer, 1, NULL, 0, 0) != 0))
+		return false;
+	return xpoll_event(queue, NULL, 0, &event, 1, -1) == -1 && errno == EINTR;
+}
+
+static void signal_ends_a_lone_wait(bool beside_a_timer)
+{
+	pid_t child, ended = 0;
+	int status = 0;
+
+	handle(SIGUSR1, 0);
+	child = fork();
+	if (child == 0)
+		_exit(waits_for_a_signal(beside_a_timer) ? 0 : 1);
+	XT_CHECK(child > 0);
+	for (int i = 0; ended == 0 && i < 3000; i++) {
+		struct timespec pace = {.tv_nsec = 1000 * 1000};
+
+		(void)nanosleep(&pace, NULL);
+		(void)kill(child, SIGUSR1);
+		ended = waitpid(child, &status, WNOHANG);
+	}
+	if (ended == 0) {
+		(void)kill(child, SIGKILL);
+		(void)waitpid(child, &status, 0);
+	}
+	XT_CHECK(WIFEXITED(status));
+	XT_EQ(WEXITSTATUS(status), 0);
+	unhandle(SIGUSR1);
+}
+
+XT_TEST(signal_ends_a_wait_of_the_only_thread_that_sleeps_twice)
+{
+	XT_CALL(signal_ends_a_lone_wait(false));
+}
+
+XT_TEST(signal_ends_a_wait_of_the_only_thread_beside_a_timer)
+{
+	XT_CALL(signal_ends_a_lone_wait(true));
+}
+
 /* Ignored and blocked signals are none of a wait's business. */
 XT_TEST(signal_ignored_does_not_end_a_wait)
 {
