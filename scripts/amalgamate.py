@@ -11,6 +11,8 @@ import shutil
 import sys
 from pathlib import Path
 
+import systems
+
 ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src"
 
@@ -29,20 +31,8 @@ def opening():
 
 def sources():
     """The files that src/Sources.cmake, which says how they are chosen, has for Linux."""
-    text = (SRC / "Sources.cmake").read_text()
-    lists = dict(re.findall(r"^set\((\w+) ([^()]*)\)$", text, re.M))
-
-    def words(text):
-        for word in text.split():
-            yield from words(lists[word[2:-1]]) if word.startswith("${") else [word]
-
-    folders, patterns = re.search(r"xpoll_system\(LINUX OS (.*?) FILES (.*?)\)",
-                                  " ".join(text.split())).groups()
-    calls = {}
-    for folder in folders.split():
-        calls |= {path.name: path for path in sorted((SRC / "os" / folder).glob("*.c"))}
-    found = [path for word in words(patterns) for path in sorted(SRC.glob(word))]
-    return [*calls.values(), *found]
+    linux = next(system for system in systems.systems() if system.name == "LINUX")
+    return [SRC / name for name in systems.sources(linux)]
 
 
 def expand(path, seen):

@@ -20,13 +20,13 @@ ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = ROOT / "scripts" / "analyze-allowed.txt"
 FOLDERS = ("src", "dropin", "tools")
 INCLUDES = [f"-I{folder}" for folder in
-            ("include", "src", "dropin", "dropin/poll", "dropin/kqueue",
-             "dropin/kqueue/include", "tools/xpoll", "bench", "tests/lib/kernels/devpoll/include",
-             "tests/lib/kernels/port/include")]
+            ("include", "dropin", "dropin/poll", "dropin/kqueue", "dropin/kqueue/include",
+             "tools/xpoll", "bench", "tests/lib/kernels/sunos/devpoll/include",
+             "tests/lib/kernels/sunos/port/include")]
 # What CMake would say.
 DEFINES = ["-D_GNU_SOURCE=", "-DXPOLL_ASSERTS",
            '-DKQ_VERSION="0.0.0"', '-DTOOL_LIBRARIES="../lib"', '-DTOOL_LIBRARIES_BUILT="../lib"']
-CODE = ["-std=c11", *DEFINES, *INCLUDES]
+CODE = ["-std=c11", *DEFINES, "-iquotesrc", *INCLUDES]
 COMMANDS = {
     "gcc": ["gcc", *CODE, "-O2", "-fanalyzer", "-fdiagnostics-plain-output", "-c",
             "-o", os.devnull],
@@ -37,7 +37,7 @@ COMMANDS = {
     "cppcheck": ["cppcheck", "--quiet", "--std=c11", "--enable=warning,performance,portability",
                  "--suppress=missingIncludeSystem", "--template={file}:{line}: warning: "
                  "{message} [{id}]", "-D__linux__", "-D__x86_64__", "-D__GNUC__=12",
-                 *DEFINES, *INCLUDES],
+                 *DEFINES, "-Isrc", *INCLUDES],
 }
 FINDING = re.compile(r"^(\S+?):(\d+):(?:\d+:)? warning: (.*) \[(?:CWE-\d+\] \[)?([\w.,=-]+)\]$")
 
@@ -46,10 +46,7 @@ def sources():
     """All but those for Windows, whose headers are not here."""
     names = [str(path.relative_to(ROOT)) for folder in FOLDERS
              for path in sorted((ROOT / folder).rglob("*.c"))]
-    windows = ("src/os/nt/", "src/backend/afd", "src/base/alloc_aligned.c",
-               "src/source/provider/inode_change.c", "src/source/provider/proc_handle.c",
-               "src/source/provider/signal_console.c", "tools/xpoll/nt/")
-    return [name for name in names if not name.startswith(windows)]
+    return [name for name in names if not name.startswith(("src/windows/", "tools/xpoll/windows/"))]
 
 
 def allowed():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Check that calls between the modules of src, dropin, tools and bench have no cycle, and
-that in src none goes to a folder that may not be included.
+that in src none goes to a folder that may not be included, unless a header that may be
+included declares the function: so a source calls what each system provides.
 
   cycles.py              check the tree; exit 1 and print each cycle with its calls
   cycles.py --self-test  check that it finds a planted cycle, and takes nothing else for a call
@@ -22,7 +23,7 @@ import style
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "dropin", "tools", "bench")
 COMMON = "dropin/common" # is a part of each drop-in, and calls what each has under one name
-STAND_INS = "src/os/nt/posix/" # for headers of C libraries
+STAND_INS = "src/windows/posix/" # for headers of C libraries
 
 
 def program(module):
@@ -160,20 +161,33 @@ def describe(group, uses):
                 yield f"    {one} calls {other}: {', '.join(sorted(uses[one][other]))}"
 
 
-def upward(uses):
+def declarations(files):
+    """{folder of src: the functions that its headers name}"""
+    found = defaultdict(set)
+    for path, text in files:
+        if path.startswith("src/") and path.endswith(".h"):
+            found[path.split("/")[1]] |= set(re.findall(r"\b(\w+)\s*\(", style.blank(text)))
+    return found
+
+
+def upward(uses, declared):
     """Calls from a folder of src to one that it may not include."""
     for one in sorted(uses):
         for other in sorted(uses[one]):
             folders = [name.split("/")[1] for name in (one, other) if name.startswith("src/")]
             if len(folders) == 2 and folders[1] not in style.MAY_INCLUDE[folders[0]]:
-                yield f"{one} calls {other} above it: {', '.join(sorted(uses[one][other]))}"
+                names = uses[one][other].difference(
+                    *(declared[folder] for folder in style.MAY_INCLUDE[folders[0]]))
+                if names:
+                    yield f"{one} calls {other} above it: {', '.join(sorted(names))}"
 
 
 def findings(files):
+    files = list(files)
     uses = calls(modules(files))
     for group in cycles(uses):
         yield from describe(group, uses)
-    yield from upward(uses)
+    yield from upward(uses, declarations(files))
 
 
 def tree():
@@ -223,11 +237,17 @@ SAMPLES = (
     ("one of two files for different systems", (
         UPPER, LOWER, ("src/base/b2.c", "void xp_b(void)\n{\n\txp_a();\n}\n")), 3),
     ("a call from below", (
-        ("src/os/a.c", "void xp_a(void)\n{\n\txp_b();\n}\n"),
+        ("src/linux/a.c", "void xp_a(void)\n{\n\txp_b();\n}\n"),
+        ("src/core/b.h", "void xp_b(void);\n"),
         ("src/core/b.c", "void xp_b(void)\n{\n}\n")), 1),
-    ("a call from above", (
+    ("a call of what a system provides", (
         ("src/core/a.c", "void xp_a(void)\n{\n\txp_b();\n}\n"),
-        ("src/os/b.c", "void xp_b(void)\n{\n}\n")), 0),
+        ("src/sys/b.h", "void xp_b(void);\n"),
+        ("src/linux/b.c", "void xp_b(void)\n{\n}\n")), 0),
+    ("a call of what one system has", (
+        ("src/core/a.c", "void xp_a(void)\n{\n\txp_b();\n}\n"),
+        ("src/linux/b.h", "void xp_b(void);\n"),
+        ("src/linux/b.c", "void xp_b(void)\n{\n}\n")), 1),
 )
 
 

@@ -16,6 +16,7 @@ The checks are:
   cited     so do the files and functions that docs/internals names, with "`name` in `file`" in
             that file; and the numbers of the contract and of the hazards that the tests name
   lists     an empty line is before each list, and each command has a line of its own
+  systems   PLATFORMS.md and xpoll_backends(7) have the back ends of src/Sources.cmake
   address   all metadata has the project's address, HOMEPAGE_URL in CMakeLists.txt
 
 manpages.py checks how the manual looks.
@@ -28,6 +29,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import systems
 
 ROOT = Path(__file__).resolve().parent.parent
 MAN = ROOT / "docs" / "man"
@@ -267,6 +270,18 @@ def check_cited():
         yield f"docs/internals/contract.md: no test cites {sentence}"
 
 
+def check_systems():
+    table = (ROOT / "PLATFORMS.md").read_text()
+    rows = re.findall(r"^\| [^|]+ \| ([a-z, ]+) \| [123n]", table, re.M)
+    known = {", ".join(system.backends): system.name for system in systems.systems()}
+    for listed in sorted({*rows} ^ {*known}):
+        where = f"its row of {known[listed]}" if listed in known else "src/Sources.cmake"
+        yield f"PLATFORMS.md: {where} is missing: {listed}"
+    page = (MAN / "xpoll_backends.7").read_text()
+    for name in sorted(set(re.findall(r"^\.It Cm (\w+) Ta", page, re.M)) ^ {*systems.backends()}):
+        yield f"docs/man/xpoll_backends.7 and src/Sources.cmake do not agree on {name}"
+
+
 def check_address():
     """Addresses there are this one, those below it, and OTHERS."""
     home = re.search(r'HOMEPAGE_URL "(.+)"', (ROOT / "CMakeLists.txt").read_text())[1]
@@ -285,7 +300,8 @@ def check_address():
 
 CHECKS = {"names": check_names, "examples": check_examples, "links": check_links,
           "paths": check_paths, "copies": check_copies, "lists": check_lists,
-          "tests": check_tests, "cited": check_cited, "address": check_address}
+          "tests": check_tests, "cited": check_cited, "systems": check_systems,
+          "address": check_address}
 
 
 def self_test():

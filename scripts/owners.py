@@ -242,8 +242,7 @@ def module_of(path):
 def read():
     return {path.relative_to(ROOT).as_posix():
             style.without_directives(style.blank(path.read_text(encoding="utf-8")))
-            for folder in ("core", "base", "os", "backend", "source")
-            for path in sorted((ROOT / "src" / folder).glob("*.[ch]"))}
+            for path in sorted((ROOT / "src").rglob("*.[ch]"))}
 
 
 def numbers(texts):

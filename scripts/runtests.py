@@ -28,10 +28,12 @@ import time
 from collections import Counter, defaultdict
 from pathlib import Path
 
+import systems
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "build" / "results"
 EXPECTED = ROOT / "tests" / "expected-skips.txt"
-BACKENDS = ("epoll", "poll", "select", "kqueue", "devpoll", "port", "afd")
+BACKENDS = tuple(systems.backends())
 OUTCOMES = {"Passed": "passed", "Skipped": "skipped"} # Any other is "failed".
 PROPERTIES = ("TIMEOUT", "LABELS", "SKIP_RETURN_CODE")
 # The suites of each part of the project.

@@ -24,8 +24,8 @@ ROOT = Path(__file__).resolve().parent.parent
 CEILINGS = ROOT / "scripts" / "ceilings.txt"
 PARTS = {
     "core": ["src/core/*.[ch]"],
-    "epoll back end": ["src/backend/epoll*.[ch]"],
-    "seam": ["src/backend/backend.h"],
+    "epoll back end": ["src/linux/epoll.c", "src/posix/epoll*.c"],
+    "seam": ["src/sys/backend.h"],
     "base": ["src/base/*.[ch]"],
     "source.h": ["src/source/source.h"],
     "USER": ["src/source/user.c"],

@@ -10,8 +10,9 @@ holds its text with and without comments and strings.  KINDS has the rules of ea
 import os
 import re
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
+
+import systems
 
 ROOT = Path(__file__).resolve().parent.parent
 NOT_OURS = {".git", "build", "target"} # folders
@@ -24,28 +25,32 @@ TAB = 8
 ASSERTIONS_PER_KLOC = 5
 IFS_PER_KLOC = 8
 
-# What a folder of src/ may include from src/: base <- os <- {backend, source} <- core.
+FAMILIES = systems.families()
+
+# What a folder of src/ may include from src/: base <- sys <- source <- {core, each family}.  A
+# family includes its own headers and posix's, if its systems have that; none but it does.
 MAY_INCLUDE = {
     "base": {"base"},
-    "os": {"os", "base"},
-    "backend": {"backend", "base", "os"},
-    "source": {"source", "base", "os"},
-    "core": {"core", "backend", "source", "base", "os"},
-    "system": {"system", "backend", "source", "base", "os"},
+    "sys": {"sys", "base"},
+    "source": {"source", "sys", "base"},
+    "core": {"core", "source", "sys", "base"},
+    **{family: {"source", "sys", "base"} | systems.below(family) for family in FAMILIES},
 }
 # Folders outside src/ that may use the headers of another folder.
-MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tools/xpoll/nt": ("tools/xpoll",),
+MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tools/xpoll/windows": ("tools/xpoll",),
                     "bench": ("bench",), "tests": ("tests/lib",),
+                    "tests/source/windows": ("tests/source",),
                     "tests/model/fuzz": ("tools/xpoll",), "tests/dropin": ("dropin/poll",),
                     "dropin/common": ("dropin/poll",)} # Each drop-in has such a header.
-SEES_INSIDE = ("tests/unit/", "tests/fault/")
+SEES_INSIDE = ("tests/unit/", "tests/fault/", "tests/use/port/")
 # Whose words are the field's: the kernel reports, the queue delivers, a call returns.
 SPEAKS_PLAINLY = ("src", "dropin", "include", "docs")
 RETIRED = re.compile(r"(?<![\w-])(?:tells?|telling|told|anew)(?!\w)"
                      r"|(?<![A-Za-z])(?:keeper|beacon|lamp|laden|hushed|puppet|torment)s?"
                      r"(?![A-Za-z])", re.I)
 # Folders outside src/ that carry their own copy of some of it: see docs/decisions.
-CARRIES = {"dropin/poll": {"common", "base", "os"}, "dropin/kqueue": {"common", "base"},
+CARRIES = {"dropin/poll": {"common", "base", "sys", "posix", "linux"},
+           "dropin/kqueue": {"common", "base"},
            "dropin/common": {"common", "base"}}
 
 
@@ -130,8 +135,14 @@ def rule_function_length(source):
             yield first, f"function of {last - first + 1} lines (at most {FUNCTION_LINES})"
 
 
+def of_backend(source):
+    """Returns true for a file of a back end, by its name."""
+    return (source.under(*(f"src/{family}" for family in FAMILIES))
+            and Path(source.path).stem.split("_")[0] in ("array", *systems.backends()))
+
+
 def rule_file_length(source):
-    limit = BACKEND_FILE_LINES if source.under("src/backend") else FILE_LINES
+    limit = BACKEND_FILE_LINES if of_backend(source) else FILE_LINES
     if len(source.lines) > limit:
         yield len(source.lines), f"file of {len(source.lines)} lines (at most {limit})"
 
@@ -212,6 +223,14 @@ def rule_include_edges(source):
             yield number, f'"{path}" is neither of this folder nor <xpoll.h>'
 
 
+def rule_system_calls(source):
+    """They are made in sys_*.c, which the drop-in for poll(2) takes."""
+    if source.under("src") and not Path(source.path).name.startswith("sys_"):
+        for number, _, path in includes(source):
+            if path in ("sys/libcall.h", "sys/rawcall.h") and not source.under("src/sys"):
+                yield number, f"system calls outside of sys_*.c: {path}"
+
+
 def outside_include_is_fine(source, path):
     if source.under(*SEES_INSIDE) and path.split("/")[0] in MAY_INCLUDE:
         return True
@@ -262,7 +281,8 @@ def rule_no_tabs(source):
 
 TEXT_RULES = (rule_columns, rule_line_ends, rule_retired_words)
 C_RULES = (rule_function_length, rule_file_length, rule_no_conditionals, rule_macro_flow,
-           rule_banned_words, rule_opening_comment, rule_tabs, rule_include_edges, *TEXT_RULES)
+           rule_banned_words, rule_opening_comment, rule_tabs, rule_include_edges,
+           rule_system_calls, *TEXT_RULES)
 KINDS = (
     (r".*\.[ch]", C_RULES),
     (r".*\.java", (rule_java_length, rule_no_tabs, rule_banned_words, *TEXT_RULES)),
@@ -285,23 +305,18 @@ def tree_assertions(sources):
 
 
 def tree_conditionals(sources):
-    chosen = [s for s in sources if s.under("src/os", "src/backend")]
+    chosen = [s for s in sources if s.under("src/sys", *(f"src/{each}" for each in FAMILIES))]
     lines, count = sum(len(s.lines) for s in chosen), sum(len(conditionals(s)) for s in chosen)
     if count * 1000 > IFS_PER_KLOC * lines:
-        yield f"src/os, src/backend: {count} #if in {lines} lines (at most {IFS_PER_KLOC}/1000)"
+        yield f"src/sys and families: {count} #if in {lines} lines (at most {IFS_PER_KLOC}/1000)"
 
 
 def tree_dead_files(sources):
-    listed = " ".join((ROOT / "src" / name).read_text()
-                      for name in ("CMakeLists.txt", "Sources.cmake"))
-    patterns = set(re.findall(r"[\w/*.]+", listed))
+    chosen = {name for system in systems.systems() for name in systems.sources(system)}
+    named = (ROOT / "src" / "CMakeLists.txt").read_text()
     for source in sources:
-        path = Path(source.path)
-        if not source.under("src/os") or path.parent.name == "os":
-            chosen = any(fnmatch(source.path.removeprefix("src/"), word) for word in patterns)
-        else: # by its folder
-            chosen = path.parent.name in patterns
-        if source.under("src") and path.suffix == ".c" and not chosen:
+        name = source.path.removeprefix("src/")
+        if source.under("src") and name.endswith(".c") and name not in chosen and name not in named:
             yield f"{source.path}: src/Sources.cmake does not choose it"
 
 
@@ -366,7 +381,7 @@ static int good(int a,
 BAD = (
     (rule_function_length, "src/core/a.c", "/* */\nint f(void)\n{\n" + "\t;\n" * 58 + "}\n"),
     (rule_file_length, "src/core/a.c", "/* */\n" * 501),
-    (rule_file_length, "src/backend/a.c", "/* */\n" * 351),
+    (rule_file_length, "src/posix/select_a.c", "/* */\n" * 351),
     (rule_no_conditionals, "src/core/a.c", "/* */\n#ifdef A\n#endif\n"),
     (rule_no_conditionals, "src/source/a.c", "/* */\n#if A\n#endif\n"),
     (rule_no_conditionals, "src/core/a.h",
@@ -381,17 +396,21 @@ BAD = (
     (rule_retired_words, "docs/a.md", "The set is made anew.\n"),
     (rule_opening_comment, "src/core/a.c", "int a;\n"),
     (rule_tabs, "src/core/a.c", "/* */\nint f(void)\n{\n    return 1;\n}\n"),
-    (rule_include_edges, "src/base/a.c", '/* */\n#include "os/sys.h"\n'),
-    (rule_include_edges, "src/os/a.c", '/* */\n#include "core/queue.h"\n'),
-    (rule_include_edges, "src/backend/a.c", '/* */\n#include "core/queue.h"\n'),
-    (rule_include_edges, "src/backend/a.c", '/* */\n#include "source/source.h"\n'),
-    (rule_include_edges, "src/source/a.c", '/* */\n#include "backend/backend.h"\n'),
+    (rule_include_edges, "src/base/a.c", '/* */\n#include "sys/sys.h"\n'),
+    (rule_include_edges, "src/linux/a.c", '/* */\n#include "core/queue.h"\n'),
+    (rule_include_edges, "src/linux/a.c", '/* */\n#include "bsd/sys_kqueue.h"\n'),
+    (rule_include_edges, "src/posix/a.c", '/* */\n#include "linux/sys_linux.h"\n'),
+    (rule_include_edges, "src/windows/a.c", '/* */\n#include "posix/edge.h"\n'),
+    (rule_include_edges, "src/sys/a.c", '/* */\n#include "source/source.h"\n'),
+    (rule_include_edges, "src/core/a.c", '/* */\n#include "linux/sys_linux.h"\n'),
+    (rule_include_edges, "src/source/a.c", '/* */\n#include "linux/system.h"\n'),
     (rule_include_edges, "src/core/a.c", '/* */\n#include "xpoll.h"\n'),
     (rule_include_edges, "src/core/a.c", '/* */\n#include "../tests/lib/xt.h"\n'),
     (rule_include_edges, "bench/a.c", '/* */\n#include "core/queue.h"\n'),
     (rule_include_edges, "dropin/poll/a.c", '/* */\n#include "core/queue.h"\n'),
-    (rule_include_edges, "dropin/kqueue/a.c", '/* */\n#include "os/sys.h"\n'),
+    (rule_include_edges, "dropin/kqueue/a.c", '/* */\n#include "sys/sys.h"\n'),
     (rule_include_edges, "tests/contract/a.c", '/* */\n#include "base/list.h"\n'),
+    (rule_system_calls, "src/linux/a.c", '/* */\n#include "sys/rawcall.h"\n'),
     (rule_script_opening, "scripts/a.py", "import os\n"),
     (rule_java_length, "java/A.java", "int a;\n" * 501),
     (rule_no_tabs, "java/A.java", "class A {\n\tint a;\n}\n"),

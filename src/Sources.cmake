@@ -1,14 +1,21 @@
 # Which files make the library on which system: the choice that #if does not make.
-# scripts/amalgamate.py and scripts/style.py read it as well.
+# scripts/systems.py reads it as well.
 #
-# xpoll_system(NAME OS FOLDER... FILES PATTERN... [EXCEPT FILE...]) makes
-# XPOLL_SOURCES_NAME.  OS: folders of src/os; a file stands in for one of that name in
-# a folder before it.  FILES: of the other folders.
+# xpoll_system(NAME ON SYSTEM... [WITH HEADER] BACKENDS BACKEND... FOLDERS FOLDER...
+#              [FILES FILE...] [EXCEPT PATTERN...])
+# makes XPOLL_SOURCES_NAME of all files in FOLDERS, base, core and source.  A file stands in
+# for one of the same name in a folder of FOLDERS before its own.  The first entry whose ON
+# has CMake's name of the system, and whose header is there, makes XPOLL_SOURCES and
+# XPOLL_BACKENDS, with which the tests run.
 function(xpoll_system name)
-  cmake_parse_arguments(PARSE_ARGV 1 has "" "" "OS;FILES;EXCEPT")
-  set(folder ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
-  foreach(os IN LISTS has_OS)
-    file(GLOB files RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/os/${os}/*.c)
+  cmake_parse_arguments(PARSE_ARGV 1 has "" "WITH" "ON;BACKENDS;FOLDERS;FILES;EXCEPT")
+  set(here ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
+  foreach(folder base core source)
+    file(GLOB files RELATIVE ${here} CONFIGURE_DEPENDS ${here}/${folder}/*.c)
+    list(APPEND sources ${files})
+  endforeach()
+  foreach(folder IN LISTS has_FOLDERS)
+    file(GLOB files RELATIVE ${here} CONFIGURE_DEPENDS ${here}/${folder}/*.c)
     foreach(file IN LISTS files)
       get_filename_component(base ${file} NAME)
       list(APPEND bases ${base})
@@ -19,64 +26,43 @@ function(xpoll_system name)
   foreach(base IN LISTS bases)
     list(APPEND sources ${of_${base}})
   endforeach()
-  foreach(pattern IN LISTS has_FILES)
-    file(GLOB files RELATIVE ${folder} CONFIGURE_DEPENDS ${folder}/${pattern})
-    list(APPEND sources ${files})
+  list(APPEND sources ${has_FILES})
+  foreach(pattern IN LISTS has_EXCEPT)
+    file(GLOB files RELATIVE ${here} ${here}/${pattern})
+    list(REMOVE_ITEM sources ${files} "")
   endforeach()
-  list(REMOVE_ITEM sources ${has_EXCEPT} "")
   set(XPOLL_SOURCES_${name} ${sources} PARENT_SCOPE)
+  if(NOT DEFINED XPOLL_SOURCES AND CMAKE_SYSTEM_NAME IN_LIST has_ON)
+    if(has_WITH)
+      include(CheckIncludeFile)
+      string(MAKE_C_IDENTIFIER "XPOLL_HAS_${has_WITH}" there)
+      check_include_file(${has_WITH} ${there})
+      if(NOT ${there})
+        return()
+      endif()
+    endif()
+    set(XPOLL_SOURCES ${sources} PARENT_SCOPE)
+    set(XPOLL_BACKENDS ${has_BACKENDS} PARENT_SCOPE)
+  endif()
 endfunction()
 
-# On every system.
-set(every base/heap.c base/mutex.c base/pool.c base/regmap.c base/table.c core/*.c source/*.c
-  source/provider/aio_hold.c source/provider/aio_work.c
-  source/provider/signal_selfpipe.c)
-# With the descriptors, signals and threads of POSIX.
-set(posix ${every} base/alloc.c source/provider/signal_handler.c
-  backend/array.c backend/poll.c backend/select.c)
+xpoll_system(LINUX ON Linux BACKENDS epoll poll select
+  FOLDERS posix linux EXCEPT posix/lacking.c posix/sys_epoll.c)
+# Edges by kqueue(2), not by epoll(7).
+xpoll_system(KQUEUE ON FreeBSD NetBSD OpenBSD DragonFly BACKENDS kqueue poll select
+  FOLDERS posix bsd EXCEPT posix/epoll_*.c posix/sys_epoll.c)
+xpoll_system(DARWIN ON Darwin BACKENDS kqueue select
+  FOLDERS posix bsd bsd/darwin EXCEPT posix/epoll_*.c posix/sys_epoll.c)
+# illumos; and Solaris, without epoll(7): no edges, and no descriptor of a queue.
+xpoll_system(SUNOS ON SunOS WITH sys/epoll.h BACKENDS port devpoll poll select
+  FOLDERS posix sunos sunos/illumos EXCEPT source/empty.c source/proc*.c)
+xpoll_system(SOLARIS ON SunOS BACKENDS port devpoll poll
+  FOLDERS posix sunos EXCEPT source/empty.c source/proc*.c posix/select.c)
+# windows/posix has what the library uses of POSIX headers that are not there.
+xpoll_system(WINDOWS ON Windows BACKENDS afd
+  FOLDERS windows FILES posix/lacking.c posix/signal_pending.c
+  EXCEPT base/alloc.c source/empty.c)
 
-# No descriptor reports that a blocked signal is pending.
-set(unreported source/provider/signal_pending_absent.c)
-
-xpoll_system(LINUX OS posix linux
-  FILES ${posix} system/linux.c backend/epoll*.c source/provider/aio_uring.c
-  source/provider/inode_inotify*.c source/provider/proc_connector.c
-  source/provider/proc_p*.c source/provider/signal_pending.c)
-xpoll_system(KQUEUE OS lacking posix bsd
-  FILES ${posix} ${unreported} system/bsd.c backend/kqueue*.c source/provider/*_kqueue.c)
-xpoll_system(DARWIN OS lacking posix bsd darwin
-  FILES ${posix} ${unreported} system/darwin.c backend/kqueue*.c source/provider/*_kqueue.c)
-# Edges by epoll(7), which illumos has as well.
-set(sunos ${posix} ${unreported} backend/devpoll*.c backend/port*.c backend/epoll_*.c
-  source/provider/inode_port.c)
-set(not_sunos source/empty.c source/proc.c source/proc_state.c source/proc_trace.c)
-xpoll_system(SUNOS OS lacking posix sunos illumos
-  FILES ${sunos} system/illumos.c EXCEPT ${not_sunos})
-# No epoll(7), so no edges, and no descriptor of a queue.
-xpoll_system(SOLARIS OS lacking posix sunos
-  FILES ${sunos} system/solaris.c EXCEPT ${not_sunos} backend/select.c)
-# os/nt/posix has what the library uses of POSIX headers that are not there.
-xpoll_system(NT OS lacking nt
-  FILES ${every} ${unreported} system/nt.c base/alloc_aligned.c backend/afd*.c
-  source/provider/inode_change.c source/provider/proc_handle.c
-  source/provider/signal_console.c
-  EXCEPT source/empty.c)
-
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  set(XPOLL_SOURCES ${XPOLL_SOURCES_LINUX})
-elseif(CMAKE_SYSTEM_NAME STREQUAL "Darwin")
-  set(XPOLL_SOURCES ${XPOLL_SOURCES_DARWIN})
-elseif(CMAKE_SYSTEM_NAME MATCHES "^(FreeBSD|NetBSD|OpenBSD|DragonFly)$")
-  set(XPOLL_SOURCES ${XPOLL_SOURCES_KQUEUE})
-elseif(CMAKE_SYSTEM_NAME STREQUAL "SunOS")
-  include(CheckIncludeFile)
-  check_include_file(sys/epoll.h XPOLL_HAS_EPOLL)
-  set(XPOLL_SOURCES ${XPOLL_SOURCES_SOLARIS})
-  if(XPOLL_HAS_EPOLL)
-    set(XPOLL_SOURCES ${XPOLL_SOURCES_SUNOS})
-  endif()
-elseif(CMAKE_SYSTEM_NAME STREQUAL "Windows")
-  set(XPOLL_SOURCES ${XPOLL_SOURCES_NT})
-else()
+if(NOT DEFINED XPOLL_SOURCES)
   message(FATAL_ERROR "xpoll does not know ${CMAKE_SYSTEM_NAME} yet; see docs/internals/porting.md")
 endif()

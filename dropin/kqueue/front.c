@@ -105,7 +105,7 @@ static bool front_observed(int number)
 	return atomic_load(&kq_signals_ever) & front_bit(number);
 }
 
-/* The library's own way past us: see src/os/sys_libc.c. */
+/* The library's own way past us: see src/posix/sys_libc.c. */
 int kq_sigaction(int number, const struct sigaction *action,
                  struct sigaction *before)
 {

@@ -22,11 +22,11 @@
 #include "base/compiler.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "os/sys.h"
 #include "real.h"
 #include "settings.h"
 #include "sites.h"
 #include "stats.h"
+#include "sys/sys.h"
 
 /* What run returns when the set is no longer what it was. */
 #define AGAIN INT_MIN

@@ -10,8 +10,8 @@
 
 #include "base/compiler.h"
 #include "numbers.h"
-#include "os/sys.h"
 #include "pool.h"
+#include "sys/sys.h"
 
 struct closing {
 	int fd;

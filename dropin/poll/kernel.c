@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/compiler.h"
-#include "os/fdkind.h"
-#include "os/sys.h"
-#include "os/sys_epoll.h"
+#include "posix/sys_epoll.h"
+#include "sys/fdkind.h"
+#include "sys/sys.h"
 
 #define PAGE_SIZE_LEAST 4096u
 

@@ -1,5 +1,5 @@
 /*
- * Memory from the kernel, and the few system calls that the library's os/sys.h
+ * Memory from the kernel, and the few system calls that the library's sys/sys.h
  * does not have.  All are async-signal-safe and leave errno alone.
  */
 #ifndef DROPIN_KERNEL_H

@@ -8,10 +8,10 @@
 #include "common/time.h"
 #include "export.h"
 #include "numbers.h"
-#include "os/sys.h"
 #include "real.h"
 #include "settings.h"
 #include "stats.h"
+#include "sys/sys.h"
 
 static bool poll_expand(struct call *call, struct set *set)
 {

@@ -14,10 +14,10 @@
 
 #include "base/assert.h"
 #include "base/time.h"
+#include "linux/sys_linux.h"
 #include "numbers.h"
-#include "os/linux/sys_linux.h"
-#include "os/sys.h"
 #include "stats.h"
+#include "sys/sys.h"
 
 enum { FREE, IDLE, CLAIMED, RETIRED };
 

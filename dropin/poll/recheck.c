@@ -9,7 +9,7 @@
  */
 #include <sys/epoll.h>
 
-#include "os/linux/sys_linux.h"
+#include "linux/sys_linux.h"
 #include "watch.h"
 
 static bool is_registered(struct watch *watch, int fd)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/time.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 struct settings settings = {
 	.on = true,

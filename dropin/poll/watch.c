@@ -11,9 +11,9 @@
 
 #include "base/assert.h"
 #include "base/compiler.h"
+#include "linux/sys_linux.h"
 #include "numbers.h"
-#include "os/linux/sys_linux.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 enum {
 	PRESENT = 1, /* wanted, perhaps with no bits but those of WATCH_ALWAYS */

@@ -1,6 +1,6 @@
 /*
  * Does this process have a single thread?  A "no" may be wrong, a "yes" never
- * is.  The one test of a C library's feature outside os/: it sits on the path
+ * is.  The one test of a C library's feature outside the families: it sits on the path
  * of every call and has to be inlined.
  */
 #ifndef XP_BASE_THREADS_H

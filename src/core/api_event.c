@@ -8,7 +8,7 @@
 #include "core/sources.h"
 #include "core/threads.h"
 #include "core/wait.h"
-#include "os/fdnum.h"
+#include "sys/fdnum.h"
 
 #define ACTIONS (XPOLL_ADD | XPOLL_DELETE | XPOLL_ENABLE | XPOLL_DISABLE)
 #define MODES   (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)

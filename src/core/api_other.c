@@ -14,10 +14,10 @@
 #include "core/sleep.h"
 #include "core/sources.h"
 #include "core/threads.h"
-#include "os/fdnum.h"
-#include "os/sys.h"
 #include "source/aio.h"
 #include "source/signal.h"
+#include "sys/fdnum.h"
+#include "sys/sys.h"
 
 /* --- Waking ------------------------------------------------------------------------ */
 

@@ -10,7 +10,7 @@
 #include "core/sleep.h"
 #include "core/threads.h"
 #include "core/wait.h"
-#include "os/fdnum.h"
+#include "sys/fdnum.h"
 
 #define POLL_EVENTS (POLLIN | POLLOUT | POLLPRI | XP_NAMED_RDHUP)
 #define CTL_MODES   (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH | XPOLL_WHOLE)

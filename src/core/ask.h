@@ -8,7 +8,7 @@
 #define XP_CORE_ASK_H
 
 #include "core/queue.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 /* Entries asked for at least beside events at hand: "It is asked for more". */
 enum { XP_ASK_BESIDE = 64 };

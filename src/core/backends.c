@@ -7,8 +7,8 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/result.h"
-#include "os/sys.h"
-#include "os/system.h"
+#include "sys/sys.h"
+#include "sys/system.h"
 
 /* Does the kernel offer it?  Found out by trying, not by version numbers. */
 static bool usable(const struct xp_backend_ops *ops)

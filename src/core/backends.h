@@ -4,7 +4,7 @@
 
 #include <xpoll.h>
 
-#include "backend/backend.h"
+#include "sys/backend.h"
 
 /*
  * The back end of this name, or of $XPOLL_BACKEND, or the best one that works

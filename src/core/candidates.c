@@ -3,7 +3,7 @@
 
 #include "base/assert.h"
 #include "core/late.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot)
 {

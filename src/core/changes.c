@@ -12,7 +12,7 @@
 #include "core/late.h"
 #include "core/lowat.h"
 #include "core/marks.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 /* Nothing is registered.  That the descriptor is closed is the better answer. */
 static int change_missing(struct xpoll *queue, int fd)

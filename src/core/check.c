@@ -11,8 +11,8 @@
 #include "core/lowat.h"
 #include "core/marks.h"
 #include "core/report.h"
-#include "os/sys.h"
-#include "os/sys_hot.h"
+#include "sys/sys.h"
+#include "sys/sys_hot.h"
 
 enum { PLAIN = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
 

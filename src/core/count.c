@@ -5,7 +5,7 @@
 
 #include "base/assert.h"
 #include "core/files.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 /* The bytes to read, or the connections to accept; 1: unknown. */
 static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, bool eof)

@@ -10,7 +10,7 @@
 #include "core/files.h"
 #include "core/late.h"
 #include "core/marks.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 {

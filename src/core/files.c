@@ -8,9 +8,9 @@
 #include "base/table.h"
 #include "core/marks.h"
 #include "core/slot.h"
-#include "os/fskind.h"
-#include "os/sys.h"
 #include "source/inode.h"
+#include "sys/fskind.h"
+#include "sys/sys.h"
 
 struct xp_file {
 	int fd;

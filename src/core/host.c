@@ -5,7 +5,7 @@
 #include "core/source_fd.h"
 #include "core/sources.h"
 #include "core/threads.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 static void host_activate(struct xpoll *queue, struct xp_registration *reg)
 {

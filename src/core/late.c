@@ -2,8 +2,8 @@
 #include "core/late.h"
 
 #include "base/time.h"
-#include "os/sys.h"
-#include "os/sys_threads.h"
+#include "sys/sys.h"
+#include "sys/sys_threads.h"
 
 enum {
 	TRIES = 1000,                 /* before a thread that waits for a late change sleeps */

@@ -8,7 +8,7 @@
 #include "base/table.h"
 #include "core/candidates.h"
 #include "core/due.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 /* The bytes of READ and WRITE; a page for each page of slots that has any. */
 struct xp_lowat_page {

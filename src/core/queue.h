@@ -31,15 +31,15 @@
 #include <stdint.h>
 #include <xpoll.h>
 
-#include "backend/backend.h"
 #include "base/counters.h"
 #include "base/list.h"
 #include "base/mutex.h"
 #include "base/pool.h"
 #include "base/regmap.h"
-#include "os/process.h"
-#include "os/wakefd.h"
 #include "source/source.h"
+#include "sys/backend.h"
+#include "sys/process.h"
+#include "sys/wakefd.h"
 
 /* Numbers of several mechanisms: see docs/internals/mechanisms.md. */
 enum {

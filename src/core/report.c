@@ -9,8 +9,8 @@
 #include "core/entry.h"
 #include "core/lowat.h"
 #include "core/source_fd.h"
-#include "os/fdnum.h"
-#include "os/sys.h"
+#include "sys/fdnum.h"
+#include "sys/sys.h"
 
 /* ORed to the bits of a listener of TCP's that was shut down. */
 #define EVENT_ABORTED 0x40000u

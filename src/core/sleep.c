@@ -13,7 +13,7 @@
 #include "core/outer.h"
 #include "core/sources.h"
 #include "core/threads.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 /* Pass on the back end's changes: a wait would, but the threads that sleep do not. */
 static void flush_changes(struct xpoll *queue)

@@ -24,8 +24,8 @@
 #include "base/compiler.h"
 #include "base/udata.h"
 #include "core/queue.h"
-#include "os/fdkind.h"
-#include "os/pollbits.h"
+#include "sys/fdkind.h"
+#include "sys/pollbits.h"
 
 /* The filters of a descriptor, in the order in which they are reported. */
 enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };

@@ -9,8 +9,8 @@
 #include "core/lowat.h"
 #include "core/marks.h"
 #include "core/report.h"
-#include "os/fdnum.h"
-#include "os/sys.h"
+#include "sys/fdnum.h"
+#include "sys/sys.h"
 
 enum { AHEAD = 8 }; /* changes ahead whose registrations are fetched into the cache */
 

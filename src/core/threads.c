@@ -8,8 +8,8 @@
 #include "core/late.h"
 #include "core/marks.h"
 #include "core/outer.h"
-#include "os/sys_threads.h"
 #include "source/signal.h"
+#include "sys/sys_threads.h"
 
 /* --- Entering and leaving ----------------------------------------------------------- */
 

@@ -14,7 +14,7 @@
 
 #include "core/marks.h"
 #include "core/process.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 static inline bool xp_is_concurrent(const struct xpoll *queue)
 {

@@ -22,8 +22,8 @@
 #include "core/sleep.h"
 #include "core/sources.h"
 #include "core/threads.h"
-#include "os/sys.h"
-#include "os/sys_hot.h"
+#include "sys/sys.h"
+#include "sys/sys_hot.h"
 
 /*
  * Reports in a row without an event, after which a harvest ends, and looks without an event for

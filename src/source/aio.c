@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "os/fdnum.h"
-#include "os/process.h"
+#include "sys/fdnum.h"
+#include "sys/process.h"
 
 enum {
 	/* As much as may be copied while the queue is locked. */

@@ -15,9 +15,9 @@
 #include <xpoll.h>
 
 #include "base/list.h"
-#include "os/sys_aio.h"
-#include "os/wakefd.h"
 #include "source/source.h"
+#include "sys/sys_aio.h"
+#include "sys/wakefd.h"
 
 enum xp_aio_stage {
 	XP_AIO_QUEUED,  /* nobody has begun */

@@ -14,10 +14,10 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/compiler.h"
-#include "os/fdkind.h"
-#include "os/marks.h"
-#include "os/sys.h"
 #include "source/source.h"
+#include "sys/fdkind.h"
+#include "sys/marks.h"
+#include "sys/sys.h"
 
 /* The pause between two looks. */
 #define EMPTY_EVERY_NS (10 * XP_NS_PER_MS)

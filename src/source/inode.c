@@ -6,9 +6,9 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/time.h"
-#include "os/fskind.h"
-#include "os/sys.h"
-#include "source/provider/inode.h"
+#include "source/inode_provider.h"
+#include "sys/fskind.h"
+#include "sys/sys.h"
 
 /* How often files are looked at that the kernel does not report. */
 #define LOOK_EVERY_NS (100 * XP_NS_PER_MS)

@@ -3,7 +3,7 @@
  * on which VNODE stands, and READ of a regular file that may grow.
  *
  * A user is somebody who wants to know about one open file.  Most of it the
- * kernel reports, through one instance per queue (provider/inode.h); sizes and
+ * kernel reports, through one instance per queue (source/inode_provider.h); sizes and
  * link counts are compared when it has reported something.  A file that the kernel
  * cannot report is looked at now and then, while a wait runs.
  *

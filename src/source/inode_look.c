@@ -4,9 +4,9 @@
 #include <errno.h>
 
 #include "base/assert.h"
-#include "os/fskind.h"
-#include "os/process.h"
-#include "os/sys.h"
+#include "sys/fskind.h"
+#include "sys/process.h"
+#include "sys/sys.h"
 
 /* What they cannot, if the kernel's reports were dropped. */
 #define SUSPECTED (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_RENAME | \

@@ -25,7 +25,7 @@ struct xp_inodes {
 	struct xp_list unsettled; /* of both: with something to compare */
 	/* The kernel's instance; its fd is -1: none.  ready: harvest and settle. */
 	struct xp_source_fd watch;
-	uint32_t process;         /* that has opened it (os/process.h) */
+	uint32_t process;         /* that has opened it (sys/process.h) */
 	struct xp_regmap map;     /* of watched inodes, by the kernel's number */
 	struct xp_list pool;      /* of unused ones: a wait does not allocate */
 	size_t reserved;          /* how many there are in both */

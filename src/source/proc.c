@@ -17,8 +17,8 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "os/process.h"
 #include "source/proc_names.h"
+#include "sys/process.h"
 
 static struct xp_proc *proc_of(struct xp_registration *reg)
 {

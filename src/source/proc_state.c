@@ -4,8 +4,8 @@
 #include "base/assert.h"
 #include "base/compiler.h"
 #include "base/result.h"
-#include "os/process.h"
-#include "os/sys.h"
+#include "sys/process.h"
+#include "sys/sys.h"
 
 struct xp_proc_state *xp_proc_state(struct xpoll *queue)
 {

@@ -2,11 +2,11 @@
  * Inside PROC.  Five parts share this; each calls those below it:
  *
  *   proc.c                     the filter: registrations begin, change and end
- *   provider/proc_TRACER.c     where forks and execs come from
+ *   linux/proc_TRACER.c        where forks and execs come from
  *   proc_trace.c               what processes do while they live, their children,
  *                              and their end
  *   proc_state.c               one registered process
- *   provider/proc_pidfd.c      a descriptor for a process, and its status
+ *   linux/proc_pidfd.c      a descriptor for a process, and its status
  *
  * A queue has at most one tracer: it is opened when the first registration asks
  * for what only a tracer can report, and closed when none does any more.
@@ -53,7 +53,7 @@ struct xp_proc_state {
 	struct xp_list gone;      /* those to end when all has been reported */
 	struct xp_list doubt;     /* those to look at then, and to watch if they live */
 	struct xp_list polled;    /* those to look at from time to time */
-	uint32_t process;         /* whose state this is (os/process.h) */
+	uint32_t process;         /* whose state this is (sys/process.h) */
 	bool busy;                /* the tracer is reporting */
 };
 
@@ -89,7 +89,7 @@ void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc);
  */
 int xp_proc_replaced(const struct xp_proc *proc);
 
-/* The end of a process (provider/proc_pidfd.c, proc_kqueue.c). ------------------------------ */
+/* The end of a process (linux/proc_pidfd.c, proc_kqueue.c). ------------------------------ */
 
 /* A descriptor for it; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
 int xp_proc_open(pid_t pid);
@@ -110,7 +110,7 @@ enum xp_proc_outcome {
 /* Has it ended, and with which wait status?  tracked: it is not likely to be our child. */
 enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status);
 
-/* Tracers (provider/). --------------------------------------------------------- */
+/* Tracers. --------------------------------------------------------- */
 
 struct xp_tracer {
 	const struct xp_tracer_ops *ops;
@@ -150,8 +150,5 @@ struct xp_tracer_ops {
 	 */
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool *all);
 };
-
-extern const struct xp_tracer_ops xp_tracer_connector;
-extern const struct xp_tracer_ops xp_tracer_perf;
 
 #endif

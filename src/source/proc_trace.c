@@ -14,10 +14,10 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "os/procfs.h"
-#include "os/process.h"
-#include "os/sys.h"
-#include "os/system.h"
+#include "sys/procfs.h"
+#include "sys/process.h"
+#include "sys/sys.h"
+#include "sys/system.h"
 
 /* How late an event may be for who watches xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)

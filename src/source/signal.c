@@ -15,9 +15,9 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "os/process.h"
-#include "os/sys.h"
 #include "source/signal.h"
+#include "sys/process.h"
+#include "sys/sys.h"
 
 struct signal_registration {
 	struct xp_registration reg;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "os/wakefd.h"
+#include "sys/wakefd.h"
 
 /* One more than the highest; FreeBSD's NSIG leaves real-time signals out. */
 #ifdef _SIG_MAXSIG

@@ -22,7 +22,7 @@
 #include "base/compiler.h"
 #include "base/heap.h"
 #include "base/time.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 #define UNITS (XPOLL_NOTE_SECONDS | XPOLL_NOTE_MSECONDS | \
                XPOLL_NOTE_USECONDS | XPOLL_NOTE_NSECONDS)

@@ -7,9 +7,9 @@
 #include <errno.h>
 
 #include "base/compiler.h"
-#include "os/fdnum.h"
 #include "source/inode.h"
 #include "source/source.h"
+#include "sys/fdnum.h"
 
 #define NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
                XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | \

@@ -2,7 +2,7 @@
  * Goal: what is particular to event ports: an association ends with its event,
  * an event may be out of date, and the process's limit counts both.
  * Method: the statistics; states that change between the event and the wait;
- * the limit is put where the port is full (tests/lib/kernels).
+ * the limit is put where the port is full (tests/lib/kernels/sunos).
  */
 #include "xt.h"
 

@@ -13,8 +13,8 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "os/linux/sys_uring.h"
-#include "os/sys_aio.h"
+#include "linux/sys_uring.h"
+#include "sys/sys_aio.h"
 
 enum { MANY = 40 };
 

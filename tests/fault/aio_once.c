@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-#include "os/rawcall.h"
-#include "os/sys_aio.h"
+#include "sys/rawcall.h"
+#include "sys/sys_aio.h"
 
 static const char text[] = "written";
 

@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-#include "os/linux/sys_linux.h"
-#include "os/sys.h"
+#include "linux/sys_linux.h"
+#include "sys/sys.h"
 
 static bool one_inode;  /* for all regular files */
 static bool no_births;  /* the file system does not keep them */

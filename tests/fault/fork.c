@@ -7,8 +7,8 @@
  */
 #include "xt.h"
 
-#include "os/linux/sys_linux.h"
-#include "os/sys.h"
+#include "linux/sys_linux.h"
+#include "sys/sys.h"
 
 #include <sched.h>
 #include <sys/wait.h>

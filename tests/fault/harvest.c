@@ -6,7 +6,7 @@
  */
 #include "xt.h"
 
-#include "os/sys_epoll.h"
+#include "posix/sys_epoll.h"
 
 static struct xt_pair watched; /* r: READ is enabled, WRITE is disabled */
 static int steps;              /* calls of which a report is what the test is about */

@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "os/linux/sys_linux.h"
-#include "os/sys.h"
+#include "linux/sys_linux.h"
+#include "sys/sys.h"
 
 static int add_passes = -1; /* so many epoll_ctl(ADD) more succeed; -1: all */
 static int adds;            /* that failed */

@@ -6,8 +6,8 @@
 #include "xt.h"
 
 #include "core/slot.h"
-#include "os/linux/sys_linux.h"
-#include "os/sys.h"
+#include "linux/sys_linux.h"
+#include "sys/sys.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 
-#include "os/linux/sys_linux.h"
+#include "linux/sys_linux.h"
 
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441

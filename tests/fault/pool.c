@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 #include "core/slot.h"
-#include "os/linux/sys_linux.h"
+#include "linux/sys_linux.h"
 
 #include <sched.h>
 #include <sys/epoll.h>

@@ -10,12 +10,12 @@
 #include <sys/wait.h>
 
 #include "base/alloc.h"
-#include "os/linux/sys_linux.h"
-#include "os/linux/sys_netlink.h"
-#include "os/linux/sys_perf.h"
-#include "os/linux/sys_pidfd.h"
-#include "os/procfs.h"
-#include "os/sys.h"
+#include "linux/sys_linux.h"
+#include "linux/sys_netlink.h"
+#include "linux/sys_perf.h"
+#include "linux/sys_pidfd.h"
+#include "sys/procfs.h"
+#include "sys/sys.h"
 
 #define PROC XPOLL_FILT_PROC
 #define EXIT XPOLL_NOTE_EXIT

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-#include "os/linux/sys_linux.h"
+#include "linux/sys_linux.h"
 
 #define PROC XPOLL_FILT_PROC
 #define TRACK XPOLL_NOTE_TRACK

@@ -10,8 +10,8 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
-#include "os/linux/sys_linux.h"
-#include "os/sys.h"
+#include "linux/sys_linux.h"
+#include "sys/sys.h"
 
 #define NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND)
 

@@ -9,7 +9,7 @@
 
 #include <sys/eventfd.h>
 
-#include "os/sys.h"
+#include "sys/sys.h"
 
 enum { DESCRIPTORS = 600, TIMES = 4 };
 

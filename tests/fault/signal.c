@@ -9,8 +9,8 @@
 #include <signal.h>
 
 #include "core/slot.h"
-#include "os/linux/sys_linux.h"
-#include "os/procfs.h"
+#include "linux/sys_linux.h"
+#include "sys/procfs.h"
 
 #define SIGNAL XPOLL_FILT_SIGNAL
 

@@ -8,9 +8,9 @@
 
 #include <sys/epoll.h>
 
-#include "backend/solo.h"
-#include "os/sys.h"
-#include "os/sys_epoll.h"
+#include "posix/solo.h"
+#include "posix/sys_epoll.h"
+#include "sys/sys.h"
 
 static int creates_pass = -1; /* so many more succeed; -1: all */
 static bool adds_fail;        /* of WRITE alone, or of a set */

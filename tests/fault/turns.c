@@ -7,7 +7,7 @@
 #include "xt.h"
 
 #include "base/mutex.h"
-#include "os/sys.h"
+#include "sys/sys.h"
 
 #include <sched.h>
 

@@ -2,13 +2,13 @@
  * A back end that watches nothing: where to begin, see docs/internals/porting.md.
  * It is compiled with the tests, so that it stays what the interface asks for.
  */
-#include "backend/backend.h"
+#include "sys/backend.h"
 
 #include <errno.h>
 
 #include "base/time.h"
-#include "os/sys.h"
-#include "os/wakefd.h"
+#include "sys/sys.h"
+#include "sys/wakefd.h"
 
 struct stub_state {
 	struct xp_wakefd wake; /* immutable: lit by any thread, without the lock */

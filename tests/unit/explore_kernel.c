@@ -4,8 +4,8 @@
 #include <poll.h>
 #include <string.h>
 
-#include "os/sys.h"
-#include "os/system.h"
+#include "sys/sys.h"
+#include "sys/system.h"
 #include "xt.h"
 
 struct entry entries[3];
@@ -14,7 +14,7 @@ bool woken;
 int reports;
 int64_t clock_ns;
 
-/* --- In place of src/os/posix/sys_clock.c ------------------------------------------- */
+/* --- In place of src/posix/sys_clock.c ------------------------------------------- */
 
 int64_t xp_sys_now(void)
 {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "backend/backend.h"
+#include "sys/backend.h"
 
 /* The main entry of the file, and those of single filters. */
 extern struct entry {

@@ -3,14 +3,14 @@
  * vanish, watches that the kernel ends, reports lost, refusals.
  * Method: the library gets an inotify instance of this program, a pipe.
  */
-#include "os/linux/sys_linux.h"
-#include "os/sys.h"
+#include "linux/sys_linux.h"
+#include "sys/sys.h"
 #include "xt.h"
 
 #include <sys/inotify.h>
 #include <sys/vfs.h>
 
-/* --- In place of src/os/sys_files.c --------------------------------------- */
+/* --- In place of src/linux/sys_files.c --------------------------------------- */
 
 static struct xt_pair instance;
 static int next_number; /* of the next file that is watched */

@@ -5,11 +5,12 @@
  */
 #include "xt.h"
 
-#include "backend/backend.h"
 #include "base/threads.h"
 #include "base/time.h"
-#include "os/sys.h"
-#include "os/system.h"
+#include "linux/system.h"
+#include "sys/backend.h"
+#include "sys/sys.h"
+#include "sys/system.h"
 
 enum { ASKED_MOST = 10000, TIMEOUT_MS = 5 };
 

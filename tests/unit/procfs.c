@@ -4,7 +4,7 @@
  * Method: the name, in /proc/PID/stat in front of all else and between
  * parentheses, is made to look like what stands behind it.
  */
-#include "os/procfs.h"
+#include "sys/procfs.h"
 #include "xt.h"
 
 #include <sys/prctl.h>

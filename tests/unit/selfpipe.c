@@ -6,8 +6,8 @@
  */
 #include <signal.h>
 
-#include "os/wakefd.h"
 #include "source/signal.h"
+#include "sys/wakefd.h"
 #include "xt.h"
 
 static struct {

@@ -4,8 +4,8 @@
  * they are moved.  Nothing here may set the clock of the machine.
  */
 #include "base/time.h"
-#include "os/linux/sys_linux.h"
-#include "os/sys.h"
+#include "linux/sys_linux.h"
+#include "sys/sys.h"
 #include "xt.h"
 
 enum { TIMER = XPOLL_FILT_TIMER };
@@ -15,7 +15,7 @@ enum { TIMER = XPOLL_FILT_TIMER };
 #define START_NS (INT64_C(1000) * XP_NS_PER_SEC)
 #define EPOCH_NS (INT64_C(1700000000) * XP_NS_PER_SEC)
 
-/* --- In place of src/os/sys_clock.c and src/os/sys_timerfd.c ------------- */
+/* --- In place of src/posix/sys_clock.c and src/linux/sys_timerfd.c -- */
 
 static _Atomic int64_t clock_ns;    /* monotonic */
 static _Atomic int64_t offset_ns;   /* what the real-time clock is ahead */

@@ -1,15 +1,15 @@
 /*
- * The calls that src/os makes through the C library, and allocations, each
+ * The calls that the library makes through the C library, and allocations, each
  * with a place in which it can fail.
  */
 #include "sweep.h"
 
 #include "base/alloc.h"
-#include "os/linux/sys_linux.h"
-#include "os/linux/sys_uring.h"
-#include "os/sys.h"
-#include "os/sys_aio.h"
-#include "os/sys_threads.h"
+#include "linux/sys_linux.h"
+#include "linux/sys_uring.h"
+#include "sys/sys.h"
+#include "sys/sys_aio.h"
+#include "sys/sys_threads.h"
 
 #include <sys/epoll.h>
 

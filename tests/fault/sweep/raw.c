@@ -1,10 +1,10 @@
 /*
- * The calls that src/os makes past the C library: one function for all of
+ * The calls that the library makes past the C library: one function for all of
  * them, so the number of the system call shows which it is.
  */
 #include "sweep.h"
 
-#include "os/rawcall.h"
+#include "sys/rawcall.h"
 
 #include <linux/perf_event.h>
 #include <sys/epoll.h>

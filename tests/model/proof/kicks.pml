@@ -280,7 +280,7 @@ look:	atomic { /* src/core/wait.c: look */
 		xp_timer_waiter_answered();
 		goto harvested
 	}
-end_asleep: /* src/backend/epoll.c: epoll_await */
+end_asleep: /* src/linux/epoll.c: epoll_await */
 	atomic {
 		if
 		:: wake_linked -> wake_linked = 0

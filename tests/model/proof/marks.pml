@@ -118,7 +118,7 @@ proctype waiter(byte me)
 			:: else
 			fi;
 			locked = 0 }
-end_asleep: /* src/backend/epoll.c: epoll_await */
+end_asleep: /* src/linux/epoll.c: epoll_await */
 			if
 			:: atomic { linked -> linked = 0; look = 1; wake_up() }
 			:: atomic { kicked -> kicked = 0; wake_up() }

@@ -489,7 +489,7 @@ ask:	atomic { /* src/core/sleep.c: xp_sleep_beside; src/core/wait.c: look */
 			locked = 0
 		fi
 	}
-end_asleep: /* src/backend/epoll.c: epoll_await */
+end_asleep: /* src/linux/epoll.c: epoll_await */
 	atomic {
 		if
 		:: wake_linked -> wake_linked = 0

@@ -340,7 +340,7 @@ ask:	atomic { /* src/core/wait.c: take_at_hand, sleep_until */
 		candidate = 0; /* The leader has checked it; it was not ready. */
 		if
 		:: wake_pending || is_in(called_all) || now -> /* src/core/wait.c: look */
-			wake_fd = 0; /* src/backend/array.c: xp_array_report_wake */
+			wake_fd = 0; /* src/posix/array.c: xp_array_report_wake */
 			takes(in_array && ready);
 			goto asked
 		:: else -> /* src/core/sleep.c: xp_sleep_beside */
@@ -352,7 +352,7 @@ ask:	atomic { /* src/core/wait.c: take_at_hand, sleep_until */
 			locked = 0
 		fi
 	}
-end_asleep: /* src/backend/poll.c: poll_await */
+end_asleep: /* src/posix/poll.c: poll_await */
 	atomic {
 		if
 		:: past /* The deadline has passed before. */
@@ -452,7 +452,7 @@ quiesce: atomic {
 		fi
 	}
 	atomic { is_in(roused) -> end_left(); goto quiesce }
-change:	atomic { /* src/backend/array.c: xp_array_change; src/core/sources.c: registration_enlist */
+change:	atomic { /* src/posix/array.c: xp_array_change; src/core/sources.c: registration_enlist */
 		assert(!asleep); /* Nobody sleeps on what is written now. */
 		if
 		:: in_array = !in_array

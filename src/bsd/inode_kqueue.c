@@ -1,0 +1,253 @@
+/*
+ * Files watched by kqueue(2): one instance per queue, with an EVFILT_VNODE for
+ * each descriptor, whatever its users ask for.  A filter ends when its
+ * descriptor is closed; nothing reports that.
+ */
+#include "source/inode_provider.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "bsd/sys_kqueue.h"
+#include "sys/process.h"
+
+/* A descriptor that is watched. */
+struct xp_inode {
+	struct xp_regmap_item item; /* its number */
+	struct xp_list links;
+};
+
+static const struct {
+	uint32_t note;
+	uint32_t kernel;
+} vnode_notes[] = {
+	{XPOLL_NOTE_DELETE, NOTE_DELETE | NOTE_LINK},
+	{XPOLL_NOTE_WRITE, NOTE_WRITE | NOTE_EXTEND},
+	{XPOLL_NOTE_EXTEND, NOTE_WRITE | NOTE_EXTEND},
+	{XPOLL_NOTE_TRUNCATE, NOTE_WRITE | NOTE_EXTEND | NOTE_ATTRIB},
+	{XPOLL_NOTE_ATTRIB, NOTE_ATTRIB},
+	{XPOLL_NOTE_LINK, NOTE_LINK | NOTE_DELETE},
+	{XPOLL_NOTE_RENAME, NOTE_RENAME},
+	{XPOLL_NOTE_REVOKE, NOTE_REVOKE},
+#ifdef NOTE_OPEN
+	{XPOLL_NOTE_OPEN, NOTE_OPEN},
+	{XPOLL_NOTE_CLOSE, NOTE_CLOSE},
+	{XPOLL_NOTE_CLOSE_WRITE, NOTE_CLOSE_WRITE},
+	{XPOLL_NOTE_READ, NOTE_READ},
+#endif
+};
+
+enum { VNODE_NOTES = sizeof vnode_notes / sizeof *vnode_notes };
+
+uint32_t xp_inodes_reportable(void)
+{
+	uint32_t notes = 0;
+
+	for (int i = 0; i < VNODE_NOTES; i++)
+		notes |= vnode_notes[i].note;
+	return notes;
+}
+
+static uint32_t kernel_notes(uint32_t notes)
+{
+	uint32_t kernel = 0;
+
+	for (int i = 0; i < VNODE_NOTES; i++)
+		if (notes & vnode_notes[i].note)
+			kernel |= vnode_notes[i].kernel;
+	return kernel;
+}
+
+/* What a look at the file shows is left to that. */
+static uint32_t notes_reported(uint32_t kernel, bool directory)
+{
+	static const uint32_t passing = XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
+		XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | XPOLL_NOTE_CLOSE_WRITE |
+		XPOLL_NOTE_READ | XPOLL_NOTE_ATTRIB;
+	uint32_t notes = XP_REPORT_LOOK;
+
+	for (int i = 0; i < VNODE_NOTES; i++)
+		if (vnode_notes[i].note & passing && kernel & vnode_notes[i].kernel)
+			notes |= vnode_notes[i].note;
+	if (kernel & (NOTE_WRITE | NOTE_EXTEND))
+		notes |= XPOLL_NOTE_WRITE;
+	if (kernel & (NOTE_DELETE | NOTE_LINK))
+		notes |= XPOLL_NOTE_DELETE;
+	/* An entry was moved in or out: no look shows that. */
+	if (directory && kernel & NOTE_EXTEND)
+		notes |= XPOLL_NOTE_EXTEND;
+	return notes;
+}
+
+/*
+ * What is not to wake anybody again that did not listen to it.  A look reports the
+ * rest later, but for what became of the entries of a directory; ends and names are
+ * rare.
+ */
+static uint32_t kernel_passing(const struct xp_inode_user *user)
+{
+	uint32_t kernel = NOTE_ATTRIB;
+
+	if (!S_ISDIR(user->last.st_mode) ||
+	    !(user->notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)))
+		kernel |= NOTE_WRITE | NOTE_EXTEND;
+#ifdef NOTE_OPEN
+	kernel |= NOTE_OPEN | NOTE_CLOSE | NOTE_CLOSE_WRITE | NOTE_READ;
+#endif
+	return kernel;
+}
+
+static void inode_reported(struct xp_inodes *inodes, struct xp_inode_user *user,
+                           uint32_t kernel)
+{
+	/* Here they are the kernel's. */
+	if (!user->ops->listens(inodes->queue, user))
+		user->ignored |= kernel & kernel_passing(user);
+	xp_inode_report(inodes, user,
+	                notes_reported(kernel, S_ISDIR(user->last.st_mode)));
+}
+
+static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
+                        unsigned flags, uint32_t kernel)
+{
+	struct kevent change;
+	int rc;
+
+	xp_kq_set(&change, inode->item.ident, EVFILT_VNODE, flags, kernel, 0);
+	rc = xp_sys_kevent_change(inodes->watch.fd, &change, 1);
+	return rc < 0 ? rc : -(int)change.data;
+}
+
+/* What its users want, and one that is about to be; a filter asks for something. */
+static uint32_t inode_wants(const struct xp_inode *inode,
+                            const struct xp_inode_user *more)
+{
+	uint32_t kernel = NOTE_REVOKE;
+
+	if (more)
+		kernel |= kernel_notes(more->notes);
+	XP_LIST_EACH(const struct xp_inode_link, link, &inode->links, item)
+		kernel |= kernel_notes(link->user->notes) & ~link->user->ignored;
+	return kernel;
+}
+
+static int inode_update_kernel(struct xp_inodes *inodes,
+                               const struct xp_inode *inode,
+                               const struct xp_inode_user *more)
+{
+	bool wanted = more || !xp_list_empty(&inode->links);
+
+	return inode_change(inodes, inode, wanted ? EV_ADD | EV_CLEAR : EV_DELETE,
+	                    inode_wants(inode, more));
+}
+
+static void inode_fired(struct xp_inodes *inodes, struct xp_inode *inode,
+                        uint32_t kernel)
+{
+	uint32_t before = inode_wants(inode, NULL);
+
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
+		inode_reported(inodes, link->user, kernel);
+	if (inode_wants(inode, NULL) != before)
+		(void)inode_update_kernel(inodes, inode, NULL);
+}
+
+void xp_inodes_harvest(struct xp_inodes *inodes)
+{
+	struct kevent events[32];
+	int count;
+
+	do {
+		count = xp_sys_kevent_now(inodes->watch.fd, NULL, 0, events, 32);
+		for (int i = 0; i < count; i++) {
+			struct xp_inode *inode =
+				xp_inode_find(inodes, events[i].ident);
+
+			if (inode)
+				inode_fired(inodes, inode, events[i].fflags);
+		}
+	} while (count == 32);
+}
+
+static void inode_drop(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	XP_ASSERT(xp_list_empty(&inode->links));
+	xp_regmap_remove(&inodes->map, &inode->item);
+	xp_free(inode);
+}
+
+static int inode_make(struct xp_inodes *inodes, int fd, struct xp_inode **made)
+{
+	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)fd);
+
+	if (!inode) {
+		inode = xp_alloc(sizeof *inode);
+		if (!inode)
+			return -ENOMEM;
+		xp_list_init(&inode->links);
+		inode->item.ident = (uint64_t)fd;
+		if (xp_regmap_add(&inodes->map, &inode->item) < 0) {
+			xp_free(inode);
+			return -ENOMEM;
+		}
+	}
+	*made = inode;
+	return 0;
+}
+
+int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
+                  struct xp_inode_user *user)
+{
+	struct xp_inode *inode = NULL;
+	int rc = inodes->watch.fd >= 0 ? 0 : xp_inodes_opened(queue, inodes, xp_sys_kqueue());
+
+	if (rc == 0)
+		rc = inode_make(inodes, user->fd, &inode);
+	/* A filter that has ended was that of a descriptor closed since. */
+	if (rc == 0 && user->self.inode &&
+	    inode_change(inodes, inode, EV_ENABLE, inode_wants(inode, user)) ==
+	    -ENOENT)
+		return -ESTALE;
+	if (rc == 0)
+		rc = inode_update_kernel(inodes, inode, user);
+	if (rc == 0 && !user->self.inode) {
+		user->self.inode = inode;
+		xp_list_append(&inode->links, &user->self.item);
+	}
+	if (inode && xp_list_empty(&inode->links))
+		inode_drop(inodes, inode);
+	/* It is a file: the kernel knows no changes of FIFOs, or of this device. */
+	return rc == -ENODEV || rc == -EINVAL ? -ENOTSUP : rc;
+}
+
+/* The descriptor is watched, not a name. */
+int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	(void)inodes, (void)user;
+	return 0;
+}
+
+void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	struct xp_inode *inode = user->self.inode;
+
+	if (!inode)
+		return;
+	user->self.inode = NULL;
+	xp_list_remove(&user->self.item);
+	(void)inode_update_kernel(inodes, inode, NULL);
+	if (xp_list_empty(&inode->links))
+		inode_drop(inodes, inode);
+}
+
+void xp_inodes_close(struct xp_inodes *inodes)
+{
+	struct xp_inode *inode;
+
+	while ((inode = xp_inode_pop(inodes)))
+		xp_free(inode);
+	/* In a forked child the number may be another file's. */
+	if (inodes->process != xp_process_current())
+		inodes->watch.fd = -1;
+}

@@ -1,0 +1,263 @@
+/*
+ * The kqueue back end.
+ *
+ * What enables and disables rides along with the next wait, so that a change
+ * costs no call of its own; what has to succeed or fail at once is changed at
+ * once (kqueue_set.c).  The kernel's two reports of a descriptor, READ and
+ * WRITE, are made one.  An end of file is reported in poll(2)'s terms by a look,
+ * since the kernels word it differently.  A forked child does not have the
+ * kernel's queue, only the wake-up descriptors.
+ */
+#include "bsd/kqueue_state.h"
+
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/threads.h"
+#include "base/time.h"
+#include "bsd/system.h"
+#include "sys/sys.h"
+
+enum {
+	KQ_PAIRS = 512, /* a power of two, and more than XP_FIRED_MOST */
+};
+
+struct kqueue_state {
+	struct xp_kq_set set; /* the first: functions of the set are the back end's */
+	struct xp_wakefd wake; /* immutable: signalled without the lock */
+	pid_t owner;           /* whose the kernel's queues are */
+};
+
+static int kqueue_open(void *opaque, int size_hint,
+                       struct xp_counters *counters)
+{
+	struct kqueue_state *state = opaque;
+	int rc;
+
+	(void)size_hint;
+	state->set.counters = counters;
+	atomic_init(&state->set.mend, KQ_MEND_NONE);
+	xp_kq_outer_init(&state->set.outer);
+	state->owner = getpid();
+	state->set.fd = xp_sys_kqueue();
+	if (state->set.fd < 0)
+		return state->set.fd;
+	rc = xp_wakefd_open(&state->wake);
+	if (rc == 0)
+		rc = xp_kq_hold(state->set.fd, state->wake.fd, EV_CLEAR);
+	if (rc == 0)
+		return 0;
+	xp_wakefd_close(&state->wake);
+	xp_sys_close(state->set.fd);
+	return rc;
+}
+
+static void kqueue_close(void *opaque)
+{
+	struct kqueue_state *state = opaque;
+	/* In a child these numbers may be somebody else's. */
+	bool ours = state->owner == getpid();
+
+	xp_kq_outer_fini(&state->set.outer, ours);
+	if (ours)
+		xp_sys_close(state->set.fd);
+	xp_wakefd_close(&state->wake);
+	xp_free(state->set.entries);
+	xp_free(state->set.dirty);
+}
+
+static bool kqueue_owns(const void *opaque, int fd)
+{
+	const struct kqueue_state *state = opaque;
+
+	return fd == state->set.fd || fd == state->set.outer.fd ||
+		xp_wakefd_has(&state->wake, fd) ||
+		xp_wakefd_has(&state->set.outer.attention, fd);
+}
+
+/* --- What the kernel says ---------------------------------------------------- */
+
+/* An end of file or an error, in this system's own words. */
+static uint32_t kqueue_probe(struct kqueue_state *state,
+                             const struct kevent *event)
+{
+	bool reads = event->filter == EVFILT_READ;
+	/* The queue takes of these bits what is wanted. */
+	struct pollfd probe = {
+		.fd = (int)event->ident,
+		.events = POLLIN | POLLOUT | POLLRDHUP,
+	};
+	uint32_t bits = 0;
+
+	xp_count_shared(&state->set.counters->syscalls_check);
+	if (xp_sys_poll_now(&probe, 1) > 0)
+		bits = (unsigned short)probe.revents;
+	if (bits & POLLNVAL)
+		return POLLNVAL;
+	if (event->filter == EVFILT_WRITE && event->flags & EV_EOF &&
+	    bits & (POLLERR | POLLHUP))
+		xp_kq_broken(&state->set, probe.fd);
+	/* Not every poll(2) knows of half an end. */
+	if (reads && event->flags & EV_EOF && !xp_kq_hinted(event) &&
+	    !(bits & (POLLRDHUP | POLLHUP)))
+		bits |= POLLIN | POLLRDHUP;
+	if (!reads && !bits)
+		bits = POLLOUT;
+	return bits;
+}
+
+static uint32_t kqueue_bits(struct kqueue_state *state,
+                            const struct kevent *event)
+{
+	if (event->flags & EV_ERROR)
+		return xp_kq_gone(&state->set, event) ? POLLNVAL : 0;
+	if (event->filter == XP_KQ_EXCEPT)
+		return POLLPRI;
+	/* With an error there is nothing to be read or written either. */
+	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_hinted(event))
+		return kqueue_probe(state, event);
+	return event->filter == EVFILT_READ ? POLLIN : POLLOUT;
+}
+
+/* Of one descriptor's reports one remains, with the bits of both. */
+static int kqueue_merge(struct xp_fired *fired, int count)
+{
+	uint16_t places[KQ_PAIRS] = {0}; /* plus 1 */
+	int kept = 0;
+
+	for (int i = 0; i < count; i++) {
+		uint32_t place = (uint32_t)fired[i].token * 0x9e3779b1u >> 23;
+
+		while (places[place] &&
+		       fired[places[place] - 1].token != fired[i].token)
+			place = (place + 1) % KQ_PAIRS;
+		if (places[place]) {
+			fired[places[place] - 1].events |= fired[i].events;
+			continue;
+		}
+		fired[kept++] = fired[i];
+		places[place] = (uint16_t)kept;
+	}
+	return kept;
+}
+
+static int kqueue_harvest(struct kqueue_state *state,
+                          const struct kevent *events, int len,
+                          struct xp_fired *fired)
+{
+	bool differ = XP_KQ_TWICE && len > 1;
+	int count = 0;
+
+	for (int i = 0; i < len; i++) {
+		struct xp_fired *next = &fired[count];
+
+		if ((int)events[i].ident == state->wake.fd) {
+			xp_wakefd_clear(&state->wake);
+			next->token = XP_TOKEN_WAKE;
+			next->events = 0;
+			count++;
+			continue;
+		}
+		next->token = xp_kq_token(&events[i]);
+		next->events = kqueue_bits(state, &events[i]);
+		differ |= events[i].filter != events[0].filter;
+		count += next->events != 0;
+	}
+	return differ ? kqueue_merge(fired, count) : count;
+}
+
+/* --- Waiting ----------------------------------------------------------------- */
+
+/*
+ * kevent(2) takes no mask of signals, and may be no cancellation point.  Whoever wants
+ * that sleeps in poll(2) on the queue.
+ */
+static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
+                               const sigset_t *mask, struct kevent *events,
+                               int cap)
+{
+	struct pollfd probe = {.fd = state->set.fd, .events = POLLIN};
+	int rc = xp_sys_poll_wait(&probe, 1, deadline_ns, mask);
+
+	if (rc <= 0)
+		return rc;
+	return xp_sys_kevent_now(state->set.fd, NULL, 0, events, cap);
+}
+
+/* Whoever watches it calls without waiting: nothing else is to be reported. */
+static void kqueue_outer_probe(struct kqueue_state *state)
+{
+	if (state->set.outer.fd < 0)
+		return;
+	xp_count_shared(&state->set.counters->syscalls_check);
+	xp_kq_outer_probe(&state->set.outer);
+}
+
+/*
+ * The lock is held, or nobody else is here to take it: changes come along.
+ * If there are more than fit, those that fit do not sleep.
+ */
+static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                        struct xp_fired *fired, int cap)
+{
+	struct kqueue_state *state = opaque;
+	struct kevent changes[KQ_CHUNK];
+	struct kevent events[XP_FIRED_MOST];
+	bool more = false;
+	int count = 0;
+	int rc;
+
+	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
+	if (deadline_ns <= XP_NOW || xp_single_threaded()) {
+		/* A failed change takes a place among the events. */
+		int room = cap < KQ_RECORDS ? KQ_RECORDS : cap;
+
+		count = xp_kq_load(&state->set, changes,
+		                   room < KQ_CHUNK ? room : KQ_CHUNK);
+		more = xp_kq_has_pending(&state->set);
+		if (more)
+			deadline_ns = XP_NOW;
+	}
+	if ((mask || !XP_KQ_CANCELLED) && deadline_ns > XP_NOW) {
+		if (count > 0)
+			(void)xp_sys_kevent_change(state->set.fd, changes, count);
+		rc = kqueue_sleep_in_poll(state, deadline_ns, mask, events, cap);
+	} else if (deadline_ns <= XP_NOW) {
+		rc = xp_sys_kevent_now(state->set.fd, changes, count, events, cap);
+		kqueue_outer_probe(state);
+	} else {
+		rc = xp_sys_kevent_wait(state->set.fd, changes, count, events, cap,
+		                        deadline_ns);
+	}
+	if (rc <= 0)
+		return rc;
+	count = kqueue_harvest(state, events, rc, fired);
+	return more || rc == cap ? xp_fired_more(fired, count, cap) : count;
+}
+
+static void kqueue_wake(void *opaque)
+{
+	struct kqueue_state *state = opaque;
+
+	xp_count_shared(&state->set.counters->syscalls_wake);
+	xp_wakefd_signal(&state->wake);
+}
+
+const struct xp_backend_ops xp_backend_kqueue = {
+	.name = "kqueue",
+	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK |
+		(XP_KQ_EXCEPT ? XP_CAP_EXCEPT : 0),
+	.state_size = sizeof(struct kqueue_state),
+	.open = kqueue_open,
+	.close = kqueue_close,
+	.owns = kqueue_owns,
+	.attach = xp_kq_attach,
+	.change = xp_kq_change,
+	.detach = xp_kq_detach,
+	.has_pending = xp_kq_has_pending,
+	.flush = xp_kq_flush,
+	.wait = kqueue_await,
+	.wake = kqueue_wake,
+	.outer = &xp_kq_outer_ops,
+};

@@ -1,0 +1,108 @@
+/*
+ * A helper queue for what the array itself cannot watch: the kqueue back end,
+ * as one entry of another one's array.
+ */
+#include "posix/edge.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/time.h"
+#include "bsd/kqueue_state.h"
+#include "bsd/system.h"
+#include "sys/sys.h"
+
+enum { EDGE_ROOM = 16 };
+
+int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
+{
+	const struct xp_backend_ops *ops = &xp_backend_kqueue;
+	int rc;
+
+	edge->counters = counters;
+	edge->inner = xp_alloc(ops->state_size);
+	rc = edge->inner ? ops->open(edge->inner, 0, counters) : -ENOMEM;
+	/* Its state begins with that. */
+	edge->fd = rc < 0 ? rc : ((const struct xp_kq_set *)edge->inner)->fd;
+	if (rc < 0)
+		xp_free(edge->inner);
+	return rc;
+}
+
+void xp_edge_fini(struct xp_edge *edge)
+{
+	xp_backend_kqueue.close(edge->inner);
+	xp_free(edge->inner);
+}
+
+/* The inner queue, its wake descriptor and what else it has. */
+bool xp_edge_owns(const struct xp_edge *edge, int fd)
+{
+	return xp_backend_kqueue.owns(edge->inner, fd);
+}
+
+/* A closed file leaves no dead entry behind here. */
+int xp_edge_renew(struct xp_edge *edge)
+{
+	(void)edge;
+	return -ENOTSUP;
+}
+
+/* Nobody but the array knows when to look into the set. */
+static void edge_flush(struct xp_edge *edge)
+{
+	struct xp_fired gone[EDGE_ROOM];
+
+	while (xp_backend_kqueue.has_pending(edge->inner))
+		(void)xp_backend_kqueue.flush(edge->inner, gone, EDGE_ROOM);
+}
+
+int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
+{
+	int rc = xp_backend_kqueue.attach(edge->inner, fd, watch, token);
+
+	if (rc == -EEXIST)
+		rc = xp_edge_change(edge, fd, watch, token);
+	return rc;
+}
+
+int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
+{
+	int rc = xp_backend_kqueue.change(edge->inner, fd, watch, token);
+
+	edge_flush(edge);
+	return rc;
+}
+
+void xp_edge_detach(struct xp_edge *edge, int fd)
+{
+	(void)xp_backend_kqueue.detach(edge->inner, fd);
+}
+
+int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
+{
+	int count;
+
+	XP_ASSERT(cap > 0);
+	xp_count_shared(&edge->counters->syscalls_check);
+	count = xp_backend_kqueue.wait(edge->inner, XP_NOW, NULL, fired, cap);
+	edge_flush(edge);
+	return count < 0 ? 0 : count;
+}
+
+int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
+                  uint32_t *news)
+{
+	int rc = xp_sys_fstat(fd, status);
+
+	(void)watch;
+	*news = 0;
+	xp_count(&edge->counters->syscalls_check);
+	if (rc < 0)
+		return rc;
+	if (xp_sys_is_path(fd))
+		return -ENOTSUP;
+	return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode) ? -EPERM : 0;
+}

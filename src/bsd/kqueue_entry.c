@@ -1,0 +1,293 @@
+/* What of one descriptor is in the kernel, and the records that change it. */
+#include "bsd/kqueue_state.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "base/assert.h"
+#include "sys/sys.h"
+
+struct xp_kq_entry *xp_kq_find(const struct xp_kq_set *set, int fd)
+{
+	if (fd < 0 || fd >= set->len || !set->entries[fd].attached)
+		return NULL;
+	return &set->entries[fd];
+}
+
+static int kq_filter(const struct xp_kq_entry *entry, int filter)
+{
+	switch (filter) {
+	case KQ_READ:
+		return EVFILT_READ;
+	case KQ_WRITE:
+		return entry->broken ? XP_KQ_USER : EVFILT_WRITE;
+	default:
+		return XP_KQ_EXCEPT;
+	}
+}
+
+unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter)
+{
+	return entry->want & KQ_BIT(filter) ? XP_KQ_ENABLE : EV_DISABLE;
+}
+
+void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
+                  int fd, int filter, unsigned flags)
+{
+	uint32_t fflags = filter == KQ_EXCEPT ? XP_KQ_OOB : 0;
+	bool hint = filter == KQ_READ && entry->write_end;
+
+	xp_kq_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
+	          entry->tag | (hint ? XP_KQ_HINT : 0));
+	/* More than there can ever be. */
+	if (filter == KQ_READ && (entry->end_only || hint)) {
+		record->fflags = NOTE_LOWAT;
+		record->data = INT_MAX;
+	}
+	if (filter == KQ_WRITE && entry->broken)
+		record->fflags = XP_KQ_TRIGGER;
+}
+
+int xp_kq_apply(struct xp_kq_set *set, struct kevent *changes, int count)
+{
+	xp_count(&set->counters->syscalls_change);
+	return xp_sys_kevent_change(set->fd, changes, count);
+}
+
+int xp_kq_apply_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
+                    int fd, int filter, unsigned flags)
+{
+	struct kevent record;
+	int rc;
+
+	xp_kq_record(&record, entry, fd, filter, flags);
+	rc = xp_kq_apply(set, &record, 1);
+	return rc < 0 ? rc : -(int)record.data;
+}
+
+/* Kernels have several words for it. */
+bool xp_kq_refused(int error)
+{
+	return error == -ENODEV || error == -EINVAL || error == -EPERM ||
+		error == -ENOTSUP;
+}
+
+int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
+{
+	int rc = -EPIPE;
+
+	entry->broken = XP_KQ_USER != 0;
+	if (entry->broken)
+		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
+		                     EV_ADD | (entry->clear ? EV_CLEAR : 0) |
+		                     xp_kq_switch(entry, KQ_WRITE));
+	/* FreeBSD triggers none that it has just made: once more, without EV_ADD. */
+	if (rc == 0)
+		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
+		                     xp_kq_switch(entry, KQ_WRITE) & ~(unsigned)EV_ADD);
+	if (rc == 0)
+		return 0;
+	entry->broken = false;
+	/* The header has such events, and this kernel has not. */
+	return xp_kq_refused(rc) ? -EPIPE : rc;
+}
+
+void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
+{
+	if (entry->dirty)
+		return;
+	XP_ASSERT(set->dirty_len < set->len);
+	entry->dirty = true;
+	set->dirty[set->dirty_len++] = fd;
+}
+
+/* A pipe's WRITE may have ended by itself: one of these suffices. */
+static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                        unsigned filters, unsigned flag)
+{
+	int rc = -ENOENT;
+
+	for (int i = 0; i < KQ_FILTERS && rc == -ENOENT; i++) {
+		if (!(filters & KQ_BIT(i)))
+			continue;
+		rc = xp_kq_apply_one(set, entry, fd, i, flag);
+		if (rc == 0 && flag == EV_ENABLE && XP_KQ_ENABLE_LOOKS)
+			entry->probed = (uint8_t)KQ_BIT(i);
+	}
+	return rc;
+}
+
+/* What stands for its filters does not end with it: is it refused still? */
+static int kq_verify_hung(struct xp_kq_set *set, const struct xp_kq_entry *entry,
+                          int fd)
+{
+	int rc = xp_kq_apply_one(set, entry, fd, KQ_READ, EV_ADD | EV_DISABLE);
+
+	if (rc == 0)
+		(void)xp_kq_apply_one(set, entry, fd, KQ_READ, EV_DELETE);
+	return rc == 0 ? -ENOENT : rc == -ENXIO ? 0 : rc;
+}
+
+int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                 unsigned again)
+{
+	unsigned armed = entry->armed & entry->there;
+	int rc;
+
+	entry->probed = 0;
+	if (entry->hung)
+		return kq_verify_hung(set, entry, fd);
+	rc = kq_verify_by(set, entry, fd, entry->there & ~armed, EV_DISABLE);
+	if (rc == -ENOENT)
+		rc = kq_verify_by(set, entry, fd, armed & again, EV_ENABLE);
+	return rc != -ENOENT ? rc
+		: kq_verify_by(set, entry, fd, armed & ~again, EV_ENABLE);
+}
+
+/* --- What the kernel need not know before the next wait -------------------------- */
+
+/* FreeBSD ends a pipe's WRITE with its last event. */
+static void kq_mend(struct xp_kq_set *set, int fd)
+{
+	struct xp_kq_entry *entry = xp_kq_find(set, fd);
+
+	if (!entry || !entry->pipe || entry->broken ||
+	    !(entry->there & KQ_BIT(KQ_WRITE)))
+		return;
+	if (xp_kq_apply_one(set, entry, fd, KQ_WRITE, xp_kq_switch(entry, KQ_WRITE)) !=
+	    -ENOENT)
+		return;
+	if (xp_kq_break(set, entry, fd) < 0)
+		entry->there &= (uint8_t)~KQ_BIT(KQ_WRITE);
+}
+
+static void kq_mend_all(struct xp_kq_set *set)
+{
+	int fd = atomic_exchange(&set->mend, KQ_MEND_NONE);
+
+	if (fd != KQ_MEND_ALL) {
+		kq_mend(set, fd);
+		return;
+	}
+	for (fd = 0; fd < set->len; fd++)
+		kq_mend(set, fd);
+}
+
+bool xp_kq_has_pending(const void *opaque)
+{
+	const struct xp_kq_set *set = opaque;
+
+	return set->dirty_len > 0 || atomic_load(&set->mend) != KQ_MEND_NONE;
+}
+
+/* What the kernel does not know of this one yet. */
+static unsigned kq_differ(const struct xp_kq_entry *entry)
+{
+	unsigned differ = entry->want ^ entry->armed;
+
+	differ |= entry->touch & entry->want;
+	return entry->attached ? differ & entry->there : 0;
+}
+
+/* Is it enabled, and has to be disabled before it is again? */
+static bool kq_twice(const struct xp_kq_entry *entry, int filter)
+{
+	return XP_KQ_ENABLES_ONCE && entry->armed & entry->want & KQ_BIT(filter);
+}
+
+static int kq_records(const struct xp_kq_entry *entry)
+{
+	unsigned differ = kq_differ(entry);
+	int count = 0;
+
+	for (int i = 0; i < KQ_FILTERS; i++)
+		if (differ & KQ_BIT(i))
+			count += kq_twice(entry, i) ? 2 : 1;
+	return count;
+}
+
+/* What this one's records say is what the kernel knows from now on. */
+static int kq_load_one(struct xp_kq_entry *entry, int fd,
+                       struct kevent *changes)
+{
+	unsigned differ = kq_differ(entry);
+	int count = 0;
+
+	for (int i = 0; i < KQ_FILTERS; i++) {
+		if (!(differ & KQ_BIT(i)))
+			continue;
+		if (kq_twice(entry, i))
+			xp_kq_record(&changes[count++], entry, fd, i, EV_DISABLE);
+		xp_kq_record(&changes[count++], entry, fd, i, xp_kq_switch(entry, i));
+	}
+	if (entry->attached)
+		entry->armed = entry->want & entry->there;
+	return count;
+}
+
+int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap)
+{
+	int count = 0;
+
+	if (atomic_load(&set->mend) != KQ_MEND_NONE)
+		kq_mend_all(set);
+	XP_ASSERT(cap >= KQ_RECORDS);
+	while (set->dirty_len > 0) {
+		int fd = set->dirty[set->dirty_len - 1];
+		struct xp_kq_entry *entry = &set->entries[fd];
+
+		if (count + kq_records(entry) > cap)
+			break;
+		set->dirty_len--;
+		count += kq_load_one(entry, fd, changes + count);
+		entry->dirty = false;
+		entry->touch = 0;
+	}
+	return count;
+}
+
+void xp_kq_broken(struct xp_kq_set *set, int fd)
+{
+	int none = KQ_MEND_NONE;
+
+	if (!atomic_compare_exchange_strong(&set->mend, &none, fd) && none != fd)
+		atomic_store(&set->mend, KQ_MEND_ALL);
+}
+
+bool xp_kq_gone(struct xp_kq_set *set, const struct kevent *failed)
+{
+	int fd = (int)failed->ident;
+	struct stat status;
+
+	if (failed->filter == EVFILT_WRITE && failed->data == ENOENT &&
+	    xp_sys_fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) {
+		xp_kq_broken(set, fd);
+		return false;
+	}
+	return failed->data == ENOENT || failed->data == EBADF;
+}
+
+int xp_kq_flush(void *opaque, struct xp_fired *fired, int cap)
+{
+	struct xp_kq_set *set = opaque;
+	struct kevent changes[KQ_CHUNK];
+	int room = cap < KQ_CHUNK ? cap : KQ_CHUNK;
+	int count = 0;
+	int loaded;
+
+	if (room < KQ_RECORDS)
+		return 0;
+	loaded = xp_kq_load(set, changes, room);
+	if (loaded == 0)
+		return 0;
+	xp_count(&set->counters->syscalls_change);
+	if (xp_sys_kevent_change(set->fd, changes, loaded) < 0)
+		return 0;
+	for (int i = 0; i < loaded; i++) {
+		if (!xp_kq_gone(set, &changes[i]))
+			continue;
+		fired[count].token = xp_kq_token(&changes[i]);
+		fired[count++].events = POLLNVAL;
+	}
+	return count;
+}

@@ -1,0 +1,271 @@
+/* The descriptors of the kqueue back end, and changes that have to succeed. */
+#include "bsd/kqueue_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/assert.h"
+#include "base/table.h"
+#include "sys/sys.h"
+
+/* Each of the entries may be among those that are dirty. */
+static int kq_reserve(struct xp_kq_set *set, int fd)
+{
+	int rc = XP_TABLE_RESERVE(&set->dirty, &set->dirty_cap, fd + 1);
+
+	return rc < 0 ? rc : XP_TABLE_RESERVE(&set->entries, &set->len, fd + 1);
+}
+
+/* --- What a watch means ------------------------------------------------------ */
+
+static uint8_t kq_wanted(uint32_t watch)
+{
+	return (uint8_t)((watch & (POLLIN | POLLRDHUP) ? KQ_BIT(KQ_READ) : 0) |
+	                 (watch & POLLOUT ? KQ_BIT(KQ_WRITE) : 0) |
+	                 (watch & POLLPRI ? KQ_BIT(KQ_EXCEPT) : 0));
+}
+
+static bool kq_end_only(uint32_t watch)
+{
+	return (watch & (POLLIN | POLLRDHUP)) == POLLRDHUP;
+}
+
+/* --- Changed at once ------------------------------------------------------------ */
+
+static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                      unsigned filters)
+{
+	for (int i = 0; i < KQ_FILTERS; i++)
+		if (filters & KQ_BIT(i))
+			(void)xp_kq_apply_one(set, entry, fd, i, EV_DELETE);
+	entry->there &= (uint8_t)~filters;
+	entry->armed &= entry->there;
+}
+
+/* A device that the kernel refuses as it never has to be waited for? */
+static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
+{
+	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT};
+
+	if ((!S_ISCHR(mode) && !S_ISBLK(mode)) || xp_sys_is_tty(fd))
+		return false;
+	xp_count(&set->counters->syscalls_check);
+	return xp_sys_poll_now(&probe, 1) > 0 && probe.revents & POLLIN;
+}
+
+/*
+ * May the registration do without this filter?  Yes if nobody wants it.  And a
+ * descriptor whose READ takes no low-water mark has no end of file that could be
+ * distinguished from data.
+ */
+static bool kq_dispensable(const struct xp_kq_entry *entry, int filter, int error)
+{
+	return error != -EBADF && error != -ENXIO &&
+		(!(entry->want & KQ_BIT(filter)) ||
+		 (filter == KQ_READ && entry->end_only && xp_kq_refused(error)));
+}
+
+/* Filters that are not there; on failure none of them is. */
+static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                  unsigned filters)
+{
+	struct kevent records[KQ_FILTERS];
+	unsigned flags = EV_ADD | (entry->clear ? EV_CLEAR : 0);
+	int count = 0;
+	int at = 0;
+	int rc;
+
+	XP_ASSERT(!(entry->there & filters));
+	for (int i = 0; i < KQ_FILTERS; i++)
+		if (filters & KQ_BIT(i))
+			xp_kq_record(&records[count++], entry, fd, i,
+			          flags | xp_kq_switch(entry, i));
+	rc = xp_kq_apply(set, records, count);
+	for (int i = 0; i < KQ_FILTERS && at < count; i++) {
+		int error;
+
+		if (!(filters & KQ_BIT(i)))
+			continue;
+		error = rc < 0 ? rc : -(int)records[at].data;
+		at++;
+		/* NetBSD says EBADF of a pipe that nobody reads. */
+		if (i == KQ_WRITE && entry->pipe &&
+		    (error == -EPIPE || error == -EBADF))
+			error = xp_kq_break(set, entry, fd);
+		if (error == 0)
+			entry->there |= (uint8_t)KQ_BIT(i);
+		else if (!kq_dispensable(entry, i, error))
+			rc = rc < 0 ? rc : error;
+	}
+	if (rc >= 0 && !entry->there)
+		rc = -ENOTSUP; /* It could not be distinguished from a closed one. */
+	if (rc < 0) {
+		kq_remove(set, entry, fd, entry->there & filters);
+		return xp_kq_refused(rc) ? -ENOTSUP : rc;
+	}
+	entry->armed = entry->want & entry->there;
+	return 0;
+}
+
+/*
+ * A terminal whose other side is closed: FreeBSD refuses to watch what will not
+ * change any more.  An event that holds from the start stands for all filters.
+ */
+static int kq_add_hung(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
+{
+	int rc;
+
+	entry->hung = true;
+	entry->want = entry->want ? KQ_BIT(KQ_WRITE) : 0;
+	rc = xp_kq_break(set, entry, fd);
+	entry->there = rc == 0 ? KQ_BIT(KQ_WRITE) : 0;
+	entry->armed = entry->want & entry->there;
+	return rc == -EPIPE ? -ENOTSUP : rc;
+}
+
+static void kq_forget(struct xp_kq_entry *entry)
+{
+	entry->attached = false;
+	entry->there = 0;
+	entry->armed = 0;
+}
+
+static void kq_describe(struct xp_kq_entry *entry, uint32_t watch,
+                        uint64_t token)
+{
+	entry->tag = (uint32_t)(token >> 32);
+	entry->want = kq_wanted(watch);
+	if (entry->hung && entry->want)
+		entry->want = KQ_BIT(KQ_WRITE);
+	entry->clear = watch & XP_WATCH_EDGE;
+	entry->end_only = kq_end_only(watch);
+}
+
+int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct xp_kq_set *set = opaque;
+	struct xp_kq_entry *entry = xp_kq_find(set, fd);
+	unsigned filters = KQ_BIT(KQ_READ) | KQ_BIT(KQ_WRITE) | kq_wanted(watch);
+	struct stat status;
+	int rc;
+
+	if (entry && xp_kq_verify(set, entry, fd, XP_WATCH_AGAIN_OF(watch)) == 0)
+		return -EEXIST;
+	if (entry)
+		kq_forget(entry);
+	rc = xp_sys_fstat(fd, &status);
+	xp_count(&set->counters->syscalls_check);
+	/* The kernel's idea of when these are ready is not the queue's. */
+	if (rc == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
+		rc = xp_sys_is_path(fd) ? -ENOTSUP : -EPERM;
+	if (rc == 0)
+		rc = kq_reserve(set, fd);
+	if (rc < 0)
+		return rc;
+	entry = &set->entries[fd];
+	entry->hung = false;
+	kq_describe(entry, watch, token);
+	entry->pipe = S_ISFIFO(status.st_mode);
+	entry->write_end = entry->pipe &&
+		(xp_sys_open_flags(fd) & O_ACCMODE) == O_WRONLY;
+	entry->broken = false;
+	entry->probed = 0;
+	rc = kq_add(set, entry, fd, filters);
+	if (rc == -ENXIO)
+		rc = kq_add_hung(set, entry, fd);
+	if (rc == -ENOTSUP && kq_always_ready(set, fd, status.st_mode))
+		rc = -EPERM;
+	if (rc < 0)
+		return rc;
+	entry->attached = true;
+	return 0;
+}
+
+int xp_kq_detach(void *opaque, int fd)
+{
+	struct xp_kq_set *set = opaque;
+	struct xp_kq_entry *entry = xp_kq_find(set, fd);
+	struct kevent records[KQ_FILTERS];
+	int count = 0;
+	int rc;
+
+	if (!entry) {
+		rc = xp_sys_open_flags(fd);
+		xp_count(&set->counters->syscalls_check);
+		return rc < 0 ? rc : -ENOENT;
+	}
+	for (int i = 0; i < KQ_FILTERS; i++)
+		if (entry->there & KQ_BIT(i))
+			xp_kq_record(&records[count++], entry, fd, i, EV_DELETE);
+	rc = xp_kq_apply(set, records, count);
+	kq_forget(entry);
+	/* A pipe's WRITE may have ended by itself: one of them suffices. */
+	for (int i = 0; i < count && rc >= 0; i++)
+		if (records[i].data == 0)
+			return 0;
+	return rc < 0 ? rc : -(int)records[0].data;
+}
+
+/* What was not wanted before; the others stay as they are. */
+static int kq_add_missing(struct xp_kq_set *set, struct xp_kq_entry *entry,
+                          int fd, unsigned missing, unsigned again)
+{
+	uint8_t armed = entry->armed;
+	int rc = xp_kq_verify(set, entry, fd, again);
+
+	rc = rc == 0 ? kq_add(set, entry, fd, missing) : rc;
+	entry->armed = (armed | (entry->armed & missing)) & 7u;
+	return rc;
+}
+
+int xp_kq_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct xp_kq_set *set = opaque;
+	struct xp_kq_entry *entry = xp_kq_find(set, fd);
+	struct xp_kq_entry before;
+	unsigned missing;
+	int rc;
+
+	if (!entry)
+		return -ENOENT;
+	before = *entry;
+	before.probed = 0;
+	kq_describe(entry, watch, token);
+	missing = entry->want & ~(unsigned)entry->there;
+	if (entry->clear == before.clear &&
+	    entry->end_only == before.end_only && entry->tag == before.tag) {
+		rc = missing ? kq_add_missing(set, entry, fd, missing,
+		                              XP_WATCH_AGAIN_OF(watch)) : 0;
+		if (rc < 0) {
+			*entry = before;
+			return rc;
+		}
+		if (entry->clear)
+			entry->touch |= XP_WATCH_AGAIN_OF(watch) & entry->want &
+				~(entry->probed | missing) & 7u;
+		entry->probed = 0;
+		if (entry->want != entry->armed || entry->touch)
+			xp_kq_mark(set, entry, fd);
+		return 0;
+	}
+	rc = xp_kq_verify(set, &before, fd, XP_WATCH_AGAIN_OF(watch));
+	if (rc == 0) {
+		unsigned filters = before.there | missing;
+
+		kq_remove(set, entry, fd, before.there);
+		entry->broken = false;
+		entry->probed = 0;
+		rc = entry->hung ? -ENXIO : kq_add(set, entry, fd, filters);
+		if (rc == -ENXIO)
+			rc = kq_add_hung(set, entry, fd);
+		if (rc == 0)
+			return 0;
+		before.there = 0;
+		before.broken = false;
+		*entry = before;
+		(void)kq_add(set, entry, fd, filters & ~missing);
+		return rc;
+	}
+	*entry = before;
+	return rc;
+}

@@ -1,0 +1,448 @@
+/*
+ * Asynchronous I/O by io_uring: one thread of the library submits to a ring and
+ * waits for it.
+ *
+ * The kernel ties a request to the thread that submits it, and a ring to those
+ * who made or used it.  When a request completes, or the ring is closed, their
+ * system calls are interrupted, as epoll_wait(2) with EINTR; a request does not
+ * complete while its thread sleeps uninterruptibly; and it is cancelled when
+ * the thread ends.  No thread of the program is to feel this, nor can the
+ * library know what they do.  So the ring is made, used and closed by a thread
+ * of its own, the only one there is, however many requests are in flight.
+ */
+#include "source/aio_work.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "linux/sys_linux.h"
+#include "linux/sys_uring.h"
+#include "linux/system.h"
+#include "sys/process.h"
+#include "sys/sys.h"
+#include "sys/sys_threads.h"
+
+#ifdef XP_HAVE_URING
+
+enum {
+	URING_ENTRIES = 64, /* submitted at a time */
+	URING_COMPLETIONS = 256,
+	URING_JOBS = 120, /* in flight; the rest is for stops and calls */
+	/* The low bits of a token that is no job's address. */
+	URING_CALLED = 1,
+	URING_STOPPED = 3,
+	URING_LOW_BITS = 3,
+	URING_PROBED = 64, /* operations that a kernel may know of */
+};
+
+/* The kernel's largest read or write: what is longer ends short. */
+#define URING_BYTES_MOST 0x7ffff000u
+
+/* What the kernel and its user share; [I] immutable while open. */
+struct uring_ring {
+	int fd;            /* [I] -1: not open */
+	unsigned filled;   /* entries the kernel does not know yet */
+	void *rings;       /* [I] */
+	size_t rings_size; /* [I] */
+	struct io_uring_sqe *entries; /* [I] */
+	size_t entries_size; /* [I] */
+	_Atomic uint32_t *submit_tail;
+	uint32_t *submit_array;
+	uint32_t submit_mask; /* [I] */
+	_Atomic uint32_t *done_head;
+	const _Atomic uint32_t *done_tail; /* the kernel's */
+	const struct io_uring_cqe *done;
+	uint32_t done_mask; /* [I] */
+};
+
+/* [I] immutable while open, [t] the thread's alone. */
+static struct {
+	struct uring_ring ring; /* its fd: [I], its content: [t] */
+	struct xp_wakefd call; /* [I] that the ring polls */
+	uint32_t process; /* [I] that opened it */
+	unsigned jobs; /* [t] in flight */
+	unsigned others; /* [t] stops in flight, and that of `call` */
+	bool listening; /* [t] it is polled */
+	atomic_uint calling; /* somebody has signalled it */
+} uring = {.ring.fd = -1};
+
+/* --- The ring ---------------------------------------------------------------- */
+
+/* Can the kernel do what is asked of it here?  0, -ENOSYS ... */
+static int uring_knows(int ring_fd)
+{
+	static const uint8_t ops[] = {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC,
+	                              IORING_OP_ASYNC_CANCEL, IORING_OP_POLL_ADD};
+	_Alignas(struct io_uring_probe) unsigned char
+		memory[sizeof(struct io_uring_probe) +
+		       URING_PROBED * sizeof(struct io_uring_probe_op)] = {0};
+	struct io_uring_probe *probe = (struct io_uring_probe *)(void *)memory;
+	int rc = xp_sys_uring_probe(ring_fd, probe, URING_PROBED);
+
+	for (size_t i = 0; rc >= 0 && i < sizeof ops; i++)
+		if (!(probe->ops[ops[i]].flags & IO_URING_OP_SUPPORTED))
+			rc = -ENOSYS;
+	return rc < 0 ? rc : 0;
+}
+
+static int uring_map(struct uring_ring *ring, int ring_fd,
+                    const struct io_uring_params *params)
+{
+	size_t submit_size = params->sq_off.array + params->sq_entries * sizeof(uint32_t);
+	size_t done_size = params->cq_off.cqes +
+		params->cq_entries * sizeof(struct io_uring_cqe);
+	void *entries = NULL;
+	char *rings;
+	int rc;
+
+	ring->rings_size = submit_size > done_size ? submit_size : done_size;
+	ring->entries_size = params->sq_entries * sizeof(struct io_uring_sqe);
+	rc = xp_sys_map(ring_fd, ring->rings_size, IORING_OFF_SQ_RING, &ring->rings);
+	if (rc < 0)
+		return rc;
+	rc = xp_sys_map(ring_fd, ring->entries_size, IORING_OFF_SQES, &entries);
+	if (rc < 0) {
+		xp_sys_unmap(ring->rings, ring->rings_size);
+		return rc;
+	}
+	ring->entries = entries;
+	rings = ring->rings;
+	ring->submit_tail = (void *)(rings + params->sq_off.tail);
+	ring->submit_array = (void *)(rings + params->sq_off.array);
+	ring->submit_mask = params->sq_entries - 1;
+	ring->done_head = (void *)(rings + params->cq_off.head);
+	ring->done_tail = (void *)(rings + params->cq_off.tail);
+	ring->done = (void *)(rings + params->cq_off.cqes);
+	ring->done_mask = params->cq_entries - 1;
+	return 0;
+}
+
+/* 0 or a negative errno value; -ENOSYS: it cannot do what is needed here. */
+static int uring_make(struct uring_ring *ring)
+{
+	const uint32_t features = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP;
+	struct io_uring_params params = {
+		.flags = IORING_SETUP_CQSIZE,
+		.cq_entries = URING_COMPLETIONS,
+	};
+	int ring_fd = xp_sys_uring_setup(URING_ENTRIES, &params);
+	int rc = -ENOSYS;
+
+	*ring = (struct uring_ring){.fd = -1};
+	if (ring_fd < 0)
+		return ring_fd;
+	if ((params.features & features) == features)
+		rc = uring_knows(ring_fd);
+	if (rc == 0)
+		rc = uring_map(ring, ring_fd, &params);
+	if (rc < 0)
+		xp_sys_close(ring_fd);
+	else
+		ring->fd = ring_fd;
+	return rc;
+}
+
+static void uring_unmake(const struct uring_ring *ring)
+{
+	xp_sys_unmap(ring->entries, ring->entries_size);
+	xp_sys_unmap(ring->rings, ring->rings_size);
+	xp_sys_close(ring->fd);
+}
+
+/* The next entry, cleared. */
+static struct io_uring_sqe *uring_fill(uint8_t opcode, uint64_t token)
+{
+	uint32_t tail = atomic_load_explicit(uring.ring.submit_tail, memory_order_relaxed);
+	uint32_t index = tail & uring.ring.submit_mask;
+	struct io_uring_sqe *entry = &uring.ring.entries[index];
+
+	XP_ASSERT(uring.ring.filled < URING_ENTRIES);
+	*entry = (struct io_uring_sqe){.opcode = opcode, .user_data = token};
+	uring.ring.submit_array[index] = index;
+	uring.ring.filled++;
+	return entry;
+}
+
+/* It is complete: the kernel may see it. */
+static void uring_give(void)
+{
+	atomic_fetch_add_explicit(uring.ring.submit_tail, 1, memory_order_release);
+}
+
+/* The kernel did not take it: the token of the last one given, which is no entry again. */
+static uint64_t uring_unfill(void)
+{
+	uint32_t tail =
+		atomic_load_explicit(uring.ring.submit_tail, memory_order_relaxed) - 1;
+
+	uring.ring.filled--;
+	atomic_store_explicit(uring.ring.submit_tail, tail, memory_order_relaxed);
+	return uring.ring.entries[tail & uring.ring.submit_mask].user_data;
+}
+
+/* The next completion, as it was; its place is the kernel's.  False: there is none. */
+static bool uring_next(uint64_t *token, int32_t *result)
+{
+	uint32_t head = atomic_load_explicit(uring.ring.done_head, memory_order_relaxed);
+	const struct io_uring_cqe *next = &uring.ring.done[head & uring.ring.done_mask];
+
+	if (head == atomic_load_explicit(uring.ring.done_tail, memory_order_acquire))
+		return false;
+	*token = next->user_data;
+	*result = next->res;
+	atomic_store_explicit(uring.ring.done_head, head + 1, memory_order_release);
+	return true;
+}
+
+static void *uring_try(void *argument)
+{
+	struct uring_ring ring;
+
+	*(bool *)argument = uring_make(&ring) == 0;
+	if (ring.fd >= 0)
+		uring_unmake(&ring);
+	return NULL;
+}
+
+/* In a thread: see above. */
+static bool uring_usable(void)
+{
+	pthread_t thread;
+	bool usable = false;
+
+	if (xp_sys_thread_start(&thread, uring_try, &usable) < 0)
+		return false;
+	xp_sys_thread_join(thread);
+	return usable;
+}
+
+static int uring_open(void)
+{
+	struct uring_ring ring;
+	struct xp_wakefd call;
+	int rc, ring_fd;
+
+	memset(&uring, 0, sizeof uring);
+	uring.ring.fd = -1;
+	rc = xp_wakefd_open(&call);
+	if (rc < 0)
+		return rc;
+	rc = uring_make(&ring);
+	if (rc < 0) {
+		xp_wakefd_close(&call);
+		return rc;
+	}
+	uring.process = xp_process_current();
+	uring.call = call;
+	ring_fd = ring.fd;
+	ring.fd = -1;
+	uring.ring = ring;
+	/* Last: a child forked meanwhile closes all of it, or nothing. */
+	uring.ring.fd = ring_fd;
+	return 0;
+}
+
+static void uring_close(void)
+{
+	struct uring_ring ring = uring.ring;
+
+	uring.ring.fd = -1;
+	xp_wakefd_close(&uring.call);
+	uring_unmake(&ring);
+}
+
+static void uring_abandon(uint32_t process)
+{
+	if (uring.ring.fd >= 0 && uring.process == process)
+		uring_close();
+}
+
+static void uring_call(void)
+{
+	XP_ASSERT(uring.ring.fd >= 0);
+	if (!atomic_exchange(&uring.calling, 1))
+		xp_wakefd_signal(&uring.call);
+}
+
+/* --- Its thread -------------------------------------------------------------- */
+
+static void uring_fill_job(const struct xp_aio_job *job)
+{
+	static const uint8_t opcodes[] = {
+		[XPOLL_AIO_READ] = IORING_OP_READ,
+		[XPOLL_AIO_WRITE] = IORING_OP_WRITE,
+		[XPOLL_AIO_FSYNC] = IORING_OP_FSYNC,
+		[XPOLL_AIO_FDATASYNC] = IORING_OP_FSYNC,
+	};
+	struct io_uring_sqe *entry = uring_fill(opcodes[job->op], (uint64_t)(uintptr_t)job);
+
+	entry->fd = job->io_fd;
+	if (job->op == XPOLL_AIO_FDATASYNC)
+		entry->fsync_flags = IORING_FSYNC_DATASYNC;
+	if (job->op == XPOLL_AIO_READ || job->op == XPOLL_AIO_WRITE) {
+		entry->addr = (uint64_t)(uintptr_t)job->buffer;
+		entry->len = job->length > URING_BYTES_MOST
+			? URING_BYTES_MOST : (uint32_t)job->length;
+		entry->off = (uint64_t)job->offset;
+	}
+	uring_give();
+	uring.jobs++;
+}
+
+/* Have the ring wait for a call, while it waits for jobs. */
+static void uring_fill_listen(void)
+{
+	struct io_uring_sqe *entry = uring_fill(IORING_OP_POLL_ADD, URING_CALLED);
+
+	entry->fd = uring.call.fd;
+	entry->poll_events = POLLIN;
+	uring_give();
+	uring.others++;
+	uring.listening = true;
+}
+
+static void uring_fill_stop(const struct xp_aio_job *job)
+{
+	struct io_uring_sqe *entry = uring_fill(IORING_OP_ASYNC_CANCEL, URING_STOPPED);
+
+	entry->addr = (uint64_t)(uintptr_t)job;
+	uring_give();
+	uring.others++;
+}
+
+static void uring_fill_all(void)
+{
+	struct xp_aio_job *job;
+
+	/* With nothing in flight it is here that the thread waits. */
+	while (uring.jobs < URING_JOBS && uring.ring.filled < URING_ENTRIES - 1 &&
+	       (job = xp_aio_next(uring.jobs == 0)))
+		uring_fill_job(job);
+	if (uring.jobs == 0)
+		return;
+	if (!uring.listening)
+		uring_fill_listen();
+	while (uring.ring.filled < URING_ENTRIES &&
+	       uring.jobs + uring.others < URING_COMPLETIONS &&
+	       (job = xp_aio_next_stop()))
+		uring_fill_stop(job);
+}
+
+/* A job is put into the list. */
+static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs)
+{
+	if (!(token & URING_LOW_BITS)) {
+		struct xp_aio_job *job = (struct xp_aio_job *)(uintptr_t)token;
+
+		XP_ASSERT(uring.jobs > 0);
+		uring.jobs--;
+		job->result = result;
+		xp_list_append(jobs, &job->item);
+		return;
+	}
+	uring.others--;
+	if (token != URING_CALLED)
+		return;
+	xp_wakefd_clear(&uring.call);
+	uring.listening = false;
+	/* From now on a call is a new one; then the lists are looked at. */
+	atomic_store(&uring.calling, 0);
+}
+
+static void uring_reap(void)
+{
+	struct xp_list jobs;
+	uint64_t token;
+	int32_t result;
+
+	xp_list_init(&jobs);
+	while (uring_next(&token, &result))
+		uring_completed(token, result, &jobs);
+	if (!xp_list_empty(&jobs))
+		xp_aio_done(&jobs, true);
+}
+
+/* The kernel takes no more, short of memory or forbidden: work here. */
+static void uring_take_back(void)
+{
+	struct xp_list jobs;
+
+	xp_list_init(&jobs);
+	while (uring.ring.filled > 0) {
+		uint64_t token = uring_unfill();
+		struct xp_aio_job *job = (struct xp_aio_job *)(uintptr_t)token;
+
+		if (token & URING_LOW_BITS) {
+			uring.others--;
+			if (token == URING_CALLED)
+				uring.listening = false;
+			continue;
+		}
+		uring.jobs--;
+		job->result = xp_aio_perform(job);
+		xp_list_append(&jobs, &job->item);
+		xp_aio_done(&jobs, false);
+	}
+}
+
+/* Give the kernel what is filled, and wait for something to complete. */
+static void uring_turn(void)
+{
+	struct pollfd ring = {.fd = uring.ring.fd, .events = POLLIN};
+	/* With no entry left for them, jobs may be left that nobody calls this thread for. */
+	bool more = uring.ring.filled >= URING_ENTRIES - 1 && uring.jobs < URING_JOBS;
+	int rc = xp_sys_uring_enter(uring.ring.fd, uring.ring.filled, !more);
+
+	XP_ASSERT(rc <= (int)uring.ring.filled);
+	if (rc >= 0) {
+		uring.ring.filled -= (unsigned)rc;
+	} else if (rc != -EINTR) {
+		uring_take_back();
+		if (uring.jobs > 0)
+			xp_sys_poll_wait(&ring, 1, XP_NEVER, NULL);
+	}
+	uring_reap();
+}
+
+/* What is in flight in the end is that of `call`; it ends with the ring. */
+static void uring_run(void)
+{
+	uring_fill_all();
+	while (uring.jobs > 0) {
+		uring_turn();
+		uring_fill_all();
+	}
+	XP_ASSERT(uring.ring.filled == 0);
+}
+
+#else
+
+static int uring_open(void)
+{
+	return -ENOTSUP;
+}
+
+static bool uring_usable(void)
+{
+	return false;
+}
+
+#endif
+
+const struct xp_aio_provider xp_aio_uring = {
+	.name = "io_uring",
+	.threads = 1,
+	.open = uring_open,
+	.usable = uring_usable,
+#ifdef XP_HAVE_URING
+	.close = uring_close,
+	.abandon = uring_abandon,
+	.run = uring_run,
+	.call = uring_call,
+#endif
+};

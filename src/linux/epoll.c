@@ -1,0 +1,311 @@
+/*
+ * The epoll back end.
+ *
+ * One epoll set and one eventfd that wakes it, edge-triggered so that it is
+ * never read.  epoll knows a registration by (number, open file): a reopened
+ * number is a new registration, and a closed file stays in the set as long as
+ * a duplicate is open anywhere.  Both shape the queue's use of it; here they
+ * are only reported.
+ *
+ * xpoll_fd hands out an outer epoll set that holds this one: see outer.h.
+ */
+#include "sys/backend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "linux/sys_linux.h"
+#include "linux/system.h"
+#include "posix/outer.h"
+#include "posix/solo.h"
+#include "sys/sys.h"
+
+struct epoll_state {
+	struct xp_outer outer; /* the first, see there */
+	int epoll_fd;
+	int direct_fd; /* the same, or -1: there are, or were, solo sets */
+	struct xp_wakefd wake;
+	int previous_fd;  /* the set before, while it is renewed */
+	struct xp_solo solo;
+	struct xp_counters *counters;
+};
+
+static uint32_t to_kernel(uint32_t watch)
+{
+	/* On Linux EPOLLIN is POLLIN, and so on; asserted below. */
+	uint32_t events = watch & XP_WATCH_BITS;
+
+	if (watch & XP_WATCH_EDGE)
+		events |= EPOLLET;
+	if (watch & XP_WATCH_ONESHOT)
+		events |= EPOLLONESHOT;
+	if (watch & XP_WATCH_EXCLUSIVE)
+		events = (events & (EPOLLIN | EPOLLOUT)) | EPOLLEXCLUSIVE;
+	return events;
+}
+
+_Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT &&
+               EPOLLPRI == POLLPRI && EPOLLERR == POLLERR &&
+               EPOLLHUP == POLLHUP && EPOLLRDHUP == POLLRDHUP,
+               "epoll and poll share their bits on Linux");
+
+static int epoll_control(struct epoll_state *state, int op, int fd, uint32_t watch, uint64_t token)
+{
+	xp_count(&state->counters->syscalls_change);
+	return xp_sys_epoll_ctl(state->epoll_fd, op, fd, to_kernel(watch), token);
+}
+
+static bool epoll_owns(const void *opaque, int fd)
+{
+	const struct epoll_state *state = opaque;
+
+	return xp_wakefd_has(&state->wake, fd) || fd == state->epoll_fd ||
+		xp_outer_owns(&state->outer, fd) ||
+		(xp_solo_any(&state->solo) && xp_solo_owns(&state->solo, fd));
+}
+
+static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct epoll_state *state = opaque;
+	int rc;
+
+	if (XP_UNLIKELY(watch & XP_WATCH_SOLO_ANY)) {
+		state->direct_fd = -1;
+		return xp_solo_attach(&state->solo, state->epoll_fd, fd, watch, token);
+	}
+	rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
+	/* Not for another epoll set; it was no more than a hint. */
+	if (rc == -EINVAL && watch & XP_WATCH_EXCLUSIVE)
+		rc = epoll_control(opaque, EPOLL_CTL_ADD, fd,
+		                   watch & ~(uint32_t)XP_WATCH_EXCLUSIVE, token);
+	/* An O_PATH descriptor is open, whatever epoll says. */
+	return rc == -EBADF && xp_sys_open_flags(fd) >= 0 ? -ENOTSUP : rc;
+}
+
+static int epoll_detach(void *opaque, int fd)
+{
+	int rc = epoll_control(opaque, EPOLL_CTL_DEL, fd, 0, 0);
+
+	/* A file that cannot be waited for: not the one that was attached. */
+	return rc == -EPERM ? -ENOENT : rc;
+}
+
+static int epoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct epoll_state *state = opaque;
+	int rc;
+
+	if (watch & XP_WATCH_SOLO_ANY)
+		return xp_solo_change(&state->solo, fd, watch, token);
+	if (!(watch & XP_WATCH_EXCLUSIVE)) {
+		rc = epoll_control(opaque, EPOLL_CTL_MOD, fd, watch, token);
+		if (rc != -EINVAL)
+			return rc;
+	}
+	/* Exclusive registrations cannot be modified. */
+	rc = epoll_detach(opaque, fd);
+	return rc < 0 ? rc : epoll_attach(opaque, fd, watch, token);
+}
+
+static int epoll_change_unlocked(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	return xp_sys_epoll_ctl(((struct epoll_state *)opaque)->epoll_fd, EPOLL_CTL_MOD, fd,
+	                        to_kernel(watch), token);
+}
+
+static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	struct epoll_state *state = opaque;
+	struct epoll_event event;
+	int rc;
+
+	(void)size_hint;
+	state->counters = counters;
+	xp_solo_init(&state->solo, counters);
+	state->epoll_fd = xp_sys_epoll_create();
+	if (state->epoll_fd < 0)
+		return state->epoll_fd;
+	state->direct_fd = state->epoll_fd;
+	xp_outer_init(&state->outer, state->epoll_fd, -1);
+	rc = xp_wakefd_open(&state->wake);
+	if (rc >= 0)
+		rc = epoll_control(state, EPOLL_CTL_ADD, state->wake.fd,
+		                   POLLIN | XP_WATCH_EDGE, XP_TOKEN_WAKE);
+	/* If a sandbox refuses epoll_wait(2), no event would ever come. */
+	if (rc >= 0)
+		rc = xp_sys_epoll_now(state->epoll_fd, &event, 1);
+	if (rc >= 0)
+		rc = xp_sys_poll_refused();
+	if (rc >= 0)
+		return 0;
+	xp_wakefd_close(&state->wake);
+	xp_sys_close(state->epoll_fd);
+	return rc;
+}
+
+static int epoll_busy_poll(void *opaque, uint32_t microseconds)
+{
+	return xp_sys_epoll_busy_poll(((struct epoll_state *)opaque)->epoll_fd, microseconds);
+}
+
+static void epoll_close(void *opaque)
+{
+	struct epoll_state *state = opaque;
+
+	xp_outer_fini(&state->outer);
+	xp_solo_fini(&state->solo);
+	xp_sys_close(state->epoll_fd);
+	xp_wakefd_close(&state->wake);
+}
+
+/* The kernel writes to them as that, here and in epoll_solo.c; nobody else does. */
+_Static_assert(sizeof(struct xp_fired) == sizeof(struct epoll_event) &&
+               offsetof(struct xp_fired, token) == offsetof(struct epoll_event, data),
+               "epoll_wait fills an array of them");
+
+/*
+ * With a mask it is poll(2) that sleeps: epoll_pwait(2) ends with EINTR for what is
+ * ignored as well, if that was pending, and at a timeout of 0 for nothing.
+ */
+static int epoll_sleep_masked(const struct epoll_state *state, int64_t deadline_ns,
+                              const sigset_t *mask, struct xp_fired *fired, int cap)
+{
+	struct pollfd probe = {.fd = state->epoll_fd, .events = POLLIN};
+	int rc = xp_sys_poll_wait(&probe, 1, deadline_ns, mask);
+
+	if (rc <= 0)
+		return rc;
+	rc = xp_sys_epoll_now(state->epoll_fd, (void *)fired, cap);
+	if (rc != 0)
+		return rc;
+	/* Another thread has taken it; that is not the deadline. */
+	fired[0] = (struct xp_fired){.token = XP_TOKEN_WAKE, .events = XP_FIRED_MORE};
+	return 1;
+}
+
+static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                       struct xp_fired *fired, int cap)
+{
+	struct epoll_state *state = opaque;
+	/* The entries of the main set are stored behind those of the solo sets. */
+	int first = xp_solo_first(&state->solo, fired, cap);
+	int room = cap - first;
+	int count = 0;
+	bool full;
+
+	XP_ASSERT(cap > 0 && cap <= XP_FIRED_ALONE);
+	if (XP_UNLIKELY(first > 0) || deadline_ns <= XP_NOW)
+		count = room > 0
+			? xp_sys_epoll_now(state->epoll_fd, (void *)(fired + first), room) : 0;
+	else if (XP_LIKELY(!mask))
+		count = xp_sys_epoll_wait(state->epoll_fd, (void *)fired, cap, deadline_ns);
+	else
+		count = epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
+	/* Not sooner: another thread may have made the first set while this one slept. */
+	if (XP_LIKELY(!xp_solo_any(&state->solo)))
+		return count;
+	if (count <= 0)
+		return first > 0 ? first : count;
+	full = count == room;
+	first += xp_solo_harvest(&state->solo, fired + first, count, room);
+	return full ? xp_fired_more(fired, first, cap) : first;
+}
+
+static void epoll_wake(void *opaque)
+{
+	struct epoll_state *state = opaque;
+
+	xp_count_shared(&state->counters->syscalls_wake);
+	xp_wakefd_signal(&state->wake);
+}
+
+/*
+ * From now on the number stands for the fresh set.  The outer set holds the old
+ * or the fresh one at every moment, and both in between: what fails then is
+ * without harm.
+ */
+static int epoll_switch(struct epoll_state *state, int fresh)
+{
+	int rc = xp_outer_hold(&state->outer, fresh);
+
+	if (rc < 0)
+		return rc;
+	xp_outer_release(&state->outer, state->epoll_fd);
+	rc = xp_sys_put(fresh, state->epoll_fd);
+	if (xp_outer_hold(&state->outer, state->epoll_fd) == 0)
+		xp_outer_release(&state->outer, fresh);
+	return rc;
+}
+
+/*
+ * Threads inside epoll_wait hold the old set's file; they stay with it until
+ * they are woken, which the shared wake-up descriptor can still do.
+ */
+static int epoll_renew(void *opaque)
+{
+	struct epoll_state *state = opaque;
+	int previous = xp_sys_dup(state->epoll_fd);
+	int fresh = previous < 0 ? previous : xp_sys_epoll_create();
+	int rc = fresh;
+
+	XP_ASSERT(fresh != state->epoll_fd);
+	if (fresh >= 0)
+		xp_sys_epoll_busy_poll_like(fresh, state->epoll_fd);
+	if (fresh >= 0)
+		rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake.fd,
+		                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
+	if (rc >= 0)
+		rc = epoll_switch(state, fresh);
+	if (fresh >= 0)
+		xp_sys_close(fresh);
+	if (rc < 0 && previous >= 0)
+		xp_sys_close(previous);
+	state->previous_fd = previous;
+	if (rc >= 0)
+		xp_solo_renew(&state->solo, state->epoll_fd);
+	return rc;
+}
+
+/*
+ * An exclusive entry cannot be modified, which shows that it is there.  What
+ * hung up is reported all the same, to a thread that sleeps in the old set.
+ */
+static bool epoll_renew_knows(void *opaque, int fd)
+{
+	struct epoll_state *state = opaque;
+	int rc;
+
+	xp_count(&state->counters->syscalls_change);
+	rc = xp_sys_epoll_ctl(state->previous_fd, EPOLL_CTL_MOD, fd, EPOLLET, XP_TOKEN_WAKE);
+	return rc != -ENOENT && rc != -EBADF && rc != -EPERM;
+}
+
+static void epoll_renew_end(void *opaque)
+{
+	struct epoll_state *state = opaque;
+
+	xp_sys_close(state->previous_fd);
+}
+
+const struct xp_backend_ops xp_backend_epoll = {
+	.name = "epoll",
+	.caps = XP_CAP_CONCURRENT | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_MASK,
+	.fired_most = XP_FIRED_ALONE,
+	.state_size = sizeof(struct epoll_state),
+	.direct_fd_at = offsetof(struct epoll_state, direct_fd),
+	.open = epoll_open,
+	.close = epoll_close,
+	.busy_poll = epoll_busy_poll,
+	.owns = epoll_owns,
+	.attach = epoll_attach,
+	.change = epoll_change,
+	.change_unlocked = epoll_change_unlocked,
+	.detach = epoll_detach,
+	.wait = epoll_await,
+	.wake = epoll_wake,
+	.renew = &(const struct xp_renew_ops){epoll_renew, epoll_renew_knows, epoll_renew_end},
+	.outer = &xp_outer_ops,
+};

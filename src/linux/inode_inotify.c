@@ -1,0 +1,433 @@
+/*
+ * Files watched by inotify(7): one instance per queue, one watch per inode,
+ * however many descriptors and names lead to it.
+ *
+ * A watch is added through /proc/self/fd, so it is of the open file and not of
+ * a name.  inotify is silent when an open directory is removed; its parent,
+ * which is watched for that, is not.
+ */
+#include "linux/inode_inotify.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/inotify.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/time.h"
+#include "linux/sys_linux.h"
+#include "sys/fskind.h"
+#include "sys/sys.h"
+
+enum {
+	LONG_NAME = 300, /* longer than any file system's */
+};
+
+/* A kernel without fine times notes changes to this, at most. */
+#define CLOCK_TICK_NS (20 * XP_NS_PER_MS)
+
+/* What leaves no trace that a look could find. */
+#define IN_PASSING (IN_OPEN | IN_CLOSE_NOWRITE | IN_CLOSE_WRITE | IN_ACCESS)
+#define IN_ENTRIES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
+#define ALL_NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
+                   XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | \
+                   XPOLL_NOTE_REVOKE | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
+                   XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
+                   XPOLL_NOTE_TRUNCATE)
+
+/* The length. */
+static size_t path_of(const struct xp_inode_link *link, char *path)
+{
+	return xp_fd_path(path, link->user->fd, xp_link_is_above(link) ? "/.." : "");
+}
+
+/* A directory's end is reported by its parent, so it must know of moves. */
+static bool wants_above(const struct xp_inode_user *user)
+{
+	return user->notes & XPOLL_NOTE_DELETE && S_ISDIR(user->last.st_mode);
+}
+
+/* What is reported of a file itself, and the notes for it. */
+static const struct {
+	uint32_t mask;
+	uint32_t note;
+} of_itself[] = {
+	{IN_MODIFY, XPOLL_NOTE_WRITE},
+	{IN_ATTRIB, XPOLL_NOTE_ATTRIB},
+	{IN_MOVE_SELF, XPOLL_NOTE_RENAME},
+	{IN_UNMOUNT, XPOLL_NOTE_REVOKE},
+	{IN_OPEN, XPOLL_NOTE_OPEN},
+	{IN_CLOSE_NOWRITE, XPOLL_NOTE_CLOSE},
+	{IN_CLOSE_WRITE, XPOLL_NOTE_CLOSE_WRITE},
+	{IN_ACCESS, XPOLL_NOTE_READ},
+	{IN_IGNORED, XP_REPORT_ENDED},
+};
+
+uint32_t xp_notes_of_itself(uint32_t mask)
+{
+	uint32_t notes = 0;
+
+	for (size_t i = 0; i < sizeof of_itself / sizeof *of_itself; i++)
+		if (mask & of_itself[i].mask)
+			notes |= of_itself[i].note;
+	return notes;
+}
+
+static uint32_t mask_of_itself(uint32_t notes)
+{
+	uint32_t mask = 0;
+
+	for (size_t i = 0; i < sizeof of_itself / sizeof *of_itself; i++)
+		if (notes & of_itself[i].note)
+			mask |= of_itself[i].mask;
+	return mask & IN_ALL_EVENTS;
+}
+
+static uint32_t mask_of_user(const struct xp_inode_user *user)
+{
+	uint32_t notes = user->notes;
+	uint32_t mask = IN_DELETE_SELF | mask_of_itself(notes);
+
+	if (notes & (XPOLL_NOTE_DELETE | XPOLL_NOTE_LINK))
+		mask |= IN_ATTRIB;
+	if (wants_above(user))
+		mask |= IN_MOVE_SELF;
+	if (S_ISDIR(user->last.st_mode)) {
+		mask &= ~(uint32_t)IN_MODIFY; /* Would be of the files in it. */
+		if (notes & (XPOLL_NOTE_WRITE | XPOLL_NOTE_LINK))
+			mask |= IN_ENTRIES;
+		if (notes & XPOLL_NOTE_EXTEND)
+			mask |= IN_MOVED_FROM | IN_MOVED_TO;
+	} else if (notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)) {
+		mask |= IN_MODIFY;
+	}
+	return mask;
+}
+
+/* What was reported already, and it does not listen to: a look shows links and sizes. */
+static uint32_t mask_ignored(const struct xp_inode_user *user)
+{
+	uint32_t mask = mask_of_itself(user->ignored);
+
+	if (wants_above(user))
+		mask &= ~(uint32_t)IN_MOVE_SELF;
+	if (user->ignored & XPOLL_NOTE_WRITE && !(user->notes & ~user->ignored &
+	                                          (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)))
+		mask |= IN_ENTRIES;
+	return mask;
+}
+
+uint32_t xp_link_mask(const struct xp_inode_link *link)
+{
+	if (xp_link_is_above(link))
+		return IN_DELETE;
+	return mask_of_user(link->user) & ~mask_ignored(link->user);
+}
+
+static uint32_t mask_of_all(struct xp_inode *inode)
+{
+	uint32_t mask = 0;
+
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
+		mask |= xp_link_mask(link);
+	return mask;
+}
+
+static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
+{
+	int fd;
+
+	if (inodes->watch.fd >= 0)
+		return 0;
+	fd = xp_sys_inotify_open();
+	/* A kernel without it, or a sandbox. */
+	if (fd == -ENOSYS || fd == -EPERM || fd == -EACCES)
+		return -ENOTSUP;
+	return xp_inodes_opened(queue, inodes, fd);
+}
+
+/* Enough inodes that the user's links, of which there are so many, find one. */
+static int inodes_reserve(struct xp_inodes *inodes, struct xp_inode_user *user,
+                          int links)
+{
+	while (user->reserved < links) {
+		struct xp_inode *inode = xp_alloc(sizeof *inode);
+
+		if (!inode || xp_regmap_reserve(&inodes->map,
+		                                inodes->reserved + 1) < 0) {
+			xp_free(inode);
+			return -ENOMEM;
+		}
+		xp_list_append(&inodes->pool, &inode->links);
+		inodes->reserved++;
+		user->reserved++;
+	}
+	return 0;
+}
+
+static void inodes_release(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	struct xp_list *item;
+
+	while (user->reserved > 0 && (item = xp_list_take(&inodes->pool)) != NULL) {
+		xp_free(XP_CONTAINER_OF(item, struct xp_inode, links));
+		inodes->reserved--;
+		user->reserved--;
+	}
+	XP_ASSERT(user->reserved == 0);
+}
+
+/* The inode of this number, in the map. */
+static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
+{
+	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
+
+	if (inode)
+		return inode;
+	XP_ASSERT(!xp_list_empty(&inodes->pool));
+	inode = XP_CONTAINER_OF(inodes->pool.next, struct xp_inode, links);
+	xp_list_remove(&inode->links);
+	inode->item.ident = (uint64_t)number;
+	inode->item.filter = 0;
+	inode->mask = 0;
+	inode->useless = 0;
+	(void)xp_regmap_add(&inodes->map, &inode->item); /* Has room. */
+	return inode;
+}
+
+/* Back into the pool. */
+void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	XP_ASSERT(xp_list_empty(&inode->links));
+	xp_regmap_remove(&inodes->map, &inode->item);
+	xp_list_append(&inodes->pool, &inode->links);
+}
+
+/* Watch what the link leads to for its mask, too; the number, or an error. */
+static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
+{
+	char path[XP_FD_PATH_SIZE];
+	int rc;
+
+	path_of(link, path);
+	rc = xp_sys_inotify_add(inodes->watch.fd, path,
+	                        xp_link_mask(link) | IN_MASK_ADD);
+	/* A sandbox may refuse it with any of these. */
+	if (rc == -EACCES || rc == -ENOSYS)
+		return -EPERM;
+	/* The descriptor is open, so it is /proc that is missing. */
+	return rc == -ENOENT || rc == -ENOTDIR ? -ENOTSUP : rc;
+}
+
+/* The kernel watches another inode than was meant. */
+static void number_undo(struct xp_inodes *inodes, int number)
+{
+	if (number >= 0 && !xp_inode_find(inodes, (uint64_t)number))
+		(void)xp_sys_inotify_remove(inodes->watch.fd, number);
+}
+
+static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
+{
+	struct xp_inode *inode = link->inode;
+
+	if (!inode)
+		return;
+	link->inode = NULL;
+	xp_list_remove(&link->item);
+	if (!xp_list_empty(&inode->links))
+		return;
+	(void)xp_sys_inotify_remove(inodes->watch.fd, (int)inode->item.ident);
+	xp_inode_free(inodes, inode);
+}
+
+static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
+{
+	int number = link_watch(inodes, link);
+	struct xp_inode *inode;
+
+	if (number < 0)
+		return number;
+	if (link->inode && link->inode->item.ident != (uint64_t)number) {
+		number_undo(inodes, number);
+		return -ESTALE;
+	}
+	inode = inode_make(inodes, number);
+	inode->mask |= xp_link_mask(link);
+	inode->useless = 0;
+	if (!link->inode) {
+		link->inode = inode;
+		xp_list_append(&inode->links, &link->item);
+	}
+	return 0;
+}
+
+void xp_inode_await(struct xp_inodes *inodes, int number)
+{
+	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
+	char path[XP_FD_PATH_SIZE + LONG_NAME];
+	size_t len;
+
+	if (!inode)
+		return;
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item) {
+		if (xp_link_is_above(link))
+			continue;
+		/* Too long to be there, or to be remembered as missing. */
+		len = path_of(link, path);
+		memset(path + len, 'x', LONG_NAME);
+		path[len] = '/';
+		path[len + LONG_NAME - 1] = '\0';
+		(void)xp_sys_readlink(path, path, 1);
+		return;
+	}
+}
+
+/* Memory that has no name anywhere: the kernel accepts it and is silent. */
+static bool is_silent(const struct xp_inode_user *user)
+{
+	static const char silent[] = "/memfd:";
+	char path[XP_FD_PATH_SIZE];
+	char name[sizeof silent];
+
+	if (user->last.st_nlink > 0 || !S_ISREG(user->last.st_mode))
+		return false;
+	path_of(&user->self, path);
+	return xp_sys_readlink(path, name, sizeof name) >= (int)sizeof name - 1 &&
+		memcmp(name, silent, sizeof silent - 1) == 0;
+}
+
+int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
+                  struct xp_inode_user *user)
+{
+	bool joined = user->self.inode;
+	int rc = is_silent(user) ? -ENOTSUP : instance_open(queue, inodes);
+
+	if (rc == 0)
+		rc = inodes_reserve(inodes, user, wants_above(user) ? 2 : 1);
+	if (rc == 0)
+		rc = link_join(inodes, &user->self);
+	if (rc < 0) {
+		if (!joined)
+			xp_inode_leave(inodes, user);
+		return rc;
+	}
+	return xp_inode_follow(inodes, user) < 0 ? 1 : 0;
+}
+
+int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	link_leave(inodes, &user->above);
+	if (!wants_above(user))
+		return 0;
+	if (xp_fs_is_mounted(user->fd))
+		return -ENOTSUP;
+	return link_join(inodes, &user->above);
+}
+
+void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	link_leave(inodes, &user->above);
+	link_leave(inodes, &user->self);
+	inodes_release(inodes, user);
+}
+
+/* To all who want to know of this inode. */
+static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
+                         uint32_t notes)
+{
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
+		xp_inode_report(inodes, link->user, notes);
+}
+
+/* By mistake the kernel was asked for too little. */
+static void inode_repair(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
+		number_undo(inodes, link_watch(inodes, link));
+	inode_report(inodes, inode, XP_REPORT_LOST);
+}
+
+static bool is_recent(const struct timespec *time)
+{
+	return xp_sys_realtime() - CLOCK_TICK_NS <
+		time->tv_sec * XP_NS_PER_SEC + time->tv_nsec;
+}
+
+/*
+ * While the kernel replaces a mask, what happens may go unreported: seen on Linux
+ * 6.18, 38 of a million writes.  Two looks show it, except for what happens to be
+ * behind one tick of a coarse clock; of writes, that is suspected.
+ */
+static uint32_t unreported_notes(const struct stat *before, const struct stat *after)
+{
+	uint32_t notes = XP_REPORT_LOOK;
+
+	if (is_recent(&after->st_mtim))
+		notes |= XPOLL_NOTE_WRITE;
+	/* Writing sets both times to the same. */
+	if (!xp_same_time(&before->st_ctim, &after->st_ctim) &&
+	    !xp_same_time(&after->st_ctim, &after->st_mtim))
+		notes |= XPOLL_NOTE_RENAME;
+	return notes;
+}
+
+/*
+ * The descriptor is the program's, which may just be
+ * making it another file's.
+ */
+void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	uint32_t mask = mask_of_all(inode);
+	struct xp_inode_link *link =
+		XP_CONTAINER_OF(inode->links.next, struct xp_inode_link, item);
+	struct stat before;
+	struct stat after;
+	char path[XP_FD_PATH_SIZE];
+	int number;
+
+	inode->useless = 0;
+	if (mask == inode->mask || mask & IN_PASSING || xp_link_is_above(link) ||
+	    xp_inode_confirm(link->user) < 0 ||
+	    xp_sys_fstat(link->user->fd, &before) < 0)
+		return;
+	path_of(link, path);
+	number = xp_sys_inotify_add(inodes->watch.fd, path, mask);
+	if (number == (int)inode->item.ident) {
+		inode->mask = mask;
+		inode_report(inodes, inode,
+		             xp_sys_fstat(link->user->fd, &after) < 0 ? XP_REPORT_LOST
+		             : unreported_notes(&before, &after));
+	} else if (number >= 0 && xp_inode_find(inodes, (uint64_t)number)) {
+		inode_repair(inodes, xp_inode_find(inodes, (uint64_t)number));
+	} else {
+		number_undo(inodes, number);
+	}
+}
+
+void xp_inodes_close(struct xp_inodes *inodes)
+{
+	struct xp_inode *inode;
+	struct xp_list *unused;
+
+	while ((inode = xp_inode_pop(inodes)))
+		xp_free(inode);
+	while ((unused = xp_list_take(&inodes->pool)))
+		xp_free(XP_CONTAINER_OF(unused, struct xp_inode, links));
+}
+
+uint32_t xp_inodes_reportable(void)
+{
+	char path[XP_FD_PATH_SIZE];
+	char name[XP_FD_PATH_SIZE];
+	int fd = xp_sys_inotify_open();
+	int rc;
+
+	/* At a limit it is there all the same. */
+	if (fd < 0)
+		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? ALL_NOTES
+			: 0;
+	xp_fd_path(path, fd, "");
+	rc = xp_sys_readlink(path, name, sizeof name);
+	xp_sys_close(fd);
+	return rc < 0 ? 0 : ALL_NOTES;
+}

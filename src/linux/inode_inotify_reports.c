@@ -1,0 +1,192 @@
+/* What inotify(7) reports, as notes for those who want to know. */
+#include <limits.h>
+#include <string.h>
+#include <sys/inotify.h>
+
+#include "base/assert.h"
+#include "base/compiler.h"
+#include "linux/inode_inotify.h"
+#include "sys/sys.h"
+
+enum {
+	READ_BYTES = 4096,
+	/* A read that leaves room for the longest report has taken all there were. */
+	REPORT_MOST = sizeof(struct inotify_event) + NAME_MAX + 1,
+	/* What was read before, and waits for more, has as much room. */
+	HARVEST_BYTES = 2 * READ_BYTES,
+	/* Reads in a row; a busy writer must not keep the lock for ever. */
+	HARVEST_READS = 128,
+	/* Reports that nobody wants, in a row, until the mask is narrowed. */
+	USELESS_MOST = 8,
+};
+
+/* Our mark on both halves of a rename within a directory: no bit of the kernel's. */
+#define RENAMED_WITHIN 0x00010000u
+
+/* Some of an instance's reports, as they were read. */
+struct reports {
+	_Alignas(struct inotify_event) char bytes[HARVEST_BYTES];
+	size_t len;
+};
+
+/* The second half of a rename within one directory has come: mark both. */
+static bool rename_marked(struct reports *reports, struct inotify_event *half)
+{
+	size_t at = (size_t)((char *)half - reports->bytes);
+
+	XP_ASSERT(at < reports->len);
+	while (at < reports->len) {
+		struct inotify_event *other = (void *)(reports->bytes + at);
+
+		if (other->wd == half->wd && other->cookie == half->cookie &&
+		    other->mask & IN_MOVED_TO) {
+			half->mask |= RENAMED_WITHIN;
+			other->mask |= RENAMED_WITHIN;
+			return true;
+		}
+		at += sizeof *other + other->len;
+	}
+	return false;
+}
+
+/* What happened to an entry of a directory, as FreeBSD notes it. */
+static uint32_t notes_of_entry(uint32_t mask)
+{
+	bool directory = mask & IN_ISDIR;
+	uint32_t notes = XPOLL_NOTE_WRITE;
+
+	if (mask & (IN_CREATE | IN_DELETE))
+		return directory ? notes | XPOLL_NOTE_LINK : notes;
+	if (!(mask & (IN_MOVED_FROM | IN_MOVED_TO)))
+		return 0; /* It was opened, read: its own affair. */
+	if (mask & RENAMED_WITHIN)
+		return notes;
+	notes |= XPOLL_NOTE_EXTEND;
+	return directory ? notes | XPOLL_NOTE_LINK : notes;
+}
+
+/* Report to the link; was it of use? */
+static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
+                          uint32_t mask, uint32_t notes)
+{
+	struct xp_inode_user *user = link->user;
+	bool wanted = mask & xp_link_mask(link);
+
+	if (xp_link_is_above(link))
+		notes = XPOLL_NOTE_DELETE;
+	else if (!user->ops->listens(inodes->queue, user))
+		user->ignored |= notes;
+	if (notes)
+		xp_inode_report(inodes, user, notes);
+	return wanted;
+}
+
+static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
+                           const struct inotify_event *event)
+{
+	uint32_t notes = event->len ? notes_of_entry(event->mask)
+		: xp_notes_of_itself(event->mask);
+	struct xp_list *item = inode->links.next;
+	bool wanted = false;
+
+	while (item != &inode->links) {
+		struct xp_inode_link *link =
+			XP_CONTAINER_OF(item, struct xp_inode_link, item);
+
+		item = item->next;
+		if (link_reported(inodes, link, event->mask, notes))
+			wanted = true;
+		if (event->mask & IN_IGNORED) {
+			link->inode = NULL;
+			xp_list_remove(&link->item);
+		}
+	}
+	inode->useless = wanted ? 0 : inode->useless + 1;
+	if (event->mask & IN_IGNORED)
+		xp_inode_free(inodes, inode);
+	else if (inode->useless >= USELESS_MOST)
+		xp_inode_narrow(inodes, inode);
+}
+
+/* The kernel's own queue was full: anything may have happened. */
+static void all_lost(struct xp_inodes *inodes)
+{
+	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
+
+	for (int i = 0; i < 2; i++)
+		XP_LIST_EACH(struct xp_inode_user, user, lists[i], all)
+			xp_inode_report(inodes, user, XP_REPORT_LOST);
+}
+
+/* Those before `end`. */
+static void reports_read(struct xp_inodes *inodes, const struct reports *reports,
+                         size_t end)
+{
+	XP_ASSERT(end <= reports->len);
+	for (size_t at = 0; at < end;) {
+		const struct inotify_event *event =
+			(const void *)(reports->bytes + at);
+		struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)event->wd);
+
+		if (event->mask & IN_Q_OVERFLOW)
+			all_lost(inodes);
+		else if (inode) /* Else it has just been removed. */
+			inode_reported(inodes, inode, event);
+		at += sizeof *event + event->len;
+	}
+}
+
+/*
+ * Of a rename within a directory the kernel reports two halves, one soon after
+ * the other: a read may come between them.  Where does the first report at or
+ * behind `from` begin that is the first half without the second?  For all of
+ * those the rename is over when this returns, and what the next read returns
+ * has the second half if there is one.
+ */
+static size_t renames_await(struct xp_inodes *inodes, struct reports *reports,
+                            size_t from)
+{
+	size_t first = reports->len;
+	int awaited = -1;
+
+	for (size_t at = 0; at < reports->len;) {
+		struct inotify_event *half = (void *)(reports->bytes + at);
+
+		if (half->mask & IN_MOVED_FROM && !rename_marked(reports, half) &&
+		    at >= from) {
+			if (half->wd != awaited)
+				xp_inode_await(inodes, half->wd);
+			awaited = half->wd;
+			first = at < first ? at : first;
+		}
+		at += sizeof *half + half->len;
+	}
+	return first;
+}
+
+/* What begins with a half waits for the next read. */
+void xp_inodes_harvest(struct xp_inodes *inodes)
+{
+	struct reports reports;
+	size_t kept = 0;
+	size_t ready;
+
+	for (int i = 0; i < HARVEST_READS || kept > 0; i++) {
+		int rc = xp_sys_read(inodes->watch.fd, reports.bytes + kept,
+		                     READ_BYTES);
+		size_t len = kept + (rc > 0 ? (size_t)rc : 0);
+
+		XP_ASSERT(kept <= READ_BYTES && len <= HARVEST_BYTES);
+		if (len == 0)
+			return;
+		reports.len = len;
+		ready = renames_await(inodes, &reports, kept);
+		if (i >= HARVEST_READS)
+			ready = len;
+		reports_read(inodes, &reports, ready);
+		kept = len - ready;
+		memmove(reports.bytes, reports.bytes + ready, kept);
+		if (kept == 0 && rc <= READ_BYTES - REPORT_MOST)
+			return;
+	}
+}

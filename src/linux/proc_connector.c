@@ -1,0 +1,308 @@
+/*
+ * Forks and execs by the process connector, a multicast group of netlink: one
+ * socket hears of every process of the system, however many are registered.
+ *
+ * It is there for the initial user and process namespaces only; elsewhere the
+ * kernel does not answer the request to listen.  Before Linux 6.6 it needs
+ * CAP_NET_ADMIN.  A filter in the kernel drops what is of threads and what
+ * nobody asks for.  If the socket is full, reports are lost, and that is reported.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/cn_proc.h>
+#include <linux/connector.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "linux/sys_netlink.h"
+#include "linux/system.h"
+#include "source/proc_trace.h"
+#include "sys/sys.h"
+
+enum {
+	/* Some 20000 reports, where that much is granted. */
+	RECEIVE_BYTES = 16 << 20,
+};
+
+struct connector {
+	struct xp_tracer tracer;
+	struct xp_source_fd watch;
+	bool lost;
+};
+
+/* The kernel's struct cn_msg, which nothing can follow as it is declared. */
+struct header {
+	struct cb_id id;
+	uint32_t seq;
+	uint32_t ack;
+	uint16_t len;
+	uint16_t flags;
+};
+_Static_assert(sizeof(struct header) == sizeof(struct cn_msg), "the same");
+
+/* A datagram, as far as it is known. */
+struct message {
+	struct nlmsghdr netlink;
+	struct header header;
+	char event[sizeof(struct proc_event)];
+};
+
+struct request {
+	struct nlmsghdr netlink;
+	struct header header;
+	uint32_t operation;
+};
+
+#define EVENT_AT(field) (offsetof(struct message, event) + \
+                   offsetof(struct proc_event, field))
+
+/* A classic filter sees words in network order; so are its constants. */
+#define LOAD_FIELD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, EVENT_AT(field))
+#define COMPARE_WITH BPF_STMT(BPF_MISC | BPF_TAX, 0)
+#define IF_SAME(yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, yes, no)
+#define IF_WHAT(value, yes) \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(value), yes, 0)
+#define TAKE_IT BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)
+#define DROP_IT BPF_STMT(BPF_RET | BPF_K, 0)
+
+/* Of processes, not of their threads: then the two numbers are the same. */
+static int connector_socket(void)
+{
+	struct sock_filter code[] = {
+		LOAD_FIELD(what),
+		IF_WHAT(PROC_EVENT_EXEC, 12),
+		IF_WHAT(PROC_EVENT_NONE, 11),
+		IF_WHAT(PROC_EVENT_EXIT, 6),
+		IF_WHAT(PROC_EVENT_FORK, 1),
+		DROP_IT,
+		LOAD_FIELD(event_data.fork.child_pid),
+		COMPARE_WITH,
+		LOAD_FIELD(event_data.fork.child_tgid),
+		IF_SAME(4, 5),
+		LOAD_FIELD(event_data.exit.process_pid),
+		COMPARE_WITH,
+		LOAD_FIELD(event_data.exit.process_tgid),
+		IF_SAME(0, 1),
+		TAKE_IT,
+		DROP_IT,
+	};
+	struct sock_fprog filter = {
+		.len = sizeof code / sizeof *code,
+		.filter = code,
+	};
+
+	return xp_sys_netlink_open(NETLINK_CONNECTOR, CN_IDX_PROC, &filter);
+}
+
+static int connector_ask(int fd, uint32_t operation, uint32_t number)
+{
+	struct request request = {
+		.netlink.nlmsg_len = sizeof request,
+		.netlink.nlmsg_type = NLMSG_DONE,
+		.header.id.idx = CN_IDX_PROC,
+		.header.id.val = CN_VAL_PROC,
+		.header.ack = number,
+		.header.len = sizeof request.operation,
+		.operation = operation,
+	};
+
+	return xp_sys_netlink_send(fd, &request, sizeof request);
+}
+
+/* Is a datagram of this length a report? */
+static bool connector_reads(const struct message *message, int length, struct proc_event *event)
+{
+	memset(event, 0, sizeof *event);
+	if (length <= (int)offsetof(struct message, event) ||
+	    message->header.id.idx != CN_IDX_PROC ||
+	    message->header.id.val != CN_VAL_PROC)
+		return false;
+	memcpy(event, message->event,
+	       (size_t)length - offsetof(struct message, event));
+	return true;
+}
+
+/*
+ * Ask the kernel for reports.  Its answer goes to everybody who listens, so it is
+ * recognised by a number.  It is there when the request has been sent, unless
+ * the kernel does not serve this process's namespaces.
+ */
+static int connector_listen(int fd)
+{
+	uint32_t number = (uint32_t)xp_sys_now();
+	int rc = connector_ask(fd, PROC_CN_MCAST_LISTEN, number);
+
+	while (rc >= 0) {
+		struct message message;
+		struct proc_event event;
+		int length;
+
+		rc = xp_sys_netlink_receive(fd, &message, sizeof message, &length, 1);
+		if (rc == -ENOBUFS) {
+			/* The answer may be what was lost. */
+			rc = connector_ask(fd, PROC_CN_MCAST_LISTEN, number);
+			continue;
+		}
+		if (rc < 0 || !connector_reads(&message, length, &event) ||
+		    event.what != PROC_EVENT_NONE || message.header.ack != number + 1)
+			continue;
+		rc = -(int)event.event_data.ack.err;
+		break;
+	}
+	if (rc == 0 || rc == -EPERM || rc == -ENOMEM)
+		return rc;
+	return rc == -ENOBUFS ? -ENOMEM : -ENOTSUP;
+}
+
+/* A socket that hears, or why not. */
+static int connector_connect(void)
+{
+	int fd = connector_socket();
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	xp_sys_netlink_reserve(fd, RECEIVE_BYTES);
+	rc = connector_listen(fd);
+	if (rc < 0) {
+		xp_sys_close(fd);
+		return rc;
+	}
+	return fd;
+}
+
+/* Older kernels count listeners, and do not see a socket close. */
+static void connector_disconnect(int fd)
+{
+	(void)connector_ask(fd, PROC_CN_MCAST_IGNORE, 0);
+	xp_sys_close(fd);
+}
+
+static bool connector_usable(void)
+{
+	int fd = connector_connect();
+
+	if (fd < 0)
+		return false;
+	connector_disconnect(fd);
+	return true;
+}
+
+static void connector_ready(struct xpoll *queue, struct xp_source_fd *watch)
+{
+	(void)watch;
+	(void)xp_trace_drain(queue, false);
+	xp_trace_trim(queue);
+}
+
+static int connector_open(struct xpoll *queue, struct xp_tracer *tracer)
+{
+	struct connector *connector = (struct connector *)tracer;
+	int fd = connector_connect();
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	connector->watch.fd = fd;
+	connector->watch.ready = connector_ready;
+	rc = xp_host.watch(queue, &connector->watch);
+	if (rc < 0)
+		connector_disconnect(fd);
+	return rc;
+}
+
+static void connector_stop(struct xpoll *queue, struct xp_tracer *tracer)
+{
+	struct connector *connector = (struct connector *)tracer;
+
+	xp_host.unwatch(queue, &connector->watch);
+}
+
+static void connector_close(struct xp_tracer *tracer, bool forked)
+{
+	struct connector *connector = (struct connector *)tracer;
+
+	if (forked)
+		xp_sys_close(connector->watch.fd);
+	else
+		connector_disconnect(connector->watch.fd);
+}
+
+static void connector_report(struct xpoll *queue, const struct proc_event *event)
+{
+	switch (event->what) {
+	case PROC_EVENT_FORK:
+		xp_trace_forked(queue, event->event_data.fork.parent_tgid,
+		                event->event_data.fork.child_tgid);
+		break;
+	case PROC_EVENT_EXEC:
+		xp_trace_execed(queue, event->event_data.exec.process_tgid);
+		break;
+	case PROC_EVENT_EXIT: {
+		int status = (int)event->event_data.exit.exit_code;
+
+		xp_trace_leaving(queue, event->event_data.exit.process_tgid,
+		                 &status, XP_NEVER);
+		break;
+	}
+	default:
+		break;
+	}
+}
+
+static void connector_report_all(struct xpoll *queue, const struct message *messages,
+                                 const int *lengths, int count)
+{
+	for (int i = 0; i < count; i++) {
+		struct proc_event event;
+
+		if (connector_reads(&messages[i], lengths[i], &event))
+			connector_report(queue, &event);
+	}
+}
+
+static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool *all)
+{
+	struct connector *connector = (struct connector *)tracer;
+
+	for (int i = 0;; i += XP_NETLINK_MOST) {
+		struct message messages[XP_NETLINK_MOST];
+		int lengths[XP_NETLINK_MOST];
+		int count;
+
+		if (i >= XP_TRACE_DRAIN_MOST)
+			return false;
+		count = xp_sys_netlink_receive(connector->watch.fd, messages, sizeof *messages,
+		                               lengths, XP_NETLINK_MOST);
+		/* What was heard up to then is still to come. */
+		if (count == -ENOBUFS)
+			connector->lost = true;
+		else if (count < 0) {
+			*all = true;
+			break;
+		}
+		connector_report_all(queue, messages, lengths, count);
+		/* A short count may be for lack of room; then the socket has that to say. */
+		if (!*all && !connector->lost && count < XP_NETLINK_MOST)
+			break;
+	}
+	if (connector->lost) {
+		connector->lost = false;
+		xp_trace_lost(queue);
+	}
+	return true;
+}
+
+const struct xp_tracer_ops xp_tracer_connector = {
+	.name = "connector",
+	.size = sizeof(struct connector),
+	.usable = connector_usable,
+	.open = connector_open,
+	.stop = connector_stop,
+	.close = connector_close,
+	.drain = connector_drain,
+};

@@ -1,0 +1,87 @@
+/*
+ * Signals that are blocked when they arrive.  No handler runs for them, so each registration
+ * of a blocked signal has a signalfd(2), which becomes readable when the signal is pending.
+ * The descriptor is in an epoll set, which reports edges, and is read only to accept signals.
+ */
+#include "source/signal.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "linux/sys_linux.h"
+#include "sys/procfs.h"
+#include "sys/sys.h"
+
+int xp_pending_open(void)
+{
+	int set = xp_sys_epoll_create();
+
+	return set == -ENOSYS || set == -EPERM || set == -EACCES ? -ENOTSUP : set;
+}
+
+int xp_pending_watch(int set, unsigned number)
+{
+	int fd = xp_sys_signal_fd((int)number);
+	int rc = fd < 0 ? fd : xp_sys_epoll_ctl(set, EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLET, number);
+
+	if (rc >= 0)
+		return fd;
+	if (fd >= 0)
+		xp_sys_close(fd);
+	return rc == -ENOSYS || rc == -EPERM || rc == -EACCES ? -ENOTSUP : rc;
+}
+
+unsigned xp_pending_next(int set)
+{
+	struct epoll_event event;
+
+	return xp_sys_epoll_now(set, &event, 1) == 1 ? (unsigned)event.data.u64 : 0;
+}
+
+bool xp_pending_now(unsigned number)
+{
+	return xp_sys_signal_is_pending((int)number);
+}
+
+/* The program has no handler for the signal. */
+static bool is_unhandled(unsigned number)
+{
+	struct sigaction action;
+
+	return xp_signal_action(number, NULL, &action) == 0 &&
+		(action.sa_handler == SIG_IGN || action.sa_handler == SIG_DFL);
+}
+
+/* Without /proc, as if no thread could take the signal. */
+static bool is_blocked_everywhere(unsigned number)
+{
+	struct xp_procfs_signals others;
+
+	return xp_procfs_signals(&others) < 0 || number > 64 ||
+		others.blocked >> (number - 1) & 1;
+}
+
+bool xp_pending_may_be_new(unsigned number)
+{
+	return is_unhandled(number) && is_blocked_everywhere(number);
+}
+
+bool xp_pending_is_gone(void)
+{
+	struct xp_procfs_signals others;
+
+	return xp_procfs_signals(&others) < 0 || others.asleep;
+}
+
+bool xp_pending_accept(int fd, unsigned number)
+{
+	unsigned count = 0;
+
+	if (!is_blocked_everywhere(number))
+		return false;
+	while (xp_sys_signal_accept(fd))
+		count++;
+	xp_signal_accepted(number, count);
+	return count > 0;
+}

@@ -1,0 +1,68 @@
+/* Reading what is in the page cache: preadv2(2) with RWF_NOWAIT. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "sys/rawcall.h"
+#include "sys/sys.h"
+#include "sys/sys_aio.h"
+
+/*
+ * Is it a file on a disk?  sync_file_range(2) is refused for all else, and without flags
+ * does nothing; it costs a third of fstat(2), which may ask a server.
+ */
+static bool is_on_disk(int fd)
+{
+	struct stat status;
+	long rc = -ENOSYS;
+
+#ifdef SYS_sync_file_range
+	rc = xp_rawcall(SYS_sync_file_range, fd, 0, 0, 0, 0, 0);
+#endif
+	if (rc == 0 || rc == -ESPIPE || rc == -EBADF)
+		return rc == 0;
+	return xp_sys_fstat(fd, &status) == 0 &&
+		(S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
+}
+
+/* Would read_now wait for a device, or take bytes away? */
+static bool may_be_read_now(int fd)
+{
+	int flags = xp_sys_open_flags(fd);
+
+	/* O_DIRECT does not go by the cache, and waits in spite of RWF_NOWAIT. */
+	return flags >= 0 && !(flags & O_DIRECT) && is_on_disk(fd);
+}
+
+/* One look at the page cache. */
+static int64_t read_now(int fd, void *buffer, size_t size, int64_t offset)
+{
+#if defined(RWF_NOWAIT) && defined(SYS_preadv2)
+	struct iovec part = {.iov_base = buffer, .iov_len = size};
+
+	return xp_rawcall(SYS_preadv2, fd, (long)&part, 1, (long)offset,
+	                  (long)((uint64_t)offset >> 32), RWF_NOWAIT);
+#else
+	(void)fd, (void)buffer, (void)size, (void)offset;
+	return -EAGAIN;
+#endif
+}
+
+int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
+{
+	int64_t got;
+
+	/* Nothing at all can be read of a directory, too. */
+	if (size == 0 || !may_be_read_now(fd))
+		return -EAGAIN;
+	got = read_now(fd, buffer, size, offset);
+	if (got <= 0 || got == (int64_t)size)
+		return got < 0 ? -EAGAIN : got;
+	/* The end of the file, or of what is cached. */
+	if (read_now(fd, (char *)buffer + got, size - (size_t)got,
+	             offset + got) == 0)
+		return got;
+	return -EAGAIN;
+}

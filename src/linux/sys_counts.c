@@ -1,0 +1,167 @@
+/*
+ * How much can be read or written, as Linux says.  Each of these is one or
+ * two system calls.
+ */
+#include "linux/sys_linux.h"
+#include "sys/sys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/sockios.h>
+#include <linux/unix_diag.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "linux/sys_netlink.h"
+#include "sys/libcall.h"
+#include "sys/rawcall.h"
+
+static int64_t ask(int fd, unsigned long what)
+{
+	int count = 0;
+	int rc = XP_LIBCALL(ioctl(fd, what, &count));
+
+	return rc < 0 ? rc : count;
+}
+
+int64_t xp_sys_unread(int fd)
+{
+	return ask(fd, FIONREAD);
+}
+
+/* --- A UNIX-domain listener: only the kernel's socket diagnosis knows, by its inode --- */
+
+struct unix_question {
+	struct nlmsghdr header;
+	struct unix_diag_req request;
+};
+
+union unix_answer {
+	struct nlmsghdr header;
+	char bytes[512];
+};
+
+static int64_t unix_queue_in(union unix_answer *answer, int size)
+{
+	struct unix_diag_msg *message = NLMSG_DATA(&answer->header);
+	struct rtattr *part = (struct rtattr *)(uintptr_t)(message + 1);
+	int left = size - (int)NLMSG_LENGTH(sizeof *message);
+
+	if (left < 0 || answer->header.nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return -ENOENT;
+	for (; RTA_OK(part, left); part = RTA_NEXT(part, left)) {
+		const struct unix_diag_rqlen *lengths = RTA_DATA(part);
+
+		if (part->rta_type == UNIX_DIAG_RQLEN)
+			return lengths->udiag_rqueue;
+	}
+	return -ENOENT;
+}
+
+/* The answer to a request is there when its sending returns. */
+static int64_t unix_ask(int diag_fd, ino_t inode)
+{
+	struct unix_question question = {
+		.header = {
+			.nlmsg_len = sizeof question,
+			.nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			.nlmsg_flags = NLM_F_REQUEST,
+		},
+		.request = {
+			.sdiag_family = AF_UNIX,
+			.udiag_states = UINT32_MAX,
+			.udiag_ino = (uint32_t)inode,
+			.udiag_show = UDIAG_SHOW_RQLEN,
+			.udiag_cookie = {UINT32_MAX, UINT32_MAX},
+		},
+	};
+	union unix_answer answer;
+	int length = 0;
+	int rc = xp_sys_netlink_send(diag_fd, &question, sizeof question);
+
+	if (rc >= 0)
+		rc = xp_sys_netlink_receive(diag_fd, &answer, sizeof answer, &length, 1);
+	return rc < 0 ? rc : unix_queue_in(&answer, length);
+}
+
+static int64_t unix_backlog(int fd)
+{
+	struct stat status;
+	int rc = xp_sys_fstat(fd, &status);
+	int64_t count;
+	int diag_fd;
+
+	if (rc < 0)
+		return rc;
+	diag_fd = (int)xp_rawcall(SYS_socket, AF_NETLINK,
+	                          SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+	                          NETLINK_SOCK_DIAG, 0, 0, 0);
+	if (diag_fd < 0)
+		return diag_fd;
+	count = unix_ask(diag_fd, status.st_ino);
+	xp_sys_close(diag_fd);
+	return count;
+}
+
+/* Of a socket that is not TCP's. */
+static int64_t other_backlog(int fd)
+{
+	int64_t count;
+
+	if (!xp_sys_is_listener(fd))
+		return -EINVAL;
+	count = unix_backlog(fd);
+	/* Others do not say; one is there, or was a moment ago. */
+	return count < 1 ? 1 : count;
+}
+
+int64_t xp_sys_backlog(int fd)
+{
+	struct tcp_info info = {0};
+
+	if (xp_sys_option(fd, IPPROTO_TCP, TCP_INFO, &info, sizeof info) < 0)
+		return other_backlog(fd);
+	if (info.tcpi_state != TCP_LISTEN)
+		return -EINVAL;
+	/* For a listener this field is its queue. */
+	return info.tcpi_unacked < 1 ? 1 : info.tcpi_unacked;
+}
+
+int64_t xp_sys_socket_room(int fd)
+{
+	int64_t unsent = ask(fd, SIOCOUTQ);
+	int size = 0;
+	int rc = xp_sys_option(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
+
+	if (rc < 0 || unsent < 0)
+		return rc < 0 ? rc : unsent;
+	return unsent < size ? size - unsent : 0;
+}
+
+int64_t xp_sys_unsent(int fd)
+{
+	int64_t unsent = ask(fd, SIOCOUTQ);
+
+	/* A pipe has one buffer for both ends. */
+	return unsent == -ENOTTY ? ask(fd, FIONREAD) : unsent;
+}
+
+int64_t xp_sys_pipe_size(int fd)
+{
+	return XP_LIBCALL(fcntl(fd, F_GETPIPE_SZ));
+}
+
+int64_t xp_sys_pipe_room(int fd)
+{
+	int64_t unread = xp_sys_unread(fd);
+	int64_t size = xp_sys_pipe_size(fd);
+
+	if (size < 0)
+		return size;
+	return unread < 0 ? unread : unread < size ? size - unread : 0;
+}

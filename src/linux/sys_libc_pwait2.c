@@ -1,0 +1,17 @@
+/*
+ * The C library's epoll_pwait2: glibc has it since 2.35, musl 1.2 has none.  A weak symbol,
+ * because the library is linked with older ones, too.  In a static program it is NULL,
+ * unless the program itself calls the function.
+ */
+#include "linux/sys_linux.h"
+
+#include <stddef.h>
+#include <sys/epoll.h>
+
+__attribute__((weak)) xp_epoll_pwait2 epoll_pwait2;
+
+xp_epoll_pwait2 *xp_sys_libc_epoll_pwait2(void)
+{
+	/* Where glibc has 32 and 64 bits of time the function has two names. */
+	return sizeof(time_t) == sizeof(long) ? epoll_pwait2 : NULL;
+}

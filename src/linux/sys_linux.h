@@ -1,0 +1,84 @@
+/* What only Linux has: see sys.h for the conventions. */
+#ifndef XP_LINUX_SYS_LINUX_H
+#define XP_LINUX_SYS_LINUX_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/compiler.h"
+#include "base/threads.h"
+#include "base/time.h"
+#include "posix/sys_epoll.h"
+#include "sys/rawcall.h"
+
+/* A counter that can be polled, to wake a waiting thread. */
+int xp_sys_eventfd(bool semaphore);
+
+int xp_sys_dup(int fd); /* close-on-exec */
+/* Let number refer to fd's file from now on, too; 0. */
+int xp_sys_put(int fd, int number);
+
+/* signalfd(2): a descriptor that is readable while this signal is pending for the caller. */
+int xp_sys_signal_fd(int number);
+/* Accept one pending signal of such a descriptor.  Returns false if there is none. */
+bool xp_sys_signal_accept(int signal_fd);
+/* Returns true if the calling thread blocks the signal and the signal is pending. */
+bool xp_sys_signal_is_pending(int number);
+
+/* inotify(7); a watch is a number >= 0. */
+int xp_sys_inotify_open(void);
+int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask);
+int xp_sys_inotify_remove(int inotify_fd, int watch);
+
+/* Memory shared with the kernel: `size` bytes of a file, for reading and writing. */
+int xp_sys_map(int fd, size_t size, uint64_t offset, void **memory);
+void xp_sys_unmap(void *memory, size_t size);
+
+/* statfs(2): which file system. */
+int64_t xp_sys_fs_type(int fd);
+
+/* As xp_sys_epoll_now, until a deadline. */
+int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
+                      int64_t deadline_ns);
+
+/*
+ * The same for left_ns, with the kernel's epoll_pwait2(2); -ENOSYS where there is none.
+ * sys_pwait2.c says how a thread is cancelled in it.
+ */
+int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns);
+
+/* The C library's epoll_pwait2, or NULL. */
+typedef int xp_epoll_pwait2(int epoll_fd, struct epoll_event *events, int cap,
+                            const struct timespec *timeout, const sigset_t *mask);
+xp_epoll_pwait2 *xp_sys_libc_epoll_pwait2(void);
+
+/*
+ * The name of an open descriptor in /proc.  By hand: stdio is not async-signal-safe,
+ * which the drop-in has to be, and takes a thousand instructions.
+ */
+enum { XP_FD_PATH_SIZE = 40 };
+
+/* "/proc/self/fd/NUMBER" and what is below it; the length. */
+static inline size_t xp_fd_path(char *path, int fd, const char *below)
+{
+	static const char folder[] = "/proc/self/fd/";
+	size_t len = sizeof folder - 1;
+	unsigned rest = (unsigned)fd;
+
+	memcpy(path, folder, len);
+	do {
+		len++;
+		rest /= 10;
+	} while (rest > 0);
+	rest = (unsigned)fd;
+	for (size_t at = len; at >= sizeof folder; rest /= 10)
+		path[--at] = (char)('0' + rest % 10);
+	memcpy(path + len, below, strlen(below) + 1);
+	return len + strlen(below);
+}
+
+#endif

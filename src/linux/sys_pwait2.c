@@ -1,0 +1,127 @@
+/*
+ * epoll_pwait2(2), as a cancellation point.
+ *
+ * Which call a thread may be cancelled in depends on the C library:
+ * - With the function epoll_pwait2 (glibc since 2.35) by that function.
+ * - Without it, on another glibc, by epoll_wait(2), for as many whole milliseconds as there
+ *   are.  Only if these pass, which costs one more system call, the rest of less than a
+ *   millisecond is a raw system call, in which a cancelled thread stays until its end.
+ * - On others, which is musl, by a raw system call with asynchronous cancellation.
+ *
+ * glibc does not allow the last one.  Up to version 2.40 its pthread_cancel marks a thread
+ * that can be cancelled asynchronously, and then sends it a signal.  When this signal
+ * arrives after the call, it ends the thread in the next function that is a cancellation
+ * point, even if cancellation is disabled there and a mutex is held: only glibc's own
+ * functions wait for it.  The signal of musl does nothing while cancellation is disabled.
+ */
+#include "linux/sys_linux.h"
+
+#include <limits.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+
+#include "base/assert.h"
+#include "base/compiler.h"
+#include "sys/libcall.h"
+#include "sys/sys.h"
+
+#define KERNEL_SIGSET_SIZE 8
+
+/* Headers may be older than the kernel.  Alpha and MIPS count from elsewhere: ENOSYS. */
+#ifndef SYS_epoll_pwait2
+#if defined(__alpha__) || defined(__mips__)
+#define SYS_epoll_pwait2 (-1)
+#else
+#define SYS_epoll_pwait2 441
+#endif
+#endif
+
+static int pwait2_raw(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
+{
+	int64_t left[2] = {left_ns / XP_NS_PER_SEC, left_ns % XP_NS_PER_SEC};
+
+	XP_ASSERT(left_ns >= 0);
+	return (int)xp_rawcall(SYS_epoll_pwait2, epoll_fd, (long)events, cap, (long)left, 0,
+	                       KERNEL_SIGSET_SIZE);
+}
+
+#ifdef __GLIBC__
+
+/* The rest of a wait; no event that was taken is lost to a cancellation. */
+static int pwait2_rest(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
+{
+	int rc;
+
+	pthread_testcancel();
+	rc = pwait2_raw(epoll_fd, events, cap, left_ns);
+	if (rc <= 0)
+		pthread_testcancel();
+	return rc;
+}
+
+static int pwait2_in_two(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
+{
+	int64_t deadline_ns = xp_deadline(xp_sys_now(), left_ns);
+
+	XP_ASSERT(left_ns >= 0);
+	while (left_ns >= XP_NS_PER_MS) {
+		int64_t whole_ms = left_ns / XP_NS_PER_MS;
+		int ms = whole_ms < INT_MAX ? (int)whole_ms : INT_MAX;
+		int rc = XP_LIBCALL(epoll_wait(epoll_fd, events, cap, ms));
+
+		left_ns = deadline_ns - xp_sys_now();
+		if (rc != 0 || left_ns <= 0)
+			return rc;
+	}
+	return pwait2_rest(epoll_fd, events, cap, left_ns);
+}
+
+static int pwait2_cancel(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
+{
+	xp_epoll_pwait2 *pwait2 = xp_sys_libc_epoll_pwait2();
+	struct timespec left = {
+		.tv_sec = (time_t)(left_ns / XP_NS_PER_SEC),
+		.tv_nsec = (long)(left_ns % XP_NS_PER_SEC),
+	};
+
+	if (XP_UNLIKELY(!pwait2))
+		return pwait2_in_two(epoll_fd, events, cap, left_ns);
+	return XP_LIBCALL(pwait2(epoll_fd, events, cap, &left, NULL));
+}
+
+#else
+
+/* A function apart: a clean-up handler of its callers runs for calls of functions only. */
+static XP_NOINLINE int pwait2_cancel(int epoll_fd, struct epoll_event *events, int cap,
+                                     int64_t left_ns)
+{
+	int type, rc;
+
+	(void)pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	rc = pwait2_raw(epoll_fd, events, cap, left_ns);
+	(void)pthread_setcanceltype(type, NULL);
+	return rc;
+}
+
+#endif
+
+/*
+ * The kernel lacks it (Linux < 5.11) or a sandbox hides it: this is remembered, and it is
+ * not called again.
+ */
+int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
+{
+	/* ThreadSanitizer handles signals in a wait only in calls that it knows. */
+	static _Atomic int missing = XP_TSAN;
+	int rc;
+
+	if (missing)
+		return -ENOSYS;
+	rc = pwait2_cancel(epoll_fd, events, cap, left_ns);
+	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES) {
+		missing = 1;
+		rc = -ENOSYS;
+	}
+	return rc;
+}

@@ -1,0 +1,47 @@
+/*
+ * Moments that the kernel reports by a descriptor: timerfd(2).
+ *
+ * None of the functions is a cancellation point.
+ */
+#include <stdint.h>
+#include <sys/timerfd.h>
+#include <time.h>
+
+#include "base/time.h"
+#include "linux/sys_linux.h"
+#include "sys/libcall.h"
+#include "sys/sys.h"
+
+static int set(int timer_fd, int flags, int64_t at_ns)
+{
+	struct itimerspec when = xp_timer_spec(at_ns);
+	return XP_LIBCALL(timerfd_settime(timer_fd, flags, &when, NULL));
+}
+
+int xp_sys_timer_fd(void)
+{
+	return XP_LIBCALL(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+}
+
+int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
+{
+	return set(timer_fd, TFD_TIMER_ABSTIME, xp_timer_moment(deadline_ns));
+}
+
+/*
+ * It stands on a moment that does not come.  Linux 3.0 and later cancel it
+ * when the clock is set, which makes it readable; the read says ECANCELED.
+ */
+int xp_sys_step_fd(void)
+{
+	int fd = XP_LIBCALL(timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = set(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, XP_NEVER);
+	if (rc == 0)
+		return fd;
+	xp_sys_close(fd);
+	return rc;
+}

@@ -1,0 +1,237 @@
+/* The descriptors of the array back ends, and what they have of their own. */
+#include "posix/array.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/table.h"
+#include "sys/sys.h"
+
+int xp_array_open(struct xp_array *array, const struct xp_array_ops *ops,
+                  struct xp_counters *counters)
+{
+	int rc;
+
+	array->ops = ops;
+	array->counters = counters;
+	rc = xp_wakefd_open(&array->wake);
+	if (rc < 0)
+		return rc;
+	rc = xp_edge_init(&array->edge, counters);
+	if (rc < 0) {
+		xp_wakefd_close(&array->wake);
+		return rc;
+	}
+	rc = xp_marks_open(&array->marks);
+	if (rc < 0)
+		xp_array_close(array);
+	return rc;
+}
+
+void xp_array_close(struct xp_array *array)
+{
+	xp_wakefd_close(&array->wake);
+	xp_edge_fini(&array->edge);
+	xp_marks_close(&array->marks);
+	xp_free(array->entries);
+}
+
+bool xp_array_owns(const void *opaque, int fd)
+{
+	const struct xp_array *array = opaque;
+
+	return xp_wakefd_has(&array->wake, fd) || xp_edge_owns(&array->edge, fd) ||
+		xp_marks_own(&array->marks, fd);
+}
+
+void xp_array_wake(void *opaque)
+{
+	struct xp_array *array = opaque;
+
+	xp_count_shared(&array->counters->syscalls_wake);
+	xp_wakefd_signal(&array->wake);
+}
+
+/* --- Descriptors --------------------------------------------------------------- */
+
+bool xp_array_needs_set(const struct xp_array_entry *entry, uint32_t watch)
+{
+	(void)entry;
+	return watch & XP_WATCH_EDGE || xp_pollbits_mute(watch);
+}
+
+/*
+ * Within a device no two files are mixed up, across devices hardly any; but the
+ * anonymous ones of Linux (eventfd, timerfd, epoll) all have one inode.
+ */
+static uint64_t array_file(const struct stat *status)
+{
+	return (uint64_t)status->st_ino * UINT64_C(0x9e3779b97f4a7c15) ^
+		(uint64_t)status->st_dev * UINT64_C(0xc2b2ae3d27d4eb4f);
+}
+
+/*
+ * 0: it is attached, and the number still stands for that file, as far as fstat(2)
+ * says; -ENOENT: it is not, or stands for another; -EBADF.
+ */
+static int array_confirm(struct xp_array *array, const struct xp_array_entry *entry,
+                         int fd)
+{
+	struct stat status;
+	int rc = xp_sys_fstat(fd, &status);
+
+	xp_count(&array->counters->syscalls_check);
+	if (rc < 0)
+		return rc;
+	if (!entry || array_file(&status) != entry->file)
+		return -ENOENT;
+	if (!xp_is_nameless(&status))
+		return 0;
+	xp_count(&array->counters->syscalls_check);
+	return xp_marks_have(&array->marks, fd) ? 0 : -ENOENT;
+}
+
+/*
+ * Where it is from now on; if that fails it is where it was.  The edges of nothing are
+ * not in the set: making room for them allocates, and a wait must not.
+ */
+static int array_place(struct xp_array *array, int fd, uint32_t watch, uint64_t token)
+{
+	struct xp_array_entry *entry = &array->entries[fd];
+	uint32_t bits = watch & XP_WATCH_BITS;
+	bool before = entry->place == XP_PLACE_EDGE;
+	bool after = bits && array->ops->needs_set(entry, watch);
+	int rc = 0;
+
+	XP_ASSERT(fd < array->len);
+	/* poll(2) of the set polls the file, and the harvest finds nothing any more. */
+	if (after && entry->consumed)
+		return -ENOTSUP;
+	if (after)
+		rc = before ? xp_edge_change(&array->edge, fd, watch, token)
+			: xp_edge_attach(&array->edge, fd, watch, token);
+	else if (before)
+		xp_edge_detach(&array->edge, fd);
+	if (rc < 0)
+		return rc;
+	array->ops->want(array, fd, after ? 0 : bits);
+	entry->place = after ? XP_PLACE_EDGE : bits ? XP_PLACE_ARRAY : XP_PLACE_IDLE;
+	entry->watch = (uint16_t)bits;
+	entry->token = token;
+	return 0;
+}
+
+static void array_remove(struct xp_array *array, struct xp_array_entry *entry, int fd)
+{
+	if (entry->place == XP_PLACE_EDGE)
+		xp_edge_detach(&array->edge, fd);
+	array->ops->want(array, fd, 0);
+	entry->place = XP_PLACE_NONE;
+	if (entry->file == 0)
+		xp_marks_remove(&array->marks, fd);
+	XP_ASSERT(array->attached > 0);
+	array->attached--;
+}
+
+int xp_array_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct xp_array *array = opaque;
+	struct xp_array_entry *entry = xp_array_find(array, fd);
+	int rc = entry ? array_confirm(array, entry, fd) : -ENOENT;
+	struct stat status;
+	uint32_t news;
+	bool consumed;
+
+	if (rc != -ENOENT)
+		return rc < 0 ? rc : -EEXIST;
+	if (entry)
+		array_remove(array, entry, fd);
+	rc = xp_edge_admit(&array->edge, fd, watch, &status, &news);
+	consumed = rc > 0;
+	if (rc >= 0)
+		rc = XP_TABLE_RESERVE(&array->entries, &array->len, fd + 1);
+	if (rc == 0 && xp_is_nameless(&status))
+		rc = xp_marks_add(&array->marks, fd);
+	if (rc < 0)
+		return rc;
+	entry = &array->entries[fd];
+	entry->socket = S_ISSOCK(status.st_mode) != 0;
+	entry->file = array_file(&status);
+	entry->fifo = S_ISFIFO(status.st_mode) != 0;
+	entry->consumed = consumed;
+	entry->kept = (uint8_t)news;
+	rc = array->ops->prepare(array, fd);
+	if (rc == 0)
+		rc = array_place(array, fd, watch, token);
+	array->attached += rc == 0;
+	return rc;
+}
+
+int xp_array_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	return xp_array_find(opaque, fd) ? array_place(opaque, fd, watch, token) : -ENOENT;
+}
+
+int xp_array_detach(void *opaque, int fd)
+{
+	struct xp_array *array = opaque;
+	struct xp_array_entry *entry = xp_array_find(array, fd);
+	int rc = array_confirm(array, entry, fd);
+
+	if (entry)
+		array_remove(array, entry, fd);
+	return rc;
+}
+
+/* --- Reports ------------------------------------------------------------------- */
+
+void xp_array_own(const struct xp_array *array, struct pollfd *fds)
+{
+	fds[XP_OWN_WAKE] = (struct pollfd){.fd = array->wake.fd, .events = POLLIN};
+	fds[XP_OWN_EDGE] = (struct pollfd){.fd = array->edge.fd, .events = POLLIN};
+}
+
+int xp_array_report_wake(const struct xp_array *array, const struct pollfd *fds,
+                         struct xp_fired *fired)
+{
+	if (!fds[XP_OWN_WAKE].revents)
+		return 0;
+	xp_wakefd_clear(&array->wake);
+	*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
+	return 1;
+}
+
+static int array_report_some(struct xp_array *array, struct xp_fired *fired, int room)
+{
+	int count = xp_edge_harvest(&array->edge, fired, room);
+
+	array->edges_left = count == room;
+	return count;
+}
+
+int xp_array_report_edges(struct xp_array *array, const struct pollfd *fds,
+                          struct xp_fired *fired, int room)
+{
+	array->edges_left = fds[XP_OWN_EDGE].revents != 0;
+	return array->edges_left && room > 0 ? array_report_some(array, fired, room) : 0;
+}
+
+int xp_array_report_rest(struct xp_array *array, struct xp_fired *fired, int room)
+{
+	int count = 0;
+
+	while (array->edges_left && count < room)
+		count += array_report_some(array, fired + count, room - count);
+	return count;
+}
+
+struct xp_fired xp_array_fired(const struct xp_array *array, int fd, uint32_t bits)
+{
+	const struct xp_array_entry *entry = &array->entries[fd];
+
+	if (entry->socket && xp_pollbits_in_doubt(entry->watch, bits) &&
+	    xp_sys_half_closed(fd))
+		bits |= POLLRDHUP;
+	return (struct xp_fired){.token = entry->token, .events = bits};
+}

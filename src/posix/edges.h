@@ -1,0 +1,30 @@
+/*
+ * What the system reports by edges.  epoll(7) does all of poll(2)'s bits, and
+ * kqueue(2) POLLPRI only where it has a filter for that.
+ */
+#ifndef XP_POSIX_EDGES_H
+#define XP_POSIX_EDGES_H
+
+#include <stdbool.h>
+
+#if defined(__has_include)
+#if __has_include(<sys/event.h>)
+#include <sys/types.h>
+#include <sys/event.h>
+#if defined(EVFILT_EXCEPT) && defined(NOTE_OOB)
+#define XP_OS_EDGES_EXCEPT true
+#else
+#define XP_OS_EDGES_EXCEPT false
+#endif
+#endif
+#endif
+
+/* Edges are there of every file that poll(2) waits for; kqueue(2) refuses some devices. */
+#ifndef XP_OS_EDGES_EXCEPT
+#define XP_OS_EDGES_EXCEPT true
+#define XP_OS_EDGES_ALL true
+#else
+#define XP_OS_EDGES_ALL false
+#endif
+
+#endif

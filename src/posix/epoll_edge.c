@@ -1,0 +1,315 @@
+/*
+ * A helper epoll set for what the array itself cannot watch.  Where there is no such
+ * thing, on Solaris and in a sandbox, registrations with CLEAR are ENOTSUP, as no rule in
+ * user space makes them (edge.h), and `fd` is -1: poll(2) passes over an entry of that number.
+ */
+#include "posix/edge.h"
+
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/table.h"
+#include "posix/solo.h"
+#include "posix/sys_epoll.h"
+#include "sys/fdkind.h"
+#include "sys/sys.h"
+
+#ifndef O_PATH
+#define O_PATH 0
+#endif
+
+enum {
+	/* ORed to the entries of a descriptor: what is watched of it, and how. */
+	EDGE_LEVEL = 8,
+	EDGE_IN = 16,
+	EDGE_RDHUP = 32,
+	EDGE_OUT = 64,  /* these two of a level-triggered entry only */
+	EDGE_PRI = 128,
+	EDGE_ENTRIES = 7,
+};
+
+/*
+ * By edge each filter has an entry of its own, so that a change or an activity of one is
+ * not reported of another: READ in the set itself, the others in sets in it.  A descriptor
+ * that is watched by level has one entry, in the set itself: one report has all of
+ * its bits, as that of poll(2) has.
+ */
+struct edge_sets {
+	struct xp_solo solo;
+	uint8_t *there; /* by number: what the sets have */
+	int len;
+};
+
+int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
+{
+	struct edge_sets *sets = xp_alloc(sizeof *sets);
+	struct epoll_event event;
+	int rc;
+
+	edge->counters = counters;
+	edge->inner = sets;
+	if (!sets)
+		return -ENOMEM;
+	*sets = (struct edge_sets){.len = 0};
+	xp_solo_init(&sets->solo, counters);
+	edge->fd = xp_sys_epoll_create();
+	if (edge->fd == -ENOTSUP) {
+		edge->fd = -1;
+		return 0;
+	}
+	rc = edge->fd < 0 ? edge->fd : 0;
+	for (int i = 1; rc == 0 && i < XP_SOLO_SETS; i++)
+		rc = xp_solo_open(&sets->solo, edge->fd, i);
+	if (rc == 0)
+		rc = xp_sys_epoll_now(edge->fd, &event, 1);
+	if (rc == 0)
+		return 0;
+	xp_solo_fini(&sets->solo);
+	xp_solo_init(&sets->solo, counters);
+	if (edge->fd >= 0)
+		xp_sys_close(edge->fd);
+	edge->fd = -1;
+	/* A sandbox refuses a call of epoll: there is no such set. */
+	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES)
+		return 0;
+	xp_free(sets);
+	return rc;
+}
+
+void xp_edge_fini(struct xp_edge *edge)
+{
+	struct edge_sets *sets = edge->inner;
+
+	xp_solo_fini(&sets->solo);
+	if (edge->fd >= 0)
+		xp_sys_close(edge->fd);
+	xp_free(sets->there);
+	xp_free(sets);
+}
+
+bool xp_edge_owns(const struct xp_edge *edge, int fd)
+{
+	const struct edge_sets *sets = edge->inner;
+
+	return fd >= 0 && (fd == edge->fd || xp_solo_owns(&sets->solo, fd));
+}
+
+int xp_edge_renew(struct xp_edge *edge)
+{
+	struct edge_sets *sets = edge->inner;
+	int fresh = xp_sys_epoll_create();
+	int rc = fresh < 0 ? fresh : xp_sys_replace(fresh, edge->fd);
+
+	if (rc < 0)
+		return rc;
+	for (int fd = 0; fd < sets->len; fd++)
+		sets->there[fd] = 0;
+	xp_solo_renew(&sets->solo, edge->fd);
+	return 0;
+}
+
+/* The requested bits that the entry of a filter has. */
+static uint32_t entry_bits(unsigned filter, uint32_t watch)
+{
+	static const uint32_t bits[XP_SOLO_SETS] = {
+		POLLIN | POLLRDHUP, POLLOUT, POLLPRI,
+	};
+
+	XP_ASSERT(filter < XP_SOLO_SETS);
+	if (watch & XP_WATCH_EDGE)
+		return watch & bits[filter];
+	return filter == 0 ? watch & XP_WATCH_BITS : 0;
+}
+
+/* Begin (ADD), change (MOD) or end (DEL) the entry of one filter. */
+static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
+                        uint32_t watch, uint64_t token)
+{
+	struct edge_sets *sets = edge->inner;
+	uint32_t bits = entry_bits(filter, watch);
+	uint32_t by_edge = watch & XP_WATCH_EDGE;
+
+	if (filter == 0) {
+		xp_count(&edge->counters->syscalls_change);
+		return xp_sys_epoll_ctl(edge->fd, op, fd, bits | (by_edge ? EPOLLET : 0), token);
+	}
+	if (op == EPOLL_CTL_ADD)
+		return xp_solo_attach(&sets->solo, edge->fd, fd,
+		                      bits | by_edge | XP_WATCH_SOLO(filter), token);
+	return xp_solo_change(&sets->solo, fd, bits | by_edge | XP_WATCH_SOLO(filter), token);
+}
+
+/* What the sets have of a descriptor that is watched like this. */
+static uint8_t edge_there(uint32_t watch)
+{
+	unsigned there = 0;
+
+	for (unsigned i = 0; i < XP_SOLO_SETS; i++)
+		there |= entry_bits(i, watch) ? 1u << i : 0;
+	if (!(watch & XP_WATCH_EDGE))
+		there |= EDGE_LEVEL | (watch & POLLOUT ? EDGE_OUT : 0) |
+			(watch & POLLPRI ? EDGE_PRI : 0);
+	return (uint8_t)(there | (watch & POLLIN ? EDGE_IN : 0) |
+	                 (watch & POLLRDHUP ? EDGE_RDHUP : 0));
+}
+
+/* From what the sets have to this; those that are not new only if need be. */
+static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
+{
+	struct edge_sets *sets = edge->inner;
+	uint8_t before = sets->there[fd];
+	uint8_t after = edge_there(watch);
+	unsigned again = XP_WATCH_AGAIN_OF(watch);
+
+	XP_ASSERT(fd >= 0 && fd < sets->len);
+	if (edge->fd < 0)
+		return after & EDGE_ENTRIES ? -ENOTSUP : 0;
+	if ((before ^ after) & EDGE_LEVEL)
+		again = ~0u;
+	if ((before ^ after) & (EDGE_IN | EDGE_RDHUP | EDGE_OUT | EDGE_PRI))
+		again |= 1;
+	for (unsigned i = 0; i < XP_SOLO_SETS; i++) {
+		unsigned bit = 1u << i;
+		int rc = 0;
+
+		if (after & ~before & bit) {
+			rc = edge_control(edge, EPOLL_CTL_ADD, i, fd, watch, token);
+			if (rc == -EEXIST) /* Of a file that a duplicate keeps. */
+				rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
+		} else if (after & again & bit) {
+			rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
+		} else if (before & ~after & bit) {
+			/* A closed descriptor has left the set by itself. */
+			(void)edge_control(edge, EPOLL_CTL_DEL, i, fd, 0, 0);
+		}
+		if (rc < 0)
+			return rc;
+		sets->there[fd] = (uint8_t)((sets->there[fd] & ~bit) | (after & bit));
+	}
+	sets->there[fd] = after;
+	return 0;
+}
+
+int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
+{
+	struct edge_sets *sets = edge->inner;
+	int rc = XP_TABLE_RESERVE(&sets->there, &sets->len, fd + 1);
+
+	if (rc < 0)
+		return rc;
+	sets->there[fd] = 0;
+	rc = edge_set(edge, fd, watch, token);
+	if (rc < 0)
+		xp_edge_detach(edge, fd);
+	return rc;
+}
+
+int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
+{
+	return edge_set(edge, fd, watch, token);
+}
+
+void xp_edge_detach(struct xp_edge *edge, int fd)
+{
+	(void)edge_set(edge, fd, XP_WATCH_EDGE, 0);
+}
+
+/* An entry of the set itself has fired: is it READ's alone, or one of a level? */
+static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
+{
+	int fd = (int)(uint32_t)token;
+	bool level = fd >= 0 && fd < sets->len && sets->there[fd] & EDGE_LEVEL;
+
+	return level ? 0 : XP_FIRED_SOLO(0);
+}
+
+/* Those of the set itself, then of those in it; more: not all of its own. */
+static int edge_take(struct xp_edge *edge, struct xp_fired *fired, int cap, bool *more)
+{
+	struct edge_sets *sets = edge->inner;
+	struct epoll_event events[XP_FIRED_MOST];
+	int count = xp_sys_epoll_now(edge->fd, events, cap);
+
+	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
+	xp_count_shared(&edge->counters->syscalls_check);
+	for (int i = 0; i < count; i++) {
+		fired[i].token = events[i].data.u64;
+		fired[i].events = events[i].events | edge_filter(sets, fired[i].token);
+	}
+	*more = count == cap;
+	return count > 0 ? xp_solo_harvest(&sets->solo, fired, count, cap) : 0;
+}
+
+int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
+{
+	struct edge_sets *sets = edge->inner;
+	int count = xp_solo_first(&sets->solo, fired, cap);
+	bool more = true;
+
+	while (more && count < cap)
+		count += edge_take(edge, fired + count, cap - count, &more);
+	for (int i = 0; i < count; i++) {
+		/* Of a closed file with a duplicate the set goes on reporting. */
+		xp_count_shared(&edge->counters->syscalls_check);
+		if (xp_sys_open_flags((int)(uint32_t)fired[i].token) < 0)
+			fired[i].events = POLLNVAL;
+	}
+	return count;
+}
+
+/* See xp_edge_admit: 1, or 0 for another kind of file; -EBADF, -ENOMEM. */
+static int edge_news(struct xp_edge *edge, int fd, uint32_t watch, const struct stat *status,
+                     uint32_t *news)
+{
+	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
+	int kind = xp_fd_kind(fd);
+
+	xp_count_by(&edge->counters->syscalls_check, 2);
+	if (kind != XP_KIND_NEWS)
+		return kind < 0 ? kind : 0;
+	if (watch & XP_WATCH_EDGE)
+		return -ENOTSUP;
+	if (!S_ISREG(status->st_mode))
+		return 1; /* A perf counter: the set is not asked about it. */
+	xp_count(&edge->counters->syscalls_check);
+	if (xp_sys_poll_now(&probe, 1) > 0)
+		*news = (unsigned short)probe.revents;
+	return 1;
+}
+
+int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status, uint32_t *news)
+{
+	int rc = xp_sys_open_flags(fd);
+	int kind = 0;
+
+	*news = 0;
+	xp_count(&edge->counters->syscalls_check);
+	if (rc < 0)
+		return rc;
+	if (rc & O_PATH)
+		return -ENOTSUP;
+	rc = xp_sys_fstat(fd, status);
+	if (rc < 0)
+		return rc;
+	if (S_ISREG(status->st_mode) || !(status->st_mode & S_IFMT))
+		kind = edge_news(edge, fd, watch, status, news);
+	if (kind < 0 || (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) &&
+	                 !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode)))
+		return kind;
+
+	if (edge->fd < 0 && kind == 0)
+		return S_ISREG(status->st_mode) || S_ISDIR(status->st_mode) ? -EPERM : 0;
+	if (edge->fd < 0)
+		return kind;
+	/*
+	 * Terminals and some files of /proc can be waited for, others cannot; the
+	 * kernel knows which.
+	 */
+	rc = edge_control(edge, EPOLL_CTL_ADD, 0, fd, 0, 0);
+	if (rc < 0 && rc != -EEXIST)
+		return rc;
+	(void)edge_control(edge, EPOLL_CTL_DEL, 0, fd, 0, 0);
+	return kind;
+}

@@ -1,0 +1,132 @@
+/* The outer epoll set. */
+#include "posix/outer.h"
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "posix/sys_epoll.h"
+#include "sys/sys.h"
+
+void xp_outer_init(struct xp_outer *outer, int inner_fd, int second_fd)
+{
+	*outer = (struct xp_outer){
+		.inner_fd = inner_fd,
+		.second_fd = second_fd,
+		.fd = -1,
+		.attention = {.fd = -1, .write_fd = -1},
+		.alarm_fd = -1,
+		.alarm_ns = XP_NEVER,
+	};
+}
+
+static void outer_close(int fd)
+{
+	if (fd >= 0)
+		xp_sys_close(fd);
+}
+
+void xp_outer_fini(struct xp_outer *outer)
+{
+	outer_close(outer->fd);
+	xp_wakefd_close(&outer->attention);
+	outer_close(outer->alarm_fd);
+}
+
+bool xp_outer_owns(const struct xp_outer *outer, int fd)
+{
+	return fd == outer->fd || xp_wakefd_has(&outer->attention, fd) || fd == outer->alarm_fd;
+}
+
+static int outer_add(int outer_fd, int fd)
+{
+	if (outer_fd < 0 || fd < 0)
+		return outer_fd < 0 ? outer_fd : fd;
+	return xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, fd, EPOLLIN, 0);
+}
+
+/* With all that is to make it readable, or not at all: it must not be silent. */
+static int outer_fd(void *opaque)
+{
+	struct xp_outer *outer = opaque;
+	int fd = outer->fd < 0 ? xp_sys_epoll_create() : outer->fd;
+	int rc;
+
+	if (fd < 0 || fd == outer->fd)
+		return fd;
+	rc = xp_wakefd_open(&outer->attention);
+	if (rc == 0)
+		rc = outer_add(fd, outer->attention.fd);
+	if (rc == 0)
+		rc = outer_add(fd, outer->inner_fd);
+	if (rc == 0 && outer->second_fd >= 0)
+		rc = outer_add(fd, outer->second_fd);
+	if (rc < 0) {
+		xp_wakefd_close(&outer->attention);
+		xp_sys_close(fd);
+		xp_outer_init(outer, outer->inner_fd, outer->second_fd);
+		return rc;
+	}
+	outer->fd = fd;
+	return fd;
+}
+
+int xp_outer_hold(struct xp_outer *outer, int inner_fd)
+{
+	if (outer->fd < 0)
+		return 0;
+	return outer_add(outer->fd, inner_fd);
+}
+
+void xp_outer_release(struct xp_outer *outer, int inner_fd)
+{
+	if (outer->fd >= 0)
+		(void)xp_sys_epoll_ctl(outer->fd, EPOLL_CTL_DEL, inner_fd, 0, 0);
+}
+
+static void outer_set_attention(void *opaque, bool on)
+{
+	struct xp_outer *outer = opaque;
+
+	XP_ASSERT(outer->fd >= 0 && outer->attention.fd >= 0);
+	if (on)
+		xp_wakefd_signal(&outer->attention);
+	else
+		xp_wakefd_clear(&outer->attention);
+}
+
+static int alarm_open(struct xp_outer *outer)
+{
+	int fd = xp_sys_timer_fd();
+	int rc = outer_add(outer->fd, fd);
+
+	if (rc >= 0)
+		outer->alarm_fd = fd;
+	else
+		outer_close(fd);
+	return rc;
+}
+
+static int outer_set_alarm(void *opaque, int64_t deadline_ns)
+{
+	struct xp_outer *outer = opaque;
+	int rc = 0;
+
+	XP_ASSERT(outer->fd >= 0);
+	if (deadline_ns == outer->alarm_ns)
+		return 0;
+	/* Too early is right, too: most timers are put off before they expire. */
+	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > xp_sys_now())
+		return 0;
+	if (outer->alarm_fd < 0)
+		rc = alarm_open(outer);
+	if (rc >= 0)
+		rc = xp_sys_timer_set(outer->alarm_fd, deadline_ns);
+	if (rc >= 0)
+		outer->alarm_ns = deadline_ns;
+	return rc;
+}
+
+const struct xp_outer_ops xp_outer_ops = {
+	.fd = outer_fd,
+	.set_attention = outer_set_attention,
+	.set_alarm = outer_set_alarm,
+};

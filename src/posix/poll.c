@@ -1,0 +1,292 @@
+/*
+ * The poll back end: one dense array of what is wanted now.
+ *
+ * A disabled descriptor is not in the array, so it costs nothing and cannot
+ * report POLLHUP.  The scan starts where the last one stopped, so that busy
+ * descriptors in front do not starve the others when the caller takes few
+ * events.  What was ready and did not fit is looked at by the next waits, only
+ * that and as much as fits: else many that are ready would cost a look at all
+ * for each handful.  There is another look at all of them once there is room.
+ *
+ * The back end's own two, the wake counter and the set of
+ * edge-triggered registrations, are put behind it for each call: once the
+ * kernel has found something ready it does not queue on the entries that
+ * follow.
+ */
+#include "posix/poll_state.h"
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/table.h"
+#include "base/time.h"
+#include "posix/system.h"
+#include "sys/sys.h"
+
+int xp_poll_prepare(void *opaque, int fd)
+{
+	struct xp_poll_state *state = opaque;
+
+	(void)fd;
+	return XP_TABLE_RESERVE(&state->fds, &state->cap,
+	                        state->array.attached + 1 + XP_OWN_ENTRIES);
+}
+
+enum { UNREQUESTED = POLLERR | POLLHUP | POLLNVAL };
+
+/* Bits that were kept of a consumed file are requested now: the next wait reports them. */
+static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *entry, uint32_t bits)
+{
+	short *revents = &state->fds[entry->index].revents;
+	uint8_t kept = entry->kept & (uint8_t)(bits | UNREQUESTED);
+
+	state->left += kept && !*revents;
+	*revents |= kept;
+	entry->kept &= (uint8_t)~kept;
+}
+
+/*
+ * Bits that poll(2) checks of a consumed file although nobody requests them now: the check
+ * takes news away, whatever bits it is for.  POLLIN may hold for ever, as of a mount table,
+ * so it is checked only until it is kept.
+ */
+static uint32_t poll_kept_bits(const struct xp_array_entry *entry)
+{
+	return !entry->consumed ? 0 : entry->kept & POLLIN ? POLLPRI : POLLPRI | POLLIN;
+}
+
+/* Keep the bits of a consumed file that are not requested now; returns those to report. */
+static uint32_t poll_keep(struct xp_poll_state *state, struct xp_array_entry *entry,
+                          uint32_t events)
+{
+	if (!entry->consumed)
+		return events;
+	entry->kept |= (uint8_t)(events & (POLLPRI | POLLIN) & ~(uint32_t)entry->watch);
+	state->fds[entry->index].events = (short)(entry->watch | poll_kept_bits(entry));
+	return events & (entry->watch | UNREQUESTED);
+}
+
+void xp_poll_want(void *opaque, int fd, uint32_t bits)
+{
+	struct xp_poll_state *state = opaque;
+	struct xp_array_entry *entry = &state->array.entries[fd];
+	bool there = entry->place == XP_PLACE_ARRAY;
+
+	if (!bits && there) {
+		struct pollfd *last = &state->fds[--state->len];
+
+		XP_ASSERT(state->len >= 0 && entry->index <= state->len);
+		/* Found, and not reported yet. */
+		if (entry->consumed)
+			entry->kept |= (uint8_t)state->fds[entry->index].revents;
+		state->fds[entry->index] = *last;
+		state->array.entries[last->fd].index = entry->index;
+		return;
+	}
+	if (bits && !there) {
+		XP_ASSERT(state->len + XP_OWN_ENTRIES < state->cap);
+		entry->index = state->len++;
+		state->fds[entry->index] = (struct pollfd){.fd = fd};
+	}
+	if (bits)
+		state->fds[entry->index].events = (short)(bits | poll_kept_bits(entry));
+	if (bits && entry->kept)
+		poll_restore(state, entry, bits);
+}
+
+int xp_poll_init(struct xp_poll_state *state, const struct xp_array_ops *ops,
+                 struct xp_counters *counters)
+{
+	int rc = xp_sys_poll_refused();
+
+	if (rc == 0)
+		rc = XP_TABLE_RESERVE(&state->fds, &state->cap, XP_OWN_ENTRIES);
+	if (rc == 0)
+		rc = xp_array_open(&state->array, ops, counters);
+	if (rc < 0)
+		xp_free(state->fds);
+	return rc;
+}
+
+void xp_poll_close(void *opaque)
+{
+	struct xp_poll_state *state = opaque;
+
+	xp_array_close(&state->array);
+	xp_free(state->fds);
+}
+
+struct pollfd *xp_poll_own(struct xp_poll_state *state)
+{
+	struct pollfd *own = state->fds + state->len;
+
+	XP_ASSERT(state->len + XP_OWN_ENTRIES <= state->cap);
+	xp_array_own(&state->array, own);
+	return own;
+}
+
+/* Take out what was ready and not reported, round from `start`. */
+static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
+{
+	int len = 0;
+	int steps = state->len;
+	int i = state->start < state->len ? state->start : 0;
+
+	for (; steps > 0 && state->left > 0 && len < cap; steps--) {
+		struct pollfd *entry = &state->fds[i];
+
+		if (entry->revents) {
+			fds[len++] = *entry;
+			entry->revents = 0;
+			state->left--;
+		}
+		if (++i == state->len)
+			i = 0;
+	}
+	state->start = i;
+	if (steps == 0) /* Some were taken out of the array meanwhile. */
+		state->left = 0;
+	return len;
+}
+
+/* Does the back end's own set come first?  Else one kind would take all the room. */
+static bool poll_edges_first(struct xp_poll_state *state)
+{
+	state->edges_last = !state->edges_last;
+	return state->edges_last;
+}
+
+int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
+{
+	struct pollfd fds[XP_OWN_ENTRIES + XP_FIRED_MOST];
+	unsigned short before[XP_FIRED_MOST];
+	struct pollfd *some = fds + XP_OWN_ENTRIES;
+	int len = poll_gather(state, some, cap), count;
+	bool edges_first = poll_edges_first(state);
+
+	for (int i = 0; i < len; i++) {
+		before[i] = (unsigned short)some[i].revents;
+		some[i].revents = 0;
+	}
+	xp_array_own(&state->array, fds);
+	/* If this fails what was found just now is true, and the rest is found again. */
+	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0 && state->fresh)
+		for (int i = 0; i < len; i++)
+			some[i].revents = (short)before[i];
+	count = xp_array_report_wake(&state->array, fds, fired);
+	if (edges_first)
+		count += xp_array_report_edges(&state->array, fds, fired + count,
+		                               cap - count);
+	for (int i = 0; i < len; i++) {
+		struct xp_array_entry *entry = &state->array.entries[some[i].fd];
+		uint32_t events = (unsigned short)some[i].revents;
+
+		/* The first poll(2) of such a file has taken the news away. */
+		if (entry->consumed)
+			events = poll_keep(state, entry, events | before[i]);
+		if (!events)
+			continue;
+		if (count == cap) { /* The back end's own have taken its room. */
+			state->fds[entry->index].revents = (short)events;
+			state->left++;
+			continue;
+		}
+		fired[count++] = xp_array_fired(&state->array, some[i].fd, events);
+	}
+	if (!edges_first)
+		count += xp_array_report_edges(&state->array, fds, fired + count,
+		                               cap - count);
+	return count;
+}
+
+/* --- The poll back end ------------------------------------------------------------- */
+
+static const struct xp_array_ops poll_array = {
+	.prepare = xp_poll_prepare,
+	.needs_set = xp_array_needs_set,
+	.want = xp_poll_want,
+};
+
+static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	(void)size_hint;
+	return xp_poll_init(opaque, &poll_array, counters);
+}
+
+/* Report what the look at all has found. */
+static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int cap)
+{
+	struct pollfd fds[XP_FIRED_MOST];
+	int len = poll_gather(state, fds, cap);
+	int count = 0;
+
+	for (int i = 0; i < len; i++) {
+		uint32_t events = poll_keep(state, &state->array.entries[fds[i].fd],
+		                            (unsigned short)fds[i].revents);
+
+		if (events)
+			fired[count++] = xp_array_fired(&state->array, fds[i].fd, events);
+	}
+	return count;
+}
+
+/* What the look at all has found, and the edges that are left. */
+static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
+                       int count, int cap)
+{
+	count += poll_scan(state, fired + count, cap - count);
+	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
+}
+
+int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t *mask)
+{
+	size_t len = (size_t)state->len + XP_OWN_ENTRIES;
+
+	return deadline_ns <= XP_NOW ? xp_sys_poll_now(state->fds, len)
+		: xp_sys_poll_wait(state->fds, len, deadline_ns, mask);
+}
+
+static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                      struct xp_fired *fired, int cap)
+{
+	struct xp_poll_state *state = opaque;
+	struct pollfd *own = xp_poll_own(state);
+	int count = 0;
+	int ready;
+
+	if (deadline_ns == XP_REST && state->fresh) {
+		/* This wait asks nothing. */
+		xp_count_by(&state->array.counters->syscalls_wait, (uint64_t)-1);
+		return poll_report(state, fired, 0, cap);
+	}
+	state->fresh = false;
+	while (state->left > 0) {
+		count += xp_poll_again(state, fired + count, cap - count);
+		if (count == cap)
+			return count;
+		/* Beside the call that the wait is counted for. */
+		xp_count_shared(&state->array.counters->syscalls_check);
+	}
+	state->fresh = true;
+	ready = xp_poll_ask(state, count > 0 ? XP_NOW : deadline_ns, mask);
+	if (ready <= 0)
+		return count ? count : ready;
+	state->left = ready - (own[XP_OWN_WAKE].revents != 0) -
+		(own[XP_OWN_EDGE].revents != 0);
+	count += xp_array_report_wake(&state->array, own, fired + count);
+	count += xp_array_report_edges(&state->array, own, fired + count, cap - count);
+	return poll_report(state, fired, count, cap);
+}
+
+const struct xp_backend_ops xp_backend_poll = {
+	.name = "poll",
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK | XP_EDGE_CAPS,
+	.state_size = sizeof(struct xp_poll_state),
+	.open = poll_open,
+	.close = xp_poll_close,
+	.owns = xp_array_owns,
+	.attach = xp_array_attach,
+	.change = xp_array_change,
+	.detach = xp_array_detach,
+	.wait = poll_await,
+	.wake = xp_array_wake,
+};

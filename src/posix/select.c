@@ -1,0 +1,302 @@
+/*
+ * The select back end: the array of poll, and bit sets of what is in it.  These are
+ * its own, so any descriptor number will do: the kernel takes as many bits as it is
+ * given.  select reports three conditions, poll(2) eight, so what fired is looked at
+ * once more by poll(2), as many as fit, and reported in its terms.  The next waits go
+ * on with the rest, and then look at all again if there is room.
+ */
+#include "posix/poll_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/compiler.h"
+#include "base/table.h"
+#include "base/time.h"
+#include "posix/system.h"
+#include "sys/sys.h"
+
+/* By the kernel's rules: words of long, as many as the largest number needs. */
+#define WORD_BITS ((int)(sizeof(long) * CHAR_BIT))
+
+enum { SETS = 3 };
+
+static const short set_bits[SETS] = {POLLIN, POLLOUT, POLLPRI};
+
+struct select_state {
+	struct xp_poll_state poll; /* the first: it is an array, too */
+	long *wanted[SETS]; /* what is in the array */
+	long *sets[SETS];   /* a copy, which the kernel writes to */
+	int words[2][SETS]; /* length of each */
+	int top;            /* none is in them from this number on */
+	int consumed;       /* entries of the array that are: see select_ask */
+};
+
+/*
+ * Are these bits watched by the helper set?  Edges, and what select has no
+ * word for: it reports a hang-up only together with readable or writable.
+ */
+static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t watch)
+{
+	uint32_t bits = watch & XP_WATCH_BITS;
+
+	if (watch & XP_WATCH_EDGE)
+		return true;
+	return !(bits & POLLIN) && !entry->consumed &&
+		(bits != POLLOUT || entry->hup_unwritable);
+}
+
+static int select_reserve(struct select_state *state, int fd)
+{
+	int words = fd / WORD_BITS + 1;
+
+	for (int k = 0; k < SETS; k++)
+		if (XP_TABLE_RESERVE(&state->wanted[k], &state->words[0][k], words) < 0 ||
+		    XP_TABLE_RESERVE(&state->sets[k], &state->words[1][k], words) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/*
+ * Can the file hang up without being writable?  Not a pipe that is written to: it
+ * has an error then, and select(2) reports it as writable.
+ */
+static int select_prepare(void *opaque, int fd)
+{
+	struct select_state *state = opaque;
+	struct xp_array_entry *entry = &state->poll.array.entries[fd];
+	int rc = xp_poll_prepare(opaque, fd);
+
+	entry->hup_unwritable = entry->socket || (XP_OS_EDGES_ALL && !entry->fifo) ||
+		(xp_sys_open_flags(fd) & O_ACCMODE) == O_RDONLY;
+	return rc < 0 ? rc : select_reserve(state, fd);
+}
+
+/* What any of these sets has in this word. */
+static unsigned long select_any(long *const *sets, int word)
+{
+	unsigned long any = 0;
+
+	for (int k = 0; k < SETS; k++)
+		any |= (unsigned long)sets[k][word];
+	return any;
+}
+
+static void select_put(struct select_state *state, int fd, uint32_t bits)
+{
+	unsigned long bit = 1ul << fd % WORD_BITS;
+
+	for (int k = 0; k < SETS; k++) {
+		long *word = &state->wanted[k][fd / WORD_BITS];
+
+		XP_ASSERT(fd < state->words[0][k] * WORD_BITS);
+		*word = (long)(((unsigned long)*word & ~bit) |
+		               (bits & (uint32_t)set_bits[k] ? bit : 0));
+	}
+	if (bits && fd >= state->top)
+		state->top = fd + 1;
+	while (!bits && state->top > 0 &&
+	       !select_any(state->wanted, (state->top - 1) / WORD_BITS))
+		state->top = (state->top - 1) / WORD_BITS * WORD_BITS;
+}
+
+static void select_put_own(struct select_state *state)
+{
+	select_put(state, state->poll.array.wake.fd, POLLIN);
+	if (state->poll.array.edge.fd >= 0)
+		select_put(state, state->poll.array.edge.fd, POLLIN);
+}
+
+static void select_want(void *opaque, int fd, uint32_t bits)
+{
+	struct select_state *state = opaque;
+	const struct xp_array_entry *entry = &state->poll.array.entries[fd];
+
+	if (entry->consumed)
+		state->consumed += (bits != 0) - (entry->place == XP_PLACE_ARRAY);
+	xp_poll_want(opaque, fd, bits);
+	select_put(opaque, fd, bits);
+}
+
+static const struct xp_array_ops select_array = {
+	.prepare = select_prepare,
+	.needs_set = select_needs_helper,
+	.want = select_want,
+};
+
+static void select_close(void *opaque)
+{
+	struct select_state *state = opaque;
+
+	xp_poll_close(&state->poll);
+	for (int k = 0; k < SETS; k++) {
+		xp_free(state->wanted[k]);
+		xp_free(state->sets[k]);
+	}
+}
+
+static int select_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	struct select_state *state = opaque;
+	int rc = xp_poll_init(&state->poll, &select_array, counters);
+	int wake_fd = state->poll.array.wake.fd, edge_fd = state->poll.array.edge.fd;
+
+	(void)size_hint;
+	if (rc < 0)
+		return rc;
+	rc = xp_sys_select_now(0, NULL, NULL, NULL);
+	if (rc == 0)
+		rc = select_reserve(state, wake_fd > edge_fd ? wake_fd : edge_fd);
+	if (rc < 0) {
+		select_close(state);
+		return rc;
+	}
+	select_put_own(state);
+	return 0;
+}
+
+/* A dead entry of the helper set is reported for ever. */
+static int select_renew(void *opaque)
+{
+	struct select_state *select = opaque;
+	struct xp_poll_state *state = &select->poll;
+	int rc = xp_edge_renew(&state->array.edge);
+
+	if (rc < 0)
+		return rc;
+	for (int fd = 0; fd < state->array.len; fd++)
+		state->array.entries[fd].place = XP_PLACE_NONE;
+	state->array.attached = 0;
+	state->len = 0;
+	state->left = 0;
+	select->consumed = 0;
+	for (int k = 0; k < SETS; k++)
+		memset(select->wanted[k], 0, (size_t)select->words[0][k] * sizeof(long));
+	select_put_own(select);
+	return 0;
+}
+
+/* Where the array has it; the back end's own are behind the others. */
+static struct pollfd *select_place(const struct select_state *state, int fd)
+{
+	const struct xp_array *array = &state->poll.array;
+	const struct xp_array_entry *entry = xp_array_find(array, fd);
+
+	if (entry)
+		return &state->poll.fds[entry->index];
+	return &state->poll.fds[state->poll.len +
+	                        (fd == array->wake.fd ? XP_OWN_WAKE : XP_OWN_EDGE)];
+}
+
+/* What the kernel has left in the sets, where nothing is left of the last look. */
+static int select_read(const struct select_state *state)
+{
+	int count = 0;
+
+	for (int word = 0; word * WORD_BITS < state->top; word++) {
+		unsigned long any = select_any(state->sets, word);
+
+		for (; any; any &= any - 1, count++) {
+			int bit = (int)XP_LOWEST_BIT(any);
+			struct pollfd *place = select_place(state, word * WORD_BITS + bit);
+
+			for (int k = 0; k < SETS; k++)
+				if ((unsigned long)state->sets[k][word] >> bit & 1)
+					place->revents |= set_bits[k];
+		}
+	}
+	return count;
+}
+
+static int select_ask_sets(struct select_state *state, int64_t deadline_ns,
+                           const sigset_t *mask)
+{
+	size_t used = (size_t)((state->top + WORD_BITS - 1) / WORD_BITS) * sizeof(long);
+	int rc;
+
+	for (int k = 0; k < SETS; k++)
+		memcpy(state->sets[k], state->wanted[k], used);
+	rc = deadline_ns <= XP_NOW
+		? xp_sys_select_now(state->top, state->sets[0], state->sets[1],
+		                    state->sets[2])
+		: xp_sys_select_wait(state->top, state->sets, deadline_ns, mask);
+	return rc > 0 ? select_read(state) : rc;
+}
+
+/*
+ * Look at all; > 0: something was found.  While files are registered that report each thing
+ * once, poll(2) looks: what select(2) has no word for would be lost.
+ */
+static int select_ask(struct select_state *state, struct pollfd *own,
+                      int64_t deadline_ns, const sigset_t *mask)
+{
+	int rc = state->consumed > 0 ? xp_poll_ask(&state->poll, deadline_ns, mask)
+		: select_ask_sets(state, deadline_ns, mask);
+
+	/* Somebody closed a descriptor: poll(2) says which. */
+	if (rc == -EBADF)
+		rc = xp_sys_poll_now(state->poll.fds,
+		                     (size_t)state->poll.len + XP_OWN_ENTRIES);
+	if (rc > 0)
+		state->poll.left = rc - (own[XP_OWN_WAKE].revents != 0) -
+			(own[XP_OWN_EDGE].revents != 0);
+	return rc;
+}
+
+/* What is left of the last look at all, and of the edges. */
+static int select_rest(struct xp_poll_state *state, struct xp_fired *fired,
+                       int count, int cap)
+{
+	while (state->left > 0 && count < cap) {
+		xp_count_shared(&state->array.counters->syscalls_check);
+		count += xp_poll_again(state, fired + count, cap - count);
+	}
+	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
+}
+
+static int select_await(void *opaque, int64_t deadline_ns,
+                        const sigset_t *mask, struct xp_fired *fired, int cap)
+{
+	struct select_state *select = opaque;
+	struct xp_poll_state *state = opaque;
+	struct pollfd *own = xp_poll_own(state);
+	int count, rc;
+
+	/* Levels of the helper set are left each time, and would take all the room. */
+	state->array.edges_left &= deadline_ns == XP_REST;
+	state->fresh &= deadline_ns == XP_REST;
+	count = select_rest(state, fired, 0, cap);
+	if (state->fresh) /* this wait asks nothing */
+		xp_count_by(&state->array.counters->syscalls_wait, (uint64_t)-1);
+	if (state->fresh || count == cap)
+		return count;
+	state->fresh = true;
+	rc = select_ask(select, own, count ? XP_NOW : deadline_ns, mask);
+	if (rc <= 0)
+		return count ? count : rc;
+	if (state->left == 0) {
+		count += xp_array_report_wake(&state->array, own, fired + count);
+		count += xp_array_report_edges(&state->array, own, fired + count,
+		                               cap - count);
+	}
+	return select_rest(state, fired, count, cap);
+}
+
+const struct xp_backend_ops xp_backend_select = {
+	.name = "select",
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK | XP_EDGE_CAPS,
+	.state_size = sizeof(struct select_state),
+	.open = select_open,
+	.close = select_close,
+	.owns = xp_array_owns,
+	.attach = xp_array_attach,
+	.change = xp_array_change,
+	.detach = xp_array_detach,
+	.wait = select_await,
+	.wake = xp_array_wake,
+	.renew = &(const struct xp_renew_ops){.begin = select_renew},
+};

@@ -1,0 +1,45 @@
+/* How much can be read, as ioctl(2) says everywhere.  Of the rest no call says how much. */
+#include <errno.h>
+#include <sys/ioctl.h>
+#ifdef __sun
+#include <sys/filio.h>
+#endif
+
+#include "sys/libcall.h"
+#include "sys/pollbits.h"
+#include "sys/sys.h"
+
+#if XP_POLL_LACKS_RDHUP
+/* Older kernels do not say so before what there is was read. */
+bool xp_sys_half_closed(int fd)
+{
+	(void)fd;
+	return false;
+}
+#endif
+
+int64_t xp_sys_unread(int fd)
+{
+	int count = 0;
+	int rc = xp_sys_is_listener(fd) ? -EINVAL : XP_LIBCALL(ioctl(fd, FIONREAD, &count));
+
+	return rc < 0 ? rc : count;
+}
+
+/* No call says how many; one is there, or was a moment ago. */
+int64_t xp_sys_backlog(int fd)
+{
+	return xp_sys_is_listener(fd) ? 1 : -EINVAL;
+}
+
+int64_t xp_sys_socket_room(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int64_t xp_sys_pipe_room(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}

@@ -1,0 +1,48 @@
+/* What a file is beyond its type, as far as fstat(2) shows. */
+#include "base/time.h"
+#include "sys/fdkind.h"
+#include "sys/fskind.h"
+#include "sys/sys.h"
+
+#ifdef __linux__
+#include <sys/vfs.h>
+#endif
+
+/* Nothing distinguishes anonymous files. */
+int xp_fd_kind_anonymous(int fd)
+{
+	(void)fd;
+	return XP_KIND_OTHER;
+}
+
+bool xp_fd_reports_news(int fd)
+{
+	(void)fd;
+	return false;
+}
+
+/* A pipe that no file system holds has no names. */
+bool xp_fs_holds_fifo(int fd)
+{
+	struct stat status;
+#ifdef __linux__ /* On models of these systems: pipes have a link. */
+	struct statfs held;
+
+	if (fstatfs(fd, &held) == 0 && held.f_type == 0x50495045)
+		return false;
+#endif
+	return xp_sys_fstat(fd, &status) == 0 && status.st_nlink > 0;
+}
+
+int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
+{
+	int rc = xp_sys_fstat(fd, status);
+
+	*born_ns = 0;
+#ifdef st_birthtime
+	if (rc == 0)
+		*born_ns = status->st_birthtim.tv_sec * XP_NS_PER_SEC +
+			status->st_birthtim.tv_nsec;
+#endif
+	return rc;
+}

@@ -1,0 +1,119 @@
+/* What a socket says of itself. */
+#include "sys/sys.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#include "sys/libcall.h"
+
+int xp_sys_option(int fd, int level, int name, void *value, size_t size)
+{
+	socklen_t length = (socklen_t)size;
+	return XP_LIBCALL(getsockopt(fd, level, name, value, &length));
+}
+
+bool xp_sys_is_stream(int fd)
+{
+	int type = 0;
+
+	return xp_sys_option(fd, SOL_SOCKET, SO_TYPE, &type,
+	                     sizeof type) == 0 && type == SOCK_STREAM;
+}
+
+/* 1 or 0 as the kernel says, or a negative errno value. */
+static int accepts(int fd)
+{
+	int listens = 0;
+	int rc = xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, sizeof listens);
+
+	return rc < 0 ? rc : listens != 0;
+}
+
+bool xp_sys_is_listener(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t size = sizeof peer;
+	int saved = errno;
+	int listens = accepts(fd);
+
+	if (listens != -ENOPROTOOPT)
+		return listens > 0;
+	/* OpenBSD does not say: a stream that has nobody at its other end. */
+	listens = xp_sys_is_stream(fd) &&
+		getpeername(fd, (struct sockaddr *)&peer, &size) < 0 && errno == ENOTCONN;
+	errno = saved;
+	return listens;
+}
+
+/*
+ * FreeBSD reports a listener that was shut down by its error, and as long as nobody
+ * takes that.
+ */
+#ifndef XP_LISTENER_ENDS_BY_ERROR
+#ifdef __linux__
+#define XP_LISTENER_ENDS_BY_ERROR false
+#else
+#define XP_LISTENER_ENDS_BY_ERROR true
+#endif
+#endif
+
+int xp_sys_take_error(int fd)
+{
+	int error = 0;
+	int rc;
+
+	if (XP_LISTENER_ENDS_BY_ERROR && accepts(fd) > 0)
+		return 0;
+	rc = xp_sys_option(fd, SOL_SOCKET, SO_ERROR, &error, sizeof error);
+	return rc < 0 ? rc : error;
+}
+
+/* --- The end of a listener, where poll(2) takes it for an unconnected socket: Linux --- */
+
+#ifdef __linux__
+
+/* The kernel's struct tcp_info as of Linux 4.6; libraries have less of it, or more. */
+struct tcp_info_to_unsent {
+	uint8_t state;
+	uint8_t flags[7];
+	uint32_t timeouts[2];
+	uint32_t send_mss;
+	uint32_t receive_mss;
+	uint32_t counts_and_times[9];
+	uint32_t path_mtu;
+	uint32_t metrics[20];
+	uint32_t unsent;
+};
+_Static_assert(offsetof(struct tcp_info_to_unsent, receive_mss) == 20 &&
+               offsetof(struct tcp_info_to_unsent, path_mtu) == 60 &&
+               offsetof(struct tcp_info_to_unsent, unsent) == 144,
+               "as the kernel has it");
+
+/*
+ * The end of a listener leaves a socket like one that was never used, but for two
+ * traces: the numbers of its stream have moved on, as if something was unsent, and
+ * there is a segment size for what it receives (since Linux 4.13).  One that has
+ * tried to connect knows the largest packet of its path, too.
+ */
+bool xp_sys_was_listener(int fd)
+{
+	struct tcp_info_to_unsent seen = {0};
+
+	return xp_sys_option(fd, IPPROTO_TCP, TCP_INFO, &seen, sizeof seen) == 0 &&
+		seen.state == TCP_CLOSE && seen.path_mtu == 0 &&
+		seen.receive_mss > 0 && seen.unsent > 0;
+}
+
+#else
+
+/* Here poll(2) reports it, or shutdown(2) refuses a listener. */
+bool xp_sys_was_listener(int fd)
+{
+	(void)fd;
+	return false;
+}
+
+#endif

@@ -1,0 +1,180 @@
+/* Files that operations hold open: see the header. */
+#include "source/aio_hold.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "sys/process.h"
+#include "sys/sys.h"
+
+enum { HOLD_LISTS = 64 };
+
+typedef _Atomic(struct xp_aio_hold *) hold_link;
+
+/* [I] immutable while linked, [w] guarded by the lock of the work. */
+struct xp_aio_hold {
+	hold_link next;       /* [w] or of who has taken it out of the list */
+	struct xp_file_id id; /* [I] */
+	int number;           /* [I] that the program gave */
+	int fd;               /* [I] that holds the file */
+	int users;            /* [w] operations that have not ended */
+};
+
+/*
+ * Lists by number.  A fork may come between any two steps, and a child closes
+ * what it finds linked: so a file is linked once it is open, and unlinked before
+ * it is closed.
+ */
+static hold_link holds[HOLD_LISTS];
+/* Unused, but to close them would release the program's locks; without a lock. */
+static hold_link holds_kept;
+/* Copies of what the parent had open; without a lock. */
+static hold_link holds_inherited;
+
+static hold_link *hold_list(int number)
+{
+	return &holds[(unsigned)number % HOLD_LISTS];
+}
+
+/*
+ * It is of the file that the number is of, open for the same.  What id says of that may be
+ * from when the file was held: fcntl(2) may have changed it since, here and there.
+ */
+static bool hold_fits(const struct xp_aio_hold *hold, int number,
+                      const struct xp_file_id *id)
+{
+	return hold->number == number && hold->id.inode == id->inode &&
+		hold->id.device == id->device &&
+		(xp_sys_file_is_held(number, hold->fd) ||
+		 xp_sys_open_flags(hold->fd) == id->flags);
+}
+
+bool xp_aio_hold_may(int fd)
+{
+	return *hold_list(fd) != NULL;
+}
+
+bool xp_aio_hold_knows(int fd, struct xp_file_id *id)
+{
+	for (const struct xp_aio_hold *hold = *hold_list(fd); hold; hold = hold->next)
+		if (hold->number == fd && xp_sys_file_is_held(fd, hold->fd)) {
+			*id = hold->id;
+			return true;
+		}
+	return false;
+}
+
+int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold)
+{
+	hold_link *list = hold_list(fd);
+	struct xp_aio_hold *made;
+
+	for (*hold = *list; *hold; *hold = (*hold)->next)
+		if (hold_fits(*hold, fd, id)) {
+			(*hold)->users++;
+			return (*hold)->fd;
+		}
+	made = xp_alloc(sizeof *made);
+	if (!made)
+		return -ENOMEM;
+	made->fd = xp_sys_file_hold(fd);
+	if (made->fd < 0) {
+		int rc = made->fd;
+
+		xp_free(made);
+		return rc == -ENOTSUP ? fd : rc;
+	}
+	made->id = *id;
+	made->number = fd;
+	made->users = 1;
+	made->next = *list;
+	*list = made;
+	*hold = made;
+	return made->fd;
+}
+
+void xp_aio_hold_drop(struct xp_aio_hold *hold, struct xp_aio_hold **unused)
+{
+	hold_link *link = hold_list(hold->number);
+
+	XP_ASSERT(hold->users > 0);
+	if (--hold->users > 0)
+		return;
+	while (*link != hold)
+		link = &(*link)->next;
+	*link = hold->next;
+	hold->next = *unused;
+	*unused = hold;
+}
+
+static void hold_push(hold_link *list, struct xp_aio_hold *hold)
+{
+	struct xp_aio_hold *first = *list;
+
+	do
+		hold->next = first;
+	while (!atomic_compare_exchange_weak(list, &first, hold));
+}
+
+/* Close them, or keep those for later whose end would release locks. */
+static void hold_close_all(struct xp_aio_hold *hold)
+{
+	while (hold) {
+		struct xp_aio_hold *next = hold->next;
+
+		if (xp_sys_file_let_go(hold->fd) == 0)
+			xp_free(hold);
+		else
+			hold_push(&holds_kept, hold);
+		hold = next;
+	}
+}
+
+void xp_aio_hold_close(struct xp_aio_hold *unused)
+{
+	if (atomic_load_explicit(&holds_kept, memory_order_relaxed))
+		hold_close_all(atomic_exchange(&holds_kept, NULL));
+	if (unused)
+		hold_close_all(unused);
+}
+
+/* Move what is linked there to what the process has inherited. */
+static void holds_inherit(hold_link *link)
+{
+	struct xp_aio_hold *hold = atomic_exchange(link, NULL);
+
+	while (hold) {
+		struct xp_aio_hold *next = hold->next;
+
+		hold_push(&holds_inherited, hold);
+		hold = next;
+	}
+}
+
+void xp_aio_hold_begin(void)
+{
+	for (int i = 0; i < HOLD_LISTS; i++)
+		holds_inherit(&holds[i]);
+	holds_inherit(&holds_kept);
+}
+
+void xp_aio_hold_abandon(void)
+{
+	struct xp_aio_hold *hold;
+
+	/* No lock: in the child another thread's may be locked for ever. */
+	if (xp_process_current() == 0)
+		xp_aio_hold_begin();
+	hold = atomic_exchange(&holds_inherited, NULL);
+	while (hold) {
+		struct xp_aio_hold *next = hold->next;
+
+		/* A child has none of its parent's locks. */
+		xp_sys_close(hold->fd);
+		xp_free(hold);
+		hold = next;
+	}
+}

@@ -1,0 +1,483 @@
+/*
+ * The work: jobs that wait, threads that take them, and ports that get them back.
+ * One for the whole process, so that many queues do not mean many threads.
+ *
+ * Threads are started when there is a job and none of them waits for one; one
+ * that has waited for a while in vain ends.  The last port that is closed
+ * makes all of them end.  They are threads of the library alone: what a
+ * program's thread does, sleeps in, or that it ends, is nothing to a job.
+ */
+#include "source/aio_work.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "source/aio_hold.h"
+#include "sys/process.h"
+#include "sys/sys.h"
+#include "sys/sys_threads.h"
+#include "sys/system.h"
+
+#define AIO_PATIENCE_NS XP_NS_PER_SEC
+
+enum aio_worker_stage {
+	AIO_WORKER_NONE,
+	AIO_WORKER_RUNS,
+	AIO_WORKER_ENDED, /* or is about to; to be joined */
+};
+
+struct aio_worker {
+	pthread_t thread;
+	enum aio_worker_stage stage;
+};
+
+/* All but the lock guarded by the lock. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t jobs;    /* signalled when a job is queued */
+	pthread_cond_t changed; /* when one is done, or all have ended */
+	struct xp_list queued;
+	int queued_len;
+	struct xp_list unfinished; /* the queued and the running */
+	struct xp_list stop;       /* the running ones to be stopped */
+	const struct xp_aio_provider *provider; /* NULL: no port is open */
+	bool open;   /* a thread of it is, and can be called */
+	bool looks;  /* it will call xp_aio_next before it sleeps in the kernel */
+	int ports;
+	bool ending; /* the last port was closed, threads go */
+	int waiting; /* threads that wait for a job */
+	struct aio_worker workers[XP_AIO_THREADS];
+} aio_work = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void xp_aio_begin(void)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	memset(&aio_work, 0, sizeof aio_work);
+	aio_work.lock = unlocked;
+	xp_aio_hold_begin();
+	xp_list_init(&aio_work.queued);
+	xp_list_init(&aio_work.unfinished);
+	xp_list_init(&aio_work.stop);
+	/* They cannot fail here: there is nothing that they allocate. */
+	(void)xp_sys_cond_init(&aio_work.jobs);
+	(void)xp_sys_cond_init(&aio_work.changed);
+}
+
+/* --- Jobs, from the threads' side ---------------------------------------- */
+
+static void aio_dequeue(struct xp_aio_job *job)
+{
+	XP_ASSERT(job->stage == XP_AIO_QUEUED && aio_work.queued_len > 0);
+	xp_list_remove(&job->item);
+	aio_work.queued_len--;
+}
+
+/* This thread goes: in this step, or a job could be left to it. */
+static void aio_worker_ends(void)
+{
+	for (int i = 0; i < XP_AIO_THREADS; i++)
+		if (aio_work.workers[i].stage == AIO_WORKER_RUNS &&
+		    pthread_equal(aio_work.workers[i].thread, pthread_self()))
+			aio_work.workers[i].stage = AIO_WORKER_ENDED;
+	aio_work.open = false;
+}
+
+struct xp_aio_job *xp_aio_next(bool patient)
+{
+	int64_t deadline_ns = XP_NOW;
+	struct xp_aio_job *job = NULL;
+	int rc = 0;
+
+	pthread_mutex_lock(&aio_work.lock);
+	if (patient)
+		deadline_ns = xp_sys_now() + AIO_PATIENCE_NS;
+	aio_work.waiting += patient;
+	while (patient && !aio_work.ending && rc == 0 && xp_list_empty(&aio_work.queued))
+		rc = xp_sys_cond_wait(&aio_work.jobs, &aio_work.lock, deadline_ns);
+	aio_work.waiting -= patient;
+	if (!xp_list_empty(&aio_work.queued)) {
+		job = XP_CONTAINER_OF(aio_work.queued.next, struct xp_aio_job, item);
+		aio_dequeue(job);
+		job->stage = XP_AIO_RUNNING;
+	} else if (patient) {
+		aio_worker_ends();
+	} else {
+		aio_work.looks = false;
+	}
+	pthread_mutex_unlock(&aio_work.lock);
+	return job;
+}
+
+struct xp_aio_job *xp_aio_next_stop(void)
+{
+	struct xp_list *item;
+
+	pthread_mutex_lock(&aio_work.lock);
+	item = xp_list_take(&aio_work.stop);
+	pthread_mutex_unlock(&aio_work.lock);
+	return item ? XP_CONTAINER_OF(item, struct xp_aio_job, stop) : NULL;
+}
+
+/* It needs its file no more. */
+static void aio_drop(struct xp_aio_job *job, struct xp_aio_hold **unused)
+{
+	if (job->hold)
+		xp_aio_hold_drop(job->hold, unused);
+	job->hold = NULL;
+}
+
+static void aio_done(struct xp_aio_job *job, int64_t result)
+{
+	struct xp_aio_port *port = job->port;
+
+	XP_ASSERT(job->stage != XP_AIO_DONE);
+	job->stage = XP_AIO_DONE;
+	job->result = result;
+	xp_list_remove(&job->stop);
+	xp_list_remove(&job->unfinished);
+	xp_list_append(&port->done, &job->item);
+	if (!atomic_exchange(&port->filled, 1))
+		xp_wakefd_signal(&port->done_fd);
+	pthread_cond_broadcast(&aio_work.changed);
+}
+
+void xp_aio_done(struct xp_list *jobs, bool looks)
+{
+	struct xp_aio_hold *unused = NULL;
+	struct xp_list *item;
+
+	pthread_mutex_lock(&aio_work.lock);
+	aio_work.looks |= looks;
+	XP_LIST_EACH(struct xp_aio_job, job, jobs, item)
+		aio_drop(job, &unused);
+	if (unused) {
+		/* Whoever takes the event finds the file closed. */
+		pthread_mutex_unlock(&aio_work.lock);
+		xp_aio_hold_close(unused);
+		pthread_mutex_lock(&aio_work.lock);
+	}
+	while ((item = xp_list_take(jobs))) {
+		struct xp_aio_job *job = XP_CONTAINER_OF(item, struct xp_aio_job, item);
+		/* A job that was stopped in the middle says so in several ways. */
+		bool stopped = job->cancelled && job->result == -EINTR;
+
+		aio_done(job, stopped ? -ECANCELED : job->result);
+	}
+	pthread_mutex_unlock(&aio_work.lock);
+}
+
+/* --- Threads ---------------------------------------------------------------- */
+
+int64_t xp_aio_perform(const struct xp_aio_job *job)
+{
+	XP_ASSERT(job->stage == XP_AIO_RUNNING);
+	switch (job->op) {
+	case XPOLL_AIO_READ:
+		return xp_sys_pread(job->io_fd, job->buffer, job->length, job->offset);
+	case XPOLL_AIO_WRITE:
+		return xp_sys_pwrite(job->io_fd, job->buffer, job->length, job->offset);
+	case XPOLL_AIO_FSYNC:
+		return xp_sys_fsync(job->io_fd);
+	case XPOLL_AIO_FDATASYNC:
+		return xp_sys_fdatasync(job->io_fd);
+	default:
+		return -EINVAL;
+	}
+}
+
+static void threads_run(void)
+{
+	struct xp_aio_job *job;
+	struct xp_list jobs;
+
+	xp_list_init(&jobs);
+	while ((job = xp_aio_next(true))) {
+		job->result = xp_aio_perform(job);
+		xp_list_append(&jobs, &job->item);
+		xp_aio_done(&jobs, false);
+	}
+}
+
+/* A few threads that wait for the device. */
+static const struct xp_aio_provider aio_threads = {
+	.name = "threads",
+	.threads = XP_AIO_THREADS,
+	.run = threads_run,
+};
+
+static void *aio_worker_main(void *argument)
+{
+	const struct xp_aio_provider *provider;
+
+	(void)argument;
+	/* The thread that started this one has noted it when it unlocks. */
+	pthread_mutex_lock(&aio_work.lock);
+	provider = aio_work.provider;
+	pthread_mutex_unlock(&aio_work.lock);
+	if (provider->open && provider->open() < 0)
+		provider = &aio_threads;
+	pthread_mutex_lock(&aio_work.lock);
+	aio_work.provider = provider;
+	aio_work.open = true;
+	aio_work.looks = true;
+	pthread_mutex_unlock(&aio_work.lock);
+	provider->run();
+	if (provider->close)
+		provider->close();
+	xp_aio_hold_close(NULL);
+	return NULL;
+}
+
+/*
+ * A thread that has ended leaves its place; it needs the lock no more.  The
+ * result is a free place, or NULL.
+ */
+static struct aio_worker *aio_worker_place(int *running)
+{
+	struct aio_worker *place = NULL;
+
+	*running = 0;
+	for (int i = 0; i < XP_AIO_THREADS; i++) {
+		struct aio_worker *worker = &aio_work.workers[i];
+
+		if (worker->stage == AIO_WORKER_ENDED) {
+			xp_sys_thread_join(worker->thread);
+			worker->stage = AIO_WORKER_NONE;
+		}
+		if (worker->stage == AIO_WORKER_RUNS)
+			++*running;
+		else
+			place = worker;
+	}
+	return place;
+}
+
+/* Call a thread out of the kernel; one that is opening looks by itself. */
+static void aio_call_out(void)
+{
+	if (aio_work.open && aio_work.provider->call)
+		aio_work.provider->call();
+}
+
+/* See to it that somebody takes the job that was queued last. */
+static int aio_call(void)
+{
+	struct aio_worker *worker;
+	int running;
+	int rc;
+
+	if (aio_work.queued_len <= aio_work.waiting) {
+		pthread_cond_signal(&aio_work.jobs);
+		return 0;
+	}
+	worker = aio_worker_place(&running);
+	if (worker && running < aio_work.provider->threads) {
+		rc = xp_sys_thread_start(&worker->thread, aio_worker_main, NULL);
+		if (rc == 0)
+			worker->stage = AIO_WORKER_RUNS;
+		else if (running == 0)
+			return rc;
+	}
+	if (!aio_work.looks)
+		aio_call_out();
+	return 0;
+}
+
+/* --- Jobs, from the queues' side ------------------------------------------- */
+
+bool xp_aio_knows(int fd, struct xp_file_id *id)
+{
+	bool known;
+
+	if (!xp_aio_hold_may(fd))
+		return false;
+	pthread_mutex_lock(&aio_work.lock);
+	known = xp_aio_hold_knows(fd, id);
+	pthread_mutex_unlock(&aio_work.lock);
+	return known;
+}
+
+int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
+{
+	struct xp_aio_hold *unused = NULL;
+	int rc;
+
+	job->port = port;
+	job->stage = XP_AIO_QUEUED;
+	job->cancelled = false;
+	xp_list_init(&job->stop);
+	pthread_mutex_lock(&aio_work.lock);
+	rc = xp_aio_hold(job->fd, &job->file, &job->hold);
+	if (rc >= 0) {
+		job->io_fd = rc;
+		xp_list_append(&aio_work.queued, &job->item);
+		aio_work.queued_len++;
+		xp_list_append(&aio_work.unfinished, &job->unfinished);
+		rc = aio_call();
+		if (rc < 0) {
+			aio_dequeue(job);
+			xp_list_remove(&job->unfinished);
+			aio_drop(job, &unused);
+		}
+	}
+	pthread_mutex_unlock(&aio_work.lock);
+	xp_aio_hold_close(unused);
+	return rc;
+}
+
+static void aio_stop(struct xp_aio_job *job, struct xp_aio_hold **unused)
+{
+	if (job->stage == XP_AIO_QUEUED) {
+		aio_dequeue(job);
+		aio_drop(job, unused);
+		aio_done(job, -ECANCELED);
+	} else if (job->stage == XP_AIO_RUNNING && !job->cancelled) {
+		job->cancelled = true;
+		xp_list_append(&aio_work.stop, &job->stop);
+		aio_call_out();
+	}
+}
+
+void xp_aio_cancel(struct xp_aio_job *job)
+{
+	struct xp_aio_hold *unused = NULL;
+
+	pthread_mutex_lock(&aio_work.lock);
+	aio_stop(job, &unused);
+	pthread_mutex_unlock(&aio_work.lock);
+	xp_aio_hold_close(unused);
+}
+
+void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs)
+{
+	if (!atomic_load(&port->filled))
+		return;
+	pthread_mutex_lock(&aio_work.lock);
+	atomic_store(&port->filled, 0);
+	xp_wakefd_clear(&port->done_fd);
+	xp_list_move(&port->done, jobs);
+	pthread_mutex_unlock(&aio_work.lock);
+}
+
+/* Cancel all jobs of this descriptor (-1: any) and port (NULL: any). */
+static int aio_stop_all(const struct xp_aio_port *port, int fd,
+                        struct xp_aio_hold **unused)
+{
+	struct xp_list *next = aio_work.unfinished.next;
+	int count = 0;
+
+	while (next != &aio_work.unfinished) {
+		struct xp_aio_job *job = XP_CONTAINER_OF(next, struct xp_aio_job, unfinished);
+
+		next = next->next;
+		if ((port && job->port != port) || (fd >= 0 && job->fd != fd))
+			continue;
+		aio_stop(job, unused);
+		count += job->stage != XP_AIO_DONE;
+	}
+	return count;
+}
+
+void xp_aio_release_fd(int fd)
+{
+	struct xp_aio_hold *unused = NULL;
+
+	pthread_mutex_lock(&aio_work.lock);
+	while (aio_stop_all(NULL, fd, &unused) > 0)
+		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, XP_NEVER);
+	pthread_mutex_unlock(&aio_work.lock);
+	xp_aio_hold_close(unused);
+}
+
+/* --- Ports ------------------------------------------------------------------ */
+
+/* The provider to try first; with $XPOLL_AIO it has to be that one. */
+static const struct xp_aio_provider *aio_choose(void)
+{
+	const struct xp_aio_provider *best = xp_system.aio;
+	const char *name = xp_sys_getenv("XPOLL_AIO");
+
+	if (!name)
+		return best ? best : &aio_threads;
+	if (best && strcmp(name, best->name) == 0)
+		return best->usable() ? best : NULL;
+	return strcmp(name, aio_threads.name) == 0 ? &aio_threads : NULL;
+}
+
+int xp_aio_open(struct xp_aio_port *port)
+{
+	int rc = xp_wakefd_open(&port->done_fd);
+
+	if (rc < 0)
+		return rc;
+	port->process = xp_process_current();
+	atomic_init(&port->filled, 0);
+	xp_list_init(&port->done);
+	pthread_mutex_lock(&aio_work.lock);
+	while (aio_work.ending)
+		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, XP_NEVER);
+	if (!aio_work.provider)
+		aio_work.provider = aio_choose();
+	rc = aio_work.provider ? 0 : -ENOTSUP;
+	aio_work.ports += rc == 0;
+	pthread_mutex_unlock(&aio_work.lock);
+	if (rc < 0)
+		xp_wakefd_close(&port->done_fd);
+	return rc;
+}
+
+/* The last port is closed: with the lock, which is released meanwhile. */
+static void aio_end(void)
+{
+	XP_ASSERT(xp_list_empty(&aio_work.unfinished));
+	aio_work.ending = true;
+	pthread_cond_broadcast(&aio_work.jobs);
+	aio_call_out();
+	for (int i = 0; i < XP_AIO_THREADS; i++) {
+		if (aio_work.workers[i].stage == AIO_WORKER_NONE)
+			continue;
+		pthread_mutex_unlock(&aio_work.lock);
+		xp_sys_thread_join(aio_work.workers[i].thread);
+		pthread_mutex_lock(&aio_work.lock);
+		aio_work.workers[i].stage = AIO_WORKER_NONE;
+	}
+	aio_work.provider = NULL;
+	aio_work.ending = false;
+	pthread_cond_broadcast(&aio_work.changed);
+}
+
+static void aio_abandon(uint32_t process)
+{
+	if (xp_system.aio && xp_system.aio->abandon)
+		xp_system.aio->abandon(process);
+	xp_aio_hold_abandon();
+}
+
+void xp_aio_close(struct xp_aio_port *port)
+{
+	struct xp_aio_hold *unused = NULL;
+
+	if (port->process != xp_process_current()) {
+		xp_wakefd_close(&port->done_fd);
+		aio_abandon(port->process);
+		return;
+	}
+	pthread_mutex_lock(&aio_work.lock);
+	while (aio_stop_all(port, -1, &unused) > 0)
+		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, XP_NEVER);
+	XP_ASSERT(aio_work.ports > 0);
+	if (--aio_work.ports == 0)
+		aio_end();
+	pthread_mutex_unlock(&aio_work.lock);
+	xp_aio_hold_close(unused);
+	xp_wakefd_close(&port->done_fd);
+}
+
+bool xp_aio_usable(void)
+{
+	return aio_choose() != NULL;
+}

@@ -1,0 +1,234 @@
+/*
+ * The /dev/poll back end, for Solaris and illumos.
+ *
+ * The device keeps a set of numbers, which changes are written to just before a
+ * wait (devpoll_set.c).  So a wait is one call, or two if anything has changed,
+ * and a change is none.
+ *
+ * One thread at a time is inside: on older kernels a write waits until nobody is
+ * asleep in the device, and it must not wait with the queue's lock held.  The
+ * device belongs to the process that wrote to it first; it cannot be waited for
+ * itself, it takes no mask of signals, and it knows no edges.
+ */
+#include "sunos/devpoll_state.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/table.h"
+#include "base/time.h"
+#include "sunos/sys_devpoll.h"
+#include "sunos/system.h"
+#include "sys/sys.h"
+
+/* The device, with the back end's own two in it. */
+static int devpoll_open_device(struct devpoll_state *state)
+{
+	struct pollfd own[XP_OWN_ENTRIES];
+	int device = xp_sys_devpoll_open();
+	int rc;
+
+	if (device < 0)
+		return device;
+	xp_array_own(&state->array, own);
+	rc = xp_sys_devpoll_write(device, own, state->array.edge.fd < 0
+	                          ? XP_OWN_EDGE : XP_OWN_ENTRIES);
+	/* Something else of that name may take the records as well. */
+	if (rc == 0)
+		rc = xp_sys_devpoll_has(device, state->array.wake.fd);
+	state->device = device;
+	if (rc > 0)
+		return 0;
+	xp_sys_close(device);
+	return rc < 0 ? rc : -ENOSYS;
+}
+
+static void devpoll_free(struct devpoll_state *state)
+{
+	xp_array_close(&state->array);
+	xp_free(state->dirty);
+	xp_free(state->fds);
+}
+
+static int devpoll_open(void *opaque, int size_hint,
+                        struct xp_counters *counters)
+{
+	struct devpoll_state *state = opaque;
+	int rc = xp_array_open(&state->array, &xp_devpoll_array, counters);
+
+	(void)size_hint;
+	if (rc < 0)
+		return rc;
+	state->room = XP_FIRED_MOST;
+	rc = XP_TABLE_RESERVE(&state->fds, &state->cap, XP_FIRED_MOST);
+	if (rc == 0)
+		rc = devpoll_open_device(state);
+	if (rc < 0)
+		devpoll_free(state);
+	/* A kernel without it, or a place where it is not shown. */
+	return rc == -ENOENT || rc == -ENXIO || rc == -ENODEV || rc == -ENOTTY
+		? -ENOSYS : rc;
+}
+
+static void devpoll_close(void *opaque)
+{
+	struct devpoll_state *state = opaque;
+
+	xp_sys_close(state->device);
+	devpoll_free(state);
+}
+
+static bool devpoll_owns(const void *opaque, int fd)
+{
+	const struct devpoll_state *state = opaque;
+
+	return fd == state->device || xp_array_owns(opaque, fd);
+}
+
+static bool devpoll_has_pending(const void *opaque)
+{
+	const struct devpoll_state *state = opaque;
+
+	return state->dirty_len > 0;
+}
+
+/* A wait reports what is closed. */
+static int devpoll_flush(void *opaque, struct xp_fired *fired, int cap)
+{
+	struct devpoll_state *state = opaque;
+
+	(void)fired, (void)cap;
+	return xp_devpoll_write(state);
+}
+
+static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fired,
+                                int room)
+{
+	int count = xp_edge_harvest(&state->array.edge, fired, room);
+
+	state->array.edges_left = count == room;
+	state->more |= state->array.edges_left;
+	return count;
+}
+
+/* What one number reports; up to `room` entries. */
+static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
+                          struct xp_fired *fired, int room)
+{
+	const struct xp_array_entry *entry;
+	uint32_t events = (unsigned short)ready->revents;
+
+	XP_ASSERT(room > 0);
+	if (ready->fd == state->array.wake.fd) {
+		xp_wakefd_clear(&state->array.wake);
+		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
+		return 1;
+	}
+	if (ready->fd == state->array.edge.fd)
+		return devpoll_report_edges(state, fired, room);
+	XP_ASSERT(ready->fd < state->array.len);
+	entry = &state->array.entries[ready->fd];
+	events &= entry->watch | POLLERR | POLLHUP | POLLNVAL;
+	if (entry->place == XP_PLACE_ARRAY && events) {
+		*fired = (struct xp_fired){.token = entry->token, .events = events};
+		return 1;
+	}
+	xp_devpoll_mend(state, ready->fd);
+	return 0;
+}
+
+/* With a mask of signals: a look at all, by poll(2). */
+static int devpoll_await_masked(struct devpoll_state *state, int64_t deadline_ns,
+                                const sigset_t *mask, struct xp_fired *fired,
+                                int cap)
+{
+	int len = XP_OWN_ENTRIES;
+	int count = 0;
+	int rc;
+
+	xp_array_own(&state->array, state->fds);
+	for (int fd = 0; fd < state->array.len; fd++)
+		if (state->array.entries[fd].place == XP_PLACE_ARRAY)
+			state->fds[len++] = (struct pollfd){
+				.fd = fd,
+				.events = (short)state->array.entries[fd].watch,
+			};
+	XP_ASSERT(len <= state->cap);
+	rc = xp_sys_poll_wait(state->fds, (size_t)len, deadline_ns, mask);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < len && rc > 0 && count < cap; i++) {
+		const struct pollfd *entry = &state->fds[state->start++ % len];
+
+		if (entry->revents)
+			count += devpoll_report(state, entry, fired + count,
+			                        cap - count);
+	}
+	state->start %= len;
+	return count;
+}
+
+static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap)
+{
+	for (;;) {
+		int room = cap < state->room ? cap : state->room;
+		int rc = deadline_ns <= XP_NOW
+			? xp_sys_devpoll_now(state->device, state->fds, room)
+			: xp_sys_devpoll_wait(state->device, state->fds, room,
+			                      deadline_ns);
+
+		state->more = rc == room;
+		/* It has to be below the limit of descriptors. */
+		if (rc != -EINVAL || room == 1)
+			return rc;
+		state->room = room / 2;
+	}
+}
+
+static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                         struct xp_fired *fired, int cap)
+{
+	struct devpoll_state *state = opaque;
+	int count = 0;
+	int len;
+
+	/* First, because levels come again with each look, and would take the room. */
+	if (deadline_ns == XP_REST)
+		count = xp_array_report_rest(&state->array, fired, cap);
+	if (count == cap)
+		return count;
+	/* If nothing that was reported counts, the device has to forget it. */
+	do {
+		len = xp_devpoll_write(state);
+		if (len < 0)
+			return count > 0 ? count : len;
+		if (mask && deadline_ns > XP_NOW)
+			return devpoll_await_masked(state, deadline_ns, mask, fired,
+			                            cap);
+		len = devpoll_ask(state, deadline_ns, cap - count);
+		for (int i = 0; i < len; i++)
+			count += devpoll_report(state, &state->fds[i],
+			                        fired + count,
+			                        cap - count - (len - 1 - i));
+	} while (len > 0 && count == 0);
+	if (len < 0)
+		return count > 0 ? count : len;
+	return state->more ? xp_fired_more(fired, count, cap) : count;
+}
+
+const struct xp_backend_ops xp_backend_devpoll = {
+	.name = "devpoll",
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT,
+	.state_size = sizeof(struct devpoll_state),
+	.open = devpoll_open,
+	.close = devpoll_close,
+	.owns = devpoll_owns,
+	.attach = xp_devpoll_attach,
+	.change = xp_array_change,
+	.detach = xp_array_detach,
+	.has_pending = devpoll_has_pending,
+	.flush = devpoll_flush,
+	.wait = devpoll_await,
+	.wake = xp_array_wake,
+};

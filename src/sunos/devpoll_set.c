@@ -1,0 +1,168 @@
+/*
+ * The descriptors of the /dev/poll back end, and what is written to the device.
+ *
+ * Changes are noted, and written all at once, just before the next wait.  What is
+ * written for a number that is in the set is ORed to what is there, so to take bits
+ * away it is removed first, in the same write.  The device does not notice that a file
+ * is closed: the number stays in the set, and says POLLNVAL, or nothing, or what is
+ * true of another file by now.  So what is attached again is removed first as well.
+ */
+#include "sunos/devpoll_state.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "base/table.h"
+#include "sunos/sys_devpoll.h"
+
+enum {
+	DEVPOLL_RECORDS = 2,     /* written for one number, at most */
+	DEVPOLL_THERE = 0x10000, /* in the device's set; ORed to its bits there */
+};
+
+static void devpoll_mark(struct devpoll_state *state, int fd)
+{
+	struct xp_array_entry *entry = &state->array.entries[fd];
+
+	if (entry->dirty)
+		return;
+	XP_ASSERT(state->dirty_len < state->dirty_cap);
+	entry->dirty = true;
+	state->dirty[state->dirty_len++] = fd;
+}
+
+/* What the device is to have of one of which this is wanted. */
+static int32_t devpoll_has(uint32_t bits)
+{
+	return bits ? DEVPOLL_THERE | xp_sys_devpoll_bits(bits) : 0;
+}
+
+static int32_t devpoll_wanted(const struct xp_array_entry *entry)
+{
+	return devpoll_has(entry->place == XP_PLACE_ARRAY ? entry->watch : 0);
+}
+
+static int devpoll_record(const struct xp_array_entry *entry, int fd,
+                          struct pollfd *records)
+{
+	int32_t has = entry->index;
+	int32_t wanted = devpoll_wanted(entry);
+	int len = 0;
+
+	if (has == wanted && !entry->as_new)
+		return 0;
+	if (has && (entry->as_new || has & ~wanted))
+		records[len++] = (struct pollfd){.fd = fd, .events = POLLREMOVE};
+	if (wanted)
+		records[len++] = (struct pollfd){
+			.fd = fd,
+			.events = (short)(wanted & ~DEVPOLL_THERE),
+		};
+	return len;
+}
+
+/* The records of the numbers from `from` on were written. */
+static void devpoll_written(struct devpoll_state *state, int from)
+{
+	while (state->dirty_len > from) {
+		struct xp_array_entry *entry =
+			&state->array.entries[state->dirty[--state->dirty_len]];
+
+		entry->index = devpoll_wanted(entry);
+		entry->dirty = false;
+		entry->as_new = false;
+	}
+}
+
+/*
+ * Write what has changed: all at once, unless that is more than the limit of
+ * descriptors allows.
+ */
+int xp_devpoll_write(struct devpoll_state *state)
+{
+	int most = state->cap;
+
+	while (state->dirty_len > 0) {
+		int from = state->dirty_len;
+		int len = 0;
+		int rc = 0;
+
+		while (from > 0 && len + DEVPOLL_RECORDS <= most) {
+			int fd = state->dirty[--from];
+
+			len += devpoll_record(&state->array.entries[fd], fd,
+			                      &state->fds[len]);
+		}
+		if (len > 0) {
+			xp_count_shared(&state->array.counters->syscalls_change);
+			rc = xp_sys_devpoll_write(state->device, state->fds, len);
+		}
+		if (rc == 0)
+			devpoll_written(state, from);
+		else if (rc == -EINVAL && len > DEVPOLL_RECORDS)
+			most = len / 2 < DEVPOLL_RECORDS ? DEVPOLL_RECORDS : len / 2;
+		else
+			return rc;
+	}
+	return 0;
+}
+
+void xp_devpoll_mend(struct devpoll_state *state, int fd)
+{
+	struct xp_array_entry *entry = &state->array.entries[fd];
+
+	XP_ASSERT(fd >= 0 && fd < state->array.len);
+	/* Written while it was closed, it cannot have been removed. */
+	entry->index = DEVPOLL_THERE;
+	entry->as_new = true;
+	devpoll_mark(state, fd);
+}
+
+/* --- Descriptors ----------------------------------------------------------------- */
+
+static int devpoll_prepare(void *opaque, int fd)
+{
+	struct devpoll_state *state = opaque;
+	int rc = XP_TABLE_RESERVE(&state->dirty, &state->dirty_cap, state->array.len);
+
+	if (rc == 0)
+		rc = XP_TABLE_RESERVE(&state->fds, &state->cap,
+		                      state->array.attached + 1 + XP_FIRED_MOST);
+	if (rc == 0)
+		state->array.entries[fd].as_new = true;
+	return rc;
+}
+
+static bool devpoll_needs_set(const struct xp_array_entry *entry, uint32_t watch)
+{
+	(void)entry;
+	return watch & XP_WATCH_EDGE;
+}
+
+static void devpoll_want(void *opaque, int fd, uint32_t bits)
+{
+	struct devpoll_state *state = opaque;
+	const struct xp_array_entry *entry = &state->array.entries[fd];
+
+	if (entry->as_new || entry->index != devpoll_has(bits))
+		devpoll_mark(state, fd);
+}
+
+const struct xp_array_ops xp_devpoll_array = {
+	.prepare = devpoll_prepare,
+	.needs_set = devpoll_needs_set,
+	.want = devpoll_want,
+};
+
+int xp_devpoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct devpoll_state *state = opaque;
+	int rc = xp_array_attach(opaque, fd, watch, token);
+
+	/* Another file, perhaps: then the device knows the old one. */
+	if (rc == -EEXIST) {
+		state->array.entries[fd].as_new = true;
+		devpoll_mark(state, fd);
+	}
+	return rc;
+}

@@ -1,0 +1,322 @@
+/*
+ * Files watched by event ports: one port per queue, with a watch for each user.
+ *
+ * A watch is of a name and reports once.  So the name is that which /proc knows of
+ * the descriptor; after an event the watch is made again at once, before the file
+ * is looked at, and what comes between the event and the new watch is found by
+ * that look.  A file that has lost its name, or whose name nobody knows, is
+ * looked at now and then, until a name is found.
+ *
+ * ftruncate(2) is reported only when nothing is left of the file, so a file that is
+ * watched for what is written to it is looked at now and then, too.
+ */
+#include "source/inode_late.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "sunos/sys_port_file.h"
+#include "sys/sys.h"
+
+enum {
+	PORT_FILE_PATH_MOST = 1024,
+	PORT_FILE_EVENTS = 32,
+	/* Reads in a row; a busy writer must not keep the lock for ever. */
+	PORT_FILE_READS = 64,
+};
+
+/* A user's file. */
+struct xp_inode {
+	struct xp_regmap_item item; /* its ident is the cookie of the events */
+	struct xp_inode_user *user;
+	struct file_obj object;     /* the kernel knows it by its address */
+	bool armed;                 /* an event may come */
+	char *path;                 /* where it was last; NULL: nowhere yet */
+};
+
+uint32_t xp_inodes_reportable(void)
+{
+	return XP_NOTES_WRITTEN | XPOLL_NOTE_DELETE | XPOLL_NOTE_ATTRIB |
+		XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
+		XPOLL_NOTE_READ;
+}
+
+/* What happens to its name is reported unasked. */
+static int port_file_events(uint32_t notes)
+{
+	int events = FILE_NOFOLLOW;
+
+	if (notes & XP_NOTES_WRITTEN)
+		events |= FILE_MODIFIED | FILE_TRUNC;
+	/* Writing changes an attribute, the time: that has to be distinguished. */
+	if (notes & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK))
+		events |= FILE_ATTRIB | FILE_MODIFIED;
+	if (notes & XPOLL_NOTE_READ)
+		events |= FILE_ACCESS;
+	return events;
+}
+
+/* The rest is left to a look at the file, as it is now. */
+static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
+                                const struct stat *now)
+{
+	uint32_t notes = XP_REPORT_LOOK;
+
+	if (events & FILE_ACCESS)
+		notes |= XPOLL_NOTE_READ;
+	if (events & FILE_RENAME_FROM)
+		notes |= XPOLL_NOTE_RENAME;
+	if (events & FILE_MODIFIED) {
+		/* Twice behind one tick of a coarse clock. */
+		if (xp_same_time(&user->last.st_mtim, &now->st_mtim))
+			notes |= XPOLL_NOTE_WRITE;
+	} else if (events & FILE_ATTRIB) {
+		notes |= XPOLL_NOTE_ATTRIB;
+	}
+	return notes;
+}
+
+/* --- Names ------------------------------------------------------------------- */
+
+static bool port_file_has_path(const struct stat *status, const char *path)
+{
+	struct stat found;
+
+	return xp_sys_lstat(path, &found) == 0 &&
+		found.st_dev == status->st_dev && found.st_ino == status->st_ino;
+}
+
+/* Its name and which directory that is in, wherever the directory is. */
+static uint64_t port_file_place(char *path)
+{
+	char *name = strrchr(path, '/') + 1;
+	uint64_t hash = xp_inode_hash(XP_INODE_HASH, name, strlen(name));
+	char first = *name;
+	struct stat above;
+
+	*name = '\0';
+	if (xp_sys_lstat(path, &above) == 0) {
+		hash = xp_inode_hash(hash, &above.st_dev, sizeof above.st_dev);
+		hash = xp_inode_hash(hash, &above.st_ino, sizeof above.st_ino);
+	}
+	*name = first;
+	return hash;
+}
+
+/* Where it is now; in another place than before, it was renamed. */
+static int port_file_find(struct xp_inodes *inodes, struct xp_inode *inode,
+                          const struct stat *now)
+{
+	struct xp_inode_user *user = inode->user;
+	bool known = inode->path;
+	char path[PORT_FILE_PATH_MOST];
+	int length = xp_sys_port_path(user->fd, path, sizeof path);
+	uint64_t place;
+	char *copy;
+
+	if (length < 0 || !port_file_has_path(now, path))
+		return -ENOENT;
+	copy = xp_realloc(inode->path, (size_t)length + 1);
+	if (!copy)
+		return -ENOMEM;
+	inode->path = copy;
+	memcpy(copy, path, (size_t)length + 1);
+	place = port_file_place(path);
+	if (known && user->place != place)
+		xp_inode_report(inodes, user, XPOLL_NOTE_RENAME | XP_REPORT_LOOK);
+	user->place = place;
+	return 0;
+}
+
+/* --- Watches ----------------------------------------------------------------- */
+
+static int port_file_watch(struct xp_inodes *inodes, struct xp_inode *inode,
+                           const struct stat *now)
+{
+	int rc;
+
+	inode->object.fo_name = inode->path;
+	inode->object.fo_atime = now->st_atim;
+	inode->object.fo_mtime = now->st_mtim;
+	inode->object.fo_ctime = now->st_ctim;
+	rc = xp_sys_port_watch(inodes->watch.fd, &inode->object,
+	                       port_file_events(inode->user->notes),
+	                       (uintptr_t)inode->item.ident);
+	/* Another file's name by now, perhaps. */
+	inode->armed = rc == 0 && port_file_has_path(now, inode->path);
+	if (rc == 0 && !inode->armed)
+		xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
+	return rc < 0 ? rc : inode->armed ? 0 : -ENOENT;
+}
+
+/* Have one event of the file reported, which looks like this now. */
+static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
+                         const struct stat *now)
+{
+	int rc = -ENOENT;
+
+	if (inode->armed) {
+		/* That may take an event back. */
+		xp_inode_report(inodes, inode->user, XP_REPORT_LOOK);
+		inode->armed = false;
+	}
+	if (now->st_nlink == 0)
+		return -ENOTSUP;
+	if (inode->path)
+		rc = port_file_watch(inodes, inode, now);
+	if (rc == -ENOENT) {
+		rc = port_file_find(inodes, inode, now);
+		if (rc == 0)
+			rc = port_file_watch(inodes, inode, now);
+	}
+	return rc == -ENOENT ? -ENOTSUP : rc;
+}
+
+static void port_file_reported(struct xp_inodes *inodes, const port_event_t *event)
+{
+	struct xp_inode *inode = xp_inode_find(inodes, (uintptr_t)event->portev_user);
+	struct xp_inode_user *user;
+	uint32_t notes;
+	struct stat now;
+
+	if (!inode)
+		return; /* It was under way when its watch ended. */
+	user = inode->user;
+	inode->armed = false;
+	/* Closed, or out of reach: who settles it finds out. */
+	if (xp_sys_fstat(user->fd, &now) < 0)
+		now = user->last;
+	notes = port_file_notes(user, event->portev_events, &now);
+	xp_inode_report(inodes, user, notes);
+	if (!user->ops->listens(inodes->queue, user))
+		user->ignored |= notes;
+	else if (port_file_arm(inodes, inode, &now) < 0)
+		xp_inode_report(inodes, user, XP_REPORT_BY_TIME);
+}
+
+void xp_inodes_harvest(struct xp_inodes *inodes)
+{
+	port_event_t events[PORT_FILE_EVENTS];
+	int count = PORT_FILE_EVENTS;
+
+	for (int i = 0; i < PORT_FILE_READS && count == PORT_FILE_EVENTS; i++) {
+		count = xp_sys_port_now(inodes->watch.fd, events,
+		                        PORT_FILE_EVENTS);
+		for (int j = 0; j < count; j++)
+			port_file_reported(inodes, &events[j]);
+	}
+}
+
+/* Those whose name was lost may have one by now. */
+static void port_files_again(struct xp_inodes *inodes)
+{
+	xp_inodes_harvest(inodes);
+	XP_LIST_EACH(struct xp_inode_user, user, &inodes->timed, all) {
+		struct xp_inode *inode = user->self.inode;
+		struct stat now;
+
+		if (inode && !inode->armed && !user->ignored &&
+		    xp_inode_confirm(user) == 0 &&
+		    xp_sys_fstat(user->fd, &now) == 0)
+			(void)port_file_arm(inodes, inode, &now);
+	}
+}
+
+/* --- Users ------------------------------------------------------------------- */
+
+static int port_files_open(struct xpoll *queue, struct xp_inodes *inodes)
+{
+	if (inodes->watch.fd >= 0)
+		return 0;
+	inodes->again = port_files_again;
+	return xp_inodes_opened(queue, inodes, xp_sys_port_create());
+}
+
+static void port_file_free(struct xp_inode *inode)
+{
+	xp_free(inode->path);
+	xp_free(inode);
+}
+
+static void port_file_drop(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	inode->user->self.inode = NULL;
+	xp_regmap_remove(&inodes->map, &inode->item);
+	port_file_free(inode);
+}
+
+static int port_file_make(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	struct xp_inode *inode = xp_alloc(sizeof *inode);
+
+	if (!inode)
+		return -ENOMEM;
+	/* Those before the last 2^32 - 1 are gone. */
+	inodes->made += inodes->made == UINT32_MAX ? 2 : 1;
+	inode->item.ident = inodes->made;
+	inode->user = user;
+	if (xp_regmap_add(&inodes->map, &inode->item) < 0) {
+		xp_free(inode);
+		return -ENOMEM;
+	}
+	user->self.inode = inode;
+	return 0;
+}
+
+int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
+                  struct xp_inode_user *user)
+{
+	bool joined = user->self.inode;
+	struct stat now;
+	int rc = user->notes & ~xp_inodes_reportable() ? -ENOTSUP
+		: port_files_open(queue, inodes);
+
+	if (rc < 0)
+		return rc;
+	xp_inodes_harvest(inodes);
+	rc = xp_sys_fstat(user->fd, &now);
+	/* It cannot be renamed any more; a look shows the rest. */
+	if (rc == 0 && !joined && now.st_nlink == 0)
+		return user->notes & XPOLL_NOTE_READ ? -ENOTSUP : 1;
+	if (rc == 0 && !joined)
+		rc = port_file_make(inodes, user);
+	if (rc == 0)
+		rc = port_file_arm(inodes, user->self.inode, &now);
+	if (rc == 0)
+		return xp_inode_is_late(user);
+	if (joined)
+		xp_inode_report(inodes, user, XP_REPORT_BY_TIME | XP_REPORT_LOOK);
+	else if (user->self.inode)
+		port_file_drop(inodes, user->self.inode);
+	return rc;
+}
+
+/* The new name was looked for when its event came. */
+int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	(void)inodes;
+	return user->self.inode && user->self.inode->armed &&
+		!xp_inode_is_late(user) ? 0 : -ENOTSUP;
+}
+
+void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	struct xp_inode *inode = user->self.inode;
+
+	if (!inode)
+		return;
+	XP_ASSERT(inode->user == user);
+	/* The kernel remembers also one that has reported. */
+	xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
+	port_file_drop(inodes, inode);
+}
+
+void xp_inodes_close(struct xp_inodes *inodes)
+{
+	struct xp_inode *inode;
+
+	while ((inode = xp_inode_pop(inodes)))
+		port_file_free(inode);
+}

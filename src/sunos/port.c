@@ -1,0 +1,300 @@
+/*
+ * The port back end: event ports of illumos and Solaris.
+ *
+ * An association reports once (port_set.c).  An event says what was so when it
+ * was sent, which may be long ago; what was sent before a wait began is looked
+ * at again, all of it by one poll(2).  xpoll_wake sends an event of its own.
+ *
+ * A port knows no edges.  Registrations with them are in a set of epoll(7),
+ * which cannot be in a port; who has some sleeps in poll(2) on both.
+ */
+#include "sunos/port_state.h"
+
+#include <pthread.h>
+
+#include "base/assert.h"
+#include "base/threads.h"
+#include "base/time.h"
+#include "posix/outer.h"
+#include "sunos/system.h"
+#include "sys/sys.h"
+
+struct port_state {
+	struct xp_outer outer; /* the first, see there: it can hold what a port cannot */
+	struct xp_port_set set;
+};
+
+static int port_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	struct port_state *state = opaque;
+	int rc = xp_port_set_open(&state->set, counters);
+
+	(void)size_hint;
+	xp_outer_init(&state->outer, state->set.fd, state->set.edge.fd);
+	return rc;
+}
+
+static void port_close(void *opaque)
+{
+	struct port_state *state = opaque;
+
+	xp_outer_fini(&state->outer);
+	xp_port_set_close(&state->set);
+}
+
+static bool port_owns(const void *opaque, int fd)
+{
+	const struct port_state *state = opaque;
+
+	return fd == state->set.fd || xp_edge_owns(&state->set.edge, fd) ||
+		xp_outer_owns(&state->outer, fd);
+}
+
+static int port_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct port_state *state = opaque;
+	int rc;
+
+	xp_mutex_lock(&state->set.lock);
+	rc = xp_port_attach(&state->set, fd, watch, token);
+	xp_mutex_unlock(&state->set.lock);
+	return rc;
+}
+
+static int port_change(void *opaque, int fd, uint32_t watch, uint64_t token)
+{
+	struct port_state *state = opaque;
+	int rc;
+
+	xp_mutex_lock(&state->set.lock);
+	rc = xp_port_change(&state->set, fd, watch, token);
+	xp_mutex_unlock(&state->set.lock);
+	return rc;
+}
+
+static int port_detach(void *opaque, int fd)
+{
+	struct port_state *state = opaque;
+	int rc;
+
+	xp_mutex_lock(&state->set.lock);
+	rc = xp_port_detach(&state->set, fd);
+	xp_mutex_unlock(&state->set.lock);
+	return rc;
+}
+
+static bool port_has_pending(const void *opaque)
+{
+	struct port_state *state = (struct port_state *)(uintptr_t)opaque;
+	bool has_pending;
+
+	xp_mutex_lock(&state->set.lock);
+	has_pending = state->set.due_head >= 0 || state->set.lost;
+	/* Who flushes gives up, once; the next wait tries again. */
+	if (has_pending && state->set.stuck) {
+		state->set.stuck = false;
+		has_pending = false;
+	}
+	xp_mutex_unlock(&state->set.lock);
+	return has_pending;
+}
+
+static int port_flush(void *opaque, struct xp_fired *fired, int cap)
+{
+	struct port_state *state = opaque;
+	int count = 0;
+
+	xp_mutex_lock(&state->set.lock);
+	state->set.stuck =
+		xp_port_associate_due(&state->set, fired, cap, &count) < 0;
+	xp_mutex_unlock(&state->set.lock);
+	return count;
+}
+
+/* --- Waiting ----------------------------------------------------------------- */
+
+/* One wait call in progress; lives on the caller's stack. */
+struct port_call {
+	struct port_state *state;
+	struct xp_fired *fired;
+	int cap;
+	int count;
+	uint32_t number;
+	bool edges; /* there are some to look for */
+	bool deaf;  /* it sleeps at the port alone */
+	int asked;  /* events that the port was asked for */
+	port_event_t events[XP_FIRED_MOST];
+};
+
+/* With the set's lock. */
+static void port_harvest(struct port_call *call, int len)
+{
+	struct port_state *state = call->state;
+	struct xp_port_unsure unsure;
+	int first = call->count;
+	int reported = first;
+
+	unsure.len = 0;
+	for (int i = 0; i < len; i++) {
+		const port_event_t *event = &call->events[i];
+		struct xp_fired *next = &call->fired[call->count];
+
+		if (event->portev_source == PORT_SOURCE_FD) {
+			call->count += xp_port_fired(&state->set, event,
+			                             call->number, &unsure, next);
+		} else {
+			*next = (struct xp_fired){.token = XP_TOKEN_WAKE};
+			call->count++;
+		}
+		if (event->portev_source == PORT_SOURCE_ALERT)
+			xp_port_called(&state->set);
+	}
+	xp_port_settle(&state->set, &unsure);
+	for (int i = first; i < call->count; i++)
+		if (call->fired[i].events || call->fired[i].token == XP_TOKEN_WAKE)
+			call->fired[reported++] = call->fired[i];
+	call->count = reported;
+}
+
+static void port_harvest_edges(struct port_call *call)
+{
+	int room = call->cap - call->count;
+
+	if (call->edges && room > 0)
+		call->count += xp_edge_harvest(&call->state->set.edge,
+		                               call->fired + call->count, room);
+}
+
+/* Begin to wait, with the set's lock. */
+static int port_begin(struct port_call *call, int64_t *deadline_ns,
+                      const sigset_t *mask)
+{
+	struct xp_port_set *set = &call->state->set;
+	int rc = 0;
+
+	call->number = ++set->calls;
+	/* The queue's lock is held, or nobody else is here to take it. */
+	if (*deadline_ns <= XP_NOW || xp_single_threaded())
+		rc = xp_port_associate_due(set, call->fired, call->cap,
+		                           &call->count);
+	call->edges = set->edges > 0;
+	if (call->count > 0 || rc < 0)
+		*deadline_ns = XP_NOW;
+	call->deaf = *deadline_ns > XP_NOW && !call->edges && !mask;
+	set->deaf += call->deaf;
+	set->waiters++;
+	return rc;
+}
+
+/* With the set's lock. */
+static void port_end(struct port_call *call)
+{
+	struct xp_port_set *set = &call->state->set;
+
+	set->waiters--;
+	set->deaf -= call->deaf;
+	XP_ASSERT(set->waiters >= 0 && set->deaf >= 0);
+}
+
+static void port_cancelled(void *opaque)
+{
+	struct port_call *call = opaque;
+
+	xp_mutex_lock(&call->state->set.lock);
+	port_end(call);
+	call->state->set.lost = true;
+	xp_mutex_unlock(&call->state->set.lock);
+}
+
+/* A number of events of the port, or a negative errno value. */
+static int port_sleep(struct port_call *call, int64_t deadline_ns,
+                      const sigset_t *mask)
+{
+	struct xp_port_set *set = &call->state->set;
+	int room = call->cap - call->count;
+	struct pollfd probes[] = {
+		{.fd = set->fd, .events = POLLIN},
+		{.fd = call->edges ? set->edge.fd : -1, .events = POLLIN},
+	};
+	int rc;
+
+	if (room == 0)
+		return 0;
+	call->asked = room;
+	if (call->deaf)
+		return xp_sys_port_wait(set->fd, call->events, room, deadline_ns);
+	if (deadline_ns > XP_NOW) {
+		rc = xp_sys_poll_wait(probes, 2, deadline_ns, mask);
+		if (rc <= 0)
+			return rc;
+		if (!probes[0].revents)
+			room = 0;
+		xp_count_shared(&set->counters->syscalls_check);
+	}
+	/* The kinds take turns in being first. */
+	if (call->number % 2)
+		port_harvest_edges(call);
+	room = call->cap - call->count < room ? call->cap - call->count : room;
+	if (room <= 0)
+		return 0;
+	call->asked = room;
+	return xp_sys_port_now(set->fd, call->events, room);
+}
+
+static int port_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                      struct xp_fired *fired, int cap)
+{
+	struct port_call call;
+	struct port_state *state = opaque;
+	int before;
+	int rc;
+
+	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
+	call.state = state;
+	call.fired = fired;
+	call.cap = cap;
+	call.count = 0;
+	call.asked = 0;
+	xp_mutex_lock(&state->set.lock);
+	before = port_begin(&call, &deadline_ns, mask);
+	xp_mutex_unlock(&state->set.lock);
+	pthread_cleanup_push(port_cancelled, &call);
+	rc = port_sleep(&call, deadline_ns, mask);
+	pthread_cleanup_pop(0);
+	xp_mutex_lock(&state->set.lock);
+	port_end(&call);
+	port_harvest(&call, rc);
+	xp_mutex_unlock(&state->set.lock);
+	if (call.number % 2 == 0)
+		port_harvest_edges(&call);
+	if (rc > 0 && rc == call.asked)
+		call.count = xp_fired_more(fired, call.count, cap);
+	if (call.count > 0)
+		return call.count;
+	return before < 0 ? before : rc < 0 ? rc : 0;
+}
+
+static void port_wake(void *opaque)
+{
+	struct port_state *state = opaque;
+
+	xp_count_shared(&state->set.counters->syscalls_wake);
+	xp_port_wake(&state->set);
+}
+
+const struct xp_backend_ops xp_backend_port = {
+	.name = "port",
+	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT,
+	.state_size = sizeof(struct port_state),
+	.open = port_open,
+	.close = port_close,
+	.owns = port_owns,
+	.attach = port_attach,
+	.change = port_change,
+	.detach = port_detach,
+	.has_pending = port_has_pending,
+	.flush = port_flush,
+	.wait = port_await,
+	.wake = port_wake,
+	.outer = &xp_outer_ops,
+};

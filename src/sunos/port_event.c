@@ -1,0 +1,75 @@
+/* What the events of a port say, and whether that is still so; and our own events. */
+#include "sunos/port_state.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include "sys/sys.h"
+
+#define PORT_REPORTED_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
+
+static uint32_t port_poll_bits(const struct xp_port_object *object, int events)
+{
+	return (uint32_t)events & (object->want | PORT_REPORTED_ALWAYS);
+}
+
+void xp_port_settle(struct xp_port_set *set, struct xp_port_unsure *unsure)
+{
+	if (unsure->len == 0)
+		return;
+	xp_count_shared(&set->counters->syscalls_check);
+	if (xp_sys_poll_now(unsure->probes, (size_t)unsure->len) >= 0)
+		for (int i = 0; i < unsure->len; i++)
+			unsure->fired[i]->events =
+				(unsigned short)unsure->probes[i].revents;
+	unsure->len = 0;
+}
+
+bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
+                   uint32_t call, struct xp_port_unsure *unsure,
+                   struct xp_fired *fired)
+{
+	int fd = (int)event->portev_object;
+	struct xp_port_object *object = xp_port_find(set, fd);
+
+	if (!object || object->arming != (uint32_t)(uintptr_t)event->portev_user)
+		return false;
+	object->arming = 0;
+	object->armed = 0;
+	if (!object->want)
+		return false;
+	xp_port_due(set, object, fd);
+	fired->token = object->token;
+	fired->events = port_poll_bits(object, event->portev_events);
+	if (!fired->events)
+		return false;
+	/* Associated since this wait began, it holds since then, too. */
+	if (set->calls - object->call > set->calls - call) {
+		int i = unsure->len++;
+
+		unsure->probes[i] = (struct pollfd){
+			.fd = fd, .events = (short)object->want,
+		};
+		unsure->fired[i] = fired;
+		if (unsure->len == sizeof unsure->probes / sizeof *unsure->probes)
+			xp_port_settle(set, unsure);
+	}
+	return true;
+}
+
+/* --- Events of our own: they make threads that sleep at the port return -------------- */
+
+void xp_port_wake(struct xp_port_set *set)
+{
+	if (xp_sys_port_send(set->fd) == -ENOSPC)
+		xp_port_call_all(set);
+}
+
+void xp_port_called(struct xp_port_set *set)
+{
+	bool others = set->edges > 0 && set->deaf > 0;
+
+	/* Of several that have seen it, one ends it. */
+	if (!others && atomic_exchange(&set->alert, false))
+		xp_sys_port_alert(set->fd, false);
+}

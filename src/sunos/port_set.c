@@ -1,0 +1,324 @@
+/* The descriptors of the port back end, and their associations. */
+#include "sunos/port_state.h"
+
+#include <errno.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "base/table.h"
+#include "sys/sys.h"
+
+int xp_port_set_open(struct xp_port_set *set, struct xp_counters *counters)
+{
+	int rc = xp_mutex_init(&set->lock);
+
+	if (rc < 0)
+		return rc;
+	atomic_init(&set->alert, false);
+	set->counters = counters;
+	set->due_head = -1;
+	set->fd = xp_sys_port_create();
+	rc = set->fd < 0 ? set->fd : xp_edge_init(&set->edge, counters);
+	if (rc == 0)
+		return 0;
+	if (set->fd >= 0)
+		xp_sys_close(set->fd);
+	xp_mutex_fini(&set->lock);
+	return rc;
+}
+
+void xp_port_set_close(struct xp_port_set *set)
+{
+	xp_edge_fini(&set->edge);
+	xp_sys_close(set->fd);
+	xp_mutex_fini(&set->lock);
+	xp_free(set->objects);
+}
+
+struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd)
+{
+	if (fd < 0 || fd >= set->len || set->objects[fd].place == XP_PORT_NONE)
+		return NULL;
+	return &set->objects[fd];
+}
+
+/* --- Which file ---------------------------------------------------------------- */
+
+static int64_t port_born(const struct stat *status)
+{
+	return S_ISSOCK(status->st_mode) ? (int64_t)status->st_ctime : 0;
+}
+
+/* 0; -ENOENT: the number is another file's by now; -EBADF. */
+static int port_same_file(struct xp_port_set *set,
+                          const struct xp_port_object *object, int fd)
+{
+	struct stat status;
+	int rc = xp_sys_fstat(fd, &status);
+
+	xp_count_shared(&set->counters->syscalls_check);
+	if (rc < 0)
+		return rc;
+	return (uint64_t)status.st_dev == object->device &&
+		(uint64_t)status.st_ino == object->inode &&
+		port_born(&status) == object->born_s ? 0 : -ENOENT;
+}
+
+/*
+ * What the kernel knows beyond that: a number that was closed is not associated
+ * any more.  Nor is one whose event another thread has got just now.
+ */
+static int port_release(struct xp_port_set *set, struct xp_port_object *object,
+                        int fd)
+{
+	int rc = 0;
+
+	if (object->place == XP_PORT_ASSOCIATED && object->armed) {
+		xp_count_shared(&set->counters->syscalls_change);
+		rc = xp_sys_port_dissociate(set->fd, fd);
+		object->armed = 0;
+		if (rc == -ENOENT && (set->waiters > 0 || set->lost))
+			rc = 0;
+	}
+	return rc;
+}
+
+/* --- Associations -------------------------------------------------------------- */
+
+void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd)
+{
+	if (object->due)
+		return;
+	object->due = true;
+	object->next = -1;
+	if (set->due_head < 0)
+		set->due_head = fd;
+	else
+		set->objects[set->due_tail].next = fd;
+	set->due_tail = fd;
+}
+
+static int port_associate_now(struct xp_port_set *set,
+                              struct xp_port_object *object, int fd)
+{
+	uint32_t arming = set->armings + 1;
+	int rc;
+
+	/* No association has 0. */
+	arming += arming == 0;
+	xp_count_shared(&set->counters->syscalls_change);
+	rc = xp_sys_port_associate(set->fd, fd, object->want, arming);
+	if (rc < 0)
+		return rc;
+	set->armings = arming;
+	object->arming = arming;
+	object->armed = object->want;
+	object->call = set->calls;
+	return 0;
+}
+
+/* Any of them may have fired for a thread that did not live to report it. */
+static void port_recover(struct xp_port_set *set)
+{
+	set->lost = false;
+	for (int fd = 0; fd < set->len; fd++) {
+		struct xp_port_object *object = xp_port_find(set, fd);
+
+		if (object && object->armed) {
+			object->armed = 0;
+			xp_port_due(set, object, fd);
+		}
+	}
+}
+
+int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
+                          int cap, int *count)
+{
+	if (set->lost)
+		port_recover(set);
+	while (set->due_head >= 0 && *count < cap) {
+		int fd = set->due_head;
+		struct xp_port_object *object = &set->objects[fd];
+		int rc = 0;
+
+		XP_ASSERT(object->due);
+		if (object->place == XP_PORT_ASSOCIATED &&
+		    object->want & ~object->armed) {
+			rc = port_same_file(set, object, fd);
+			if (rc == 0)
+				rc = port_associate_now(set, object, fd);
+		}
+		if (rc == -ENOMEM || rc == -ENOSPC)
+			return rc;
+		set->due_head = object->next;
+		object->due = false;
+		if (rc < 0)
+			fired[(*count)++] = (struct xp_fired){
+				.token = object->token, .events = POLLNVAL,
+			};
+	}
+	return 0;
+}
+
+/* Who sees the alert must find that it is to be ended. */
+void xp_port_call_all(struct xp_port_set *set)
+{
+	atomic_store(&set->alert, true);
+	xp_sys_port_alert(set->fd, true);
+}
+
+/* --- Changes ------------------------------------------------------------------- */
+
+/* It leaves the edge set, or enters it: the first one may concern others. */
+static void port_leave_edges(struct xp_port_set *set,
+                             struct xp_port_object *object, int fd)
+{
+	if (object->place != XP_PORT_EDGE)
+		return;
+	xp_edge_detach(&set->edge, fd);
+	set->edges--;
+	XP_ASSERT(set->edges >= 0);
+	object->place = XP_PORT_ASSOCIATED;
+}
+
+static int port_watch_edges(struct xp_port_set *set,
+                            struct xp_port_object *object, int fd,
+                            uint32_t watch)
+{
+	int rc;
+
+	if (object->place == XP_PORT_EDGE)
+		return xp_edge_change(&set->edge, fd, watch, object->token);
+	rc = xp_edge_attach(&set->edge, fd, watch, object->token);
+	if (rc < 0)
+		return rc;
+	(void)port_release(set, object, fd);
+	object->place = XP_PORT_EDGE;
+	object->want = 0;
+	/* Who sleeps at the port alone would not hear of it. */
+	if (set->edges++ == 0 && set->deaf > 0)
+		xp_port_call_all(set);
+	return 0;
+}
+
+static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
+                      int fd, uint32_t watch)
+{
+	if (watch & XP_WATCH_EDGE || (object->aside && watch & XP_WATCH_BITS))
+		return port_watch_edges(set, object, fd, watch);
+	port_leave_edges(set, object, fd);
+	object->place = XP_PORT_ASSOCIATED;
+	object->want = watch & XP_WATCH_BITS;
+	return 0;
+}
+
+/* Ends what is known of it; the kernel was asked to, or has found out. */
+static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
+{
+	if (object->place == XP_PORT_EDGE)
+		set->edges--;
+	object->place = XP_PORT_NONE;
+	object->armed = 0;
+	object->want = 0;
+	object->arming = 0;
+}
+
+/*
+ * Can it be waited for at all?  1: not by a port, perhaps; devices may be sets
+ * of epoll(7), which are queues, where there are such sets.
+ */
+static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
+{
+	int rc = xp_sys_fstat(fd, status);
+	uint32_t news;
+
+	xp_count(&set->counters->syscalls_check);
+	if (rc < 0)
+		return rc;
+	if (xp_sys_is_path(fd))
+		return -ENOTSUP;
+	if (S_ISSOCK(status->st_mode) || S_ISFIFO(status->st_mode))
+		return 0;
+	/* When these are ready is the queue's to know. */
+	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode))
+		return -EPERM;
+	rc = xp_edge_admit(&set->edge, fd, 0, status, &news);
+	return rc < 0 ? rc : set->edge.fd >= 0;
+}
+
+static bool port_known(struct xp_port_set *set, struct xp_port_object *object,
+                       int fd)
+{
+	bool armed = object->armed != 0;
+
+	if (port_same_file(set, object, fd) < 0 ||
+	    port_release(set, object, fd) < 0)
+		return false;
+	if (armed)
+		xp_port_due(set, object, fd);
+	return true;
+}
+
+int xp_port_attach(struct xp_port_set *set, int fd, uint32_t watch,
+                   uint64_t token)
+{
+	struct xp_port_object *object = xp_port_find(set, fd);
+	struct stat status;
+	int aside;
+	int rc;
+
+	if (object && port_known(set, object, fd))
+		return -EEXIST;
+	if (object)
+		port_forget(set, object);
+	aside = port_admit(set, fd, &status);
+	rc = aside < 0 ? aside : XP_TABLE_RESERVE(&set->objects, &set->len, fd + 1);
+	if (rc < 0)
+		return rc;
+	object = &set->objects[fd];
+	object->aside = aside > 0;
+	object->token = token;
+	object->device = (uint64_t)status.st_dev;
+	object->inode = (uint64_t)status.st_ino;
+	object->born_s = port_born(&status);
+	rc = port_watch(set, object, fd, watch);
+	if (rc == 0 && object->want)
+		rc = port_associate_now(set, object, fd);
+	if (rc < 0)
+		port_forget(set, object);
+	return rc;
+}
+
+int xp_port_change(struct xp_port_set *set, int fd, uint32_t watch,
+                   uint64_t token)
+{
+	struct xp_port_object *object = xp_port_find(set, fd);
+	int rc;
+
+	if (!object)
+		return -ENOENT;
+	object->token = token;
+	rc = port_watch(set, object, fd, watch);
+	if (rc == 0 && object->want & ~object->armed)
+		xp_port_due(set, object, fd);
+	return rc;
+}
+
+int xp_port_detach(struct xp_port_set *set, int fd)
+{
+	struct xp_port_object *object = xp_port_find(set, fd);
+	int rc;
+
+	if (!object) {
+		rc = xp_sys_open_flags(fd);
+		xp_count(&set->counters->syscalls_check);
+		return rc < 0 ? rc : -ENOENT;
+	}
+	rc = port_same_file(set, object, fd);
+	if (rc == 0) {
+		rc = port_release(set, object, fd);
+		port_leave_edges(set, object, fd);
+	}
+	port_forget(set, object);
+	return rc;
+}

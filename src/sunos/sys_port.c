@@ -1,0 +1,123 @@
+/* port_create(3C) and what goes with it. */
+#include "sunos/sys_port.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <time.h>
+
+#include "sys/libcall.h"
+#include "sys/sys.h"
+
+#ifdef POLLRDHUP
+#define PORT_STRANGE 0
+#else
+#define PORT_STRANGE 0x2000 /* the library's own, where there is none */
+#endif
+#ifndef EBADFD
+#define EBADFD EBADF
+#endif
+
+int xp_sys_port_create(void)
+{
+	struct xp_uncancelled before = xp_uncancelled_begin();
+	int fd = port_create();
+
+	if (fd >= 0)
+		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+	else if (errno == EAGAIN)
+		errno = ENFILE;
+	return (int)xp_uncancelled_end(&before, fd);
+}
+
+int xp_sys_port_associate(int port_fd, int fd, int events, uintptr_t cookie)
+{
+	struct xp_uncancelled before = xp_uncancelled_begin();
+	int rc = port_associate(port_fd, PORT_SOURCE_FD, (uintptr_t)fd,
+	                        events & ~PORT_STRANGE, (void *)cookie);
+
+	if (rc < 0 && errno == EBADFD)
+		errno = EBADF;
+	if (rc < 0 && errno == EAGAIN)
+		errno = ENOSPC;
+	return (int)xp_uncancelled_end(&before, rc);
+}
+
+int xp_sys_port_dissociate(int port_fd, int fd)
+{
+	struct xp_uncancelled before = xp_uncancelled_begin();
+	int rc = port_dissociate(port_fd, PORT_SOURCE_FD, (uintptr_t)fd);
+
+	if (rc < 0 && errno == EBADFD)
+		errno = EBADF;
+	return (int)xp_uncancelled_end(&before, rc);
+}
+
+int xp_sys_port_send(int port_fd)
+{
+	int saved = errno;
+	int rc = port_send(port_fd, 0, NULL);
+
+	if (rc < 0)
+		rc = errno == EAGAIN || errno == ENOMEM ? -ENOSPC : -errno;
+	errno = saved;
+	return rc;
+}
+
+void xp_sys_port_alert(int port_fd, bool on)
+{
+	int saved = errno;
+
+	(void)port_alert(port_fd, PORT_ALERT_SET, on, NULL);
+	errno = saved;
+}
+
+/*
+ * Events may come together with ETIME, and on some systems EINTR.  With that
+ * the number may be the one that was asked for: the first event shows it.
+ */
+static int port_get_some(int port_fd, port_event_t *events, int cap,
+                         const struct timespec *timeout)
+{
+	struct timespec time;
+	uint_t count = 1;
+	int rc;
+
+	if (timeout)
+		time = *timeout;
+	events[0].portev_source = 0;
+	rc = port_getn(port_fd, events, (uint_t)cap, &count,
+	               timeout ? &time : NULL);
+	if (rc == 0)
+		return (int)count;
+	if (errno != ETIME && errno != EINTR)
+		return -errno;
+	if (events[0].portev_source != 0)
+		return (int)count;
+	return errno == ETIME ? 0 : -EINTR;
+}
+
+int xp_sys_port_now(int port_fd, port_event_t *events, int cap)
+{
+	static const struct timespec zero;
+	struct xp_uncancelled before = xp_uncancelled_begin();
+	int rc;
+
+	do
+		rc = port_get_some(port_fd, events, cap, &zero);
+	while (rc == -EINTR);
+	(void)xp_uncancelled_end(&before, 0);
+	return rc;
+}
+
+int xp_sys_port_wait(int port_fd, port_event_t *events, int cap,
+                     int64_t deadline_ns)
+{
+	struct timespec left;
+	int saved = errno;
+	int rc = port_get_some(port_fd, events, cap,
+	                       xp_sys_time_left(deadline_ns, &left));
+
+	errno = saved;
+	return rc;
+}

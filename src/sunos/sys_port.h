@@ -1,0 +1,31 @@
+/* Event ports: see sys.h for the conventions. */
+#ifndef XP_SUNOS_SYS_PORT_H
+#define XP_SUNOS_SYS_PORT_H
+
+#include <port.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Close-on-exec. */
+int xp_sys_port_create(void);
+
+/*
+ * For one event; the number is associated differently if it is already.
+ * -EBADF; -ENOSPC: the process's limit.
+ */
+int xp_sys_port_associate(int port_fd, int fd, int events, uintptr_t cookie);
+/* 0; -ENOENT: not associated, or the event was retrieved; -EBADF. */
+int xp_sys_port_dissociate(int port_fd, int fd);
+
+/* A user's event; async-signal-safe.  -ENOSPC: there is no room for one. */
+int xp_sys_port_send(int port_fd);
+/* An alert comes to all threads, and in front of events; it needs no room. */
+void xp_sys_port_alert(int port_fd, bool on);
+
+/* The number of events; they may be fewer than there are. */
+int xp_sys_port_now(int port_fd, port_event_t *events, int cap);
+/* The same, until a deadline; a cancellation point. */
+int xp_sys_port_wait(int port_fd, port_event_t *events, int cap,
+                     int64_t deadline_ns);
+
+#endif

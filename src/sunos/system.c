@@ -1,0 +1,22 @@
+/*
+ * What the library uses of Solaris.  select is no back end: what it has no word for
+ * would need a helper set, see epoll_edge.c.
+ */
+#include "sys/system.h"
+
+#include <stddef.h>
+
+#include "posix/system.h"
+#include "source/proc_names.h"
+#include "source/source.h"
+#include "sunos/system.h"
+
+const struct xp_system xp_system = {
+	.backends = {&xp_backend_port, &xp_backend_devpoll, &xp_backend_poll},
+};
+
+/* Nothing says what is left in a buffer. */
+const struct xp_source_ops xp_source_empty = XP_SOURCE_ABSENT(EMPTY, NULL);
+
+/* Nothing says when a process ends. */
+const struct xp_source_ops xp_source_proc = XP_SOURCE_ABSENT(PROC, proc_names);

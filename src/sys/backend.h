@@ -1,0 +1,205 @@
+/*
+ * The interface between the queue and the mechanism that waits for descriptors.
+ *
+ * A back end translates (descriptor, requested bits, token) for its kernel, and
+ * fills a plain array with what fired.  It calls no user code, decides no
+ * policy and never allocates in `wait`.
+ *
+ * Every function is called with the queue's lock held, except `wake`, which
+ * may also run in a signal handler, `change_unlocked`, and `wait` when it may
+ * sleep (see there).
+ * Results are >= 0 or a negative errno value; a failed change leaves the kernel
+ * as it was.
+ *
+ * Requested and fired bits are poll(2)'s: POLLIN POLLOUT POLLPRI POLLRDHUP, and
+ * POLLERR POLLHUP POLLNVAL when fired.
+ */
+#ifndef XP_SYS_BACKEND_H
+#define XP_SYS_BACKEND_H
+
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/counters.h"
+#include "base/time.h"
+#include "sys/pollbits.h"
+
+/* How a descriptor is watched; ORed to the requested bits. */
+#define XP_WATCH_EDGE      0x10000u /* report activity, not state */
+#define XP_WATCH_ONESHOT   0x20000u /* silent after one report until changed */
+#define XP_WATCH_EXCLUSIVE 0x40000u /* wake few of several queues */
+#define XP_WATCH_SOURCE    0x80000u /* on Windows: an object, until it is signalled */
+/*
+ * For an epoll set: put this filter (XP_READ ...) into an entry of its own, in
+ * addition to the descriptor's main one.  A change without bits ends that entry.
+ */
+#define XP_WATCH_SOLO(filter) (0x100000u << (filter))
+#define XP_WATCH_SOLO_ANY  0x700000u
+/*
+ * In a change: check these filters (a set of XP_BIT) again.  Other filters that
+ * are watched by edges must not be reported again because of the change.
+ */
+#define XP_WATCH_AGAIN(filters) ((uint32_t)(filters) << 24)
+#define XP_WATCH_AGAIN_OF(watch) ((watch) >> 24)
+#define XP_WATCH_BITS      (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
+
+/* What a back end can do. */
+enum {
+	/* Many threads in `wait`, and changes take effect on them. */
+	XP_CAP_CONCURRENT = 1,
+	/*
+	 * The requested bits are in a table of the state until the descriptor is
+	 * detached: a change of them in level mode costs no system call.  Entries can
+	 * be one-shot and exclusive only without this bit.
+	 */
+	XP_CAP_FREE_CHANGE = 2,
+	/* `attach` returns -EEXIST only if the number is still the same file. */
+	XP_CAP_KNOWS_FILE = 4,
+	/* POLLPRI. */
+	XP_CAP_EXCEPT = 8,
+	/* A signal mask costs `wait` next to nothing while one thread is in it. */
+	XP_CAP_MASK = 16,
+};
+
+#define XP_TOKEN_WAKE UINT64_MAX
+
+/*
+ * ORed to the bits of XP_TOKEN_WAKE: there was room for more entries, but not
+ * all descriptors were checked.
+ */
+#define XP_FIRED_MORE 0x10000u
+
+/* ORed to fired bits: the report is of this filter's own entry. */
+#define XP_FIRED_SOLO(filter) (0x100000u << (filter))
+#define XP_FIRED_SOLO_ANY 0x700000u
+
+/*
+ * The most entries that one wait takes; and of a back end that can take more, if the
+ * process has one thread.
+ */
+enum { XP_FIRED_MOST = 256, XP_FIRED_ALONE = 1024 };
+
+/* The kernel filled the array, but some of its entries were dropped since. */
+static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
+{
+	if (count < cap)
+		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE, .events = XP_FIRED_MORE};
+	return count;
+}
+
+/* The descriptor of xpoll_fd. */
+struct xp_outer_ops {
+	/* Made by the first call. */
+	int (*fd)(void *state);
+	/* Make it readable, or stop making it readable for this reason. */
+	void (*set_attention)(void *state, bool on);
+	/*
+	 * Make it readable at this time at the latest; XP_NEVER: not for this
+	 * reason.  Fails if there is no descriptor left for that.
+	 */
+	int (*set_alarm)(void *state, int64_t deadline_ns);
+};
+
+/* For a kernel that goes on reporting closed files: replace the set by a new one. */
+struct xp_renew_ops {
+	/* Start over with an empty set; waits in progress see the old one until they are woken. */
+	int (*begin)(void *state);
+	/*
+	 * Until `end` the old set can be asked whether it watches the file of a
+	 * number; its reports are ignored.  A back end has both functions or none.
+	 */
+	bool (*knows)(void *state, int fd);
+	void (*end)(void *state);
+};
+
+struct xp_backend_ops {
+	const char *name;
+	unsigned caps;
+	int fired_most; /* entries of one wait, at most XP_FIRED_ALONE; 0: XP_FIRED_MOST */
+	size_t state_size;
+	/*
+	 * Where in the state there is an int, the descriptor of an epoll set: a wait without
+	 * a mask is no more than epoll_wait(2) of it, and may be made so by the only thread of
+	 * its process.  It is -1 while a wait is more.  0: it always is.
+	 */
+	size_t direct_fd_at;
+
+	/*
+	 * Make the kernel's objects; `counters` outlives the state.  `close`
+	 * releases them and may be called in a forked child.
+	 */
+	int (*open)(void *state, int size_hint, struct xp_counters *counters);
+	void (*close)(void *state);
+	/*
+	 * From now on a wait polls network devices for so many microseconds before it sleeps.
+	 * -ENOTSUP: this kernel does not.  NULL: no kernel of this back end does.
+	 */
+	int (*busy_poll)(void *state, uint32_t microseconds);
+
+	/*
+	 * Is this descriptor one of the state's own?  A program that registered and
+	 * deleted it would end the state's own watch of it.  NULL if the state has
+	 * no descriptor that a program could name.
+	 */
+	bool (*owns)(const void *state, int fd);
+
+	/*
+	 * Begin to watch.  -EEXIST: this file is already watched under this number.
+	 * -EPERM: the kernel cannot wait for such a file; it is always ready.
+	 * -ENOTSUP: an O_PATH descriptor.
+	 */
+	int (*attach)(void *state, int fd, uint32_t watch, uint64_t token);
+	/*
+	 * Change the watch, and check again whether it is ready.  -ENOENT: the
+	 * number is not watched, or is another file now; -EBADF.  If an edge cannot
+	 * be changed without being reported again, as in epoll, the queue avoids
+	 * that (core/entry.h).
+	 */
+	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
+	/*
+	 * Like change, but called without the queue's lock, and it counts no system call.  For a
+	 * kernel with one-shot entries; never exclusive, never a solo filter.  Optional.
+	 */
+	int (*change_unlocked)(void *state, int fd, uint32_t watch, uint64_t token);
+	/* Stop watching; no later report has the descriptor's token. */
+	int (*detach)(void *state, int fd);
+
+	/*
+	 * Wait until something fires or the deadline passes.  Store up to cap entries, at
+	 * most fired_most, first those that were not reported yet.  0: deadline; may be
+	 * early, the queue checks.  -EINTR: also if the deadline has passed and a signal is
+	 * pending that the mask does not block.  With XP_NOW it is called with the lock held
+	 * and is no cancellation point, otherwise without the lock, and it is one.  XP_REST
+	 * is XP_NOW after a call that had more; it need not ask the kernel again.  An entry
+	 * with XP_TOKEN_WAKE is a wake, or has XP_FIRED_MORE.  If there are fewer than cap
+	 * entries and none has XP_FIRED_MORE, there are no more.
+	 */
+	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,
+	            struct xp_fired *fired, int cap);
+	/*
+	 * A thread leaves with events while others are in `wait`: report to them the
+	 * conditions that still hold, or hold again.  For kernels that report a
+	 * condition only once per request.  Optional.
+	 */
+	void (*rearm)(void *state);
+	/*
+	 * Changes that the kernel does not have yet: they are passed with a wait that
+	 * has the lock, or that no other thread can run beside.  `flush` makes some
+	 * of them at once; those whose files are gone fire POLLNVAL.  If it fails,
+	 * a later wait makes them.  Optional.
+	 */
+	bool (*has_pending)(const void *state);
+	int (*flush)(void *state, struct xp_fired *fired, int cap);
+	/* Make one `wait`, this or the next, return.  Async-signal-safe. */
+	void (*wake)(void *state);
+
+	/* Optional. */
+	const struct xp_renew_ops *renew;
+	/* NULL if xpoll_fd is ENOTSUP. */
+	const struct xp_outer_ops *outer;
+};
+
+#endif

@@ -1,0 +1,54 @@
+/* What /proc shows of other processes. */
+#ifndef XP_SYS_PROCFS_H
+#define XP_SYS_PROCFS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Called with each number; false ends the walk. */
+typedef bool xp_procfs_visit(void *context, pid_t number);
+
+/*
+ * The threads of a process, or the children of all its threads.  A list that
+ * changes meanwhile may be given in part.  0, or -ESRCH, -ENOENT (no /proc, or
+ * a kernel that does not list children), -EMFILE, -ENFILE.
+ */
+int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context);
+int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context);
+
+struct xp_procfs_signals {
+	uint64_t blocked; /* bit N - 1: all these threads block signal N */
+	bool asleep;      /* all of them sleep */
+};
+
+/* All threads of this process but the calling one.  0, or as xp_procfs_threads. */
+int xp_procfs_signals(struct xp_procfs_signals *others);
+
+/*
+ * The wait status of a zombie; -ESRCH: there is no zombie of that number;
+ * -EACCES: it is not ours to know.
+ */
+int xp_procfs_zombie_status(pid_t pid, int *status);
+
+/*
+ * A directory of /proc that stands for this process and no other one: what is read by it fails
+ * once the process was reaped, even if another one has its number by then.  -ESRCH: there is no
+ * such process, or the number is that of a thread; -ENOENT: no /proc; -EMFILE, -ENFILE.
+ */
+int xp_procfs_open(pid_t pid);
+/*
+ * 0: the process of this directory has not ended; 1: it has, and was not reaped; *status is its
+ * wait status, or -1 if the caller may not know it; -ESRCH: it was reaped.
+ */
+int xp_procfs_ended(int proc_fd, int *status);
+/* Returns true if the descriptor is such a directory. */
+bool xp_procfs_is_dir(int fd);
+
+/*
+ * When a process began, on the monotonic clock, rounded down to what the system
+ * shows, a hundredth of a second; negative: it does not say.
+ */
+int64_t xp_procfs_started(pid_t pid);
+
+#endif

@@ -1,0 +1,61 @@
+/*
+ * The system calls of a usual wait, inline.
+ *
+ * The kernel leaves the processor's predictor of returns empty.  So each
+ * function between the caller of the library and the system call costs a
+ * mispredicted return.  With XPOLL_SEAM, which all test builds but the release
+ * have, they go through the seam of sys/sys.h.
+ */
+#ifndef XP_SYS_SYS_HOT_H
+#define XP_SYS_SYS_HOT_H
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+
+#include "base/compiler.h"
+#include "sys/sys.h"
+
+#if defined(__linux__) && !defined(XPOLL_SEAM)
+#include <sys/ioctl.h>
+
+#include "sys/rawcall.h"
+#endif
+
+/*
+ * As xp_sys_poll_now, for one descriptor; if it fails, that may not.  A call here would
+ * have its callers save their registers.
+ */
+static XP_INLINE int xp_sys_probe(struct pollfd *probe)
+{
+#if defined(SYS_poll) && !defined(XPOLL_SEAM)
+	return (int)xp_rawcall_3(SYS_poll, (long)probe, 1, 0);
+#else
+	return xp_sys_poll_now(probe, 1);
+#endif
+}
+
+/* 1 if xp_sys_direct_wait is available. */
+#if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
+#define XP_SYS_DIRECT 1
+#else
+#define XP_SYS_DIRECT 0
+#endif
+
+/*
+ * epoll_wait(2) for ever, as back ends wait without a mask.  This is no cancellation point: only a
+ * thread that is the only one of its process calls it (see xp_cancel_alone).
+ */
+static XP_INLINE int xp_sys_direct_wait(int epoll_fd, void *fired, int cap)
+{
+#if XP_SYS_DIRECT
+	return (int)xp_rawcall_4(SYS_epoll_wait, epoll_fd, (long)fired, cap, -1);
+#else
+	(void)epoll_fd;
+	(void)fired;
+	(void)cap;
+	return -ENOSYS;
+#endif
+}
+
+#endif

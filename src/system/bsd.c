@@ -1,8 +1,0 @@
-/* What the library uses of FreeBSD, NetBSD, OpenBSD and DragonFly. */
-#include "os/system.h"
-
-#include "backend/backend.h"
-
-const struct xp_system xp_system = {
-	.backends = {&xp_backend_kqueue, &xp_backend_poll, &xp_backend_select},
-};

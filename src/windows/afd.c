@@ -1,0 +1,273 @@
+/*
+ * The afd back end: polls of the sockets' driver, which end as packets of an
+ * I/O completion port.
+ *
+ * A wait is one system call, which takes as many packets as there is room
+ * for; each socket that has answered costs one more, to be asked about again
+ * (afd_sock.c).  A change of what is wanted mostly costs none.  xpoll_wake is a
+ * packet, too.
+ */
+#include "windows/afd_state.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "base/time.h"
+#include "sys/sys.h"
+#include "windows/system.h"
+
+enum {
+	/* Of calls in a row whose packets report nothing. */
+	AFD_TAKES_MOST = 256,
+	/* Until a poll that was cancelled must have answered. */
+	AFD_CLOSE_MS = 5000,
+};
+
+static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
+{
+	struct afd_state *state = opaque;
+	WSADATA data;
+	int rc;
+
+	(void)size_hint;
+	/* Counted: the program's own call and the end of it are its own affair. */
+	if (WSAStartup(MAKEWORD(2, 2), &data) != 0)
+		return -ENOSYS;
+	state->port = CreateIoCompletionPort(INVALID_HANDLE_VALUE, NULL, 0, 0);
+	rc = state->port ? xp_mutex_init(&state->lock)
+		: xp_nt_error(GetLastError());
+	if (rc < 0) {
+		if (state->port)
+			CloseHandle(state->port);
+		WSACleanup();
+		return rc;
+	}
+	state->counters = counters;
+	xp_list_init(&state->groups);
+	xp_list_init(&state->updates);
+	xp_list_init(&state->edges);
+	xp_list_init(&state->lapsed);
+	xp_list_init(&state->pipes);
+	return 0;
+}
+
+/* Polls that were cancelled: their memory is the driver's until they answer. */
+static void afd_drain(struct afd_state *state)
+{
+	OVERLAPPED_ENTRY packets[16];
+	struct xp_fired none;
+	ULONG count = 0;
+
+	while (state->polls > 0 &&
+	       GetQueuedCompletionStatusEx(state->port, packets, 16, &count,
+	                                   AFD_CLOSE_MS, FALSE))
+		for (ULONG i = 0; i < count; i++)
+			if (packets[i].lpCompletionKey == AFD_KEY_POLL)
+				(void)afd_poll_ended(
+					state, (void *)packets[i].lpOverlapped,
+					&none);
+}
+
+static void afd_close(void *opaque)
+{
+	struct afd_state *state = opaque;
+
+	afd_detach_all(state);
+	XP_ASSERT(xp_list_empty(&state->updates) && state->waiters == 0);
+	afd_edges_close(state);
+	afd_drain(state);
+	afd_groups_close(state);
+	CloseHandle(state->port);
+	xp_mutex_fini(&state->lock);
+	WSACleanup();
+}
+
+/* Milliseconds to sleep, rounded up. */
+static DWORD afd_timeout(int64_t deadline_ns)
+{
+	int64_t left_ns;
+
+	if (deadline_ns <= XP_NOW)
+		return 0;
+	if (deadline_ns == XP_NEVER)
+		return INFINITE;
+	left_ns = deadline_ns - xp_sys_now();
+	return left_ns > 0 ? (DWORD)xp_ms_ceil(left_ns) : 0;
+}
+
+/* The end of a poll; call: this wait. */
+static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
+                       uint32_t call, struct afd_unsure *unsure,
+                       struct xp_fired *fired)
+{
+	bool old = state->calls - poll->call > state->calls - call;
+	struct afd_sock *sock = afd_poll_ended(state, poll, fired);
+
+	if (sock && old && !sock->hung && !(fired->events & POLLNVAL))
+		afd_unsure_add(state, unsure, sock, fired);
+	return sock != NULL;
+}
+
+/* What a packet reports; false: nothing. */
+static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
+                       uint32_t call, struct afd_unsure *unsure,
+                       struct xp_fired *fired)
+{
+	ULONG_PTR key = packet->lpCompletionKey;
+
+	switch (key & ((1u << AFD_KEY_BITS) - 1)) {
+	case AFD_KEY_WAKE:
+		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
+		return true;
+	case AFD_KEY_PROBE:
+		return false; /* The next wait begins with it. */
+	case AFD_KEY_EDGE:
+		return afd_edge_fired(state, (void *)packet->lpOverlapped, fired);
+	case AFD_KEY_OBJECT:
+		return afd_object_fired(state, (int)(key >> AFD_KEY_BITS), fired);
+	default:
+		return afd_answer(state, (void *)packet->lpOverlapped, call,
+		                  unsure, fired);
+	}
+}
+
+static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
+                       ULONG len, uint32_t call, struct xp_fired *fired)
+{
+	struct afd_unsure unsure;
+	int count = 0;
+	int reported = 0;
+
+	unsure.len = 0;
+	for (ULONG i = 0; i < len; i++)
+		count += afd_packet(state, &packets[i], call, &unsure,
+		                    &fired[count]);
+	afd_unsure_settle(state, &unsure);
+	for (int i = 0; i < count; i++)
+		if (fired[i].events || fired[i].token == XP_TOKEN_WAKE)
+			fired[reported++] = fired[i];
+	return reported;
+}
+
+/*
+ * Packets, until one reports something or there are no more, or so many reported nothing
+ * that the queue has to look at the time.  rc: 0 or a negative errno value; with
+ * the lock.
+ */
+static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
+                    struct xp_fired *fired, int cap, int *rc)
+{
+	OVERLAPPED_ENTRY packets[XP_FIRED_MOST];
+	ULONG most = (ULONG)cap;
+	ULONG len = most;
+	int count = 0;
+	int left = AFD_TAKES_MOST;
+
+	for (; count == 0 && len == most && left > 0; timeout_ms = 0, left--) {
+		bool taken;
+
+		state->waiters++;
+		xp_mutex_unlock(&state->lock);
+		taken = GetQueuedCompletionStatusEx(state->port, packets, most,
+		                                    &len, timeout_ms, FALSE);
+		if (!taken) {
+			len = 0;
+			*rc = GetLastError() == WAIT_TIMEOUT ? 0
+				: xp_nt_error(GetLastError());
+		}
+		xp_mutex_lock(&state->lock);
+		state->waiters--;
+		count = afd_harvest(state, packets, len, call, fired);
+	}
+	XP_ASSERT(count <= cap && state->waiters >= 0);
+	return count > 0 && len == most ? xp_fired_more(fired, count, cap) : count;
+}
+
+/* Of sockets and objects. */
+static int afd_ask(struct afd_state *state, DWORD timeout_ms,
+                   struct xp_fired *fired, int cap, int *rc)
+{
+	uint32_t call = ++state->calls;
+	int count = 0;
+
+	afd_objects_submit(state);
+	*rc = afd_socks_submit(state, fired, cap, &count);
+	if (count > 0)
+		*rc = 0;
+	if (*rc == 0 && count < cap)
+		count += afd_take(state, count > 0 ? 0 : timeout_ms, call,
+		                  fired + count, cap - count, rc);
+	return count;
+}
+
+/* Neither kind takes all the room, call after call. */
+static int ask_with_pipes(struct afd_state *state, int64_t deadline_ns,
+                          struct xp_fired *fired, int cap, int *rc)
+{
+	int most = cap > 1 ? cap / 2 : (int)(state->calls & 1);
+	int count = afd_pipes_probe(state, fired, most);
+	bool pipes_left = most > 0 && count == most;
+	DWORD timeout_ms = count > 0 || most == 0 ? 0
+		: afd_pipes_pause(state, afd_timeout(deadline_ns));
+
+	if (count < cap)
+		count += afd_ask(state, timeout_ms, fired + count, cap - count,
+		                 rc);
+	if (count == 0 && most == 0)
+		count = afd_pipes_probe(state, fired, cap);
+	return pipes_left ? xp_fired_more(fired, count, cap) : count;
+}
+
+static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
+                     struct xp_fired *fired, int cap)
+{
+	struct afd_state *state = opaque;
+	int count;
+	int rc = 0;
+
+	(void)mask;
+	xp_mutex_lock(&state->lock);
+	if (xp_list_empty(&state->pipes))
+		count = afd_ask(state, afd_timeout(deadline_ns), fired, cap, &rc);
+	else
+		count = ask_with_pipes(state, deadline_ns, fired, cap, &rc);
+	xp_mutex_unlock(&state->lock);
+	return count > 0 ? count : rc;
+}
+
+/* Others sleep while this thread leaves: what still holds is reported to them. */
+static void afd_rearm(void *opaque)
+{
+	struct afd_state *state = opaque;
+	int count = 0;
+
+	xp_mutex_lock(&state->lock);
+	if (state->waiters > 0) {
+		afd_objects_submit(state);
+		if (!xp_list_empty(&state->updates))
+			(void)afd_socks_submit(state, NULL, 1, &count);
+	}
+	xp_mutex_unlock(&state->lock);
+}
+
+static void afd_wake(void *opaque)
+{
+	struct afd_state *state = opaque;
+
+	xp_count_shared(&state->counters->syscalls_wake);
+	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_WAKE, NULL);
+}
+
+const struct xp_backend_ops xp_backend_afd = {
+	.name = "afd",
+	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_EXCEPT,
+	.state_size = sizeof(struct afd_state),
+	.open = afd_open,
+	.close = afd_close,
+	.attach = afd_attach,
+	.change = afd_change,
+	.detach = afd_detach,
+	.wait = afd_await,
+	.rearm = afd_rearm,
+	.wake = afd_wake,
+};

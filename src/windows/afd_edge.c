@@ -1,0 +1,192 @@
+/*
+ * Sockets watched by edges.
+ *
+ * Polls of the driver report states.  Activity is what WSAEventSelect keeps
+ * records of: each kind once, and then not before the program has called what
+ * reads, writes or accepts.  So a socket gets an event object, for which a
+ * thread of the system waits, and when it is signalled a packet is sent.  The
+ * peer's end, and the socket's, are reported by a poll.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "sys/fdnum.h"
+#include "windows/afd_state.h"
+
+enum {
+	EDGE_ALL = FD_READ | FD_WRITE | FD_OOB | FD_ACCEPT | FD_CONNECT,
+};
+
+/*
+ * An event object that a thread of the system waits for.  It goes from socket
+ * to socket: to begin and to end such a wait costs more than all else.
+ */
+struct afd_edge {
+	struct xp_list free; /* in `edges` */
+	HANDLE event;        /* signalled by activity */
+	HANDLE wait;
+	HANDLE port;
+	atomic_bool sent; /* its packet has not been taken: no other one */
+	atomic_int fd; /* of the socket; one that had it before does not matter */
+};
+
+/*
+ * On a thread of the system, without any lock.  Whoever takes the packet looks at
+ * the records afterwards, so what comes before that is seen; and a system that
+ * signals again and again does not fill the port.
+ */
+static VOID CALLBACK edge_signalled(void *opaque, BOOLEAN timed_out)
+{
+	struct afd_edge *edge = opaque;
+
+	(void)timed_out;
+	if (atomic_exchange(&edge->sent, true))
+		return;
+	if (!PostQueuedCompletionStatus(edge->port, 0, AFD_KEY_EDGE, (void *)edge))
+		atomic_store(&edge->sent, false);
+}
+
+static int edge_make(struct afd_state *state, struct afd_edge *edge)
+{
+	int rc;
+
+	xp_list_init(&edge->free);
+	edge->port = state->port;
+	edge->event = CreateEventW(NULL, FALSE, FALSE, NULL);
+	if (!edge->event)
+		return xp_nt_error(GetLastError());
+	if (RegisterWaitForSingleObject(&edge->wait, edge->event, edge_signalled,
+	                                edge, INFINITE, WT_EXECUTEINWAITTHREAD))
+		return 0;
+	rc = xp_nt_error(GetLastError());
+	CloseHandle(edge->event);
+	return rc;
+}
+
+static int edge_take(struct afd_state *state, struct afd_sock *sock)
+{
+	struct afd_edge *edge;
+	int rc;
+
+	if (!xp_list_empty(&state->edges)) {
+		edge = XP_CONTAINER_OF(state->edges.next, struct afd_edge, free);
+		xp_list_remove(&edge->free);
+	} else {
+		edge = xp_alloc(sizeof *edge);
+		rc = edge ? edge_make(state, edge) : -ENOMEM;
+		if (rc < 0) {
+			xp_free(edge);
+			return rc;
+		}
+	}
+	atomic_store(&edge->fd, sock->entry.fd);
+	XP_ASSERT(!sock->edge && edge->event);
+	sock->edge = edge;
+	return 0;
+}
+
+void afd_edges_close(struct afd_state *state)
+{
+	while (!xp_list_empty(&state->edges)) {
+		struct afd_edge *edge = XP_CONTAINER_OF(
+			state->edges.next, struct afd_edge, free);
+
+		xp_list_remove(&edge->free);
+		/* Waits until the callback is not running, which takes no lock. */
+		(void)UnregisterWaitEx(edge->wait, INVALID_HANDLE_VALUE);
+		CloseHandle(edge->event);
+		xp_free(edge);
+	}
+}
+
+/*
+ * What holds now is looked at, for it may have been on record before; and what
+ * is on record is taken off, or it would be reported twice.
+ */
+static int edge_probe(struct afd_sock *sock, uint32_t watch)
+{
+	struct xp_afd_handle handle = {sock->base, xp_afd_wanted(watch), 0};
+	WSANETWORKEVENTS records;
+	int rc;
+
+	(void)WSAEnumNetworkEvents((SOCKET)xp_fd_ident(sock->entry.fd), NULL, &records);
+	rc = xp_nt_probe(&handle, 1);
+	if (rc < 0)
+		return rc;
+	sock->first = xp_afd_poll_bits(handle.events) &
+		((watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL);
+	sock->hung = handle.events & XP_AFD_DISCONNECT ||
+		sock->first & (POLLERR | POLLHUP);
+	return 0;
+}
+
+int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
+                   uint32_t watch)
+{
+	int rc = sock->edge ? 0 : edge_take(state, sock);
+
+	if (rc < 0)
+		return rc;
+	xp_count_by(&state->counters->syscalls_change, 2);
+	xp_count(&state->counters->syscalls_check);
+	if (WSAEventSelect((SOCKET)xp_fd_ident(sock->entry.fd), sock->edge->event,
+	                   EDGE_ALL) == 0)
+		rc = edge_probe(sock, watch);
+	else
+		rc = xp_nt_error((DWORD)WSAGetLastError());
+	if (rc < 0)
+		afd_edge_end(state, sock);
+	return rc;
+}
+
+void afd_edge_end(struct afd_state *state, struct afd_sock *sock)
+{
+	if (!sock->edge)
+		return;
+	(void)WSAEventSelect((SOCKET)xp_fd_ident(sock->entry.fd), NULL, 0);
+	xp_list_append(&state->edges, &sock->edge->free);
+	sock->edge = NULL;
+}
+
+/* What the records stand for. */
+static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
+{
+	static const uint32_t dead = POLLIN | POLLRDHUP | POLLOUT | POLLHUP;
+	long kinds = records->lNetworkEvents;
+	uint32_t events = 0;
+
+	if (kinds & (FD_READ | FD_ACCEPT))
+		events |= POLLIN;
+	if (kinds & FD_OOB)
+		events |= POLLPRI;
+	if (kinds & FD_WRITE)
+		events |= POLLOUT;
+	if (kinds & FD_CONNECT)
+		events |= records->iErrorCode[FD_CONNECT_BIT] ? POLLERR | dead
+			: POLLOUT;
+	/* The poll reports the end of the peer's data. */
+	return events;
+}
+
+bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
+                    struct xp_fired *fired)
+{
+	int fd = atomic_load(&edge->fd);
+	struct afd_sock *sock = afd_find(state, fd, &afd_sock_kind);
+	WSANETWORKEVENTS records;
+	uint32_t events = POLLNVAL;
+
+	atomic_store(&edge->sent, false);
+	if (!sock || !(sock->entry.watch & XP_WATCH_EDGE))
+		return false;
+	XP_ASSERT(sock->edge);
+	xp_count_shared(&state->counters->syscalls_check);
+	if (WSAEnumNetworkEvents((SOCKET)xp_fd_ident(fd), NULL, &records) == 0)
+		events = edge_poll_bits(&records);
+	events &= (sock->entry.watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL;
+	*fired = (struct xp_fired){.token = sock->entry.token, .events = events};
+	return events != 0;
+}

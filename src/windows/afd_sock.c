@@ -1,0 +1,334 @@
+/*
+ * Sockets and their polls.
+ *
+ * A poll of the driver answers once.  So a socket is asked about when a wait
+ * begins, and again by the next wait after it has answered; and a poll that
+ * asks for too much is left alone: its answer is compared with what is wanted
+ * then.  Only one that asks for too little is replaced at once.
+ */
+#include <errno.h>
+#include <poll.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "sys/fdnum.h"
+#include "windows/afd_state.h"
+
+#define AFD_REPORTED_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
+
+/* --- Groups of sockets: each has opened the device once, for its polls --------------- */
+
+static struct afd_group *group_open(struct afd_state *state)
+{
+	struct afd_group *group = xp_alloc(sizeof *group);
+
+	if (!group)
+		return NULL;
+	if (xp_nt_open_afd(state->port, &group->device) < 0) {
+		xp_free(group);
+		return NULL;
+	}
+	xp_list_init(&group->item);
+	xp_list_append(&state->groups, &group->item);
+	return group;
+}
+
+/* Full ones go to the end of the list, behind all that have room. */
+static void group_place(struct afd_state *state, struct afd_group *group)
+{
+	xp_list_remove(&group->item);
+	xp_list_append(group->socks == AFD_GROUP_MOST ? &state->groups
+	                                              : state->groups.next,
+	               &group->item);
+}
+
+/* One with room; NULL: no memory. */
+static struct afd_group *group_enter(struct afd_state *state)
+{
+	struct afd_group *group = NULL;
+
+	if (!xp_list_empty(&state->groups))
+		group = XP_CONTAINER_OF(state->groups.next, struct afd_group, item);
+	if (!group || group->socks == AFD_GROUP_MOST)
+		group = group_open(state);
+	if (!group)
+		return NULL;
+	XP_ASSERT(group->socks < AFD_GROUP_MOST);
+	group->socks++;
+	group_place(state, group);
+	return group;
+}
+
+static void group_leave(struct afd_state *state, struct afd_group *group)
+{
+	XP_ASSERT(group->socks > 0);
+	group->socks--;
+	group_place(state, group);
+}
+
+void afd_groups_close(struct afd_state *state)
+{
+	while (!xp_list_empty(&state->groups)) {
+		struct afd_group *group = XP_CONTAINER_OF(
+			state->groups.next, struct afd_group, item);
+
+		xp_list_remove(&group->item);
+		CloseHandle(group->device);
+		xp_free(group);
+	}
+}
+
+/* --- Polls ----------------------------------------------------------------------- */
+
+/* The next wait asks the driver about it. */
+static void sock_update(struct afd_state *state, struct afd_sock *sock)
+{
+	if (xp_list_empty(&sock->entry.item))
+		xp_list_append(&state->updates, &sock->entry.item);
+}
+
+/*
+ * What the next poll has to ask for.  By edges it is the peer's end, and that
+ * the socket is closed, which the records report late or not at all.
+ */
+static uint32_t sock_wants(const struct afd_sock *sock)
+{
+	if (!(sock->entry.watch & XP_WATCH_EDGE))
+		return sock->entry.watch & XP_WATCH_BITS;
+	return sock->hung ? 0 : POLLRDHUP;
+}
+
+void afd_post_probe(struct afd_state *state)
+{
+	xp_count_shared(&state->counters->syscalls_wake);
+	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_PROBE, NULL);
+}
+
+static int sock_submit(struct afd_state *state, struct afd_sock *sock)
+{
+	struct afd_poll *poll = sock->poll;
+	uint32_t wants = sock_wants(sock);
+	int rc;
+
+	XP_ASSERT(!sock->pending && poll->sock == sock);
+	poll->argument = (struct xp_afd_poll){
+		.timeout.QuadPart = INT64_MAX,
+		.count = 1,
+		.handles[0] = {sock->base, xp_afd_wanted(wants), 0},
+	};
+	xp_count_shared(&state->counters->syscalls_change);
+	rc = xp_nt_poll(sock->group->device, &poll->argument,
+	                sizeof poll->argument, &poll->status, poll);
+	if (rc < 0)
+		return rc;
+	sock->pending = true;
+	sock->asked = wants;
+	poll->call = state->calls;
+	state->polls++;
+	return 0;
+}
+
+int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
+                     int *count)
+{
+	struct xp_list *item = state->updates.next;
+
+	while (item != &state->updates && *count < cap) {
+		struct afd_sock *sock =
+			XP_CONTAINER_OF(item, struct afd_sock, entry.item);
+		uint32_t first = sock->first;
+		int rc = 0;
+
+		item = item->next;
+		if (!sock->pending && sock_wants(sock))
+			rc = sock_submit(state, sock);
+		if (rc == -ENOMEM || (rc < 0 && !fired))
+			return rc;
+		if (first && !fired) {
+			afd_post_probe(state);
+			continue;
+		}
+		xp_list_remove(&sock->entry.item);
+		sock->first = 0;
+		if (rc < 0 || first)
+			fired[(*count)++] = (struct xp_fired){
+				.token = sock->entry.token,
+				.events = rc < 0 ? POLLNVAL : first,
+			};
+	}
+	return 0;
+}
+
+/* A change that threads at the port have to learn of. */
+static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
+{
+	int rc;
+
+	if (state->waiters == 0)
+		return 0;
+	if (sock->first)
+		afd_post_probe(state);
+	if (sock->pending || !sock_wants(sock))
+		return 0;
+	rc = sock_submit(state, sock);
+	if (rc == 0 && !sock->first)
+		xp_list_remove(&sock->entry.item);
+	return rc;
+}
+
+/* Its poll's answer will be nobody's; `fresh` takes its place. */
+static void sock_orphan(struct afd_sock *sock, struct afd_poll *fresh)
+{
+	sock->poll->sock = NULL;
+	xp_nt_poll_cancel(sock->group->device, &sock->poll->status);
+	sock->poll = fresh;
+	sock->pending = false;
+	sock->asked = 0;
+}
+
+static int sock_open(struct afd_state *state, struct afd_entry *entry)
+{
+	struct afd_sock *sock = (struct afd_sock *)entry;
+
+	sock->base = xp_nt_base((SOCKET)xp_fd_ident(entry->fd));
+	if (sock->base == INVALID_HANDLE_VALUE)
+		return -EBADF;
+	sock->poll = xp_alloc(sizeof *sock->poll);
+	sock->group = sock->poll ? group_enter(state) : NULL;
+	if (!sock->group) {
+		xp_free(sock->poll);
+		return -ENOMEM;
+	}
+	sock->poll->sock = sock;
+	return 0;
+}
+
+/* Ask for these bits from the next wait on. */
+static int sock_want(struct afd_state *state, struct afd_sock *sock,
+                     uint32_t watch)
+{
+	uint32_t before = sock->entry.watch;
+	struct afd_poll *fresh;
+
+	sock->entry.watch = watch;
+	if (sock->pending && sock_wants(sock) & ~sock->asked) {
+		sock->entry.watch = before;
+		fresh = xp_alloc(sizeof *fresh);
+		if (!fresh)
+			return -ENOMEM;
+		fresh->sock = sock;
+		xp_count_shared(&state->counters->syscalls_change);
+		sock_orphan(sock, fresh);
+		sock->entry.watch = watch;
+	}
+	if (sock->first || (sock_wants(sock) && !sock->pending))
+		sock_update(state, sock);
+	return sock_submit_now(state, sock);
+}
+
+static int sock_watch(struct afd_state *state, struct afd_entry *entry, uint32_t watch)
+{
+	struct afd_sock *sock = (struct afd_sock *)entry;
+	int rc = 0;
+
+	sock->first = 0;
+	sock->hung = false;
+	if (watch & XP_WATCH_EDGE)
+		rc = afd_edge_begin(state, sock, watch);
+	else if (watch & XP_WATCH_BITS)
+		afd_edge_end(state, sock);
+	return rc < 0 ? rc : sock_want(state, sock, watch);
+}
+
+static void sock_close(struct afd_state *state, struct afd_entry *entry)
+{
+	struct afd_sock *sock = (struct afd_sock *)entry;
+
+	afd_edge_end(state, sock);
+	if (sock->pending) {
+		xp_count_shared(&state->counters->syscalls_change);
+		sock_orphan(sock, NULL);
+	}
+	group_leave(state, sock->group);
+	xp_free(sock->poll);
+}
+
+const struct afd_kind afd_sock_kind = {
+	.size = sizeof(struct afd_sock),
+	.open = sock_open,
+	.close = sock_close,
+	.watch = sock_watch,
+};
+
+/* What the driver's answer means; it was cancelled if it says nothing. */
+static uint32_t poll_answer(const struct afd_poll *poll)
+{
+	if (poll->status.Status == STATUS_CANCELLED)
+		return 0;
+	if (poll->status.Status < 0)
+		return POLLERR;
+	return poll->argument.count == 0 ? 0
+		: xp_afd_poll_bits(poll->argument.handles[0].events);
+}
+
+/* The part of the driver's report that is wanted. */
+static uint32_t sock_events(const struct afd_sock *sock, uint32_t reported)
+{
+	return reported & ((sock->entry.watch & XP_WATCH_BITS) | AFD_REPORTED_ALWAYS);
+}
+
+void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
+                    struct afd_sock *sock, struct xp_fired *fired)
+{
+	int i = unsure->len++;
+
+	unsure->handles[i] = (struct xp_afd_handle){
+		sock->base, xp_afd_wanted(sock_wants(sock)), 0,
+	};
+	unsure->socks[i] = sock;
+	unsure->fired[i] = fired;
+	if (unsure->len == XP_AFD_PROBE_MOST)
+		afd_unsure_settle(state, unsure);
+}
+
+void afd_unsure_settle(struct afd_state *state, struct afd_unsure *unsure)
+{
+	int len = unsure->len;
+
+	XP_ASSERT(len <= XP_AFD_PROBE_MOST);
+	unsure->len = 0;
+	if (len == 0)
+		return;
+	xp_count_shared(&state->counters->syscalls_check);
+	/* One of them is closed, it seems: its poll will report that. */
+	if (xp_nt_probe(unsure->handles, len) < 0)
+		return;
+	for (int i = 0; i < len; i++)
+		unsure->fired[i]->events = sock_events(
+			unsure->socks[i],
+			xp_afd_poll_bits(unsure->handles[i].events));
+}
+
+struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
+                                struct xp_fired *fired)
+{
+	struct afd_sock *sock = poll->sock;
+	uint32_t events;
+
+	XP_ASSERT(state->polls > 0);
+	state->polls--;
+	if (!sock) {
+		xp_free(poll);
+		return NULL;
+	}
+	sock->pending = false;
+	sock->asked = 0;
+	if (!sock_wants(sock))
+		return NULL;
+	events = sock_events(sock, poll_answer(poll));
+	sock->hung = events && sock->entry.watch & XP_WATCH_EDGE;
+	if (!(events & POLLNVAL) && !sock->hung)
+		sock_update(state, sock);
+	*fired = (struct xp_fired){.token = sock->entry.token, .events = events};
+	return events ? sock : NULL;
+}

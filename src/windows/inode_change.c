@@ -1,0 +1,246 @@
+/*
+ * Files watched by way of their directories: a handle of each directory is
+ * signalled when anything in it has changed.  What it was, nobody asks: the
+ * watched files of the directory are looked at, by their own handles, so no
+ * name is compared and no report can be lost.
+ *
+ * The system reports a size or a time when they go to the directory, which may
+ * be when the file is closed.  So a file that is watched for what is written to
+ * it is looked at now and then, too.
+ */
+#include "source/inode_late.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/assert.h"
+#include "windows/nt.h"
+
+/* Paths that are longer are not watched, but looked at. */
+enum { CHANGE_PATH_MOST = 1024 };
+
+#define CHANGE_KINDS                                                      \
+	(FILE_NOTIFY_CHANGE_FILE_NAME | FILE_NOTIFY_CHANGE_DIR_NAME |     \
+	 FILE_NOTIFY_CHANGE_ATTRIBUTES | FILE_NOTIFY_CHANGE_SIZE |        \
+	 FILE_NOTIFY_CHANGE_LAST_WRITE | FILE_NOTIFY_CHANGE_SECURITY)
+
+/* A directory that is watched. */
+struct xp_inode {
+	struct xp_regmap_item item; /* a hash of its path */
+	struct xp_list links;       /* the users that it reports to */
+	struct xp_inodes *inodes;
+	struct xp_source_fd watch;
+	WCHAR path[];
+};
+
+uint32_t xp_inodes_reportable(void)
+{
+	return XP_NOTES_WRITTEN | XPOLL_NOTE_DELETE | XPOLL_NOTE_ATTRIB |
+		XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE;
+}
+
+static uint64_t change_hash(const WCHAR *path)
+{
+	return xp_inode_hash(XP_INODE_HASH, path, wcslen(path) * sizeof *path);
+}
+
+/* The path of an open file, as it is now. */
+static int change_path(int fd, WCHAR *path)
+{
+	DWORD length = GetFinalPathNameByHandleW(xp_nt_handle(fd), path,
+	                                         CHANGE_PATH_MOST, 0);
+
+	if (length == 0)
+		return xp_nt_error(GetLastError());
+	return length < CHANGE_PATH_MOST ? 0 : -ENOTSUP;
+}
+
+static HANDLE change_handle(const struct xp_inode *inode)
+{
+	return xp_nt_handle(inode->watch.fd);
+}
+
+/* Its path is another; its last name is no path. */
+static bool change_renamed(struct xp_inode_user *user, const struct stat *now)
+{
+	WCHAR path[CHANGE_PATH_MOST];
+
+	if (now->st_nlink == 0 || change_path(user->fd, path) < 0 ||
+	    change_hash(path) == user->place)
+		return false;
+	user->place = change_hash(path);
+	return true;
+}
+
+static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
+{
+	struct xp_inode *inode = XP_CONTAINER_OF(watch, struct xp_inode, watch);
+	struct xp_inodes *inodes = inode->inodes;
+
+	XP_ASSERT(!xp_list_empty(&inode->links));
+	/* First: what comes after the look signals it again. */
+	(void)FindNextChangeNotification(change_handle(inode));
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
+		xp_inode_report(inodes, link->user, XP_REPORT_LOOK);
+	inodes->watch.ready(queue, &inodes->watch);
+}
+
+/* --- Directories ------------------------------------------------------------ */
+
+static int change_open(struct xpoll *queue, struct xp_inode *inode)
+{
+	HANDLE change = FindFirstChangeNotificationW(inode->path, FALSE,
+	                                             CHANGE_KINDS);
+	int rc;
+
+	if (change == INVALID_HANDLE_VALUE)
+		return -ENOTSUP;
+	inode->watch.fd = xp_fd_number((uintptr_t)change);
+	inode->watch.ready = change_ready;
+	rc = inode->watch.fd < 0 ? -EMFILE : xp_host.watch(queue, &inode->watch);
+	if (rc < 0)
+		(void)FindCloseChangeNotification(change);
+	return rc;
+}
+
+static int directory_make(struct xpoll *queue, struct xp_inodes *inodes,
+                          const WCHAR *path, struct xp_inode **made)
+{
+	size_t size = (wcslen(path) + 1) * sizeof *path;
+	struct xp_inode *inode = xp_alloc(sizeof *inode + size);
+	int rc;
+
+	if (!inode)
+		return -ENOMEM;
+	memcpy(inode->path, path, size);
+	inode->item.ident = change_hash(path);
+	inode->inodes = inodes;
+	xp_list_init(&inode->links);
+	rc = xp_regmap_add(&inodes->map, &inode->item);
+	if (rc == 0) {
+		rc = change_open(queue, inode);
+		if (rc < 0)
+			xp_regmap_remove(&inodes->map, &inode->item);
+	}
+	if (rc < 0)
+		xp_free(inode);
+	else
+		*made = inode;
+	return rc;
+}
+
+static void directory_free(struct xp_inode *inode)
+{
+	(void)FindCloseChangeNotification(change_handle(inode));
+	xp_free(inode);
+}
+
+static void directory_drop(struct xp_inodes *inodes, struct xp_inode *inode)
+{
+	XP_ASSERT(xp_list_empty(&inode->links));
+	xp_host.unwatch(inodes->queue, &inode->watch);
+	xp_regmap_remove(&inodes->map, &inode->item);
+	directory_free(inode);
+}
+
+static int directory_join(struct xpoll *queue, struct xp_inodes *inodes,
+                          struct xp_inode_link *link, const WCHAR *path)
+{
+	struct xp_inode *inode = xp_inode_find(inodes, change_hash(path));
+	int rc = 0;
+
+	if (inode && wcscmp(inode->path, path) != 0)
+		return -ENOTSUP; /* Two paths with one hash. */
+	if (!inode)
+		rc = directory_make(queue, inodes, path, &inode);
+	if (rc < 0)
+		return rc;
+	link->inode = inode;
+	xp_list_append(&inode->links, &link->item);
+	return 0;
+}
+
+static void directory_leave(struct xp_inodes *inodes,
+                            struct xp_inode_link *link)
+{
+	struct xp_inode *inode = link->inode;
+
+	if (!inode)
+		return;
+	link->inode = NULL;
+	xp_list_remove(&link->item);
+	if (xp_list_empty(&inode->links))
+		directory_drop(inodes, inode);
+}
+
+/* --- Users ------------------------------------------------------------------ */
+
+/* Cut off the last component; the root of a volume has none. */
+static bool path_parent(WCHAR *path)
+{
+	WCHAR *last = wcsrchr(path, L'\\');
+
+	if (!last || last[1] == L'\0' || last < path + 6)
+		return false;
+	/* Of a volume's root the backslash is a part. */
+	last[last[-1] == L':' ? 1 : 0] = L'\0';
+	return true;
+}
+
+int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
+                  struct xp_inode_user *user)
+{
+	WCHAR path[CHANGE_PATH_MOST];
+	int rc;
+
+	if (user->notes & ~xp_inodes_reportable())
+		return -ENOTSUP;
+	if (user->self.inode)
+		return xp_inode_is_late(user);
+	rc = change_path(user->fd, path);
+	if (rc < 0)
+		return -ENOTSUP;
+	user->place = change_hash(path);
+	inodes->renamed = change_renamed;
+	/* A directory reports what is in it, its parent the rest. */
+	if (S_ISDIR(user->last.st_mode)) {
+		rc = directory_join(queue, inodes, &user->self, path);
+		if (rc == 0 && path_parent(path))
+			rc = directory_join(queue, inodes, &user->above, path);
+	} else {
+		rc = path_parent(path)
+			? directory_join(queue, inodes, &user->self, path)
+			: -ENOTSUP;
+	}
+	if (rc < 0)
+		xp_inode_leave(inodes, user);
+	XP_ASSERT(rc == 0 || !user->self.inode);
+	return rc < 0 ? rc : xp_inode_is_late(user);
+}
+
+int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	xp_inode_leave(inodes, user);
+	return xp_inode_join(inodes->queue, inodes, user) == 0 ? 0 : -ENOTSUP;
+}
+
+void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	directory_leave(inodes, &user->self);
+	directory_leave(inodes, &user->above);
+}
+
+/* Each directory is heard on its own. */
+void xp_inodes_harvest(struct xp_inodes *inodes)
+{
+	(void)inodes;
+}
+
+void xp_inodes_close(struct xp_inodes *inodes)
+{
+	struct xp_inode *inode;
+
+	while ((inode = xp_inode_pop(inodes)))
+		directory_free(inode);
+}

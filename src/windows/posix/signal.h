@@ -1,0 +1,17 @@
+/* There are no signals that a thread could block: the names, and a few numbers. */
+#ifndef XP_WINDOWS_POSIX_SIGNAL_H
+#define XP_WINDOWS_POSIX_SIGNAL_H
+
+typedef struct {
+	unsigned long none;
+} sigset_t;
+
+struct sigaction;
+
+/* As the C library has them. */
+#define SIGINT   2
+#define SIGTERM  15
+#define SIGBREAK 21
+#define NSIG     23
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * The end of a process by a handle of it, which is signalled then.  While the
+ * handle is open nobody else gets the number, and the exit code is kept.
+ */
+#include <errno.h>
+
+#include "source/proc_state.h"
+#include "sys/fdnum.h"
+#include "windows/nt.h"
+
+int xp_proc_open(pid_t pid)
+{
+	HANDLE process = OpenProcess(
+		SYNCHRONIZE | PROCESS_QUERY_LIMITED_INFORMATION, FALSE,
+		(DWORD)pid);
+	int fd = -EMFILE;
+
+	if (!process)
+		switch (GetLastError()) {
+		case ERROR_INVALID_PARAMETER:
+			return -ESRCH;
+		case ERROR_ACCESS_DENIED:
+			return -EPERM;
+		default:
+			return xp_nt_error(GetLastError());
+		}
+	/* The two lowest bits are ignored: that is no number of a process. */
+	if (GetProcessId(process) != (DWORD)pid)
+		fd = -ESRCH;
+	else if (xp_fd_number((uintptr_t)process) >= 0)
+		return xp_fd_number((uintptr_t)process);
+	CloseHandle(process);
+	return fd;
+}
+
+bool xp_proc_is_polled(int fd)
+{
+	(void)fd;
+	return false;
+}
+
+void xp_proc_shut(int fd, bool forked)
+{
+	(void)forked;
+	CloseHandle(xp_nt_handle(fd));
+}
+
+bool xp_proc_ended(int fd)
+{
+	return WaitForSingleObject(xp_nt_handle(fd), 0) == WAIT_OBJECT_0;
+}
+
+bool xp_proc_reaped(int fd, pid_t pid)
+{
+	(void)fd, (void)pid;
+	return false;
+}
+
+/* As a status of the system itself is: (int)0xC0000005 for a bad access. */
+enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
+{
+	DWORD code;
+
+	(void)pid, (void)tracked;
+	if (!xp_proc_ended(fd))
+		return XP_PROC_LIVES;
+	if (!GetExitCodeProcess(xp_nt_handle(fd), &code))
+		return XP_PROC_ENDED;
+	*status = (int)code;
+	return XP_PROC_STATUS;
+}

@@ -1,0 +1,158 @@
+/*
+ * Console events as signals: Ctrl-C is SIGINT, Ctrl-Break SIGBREAK, and that the
+ * console is closed SIGTERM.
+ *
+ * A handler of ours is in front of the program's.  It counts, rings the self-pipes of
+ * the queues that want the signal, and leaves the event to the handlers behind
+ * it: what the event does is the program's affair, as with signals elsewhere.
+ * But a process whose console is closed ends when its handlers have returned, so
+ * then ours does not: the program has as long as the system gives it.
+ */
+#include "source/signal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/assert.h"
+#include "windows/nt.h"
+
+static pthread_mutex_t console_lock = PTHREAD_MUTEX_INITIALIZER;
+static int console_observers; /* with the lock: of self-pipes for signals */
+
+static struct {
+	atomic_int observers; /* self-pipes that want it */
+	_Atomic uint64_t delivered;
+} console_signals[XP_SIGNALS];
+
+/* 0: none. */
+static unsigned console_number(DWORD event)
+{
+	switch (event) {
+	case CTRL_C_EVENT:
+		return SIGINT;
+	case CTRL_BREAK_EVENT:
+		return SIGBREAK;
+	case CTRL_CLOSE_EVENT:
+		return SIGTERM;
+	default:
+		return 0;
+	}
+}
+
+/* On a thread that the system has made for it. */
+static BOOL WINAPI console_event(DWORD event)
+{
+	unsigned number = console_number(event);
+
+	if (!number || atomic_load(&console_signals[number].observers) == 0)
+		return FALSE;
+	atomic_fetch_add(&console_signals[number].delivered, 1);
+	xp_selfpipes_signal(number);
+	if (event == CTRL_CLOSE_EVENT)
+		Sleep(INFINITE);
+	return FALSE;
+}
+
+/* It may run at any time from now on: the library is not to be unloaded. */
+static bool console_handle(void)
+{
+	HMODULE module;
+
+	(void)GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
+	                         GET_MODULE_HANDLE_EX_FLAG_PIN,
+	                         (LPCWSTR)(uintptr_t)console_event, &module);
+	return SetConsoleCtrlHandler(console_event, TRUE);
+}
+
+/* In front again, if the program has put another one there. */
+static int console_handle_again(void)
+{
+	if (console_observers > 0)
+		(void)SetConsoleCtrlHandler(console_event, FALSE);
+	return console_handle() ? 0 : -ENOTSUP;
+}
+
+int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number)
+{
+	int rc;
+
+	if (number == 0 || number >= XP_SIGNALS)
+		return -EINVAL;
+	if (number != SIGINT && number != SIGBREAK && number != SIGTERM)
+		return -ENOTSUP;
+	pthread_mutex_lock(&console_lock);
+	rc = console_handle_again();
+	if (rc == 0 && xp_selfpipe_want(selfpipe, number, true)) {
+		console_observers++;
+		atomic_fetch_add(&console_signals[number].observers, 1);
+	}
+	pthread_mutex_unlock(&console_lock);
+	return rc;
+}
+
+int xp_signal_observe_again(unsigned number)
+{
+	int rc = 0;
+
+	if (number == 0 || number >= XP_SIGNALS)
+		return -EINVAL;
+	if (pthread_mutex_trylock(&console_lock) != 0)
+		return -EBUSY;
+	if (console_observers > 0)
+		rc = console_handle_again();
+	pthread_mutex_unlock(&console_lock);
+	return rc;
+}
+
+/* Each time: nobody says who is in front. */
+bool xp_signal_in_place(unsigned number)
+{
+	(void)number;
+	return false;
+}
+
+/* No signal interrupts a wait here. */
+bool xp_signal_program_handles(void)
+{
+	return true;
+}
+
+int xp_signal_action(unsigned number, const struct sigaction *action,
+                     struct sigaction *before)
+{
+	(void)number;
+	(void)action;
+	(void)before;
+	return -ENOTSUP;
+}
+
+void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number)
+{
+	pthread_mutex_lock(&console_lock);
+	if (xp_selfpipe_want(selfpipe, number, false)) {
+		XP_ASSERT(console_observers > 0);
+		atomic_fetch_sub(&console_signals[number].observers, 1);
+		if (--console_observers == 0)
+			(void)SetConsoleCtrlHandler(console_event, FALSE);
+	}
+	pthread_mutex_unlock(&console_lock);
+}
+
+uint64_t xp_signal_delivered(unsigned number)
+{
+	return number < XP_SIGNALS
+		? atomic_load(&console_signals[number].delivered) : 0;
+}
+
+/* It is not known. */
+uint64_t xp_signal_losses(unsigned number)
+{
+	(void)number;
+	return 0;
+}
+
+void xp_signal_begin(void)
+{
+	xp_selfpipes_begin();
+}

@@ -1,0 +1,127 @@
+/*
+ * Input and output at an offset.  A handle may have been opened for overlapped
+ * operations or not: an event and a wait are right for both.
+ */
+#include "sys/sys_aio.h"
+
+#include <errno.h>
+
+#include "base/assert.h"
+#include "sys/sys.h"
+#include "windows/nt.h"
+
+/* As much as one call is asked for. */
+#define NT_IO_MOST ((size_t)1 << 30)
+
+static bool nt_granted_access(HANDLE file, ACCESS_MASK *access)
+{
+	PUBLIC_OBJECT_BASIC_INFORMATION basic;
+	ULONG size;
+
+	if (NtQueryObject(file, ObjectBasicInformation, &basic, sizeof basic,
+	                  &size) < 0)
+		return false;
+	*access = basic.GrantedAccess;
+	return true;
+}
+
+int xp_sys_file_traits(int fd, struct xp_file_id *id)
+{
+	ACCESS_MASK access;
+	struct stat status;
+	int rc = xp_sys_open_flags(fd);
+	int traits = 0;
+
+	*id = (struct xp_file_id){0};
+	if (rc < 0)
+		return rc;
+	if (xp_nt_file_type(fd) != FILE_TYPE_DISK)
+		return XP_FILE_READABLE | XP_FILE_WRITABLE | XP_FILE_OTHER;
+	rc = xp_sys_fstat(fd, &status);
+	if (rc < 0)
+		return rc;
+	if (!nt_granted_access(xp_nt_handle(fd), &access))
+		return -EBADF;
+	if (S_ISDIR(status.st_mode))
+		traits |= XP_FILE_DIRECTORY;
+	if (access & FILE_READ_DATA)
+		traits |= XP_FILE_READABLE;
+	if (access & (FILE_WRITE_DATA | FILE_APPEND_DATA))
+		traits |= XP_FILE_WRITABLE;
+	return traits;
+}
+
+/* None is. */
+bool xp_sys_file_is_held(int fd, int held)
+{
+	(void)fd, (void)held;
+	return false;
+}
+
+/* A second handle would keep the share modes of the first after its end. */
+int xp_sys_file_hold(int fd)
+{
+	(void)fd;
+	return -ENOTSUP;
+}
+
+int xp_sys_file_let_go(int held)
+{
+	(void)held;
+	return 0;
+}
+
+/* Exactly one of the two buffers. */
+static int64_t nt_file_move(int fd, void *to, const void *from, size_t size,
+                         int64_t offset)
+{
+	DWORD most = (DWORD)(size < NT_IO_MOST ? size : NT_IO_MOST);
+	HANDLE event = CreateEventW(NULL, TRUE, FALSE, NULL);
+	OVERLAPPED overlapped = {
+		.Offset = (DWORD)offset,
+		.OffsetHigh = (DWORD)(offset >> 32),
+		/* The lowest bit: no packet to a port of the program's. */
+		.hEvent = (HANDLE)((uintptr_t)event | 1),
+	};
+	DWORD count = 0;
+	DWORD error = 0;
+	BOOL begun;
+
+	XP_ASSERT(!to != !from);
+	if (!event)
+		return -ENOMEM;
+	begun = to ? ReadFile(xp_nt_handle(fd), to, most, NULL, &overlapped)
+		: WriteFile(xp_nt_handle(fd), from, most, NULL, &overlapped);
+	if (!begun)
+		error = GetLastError();
+	if ((begun || error == ERROR_IO_PENDING) &&
+	    GetOverlappedResult(xp_nt_handle(fd), &overlapped, &count, TRUE))
+		error = 0;
+	else if (begun || error == ERROR_IO_PENDING)
+		error = GetLastError();
+	CloseHandle(event);
+	if (error == 0 || error == ERROR_HANDLE_EOF)
+		return count;
+	return xp_nt_error(error);
+}
+
+int64_t xp_sys_pread(int fd, void *buffer, size_t size, int64_t offset)
+{
+	return size ? nt_file_move(fd, buffer, NULL, size, offset) : 0;
+}
+
+int64_t xp_sys_pwrite(int fd, const void *buffer, size_t size, int64_t offset)
+{
+	return size ? nt_file_move(fd, NULL, buffer, size, offset) : 0;
+}
+
+int xp_sys_fsync(int fd)
+{
+	return FlushFileBuffers(xp_nt_handle(fd)) ? 0
+		: xp_nt_error(GetLastError());
+}
+
+int xp_sys_fdatasync(int fd)
+{
+	return xp_sys_fsync(fd);
+}

@@ -1,0 +1,14 @@
+/* What the library uses of Windows. */
+#include "sys/system.h"
+
+#include <stddef.h>
+
+#include "source/source.h"
+#include "windows/system.h"
+
+const struct xp_system xp_system = {
+	.backends = {&xp_backend_afd},
+};
+
+/* Nothing says what is left in a buffer. */
+const struct xp_source_ops xp_source_empty = XP_SOURCE_ABSENT(EMPTY, NULL);
