@@ -83,6 +83,10 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		return rc;
 	if (xp_has_news(queue, slot) && !(filters & ~(unsigned)slot->armed)) {
 		xp_check_enabled(queue, fd, slot, filters);
+	} else if (xp_entry_is_silent(queue, slot) && !late && !xp_has_sleepers(queue) &&
+	           xp_slot_can_probe(fd, slot)) {
+		/* More changes or a wait follow: one check of all in place of a change of each. */
+		xp_check_enabled(queue, fd, slot, filters);
 	} else if (xp_entry_is_silent(queue, slot)) {
 		/*
 		 * ENABLE of a level-triggered entry makes no system call, if nothing comes while

@@ -175,6 +175,49 @@ XT_TEST(stats_pool_with_short_arrays_costs_less_than_a_call_for_each_event)
 	XT_EXPECT(calls < (uint64_t)all * (xt_is("port") ? 3 : 1));
 }
 
+static void look_once(void *queue)
+{
+	struct xpoll_event event;
+
+	(void)xpoll_event(queue, NULL, 0, &event, 1, 0);
+}
+
+/* What a pool enables with its waits is checked together, not changed one by one. */
+XT_TEST(stats_enable_of_silent_ones_with_a_wait_costs_one_check)
+{
+	enum { COUNT = 8 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[COUNT], changes[COUNT];
+	struct xt_pair pairs[COUNT];
+	struct xpoll_stats before, after;
+
+	if (!xt_is("epoll"))
+		return;
+	for (int i = 0; i < COUNT; i++) {
+		pairs[i] = xt_socketpair(SOCK_STREAM);
+		xt_put(pairs[i].w);
+		XT_OK(xt_add(queue, pairs[i].r, READ, XPOLL_DISPATCH));
+		changes[i] = xt_record((uint64_t)pairs[i].r, READ, XPOLL_ENABLE);
+	}
+	/* Several threads wait, and what arrives at a disabled one silences its entry. */
+	xt_join(xt_start(look_once, queue));
+	for (int i = 1; i < COUNT; i++)
+		XT_EQ(xpoll_event(queue, NULL, 0, events, 1, 0), 1);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, COUNT, 0), 0);
+	before = xt_stats(queue);
+	XT_EQ(xpoll_event(queue, changes, COUNT, events, COUNT, 0), COUNT);
+	after = xt_stats(queue);
+	XT_EXPECT_EQ(after.syscalls_change, before.syscalls_change);
+	XT_EXPECT_EQ(after.syscalls_check - before.syscalls_check, 1);
+	/* Those that are not ready are armed. */
+	for (int i = 0; i < COUNT; i++)
+		XT_EQ(xt_drain(pairs[i].r), 1);
+	XT_EQ(xpoll_event(queue, changes, COUNT, events, COUNT, 0), 0);
+	for (int i = 0; i < COUNT; i++)
+		xt_put(pairs[i].w);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, COUNT, -1), COUNT);
+}
+
 XT_TEST(stats_small_struct_is_filled_as_far_as_it_goes)
 {
 	struct xpoll *queue = xt_open_quiet();
