@@ -36,6 +36,8 @@ NAMED_MOST = 4
 INTERNALS = ROOT / "docs" / "internals"
 # Other files than the core's that have rows, by the page that has them.
 PAGES = {
+    "mechanisms-drop-ins.md": (
+        "dropin/common/*.[ch]", "dropin/poll/*.[ch]", "dropin/kqueue/*.[ch]"),
     "mechanisms-sources.md": (
         "src/source/*.[ch]", "src/**/aio_*.[ch]", "src/**/inode*.[ch]", "src/**/proc_*.[ch]",
         "src/**/signal_*.[ch]", "src/**/array.[ch]", "src/**/poll.c", "src/**/poll_state.h",
@@ -43,11 +45,11 @@ PAGES = {
         "src/**/sys_pidfd.[ch]", "src/**/sys_signalfd.c", "src/**/sys_timerfd.c",
         "src/**/sys_uring.[ch]", "src/**/sys_cached.c"),
 }
-# A constant and its value; its value, if it is a time, or a number above 3; and if it is a bit.
+# A constant and its value; a time, or a number above 3; a bit, or the size of a type.
 CONSTANT = re.compile(r"(?:#[ \t]*define[ \t]+([A-Z][A-Z_0-9]*)[ \t]|\b([A-Z][A-Z_0-9]+)\s*=(?!=))"
                       r"([^,;}\n]*)")
 NUMBER = re.compile(r"(?<![\w.])(?:\d{2,}|[4-9])(?!\w)|XP_NS_PER")
-BIT = re.compile(r"\s*\(?1u? << \d+\)?\s*")
+BIT = re.compile(r"\s*\(?(?:1u?|UINT64_C\(1\)) << \d+\)?\s*|.*\bsizeof\b.*")
 # A member with bits of its own, or of few bits: what the core remembers to decide by.
 SMALL = re.compile(r"^\s+(?:(?:unsigned|bool|atomic_uchar|u?int(?:8|16|32|64)_t|enum \w+)\s+(\w+)"
                    r"\s*:\s*\d+|(?:atomic_uchar|u?int(?:8|16)_t)\s+(\w+))\s*;", re.M)
