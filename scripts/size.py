@@ -26,7 +26,7 @@ PARTS = {
     "core": ["src/core/*.[ch]"],
     "epoll back end": ["src/linux/epoll.c", "src/posix/epoll*.c"],
     "seam": ["src/sys/backend.h"],
-    "base": ["src/base/*.[ch]"],
+    "base": ["src/base/*.[ch]", "src/windows/alloc_aligned.c"],
     "source.h": ["src/source/source.h"],
     "USER": ["src/source/user.c"],
 }

@@ -9,7 +9,7 @@ enum { TRIES_MOST = 400 };
 
 int xp_mutex_init(struct xp_mutex *mutex)
 {
-	mutex->held = false;
+	mutex->taken = false;
 	mutex->inside = false;
 	return -pthread_mutex_init(&mutex->mutex, NULL);
 }
@@ -33,12 +33,12 @@ void xp_mutex_wait(struct xp_mutex *mutex, pthread_cond_t *condition)
 {
 	int state;
 
-	XP_ASSERT(mutex->held);
+	XP_ASSERT(mutex->taken);
 	mutex->inside = false;
-	mutex->held = false;
+	mutex->taken = false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_cond_wait(condition, &mutex->mutex);
 	pthread_setcancelstate(state, NULL);
-	mutex->held = true;
+	mutex->taken = true;
 	mutex->inside = true;
 }

@@ -3,7 +3,7 @@
  * thread.
  *
  * Taken and released in pairs with no user code in between, so a process
- * cannot start its second thread inside a pair; `held` remembers whether the
+ * cannot start its second thread inside a pair; `taken` remembers whether the
  * mutex was really taken, in case the process becomes single-threaded again
  * within one.
  */
@@ -19,7 +19,7 @@
 
 struct xp_mutex {
 	bool inside; /* somebody is between lock and unlock */
-	bool held;   /* and has taken the mutex itself */
+	bool taken;  /* and has taken the mutex itself */
 	pthread_mutex_t mutex;
 };
 
@@ -32,13 +32,13 @@ void xp_mutex_fini(struct xp_mutex *mutex);
 /* The branch was taken already: the process has one thread. */
 static inline void xp_mutex_lock_alone(struct xp_mutex *mutex)
 {
-	XP_ASSERT(!mutex->inside && !mutex->held);
+	XP_ASSERT(!mutex->inside && !mutex->taken);
 	mutex->inside = true;
 }
 
 static inline void xp_mutex_unlock_alone(struct xp_mutex *mutex)
 {
-	XP_ASSERT(mutex->inside && !mutex->held);
+	XP_ASSERT(mutex->inside && !mutex->taken);
 	mutex->inside = false;
 }
 
@@ -50,7 +50,7 @@ static inline void xp_mutex_lock(struct xp_mutex *mutex)
 	}
 	if (XP_UNLIKELY(pthread_mutex_trylock(&mutex->mutex) != 0))
 		xp_mutex_lock_busy(mutex);
-	mutex->held = true;
+	mutex->taken = true;
 	mutex->inside = true;
 }
 
@@ -58,9 +58,9 @@ static inline void xp_mutex_unlock(struct xp_mutex *mutex)
 {
 	XP_ASSERT(mutex->inside);
 	mutex->inside = false;
-	if (!mutex->held)
+	if (!mutex->taken)
 		return;
-	mutex->held = false;
+	mutex->taken = false;
 	pthread_mutex_unlock(&mutex->mutex);
 }
 

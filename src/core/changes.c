@@ -71,10 +71,10 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
                        struct xp_late *late)
 {
 	unsigned solo = filters & slot->solo, mine = xp_entry_main(queue, slot);
-	bool beside = xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot);
+	bool awaited = xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot);
 	int rc = 0;
 
-	if (solo && (solo & (slot->clear | slot->armed) || beside || !xp_slot_can_probe(fd, slot)))
+	if (solo && (solo & (slot->clear | slot->armed) || awaited || !xp_slot_can_probe(fd, slot)))
 		rc = xp_solo_arm(queue, fd, slot, solo);
 	else if (solo)
 		xp_check_enabled(queue, fd, slot, solo);
@@ -94,24 +94,24 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		 * thread that sleeps, whose report would be older than this ENABLE: it would have
 		 * to ask again.
 		 */
-		bool tries = slot->reports == 0 && !beside &&
+		bool tries = slot->reports == 0 && !awaited &&
 			xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
 
 		rc = xp_entry_arm_late(queue, fd, slot, tries ? XP_MODE_LEVEL : XP_MODE_ONCE, late);
 	} else if (filters & ~(unsigned)slot->armed) {
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
-	} else if (beside && xp_entry_may_report_once(queue, slot)) {
+	} else if (awaited && xp_entry_may_report_once(queue, slot)) {
 		/*
 		 * A late change that fails disables all filters of the entry (sleep.c).  If
 		 * others were enabled before, they must stay so: change it at once.
 		 */
 		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE,
 		                       mine & slot->enabled & ~filters ? NULL : late);
-	} else if (beside && !xp_entry_is_held(queue, slot, filters)) {
+	} else if (awaited && !xp_entry_is_held(queue, slot, filters)) {
 		/* A thread that sleeps does not check candidates: the kernel wakes it. */
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	} else {
-		if (beside)
+		if (awaited)
 			xp_sleepers_mark(queue);
 		xp_check_enabled(queue, fd, slot, filters);
 	}

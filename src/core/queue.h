@@ -90,13 +90,13 @@ struct xp_wait {
 	};
 	int cap, len;         /* records of the array, and of these those that are filled */
 	int64_t deadline_ns;  /* XP_NOW: does not sleep; XP_NEVER */
-	const sigset_t *mask; /* in effect while the thread sleeps; NULL: its own */
-	sigset_t held;        /* what was blocked before signals were held back */
+	const sigset_t *own_mask; /* the call's, or NULL: see xp_wait_mask */
+	sigset_t blocked;     /* what was blocked before signals were held back */
 	enum xp_format format;
 	uint32_t epoch;       /* the number of this call */
 	uint32_t wake_all;    /* the queue's when the call began */
 	/* The members from here on are zero at the beginning. */
-	unsigned again;       /* times that the kernel was asked again at once */
+	unsigned looks;       /* times that the kernel was asked in vain */
 	uint32_t sequence;    /* the queue's before the kernel was asked */
 	uint32_t set;         /* the number of the kernel's set that was asked */
 	bool delivered_some; /* the last harvest has delivered something */

@@ -185,7 +185,7 @@ static void sleep_cancelled(void *argument)
 	xp_wait_dismiss(queue, sleeper->wait, true);
 	xp_leave(queue);
 	if (sleeper->wait->holds)
-		xp_sys_signals_release(&sleeper->wait->held);
+		xp_sys_signals_release(&sleeper->wait->blocked);
 }
 
 int xp_sleep_beside(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,

@@ -182,11 +182,11 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
 	/* Where several threads are in the kernel, a report wakes all that have a mask. */
-	bool beside = xp_is_concurrent(queue) && xp_has_sleepers(queue);
+	bool all_wake = xp_is_concurrent(queue) && xp_has_sleepers(queue);
 
-	if (wait->holds || (!wait->mask && (beside || !(queue->ops->caps & XP_CAP_MASK))))
+	if (wait->holds || (!wait->own_mask && (all_wake || !(queue->ops->caps & XP_CAP_MASK))))
 		return;
-	xp_sys_signals_hold(&wait->held);
+	xp_sys_signals_hold(&wait->blocked);
 	wait->holds = true;
 }
 
@@ -197,7 +197,7 @@ bool xp_is_interrupted(struct xpoll *queue)
 	/* In the child of a handler that forked the queue is the parent's. */
 	if (!xp_process_owns(queue))
 		return true;
-	if (!queue->lock.held)
+	if (!queue->lock.taken)
 		return xp_signal_program_handles();
 	/* That takes many system calls, which other threads need not wait for. */
 	xp_inside_enter(queue);
@@ -310,7 +310,7 @@ static void follower_cancelled(void *argument)
 	xp_wait_dismiss(queue, follower->wait, false);
 	xp_unlock(queue);
 	if (follower->wait->holds)
-		xp_sys_signals_release(&follower->wait->held);
+		xp_sys_signals_release(&follower->wait->blocked);
 }
 
 static int turn_await(struct xpoll *queue, struct xp_wait *wait)

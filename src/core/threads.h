@@ -57,7 +57,7 @@ static inline void xp_unlock_alone(struct xpoll *queue)
 /* The queue was entered without taking its mutex: no other thread is in the process. */
 static inline bool xp_entered_alone(const struct xpoll *queue)
 {
-	return !queue->lock.held;
+	return !queue->lock.taken;
 }
 
 /* Make the leader leave a back end that serves one thread: the caller changes what it uses. */
@@ -138,7 +138,7 @@ static inline bool xp_deadline_passed(const struct xp_wait *wait)
 /* The signal mask while the thread sleeps; NULL: its own. */
 static inline const sigset_t *xp_wait_mask(const struct xp_wait *wait)
 {
-	return !wait->mask && wait->holds ? &wait->held : wait->mask;
+	return !wait->own_mask && wait->holds ? &wait->blocked : wait->own_mask;
 }
 
 /* The thread has slept until this time, with this result of the back end. */

@@ -44,7 +44,7 @@ static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct x
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap);
 static void harvest_rest(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired,
-                         int most, int rc, bool beside);
+                         int most, int rc, bool at_hand);
 static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc, int cap);
 static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc);
@@ -70,11 +70,11 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	xp_records_begin(&wait, format == XP_BATCH ? queue->batch.found : array, cap);
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
-	wait.mask = mask;
+	wait.own_mask = mask;
 	wait.format = format;
 	wait.epoch = (uint32_t)++queue->counters.waits;
 	wait.wake_all = queue->wake.all;
-	memset(&wait.again, 0, sizeof wait - offsetof(struct xp_wait, again));
+	memset(&wait.looks, 0, sizeof wait - offsetof(struct xp_wait, looks));
 	if (XP_UNLIKELY(!xp_batch_is_over(queue)))
 		batch_return(queue);
 	xp_batch_end(queue);
@@ -95,7 +95,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	}
 	xp_leave(queue);
 	if (XP_UNLIKELY(wait.holds))
-		xp_sys_signals_release(&wait.held);
+		xp_sys_signals_release(&wait.blocked);
 	return XP_UNLIKELY(rc < 0) ? xp_result(rc) : wait.len;
 }
 
@@ -212,18 +212,18 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 {
 	struct xp_fired on_stack[XP_FIRED_MOST];
 	/* The only thread of its process has a larger array, which needs no room on its stack. */
-	bool alone = xp_entered_alone(queue), beside = wait->len > 0;
+	bool alone = xp_entered_alone(queue), at_hand = wait->len > 0;
 	struct xp_fired *fired = alone ? queue->fired : on_stack;
 	int most = alone ? queue->fired_most : XP_FIRED_MOST;
-	int room = xp_ask_room(queue, wait->cap - wait->len, beside);
+	int room = xp_ask_room(queue, wait->cap - wait->len, at_hand);
 	int cap = room < most ? room : most;
 	int rc = until_ns == XP_NOW ? look(queue, wait, XP_NOW, fired, cap)
 		: alone && !wait->holds ? sleep_alone(queue, wait, until_ns, fired, cap)
 		: xp_sleep_beside(queue, wait, until_ns, fired, cap);
 
 	deliver(queue, wait, fired, rc, cap);
-	if (XP_UNLIKELY(wait->more || beside))
-		harvest_rest(queue, wait, fired, most, rc, beside);
+	if (XP_UNLIKELY(wait->more || at_hand))
+		harvest_rest(queue, wait, fired, most, rc, at_hand);
 	if (XP_UNLIKELY(rc < 0 || wait->interrupted || xp_sources_active(queue) ||
 	                xp_files_any(queue)))
 		return harvested(queue, wait, rc);
@@ -275,7 +275,7 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 
 /* Ask for more if there is, and room for it. */
 static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
-                                     struct xp_fired *fired, int most, int rc, bool beside)
+                                     struct xp_fired *fired, int most, int rc, bool at_hand)
 {
 	bool found = wait->more || wait->delivered_some;
 	int vain = wait->delivered_some ? 0 : rc;
@@ -290,7 +290,7 @@ static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
 		vain = wait->delivered_some ? 0 : vain + rc;
 	}
 	/* Beside events at hand it found others: there may be more of those. */
-	if (beside && found)
+	if (at_hand && found)
 		xp_ask_soon(queue);
 }
 
@@ -342,7 +342,7 @@ static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp
  */
 static XP_NOINLINE bool count_vain(const struct xpoll *queue, struct xp_wait *wait)
 {
-	return ++wait->again > VAIN_MOST * (queue->counters.registered + 1) &&
+	return ++wait->looks > VAIN_MOST * (queue->counters.registered + 1) &&
 		xp_deadline_passed(wait);
 }
 

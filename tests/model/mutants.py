@@ -86,8 +86,8 @@ MUTANTS = {
         "0) {", "",
         EXPLORER),
     "an entry is changed for another filter whose edge may be delivered twice": Mutant(
-        "} else if (beside && !xp_entry_is_held(queue, slot, filters)) {",
-        "} else if (beside) {", "",
+        "} else if (awaited && !xp_entry_is_held(queue, slot, filters)) {",
+        "} else if (awaited) {", "",
         EXPLORER),
     "a filter is reported twice in a call": Mutant(
         "if (is_delivered(wait, slot)) {\n\t\trecheck_delivered",
