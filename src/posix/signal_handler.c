@@ -353,7 +353,7 @@ static int action_set(struct signal_watched *signal, unsigned number,
 
 /* --- The interface --------------------------------------------------------- */
 
-int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number)
+int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *losses)
 {
 	struct signal_watched *signal;
 	sigset_t mask;
@@ -376,6 +376,7 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number)
 		xp_selfpipe_want(selfpipe, number, false);
 		signal->observers--;
 	}
+	*losses = signal->losses;
 	signal_leave(&mask);
 	return rc;
 }

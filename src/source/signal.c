@@ -221,12 +221,11 @@ static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 	rc = signal_watch(queue, self);
 	if (rc < 0)
 		return rc;
-	rc = xp_signal_observe(state->selfpipe, number_of(reg));
+	rc = xp_signal_observe(state->selfpipe, number_of(reg), &self->losses);
 	if (rc < 0) {
 		signal_unwatch(self);
 		return rc;
 	}
-	self->losses = xp_signal_losses(number_of(reg));
 	xp_list_append(&state->regs, &self->item);
 	return 0;
 }
@@ -239,10 +238,9 @@ static int signal_attach(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /* Losses are counted once for each registration that suffers them. */
-static void signal_audit_registration(struct xpoll *queue, struct signal_registration *self)
+static void signal_audit_registration(struct xpoll *queue, struct signal_registration *self,
+                                      uint64_t losses)
 {
-	uint64_t losses = xp_signal_losses(number_of(&self->reg));
-
 	XP_ASSERT(losses >= self->losses);
 	if (losses != self->losses)
 		xp_host.unobserved(queue);
@@ -253,25 +251,27 @@ static int signal_touch(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
 	struct signal_registration *self = signal_registration(reg);
+	uint64_t losses = self->losses;
+	int rc;
 
 	if (change->flags & XPOLL_ADD) {
-		int rc = signal_watch(queue, self);
-
+		rc = signal_watch(queue, self);
 		if (rc < 0)
 			return rc;
 		reg->fflags = change->fflags;
 	}
 	if (xp_signal_in_place(number_of(reg)))
 		return 0;
-	signal_audit_registration(queue, self);
-	return xp_signal_observe(state_of(queue)->selfpipe, number_of(reg));
+	rc = xp_signal_observe(state_of(queue)->selfpipe, number_of(reg), &losses);
+	signal_audit_registration(queue, self, losses);
+	return rc;
 }
 
 static void signal_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct signal_registration *self = signal_registration(reg);
 
-	signal_audit_registration(queue, self);
+	signal_audit_registration(queue, self, xp_signal_losses(number_of(&self->reg)));
 	xp_list_remove(&self->item);
 	signal_unwatch(self);
 	xp_signal_ignore(state_of(queue)->selfpipe, number_of(reg));
@@ -301,7 +301,7 @@ static void signal_audit(struct xpoll *queue)
 	struct signal_state *state = state_of(queue);
 
 	XP_LIST_EACH(struct signal_registration, self, &state->regs, item)
-		signal_audit_registration(queue, self);
+		signal_audit_registration(queue, self, xp_signal_losses(number_of(&self->reg)));
 }
 
 /* A signal that was counted while it was pending may have been accepted since. */

@@ -54,9 +54,9 @@ void xp_selfpipes_begin(void);
  * change what the signal does.
  *
  * -EINVAL: no such signal, or not to be observed; -EBUSY: the program has
- * changed its action too often.
+ * changed its action too often.  *losses: see xp_signal_losses.
  */
-int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number);
+int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *losses);
 /* Is there nothing to be made up for? */
 bool xp_signal_in_place(unsigned number);
 /*

@@ -73,10 +73,11 @@ static int console_handle_again(void)
 	return console_handle() ? 0 : -ENOTSUP;
 }
 
-int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number)
+int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *losses)
 {
 	int rc;
 
+	*losses = 0; /* they are not known */
 	if (number == 0 || number >= XP_SIGNALS)
 		return -EINVAL;
 	if (number != SIGINT && number != SIGBREAK && number != SIGTERM)
