@@ -34,6 +34,9 @@
 /* What look returns when the real function has to answer this call. */
 #define SPEAK (INT_MIN + 1)
 
+/* The least size of a page. */
+#define PAGE 4096
+
 /* Calls in a row that begin with the sleep. */
 #define UNLOOKED_MOST 16
 
@@ -100,12 +103,28 @@ static int pass(struct call *call)
 }
 
 /*
+ * An array of poll may grow to the end of its last page, and to the limit of descriptors, so
+ * not each new entry needs a real call.
+ */
+static size_t size_checked(const struct call *call)
+{
+	uintptr_t from = call->memory.at[0];
+	uintptr_t end = (from + call->memory.size + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	size_t size = end - from;
+	size_t most = kernel_descriptor_limit() * sizeof *call->fds;
+
+	return size < most ? size : most;
+}
+
+/*
  * The next real call of the set: within settings.recheck_ns each descriptor is checked, and
  * a call may sleep until half of it is over.
  */
 static void renew(const struct call *call, struct set *set)
 {
 	set->memory = call->memory;
+	if (call->bits.count == 0)
+		set->memory.size = size_checked(call);
 	set->recheck_ns = xp_sys_now_coarse() + settings.recheck_ns / 2;
 }
 

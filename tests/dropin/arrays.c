@@ -110,3 +110,33 @@ XT_TEST(array_that_moves_is_followed)
 		XT_EQ(munmap(fds, size), 0);
 	}
 }
+
+uint64_t xpoll_poll_syscalls(void); /* of the calls that did not pass through */
+
+/* In a child, which has no sets yet. */
+static void grow(void *unused)
+{
+	enum { LEN = 300 };
+	struct pollfd *fds = calloc(LEN, sizeof *fds);
+	struct xt_pair pipe = xt_pipe();
+	int served = 0;
+
+	(void)unused;
+	XT_CHECK(fds != NULL);
+	for (int len = CROWD; len <= LEN; len++) {
+		uint64_t before = xpoll_poll_syscalls();
+
+		for (int i = 0; i < len; i++)
+			fds[i] = (struct pollfd){.fd = i % 64 == 0 ? pipe.r : -1, .events = POLLIN};
+		XT_EQ(poll(fds, (nfds_t)len, 0), 0);
+		served += xpoll_poll_syscalls() > before;
+	}
+	XT_CHECK(XT_TSAN || served >= LEN - CROWD - 3);
+	free(fds);
+}
+
+/* The memory is known to the end of its page, so few calls need the real function. */
+XT_TEST(array_that_grows_by_one_entry_in_each_call_is_served)
+{
+	XT_CHECK(xt_child(grow, NULL));
+}
