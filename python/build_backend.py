@@ -12,7 +12,7 @@ from scikit_build_core.build import *  # noqa: F403  The other hooks.
 
 HERE = Path(__file__).resolve().parent
 LIBRARY = HERE / "library"
-PARTS = ("CMakeLists.txt", "LICENSE", "cmake", "include", "src")
+PARTS = ("CMakeLists.txt", "LICENSE", "cmake", "include", "src", "tree")
 
 
 def build_sdist(  # type: ignore[no-redef]
