@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ALLOWED = ROOT / "scripts" / "analyze-allowed.txt"
-FOLDERS = ("src", "dropin", "tools")
+FOLDERS = ("src", "dropin", "tools", "tree")
 INCLUDES = [f"-I{folder}" for folder in
             ("include", "dropin", "dropin/poll", "dropin/kqueue", "dropin/kqueue/include",
              "tools/xpoll", "bench", "tests/lib/kernels/sunos/devpoll/include",

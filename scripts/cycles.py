@@ -21,7 +21,7 @@ from pathlib import Path
 import style
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "dropin", "tools", "bench")
+FOLDERS = ("src", "dropin", "tools", "tree", "bench")
 COMMON = "dropin/common" # is a part of each drop-in, and calls what each has under one name
 STAND_INS = "src/windows/posix/" # for headers of C libraries
 

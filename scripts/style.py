@@ -44,7 +44,7 @@ MAY_ALSO_INCLUDE = {"tools/xpoll": ("bench",), "tools/xpoll/windows": ("tools/xp
                     "dropin/common": ("dropin/poll",)} # Each drop-in has such a header.
 SEES_INSIDE = ("tests/unit/", "tests/fault/", "tests/use/port/")
 # Whose words are the field's: the kernel reports, the queue delivers, a call returns.
-SPEAKS_PLAINLY = ("src", "dropin", "include", "docs")
+SPEAKS_PLAINLY = ("src", "dropin", "tree", "include", "docs")
 RETIRED = re.compile(r"(?<![\w-])(?:tells?|telling|told|anew)(?!\w)"
                      r"|(?<![A-Za-z])(?:keeper|beacon|lamp|laden|hushed|puppet|torment)s?"
                      r"(?![A-Za-z])", re.I)
