@@ -44,6 +44,8 @@ struct timers {
 	struct xp_heap heaps[CLOCKS];
 	uint32_t counts[CLOCKS]; /* timers, running or not */
 	int64_t due_ns;          /* what the queue has */
+	int64_t first_ns;        /* of REALTIME: this deadline ... */
+	int64_t first_due_ns;    /* ... is that of the monotonic clock */
 	struct xp_source_fd step; /* fd < 0: there is none yet */
 	bool step_missing;       /* nor can there be */
 };
@@ -111,14 +113,26 @@ static int64_t translate(const struct timers *timers, int64_t first_ns)
 static void timers_update_due(struct xpoll *queue, struct timers *timers)
 {
 	int64_t due_ns = xp_heap_deadline(&timers->heaps[MONOTONIC]);
-	int64_t first_ns = translate(timers, xp_heap_deadline(&timers->heaps[REALTIME]));
+	int64_t first_ns = xp_heap_deadline(&timers->heaps[REALTIME]);
 
-	if (first_ns < due_ns)
-		due_ns = first_ns;
+	if (XP_UNLIKELY(first_ns != timers->first_ns)) {
+		timers->first_ns = first_ns;
+		timers->first_due_ns = translate(timers, first_ns);
+	}
+	if (timers->first_due_ns < due_ns)
+		due_ns = timers->first_due_ns;
 	if (due_ns == timers->due_ns)
 		return;
 	timers->due_ns = due_ns;
 	xp_host.set_due(queue, XP_SOURCE_TIMER, due_ns);
+}
+
+/* Translate again: the clock may have been set. */
+static void timers_retranslate(struct xpoll *queue, struct timers *timers)
+{
+	timers->first_ns = XP_NEVER;
+	timers->first_due_ns = XP_NEVER;
+	timers_update_due(queue, timers);
 }
 
 /* Put the timer into the heap of its clock if it is enabled and will expire. */
@@ -158,7 +172,7 @@ static void timer_due(struct xpoll *queue, int64_t now_ns, int room)
 	if (timers->heaps[REALTIME].len)
 		timers_expire(queue, &timers->heaps[REALTIME],
 		              xp_sys_realtime(), room);
-	timers_update_due(queue, timers);
+	timers_retranslate(queue, timers);
 }
 
 /* The real-time clock was set. */
@@ -169,7 +183,7 @@ static void timers_stepped(struct xpoll *queue, struct xp_source_fd *watch)
 
 	/* It fails with ECANCELED, and that is the message. */
 	(void)xp_sys_read(watch->fd, &count, sizeof count);
-	timers_update_due(queue, timers);
+	timers_retranslate(queue, timers);
 }
 
 static int step_begin(struct xpoll *queue, struct timers *timers)
@@ -206,6 +220,8 @@ static struct timers *timers_make(struct xpoll *queue)
 	if (!timers)
 		return NULL;
 	timers->due_ns = XP_NEVER;
+	timers->first_ns = XP_NEVER;
+	timers->first_due_ns = XP_NEVER;
 	timers->step.fd = -1;
 	timers->step.ready = timers_stepped;
 	*state = timers;
