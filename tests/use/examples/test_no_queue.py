@@ -13,8 +13,9 @@ import xt
 
 FOLDER = os.environ["XPOLL_EXAMPLES"]
 PROCESSOR_S = 5
-# ten-lines leaves out every check; the others do not use xpoll.
-LEFT_OUT = {"ten-lines", "echo-poll", "pages-select"}
+# ten-lines leaves out every check; echo-poll and pages-select do not use xpoll; a tree uses
+# the best back end, whatever XPOLL_BACKEND is.
+LEFT_OUT = {"ten-lines", "echo-poll", "pages-select", "tree-changes"}
 CERTIFICATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "localhost.pem")
 ARGUMENTS = {
     "fetch": ["1000", "1"],
@@ -26,7 +27,6 @@ ARGUMENTS = {
     "tail-follow": [__file__],
     "tail-name": [__file__],
     "tcp-proxy": ["1"],
-    "tree-changes": ["."],
     "tls-echo": [CERTIFICATE, CERTIFICATE],
     "tutorial/copy": [__file__, "/dev/null"],
     "tutorial/rerun": [__file__, "true"],
