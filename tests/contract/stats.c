@@ -218,6 +218,33 @@ XT_TEST(stats_enable_of_silent_ones_with_a_wait_costs_one_check)
 	XT_EQ(xpoll_event(queue, NULL, 0, events, COUNT, -1), COUNT);
 }
 
+/* A pool of one thread whose peer answers after the ENABLE needs no change for each event. */
+XT_TEST(stats_enable_with_a_wait_of_a_silent_one_becomes_free)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+	struct xpoll_event event, enable = xt_record((uint64_t)pair.r, READ, XPOLL_ENABLE);
+	uint64_t before = 0;
+
+	if (!xt_is("epoll"))
+		return;
+	XT_OK(xt_add(queue, pair.r, READ, XPOLL_DISPATCH));
+	xt_put(pair.w);
+	xt_join(xt_start(look_once, queue));
+	/* What arrives at a disabled one silences its entry. */
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	XT_EQ(xt_drain(pair.r), 1);
+	for (int i = 0; i < 200; i++) {
+		if (i == 100)
+			before = xt_stats(queue).syscalls_change;
+		XT_EQ(xpoll_event(queue, &enable, 1, &event, 1, 0), 0);
+		xt_put(pair.w);
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+		XT_EQ(xt_drain(pair.r), 1);
+	}
+	XT_EXPECT(xt_stats(queue).syscalls_change - before <= 8);
+}
+
 XT_TEST(stats_small_struct_is_filled_as_far_as_it_goes)
 {
 	struct xpoll *queue = xt_open_quiet();
