@@ -139,6 +139,7 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	XP_ASSERT(!proc->ended);
 	proc->ended = true;
 	xp_list_remove(&proc->doubt);
+	xp_list_remove(&proc->gone);
 	/* The descriptor stays: it shows whether the number is another's. */
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
@@ -248,9 +249,9 @@ void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 
 	(void)room; /* All that came before an end is heard, however much it is. */
 	xp_host.set_due(queue, XP_SOURCE_PROC, XP_NEVER);
-	(void)xp_trace_drain(queue, true);
 	if (tracer && tracer->ops->shy)
 		trace_ask_again(queue, now_ns);
+	(void)xp_trace_drain(queue, true);
 	xp_trace_trim(queue);
 	proc_poll(queue, xp_proc_state(queue), now_ns);
 }
@@ -476,12 +477,10 @@ void xp_trace_lost(struct xpoll *queue)
 
 		xp_list_append(&state->traced, &proc->traced);
 		xp_trace_missed(queue, proc);
-		if (proc->watch.fd < 0) {
-			xp_list_remove(&proc->gone);
+		if (proc->watch.fd < 0)
 			proc_end(queue, proc);
-		} else if (proc->reg.fflags & XPOLL_NOTE_TRACK) {
+		else if (proc->reg.fflags & XPOLL_NOTE_TRACK)
 			(void)xp_procfs_children(xp_proc_pid(proc), search_visit,
 			                         &search);
-		}
 	}
 }
