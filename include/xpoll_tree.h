@@ -1,8 +1,8 @@
 /*
  * xpoll: a directory tree as one thing to watch.
  *
- * A tree reports what becomes of the names below a directory, however deep, and what happens to
- * the contents of the files.  Directories that are made, moved, removed or replaced are followed,
+ * A tree reports changes of the names below a directory, however deep, and of the contents of
+ * the files.  Directories that are made, moved, removed or replaced are followed,
  * and what was made in a new directory before it was watched is reported like everything else.
  *
  * These functions are part of libxpoll, except on Windows, and use nothing but <xpoll.h>.  The
@@ -25,18 +25,18 @@ struct xpoll_tree; /* opaque */
 
 struct xpoll_tree_options {
 	size_t size;    /* sizeof(struct xpoll_tree_options) */
-	uint32_t flags; /* 0, or any of the two above */
+	uint32_t flags; /* 0, or any of XPOLL_TREE_FLAT and XPOLL_TREE_LINKS */
 	uint32_t notes; /* XPOLL_NOTE_WRITE, ATTRIB, OPEN, READ, CLOSE, CLOSE_WRITE; 0: names */
 	/* If not NULL: entries for which skip returns another value than 0 are left out. */
 	int (*skip)(void *argument, const char *path);
 	void *argument;
 };
 
-/* What a change is. */
+/* Kinds of changes. */
 #define XPOLL_TREE_CREATE    1 /* path is new */
 #define XPOLL_TREE_DELETE    2 /* path is gone; what was below a directory is reported before */
 #define XPOLL_TREE_RENAME    3 /* path is called `to` now, and all below it is there, too */
-#define XPOLL_TREE_CHANGE    4 /* notes have happened to the file */
+#define XPOLL_TREE_CHANGE    4 /* notes have happened to the file; ATTRIB: or the directory */
 #define XPOLL_TREE_LOOK      5 /* reports were dropped: anything below path may have changed */
 #define XPOLL_TREE_UNWATCHED 6 /* path is in the tree and cannot be watched now: error */
 #define XPOLL_TREE_END       7 /* the directory itself is gone, or has another name */

@@ -13,7 +13,7 @@
                XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
 #define GONE  (XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE)
 
-/* The best back end, whatever $XPOLL_BACKEND is: some back ends have no xpoll_fd. */
+/* Ignores $XPOLL_BACKEND and takes the best back end: some have no xpoll_fd. */
 static struct xpoll *queue_open(void)
 {
 	const char *best = NULL;
@@ -39,7 +39,7 @@ static int options_take(struct xpoll_tree_options *taken, const struct xpoll_tre
 	return (taken->flags & ~FLAGS) != 0 || (taken->notes & ~NOTES) != 0 ? EINVAL : 0;
 }
 
-/* Watch what becomes of the root, and enter it and all below it. */
+/* Watch the root for its own end or rename, and enter it and all directories below. */
 static int tree_begin(struct xpoll_tree *tree)
 {
 	int error = xp_tree_change(tree, (uint64_t)tree->root_fd, XPOLL_FILT_VNODE, XPOLL_ADD, GONE,
@@ -129,7 +129,7 @@ static int64_t now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* What is left of a timeout that began at start_ns. */
+/* Returns the rest of a timeout that began at start_ns. */
 static int64_t time_left(int64_t timeout_ns, int64_t start_ns)
 {
 	int64_t passed_ns;
@@ -193,7 +193,7 @@ int xpoll_tree_next(struct xpoll_tree *tree, struct xpoll_tree_change *change,
 			errno = ESTALE;
 			return -1;
 		}
-		/* One at a time: what is done for it may end the registration of the next one. */
+		/* One event at a time: handling it may end the registration of the next one. */
 		rc = xpoll_event(tree->queue, NULL, 0, &event, 1, time_left(timeout_ns, start_ns));
 		if (rc <= 0)
 			return rc;

@@ -13,7 +13,7 @@ static void pending_free(struct pending *pending)
 	free(pending);
 }
 
-/* path is the caller's no longer.  Returns NULL without memory. */
+/* Append a change; frees path, which is NULL if memory was lacking.  NULL: no memory. */
 static struct pending *append(struct xpoll_tree *tree, int kind, char *path)
 {
 	struct pending *pending = path != NULL ? calloc(1, sizeof *pending) : NULL;
@@ -59,7 +59,7 @@ void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const st
 	char *path = xp_node_path(node);
 	struct pending *pending = tree->end;
 
-	/* Many writes of a file in a row are one change. */
+	/* Several notes in a row for one path become one change. */
 	if (path != NULL && pending != NULL && pending->kind == kind &&
 	    strcmp(pending->path, path) == 0) {
 		pending->notes |= notes;
@@ -79,7 +79,7 @@ void xp_change_unwatched(struct xpoll_tree *tree, const struct node *node, int e
 		pending->error = error;
 }
 
-/* Without memory for a change, the caller has to look at everything. */
+/* Report LOOK for the root if a change was lost for lack of memory. */
 static bool take_missed(struct xpoll_tree *tree, struct xpoll_tree_change *change)
 {
 	if (!tree->missed)

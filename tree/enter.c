@@ -9,13 +9,13 @@
 
 #include "tree.h"
 
-#define RETRY_NS 100000000LL /* after a directory could not be watched for lack of something */
+#define RETRY_NS 100000000LL /* after a check with the result LACKING */
 
-/* What became of a check. */
+/* The result of a check. */
 enum outcome {
 	DONE,
-	LATER,   /* the directory is elsewhere; reports about that come, or have come */
-	LACKING, /* descriptors, watches or memory */
+	LATER,   /* the directory is not at its path; reports of that come, or have come */
+	LACKING, /* there are no more descriptors, watches or memory */
 };
 
 int xp_tree_change(struct xpoll_tree *tree, uint64_t ident, int filter, int flags, uint32_t fflags,
@@ -101,7 +101,7 @@ static bool leads_to_folder(const struct xpoll_tree *tree, int fd, const struct 
 	return *is_link;
 }
 
-/* Returns true if another entry has the name now than the one that is known. */
+/* Returns true if the name stands for another entry now: the known one is gone. */
 static bool is_replaced(const struct node *node, const struct dirent *entry, bool is_folder)
 {
 	if (node->entry_ino != 0 && entry->d_ino != 0 && node->entry_ino != entry->d_ino)
@@ -109,7 +109,7 @@ static bool is_replaced(const struct node *node, const struct dirent *entry, boo
 	return node->is_folder && !is_folder;
 }
 
-/* Take one entry in.  deep: what is known below is of another directory.  False: no memory. */
+/* Take one entry in.  deep: check known directories below as well.  False: no memory. */
 static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
                        const struct dirent *entry, bool deep)
 {
@@ -150,7 +150,7 @@ static void forget_unread(struct xpoll_tree *tree, struct held *folder)
 	}
 }
 
-/* Returns 0 or an errno value; then nothing is forgotten. */
+/* Returns 0, or an errno value, and then no known name is removed. */
 static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *stream, bool deep)
 {
 	int fd = dirfd(stream);
@@ -172,7 +172,7 @@ static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *strea
 	return 0;
 }
 
-/* fd is closed, unless the watch holds it. */
+/* Read the directory.  Closes fd, unless the watch needs it open. */
 static int folder_read(struct xpoll_tree *tree, struct held *folder, int fd, bool deep)
 {
 	int own = folder->fd == fd
@@ -220,8 +220,8 @@ static bool is_same(const struct held *held, const struct stat *status)
 }
 
 /*
- * Returns true if the directory is in the one that its node is in.  Whether it has the right name
- * there does not matter: its parent is watched, and reports a rename.
+ * Returns true if the parent of the open directory is the parent of its node.  The name does not
+ * matter: the parent is watched, and reports a rename.
  */
 static bool is_in_place(const struct node *node, int fd)
 {
@@ -241,7 +241,7 @@ static bool is_loop(const struct node *node, const struct stat *status)
 	return up != NULL;
 }
 
-/* The node is not a directory to enter any more. */
+/* Make the node an entry that is no directory, and report those below it as deleted. */
 static void folder_leave(struct xpoll_tree *tree, struct node *node)
 {
 	struct held *held = node->held;
@@ -269,7 +269,7 @@ static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, in
 	return lacking ? LACKING : DONE;
 }
 
-/* Watch a directory that is not watched, or instead of another one. */
+/* Watch and read a directory that has no watch, or has replaced the one that was watched. */
 static enum outcome folder_enter(struct xpoll_tree *tree, struct held *held, int fd,
                                  const struct stat *status)
 {
@@ -337,8 +337,8 @@ static void retry_later(struct xpoll_tree *tree)
 }
 
 /*
- * Check what is due; what has to be checked again is due afterwards.  Returns false if something
- * was lacking.
+ * Check the directories that are due; those to be checked again are due afterwards.  Returns
+ * false if a check had the result LACKING; the rest is not checked then.
  */
 static bool check_all(struct xpoll_tree *tree)
 {
@@ -376,7 +376,7 @@ void xp_tree_catch_up(struct xpoll_tree *tree)
 {
 	size_t entered;
 
-	/* A directory that was entered may be the one that another one waits for. */
+	/* After LATER, try again if a directory was entered: it may be the right parent. */
 	do {
 		entered = tree->entered;
 		if (!check_all(tree)) {

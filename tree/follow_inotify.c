@@ -1,5 +1,5 @@
 /*
- * What the kernel reports of a tree on Linux: inotify(7), one watch a directory.
+ * Following a tree on Linux: by inotify(7), with one watch for each directory.
  *
  * A watch reports the names in its directory that came and went, in the order in which they did,
  * and what happened to the contents of those files; so a file needs neither a watch nor a
@@ -19,15 +19,15 @@
 
 #include "tree.h"
 
-/* The two reports of a rename come one after the other: so long after the first one. */
+/* The longest wait for the second report of a rename after the first one. */
 #define MATE_NS 5000000LL
-#define ROUNDS  8 /* buffers in a row, before the changes in them are returned */
+#define ROUNDS  8 /* buffers that are read in a row before the changes are returned */
 #define NAMES   (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF)
 
 struct follow {
 	int fd;
-	size_t at, len;  /* of the reports in the buffer; those before `at` are used up */
-	bool expired;    /* the timer is over */
+	size_t at, len;  /* of the bytes in the buffer; reports before `at` are used up */
+	bool expired;    /* TREE_SETTLE has fired: wait no longer for the other report */
 	_Alignas(struct inotify_event) char buffer[65536];
 };
 
@@ -92,7 +92,7 @@ int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd)
 	watch = inotify_add_watch(tree->follow->fd, path, mask);
 	if (watch < 0)
 		return errno;
-	/* One of them may have been taken for the other. */
+	/* Check other directories with this watch: one path may have led to another directory. */
 	for (other = xp_watch_find(tree, watch, NULL); other != NULL;
 	     other = xp_watch_find(tree, watch, other))
 		xp_tree_due(tree, other);
@@ -128,7 +128,7 @@ static size_t report_size(const struct inotify_event *report)
 	return sizeof *report + report->len;
 }
 
-/* Returns false if nothing was read: there is nothing, or no room. */
+/* Read more reports.  Returns false if there are none, or no room in the buffer. */
 static bool fill(struct follow *follow)
 {
 	ssize_t count;
@@ -178,12 +178,12 @@ static bool is_a_folder(struct xpoll_tree *tree, struct node *node, bool is_fold
 	rc = path != NULL ? fstatat(tree->root_fd, path, &status, 0) : -1;
 	free(path);
 	if (rc < 0)
-		reread(tree, node->parent->held); /* the path may be an old one */
+		reread(tree, node->parent->held); /* the known path may be out of date */
 	node->is_link = rc == 0 && S_ISDIR(status.st_mode);
 	return node->is_link;
 }
 
-/* replaces: the entry that had the name is gone.  Otherwise it was read before. */
+/* A name was made.  replaces: a known entry of that name is gone; else it is this one. */
 static void arrive(struct xpoll_tree *tree, struct held *folder, const char *name,
                    bool is_folder, bool replaces)
 {
@@ -206,7 +206,7 @@ static void depart(struct xpoll_tree *tree, struct held *folder, const char *nam
 		xp_node_remove(tree, node, true);
 }
 
-/* Returns false if what is known contradicts the rename. */
+/* Returns false if the known names contradict the rename, or without memory. */
 static bool move(struct xpoll_tree *tree, struct node *node, struct held *to, const char *name,
                  bool is_folder)
 {
@@ -229,13 +229,13 @@ static bool move(struct xpoll_tree *tree, struct node *node, struct held *to, co
 	}
 	xp_change_renamed(tree, path, node);
 	if (node->is_folder && node->is_link)
-		xp_tree_due(tree, node->held); /* may lead to another directory from there */
+		xp_tree_due(tree, node->held); /* a relative link may lead elsewhere from there */
 	return true;
 }
 
 /*
- * The report that this rename was one half of an exchange (renameat2(2)): the rename in the other
- * direction, or NULL if it is not in the buffer.
+ * If this rename is one half of an exchange (renameat2(2)), returns the report that begins the
+ * rename in the other direction; NULL if there is none in the buffer.
  */
 static struct inotify_event *find_reverse(struct follow *follow, struct inotify_event *mate)
 {
@@ -265,8 +265,8 @@ static bool name_is_there(const struct xpoll_tree *tree, const struct held *fold
 }
 
 /*
- * A rename has replaced an entry, and there still is one with the name that it had: they may have
- * been exchanged.  The other one is reported as new.
+ * A rename has replaced an entry, and its old name exists as well: the two entries may have been
+ * exchanged.  The other one is reported as new.
  */
 static void exchanged(struct xpoll_tree *tree, struct held *from, struct held *to,
                       const struct inotify_event *report, struct inotify_event *mate)
@@ -295,7 +295,7 @@ static void rename_entry(struct xpoll_tree *tree, struct held *from,
 	if (to != NULL && xp_tree_skips(tree, to->node, mate->name))
 		to = NULL;
 	if (to != NULL && node != NULL && xp_node_is_below(to->node, node))
-		to = NULL; /* not what it was taken for; it is entered again */
+		to = NULL; /* into itself: the known names are wrong; enter it again */
 	replaces = to != NULL && xp_node_find(tree, to->node, mate->name) != NULL;
 	if (to != NULL && node != NULL && move(tree, node, to, mate->name, is_folder)) {
 		if (replaces && name_is_there(tree, from, report->name))
@@ -317,7 +317,7 @@ static void content(struct xpoll_tree *tree, struct held *folder,
 		if ((report->mask & kinds[i].mask) != 0)
 			notes |= kinds[i].note;
 	if ((report->mask & IN_ISDIR) != 0)
-		notes &= XPOLL_NOTE_ATTRIB; /* the rest is also done by reading it here */
+		notes &= XPOLL_NOTE_ATTRIB; /* the other notes also come from our own reading */
 	/* A directory reports its own attributes, and its parent as well. */
 	if (report->len > 0)
 		node = xp_node_find(tree, node, report->name);
@@ -335,7 +335,7 @@ static void overflow(struct xpoll_tree *tree)
 			reread(tree, held);
 }
 
-/* About a watch itself.  Returns false if the report is about something in the directory. */
+/* Handle a report about a watch itself.  False: it is about something in the directory. */
 static bool about_watch(struct xpoll_tree *tree, const struct inotify_event *report)
 {
 	struct held *held = NULL;
@@ -354,7 +354,7 @@ static bool about_watch(struct xpoll_tree *tree, const struct inotify_event *rep
 	return true;
 }
 
-/* Take a report in; mate: the other one of a rename, or NULL. */
+/* Use one report.  mate: the second report of the rename that it begins, or NULL. */
 static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
                     struct inotify_event *mate)
 {
@@ -372,7 +372,7 @@ static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
 		     other = xp_watch_find(tree, report->wd, other))
 			reread(tree, other);
 	if (report->len > 0 && xp_tree_skips(tree, folder->node, report->name)) {
-		/* The mate is taken in as an entry that arrives. */
+		/* The second report of a rename is used later, as one of a new entry. */
 		return;
 	}
 	if ((report->mask & IN_MOVED_FROM) != 0) {
@@ -390,7 +390,7 @@ static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
 	}
 }
 
-/* Wait for the other report of a rename.  Returns false if it is not waited for any longer. */
+/* Set the timer for the second report of a rename.  False: do not wait for it any longer. */
 static bool wait_for_mate(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;
@@ -404,7 +404,7 @@ static bool wait_for_mate(struct xpoll_tree *tree)
 	return tree->settles;
 }
 
-/* Take in what is in the buffer.  Returns false if the rest has to wait. */
+/* Use the reports in the buffer.  Returns false if the rest has to wait. */
 static bool use_up(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;

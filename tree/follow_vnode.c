@@ -1,6 +1,6 @@
 /*
- * What the kernel reports of a tree where it has no inotify(7): the VNODE filter, which says that
- * something in a directory has changed, and not what.  Such a directory is read again.
+ * Following a tree where there is no inotify(7): by the VNODE filter, which reports that something
+ * in a directory has changed, but not what.  Such a directory is read again.
  *
  * Each directory is held open, and so is each file if its contents are of interest.  A rename
  * is an entry that went and one that came.
@@ -13,7 +13,7 @@
 
 #include "tree.h"
 
-#define SETTLE_NS 5000000LL /* after the first report; then directories are read */
+#define SETTLE_NS 5000000LL /* from the first report to the reading of directories */
 
 int xp_follow_supports(const struct xpoll_tree *tree)
 {
@@ -63,7 +63,7 @@ void xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd)
 	struct stat status;
 	int error = 0, file = -1;
 
-	/* What is no file is not opened, which could wait or have an effect. */
+	/* Open regular files only: opening a device could block or have an effect. */
 	if (tree->options.notes == 0 ||
 	    fstatat(fd, node->name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
 	    !S_ISREG(status.st_mode) || !xp_node_make_held(tree, node))
@@ -98,7 +98,7 @@ static void held_event(struct xpoll_tree *tree, struct held *held,
 
 	if (node->is_folder)
 		notes &= XPOLL_NOTE_ATTRIB;
-	/* data: reports were dropped, and all notes are only possible. */
+	/* data is not 0: reports were dropped, and each note may or may not have happened. */
 	if (event->data != 0)
 		xp_change_append(tree, XPOLL_TREE_LOOK, node->is_folder ? node : node->parent);
 	else if (notes != 0)

@@ -30,7 +30,7 @@ static bool names_grow(struct xpoll_tree *tree)
 		return true;
 	names = calloc(size, sizeof(struct node *));
 	if (names == NULL)
-		return old != NULL; /* longer chains */
+		return old != NULL; /* keep the old table: its chains get longer */
 	tree->names = names;
 	tree->names_size = size;
 	for (size_t i = 0; i < old_size; i++) {

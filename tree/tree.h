@@ -1,21 +1,21 @@
 /*
- * What the files of the tree share.
+ * Declarations that the files of the tree share.
  *
  *   api.c               the calls of <xpoll_tree.h>
  *   nodes.c             the names that are known
- *   changes.c           what xpoll_tree_next has not returned yet
+ *   changes.c           the changes that xpoll_tree_next has not returned yet
  *   enter.c             opens, watches and reads directories
  *   follow_inotify.c    reports of the kernel, by name (Linux)
- *   watches.c           the directories by the number of their watch (Linux)
+ *   watches.c           the directories by their watch descriptor (Linux)
  *   follow_vnode.c      reports of the kernel, by directory (other systems)
  *
- * The known names are those of some moment, and each report of the kernel is one step from there
- * towards now.  A directory is opened by the path that it had at that moment, so another one may
- * be there now.  Therefore: a directory is watched first and read then; whoever opens it checks
- * that it is in the directory that it should be in; and a directory for which this fails, or that
- * moved, or whose watch ended, is checked again once the reports that have arrived are used up.
+ * The known names are behind the file system: each report of the kernel is one step towards it.
+ * A directory is opened by the path that it has among the known names, and another directory may
+ * have that path by now.  So a directory is watched first, and then read; whoever opens it checks
+ * that its parent is the one that is known; and a directory for which this fails, or that moved,
+ * or whose watch ended, is checked again once the reports that have arrived are used up.
  *
- * Only one thread at a time uses a tree.
+ * Only one thread at a time uses a tree, except for xpoll_tree_wake.
  */
 #ifndef XPOLL_TREE_TREE_H
 #define XPOLL_TREE_TREE_H
@@ -26,12 +26,12 @@
 
 struct node;
 
-/* A directory that is entered, or is to be; or a file that has a watch of its own. */
+/* The watch of a node: of a directory, also before it is entered, or (VNODE) of a file. */
 struct held {
 	struct node *node; /* NULL: removed, and freed when it leaves the list `due` */
 	struct node *children;
 	int fd;    /* held open for the watch, or -1 */
-	int watch; /* of inotify(7), or -1; `watched` elsewhere */
+	int watch; /* the watch descriptor of inotify(7), or -1; unused with VNODE */
 	bool watched;
 	bool is_due;   /* in the list of directories to check */
 	bool rescan;   /* read again even if the directory is the same */
@@ -72,15 +72,15 @@ struct xpoll_tree {
 	int root_fd;
 	struct node **names; /* by directory and name: chains */
 	size_t names_len, names_size; /* the size is a power of two */
-	struct held **watches; /* by number of the watch: chains */
+	struct held **watches; /* by watch descriptor: chains */
 	size_t watches_len, watches_size;
 	struct held *due, **last_due; /* directories to check */
 	unsigned scan;
-	size_t entered; /* how many directories were */
-	bool quiet;  /* what is found was there from the start */
+	size_t entered; /* counts directories that were entered */
+	bool quiet;  /* in xpoll_tree_open: entries that are found are not reported */
 	bool missed; /* a change was lost for lack of memory */
-	bool retries; /* the timer runs after which `due` is tried again */
-	bool settles; /* the timer runs after which more is expected to have been reported */
+	bool retries; /* TREE_RETRY is set: then `due` is tried again */
+	bool settles; /* TREE_SETTLE is set: by then related reports should have come */
 	bool ended;  /* END was reported */
 	struct pending *first, *end;
 	struct pending *returned; /* whose strings the caller has */
@@ -96,7 +96,7 @@ enum { TREE_RETRY = 1, TREE_SETTLE = 2 };
 struct node *xp_node_new(struct xpoll_tree *tree, struct node *parent, const char *name);
 struct node *xp_node_find(const struct xpoll_tree *tree, const struct node *parent,
                           const char *name);
-/* Give a node its `held`; a directory, to be entered.  Return false without memory. */
+/* Give a node a `held`; make it a directory, with one.  Return false without memory. */
 bool xp_node_make_held(struct xpoll_tree *tree, struct node *node);
 bool xp_node_make_folder(struct xpoll_tree *tree, struct node *node);
 /* Give a node, and all below it, another place.  Returns false without memory. */
@@ -109,14 +109,14 @@ void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports);
 bool xp_node_is_below(const struct node *node, const struct node *above); /* or the same */
 /* "src/base/list.h", or "" for the root; the caller frees it.  Returns NULL without memory. */
 char *xp_node_path(const struct node *node);
-/* The same of an entry that has no node. */
+/* The path of an entry that has no node. */
 char *xp_node_child_path(const struct node *folder, const char *name);
 
 /* --- changes.c --------------------------------------------------------------------- */
 
 /* Append a change of a node. */
 void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node);
-/* path is freed; NULL stands for a path for which memory was lacking. */
+/* Append a rename from path, which is freed; NULL: there was no memory for the path. */
 void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node);
 void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const struct node *node);
 void xp_change_unwatched(struct xpoll_tree *tree, const struct node *node, int error);
@@ -132,7 +132,7 @@ void xp_tree_due(struct xpoll_tree *tree, struct held *held);
 void xp_tree_catch_up(struct xpoll_tree *tree);
 /* Returns true if the entry is not to be watched. */
 bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name);
-/* The entry is new: report it, and if it is a directory have it entered.  False: no memory. */
+/* Report a new entry, and have it entered if it is a directory.  False: no memory. */
 bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
 /* Free a `held` whose node was removed. */
 void xp_held_free(struct held *held);
@@ -142,7 +142,7 @@ int xp_tree_change(struct xpoll_tree *tree, uint64_t ident, int filter, int flag
 
 /* --- watches.c --------------------------------------------------------------------- */
 
-/* Have room for one more.  Returns false if there is no table. */
+/* Make room for one more watch.  Returns false if there is no table at all. */
 bool xp_watches_reserve(struct xpoll_tree *tree);
 /* The first directory with this watch, or the next one after `held`; NULL: none. */
 struct held *xp_watch_find(const struct xpoll_tree *tree, int watch, struct held *held);
@@ -164,7 +164,7 @@ int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd);
 void xp_follow_remove(struct xpoll_tree *tree, struct held *held);
 /* A file was found in a directory that is open as fd: watch its contents. */
 void xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd);
-/* Something was reported: append changes.  `event` may be of a timer. */
+/* Append the changes of an event of the queue, which may be of the timer TREE_SETTLE. */
 void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event);
 /* Use up all that was reported, before the tree ends. */
 void xp_follow_drain(struct xpoll_tree *tree);

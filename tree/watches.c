@@ -1,4 +1,4 @@
-/* Directories by the number of their watch. */
+/* A table of directories by their watch descriptor. */
 #include <stdlib.h>
 
 #include "tree.h"

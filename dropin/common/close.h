@@ -1,8 +1,8 @@
 /*
- * What both drop-ins have in front of the functions that close.
+ * The functions that close, in front of the C library's, for both drop-ins.
  *
- * close.c has close, dup2, dup3, close_range, closefrom and fclose.  What there
- * is to do about a number that is closed the drop-in says, in its closing.h:
+ * close.c has close, dup2, dup3, close_range, closefrom and fclose.  The closing.h
+ * of each drop-in has its work before and after a number is closed:
  *
  *   struct closing   what is remembered from the beginning of a close to its end
  *   closing_refused  to the program this number is not open: close is EBADF

@@ -1,9 +1,9 @@
 /*
- * What a drop-in puts in front of the C library, and what is behind it.
+ * The C library's functions behind those that a drop-in exports.
  *
- * All that is behind is called through pointers, never by name: by name we would
- * reach ourselves.  Until they are looked up those that close are bare system
- * calls, so that a constructor of another library may close before ours has run.
+ * They are called through pointers, because their names are the drop-in's own functions.
+ * Until they are looked up, those that close are bare system calls, so that a constructor of
+ * another library may close before ours has run.
  */
 #ifndef DROPIN_COMMON_REAL_H
 #define DROPIN_COMMON_REAL_H

@@ -14,7 +14,7 @@
 
 enum {
 	KQ_AIO_BUCKETS = 256,
-	KQ_CANCEL_FIRST_NS = 20000, /* between two looks; then longer, up to about: */
+	KQ_CANCEL_FIRST_NS = 20000, /* the first pause between two checks; doubles up to: */
 	KQ_CANCEL_MOST_NS = 1000000,
 };
 
@@ -76,7 +76,7 @@ static int64_t kq_aio_result(const struct kq_request *request)
 		? request->aio.result : found.data;
 }
 
-/* What stands for it in the queue; it is over. */
+/* Remove the registration of a request that has ended, or its event, from the queue. */
 static void kq_aio_withdraw(struct kq_request *request)
 {
 	if (!request->kq)

@@ -63,7 +63,7 @@ EXPORT int aio_error(const struct aiocb *control)
 
 	if (result <= 0)
 		return (int)-result;
-	/* Its result was taken, or it was never begun. */
+	/* aio_return was called for this request, or it was never begun. */
 	if (kq_aio_is_ours(control))
 		return EINVAL;
 	return kq_real.aio_error ? kq_real.aio_error(control) : EINVAL;
@@ -93,7 +93,7 @@ EXPORT int aio_cancel(int fd, struct aiocb *control)
 	return rc;
 }
 
-/* Of <aio.h>, where only glibc leaves this word out. */
+/* The `restrict` of the prototypes in <aio.h>, which only glibc leaves out. */
 #ifdef __GLIBC__
 #define KQ_ELEMENT
 #else
@@ -116,7 +116,7 @@ EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int c
 
 /* --- Programs that were compiled with _FILE_OFFSET_BITS=64 ------------------------------ */
 
-#ifdef __GLIBC__ /* Elsewhere they call those above. */
+#ifdef __GLIBC__ /* With other C libraries they call the functions above. */
 
 EXPORT int aio_read64(struct aiocb64 *control)
 {

@@ -59,7 +59,7 @@ bool kq_is_registered(struct kq *kq, const struct kevent *change)
 	return xpoll_lookup(kq->queue, change->ident, change->filter, &there) == 0;
 }
 
-/* What is there may have to be looked up: xpoll alters notes by ADD alone. */
+/* xpoll alters notes by ADD alone: add EV_ADD if the notes differ from the registered ones. */
 static unsigned kq_flags_of_altered(struct kq *kq, const struct kevent *change,
                                     unsigned flags)
 {
@@ -163,7 +163,7 @@ static unsigned kq_user_fflags(struct kq *kq, const struct kevent *change)
 	return fflags;
 }
 
-/* What only ADD may touch is kept away from the other changes. */
+/* Translate fflags; those that only ADD may change are left out of other changes. */
 static int kq_translate_other(struct kq *kq, const struct kevent *change,
                               struct xpoll_event *record)
 {
@@ -183,7 +183,7 @@ static int kq_translate_other(struct kq *kq, const struct kevent *change,
 		return 0;
 	case EVFILT_TIMER:
 		if (!(record->flags & EV_ADD))
-			record->fflags = 0; /* It would start again. */
+			record->fflags = 0; /* or the timer would start again */
 		return record->fflags & ~KQ_TIMER_NOTES ? -EINVAL : 0;
 	case EVFILT_EXCEPT:
 		record->fflags &= NOTE_OOB;
@@ -299,7 +299,7 @@ static int kq_change_plain(struct kq *kq, const struct kevent *change)
 	return rc < 0 ? rc : kq_apply(kq, &record);
 }
 
-/* It is READ of a pidfd. */
+/* EVFILT_PROCDESC is READ of a pidfd. */
 static int kq_change_procdesc(struct kq *kq, const struct kevent *change)
 {
 	struct kevent read = *change;

@@ -1,4 +1,4 @@
-/* What is done about a number that dup2(2) replaces, and about a range of them. */
+/* Closes by dup2(2), which replaces a number, and of ranges of numbers. */
 #include "closing.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /*
- * What is done about a number that is closed: see common/close.h.
+ * The work before and after the close of a number: see common/close.h.
  *
- * kqueue drops the registrations of a number when it is closed, and ends with its
- * own.  Linux reports a close to nobody.  What is not seen, closes inside the C
- * library and bare system calls, is found out later: see docs/internals/drop-ins.md.
+ * A kqueue drops the registrations of a number when it is closed, and ends when its own number
+ * is.  Linux reports a close to nobody.  Closes that are not seen, inside the C library or by
+ * bare system calls, are found out later: see docs/internals/drop-ins.md.
  */
 #ifndef KQ_CLOSING_H
 #define KQ_CLOSING_H

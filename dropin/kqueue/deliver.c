@@ -102,7 +102,7 @@ bool kq_deliver(struct kq *kq, struct kevent *event)
 			event->fflags = 0;
 		return true;
 	}
-	/* FreeBSD does not look at one with EV_ONESHOT again: it is as it was made. */
+	/* FreeBSD returns a ONESHOT event as it was added: without fflags and data. */
 	if (event->filter == EVFILT_USER && event->flags & EV_ONESHOT) {
 		event->fflags = 0;
 		event->data = 0;

@@ -121,7 +121,7 @@ EXPORT int sigaction(int number, const struct sigaction *action,
 	                              : kq_sigaction(number, action, before);
 }
 
-/* As the C library makes it of a handler. */
+/* Set a handler by sigaction(2), like the signal(3) functions of the C library. */
 static front_handler *front_set(int number, front_handler *handler, int flags)
 {
 	struct sigaction action = {.sa_flags = flags}, before;
@@ -167,7 +167,7 @@ EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 	return atomic_load(&front.sysv)(number, handler);
 }
 
-/* It sets the flags of the handler that is in place, and of later signal(3)s. */
+/* Sets the flags of the present handler, and those that later calls of signal(3) use. */
 EXPORT int siginterrupt(int number, int interrupts)
 {
 	struct sigaction action;

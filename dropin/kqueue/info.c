@@ -1,4 +1,4 @@
-/* What /proc shows of a descriptor. */
+/* The contents of /proc about a descriptor. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -50,8 +50,8 @@ static XP_INLINE bool kq_switch(const struct kevent *change,
 }
 
 /*
- * What programs do with each connection: READ is made, or READ or WRITE deleted,
- * and nothing else is said.
+ * The usual changes of a connection: add READ, or delete READ or WRITE, and nothing
+ * else.  Returns false for any other change.
  */
 static XP_INLINE bool kq_make_or_delete(struct kq *kq,
                                         const struct kevent *change,
@@ -349,7 +349,7 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
                      const struct timespec *timeout)
 {
 	struct kq *kq = kq_hold(fd);
-	/* Who is alone is cancelled by nobody once the call has begun. */
+	/* The only thread of its process cannot be cancelled once the call has begun. */
 	bool whole = nchanges > 0 && nevents > 0 && !xp_single_threaded();
 	int state, rc;
 

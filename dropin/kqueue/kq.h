@@ -22,7 +22,7 @@
 #include "base/threads.h"
 #include "common/real.h"
 
-/* What goes with a registration and a queue of xpoll has no place for. */
+/* The `ext` of a registration, for which a queue of xpoll has no place. */
 struct kq_extra {
 	uint64_t ident;
 	int16_t filter;
@@ -41,7 +41,7 @@ struct kq {
 
 	/* Registrations that need more than xpoll does, by number of them. */
 	atomic_int special;      /* [a] 0: an event can be handed out as it is */
-	atomic_int requests;     /* [a] of asynchronous I/O */
+	atomic_int requests;     /* [a] those of asynchronous I/O */
 	atomic_uint_least64_t signals; /* [a] observed ones, a bit each */
 	atomic_uint_least64_t renewed; /* [a] kq_signals_seen() when they were renewed */
 	pthread_mutex_t extras;
@@ -85,7 +85,7 @@ void kq_close_end(struct kq *kq);
 
 /* info.c --------------------------------------------------------------------- */
 
-/* What /proc says of a number; -1: nothing. */
+/* Read what /proc has about a number into text; -1: it has nothing. */
 int kq_read_info(int fd, char *text, size_t size);
 /* The serial that the mark has in this number's file; 0: it has none. */
 uint64_t kq_read_serial(int fd, int mark_fd);
@@ -110,8 +110,8 @@ bool kq_is_registered(struct kq *kq, const struct kevent *change);
 /* deliver.c ------------------------------------------------------------------ */
 
 /*
- * What an event needs that is at its end, or in a queue of which xpoll does not
- * know everything; false: it is none.
+ * Complete an event of xpoll as FreeBSD reports it: at an end, and with the special
+ * registrations of the queue.  Returns false if the program must not get it.
  */
 bool kq_deliver(struct kq *kq, struct kevent *event);
 
@@ -130,9 +130,9 @@ void kq_aio_fork(enum kq_fork when);
 int kq_aio_begin(struct kq *kq, struct aiocb *control, int op);
 /* How it ended: 0 or a negative errno; 1: not one of ours. */
 int64_t kq_aio_ask(const struct aiocb *control);
-/* Its result, which ends it; -EINPROGRESS: not yet; ours: is it one of ours? */
+/* Take the result of a request, which forgets it; -EINPROGRESS; *ours: it was one of ours. */
 int64_t kq_aio_take(const struct aiocb *control, bool *ours);
-/* As aio_cancel(3), of ours alone, once they have ended; ours: is this one of them? */
+/* Like aio_cancel(3), for our requests only; returns once they ended.  *ours: one of ours. */
 int kq_aio_cancel(int fd, const struct aiocb *control, bool *ours);
 /* Several answers of that: what could not be cancelled goes first. */
 int kq_aio_worse(int one, int other);

@@ -1,6 +1,5 @@
 /*
- * What is known of a number.  It is read without a lock: by every kevent and by
- * every close.
+ * The state of a number.  Every kevent and every close reads it without a lock.
  */
 #ifndef KQ_NUMBERS_H
 #define KQ_NUMBERS_H

@@ -1,5 +1,5 @@
 /*
- * What goes with a registration beyond what xpoll keeps of it: process
+ * State of registrations beyond that which xpoll keeps: process
  * descriptors, signals to be observed again, and the fields ext.  Few programs
  * use any of it; `special` is 0 for the others.
  */
@@ -17,7 +17,7 @@
 
 /* --- Process descriptors: pidfds -------------------------------------------------- */
 
-/* As linux/pidfd.h has them from Linux 6.13 and 6.15 on. */
+/* Copied from the layout of Linux 6.13 and 6.15, for older headers: linux/pidfd.h. */
 struct kq_pidfd_info {
 	uint64_t mask;
 	uint64_t cgroup;
@@ -33,7 +33,7 @@ enum { KQ_P_PIDFD = 3 };
 
 _Static_assert(sizeof(struct kq_pidfd_info) == 64, "the kernel's layout");
 
-/* Of this number, under the lock; -1: it is none. */
+/* Returns the index of a process descriptor, or -1.  Under the lock. */
 static int kq_procdesc_index(const struct kq *kq, int fd)
 {
 	for (int i = 0; i < kq->procdescs_len; i++)

@@ -197,7 +197,7 @@ static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 		errno = EBADF;
 		return NULL;
 	}
-	/* It may have ended, and even begun again, between the two looks. */
+	/* The queue may have ended, and even be another one, since the number was looked up. */
 	if (XP_UNLIKELY(kq_of_number(fd) != kq)) {
 		kq_drop(kq);
 		errno = EBADF;

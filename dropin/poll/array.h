@@ -1,6 +1,6 @@
 /*
- * What the program's array of struct pollfd was like when its last call
- * returned, so that the next call need only look at what has changed.
+ * A copy of the program's array of struct pollfd as its last call returned it, so that the next
+ * call has to look only at entries that have changed.
  *
  * The image is the array byte for byte, revents included: as long as nothing
  * changes, comparing is all there is to do.  Each descriptor's slot of the

@@ -1,5 +1,5 @@
 /*
- * What a call does, from its beginning to its end.
+ * A call, from its beginning to its end.
  *
  *   claimed     synchronise the set with the array, look, report
  *   unclaimed   sleep in a real poll(2) on the epoll descriptor and the hot ones
@@ -28,16 +28,16 @@
 #include "stats.h"
 #include "sys/sys.h"
 
-/* What run returns when the set is no longer what it was. */
+/* The result of a step if the set is no longer as it was: begin again. */
 #define AGAIN INT_MIN
 
-/* What look returns when the real function has to answer this call. */
+/* The result of look if the real function has to make this call. */
 #define SPEAK (INT_MIN + 1)
 
 /* The least size of a page. */
 #define PAGE 4096
 
-/* Calls in a row that begin with the sleep. */
+/* One of so many calls in a row looks before it sleeps. */
 #define UNLOOKED_MOST 16
 
 /* --- Time ------------------------------------------------------------------------ */
@@ -306,8 +306,8 @@ static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
 }
 
 /*
- * What has become hot during the sleep, as it is now.  The others must not be
- * checked again, because there are files of which a check consumes what there is.
+ * Check the descriptors that have become hot during the sleep.  The others must not be
+ * checked again, because there are files of which a check consumes the readiness.
  */
 static int look_at_new(const struct watch *watch, struct pollfd *sleep, int len)
 {
@@ -327,8 +327,9 @@ static int look_at_new(const struct watch *watch, struct pollfd *sleep, int len)
 }
 
 /*
- * Releases the set and sleeps until something may be ready.  Returns 1, and the set is claimed
- * again; 0 if the time is over; -1 with errno, mostly EINTR; or AGAIN.
+ * Releases the set and sleeps until something may be ready.  Returns 1 with the set claimed
+ * again.  Otherwise it is not claimed: 0, the time is over; -1 with errno, mostly EINTR; AGAIN,
+ * another call has used the set, or still does.
  */
 static int sleep_and_claim(struct call *call, struct set *set,
                            struct pollfd *fds, int *len)
@@ -355,7 +356,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	/* The real function checks again what was closed meanwhile. */
 	if (watch_hear(&set->watch)) {
 		*len = look_at_new(&set->watch, fds, *len);
-		fds[0].revents |= POLLIN; /* What was registered again may be ready. */
+		fds[0].revents |= POLLIN; /* A descriptor that was registered again may be ready. */
 	}
 	return 1;
 }

@@ -27,7 +27,7 @@ struct call_ops {
 	void (*clear)(struct call *call);
 	/* The real call, with the time that is left; -1 and errno as it does. */
 	int (*pass)(struct call *call);
-	/* The array with revents as the real call has found; for a select only 0 or not. */
+	/* The array with the revents of the real call; of a select only zero or nonzero. */
 	const struct pollfd *(*results)(struct call *call, struct set *set);
 };
 

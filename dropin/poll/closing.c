@@ -1,4 +1,4 @@
-/* What is done about numbers that are closed. */
+/* Closing numbers: the slow part of closing.h, and ranges. */
 #include "closing.h"
 
 #include <limits.h>
@@ -10,7 +10,7 @@ void closing_detach(int fd, uint64_t relying)
 	/* A child of vfork closes its own descriptors, in our memory. */
 	if (!pool_is_ours())
 		return;
-	/* A duplicate would keep what is in the epoll instance alive. */
+	/* With a duplicate open the entry in the epoll instance would outlive the close. */
 	pool_detach(fd, relying);
 	numbers_close_cut(fd);
 }

@@ -1,5 +1,5 @@
 /*
- * What is done about a number that is closed: see common/close.h.
+ * The work before and after the close of a number: see common/close.h.
  *
  * The table of numbers is informed before and after, so that no set goes on relying
  * on a number that stands for another file by then.  And nothing closes our own

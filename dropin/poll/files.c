@@ -9,8 +9,8 @@ EXPORT int unshare(int flags);
 /* --- Streams and folders ----------------------------------------------------------- */
 
 /*
- * They come here before main, too, when the real ones are not looked up yet; then
- * nothing is relied on either.
+ * Constructors of other libraries call these before the real functions are looked up; no set
+ * relies on a number then.
  */
 static void begin(struct closing *closing, FILE *stream)
 {

@@ -34,10 +34,10 @@ bool memory_differs(const void *a, const void *b, size_t size);
 int kernel_pid(void);
 
 /*
- * A duplicate of fd, which is closed in any case, with a number that is out of the way: the
- * kernel gives new descriptors the lowest one, and programs count on it.  The kernel's
- * table, whose size is a power of two, and which each fork copies, does not grow for it.
- * Or a negative errno.
+ * Duplicates fd to a high number, and closes fd in any case.  Returns the duplicate or a
+ * negative errno.  Low numbers are for the program, which counts on getting the lowest free
+ * one.  The kernel's table of descriptors, whose size is a power of two, and which each fork
+ * copies, does not grow for the duplicate.
  */
 int kernel_move_away(int fd);
 

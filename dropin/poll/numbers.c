@@ -66,7 +66,7 @@ bool numbers_rely(int fd, int set)
 			return false;
 	} while (!atomic_compare_exchange_weak(&numbers_words[fd], &word,
 	                                       word | UINT64_C(1) << set));
-	/* Who begins to close a range after this sees the bit. */
+	/* A thread that begins to close a range after this sees the bit. */
 	if (in_ranges == 0)
 		return true;
 	numbers_unrely(fd, set);

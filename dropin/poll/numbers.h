@@ -1,5 +1,5 @@
 /*
- * What is known of each descriptor number, for all threads and without a lock.
+ * The state of each descriptor number, for all threads and without a lock.
  *
  * A closed number may be another file a moment later, with nothing changed in
  * the program's array.  So whoever relies on a number being the file that it

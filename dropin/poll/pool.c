@@ -2,9 +2,9 @@
  * Claiming, making and dropping sets.
  *
  * A set's state goes FREE -> CLAIMED <-> IDLE, and CLAIMED -> RETIRED -> FREE.
- * Retired is one whose epoll descriptor may still be in use by a thread that
- * is closing something: it is closed when there is none.  Otherwise such a
- * thread might take something out of an epoll instance of the program's that
+ * The epoll descriptor of a RETIRED set may still be in use by a thread that
+ * is closing something, and is closed when there is no such thread.  Otherwise
+ * the thread might remove an entry from an epoll instance of the program's that
  * got the same number.
  */
 #include "pool.h"
@@ -27,7 +27,7 @@ enum { FREE, IDLE, CLAIMED, RETIRED };
 /* In place of a descriptor: a number that is never open. */
 #define GONE INT_MAX
 
-/* What the page that forked children get as zeros holds. */
+/* Values of *process, whose page reads as zeros in a forked child. */
 enum { FORKED, STARTING, RUNNING, PARTED };
 
 static struct set sets[NUMBERS_SETS];
@@ -113,7 +113,8 @@ bool pool_is_running(void)
 }
 
 /*
- * A number is no longer the same file for all threads, but there is one table of numbers.
+ * Every call passes through from now on, because a number is no longer the same file for all
+ * threads, but there is one table of numbers.
  * A thread that sleeps, or has claimed a set, goes on with its descriptors.  A forked child
  * has one thread, and starts again.
  */
@@ -162,7 +163,7 @@ void pool_awake(struct set *set)
 {
 	int sleepers = set->sleepers;
 
-	/* The set may be another one meanwhile, with a count of 0. */
+	/* The set may be for another array by now, with a count of 0. */
 	while (sleepers > 0 &&
 	       !atomic_compare_exchange_weak(&set->sleepers, &sleepers,
 	                                     sleepers - 1))
@@ -312,7 +313,7 @@ bool pool_keeps(int fd)
 		return false;
 	if (is_instance(fd))
 		return true;
-	numbers_disown(fd); /* It is the program's by now. */
+	numbers_disown(fd); /* The number is the program's by now. */
 	return false;
 }
 

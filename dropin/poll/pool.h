@@ -38,7 +38,7 @@ struct set {
 	struct memory selected; /* [c] struct selected of select.c */
 	struct extent memory;   /* [c] what the kernel has checked in a real call */
 	int64_t recheck_ns;     /* [c] when the next real call is due */
-	int64_t worth;          /* [c] checks of descriptors that it has saved lately; call.c */
+	int64_t worth;          /* [c] checks saved lately, less what the set costs; call.c */
 	bool slept;             /* [c] the last call that looked first found nothing */
 	uint8_t unlooked;       /* [c] calls since then that began with the sleep */
 };

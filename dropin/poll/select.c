@@ -19,7 +19,7 @@
 
 #define WORD_BITS (8 * (int)sizeof(unsigned long))
 
-/* What makes a number ready in which set, for the kernel. */
+/* The bits of poll(2) that make a number ready in each of the three sets. */
 static const short meaning[BITS_KINDS] = {
 	[BITS_IN] = POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR,
 	[BITS_OUT] = POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR,
@@ -33,7 +33,7 @@ static size_t words_in(const struct call *call)
 	return ((size_t)call->bits.count + (size_t)WORD_BITS - 1) / (size_t)WORD_BITS;
 }
 
-/* What a set keeps of a select: an entry for each number, so that each keeps its place. */
+/* The select of a set as an array: an entry for each number, so that each keeps its place. */
 struct selected {
 	unsigned long words[FD_SETSIZE / (8 * sizeof(unsigned long))][BITS_KINDS];
 	struct pollfd fds[FD_SETSIZE]; /* of these words */
@@ -268,7 +268,7 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	call.timeout = &copy;
 	call.deadline_ns = call_deadline(timeout_ns(&copy));
 	rc = run(&call, site);
-	/* As the kernel does, after errors too. */
+	/* Write the time that is left, after errors as well, like the kernel. */
 	if (call.deadline_ns != XP_NEVER) {
 		left_us = call_left_ns(&call) / NS_PER_US;
 		timeout->tv_sec = (time_t)(left_us / US_PER_SEC);

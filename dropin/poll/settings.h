@@ -1,5 +1,5 @@
 /*
- * What the environment says; read once, at the start.  In a set-user-ID program
+ * The settings of the environment; read once, at the start.  In a set-user-ID program
  * the dynamic linker does not even load us.
  */
 #ifndef DROPIN_SETTINGS_H

@@ -1,8 +1,8 @@
 /*
  * Hot and cold descriptors.
  *
- * Registrations are exact or they are a superset, and what the kernel reports
- * in vain is set right at once: level-triggered, it would be reported for ever.
+ * A registration has the requested bits, or more.  If the kernel reports only bits that nobody
+ * requests, it is corrected at once: being level-triggered, it would report them for ever.
  */
 #include "watch.h"
 
@@ -22,7 +22,7 @@ enum {
 	DIRECT = 8,  /* never to be registered */
 };
 
-/* What epoll and poll(2) both know; above are epoll's own flags. */
+/* The bits that epoll and poll(2) share; above are epoll's own flags. */
 #define KERNEL_BITS 0x3fffu
 
 _Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
@@ -33,8 +33,8 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
                "epoll and poll share their bits here");
 
 /*
- * Once in each call that changes something: what is in an instance of the program's
- * is not ours to change.
+ * Checks once in each call that changes registrations whether the instance is ours: the number may
+ * be an instance of the program's by now, whose entries must not be changed.
  */
 static bool watch_is_ours(struct watch *watch)
 {
@@ -105,7 +105,7 @@ static void disarm(struct watch *watch, int fd, bool in_kernel)
 
 	XP_ASSERT(slot->flags & ARMED);
 	if (in_kernel)
-		control(watch, EPOLL_CTL_DEL, fd); /* Perhaps it is gone: fine. */
+		control(watch, EPOLL_CTL_DEL, fd); /* fails if the file is closed */
 	numbers_unrely(fd, watch->set);
 	slot->flags &= (uint8_t)~ARMED;
 	slot->generation++;
@@ -125,7 +125,7 @@ static int register_new(struct watch *watch, int fd)
 	return rc;
 }
 
-/* Put what is wanted of fd into the kernel; false: it has to stay hot. */
+/* Register the requested bits of fd with epoll; false: fd has to stay hot. */
 static bool arm(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -169,7 +169,7 @@ static void heat(struct watch *watch, int fd)
 	watch->hot[watch->hot_len++] = fd;
 }
 
-/* Hot or cold, now that something about fd has changed. */
+/* Make fd hot or cold, after something about it has changed. */
 static void settle(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -219,7 +219,7 @@ static void lose(struct watch *watch, int fd)
 
 	if (!(slot->flags & ARMED) || numbers_relied(fd, watch->set))
 		return;
-	watch->syscalls++; /* The close has removed it. */
+	watch->syscalls++; /* the EPOLL_CTL_DEL of the thread that closed it */
 	disarm(watch, fd, false);
 	slot->flags &= (uint8_t)~DIRECT;
 	settle(watch, fd);
@@ -232,7 +232,7 @@ static void read_log(struct watch *watch)
 	while (watch->log_at != end) {
 		int fd = numbers_log_at(watch->log_at);
 
-		if (fd < 0) /* Too far behind, or one is being written. */
+		if (fd < 0) /* overwritten, or not written yet: check all */
 			break;
 		if ((size_t)fd < watch->slots_len)
 			lose(watch, fd);
@@ -258,7 +258,7 @@ void watch_begin(struct watch *watch)
 	(void)watch_hear(watch);
 	watch->checked = false;
 	watch->calls++;
-	/* One that was just being closed, or was not open, may be open by now. */
+	/* Try a hot number: it may be open by now, or no thread is closing it any more. */
 	if (watch->hot_len > 0)
 		(void)arm(watch, watch->hot[watch->calls % (unsigned)watch->hot_len]);
 }
@@ -293,7 +293,7 @@ static int rebuild(struct watch *watch)
 	return 0;
 }
 
-/* The kernel reported what nobody wants, and would report it again. */
+/* The kernel reported bits that nobody requests, and would report them again. */
 static void fruitless(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -306,8 +306,8 @@ static void fruitless(struct watch *watch, int fd)
 }
 
 /*
- * One report of the epoll instance.  1; 0: it is of a closed file that cannot
- * be taken out; -EBADF: it is not ours.
+ * Handles one report of the epoll instance.  Returns 1; 0 if it is of a closed file whose entry
+ * cannot be removed; or -EBADF if the instance is not ours.
  */
 static int reported(struct watch *watch, const struct epoll_event *event)
 {
@@ -317,7 +317,7 @@ static int reported(struct watch *watch, const struct epoll_event *event)
 
 	if (fd >= watch->slots_len)
 		return -EBADF;
-	/* Of the file that the number still is it can be taken out. */
+	/* The entry can be removed if the number still is the file that it was made for. */
 	if (!(slot->flags & ARMED))
 		return control(watch, EPOLL_CTL_DEL, (int)fd) == 0;
 	if (event->data.u64 != watch_token((int)fd, slot))
@@ -383,7 +383,7 @@ int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
 {
 	if (!make_room(watch) || (sleep[0].revents & ~POLLIN) != 0)
 		return -EBADF;
-	/* Another thread may have given one to the kernel: then that reports it. */
+	/* Skip numbers that another thread has registered meanwhile: epoll reports them. */
 	for (int i = 1; i < len; i++)
 		if (sleep[i].revents != 0 && (watch->slots[sleep[i].fd].flags & HOT))
 			found(watch, sleep[i].fd, (uint16_t)sleep[i].revents);

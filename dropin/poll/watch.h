@@ -29,7 +29,7 @@
 #define WATCH_HOT_MOST  64
 #define WATCH_SLEEP_LEN (WATCH_HOT_MOST + 1)
 
-/* What poll(2) reports whether it is asked for or not. */
+/* The bits that poll(2) reports whether they are requested or not. */
 #define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
 struct watch_slot {
@@ -84,14 +84,13 @@ int watch_fini(struct watch *watch);
 struct watch_slot *watch_slot_of(struct watch *watch, int fd);
 
 /*
- * What is wanted of fd from now on, which has a slot.  `failed` is set when
- * there are too many that have to be looked at by ourselves; then, or after an
- * error below, the watch is good for nothing but watch_fini.
+ * Request these bits of fd, which has a slot, from now on.  `failed` is set if there are too
+ * many hot descriptors; then, or after an error below, only watch_fini may be called.
  */
 void watch_want(struct watch *watch, int fd, uint16_t bits);
 void watch_unwant(struct watch *watch, int fd);
 
-/* Reads the log of closes.  Returns true if it has grown. */
+/* Reads the log of closes.  Returns true if it has new entries. */
 bool watch_hear(struct watch *watch);
 
 /* At the start of a call: the same, and try to register one of the hot ones. */
@@ -112,8 +111,8 @@ int watch_sleepers(const struct watch *watch, struct pollfd *sleep);
 int watch_take(struct watch *watch, const struct pollfd *sleep, int len);
 
 /*
- * What the kernel gives back with a report of the registration.  Programs use the
- * number alone, or an address.
+ * The token that the kernel returns with a report of the registration.  The salt distinguishes it
+ * from those of the program, which mostly are the number alone, or an address.
  */
 #define WATCH_SALT 0xa75e7f0bu
 

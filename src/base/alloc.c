@@ -8,7 +8,7 @@
 
 #include "base/compiler.h"
 
-/* Of tables this large a huge page is a small part. */
+/* From this size on a huge page is a small part of a table. */
 #define LARGE ((size_t)4 << 20)
 
 /*

@@ -10,7 +10,7 @@
 void *xp_alloc(size_t size);
 /* Whatever its bytes are, beginning with a cache line. */
 void *xp_alloc_lines(size_t size);
-/* As realloc: the new part is not zeroed; NULL leaves the old block alone. */
+/* Like realloc(3): the new part is not zeroed; on failure, NULL, the old block stays. */
 void *xp_realloc(void *memory, size_t size);
 void xp_free(void *memory);
 

@@ -1,4 +1,4 @@
-/* What the library asks of the compiler, in one place. */
+/* The extensions of the compiler that the library uses, in one place. */
 #ifndef XP_BASE_COMPILER_H
 #define XP_BASE_COMPILER_H
 
@@ -10,7 +10,7 @@
 #define XP_INLINE      inline __attribute__((always_inline))
 #define XP_NOINLINE       __attribute__((noinline))
 #define XP_TRAP()      __builtin_trap()
-/* Of what is not 0, as a number from 0 on. */
+/* The index of the lowest, or highest, bit of x, which must not be 0. */
 #define XP_LOWEST_BIT(x)  ((unsigned)__builtin_ctzll(x))
 #define XP_HIGHEST_BIT(x) (63u - (unsigned)__builtin_clzll(x))
 

@@ -50,7 +50,7 @@ static inline int xp_heap_reserve(struct xp_heap *heap, uint32_t count)
 void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns);
 void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item);
 
-/* It will be removed soon: fetch what that reads. */
+/* Fetch into the cache what a removal of the item, soon, reads. */
 void xp_heap_prefetch(const struct xp_heap *heap, const struct xp_heap_item *item);
 
 /* The earliest deadline; XP_NEVER if the heap is empty. */
@@ -59,7 +59,7 @@ static inline int64_t xp_heap_deadline(const struct xp_heap *heap)
 	return heap->len ? heap->entries[XP_HEAP_FIRST].deadline_ns : XP_NEVER;
 }
 
-/* Its item; the heap must not be empty. */
+/* The item with the earliest deadline; the heap must not be empty. */
 static inline struct xp_heap_item *xp_heap_first(const struct xp_heap *heap)
 {
 	return heap->entries[XP_HEAP_FIRST].item;

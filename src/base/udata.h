@@ -1,5 +1,5 @@
 /*
- * What a program keeps with a registration: 64 bits, also where pointers have
+ * The user data that a program keeps with a registration: 64 bits, also where pointers have
  * 32.  As in struct xpoll_event; what was never written is 0.
  */
 #ifndef XP_BASE_UDATA_H

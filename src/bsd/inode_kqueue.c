@@ -59,7 +59,7 @@ static uint32_t kernel_notes(uint32_t notes)
 	return kernel;
 }
 
-/* What a look at the file shows is left to that. */
+/* Convert to notes; XP_REPORT_LOOK has a look at the file find the others. */
 static uint32_t notes_reported(uint32_t kernel, bool directory)
 {
 	static const uint32_t passing = XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
@@ -81,9 +81,9 @@ static uint32_t notes_reported(uint32_t kernel, bool directory)
 }
 
 /*
- * What is not to wake anybody again that did not listen to it.  A look reports the
- * rest later, but for what became of the entries of a directory; ends and names are
- * rare.
+ * Returns the kernel's notes that a user who does not listen ignores from now on, so that they
+ * wake nobody again.  A later look shows such changes, except those of the entries of a
+ * directory; ends and renames are rare, and stay.
  */
 static uint32_t kernel_passing(const struct xp_inode_user *user)
 {
@@ -119,7 +119,7 @@ static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
 	return rc < 0 ? rc : -(int)change.data;
 }
 
-/* What its users want, and one that is about to be; a filter asks for something. */
+/* The kernel's notes for all users, and for `more`; never 0, because a filter needs one. */
 static uint32_t inode_wants(const struct xp_inode *inode,
                             const struct xp_inode_user *more)
 {
@@ -217,7 +217,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	}
 	if (inode && xp_list_empty(&inode->links))
 		inode_drop(inodes, inode);
-	/* It is a file: the kernel knows no changes of FIFOs, or of this device. */
+	/* fd is open, but the kernel does not report changes of FIFOs, or of this device. */
 	return rc == -ENODEV || rc == -EINVAL ? -ENOTSUP : rc;
 }
 

@@ -120,7 +120,7 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
 	return event->filter == EVFILT_READ ? POLLIN : POLLOUT;
 }
 
-/* Of one descriptor's reports one remains, with the bits of both. */
+/* Merge the reports of a descriptor into one, with the bits of all. */
 static int kqueue_merge(struct xp_fired *fired, int count)
 {
 	uint16_t places[KQ_PAIRS] = {0}; /* plus 1 */

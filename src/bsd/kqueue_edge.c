@@ -24,7 +24,7 @@ int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 	edge->counters = counters;
 	edge->inner = xp_alloc(ops->state_size);
 	rc = edge->inner ? ops->open(edge->inner, 0, counters) : -ENOMEM;
-	/* Its state begins with that. */
+	/* The state of kqueue begins with its set. */
 	edge->fd = rc < 0 ? rc : ((const struct xp_kq_set *)edge->inner)->fd;
 	if (rc < 0)
 		xp_free(edge->inner);
@@ -50,7 +50,7 @@ int xp_edge_renew(struct xp_edge *edge)
 	return -ENOTSUP;
 }
 
-/* Nobody but the array knows when to look into the set. */
+/* Make the pending changes now: no wait of the set, which would, may come for long. */
 static void edge_flush(struct xp_edge *edge)
 {
 	struct xp_fired gone[EDGE_ROOM];

@@ -1,4 +1,4 @@
-/* What of one descriptor is in the kernel, and the records that change it. */
+/* The filters of one descriptor in the kernel, and the records that change them. */
 #include "bsd/kqueue_state.h"
 
 #include <errno.h>
@@ -117,7 +117,7 @@ static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd
 	return rc;
 }
 
-/* What stands for its filters does not end with it: is it refused still? */
+/* Nothing in the kernel ends when such a descriptor is closed: is READ still refused (ENXIO)? */
 static int kq_verify_hung(struct xp_kq_set *set, const struct xp_kq_entry *entry,
                           int fd)
 {
@@ -180,7 +180,7 @@ bool xp_kq_has_pending(const void *opaque)
 	return set->dirty_len > 0 || atomic_load(&set->mend) != KQ_MEND_NONE;
 }
 
-/* What the kernel does not know of this one yet. */
+/* Returns the filters whose changes the kernel does not have yet. */
 static unsigned kq_differ(const struct xp_kq_entry *entry)
 {
 	unsigned differ = entry->want ^ entry->armed;
@@ -206,7 +206,7 @@ static int kq_records(const struct xp_kq_entry *entry)
 	return count;
 }
 
-/* What this one's records say is what the kernel knows from now on. */
+/* Write the records of an entry; from now on the kernel counts as having their changes. */
 static int kq_load_one(struct xp_kq_entry *entry, int fd,
                        struct kevent *changes)
 {

@@ -108,7 +108,7 @@ static int64_t alarm_ms(int64_t left_ns)
 {
 	int64_t left_ms = left_ns / XP_NS_PER_MS;
 
-	/* Not before it is due, but for what no timer can be set to. */
+	/* Round up, so as not to fire early; only a time beyond INT32_MAX ms is cut. */
 	return left_ms >= INT32_MAX ? INT32_MAX : left_ms + 1;
 }
 
@@ -125,7 +125,7 @@ static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 	int rc;
 
 	XP_ASSERT(outer->fd >= 0);
-	/* What is too far off for a timer came too early: it is made again. */
+	/* An alarm that was too far off for a timer has fired too early: set it again. */
 	if (deadline_ns == outer->alarm_ns && !early)
 		return 0;
 	/* Too early is right, too: most timers are put off before they expire. */

@@ -98,7 +98,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 			rc = rc < 0 ? rc : error;
 	}
 	if (rc >= 0 && !entry->there)
-		rc = -ENOTSUP; /* It could not be distinguished from a closed one. */
+		rc = -ENOTSUP; /* without a filter a close could not be noticed */
 	if (rc < 0) {
 		kq_remove(set, entry, fd, entry->there & filters);
 		return xp_kq_refused(rc) ? -ENOTSUP : rc;
@@ -206,7 +206,7 @@ int xp_kq_detach(void *opaque, int fd)
 	return rc < 0 ? rc : -(int)records[0].data;
 }
 
-/* What was not wanted before; the others stay as they are. */
+/* Add the filters that were not requested before; the others stay as they are. */
 static int kq_add_missing(struct xp_kq_set *set, struct xp_kq_entry *entry,
                           int fd, unsigned missing, unsigned again)
 {

@@ -22,7 +22,7 @@
 
 enum { KQ_READ, KQ_WRITE, KQ_EXCEPT, KQ_FILTERS };
 
-/* That change one descriptor, at most. */
+/* The most records that a change of one descriptor takes. */
 enum { KQ_RECORDS = XP_KQ_ENABLES_ONCE ? 2 * KQ_FILTERS : KQ_FILTERS };
 
 #define KQ_BIT(filter) (1u << (filter))
@@ -45,7 +45,7 @@ struct xp_kq_entry {
 	bool broken;   /* nobody reads the pipe: EVFILT_USER stands for WRITE */
 };
 
-/* What xpoll_fd hands out. */
+/* The descriptor that xpoll_fd returns. */
 struct xp_kq_outer {
 	int fd;                     /* -1: xpoll_fd was not called */
 	struct xp_wakefd attention; /* its fd is -1: likewise */
@@ -76,7 +76,7 @@ unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter);
 /* A change of one of its filters. */
 void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
                   int fd, int filter, unsigned flags);
-/* Its change goes with the next wait: put it into the list of those. */
+/* Put the entry into the list of those whose changes go with the next wait. */
 void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
 /* Does the error say that the filter is not for this file, or not with this mark? */
 bool xp_kq_refused(int error);
@@ -95,9 +95,9 @@ int xp_kq_apply_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
 int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
 
 /*
- * Is the number still that of the file?  Any change of it shows that: one that says
- * what is so already.  But what is enabled is looked at again by that, so rather
- * what is to be.
+ * Returns 0 if fd still is the attached file.  Any change of a filter shows that, even one that
+ * changes nothing.  But EV_ENABLE makes the kernel check an enabled filter again, so disabled
+ * ones come first, then those of `again`.
  */
 int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                  unsigned again);

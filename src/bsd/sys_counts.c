@@ -34,8 +34,8 @@ static int counts_ask(int fd, unsigned long what, int *count)
 #endif
 
 /*
- * Of a pipe NetBSD says it, and Linux with kqueue(2) of our own, where both ends
- * have one number.  FreeBSD says 0 at the end for writing, whatever is in it.
+ * NetBSD reports the bytes in a pipe, and so does Linux with our kqueue(2), where both ends
+ * have one number.  FreeBSD reports 0 at the end for writing, whatever is in the pipe.
  */
 int64_t xp_sys_unsent(int fd)
 {

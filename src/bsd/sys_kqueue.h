@@ -49,7 +49,7 @@
 #else
 #define XP_KQ_ENABLE EV_ENABLE
 #endif
-/* OpenBSD leaves what is enabled as it is: it has to be disabled before. */
+/* OpenBSD ignores EV_ENABLE of an enabled filter: it is disabled first. */
 #ifdef __OpenBSD__
 #define XP_KQ_ENABLES_ONCE true
 #else
@@ -125,7 +125,7 @@ int xp_sys_kevent_now(int queue_fd, const struct kevent *changes, int count,
 int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
                        struct kevent *events, int cap, int64_t deadline_ns);
 
-/* What the filter says in `data` of a descriptor now; 0: it says nothing. */
+/* Returns the `data` that the filter reports for a descriptor now; 0: no report. */
 int64_t xp_sys_kevent_ask(int fd, int filter);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the library uses of FreeBSD, NetBSD, OpenBSD and DragonFly. */
+/* The back ends and providers of FreeBSD, NetBSD, OpenBSD and DragonFly. */
 #include "sys/system.h"
 
 #include "bsd/system.h"

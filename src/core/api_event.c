@@ -140,7 +140,7 @@ static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event 
 		receipts += (changes[i].flags & XPOLL_RECEIPT) != 0;
 	if (receipts > nevents)
 		return xp_leave_with(queue, -EINVAL);
-	/* A wait of the other level may begin meanwhile. */
+	/* xp_quiesce may release the lock, so a wait of the other level may begin in it. */
 	if (nchanges > 0)
 		xp_quiesce(queue);
 	/* A call with receipts does not wait. */
@@ -176,7 +176,7 @@ struct xpoll_event *xpoll_set(struct xpoll_event *event, uint64_t ident, int fil
 	bool fits = filter == (int16_t)filter && flags == (uint16_t)flags;
 
 	event->ident = ident;
-	/* What has no place in a record makes one that every call refuses. */
+	/* A filter or flags that do not fit make a record that every call refuses. */
 	event->filter = fits ? (int16_t)filter : 0;
 	event->flags = (uint16_t)flags;
 	event->fflags = fflags;

@@ -10,7 +10,7 @@
 #include "core/queue.h"
 #include "sys/sys.h"
 
-/* Entries asked for at least beside events at hand: "It is asked for more". */
+/* The least number of entries to ask for beside events at hand: "It is asked for more". */
 enum { XP_ASK_BESIDE = 64 };
 
 /* The next wait asks the kernel: something changed that only the kernel knows of. */

@@ -37,7 +37,7 @@ static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp
 	queue->candidates.tail = fd;
 }
 
-/* A wait need not look at a candidate of which nothing is enabled, if it is the only one. */
+/* Remove the slot if it is the only candidate, and nothing of it is enabled or kept. */
 static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot)
 {
 	if (slot->next == XP_LAST && queue->candidates.len == 1 &&
@@ -80,12 +80,12 @@ void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 
 /* Check all that is enabled and not level-triggered: a report may be lost. */
 void xp_check_all(struct xpoll *queue);
-/* The event level ignores what the poll-like level has to report. */
+/* The event level ignores a hang-up that the poll-like level has to report: note it. */
 static inline void xp_withhold(struct xpoll *queue, struct xp_slot *slot)
 {
 	slot->withheld = queue->withheld = true;
 }
-/* Check what was withheld, and is to be reported now. */
+/* Make candidates of the slots that have something withheld: the poll-like level waits. */
 void xp_check_withheld(struct xpoll *queue);
 
 /*

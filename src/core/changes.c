@@ -144,7 +144,7 @@ static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 /* The entry of a file that may have news is about to be made or changed. */
 static void add_news(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	/* Who waits for news mostly waits for POLLPRI: others are not worth the look. */
+	/* A program that waits for news mostly waits for POLLPRI; others save the check. */
 	if (queue->lazy && filters & XP_BIT(XP_EXCEPT)) {
 		(void)xp_slot_kind(fd, slot);
 		xp_news_before_change(queue, fd, slot);

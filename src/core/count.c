@@ -16,7 +16,7 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
 	xp_count(&queue->counters.syscalls_check);
 	if (unread > 0)
 		return unread;
-	if (kind != XP_KIND_SOCKET || eof) /* a terminal that has hung up refuses to say 0 */
+	if (kind != XP_KIND_SOCKET || eof) /* FIONREAD fails on a terminal that has hung up */
 		return unread >= 0 ? unread : eof && kind != XP_KIND_SOCKET ? 0 : 1;
 	backlog = xp_sys_backlog(fd);
 	return backlog >= 0 ? backlog : unread >= 0 ? unread : 1;

@@ -1,4 +1,4 @@
-/* What an event says beyond readiness: XPOLL_NOTE_COUNT and XPOLL_NOTE_SOERR. */
+/* Counts and errors in events: XPOLL_NOTE_COUNT and XPOLL_NOTE_SOERR. */
 #ifndef XP_CORE_COUNT_H
 #define XP_CORE_COUNT_H
 

@@ -61,7 +61,7 @@ static const struct xp_note_name except_names[] = {
 	{XPOLL_NOTE_OOB, "OOB"}, {0, NULL},
 };
 
-/* Its name, and the names of its notes. */
+/* Append the name of a filter.  Returns the names of its notes. */
 static const struct xp_note_name *text_filter(struct text *text, int filter)
 {
 	static const struct {

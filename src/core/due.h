@@ -19,7 +19,7 @@ static inline int64_t xp_due(const struct xpoll *queue)
 void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns);
 
 /*
- * Of the threads that sleep, the timer waiter is the one that sleeps no longer than until
+ * The timer waiter is the one of the sleeping threads that sleeps no longer than until
  * due_ns.  A time that is put off does not wake it.  timer.until_ns is XP_NEVER if there
  * is none, and XP_NOW if a thread was woken to become it.
  */

@@ -134,7 +134,7 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 
 /*
  * XPOLL_NOTE_EXCLUSIVE is a hint: such an entry of the kernel's has POLLIN and POLLOUT only.
- * While a filter is disabled the entry is none, or other queues would not be woken.
+ * While a filter is disabled the entry is not exclusive, or other queues would not be woken.
  */
 static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *slot,
                                enum xp_mode mode)
@@ -213,7 +213,7 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return rc;
 }
 
-/* A change from or to an exclusive entry makes another one, for which there was no room. */
+/* A change from or to an exclusive entry is a DEL and an ADD, and there was no room for the ADD. */
 static void entry_lost(struct xpoll *queue, struct xp_slot *slot)
 {
 	slot->mode = XP_MODE_NONE;
@@ -411,14 +411,14 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		if (mine & slot->enabled)
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
 	} else if (slot->mode == XP_MODE_LEVEL) {
-		/* Another thread has the descriptor: silent until that one enables it. */
+		/* Another thread has the descriptor: be silent until that one enables it. */
 		if (queue->threads.shared > 0 && !(mine & slot->enabled) &&
 		    xp_entry_may_report_once(queue, slot) && xp_slot_can_probe(fd, slot))
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, 0, 0);
 		else
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
 	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= XP_FRUITLESS_MOST) {
-		/* With an edge all bits that hold are reported, so a change brings up none. */
+		/* An edge reports all bits that hold, so no enabled filter is ready. */
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);
 	}
 }

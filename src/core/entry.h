@@ -106,7 +106,10 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
 /* The same; otherwise the slot is dropped. */
 bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
-/* Asked at each 64th report: only this shows that fd was closed while a duplicate is open. */
+/*
+ * Returns true if the slot may be used: at each 64th report the kernel is asked whether fd is the
+ * same file, because nothing else shows a close while a duplicate is open.  False: it is dropped.
+ */
 static inline bool xp_entry_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	return XP_LIKELY(++slot->reports != 0 || !queue->lazy) ||

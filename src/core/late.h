@@ -33,7 +33,7 @@ void xp_late_await_all(struct xpoll *queue);
 /* In a forked child: the threads that would make late changes are in the parent only. */
 void xp_late_forget_all(struct xpoll *queue);
 
-/* Sleep for so long.  For what a thread does that cannot signal a condition. */
+/* Sleep for ns: a pause between checks of what another thread does without a condition. */
 void xp_nap(int64_t ns);
 
 #endif

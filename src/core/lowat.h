@@ -18,7 +18,7 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
 /* The bits without those of filters whose mark is not reached. */
 uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
 
-/* The pause is over: those filters become candidates. */
+/* The pause is over: filters with too little room become candidates. */
 void xp_lowat_due(struct xpoll *queue);
 
 void xp_lowat_fini(struct xpoll *queue);

@@ -28,7 +28,7 @@ static inline bool xp_sleepers_take_mark(struct xpoll *queue)
 	return wanted;
 }
 
-/* For so many updates xpoll_fd stays readable without a reason. */
+/* xpoll_fd stays readable without a reason for one update less than this. */
 static inline void xp_outer_keep(struct xpoll *queue, uint8_t updates)
 {
 	queue->outer.patience = updates;
@@ -41,15 +41,15 @@ static inline void xp_outer_settle(struct xpoll *queue)
 }
 
 /*
- * What a source has found is valid while this number is unchanged: no wait has begun since, and
- * no thread has come back from a sleep.
+ * The result of a source's look is valid while this number is unchanged: no wait has begun
+ * since, and no thread has come back from a sleep.
  */
 static inline uint64_t xp_moment(const struct xpoll *queue)
 {
 	return queue->counters.waits + queue->threads.sleeps;
 }
 
-/* That ends: a thread is back from a sleep. */
+/* A thread is back from a sleep: results from before are not valid any more (xp_moment). */
 static inline void xp_moment_end(struct xpoll *queue)
 {
 	queue->threads.sleeps++;
@@ -61,14 +61,14 @@ static inline bool xp_wake_is_pending(const struct xpoll *queue)
 	return atomic_load(&queue->wake.state) & XP_WAKE_PENDING;
 }
 
-/* A wait returns for it.  Returns false if another one does. */
+/* Take the pending xpoll_wake, for which the wait returns.  False: there is none to take. */
 static inline bool xp_wake_take(struct xpoll *queue)
 {
 	return xp_wake_is_pending(queue) &&
 		atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING) & XP_WAKE_PENDING;
 }
 
-/* Returns true if this xpoll_wake has to wake a thread, as a writer. */
+/* Begin xpoll_wake.  True: it has to wake a thread, and is a writer until xp_writer_end. */
 static inline bool xp_wake_begin(struct xpoll *queue)
 {
 	unsigned state = atomic_load(&queue->wake.state);
@@ -96,7 +96,7 @@ static inline bool xp_has_writers(const struct xpoll *queue)
 	return atomic_load(&queue->wake.state) >= XP_WAKE_WRITER;
 }
 
-/* Some slots could not be attached, so that the next wait has to try; or none is left. */
+/* later: some slots could not be attached, and the next wait tries again. */
 static inline void xp_attach_later(struct xpoll *queue, bool later)
 {
 	queue->unattached = later;

@@ -11,7 +11,7 @@
 
 /* Make it, or return it; -ENOTSUP ... */
 int xp_outer_open(struct xpoll *queue);
-/* Of a queue that is exposed: make it readable, or no longer. */
+/* Make the descriptor of an exposed queue readable, or no longer. */
 void xp_outer_update(struct xpoll *queue);
 /* In a forked child: nobody has called xpoll_fd. */
 void xp_outer_forget(struct xpoll *queue);

@@ -44,13 +44,15 @@
 /* Numbers of several mechanisms: see docs/internals/mechanisms.md. */
 enum {
 	/*
-	 * Waits of which one asks the kernel though events are at hand; and how many descriptors
-	 * a wait checks at least: "The kernel is not asked", "Checks by poll(2)".
+	 * One of so many waits asks the kernel though events are at hand; so many candidates a wait
+	 * checks at least, and so many of the files that were not ready at most: "The kernel is
+	 * not asked", "Checks by poll(2)", "Files that the kernel refuses".
 	 */
 	XP_ASK_EVERY = 16,
 	/*
 	 * Waits, or calls, for which the queue expects that what has happened happens again:
-	 * "Half the room", "One-shot entries", "Signals are held", "xpoll_fd stays readable".
+	 * "Half the room", "One-shot entries", "Signals are held", "xpoll_fd stays readable"; and
+	 * for which the size of a pipe is believed: "The size of a pipe".
 	 */
 	XP_RECENT_FOR = 64,
 	/*
@@ -88,16 +90,16 @@ struct xp_wait {
 		struct xpoll_ready *ready;  /* of XP_READY */
 		struct xp_found *found;     /* of XP_BATCH */
 	};
-	int cap, len;         /* records of the array, and of these those that are filled */
+	int cap, len;         /* records that the array has room for, and that are filled */
 	int64_t deadline_ns;  /* XP_NOW: does not sleep; XP_NEVER */
 	const sigset_t *own_mask; /* the call's, or NULL: see xp_wait_mask */
-	sigset_t blocked;     /* what was blocked before signals were held back */
+	sigset_t blocked;     /* the mask from before signals were held back, to be restored */
 	enum xp_format format;
 	uint32_t epoch;       /* the number of this call */
 	uint32_t wake_all;    /* the queue's when the call began */
 	/* The members from here on are zero at the beginning. */
 	unsigned looks;       /* times that the kernel was asked in vain */
-	uint32_t sequence;    /* the queue's before the kernel was asked */
+	uint32_t sequence;    /* the queue's `sequence` before the kernel was asked */
 	uint32_t set;         /* the number of the kernel's set that was asked */
 	bool delivered_some; /* the last harvest has delivered something */
 	bool repeated;    /* it has reported what this call had delivered */
@@ -132,7 +134,7 @@ struct xpoll {
 		int pages_len;
 	} slots;             /* by descriptor: see slot.h */
 	uint32_t sequence;   /* grows with each mark of a slot */
-	uint8_t withheld : 1;   /* a slot may have that mark */
+	uint8_t withheld : 1;   /* a slot may be `withheld` */
 	uint8_t unattached : 1; /* the kernel lacks a slot, for want of memory: see renew.c */
 	uint8_t probed : 1;     /* a source has to be asked before a sleep */
 	struct {
@@ -159,11 +161,11 @@ struct xpoll {
 
 	/* Threads: see threads.c. */
 	struct {
-		int sleepers;    /* are in the back end's wait */
-		int changers;    /* wait until that is nobody */
-		int inside;      /* are in a call, and have given the lock back for a while */
-		uint32_t sleeps; /* how often one has come back */
-		const int *last; /* the errno of the thread that has waited last: who it was */
+		int sleepers;    /* threads in the back end's wait */
+		int changers;    /* threads that wait until there is no sleeper */
+		int inside;      /* threads in a call that have released the lock for a while */
+		uint32_t sleeps; /* grows when a thread is back from a sleep */
+		const int *last; /* &errno of the thread that waited last, which identifies it */
 		uint8_t shared;  /* waits for which the queue counts as shared */
 		bool dying;      /* xpoll_destroy was called */
 		bool torn;       /* in a forked child: a thread of the parent's was inside */
@@ -176,8 +178,8 @@ struct xpoll {
 	struct {
 		bool wanted;     /* a thread that sleeps has to look: see marks.h */
 		bool due;        /* one is to be woken when the lock is released */
-		uint32_t epoch;  /* grows when all that sleep have to come out */
-		int left;        /* those that still have to */
+		uint32_t epoch;  /* grows when all sleepers have to come out */
+		int left;        /* those of them that have not come out yet */
 	} kick;
 	struct {
 		atomic_uint state; /* [a] */
@@ -185,7 +187,7 @@ struct xpoll {
 	} wake;
 	struct {
 		uint32_t waiter;   /* the thread that sleeps no longer than until due_ns; 0: none */
-		uint32_t numbers;  /* how many there were */
+		uint32_t numbers;  /* timer waiters so far; gives the next one its number */
 		int64_t until_ns;  /* what it waits for */
 	} timer;
 	struct {
@@ -226,7 +228,7 @@ struct xpoll {
 		bool exposed;     /* xpoll_fd was called */
 		bool attention;   /* it is readable by itself */
 		bool alarmed;     /* a time was set for it */
-		uint8_t patience; /* calls that it stays readable without a reason */
+		uint8_t patience; /* updates that it stays readable without a reason, plus 1 */
 	} outer;
 
 	struct {

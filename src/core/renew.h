@@ -2,7 +2,7 @@
  * Replacing the kernel's set by a new one.
  *
  * The entry of a closed file keeps reporting while a duplicate of the file is open.  Only
- * another set is without it.
+ * a new set lacks it.
  */
 #ifndef XP_CORE_RENEW_H
 #define XP_CORE_RENEW_H

@@ -166,7 +166,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		reported &= ~(uint32_t)POLLIN;
 	filters = wanted & (xp_filters_of(reported) |
 		(reported & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0));
-	/* What this level ignores the poll-like level has to report. */
+	/* This level ignores a hang-up that the poll-like level has to report. */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
 		xp_withhold(queue, slot);
 	if (XP_UNLIKELY(slot->present != slot->enabled) &&

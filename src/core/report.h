@@ -18,21 +18,21 @@ static inline bool xp_wait_is_full(const struct xp_wait *wait)
 	return wait->len >= wait->cap;
 }
 
-/* The next record is filled. */
+/* Count a record that the caller has filled, or is about to fill. */
 static inline void xp_record_add(struct xp_wait *wait)
 {
 	XP_ASSERT(wait->len < wait->cap);
 	wait->len++;
 }
 
-/* Reports of the kernel follow.  more: it may have others as well. */
+/* Deliver reports of the kernel now.  more: the kernel may have others as well. */
 static inline void xp_reports_begin(struct xp_wait *wait, bool more)
 {
 	wait->more = more;
 	wait->delivered_some = wait->repeated = wait->renew = false;
 }
 
-/* There may be others whatever the kernel has returned. */
+/* Ask the kernel once more, though it has returned fewer reports than there was room for. */
 static inline void xp_reports_go_on(struct xp_wait *wait)
 {
 	wait->more = true;

@@ -1,5 +1,5 @@
 /*
- * What a queue knows of one descriptor: a slot, found by its number.
+ * A slot: the state of one descriptor in a queue, found by its number.
  *
  * Slots live in pages that never move and are freed with the queue.
  *

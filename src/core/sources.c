@@ -274,7 +274,10 @@ void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
 
 		more = item != last;
 		item = item->next;
-		/* The number of a call comes again, but then this one has delivered nothing yet. */
+		/*
+		 * Skip a registration that this wait has delivered.  An equal epoch may be an old
+		 * one, because epochs wrap around; then this wait has delivered nothing yet.
+		 */
 		if ((reg->wait_epoch != wait->epoch || wait->len == 0) &&
 		    registration_confirmed(queue, reg))
 			registration_deliver(queue, reg, wait);

@@ -129,7 +129,7 @@ void xp_kick_due(struct xpoll *queue)
 	queue->turn.due = 0;
 }
 
-/* The followers of the first group that has any come out; or all do. */
+/* Wake the followers of the first group that has any, or of all groups. */
 static void followers_signal(struct xpoll *queue, bool all)
 {
 	bool done = queue->turn.signalled && !all;
@@ -247,7 +247,7 @@ static void wait_uncount(struct xpoll *queue, const struct xp_wait *wait)
 
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 {
-	/* This thread has looked: so may the next of those that were called out, or in turn. */
+	/* This thread has looked, so the next one may: one that was called out, or has the turn. */
 	if (has_turn && xp_is_concurrent(queue))
 		xp_kick_next(queue, wait);
 	else if (has_turn)

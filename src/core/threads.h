@@ -85,7 +85,7 @@ void xp_inside_enter(struct xpoll *queue);
 void xp_inside_leave(struct xpoll *queue);
 /* A thread goes into the back end's wait; returns kick.epoch. */
 uint32_t xp_sleeper_enter(struct xpoll *queue);
-/* It is back; epoch: as xp_sleeper_enter has returned it. */
+/* The thread is back from that wait.  epoch: the result of xp_sleeper_enter. */
 void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch);
 /* Take the lock after a sleep.  -EINTR: a handler has forked, and this is the child. */
 int xp_lock_in_child(struct xpoll *queue);
@@ -124,8 +124,8 @@ bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format);
 /* A wait beside other threads begins; -EBUSY: it may not. */
 int xp_wait_admit(struct xpoll *queue, enum xp_format format);
 /*
- * That wait ends.  Another thread that sleeps may have to take what is left.  has_turn: this
- * thread may be in the back end, so that others have waited for it.
+ * A wait that xp_wait_admit has let in ends.  If it leaves something, another thread that sleeps
+ * has to take it.  has_turn: this thread was in the back end, and now lets the next one look.
  */
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn);
 
@@ -175,7 +175,7 @@ static inline void xp_idle_end(struct xpoll *queue)
 	}
 }
 
-/* Returns the time that all threads have slept, with the sleeps that last. */
+/* Returns the time that all threads have slept, up to now for those that still sleep. */
 static inline uint64_t xp_idle_total(const struct xpoll *queue)
 {
 	return queue->idle.sleepers == 0 ? queue->idle.ns

@@ -19,14 +19,14 @@ static inline bool xp_batch_is_over(const struct xpoll *queue)
 	return queue->batch.next >= queue->batch.len;
 }
 
-/* The next record, which is handed out. */
+/* Hand out the next record of the batch. */
 static inline const struct xp_found *xp_batch_next(struct xpoll *queue)
 {
 	XP_ASSERT(!xp_batch_is_over(queue) && queue->batch.len <= XP_FIRED_MOST);
 	return &queue->batch.found[queue->batch.next++];
 }
 
-/* All records are handed out. */
+/* Empty the batch. */
 static inline void xp_batch_end(struct xpoll *queue)
 {
 	queue->batch.next = queue->batch.len = 0;

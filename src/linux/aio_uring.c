@@ -43,7 +43,7 @@ enum {
 /* The kernel's largest read or write: what is longer ends short. */
 #define URING_BYTES_MOST 0x7ffff000u
 
-/* What the kernel and its user share; [I] immutable while open. */
+/* The ring that the kernel shares with the thread; [I] immutable while open. */
 struct uring_ring {
 	int fd;            /* [I] -1: not open */
 	unsigned filled;   /* entries the kernel does not know yet */
@@ -168,7 +168,7 @@ static struct io_uring_sqe *uring_fill(uint8_t opcode, uint64_t token)
 	return entry;
 }
 
-/* It is complete: the kernel may see it. */
+/* The next submission entry is complete: let the kernel see it. */
 static void uring_give(void)
 {
 	atomic_fetch_add_explicit(uring.ring.submit_tail, 1, memory_order_release);
@@ -409,7 +409,7 @@ static void uring_turn(void)
 	uring_reap();
 }
 
-/* What is in flight in the end is that of `call`; it ends with the ring. */
+/* Run until no job is left.  Only the entry of `call` is in flight then, and ends with the ring. */
 static void uring_run(void)
 {
 	uring_fill_all();

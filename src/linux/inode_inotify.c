@@ -26,7 +26,7 @@ enum {
 /* A kernel without fine times notes changes to this, at most. */
 #define CLOCK_TICK_NS (20 * XP_NS_PER_MS)
 
-/* What leaves no trace that a look could find. */
+/* Events that leave no trace which a look could find. */
 #define IN_PASSING (IN_OPEN | IN_CLOSE_NOWRITE | IN_CLOSE_WRITE | IN_ACCESS)
 #define IN_ENTRIES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 #define ALL_NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
@@ -47,7 +47,7 @@ static bool wants_above(const struct xp_inode_user *user)
 	return user->notes & XPOLL_NOTE_DELETE && S_ISDIR(user->last.st_mode);
 }
 
-/* What is reported of a file itself, and the notes for it. */
+/* Events about a file itself, and their notes. */
 static const struct {
 	uint32_t mask;
 	uint32_t note;
@@ -104,7 +104,7 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
 	return mask;
 }
 
-/* What was reported already, and it does not listen to: a look shows links and sizes. */
+/* Events that the user ignores, to be left out; a look shows links and sizes. */
 static uint32_t mask_ignored(const struct xp_inode_user *user)
 {
 	uint32_t mask = mask_of_itself(user->ignored);

@@ -1,6 +1,6 @@
 /*
- * What the two halves of the inotify provider share: inode_inotify.c decides
- * what is watched, inode_inotify_reports.c reads what is reported.
+ * Common to the two halves of the inotify provider: inode_inotify.c decides
+ * what is watched, inode_inotify_reports.c reads the reports.
  */
 #ifndef XP_LINUX_INODE_INOTIFY_H
 #define XP_LINUX_INODE_INOTIFY_H
@@ -29,7 +29,7 @@ void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
  */
 void xp_inode_await(struct xp_inodes *inodes, int number);
 
-/* What a report says of the file itself. */
+/* Returns the notes of an event about the file itself. */
 uint32_t xp_notes_of_itself(uint32_t mask);
 /* The inotify(7) mask that this link needs. */
 uint32_t xp_link_mask(const struct xp_inode_link *link);

@@ -1,4 +1,4 @@
-/* What inotify(7) reports, as notes for those who want to know. */
+/* Reading the reports of inotify(7), and passing them to users as notes. */
 #include <limits.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -12,7 +12,7 @@ enum {
 	READ_BYTES = 4096,
 	/* A read that leaves room for the longest report has taken all there were. */
 	REPORT_MOST = sizeof(struct inotify_event) + NAME_MAX + 1,
-	/* What was read before, and waits for more, has as much room. */
+	/* Room for reports that were read before and wait for more, and for one read. */
 	HARVEST_BYTES = 2 * READ_BYTES,
 	/* Reads in a row; a busy writer must not keep the lock for ever. */
 	HARVEST_READS = 128,
@@ -49,7 +49,7 @@ static bool rename_marked(struct reports *reports, struct inotify_event *half)
 	return false;
 }
 
-/* What happened to an entry of a directory, as FreeBSD notes it. */
+/* Returns the notes that FreeBSD gives a directory for such an event of one of its entries. */
 static uint32_t notes_of_entry(uint32_t mask)
 {
 	bool directory = mask & IN_ISDIR;
@@ -58,7 +58,7 @@ static uint32_t notes_of_entry(uint32_t mask)
 	if (mask & (IN_CREATE | IN_DELETE))
 		return directory ? notes | XPOLL_NOTE_LINK : notes;
 	if (!(mask & (IN_MOVED_FROM | IN_MOVED_TO)))
-		return 0; /* It was opened, read: its own affair. */
+		return 0; /* opened or read: no change of the directory */
 	if (mask & RENAMED_WITHIN)
 		return notes;
 	notes |= XPOLL_NOTE_EXTEND;
@@ -118,7 +118,7 @@ static void all_lost(struct xp_inodes *inodes)
 			xp_inode_report(inodes, user, XP_REPORT_LOST);
 }
 
-/* Those before `end`. */
+/* Handle the reports before `end`. */
 static void reports_read(struct xp_inodes *inodes, const struct reports *reports,
                          size_t end)
 {
@@ -137,11 +137,10 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 }
 
 /*
- * Of a rename within a directory the kernel reports two halves, one soon after
- * the other: a read may come between them.  Where does the first report at or
- * behind `from` begin that is the first half without the second?  For all of
- * those the rename is over when this returns, and what the next read returns
- * has the second half if there is one.
+ * The kernel reports a rename within a directory as two halves, one soon after the other, and
+ * a read may come between them.  Returns the offset of the first report, from `from` on, that
+ * is a first half without its second one.  When this returns, all such renames are over, so
+ * the next read has the second halves, if there are any.
  */
 static size_t renames_await(struct xp_inodes *inodes, struct reports *reports,
                             size_t from)
@@ -164,7 +163,7 @@ static size_t renames_await(struct xp_inodes *inodes, struct reports *reports,
 	return first;
 }
 
-/* What begins with a half waits for the next read. */
+/* A first half without the second, and all after it, wait for the next read. */
 void xp_inodes_harvest(struct xp_inodes *inodes)
 {
 	struct reports reports;

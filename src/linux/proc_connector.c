@@ -69,7 +69,7 @@ struct request {
 #define TAKE_IT BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)
 #define DROP_IT BPF_STMT(BPF_RET | BPF_K, 0)
 
-/* Of processes, not of their threads: then the two numbers are the same. */
+/* The filter passes events of processes only: their thread and process numbers are equal. */
 static int connector_socket(void)
 {
 	struct sock_filter code[] = {
@@ -278,7 +278,7 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool 
 			return false;
 		count = xp_sys_netlink_receive(connector->watch.fd, messages, sizeof *messages,
 		                               lengths, XP_NETLINK_MOST);
-		/* What was heard up to then is still to come. */
+		/* Messages from before the loss are still in the queue. */
 		if (count == -ENOBUFS)
 			connector->lost = true;
 		else if (count < 0) {

@@ -64,7 +64,7 @@ static void scope_free(struct scope *scope)
 	xp_free(scope);
 }
 
-/* Of a thread on one processor, into that one's ring. */
+/* Open the event of a thread on one processor, which records into that one's ring. */
 static int event_open(const struct scope *scope, pid_t thread,
                       const struct xp_perf_ring *ring)
 {
@@ -131,7 +131,7 @@ static bool attach_thread(void *opaque, pid_t thread)
 				(struct scope_event){thread, fd};
 	}
 	if (to->rc == -ESRCH)
-		to->rc = 0; /* It has just ended. */
+		to->rc = 0; /* the thread has just ended */
 	else
 		to->found = true;
 	return to->rc == 0;
@@ -198,7 +198,7 @@ static void perf_inherit(struct xp_proc *child, const struct xp_proc *parent)
 	child->scope = scope;
 }
 
-/* What the records mean ------------------------------------------------------ */
+/* The meaning of the records -------------------------------------------------- */
 
 static void report_fork(struct xpoll *queue, const struct xp_perf_record *record)
 {
@@ -253,7 +253,7 @@ static void report_exit(struct xpoll *queue, struct perf *perf,
 		return;
 	if (dropped_by_exec(proc, record->time)) {
 		xp_trace_missed(queue, proc);
-		/* What it does from now on, if that is permitted. */
+		/* Follow the process again, if that is permitted. */
 		(void)perf_follow(&perf->tracer, proc, proc->reg.fflags);
 	}
 	proc->exec_time = 0;

@@ -49,7 +49,7 @@ struct xp_perf_record {
 	uint64_t time;
 };
 
-/* What all events have that share a ring. */
+/* Set the attributes that all events of a ring have in common. */
 void xp_perf_common(struct perf_event_attr *attr);
 
 /* -EPERM, -ENOTSUP, -EMFILE ... */

@@ -6,10 +6,10 @@
  * nothing, its owner; the events of watched tasks are redirected to it.  So
  * there is one ring per processor, however many tasks are watched.
  *
- * Order.  What caused a record was committed before it: a birth before
- * anything that the child does.  The rings are looked at twice.  What was seen
- * at the first look is taken, in the order of time, together with what the
- * second look found before it: whatever caused the former is in the latter.
+ * Order.  The cause of a record is committed before it: a birth before anything that the
+ * child does.  The rings are read twice.  The records that the first pass found are used,
+ * together with those of the second pass that are older, in the order of time: so each record
+ * comes after its cause, which the second pass has found at the latest.
  */
 #include "linux/proc_perf.h"
 
@@ -26,7 +26,7 @@
 #include "sys/sys.h"
 
 enum {
-	/* Some 1600 births; less if the limit on locked memory is near. */
+	/* Room for some 1600 births; halved while the limit on locked memory is too low. */
 	RING_BYTES = 64 << 10,
 	/* No record that is asked for is longer. */
 	RECORD_MOST = 64,
@@ -121,7 +121,7 @@ int xp_perf_rings_open(struct xp_perf_rings *rings)
 		rings->rings[i].cpu = i;
 		rings->rings[i].watch.fd = -1;
 	}
-	/* The kernel says EPERM if too much memory is locked already. */
+	/* The kernel returns EPERM if too much memory is locked already: try half the size. */
 	for (rc = rings_try(rings, size);
 	     (rc == -EPERM || rc == -ENOMEM) && size > xp_sys_page_size();
 	     rc = rings_try(rings, size))

@@ -56,7 +56,7 @@ int xp_proc_open(pid_t pid)
 	case -ENOENT: /* as newer kernels say it. */
 		return -ESRCH;
 	case -ENOSYS:
-	case -EPERM: /* What a sandbox says of a call that it does not know. */
+	case -EPERM: /* the error of a sandbox for a call that it does not know */
 	case -EACCES:
 	case -ENODEV:
 		return open_polled(pid);

@@ -60,7 +60,7 @@ int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
 	got = read_now(fd, buffer, size, offset);
 	if (got <= 0 || got == (int64_t)size)
 		return got < 0 ? -EAGAIN : got;
-	/* The end of the file, or of what is cached. */
+	/* A short read: 0 from a second one is the end of the file, EAGAIN the end of the cache. */
 	if (read_now(fd, (char *)buffer + got, size - (size_t)got,
 	             offset + got) == 0)
 		return got;

@@ -84,7 +84,7 @@ int xp_sys_epoll_create(void)
 	return XP_LIBCALL(epoll_create1(EPOLL_CLOEXEC));
 }
 
-/* As Linux 6.9 has it, for older headers. */
+/* The structure of Linux 6.9, for older headers. */
 struct busy_poll_params {
 	uint32_t microseconds;
 	uint16_t budget; /* packets of a poll; 0: the kernel's default */

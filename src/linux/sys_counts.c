@@ -108,7 +108,7 @@ static int64_t unix_backlog(int fd)
 	return count;
 }
 
-/* Of a socket that is not TCP's. */
+/* The backlog of a socket that is not TCP's; -EINVAL: it does not listen. */
 static int64_t other_backlog(int fd)
 {
 	int64_t count;
@@ -116,7 +116,7 @@ static int64_t other_backlog(int fd)
 	if (!xp_sys_is_listener(fd))
 		return -EINVAL;
 	count = unix_backlog(fd);
-	/* Others do not say; one is there, or was a moment ago. */
+	/* Other families report no number: one waits, or did a moment ago. */
 	return count < 1 ? 1 : count;
 }
 

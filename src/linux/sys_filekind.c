@@ -1,4 +1,4 @@
-/* What a file is beyond its type: by /proc, statfs(2) and statx(2). */
+/* The kind of a file beyond its type: by /proc, statfs(2) and statx(2). */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -1,4 +1,4 @@
-/* What only Linux has: see sys.h for the conventions. */
+/* System calls that only Linux has: see sys.h for the conventions. */
 #ifndef XP_LINUX_SYS_LINUX_H
 #define XP_LINUX_SYS_LINUX_H
 
@@ -41,7 +41,7 @@ void xp_sys_unmap(void *memory, size_t size);
 /* statfs(2): which file system. */
 int64_t xp_sys_fs_type(int fd);
 
-/* As xp_sys_epoll_now, until a deadline. */
+/* Like xp_sys_epoll_now, but waits until a deadline. */
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns);
 

@@ -15,7 +15,7 @@ struct perf_event_attr;
 void xp_sys_perf_threads_only(struct perf_event_attr *attr, bool only);
 
 /*
- * Of a thread (0: the calling one) on a processor.  -ENODEV: it is off; -ESRCH:
+ * Open an event of a thread (0: the calling one) on a processor.  -ENODEV: that is off; -ESRCH:
  * no such thread, or it is ending; -ENOTSUP; -EPERM; -EMFILE, -ENOMEM ...
  */
 int xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread, int cpu);

@@ -21,7 +21,7 @@ bool xp_sys_pidfd_reaped(int pidfd);
 int xp_sys_wait_status(int pidfd, int *status);
 /* The same of a child by its number. */
 int xp_sys_child_status(pid_t pid, int *status);
-/* Of any process that was reaped; -ENODATA: not yet; -ENOTTY: Linux < 6.15. */
+/* The wait status of a reaped process; -ENODATA: not reaped yet; -ENOTTY: Linux < 6.15. */
 int xp_sys_pidfd_status(int pidfd, int *status);
 
 #endif

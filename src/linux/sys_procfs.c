@@ -16,7 +16,7 @@
 #include "sys/rawcall.h"
 #include "sys/sys.h"
 
-/* As getdents64(2) fills it. */
+/* An entry as getdents64(2) returns it. */
 struct entry {
 	uint64_t inode;
 	int64_t next;
@@ -167,8 +167,8 @@ int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
 }
 
 /*
- * What /proc/PID/stat says behind the name, which is in parentheses and may
- * contain anything; NULL: nothing.
+ * Returns the text of /proc/PID/stat behind the name, which is in parentheses and may
+ * contain anything; or NULL.
  */
 static char *stat_of(pid_t pid, char text[1024])
 {
@@ -184,7 +184,7 @@ static char *stat_of(pid_t pid, char text[1024])
 	fd = open_quietly(path, 0);
 	if (fd < 0)
 		return NULL;
-	/* It is one line; a name with its end in it comes with that escaped. */
+	/* The file is one line: a newline in the name is escaped. */
 	do {
 		rc = xp_sys_read(fd, text + length, (size_t)(1023 - length));
 		length += rc > 0 ? rc : 0;
@@ -237,7 +237,7 @@ int64_t xp_procfs_started(pid_t pid)
 		(boot.tv_sec * XP_NS_PER_SEC + boot.tv_nsec - xp_sys_now());
 }
 
-/* A file of the directory, with a 0 at its end.  Returns its length, or a negative errno value. */
+/* Read a file of the directory as a string.  Returns its length, or a negative errno value. */
 static int read_in(int proc_fd, const char *name, char *text, int size)
 {
 	int fd = (int)xp_rawcall(SYS_openat, proc_fd, (long)name, O_RDONLY | O_CLOEXEC, 0, 0, 0);

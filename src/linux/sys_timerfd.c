@@ -29,8 +29,8 @@ int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 }
 
 /*
- * It stands on a moment that does not come.  Linux 3.0 and later cancel it
- * when the clock is set, which makes it readable; the read says ECANCELED.
+ * The timer is set to a time that does not come.  Linux 3.0 and later cancel it
+ * when the clock is set, which makes it readable; the read fails with ECANCELED.
  */
 int xp_sys_step_fd(void)
 {

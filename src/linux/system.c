@@ -1,4 +1,4 @@
-/* What the library uses of Linux. */
+/* The back ends and providers of Linux. */
 #include "sys/system.h"
 
 #include "linux/system.h"

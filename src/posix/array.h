@@ -1,8 +1,8 @@
 /*
- * What the array back ends share: poll, select and /dev/poll.
+ * Common to the array back ends: poll, select and /dev/poll.
  *
- * Each asks the kernel about an array of descriptors.  Here is what they know of one:
- * where it is, and by which bits and token.  Indexed by number; grows when one is
+ * Each asks the kernel about an array of descriptors.  The table here has each descriptor's
+ * place in the array, its bits and its token.  Indexed by number; grows when one is
  * attached.  Beside the array is a set for edges (edge.h), and two of the entries are
  * the back end's own: that set, and a wake-up descriptor.
  */
@@ -39,7 +39,7 @@ struct xp_array_entry {
 	uint8_t kept;       /* of a consumed file: bits that nobody has requested yet */
 };
 
-/* What is different of them; `state` begins with the array. */
+/* The functions in which these back ends differ; `state` begins with the array. */
 struct xp_array_ops {
 	/* Prepare to attach a number that has an entry, which is not in place; -ENOMEM. */
 	int (*prepare)(void *state, int fd);
@@ -58,7 +58,7 @@ struct xp_array {
 	struct xp_marks marks; /* of files that have no inode */
 	struct xp_wakefd wake; /* immutable: signalled by any thread, without the lock */
 	struct xp_edge edge;
-	bool edges_left; /* perhaps: as many were reported as there was room for */
+	bool edges_left; /* the set may have more: it has filled all the room, or was not read */
 };
 
 int xp_array_open(struct xp_array *array, const struct xp_array_ops *ops,
@@ -89,7 +89,7 @@ int xp_array_report_edges(struct xp_array *array, const struct pollfd *fds,
 /* The edges that are left. */
 int xp_array_report_rest(struct xp_array *array, struct xp_fired *fired, int room);
 
-/* What is fired by what poll(2) has answered: these bits, which are not 0. */
+/* Returns the report for these bits, which poll(2) has returned for fd and are not 0. */
 struct xp_fired xp_array_fired(const struct xp_array *array, int fd, uint32_t bits);
 
 /* NULL: not attached. */

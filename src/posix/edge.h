@@ -37,7 +37,7 @@ void xp_edge_fini(struct xp_edge *edge);
 /* Start over with an empty set, under the same number. */
 int xp_edge_renew(struct xp_edge *edge);
 
-/* As the back end's functions of these names. */
+/* Like the back end's functions of these names. */
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch,
                    uint64_t token);
 int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch,

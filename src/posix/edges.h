@@ -1,6 +1,6 @@
 /*
- * What the system reports by edges.  epoll(7) does all of poll(2)'s bits, and
- * kqueue(2) POLLPRI only where it has a filter for that.
+ * The bits that the system reports by edges: epoll(7) all of poll(2)'s, kqueue(2) POLLPRI only
+ * where it has a filter for that.
  */
 #ifndef XP_POSIX_EDGES_H
 #define XP_POSIX_EDGES_H

@@ -141,7 +141,7 @@ static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
 	return xp_solo_change(&sets->solo, fd, bits | by_edge | XP_WATCH_SOLO(filter), token);
 }
 
-/* What the sets have of a descriptor that is watched like this. */
+/* Returns the sets, a bit each, that have an entry of a descriptor with this watch. */
 static uint8_t edge_there(uint32_t watch)
 {
 	unsigned there = 0;
@@ -176,7 +176,7 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token
 
 		if (after & ~before & bit) {
 			rc = edge_control(edge, EPOLL_CTL_ADD, i, fd, watch, token);
-			if (rc == -EEXIST) /* Of a file that a duplicate keeps. */
+			if (rc == -EEXIST) /* the entry of a closed file with a duplicate */
 				rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
 		} else if (after & again & bit) {
 			rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
@@ -225,7 +225,7 @@ static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
 	return level ? 0 : XP_FIRED_SOLO(0);
 }
 
-/* Those of the set itself, then of those in it; more: not all of its own. */
+/* Take reports of the main set, then of the solo sets.  *more: the main set may have more. */
 static int edge_take(struct xp_edge *edge, struct xp_fired *fired, int cap, bool *more)
 {
 	struct edge_sets *sets = edge->inner;
@@ -251,7 +251,7 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	while (more && count < cap)
 		count += edge_take(edge, fired + count, cap - count, &more);
 	for (int i = 0; i < count; i++) {
-		/* Of a closed file with a duplicate the set goes on reporting. */
+		/* The set goes on reporting a closed file with a duplicate. */
 		xp_count_shared(&edge->counters->syscalls_check);
 		if (xp_sys_open_flags((int)(uint32_t)fired[i].token) < 0)
 			fired[i].events = POLLNVAL;

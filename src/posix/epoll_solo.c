@@ -34,7 +34,7 @@ bool xp_solo_owns(const struct xp_solo *solo, int fd)
 	return false;
 }
 
-/* Which set the flags name. */
+/* Returns the index of the set that the bits of `watch` select. */
 static int solo_index(uint32_t watch)
 {
 	unsigned which = watch / XP_WATCH_SOLO(0) & 7u;
@@ -95,7 +95,7 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 	                    fd, watch, token);
 }
 
-/* What one set reports, up to `room` entries. */
+/* Take up to `room` reports of one set. */
 static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired, int room)
 {
 	int count;

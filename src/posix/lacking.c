@@ -1,4 +1,4 @@
-/* What of the systems Linux alone has: as all others answer. */
+/* Functions for what Linux alone has, with the result for all other systems. */
 #include <errno.h>
 
 #include "sys/fskind.h"
@@ -38,7 +38,7 @@ bool xp_fs_keeps_births(int fd)
 	return true;
 }
 
-/* Nor does a /proc show other processes. */
+/* No /proc shows other processes here. */
 int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
 {
 	(void)pid, (void)visit, (void)context;

@@ -229,7 +229,7 @@ static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int ca
 	return count;
 }
 
-/* What the look at all has found, and the edges that are left. */
+/* Report what the last poll(2) of all has found, and the edges that are left. */
 static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {

@@ -15,16 +15,16 @@ struct xp_poll_state {
 	int cap;      /* entries there is room for: >= attached + XP_OWN_ENTRIES */
 	int start;    /* where the next scan begins */
 	int left;     /* entries with revents that were not reported, at most */
-	bool fresh;   /* the wait in progress has looked at all */
+	bool fresh;   /* the wait in progress has polled all entries */
 	bool edges_last; /* the other way round than the last time */
 };
 
 int xp_poll_init(struct xp_poll_state *state, const struct xp_array_ops *ops,
                  struct xp_counters *counters);
-/* As the back end's function. */
+/* The back end's `close`, also for select. */
 void xp_poll_close(void *state);
 
-/* As the functions of struct xp_array_ops. */
+/* The functions of struct xp_array_ops, also for select. */
 int xp_poll_prepare(void *state, int fd);
 void xp_poll_want(void *state, int fd, uint32_t bits);
 

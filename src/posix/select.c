@@ -76,7 +76,7 @@ static int select_prepare(void *opaque, int fd)
 	return rc < 0 ? rc : select_reserve(state, fd);
 }
 
-/* What any of these sets has in this word. */
+/* Returns the bits of this word that are set in any of the sets. */
 static unsigned long select_any(long *const *sets, int word)
 {
 	unsigned long any = 0;
@@ -192,7 +192,7 @@ static struct pollfd *select_place(const struct select_state *state, int fd)
 	                        (fd == array->wake.fd ? XP_OWN_WAKE : XP_OWN_EDGE)];
 }
 
-/* What the kernel has left in the sets, where nothing is left of the last look. */
+/* Add the bits left in the sets to revents, which are 0.  Returns the number of descriptors. */
 static int select_read(const struct select_state *state)
 {
 	int count = 0;
@@ -247,7 +247,7 @@ static int select_ask(struct select_state *state, struct pollfd *own,
 	return rc;
 }
 
-/* What is left of the last look at all, and of the edges. */
+/* Report what is left of the last select(2) of all, and of the edges. */
 static int select_rest(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {
@@ -266,7 +266,10 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	struct pollfd *own = xp_poll_own(state);
 	int count, rc;
 
-	/* Levels of the helper set are left each time, and would take all the room. */
+	/*
+	 * A new wait drops what the last one left.  The helper set has level-triggered entries,
+	 * which are always left, and would take all the room.
+	 */
 	state->array.edges_left &= deadline_ns == XP_REST;
 	state->fresh &= deadline_ns == XP_REST;
 	count = select_rest(state, fired, 0, cap);

@@ -105,7 +105,7 @@ static void handler_run(unsigned index, int number, siginfo_t *info,
 		atomic_fetch_add(&signal->delivered, 1);
 		xp_selfpipes_signal((unsigned)number);
 	}
-	/* What follows may never return, or look at errno. */
+	/* The handlers called from here may never return, or read errno. */
 	detailed = atomic_load(&link->detailed);
 	plain = atomic_load(&link->plain);
 	if (!detailed && !plain)
@@ -168,7 +168,7 @@ static struct sigaction action_with(unsigned number, unsigned index,
 	}
 	sigemptyset(&action.sa_mask);
 	action.sa_flags &= ~SA_RESETHAND;
-	/* As little of it as can be is to be felt. */
+	/* Our handler should change the program as little as possible. */
 	action.sa_flags |= SA_RESTART | SA_ONSTACK;
 	if (number == SIGCHLD && previous->sa_handler == SIG_IGN)
 		action.sa_flags |= SA_NOCLDWAIT;

@@ -31,7 +31,7 @@ bool xp_solo_owns(const struct xp_solo *solo, int fd);
 /* Make the set of this filter, in the main one, if it is not there. */
 int xp_solo_open(struct xp_solo *solo, int main_fd, int i);
 
-/* As the back end's functions; a change without wanted bits ends the entry. */
+/* Like the back end's functions; a change without wanted bits ends the entry. */
 int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch,
                    uint64_t token);
 int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch,

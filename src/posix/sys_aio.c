@@ -14,7 +14,7 @@
 #ifndef O_DIRECT
 #define O_DIRECT 0
 #endif
-#ifdef __APPLE__ /* Its header does not declare the other. */
+#ifdef __APPLE__ /* macOS does not declare fdatasync */
 #define fdatasync fsync
 #endif
 #ifndef O_PATH

@@ -1,4 +1,4 @@
-/* What a file is beyond its type, as far as fstat(2) shows. */
+/* The kind of a file beyond its type, as far as fstat(2) shows it. */
 #include "base/time.h"
 #include "sys/fdkind.h"
 #include "sys/fskind.h"

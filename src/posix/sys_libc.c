@@ -65,7 +65,7 @@ bool xp_sys_signal_is_blocked(int number, const sigset_t *mask)
 	return mask && sigismember(mask, number) == 1;
 }
 
-/* Who stands in front of sigaction(2) names what is behind. */
+/* A drop-in in front of sigaction(2) defines XP_SIGACTION: the name of the real one. */
 #ifdef XP_SIGACTION
 int XP_SIGACTION(int number, const struct sigaction *action,
                  struct sigaction *before);

@@ -1,4 +1,4 @@
-/* What a socket says of itself. */
+/* Options and states of sockets. */
 #include "sys/sys.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ bool xp_sys_is_stream(int fd)
 	                     sizeof type) == 0 && type == SOCK_STREAM;
 }
 
-/* 1 or 0 as the kernel says, or a negative errno value. */
+/* Returns 1 if the socket listens, 0 if not, or a negative errno value. */
 static int accepts(int fd)
 {
 	int listens = 0;

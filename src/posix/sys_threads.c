@@ -13,7 +13,7 @@ int xp_sys_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
 	sigset_t before;
 	int rc;
 
-	/* It inherits the mask: no moment in which a signal could come to it. */
+	/* The thread inherits the mask, so no signal can be delivered to it at any time. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = -pthread_create(thread, NULL, run, argument);
@@ -47,7 +47,7 @@ int xp_sys_cond_init(pthread_cond_t *condition)
 }
 
 #ifdef __APPLE__
-/* Its conditions know no other clock, but a duration. */
+/* Conditions of macOS have no monotonic clock, but take a duration. */
 static int cond_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
                            int64_t deadline_ns)
 {

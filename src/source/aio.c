@@ -14,7 +14,7 @@
 #include "sys/process.h"
 
 enum {
-	/* As much as may be copied while the queue is locked. */
+	/* The most bytes that a call may copy while the queue is locked. */
 	AIO_AT_ONCE_MOST = 64 << 10,
 };
 
@@ -166,7 +166,7 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 
 void xp_aio_cancel_registration(struct xp_registration *reg)
 {
-	/* An active one is over: its event is on its way. */
+	/* The operation of an active registration has ended: there is nothing to cancel. */
 	if (!reg->active)
 		xp_aio_cancel(&aio_registration(reg)->job);
 }

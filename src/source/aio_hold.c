@@ -18,8 +18,8 @@ typedef _Atomic(struct xp_aio_hold *) hold_link;
 struct xp_aio_hold {
 	hold_link next;       /* [w] or of who has taken it out of the list */
 	struct xp_file_id id; /* [I] */
-	int number;           /* [I] that the program gave */
-	int fd;               /* [I] that holds the file */
+	int number;           /* [I] the descriptor that the program gave */
+	int fd;               /* [I] our descriptor, which holds the file open */
 	int users;            /* [w] operations that have not ended */
 };
 
@@ -40,8 +40,8 @@ static hold_link *hold_list(int number)
 }
 
 /*
- * It is of the file that the number is of, open for the same.  What id says of that may be
- * from when the file was held: fcntl(2) may have changed it since, here and there.
+ * Returns true if the hold is of the same open file, or of the same inode with the same flags.
+ * The flags are read again, because fcntl(2) may have changed them since the file was held.
  */
 static bool hold_fits(const struct xp_aio_hold *hold, int number,
                       const struct xp_file_id *id)

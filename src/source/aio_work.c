@@ -62,7 +62,7 @@ void xp_aio_begin(void)
 	xp_list_init(&aio_work.queued);
 	xp_list_init(&aio_work.unfinished);
 	xp_list_init(&aio_work.stop);
-	/* They cannot fail here: there is nothing that they allocate. */
+	/* These calls allocate nothing, so they cannot fail. */
 	(void)xp_sys_cond_init(&aio_work.jobs);
 	(void)xp_sys_cond_init(&aio_work.changed);
 }
@@ -122,7 +122,7 @@ struct xp_aio_job *xp_aio_next_stop(void)
 	return item ? XP_CONTAINER_OF(item, struct xp_aio_job, stop) : NULL;
 }
 
-/* It needs its file no more. */
+/* The job does not need its file any more. */
 static void aio_drop(struct xp_aio_job *job, struct xp_aio_hold **unused)
 {
 	if (job->hold)
@@ -256,7 +256,7 @@ static struct aio_worker *aio_worker_place(int *running)
 	return place;
 }
 
-/* Call a thread out of the kernel; one that is opening looks by itself. */
+/* Make a thread leave the kernel for the jobs; one that opens the provider checks them later. */
 static void aio_call_out(void)
 {
 	if (aio_work.open && aio_work.provider->call)

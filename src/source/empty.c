@@ -80,7 +80,7 @@ static int64_t empty_left(int fd)
 	return left < 0 ? -ENOTSUP : left;
 }
 
-/* It is empty, or it is one of those to be looked at. */
+/* left bytes are unsent.  0: reg is active; else it is looked at again while it is enabled. */
 static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_t left)
 {
 	struct empty_state *state = empty_state(queue);
@@ -99,7 +99,7 @@ static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_
 		xp_host.set_due(queue, XP_SOURCE_EMPTY, xp_sys_now() + EMPTY_EVERY_NS);
 }
 
-/* What cannot be asked any more is no longer filled. */
+/* Look at a buffer.  If the kernel reports an error, the buffer counts as empty. */
 static void empty_look(struct xpoll *queue, struct xp_registration *reg)
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
@@ -186,7 +186,7 @@ static int empty_collect(struct xpoll *queue, struct xp_registration *reg,
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
 
-	/* What cannot be asked any more does not come back. */
+	/* After an error the registration is delivered: looking again would not help. */
 	if (left > 0) {
 		empty_found(queue, reg, left);
 		return -EAGAIN;

@@ -13,7 +13,7 @@
 /* How often files are looked at that the kernel does not report. */
 #define LOOK_EVERY_NS (100 * XP_NS_PER_MS)
 
-/* What two looks at a file can show. */
+/* Notes that the comparison of two looks at a file can show. */
 #define BY_LOOK (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
                  XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_REVOKE | \
                  XPOLL_NOTE_TRUNCATE)
@@ -35,7 +35,7 @@ static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
 		                xp_sys_now() + LOOK_EVERY_NS);
 }
 
-/* It is in another directory now, which has to report its end. */
+/* The file is in another directory now: watch that one, which reports its removal. */
 static void user_moved(struct xpoll *queue, struct xp_inodes *inodes,
                        struct xp_inode_user *user)
 {
@@ -93,7 +93,7 @@ static bool user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 		reported |= XPOLL_NOTE_RENAME;
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME) {
 		user_moved(queue, inodes, user);
-		/* What came before its new directory reports. */
+		/* The new directory was watched only now: look for changes before that. */
 		rc = xp_inode_look(user, &now);
 	}
 	gone = rc == -EBADF || rc == -ENOENT;
@@ -181,7 +181,7 @@ static void settle_soon(struct xpoll *queue, struct xp_inodes *inodes)
 		xp_host.set_due(queue, XP_SOURCE_VNODE, xp_sys_now());
 }
 
-/* Those of others are reported by what they asked for up to now. */
+/* Report to all users what they requested up to now, before a change of a watch. */
 static void settle_others(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (inodes->watch.fd < 0)
@@ -234,7 +234,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	return rc;
 }
 
-/* What was not requested until now is no news of notes that are added. */
+/* Changes from before a note was requested must not be reported for it. */
 static void forget_unrequested(struct xp_inode_user *user, const struct stat *now)
 {
 	if (!(user->notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)))

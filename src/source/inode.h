@@ -1,8 +1,8 @@
 /*
- * What happens to the file behind a descriptor, whatever its names: the ground
- * on which VNODE stands, and READ of a regular file that may grow.
+ * Changes of the file behind a descriptor, whatever its names: VNODE uses this, and READ of a
+ * regular file that may grow.
  *
- * A user is somebody who wants to know about one open file.  Most of it the
+ * A user is a registration that follows one open file.  Most changes the
  * kernel reports, through one instance per queue (source/inode_provider.h); sizes and
  * link counts are compared when it has reported something.  A file that the kernel
  * cannot report is looked at now and then, while a wait runs.
@@ -77,8 +77,8 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
                      uint32_t notes, bool lenient);
 /*
- * It listens again: what would have been reported now comes by `news`, before
- * this returns.
+ * A user that was disabled listens again.  Changes that would have been reported meanwhile are
+ * passed to `news` before this returns.
  */
 void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user);
 /* Harmless if it is not watched. */
@@ -90,7 +90,7 @@ int xp_inode_confirm(const struct xp_inode_user *user);
 /* Can all of these notes be reported here? */
 bool xp_inode_supports(uint32_t notes);
 
-/* As a source's functions of these names; fini leaves all users unwatched. */
+/* For the functions of these names in a source; fini leaves all users unwatched. */
 void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_inodes_fini(struct xpoll *queue, void *state);
 

@@ -1,4 +1,4 @@
-/* What two looks at a file say of what happened to it in between. */
+/* Comparing two looks at a file: the notes of what happened in between. */
 #include "source/inode_look.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "sys/process.h"
 #include "sys/sys.h"
 
-/* What they cannot, if the kernel's reports were dropped. */
+/* Notes that two looks cannot show; reported as possible if the kernel dropped reports. */
 #define SUSPECTED (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_RENAME | \
                    XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
@@ -92,7 +92,7 @@ uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old
 	if (notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE) ||
 	    was_written(old, now))
 		notes |= XPOLL_NOTE_WRITE;
-	/* As Linux says it in one breath. */
+	/* Linux reports a change of the link count as ATTRIB as well. */
 	if (!as_bsd && notes & XPOLL_NOTE_LINK && !S_ISDIR(now->st_mode))
 		notes |= XPOLL_NOTE_ATTRIB;
 	if (old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
@@ -128,8 +128,8 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
 }
 
 /*
- * What was not compared is left for the report of it: it is still to
- * come, though the look that another one has caused has seen it already.
+ * Keep the old values of what was not compared: its report is still to come, though this look,
+ * for another report, has seen the new values.
  */
 void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now)
 {

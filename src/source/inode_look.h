@@ -9,7 +9,7 @@
 #include "source/inode.h"
 #include "source/source.h"
 
-/* What can be reported to a user besides notes. */
+/* Reports for a user besides notes. */
 enum {
 	XP_REPORT_LOOK = 1 << 24, /* compare everything */
 	XP_REPORT_LOST = 1 << 25, /* reports were dropped */
@@ -61,12 +61,12 @@ uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old
 /* The notes for what was reported of a file that looks like this now. */
 uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
                         const struct stat *now);
-/* What is compared next time; reported: what was compared now. */
+/* Store what the next look is compared with.  reported: what was compared now. */
 void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now);
 
 /*
- * What the map has of this number; NULL: nothing.  Each provider has a struct xp_inode of
- * its own, which begins with its item there.
+ * Returns the inode of this number, or NULL.  Each provider has a struct xp_inode of
+ * its own, which begins with its item of the map.
  */
 struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, uint64_t number);
 /* Any of them, and no longer there; NULL: there are none. */

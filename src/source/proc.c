@@ -70,8 +70,8 @@ static int proc_state_make(struct xpoll *queue)
 }
 
 /*
- * What is still to be reported is of the past: of a process that had the number
- * before, or of a birth that makes this change one of a tracked child.
+ * Handle reports from before this change: they may be of a process that had the number
+ * before, or of a birth that makes this a change of a tracked child.
  */
 static void proc_settle(struct xpoll *queue, enum xp_settle before)
 {
@@ -114,7 +114,7 @@ static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
 		if (added & XPOLL_NOTE_EXIT)
 			xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
 	} else if (!(change->fflags & XP_PROC_TRACED)) {
-		/* One that is gone already ends when the tracer says so. */
+		/* Without a descriptor only the tracer can report the end: keep it. */
 		if (proc->watch.fd >= 0)
 			xp_trace_end(queue, proc);
 	} else if (!xp_proc_is_traced(proc) || added & XPOLL_NOTE_TRACK) {
@@ -150,7 +150,7 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
 		notes |= XPOLL_NOTE_STATUS_UNKNOWN;
 	event->fflags = notes;
 	if (reg->report)
-		return 0; /* Its end comes next. */
+		return 0; /* the next event reports its end */
 	xp_host.deactivate(queue, reg);
 	if (!proc->ended)
 		return 0;

@@ -23,7 +23,7 @@
 #include "base/list.h"
 #include "source/source.h"
 
-/* What only a tracer can report. */
+/* Notes that only a tracer can report. */
 #define XP_PROC_TRACED \
 	(XPOLL_NOTE_FORK | XPOLL_NOTE_EXEC | XPOLL_NOTE_TRACK)
 
@@ -89,16 +89,16 @@ void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc);
  */
 int xp_proc_replaced(const struct xp_proc *proc);
 
-/* The end of a process (linux/proc_pidfd.c, proc_kqueue.c). ------------------------------ */
+/* The end of a process (linux/proc_pidfd.c, bsd/proc_kqueue.c, windows/proc_handle.c). ---- */
 
 /* A descriptor for it; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
 int xp_proc_open(pid_t pid);
-/* Returns true if this descriptor is never readable: see xp_proc_poll. */
+/* Returns true if this descriptor is never readable: proc_trace.c polls it. */
 bool xp_proc_is_polled(int fd);
 /* forked: this is a child of the process that has opened it. */
 void xp_proc_shut(int fd, bool forked);
 bool xp_proc_ended(int fd);
-/* Its number is free again, or another's by now. */
+/* Returns true if pid is free again, or another process by now. */
 bool xp_proc_reaped(int fd, pid_t pid);
 
 enum xp_proc_outcome {
@@ -140,12 +140,12 @@ struct xp_tracer_ops {
 	void (*inherit)(struct xp_proc *child, const struct xp_proc *parent);
 
 	/*
-	 * Its descriptors are silent after somebody has looked at them, though
-	 * there is something to report.
+	 * The tracer's descriptors may be silent after a look, though there is more to
+	 * report.
 	 */
 	bool shy;
 	/*
-	 * As xp_trace_drain, by the functions of proc_trace.h.  Without `*all` it need not
+	 * Report like xp_trace_drain, by the functions of proc_trace.h.  Without `*all` it need not
 	 * find out whether there is more, or whether something was lost; if it has, it sets it.
 	 */
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool *all);

@@ -1,5 +1,5 @@
 /*
- * What processes do while they live, as the queue's tracer reports it, and the
+ * Forks, execs and ends of processes, as the queue's tracer reports them, and the
  * registrations of tracked children.
  *
  * A tracer names processes by number, and reports them some time after the
@@ -40,7 +40,7 @@ bool xp_trace_usable(void)
 	return false;
 }
 
-/* Who watches from outside is woken in vain, so as to miss nothing. */
+/* A program that polls xpoll_fd is woken every ASK_EVERY_NS, perhaps in vain, to miss nothing. */
 static void trace_ask_again(struct xpoll *queue, int64_t now_ns)
 {
 	int64_t next_ns = xp_host.exposed(queue) ? now_ns + ASK_EVERY_NS
@@ -217,7 +217,7 @@ bool xp_trace_drain(struct xpoll *queue, bool all)
 	heard = trace_report(queue, state, all);
 	if (heard && !xp_list_empty(&state->gone))
 		heard = trace_report(queue, state, true);
-	/* Those of which that was found only now end with the next reports. */
+	/* Processes whose end was found only now end with the next reports. */
 	if (!xp_list_empty(&state->gone))
 		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
 	state->busy = false;
@@ -276,7 +276,7 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	pid_t pid = xp_proc_pid(XP_CONTAINER_OF(watch, struct xp_proc, watch));
 	struct xp_proc *proc;
 
-	/* Its last deeds first; if they are too many, this is called again. */
+	/* Report what the process did before its end; if that is too much, this is called again. */
 	if (!xp_trace_drain(queue, true))
 		return;
 	proc = xp_proc_find(queue, pid);

@@ -1,4 +1,4 @@
-/* What processes do, as a tracer reports it, and their end. */
+/* Forks, execs and ends of processes, as a tracer reports them. */
 #ifndef XP_SOURCE_PROC_TRACE_H
 #define XP_SOURCE_PROC_TRACE_H
 
@@ -31,11 +31,11 @@ void xp_trace_trim(struct xpoll *queue);
 /* Would there be a tracer? */
 bool xp_trace_usable(void);
 
-/* As functions of the source: somebody looks for events, so ask a tracer that is shy. */
+/* For the source's functions of these names; due also asks a tracer that is shy. */
 void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_trace_fini(struct xpoll *queue, void *state);
 
-/* What a tracer reports, in the order of events. */
+/* Calls by a tracer, in the order of events. */
 
 /* A process made a process (not a thread). */
 void xp_trace_forked(struct xpoll *queue, pid_t parent, pid_t child);

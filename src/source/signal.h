@@ -35,8 +35,8 @@ bool xp_selfpipe_arm(struct xp_selfpipe *selfpipe);
 /* Nobody sleeps: they need not until it is armed again. */
 void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe);
 /*
- * It may ring again from now on; what rang it is counted.  reported: the descriptor is
- * readable, in any case.
+ * The self-pipe may be written to again; the signals that did so are counted.  reported: the
+ * descriptor is known to be readable.
  */
 void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported);
 /* Not in a forked child, where the self-pipe is gone and only its descriptor open. */

@@ -165,7 +165,7 @@ void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported)
 void xp_selfpipe_close(struct xp_selfpipe *selfpipe)
 {
 	XP_ASSERT(!(atomic_load(&selfpipe->state) & (SELFPIPE_FREE | SELFPIPE_CLOSING)));
-	/* As one who rings: the last of them closes it. */
+	/* Enter like a handler that writes: the last one to leave closes the self-pipe. */
 	atomic_fetch_add(&selfpipe->state, SELFPIPE_CLOSING + 1);
 	selfpipe_leave(selfpipe);
 }

@@ -68,7 +68,7 @@ struct xp_note_name {
 	const char *name;
 };
 
-/* What is about to be done. */
+/* The step before which `settle` is called. */
 enum xp_settle {
 	XP_BEFORE_CHANGE, /* a change is applied, or a registration looked up */
 	/*
@@ -85,7 +85,7 @@ enum xp_settle {
 	XP_BEFORE_COUNTERS, /* the counters are read: count what only a check can find */
 };
 
-/* What a source has once per process.  Called without the queue's lock. */
+/* Functions of a source for the whole process.  Called without the queue's lock. */
 struct xp_source_process {
 	/*
 	 * A process begins, perhaps as a copy of one whose threads held locks.
@@ -155,11 +155,11 @@ struct xp_source_ops {
 	 */
 	int (*confirm)(struct xpoll *queue, const struct xp_registration *reg);
 
-	/* Of these fflags, are all supported here?  NULL: all of `fflags`. */
+	/* Returns true if this system supports all of these fflags.  NULL: it supports `fflags`. */
 	bool (*supports)(uint32_t fflags);
 	/*
-	 * It was enabled or disabled, by a change or by DISPATCH; its flags say which.
-	 * For sources that save themselves work while it is disabled.  Optional.
+	 * The registration was enabled or disabled, by a change or by DISPATCH: see its flags.
+	 * For sources that save work while it is disabled.  Optional.
 	 */
 	void (*switched)(struct xpoll *queue, struct xp_registration *reg);
 	/*
@@ -205,7 +205,7 @@ XP_SOURCE_LIST(XP_SOURCE_DECLARATION)
 /* A descriptor of a source's own, watched by the queue for being readable. */
 struct xp_source_fd {
 	int fd;
-	/* It is readable, or was a moment ago; read it without waiting. */
+	/* The descriptor is readable, or was a moment ago; read it without waiting. */
 	void (*ready)(struct xpoll *queue, struct xp_source_fd *source_fd);
 };
 
@@ -215,14 +215,14 @@ struct xp_source_fd {
  */
 #define XP_ON_DEMAND (XP_NEVER - 1)
 
-/* What the queue does for its sources; they call nothing else of it. */
+/* The functions of the queue that sources may call. */
 struct xp_host {
 	/* The condition began, or ceased, to hold. */
 	void (*activate)(struct xpoll *queue, struct xp_registration *reg);
 	void (*deactivate)(struct xpoll *queue, struct xp_registration *reg);
 	/*
-	 * Its ident is still what was registered, as the source has just found out: if it
-	 * is delivered at once, `confirm` is not called.
+	 * The source has just verified the ident of reg: if reg is delivered at once, `confirm`
+	 * is not called.
 	 */
 	void (*confirmed)(const struct xpoll *queue, struct xp_registration *reg);
 

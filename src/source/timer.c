@@ -181,7 +181,7 @@ static void timers_stepped(struct xpoll *queue, struct xp_source_fd *watch)
 	struct timers *timers = XP_CONTAINER_OF(watch, struct timers, step);
 	uint64_t count;
 
-	/* It fails with ECANCELED, and that is the message. */
+	/* The read fails with ECANCELED, which means that the clock was set. */
 	(void)xp_sys_read(watch->fd, &count, sizeof count);
 	timers_retranslate(queue, timers);
 }
@@ -264,7 +264,7 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 		rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
 	if (rc < 0)
 		return rc;
-	/* As on FreeBSD, whose flags do not include CLEAR for a moment. */
+	/* An absolute timer gets no implied CLEAR, as on FreeBSD. */
 	if (change->fflags & ONCE && !(change->flags & XPOLL_CLEAR))
 		reg->flags &= (uint16_t)~XPOLL_CLEAR;
 	timers->counts[clock]++;
@@ -355,7 +355,7 @@ static int timer_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->fflags = 0;
 	event->data = timer_count(timer_of(reg));
 	xp_host.deactivate(queue, reg);
-	/* With DISPATCH it rests from now on. */
+	/* With DISPATCH the timer is disabled now, and does not run. */
 	if (reg->flags & XPOLL_DISPATCH)
 		return 0;
 	timer_run(timers, timer_of(reg));
@@ -380,7 +380,7 @@ static void timer_fini(struct xpoll *queue, void *state)
 	xp_free(timers);
 }
 
-/* It runs on in the child; what had expired is due at once. */
+/* The timer runs on in the child; one that had expired is due at once. */
 static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = timers_make(queue);

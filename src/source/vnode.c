@@ -121,7 +121,7 @@ static int vnode_confirm(struct xpoll *queue, const struct xp_registration *reg)
 		&((const struct vnode_registration *)(const void *)reg)->user);
 }
 
-/* What was pending was of the parent's time. */
+/* Notes from before the fork are the parent's: drop them. */
 static int vnode_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	reg->report = 0;

@@ -112,7 +112,7 @@ static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fi
 	return count;
 }
 
-/* What one number reports; up to `room` entries. */
+/* Store the reports of one number, up to `room` of them. */
 static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
                           struct xp_fired *fired, int room)
 {
@@ -179,7 +179,7 @@ static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap
 			                      deadline_ns);
 
 		state->more = rc == room;
-		/* It has to be below the limit of descriptors. */
+		/* The room has to be below the limit of descriptors. */
 		if (rc != -EINVAL || room == 1)
 			return rc;
 		state->room = room / 2;

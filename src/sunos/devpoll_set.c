@@ -31,7 +31,7 @@ static void devpoll_mark(struct devpoll_state *state, int fd)
 	state->dirty[state->dirty_len++] = fd;
 }
 
-/* What the device is to have of one of which this is wanted. */
+/* Returns what the device has to have of a number with these requested bits. */
 static int32_t devpoll_has(uint32_t bits)
 {
 	return bits ? DEVPOLL_THERE | xp_sys_devpoll_bits(bits) : 0;

@@ -19,11 +19,11 @@ struct devpoll_state {
 
 extern const struct xp_array_ops xp_devpoll_array;
 
-/* As the back end's function. */
+/* The back end's function of this name. */
 int xp_devpoll_attach(void *state, int fd, uint32_t watch, uint64_t token);
 /* Write what has changed; 0 or a negative errno value. */
 int xp_devpoll_write(struct devpoll_state *state);
-/* It has reported of this number what was not asked for: make it forget. */
+/* The device reported bits that were not requested: have the number written as new. */
 void xp_devpoll_mend(struct devpoll_state *state, int fd);
 
 #endif

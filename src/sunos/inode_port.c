@@ -43,7 +43,7 @@ uint32_t xp_inodes_reportable(void)
 		XPOLL_NOTE_READ;
 }
 
-/* What happens to its name is reported unasked. */
+/* Returns the events to request; those about names come unrequested. */
 static int port_file_events(uint32_t notes)
 {
 	int events = FILE_NOFOLLOW;
@@ -88,7 +88,7 @@ static bool port_file_has_path(const struct stat *status, const char *path)
 		found.st_dev == status->st_dev && found.st_ino == status->st_ino;
 }
 
-/* Its name and which directory that is in, wherever the directory is. */
+/* Returns a hash of the name and of the inode of its directory, which may be renamed itself. */
 static uint64_t port_file_place(char *path)
 {
 	char *name = strrchr(path, '/') + 1;
@@ -182,7 +182,7 @@ static void port_file_reported(struct xp_inodes *inodes, const port_event_t *eve
 	struct stat now;
 
 	if (!inode)
-		return; /* It was under way when its watch ended. */
+		return; /* the event was under way when the watch ended */
 	user = inode->user;
 	inode->armed = false;
 	/* Closed, or out of reach: who settles it finds out. */
@@ -209,7 +209,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 	}
 }
 
-/* Those whose name was lost may have one by now. */
+/* Files whose name was lost may have one by now. */
 static void port_files_again(struct xp_inodes *inodes)
 {
 	xp_inodes_harvest(inodes);
@@ -253,7 +253,7 @@ static int port_file_make(struct xp_inodes *inodes, struct xp_inode_user *user)
 
 	if (!inode)
 		return -ENOMEM;
-	/* Those before the last 2^32 - 1 are gone. */
+	/* The number may be used again: earlier ones than the last 2^32 - 1 are gone. */
 	inodes->made += inodes->made == UINT32_MAX ? 2 : 1;
 	inode->item.ident = inodes->made;
 	inode->user = user;
@@ -277,7 +277,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 		return rc;
 	xp_inodes_harvest(inodes);
 	rc = xp_sys_fstat(user->fd, &now);
-	/* It cannot be renamed any more; a look shows the rest. */
+	/* A file without links cannot be renamed any more; a look shows the rest. */
 	if (rc == 0 && !joined && now.st_nlink == 0)
 		return user->notes & XPOLL_NOTE_READ ? -ENOTSUP : 1;
 	if (rc == 0 && !joined)

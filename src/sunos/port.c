@@ -90,7 +90,7 @@ static bool port_has_pending(const void *opaque)
 
 	xp_mutex_lock(&state->set.lock);
 	has_pending = state->set.due_head >= 0 || state->set.lost;
-	/* Who flushes gives up, once; the next wait tries again. */
+	/* If associating is stuck, the flush ends here once; the next wait tries again. */
 	if (has_pending && state->set.stuck) {
 		state->set.stuck = false;
 		has_pending = false;

@@ -1,4 +1,4 @@
-/* What the events of a port say, and whether that is still so; and our own events. */
+/* The meaning of the events of a port, and whether they still hold; and our own events. */
 #include "sunos/port_state.h"
 
 #include <errno.h>
@@ -69,7 +69,7 @@ void xp_port_called(struct xp_port_set *set)
 {
 	bool others = set->edges > 0 && set->deaf > 0;
 
-	/* Of several that have seen it, one ends it. */
+	/* One of the threads that have seen the alert ends it. */
 	if (!others && atomic_exchange(&set->alert, false))
 		xp_sys_port_alert(set->fd, false);
 }

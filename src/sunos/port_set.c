@@ -65,8 +65,8 @@ static int port_same_file(struct xp_port_set *set,
 }
 
 /*
- * What the kernel knows beyond that: a number that was closed is not associated
- * any more.  Nor is one whose event another thread has got just now.
+ * End the association.  -ENOENT: the number was closed, which ends it; or another thread has got
+ * its event just now, which is no error if there may be one.
  */
 static int port_release(struct xp_port_set *set, struct xp_port_object *object,
                         int fd)
@@ -160,7 +160,7 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 	return 0;
 }
 
-/* Who sees the alert must find that it is to be ended. */
+/* Set first: a thread that sees the alert must find that it has to end it. */
 void xp_port_call_all(struct xp_port_set *set)
 {
 	atomic_store(&set->alert, true);
@@ -169,7 +169,7 @@ void xp_port_call_all(struct xp_port_set *set)
 
 /* --- Changes ------------------------------------------------------------------- */
 
-/* It leaves the edge set, or enters it: the first one may concern others. */
+/* Move a descriptor out of the edge set. */
 static void port_leave_edges(struct xp_port_set *set,
                              struct xp_port_object *object, int fd)
 {
@@ -195,7 +195,7 @@ static int port_watch_edges(struct xp_port_set *set,
 	(void)port_release(set, object, fd);
 	object->place = XP_PORT_EDGE;
 	object->want = 0;
-	/* Who sleeps at the port alone would not hear of it. */
+	/* Threads that sleep without watching the edge set have to begin to: wake them. */
 	if (set->edges++ == 0 && set->deaf > 0)
 		xp_port_call_all(set);
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * What the port back end knows of a descriptor: what is wanted, and what its
- * association with the port is for.  Indexed by number; grows when one is
+ * The state of a descriptor in the port back end: the requested bits, and those of its
+ * association with the port.  Indexed by number; grows when one is
  * attached.
  *
  * An association ends with its event, or unseen when the number is closed.  So

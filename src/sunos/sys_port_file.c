@@ -13,7 +13,7 @@ static int port_file_error(int error)
 	case ENOTDIR:
 	case ELOOP:
 	case ENAMETOOLONG:
-	case EINVAL: /* It went away meanwhile. */
+	case EINVAL: /* the file went away meanwhile */
 		return ENOENT;
 	case EACCES:
 		return EPERM;

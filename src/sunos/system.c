@@ -1,6 +1,6 @@
 /*
- * What the library uses of Solaris.  select is no back end: what it has no word for
- * would need a helper set, see epoll_edge.c.
+ * The back ends and providers of Solaris.  select is none of them: bits that select(2) does not
+ * report would need a helper set, see epoll_edge.c.
  */
 #include "sys/system.h"
 

@@ -46,7 +46,7 @@
 #define XP_WATCH_AGAIN_OF(watch) ((watch) >> 24)
 #define XP_WATCH_BITS      (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
 
-/* What a back end can do. */
+/* Capabilities of a back end. */
 enum {
 	/* Many threads in `wait`, and changes take effect on them. */
 	XP_CAP_CONCURRENT = 1,

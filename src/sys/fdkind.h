@@ -1,5 +1,5 @@
 /*
- * What kind of file a descriptor refers to, as far as waiting is concerned.
+ * The kind of file that a descriptor refers to, as far as waiting is concerned.
  */
 #ifndef XP_SYS_FDKIND_H
 #define XP_SYS_FDKIND_H

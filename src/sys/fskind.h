@@ -1,4 +1,4 @@
-/* What kind of file system an open file is on, where that makes a difference. */
+/* The kind of file system that an open file is on, where that makes a difference. */
 #ifndef XP_SYS_FSKIND_H
 #define XP_SYS_FSKIND_H
 

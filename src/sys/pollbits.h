@@ -18,7 +18,7 @@
 #define XP_POLL_LACKS_RDHUP 0
 #else
 #define XP_POLL_LACKS_RDHUP 1
-/* As FreeBSD and illumos have it since they have it; programs cannot name it. */
+/* The value of later FreeBSD and illumos; programs cannot name it. */
 #ifndef XP_OWN_RDHUP
 #define XP_OWN_RDHUP   0x4000
 #define XP_NAMED_RDHUP 0
@@ -26,7 +26,7 @@
 #define XP_POLL_RDHUP 0 /* what poll(2) knows of it */
 #define POLLRDHUP     XP_OWN_RDHUP
 #endif
-/* What xpoll_ctl(3) takes for it. */
+/* The bit that xpoll_ctl(3) takes for POLLRDHUP. */
 #ifndef XP_NAMED_RDHUP
 #define XP_NAMED_RDHUP POLLRDHUP
 #endif
@@ -53,7 +53,7 @@
 #endif
 
 /*
- * What a back end's wait reports of one registration.  On Linux it has the layout of
+ * A report of one registration by a back end's wait.  On Linux it has the layout of
  * struct epoll_event, which on x86-64 is that of 32 bits: epoll_wait(2) fills the array
  * that the queue reads.
  */

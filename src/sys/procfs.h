@@ -1,4 +1,4 @@
-/* What /proc shows of other processes. */
+/* Reading /proc about other processes. */
 #ifndef XP_SYS_PROCFS_H
 #define XP_SYS_PROCFS_H
 

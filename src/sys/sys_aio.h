@@ -1,4 +1,4 @@
-/* What asynchronous I/O asks of the system: see sys.h for the conventions. */
+/* System calls for asynchronous I/O: see sys.h for the conventions. */
 #ifndef XP_SYS_SYS_AIO_H
 #define XP_SYS_SYS_AIO_H
 
@@ -23,7 +23,7 @@ struct xp_file_id {
 	int traits; /* XP_FILE_... */
 };
 
-/* What a descriptor is open for, and of what: the traits; -EBADF. */
+/* Returns the traits of a descriptor, and stores its file in *id; -EBADF. */
 int xp_sys_file_traits(int fd, struct xp_file_id *id);
 
 /*

@@ -23,8 +23,8 @@
 #endif
 
 /*
- * As xp_sys_poll_now, for one descriptor; if it fails, that may not.  A call here would
- * have its callers save their registers.
+ * xp_sys_poll_now for one descriptor; may fail where that does not.  Makes no call, for which
+ * its callers would save their registers.
  */
 static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 {

@@ -1,4 +1,4 @@
-/* What a system has: each has one of these, in its folder's system.c. */
+/* The back ends and providers of a system: each has one of these, in its folder's system.c. */
 #ifndef XP_SYS_SYSTEM_H
 #define XP_SYS_SYSTEM_H
 
@@ -11,7 +11,7 @@ struct xp_system {
 	const struct xp_backend_ops *backends[8];
 	/* Ways to learn of forks and execs. */
 	const struct xp_tracer_ops *tracers[4];
-	/* Who does asynchronous I/O better than threads do. */
+	/* The provider of asynchronous I/O that is better than threads; NULL: none. */
 	const struct xp_aio_provider *aio;
 };
 

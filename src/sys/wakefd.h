@@ -12,7 +12,7 @@ struct xp_wakefd {
 	int write_fd; /* what is written to; may be the same number */
 };
 
-/* It is not readable at first.  On failure both numbers are -1. */
+/* Make a descriptor, which is not readable at first.  On failure both numbers are -1. */
 int xp_wakefd_open(struct xp_wakefd *wakefd);
 void xp_wakefd_close(const struct xp_wakefd *wakefd);
 /* Async-signal-safe, and never waits. */

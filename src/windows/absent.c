@@ -1,5 +1,5 @@
 /*
- * What the queue asks of systems with descriptors for everything, and never
+ * Functions that the queue calls on systems with descriptors for everything, and never
  * needs here: there are no files among the sockets, and no thread waits for a
  * turn.
  */

@@ -17,7 +17,7 @@
 #include "windows/system.h"
 
 enum {
-	/* Of calls in a row whose packets report nothing. */
+	/* The most calls in a row whose packets report nothing. */
 	AFD_TAKES_MOST = 256,
 	/* Until a poll that was cancelled must have answered. */
 	AFD_CLOSE_MS = 5000,
@@ -108,7 +108,7 @@ static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
 	return sock != NULL;
 }
 
-/* What a packet reports; false: nothing. */
+/* Convert a packet to a report; false: it reports nothing. */
 static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
                        uint32_t call, struct afd_unsure *unsure,
                        struct xp_fired *fired)
@@ -183,7 +183,7 @@ static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
 	return count > 0 && len == most ? xp_fired_more(fired, count, cap) : count;
 }
 
-/* Of sockets and objects. */
+/* Take packets of sockets and objects from the port. */
 static int afd_ask(struct afd_state *state, DWORD timeout_ms,
                    struct xp_fired *fired, int cap, int *rc)
 {

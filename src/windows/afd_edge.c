@@ -103,8 +103,8 @@ void afd_edges_close(struct afd_state *state)
 }
 
 /*
- * What holds now is looked at, for it may have been on record before; and what
- * is on record is taken off, or it would be reported twice.
+ * Take off the events on record, or they would be reported twice, and check what holds now, because
+ * that may have been on record.
  */
 static int edge_probe(struct afd_sock *sock, uint32_t watch)
 {
@@ -151,7 +151,7 @@ void afd_edge_end(struct afd_state *state, struct afd_sock *sock)
 	sock->edge = NULL;
 }
 
-/* What the records stand for. */
+/* Returns the bits of poll(2) for these records. */
 static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
 {
 	static const uint32_t dead = POLLIN | POLLRDHUP | POLLOUT | POLLHUP;

@@ -1,5 +1,5 @@
 /*
- * What is no socket: objects that are signalled, such as the sources' processes and
+ * Handles that are no sockets: objects that are signalled, such as the sources' processes and
  * wake-up descriptors and the input of a console; and pipes.
  */
 #include "windows/afd_state.h"
@@ -14,7 +14,7 @@ enum {
 	PIPE_PAUSE_MOST_MS = 64,
 };
 
-/* They have no room for writing, and what happened between two looks is not reported. */
+/* Objects and pipes have no WRITE, and changes between two looks are not reported. */
 #define OBJECT_CANNOT (POLLOUT | POLLPRI | XP_WATCH_EDGE)
 
 /*
@@ -173,7 +173,7 @@ int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap)
 			fired[count++] = (struct xp_fired){.token = pipe->token, .events = events};
 	}
 	XP_ASSERT(count <= cap);
-	/* Those that were reported first are behind the others next time. */
+	/* Next time begin behind the pipes that were reported now. */
 	if (count == cap && item != &state->pipes) {
 		xp_list_remove(&state->pipes);
 		xp_list_append(item, &state->pipes);

@@ -88,8 +88,8 @@ static void sock_update(struct afd_state *state, struct afd_sock *sock)
 }
 
 /*
- * What the next poll has to ask for.  By edges it is the peer's end, and that
- * the socket is closed, which the records report late or not at all.
+ * Returns the bits that the next poll requests.  With CLEAR these are the peer's end and the
+ * close of the socket, which the records report late or not at all.
  */
 static uint32_t sock_wants(const struct afd_sock *sock)
 {
@@ -176,7 +176,7 @@ static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 	return rc;
 }
 
-/* Its poll's answer will be nobody's; `fresh` takes its place. */
+/* Cancel the poll of the socket, whose packet will be ignored; `fresh` takes its place. */
 static void sock_orphan(struct afd_sock *sock, struct afd_poll *fresh)
 {
 	sock->poll->sock = NULL;
@@ -260,7 +260,7 @@ const struct afd_kind afd_sock_kind = {
 	.watch = sock_watch,
 };
 
-/* What the driver's answer means; it was cancelled if it says nothing. */
+/* Returns the bits that the driver has reported; 0: the poll was cancelled. */
 static uint32_t poll_answer(const struct afd_poll *poll)
 {
 	if (poll->status.Status == STATUS_CANCELLED)

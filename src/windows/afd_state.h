@@ -36,7 +36,7 @@ struct afd_kind {
 };
 
 extern const struct afd_kind afd_sock_kind;
-/* What is no socket, but is signalled; and pipes. */
+/* Handles that are no sockets: objects that are signalled, and pipes. */
 extern const struct afd_kind afd_object_kind;
 extern const struct afd_kind afd_pipe_kind;
 
@@ -64,9 +64,9 @@ struct afd_sock {
 	HANDLE base;
 	uint32_t asked; /* bits of the poll under way */
 	bool pending;   /* it is */
-	/* Of those watched by edges. */
+	/* For sockets registered with CLEAR: */
 	struct afd_edge *edge; /* kept while nothing is wanted; NULL: none */
-	uint32_t first;        /* bits that held when it began, to be reported */
+	uint32_t first;        /* bits that held when it began, not reported yet */
 	bool hung;             /* the peer's end was reported */
 };
 
@@ -132,8 +132,8 @@ struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
                                 struct xp_fired *fired);
 
 /*
- * What was answered before this wait began, and may not hold any more: looked
- * at again, all at once.
+ * Results of polls that were begun before this wait, and may not hold any more: probed again,
+ * up to XP_AFD_PROBE_MOST in one call.
  */
 struct afd_unsure {
 	struct xp_afd_handle handles[XP_AFD_PROBE_MOST];
@@ -166,7 +166,7 @@ void afd_objects_submit(struct afd_state *state);
 /* A packet of that kind has come; true: it is something to report. */
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired);
 
-/* What is ready of the pipes. */
+/* Store the reports of the pipes that are ready. */
 int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap);
 /* How long a thread may sleep until they are looked at again. */
 DWORD afd_pipes_pause(struct afd_state *state, DWORD timeout_ms);

@@ -61,7 +61,7 @@ static HANDLE change_handle(const struct xp_inode *inode)
 	return xp_nt_handle(inode->watch.fd);
 }
 
-/* Its path is another; its last name is no path. */
+/* Returns true if the file has another path now; one without links has none. */
 static bool change_renamed(struct xp_inode_user *user, const struct stat *now)
 {
 	WCHAR path[CHANGE_PATH_MOST];
@@ -183,7 +183,7 @@ static bool path_parent(WCHAR *path)
 
 	if (!last || last[1] == L'\0' || last < path + 6)
 		return false;
-	/* Of a volume's root the backslash is a part. */
+	/* The backslash is a part of the path of a volume's root. */
 	last[last[-1] == L':' ? 1 : 0] = L'\0';
 	return true;
 }

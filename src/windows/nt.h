@@ -21,7 +21,7 @@
 #define STATUS_CANCELLED ((NTSTATUS)0xC0000120)
 #endif
 
-/* What a number stands for. */
+/* Returns the handle of a descriptor number. */
 HANDLE xp_nt_handle(int fd);
 
 /* FILE_TYPE_DISK, FILE_TYPE_CHAR, FILE_TYPE_PIPE, as sockets are, too; -EBADF. */
@@ -38,7 +38,7 @@ int64_t xp_nt_pipe_unread(int fd);
 /* The bits of poll(2) of what is no socket. */
 uint32_t xp_nt_file_probe(int fd);
 
-/* What a poll asks for and reports. */
+/* The bits that a poll of the driver requests and reports. */
 enum {
 	XP_AFD_RECEIVE = 0x0001,
 	XP_AFD_RECEIVE_OOB = 0x0002,

@@ -56,7 +56,7 @@ bool xp_proc_reaped(int fd, pid_t pid)
 	return false;
 }
 
-/* As a status of the system itself is: (int)0xC0000005 for a bad access. */
+/* The status is the exit code as the system has it: (int)0xC0000005 for a bad access. */
 enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
 {
 	DWORD code;

@@ -54,7 +54,7 @@ static BOOL WINAPI console_event(DWORD event)
 	return FALSE;
 }
 
-/* It may run at any time from now on: the library is not to be unloaded. */
+/* Pin the library, because from now on the handler may run at any time. */
 static bool console_handle(void)
 {
 	HMODULE module;
@@ -146,7 +146,7 @@ uint64_t xp_signal_delivered(unsigned number)
 		? atomic_load(&console_signals[number].delivered) : 0;
 }
 
-/* It is not known. */
+/* Losses are not known here. */
 uint64_t xp_signal_losses(unsigned number)
 {
 	(void)number;

@@ -51,7 +51,7 @@ uint32_t xp_afd_poll_bits(ULONG reported)
 		events |= POLLPRI;
 	if (reported & XP_AFD_DISCONNECT)
 		events |= POLLIN | POLLRDHUP;
-	/* As after a reset elsewhere: reads and writes end at once. */
+	/* Reads and writes end at once, like after a reset on other systems. */
 	if (reported & XP_AFD_ABORT)
 		events |= POLLIN | POLLRDHUP | POLLOUT | POLLHUP;
 	if (reported & XP_AFD_CONNECT_FAIL)
@@ -167,7 +167,7 @@ static BOOL CALLBACK probe_open(PINIT_ONCE once, void *argument, void **context)
 	return TRUE;
 }
 
-/* As struct xp_afd_poll, with room. */
+/* struct xp_afd_poll with room for many handles. */
 struct probe {
 	LARGE_INTEGER timeout;
 	ULONG count;
@@ -197,7 +197,7 @@ int xp_nt_probe(struct xp_afd_handle *handles, int count)
 		(void)WaitForSingleObject(probe_afd, INFINITE);
 	/* Nothing is ready if the time was up; then the count is not set. */
 	reported = status.Status == 0 ? probe.count : 0;
-	/* What is ready comes in the order in which it was asked for. */
+	/* The driver returns the ready handles in the order of the request. */
 	for (int i = 0, k = 0; i < count; i++) {
 		bool ready = k < (int)reported &&
 			probe.handles[k].handle == handles[i].handle;

@@ -10,7 +10,7 @@
 #include "sys/sys.h"
 #include "windows/nt.h"
 
-/* As much as one call is asked for. */
+/* The most bytes that one call reads or writes. */
 #define NT_IO_MOST ((size_t)1 << 30)
 
 static bool nt_granted_access(HANDLE file, ACCESS_MASK *access)

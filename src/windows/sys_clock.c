@@ -3,7 +3,7 @@
 #include "sys/sys.h"
 #include "windows/nt.h"
 
-/* Of this many per second, as nanoseconds, without an overflow. */
+/* Convert ticks, per_second of which are a second, to nanoseconds without overflow. */
 static int64_t to_ns(int64_t ticks, int64_t per_second)
 {
 	return ticks / per_second * XP_NS_PER_SEC +

@@ -33,7 +33,7 @@ static int64_t nt_wide(DWORD high, DWORD low)
 	return (int64_t)((uint64_t)high << 32 | low);
 }
 
-/* Its volume does not matter: the handle shows whether it is the same file. */
+/* The volume is left out: the handle shows whether it is the same file. */
 static int nt_file_status(HANDLE file, struct stat *status)
 {
 	BY_HANDLE_FILE_INFORMATION named;

@@ -1,4 +1,4 @@
-/* What the library uses of Windows. */
+/* The back ends and providers of Windows. */
 #include "sys/system.h"
 
 #include <stddef.h>

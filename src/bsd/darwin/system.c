@@ -1,4 +1,4 @@
-/* What the library uses of macOS, whose poll(2) takes no mask of signals. */
+/* The back ends and providers of macOS, whose poll(2) takes no mask of signals. */
 #include "sys/system.h"
 
 #include "bsd/system.h"

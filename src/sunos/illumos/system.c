@@ -1,4 +1,4 @@
-/* What the library uses of illumos. */
+/* The back ends and providers of illumos. */
 #include "sys/system.h"
 
 #include <stddef.h>

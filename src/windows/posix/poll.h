@@ -1,4 +1,4 @@
-/* Of poll(2) Windows has the structure and the bits. */
+/* Windows has the structure and the bits of poll(2). */
 #ifndef XP_WINDOWS_POSIX_POLL_H
 #define XP_WINDOWS_POSIX_POLL_H
 

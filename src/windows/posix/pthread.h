@@ -1,5 +1,5 @@
 /*
- * What the library uses of POSIX threads, on the primitives of Windows: no
+ * The POSIX threads that the library uses, on the primitives of Windows: no
  * call fails, and nothing has to be destroyed.  Threads cannot be cancelled.
  */
 #ifndef XP_WINDOWS_POSIX_PTHREAD_H

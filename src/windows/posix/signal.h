@@ -8,7 +8,7 @@ typedef struct {
 
 struct sigaction;
 
-/* As the C library has them. */
+/* The numbers of the C library. */
 #define SIGINT   2
 #define SIGTERM  15
 #define SIGBREAK 21
