@@ -316,7 +316,8 @@ static enum outcome folder_check(struct xpoll_tree *tree, struct held *held)
 		folder_leave(tree, held->node);
 		return DONE;
 	}
-	if (!held->watched || !is_same(held, &status))
+	if (!held->watched || !is_same(held, &status) ||
+	    (held->rescan && xp_follow_has_ended(tree, held, fd)))
 		return folder_enter(tree, held, fd, &status);
 	if (held->rescan)
 		error = folder_read(tree, held, fd, false);

@@ -76,20 +76,27 @@ void xp_follow_close(struct xpoll_tree *tree)
 
 /* --- Watches ------------------------------------------------------------------------ */
 
-int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd)
+/* Returns the number of the watch of a directory that is open, or -1 with errno. */
+static int watch_add(const struct xpoll_tree *tree, int fd)
 {
 	uint32_t mask = NAMES | IN_ONLYDIR | IN_EXCL_UNLINK;
-	struct held *other;
 	char path[40];
-	int watch;
 
-	if (!xp_watches_reserve(tree))
-		return ENOMEM;
 	for (size_t i = 0; i < KINDS; i++)
 		if ((tree->options.notes & kinds[i].note) != 0)
 			mask |= kinds[i].mask;
 	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	watch = inotify_add_watch(tree->follow->fd, path, mask);
+	return inotify_add_watch(tree->follow->fd, path, mask);
+}
+
+int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd)
+{
+	struct held *other;
+	int watch;
+
+	if (!xp_watches_reserve(tree))
+		return ENOMEM;
+	watch = watch_add(tree, fd);
 	if (watch < 0)
 		return errno;
 	/* Check other directories with this watch: one path may have led to another directory. */
@@ -98,6 +105,11 @@ int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd)
 		xp_tree_due(tree, other);
 	xp_watch_link(tree, held, watch);
 	return 0;
+}
+
+bool xp_follow_has_ended(struct xpoll_tree *tree, const struct held *held, int fd)
+{
+	return watch_add(tree, fd) != held->watch;
 }
 
 void xp_follow_remove(struct xpoll_tree *tree, struct held *held)

@@ -49,6 +49,12 @@ int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd)
 	             XPOLL_NOTE_WRITE | (tree->options.notes & XPOLL_NOTE_ATTRIB));
 }
 
+bool xp_follow_has_ended(struct xpoll_tree *tree, const struct held *held, int fd)
+{
+	(void)tree, (void)held, (void)fd;
+	return false; /* the watch lasts as long as the descriptor */
+}
+
 void xp_follow_remove(struct xpoll_tree *tree, struct held *held)
 {
 	(void)tree;

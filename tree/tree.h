@@ -161,6 +161,11 @@ int xp_follow_supports(const struct xpoll_tree *tree);
  * an errno value.
  */
 int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd);
+/*
+ * The directory that is open as fd has the numbers of the one that is watched.  Returns true if
+ * it is another one all the same: reports may be dropped, also the one that a watch ended.
+ */
+bool xp_follow_has_ended(struct xpoll_tree *tree, const struct held *held, int fd);
 void xp_follow_remove(struct xpoll_tree *tree, struct held *held);
 /* A file was found in a directory that is open as fd: watch its contents. */
 void xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd);

@@ -7,10 +7,53 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "place.h"
+
+/* How many reports the kernel keeps, or 0 if that is unknown or large. */
+static int most_reports(void)
+{
+	FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
+	int most = 0;
+
+	if (file && fscanf(file, "%d", &most) != 1)
+		most = 0;
+	if (file)
+		(void)fclose(file);
+	return most > 100000 ? 0 : most;
+}
+
+#define NEEDS_OVERFLOW() \
+	do { \
+		if (most_reports() == 0) \
+			XT_SKIP("no small limit of reports is known"); \
+	} while (0)
+
+/* Have more reports of two files than the kernel keeps. */
+static void overflow(const char *one, const char *other)
+{
+	int most = most_reports();
+
+	for (int i = 0; i < most + 10; i++)
+		XT_EQ(chmod(at(i % 2 ? one : other), i / 2 % 2 ? 0600 : 0644), 0);
+}
+
+/* Take changes until LOOK and this one have come. */
+static void look_and_create(struct xpoll_tree *tree, const char *path)
+{
+	bool looked = false, made = false;
+
+	while (!looked || !made) {
+		struct xpoll_tree_change change;
+
+		XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+		looked |= change.kind == XPOLL_TREE_LOOK && !*change.path;
+		made |= change.kind == XPOLL_TREE_CREATE && strcmp(change.path, path) == 0;
+	}
+}
 
 /* The next change is UNWATCHED, for this reason. */
 static bool next_is_unwatched(struct xpoll_tree *tree, const char *path, int error)
@@ -92,28 +135,63 @@ XT_TEST(tree_reports_that_there_are_too_few_watches)
 /* More reports than the kernel keeps: look again at the directory of those files. */
 XT_TEST(tree_reports_where_reports_were_dropped)
 {
-	FILE *file = fopen("/proc/sys/fs/inotify/max_queued_events", "re");
-	int most = 0;
-
-	bool known = file && fscanf(file, "%d", &most) == 1;
-	if (file)
-		(void)fclose(file);
-	if (!known || most > 100000)
-		XT_SKIP("no small limit of reports is known");
+	NEEDS_OVERFLOW();
 	XT_CALL(make_root());
 	XT_EQ(mkdir(at("d"), 0777), 0);
 	XT_CHECK(put("d/a") && put("d/b"));
 	struct xpoll_tree *tree = tree_open(0, XPOLL_NOTE_ATTRIB);
-	struct xpoll_tree_change change;
 	XT_CHECK(tree);
-	for (int i = 0; i < most + 10; i++)
-		XT_EQ(chmod(at(i % 2 ? "d/a" : "d/b"), i / 2 % 2 ? 0600 : 0644), 0);
+	XT_CALL(overflow("d/a", "d/b"));
 	XT_EQ(mkdir(at("d/e"), 0777), 0);
-	bool looked = false, made = false;
-	while (!looked || !made) {
-		XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
-		looked |= change.kind == XPOLL_TREE_LOOK && !*change.path;
-		made |= change.kind == XPOLL_TREE_CREATE && strcmp(change.path, "d/e") == 0;
+	XT_CALL(look_and_create(tree, "d/e"));
+	xpoll_tree_close(tree);
+}
+
+/* End the watch of a directory as the kernel does, for each inotify(7) of this process. */
+static bool end_watch(const char *path)
+{
+	struct stat status;
+	bool ended = false;
+
+	if (stat(path, &status) < 0)
+		return false;
+	for (int fd = 3; fd < 100; fd++) {
+		char name[64], line[512];
+		FILE *file;
+
+		(void)snprintf(name, sizeof name, "/proc/self/fdinfo/%d", fd);
+		file = fopen(name, "re");
+		while (file && fgets(line, sizeof line, file)) {
+			unsigned long ino;
+			unsigned watch;
+
+			if (sscanf(line, "inotify wd:%x ino:%lx ", &watch, &ino) == 2 &&
+			    ino == status.st_ino)
+				ended |= inotify_rm_watch(fd, (int)watch) == 0;
+		}
+		if (file)
+			(void)fclose(file);
 	}
+	return ended;
+}
+
+/*
+ * A directory was removed, and made with the same inode number, while reports were dropped: its
+ * watch has ended, and the report of that was dropped as well.
+ */
+XT_TEST(tree_watches_a_directory_again_whose_end_was_dropped)
+{
+	NEEDS_OVERFLOW();
+	XT_CALL(make_root());
+	XT_EQ(mkdir(at("d"), 0777), 0);
+	XT_CHECK(put("d/a") && put("d/b"));
+	struct xpoll_tree *tree = tree_open(0, XPOLL_NOTE_ATTRIB);
+	XT_CHECK(tree);
+	XT_CALL(overflow("d/a", "d/b"));
+	XT_CHECK(end_watch(at("d")));
+	XT_CHECK(put("e"));
+	XT_CALL(look_and_create(tree, "e"));
+	XT_CHECK(put("d/x"));
+	NEXT(CREATE, "d/x", NULL);
 	xpoll_tree_close(tree);
 }
