@@ -253,6 +253,13 @@ static void folder_leave(struct xpoll_tree *tree, struct node *node)
 	held->node = NULL; /* freed by the caller of the check */
 }
 
+static void unwatched(struct xpoll_tree *tree, struct held *held, int error)
+{
+	if (held->error == 0)
+		xp_change_unwatched(tree, held->node, error);
+	held->error = error;
+}
+
 static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, int error)
 {
 	bool lacking = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC;
@@ -263,9 +270,7 @@ static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, in
 		folder_leave(tree, held->node);
 		return DONE;
 	}
-	if (held->error == 0)
-		xp_change_unwatched(tree, held->node, error);
-	held->error = error;
+	unwatched(tree, held, error);
 	return lacking ? LACKING : DONE;
 }
 
@@ -339,12 +344,12 @@ static void retry_later(struct xpoll_tree *tree)
 
 /*
  * Check the directories that are due; those to be checked again are due afterwards.  Returns
- * false if a check had the result LACKING; the rest is not checked then.
+ * false if a check had the result LACKING; then others that are not watched are not checked.
  */
 static bool check_all(struct xpoll_tree *tree)
 {
 	struct held *later = NULL, **last = &later;
-	bool lacking = false;
+	int lacking = 0; /* the error of a directory that could not be watched */
 
 	while (tree->due != NULL) {
 		struct held *held = tree->due;
@@ -353,13 +358,16 @@ static bool check_all(struct xpoll_tree *tree)
 		tree->due = held->next_due;
 		if (tree->due == NULL)
 			tree->last_due = &tree->due;
-		if (held->node != NULL && !lacking)
+		if (held->node != NULL && (lacking == 0 || held->watched))
 			outcome = folder_check(tree, held);
+		else if (held->node != NULL)
+			unwatched(tree, held, lacking);
 		if (held->node == NULL) {
 			xp_held_free(held);
 			continue;
 		}
-		lacking |= outcome == LACKING;
+		if (outcome == LACKING)
+			lacking = held->error;
 		if (outcome == DONE) {
 			held->is_due = false;
 			continue;
@@ -370,7 +378,7 @@ static bool check_all(struct xpoll_tree *tree)
 	}
 	tree->due = later;
 	tree->last_due = later != NULL ? last : &tree->due;
-	return !lacking;
+	return lacking == 0;
 }
 
 void xp_tree_catch_up(struct xpoll_tree *tree)

@@ -97,18 +97,33 @@ static bool limit_watches(const char *most)
 	return ok;
 }
 
+/* Watch the chain a/b/c/d with a limit below it: d cannot be watched, nor c, maybe. */
+static struct xpoll_tree *few_watches_open(uint32_t notes)
+{
+	struct xpoll_tree *tree;
+
+	if (unshare(CLONE_NEWUSER) < 0) {
+		xt_skip("no user namespaces");
+		return NULL;
+	}
+	/* Some are for the directory itself, to see its end. */
+	if (!limit_watches("4")) {
+		xt_skip("the limit of watches cannot be set");
+		return NULL;
+	}
+	tree = tree_open(0, notes);
+	XT_EXPECT(tree);
+	return tree;
+}
+
 static void few_watches(void *argument)
 {
+	struct xpoll_tree *tree = few_watches_open(0);
 	struct xpoll_tree_change change;
 
 	(void)argument;
-	if (unshare(CLONE_NEWUSER) < 0)
-		XT_SKIP("no user namespaces");
-	/* Some are for the directory itself, to see its end. */
-	if (!limit_watches("4"))
-		XT_SKIP("the limit of watches cannot be set");
-	struct xpoll_tree *tree = tree_open(0, 0);
-	XT_CHECK(tree);
+	if (!tree)
+		return;
 	XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
 	XT_EXPECT_EQ(change.kind, XPOLL_TREE_UNWATCHED);
 	XT_EXPECT_EQ(change.error, ENOSPC);
@@ -122,14 +137,75 @@ static void few_watches(void *argument)
 	xpoll_tree_close(tree);
 }
 
-XT_TEST(tree_reports_that_there_are_too_few_watches)
+static void make_chain(void)
 {
 	XT_CALL(make_root());
 	XT_EQ(mkdir(at("a"), 0777), 0);
 	XT_EQ(mkdir(at("a/b"), 0777), 0);
 	XT_EQ(mkdir(at("a/b/c"), 0777), 0);
 	XT_EQ(mkdir(at("a/b/c/d"), 0777), 0);
+}
+
+XT_TEST(tree_reports_that_there_are_too_few_watches)
+{
+	XT_CALL(make_chain());
 	XT_CHECK(xt_child(few_watches, NULL));
+}
+
+static void many_unwatched(void *argument)
+{
+	struct xpoll_tree *tree = few_watches_open(0);
+	int seen[2] = {0};
+
+	(void)argument;
+	if (!tree)
+		return;
+	XT_EQ(mkdir(at("y"), 0777), 0);
+	XT_EQ(mkdir(at("z"), 0777), 0);
+	while (!seen[0] || !seen[1]) {
+		struct xpoll_tree_change change;
+
+		XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+		if (change.kind != XPOLL_TREE_UNWATCHED)
+			continue;
+		XT_EXPECT_EQ(change.error, ENOSPC);
+		for (int i = 0; i < 2; i++)
+			seen[i] += strcmp(change.path, i ? "z" : "y") == 0;
+	}
+	XT_EXPECT_EQ(seen[0], 1);
+	XT_EXPECT_EQ(seen[1], 1);
+	xpoll_tree_close(tree);
+}
+
+XT_TEST(tree_reports_each_directory_that_there_is_no_watch_for)
+{
+	XT_CALL(make_chain());
+	XT_CHECK(xt_child(many_unwatched, NULL));
+}
+
+static void unwatched_and_dropped(void *argument)
+{
+	struct xpoll_tree *tree = few_watches_open(XPOLL_NOTE_ATTRIB);
+	struct xpoll_tree_change change;
+
+	(void)argument;
+	if (!tree)
+		return;
+	XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+	XT_EXPECT_EQ(change.kind, XPOLL_TREE_UNWATCHED);
+	XT_CALL(overflow("e", "f"));
+	XT_CHECK(put("g"));
+	XT_CALL(look_and_create(tree, "g"));
+	xpoll_tree_close(tree);
+}
+
+/* A directory that cannot be watched keeps none from being read again. */
+XT_TEST(tree_reads_watched_directories_again_while_one_is_unwatched)
+{
+	NEEDS_OVERFLOW();
+	XT_CALL(make_chain());
+	XT_CHECK(put("e") && put("f"));
+	XT_CHECK(xt_child(unwatched_and_dropped, NULL));
 }
 
 /* More reports than the kernel keeps: look again at the directory of those files. */
