@@ -109,9 +109,9 @@ static bool is_replaced(const struct node *node, const struct dirent *entry, boo
 	return node->is_folder && !is_folder;
 }
 
-/* Take one entry in.  deep: check known directories below as well.  False: no memory. */
+/* Take one entry in.  Returns false without memory. */
 static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
-                       const struct dirent *entry, bool deep)
+                       const struct dirent *entry)
 {
 	struct node *node = xp_node_find(tree, folder->node, entry->d_name);
 	bool is_link, is_folder = leads_to_folder(tree, fd, entry, &is_link), made = true;
@@ -131,7 +131,7 @@ static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
 	} else if (is_folder && !node->is_folder) {
 		node->is_link = is_link;
 		made = folder_make(tree, node);
-	} else if (node->is_folder && (deep || !node->held->watched)) {
+	} else if (node->is_folder && (folder->deep || !node->held->watched)) {
 		xp_tree_due(tree, node->held);
 	}
 	node->entry_ino = entry->d_ino;
@@ -151,7 +151,7 @@ static void forget_unread(struct xpoll_tree *tree, struct held *folder)
 }
 
 /* Returns 0, or an errno value, and then no known name is removed. */
-static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *stream, bool deep)
+static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *stream)
 {
 	int fd = dirfd(stream);
 	struct dirent *entry;
@@ -163,7 +163,7 @@ static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *strea
 		if (entry == NULL)
 			break;
 		if (!xp_tree_skips(tree, folder->node, entry->d_name) &&
-		    !entry_read(tree, folder, fd, entry, deep))
+		    !entry_read(tree, folder, fd, entry))
 			return ENOMEM;
 	}
 	if (errno != 0 && errno != ENOENT) /* ENOENT: the directory was removed */
@@ -180,17 +180,18 @@ static int folder_read(struct xpoll_tree *tree, struct held *folder, int fd, boo
 	DIR *stream = own >= 0 ? fdopendir(own) : NULL;
 	int error;
 
+	folder->rescan = true;
+	folder->deep |= deep;
 	if (stream == NULL) {
 		error = errno;
 		if (own >= 0)
 			close(own);
 		return error;
 	}
-	folder->rescan = false;
-	error = entries_read(tree, folder, stream, deep);
+	error = entries_read(tree, folder, stream);
 	closedir(stream);
-	if (error != 0)
-		folder->rescan = true;
+	if (error == 0)
+		folder->rescan = folder->deep = false;
 	return error;
 }
 

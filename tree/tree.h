@@ -35,6 +35,7 @@ struct held {
 	bool watched;
 	bool is_due;   /* in the list of directories to check */
 	bool rescan;   /* read again even if the directory is the same */
+	bool deep;     /* read another one: check known directories below as well */
 	int error; /* for which UNWATCHED was reported, or 0 */
 	dev_t dev; /* of the directory that is watched */
 	ino_t ino;

@@ -6,6 +6,7 @@
  */
 #include "xt.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -60,6 +61,19 @@ int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask);
 int __wrap_inotify_add_watch(int fd, const char *path, uint32_t mask)
 {
 	return fails(ENOSPC) ? -1 : __real_inotify_add_watch(fd, path, mask);
+}
+
+static bool no_stream; /* the next stream of a directory is not opened */
+
+DIR *__real_fdopendir(int fd);
+DIR *__wrap_fdopendir(int fd);
+DIR *__wrap_fdopendir(int fd)
+{
+	if (!no_stream && !fails(ENOMEM))
+		return __real_fdopendir(fd);
+	no_stream = false;
+	errno = ENOMEM;
+	return NULL;
 }
 
 static char root[PATH_MAX];
@@ -168,4 +182,20 @@ XT_TEST(tree_that_lacks_memory_or_descriptors_later_works_again)
 		number++;
 	xt_note("%d calls", number);
 	XT_CHECK(number > 20);
+}
+
+XT_TEST(tree_reads_a_directory_whose_first_stream_lacked_memory)
+{
+	bool look = false;
+
+	(void)snprintf(root, sizeof root, "%s/stream", xt_scratch());
+	XT_EQ(mkdir(root, 0777), 0);
+	XT_EQ(mkdir(at("a"), 0777), 0);
+	put("a/0");
+	no_stream = true;
+	struct xpoll_tree *tree = xpoll_tree_open(root, NULL);
+	XT_CHECK(tree && !no_stream);
+	put("a/y");
+	XT_CHECK(learns(tree, "a/y", &look));
+	xpoll_tree_close(tree);
 }
