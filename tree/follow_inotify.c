@@ -462,7 +462,8 @@ void xp_follow_drain(struct xpoll_tree *tree)
 	struct follow *follow = tree->follow;
 
 	do {
-		follow->expired = true;
-		(void)use_up(tree);
+		do {
+			follow->expired = true;
+		} while (!use_up(tree));
 	} while (fill(follow));
 }

@@ -227,6 +227,25 @@ XT_TEST(tree_ends_with_its_directory)
 	xpoll_tree_close(tree);
 }
 
+/* Changes that the kernel reported before the end come before it. */
+XT_TEST(tree_reports_what_happened_before_its_end)
+{
+	NEEDS_RENAMES();
+	XT_CALL(make_root());
+	XT_CHECK(put("a") && put("b"));
+	struct xpoll_tree *tree = tree_open(0, 0);
+	XT_CHECK(tree);
+	XT_EQ(rename(at("a"), xt_name("a")), 0);
+	XT_EQ(rename(at("b"), xt_name("b")), 0);
+	XT_CHECK(put("z"));
+	XT_EQ(rename(root, xt_name("elsewhere")), 0);
+	NEXT(DELETE, "a", NULL);
+	NEXT(DELETE, "b", NULL);
+	NEXT(CREATE, "z", NULL);
+	NEXT(END, "", NULL);
+	xpoll_tree_close(tree);
+}
+
 /* The descriptor of the tree is readable when something is to be had. */
 XT_TEST(tree_has_a_descriptor_for_another_loop)
 {
