@@ -11,6 +11,7 @@
 #define FLAGS (XPOLL_TREE_FLAT | XPOLL_TREE_LINKS)
 #define NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
+#define EVENTS 16 /* without a change, that are handled after the deadline */
 #define GONE  (XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE)
 
 /* Ignores $XPOLL_BACKEND and takes the best back end: some have no xpoll_fd. */
@@ -178,9 +179,9 @@ static void tree_event(struct xpoll_tree *tree, const struct xpoll_event *event)
 int xpoll_tree_next(struct xpoll_tree *tree, struct xpoll_tree_change *change,
                     int64_t timeout_ns)
 {
-	int64_t start_ns = timeout_ns > 0 ? now_ns() : 0;
+	int64_t start_ns = timeout_ns > 0 ? now_ns() : 0, left_ns;
 	struct xpoll_event event;
-	int rc;
+	int rc, late = 0;
 
 	if (tree == NULL || change == NULL) {
 		errno = EINVAL;
@@ -193,8 +194,11 @@ int xpoll_tree_next(struct xpoll_tree *tree, struct xpoll_tree_change *change,
 			errno = ESTALE;
 			return -1;
 		}
+		left_ns = time_left(timeout_ns, start_ns);
+		if (left_ns == 0 && late++ == EVENTS)
+			return 0;
 		/* One event at a time: handling it may end the registration of the next one. */
-		rc = xpoll_event(tree->queue, NULL, 0, &event, 1, time_left(timeout_ns, start_ns));
+		rc = xpoll_event(tree->queue, NULL, 0, &event, 1, left_ns);
 		if (rc <= 0)
 			return rc;
 		tree_event(tree, &event);

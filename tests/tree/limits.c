@@ -1,6 +1,6 @@
 /*
  * Goal: where reports, watches or descriptors are too few, a tree says so, and is complete again
- * as soon as it can be.
+ * as soon as it can be; and it returns in time where there are too many reports.
  * Method: the limit of this process is lowered, or the queue of the kernel is filled.
  */
 #include "xt.h"
@@ -269,5 +269,38 @@ XT_TEST(tree_watches_a_directory_again_whose_end_was_dropped)
 	XT_CALL(look_and_create(tree, "e"));
 	XT_CHECK(put("d/x"));
 	NEXT(CREATE, "d/x", NULL);
+	xpoll_tree_close(tree);
+}
+
+/* Write to the entry that is left out, which is one more report. */
+static int writes_and_skips(void *argument, const char *path)
+{
+	int *calls = argument;
+
+	if (strcmp(path, "out") != 0)
+		return 0;
+	if (++*calls > 1 && *calls < 10000)
+		(void)put("out");
+	return 1;
+}
+
+XT_TEST(tree_returns_in_time_though_reports_without_a_change_go_on)
+{
+	int calls = 0;
+	struct xpoll_tree_options options = {
+		.size = sizeof options, .notes = XPOLL_NOTE_WRITE,
+		.skip = writes_and_skips, .argument = &calls,
+	};
+	struct xpoll_tree_change change;
+
+	XT_CALL(make_root());
+	XT_CHECK(put("out"));
+	struct xpoll_tree *tree = xpoll_tree_open(root, &options);
+	XT_CHECK(tree);
+	XT_CHECK(put("out"));
+	XT_EQ(xpoll_tree_next(tree, &change, 0), 0);
+	XT_EXPECT(calls > 1 && calls < 1000);
+	XT_EQ(xpoll_tree_next(tree, &change, 1), 0);
+	XT_EXPECT(calls < 2000);
 	xpoll_tree_close(tree);
 }

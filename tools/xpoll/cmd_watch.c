@@ -70,24 +70,6 @@ static void watch_settle(struct watch *w, int64_t now_ns, bool queue_is_empty)
 	w->rested_ns += SETTLE_REST * (w->rested_ns - now_ns);
 }
 
-/* Nothing more is to be shown.  What --run has to do is still done. */
-static bool watch_is_done(const struct watch *w, bool queue_is_empty)
-{
-	if (w->count > 0 && w->shown >= w->count)
-		return true;
-	/* Children that are reported late make it more than 0 again. */
-	return w->sources == 0 && queue_is_empty;
-}
-
-static bool watch_has_ended(const struct watch *w, bool queue_is_empty, int64_t now_ns)
-{
-	if (w->broken || now_ns >= w->deadline_ns)
-		return true;
-	if (watch_stopped(w) != 0)
-		return watch_stopped_twice() || (w->child == 0 && w->runner == 0);
-	return watch_is_done(w, queue_is_empty) && !watch_run_busy(w);
-}
-
 /* How long the next wait may be; ns, -1: for ever. */
 static int64_t watch_patience_ns(const struct watch *w, bool queue_is_empty,
                                  int64_t now_ns)

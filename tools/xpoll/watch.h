@@ -230,4 +230,7 @@ void watch_run_step(struct watch *w, int64_t now_ns);
 int64_t watch_run_due_ns(const struct watch *w); /* when to step; INT64_MAX: no need */
 bool watch_run_busy(const struct watch *w);      /* it runs, or has to */
 
+/* Returns true once the command has nothing more to do; for loops over events, too. */
+bool watch_has_ended(const struct watch *w, bool queue_is_empty, int64_t now_ns);
+
 #endif

@@ -98,3 +98,21 @@ bool watch_run_busy(const struct watch *w)
 {
 	return run.pending || w->runner != 0;
 }
+
+/* Nothing more is to be shown.  What --run has to do is still done. */
+static bool watch_is_done(const struct watch *w, bool queue_is_empty)
+{
+	if (w->count > 0 && w->shown >= w->count)
+		return true;
+	/* Children that are reported late make it more than 0 again. */
+	return w->sources == 0 && queue_is_empty;
+}
+
+bool watch_has_ended(const struct watch *w, bool queue_is_empty, int64_t now_ns)
+{
+	if (w->broken || now_ns >= w->deadline_ns)
+		return true;
+	if (watch_stopped(w) != 0)
+		return watch_stopped_twice() || (w->child == 0 && w->runner == 0);
+	return watch_is_done(w, queue_is_empty) && !watch_run_busy(w);
+}

@@ -119,10 +119,12 @@ static void tree_changed(struct watch *w, struct watch_item *item,
 {
 	struct tree *it = (struct tree *)item;
 	struct xpoll_tree_change change;
-	int rc;
+	int rc = 0;
 
 	(void)event;
-	while ((rc = xpoll_tree_next(it->tree, &change, 0)) > 0)
+	/* Showing a change may make the next one: standard output may be a file of the tree. */
+	while (!watch_has_ended(w, false, watch_now_ns()) &&
+	       (rc = xpoll_tree_next(it->tree, &change, 0)) > 0)
 		show_change(w, it, &change);
 	if (rc < 0 && errno == ESTALE) {
 		(void)xpoll_forget_fd(xpoll_tree_fd(it->tree)); /* may stay readable */

@@ -412,6 +412,17 @@ class WatchTree(FileTest):
         self.stop(watch)
         self.stop(single)
 
+    def test_lines_in_a_file_of_the_tree_do_not_keep_it_from_its_end(self):
+        """Each line is one more change; a file of 64 MB would be the end of a hang."""
+        with open(self.path("out"), "w") as out:
+            result = subprocess.run(
+                [TOOL, "watch", "-r", "--dir", self.folder, "--timeout", "0.1",
+                 "--exec", "touch", self.path("a")], check=False,
+                stdout=out, stderr=subprocess.DEVNULL, env=environment(), timeout=LIMIT_S,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2 ** 26, 2 ** 26)))
+        self.assertEqual(result.returncode, 0)
+        self.assertGreater(os.path.getsize(self.path("out")), 0)
+
     def test_thousands_of_files_are_watched_and_idle(self):
         for i in range(50):
             os.mkdir(self.path(f"d{i}"))
