@@ -178,7 +178,7 @@ void watch_show_name(struct watch *w, const char *source, uint32_t what,
                      const char *path, const char *to);
 
 /* A descriptor to watch a file by, without reading it; or -1 with errno. */
-int watch_open(int folder, const char *name, int flags);
+int watch_open(const char *name, int flags);
 
 /* --- watch_file.c, watch_tree.c ------------------------------------------- */
 

@@ -62,7 +62,7 @@ static int file_attach(struct watch *w, struct file *it)
 	struct stat now;
 	int error;
 
-	it->fd = watch_open(AT_FDCWD, it->path, 0);
+	it->fd = watch_open(it->path, 0);
 	if (it->fd < 0)
 		return errno;
 	error = watch_register(w, (uint64_t)it->fd, XPOLL_FILT_VNODE, XPOLL_ADD,
@@ -196,7 +196,7 @@ static struct folder *folder_get(struct watch *w, const char *path)
 	folder->item.happened = folder_changed;
 	folder->item.close = folder_close;
 	folder->path = name;
-	folder->fd = watch_open(AT_FDCWD, name, O_DIRECTORY);
+	folder->fd = watch_open(name, O_DIRECTORY);
 	if (folder->fd >= 0 &&
 	    watch_register(w, (uint64_t)folder->fd, XPOLL_FILT_VNODE, XPOLL_ADD,
 	                   XPOLL_NOTE_WRITE | GONE, 0, &folder->item) != 0) {

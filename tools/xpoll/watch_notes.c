@@ -99,19 +99,19 @@ void watch_show_name(struct watch *w, const char *source, uint32_t what,
  * device, needs no permission to read, and is no event itself.  Elsewhere
  * only files and directories can be opened without side effects.
  */
-int watch_open(int folder, const char *name, int flags)
+int watch_open(const char *name, int flags)
 {
 #ifdef O_PATH
-	return openat(folder, name, O_PATH | O_CLOEXEC | flags);
+	return openat(AT_FDCWD, name, O_PATH | O_CLOEXEC | flags);
 #else
 	struct stat now;
 
-	if (fstatat(folder, name, &now, 0) < 0)
+	if (fstatat(AT_FDCWD, name, &now, 0) < 0)
 		return -1;
 	if (!S_ISREG(now.st_mode) && !S_ISDIR(now.st_mode)) {
 		errno = ENOTSUP;
 		return -1;
 	}
-	return openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
+	return openat(AT_FDCWD, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
 #endif
 }
