@@ -27,7 +27,8 @@
 struct follow {
 	int fd;
 	size_t at, len;  /* of the bytes in the buffer; reports before `at` are used up */
-	bool expired;    /* TREE_SETTLE has fired: wait no longer for the other report */
+	size_t waiting;  /* reports before it were there when TREE_SETTLE was set */
+	size_t waited;   /* reports before it have waited for TREE_SETTLE: they wait no longer */
 	_Alignas(struct inotify_event) char buffer[65536];
 };
 
@@ -56,8 +57,7 @@ int xp_follow_open(struct xpoll_tree *tree)
 
 	if (follow == NULL)
 		return ENOMEM;
-	follow->at = follow->len = 0;
-	follow->expired = false;
+	follow->at = follow->len = follow->waiting = follow->waited = 0;
 	follow->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	tree->follow = follow;
 	if (follow->fd < 0)
@@ -147,6 +147,8 @@ static bool fill(struct follow *follow)
 
 	memmove(follow->buffer, follow->buffer + follow->at, follow->len - follow->at);
 	follow->len -= follow->at;
+	follow->waiting -= follow->waiting < follow->at ? follow->waiting : follow->at;
+	follow->waited -= follow->waited < follow->at ? follow->waited : follow->at;
 	follow->at = 0;
 	if (sizeof follow->buffer - follow->len < sizeof(struct inotify_event) + NAME_MAX + 1)
 		return false;
@@ -407,12 +409,14 @@ static bool wait_for_mate(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;
 
-	if (follow->expired || follow->len > sizeof follow->buffer / 2)
+	if (follow->at < follow->waited || follow->len > sizeof follow->buffer / 2)
 		return false;
-	if (!tree->settles)
-		tree->settles = xp_tree_change(tree, TREE_SETTLE, XPOLL_FILT_TIMER,
-		                               XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS,
-		                               MATE_NS, NULL) == 0;
+	if (tree->settles && follow->at < follow->waiting)
+		return true;
+	follow->waiting = follow->len;
+	tree->settles = xp_tree_change(tree, TREE_SETTLE, XPOLL_FILT_TIMER,
+	                               XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS, MATE_NS,
+	                               NULL) == 0;
 	return tree->settles;
 }
 
@@ -432,7 +436,6 @@ static bool use_up(struct xpoll_tree *tree)
 			report = report_at(follow, follow->at);
 			if (mate == NULL && wait_for_mate(tree))
 				return false;
-			tree->settles = follow->expired = false;
 		}
 		take_in(tree, report, mate);
 		follow->at += report_size(report);
@@ -444,17 +447,16 @@ void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event)
 {
 	struct follow *follow = tree->follow;
 	int rounds = 0;
-	bool waits;
 
-	if (event->filter == XPOLL_FILT_TIMER)
-		follow->expired = tree->settles;
-	else
+	if (event->filter == XPOLL_FILT_TIMER) {
+		follow->waited = follow->waiting;
+		tree->settles = false;
+	} else {
 		(void)fill(follow);
-	do {
-		waits = !use_up(tree);
-	} while (!waits && ++rounds < ROUNDS && fill(follow));
-	if (!waits)
-		xp_tree_catch_up(tree);
+	}
+	while (use_up(tree) && ++rounds < ROUNDS && fill(follow))
+		continue;
+	xp_tree_catch_up(tree);
 }
 
 void xp_follow_drain(struct xpoll_tree *tree)
@@ -463,7 +465,7 @@ void xp_follow_drain(struct xpoll_tree *tree)
 
 	do {
 		do {
-			follow->expired = true;
+			follow->waited = follow->len;
 		} while (!use_up(tree));
 	} while (fill(follow));
 }

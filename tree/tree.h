@@ -13,7 +13,8 @@
  * A directory is opened by the path that it has among the known names, and another directory may
  * have that path by now.  So a directory is watched first, and then read; whoever opens it checks
  * that its parent is the one that is known; and a directory for which this fails, or that moved,
- * or whose watch ended, is checked again once the reports that have arrived are used up.
+ * or whose watch ended, is checked again once the reports that have arrived are used up or
+ * have to wait.
  *
  * Only one thread at a time uses a tree, except for xpoll_tree_wake.
  */

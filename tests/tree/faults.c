@@ -76,6 +76,20 @@ DIR *__wrap_fdopendir(int fd)
 	return NULL;
 }
 
+static int timers; /* how many were set */
+
+int __real_xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, int count,
+                       struct xpoll_event *events, int most, int64_t timeout_ns);
+int __wrap_xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, int count,
+                       struct xpoll_event *events, int most, int64_t timeout_ns);
+int __wrap_xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, int count,
+                       struct xpoll_event *events, int most, int64_t timeout_ns)
+{
+	for (int i = 0; i < count; i++)
+		timers += changes[i].filter == XPOLL_FILT_TIMER;
+	return __real_xpoll_event(queue, changes, count, events, most, timeout_ns);
+}
+
 static char root[PATH_MAX];
 
 static const char *at(const char *name)
@@ -197,5 +211,38 @@ XT_TEST(tree_reads_a_directory_whose_first_stream_lacked_memory)
 	XT_CHECK(tree && !no_stream);
 	put("a/y");
 	XT_CHECK(learns(tree, "a/y", &look));
+	xpoll_tree_close(tree);
+}
+
+/* Renames whose other report does not come wait together, and new is entered meanwhile. */
+XT_TEST(tree_waits_once_for_many_renames_that_have_no_second_report)
+{
+	enum { FILES = 400 };
+	char from[32], to[32];
+
+	(void)snprintf(root, sizeof root, "%s/renames", xt_scratch());
+	XT_EQ(mkdir(root, 0777), 0);
+	XT_EQ(mkdir(at("old"), 0777), 0);
+	for (int i = 0; i < FILES; i++) {
+		(void)snprintf(from, sizeof from, "old/%d", i);
+		put(from);
+	}
+	struct xpoll_tree *tree = xpoll_tree_open(root, NULL);
+	XT_CHECK(tree);
+	timers = 0;
+	XT_EQ(mkdir(at("new"), 0777), 0);
+	for (int i = 0; i < FILES; i++) {
+		(void)snprintf(from, sizeof from, "old/%d", i);
+		(void)snprintf(to, sizeof to, "new/%d", i);
+		XT_EQ(rename(at(from), at(to)), 0);
+	}
+	for (int came = 0, went = 0; came < FILES || went < FILES;) {
+		struct xpoll_tree_change change;
+
+		XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
+		came += change.kind == XPOLL_TREE_CREATE && strncmp(change.path, "new/", 4) == 0;
+		went += change.kind == XPOLL_TREE_DELETE && strncmp(change.path, "old/", 4) == 0;
+	}
+	XT_EXPECT(timers > 0 && timers < 10);
 	xpoll_tree_close(tree);
 }
