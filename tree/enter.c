@@ -115,25 +115,28 @@ static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
 {
 	struct node *node = xp_node_find(tree, folder->node, entry->d_name);
 	bool is_link, is_folder = leads_to_folder(tree, fd, entry, &is_link), made = true;
+	bool known;
 
 	if (node != NULL && is_replaced(node, entry, is_folder)) {
 		xp_node_remove(tree, node, true);
 		node = NULL;
 	}
-	if (node == NULL) {
+	known = node != NULL;
+	if (!known) {
 		node = xp_node_new(tree, folder->node, entry->d_name);
 		if (node == NULL)
 			return false;
 		node->is_link = is_link;
 		made = xp_tree_found(tree, node, is_folder);
-		if (!is_folder)
-			xp_follow_file(tree, node, fd);
 	} else if (is_folder && !node->is_folder) {
 		node->is_link = is_link;
 		made = folder_make(tree, node);
 	} else if (node->is_folder && (folder->deep || !node->held->watched)) {
 		xp_tree_due(tree, node->held);
 	}
+	/* Where one is lacking, those that are known would only fail as well. */
+	if (!is_folder && !(known && folder->lacks))
+		folder->lacks |= !xp_follow_file(tree, node, fd);
 	node->entry_ino = entry->d_ino;
 	node->scan = tree->scan;
 	return made;
@@ -188,11 +191,14 @@ static int folder_read(struct xpoll_tree *tree, struct held *folder, int fd, boo
 			close(own);
 		return error;
 	}
+	folder->lacks = false;
 	error = entries_read(tree, folder, stream);
 	closedir(stream);
-	if (error == 0)
-		folder->rescan = folder->deep = false;
-	return error;
+	if (error != 0)
+		return error;
+	folder->rescan = folder->lacks;
+	folder->deep = false;
+	return 0;
 }
 
 /* --- Checking a directory ---------------------------------------------------------- */
@@ -254,25 +260,23 @@ static void folder_leave(struct xpoll_tree *tree, struct node *node)
 	held->node = NULL; /* freed by the caller of the check */
 }
 
-static void unwatched(struct xpoll_tree *tree, struct held *held, int error)
+bool xp_tree_unwatched(struct xpoll_tree *tree, struct held *held, int error)
 {
 	if (held->error == 0)
 		xp_change_unwatched(tree, held->node, error);
 	held->error = error;
+	return error != EMFILE && error != ENFILE && error != ENOMEM && error != ENOSPC;
 }
 
 static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, int error)
 {
-	bool lacking = error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOSPC;
-
 	if (error == ENOENT || error == ENOTDIR || error == ELOOP) {
 		if (!held->node->is_link)
 			return LATER;
 		folder_leave(tree, held->node);
 		return DONE;
 	}
-	unwatched(tree, held, error);
-	return lacking ? LACKING : DONE;
+	return xp_tree_unwatched(tree, held, error) ? DONE : LACKING;
 }
 
 /* Watch and read a directory that has no watch, or has replaced the one that was watched. */
@@ -301,7 +305,7 @@ static enum outcome folder_enter(struct xpoll_tree *tree, struct held *held, int
 		return folder_failed(tree, held, error);
 	held->error = 0;
 	tree->entered++;
-	return DONE;
+	return held->rescan ? LACKING : DONE;
 }
 
 static enum outcome folder_check(struct xpoll_tree *tree, struct held *held)
@@ -332,7 +336,7 @@ static enum outcome folder_check(struct xpoll_tree *tree, struct held *held)
 	if (error != 0)
 		return folder_failed(tree, held, error);
 	held->error = 0;
-	return DONE;
+	return held->rescan ? LACKING : DONE;
 }
 
 static void retry_later(struct xpoll_tree *tree)
@@ -351,6 +355,7 @@ static bool check_all(struct xpoll_tree *tree)
 {
 	struct held *later = NULL, **last = &later;
 	int lacking = 0; /* the error of a directory that could not be watched */
+	bool complete = true;
 
 	while (tree->due != NULL) {
 		struct held *held = tree->due;
@@ -362,12 +367,13 @@ static bool check_all(struct xpoll_tree *tree)
 		if (held->node != NULL && (lacking == 0 || held->watched))
 			outcome = folder_check(tree, held);
 		else if (held->node != NULL)
-			unwatched(tree, held, lacking);
+			(void)xp_tree_unwatched(tree, held, lacking);
 		if (held->node == NULL) {
 			xp_held_free(held);
 			continue;
 		}
-		if (outcome == LACKING)
+		complete &= outcome != LACKING;
+		if (outcome == LACKING && held->error != 0)
 			lacking = held->error;
 		if (outcome == DONE) {
 			held->is_due = false;
@@ -379,7 +385,7 @@ static bool check_all(struct xpoll_tree *tree)
 	}
 	tree->due = later;
 	tree->last_due = later != NULL ? last : &tree->due;
-	return lacking == 0;
+	return complete;
 }
 
 void xp_tree_catch_up(struct xpoll_tree *tree)

@@ -123,9 +123,10 @@ void xp_follow_remove(struct xpoll_tree *tree, struct held *held)
 		(void)inotify_rm_watch(tree->follow->fd, watch); /* may be gone already */
 }
 
-void xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd)
+bool xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd)
 {
-	(void)tree, (void)node, (void)fd; /* its directory reports it */
+	(void)tree, (void)node, (void)fd;
+	return true; /* its directory reports it */
 }
 
 /* --- Reports ----------------------------------------------------------------------- */

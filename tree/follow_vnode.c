@@ -64,25 +64,29 @@ void xp_follow_remove(struct xpoll_tree *tree, struct held *held)
 	held->watched = false;
 }
 
-void xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd)
+bool xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd)
 {
 	struct stat status;
 	int error = 0, file = -1;
 
 	/* Open regular files only: opening a device could block or have an effect. */
-	if (tree->options.notes == 0 ||
+	if (tree->options.notes == 0 || (node->held != NULL && node->held->watched) ||
 	    fstatat(fd, node->name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(status.st_mode) || !xp_node_make_held(tree, node))
-		return;
+	    !S_ISREG(status.st_mode))
+		return true;
+	if (node->held == NULL && !xp_node_make_held(tree, node))
+		return false;
 	file = openat(fd, node->name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
 	if (file < 0)
 		error = errno == ENOENT ? 0 : errno;
 	else
 		error = watch(tree, node->held, file, tree->options.notes);
-	if (error != 0)
-		xp_change_unwatched(tree, node, error);
 	if (error != 0 && file >= 0)
 		close(file);
+	if (error != 0)
+		return xp_tree_unwatched(tree, node->held, error);
+	node->held->error = 0;
+	return true;
 }
 
 static void settle_soon(struct xpoll_tree *tree)

@@ -13,8 +13,8 @@
  * A directory is opened by the path that it has among the known names, and another directory may
  * have that path by now.  So a directory is watched first, and then read; whoever opens it checks
  * that its parent is the one that is known; and a directory for which this fails, or that moved,
- * or whose watch ended, is checked again once the reports that have arrived are used up or
- * have to wait.
+ * or whose watch ended, is checked again once the reports that have arrived are used up or have
+ * to wait.
  *
  * Only one thread at a time uses a tree, except for xpoll_tree_wake.
  */
@@ -36,6 +36,7 @@ struct held {
 	bool watched;
 	bool is_due;   /* in the list of directories to check */
 	bool rescan;   /* read again even if the directory is the same */
+	bool lacks;    /* a file in it is not watched: try again */
 	bool deep;     /* read another one: check known directories below as well */
 	int error; /* for which UNWATCHED was reported, or 0 */
 	dev_t dev; /* of the directory that is watched */
@@ -136,6 +137,11 @@ void xp_tree_catch_up(struct xpoll_tree *tree);
 bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name);
 /* Report a new entry, and have it entered if it is a directory.  False: no memory. */
 bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
+/*
+ * Report once that a node is not watched.  Returns false if descriptors, watches or memory are
+ * lacking: try again.
+ */
+bool xp_tree_unwatched(struct xpoll_tree *tree, struct held *held, int error);
 /* Free a `held` whose node was removed. */
 void xp_held_free(struct held *held);
 /* Change the queue; returns 0 or an errno value. */
@@ -169,8 +175,11 @@ int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd);
  */
 bool xp_follow_has_ended(struct xpoll_tree *tree, const struct held *held, int fd);
 void xp_follow_remove(struct xpoll_tree *tree, struct held *held);
-/* A file was found in a directory that is open as fd: watch its contents. */
-void xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd);
+/*
+ * A file is in a directory that is open as fd: watch its contents, if they are not watched.
+ * Returns false if that is to be tried again.
+ */
+bool xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd);
 /* Append the changes of an event of the queue, which may be of the timer TREE_SETTLE. */
 void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event);
 /* Use up all that was reported, before the tree ends. */

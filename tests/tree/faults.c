@@ -49,10 +49,17 @@ char *__wrap_strdup(const char *text)
 	return fails(ENOMEM) ? NULL : __real_strdup(text);
 }
 
+static int files_to_fail; /* times that "file" cannot be opened */
+
 int __real_openat(int folder, const char *path, int flags);
 int __wrap_openat(int folder, const char *path, int flags);
 int __wrap_openat(int folder, const char *path, int flags)
 {
+	if (files_to_fail > 0 && strcmp(path, "file") == 0) {
+		files_to_fail--;
+		errno = EMFILE;
+		return -1;
+	}
 	return fails(EMFILE) ? -1 : __real_openat(folder, path, flags);
 }
 
@@ -244,5 +251,38 @@ XT_TEST(tree_waits_once_for_many_renames_that_have_no_second_report)
 		went += change.kind == XPOLL_TREE_DELETE && strncmp(change.path, "old/", 4) == 0;
 	}
 	XT_EXPECT(timers > 0 && timers < 10);
+	xpoll_tree_close(tree);
+}
+
+/* Where a file takes a descriptor, it is tried again, and reported as unwatched once. */
+XT_TEST(tree_watches_a_file_later_that_lacked_a_descriptor)
+{
+	struct xpoll_tree_options options = {.size = sizeof options, .notes = XPOLL_NOTE_WRITE};
+	int unwatched = 0;
+	bool changed = false;
+
+	(void)snprintf(root, sizeof root, "%s/file", xt_scratch());
+	XT_EQ(mkdir(root, 0777), 0);
+	XT_EQ(mkdir(at("a"), 0777), 0);
+	put("a/file");
+	files_to_fail = 2;
+	struct xpoll_tree *tree = xpoll_tree_open(root, &options);
+	XT_CHECK(tree);
+	bool takes = files_to_fail < 2;
+	while (!changed || unwatched < takes) {
+		struct xpoll_tree_change change;
+		int fd = open(at("a/file"), O_WRONLY | O_APPEND | O_CLOEXEC);
+
+		XT_CHECK(fd >= 0 && write(fd, "x", 1) == 1);
+		close(fd);
+		if (xpoll_tree_next(tree, &change, 20000000) != 1)
+			continue;
+		unwatched += change.kind == XPOLL_TREE_UNWATCHED;
+		XT_CHECK(strcmp(change.path, "a/file") == 0);
+		changed |= change.kind == XPOLL_TREE_CHANGE;
+	}
+	XT_EXPECT_EQ(unwatched, takes);
+	XT_EXPECT_EQ(files_to_fail, takes ? 0 : 2);
+	files_to_fail = 0;
 	xpoll_tree_close(tree);
 }
