@@ -56,9 +56,13 @@ static int tree_begin(struct xpoll_tree *tree)
 	xp_tree_due(tree, tree->root->held);
 	xp_tree_catch_up(tree);
 	tree->quiet = false;
-	if (tree->root->held->watched)
+	if (!tree->root->held->watched)
+		return tree->root->held->error != 0 ? tree->root->held->error : ENOENT;
+	if (tree->first == NULL && !tree->missed)
 		return 0;
-	return tree->root->held->error != 0 ? tree->root->held->error : ENOENT;
+	/* An event, so that the descriptor of the queue is readable. */
+	return xp_tree_change(tree, TREE_RETRY, XPOLL_FILT_TIMER, XPOLL_ADD | XPOLL_ONESHOT,
+	                      XPOLL_NOTE_NSECONDS, 1, NULL);
 }
 
 /* Returns 0 or an errno value; then xpoll_tree_close frees what there is. */

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -49,7 +50,7 @@ char *__wrap_strdup(const char *text)
 	return fails(ENOMEM) ? NULL : __real_strdup(text);
 }
 
-static int files_to_fail; /* times that "file" cannot be opened */
+static int files_to_fail; /* times that "file" cannot be opened; "closed" never can */
 
 int __real_openat(int folder, const char *path, int flags);
 int __wrap_openat(int folder, const char *path, int flags);
@@ -60,7 +61,18 @@ int __wrap_openat(int folder, const char *path, int flags)
 		errno = EMFILE;
 		return -1;
 	}
+	if (strcmp(path, "closed") == 0) {
+		errno = EACCES;
+		return -1;
+	}
 	return fails(EMFILE) ? -1 : __real_openat(folder, path, flags);
+}
+
+/* The same call where the compiler checks arguments (_FORTIFY_SOURCE). */
+int __wrap___openat_2(int folder, const char *path, int flags);
+int __wrap___openat_2(int folder, const char *path, int flags)
+{
+	return __wrap_openat(folder, path, flags);
 }
 
 int __real_inotify_add_watch(int fd, const char *path, uint32_t mask);
@@ -284,5 +296,27 @@ XT_TEST(tree_watches_a_file_later_that_lacked_a_descriptor)
 	XT_EXPECT_EQ(unwatched, takes);
 	XT_EXPECT_EQ(files_to_fail, takes ? 0 : 2);
 	files_to_fail = 0;
+	xpoll_tree_close(tree);
+}
+
+/* What was found while the tree was opened makes its descriptor readable. */
+XT_TEST(tree_has_a_readable_descriptor_if_a_directory_is_unwatched_at_first)
+{
+	struct pollfd poll_fd = {.events = POLLIN};
+	struct xpoll_tree_change change;
+
+	(void)snprintf(root, sizeof root, "%s/readable", xt_scratch());
+	XT_EQ(mkdir(root, 0777), 0);
+	XT_EQ(mkdir(at("closed"), 0777), 0);
+	struct xpoll_tree *tree = xpoll_tree_open(root, NULL);
+	XT_CHECK(tree);
+	poll_fd.fd = xpoll_tree_fd(tree);
+	XT_CHECK(poll_fd.fd >= 0);
+	XT_EQ(poll(&poll_fd, 1, -1), 1);
+	XT_EQ(xpoll_tree_next(tree, &change, 0), 1);
+	XT_EXPECT_EQ(change.kind, XPOLL_TREE_UNWATCHED);
+	XT_EXPECT_EQ(change.error, EACCES);
+	XT_EQ(xpoll_tree_next(tree, &change, 0), 0);
+	XT_EQ(poll(&poll_fd, 1, 0), 0);
 	xpoll_tree_close(tree);
 }
