@@ -72,7 +72,6 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 {
 	unsigned solo = filters & slot->solo, mine = xp_entry_main(queue, slot);
 	bool awaited = xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot);
-	bool silent, tries;
 	int rc = 0;
 
 	if (solo && (solo & (slot->clear | slot->armed) || awaited || !xp_slot_can_probe(fd, slot)))
@@ -82,19 +81,17 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	filters &= mine;
 	if (!filters || rc < 0 || xp_change_freely(queue, XPOLL_ENABLE, fd, filters))
 		return rc;
-	silent = xp_entry_is_silent(queue, slot);
+	bool silent = xp_entry_is_silent(queue, slot);
 	/*
 	 * ENABLE of a level-triggered entry makes no system call, if nothing comes while it is
 	 * disabled.  At each 64th report try whether that is so now; not beside a thread that
 	 * sleeps, whose report would be older than this ENABLE: it would have to ask again.
 	 */
-	tries = silent && slot->reports == 0 && !awaited &&
+	bool tries = silent && slot->reports == 0 && !awaited &&
 		xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
-	if (xp_has_news(queue, slot) && !(filters & ~(unsigned)slot->armed)) {
-		xp_check_enabled(queue, fd, slot, filters);
-	} else if (silent && !tries && !late && !xp_has_sleepers(queue) &&
-	           xp_slot_can_probe(fd, slot)) {
-		/* More changes or a wait follow: one check of all in place of a change of each. */
+	if ((xp_has_news(queue, slot) && !(filters & ~(unsigned)slot->armed)) ||
+	    (silent && !tries && !late && !xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot))) {
+		/* Of silent ones one check of all in place of a change of each: more follows. */
 		xp_check_enabled(queue, fd, slot, filters);
 	} else if (silent) {
 		rc = xp_entry_arm_late(queue, fd, slot, tries ? XP_MODE_LEVEL : XP_MODE_ONCE, late);

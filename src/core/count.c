@@ -79,10 +79,11 @@ void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xp
                     bool has_first, bool aborted)
 {
 	unsigned filter = (unsigned)xp_filter_index(event->filter);
-	bool counted = slot->count & XP_BIT(filter);
+	bool counted;
 	int error;
 
 	XP_ASSERT(filter < XP_FD_FILTERS);
+	counted = slot->count & XP_BIT(filter);
 	if (counted)
 		event->data = count_of(queue, fd, slot, filter, event->flags & XPOLL_EOF);
 	if (!(slot->soerr & XP_BIT(filter)) || !(event->flags & XPOLL_EOF) ||
