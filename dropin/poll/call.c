@@ -353,8 +353,8 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	if (!pool_reclaim(set, turn))
 		return AGAIN;
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
-	/* The real function checks again what was closed meanwhile. */
-	if (watch_hear(&set->watch)) {
+	/* The real poll(2) checks again what was closed meanwhile; a select(2) never fails. */
+	if (call->bits.count == 0 && watch_hear(&set->watch)) {
 		*len = look_at_new(&set->watch, fds, *len);
 		fds[0].revents |= POLLIN; /* A descriptor that was registered again may be ready. */
 	}

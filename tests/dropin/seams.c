@@ -109,12 +109,15 @@ static void seams_open(void)
 	before_sleep = NULL;
 }
 
-/* poll, ppoll, select, pselect; nothing is ready. */
+static fd_set set; /* of a select */
+
+/* poll, ppoll, select, pselect. */
 static int call(int kind, bool wait)
 {
 	struct timespec zero = {0};
 	struct timeval zero_us = {0};
-	fd_set set = crowd_set(&crowd);
+
+	set = crowd_set(&crowd);
 
 	switch (kind) {
 	case 0:
@@ -210,6 +213,32 @@ XT_TEST(one_sleep_of_a_call_is_cut_and_the_next_one_is_the_real_call)
 	XT_CHECK(asked_ns[1] > 0 && asked_ns[1] <= LONG / 2);
 	XT_EQ(asked_ns[2], -1);
 	xt_get(crowd.pipes[5].r);
+}
+
+/* --- Closed during a sleep -------------------------------------------------------- */
+
+static int sleep_and_lose_one(struct pollfd *fds, nfds_t count,
+                              const struct timespec *timeout, const sigset_t *mask)
+{
+	XT_EXPECT_EQ(close(crowd.pipes[7].r), 0);
+	fill_pipe();
+	return (int)syscall(SYS_ppoll, fds, count, timeout, mask, 8);
+}
+
+/* The real select checks only in the beginning that all are open. */
+XT_TEST(number_closed_during_a_select_is_no_error)
+{
+	struct real saved = real;
+	int rc;
+
+	XT_CALL(seams_open());
+	for (int i = 0; i < 2 * CROWD; i++)
+		XT_EQ(call(2, false), 0);
+	real.ppoll = sleep_and_lose_one;
+	rc = call(2, true);
+	real = saved;
+	XT_CHECK(rc >= 1);
+	XT_CHECK(FD_ISSET(crowd.pipes[5].r, &set));
 }
 
 /* --- Cancellation ------------------------------------------------------------- */
