@@ -389,6 +389,8 @@ static int look_and_sleep(struct call *call, struct set *set)
 	for (;;) {
 		if (!sleep_is_first(call, set) && look_ends(call, set, sleep, len, &rc))
 			return rc;
+		if (call->was_asleep && recheck_is_due(call, set))
+			return run_real(call, set);
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);
@@ -396,8 +398,6 @@ static int look_and_sleep(struct call *call, struct set *set)
 			return pass(call);
 		if (rc != 1)
 			return rc;
-		if (recheck_is_due(call, set))
-			return run_real(call, set);
 	}
 }
 

@@ -215,6 +215,37 @@ XT_TEST(one_sleep_of_a_call_is_cut_and_the_next_one_is_the_real_call)
 	xt_get(crowd.pipes[5].r);
 }
 
+/* The first sleep finds what a second check of the same file would not find. */
+static int sleep_and_consume(struct pollfd *fds, nfds_t count,
+                             const struct timespec *timeout, const sigset_t *mask)
+{
+	(void)timeout;
+	(void)mask;
+	for (nfds_t i = 0; i < count; i++)
+		fds[i].revents = sleeps == 0 && fds[i].fd == crowd.fds[7].fd ? POLLPRI : 0;
+	passed_ns += LONG;
+	return sleeps++ == 0;
+}
+
+/* poll(2) of /proc/self/mounts reports each change once. */
+XT_TEST(what_a_sleep_found_is_returned_though_a_real_call_is_due)
+{
+	struct real saved = real;
+	int rc;
+
+	XT_CALL(seams_open());
+	settings.recheck_ns = LONG;
+	crowd.fds[7].fd = xt_keep(open("/proc/self/mounts", O_RDONLY | O_CLOEXEC));
+	crowd.fds[7].events = POLLPRI;
+	crowd_settle(&crowd);
+	sleeps = 0;
+	real.ppoll = sleep_and_consume;
+	rc = crowd_poll(&crowd, -1);
+	real = saved;
+	XT_EQ(rc, 1);
+	XT_EQ(crowd.fds[7].revents, POLLPRI);
+}
+
 /* --- Closed during a sleep -------------------------------------------------------- */
 
 static int sleep_and_lose_one(struct pollfd *fds, nfds_t count,
