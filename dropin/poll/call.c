@@ -131,8 +131,10 @@ static void renew(const struct call *call, struct set *set)
 /* Returns true if the last real call has checked all of the memory. */
 static bool is_known(const struct call *call, const struct set *set)
 {
-	return memcmp(call->memory.at, set->memory.at, sizeof call->memory.at) == 0 &&
-	       call->memory.size <= set->memory.size;
+	for (int i = 0; i < BITS_KINDS; i++)
+		if (call->memory.at[i] != 0 && call->memory.at[i] != set->memory.at[i])
+			return false;
+	return call->memory.size <= set->memory.size;
 }
 
 static bool recheck_is_due(const struct call *call, const struct set *set)

@@ -140,3 +140,28 @@ XT_TEST(array_that_grows_by_one_entry_in_each_call_is_served)
 {
 	XT_CHECK(xt_child(grow, NULL));
 }
+
+static void select_now_and_then_for_output(void *unused)
+{
+	enum { CALLS = 200 };
+	struct timeval zero = {0};
+	struct crowd crowd;
+	int served = 0;
+
+	(void)unused;
+	XT_CALL(crowd_open(&crowd));
+	for (int i = 0; i < CALLS; i++) {
+		uint64_t before = xpoll_poll_syscalls();
+		fd_set in = crowd_set(&crowd);
+		fd_set out = in;
+
+		XT_EQ(select(FD_SETSIZE, &in, i % 2 ? &out : NULL, NULL, &zero), 0);
+		served += xpoll_poll_syscalls() > before;
+	}
+	XT_CHECK(XT_TSAN || served >= CALLS - 3);
+}
+
+XT_TEST(select_that_passes_one_of_its_sets_now_and_then_is_served)
+{
+	XT_CHECK(xt_child(select_now_and_then_for_output, NULL));
+}
