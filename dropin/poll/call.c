@@ -183,6 +183,9 @@ static int run_real(struct call *call, struct set *set)
 	if (settings.recheck_ns != 0)
 		stats_add(&stats.missed, watch_compare(&set->watch, call->ops->results(call, set),
 		                                       call->count));
+	/* The comparison is not charged to the set, because there are few in each period. */
+	stats_add(&stats.syscalls, set->watch.syscalls);
+	set->watch.syscalls = 0;
 	if (set->watch.failed)
 		give_up(call, set);
 	else
@@ -203,20 +206,29 @@ static int run_real(struct call *call, struct set *set)
 /* A set is given up when it has lost as much as so many real calls cost. */
 #define WORTH_CALLS 64
 
+/* Books what a call has saved, once, and the system calls since it was last booked. */
+static void book(const struct call *call, struct set *set)
+{
+	struct watch *watch = &set->watch;
+
+	if (!call->was_asleep)
+		set->worth += (int64_t)call->checks - watch->hot_len;
+	set->worth -= SYSCALL_COST * (int64_t)watch->syscalls;
+	stats_add(&stats.syscalls, watch->syscalls);
+	watch->syscalls = 0;
+}
+
 /*
  * The end of a call that found so many, or of one that the real function answers (SPEAK).
  * Releases the set, or gives it up.
  */
 static void account(struct call *call, struct set *set, int rc)
 {
-	struct watch *watch = &set->watch;
 	int64_t all = (int64_t)call->checks;
-	int64_t cost = SYSCALL_COST * ((int64_t)watch->syscalls - 1) + watch->hot_len;
 
-	stats_add(&stats.syscalls, watch->syscalls);
-	watch->syscalls = 0;
-	cost += rc == SPEAK ? all : READY_COST * (int64_t)rc;
-	set->worth += all - cost;
+	book(call, set);
+	/* The real function makes one system call, too. */
+	set->worth += SYSCALL_COST - (rc == SPEAK ? all : READY_COST * (int64_t)rc);
 	if (set->worth > WORTH_CALLS * all)
 		set->worth = WORTH_CALLS * all;
 	if (XP_UNLIKELY(set->worth < -WORTH_CALLS * all) && settings.after != 0)
@@ -342,6 +354,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 
 	hold_signals(call);
 	*len = watch_sleepers(&set->watch, fds);
+	book(call, set); /* The call may end without the set. */
 	pool_sleep(set);
 	pool_release(set);
 	call->was_asleep = true;

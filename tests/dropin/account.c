@@ -6,11 +6,14 @@
  * of its own, because all call from one place.
  */
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 
 #include "dropin.h"
 #include "export.h"
+#include "real.h"
 #include "settings.h"
 #include "sites.h"
+#include "stats.h"
 
 enum { SITE = 0x2000, LEN = 64, AFTER = 10 };
 
@@ -126,6 +129,73 @@ static void all_become_ready(void *unused)
 XT_TEST(set_that_becomes_slower_is_given_up_soon)
 {
 	XT_CHECK(xt_child(all_become_ready, NULL));
+}
+
+static int look_only(struct pollfd *sleep, nfds_t count, const struct timespec *timeout,
+                     const sigset_t *mask)
+{
+	struct timespec zero = {0};
+
+	(void)timeout;
+	return (int)syscall(SYS_ppoll, sleep, count, &zero, mask, 8);
+}
+
+/* One place in the program. */
+__attribute__((noinline)) static int wait_for_an_instant(void)
+{
+	struct timespec instant = {.tv_nsec = 1};
+	volatile int rc = ppoll(fds, LEN, &instant, NULL);
+
+	return rc;
+}
+
+/* So many calls that may wait, with something ready in each 400th of them. */
+static void wait_mostly_in_vain(int calls)
+{
+	for (int i = 1; i <= calls; i++) {
+		bool ready = i % 400 == 0;
+		eventfd_t value;
+
+		if (ready)
+			XT_EXPECT_EQ(eventfd_write(fds[5].fd, 1), 0);
+		XT_EXPECT_EQ(wait_for_an_instant(), ready);
+		if (ready)
+			XT_EXPECT_EQ(eventfd_read(fds[5].fd, &value), 0);
+	}
+}
+
+static void most_calls_time_out(void *unused)
+{
+	(void)unused;
+	XT_CALL(open_all(0));
+	real.ppoll = look_only;
+	wait_mostly_in_vain(20000);
+	XT_EQ(stats.sets, 1);
+	XT_EQ(stats.evicted, 0);
+}
+
+XT_TEST(set_of_which_most_calls_time_out_stays)
+{
+	XT_CHECK(xt_child(most_calls_time_out, NULL));
+}
+
+static void most_calls_are_real(void *unused)
+{
+	(void)unused;
+	XT_CALL(open_all(0));
+	real.ppoll = look_only;
+	wait_mostly_in_vain(40); /* The kernel watches all of them. */
+	settings.recheck_ns = -2; /* Each call is due. */
+	wait_mostly_in_vain(4000);
+	settings.recheck_ns = 0;
+	wait_mostly_in_vain(400);
+	XT_EQ(stats.sets, 1);
+	XT_EQ(stats.evicted, 0);
+}
+
+XT_TEST(set_that_is_often_compared_with_a_real_call_stays)
+{
+	XT_CHECK(xt_child(most_calls_are_real, NULL));
 }
 
 /* --- Places in the program ------------------------------------------------------ */
