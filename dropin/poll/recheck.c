@@ -24,8 +24,18 @@ static bool is_registered(struct watch *watch, int fd)
 
 static void mark_found(struct watch *watch, bool found)
 {
-	for (size_t i = 0; i < watch->ready_len; i++)
-		watch->slots[watch->ready[i].fd].found = found;
+	for (size_t i = 0; i < watch->ready_len; i++) {
+		const struct watch_ready *ready = &watch->ready[i];
+
+		watch->slots[ready->fd].found = (uint16_t)(found ? ready->bits : 0);
+	}
+}
+
+static bool differs(const struct pollfd *entry, uint16_t found)
+{
+	if (entry->events == 0) /* as in a select, whose results have no bits */
+		return (entry->revents != 0) != (found != 0);
+	return ((found ^ entry->revents) & (entry->events | WATCH_ALWAYS)) != 0;
 }
 
 unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count)
@@ -44,7 +54,7 @@ unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t cou
 		struct pollfd entry = fds[i]; /* The program may change it. */
 
 		if (entry.fd < 0 || (size_t)entry.fd >= watch->slots_len ||
-		    (entry.revents != 0) == watch->slots[entry.fd].found ||
+		    !differs(&entry, watch->slots[entry.fd].found) ||
 		    !watch_is_cold(watch, entry.fd) || is_registered(watch, entry.fd))
 			continue;
 		watch_suspect(watch, entry.fd);

@@ -39,7 +39,7 @@ struct watch_slot {
 	uint16_t armed;      /* the bits the kernel watches for */
 	uint8_t flags;
 	uint8_t hot_at;      /* its place among the hot ones */
-	bool found;          /* for watch_compare: among the ready ones */
+	uint16_t found;      /* for watch_compare: the bits that epoll reports */
 };
 
 struct watch_ready {

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "xt.h"
@@ -128,4 +129,29 @@ XT_TEST(what_is_found_and_not_ready_is_another_file)
 	for (size_t i = 0; i < field.watch.ready_len; i++)
 		XT_CHECK(field.watch.ready[i].fd != field.fds[300]);
 	field_close(&field);
+}
+
+/* Both files are writable, and only the new one is readable. */
+XT_TEST(other_bits_of_what_is_ready_and_found_are_another_file)
+{
+	struct xt_pair old = xt_socketpair(SOCK_STREAM);
+	struct xt_pair new = xt_socketpair(SOCK_STREAM);
+	struct pollfd entry = {.fd = old.r, .events = POLLIN | POLLOUT};
+	struct watch watch;
+
+	XT_EQ(watch_init(&watch, 0), 0);
+	XT_CHECK(watch_slot_of(&watch, entry.fd));
+	watch_want(&watch, entry.fd, POLLIN | POLLOUT);
+	XT_EQ(watch.hot_len, 0);
+	xt_keep(fcntl(old.r, F_DUPFD_CLOEXEC, 500));
+	XT_EQ(syscall(SYS_dup3, new.r, entry.fd, O_CLOEXEC), entry.fd);
+	xt_put(new.w);
+	XT_EQ(poll(&entry, 1, 0), 1);
+	XT_EQ(entry.revents, POLLIN | POLLOUT);
+	XT_EQ(watch_compare(&watch, &entry, 1), 1);
+	XT_EQ(watch_look(&watch), 0);
+	XT_EQ(watch_look(&watch), 0); /* Its instance was made anew. */
+	XT_EQ(watch.ready_len, 1);
+	XT_EQ(watch.ready[0].bits, POLLIN | POLLOUT);
+	syscall(SYS_close, watch_fini(&watch));
 }
