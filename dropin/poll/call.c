@@ -421,6 +421,7 @@ static int run(struct call *call, struct set *set)
 {
 	int64_t changed;
 
+	set->watch.checked = false;
 	if (XP_UNLIKELY(recheck_is_due(call, set) ||
 	                !is_known(call, set)))
 		return run_real(call, set);

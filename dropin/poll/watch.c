@@ -256,7 +256,6 @@ bool watch_hear(struct watch *watch)
 void watch_begin(struct watch *watch)
 {
 	(void)watch_hear(watch);
-	watch->checked = false;
 	watch->calls++;
 	/* Try a hot number: it may be open by now, or no thread is closing it any more. */
 	if (watch->hot_len > 0)

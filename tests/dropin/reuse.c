@@ -375,6 +375,32 @@ XT_TEST(own_number_that_is_an_epoll_instance_of_the_program_is_the_programs)
 	XT_CHECK(xt_child(own_number_is_an_instance_of_the_program, NULL));
 }
 
+/* The last call has changed a registration, and so does the next one at once. */
+static void own_number_is_replaced_between_two_changes(void *unused)
+{
+	struct xt_pair pipe = xt_pipe();
+	struct epoll_event event;
+	struct crowd crowd;
+	int own = -1;
+
+	(void)unused;
+	XT_CALL(crowd_open_own(&crowd, &own));
+	crowd.fds[OTHER].events = 0;
+	xt_put(crowd.pipes[OTHER].w);
+	XT_EQ(crowd_ready(&crowd), -1);
+	XT_EQ(by_bare_dup3(own), own);
+	crowd.fds[VICTIM].fd = pipe.r;
+	XT_EQ(crowd_ready(&crowd), -1);
+	xt_put(pipe.w);
+	XT_EQ(epoll_wait(own, &event, 1, 0), 0); /* It has nothing of ours. */
+	XT_EQ(crowd_ready(&crowd), VICTIM);
+}
+
+XT_TEST(own_number_is_checked_before_the_first_change_of_each_call)
+{
+	XT_CHECK(xt_child(own_number_is_replaced_between_two_changes, NULL));
+}
+
 /* --- Other processes --------------------------------------------------------------------- */
 
 XT_TEST(spawned_program_gets_its_descriptors_and_we_keep_ours)
