@@ -17,7 +17,6 @@
 #define TRUSTED      1000
 
 struct site {
-	_Atomic uintptr_t address;
 	_Atomic uint32_t calls;
 	_Atomic uint32_t shift;
 };
@@ -26,14 +25,7 @@ static struct site sites[SITES_LEN];
 
 static struct site *site_of(uintptr_t address)
 {
-	struct site *site = &sites[(address ^ address >> 8) % SITES_LEN];
-
-	if (site->address != address) {
-		site->address = address;
-		site->calls = 0;
-		site->shift = 0;
-	}
-	return site;
+	return &sites[(address ^ address >> 8) % SITES_LEN];
 }
 
 bool sites_ripe(uintptr_t address)

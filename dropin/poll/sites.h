@@ -1,7 +1,7 @@
 /*
  * How often each place in the program has called.  To make a set costs as much as some ten
  * calls, so a place calls settings.after times first, and far more often after a set of it
- * was given up.  Places may share an entry of the table: then one waits for longer.
+ * was given up.  Places that share an entry of the table are counted together.
  */
 #ifndef DROPIN_SITES_H
 #define DROPIN_SITES_H

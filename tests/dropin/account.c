@@ -222,3 +222,14 @@ XT_TEST(place_is_tried_again_ever_more_rarely_unless_its_set_was_used)
 	sites_regret(SITE, 100000);
 	XT_EQ(calls_until_ripe(), AFTER * 128 + 1);
 }
+
+XT_TEST(places_that_share_an_entry_of_the_table_get_their_sets)
+{
+	enum { ONE = 0x4001, OTHER = 0x5011 };
+	int calls = 0;
+
+	settings.after = AFTER;
+	while (!sites_ripe(ONE) && !sites_ripe(OTHER) && calls < 1000)
+		calls++;
+	XT_CHECK(calls <= AFTER);
+}
