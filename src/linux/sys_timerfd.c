@@ -3,12 +3,10 @@
  *
  * None of the functions is a cancellation point.
  */
-#include <stdint.h>
 #include <sys/timerfd.h>
-#include <time.h>
 
-#include "base/time.h"
 #include "linux/sys_linux.h"
+#include "posix/timerfd.h"
 #include "sys/libcall.h"
 #include "sys/sys.h"
 

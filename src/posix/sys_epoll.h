@@ -7,9 +7,7 @@
 #define XP_POSIX_SYS_EPOLL_H
 
 #include <stdint.h>
-#include <time.h>
 
-#include "base/time.h"
 #include "sys/pollbits.h"
 
 #ifdef __has_include
@@ -49,24 +47,6 @@ int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
  */
 int xp_sys_timer_fd(void);
 int xp_sys_timer_set(int timer_fd, int64_t deadline_ns);
-
-/* All zeros stop the timer: XP_NEVER wants that, what is long over does not. */
-static inline int64_t xp_timer_moment(int64_t deadline_ns)
-{
-	if (deadline_ns == XP_NEVER)
-		return 0;
-	return deadline_ns <= 0 ? 1 : deadline_ns;
-}
-
-static inline struct itimerspec xp_timer_spec(int64_t at_ns)
-{
-	return (struct itimerspec){
-		.it_value = {
-			.tv_sec = (time_t)(at_ns / XP_NS_PER_SEC),
-			.tv_nsec = (long)(at_ns % XP_NS_PER_SEC),
-		},
-	};
-}
 
 /* Let number refer to fd's file from now on; fd itself is closed.  0. */
 int xp_sys_replace(int fd, int number);

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/timerfd.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "posix/timerfd.h"
 #include "sys/libcall.h"
 
 int xp_sys_epoll_create(void)

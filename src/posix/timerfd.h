@@ -1,0 +1,28 @@
+/* Times of a timerfd, of Linux and of illumos. */
+#ifndef XP_POSIX_TIMERFD_H
+#define XP_POSIX_TIMERFD_H
+
+#include <stdint.h>
+#include <time.h>
+
+#include "base/time.h"
+
+/* All zeros stop the timer: XP_NEVER wants that, what is long over does not. */
+static inline int64_t xp_timer_moment(int64_t deadline_ns)
+{
+	if (deadline_ns == XP_NEVER)
+		return 0;
+	return deadline_ns <= 0 ? 1 : deadline_ns;
+}
+
+static inline struct itimerspec xp_timer_spec(int64_t at_ns)
+{
+	return (struct itimerspec){
+		.it_value = {
+			.tv_sec = (time_t)(at_ns / XP_NS_PER_SEC),
+			.tv_nsec = (long)(at_ns % XP_NS_PER_SEC),
+		},
+	};
+}
+
+#endif
