@@ -332,7 +332,7 @@ struct xp_registration *xp_registration_of_fd(const struct xpoll *queue, int fd)
 {
 	struct xp_registration *reg = NULL;
 
-	for (int i = 0; !reg && xp_sources[i]; i++)
+	for (int i = 0; queue->registrations.map.count > 0 && !reg && xp_sources[i]; i++)
 		if (xp_sources[i]->of_fd)
 			reg = xp_registration_find(queue, xp_fd_ident(fd), xp_sources[i]->filter);
 	return reg;
