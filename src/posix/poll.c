@@ -237,6 +237,14 @@ static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
 	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
 }
 
+bool xp_poll_takes_rest(struct xp_poll_state *state, int64_t deadline_ns)
+{
+	state->fresh &= deadline_ns == XP_REST;
+	if (state->fresh)
+		xp_count_by(&state->array.counters->syscalls_wait, (uint64_t)-1);
+	return state->fresh;
+}
+
 int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t *mask)
 {
 	size_t len = (size_t)state->len + XP_OWN_ENTRIES;
@@ -253,12 +261,8 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	int count = 0;
 	int ready;
 
-	if (deadline_ns == XP_REST && state->fresh) {
-		/* This wait asks nothing. */
-		xp_count_by(&state->array.counters->syscalls_wait, (uint64_t)-1);
+	if (xp_poll_takes_rest(state, deadline_ns))
 		return poll_report(state, fired, 0, cap);
-	}
-	state->fresh = false;
 	while (state->left > 0) {
 		count += xp_poll_again(state, fired + count, cap - count);
 		if (count == cap)

@@ -30,6 +30,11 @@ void xp_poll_want(void *state, int fd, uint32_t bits);
 
 /* The entries of its own, behind the others, for a look at all. */
 struct pollfd *xp_poll_own(struct xp_poll_state *state);
+/*
+ * Begin a wait.  Returns true if it takes only what the last one left, without a call of its
+ * own; syscalls_wait, which has counted one, is less again.
+ */
+bool xp_poll_takes_rest(struct xp_poll_state *state, int64_t deadline_ns);
 /* Ask poll(2) about all, until the deadline; returns as poll(2) does, or -errno. */
 int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t *mask);
 /* Look once more at some of what is left, and at its own; report what is ready still. */

@@ -264,6 +264,7 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	struct select_state *select = opaque;
 	struct xp_poll_state *state = opaque;
 	struct pollfd *own = xp_poll_own(state);
+	bool takes_rest;
 	int count, rc;
 
 	/*
@@ -271,11 +272,9 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	 * which are always left, and would take all the room.
 	 */
 	state->array.edges_left &= deadline_ns == XP_REST;
-	state->fresh &= deadline_ns == XP_REST;
+	takes_rest = xp_poll_takes_rest(state, deadline_ns);
 	count = select_rest(state, fired, 0, cap);
-	if (state->fresh) /* this wait asks nothing */
-		xp_count_by(&state->array.counters->syscalls_wait, (uint64_t)-1);
-	if (state->fresh || count == cap)
+	if (takes_rest || count == cap)
 		return count;
 	state->fresh = true;
 	rc = select_ask(select, own, count ? XP_NOW : deadline_ns, mask);
