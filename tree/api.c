@@ -43,8 +43,7 @@ static int options_take(struct xpoll_tree_options *taken, const struct xpoll_tre
 /* Watch the root for its own end or rename, and enter it and all directories below. */
 static int tree_begin(struct xpoll_tree *tree)
 {
-	int error = xp_tree_change(tree, (uint64_t)tree->root_fd, XPOLL_FILT_VNODE, XPOLL_ADD, GONE,
-	                           0, tree);
+	int error = xp_tree_add(tree, (uint64_t)tree->root_fd, XPOLL_FILT_VNODE, GONE, tree);
 
 	if (error == 0)
 		error = xp_follow_open(tree);
@@ -61,8 +60,7 @@ static int tree_begin(struct xpoll_tree *tree)
 	if (tree->first == NULL && !tree->missed)
 		return 0;
 	/* An event, so that the descriptor of the queue is readable. */
-	return xp_tree_change(tree, TREE_RETRY, XPOLL_FILT_TIMER, XPOLL_ADD | XPOLL_ONESHOT,
-	                      XPOLL_NOTE_NSECONDS, 1, NULL);
+	return xp_tree_timer(tree, TREE_RETRY, 1);
 }
 
 /* Returns 0 or an errno value; then xpoll_tree_close frees what there is. */

@@ -18,12 +18,20 @@ enum outcome {
 	LACKING, /* there are no more descriptors, watches or memory */
 };
 
-int xp_tree_change(struct xpoll_tree *tree, uint64_t ident, int filter, int flags, uint32_t fflags,
-                   int64_t data, void *udata)
+int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata)
 {
 	struct xpoll_event change;
 
-	xpoll_set(&change, ident, filter, flags, fflags, data, udata);
+	xpoll_set(&change, ident, filter, XPOLL_ADD, fflags, 0, udata);
+	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
+}
+
+int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns)
+{
+	struct xpoll_event change;
+
+	xpoll_set(&change, ident, XPOLL_FILT_TIMER, XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS,
+	          after_ns, NULL);
 	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
 }
 
@@ -342,9 +350,7 @@ static enum outcome folder_check(struct xpoll_tree *tree, struct held *held)
 static void retry_later(struct xpoll_tree *tree)
 {
 	if (!tree->retries)
-		tree->retries = xp_tree_change(tree, TREE_RETRY, XPOLL_FILT_TIMER,
-		                               XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS,
-		                               RETRY_NS, NULL) == 0;
+		tree->retries = xp_tree_timer(tree, TREE_RETRY, RETRY_NS) == 0;
 }
 
 /*

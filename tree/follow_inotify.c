@@ -62,7 +62,7 @@ int xp_follow_open(struct xpoll_tree *tree)
 	tree->follow = follow;
 	if (follow->fd < 0)
 		return errno;
-	return xp_tree_change(tree, (uint64_t)follow->fd, XPOLL_FILT_READ, XPOLL_ADD, 0, 0, NULL);
+	return xp_tree_add(tree, (uint64_t)follow->fd, XPOLL_FILT_READ, 0, NULL);
 }
 
 void xp_follow_close(struct xpoll_tree *tree)
@@ -415,9 +415,7 @@ static bool wait_for_mate(struct xpoll_tree *tree)
 	if (tree->settles && follow->at < follow->waiting)
 		return true;
 	follow->waiting = follow->len;
-	tree->settles = xp_tree_change(tree, TREE_SETTLE, XPOLL_FILT_TIMER,
-	                               XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS, MATE_NS,
-	                               NULL) == 0;
+	tree->settles = xp_tree_timer(tree, TREE_SETTLE, MATE_NS) == 0;
 	return tree->settles;
 }
 

@@ -34,7 +34,7 @@ void xp_follow_close(struct xpoll_tree *tree)
 
 static int watch(struct xpoll_tree *tree, struct held *held, int fd, uint32_t notes)
 {
-	int error = xp_tree_change(tree, (uint64_t)fd, XPOLL_FILT_VNODE, XPOLL_ADD, notes, 0, held);
+	int error = xp_tree_add(tree, (uint64_t)fd, XPOLL_FILT_VNODE, notes, held);
 
 	if (error == 0) {
 		held->fd = fd;
@@ -93,9 +93,7 @@ static void settle_soon(struct xpoll_tree *tree)
 {
 	if (tree->settles)
 		return;
-	tree->settles = xp_tree_change(tree, TREE_SETTLE, XPOLL_FILT_TIMER,
-	                               XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS, SETTLE_NS,
-	                               NULL) == 0;
+	tree->settles = xp_tree_timer(tree, TREE_SETTLE, SETTLE_NS) == 0;
 	if (!tree->settles)
 		xp_tree_catch_up(tree);
 }
