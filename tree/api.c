@@ -115,7 +115,7 @@ void xpoll_tree_close(struct xpoll_tree *tree)
 		struct held *held = tree->due;
 
 		tree->due = held->next_due;
-		xp_held_free(held);
+		free(held);
 	}
 	if (tree->root_fd >= 0)
 		close(tree->root_fd);

@@ -35,11 +35,6 @@ int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns)
 	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
 }
 
-void xp_held_free(struct held *held)
-{
-	free(held);
-}
-
 static void due_append(struct xpoll_tree *tree, struct held *held)
 {
 	held->next_due = NULL;
@@ -375,7 +370,7 @@ static bool check_all(struct xpoll_tree *tree)
 		else if (held->node != NULL)
 			(void)xp_tree_unwatched(tree, held, lacking);
 		if (held->node == NULL) {
-			xp_held_free(held);
+			free(held);
 			continue;
 		}
 		complete &= outcome != LACKING;

@@ -154,7 +154,7 @@ static void node_free(struct xpoll_tree *tree, struct node *node)
 		xp_follow_remove(tree, node->held);
 		node->held->node = NULL;
 		if (!node->held->is_due)
-			xp_held_free(node->held);
+			free(node->held);
 	}
 	free(node->name);
 	free(node);

@@ -142,8 +142,6 @@ bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
  * lacking: try again.
  */
 bool xp_tree_unwatched(struct xpoll_tree *tree, struct held *held, int error);
-/* Free a `held` whose node was removed. */
-void xp_held_free(struct held *held);
 /* Register something with the queue.  Returns 0 or an errno value. */
 int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata);
 /* Set, or set again, a timer that expires once.  Returns 0 or an errno value. */
