@@ -47,8 +47,6 @@ static int tree_begin(struct xpoll_tree *tree)
 
 	if (error == 0)
 		error = xp_follow_open(tree);
-	if (error == 0)
-		error = xp_follow_supports(tree);
 	if (error != 0)
 		return error;
 	tree->quiet = true;

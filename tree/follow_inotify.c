@@ -45,12 +45,6 @@ static const struct {
 
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-int xp_follow_supports(const struct xpoll_tree *tree)
-{
-	(void)tree;
-	return 0;
-}
-
 int xp_follow_open(struct xpoll_tree *tree)
 {
 	struct follow *follow = malloc(sizeof *follow);

@@ -15,16 +15,10 @@
 
 #define SETTLE_NS 5000000LL /* from the first report to the reading of directories */
 
-int xp_follow_supports(const struct xpoll_tree *tree)
+int xp_follow_open(struct xpoll_tree *tree)
 {
 	return xpoll_supports(tree->queue, XPOLL_FILT_VNODE,
 	                      tree->options.notes | XPOLL_NOTE_WRITE) == 1 ? 0 : ENOTSUP;
-}
-
-int xp_follow_open(struct xpoll_tree *tree)
-{
-	(void)tree;
-	return 0;
 }
 
 void xp_follow_close(struct xpoll_tree *tree)

@@ -158,11 +158,9 @@ void xp_watch_unlink(struct xpoll_tree *tree, struct held *held);
 
 /* --- follow_*.c -------------------------------------------------------------------- */
 
-/* Returns 0 or an errno value. */
+/* Returns 0 or an errno value: ENOTSUP if the kernel does not report options.notes. */
 int xp_follow_open(struct xpoll_tree *tree);
 void xp_follow_close(struct xpoll_tree *tree);
-/* Returns 0, or ENOTSUP if the kernel does not report these notes. */
-int xp_follow_supports(const struct xpoll_tree *tree);
 /*
  * Watch a directory that is open.  Returns 0, and then held->fd is fd if it has to stay open, or
  * an errno value.
