@@ -102,16 +102,16 @@ void watch_show_name(struct watch *w, const char *source, uint32_t what,
 int watch_open(const char *name, int flags)
 {
 #ifdef O_PATH
-	return openat(AT_FDCWD, name, O_PATH | O_CLOEXEC | flags);
+	return open(name, O_PATH | O_CLOEXEC | flags);
 #else
 	struct stat now;
 
-	if (fstatat(AT_FDCWD, name, &now, 0) < 0)
+	if (stat(name, &now) < 0)
 		return -1;
 	if (!S_ISREG(now.st_mode) && !S_ISDIR(now.st_mode)) {
 		errno = ENOTSUP;
 		return -1;
 	}
-	return openat(AT_FDCWD, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
+	return open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
 #endif
 }
