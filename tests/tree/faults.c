@@ -8,12 +8,11 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "model.h"
+#include "place.h"
 
 enum { MOST = 3 }; /* calls in a row that fail */
 
@@ -109,32 +108,12 @@ int __wrap_xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, i
 	return __real_xpoll_event(queue, changes, count, events, most, timeout_ns);
 }
 
-static char root[PATH_MAX];
-
-static const char *at(const char *name)
-{
-	static char paths[2][2 * PATH_MAX];
-	static unsigned next;
-	char *path = paths[next++ % 2];
-
-	(void)snprintf(path, sizeof paths[0], "%s/%s", root, name);
-	return path;
-}
-
-static void put(const char *name)
-{
-	int fd = open(at(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-
-	XT_CHECK(fd >= 0);
-	close(fd);
-}
-
 /* What the scenario does while calls fail. */
 static void make_changes(void)
 {
-	put("a/1");
+	XT_CHECK(put("a/1"));
 	XT_EQ(mkdir(at("b"), 0777), 0);
-	put("b/2");
+	XT_CHECK(put("b/2"));
 	XT_EQ(rename(at("a/0"), at("c")), 0);
 	XT_EQ(rename(at("a"), at("d")), 0);
 }
@@ -167,7 +146,7 @@ static bool run(int number, bool while_opening)
 	(void)snprintf(root, sizeof root, "%s/%d-%d", xt_scratch(), number, while_opening);
 	if (mkdir(root, 0777) < 0 || mkdir(at("a"), 0777) < 0)
 		return XT_EXPECT(!"mkdir");
-	put("a/0");
+	XT_EXPECT(put("a/0"));
 	failed = 0;
 	left = while_opening ? number : -1;
 	tree = xpoll_tree_open(root, NULL);
@@ -179,7 +158,7 @@ static bool run(int number, bool while_opening)
 	if (!while_opening) {
 		make_changes();
 		left = number;
-		put("first");
+		XT_EXPECT(put("first"));
 		while (left >= 0 && failed < MOST) {
 			struct xpoll_tree_change change;
 			int rc = xpoll_tree_next(tree, &change, 20000000);
@@ -191,7 +170,7 @@ static bool run(int number, bool while_opening)
 	}
 	bool all = failed > 0;
 	left = -1;
-	put("zz");
+	XT_EXPECT(put("zz"));
 	XT_EXPECT(learns(tree, "zz", &look));
 	xpoll_tree_close(tree);
 	return all;
@@ -221,14 +200,13 @@ XT_TEST(tree_reads_a_directory_whose_first_stream_lacked_memory)
 {
 	bool look = false;
 
-	(void)snprintf(root, sizeof root, "%s/stream", xt_scratch());
-	XT_EQ(mkdir(root, 0777), 0);
+	XT_CALL(make_root());
 	XT_EQ(mkdir(at("a"), 0777), 0);
-	put("a/0");
+	XT_CHECK(put("a/0"));
 	no_stream = true;
 	struct xpoll_tree *tree = xpoll_tree_open(root, NULL);
 	XT_CHECK(tree && !no_stream);
-	put("a/y");
+	XT_CHECK(put("a/y"));
 	XT_CHECK(learns(tree, "a/y", &look));
 	xpoll_tree_close(tree);
 }
@@ -239,12 +217,11 @@ XT_TEST(tree_waits_once_for_many_renames_that_have_no_second_report)
 	enum { FILES = 400 };
 	char from[32], to[32];
 
-	(void)snprintf(root, sizeof root, "%s/renames", xt_scratch());
-	XT_EQ(mkdir(root, 0777), 0);
+	XT_CALL(make_root());
 	XT_EQ(mkdir(at("old"), 0777), 0);
 	for (int i = 0; i < FILES; i++) {
 		(void)snprintf(from, sizeof from, "old/%d", i);
-		put(from);
+		XT_CHECK(put(from));
 	}
 	struct xpoll_tree *tree = xpoll_tree_open(root, NULL);
 	XT_CHECK(tree);
@@ -273,10 +250,9 @@ XT_TEST(tree_watches_a_file_later_that_lacked_a_descriptor)
 	int unwatched = 0;
 	bool changed = false;
 
-	(void)snprintf(root, sizeof root, "%s/file", xt_scratch());
-	XT_EQ(mkdir(root, 0777), 0);
+	XT_CALL(make_root());
 	XT_EQ(mkdir(at("a"), 0777), 0);
-	put("a/file");
+	XT_CHECK(put("a/file"));
 	files_to_fail = 2;
 	struct xpoll_tree *tree = xpoll_tree_open(root, &options);
 	XT_CHECK(tree);
@@ -305,8 +281,7 @@ XT_TEST(tree_has_a_readable_descriptor_if_a_directory_is_unwatched_at_first)
 	struct pollfd poll_fd = {.events = POLLIN};
 	struct xpoll_tree_change change;
 
-	(void)snprintf(root, sizeof root, "%s/readable", xt_scratch());
-	XT_EQ(mkdir(root, 0777), 0);
+	XT_CALL(make_root());
 	XT_EQ(mkdir(at("closed"), 0777), 0);
 	struct xpoll_tree *tree = xpoll_tree_open(root, NULL);
 	XT_CHECK(tree);

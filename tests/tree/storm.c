@@ -8,15 +8,14 @@
 
 #include <fcntl.h>
 #include <ftw.h>
-#include <limits.h>
 #include <sys/stat.h>
 
 #include "model.h"
+#include "place.h"
 
 enum { OPERATIONS = 10000, NAMES = 6, DEPTH = 4, SENTINELS = 20 };
 
 struct storm {
-	const char *root;
 	uint64_t random;
 	atomic_int done;
 };
@@ -26,9 +25,9 @@ static void storm_path(struct storm *storm, char *path)
 {
 	int depth = 1 + (int)(xt_random(&storm->random) % DEPTH);
 
-	size_t len = strlen(storm->root);
+	size_t len = strlen(root);
 
-	memcpy(path, storm->root, len + 1);
+	memcpy(path, root, len + 1);
 	for (int i = 0; i < depth; i++) {
 		path[len++] = '/';
 		path[len++] = (char)('a' + xt_random(&storm->random) % NAMES);
@@ -101,14 +100,13 @@ static bool take_in(struct model *model, const struct xpoll_tree_change *change)
 }
 
 /* Make a file, and take in all changes until it is known. */
-static void follow(struct xpoll_tree *tree, struct model *model, const char *root, int number)
+static void follow(struct xpoll_tree *tree, struct model *model, int number)
 {
 	struct xpoll_tree_change change;
-	char name[32], path[PATH_MAX + 32];
+	char name[32];
 
 	(void)snprintf(name, sizeof name, "end-%d", number);
-	(void)snprintf(path, sizeof path, "%s/%s", root, name);
-	storm_make(path);
+	XT_CHECK(put(name));
 	while (!model_has(model, name)) {
 		XT_EQ(xpoll_tree_next(tree, &change, -1), 1);
 		XT_CHECK(take_in(model, &change));
@@ -116,14 +114,14 @@ static void follow(struct xpoll_tree *tree, struct model *model, const char *roo
 }
 
 /* After a file that was made later is known, what was missed is missed. */
-static void model_is_right(struct xpoll_tree *tree, struct model *model, const char *root)
+static void model_is_right(struct xpoll_tree *tree, struct model *model)
 {
 	const char *wrong = NULL;
 
 	for (int i = 0; i < SENTINELS; i++) {
 		struct model now;
 
-		XT_CALL(follow(tree, model, root, i));
+		XT_CALL(follow(tree, model, i));
 		XT_CHECK(model_read(&now, root));
 		wrong = model_difference(model, &now);
 		if (wrong)
@@ -137,13 +135,11 @@ static void model_is_right(struct xpoll_tree *tree, struct model *model, const c
 
 static void storm_is_followed(const struct xpoll_tree_options *options)
 {
-	char root[PATH_MAX];
 	struct model model = {0};
 	struct xpoll_tree_change change;
 
-	(void)snprintf(root, sizeof root, "%s/storm", xt_scratch());
-	XT_EQ(mkdir(root, 0777), 0);
-	struct storm storm = {.root = root, .random = xt_seed()};
+	XT_CALL(make_root());
+	struct storm storm = {.random = xt_seed()};
 	struct xpoll_tree *tree = xpoll_tree_open(root, options);
 	XT_CHECK(tree);
 	struct xt_thread *thread = xt_start(storm_run, &storm);
@@ -159,7 +155,7 @@ static void storm_is_followed(const struct xpoll_tree_options *options)
 	}
 	xt_join(thread);
 	if (xt_failures() == 0)
-		model_is_right(tree, &model, root);
+		model_is_right(tree, &model);
 	xt_note("%d changes, %zu names", changes, model.len);
 	xpoll_tree_close(tree);
 	model_free(&model);
