@@ -125,9 +125,9 @@ bool xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd)
 
 /* --- Reports ----------------------------------------------------------------------- */
 
-static const struct inotify_event *report_at(const struct follow *follow, size_t at)
+static struct inotify_event *report_at(struct follow *follow, size_t at)
 {
-	return (const void *)(follow->buffer + at);
+	return (void *)(follow->buffer + at);
 }
 
 static size_t report_size(const struct inotify_event *report)
@@ -159,7 +159,7 @@ static bool fill(struct follow *follow)
 static struct inotify_event *find_mate(struct follow *follow, const struct inotify_event *from)
 {
 	for (size_t at = follow->at; at < follow->len;) {
-		struct inotify_event *report = (void *)(follow->buffer + at);
+		struct inotify_event *report = report_at(follow, at);
 
 		if ((report->mask & IN_MOVED_TO) != 0 && report->cookie == from->cookie)
 			return report;
