@@ -2,8 +2,8 @@
  * The C library's functions behind those that a drop-in exports.
  *
  * They are called through pointers, because their names are the drop-in's own functions.
- * Until they are looked up, those that close are bare system calls, so that a constructor of
- * another library may close before ours has run.
+ * The constructor of the drop-in looks them up.  Constructors of other libraries may run
+ * earlier and close descriptors, so until then the functions that close are bare system calls.
  */
 #ifndef DROPIN_COMMON_REAL_H
 #define DROPIN_COMMON_REAL_H

@@ -284,17 +284,17 @@ int64_t kq_aio_ask(const struct aiocb *control)
 	return !request ? 1 : result < 0 ? result : 0;
 }
 
-int64_t kq_aio_take(const struct aiocb *control, bool *ours)
+int64_t kq_aio_take(const struct aiocb *control, bool *found)
 {
 	struct kq_request **place;
 	int64_t result = -EINPROGRESS;
 
 	pthread_mutex_lock(&kq_aio.lock);
 	place = kq_aio_place(control);
-	*ours = *place;
-	if (*ours)
+	*found = *place;
+	if (*found)
 		result = kq_aio_result(*place);
-	if (*ours && result != -EINPROGRESS) {
+	if (*found && result != -EINPROGRESS) {
 		kq_aio_withdraw(*place);
 		kq_aio_remove(place);
 	}
@@ -307,7 +307,7 @@ int64_t kq_aio_take(const struct aiocb *control, bool *ours)
 struct kq_cancel {
 	int fd;
 	const struct aiocb *control; /* NULL: all of this descriptor */
-	bool ours;                   /* there is such a request */
+	bool found;                  /* there is such a request */
 	int rc;
 };
 
@@ -332,7 +332,7 @@ static void kq_aio_ask_to_end(struct kq_request *request, void *context)
 
 	if (!kq_aio_is_meant(request, cancel))
 		return;
-	cancel->ours = true;
+	cancel->found = true;
 	request->asked = kq_aio_result(request) == -EINPROGRESS;
 	if (request->asked && request->kq)
 		(void)xpoll_aio_cancel(request->kq->queue, &request->aio);
@@ -367,7 +367,7 @@ static void kq_aio_pause(int64_t pause_ns)
  * asked to stop one that it has, and answers later.  So this sleeps until what
  * a device has begun is done, as xpoll_destroy does.
  */
-int kq_aio_cancel(int fd, const struct aiocb *control, bool *ours)
+int kq_aio_cancel(int fd, const struct aiocb *control, bool *found)
 {
 	struct kq_cancel cancel = {.fd = fd, .control = control};
 	int64_t pause_ns = KQ_CANCEL_FIRST_NS;
@@ -382,6 +382,6 @@ int kq_aio_cancel(int fd, const struct aiocb *control, bool *ours)
 		if (pause_ns < KQ_CANCEL_MOST_NS)
 			pause_ns *= 2;
 	}
-	*ours = control && cancel.ours;
+	*found = control && cancel.found;
 	return cancel.rc;
 }

@@ -71,10 +71,10 @@ EXPORT int aio_error(const struct aiocb *control)
 
 EXPORT ssize_t aio_return(struct aiocb *control)
 {
-	bool ours;
-	int64_t result = kq_aio_take(control, &ours);
+	bool found;
+	int64_t result = kq_aio_take(control, &found);
 
-	if (!ours && !kq_aio_is_ours(control) && kq_real.aio_return)
+	if (!found && !kq_aio_is_ours(control) && kq_real.aio_return)
 		return kq_real.aio_return(control);
 	if (result >= 0)
 		return (ssize_t)result;
@@ -83,12 +83,12 @@ EXPORT ssize_t aio_return(struct aiocb *control)
 
 EXPORT int aio_cancel(int fd, struct aiocb *control)
 {
-	bool ours;
+	bool found;
 	int saved = errno;
-	int rc = kq_aio_cancel(fd, control, &ours);
+	int rc = kq_aio_cancel(fd, control, &found);
 
 	errno = saved;
-	if (!ours && kq_real.aio_cancel)
+	if (!found && kq_real.aio_cancel)
 		rc = kq_aio_worse(rc, kq_real.aio_cancel(fd, control));
 	return rc;
 }

@@ -117,7 +117,10 @@ bool kq_deliver(struct kq *kq, struct kevent *event);
 
 /* aio.c: requests whose end is an event --------------------------------------- */
 
-/* Is it an event still?  If it is a request's, it is made into that. */
+/*
+ * Rewrites an event of a request as EVFILT_AIO.  Returns false if the program must not get the
+ * event, because the request or its registration is gone.
+ */
 bool kq_aio_event(struct kq *kq, struct kevent *event);
 int kq_aio_change(struct kq *kq, const struct kevent *change);
 /* Before and after xpoll_destroy, which waits for requests in flight. */
@@ -126,15 +129,25 @@ void kq_aio_end(struct kq *kq);
 enum kq_fork { KQ_FORK_PREPARE, KQ_FORK_PARENT, KQ_FORK_CHILD };
 void kq_aio_fork(enum kq_fork when);
 
-/* Begin one; 0 or a negative errno.  op: XPOLL_AIO_READ ... */
+/* Begin a request of kq; op is XPOLL_AIO_READ and so on.  Returns 0 or a negative errno. */
 int kq_aio_begin(struct kq *kq, struct aiocb *control, int op);
-/* How it ended: 0 or a negative errno; 1: not one of ours. */
+/*
+ * Returns how a request has completed: 0 or a negative errno; -EINPROGRESS: it has not; 1: control
+ * is no request of a kqueue.
+ */
 int64_t kq_aio_ask(const struct aiocb *control);
-/* Take the result of a request, which forgets it; -EINPROGRESS; *ours: it was one of ours. */
-int64_t kq_aio_take(const struct aiocb *control, bool *ours);
-/* Like aio_cancel(3), for our requests only; returns once they ended.  *ours: one of ours. */
-int kq_aio_cancel(int fd, const struct aiocb *control, bool *ours);
-/* Several answers of that: what could not be cancelled goes first. */
+/*
+ * Like aio_return(3): returns the result of a completed request, and removes the request.
+ * -EINPROGRESS: it has not completed, or control is no request of a kqueue; then *found is
+ * false.
+ */
+int64_t kq_aio_take(const struct aiocb *control, bool *found);
+/*
+ * Like aio_cancel(3), but only for requests of kqueues, and returns after they have completed.
+ * *found: control is such a request; false if control is NULL.
+ */
+int kq_aio_cancel(int fd, const struct aiocb *control, bool *found);
+/* Returns the worse result of aio_cancel(3): -1, AIO_NOTCANCELED, AIO_CANCELED, AIO_ALLDONE. */
 int kq_aio_worse(int one, int other);
 
 /* suspend.c: signals between two sleeps --------------------------------------- */

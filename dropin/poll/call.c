@@ -37,7 +37,7 @@
 /* The least size of a page. */
 #define PAGE 4096
 
-/* One of so many calls in a row looks before it sleeps. */
+/* Of the calls that would begin with the sleep, every UNLOOKED_MOST-th looks first. */
 #define UNLOOKED_MOST 16
 
 /* --- Time ------------------------------------------------------------------------ */
@@ -377,9 +377,9 @@ static int sleep_and_claim(struct call *call, struct set *set,
 }
 
 /*
- * Returns true if the call begins with the sleep.  A look that finds nothing is a system call
- * in vain, so where the last one found nothing the next calls, but for one of UNLOOKED_MOST,
- * do not look first.
+ * Returns true if the call begins with the sleep.  A look that finds nothing wastes a system
+ * call.  So if the last call that looked first found nothing, the next calls sleep first, until
+ * the UNLOOKED_MOST-th of them looks again.
  */
 static bool sleep_is_first(const struct call *call, struct set *set)
 {

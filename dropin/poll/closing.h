@@ -57,7 +57,10 @@ static inline void closing_begin(struct closing *closing, int fd)
 
 static inline void closing_end(const struct closing *closing, int rc)
 {
-	/* No file has replaced ours; to the program the number was not open before. */
+	/*
+	 * dup2(2) or dup3(2) onto the epoll descriptor of a set has failed.  The set has been
+	 * detached from this descriptor, and to the program the number was not open: close it.
+	 */
 	if (XP_UNLIKELY(closing->was_ours && rc < 0))
 		xp_sys_close(closing->fd);
 	if (numbers_has(closing->fd))

@@ -79,8 +79,11 @@ static inline void numbers_close_end(int fd)
 }
 
 /*
- * The same for all numbers below `end`.  Returns the number, at most `end`, from which on no
- * number is relied on or ours; the caller cuts those below it one by one.
+ * Before descriptors below `end` are closed; numbers_range_end follows, and until then no set
+ * begins to rely on a descriptor.  Returns a bound, at most `end`: no set relies on a descriptor
+ * between the two, and none of these is the epoll descriptor of a set.
+ * For each closed descriptor below the bound the caller calls numbers_close_cut, if a set relies
+ * on it.
  */
 unsigned numbers_range_begin(unsigned end);
 void numbers_range_end(void);
@@ -90,7 +93,7 @@ uint64_t numbers_log_end(void);
 /* Returns the number at a position of the log; -1: overwritten, or not written yet. */
 int numbers_log_at(uint64_t position);
 
-/* fd is an epoll instance of ours; and no longer. */
+/* Mark fd as the epoll descriptor of a set; remove the mark. */
 void numbers_own(int fd);
 void numbers_disown(int fd);
 
