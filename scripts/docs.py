@@ -30,6 +30,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import abi
 import systems
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,9 +46,7 @@ MADE_NAMES = {"what_situation_result", "fault_sweep_usual", "fault_sweep_helper"
 
 def functions():
     """The functions that the headers declare."""
-    text = "".join((ROOT / "include" / name).read_text() for name in ("xpoll.h", "xpoll_tree.h"))
-    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
-    return set(re.findall(r"^XPOLL_API\s[^;(]*?(xpoll_\w+)\s*\(", text, re.M))
+    return set(re.findall(r"^XPOLL_API\s[^;(]*?(xpoll_\w+)\s*\(", abi.header_code(), re.M))
 
 
 def check_names():

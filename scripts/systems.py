@@ -22,8 +22,8 @@ class System(NamedTuple):
     excepted: list # patterns
 
 
-def systems(src=SRC):
-    text = re.sub(r"#.*", "", (src / "Sources.cmake").read_text())
+def systems():
+    text = re.sub(r"#.*", "", (SRC / "Sources.cmake").read_text())
     found = []
     for words in re.findall(r"^xpoll_system\(([^()]*)\)", text, re.M):
         name, *words = words.split()
@@ -55,13 +55,13 @@ def below(family):
                               for names in shared if family in names))
 
 
-def sources(system, src=SRC):
+def sources(system):
     """The files of a system, below src, in the order in which CMake has them."""
     calls = {}
     for folder in system.folders:
-        calls |= {path.name: f"{folder}/{path.name}" for path in sorted((src / folder).glob("*.c"))}
-    names = [*(path.relative_to(src).as_posix() for folder in EVERY
-               for path in sorted((src / folder).glob("*.c"))), *calls.values(), *system.files]
+        calls |= {path.name: f"{folder}/{path.name}" for path in sorted((SRC / folder).glob("*.c"))}
+    names = [*(path.relative_to(SRC).as_posix() for folder in EVERY
+               for path in sorted((SRC / folder).glob("*.c"))), *calls.values(), *system.files]
     return [name for name in names
             if not any(fnmatch(name, pattern) for pattern in system.excepted)]
 
