@@ -34,9 +34,6 @@
 /* The result of look if the real function has to make this call. */
 #define SPEAK (INT_MIN + 1)
 
-/* The least size of a page. */
-#define PAGE 4096
-
 /* Of the calls that would begin with the sleep, every UNLOOKED_MOST-th looks first. */
 #define UNLOOKED_MOST 16
 
@@ -109,8 +106,8 @@ static int pass(struct call *call)
 static size_t size_checked(const struct call *call)
 {
 	uintptr_t from = call->memory.at[0];
-	uintptr_t end = (from + call->memory.size + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-	size_t size = end - from;
+	uintptr_t end = from + call->memory.size + PAGE_SIZE_LEAST - 1;
+	size_t size = (end & ~(uintptr_t)(PAGE_SIZE_LEAST - 1)) - from;
 	size_t most = kernel_descriptor_limit() * sizeof *call->fds;
 
 	return size < most ? size : most;

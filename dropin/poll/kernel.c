@@ -21,8 +21,6 @@
 #include "sys/fdkind.h"
 #include "sys/sys.h"
 
-#define PAGE_SIZE_LEAST 4096u
-
 #define MARK 64 /* the F_SETSIG value of our epoll instances: the last real-time signal */
 
 /* Room below the end of the kernel's table, or the limit, for those of ours. */

@@ -9,6 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Pages of memory are this large, or a multiple of it. */
+#define PAGE_SIZE_LEAST 4096u
+
 /* A block of zeroed memory that can grow; {0} is an empty one. */
 struct memory {
 	void *base;

@@ -11,7 +11,6 @@
 #include "real.h"
 #include "settings.h"
 #include "stats.h"
-#include "sys/sys.h"
 
 static bool poll_expand(struct call *call, struct set *set)
 {
