@@ -103,13 +103,14 @@ static const struct pollfd *select_results(struct call *call, struct set *set)
 {
 	struct selected *selected = set->selected.base;
 	unsigned long now[BITS_KINDS];
+	unsigned long any = 0;
 
 	if (!selected)
 		return NULL;
-	for (int fd = 0; fd < call->bits.count; fd++) {
-		unsigned long any = words_at(&call->bits, fd / WORD_BITS, now);
-
-		selected->results[fd] = (struct pollfd){fd, 0, any >> fd % WORD_BITS & 1};
+	for (int fd = 0; fd < call->bits.count; fd++, any >>= 1) {
+		if (fd % WORD_BITS == 0)
+			any = words_at(&call->bits, fd / WORD_BITS, now);
+		selected->results[fd] = (struct pollfd){fd, 0, any & 1};
 	}
 	return selected->results;
 }
