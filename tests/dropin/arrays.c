@@ -111,8 +111,6 @@ XT_TEST(array_that_moves_is_followed)
 	}
 }
 
-uint64_t xpoll_poll_syscalls(void); /* of the calls that did not pass through */
-
 /* In a child, which has no sets yet. */
 static void grow(void *unused)
 {

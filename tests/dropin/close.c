@@ -69,8 +69,6 @@ static void by_close_range_unshare(int fd)
 	XT_EQ(close_range((unsigned)fd, (unsigned)fd, CLOSE_RANGE_UNSHARE), 0);
 }
 
-uint64_t xpoll_poll_syscalls(void); /* the drop-in's own counter */
-
 /* In a child, which has one thread: nobody else has these descriptors. */
 static void close_and_unshare(void *unused)
 {

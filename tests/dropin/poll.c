@@ -79,8 +79,6 @@ XT_TEST(byte_from_another_thread_ends_the_sleep)
 	}
 }
 
-uint64_t xpoll_poll_syscalls(void); /* the drop-in's own counter */
-
 /*
  * The wait, the look that finds what is ready, and two that hold signals back; now and
  * then a look before.
