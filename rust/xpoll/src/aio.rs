@@ -11,14 +11,8 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-use crate::queue::{check, Queue};
+use crate::queue::{check, Flight, Queue};
 use crate::sys;
-
-/// What a queue keeps of an operation until it is over.
-pub(crate) trait Flight: Send + Sync {
-    /// Its event was returned.
-    fn land(&self);
-}
 
 /// The structure that the library works with, at a place that does not change.
 struct Operation<T> {

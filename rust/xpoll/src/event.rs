@@ -7,7 +7,7 @@ use std::os::fd::RawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use crate::interest::{FileNotes, ProcessNotes};
+use crate::bits::bits;
 use crate::room::room;
 use crate::sys;
 
@@ -60,6 +60,55 @@ impl Filter {
     pub const fn is_of_descriptors(self) -> bool {
         matches!(self, Self::READ | Self::WRITE | Self::VNODE | Self::EMPTY | Self::EXCEPT)
     }
+}
+
+bits! {
+    /// What happens to a file.
+    FileNotes:
+    /// Its last link is gone.
+    DELETE = XPOLL_NOTE_DELETE,
+    /// It was written to, or its size changed; in a folder an entry was made or removed.
+    WRITE = XPOLL_NOTE_WRITE,
+    /// It grew; into or out of a folder an entry was moved.
+    EXTEND = XPOLL_NOTE_EXTEND,
+    /// Its attributes changed.
+    ATTRIB = XPOLL_NOTE_ATTRIB,
+    /// Its link count changed.
+    LINK = XPOLL_NOTE_LINK,
+    /// One of its names was changed.
+    RENAME = XPOLL_NOTE_RENAME,
+    /// Its file system is gone.
+    REVOKE = XPOLL_NOTE_REVOKE,
+    /// It was opened.
+    OPEN = XPOLL_NOTE_OPEN,
+    /// A descriptor was closed that could not be written to.
+    CLOSE = XPOLL_NOTE_CLOSE,
+    /// A descriptor was closed that could be written to.
+    CLOSE_WRITE = XPOLL_NOTE_CLOSE_WRITE,
+    /// It was read from.
+    READ = XPOLL_NOTE_READ,
+    /// It shrank.
+    TRUNCATE = XPOLL_NOTE_TRUNCATE,
+}
+
+bits! {
+    /// What a process does.
+    ProcessNotes:
+    /// It ended.
+    EXIT = XPOLL_NOTE_EXIT,
+    /// It made a process.
+    FORK = XPOLL_NOTE_FORK,
+    /// It runs another program.
+    EXEC = XPOLL_NOTE_EXEC,
+    /// Follow the processes that it makes. Each is a registration of its own with the same
+    /// token, which ends with that process.
+    TRACK = XPOLL_NOTE_TRACK,
+    /// In events: something may have been missed.
+    TRACK_ERROR = XPOLL_NOTE_TRACKERR,
+    /// In events: a tracked process made this one.
+    CHILD = XPOLL_NOTE_CHILD,
+    /// In events: the process ended, and the system does not report how.
+    STATUS_UNKNOWN = XPOLL_NOTE_STATUS_UNKNOWN,
 }
 
 /// Something that has happened, or the record of a change that failed: [`Event::change_error`].

@@ -100,8 +100,8 @@ pub mod tokio;
 mod vnode;
 
 pub use aio::{Aio, Finished};
-pub use event::{Event, Events, Filter};
-pub use interest::{Change, FileNotes, Interest, ProcessNotes};
+pub use event::{Event, Events, FileNotes, Filter, ProcessNotes};
+pub use interest::{Change, Interest};
 pub use poll::{PollBits, PollInterest, Ready, ReadyList};
 pub use queue::{backends, close, forget, Descriptor, Options, Queue, Stats};
 pub use registration::{Process, Signal, Timer, Waker};

@@ -1,11 +1,14 @@
 //! The poll-like level: descriptors with the bits of poll(2), one record of each.
 
+use std::ffi::c_void;
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::ptr::null;
+use std::time::Duration;
 
 use crate::bits::bits;
-use crate::queue::{check, Queue};
+use crate::queue::{check, uninterrupted, Queue};
 use crate::room::room;
 use crate::sys;
 
@@ -123,6 +126,64 @@ room! {
 }
 
 impl Queue {
+    /// Waits until descriptors are ready, at most for `timeout`; `None` waits for ever. Returns how
+    /// many there are: 0 after the timeout and after [`Queue::wake`]. Each comes with one record.
+    ///
+    /// This is xpoll_pwait(3), of the poll-like level: it reports what was registered by
+    /// [`Source::poll_add`](crate::Source::poll_add) and, of the filters READ, WRITE and EXCEPT, by
+    /// [`Source::add`](crate::Source::add). Any
+    /// number of threads may wait. While one of them does, a [`Queue::wait`] fails with EBUSY,
+    /// and the other way round; events of other filters stay for [`Queue::wait`].
+    ///
+    /// ```
+    /// use std::io::{Read, Write};
+    /// use std::os::unix::net::UnixStream;
+    /// use xpoll::{PollBits, PollInterest, Queue, ReadyList};
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let (ours, mut theirs) = UnixStream::pair()?;
+    /// let queue = Queue::new()?;
+    /// let source = queue.source(ours);
+    /// let both = PollInterest::new(PollBits::IN | PollBits::OUT);
+    /// source.poll_add(both.dispatch().whole(), 7)?;
+    /// theirs.write_all(b"hello")?;
+    ///
+    /// let mut ready = ReadyList::with_capacity(64);
+    /// queue.poll(&mut ready, None)?; // in as many threads as you like
+    /// for one in &ready {
+    ///     assert!(one.token() == 7 && one.has(PollBits::IN));
+    ///     (&*source).read(&mut [0; 16])?;
+    ///     source.poll_enable(PollBits::IN)?; // from here on another thread may own it
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn poll(&self, ready: &mut ReadyList, timeout: Option<Duration>) -> io::Result<usize> {
+        // NULL is no mask.
+        unsafe { self.poll_masked(ready, timeout, null()) }
+    }
+
+    /// [`Queue::poll`] with a signal mask, which the thread has while the call waits.
+    ///
+    /// # Safety
+    ///
+    /// `mask` is null, or points to a `sigset_t` of C.
+    ///
+    /// A signal handler that runs does not end the wait: let it call xpoll_wake(3).
+    pub unsafe fn poll_masked(
+        &self,
+        ready: &mut ReadyList,
+        timeout: Option<Duration>,
+        mask: *const c_void,
+    ) -> io::Result<usize> {
+        uninterrupted(timeout, |time| {
+            ready.fill(|list, room| {
+                // There is room for so many.
+                check(unsafe { sys::xpoll_pwait(self.as_ptr(), list, room, time, mask) })
+            })
+        })
+    }
+
     fn ctl(&self, op: u32, bits: PollBits, fd: RawFd, token: u64) -> io::Result<()> {
         // Where a pointer has 32 bits, so has a token of this level.
         let data = usize::try_from(token).map_err(|_| io::ErrorKind::InvalidInput)?;

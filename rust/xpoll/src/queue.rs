@@ -1,7 +1,7 @@
 //! The queue.
 
 use std::collections::HashMap;
-use std::ffi::{c_char, c_void, CStr, CString};
+use std::ffi::{c_char, CStr, CString};
 use std::fmt;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
@@ -10,11 +10,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::aio::Flight;
 use crate::event::{Event, Events, Filter};
 use crate::interest::{Change, Interest};
-use crate::poll::ReadyList;
-use crate::source::Source;
 use crate::sys;
 
 /// Counters of a queue since it was made.
@@ -29,6 +26,12 @@ pub(crate) fn check(result: i32) -> io::Result<i32> {
     }
 }
 
+/// What a queue keeps of an operation until it is over.
+pub(crate) trait Flight: Send + Sync {
+    /// Its event was returned.
+    fn land(&self);
+}
+
 /// Nanoseconds for the library, to which a negative number means "for ever".
 fn nanoseconds(timeout: Option<Duration>) -> i64 {
     timeout.map_or(-1, |time| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX))
@@ -36,7 +39,7 @@ fn nanoseconds(timeout: Option<Duration>) -> i64 {
 
 /// The result of a wait, which takes nanoseconds. After a signal handler it is called again, for
 /// the rest of the time.
-fn uninterrupted(
+pub(crate) fn uninterrupted(
     timeout: Option<Duration>,
     mut wait: impl FnMut(i64) -> io::Result<usize>,
 ) -> io::Result<usize> {
@@ -59,7 +62,8 @@ fn uninterrupted(
 /// A queue of events.
 ///
 /// This is a handle: [`Clone`] makes another one of the same queue, and the queue is destroyed
-/// when the last handle and the last [`Source`], [`Timer`](crate::Timer) and so on are dropped.
+/// when the last handle and the last [`Source`](crate::Source), [`Timer`](crate::Timer) and so on
+/// are dropped.
 #[derive(Clone)]
 pub struct Queue {
     inner: Arc<Inner>,
@@ -193,11 +197,6 @@ impl Queue {
         self.inner.raw.as_ptr()
     }
 
-    /// Takes an object with a descriptor, to register it later with [`Source::add`].
-    pub fn source<T: AsFd + 'static>(&self, inner: T) -> Source<T> {
-        Source::new(self.clone(), inner)
-    }
-
     /// Makes all changes, in their order. If some fail, the error is that of the first. If one of
     /// them is for [`Filter::AIO`], none is made, and the error is
     /// [`InvalidInput`](io::ErrorKind::InvalidInput).
@@ -218,7 +217,7 @@ impl Queue {
     /// Waits for events, at most for `timeout`; `None` waits for ever. Returns how many events
     /// there are: 0 after the timeout and after [`Queue::wake`].
     ///
-    /// Any number of threads may wait. If they share a [`Source`], register it with
+    /// Any number of threads may wait. If they share a [`Source`](crate::Source), register it with
     /// [`Interest::dispatch`].
     pub fn wait(&self, events: &mut Events, timeout: Option<Duration>) -> io::Result<usize> {
         self.wait_with(&[], events, timeout)
@@ -244,63 +243,6 @@ impl Queue {
             self.land(events);
         }
         Ok(count)
-    }
-
-    /// Waits until descriptors are ready, at most for `timeout`; `None` waits for ever. Returns how
-    /// many there are: 0 after the timeout and after [`Queue::wake`]. Each comes with one record.
-    ///
-    /// This is xpoll_pwait(3), of the poll-like level: it reports what was registered by
-    /// [`Source::poll_add`] and, of the filters READ, WRITE and EXCEPT, by [`Source::add`]. Any
-    /// number of threads may wait. While one of them does, a [`Queue::wait`] fails with EBUSY,
-    /// and the other way round; events of other filters stay for [`Queue::wait`].
-    ///
-    /// ```
-    /// use std::io::{Read, Write};
-    /// use std::os::unix::net::UnixStream;
-    /// use xpoll::{PollBits, PollInterest, Queue, ReadyList};
-    ///
-    /// # fn main() -> std::io::Result<()> {
-    /// let (ours, mut theirs) = UnixStream::pair()?;
-    /// let queue = Queue::new()?;
-    /// let source = queue.source(ours);
-    /// let both = PollInterest::new(PollBits::IN | PollBits::OUT);
-    /// source.poll_add(both.dispatch().whole(), 7)?;
-    /// theirs.write_all(b"hello")?;
-    ///
-    /// let mut ready = ReadyList::with_capacity(64);
-    /// queue.poll(&mut ready, None)?; // in as many threads as you like
-    /// for one in &ready {
-    ///     assert!(one.token() == 7 && one.has(PollBits::IN));
-    ///     (&*source).read(&mut [0; 16])?;
-    ///     source.poll_enable(PollBits::IN)?; // from here on another thread may own it
-    /// }
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn poll(&self, ready: &mut ReadyList, timeout: Option<Duration>) -> io::Result<usize> {
-        // NULL is no mask.
-        unsafe { self.poll_masked(ready, timeout, null()) }
-    }
-
-    /// [`Queue::poll`] with a signal mask, which the thread has while the call waits.
-    ///
-    /// # Safety
-    ///
-    /// `mask` is null, or points to a `sigset_t` of C.
-    ///
-    /// A signal handler that runs does not end the wait: let it call xpoll_wake(3).
-    pub unsafe fn poll_masked(
-        &self,
-        ready: &mut ReadyList,
-        timeout: Option<Duration>,
-        mask: *const c_void,
-    ) -> io::Result<usize> {
-        uninterrupted(timeout, |time| {
-            ready.fill(|list, room| {
-                // There is room for so many.
-                check(unsafe { sys::xpoll_pwait(self.as_ptr(), list, room, time, mask) })
-            })
-        })
     }
 
     /// Gives back what the operations held whose events these are. All are over before the first

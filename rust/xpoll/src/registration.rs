@@ -5,8 +5,8 @@ use std::process::Child;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::event::Filter;
-use crate::interest::{Change, Interest, ProcessNotes};
+use crate::event::{Filter, ProcessNotes};
+use crate::interest::{Change, Interest};
 use crate::queue::Queue;
 use crate::sys;
 

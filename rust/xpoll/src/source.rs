@@ -44,12 +44,16 @@ pub struct Source<T: AsFd + 'static> {
     inner: ManuallyDrop<T>,
 }
 
-impl<T: AsFd + 'static> Source<T> {
-    pub(crate) fn new(queue: Queue, inner: T) -> Source<T> {
+impl Queue {
+    /// Takes an object with a descriptor, to register it later with [`Source::add`].
+    pub fn source<T: AsFd + 'static>(&self, inner: T) -> Source<T> {
         let fd = inner.as_fd().as_raw_fd();
-        Source { queue, fd, added: AtomicU32::new(0), inner: ManuallyDrop::new(inner) }
+        let added = AtomicU32::new(0);
+        Source { queue: self.clone(), fd, added, inner: ManuallyDrop::new(inner) }
     }
+}
 
+impl<T: AsFd + 'static> Source<T> {
     fn ident(&self) -> u64 {
         self.fd as u64
     }

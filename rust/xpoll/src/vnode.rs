@@ -5,7 +5,8 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use crate::interest::{FileNotes, Interest};
+use crate::event::FileNotes;
+use crate::interest::Interest;
 use crate::queue::Queue;
 use crate::source::Source;
 
