@@ -4,7 +4,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
+
+#define NS_PER_S  1000000000
+#define NS_PER_MS 1000000
 
 /* OSError that names the back end and those that are usable; returns -1. */
 static int no_such_backend(const char *backend)
@@ -164,4 +168,56 @@ int xpy_wait_end(struct xpy_handle *handle, PyThreadState *thread, int count)
 	if (count < 0 && errno != EINTR)
 		PyErr_SetFromErrno(PyExc_OSError);
 	return count;
+}
+
+static int64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (int64_t)time.tv_sec * NS_PER_S + time.tv_nsec;
+}
+
+void xpy_wait_start(struct xpy_wait *wait, int64_t timeout_ns)
+{
+	/* 146 years: so sums with the clock have room. */
+	wait->timeout_ns = timeout_ns < INT64_MAX / 2 ? timeout_ns : INT64_MAX / 2;
+	if (timeout_ns > 0)
+		wait->end_ns = now() + wait->timeout_ns;
+}
+
+/* False: the time is over. */
+static bool recompute(struct xpy_wait *wait)
+{
+	if (wait->timeout_ns < 0)
+		return true;
+	if (wait->timeout_ns > 0) {
+		wait->timeout_ns = wait->end_ns - now();
+		if (wait->timeout_ns < 0)
+			wait->timeout_ns = 0;
+	}
+	return wait->timeout_ns > 0;
+}
+
+int xpy_wait_again(const struct xpy_handle *handle, struct xpy_wait *wait)
+{
+	if (PyErr_CheckSignals() < 0 || xpy_handle_check(handle) < 0)
+		return -1;
+	return recompute(wait);
+}
+
+int xpy_wait_ms(const struct xpy_wait *wait)
+{
+	int64_t ms = wait->timeout_ns / NS_PER_MS +
+		(wait->timeout_ns % NS_PER_MS != 0);
+
+	if (wait->timeout_ns < 0)
+		return -1;
+	return ms < INT_MAX ? (int)ms : INT_MAX;
+}
+
+bool xpy_wait_was_cut(const struct xpy_wait *wait)
+{
+	return wait->timeout_ns / NS_PER_MS >= INT_MAX &&
+		wait->end_ns - now() <= wait->timeout_ns - (int64_t)INT_MAX * NS_PER_MS;
 }

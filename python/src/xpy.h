@@ -77,17 +77,6 @@ int xpy_ident(PyObject *value, int filter, uint64_t *ident);
 enum xpy_negative { XPY_NEGATIVE_FAILS, XPY_NEGATIVE_IS_ZERO };
 int xpy_timeout(PyObject *value, enum xpy_negative negative, int64_t *ns);
 
-/* A wait that may have to be resumed: PEP 475. */
-struct xpy_wait {
-	int64_t timeout_ns; /* what is left; -1: for ever */
-	int64_t end_ns;     /* on the monotonic clock */
-};
-void xpy_wait_start(struct xpy_wait *wait, int64_t timeout_ns);
-/* What is left, in the milliseconds of the poll-like level; rounded up. */
-int xpy_wait_ms(const struct xpy_wait *wait);
-/* Did a sleep of xpy_wait_ms end because an int has room for no more? */
-bool xpy_wait_was_cut(const struct xpy_wait *wait);
-
 /* OSError of this errno value; returns NULL. */
 PyObject *xpy_error(int error);
 
@@ -143,6 +132,17 @@ PyThreadState *xpy_busy_begin(struct xpy_handle *handle);
 bool xpy_busy_end(struct xpy_handle *handle, PyThreadState *thread);
 /* The same after a wait: its count, or -1 with an exception, but for EINTR. */
 int xpy_wait_end(struct xpy_handle *handle, PyThreadState *thread, int count);
+
+/* A wait that may have to be resumed: PEP 475. */
+struct xpy_wait {
+	int64_t timeout_ns; /* what is left; -1: for ever */
+	int64_t end_ns;     /* on the monotonic clock */
+};
+void xpy_wait_start(struct xpy_wait *wait, int64_t timeout_ns);
+/* What is left, in the milliseconds of the poll-like level; rounded up. */
+int xpy_wait_ms(const struct xpy_wait *wait);
+/* Did a sleep of xpy_wait_ms end because an int has room for no more? */
+bool xpy_wait_was_cut(const struct xpy_wait *wait);
 /*
  * After a sleep that has brought nothing: run the handlers of signals, which may
  * have come between two sleeps and interrupted neither, and recompute what is
