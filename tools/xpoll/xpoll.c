@@ -1,10 +1,9 @@
 /*
- * The xpoll command: finding its subcommands, and its end.
+ * The xpoll command: finding its subcommands.
  *
  * Output goes to stdout, complaints and progress to stderr.  If stdout cannot
  * be written the exit code is 1, with a message unless the reader went away.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -74,24 +73,6 @@ static int run_command(int argc, char **argv)
 		return TOOL_OK;
 	}
 	return run_named(argc - 1, argv + 1);
-}
-
-bool tool_flush(void)
-{
-	static bool said;
-
-	errno = 0;
-	if (fflush(stdout) == 0 && ferror(stdout) == 0)
-		return true;
-	/*
-	 * What failed before this call has no errno here, and is said already.
-	 * After EINTR a signal ends the command, which says enough.
-	 */
-	if (!said && errno != EPIPE && errno != EINTR && errno != 0)
-		fprintf(stderr, "xpoll: cannot write to standard output: %s\n",
-		        strerror(errno));
-	said = true;
-	return false;
 }
 
 int main(int argc, char **argv)

@@ -1,7 +1,9 @@
 /*
- * Text that comes from outside, as JSON.
+ * Text that comes from outside, as JSON; and the end of standard output.
  */
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tool.h"
 
@@ -46,4 +48,22 @@ void tool_print_json(const char *text)
 		at += len;
 	}
 	putchar('"');
+}
+
+bool tool_flush(void)
+{
+	static bool said;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && ferror(stdout) == 0)
+		return true;
+	/*
+	 * What failed before this call has no errno here, and is said already.
+	 * After EINTR a signal ends the command, which says enough.
+	 */
+	if (!said && errno != EPIPE && errno != EINTR && errno != 0)
+		fprintf(stderr, "xpoll: cannot write to standard output: %s\n",
+		        strerror(errno));
+	said = true;
+	return false;
 }
