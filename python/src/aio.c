@@ -1,5 +1,5 @@
 /* xpoll.Aio: one asynchronous operation. */
-#include "queue.h"
+#include "queue_type.h"
 
 #include <limits.h>
 #include <stddef.h>

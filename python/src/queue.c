@@ -1,5 +1,5 @@
 /* xpoll.Queue: the type, and what is neither a change nor a wait. */
-#include "queue.h"
+#include "queue_type.h"
 
 #include <errno.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* xpoll._xpoll._Selector: the type. */
-#include "selector.h"
+#include "selector_type.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* The selector's registrations and their keys. */
-#include "selector.h"
+#include "selector_type.h"
 
 #include <errno.h>
 #include <limits.h>

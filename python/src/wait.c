@@ -1,5 +1,5 @@
 /* xpoll.Queue: waiting. */
-#include "queue.h"
+#include "queue_type.h"
 
 #include <errno.h>
 #include <limits.h>

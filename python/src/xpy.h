@@ -31,6 +31,10 @@
 /* A method that takes METH_FASTCALL or METH_KEYWORDS. */
 #define XPY_METHOD(function) ((PyCFunction)(void (*)(void))(function))
 
+/* A function that implements such a method. */
+typedef PyObject *xpy_fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                           PyObject *kwnames);
+
 /* What one import of the module owns. */
 struct xpy_state {
 	PyTypeObject *event_type;

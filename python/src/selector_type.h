@@ -5,8 +5,8 @@
  * The keys, by descriptor, are in a dict; the library's udata is the
  * descriptor, so no reference can outlive its registration.
  */
-#ifndef XPY_SELECTOR_H
-#define XPY_SELECTOR_H
+#ifndef XPY_SELECTOR_TYPE_H
+#define XPY_SELECTOR_TYPE_H
 
 #include "xpy.h"
 
@@ -36,21 +36,13 @@ int xpy_key_fd(PyObject *key);
 int xpy_key_events(PyObject *key);
 
 /* Methods. */
-PyObject *xpy_selector_register(PyObject *self, PyObject *const *args,
-                                Py_ssize_t nargs, PyObject *kwnames);
-PyObject *xpy_selector_modify(PyObject *self, PyObject *const *args,
-                              Py_ssize_t nargs, PyObject *kwnames);
-PyObject *xpy_selector_unregister(PyObject *self, PyObject *const *args,
-                                  Py_ssize_t nargs, PyObject *kwnames);
-PyObject *xpy_selector_get_key(PyObject *self, PyObject *const *args,
-                               Py_ssize_t nargs, PyObject *kwnames);
+xpy_fast xpy_selector_register, xpy_selector_modify, xpy_selector_unregister,
+	xpy_selector_get_key;
 PyObject *xpy_selector_find(PyObject *self, PyObject *fileobj);
-PyObject *xpy_selector_get(PyObject *self, PyObject *const *args,
-                           Py_ssize_t nargs, PyObject *kwnames);
+xpy_fast xpy_selector_get;
 
 /* --- selector_wait.c ---------------------------------------------------------- */
 
-PyObject *xpy_selector_select(PyObject *self, PyObject *const *args,
-                              Py_ssize_t nargs, PyObject *kwnames);
+xpy_fast xpy_selector_select;
 
 #endif
