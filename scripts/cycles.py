@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Check that calls between the modules of src, dropin, tools and bench have no cycle, and
-that in src none goes to a folder that may not be included, unless a header that may be
-included declares the function: so a source calls what each system provides.
+"""Check that calls between the modules of the folders in FOLDERS have no cycle, and that in src
+none goes to a folder that may not be included, unless a header that may be included declares
+the function: so a source calls what each system provides.
 
   cycles.py              check the tree; exit 1 and print each cycle with its calls
   cycles.py --self-test  check that it finds a planted cycle, and takes nothing else for a call
@@ -21,7 +21,7 @@ from pathlib import Path
 import style
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("src", "dropin", "tools", "tree", "bench")
+FOLDERS = ("src", "dropin", "tools", "tree", "bench", "python/src")
 COMMON = "dropin/common" # is a part of each drop-in, and calls what each has under one name
 STAND_INS = "src/windows/posix/" # for headers of C libraries
 
@@ -29,7 +29,7 @@ STAND_INS = "src/windows/posix/" # for headers of C libraries
 def program(module):
     """A program calls its own functions, and the library; src calls only its own."""
     parts = module.split("/")
-    return parts[0] if parts[0] in ("src", "bench") else "/".join(parts[:2])
+    return parts[0] if len(parts) == 2 or parts[0] in ("src", "bench") else "/".join(parts[:2])
 
 
 def linked(one, programs):
@@ -230,6 +230,9 @@ SAMPLES = (
                 "void xp_b(void)\n{\n\txp_a();\n}\n")), 0),
     ("the same name in another program", (
         UPPER, LOWER, ("dropin/x/b.c", "void xp_b(void)\n{\n\txp_a();\n}\n")), 0),
+    ("a program whose files are in one folder", (
+        ("tree/a.c", "void a(void)\n{\n\tb();\n}\n"),
+        ("tree/b.c", "void b(void)\n{\n\ta();\n}\n")), 3),
     ("what is part of each drop-in", (
         ("dropin/common/a.c", "void a(void)\n{\n\tb();\n}\n"),
         ("dropin/x/b.h", "static inline void b(void)\n{\n}\n"),

@@ -87,7 +87,7 @@ struct xpoll_tree *xpoll_tree_open(const char *path, const struct xpoll_tree_opt
 	}
 	if (tree != NULL) {
 		tree->options = taken;
-		tree->root_fd = -1;
+		tree->root_fd = tree->inotify = -1;
 		error = tree_init(tree, path);
 	}
 	if (error == 0)

@@ -1,4 +1,5 @@
 /* Changes that were found and not returned yet. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,12 +72,16 @@ void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const st
 		pending->notes = notes;
 }
 
-void xp_change_unwatched(struct xpoll_tree *tree, const struct node *node, int error)
+bool xp_change_unwatched(struct xpoll_tree *tree, struct held *held, int error)
 {
-	struct pending *pending = append(tree, XPOLL_TREE_UNWATCHED, xp_node_path(node));
+	struct pending *pending = NULL;
 
+	if (held->error == 0)
+		pending = append(tree, XPOLL_TREE_UNWATCHED, xp_node_path(held->node));
 	if (pending != NULL)
 		pending->error = error;
+	held->error = error;
+	return error != EMFILE && error != ENFILE && error != ENOMEM && error != ENOSPC;
 }
 
 /* Report LOOK for the root if a change was lost for lack of memory. */

@@ -18,38 +18,6 @@ enum outcome {
 	LACKING, /* there are no more descriptors, watches or memory */
 };
 
-int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata)
-{
-	struct xpoll_event change;
-
-	xpoll_set(&change, ident, filter, XPOLL_ADD, fflags, 0, udata);
-	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
-}
-
-int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns)
-{
-	struct xpoll_event change;
-
-	xpoll_set(&change, ident, XPOLL_FILT_TIMER, XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS,
-	          after_ns, NULL);
-	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
-}
-
-static void due_append(struct xpoll_tree *tree, struct held *held)
-{
-	held->next_due = NULL;
-	*tree->last_due = held;
-	tree->last_due = &held->next_due;
-}
-
-void xp_tree_due(struct xpoll_tree *tree, struct held *held)
-{
-	if (held->is_due)
-		return;
-	held->is_due = true;
-	due_append(tree, held);
-}
-
 bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name)
 {
 	bool result = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
@@ -139,7 +107,7 @@ static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
 	}
 	/* Where one is lacking, those that are known would only fail as well. */
 	if (!is_folder && !(known && folder->lacks))
-		folder->lacks |= !xp_follow_file(tree, node, fd);
+		folder->lacks |= !xp_watch_file(tree, node, fd);
 	node->entry_ino = entry->d_ino;
 	node->scan = tree->scan;
 	return made;
@@ -257,18 +225,10 @@ static void folder_leave(struct xpoll_tree *tree, struct node *node)
 	struct held *held = node->held;
 
 	xp_node_empty(tree, node, true);
-	xp_follow_remove(tree, held);
+	xp_watch_remove(tree, held);
 	node->held = NULL;
 	node->is_folder = false;
 	held->node = NULL; /* freed by the caller of the check */
-}
-
-bool xp_tree_unwatched(struct xpoll_tree *tree, struct held *held, int error)
-{
-	if (held->error == 0)
-		xp_change_unwatched(tree, held->node, error);
-	held->error = error;
-	return error != EMFILE && error != ENFILE && error != ENOMEM && error != ENOSPC;
 }
 
 static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, int error)
@@ -279,7 +239,7 @@ static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, in
 		folder_leave(tree, held->node);
 		return DONE;
 	}
-	return xp_tree_unwatched(tree, held, error) ? DONE : LACKING;
+	return xp_change_unwatched(tree, held, error) ? DONE : LACKING;
 }
 
 /* Watch and read a directory that has no watch, or has replaced the one that was watched. */
@@ -288,14 +248,14 @@ static enum outcome folder_enter(struct xpoll_tree *tree, struct held *held, int
 {
 	int error;
 
-	xp_follow_remove(tree, held);
+	xp_watch_remove(tree, held);
 	held->dev = status->st_dev;
 	held->ino = status->st_ino;
-	error = xp_follow_add(tree, held, fd);
+	error = xp_watch_add(tree, held, fd);
 	if (error == 0 && !is_in_place(held->node, fd)) {
 		bool holds = held->fd == fd;
 
-		xp_follow_remove(tree, held);
+		xp_watch_remove(tree, held);
 		if (!holds)
 			close(fd);
 		return LATER;
@@ -330,7 +290,7 @@ static enum outcome folder_check(struct xpoll_tree *tree, struct held *held)
 		return DONE;
 	}
 	if (!held->watched || !is_same(held, &status) ||
-	    (held->rescan && xp_follow_has_ended(tree, held, fd)))
+	    (held->rescan && xp_watch_has_ended(tree, held, fd)))
 		return folder_enter(tree, held, fd, &status);
 	if (held->rescan)
 		error = folder_read(tree, held, fd, false);
@@ -368,7 +328,7 @@ static bool check_all(struct xpoll_tree *tree)
 		if (held->node != NULL && (lacking == 0 || held->watched))
 			outcome = folder_check(tree, held);
 		else if (held->node != NULL)
-			(void)xp_tree_unwatched(tree, held, lacking);
+			(void)xp_change_unwatched(tree, held, lacking);
 		if (held->node == NULL) {
 			free(held);
 			continue;

@@ -10,40 +10,24 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tree.h"
+#include "watch_inotify.h"
 
 /* The longest wait for the second report of a rename after the first one. */
 #define MATE_NS 5000000LL
 #define ROUNDS  8 /* buffers that are read in a row before the changes are returned */
-#define NAMES   (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF)
 
 struct follow {
-	int fd;
 	size_t at, len;  /* of the bytes in the buffer; reports before `at` are used up */
 	size_t waiting;  /* reports before it were there when TREE_SETTLE was set */
 	size_t waited;   /* reports before it have waited for TREE_SETTLE: they wait no longer */
 	_Alignas(struct inotify_event) char buffer[65536];
 };
-
-static const struct {
-	uint32_t note, mask;
-} kinds[] = {
-	{ XPOLL_NOTE_WRITE, IN_MODIFY },
-	{ XPOLL_NOTE_ATTRIB, IN_ATTRIB },
-	{ XPOLL_NOTE_OPEN, IN_OPEN },
-	{ XPOLL_NOTE_READ, IN_ACCESS },
-	{ XPOLL_NOTE_CLOSE, IN_CLOSE_NOWRITE },
-	{ XPOLL_NOTE_CLOSE_WRITE, IN_CLOSE_WRITE },
-};
-
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 int xp_follow_open(struct xpoll_tree *tree)
 {
@@ -52,75 +36,20 @@ int xp_follow_open(struct xpoll_tree *tree)
 	if (follow == NULL)
 		return ENOMEM;
 	follow->at = follow->len = follow->waiting = follow->waited = 0;
-	follow->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	tree->follow = follow;
-	if (follow->fd < 0)
+	tree->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (tree->inotify < 0)
 		return errno;
-	return xp_tree_add(tree, (uint64_t)follow->fd, XPOLL_FILT_READ, 0, NULL);
+	return xp_tree_add(tree, (uint64_t)tree->inotify, XPOLL_FILT_READ, 0, NULL);
 }
 
 void xp_follow_close(struct xpoll_tree *tree)
 {
-	if (tree->follow != NULL && tree->follow->fd >= 0)
-		close(tree->follow->fd); /* ends all watches */
+	if (tree->inotify >= 0)
+		close(tree->inotify); /* ends all watches */
+	tree->inotify = -1;
 	free(tree->follow);
-	tree->follow = NULL;
 	free(tree->watches);
-}
-
-/* --- Watches ------------------------------------------------------------------------ */
-
-/* Returns the number of the watch of a directory that is open, or -1 with errno. */
-static int watch_add(const struct xpoll_tree *tree, int fd)
-{
-	uint32_t mask = NAMES | IN_ONLYDIR | IN_EXCL_UNLINK;
-	char path[40];
-
-	for (size_t i = 0; i < KINDS; i++)
-		if ((tree->options.notes & kinds[i].note) != 0)
-			mask |= kinds[i].mask;
-	(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	return inotify_add_watch(tree->follow->fd, path, mask);
-}
-
-int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd)
-{
-	struct held *other;
-	int watch;
-
-	if (!xp_watches_reserve(tree))
-		return ENOMEM;
-	watch = watch_add(tree, fd);
-	if (watch < 0)
-		return errno;
-	/* Check other directories with this watch: one path may have led to another directory. */
-	for (other = xp_watch_find(tree, watch, NULL); other != NULL;
-	     other = xp_watch_find(tree, watch, other))
-		xp_tree_due(tree, other);
-	xp_watch_link(tree, held, watch);
-	return 0;
-}
-
-bool xp_follow_has_ended(struct xpoll_tree *tree, const struct held *held, int fd)
-{
-	return watch_add(tree, fd) != held->watch;
-}
-
-void xp_follow_remove(struct xpoll_tree *tree, struct held *held)
-{
-	int watch = held->watch;
-
-	if (watch < 0 || tree->follow == NULL)
-		return;
-	xp_watch_unlink(tree, held);
-	if (xp_watch_find(tree, watch, NULL) == NULL)
-		(void)inotify_rm_watch(tree->follow->fd, watch); /* may be gone already */
-}
-
-bool xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd)
-{
-	(void)tree, (void)node, (void)fd;
-	return true; /* its directory reports it */
 }
 
 /* --- Reports ----------------------------------------------------------------------- */
@@ -136,8 +65,9 @@ static size_t report_size(const struct inotify_event *report)
 }
 
 /* Read more reports.  Returns false if there are none, or no room in the buffer. */
-static bool fill(struct follow *follow)
+static bool fill(struct xpoll_tree *tree)
 {
+	struct follow *follow = tree->follow;
 	ssize_t count;
 
 	memmove(follow->buffer, follow->buffer + follow->at, follow->len - follow->at);
@@ -147,7 +77,7 @@ static bool fill(struct follow *follow)
 	follow->at = 0;
 	if (sizeof follow->buffer - follow->len < sizeof(struct inotify_event) + NAME_MAX + 1)
 		return false;
-	count = read(follow->fd, follow->buffer + follow->len,
+	count = read(tree->inotify, follow->buffer + follow->len,
 	             sizeof follow->buffer - follow->len);
 	if (count <= 0)
 		return false;
@@ -320,11 +250,8 @@ static void content(struct xpoll_tree *tree, struct held *folder,
                     const struct inotify_event *report)
 {
 	struct node *node = folder->node;
-	uint32_t notes = 0;
+	uint32_t notes = xp_watch_notes(report->mask);
 
-	for (size_t i = 0; i < KINDS; i++)
-		if ((report->mask & kinds[i].mask) != 0)
-			notes |= kinds[i].note;
 	if ((report->mask & IN_ISDIR) != 0)
 		notes &= XPOLL_NOTE_ATTRIB; /* the other notes also come from our own reading */
 	/* A directory reports its own attributes, and its parent as well. */
@@ -424,7 +351,7 @@ static bool use_up(struct xpoll_tree *tree)
 
 		if ((report->mask & IN_MOVED_FROM) != 0) {
 			mate = find_mate(follow, report);
-			if (mate == NULL && fill(follow))
+			if (mate == NULL && fill(tree))
 				continue;
 			report = report_at(follow, follow->at);
 			if (mate == NULL && wait_for_mate(tree))
@@ -445,9 +372,9 @@ void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event)
 		follow->waited = follow->waiting;
 		tree->settles = false;
 	} else {
-		(void)fill(follow);
+		(void)fill(tree);
 	}
-	while (use_up(tree) && ++rounds < ROUNDS && fill(follow))
+	while (use_up(tree) && ++rounds < ROUNDS && fill(tree))
 		continue;
 	xp_tree_catch_up(tree);
 }
@@ -460,5 +387,5 @@ void xp_follow_drain(struct xpoll_tree *tree)
 		do {
 			follow->waited = follow->len;
 		} while (!use_up(tree));
-	} while (fill(follow));
+	} while (fill(tree));
 }

@@ -64,7 +64,7 @@ static void node_link(struct xpoll_tree *tree, struct node *node)
 	*node->link = node;
 }
 
-static void node_unlink(struct xpoll_tree *tree, struct node *node)
+void xp_node_unlink(struct xpoll_tree *tree, struct node *node)
 {
 	struct node **at = bucket(tree, node->parent, node->name);
 
@@ -137,54 +137,13 @@ bool xp_node_move(struct xpoll_tree *tree, struct node *node, struct node *paren
 		tree->missed = true;
 		return false;
 	}
-	node_unlink(tree, node);
+	xp_node_unlink(tree, node);
 	free(node->name);
 	node->name = copy;
 	node->parent = parent;
 	node->entry_ino = 0;
 	node_link(tree, node);
 	return true;
-}
-
-/* Free a node without children. */
-static void node_free(struct xpoll_tree *tree, struct node *node)
-{
-	node_unlink(tree, node);
-	if (node->held != NULL) {
-		xp_follow_remove(tree, node->held);
-		node->held->node = NULL;
-		if (!node->held->is_due)
-			free(node->held);
-	}
-	free(node->name);
-	free(node);
-}
-
-static struct node *first_child(const struct node *node)
-{
-	return node->held != NULL ? node->held->children : NULL;
-}
-
-/* Without recursion, for trees may be deeper than the stack is large. */
-void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports)
-{
-	struct node *last;
-
-	while ((last = first_child(node)) != NULL) {
-		while (first_child(last) != NULL)
-			last = first_child(last);
-		if (reports)
-			xp_change_append(tree, XPOLL_TREE_DELETE, last);
-		node_free(tree, last);
-	}
-}
-
-void xp_node_remove(struct xpoll_tree *tree, struct node *node, bool reports)
-{
-	xp_node_empty(tree, node, reports);
-	if (reports)
-		xp_change_append(tree, XPOLL_TREE_DELETE, node);
-	node_free(tree, node);
 }
 
 bool xp_node_is_below(const struct node *node, const struct node *above)

@@ -2,12 +2,17 @@
  * Declarations that the files of the tree share.
  *
  *   api.c               the calls of <xpoll_tree.h>
- *   nodes.c             the names that are known
- *   changes.c           the changes that xpoll_tree_next has not returned yet
- *   enter.c             opens, watches and reads directories
  *   follow_inotify.c    reports of the kernel, by name (Linux)
- *   watches.c           the directories by their watch descriptor (Linux)
  *   follow_vnode.c      reports of the kernel, by directory (other systems)
+ *   enter.c             opens, watches and reads directories
+ *   forget.c            removes names
+ *   watch_inotify.c     watches, and the directories by their watch descriptor (Linux)
+ *   watch_vnode.c       watches of other systems
+ *   changes.c           the changes that xpoll_tree_next has not returned yet
+ *   queue.c             registrations with the queue, and the directories that are due
+ *   nodes.c             the names that are known
+ *
+ * Each file calls only those below it.
  *
  * The known names are behind the file system: each report of the kernel is one step towards it.
  * A directory is opened by the path that it has among the known names, and another directory may
@@ -75,6 +80,7 @@ struct xpoll_tree {
 	int root_fd;
 	struct node **names; /* by directory and name: chains */
 	size_t names_len, names_size; /* the size is a power of two */
+	int inotify; /* -1: none */
 	struct held **watches; /* by watch descriptor: chains */
 	size_t watches_len, watches_size;
 	struct held *due, **last_due; /* directories to check */
@@ -105,15 +111,22 @@ bool xp_node_make_folder(struct xpoll_tree *tree, struct node *node);
 /* Give a node, and all below it, another place.  Returns false without memory. */
 bool xp_node_move(struct xpoll_tree *tree, struct node *node, struct node *parent,
                   const char *name);
-/* Forget a node and all below it; each is reported as deleted if `reports`. */
-void xp_node_remove(struct xpoll_tree *tree, struct node *node, bool reports);
-/* Forget all below a node. */
-void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports);
+/* Take a node out of the table and the list of its directory. */
+void xp_node_unlink(struct xpoll_tree *tree, struct node *node);
 bool xp_node_is_below(const struct node *node, const struct node *above); /* or the same */
 /* "src/base/list.h", or "" for the root; the caller frees it.  Returns NULL without memory. */
 char *xp_node_path(const struct node *node);
 /* The path of an entry that has no node. */
 char *xp_node_child_path(const struct node *folder, const char *name);
+
+/* --- queue.c --------------------------------------------------------------------------- */
+
+/* Register something with the queue.  Returns 0 or an errno value. */
+int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata);
+/* Set, or set again, a timer that expires once.  Returns 0 or an errno value. */
+int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns);
+/* Have a directory checked by the next xp_tree_catch_up. */
+void xp_tree_due(struct xpoll_tree *tree, struct held *held);
 
 /* --- changes.c --------------------------------------------------------------------- */
 
@@ -122,61 +135,55 @@ void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node
 /* Append a rename from path, which is freed; NULL: there was no memory for the path. */
 void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node);
 void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const struct node *node);
-void xp_change_unwatched(struct xpoll_tree *tree, const struct node *node, int error);
+/*
+ * Report once that a node is not watched.  Returns false if descriptors, watches or memory are
+ * lacking: try again.
+ */
+bool xp_change_unwatched(struct xpoll_tree *tree, struct held *held, int error);
 /* Hand the first change out; returns false if there is none. */
 bool xp_change_take(struct xpoll_tree *tree, struct xpoll_tree_change *change);
 void xp_changes_free(struct xpoll_tree *tree);
 
+/* --- watch_*.c ------------------------------------------------------------------------- */
+
+/*
+ * Watch a directory that is open.  Returns 0, and then held->fd is fd if it has to stay open, or
+ * an errno value.
+ */
+int xp_watch_add(struct xpoll_tree *tree, struct held *held, int fd);
+/*
+ * The directory that is open as fd has the numbers of the one that is watched.  Returns true if
+ * it is another one all the same: reports may be dropped, also the one that a watch ended.
+ */
+bool xp_watch_has_ended(struct xpoll_tree *tree, const struct held *held, int fd);
+void xp_watch_remove(struct xpoll_tree *tree, struct held *held);
+/*
+ * A file is in a directory that is open as fd: watch its contents, if they are not watched.
+ * Returns false if that is to be tried again.
+ */
+bool xp_watch_file(struct xpoll_tree *tree, struct node *node, int fd);
+
+/* --- forget.c -------------------------------------------------------------------------- */
+
+/* Forget a node and all below it; each is reported as deleted if `reports`. */
+void xp_node_remove(struct xpoll_tree *tree, struct node *node, bool reports);
+/* Forget all below a node. */
+void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports);
+
 /* --- enter.c ----------------------------------------------------------------------- */
 
-/* Have a directory checked by the next xp_tree_catch_up. */
-void xp_tree_due(struct xpoll_tree *tree, struct held *held);
 /* Enter and check the directories that are due. */
 void xp_tree_catch_up(struct xpoll_tree *tree);
 /* Returns true if the entry is not to be watched. */
 bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name);
 /* Report a new entry, and have it entered if it is a directory.  False: no memory. */
 bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
-/*
- * Report once that a node is not watched.  Returns false if descriptors, watches or memory are
- * lacking: try again.
- */
-bool xp_tree_unwatched(struct xpoll_tree *tree, struct held *held, int error);
-/* Register something with the queue.  Returns 0 or an errno value. */
-int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata);
-/* Set, or set again, a timer that expires once.  Returns 0 or an errno value. */
-int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns);
-
-/* --- watches.c --------------------------------------------------------------------- */
-
-/* Make room for one more watch.  Returns false if there is no table at all. */
-bool xp_watches_reserve(struct xpoll_tree *tree);
-/* The first directory with this watch, or the next one after `held`; NULL: none. */
-struct held *xp_watch_find(const struct xpoll_tree *tree, int watch, struct held *held);
-void xp_watch_link(struct xpoll_tree *tree, struct held *held, int watch);
-void xp_watch_unlink(struct xpoll_tree *tree, struct held *held);
 
 /* --- follow_*.c -------------------------------------------------------------------- */
 
 /* Returns 0 or an errno value: ENOTSUP if the kernel does not report options.notes. */
 int xp_follow_open(struct xpoll_tree *tree);
 void xp_follow_close(struct xpoll_tree *tree);
-/*
- * Watch a directory that is open.  Returns 0, and then held->fd is fd if it has to stay open, or
- * an errno value.
- */
-int xp_follow_add(struct xpoll_tree *tree, struct held *held, int fd);
-/*
- * The directory that is open as fd has the numbers of the one that is watched.  Returns true if
- * it is another one all the same: reports may be dropped, also the one that a watch ended.
- */
-bool xp_follow_has_ended(struct xpoll_tree *tree, const struct held *held, int fd);
-void xp_follow_remove(struct xpoll_tree *tree, struct held *held);
-/*
- * A file is in a directory that is open as fd: watch its contents, if they are not watched.
- * Returns false if that is to be tried again.
- */
-bool xp_follow_file(struct xpoll_tree *tree, struct node *node, int fd);
 /* Append the changes of an event of the queue, which may be of the timer TREE_SETTLE. */
 void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event);
 /* Use up all that was reported, before the tree ends. */

@@ -1,0 +1,45 @@
+/* Forgetting names: with the watches of their nodes, and reported as deleted. */
+#include <stdlib.h>
+
+#include "tree.h"
+
+/* Free a node without children. */
+static void node_free(struct xpoll_tree *tree, struct node *node)
+{
+	xp_node_unlink(tree, node);
+	if (node->held != NULL) {
+		xp_watch_remove(tree, node->held);
+		node->held->node = NULL;
+		if (!node->held->is_due)
+			free(node->held);
+	}
+	free(node->name);
+	free(node);
+}
+
+static struct node *first_child(const struct node *node)
+{
+	return node->held != NULL ? node->held->children : NULL;
+}
+
+/* Without recursion, for trees may be deeper than the stack is large. */
+void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports)
+{
+	struct node *last;
+
+	while ((last = first_child(node)) != NULL) {
+		while (first_child(last) != NULL)
+			last = first_child(last);
+		if (reports)
+			xp_change_append(tree, XPOLL_TREE_DELETE, last);
+		node_free(tree, last);
+	}
+}
+
+void xp_node_remove(struct xpoll_tree *tree, struct node *node, bool reports)
+{
+	xp_node_empty(tree, node, reports);
+	if (reports)
+		xp_change_append(tree, XPOLL_TREE_DELETE, node);
+	node_free(tree, node);
+}

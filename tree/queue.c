@@ -1,0 +1,31 @@
+/* What the tree registers with its queue, and the directories that are due. */
+#include <errno.h>
+
+#include "tree.h"
+
+int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata)
+{
+	struct xpoll_event change;
+
+	xpoll_set(&change, ident, filter, XPOLL_ADD, fflags, 0, udata);
+	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
+}
+
+int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns)
+{
+	struct xpoll_event change;
+
+	xpoll_set(&change, ident, XPOLL_FILT_TIMER, XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS,
+	          after_ns, NULL);
+	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
+}
+
+void xp_tree_due(struct xpoll_tree *tree, struct held *held)
+{
+	if (held->is_due)
+		return;
+	held->is_due = true;
+	held->next_due = NULL;
+	*tree->last_due = held;
+	tree->last_due = &held->next_due;
+}

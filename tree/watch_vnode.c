@@ -1,0 +1,67 @@
+/*
+ * Watches where there is no inotify(7): a registration of the VNODE filter for each directory, and
+ * for each file if its contents are of interest.  The descriptor of each is held open.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tree.h"
+
+static int watch(struct xpoll_tree *tree, struct held *held, int fd, uint32_t notes)
+{
+	int error = xp_tree_add(tree, (uint64_t)fd, XPOLL_FILT_VNODE, notes, held);
+
+	if (error == 0) {
+		held->fd = fd;
+		held->watched = true;
+	}
+	return error;
+}
+
+int xp_watch_add(struct xpoll_tree *tree, struct held *held, int fd)
+{
+	return watch(tree, held, fd,
+	             XPOLL_NOTE_WRITE | (tree->options.notes & XPOLL_NOTE_ATTRIB));
+}
+
+bool xp_watch_has_ended(struct xpoll_tree *tree, const struct held *held, int fd)
+{
+	(void)tree, (void)held, (void)fd;
+	return false; /* the watch lasts as long as the descriptor */
+}
+
+void xp_watch_remove(struct xpoll_tree *tree, struct held *held)
+{
+	(void)tree;
+	if (held->fd >= 0)
+		(void)xpoll_close_fd(held->fd);
+	held->fd = -1;
+	held->watched = false;
+}
+
+bool xp_watch_file(struct xpoll_tree *tree, struct node *node, int fd)
+{
+	struct stat status;
+	int error = 0, file = -1;
+
+	/* Open regular files only: opening a device could block or have an effect. */
+	if (tree->options.notes == 0 || (node->held != NULL && node->held->watched) ||
+	    fstatat(fd, node->name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(status.st_mode))
+		return true;
+	if (node->held == NULL && !xp_node_make_held(tree, node))
+		return false;
+	file = openat(fd, node->name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
+	if (file < 0)
+		error = errno == ENOENT ? 0 : errno;
+	else
+		error = watch(tree, node->held, file, tree->options.notes);
+	if (error != 0 && file >= 0)
+		close(file);
+	if (error != 0)
+		return xp_change_unwatched(tree, node->held, error);
+	node->held->error = 0;
+	return true;
+}
