@@ -39,6 +39,8 @@ EXPORT int dup2(int fd, int number)
 		return real_close.dup2(fd, number);
 	closing_begin(&closing, number);
 	rc = real_close.dup2(fd, number);
+	if (rc >= 0)
+		closing_duplicated(fd, number);
 	closing_end(&closing, rc);
 	return rc;
 }
@@ -52,6 +54,8 @@ EXPORT int dup3(int fd, int number, int flags)
 		return real_close.dup3(fd, number, flags);
 	closing_begin(&closing, number);
 	rc = real_close.dup3(fd, number, flags);
+	if (rc >= 0)
+		closing_duplicated(fd, number);
 	closing_end(&closing, rc);
 	return rc;
 }

@@ -8,6 +8,7 @@
  *   closing_refused  to the program this number is not open: close is EBADF
  *   closing_heeds    dup3 will put another file there, and that matters
  *   closing_begin    before it is closed, or another file gets it
+ *   closing_duplicated  number is a duplicate of fd now; called before closing_end
  *   closing_end      afterwards; rc < 0: no other file has come
  *   closing_range    close_range as a whole
  *   closing_part     this thread gets a table of descriptors of its own

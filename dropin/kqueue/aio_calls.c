@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stddef.h>
 
+#include "common/numbers.h"
 #include "kq.h"
 
 static int kq_aio_submit(struct aiocb *control, int op)
@@ -19,7 +20,7 @@ static int kq_aio_submit(struct aiocb *control, int op)
 
 	if (!kq)
 		return xp_result(-EBADF);
-	kq_watched(control->aio_fildes);
+	number_watch(control->aio_fildes);
 	rc = kq_aio_begin(kq, control, op);
 	kq_drop(kq);
 	return xp_result(rc);

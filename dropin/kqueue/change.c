@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "common/numbers.h"
 #include "kq.h"
 
 #define KQ_ACTIONS (EV_ADD | EV_DELETE | EV_ENABLE | EV_DISABLE)
@@ -145,7 +146,7 @@ static int kq_translate_fd(struct kq *kq, const struct kevent *change,
 	    (change->filter == EVFILT_WRITE && kq_of_number(fd)) ||
 	    kq_has_file_poll(fd, change))
 		return -EINVAL;
-	kq_watched(fd);
+	number_watch(fd);
 	return change->filter == EVFILT_WRITE && kq_pipe_is_dead(fd) &&
 		!kq_is_registered(kq, change) ? -EPIPE : 0;
 }
@@ -171,12 +172,12 @@ static int kq_translate_other(struct kq *kq, const struct kevent *change,
 	case EVFILT_VNODE:
 		record->fflags &= KQ_VNODE_NOTES;
 		if (record->flags & EV_ADD && change->ident <= INT_MAX)
-			kq_watched((int)change->ident);
+			number_watch((int)change->ident);
 		return 0;
 	case EVFILT_EMPTY:
 		record->fflags = 0;
 		if (record->flags & EV_ADD && change->ident <= INT_MAX)
-			kq_watched((int)change->ident);
+			number_watch((int)change->ident);
 		return 0;
 	case EVFILT_PROC:
 		record->fflags &= KQ_PROC_NOTES;
@@ -188,7 +189,7 @@ static int kq_translate_other(struct kq *kq, const struct kevent *change,
 	case EVFILT_EXCEPT:
 		record->fflags &= NOTE_OOB;
 		if (record->flags & EV_ADD && change->ident <= INT_MAX)
-			kq_watched((int)change->ident);
+			number_watch((int)change->ident);
 		return 0;
 	case EVFILT_USER:
 		record->fflags = kq_user_fflags(kq, change);

@@ -10,7 +10,7 @@ bool closing_heeds(int fd, int number, int flags)
 {
 	struct rlimit limit;
 	int saved = errno;
-	bool heeds = kq_concerns(number) && fcntl(fd, F_GETFD) >= 0 &&
+	bool heeds = number_concerns(number) && fcntl(fd, F_GETFD) >= 0 &&
 		(flags & ~O_CLOEXEC) == 0 &&
 		(getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
 		 (rlim_t)number < limit.rlim_cur);
@@ -22,7 +22,7 @@ bool closing_heeds(int fd, int number, int flags)
 /* One by one those of queues; the others by the call that follows. */
 static void kq_close_some(unsigned first, unsigned last)
 {
-	unsigned end = kq_numbers_end();
+	unsigned end = numbers_end();
 
 	for (unsigned fd = first; fd < end && fd <= last; fd++) {
 		struct closing closing;

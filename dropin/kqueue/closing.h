@@ -34,6 +34,13 @@ static inline void closing_end(const struct closing *closing, int rc)
 		kq_close_end(closing->kq);
 }
 
+/* The duplicate is an unknown number until a call uses it. */
+static inline void closing_duplicated(int fd, int number)
+{
+	(void)fd;
+	(void)number;
+}
+
 static inline void closing_part(void)
 {
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/numbers.h"
 #include "common/time.h"
 #include "kq.h"
 
@@ -69,7 +70,7 @@ static XP_INLINE bool kq_make_or_delete(struct kq *kq,
 	if (made && kq_of_number((int)change->ident) == kq)
 		return false;
 	if (made)
-		kq_watched((int)change->ident);
+		number_watch((int)change->ident);
 	record->ident = change->ident;
 	record->filter = change->filter;
 	record->flags = change->flags;

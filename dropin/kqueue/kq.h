@@ -56,14 +56,8 @@ struct kq {
 
 /* Whose number is it?  NULL: no queue's.  Without looking at the kernel. */
 const struct kq *kq_of_number(int fd);
-/* A registration of this number is about to be made: its close concerns us. */
-void kq_watched(int fd);
-/* Is it a queue's, or may one have a registration of it? */
-bool kq_concerns(int fd);
 /* A pipe, and no FIFO?  Of a watched number, which is asked once. */
 bool kq_is_pipe(int fd);
-/* The numbers that could concern us are below this. */
-unsigned kq_numbers_end(void);
 
 /* table.c: the queues behind numbers ------------------------------------------ */
 

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/numbers.h"
 #include "kq.h"
 
 /* --- Process descriptors: pidfds -------------------------------------------------- */
@@ -116,7 +117,7 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
 		/* A registration that never reports would be a riddle. */
 		if (change->fflags != NOTE_EXIT)
 			return change->fflags ? -ENOTSUP : -EINVAL;
-		kq_watched(fd);
+		number_watch(fd);
 		if (kq_procdesc_note(kq, fd, true) < 0)
 			return -ENOMEM;
 	}

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/numbers.h"
 #include "kq.h"
-#include "numbers.h"
 
 enum { KQ_SWEEP_FEW = 16 };
 
@@ -96,11 +96,11 @@ static bool kq_is_one(int fd)
 /* Under the lock: note that this number is the queue's, too. */
 static bool kq_adopt(struct kq *kq, int fd)
 {
-	struct kq_number *number = kq_number_make(fd);
+	struct number *number = number_make(fd);
 
-	if (!number || atomic_load(&number->kq))
+	if (!number || atomic_load(&number->object))
 		return false;
-	atomic_store(&number->kq, kq);
+	atomic_store(&number->object, kq);
 	kq->numbers++;
 	return true;
 }
@@ -116,13 +116,13 @@ static void kq_find_duplicates(struct kq *kq)
 
 	while (folder && (entry = readdir(folder))) {
 		int fd = atoi(entry->d_name);
-		struct kq_number *number;
+		struct number *number;
 
 		if (entry->d_name[0] == '.' || fd == kq->watch_fd ||
 		    fd == dirfd(folder))
 			continue;
-		number = kq_number_at(fd);
-		if (number && atomic_load(&number->kq))
+		number = number_at(fd);
+		if (number && atomic_load(&number->object))
 			continue;
 		if (kq_is_one(fd) && kq_read_serial(fd, kq_table.mark_fd) == kq->serial)
 			kq_adopt(kq, fd);
@@ -166,15 +166,15 @@ static XP_COLD struct kq *kq_hold_unknown(int fd)
 /* Where closes are not seen: is it still what it was? */
 static XP_COLD bool kq_still_one(int fd)
 {
-	struct kq_number *number = kq_number_at(fd);
+	struct number *number = number_at(fd);
 	struct kq *kq, *ended = NULL;
 
 	if (kq_is_one(fd))
 		return true;
 	pthread_mutex_lock(&kq_table.lock);
-	kq = atomic_load(&number->kq);
+	kq = atomic_load(&number->object);
 	if (kq && !kq_is_one(fd)) {
-		atomic_store(&number->kq, NULL);
+		atomic_store(&number->object, NULL);
 		if (kq_lose(kq))
 			ended = kq;
 	}
@@ -208,8 +208,8 @@ static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 
 struct kq *kq_hold(int fd)
 {
-	struct kq_number *number = kq_number_at(fd);
-	struct kq *kq = number ? atomic_load_explicit(&number->kq,
+	struct number *number = number_at(fd);
+	struct kq *kq = number ? atomic_load_explicit(&number->object,
 	                                              memory_order_acquire)
 		: NULL;
 
@@ -229,18 +229,18 @@ struct kq *kq_hold(int fd)
 static struct kq *kq_sweep(void)
 {
 	struct kq *ended = NULL;
-	unsigned end = kq_numbers_end();
+	unsigned end = numbers_end();
 
 	if (kq_table.len == 0 ||
 	    (kq_table.len > KQ_SWEEP_FEW && kq_table.len < kq_table.sweep_at))
 		return NULL;
 	for (unsigned fd = 0; fd < end; fd++) {
-		struct kq_number *number = kq_number_at((int)fd);
-		struct kq *kq = number ? atomic_load(&number->kq) : NULL;
+		struct number *number = number_at((int)fd);
+		struct kq *kq = number ? atomic_load(&number->object) : NULL;
 
 		if (!kq || kq_is_one((int)fd))
 			continue;
-		atomic_store(&number->kq, NULL);
+		atomic_store(&number->object, NULL);
 		if (kq_lose(kq)) {
 			kq->next = ended;
 			ended = kq;
@@ -311,26 +311,26 @@ int kq_publish(struct kq *kq)
 
 struct kq *kq_close_begin(int fd)
 {
-	struct kq_number *number = kq_number_at(fd);
+	struct number *number = number_at(fd);
 	int saved = errno;
 	struct kq *kq;
 
 	if (XP_UNLIKELY(fd == KQ_PROBE_FD))
 		kq_real.seen = true;
-	if (!kq_concerns(fd))
+	if (!number_concerns(fd))
 		return NULL;
 	/* A child of vfork closes its own descriptors, in our memory. */
 	if (kq_table.process != getpid())
 		return NULL;
 	if (atomic_exchange(&number->watched, false)) {
-		atomic_store(&number->pipe, 0);
+		atomic_store(&number->kind, 0);
 		xpoll_forget_fd(fd);
 	}
 	errno = saved;
-	if (!atomic_load(&number->kq))
+	if (!atomic_load(&number->object))
 		return NULL;
 	pthread_mutex_lock(&kq_table.lock);
-	kq = atomic_exchange(&number->kq, NULL);
+	kq = atomic_exchange(&number->object, NULL);
 	pthread_mutex_unlock(&kq_table.lock);
 	return kq;
 }
@@ -366,20 +366,20 @@ static void kq_fork_parent(void)
 static void kq_fork_child(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-	unsigned end = kq_numbers_end();
+	unsigned end = numbers_end();
 	int saved = errno;
 
 	kq_table.lock = unlocked;
 	kq_table.process = getpid();
 	kq_aio_fork(KQ_FORK_CHILD);
 	for (unsigned fd = 0; fd < end; fd++) {
-		struct kq_number *number = kq_number_at((int)fd);
+		struct number *number = number_at((int)fd);
 
 		if (!number)
 			continue;
 		atomic_store(&number->watched, false);
-		atomic_store(&number->pipe, 0);
-		if (atomic_exchange(&number->kq, NULL))
+		atomic_store(&number->kind, 0);
+		if (atomic_exchange(&number->object, NULL))
 			real_close.close((int)fd);
 	}
 	while (kq_table.all) {

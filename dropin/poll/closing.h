@@ -31,6 +31,12 @@ static inline bool closing_heeds(int fd, int number, int flags)
 	return true; /* If it fails the number is doubted for nothing. */
 }
 
+static inline void closing_duplicated(int fd, int number)
+{
+	(void)fd;
+	(void)number;
+}
+
 static inline void closing_part(void)
 {
 	pool_part();
