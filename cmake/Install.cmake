@@ -33,6 +33,15 @@ if(TARGET xpoll_kqueue)
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xpoll-kqueue/sys)
 endif()
 
+# On Linux it is for the tests.
+set(installs_epoll OFF)
+if(TARGET xpoll_epoll AND NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  set(installs_epoll ON)
+  install(TARGETS xpoll_epoll EXPORT xpollTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY dropin/epoll/include/sys
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xpoll-epoll)
+endif()
+
 if(TARGET xpoll_tool)
   target_link_libraries(xpoll_tool PRIVATE xpoll_hardening)
   install(TARGETS xpoll_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -88,6 +97,12 @@ if(TARGET xpoll_kqueue)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
+if(installs_epoll)
+  configure_file(dropin/epoll/xpoll-epoll.pc.in ${PROJECT_BINARY_DIR}/xpoll-epoll.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/xpoll-epoll.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
 # A page of several names is a file and links to it, installed as links: both man-db and
 # mandoc find what they lead to, in the installation and in the source tree.  The pages of the
 # command and of the drop-ins go with these.
@@ -100,6 +115,9 @@ if(NOT TARGET xpoll_poll_dropin)
 endif()
 if(NOT TARGET xpoll_kqueue)
   list(APPEND absent "\\.2$")
+endif()
+if(NOT installs_epoll)
+  list(APPEND absent "/xpoll-epoll\\.7$")
 endif()
 foreach(section 1 2 3 7)
   file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})

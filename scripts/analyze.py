@@ -21,6 +21,7 @@ ALLOWED = ROOT / "scripts" / "analyze-allowed.txt"
 FOLDERS = ("src", "dropin", "tools", "tree")
 INCLUDES = [f"-I{folder}" for folder in
             ("include", "dropin", "dropin/poll", "dropin/kqueue", "dropin/kqueue/include",
+             "dropin/epoll/include",
              "tools/xpoll", "bench", "tests/lib/kernels/sunos/devpoll/include",
              "tests/lib/kernels/sunos/port/include")]
 # What CMake would say.

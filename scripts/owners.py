@@ -37,7 +37,8 @@ INTERNALS = ROOT / "docs" / "internals"
 # Other files than the core's that have rows, by the page that has them.
 PAGES = {
     "mechanisms-drop-ins.md": (
-        "dropin/common/*.[ch]", "dropin/poll/*.[ch]", "dropin/kqueue/*.[ch]"),
+        "dropin/common/*.[ch]", "dropin/poll/*.[ch]", "dropin/kqueue/*.[ch]",
+        "dropin/epoll/*.[ch]"),
     "mechanisms-sources.md": (
         "src/source/*.[ch]", "src/**/aio_*.[ch]", "src/**/inode*.[ch]", "src/**/proc_*.[ch]",
         "src/**/signal_*.[ch]", "src/**/array.[ch]", "src/**/poll.c", "src/**/poll_state.h",

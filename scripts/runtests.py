@@ -39,7 +39,8 @@ PROPERTIES = ("TIMEOUT", "LABELS", "SKIP_RETURN_CODE")
 # The suites of each part of the project.
 PARTS = {
     "the C library": "contract source unit fault stress soak fuzz runner model-kernels proof model",
-    "the command": "tool", "the drop-ins": "dropin kqueue secure", "the examples": "examples",
+    "the command": "tool", "the drop-ins": "dropin kqueue dropin-epoll secure",
+    "the examples": "examples",
     "an installation": "install", "C++": "cpp", "Python": "python", "Java": "java",
     "Rust": "rust", "texts and sources": "static",
 }

@@ -50,7 +50,7 @@ RETIRED = re.compile(r"(?<![\w-])(?:tells?|telling|told|anew)(?!\w)"
                      r"(?![A-Za-z])", re.I)
 # Folders outside src/ that carry their own copy of some of it: see docs/decisions.
 CARRIES = {"dropin/poll": {"common", "base", "sys", "posix", "linux"},
-           "dropin/kqueue": {"common", "base"},
+           "dropin/kqueue": {"common", "base"}, "dropin/epoll": {"common", "base"},
            "dropin/common": {"common", "base"}}
 
 

@@ -1,0 +1,91 @@
+/*
+ * The bell of a set, whose queue has no descriptor: a socket pair that is readable while the set
+ * has events.  ring.c has the thread that rings the bell.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "ep.h"
+#include "real.h"
+
+int ep_bell_make(struct ep_bell *bell)
+{
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, bell->fds) < 0)
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		ep_real()->fcntl(bell->fds[i], F_SETFD, FD_CLOEXEC);
+		ep_real()->fcntl(bell->fds[i], F_SETFL, O_NONBLOCK);
+	}
+	return 0;
+}
+
+void ep_bell_show(struct ep_set *set, bool ready)
+{
+	struct ep_bell *bell = &set->bell;
+	char byte = 1;
+
+	if (!bell->runs || bell->is_rung == ready)
+		return;
+	bell->is_rung = ready;
+	if (ready)
+		(void)!send(bell->fds[1], &byte, 1, MSG_DONTWAIT);
+	else
+		(void)!recv(bell->fds[0], &byte, 1, MSG_DONTWAIT);
+	pthread_cond_broadcast(&bell->changed);
+}
+
+/* With the lock held: wait until the thread is out of the queue. */
+static void park(struct ep_set *set)
+{
+	int state;
+
+	if (!set->bell.runs || set->bell.is_parked)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	(void)xpoll_wake(set->queue);
+	while (!set->bell.is_parked)
+		pthread_cond_wait(&set->bell.changed, &set->lock);
+	pthread_setcancelstate(state, NULL);
+}
+
+void ep_bell_pause(struct ep_set *set)
+{
+	if (set->bell.fds[0] < 0)
+		return;
+	pthread_mutex_lock(&set->lock);
+	set->bell.pauses++;
+	park(set);
+	pthread_mutex_unlock(&set->lock);
+}
+
+void ep_bell_resume(struct ep_set *set)
+{
+	if (set->bell.fds[0] < 0)
+		return;
+	pthread_mutex_lock(&set->lock);
+	if (--set->bell.pauses == 0)
+		pthread_cond_broadcast(&set->bell.changed);
+	pthread_mutex_unlock(&set->lock);
+}
+
+void ep_bell_end(struct ep_set *set)
+{
+	struct ep_bell *bell = &set->bell;
+
+	if (bell->fds[0] < 0)
+		return;
+	if (bell->runs) {
+		pthread_mutex_lock(&set->lock);
+		bell->stops = true;
+		park(set);
+		pthread_cond_broadcast(&bell->changed);
+		pthread_mutex_unlock(&set->lock);
+		pthread_join(bell->thread, NULL);
+	}
+	real_close.close(bell->fds[0]);
+	real_close.close(bell->fds[1]);
+	bell->fds[0] = bell->fds[1] = -1;
+	bell->runs = bell->is_rung = bell->is_parked = bell->stops = false;
+	bell->pauses = 0;
+}

@@ -1,0 +1,140 @@
+/* epoll_ctl: its errors, in the order in which Linux finds them, and its changes. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "ep.h"
+
+/* Flags that may go with EPOLLEXCLUSIVE. */
+#define EP_EXCLUSIVE_OK (EPOLLIN | EPOLLOUT | EPOLLERR | EPOLLHUP | EPOLLWAKEUP | EPOLLET | \
+                         EPOLLEXCLUSIVE)
+
+/* Regular files, directories and devices without a poll function are always ready. */
+static bool can_poll(const struct stat *status)
+{
+	static const char *const plain[] = {"/dev/null", "/dev/zero", "/dev/full"};
+	struct stat device;
+
+	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode) || S_ISBLK(status->st_mode))
+		return false;
+	if (!S_ISCHR(status->st_mode))
+		return true;
+	for (int i = 0; i < 3; i++)
+		if (stat(plain[i], &device) == 0 && S_ISCHR(device.st_mode) &&
+		    device.st_rdev == status->st_rdev)
+			return false;
+	return true;
+}
+
+/* Returns true if fd was closed unseen and is another file now, so that its entry has ended. */
+static bool is_stale(const struct ep_entry *entry, const struct stat *status)
+{
+	return entry->device != status->st_dev || entry->inode != status->st_ino;
+}
+
+static int add(struct ep_set *set, int fd, const struct epoll_event *event,
+               const struct stat *status, bool is_nested)
+{
+	struct ep_entry *entry = ep_entry_make(set, fd);
+	int rc;
+
+	if (!entry)
+		return -ENOMEM;
+	if (entry->live && !is_stale(entry, status))
+		return -EEXIST;
+	if (entry->live) {
+		ep_unregister(set, fd, entry);
+		ep_entry_end(set, entry);
+	}
+	*entry = (struct ep_entry){
+		.is_nested = is_nested,
+		.events = event->events,
+		.data = event->data.u64,
+		.serial = ++set->serial,
+		.device = status->st_dev,
+		.inode = status->st_ino,
+	};
+	number_watch(fd);
+	rc = ep_register(set, fd, entry);
+	if (rc == 0) {
+		entry->live = true;
+		atomic_fetch_add(&set->live, 1);
+		atomic_fetch_add(&set->nested, is_nested);
+	}
+	return rc;
+}
+
+/* Under the set's lock, with arguments that were checked. */
+static int change(struct ep_set *set, int op, int fd, const struct epoll_event *event,
+                  const struct stat *status, bool is_nested)
+{
+	struct ep_entry *entry = ep_entry_find(set, fd);
+
+	if (op == EPOLL_CTL_ADD)
+		return add(set, fd, event, status, is_nested);
+	if (!entry || is_stale(entry, status))
+		return -ENOENT;
+	if (op == EPOLL_CTL_MOD)
+		return entry->events & EPOLLEXCLUSIVE ? -EINVAL
+		                                      : ep_modify(set, fd, entry, event);
+	ep_unregister(set, fd, entry);
+	ep_entry_end(set, entry);
+	return 0;
+}
+
+static int check_event(int op, uint32_t events, bool is_nested)
+{
+	if (!(events & EPOLLEXCLUSIVE))
+		return 0;
+	if (op == EPOLL_CTL_MOD || is_nested || events & ~EP_EXCLUSIVE_OK)
+		return -EINVAL;
+	return 0;
+}
+
+/* inner: the set of fd, held; NULL: fd is no set. */
+static int change_checked(struct ep_set *set, struct ep_set *inner, int op, int fd,
+                          const struct epoll_event *event, const struct stat *status)
+{
+	bool nests = inner && op == EPOLL_CTL_ADD;
+	int rc = event ? check_event(op, event->events, inner) : 0;
+
+	if (inner == set || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD)
+		rc = -EINVAL;
+	if (nests) {
+		pthread_mutex_lock(&ep_nest_lock);
+		if (rc == 0)
+			rc = ep_nest_check(set, inner);
+		if (rc == 0)
+			rc = ep_adopt(inner);
+		if (rc == 0)
+			rc = ep_ring_start(inner);
+	}
+	if (rc == 0) {
+		pthread_mutex_lock(&set->lock);
+		rc = change(set, op, fd, event, status, inner);
+		pthread_mutex_unlock(&set->lock);
+	}
+	if (nests)
+		pthread_mutex_unlock(&ep_nest_lock);
+	return rc;
+}
+
+int ep_change(struct ep_set *set, int op, int fd, const struct epoll_event *event)
+{
+	struct stat status;
+	struct ep_set *inner;
+	int saved = errno;
+	int rc;
+
+	if (fstat(fd, &status) < 0)
+		rc = -EBADF;
+	else if (!can_poll(&status))
+		rc = -EPERM;
+	else {
+		inner = ep_hold(fd);
+		rc = change_checked(set, inner, op, fd, event, &status);
+		if (inner)
+			ep_drop(inner);
+	}
+	errno = saved;
+	return rc;
+}

@@ -1,0 +1,239 @@
+/*
+ * Registrations of a set, and what the queue has of each.
+ *
+ * An entry is a READ, a WRITE and an EXCEPT registration of xpoll with the same modes: EPOLLET is
+ * XPOLL_CLEAR, and EPOLLONESHOT is XPOLL_DISPATCH with XPOLL_WHOLE.  EPOLL_CTL_MOD that keeps the
+ * modes enables the requested directions and disables the others, which mostly needs no system
+ * call.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ep.h"
+
+#ifdef POLLRDHUP
+#define EP_POLLRDHUP POLLRDHUP
+#else
+#define EP_POLLRDHUP 0
+#endif
+
+enum {
+	EP_PAGE = 256, /* entries in one allocation */
+	EP_READ = POLLIN | EP_POLLRDHUP, /* the bits of the filter READ */
+};
+
+int ep_poll_bits(uint32_t events)
+{
+	return (events & (EPOLLIN | EPOLLRDNORM) ? POLLIN : 0) |
+		(events & (EPOLLPRI | EPOLLRDBAND) ? POLLPRI : 0) |
+		(events & (EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND) ? POLLOUT : 0) |
+		(events & EPOLLRDHUP ? EP_POLLRDHUP : 0);
+}
+
+uint32_t ep_events(int bits)
+{
+	return (bits & POLLIN ? EPOLLIN | EPOLLRDNORM : 0u) |
+		(bits & POLLPRI ? EPOLLPRI | EPOLLRDBAND : 0u) |
+		(bits & POLLOUT ? EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND : 0u) |
+		(bits & EP_POLLRDHUP ? EPOLLRDHUP : 0u) |
+		(bits & POLLERR ? EPOLLERR : 0u) | (bits & POLLHUP ? EPOLLHUP : 0u);
+}
+
+static int modes_of(uint32_t events)
+{
+	return (events & EPOLLET ? XPOLL_CLEAR : 0) |
+		(events & EPOLLONESHOT ? XPOLL_DISPATCH | XPOLL_WHOLE : 0);
+}
+
+/* --- Entries ------------------------------------------------------------------------- */
+
+static struct ep_entry *entry_at(struct ep_set *set, int fd)
+{
+	int page = fd / EP_PAGE;
+
+	return fd >= 0 && page < set->pages_len && set->pages[page]
+		? &set->pages[page][fd % EP_PAGE] : NULL;
+}
+
+struct ep_entry *ep_entry_find(struct ep_set *set, int fd)
+{
+	struct ep_entry *entry = entry_at(set, fd);
+
+	return entry && entry->live ? entry : NULL;
+}
+
+struct ep_entry *ep_entry_make(struct ep_set *set, int fd)
+{
+	int page = fd / EP_PAGE;
+
+	if (page >= set->pages_len) {
+		int len = page < 8 ? 8 : 2 * page;
+		struct ep_entry **pages = realloc(set->pages, (size_t)len * sizeof *pages);
+
+		if (!pages)
+			return NULL;
+		for (int i = set->pages_len; i < len; i++)
+			pages[i] = NULL;
+		set->pages = pages;
+		set->pages_len = len;
+	}
+	if (!set->pages[page])
+		set->pages[page] = calloc(EP_PAGE, sizeof *set->pages[page]);
+	return entry_at(set, fd);
+}
+
+void ep_entries_free(struct ep_set *set)
+{
+	for (int i = 0; i < set->pages_len; i++)
+		free(set->pages[i]);
+	free(set->pages);
+	set->pages = NULL;
+	set->pages_len = 0;
+	atomic_store(&set->live, 0);
+	atomic_store(&set->nested, 0);
+}
+
+void ep_entry_end(struct ep_set *set, struct ep_entry *entry)
+{
+	entry->live = false;
+	atomic_fetch_sub(&set->live, 1);
+	atomic_fetch_sub(&set->nested, entry->is_nested);
+}
+
+void ep_forget(struct ep_set *set, int fd)
+{
+	struct ep_entry *entry;
+
+	pthread_mutex_lock(&set->lock);
+	entry = ep_entry_find(set, fd);
+	if (entry)
+		ep_entry_end(set, entry);
+	pthread_mutex_unlock(&set->lock);
+}
+
+/* --- Registrations of the queue --------------------------------------------------------- */
+
+static int ctl(struct ep_set *set, int op, int bits, int fd, const struct ep_entry *entry)
+{
+	/* A serial number takes the place of the pointer: see ep_deliver. */
+	return xpoll_ctl(set->queue, op, bits, fd, (void *)entry->serial) < 0 ? -errno : 0;
+}
+
+void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry)
+{
+	if (entry->registered)
+		(void)ctl(set, XPOLL_DELETE, entry->registered, fd, entry);
+	if (entry->is_bare)
+		(void)ctl(set, XPOLL_DELETE, 0, fd, entry);
+	entry->registered = 0;
+	entry->is_bare = false;
+}
+
+/* Register these bits, which are not 0, and leave out POLLPRI where no filter reports it. */
+static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits)
+{
+	int op = XPOLL_ADD | modes_of(entry->events);
+	int rc = ctl(set, op, bits, fd, entry);
+
+	if (rc == -ENOTSUP && bits & POLLPRI) {
+		bits &= ~POLLPRI;
+		rc = bits ? ctl(set, op, bits, fd, entry) : 0;
+	}
+	if (rc == 0)
+		entry->registered |= (short)bits;
+	return rc;
+}
+
+/* READ without bits reports errors and hang-ups, which neither EXCEPT nor nothing does. */
+static int register_bare(struct ep_set *set, int fd, struct ep_entry *entry)
+{
+	int rc = ctl(set, XPOLL_ADD | modes_of(entry->events), 0, fd, entry);
+
+	entry->is_bare = rc == 0;
+	return rc;
+}
+
+int ep_register(struct ep_set *set, int fd, struct ep_entry *entry)
+{
+	int bits = ep_poll_bits(entry->events);
+	int rc = 0;
+
+	if (entry->is_nested)
+		bits &= POLLIN;
+	if (bits)
+		rc = add_bits(set, fd, entry, bits);
+	if (rc == 0 && !(entry->registered & (EP_READ | POLLOUT)))
+		rc = register_bare(set, fd, entry);
+	if (rc < 0)
+		ep_unregister(set, fd, entry);
+	return rc;
+}
+
+/* The requested bits of READ change: add the new ones before the old ones go. */
+static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int want)
+{
+	int gone = entry->registered & EP_READ & ~want;
+	int rc = add_bits(set, fd, entry, want & EP_READ);
+
+	if (rc == 0 && gone) {
+		rc = ctl(set, XPOLL_DELETE, gone, fd, entry);
+		entry->registered &= (short)~gone;
+	}
+	return rc;
+}
+
+/* EPOLL_CTL_MOD with the same modes: every requested direction is enabled, as if it were new. */
+static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry, int want)
+{
+	int off = entry->registered & ~want;
+	int on = entry->registered & want;
+	int fresh = want & ~entry->registered & ~EP_READ;
+	int rc = 0;
+
+	if (want & EP_READ && (entry->registered & EP_READ) != (want & EP_READ)) {
+		rc = change_read(set, fd, entry, want);
+		off &= ~EP_READ;
+		on &= ~EP_READ;
+	}
+	if (rc == 0 && off)
+		rc = ctl(set, XPOLL_DISABLE, off, fd, entry);
+	if (rc == 0 && fresh)
+		rc = add_bits(set, fd, entry, fresh);
+	if (rc == 0 && on)
+		rc = ctl(set, XPOLL_ENABLE, on, fd, entry);
+	return rc;
+}
+
+int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event)
+{
+	bool same = modes_of(entry->events) == modes_of(event->events);
+	int want = ep_poll_bits(event->events) & (entry->is_nested ? POLLIN : ~0);
+	int rc;
+
+	entry->events = event->events;
+	entry->data = event->data.u64;
+	if (same && !entry->is_bare && want & (EP_READ | POLLOUT)) {
+		rc = switch_directions(set, fd, entry, want);
+	} else {
+		ep_unregister(set, fd, entry);
+		rc = ep_register(set, fd, entry);
+	}
+	if (rc < 0) {
+		ep_unregister(set, fd, entry);
+		ep_entry_end(set, entry);
+	}
+	return rc;
+}
+
+void ep_undo(struct ep_set *set, int fd, const struct ep_entry *entry, int bits)
+{
+	int wanted = ep_poll_bits(entry->events);
+	/* Each enabled direction reports errors, and a DISPATCH has disabled them all. */
+	bool all = bits & (POLLERR | POLLHUP) || entry->events & EPOLLONESHOT;
+	int on = entry->registered & (all ? wanted : wanted & bits);
+
+	if (on)
+		(void)ctl(set, XPOLL_ENABLE, on, fd, entry);
+	if (entry->is_bare && all)
+		(void)ctl(set, XPOLL_ENABLE, 0, fd, entry);
+}

@@ -1,0 +1,120 @@
+/* The functions of <sys/epoll.h>: their arguments, and the set behind the descriptor. */
+#include <errno.h>
+#include <limits.h>
+
+#include "common/time.h"
+#include "ep.h"
+#include "real.h"
+
+enum { EP_EVENTS_MOST = INT_MAX / (int)sizeof(struct epoll_event) };
+
+static int ep_open(void)
+{
+	struct ep_set *set;
+	int fd = ep_begin(&set);
+	int rc = fd < 0 ? fd : ep_publish(&set->object, fd);
+
+	if (fd >= 0 && rc < 0)
+		ep_drop(set);
+	return rc;
+}
+
+EXPORT int epoll_create(int size)
+{
+	return xp_result(size <= 0 ? -EINVAL : ep_open());
+}
+
+EXPORT int epoll_create1(int flags)
+{
+	return xp_result(flags & ~EPOLL_CLOEXEC ? -EINVAL : ep_open());
+}
+
+/* Returns the set of fd, held, or NULL with the error of a descriptor that is none in *rc. */
+static struct ep_set *hold_or_fail(int fd, int *rc)
+{
+	struct ep_set *set = ep_hold(fd);
+	int saved = errno;
+
+	if (!set) {
+		*rc = ep_real()->fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
+		errno = saved;
+		return NULL;
+	}
+	*rc = ep_adopt(set);
+	if (*rc == 0)
+		return set;
+	ep_drop(set);
+	return NULL;
+}
+
+EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
+{
+	struct ep_set *set;
+	int state, rc;
+
+	if (op != EPOLL_CTL_DEL && !event)
+		return xp_result(-EFAULT);
+	/* No cancellation point, though it asks the system about descriptors. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	ep_inside = true;
+	set = hold_or_fail(epfd, &rc);
+	if (set) {
+		rc = ep_change(set, op, fd, op == EPOLL_CTL_DEL ? NULL : event);
+		ep_drop(set);
+	}
+	ep_inside = false;
+	pthread_setcancelstate(state, NULL);
+	return xp_result(rc);
+}
+
+static void cancelled(void *opaque)
+{
+	ep_inside = false;
+	ep_drop(opaque);
+}
+
+static int call_wait(int epfd, struct epoll_event *events, int maxevents, int64_t timeout_ns,
+                     const sigset_t *mask)
+{
+	struct ep_set *set;
+	int rc;
+
+	if (maxevents <= 0 || maxevents > EP_EVENTS_MOST)
+		return xp_result(-EINVAL);
+	if (!events)
+		return xp_result(-EFAULT);
+	set = hold_or_fail(epfd, &rc);
+	if (!set)
+		return xp_result(rc);
+	ep_inside = true;
+	pthread_cleanup_push(cancelled, set);
+	rc = ep_wait(set, events, maxevents, timeout_ns, mask);
+	pthread_cleanup_pop(0);
+	ep_inside = false;
+	ep_drop(set);
+	return xp_result(rc);
+}
+
+static int64_t ms_to_ns(int timeout)
+{
+	return timeout < 0 ? -1 : timeout * XP_NS_PER_MS;
+}
+
+EXPORT int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout)
+{
+	return call_wait(epfd, events, maxevents, ms_to_ns(timeout), NULL);
+}
+
+EXPORT int epoll_pwait(int epfd, struct epoll_event *events, int maxevents, int timeout,
+                       const sigset_t *sigmask)
+{
+	return call_wait(epfd, events, maxevents, ms_to_ns(timeout), sigmask);
+}
+
+EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int maxevents,
+                        const struct timespec *timeout, const sigset_t *sigmask)
+{
+	if (timeout && !timeout_is_valid(timeout))
+		return xp_result(-EINVAL);
+	return call_wait(epfd, events, maxevents, timeout ? timeout_ns(timeout) : -1, sigmask);
+}

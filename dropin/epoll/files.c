@@ -1,0 +1,132 @@
+/*
+ * The functions of files, in front of the C library's, for descriptors of our objects.
+ *
+ * dup(2) and fcntl(2) make further descriptors of an object.  read(2) and write(2) serve
+ * counters.  poll(2) and select(2) are in polling.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "ep.h"
+#include "real.h"
+
+#ifdef __linux__
+EXPORT int fcntl64(int fd, int command, ...);
+#endif
+
+static ssize_t file_result(ssize_t rc)
+{
+	if (rc >= 0)
+		return rc;
+	errno = (int)-rc;
+	return -1;
+}
+
+/* Returns true if fd belongs to a set, which can be neither read nor written. */
+static bool is_set(int fd)
+{
+	struct ep_set *set = ep_hold(fd);
+
+	if (set)
+		ep_drop(set);
+	return set;
+}
+
+static void drop_counter(void *counter)
+{
+	ep_object_drop(counter);
+}
+
+EXPORT ssize_t read(int fd, void *buffer, size_t size)
+{
+	struct number *number = number_at(fd);
+	struct ep_counter *counter;
+	ssize_t rc;
+
+	if (XP_LIKELY(!number || !atomic_load_explicit(&number->object, memory_order_relaxed)))
+		return ep_real()->read(fd, buffer, size);
+	counter = (struct ep_counter *)ep_object_hold(fd, EP_COUNTER);
+	if (!counter)
+		return is_set(fd) ? file_result(-EINVAL) : ep_real()->read(fd, buffer, size);
+	pthread_cleanup_push(drop_counter, counter);
+	rc = file_result(ep_counter_read(counter, fd, buffer, size));
+	pthread_cleanup_pop(1);
+	return rc;
+}
+
+EXPORT ssize_t write(int fd, const void *buffer, size_t size)
+{
+	struct number *number = number_at(fd);
+	struct ep_counter *counter;
+	ssize_t rc;
+
+	if (XP_LIKELY(!number || !atomic_load_explicit(&number->object, memory_order_relaxed)))
+		return ep_real()->write(fd, buffer, size);
+	counter = (struct ep_counter *)ep_object_hold(fd, EP_COUNTER);
+	if (!counter)
+		return is_set(fd) ? file_result(-EINVAL) : ep_real()->write(fd, buffer, size);
+	pthread_cleanup_push(drop_counter, counter);
+	rc = file_result(ep_counter_write(counter, fd, buffer, size));
+	pthread_cleanup_pop(1);
+	return rc;
+}
+
+EXPORT int dup(int fd)
+{
+	int duplicate = ep_real()->dup(fd);
+
+	ep_duplicated(fd, duplicate);
+	return duplicate;
+}
+
+/* Every command takes an int, a pointer, or nothing; each arrives whole as a pointer. */
+static int any_fcntl(int fd, int command, void *argument)
+{
+	bool is_duplicate = command == F_DUPFD;
+	int rc = ep_real()->fcntl(fd, command, argument);
+
+#ifdef F_DUPFD_CLOEXEC
+	is_duplicate |= command == F_DUPFD_CLOEXEC;
+#endif
+	if (is_duplicate)
+		ep_duplicated(fd, rc);
+	return rc;
+}
+
+EXPORT int fcntl(int fd, int command, ...)
+{
+	void *argument;
+	va_list arguments;
+
+	va_start(arguments, command);
+	argument = va_arg(arguments, void *);
+	va_end(arguments);
+	return any_fcntl(fd, command, argument);
+}
+
+#ifdef __linux__
+/* The name of fcntl in a program that was compiled with large files. */
+EXPORT int fcntl64(int fd, int command, ...)
+{
+	void *argument;
+	va_list arguments;
+
+	va_start(arguments, command);
+	argument = va_arg(arguments, void *);
+	va_end(arguments);
+	return any_fcntl(fd, command, argument);
+}
+#endif
+
+EXPORT int eventfd_read(int fd, eventfd_t *value)
+{
+	return read(fd, value, sizeof *value) == (ssize_t)sizeof *value ? 0 : -1;
+}
+
+EXPORT int eventfd_write(int fd, eventfd_t value)
+{
+	return write(fd, &value, sizeof value) == (ssize_t)sizeof value ? 0 : -1;
+}

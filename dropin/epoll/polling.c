@@ -1,0 +1,262 @@
+/*
+ * poll(2) and select(2), in front of the C library's, for descriptors of sets.
+ *
+ * Such a descriptor may be readable without an event, and a set without a descriptor of its own
+ * needs its bell.  So each call that has one asks the set before and after the real call.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/time.h"
+#include "ep.h"
+#include "real.h"
+
+/* One call: the array with the sets restricted to POLLIN, and the time it ends at. */
+struct polling {
+	struct pollfd *fds; /* [len], allocated */
+	nfds_t len;
+	int64_t end_ns;     /* on the monotonic clock; XP_NEVER: none */
+	const sigset_t *mask;
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return timeout_ns(&now);
+}
+
+static bool is_set(int fd)
+{
+	struct number *number = number_at(fd);
+	struct ep_object *object = number ? atomic_load(&number->object) : NULL;
+
+	return object && object->kind == EP_SET;
+}
+
+static bool has_sets(const struct pollfd *fds, nfds_t len)
+{
+	if (ep_inside || !ep_any_sets())
+		return false;
+	for (nfds_t i = 0; i < len; i++)
+		if (is_set(fds[i].fd))
+			return true;
+	return false;
+}
+
+/* Make the descriptor of a set show whether the set has events; returns whether it has. */
+static bool ask_set(int fd)
+{
+	struct ep_set *set = ep_hold(fd);
+	bool ready = false;
+
+	if (!set)
+		return false;
+	if (ep_adopt(set) == 0 && ep_ring_start(set) == 0)
+		ready = ep_is_ready(set);
+	ep_drop(set);
+	return ready;
+}
+
+static void ask_all_sets(struct polling *polling)
+{
+	for (nfds_t i = 0; i < polling->len; i++) {
+		if (!is_set(polling->fds[i].fd))
+			continue;
+		polling->fds[i].events &= POLLIN | POLLRDNORM;
+		(void)ask_set(polling->fds[i].fd);
+	}
+}
+
+/* One real call, until the end. */
+static int poll_once(struct polling *polling)
+{
+	struct timespec left;
+	int64_t left_ns = polling->end_ns == XP_NEVER ? 0 : polling->end_ns - now_ns();
+
+	if (left_ns < 0)
+		left_ns = 0;
+	left.tv_sec = (time_t)(left_ns / XP_NS_PER_SEC);
+	left.tv_nsec = (long)(left_ns % XP_NS_PER_SEC);
+	return ep_real()->ppoll(polling->fds, polling->len,
+	                        polling->end_ns == XP_NEVER ? NULL : &left, polling->mask);
+}
+
+/* Returns how many descriptors are ready, without sets that have no event. */
+static int count_ready(struct polling *polling, int count)
+{
+	for (nfds_t i = 0; i < polling->len && count > 0; i++) {
+		struct pollfd *one = &polling->fds[i];
+
+		if (!(one->revents & (POLLIN | POLLRDNORM)) || !is_set(one->fd) ||
+		    ask_set(one->fd))
+			continue;
+		one->revents &= (short)~(POLLIN | POLLRDNORM);
+		count -= one->revents == 0;
+	}
+	return count;
+}
+
+static int poll_until(struct polling *polling)
+{
+	int count;
+
+	ask_all_sets(polling);
+	do {
+		count = poll_once(polling);
+		if (count <= 0)
+			return count;
+		count = count_ready(polling, count);
+	} while (count == 0 && (polling->end_ns == XP_NEVER || now_ns() < polling->end_ns));
+	return count;
+}
+
+static int64_t end_after(int64_t left_ns)
+{
+	return left_ns < 0 || left_ns >= XP_NEVER - now_ns() ? XP_NEVER : now_ns() + left_ns;
+}
+
+/* poll(2) of an array with sets. */
+static int poll_sets(struct pollfd *fds, nfds_t len, int64_t timeout, const sigset_t *mask)
+{
+	struct polling polling = {.len = len, .end_ns = end_after(timeout), .mask = mask};
+	int count;
+
+	polling.fds = malloc(len * sizeof *fds);
+	if (!polling.fds) {
+		errno = ENOMEM;
+		return -1;
+	}
+	memcpy(polling.fds, fds, len * sizeof *fds);
+	pthread_cleanup_push(free, polling.fds);
+	count = poll_until(&polling);
+	for (nfds_t i = 0; i < len && count >= 0; i++)
+		fds[i].revents = polling.fds[i].revents;
+	pthread_cleanup_pop(1);
+	return count;
+}
+
+EXPORT int poll(struct pollfd *fds, nfds_t len, int timeout)
+{
+	if (!has_sets(fds, len))
+		return ep_real()->poll(fds, len, timeout);
+	return poll_sets(fds, len, timeout < 0 ? -1 : timeout * XP_NS_PER_MS, NULL);
+}
+
+EXPORT int ppoll(struct pollfd *fds, nfds_t len, const struct timespec *timeout,
+                 const sigset_t *mask)
+{
+	if (!has_sets(fds, len) || (timeout && !timeout_is_valid(timeout)))
+		return ep_real()->ppoll(fds, len, timeout, mask);
+	return poll_sets(fds, len, timeout ? timeout_ns(timeout) : -1, mask);
+}
+
+/* --- select ------------------------------------------------------------------------------ */
+
+/* Three sets of select(2), each of which may be NULL. */
+struct selected {
+	fd_set *in, *out, *except;
+};
+
+static bool selects_sets(int len, const struct selected *selected)
+{
+	if (ep_inside || !ep_any_sets() || !selected->in || len > FD_SETSIZE)
+		return false;
+	for (int fd = 0; fd < len; fd++)
+		if (FD_ISSET(fd, selected->in) && is_set(fd))
+			return true;
+	return false;
+}
+
+/* A set is never writable and has no exceptional condition. */
+static struct selected restrict_sets(int len, const struct selected *asked, fd_set copies[3])
+{
+	fd_set *const from[3] = {asked->in, asked->out, asked->except};
+
+	for (int i = 0; i < 3; i++)
+		if (from[i])
+			copies[i] = *from[i];
+		else
+			FD_ZERO(&copies[i]);
+	for (int fd = 0; fd < len; fd++) {
+		if (!is_set(fd))
+			continue;
+		FD_CLR(fd, &copies[1]);
+		FD_CLR(fd, &copies[2]);
+	}
+	return (struct selected){&copies[0], &copies[1], &copies[2]};
+}
+
+static int count_selected(int len, const struct selected *found, int count)
+{
+	for (int fd = 0; fd < len && count > 0; fd++) {
+		if (!FD_ISSET(fd, found->in) || !is_set(fd) || ask_set(fd))
+			continue;
+		FD_CLR(fd, found->in);
+		count--;
+	}
+	return count;
+}
+
+/* select(2) of sets in `asked`, which gets the results. */
+static int select_sets(int len, const struct selected *asked, int64_t timeout,
+                       const sigset_t *mask)
+{
+	int64_t end_ns = end_after(timeout);
+	fd_set copies[3];
+	struct selected found;
+	int count;
+
+	for (int fd = 0; fd < len; fd++)
+		if (FD_ISSET(fd, asked->in) && is_set(fd))
+			(void)ask_set(fd);
+	do {
+		int64_t left_ns = end_ns == XP_NEVER ? 0 : end_ns - now_ns();
+		struct timespec left = {0, 0};
+
+		if (left_ns > 0) {
+			left.tv_sec = (time_t)(left_ns / XP_NS_PER_SEC);
+			left.tv_nsec = (long)(left_ns % XP_NS_PER_SEC);
+		}
+		found = restrict_sets(len, asked, copies);
+		count = ep_real()->pselect(len, found.in, found.out, found.except,
+		                           end_ns == XP_NEVER ? NULL : &left, mask);
+		if (count < 0)
+			return count;
+		count = count_selected(len, &found, count);
+	} while (count == 0 && (end_ns == XP_NEVER || now_ns() < end_ns));
+	*asked->in = *found.in;
+	if (asked->out)
+		*asked->out = *found.out;
+	if (asked->except)
+		*asked->except = *found.except;
+	return count;
+}
+
+EXPORT int select(int len, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
+{
+	struct selected asked = {in, out, except};
+	struct timespec time;
+
+	if (!selects_sets(len, &asked) ||
+	    (timeout && (timeout->tv_sec < 0 || timeout->tv_usec < 0)))
+		return ep_real()->select(len, in, out, except, timeout);
+	if (!timeout)
+		return select_sets(len, &asked, -1, NULL);
+	time.tv_sec = timeout->tv_sec;
+	time.tv_nsec = 0;
+	return select_sets(len, &asked, timeout_ns(&time) + timeout->tv_usec * 1000, NULL);
+}
+
+EXPORT int pselect(int len, fd_set *in, fd_set *out, fd_set *except,
+                   const struct timespec *timeout, const sigset_t *mask)
+{
+	struct selected asked = {in, out, except};
+
+	if (!selects_sets(len, &asked) || (timeout && !timeout_is_valid(timeout)))
+		return ep_real()->pselect(len, in, out, except, timeout, mask);
+	return select_sets(len, &asked, timeout ? timeout_ns(timeout) : -1, mask);
+}

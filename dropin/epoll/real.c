@@ -1,0 +1,34 @@
+/* Looking up the real functions. */
+#include "real.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+static struct ep_real real;
+static atomic_bool found;
+
+/* Constructors of other libraries may call one of ours before this one has run. */
+__attribute__((constructor)) static void find_all(void)
+{
+	int saved = errno;
+
+	real_close_find();
+	real_find("poll", &real.poll);
+	real_find("ppoll", &real.ppoll);
+	real_find("select", &real.select);
+	real_find("pselect", &real.pselect);
+	real_find("read", &real.read);
+	real_find("write", &real.write);
+	real_find("dup", &real.dup);
+	real_find("fcntl", &real.fcntl);
+	atomic_store_explicit(&found, true, memory_order_release);
+	errno = saved;
+}
+
+const struct ep_real *ep_real(void)
+{
+	if (!atomic_load_explicit(&found, memory_order_acquire))
+		find_all();
+	return &real;
+}

@@ -1,0 +1,28 @@
+/* The C library's functions behind those of files.c; see common/real.h. */
+#ifndef EP_REAL_H
+#define EP_REAL_H
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/select.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include "common/real.h"
+
+struct ep_real {
+	int (*poll)(struct pollfd *, nfds_t, int);
+	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+	int (*select)(int, fd_set *, fd_set *, fd_set *, struct timeval *);
+	int (*pselect)(int, fd_set *, fd_set *, fd_set *, const struct timespec *,
+	               const sigset_t *);
+	ssize_t (*read)(int, void *, size_t);
+	ssize_t (*write)(int, const void *, size_t);
+	int (*dup)(int);
+	int (*fcntl)(int, int, ...);
+};
+
+/* Returns the functions, which the first call looks up. */
+const struct ep_real *ep_real(void);
+
+#endif

@@ -1,0 +1,173 @@
+/* The life of a set. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "ep.h"
+#include "real.h"
+
+static struct {
+	pthread_mutex_t lock;
+	struct ep_set *free; /* linked by next */
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void give(struct ep_set *set)
+{
+	pthread_mutex_lock(&pool.lock);
+	set->next = pool.free;
+	pool.free = set;
+	pthread_mutex_unlock(&pool.lock);
+}
+
+static void free_set(struct ep_set *set)
+{
+	bool inside = ep_inside;
+	int saved = errno;
+
+	ep_inside = true;
+	ep_bell_end(set);
+	xpoll_destroy(set->queue);
+	set->queue = NULL;
+	ep_entries_free(set);
+	give(set);
+	ep_inside = inside;
+	errno = saved;
+}
+
+/* A set without descriptors lives on while calls are in it. */
+static void end_set(struct ep_object *object)
+{
+	ep_drop((struct ep_set *)object);
+}
+
+/*
+ * The descriptors must not be the parent's any more, and must be no other file's: they become
+ * duplicates of a new bell.  Where there is no descriptor for that, they stay the parent's.
+ */
+static void fork_set(struct ep_set *set)
+{
+	static const pthread_cond_t no_waiter = PTHREAD_COND_INITIALIZER;
+	struct ep_bell *bell = &set->bell;
+
+	if (bell->fds[0] >= 0) {
+		real_close.close(bell->fds[0]);
+		real_close.close(bell->fds[1]);
+	}
+	*bell = (struct ep_bell){.fds = {-1, -1}, .changed = no_waiter};
+	if (ep_bell_make(bell) == 0)
+		(void)ep_replace_fds(set, bell->fds[0]);
+}
+
+static struct ep_set *take(void)
+{
+	struct ep_set *set;
+
+	pthread_mutex_lock(&pool.lock);
+	set = pool.free;
+	if (set)
+		pool.free = set->next;
+	pthread_mutex_unlock(&pool.lock);
+	if (set)
+		return set;
+	set = calloc(1, sizeof *set);
+	if (!set)
+		return NULL;
+	set->object.kind = EP_SET;
+	set->object.end = end_set;
+	set->free = free_set;
+	set->fork = fork_set;
+	pthread_mutex_init(&set->lock, NULL);
+	pthread_cond_init(&set->bell.changed, NULL);
+	return set;
+}
+
+/* A duplicate of the queue's own descriptor, or of the bell's if the queue has none; or -errno. */
+static int make_fd(struct ep_set *set)
+{
+	int fd = xpoll_fd(set->queue);
+	int rc;
+
+	if (fd < 0 && errno != ENOTSUP)
+		return -errno;
+	if (fd < 0) {
+		rc = ep_bell_make(&set->bell);
+		if (rc < 0)
+			return rc;
+		fd = set->bell.fds[0];
+	}
+	fd = ep_real()->fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_queue(struct ep_set *set)
+{
+	struct xpoll_options options;
+
+	memset(&options, 0, sizeof options);
+	options.size = sizeof options;
+	options.flags = XPOLL_ALL_READY;
+	set->queue = xpoll_open(&options);
+	return set->queue ? make_fd(set) : -errno;
+}
+
+int ep_begin(struct ep_set **begun)
+{
+	struct ep_set *set = take();
+	bool inside = ep_inside;
+	int fd;
+
+	if (!set)
+		return -ENOMEM;
+	ep_inside = true;
+	set->bell.fds[0] = set->bell.fds[1] = -1;
+	set->object.numbers = 0;
+	fd = open_queue(set);
+	ep_inside = inside;
+	atomic_store(&set->process, getpid());
+	atomic_store(&set->refs, 1);
+	if (fd < 0)
+		ep_drop(set);
+	else
+		*begun = set;
+	return fd;
+}
+
+/* --- Fork ------------------------------------------------------------------------------ */
+
+/* Under the set's lock. */
+static int adopt(struct ep_set *set)
+{
+	int fd;
+
+	if (xpoll_reinit(set->queue) < 0)
+		return -errno;
+	fd = xpoll_fd(set->queue);
+	if (fd < 0 && errno != ENOTSUP)
+		return -errno;
+	if (fd >= 0) {
+		int rc = ep_replace_fds(set, fd);
+
+		if (rc < 0)
+			return rc;
+		ep_bell_end(set);
+	}
+	atomic_store(&set->process, atomic_load(&ep_process));
+	return 0;
+}
+
+int ep_adopt(struct ep_set *set)
+{
+	int saved = errno;
+	int rc = 0;
+
+	if (XP_LIKELY(atomic_load(&set->process) == atomic_load(&ep_process)))
+		return 0;
+	pthread_mutex_lock(&set->lock);
+	if (atomic_load(&set->process) != atomic_load(&ep_process))
+		rc = adopt(set);
+	pthread_mutex_unlock(&set->lock);
+	errno = saved;
+	return rc;
+}

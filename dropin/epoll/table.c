@@ -1,0 +1,240 @@
+/* The objects behind descriptors: how they are found, held, closed and left by a fork. */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "common/real.h"
+#include "ep.h"
+
+static struct {
+	pthread_mutex_t lock;
+	struct ep_set *all; /* [t] sets with descriptors */
+	atomic_int sets;    /* [a] the length of `all` */
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+_Thread_local bool ep_inside;
+_Atomic pid_t ep_process;
+
+static struct ep_object *object_of(int fd, enum ep_kind kind)
+{
+	struct number *number = number_at(fd);
+	struct ep_object *object = number
+		? atomic_load_explicit(&number->object, memory_order_acquire) : NULL;
+
+	return object && object->kind == kind ? object : NULL;
+}
+
+/* --- References -------------------------------------------------------------- */
+
+static bool try_hold(struct ep_set *set)
+{
+	int refs = atomic_load_explicit(&set->refs, memory_order_relaxed);
+
+	/* A set without references has ended, and is not brought back. */
+	while (refs > 0)
+		if (atomic_compare_exchange_weak_explicit(&set->refs, &refs, refs + 1,
+		                                          memory_order_acquire,
+		                                          memory_order_relaxed))
+			return true;
+	return false;
+}
+
+struct ep_set *ep_hold(int fd)
+{
+	struct ep_object *object = object_of(fd, EP_SET);
+	struct ep_set *set = (struct ep_set *)object;
+
+	if (!set || !try_hold(set))
+		return NULL;
+	/* The set may have ended, and even be another one, since the number was looked up. */
+	if (object_of(fd, EP_SET) == object)
+		return set;
+	ep_drop(set);
+	return NULL;
+}
+
+void ep_drop(struct ep_set *set)
+{
+	if (atomic_fetch_sub(&set->refs, 1) == 1)
+		set->free(set);
+}
+
+struct ep_object *ep_object_hold(int fd, enum ep_kind kind)
+{
+	struct ep_object *object;
+
+	if (!object_of(fd, kind))
+		return NULL;
+	pthread_mutex_lock(&table.lock);
+	object = object_of(fd, kind);
+	if (object)
+		object->numbers++; /* A call counts as a descriptor. */
+	pthread_mutex_unlock(&table.lock);
+	return object;
+}
+
+bool ep_any_sets(void)
+{
+	return atomic_load_explicit(&table.sets, memory_order_relaxed) > 0;
+}
+
+/* --- Descriptors ------------------------------------------------------------------- */
+
+/* Under the lock: fd is now a descriptor of this object. */
+static bool assign(struct ep_object *object, int fd)
+{
+	struct number *number = number_make(fd);
+
+	if (!number)
+		return false;
+	atomic_store(&number->object, object);
+	object->numbers++;
+	return true;
+}
+
+int ep_publish(struct ep_object *object, int fd)
+{
+	pthread_mutex_lock(&table.lock);
+	atomic_store(&ep_process, getpid());
+	if (!assign(object, fd)) {
+		pthread_mutex_unlock(&table.lock);
+		real_close.close(fd);
+		return -ENOMEM;
+	}
+	if (object->kind == EP_SET) {
+		struct ep_set *set = (struct ep_set *)object;
+
+		set->next = table.all;
+		table.all = set;
+		atomic_fetch_add(&table.sets, 1);
+	}
+	pthread_mutex_unlock(&table.lock);
+	return fd;
+}
+
+void ep_duplicated(int fd, int duplicate)
+{
+	struct number *number = number_at(fd);
+	struct ep_object *object;
+	int saved = errno;
+
+	if (!number || !atomic_load(&number->object) || duplicate < 0)
+		return;
+	pthread_mutex_lock(&table.lock);
+	object = atomic_load(&number->object);
+	if (object)
+		(void)assign(object, duplicate);
+	pthread_mutex_unlock(&table.lock);
+	errno = saved;
+}
+
+/* Under the lock: the set has no descriptor any more. */
+static void unlist(struct ep_set *set)
+{
+	struct ep_set **link = &table.all;
+
+	while (*link != set)
+		link = &(*link)->next;
+	*link = set->next;
+	atomic_fetch_sub(&table.sets, 1);
+}
+
+/* The queues have forgotten fd: end its entries in all sets. */
+static void forget_entries(int fd)
+{
+	pthread_mutex_lock(&table.lock);
+	for (struct ep_set *set = table.all; set; set = set->next)
+		if (atomic_load(&set->live) > 0)
+			ep_forget(set, fd);
+	pthread_mutex_unlock(&table.lock);
+}
+
+struct ep_object *ep_close_begin(int fd)
+{
+	struct number *number = number_at(fd);
+	struct ep_object *object = NULL;
+	int saved = errno;
+
+	/* A child of vfork closes its own descriptors, in our memory. */
+	if (XP_LIKELY(!number_concerns(fd)) || atomic_load(&ep_process) != getpid())
+		return NULL;
+	if (atomic_exchange(&number->watched, false)) {
+		xpoll_forget_fd(fd);
+		forget_entries(fd);
+	}
+	if (atomic_load(&number->object)) {
+		pthread_mutex_lock(&table.lock);
+		object = atomic_exchange(&number->object, NULL);
+		pthread_mutex_unlock(&table.lock);
+	}
+	errno = saved;
+	return object;
+}
+
+void ep_close_end(struct ep_object *object)
+{
+	int saved = errno;
+	bool last;
+
+	pthread_mutex_lock(&table.lock);
+	last = --object->numbers == 0;
+	if (last && object->kind == EP_SET)
+		unlist((struct ep_set *)object);
+	pthread_mutex_unlock(&table.lock);
+	if (last)
+		object->end(object);
+	errno = saved;
+}
+
+void ep_object_drop(struct ep_object *object)
+{
+	ep_close_end(object);
+}
+
+int ep_replace_fds(struct ep_set *set, int fd)
+{
+	unsigned end = numbers_end();
+
+	for (unsigned i = 0; i < end; i++)
+		if (object_of((int)i, EP_SET) == &set->object &&
+		    real_close.dup3(fd, (int)i, O_CLOEXEC) < 0)
+			return -errno;
+	return 0;
+}
+
+/* --- Fork ----------------------------------------------------------------------------- */
+
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&table.lock);
+	for (struct ep_set *set = table.all; set; set = set->next)
+		pthread_mutex_lock(&set->lock);
+}
+
+static void fork_parent(void)
+{
+	for (struct ep_set *set = table.all; set; set = set->next)
+		pthread_mutex_unlock(&set->lock);
+	pthread_mutex_unlock(&table.lock);
+}
+
+/* The child's descriptors stay valid numbers; ep_adopt makes a set of them when one is used. */
+static void fork_child(void)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+	int saved = errno;
+
+	table.lock = unlocked;
+	atomic_store(&ep_process, getpid());
+	ep_inside = false;
+	for (struct ep_set *set = table.all; set; set = set->next) {
+		set->lock = unlocked;
+		set->fork(set);
+	}
+	errno = saved;
+}
+
+__attribute__((constructor)) static void fork_watch(void)
+{
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
