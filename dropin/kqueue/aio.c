@@ -338,7 +338,7 @@ static void kq_aio_ask_to_end(struct kq_request *request, void *context)
 		(void)xpoll_aio_cancel(request->kq->queue, &request->aio);
 }
 
-static void kq_aio_look_for_end(struct kq_request *request, void *context)
+static void kq_aio_check_end(struct kq_request *request, void *context)
 {
 	struct kq_cancel *cancel = context;
 	int64_t result;
@@ -375,7 +375,7 @@ int kq_aio_cancel(int fd, const struct aiocb *control, bool *found)
 	kq_aio_each(kq_aio_ask_to_end, &cancel);
 	for (;;) {
 		cancel.rc = AIO_ALLDONE;
-		kq_aio_each(kq_aio_look_for_end, &cancel);
+		kq_aio_each(kq_aio_check_end, &cancel);
 		if (cancel.rc != AIO_NOTCANCELED)
 			break;
 		kq_aio_pause(pause_ns);

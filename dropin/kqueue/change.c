@@ -96,10 +96,10 @@ static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 /* Without readers nothing can ever be written: FreeBSD says so at once. */
 static bool kq_pipe_is_dead(int fd)
 {
-	struct pollfd look = {.fd = fd, .events = POLLOUT};
+	struct pollfd probe = {.fd = fd, .events = POLLOUT};
 
-	return kq_is_pipe(fd) && poll(&look, 1, 0) == 1 &&
-		look.revents & POLLERR;
+	return kq_is_pipe(fd) && poll(&probe, 1, 0) == 1 &&
+		probe.revents & POLLERR;
 }
 
 /*

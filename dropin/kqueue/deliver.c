@@ -35,18 +35,18 @@ static bool kq_is_ended_listener(int fd, const struct kevent *event, int bits)
  */
 static unsigned kq_socket_error(int fd, struct kevent *event)
 {
-	struct pollfd look = {.fd = fd, .events = POLLRDHUP};
+	struct pollfd probe = {.fd = fd, .events = POLLRDHUP};
 	struct tcp_info info;
 	socklen_t len = sizeof info;
 
-	if (poll(&look, 1, 0) != 1)
+	if (poll(&probe, 1, 0) != 1)
 		return 0;
-	if (event->filter == EVFILT_READ && !(look.revents & POLLERR) &&
-	    kq_is_ended_listener(fd, event, look.revents)) {
+	if (event->filter == EVFILT_READ && !(probe.revents & POLLERR) &&
+	    kq_is_ended_listener(fd, event, probe.revents)) {
 		event->data = 0;
 		return ECONNABORTED;
 	}
-	if (!(look.revents & POLLERR))
+	if (!(probe.revents & POLLERR))
 		return 0;
 	memset(&info, 0, sizeof info);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)

@@ -8,7 +8,7 @@
 enum { KQ_PIPEFS = 0x50495045 /* of <linux/magic.h> */ };
 
 /* A pipe has no name, so nobody can open its other end again. */
-static bool kq_look_for_pipe(int fd, mode_t mode)
+static bool kq_find_pipe(int fd, mode_t mode)
 {
 	struct statfs system;
 
@@ -27,7 +27,7 @@ bool kq_is_pipe(int fd)
 		return pipe > 0;
 	if (fstat(fd, &status) < 0)
 		return false;
-	pipe = kq_look_for_pipe(fd, status.st_mode) ? 1 : -1;
+	pipe = kq_find_pipe(fd, status.st_mode) ? 1 : -1;
 	if (number)
 		atomic_store(&number->kind, (signed char)pipe);
 	return pipe > 0;

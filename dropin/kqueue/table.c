@@ -94,7 +94,7 @@ static bool kq_is_one(int fd)
 }
 
 /* Under the lock: note that this number is the queue's, too. */
-static bool kq_adopt(struct kq *kq, int fd)
+static bool kq_number_add(struct kq *kq, int fd)
 {
 	struct number *number = number_make(fd);
 
@@ -125,14 +125,14 @@ static void kq_find_duplicates(struct kq *kq)
 		if (number && atomic_load(&number->object))
 			continue;
 		if (kq_is_one(fd) && kq_read_serial(fd, kq_table.mark_fd) == kq->serial)
-			kq_adopt(kq, fd);
+			kq_number_add(kq, fd);
 	}
 	if (folder)
 		closedir(folder);
 }
 
 /* Under the lock: a number is not this queue's any more; drop it then? */
-static bool kq_lose(struct kq *kq)
+static bool kq_number_remove(struct kq *kq)
 {
 	if (--kq->numbers > 0)
 		return false;
@@ -156,7 +156,7 @@ static XP_COLD struct kq *kq_hold_unknown(int fd)
 
 		for (kq = kq_table.all; kq && kq->serial != serial;)
 			kq = kq->next;
-		if (kq && (!kq_adopt(kq, fd) || !kq_try_hold(kq)))
+		if (kq && (!kq_number_add(kq, fd) || !kq_try_hold(kq)))
 			kq = NULL;
 	}
 	pthread_mutex_unlock(&kq_table.lock);
@@ -175,7 +175,7 @@ static XP_COLD bool kq_still_one(int fd)
 	kq = atomic_load(&number->object);
 	if (kq && !kq_is_one(fd)) {
 		atomic_store(&number->object, NULL);
-		if (kq_lose(kq))
+		if (kq_number_remove(kq))
 			ended = kq;
 	}
 	pthread_mutex_unlock(&kq_table.lock);
@@ -241,7 +241,7 @@ static struct kq *kq_sweep(void)
 		if (!kq || kq_is_one((int)fd))
 			continue;
 		atomic_store(&number->object, NULL);
-		if (kq_lose(kq)) {
+		if (kq_number_remove(kq)) {
 			kq->next = ended;
 			ended = kq;
 		}
@@ -272,7 +272,7 @@ static int kq_number_new(struct kq *kq)
 
 	if (rc == 0 && fd < 0)
 		rc = -errno;
-	if (rc == 0 && !kq_adopt(kq, fd)) {
+	if (rc == 0 && !kq_number_add(kq, fd)) {
 		real_close.close(fd);
 		rc = -ENOMEM;
 	}
@@ -341,7 +341,7 @@ void kq_close_end(struct kq *kq)
 	bool last;
 
 	pthread_mutex_lock(&kq_table.lock);
-	last = kq_lose(kq);
+	last = kq_number_remove(kq);
 	pthread_mutex_unlock(&kq_table.lock);
 	if (last)
 		kq_drop(kq);

@@ -32,7 +32,7 @@ static bool array_reserve(struct array *array, size_t count)
 {
 	size_t most = count > array->len ? count : array->len;
 
-	/* Each of the old places and each of the new ones may be touched. */
+	/* Each of the old places and each of the new ones may be replaced. */
 	if (!memory_reserve(&array->image_memory, count * sizeof *array->image) ||
 	    !memory_reserve(&array->next_memory, count * sizeof *array->next) ||
 	    !memory_reserve(&array->changed_memory,
@@ -43,7 +43,7 @@ static bool array_reserve(struct array *array, size_t count)
 	array->image = array->image_memory.base;
 	array->next = array->next_memory.base;
 	array->changed = array->changed_memory.base;
-	array->touched = array->changed + most;
+	array->replaced = array->changed + most;
 	array->reported = array->reported_memory.base;
 	return true;
 }
@@ -82,7 +82,7 @@ static bool link_place(struct array *array, struct watch *watch, int32_t place)
 static bool want(struct array *array, struct watch *watch, int fd)
 {
 	uint16_t bits = 0;
-	int places = 0;
+	int duplicates = 0;
 	int32_t place;
 
 	if (fd < 0)
@@ -94,7 +94,7 @@ static bool want(struct array *array, struct watch *watch, int fd)
 	}
 	for (; place >= 0; place = array->next[place]) {
 		bits |= (uint16_t)array->image[place].events;
-		if (++places > DUPLICATES_MOST)
+		if (++duplicates > DUPLICATES_MOST)
 			return false;
 	}
 	watch_want(watch, fd, bits);
@@ -115,7 +115,7 @@ static size_t entry_compare(struct array *array, struct watch *watch,
 	if (now.fd == known->fd && now.events == known->events)
 		return changed;
 	unlink_place(array, watch, (int32_t)at);
-	array->touched[changed] = known->fd;
+	array->replaced[changed] = known->fd;
 	*known = (struct pollfd){.fd = now.fd, .events = now.events};
 	array->changed[changed] = (int32_t)at;
 	return changed + 1;
@@ -155,7 +155,7 @@ static size_t resize(struct array *array, struct watch *watch,
 {
 	for (size_t at = count; at < array->len; at++, changed++) {
 		unlink_place(array, watch, (int32_t)at);
-		array->touched[changed] = array->image[at].fd;
+		array->replaced[changed] = array->image[at].fd;
 		array->changed[changed] = -1;
 	}
 	for (size_t at = array->len; at < count; at++, changed++) {
@@ -164,7 +164,7 @@ static size_t resize(struct array *array, struct watch *watch,
 		if (now.revents != 0)
 			fds[at].revents = 0;
 		array->image[at] = (struct pollfd){.fd = now.fd, .events = now.events};
-		array->touched[changed] = -1;
+		array->replaced[changed] = -1;
 		array->changed[changed] = (int32_t)at;
 	}
 	array->len = count;
@@ -179,7 +179,7 @@ static bool apply(struct array *array, struct watch *watch, size_t changed)
 			return false;
 	/* A number that only moved is found at its new place by now. */
 	for (size_t i = 0; i < changed; i++)
-		if (!want(array, watch, array->touched[i]))
+		if (!want(array, watch, array->replaced[i]))
 			return false;
 	for (size_t i = 0; i < changed; i++)
 		if (array->changed[i] >= 0 &&

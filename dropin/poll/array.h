@@ -25,7 +25,7 @@ struct array {
 	struct pollfd *image;
 	int32_t *next;      /* by place: the next one of the same number, or -1 */
 	int32_t *changed;   /* places, while synchronising */
-	int32_t *touched;   /* numbers that were at them before */
+	int32_t *replaced;   /* numbers that were at them before */
 	int32_t *reported;  /* places whose revents are not 0 */
 	size_t len;
 	size_t reported_len;

@@ -29,13 +29,13 @@
 #include "sys/sys.h"
 
 /* The result of a step if the set is no longer as it was: begin again. */
-#define AGAIN INT_MIN
+#define RESTART INT_MIN
 
 /* The result of look if the real function has to make this call. */
-#define SPEAK (INT_MIN + 1)
+#define USE_REAL (INT_MIN + 1)
 
-/* Of the calls that would begin with the sleep, every UNLOOKED_MOST-th looks first. */
-#define UNLOOKED_MOST 16
+/* Of the calls that would begin with the sleep, every SLEEPS_FIRST_MOST-th looks first. */
+#define SLEEPS_FIRST_MOST 16
 
 /* --- Time ------------------------------------------------------------------------ */
 
@@ -82,8 +82,8 @@ static void release_signals(void *argument)
 {
 	const struct call *call = argument;
 
-	if (call->holds)
-		xp_sys_signals_release(call->held);
+	if (call->holds_signals)
+		xp_sys_signals_release(call->restore_mask);
 }
 
 static int pass(struct call *call)
@@ -91,7 +91,7 @@ static int pass(struct call *call)
 	int rc;
 
 	stats_add(&stats.passed, 1);
-	if (XP_LIKELY(!call->holds))
+	if (XP_LIKELY(!call->holds_signals))
 		return call->ops->pass(call);
 	pthread_cleanup_push(release_signals, call);
 	rc = call->ops->pass(call);
@@ -216,7 +216,7 @@ static void book(const struct call *call, struct set *set)
 }
 
 /*
- * The end of a call that found so many, or of one that the real function answers (SPEAK).
+ * The end of a call that found so many, or of one that the real function answers (USE_REAL).
  * Releases the set, or gives it up.
  */
 static void account(struct call *call, struct set *set, int rc)
@@ -225,7 +225,7 @@ static void account(struct call *call, struct set *set, int rc)
 
 	book(call, set);
 	/* The real function makes one system call, too. */
-	set->worth += SYSCALL_COST - (rc == SPEAK ? all : READY_COST * (int64_t)rc);
+	set->worth += SYSCALL_COST - (rc == USE_REAL ? all : READY_COST * (int64_t)rc);
 	if (set->worth > WORTH_CALLS * all)
 		set->worth = WORTH_CALLS * all;
 	if (XP_UNLIKELY(set->worth < -WORTH_CALLS * all) && settings.after != 0)
@@ -237,40 +237,40 @@ static void account(struct call *call, struct set *set, int rc)
 /* --- Looking ----------------------------------------------------------------------- */
 
 /*
- * Hands out what is ready now.  Returns how many; SPEAK; or -EBADF if the set does not work.
+ * Hands out what is ready now.  Returns how many; USE_REAL; or -EBADF if the set does not work.
  * `sleep`: what a sleep has found, if len > 0.
  */
-static int look(struct call *call, struct set *set, const struct pollfd *sleep,
+static int poll_set(struct call *call, struct set *set, const struct pollfd *sleep,
                 int len)
 {
 	struct watch *watch = &set->watch;
 	int rc;
 
 	watch->shared = call->deadline_ns == XP_NOW && set->sleepers > 0;
-	rc = len > 0 ? watch_take(watch, sleep, len) : watch_look(watch);
+	rc = len > 0 ? watch_take(watch, sleep, len) : watch_poll(watch);
 	if (XP_UNLIKELY(rc < 0 || watch->failed))
 		return -EBADF;
 	rc = call->ops->report(call, set);
 	/* Ready in a way that this call does not ask for would keep us awake. */
-	return rc < 0 || (rc == 0 && watch->ready_len > 0) ? SPEAK : rc;
+	return rc < 0 || (rc == 0 && watch->ready_len > 0) ? USE_REAL : rc;
 }
 
 /* Returns true if a look ends the call: the set is released, and *rcp is the result. */
-static bool look_ends(struct call *call, struct set *set,
+static bool poll_ends_call(struct call *call, struct set *set,
                       const struct pollfd *sleep, int len, int *rcp)
 {
-	int rc = look(call, set, sleep, len);
+	int rc = poll_set(call, set, sleep, len);
 
-	if (rc == -EBADF || rc == SPEAK) {
-		if (rc == SPEAK)
-			account(call, set, SPEAK);
+	if (rc == -EBADF || rc == USE_REAL) {
+		if (rc == USE_REAL)
+			account(call, set, USE_REAL);
 		else
 			give_up(call, set);
 		*rcp = pass(call);
 		return true;
 	}
 	if (!call->was_asleep)
-		set->slept = rc == 0;
+		set->last_poll_empty = rc == 0;
 	/* A signal mask has to be in force at least for a moment. */
 	if (rc == 0 && (call->deadline_ns != XP_NOW || call->mask))
 		return false;
@@ -294,12 +294,12 @@ static int64_t sleep_ns(const struct call *call, const struct set *set)
 
 static void hold_signals(struct call *call)
 {
-	if (call->holds)
+	if (call->holds_signals)
 		return;
-	xp_sys_signals_hold(call->held);
-	call->holds = true;
+	xp_sys_signals_hold(call->restore_mask);
+	call->holds_signals = true;
 	if (!call->mask)
-		call->mask = call->held;
+		call->mask = call->restore_mask;
 	stats_add(&stats.syscalls, 2);
 }
 
@@ -320,7 +320,7 @@ static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
  * Check the descriptors that have become hot during the sleep.  The others must not be
  * checked again, because there are files of which a check consumes the readiness.
  */
-static int look_at_new(const struct watch *watch, struct pollfd *sleep, int len)
+static int poll_new_hot(const struct watch *watch, struct pollfd *sleep, int len)
 {
 	struct pollfd now[WATCH_SLEEP_LEN];
 	int now_len = watch_sleepers(watch, now);
@@ -339,7 +339,7 @@ static int look_at_new(const struct watch *watch, struct pollfd *sleep, int len)
 
 /*
  * Releases the set and sleeps until something may be ready.  Returns 1 with the set claimed
- * again.  Otherwise it is not claimed: 0, the time is over; -1 with errno, mostly EINTR; AGAIN,
+ * again.  Otherwise it is not claimed: 0, the time is over; -1 with errno, mostly EINTR; RESTART,
  * another call has used the set, or still does.
  */
 static int sleep_and_claim(struct call *call, struct set *set,
@@ -363,11 +363,11 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	if (rc == 0 && call_left_ns(call) == 0)
 		return 0;
 	if (!pool_reclaim(set, turn))
-		return AGAIN;
+		return RESTART;
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
 	/* The real poll(2) checks again what was closed meanwhile; a select(2) never fails. */
-	if (call->bits.count == 0 && watch_hear(&set->watch)) {
-		*len = look_at_new(&set->watch, fds, *len);
+	if (call->bits.count == 0 && watch_read_closes(&set->watch)) {
+		*len = poll_new_hot(&set->watch, fds, *len);
 		fds[0].revents |= POLLIN; /* A descriptor that was registered again may be ready. */
 	}
 	return 1;
@@ -376,22 +376,23 @@ static int sleep_and_claim(struct call *call, struct set *set,
 /*
  * Returns true if the call begins with the sleep.  A look that finds nothing wastes a system
  * call.  So if the last call that looked first found nothing, the next calls sleep first, until
- * the UNLOOKED_MOST-th of them looks again.
+ * the SLEEPS_FIRST_MOST-th of them looks again.
  */
 static bool sleep_is_first(const struct call *call, struct set *set)
 {
-	if (!set->slept || call->was_asleep || call->deadline_ns == XP_NOW || set->watch.failed)
+	if (!set->last_poll_empty || call->was_asleep || call->deadline_ns == XP_NOW ||
+	    set->watch.failed)
 		return false;
-	if (++set->unlooked < UNLOOKED_MOST)
+	if (++set->sleeps_first < SLEEPS_FIRST_MOST)
 		return true;
-	set->unlooked = 0;
+	set->sleeps_first = 0;
 	return false;
 }
 
 /* --- All of it -------------------------------------------------------------------------- */
 
-/* With a set that is synchronised.  The result, -1 with errno, or AGAIN. */
-static int look_and_sleep(struct call *call, struct set *set)
+/* With a set that is synchronised.  The result, -1 with errno, or RESTART. */
+static int poll_and_sleep(struct call *call, struct set *set)
 {
 	struct pollfd sleep[WATCH_SLEEP_LEN];
 	int len = 0;
@@ -399,7 +400,7 @@ static int look_and_sleep(struct call *call, struct set *set)
 
 	watch_begin(&set->watch);
 	for (;;) {
-		if (!sleep_is_first(call, set) && look_ends(call, set, sleep, len, &rc))
+		if (!sleep_is_first(call, set) && poll_ends_call(call, set, sleep, len, &rc))
 			return rc;
 		if (call->was_asleep && recheck_is_due(call, set))
 			return run_real(call, set);
@@ -435,22 +436,22 @@ static int run(struct call *call, struct set *set)
 		return pass(call);
 	}
 	set->turn += changed > 0;
-	return look_and_sleep(call, set);
+	return poll_and_sleep(call, set);
 }
 
 int call_run(struct call *call)
 {
-	sigset_t held; /* not in the call, as most calls do not sleep */
+	sigset_t restore_mask; /* not in the call, as most calls do not sleep */
 	struct set *set;
 	int rc;
 
-	call->held = &held;
+	call->restore_mask = &restore_mask;
 	pthread_testcancel();
 	do {
 		call->awake_ns = xp_sys_now_coarse();
 		set = pool_find(call->site, call->key, call->awake_ns);
 		rc = set ? run(call, set) : run_without(call);
-	} while (rc == AGAIN);
+	} while (rc == RESTART);
 	release_signals(call);
 	return rc;
 }

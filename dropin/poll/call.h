@@ -51,8 +51,8 @@ struct call {
 	int64_t awake_ns;     /* when it began, or woke up; on the coarse clock */
 	bool is_poll;         /* poll itself: waits in milliseconds */
 	bool was_asleep;      /* so its timeout is not what the caller gave */
-	bool holds;           /* signals are blocked; `mask` is for the sleeps */
-	sigset_t *held;       /* the mask to restore */
+	bool holds_signals;   /* signals are blocked; `mask` is for the sleeps */
+	sigset_t *restore_mask;/* the mask to restore */
 
 	struct pollfd *fds;             /* of the program; of a select in the set's memory */
 	struct bits bits;               /* select, pselect */

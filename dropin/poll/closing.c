@@ -12,7 +12,7 @@ void closing_detach(int fd, uint64_t relying)
 		return;
 	/* With a duplicate open the entry in the epoll instance would outlive the close. */
 	pool_detach(fd, relying);
-	numbers_close_cut(fd);
+	numbers_close_clear(fd);
 }
 
 /* Close what lies between our own descriptors, which are below `known`. */
@@ -44,7 +44,7 @@ int closing_range(unsigned first, unsigned last, int flags)
 		if (relying == 0)
 			continue;
 		pool_detach((int)fd, relying);
-		numbers_close_cut((int)fd);
+		numbers_close_clear((int)fd);
 	}
 	rc = close_between(first, last, known);
 	numbers_range_end();

@@ -84,7 +84,7 @@ uint64_t numbers_close_begin(int fd)
 	       NUMBERS_SET_BITS;
 }
 
-void numbers_close_cut(int fd)
+void numbers_close_clear(int fd)
 {
 	uint64_t position;
 

@@ -64,7 +64,7 @@ static inline uint64_t numbers_relying(int fd)
 /* Before fd is closed; numbers_close_end follows.  Returns the sets that relied on fd. */
 uint64_t numbers_close_begin(int fd);
 /* Clears the bits of all sets of fd, and appends fd to the log of closes. */
-void numbers_close_cut(int fd);
+void numbers_close_clear(int fd);
 
 /* Inline, since after a system call each return is mispredicted. */
 static inline void numbers_close_end(int fd)
@@ -82,7 +82,7 @@ static inline void numbers_close_end(int fd)
  * Before descriptors below `end` are closed; numbers_range_end follows, and until then no set
  * begins to rely on a descriptor.  Returns a bound, at most `end`: no set relies on a descriptor
  * between the two, and none of these is the epoll descriptor of a set.
- * For each closed descriptor below the bound the caller calls numbers_close_cut, if a set relies
+ * For each closed descriptor below the bound the caller calls numbers_close_clear, if a set relies
  * on it.
  */
 unsigned numbers_range_begin(unsigned end);

@@ -287,9 +287,9 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns)
 	set->sleepers = 0;
 	set->used_ns = now_ns;
 	set->memory = (struct extent){0};
-	set->slept = false;
+	set->last_poll_empty = false;
 	set->worth = 0;
-	set->unlooked = 0;
+	set->sleeps_first = 0;
 	stats_add(&stats.sets, 1);
 	return set;
 }

@@ -39,8 +39,8 @@ struct set {
 	struct extent memory;   /* [c] what the kernel has checked in a real call */
 	int64_t recheck_ns;     /* [c] when the next real call is due */
 	int64_t worth;          /* [c] checks saved lately, less what the set costs; call.c */
-	bool slept;             /* [c] the last call that looked first found nothing */
-	uint8_t unlooked;       /* [c] calls since then that began with the sleep */
+	bool last_poll_empty;   /* [c] the last call that looked first found nothing */
+	uint8_t sleeps_first;       /* [c] calls since then that began with the sleep */
 };
 
 /* Called once, at the start.  Returns false if every call has to pass through. */

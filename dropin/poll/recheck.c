@@ -42,7 +42,7 @@ unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t cou
 {
 	unsigned missed = 0;
 
-	(void)watch_hear(watch);
+	(void)watch_read_closes(watch);
 	if (!fds || watch->armed_len == 0)
 		return 0;
 	if (!kernel_is_instance(watch->epoll_fd) || watch_collect(watch) < 0) {

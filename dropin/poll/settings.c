@@ -14,18 +14,18 @@ struct settings settings = {
 	.recheck_ns = XP_NS_PER_SEC,
 };
 
-static long number(const char *name, long usual, long most)
+static long number(const char *name, long fallback, long most)
 {
 	const char *text = xp_sys_getenv(name);
 	char *end;
 	long value;
 
 	if (!text || *text == '\0')
-		return usual;
+		return fallback;
 	errno = 0;
 	value = strtol(text, &end, 10);
 	if (errno != 0 || *end != '\0' || value < 0 || value > most)
-		return usual;
+		return fallback;
 	return value;
 }
 

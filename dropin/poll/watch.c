@@ -86,7 +86,7 @@ bool watch_is_cold(const struct watch *watch, int fd)
 
 /* --- Hot -------------------------------------------------------------------- */
 
-static void cool(struct watch *watch, int fd)
+static void hot_remove(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 	int last;
@@ -152,11 +152,11 @@ static bool arm(struct watch *watch, int fd)
 		watch->armed_len++;
 	slot->flags |= ARMED;
 	slot->armed = slot->wanted & KERNEL_BITS;
-	cool(watch, fd);
+	hot_remove(watch, fd);
 	return true;
 }
 
-static void heat(struct watch *watch, int fd)
+static void hot_add(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
@@ -170,16 +170,16 @@ static void heat(struct watch *watch, int fd)
 }
 
 /* Make fd hot or cold, after something about it has changed. */
-static void settle(struct watch *watch, int fd)
+static void arm_or_add_hot(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 	bool covered = (slot->flags & ARMED) &&
 	               (slot->wanted & KERNEL_BITS & ~slot->armed) == 0;
 
 	if (!(slot->flags & PRESENT) || covered)
-		cool(watch, fd);
+		hot_remove(watch, fd);
 	else if (!arm(watch, fd) && !(slot->flags & HOT))
-		heat(watch, fd);
+		hot_add(watch, fd);
 }
 
 void watch_want(struct watch *watch, int fd, uint16_t bits)
@@ -192,7 +192,7 @@ void watch_want(struct watch *watch, int fd, uint16_t bits)
 	if (!(slot->flags & PRESENT))
 		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | PRESENT);
 	slot->wanted = bits;
-	settle(watch, fd);
+	arm_or_add_hot(watch, fd);
 }
 
 void watch_unwant(struct watch *watch, int fd)
@@ -201,19 +201,19 @@ void watch_unwant(struct watch *watch, int fd)
 
 	slot->wanted = 0;
 	slot->flags &= (uint8_t)~PRESENT;
-	cool(watch, fd);
+	hot_remove(watch, fd);
 }
 
 void watch_suspect(struct watch *watch, int fd)
 {
 	if (watch->slots[fd].flags & ARMED)
 		disarm(watch, fd, true);
-	settle(watch, fd);
+	arm_or_add_hot(watch, fd);
 }
 
 /* --- What was closed ----------------------------------------------------------- */
 
-static void lose(struct watch *watch, int fd)
+static void drop_if_closed(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
@@ -222,7 +222,7 @@ static void lose(struct watch *watch, int fd)
 	watch->syscalls++; /* the EPOLL_CTL_DEL of the thread that closed it */
 	disarm(watch, fd, false);
 	slot->flags &= (uint8_t)~DIRECT;
-	settle(watch, fd);
+	arm_or_add_hot(watch, fd);
 }
 
 static void read_log(struct watch *watch)
@@ -235,17 +235,17 @@ static void read_log(struct watch *watch)
 		if (fd < 0) /* overwritten, or not written yet: check all */
 			break;
 		if ((size_t)fd < watch->slots_len)
-			lose(watch, fd);
+			drop_if_closed(watch, fd);
 		watch->log_at++;
 	}
 	if (watch->log_at == end)
 		return;
 	for (size_t i = 0; i < watch->slots_len; i++)
-		lose(watch, (int)i);
+		drop_if_closed(watch, (int)i);
 	watch->log_at = end;
 }
 
-bool watch_hear(struct watch *watch)
+bool watch_read_closes(struct watch *watch)
 {
 	if (XP_LIKELY(watch->log_at == numbers_log_end()))
 		return false;
@@ -255,7 +255,7 @@ bool watch_hear(struct watch *watch)
 
 void watch_begin(struct watch *watch)
 {
-	(void)watch_hear(watch);
+	(void)watch_read_closes(watch);
 	watch->calls++;
 	/* Try a hot number: it may be open by now, or no thread is closing it any more. */
 	if (watch->hot_len > 0)
@@ -287,7 +287,7 @@ static int rebuild(struct watch *watch)
 		if (!(watch->slots[i].flags & ARMED))
 			continue;
 		disarm(watch, fd, false);
-		settle(watch, fd);
+		arm_or_add_hot(watch, fd);
 	}
 	return 0;
 }
@@ -301,7 +301,7 @@ static void fruitless(struct watch *watch, int fd)
 		return;
 	if (slot->flags & ARMED)
 		disarm(watch, fd, true);
-	settle(watch, fd);
+	arm_or_add_hot(watch, fd);
 }
 
 /*
@@ -394,7 +394,7 @@ int watch_collect(struct watch *watch)
 	return make_room(watch) ? harvest(watch) : -EBADF;
 }
 
-int watch_look(struct watch *watch)
+int watch_poll(struct watch *watch)
 {
 	struct pollfd sleep[WATCH_SLEEP_LEN];
 	int len;

@@ -91,7 +91,7 @@ void watch_want(struct watch *watch, int fd, uint16_t bits);
 void watch_unwant(struct watch *watch, int fd);
 
 /* Reads the log of closes.  Returns true if it has new entries. */
-bool watch_hear(struct watch *watch);
+bool watch_read_closes(struct watch *watch);
 
 /* At the start of a call: the same, and try to register one of the hot ones. */
 void watch_begin(struct watch *watch);
@@ -100,11 +100,11 @@ void watch_begin(struct watch *watch);
  * Fills in `ready` without waiting.  Returns 0, or -EBADF if there is no memory, or if a bare
  * system call has closed our instance.
  */
-int watch_look(struct watch *watch);
+int watch_poll(struct watch *watch);
 
 /*
  * To wait: fill `sleep` with what a real poll(2) has to wait for, and return
- * its length; afterwards give it back to watch_take, which does what watch_look
+ * its length; afterwards give it back to watch_take, which does what watch_poll
  * does.  Meanwhile others may have been in here.
  */
 int watch_sleepers(const struct watch *watch, struct pollfd *sleep);
@@ -128,7 +128,7 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
  */
 unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count);
 
-/* The same as watch_look, without the hot ones. */
+/* The same as watch_poll, without the hot ones. */
 int watch_collect(struct watch *watch);
 
 /* The registration of a cold descriptor is of another file. */

@@ -121,7 +121,7 @@ XT_TEST(set_that_is_given_up_keeps_no_memory)
 	for (int i = 0; i < 60; i++)
 		fds[i] = (struct pollfd){.fd = i, .events = POLLIN};
 	XT_EQ(array_sync(&set->array, &set->watch, fds, 60), 60);
-	XT_EQ(watch_look(&set->watch), 0);
+	XT_EQ(watch_poll(&set->watch), 0);
 	pool_drop(set);
 	XT_CHECK(!set->array.image_memory.base && !set->array.next_memory.base &&
 	         !set->array.changed_memory.base &&

@@ -22,7 +22,7 @@ struct field {
 	int fds[NUMBERS];
 };
 
-/* All are cold: none of them is looked at by watch_look itself. */
+/* All are cold: none of them is looked at by watch_poll itself. */
 static void field_open(struct field *field)
 {
 	*field = (struct field){0};
@@ -39,7 +39,7 @@ static void field_open(struct field *field)
 	for (int i = 0; i < 10 * WATCH_HOT_MOST && field->watch.hot_len > 0; i++)
 		watch_begin(&field->watch);
 	XT_EQ(field->watch.hot_len, 0);
-	XT_EQ(watch_look(&field->watch), 0);
+	XT_EQ(watch_poll(&field->watch), 0);
 	XT_EQ(field->watch.ready_len, 0);
 }
 
@@ -74,10 +74,10 @@ XT_TEST(replaced_numbers_are_found)
 	XT_CALL(field_open(&field));
 	for (int i = 0; i < VICTIMS; i++)
 		XT_CALL(replace_unseen(&field, field.fds[victims[i]]));
-	XT_EQ(watch_look(&field.watch), 0);
+	XT_EQ(watch_poll(&field.watch), 0);
 	XT_EQ(field.watch.ready_len, 0); /* epoll does not know them. */
 	XT_EQ(compare(&field), VICTIMS);
-	XT_EQ(watch_look(&field.watch), 0);
+	XT_EQ(watch_poll(&field.watch), 0);
 	XT_EQ(field.watch.ready_len, VICTIMS);
 	XT_EQ(compare(&field), 0);
 	field_close(&field);
@@ -123,8 +123,8 @@ XT_TEST(what_is_found_and_not_ready_is_another_file)
 	XT_EQ(syscall(SYS_dup3, empty, field.fds[300], O_CLOEXEC), field.fds[300]);
 	XT_EQ(eventfd_write(field.quiet, 1), 0);
 	XT_EQ(compare(&field), 1);
-	XT_EQ(watch_look(&field.watch), 0);
-	XT_EQ(watch_look(&field.watch), 0); /* Its instance was made anew. */
+	XT_EQ(watch_poll(&field.watch), 0);
+	XT_EQ(watch_poll(&field.watch), 0); /* Its instance was made anew. */
 	XT_EQ(field.watch.ready_len, NUMBERS - 1);
 	for (size_t i = 0; i < field.watch.ready_len; i++)
 		XT_CHECK(field.watch.ready[i].fd != field.fds[300]);
@@ -149,8 +149,8 @@ XT_TEST(other_bits_of_what_is_ready_and_found_are_another_file)
 	XT_EQ(poll(&entry, 1, 0), 1);
 	XT_EQ(entry.revents, POLLIN | POLLOUT);
 	XT_EQ(watch_compare(&watch, &entry, 1), 1);
-	XT_EQ(watch_look(&watch), 0);
-	XT_EQ(watch_look(&watch), 0); /* Its instance was made anew. */
+	XT_EQ(watch_poll(&watch), 0);
+	XT_EQ(watch_poll(&watch), 0); /* Its instance was made anew. */
 	XT_EQ(watch.ready_len, 1);
 	XT_EQ(watch.ready[0].bits, POLLIN | POLLOUT);
 	syscall(SYS_close, watch_fini(&watch));

@@ -93,7 +93,7 @@ XT_TEST(what_got_cold_after_a_sleep_is_found_by_the_next_look)
 	XT_CALL(cool_all(&field));
 	XT_EQ(watch_take(&field.watch, sleep, len), 0);
 	XT_EQ(field.watch.ready_len, 0);
-	XT_EQ(watch_look(&field.watch), 0);
+	XT_EQ(watch_poll(&field.watch), 0);
 	XT_EQ(field.watch.ready_len, 1);
 	XT_EQ(field.watch.ready[0].fd, field.fds[3]);
 	field_close(&field);
@@ -110,7 +110,7 @@ XT_TEST(what_another_thread_has_off_the_list_is_waited_for)
 	field.watch.shared = true;
 	for (int times = 0; times < 4; times++) {
 		missed = times;
-		XT_EQ(watch_look(&field.watch), 0);
+		XT_EQ(watch_poll(&field.watch), 0);
 		XT_EQ(missed, 0);
 		XT_EQ(field.watch.ready_len, 1);
 	}
