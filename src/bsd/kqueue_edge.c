@@ -93,12 +93,12 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 }
 
 int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
-                  uint32_t *news)
+                  uint32_t *cleared)
 {
 	int rc = xp_sys_fstat(fd, status);
 
 	(void)watch;
-	*news = 0;
+	*cleared = 0;
 	xp_count(&edge->counters->syscalls_check);
 	if (rc < 0)
 		return rc;

@@ -55,9 +55,9 @@ void xp_proc_shut(int fd, bool forked)
 
 bool xp_proc_ended(int fd)
 {
-	struct pollfd look = {.fd = fd, .events = POLLIN};
+	struct pollfd probe = {.fd = fd, .events = POLLIN};
 
-	return xp_sys_poll_now(&look, 1) > 0;
+	return xp_sys_poll_now(&probe, 1) > 0;
 }
 
 /* There is none of that number, or it is one that lives. */

@@ -1,4 +1,4 @@
-/* The event level: changes in order, each with its status; then the wait. */
+/* The event level, xpoll_event: applies changes in order, each with its status, and then waits. */
 #include <errno.h>
 
 #include "base/result.h"
@@ -16,7 +16,7 @@
 #define READ_WRITE_NOTES \
 	(XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
 
-/* source: NULL for a descriptor's filter. */
+/* Check the flags of a change; source: NULL for READ, WRITE and EXCEPT. */
 static int flags_check(const struct xpoll_event *change, const struct xp_source_ops *source)
 {
 	unsigned flags = change->flags, actions = flags & ACTIONS;
@@ -25,7 +25,7 @@ static int flags_check(const struct xpoll_event *change, const struct xp_source_
 	    (flags & XPOLL_ENABLE && flags & XPOLL_DISABLE) ||
 	    (flags & XPOLL_SETUDATA && flags & XPOLL_KEEPUDATA))
 		return -EINVAL;
-	/* Without an action it may be one that the source knows by its fflags, as a trigger. */
+	/* Some sources take a change without an action, such as a trigger in fflags. */
 	return actions || (source && source->bare && change->fflags) ? 0 : -EINVAL;
 }
 
@@ -55,7 +55,7 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsi
 
 	if (change->fflags & ~notes)
 		return -EINVAL;
-	/* A mark of nothing would be an event without a reason. */
+	/* A mark of 0 bytes would always be reached. */
 	if (filter != XP_EXCEPT && change->flags & XPOLL_ADD &&
 	    change->fflags & XPOLL_NOTE_LOWAT && change->data < 1)
 		return -EINVAL;
@@ -86,9 +86,9 @@ static int event_change(struct xpoll *queue, const struct xpoll_event *change, s
 }
 
 /*
- * Apply the changes in order.  Returns how many statuses are in events, or the error of the
- * first failed change that found no room there.  receipts: of all changes.  late: gets what
- * the last change leaves to be done without the lock, if nevents is 0.
+ * Apply the changes in order.  Returns the number of statuses stored in events, or the error of the
+ * first failed change for which there was no room.  receipts: number of XPOLL_RECEIPT among all
+ * changes.  late: receives a change to make without the lock, from the last change if nevents is 0.
  */
 static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,
                          struct xpoll_event *events, int nevents, int receipts,
@@ -98,7 +98,7 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 
 	xp_sources_change_begins(queue);
 	for (int i = 0; i < nchanges; i++) {
-		/* Statuses may go to the same array, but not beyond this change. */
+		/* events may be the same array; statuses are written at most up to this change. */
 		const struct xpoll_event *change = &changes[i];
 		uint64_t syscalls = xp_counter_read(&queue->counters.syscalls_change);
 		bool last = nevents == 0 && i == nchanges - 1;
@@ -111,7 +111,7 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 		if (XP_LIKELY(rc >= 0 && !(change->flags & XPOLL_RECEIPT)))
 			continue;
 		receipts -= (change->flags & XPOLL_RECEIPT) != 0;
-		/* An error must not take the room of a receipt to come. */
+		/* Keep room for the receipts of the remaining changes. */
 		if (len + receipts >= nevents) {
 			unreported = unreported ? unreported : rc;
 			continue;
@@ -123,7 +123,7 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 	return unreported ? unreported : len;
 }
 
-/* Make the changes, and wait if there is room for events. */
+/* Apply the changes; then wait, if there is room for events and no status. */
 static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event *changes,
                                   int nchanges, struct xpoll_event *events, int nevents,
                                   int64_t timeout_ns, const void *sigset)
@@ -140,7 +140,10 @@ static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event 
 		receipts += (changes[i].flags & XPOLL_RECEIPT) != 0;
 	if (receipts > nevents)
 		return xp_leave_with(queue, -EINVAL);
-	/* xp_quiesce may release the lock, so a wait of the other level may begin in it. */
+	/*
+	 * xp_quiesce may release the lock, so call it before the check for waits of the other
+	 * level.
+	 */
 	if (nchanges > 0)
 		xp_quiesce(queue);
 	/* A call with receipts does not wait. */
@@ -176,12 +179,12 @@ struct xpoll_event *xpoll_set(struct xpoll_event *event, uint64_t ident, int fil
 	bool fits = filter == (int16_t)filter && flags == (uint16_t)flags;
 
 	event->ident = ident;
-	/* A filter or flags that do not fit make a record that every call refuses. */
+	/* Store filter 0, which every call refuses, if the filter or the flags do not fit. */
 	event->filter = fits ? (int16_t)filter : 0;
 	event->flags = (uint16_t)flags;
 	event->fflags = fflags;
 	event->data = data;
-	event->udata64 = 0; /* all of it, also where pointers are short */
+	event->udata64 = 0; /* clear all of it, even where pointers have 32 bits */
 	event->udata = udata;
 	return event;
 }

@@ -21,14 +21,14 @@
 
 /* --- Waking ------------------------------------------------------------------------ */
 
-/* Async-signal-safe: no lock. */
+/* This call is async-signal-safe: it takes no lock. */
 int xpoll_wake(struct xpoll *queue)
 {
 	if (!queue || !xp_process_owns(queue))
 		return xp_result(queue ? -EBADF : -EINVAL);
 	if (xp_wake_begin(queue)) {
 		queue->ops->wake(queue->backend);
-		/* The last access: a wait that returned may be followed by xpoll_destroy. */
+		/* The last access: the woken thread may call xpoll_destroy after this. */
 		xp_writer_end(queue);
 	}
 	return 0;
@@ -61,7 +61,7 @@ static void forget(struct xpoll *queue, int fd)
 
 	if (xp_enter(queue) < 0)
 		return;
-	/* No thread has to come out for a descriptor that the queue does not know. */
+	/* Do not disturb sleeping threads for a descriptor that is not registered here. */
 	if (xp_entry_find(queue, fd) || xp_registration_of_fd(queue, fd)) {
 		xp_quiesce(queue);
 		slot = xp_entry_find(queue, fd);
@@ -182,7 +182,7 @@ static int lookup_source(struct xpoll *queue, const struct xp_source_ops *source
 {
 	const struct xp_registration *reg;
 
-	xp_source_settle(queue, source, XP_BEFORE_CHANGE);
+	xp_source_refresh(queue, source, XP_BEFORE_CHANGE);
 	reg = xp_registration_find(queue, found->ident, found->filter);
 	if (!reg)
 		return -ENOENT;
@@ -198,7 +198,7 @@ int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter, struct xpoll_e
 	struct xpoll_event found = {.ident = ident, .filter = (int16_t)filter};
 	const struct xp_source_ops *source = xp_source_find(filter);
 	bool known = source || xp_filter_index(filter) >= 0;
-	/* A source that looks for what has happened may attach descriptors. */
+	/* Refreshing a source may register descriptors, so that counts as a change. */
 	int rc = !registration || !known ? -EINVAL
 		: source ? xp_enter_change(queue) : xp_enter(queue);
 
@@ -244,8 +244,8 @@ int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats, size_t siz
 	if (rc < 0)
 		return xp_result(rc);
 	counters = &writable->counters;
-	/* Sources may find that something has to be counted. */
-	xp_sources_settle(writable, NULL, XP_BEFORE_COUNTERS);
+	/* Let the sources update their counters. */
+	xp_sources_refresh(writable, NULL, XP_BEFORE_COUNTERS);
 	copy = (struct xpoll_stats){
 		.waits = counters->waits,
 		.events = counters->events,
@@ -266,7 +266,9 @@ int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats, size_t siz
 		.idle_ns = xp_idle_total(writable),
 	};
 	xp_leave(writable);
-	/* A newer program's structure has a tail that this library cannot fill. */
+	/*
+	 * The structure of a newer program may be longer: zero the members that this library lacks.
+	 */
 	memset(stats, 0, size);
 	memcpy(stats, &copy, size < sizeof copy ? size : sizeof copy);
 	return 0;

@@ -15,7 +15,10 @@
 #define POLL_EVENTS (POLLIN | POLLOUT | POLLPRI | XP_NAMED_RDHUP)
 #define CTL_MODES   (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH | XPOLL_WHOLE)
 
-/* The filters that a change names.  No bits are a READ that reports errors and hang-ups. */
+/*
+ * Returns the filters that a change names.  A change without bits names READ, for errors and
+ * hang-ups only.
+ */
 static unsigned ctl_filters(int events)
 {
 	return events ? xp_filters_of((uint32_t)events) : XP_BIT(XP_READ);
@@ -52,7 +55,10 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 	});
 }
 
-/* POLLIN and POLLRDHUP are two requests of READ, which stays as long as one of them does. */
+/*
+ * POLLIN and POLLRDHUP are two requests for READ, which is registered as long as one of them
+ * remains.
+ */
 static int ctl_delete(struct xpoll *queue, int events, int fd)
 {
 	struct xp_slot *slot = xp_entry_find(queue, fd);
@@ -61,12 +67,15 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 	unsigned requested = before & ~ctl_requested(events);
 
 	if (events && requested == before)
-		filters &= ~XP_BIT(XP_READ); /* what is named was not requested */
+		filters &= ~XP_BIT(XP_READ); /* the named bits were not requested */
 	if (requested && filters & XP_BIT(XP_READ)) {
 		int rc = xp_change_request(queue, fd, slot, requested);
 
 		filters &= ~XP_BIT(XP_READ);
-		/* A request has ended: other filters that are named need not be registered. */
+		/*
+		 * A request has been deleted: it is no error if other named filters are not
+		 * registered.
+		 */
 		if (rc < 0 || !(filters & slot->present))
 			return rc;
 	}
@@ -87,7 +96,7 @@ static int ctl(struct xpoll *queue, int op, int events, int fd, void *data, stru
 	if (op & XPOLL_ADD)
 		return ctl_add(queue, op, events, fd, data);
 	if (!events && !is_without_bits(queue, fd))
-		return xp_change_delete(queue, fd, 0); /* ENOENT, or EBADF */
+		return xp_change_delete(queue, fd, 0); /* fails with ENOENT, or EBADF */
 	if (op & XPOLL_DELETE)
 		return ctl_delete(queue, events, fd);
 	if (op & XPOLL_ENABLE)
@@ -143,26 +152,29 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	return xp_wait_call(queue, XP_BATCH, NULL, XP_FIRED_MOST, timeout_ns, NULL);
 }
 
-/* The rare end of batch_take: filters with modes, or bits to keep for disabled filters. */
+/* Complete batch_take for filters with modes, or with bits to keep for disabled filters. */
 static XP_NOINLINE int hand_out_rarely(struct xpoll *queue, const struct xp_found *found,
                                        unsigned filters, uint32_t bits)
 {
 	int fd = xp_token_fd(found->token);
 	struct xp_slot *slot = xp_slots_get(queue, fd);
 
-	xp_news_left(queue, fd, slot, found->events);
+	xp_kept_others(queue, fd, slot, found->events);
 	xp_handed(queue, fd, slot, filters);
 	return xp_leave_with(queue, (int)bits);
 }
 
-/* The registration has ended or is disabled: go on with the next record. */
+/* The registration of this record has ended or is disabled: continue with the next record. */
 static XP_NOINLINE int revents_again(struct xpoll *queue, void **datap)
 {
 	xp_leave(queue);
 	return xpoll_revents(queue, datap);
 }
 
-/* Take the next descriptor of the batch, and leave with its bits of poll(2); 0 at the end. */
+/*
+ * Take the next descriptor of the batch, and leave the queue.  Returns its bits of poll(2); 0 at
+ * the end.
+ */
 static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 {
 	const struct xp_found *found;
@@ -180,32 +192,32 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	filters = xp_poll_filters(slot, bits);
 	if (XP_UNLIKELY(!xp_slot_is_of(slot, found->token) || !bits))
 		return revents_again(queue, datap);
-	if (datap) /* of the first filter */
+	if (datap) /* the udata of the first filter */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	xp_count(&queue->counters.events);
 	if (XP_UNLIKELY(slot->oneshot | slot->dispatch | slot->clear ||
 	                found->events & (POLLPRI | POLLERR)))
 		return hand_out_rarely(queue, found, filters, bits);
-	xp_handed_plain(queue, fd, slot, filters);
+	xp_handed_level(queue, fd, slot, filters);
 	return xp_leave_with(queue, (int)bits);
 }
 
 static XP_NOINLINE int revents_among_others(struct xpoll *queue, void **datap)
 {
-	/* DISPATCH and ONESHOT change what a thread that sleeps may be using. */
+	/* DISPATCH and ONESHOT change entries that a sleeping thread may be using. */
 	int rc = xp_enter_change(queue);
 
 	if (XP_LIKELY(rc == 0))
 		return batch_take(queue, datap);
 	(void)xp_result(rc);
-	return 0; /* -1 would be all bits, and a loop without end */
+	return 0; /* -1 would have all bits set, and the program would loop for ever */
 }
 
 int xpoll_revents(struct xpoll *queue, void **datap)
 {
 	if (!xp_is_alone(queue))
 		return revents_among_others(queue, datap);
-	/* Every second call or so finds the end of the batch: without a lock. */
+	/* About every second call finds the end of the batch: return without the lock. */
 	if (xp_batch_is_over(queue))
 		return 0;
 	xp_lock_alone(queue);

@@ -1,8 +1,8 @@
 /*
- * Whether the kernel is asked though events are at hand.
+ * When a wait that has found ready candidates calls the kernel as well.
  *
- * A wait whose candidates are ready asks the kernel as well only now and then, which saves a
- * system call for each event of a program that toggles its interest.
+ * Most such waits return without a call into the kernel, which saves a system call for each event
+ * of a program that toggles its interest.
  */
 #ifndef XP_CORE_ASK_H
 #define XP_CORE_ASK_H
@@ -10,22 +10,24 @@
 #include "core/queue.h"
 #include "sys/sys.h"
 
-/* The least number of entries to ask for beside events at hand: "It is asked for more". */
-enum { XP_ASK_BESIDE = 64 };
+/*
+ * The least number of reports to ask for in a wait that has events already: "It is asked for more".
+ */
+enum { XP_ASK_LEAST = 64 };
 
-/* The next wait asks the kernel: something changed that only the kernel knows of. */
+/* Make the next wait call the kernel: something changed that only the kernel can report. */
 static inline void xp_ask_soon(struct xpoll *queue)
 {
 	queue->ask.due = true;
 }
 
-/* An event of a report found no room. */
+/* An event of a report found no room: the next harvests ask for half as many reports. */
 static inline void xp_ask_crowded(struct xpoll *queue)
 {
 	queue->ask.crowded = XP_RECENT_FOR;
 }
 
-/* The kernel is asked now. */
+/* Count a call into the kernel, and record what its reports are compared with. */
 static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
 {
 	xp_count(&queue->counters.syscalls_wait);
@@ -34,11 +36,11 @@ static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
 }
 
 /*
- * Returns the number of entries to ask the kernel for.  room: records that are free; at_hand: this
- * wait has events already.  Beside these it is asked for more than there is room for, or
- * descriptors that only the kernel knows of would starve.  What finds no room becomes a candidate.
+ * Returns the number of reports to ask the kernel for.  room: free records; has_events: this wait
+ * has delivered events already.  In that case ask for at least XP_ASK_LEAST, or descriptors that
+ * only the kernel reports would starve; a report that finds no room becomes a candidate.
  */
-static inline int xp_ask_room(struct xpoll *queue, int room, bool at_hand)
+static inline int xp_ask_room(struct xpoll *queue, int room, bool has_events)
 {
 	queue->ask.skipped = 0;
 	queue->ask.due = false;
@@ -46,7 +48,7 @@ static inline int xp_ask_room(struct xpoll *queue, int room, bool at_hand)
 		queue->ask.crowded--;
 		room = room > 1 ? room / 2 : 1;
 	}
-	return at_hand && room < XP_ASK_BESIDE ? XP_ASK_BESIDE : room;
+	return has_events && room < XP_ASK_LEAST ? XP_ASK_LEAST : room;
 }
 
 /* Count a wait that has found candidates: returns true if it has to ask the kernel as well. */

@@ -1,4 +1,4 @@
-/* Which back ends this build has, which work here, and which one the options take. */
+/* Lists the back ends of this build, tests them, and chooses the one for a queue. */
 #include "core/backends.h"
 
 #include <errno.h>
@@ -10,7 +10,10 @@
 #include "sys/sys.h"
 #include "sys/system.h"
 
-/* Does the kernel offer it?  Found out by trying, not by version numbers. */
+/*
+ * Returns true if the kernel supports the back end.  The test opens it, because version numbers are
+ * no proof.
+ */
 static bool usable(const struct xp_backend_ops *ops)
 {
 	struct xp_counters counters = {0};
@@ -20,7 +23,7 @@ static bool usable(const struct xp_backend_ops *ops)
 	if (rc == 0)
 		ops->close(state);
 	xp_free(state);
-	/* Being out of descriptors or memory says nothing about the kernel. */
+	/* A lack of descriptors or memory proves nothing about the kernel. */
 	return rc != -ENOSYS && rc != -EPERM && rc != -EACCES && rc != -EINVAL && rc != -ENOTSUP;
 }
 
@@ -37,7 +40,7 @@ int xp_options_take(const struct xpoll_options *options, struct xpoll_options *t
 		return 0;
 	if (options->size < offsetof(struct xpoll_options, size_hint) + sizeof options->size_hint)
 		return -EINVAL;
-	/* A newer program may ask for what this library does not know. */
+	/* A newer program may set options that this library does not know. */
 	for (size_t i = sizeof *options; i < options->size; i++)
 		if (bytes[i])
 			return -E2BIG;

@@ -1,4 +1,4 @@
-/* Choosing a back end. */
+/* Choice of the back end that a queue uses. */
 #ifndef XP_CORE_BACKENDS_H
 #define XP_CORE_BACKENDS_H
 
@@ -7,18 +7,21 @@
 #include "sys/backend.h"
 
 /*
- * The back end of this name, or of $XPOLL_BACKEND, or the best one that works
- * here.  -ENOTSUP: no such name, or it does not work here.
+ * Find the back end of this name; NULL: of $XPOLL_BACKEND, or the best one that works here.
+ * Returns -ENOTSUP if there is none of the name, or if it does not work here.
  */
 int xp_backend_find(const char *name, const struct xp_backend_ops **ops);
 
 /*
- * Copies the options of xpoll_open and checks them; NULL: none.  Members that the caller's
- * structure lacks stay as they are in `taken`.
+ * Check the options of xpoll_open and copy them to `taken`.  Members that the caller's older
+ * structure lacks keep their values there.  NULL: copy nothing.
  */
 int xp_options_take(const struct xpoll_options *options, struct xpoll_options *taken);
 
-/* Opens the state as the options say: -ENOTSUP also if they are not for this back end. */
+/*
+ * Initialise the state of a back end by the options.  Returns -ENOTSUP also if the back end does
+ * not support one of them.
+ */
 int xp_backend_open(const struct xp_backend_ops *ops, void *state,
                     const struct xpoll_options *options, struct xp_counters *counters);
 

@@ -32,8 +32,8 @@ void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 {
 	if (xp_slot_can_probe(fd, slot)) {
 		slot->recheck |= XP_SET(filters);
-	} else if (xp_has_news(queue, slot)) {
-		xp_news_keep(slot, events);
+	} else if (xp_poll_clears(queue, slot)) {
+		xp_kept_merge(slot, events);
 		slot->recheck |= XP_SET(filters & slot->present);
 	} else {
 		slot->kept_for |= filters & XP_ALL_FILTERS;
@@ -72,7 +72,7 @@ void xp_check_withheld(struct xpoll *queue)
 	}
 }
 
-void xp_news_keep(struct xp_slot *slot, uint32_t events)
+void xp_kept_merge(struct xp_slot *slot, uint32_t events)
 {
 	uint32_t wanted = POLLERR | (slot->present & XP_BIT(XP_READ) ? POLLIN : 0) |
 		(slot->present & XP_BIT(XP_EXCEPT) ? POLLPRI : 0);
@@ -80,27 +80,27 @@ void xp_news_keep(struct xp_slot *slot, uint32_t events)
 	slot->kept |= (uint16_t)(events & wanted);
 }
 
-void xp_news_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
+void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLPRI};
 
-	if (XP_LIKELY(!xp_has_news(queue, slot)))
+	if (XP_LIKELY(!xp_poll_clears(queue, slot)))
 		return;
 	xp_count(&queue->counters.syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0 && !(probe.revents & POLLNVAL))
-		xp_news_keep(slot, (unsigned short)probe.revents);
+		xp_kept_merge(slot, (unsigned short)probe.revents);
 }
 
-void xp_news_missed(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
+void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
 {
 	unsigned missed = slot->present & ~(unsigned)slot->enabled;
 
 	if (!(events & (POLLIN | POLLPRI | POLLERR)) || !queue->lazy ||
-	    xp_slot_kind(fd, slot) != XP_KIND_NEWS)
+	    xp_slot_kind(fd, slot) != XP_KIND_CLEARED)
 		return;
-	/* Enabled filters have got their bits. */
+	/* Keep only the bits of disabled filters; the enabled ones receive theirs. */
 	events &= (missed & XP_BIT(XP_EXCEPT) ? POLLPRI : 0u) |
 		(missed & XP_BIT(XP_READ) ? POLLIN : 0u) |
 		(missed & (XP_BIT(XP_READ) | XP_BIT(XP_WRITE)) ? POLLERR : 0u);
-	xp_news_keep(slot, events);
+	xp_kept_merge(slot, events);
 }

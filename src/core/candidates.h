@@ -1,9 +1,10 @@
 /*
- * Candidates: slots whose state has to be checked before a wait may block.  First in,
- * first out; but what a check has taken off the list, and had no room for, goes back to the
- * head.  A slot that was disabled or deleted since is skipped.
+ * The list of candidates: slots whose state a wait checks by poll(2) before it may block.
  *
- * xp_check_enabled and those below it make candidates: the next wait does the check.
+ * A slot is in the list at most once, linked by slot.next.  The list is first in, first out, except
+ * that a check returns the slots for which it had no room to the head.  A check skips filters that
+ * were disabled or deleted since.  The xp_check_ functions make candidates: the next wait checks
+ * them.
  */
 #ifndef XP_CORE_CANDIDATES_H
 #define XP_CORE_CANDIDATES_H
@@ -11,8 +12,8 @@
 #include "core/slot.h"
 
 /*
- * Filters were enabled, and the kernel's entry was not changed, or its reports carry no number.  A
- * report that a thread fetched before may be of what was delivered already: it is checked.
+ * Mark the slot, because filters were enabled without a new arming: a report that some thread
+ * fetched before may be about a state that was delivered already, so it leads to a check only.
  */
 static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -37,7 +38,10 @@ static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp
 	queue->candidates.tail = fd;
 }
 
-/* Remove the slot if it is the only candidate, and nothing of it is enabled or kept. */
+/*
+ * Remove the slot from the list if it is the only candidate and has no enabled filter and no kept
+ * bits.
+ */
 static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot)
 {
 	if (slot->next == XP_LAST && queue->candidates.len == 1 &&
@@ -47,12 +51,15 @@ static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot
 	}
 }
 
-/* At the head: a check had no room for it. */
+/* Insert the slot at the head: a check had no room for it. */
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);
-/* The first, removed; returns its descriptor. */
+/* Remove the first candidate.  Returns its descriptor, and stores its slot. */
 int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
 
-/* Check these filters: the program has enabled them, and so named the file. */
+/*
+ * Make the slot a candidate for filters that the program has just enabled.  The program named the
+ * descriptor, so whatever file it refers to now is the registered one.
+ */
 static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot,
                                        unsigned filters)
 {
@@ -62,8 +69,11 @@ static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_sl
 	xp_candidate_append(queue, fd, slot);
 }
 
-/* Check these filters: they were ready.  The descriptor may be another file by now. */
-static XP_INLINE void xp_check_again(struct xpoll *queue, int fd, struct xp_slot *slot,
+/*
+ * Make the slot a candidate for filters that were ready.  The check confirms that the descriptor
+ * has not been reused for another file since.
+ */
+static XP_INLINE void xp_check_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
                                      unsigned filters)
 {
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
@@ -72,41 +82,51 @@ static XP_INLINE void xp_check_again(struct xpoll *queue, int fd, struct xp_slot
 }
 
 /*
- * These bits found no room.  A file that may be checked is checked by the next wait; the
- * bits of another file are kept for it.
+ * These bits of a report found no room in the array.  If poll(2) may check the file, make the slot
+ * a candidate; otherwise keep the bits in the slot for the next wait.
  */
 void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                  uint32_t events);
 
-/* Check all that is enabled and not level-triggered: a report may be lost. */
+/*
+ * Make candidates of all slots with enabled filters that the kernel reports by edges or one-shot: a
+ * report may have been lost.
+ */
 void xp_check_all(struct xpoll *queue);
-/* The event level ignores a hang-up that the poll-like level has to report: note it. */
+/* Record that the event level ignored a hang-up, which the poll-like level has to report. */
 static inline void xp_withhold(struct xpoll *queue, struct xp_slot *slot)
 {
 	slot->withheld = queue->withheld = true;
 }
-/* Make candidates of the slots that have something withheld: the poll-like level waits. */
+/*
+ * Make candidates of the slots that xp_withhold has marked; called by waits of the poll-like level.
+ */
 void xp_check_withheld(struct xpoll *queue);
 
 /*
- * News: some files report what is new since poll(2) was called last, whoever called it.
- * So what poll(2) returned and nobody has got is kept in the slot.
+ * Returns true if poll(2) clears what it reports about this file, whoever calls it
+ * (XP_KIND_CLEARED). On a lazy queue, slot->kept then holds the bits that poll(2) returned and no
+ * filter has received.
  */
-static inline bool xp_has_news(const struct xpoll *queue, const struct xp_slot *slot)
+static inline bool xp_poll_clears(const struct xpoll *queue, const struct xp_slot *slot)
 {
-	return slot->kind == XP_KIND_NEWS && queue->lazy;
+	return slot->kind == XP_KIND_CLEARED && queue->lazy;
 }
-/* Keep these bits, as far as they concern registered filters. */
-void xp_news_keep(struct xp_slot *slot, uint32_t events);
-/* The entry is about to be changed, which polls the file: poll it before. */
-void xp_news_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
-/* Disabled filters have not got what this report says of them. */
-void xp_news_missed(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
-/* A report is about to be delivered to the enabled filters: keep what it says of others. */
-static inline void xp_news_left(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
+/* Add to slot->kept those of the bits that belong to registered filters. */
+void xp_kept_merge(struct xp_slot *slot, uint32_t events);
+/*
+ * Call before a change of the entry, because the kernel polls the file in it: poll the file first
+ * and keep the bits.
+ */
+void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
+/* Keep those bits of a report that belong to disabled filters. */
+void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
+/* The same, for a report that is about to be delivered to the enabled filters. */
+static inline void xp_kept_others(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                  uint32_t events)
 {
 	if (XP_UNLIKELY(events & (POLLPRI | POLLERR) && slot->present != slot->enabled))
-		xp_news_missed(queue, fd, slot, events);
+		xp_kept_for_disabled(queue, fd, slot, events);
 }
 
 #endif

@@ -14,7 +14,7 @@
 #include "core/marks.h"
 #include "sys/sys.h"
 
-/* Nothing is registered.  That the descriptor is closed is the better answer. */
+/* No such filter is registered: returns -EBADF if the descriptor is closed, otherwise -ENOENT. */
 static int change_missing(struct xpoll *queue, int fd)
 {
 	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
@@ -23,13 +23,13 @@ static int change_missing(struct xpoll *queue, int fd)
 	return rc < 0 ? rc : -ENOENT;
 }
 
-/* The set with these filters in it, or without them. */
+/* Returns the set with these filters added or removed. */
 static uint8_t with(unsigned set, unsigned filters, bool in)
 {
 	return XP_SET(in ? set | filters : set & ~filters);
 }
 
-/* Bring the ADD into the slot. */
+/* Store the parameters of an ADD in the slot. */
 static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp_interest *add)
 {
 	unsigned filters = add->filters, fresh = filters & ~(unsigned)slot->present;
@@ -57,15 +57,15 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
 		slot->count = with(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
 		slot->soerr = with(slot->soerr, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
 		slot->lowat = with(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
-		slot->pipe_bits = 0; /* its size is asked for again */
+		slot->pipe_bits = 0; /* unknown: count.c queries the size again */
 	}
 	slot->requested |= XP_SET(add->requested);
 	XP_ASSERT(!(slot->enabled & ~(unsigned)slot->present));
 }
 
 /*
- * Have the next wait find what holds of these filters, which were enabled: by a check or by
- * a report.
+ * Make the next wait find the state of filters that were enabled, by a check or by a report of the
+ * kernel.
  */
 static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                        struct xp_late *late)
@@ -83,15 +83,18 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		return rc;
 	bool silent = xp_entry_is_silent(queue, slot);
 	/*
-	 * ENABLE of a level-triggered entry makes no system call, if nothing comes while it is
-	 * disabled.  At each 64th report try whether that is so now; not beside a thread that
-	 * sleeps, whose report would be older than this ENABLE: it would have to ask again.
+	 * An ENABLE of a level-triggered entry makes no system call if no report comes while the
+	 * filter is disabled.  After each 64th report try that mode again, unless a thread sleeps:
+	 * its report would be older than this ENABLE, so the thread would have to poll again.
 	 */
 	bool tries = silent && slot->reports == 0 && !awaited &&
 		xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
-	if ((xp_has_news(queue, slot) && !(filters & ~(unsigned)slot->armed)) ||
+	if ((xp_poll_clears(queue, slot) && !(filters & ~(unsigned)slot->armed)) ||
 	    (silent && !tries && !late && !xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot))) {
-		/* Of silent ones one check of all in place of a change of each: more follows. */
+		/*
+		 * More changes or a wait follow in this call: one poll(2) for all silent entries
+		 * replaces a change of each.
+		 */
 		xp_check_enabled(queue, fd, slot, filters);
 	} else if (silent) {
 		rc = xp_entry_arm_late(queue, fd, slot, tries ? XP_MODE_LEVEL : XP_MODE_ONCE, late);
@@ -99,13 +102,15 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	} else if (awaited && xp_entry_may_report_once(queue, slot)) {
 		/*
-		 * A late change that fails disables all filters of the entry (sleep.c).  If
-		 * others were enabled before, they must stay so: change it at once.
+		 * late_failed disables all filters of the entry.  If others were enabled before
+		 * this call, they must stay so: change the entry at once.
 		 */
 		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE,
 		                       mine & slot->enabled & ~filters ? NULL : late);
 	} else if (awaited && !xp_entry_is_held(queue, slot, filters)) {
-		/* A thread that sleeps does not check candidates: the kernel wakes it. */
+		/*
+		 * A sleeping thread does not check candidates: make the kernel report the filters.
+		 */
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	} else {
 		if (awaited)
@@ -115,7 +120,10 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	return rc;
 }
 
-/* A queue that is not lazy: the back end gets the filters that are enabled. */
+/*
+ * On a queue that is not lazy: pass the enabled filters to the back end.  again: the filters to
+ * check.
+ */
 static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
 {
 	struct xp_slot before = *slot;
@@ -124,11 +132,11 @@ static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	if (rc < 0)
 		return rc;
 	if (!again) {
-		/* Reports of the other filters still hold. */
+		/* Reports of the other filters are still valid. */
 		slot->sequence = before.sequence;
 		slot->marked = before.marked;
 	} else if (slot->mode == XP_MODE_LEVEL && !queue->ops->flush) {
-		/* A check of one descriptor is cheaper than one of the whole array. */
+		/* poll(2) of one descriptor is cheaper than of the whole array. */
 		xp_check_enabled(queue, fd, slot, again);
 	} else {
 		xp_ask_soon(queue);
@@ -138,13 +146,16 @@ static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 
 /* --- ADD -------------------------------------------------------------------------- */
 
-/* The entry of a file that may have news is about to be made or changed. */
-static void add_news(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+/* Before an entry is made or changed: keep the bits that the change would clear. */
+static void keep_before_add(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	/* A program that waits for news mostly waits for POLLPRI; others save the check. */
+	/*
+	 * Files whose bits poll(2) clears mostly report POLLPRI, so an ADD of other filters saves
+	 * the query for the kind of the file.
+	 */
 	if (queue->lazy && filters & XP_BIT(XP_EXCEPT)) {
 		(void)xp_slot_kind(fd, slot);
-		xp_news_before_change(queue, fd, slot);
+		xp_kept_before_change(queue, fd, slot);
 	}
 }
 
@@ -153,7 +164,7 @@ static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const stru
 	int rc;
 
 	add_merge(queue, slot, add);
-	add_news(queue, fd, slot, add->filters);
+	keep_before_add(queue, fd, slot, add->filters);
 	rc = xp_entry_attach(queue, fd, slot);
 	if (rc == -EPERM) {
 		rc = xp_file_add(queue, fd, add->follows);
@@ -169,7 +180,10 @@ static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const stru
 	return rc;
 }
 
-/* Change the entries of a slot for these filters; before: those of its main entry. */
+/*
+ * Change the entries of a slot for the added filters.  before: the filters of its main entry until
+ * now.
+ */
 static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                        unsigned before)
 {
@@ -177,14 +191,14 @@ static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	int rc;
 
 	if (!queue->lazy) {
-		/* No kernel is asked by a change there, so this has to notice another file. */
+		/* The change calls no kernel, so check here whether the descriptor was reused. */
 		rc = slot->mode == XP_MODE_NONE ? 0 : xp_entry_same(queue, fd, slot, filters);
 		if (rc == 0)
 			rc = xp_entry_arm_main(queue, fd, slot, filters);
 		xp_ask_soon(queue);
 		return rc;
 	}
-	add_news(queue, fd, slot, filters);
+	keep_before_add(queue, fd, slot, filters);
 	solo = xp_solo_wanted(queue, slot, filters, before);
 	slot->solo |= solo & XP_ALL_FILTERS;
 	slot->armed &= XP_SET(~solo);
@@ -213,13 +227,13 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (rc == 0)
 		return 0;
 	if (xp_is_gone(rc) || rc == -EPERM) {
-		/* Closed, and perhaps opened again. */
+		/* The registered file was closed; the descriptor may refer to another one. */
 		if (slot->present)
 			xp_entry_drop(queue, fd, slot);
 		return add_new(queue, fd, slot, add);
 	}
 	before.next = slot->next;
-	before.arming = slot->arming; /* the main entry may have been changed before */
+	before.arming = slot->arming; /* the change of the main entry may have succeeded */
 	before.mode = slot->mode;
 	before.armed &= slot->armed;
 	*slot = before;
@@ -227,7 +241,9 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	return rc;
 }
 
-/* This kernel has no EXCEPT. */
+/*
+ * The kernel does not support EXCEPT: returns -ENOTSUP, or a more specific error of the descriptor.
+ */
 static int refuse_except(const struct xpoll *queue, int fd)
 {
 	const struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(queue, fd);
@@ -249,7 +265,7 @@ static int change_add(struct xpoll *queue, int fd, const struct xp_interest *add
 	if (slot)
 		return add_known(queue, fd, slot, add);
 	slot = xp_slots_at(queue, fd);
-	rc = slot ? 0 : xp_sys_open_flags(fd); /* what is not open must not take memory */
+	rc = slot ? 0 : xp_sys_open_flags(fd); /* do not allocate a slot for a closed descriptor */
 	if (rc < 0)
 		return rc;
 	slot = slot ? slot : xp_slots_make(queue, fd);
@@ -280,13 +296,10 @@ int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 
 /* --- The other changes ------------------------------------------------------------ */
 
-/*
- * Less is wanted of these filters: the kernel need not report it, and the descriptor has to
- * be the same.
- */
+/* Filters or bits were removed: narrow the entry, and check that the descriptor was not reused. */
 static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	/* An edge that was reported must not be reported again. */
+	/* A change would report an edge again that was delivered: leave the entry as it is. */
 	bool held = queue->lazy && (!filters || xp_entry_is_held(queue, slot, 0));
 	bool is_file = slot->mode == XP_MODE_FILE;
 	int rc = 0;
@@ -301,7 +314,10 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 		return rc;
 	rc = queue->lazy ? xp_entry_arm_main(queue, fd, slot, XP_ALL_FILTERS)
 		: change_exact(queue, fd, slot, 0);
-	/* The kernel reports more than is wanted, which is dropped. */
+	/*
+	 * If the change failed for lack of memory, the kernel reports more than is requested, and
+	 * the queue drops that.
+	 */
 	return xp_is_lack(rc) ? 0 : rc;
 }
 
@@ -352,7 +368,7 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 	return rc;
 }
 
-/* These filters are silent from now on; on a lazy queue the kernel need not know. */
+/* Disable these filters; on a lazy queue the kernel's entry stays as it is. */
 static int change_silence(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	int rc = 0;

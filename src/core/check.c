@@ -1,4 +1,4 @@
-/* The check of candidates, and of files. */
+/* Checks of candidates by poll(2), and of files. */
 #include "core/check.h"
 
 #include <errno.h>
@@ -14,25 +14,25 @@
 #include "sys/sys.h"
 #include "sys/sys_hot.h"
 
-enum { PLAIN = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
+enum { READINESS = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
 
 struct chunk {
 	struct pollfd fds[XP_FIRED_MOST];
-	bool named[XP_FIRED_MOST]; /* the program has enabled it since it was delivered */
+	bool named[XP_FIRED_MOST]; /* it became a candidate because the program enabled it */
 	int len;
 };
 
 /* --- What poll(2) has found ---------------------------------------------------------- */
 
 /*
- * The candidate is not ready.  After XP_FRUITLESS_MOST such checks in a row its entry is
- * level-triggered again: the program reads all there is, and checks are wasted.
+ * The candidate is not ready.  After XP_FRUITLESS_MOST such checks in a row its entry becomes
+ * level-triggered: the program reads everything at once, so checks are a waste.
  */
 static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bool named)
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
-	/* A silent entry has to report the next activity. */
+	/* Arm a silent entry, so that it reports the next activity. */
 	if (xp_entry_is_silent(queue, slot) && mine)
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, xp_entry_main(queue, slot), mine);
 	if (named || slot->mode != XP_MODE_EDGE || xp_slot_by_edge(slot) & slot->enabled ||
@@ -44,15 +44,18 @@ static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bo
 }
 
 /*
- * The candidate was delivered before, and the program may have closed the descriptor since.  A
- * change of the entry shows that; it becomes level-triggered, so that the kernel reports what was
- * not read.
+ * Returns true if a candidate that was delivered before still refers to the registered file: the
+ * program may have closed the descriptor.  A change of the entry shows that.  It makes the entry
+ * level-triggered, because the program does not read everything at once.
  */
 static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned checked)
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
-	/* `solo` is tested apart from `mode`: gcc would load both with the atomic `late`. */
+	/*
+	 * Keep the test of `solo` apart from that of `mode`: gcc would read both together with the
+	 * atomic `late`.
+	 */
 	if (slot->mode != XP_MODE_EDGE || !mine || slot->solo ||
 	    xp_slot_by_edge(slot) & slot->enabled)
 		return xp_entry_same_or_drop(queue, fd, slot, checked);
@@ -69,7 +72,7 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 	if (xp_pollbits_in_doubt(POLLRDHUP, events) &&
 	    xp_slot_kind(found->fd, slot) == XP_KIND_SOCKET && xp_sys_half_closed(found->fd))
 		events |= POLLRDHUP;
-	/* The kernel has to report the next activity of a solo filter that is not ready. */
+	/* Arm a solo filter that is not ready, so that the kernel reports its next activity. */
 	if (XP_UNLIKELY(checked & slot->solo & ~(unsigned)slot->armed) &&
 	    !(events & (POLLHUP | POLLERR | POLLNVAL)))
 		(void)xp_solo_arm(queue, found->fd, slot,
@@ -79,7 +82,10 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 	} else if (!events) {
 		candidate_idle(queue, found->fd, slot, named);
 	} else if (named || candidate_confirmed(queue, found->fd, slot, checked)) {
-		/* Hang-ups come unasked: the kernel reports to edges that were not checked. */
+		/*
+		 * POLLHUP and POLLERR come without being requested.  Edge filters that were not
+		 * checked still get theirs from the kernel, so the next wait calls it.
+		 */
 		if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && slot->enabled & ~checked)
 			xp_ask_soon(queue);
 		events = xp_lowat_reached(queue, found->fd, slot, events);
@@ -88,11 +94,11 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 	}
 }
 
-/* poll(2) has checked this one, with this result. */
+/* Handle one candidate after the poll(2) that returned rc. */
 static void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
                              const struct pollfd *found, bool named, int rc)
 {
-	/* poll(2) takes no more than RLIMIT_NOFILE, or has no memory. */
+	/* poll(2) fails with more than RLIMIT_NOFILE entries, or for lack of memory. */
 	if (XP_UNLIKELY(rc < 0))
 		xp_entry_publish(queue, found->fd, xp_slots_get(queue, found->fd), XP_ALL_FILTERS);
 	else
@@ -101,7 +107,7 @@ static void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 
 /* --- Candidates that are not checked together with others ---------------------------- */
 
-/* Deliver the bits that were kept, if fd is still that file. */
+/* Deliver the kept bits, if fd still refers to the registered file. */
 static void kept_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot)
 {
 	unsigned filters = slot->kept_for & slot->enabled;
@@ -113,8 +119,11 @@ static void kept_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 		xp_deliver(queue, wait, fd, slot, events, filters);
 }
 
-/* A file that has news: deliver what poll(2) returns now, and what was kept. */
-static void news_check(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+/*
+ * Check a file whose bits poll(2) clears: deliver the bits that it returns now and those that were
+ * kept.
+ */
+static void cleared_check(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                        unsigned filters, bool named)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
@@ -141,7 +150,7 @@ static void news_check(struct xpoll *queue, struct xp_wait *wait, int fd, struct
 
 /* --- All candidates ------------------------------------------------------------------- */
 
-/* Take one candidate; if it has to be checked, into the chunk. */
+/* Remove the first candidate from the list, and add it to the chunk if poll(2) has to check it. */
 static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chunk *chunk)
 {
 	struct xp_slot *slot;
@@ -149,21 +158,24 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	unsigned filters = (slot->check | slot->recheck) & slot->enabled;
 	bool named = slot->check & slot->enabled;
 
-	/* Before the check: what happens from now on makes it a candidate again. */
+	/* Clear these before poll(2): an event after it makes the slot a candidate again. */
 	slot->check = slot->recheck = 0;
 	if (XP_UNLIKELY(slot->kept_for))
 		kept_deliver(queue, wait, fd, slot);
 	filters &= slot->enabled;
 	if (!filters || slot->mode == XP_MODE_FILE)
-		return; /* it was disabled or has ended, or all files are checked anyway */
+		return; /* disabled or ended; or a file, which each wait checks anyway */
 	if (XP_UNLIKELY(!xp_slot_can_probe(fd, slot))) {
-		if (xp_has_news(queue, slot))
-			news_check(queue, wait, fd, slot, filters, named);
+		if (xp_poll_clears(queue, slot))
+			cleared_check(queue, wait, fd, slot, filters, named);
 		else
 			xp_entry_publish(queue, fd, slot, filters);
 		return;
 	}
-	/* Edges only if they are candidates, or they would be delivered again and again. */
+	/*
+	 * Level filters are checked along with the candidate's own; an edge filter only if it is
+	 * one of these, or it would be delivered repeatedly.
+	 */
 	filters = slot->enabled & (filters | ~xp_slot_by_edge(slot));
 	XP_ASSERT(chunk->len < XP_FIRED_MOST);
 	chunk->fds[chunk->len] = (struct pollfd){
@@ -173,7 +185,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	chunk->named[chunk->len++] = named;
 }
 
-/* There was no room for the rest of the chunk: they are the first of the next check. */
+/* The array is full: return the rest of the chunk to the head of the list, in order. */
 static void chunk_return(struct xpoll *queue, struct chunk *chunk, int done)
 {
 	while (chunk->len > done) {
@@ -201,12 +213,15 @@ static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk 
 	chunk_return(queue, chunk, done);
 }
 
-/* The next candidate is delivered at once: not before those of the chunk, which are first. */
+/*
+ * Returns true if taking the next candidate would deliver it at once, which must not happen before
+ * the chunk is checked.
+ */
 static bool next_is_delivered(const struct xpoll *queue)
 {
 	const struct xp_slot *slot = xp_slots_get(queue, queue->candidates.head);
 
-	return slot->kept_for || xp_has_news(queue, slot);
+	return slot->kept_for || xp_poll_clears(queue, slot);
 }
 
 static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
@@ -230,7 +245,7 @@ static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-/* The only candidate is not ready, has hung up, or could not be checked. */
+/* The only candidate is not ready, has hung up, or poll(2) failed. */
 static XP_NOINLINE void probe_unusual(struct xpoll *queue, struct xp_wait *wait,
                                       struct pollfd *probe, int rc)
 {
@@ -240,14 +255,14 @@ static XP_NOINLINE void probe_unusual(struct xpoll *queue, struct xp_wait *wait,
 }
 
 /*
- * The usual wait of a program that handles one event after the other has one candidate, which
- * was enabled and is ready: that needs no chunk.
+ * A program that handles one event after the other mostly has one candidate, which it has enabled
+ * and which is ready.  That case is handled here without a chunk.
  */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct pollfd probe;
-	bool single = queue->candidates.len == 1 && !xp_wait_is_full(wait);
-	struct xp_slot *slot = single ? xp_slots_get(queue, queue->candidates.head) : NULL;
+	bool only_one = queue->candidates.len == 1 && !xp_wait_is_full(wait);
+	struct xp_slot *slot = only_one ? xp_slots_get(queue, queue->candidates.head) : NULL;
 	unsigned named = slot ? slot->check & slot->enabled : 0, filters;
 	uint32_t events;
 	int fd, rc;
@@ -264,7 +279,7 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 	xp_count(&queue->counters.syscalls_check);
 	rc = xp_sys_probe(&probe);
 	events = (unsigned short)probe.revents;
-	if (XP_LIKELY(rc > 0 && !(events & ~PLAIN) && !xp_pollbits_in_doubt(POLLRDHUP, events)))
+	if (XP_LIKELY(rc > 0 && !(events & ~READINESS) && !xp_pollbits_in_doubt(POLLRDHUP, events)))
 		xp_deliver(queue, wait, fd, slot, events, filters);
 	else
 		probe_unusual(queue, wait, &probe, rc);
@@ -277,7 +292,7 @@ void xp_candidates_publish(struct xpoll *queue)
 		int fd = xp_candidate_pop(queue, &slot);
 		unsigned filters = (slot->check | slot->recheck) & slot->enabled;
 
-		if (slot->kept_for || (filters && xp_has_news(queue, slot)) ||
+		if (slot->kept_for || (filters && xp_poll_clears(queue, slot)) ||
 		    (filters && slot->check && !xp_slot_can_probe(fd, slot)) ||
 		    (xp_entry_is_held(queue, slot, filters) && xp_slot_can_probe(fd, slot))) {
 			xp_sleepers_mark(queue);

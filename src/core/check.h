@@ -1,18 +1,21 @@
-/* The check of candidates by poll(2) with timeout 0, and of files. */
+/* Checks of candidates by poll(2) with timeout 0, and of files. */
 #ifndef XP_CORE_CHECK_H
 #define XP_CORE_CHECK_H
 
 #include "core/queue.h"
 
-/* Check candidates until the wait is full, or each was checked once. */
+/*
+ * Check candidates and deliver those that are ready, until the array of the wait is full or each
+ * was checked once.
+ */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);
 /*
- * Let the kernel report candidates instead, so that a thread that sleeps gets them.  Those
- * that only a waiting thread can check stay.
+ * Make the kernel report the candidates, so that it wakes a sleeping thread for them.  Candidates
+ * that only a wait can check stay in the list.
  */
 void xp_candidates_publish(struct xpoll *queue);
 
-/* Check the files that the kernel refuses. */
+/* Check files that the kernel cannot poll, and deliver those that are ready. */
 void xp_files_check(struct xpoll *queue, struct xp_wait *wait);
 
 #endif

@@ -1,4 +1,4 @@
-/* Counts and errors in events. */
+/* XPOLL_NOTE_COUNT and XPOLL_NOTE_SOERR: counts and socket errors in events. */
 #include "core/count.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "core/files.h"
 #include "sys/sys.h"
 
-/* The bytes to read, or the connections to accept; 1: unknown. */
+/* Returns the number of bytes to read, or of connections to accept; 1 if it is unknown. */
 static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, bool eof)
 {
 	int64_t unread = xp_sys_unread(fd);
@@ -23,8 +23,9 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
 }
 
 /*
- * The room of a pipe, or a negative errno value.  Its size hardly ever changes, and is asked for
- * now and then, and if as much is in the pipe.  Some kernels have only a call for the room.
+ * Returns the free space of a pipe, or a negative errno value.  The size of a pipe hardly ever
+ * changes, so it is cached, and queried again now and then and if the pipe holds at least that
+ * much.  On some kernels only the free space can be queried.
  */
 static int64_t pipe_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
@@ -40,7 +41,7 @@ static int64_t pipe_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 		slot->pipe_bits = XP_HIGHEST_BIT((uint64_t)size) & 31;
 	}
 	unread = xp_sys_unread(fd);
-	/* At least its size, and there is room: the pipe is larger by now. */
+	/* If the pipe holds more than the cached size, it was enlarged. */
 	return unread < 0 ? unread : unread < size ? size - unread : xp_sys_pipe_room(fd);
 }
 
@@ -63,8 +64,8 @@ static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 }
 
 /*
- * Returns true for a listener that was shut down.  The end of file of other than TCP's
- * leaves open what the socket is; a count other than 1 says that it is no listener.
+ * Returns true if fd is a listener that was shut down.  Only TCP reports that by an end of file; on
+ * other sockets a count other than 1 means that it is no listener.
  */
 static bool count_aborted(struct xpoll *queue, const struct xpoll_event *event, int fd,
                           bool counted)
@@ -89,7 +90,7 @@ void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xp
 	if (!(slot->soerr & XP_BIT(filter)) || !(event->flags & XPOLL_EOF) ||
 	    xp_slot_kind(fd, slot) != XP_KIND_SOCKET)
 		return;
-	/* Both events of a socket have the error that one read. */
+	/* Reading a socket's error clears it: copy it from the READ event to the WRITE event. */
 	if (has_first && event[-1].ident == event->ident && slot->soerr & XP_BIT(XP_READ) &&
 	    event[-1].filter == XPOLL_FILT_READ && event[-1].fflags) {
 		event->fflags = event[-1].fflags;

@@ -5,8 +5,9 @@
 #include "core/slot.h"
 
 /*
- * Fill in this event of the slot's.  has_first: the array has another one before it.  aborted:
- * the descriptor is a listener of TCP's that was shut down.
+ * Store the count or the socket error in an event of the slot, if the filter requested it.
+ * has_first: the element before it is another event of this wait.  aborted: the descriptor was a
+ * TCP listener and was shut down.
  */
 void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xpoll_event *event,
                     bool has_first, bool aborted);

@@ -1,4 +1,4 @@
-/* Making and releasing a queue, and taking one over in a forked child. */
+/* Creation and destruction of queues, and xpoll_reinit in a forked child. */
 #include <errno.h>
 #include <string.h>
 
@@ -25,7 +25,9 @@ static void wakefds_close(const struct xp_wakefd wakefds[XP_GROUPS])
 		xp_wakefd_close(&wakefds[i]);
 }
 
-/* The back end's state; and if it serves one thread at a time, what the others wait for. */
+/*
+ * Open a back end; if it serves one thread at a time, also the descriptors that followers wait for.
+ */
 static int backend_open(const struct xp_backend_ops *ops, const struct xpoll_options *options,
                         struct xp_counters *counters, void **state,
                         struct xp_wakefd wakefds[XP_GROUPS])
@@ -74,7 +76,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	xp_timer_waiter_forget(queue);
 	xp_sources_init(queue);
 	xp_files_init(queue);
-	/* Not zeroed: pages that no wait fills take no memory. */
+	/* The array is not zeroed, so pages that no wait fills take no memory. */
 	queue->fired = xp_realloc(NULL, (size_t)queue->fired_most * sizeof *queue->fired);
 	if (!queue->fired)
 		return -ENOMEM;
@@ -141,8 +143,8 @@ void xpoll_destroy(struct xpoll *queue)
 	if (!queue)
 		return;
 	if (!xp_process_owns(queue)) {
-		/* In a forked child: tables that may be half changed are left alone. */
-		if (xp_is_torn(queue))
+		/* In a forked child: leave tables alone that may be half changed. */
+		if (xp_is_inconsistent(queue))
 			queue->ops->close(queue->backend);
 		else
 			queue_free(queue);
@@ -182,7 +184,7 @@ int xpoll_reinit(struct xpoll *queue)
 
 	if (!queue || xp_process_owns(queue))
 		return xp_result(-EINVAL);
-	if (xp_is_torn(queue))
+	if (xp_is_inconsistent(queue))
 		return xp_result(-EBUSY);
 	options.busy_poll_us = queue->busy_poll_us;
 	rc = backend_open(queue->ops, &options, &queue->counters, &state, wakefds);
@@ -198,7 +200,7 @@ int xpoll_reinit(struct xpoll *queue)
 	xp_process_add(queue);
 	rc = reinit_registrations(queue);
 	if (rc < 0) {
-		/* The queue is as it was before: the call can be tried again. */
+		/* The parent owns the queue again, so the program can repeat the call. */
 		xp_process_give_back(queue, parent);
 	}
 	return xp_result(rc);

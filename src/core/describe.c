@@ -1,4 +1,4 @@
-/* Events in words, for logs. */
+/* xpoll_describe: events as text, for logs. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 struct text {
 	char *buf;
 	size_t size;
-	size_t len; /* of the whole text, whether it fits or not */
+	size_t len; /* length of the whole text, even if it does not fit */
 };
 
 __attribute__((format(printf, 2, 3)))
@@ -29,7 +29,7 @@ static void text_add(struct text *text, const char *format, ...)
 		text->len += (size_t)length;
 }
 
-/* The names of the bits, and the rest as a number. */
+/* Append the names of the bits, and the unknown bits as a number. */
 static void text_bits(struct text *text, uint32_t bits, const struct xp_note_name *names)
 {
 	for (; names && names->name; names++) {
@@ -100,7 +100,7 @@ int xpoll_describe(const struct xpoll_event *event, char *buf, size_t size)
 	else
 		text_add(&text, " data=%lld", (long long)event->data);
 	text_bits(&text, event->flags & ~(uint32_t)XPOLL_ERROR, flag_names);
-	/* With EOF, READ and WRITE have a socket error there. */
+	/* In a READ or WRITE event with EOF, fflags is a socket error. */
 	if (notes == rw_names && event->flags & XPOLL_EOF && event->fflags)
 		text_add(&text, " error=%u", (unsigned)event->fflags);
 	else

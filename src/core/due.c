@@ -38,14 +38,14 @@ void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter)
 		xp_timer_waiter_forget(queue);
 }
 
-void xp_timer_waiter_called(struct xpoll *queue)
+void xp_timer_waiter_woken(struct xpoll *queue)
 {
 	XP_ASSERT(xp_has_sleepers(queue));
 	queue->timer.waiter = 0;
 	queue->timer.until_ns = XP_NOW;
 }
 
-void xp_timer_waiter_answered(struct xpoll *queue)
+void xp_timer_waiter_arrived(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(queue->timer.until_ns == XP_NOW))
 		queue->timer.until_ns = XP_NEVER;

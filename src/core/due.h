@@ -1,16 +1,16 @@
-/* The times at which sources want to run. */
+/* The times at which the queue has to call sources, and the thread that sleeps until then. */
 #ifndef XP_CORE_DUE_H
 #define XP_CORE_DUE_H
 
 #include "core/queue.h"
 
-/* When this source wants to run: a time, XP_ON_DEMAND or XP_NEVER. */
+/* Returns the time at which the source has to be called, XP_ON_DEMAND or XP_NEVER. */
 static inline int64_t xp_due_of(const struct xpoll *queue, enum xp_source_id id)
 {
 	return queue->sources[id].due_ns;
 }
 
-/* The earliest of these times. */
+/* Returns the earliest such time of all sources. */
 static inline int64_t xp_due(const struct xpoll *queue)
 {
 	return queue->due_ns;
@@ -19,24 +19,29 @@ static inline int64_t xp_due(const struct xpoll *queue)
 void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns);
 
 /*
- * The timer waiter is the one of the sleeping threads that sleeps no longer than until
- * due_ns.  A time that is put off does not wake it.  timer.until_ns is XP_NEVER if there
- * is none, and XP_NOW if a thread was woken to become it.
+ * Returns true if no sleeping thread returns by the earliest due time.
+ *
+ * The timer waiter is the one sleeping thread that sleeps no longer than until timer.until_ns; the
+ * others may sleep for ever.  A due time that becomes later does not wake it.  until_ns is XP_NEVER
+ * without a timer waiter, and XP_NOW if a thread was woken that becomes one.
  */
 static inline bool xp_timer_waiter_missing(const struct xpoll *queue)
 {
 	return queue->due_ns < queue->timer.until_ns;
 }
 
-/* A thread that sleeps until *deadline_ns becomes it if there is none; 0: it does not. */
+/*
+ * Make the calling thread the timer waiter if there is none: *deadline_ns becomes the due time, if
+ * that is earlier.  Returns its number, or 0 if another thread is the timer waiter.
+ */
 uint32_t xp_timer_waiter_begin(struct xpoll *queue, int64_t *deadline_ns);
-/* The thread is back. */
+/* Call after that sleep, with the number that xp_timer_waiter_begin returned. */
 void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter);
-/* A thread was woken; until one comes out nobody else need be. */
-void xp_timer_waiter_called(struct xpoll *queue);
-/* A thread came out, or has perhaps taken the wake-up. */
-void xp_timer_waiter_answered(struct xpoll *queue);
-/* In a forked child: the threads were the parent's. */
+/* A sleeping thread was woken to become the timer waiter: wake no other until one has returned. */
+void xp_timer_waiter_woken(struct xpoll *queue);
+/* A thread returned from the kernel, perhaps because of that wake-up. */
+void xp_timer_waiter_arrived(struct xpoll *queue);
+/* Forget the timer waiter; in a forked child it was a thread of the parent. */
 void xp_timer_waiter_forget(struct xpoll *queue);
 
 #endif

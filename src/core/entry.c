@@ -55,7 +55,7 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 	uint8_t left = XP_SET(~filters);
 
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	xp_outer_settle(queue);
+	xp_outer_end_grace(queue);
 	xp_count_by(&queue->counters.registered, -entry_count(filters));
 	xp_slot_disable(slot, filters);
 	slot->present &= left;
@@ -77,7 +77,7 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 
 static void entry_clear(struct xpoll *queue, struct xp_slot *slot)
 {
-	xp_outer_settle(queue);
+	xp_outer_end_grace(queue);
 	xp_count_by(&queue->counters.registered, -entry_count(slot->present));
 	xp_late_await(slot);
 	*slot = (struct xp_slot){
@@ -133,8 +133,9 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 }
 
 /*
- * XPOLL_NOTE_EXCLUSIVE is a hint: such an entry of the kernel's has POLLIN and POLLOUT only.
- * While a filter is disabled the entry is not exclusive, or other queues would not be woken.
+ * Returns true if the main entry is to be exclusive.  XPOLL_NOTE_EXCLUSIVE is a hint: the kernel
+ * allows only POLLIN and POLLOUT in such an entry.  While a filter is disabled the entry is not
+ * exclusive, or it could take the wake-up of another queue.
  */
 static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *slot,
                                enum xp_mode mode)
@@ -147,7 +148,10 @@ static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *
 static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slot,
                             enum xp_mode mode, unsigned filters)
 {
-	/* An empty mask still reports errors and hang-ups; ONESHOT lets only one more through. */
+	/*
+	 * The kernel reports errors and hang-ups even with an empty mask: make it one-shot, so that
+	 * it reports at most one.
+	 */
 	uint32_t how = mode == XP_MODE_ONCE || (queue->lazy && !filters) ? XP_WATCH_ONESHOT
 		: mode == XP_MODE_EDGE ? XP_WATCH_EDGE
 		: entry_is_exclusive(queue, slot, mode) ? XP_WATCH_EXCLUSIVE : 0;
@@ -156,15 +160,15 @@ static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slo
 }
 
 /*
- * The kernel's reports of the main entry are of another arming from now on.  A queue that is not
- * lazy makes changes after which earlier reports of other filters still hold.
+ * Give the main entry a new arming (armings 1), or the previous one again (-1).  On a queue that is
+ * not lazy the arming stays, because earlier reports of other filters remain valid there.
  */
 static void entry_renumber(const struct xpoll *queue, struct xp_slot *slot, int armings)
 {
 	slot->arming += queue->lazy ? (uint32_t)armings : 0;
 }
 
-/* Record that the kernel has this main entry now. */
+/* Record in the slot that the kernel has this main entry now. */
 static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode mode,
                         unsigned filters)
 {
@@ -177,11 +181,14 @@ static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode 
 	slot->fruitless = 0;
 	if (!queue->lazy)
 		xp_slot_mark(queue, slot);
-	else if (!slot->solo) /* reports of solo entries are not checked by their arming */
+	else if (!slot->solo) /* the mark protects reports of solo entries, too */
 		slot->marked = false;
 	if (queue->lazy || queue->ops->flush)
 		xp_ask_soon(queue);
-	/* A back end that makes its changes in a wait has to make them beside one that sleeps. */
+	/*
+	 * A back end that passes changes to the kernel only in a wait needs a thread that wakes up
+	 * for it.
+	 */
 	if (queue->ops->flush)
 		xp_sleepers_mark(queue);
 }
@@ -203,9 +210,10 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	slot->leftover = false;
 	if (leftover)
 		rc = queue->ops->change(queue->backend, fd, watch, token);
-	if (xp_is_gone(rc)) /* attaching distinguishes closed from O_PATH */
+	/* attach returns different errors for a closed descriptor and for O_PATH */
+	if (xp_is_gone(rc))
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
-	/* The entry of a closed file, of which a duplicate has the old number again. */
+	/* The kernel has an entry of a file that was closed, and a duplicate of it has fd now. */
 	if (XP_UNLIKELY(rc == -EEXIST))
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	if (rc == 0)
@@ -213,7 +221,10 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return rc;
 }
 
-/* A change from or to an exclusive entry is a DEL and an ADD, and there was no room for the ADD. */
+/*
+ * An exclusive entry is changed by DEL and ADD, and the ADD failed: the next wait attaches the
+ * slot.
+ */
 static void entry_lost(struct xpoll *queue, struct xp_slot *slot)
 {
 	slot->mode = XP_MODE_NONE;
@@ -232,11 +243,11 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 	XP_ASSERT(slot->mode == XP_MODE_LEVEL || slot->mode == XP_MODE_EDGE ||
 	          slot->mode == XP_MODE_ONCE);
 	xp_late_await(slot);
-	xp_news_before_change(queue, fd, slot);
+	xp_kept_before_change(queue, fd, slot);
 	entry_renumber(queue, slot, 1);
 	rc = queue->ops->change(queue->backend, fd, watch | XP_WATCH_AGAIN(again),
 	                        xp_slot_token(slot, fd));
-	if (rc == -EPERM) /* another file, which the kernel refuses */
+	if (rc == -EPERM) /* the descriptor refers to another file, which the kernel refuses */
 		rc = -ENOENT;
 	if (XP_UNLIKELY(rc < 0))
 		entry_renumber(queue, slot, -1);
@@ -246,7 +257,7 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 		entry_armed(queue, slot, mode, filters);
 	else if (slot->is_exclusive || watch & XP_WATCH_EXCLUSIVE)
 		entry_lost(queue, slot);
-	if (rc == 0 && slot->kept && slot->enabled && xp_has_news(queue, slot))
+	if (rc == 0 && slot->kept && slot->enabled && xp_poll_clears(queue, slot))
 		xp_check_enabled(queue, fd, slot, slot->enabled);
 	return rc;
 }
@@ -262,11 +273,11 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 {
 	unsigned filters = xp_entry_main(queue, slot);
 
-	if (!late || xp_has_news(queue, slot) || atomic_load(&slot->late) == UINT8_MAX)
+	if (!late || xp_poll_clears(queue, slot) || atomic_load(&slot->late) == UINT8_MAX)
 		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
 	/*
-	 * No earlier late change is under way: a silent entry has reported since, and
-	 * xp_entry_arm, which made the entry edge-triggered, waits for them.
+	 * No earlier late change is under way here.  A silent entry has reported since the last
+	 * one, and xp_entry_arm, which made this entry edge-triggered, has waited for it.
 	 */
 	XP_ASSERT(filters && (slot->mode == XP_MODE_EDGE || xp_entry_is_silent(queue, slot)));
 	entry_renumber(queue, slot, 1);
@@ -293,7 +304,7 @@ int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsig
 		rc = xp_sys_open_flags(fd);
 		return rc < 0 ? rc : 0;
 	}
-	/* Attaching the same file fails with EEXIST, and does not touch its entry. */
+	/* Attaching the same file again fails with EEXIST and leaves its entry alone. */
 	rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(again), xp_slot_token(slot, fd));
 	if (rc == 0)
 		(void)queue->ops->detach(queue->backend, fd);
@@ -315,7 +326,9 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 {
 	unsigned solo = 0;
 
-	for (unsigned i = 0; queue->lazy && slot->kind != XP_KIND_NEWS && i < XP_FD_FILTERS; i++) {
+	if (!queue->lazy || slot->kind == XP_KIND_CLEARED)
+		return 0;
+	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
 		unsigned bit = XP_BIT(i);
 		unsigned others = (before | slot->present) & ~(bit | solo | slot->solo);
 
@@ -331,7 +344,9 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 
 static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
 {
-	/* By edges also for a level: a hang-up that nobody wants would be reported for ever. */
+	/*
+	 * Edge-triggered even for a level filter: an unwanted hang-up would be reported for ever.
+	 */
 	uint32_t watch = xp_bits_of(slot, XP_BIT(filter)) | XP_WATCH_SOLO(filter) | XP_WATCH_EDGE;
 	uint64_t token = xp_slot_token(slot, fd);
 	int rc = -ENOENT;
@@ -341,7 +356,9 @@ static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	if (rc == -ENOENT)
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
 	if (rc < 0 && !xp_is_gone(rc) && rc != -EPERM) {
-		/* No room, or too deep a nesting: an edge that comes twice is better than none. */
+		/*
+		 * No memory, or too many nested sets: use the main entry, which may repeat an edge.
+		 */
 		slot->solo &= ~XP_BIT(filter) & XP_ALL_FILTERS;
 		return xp_entry_arm_main(queue, fd, slot, XP_BIT(filter));
 	}
@@ -389,7 +406,7 @@ static void solo_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, un
 	if (++slot->fruitless < XP_FRUITLESS_MOST)
 		return;
 	slot->fruitless = 0;
-	if (bit & slot->enabled) { /* less is requested of it by now */
+	if (bit & slot->enabled) { /* an enabled filter: DELETE has narrowed its mask since */
 		(void)xp_solo_arm(queue, fd, slot, bit);
 		return;
 	}
@@ -407,18 +424,24 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	if (solo && !(solo & (solo - 1)) && about == solo) {
 		solo_fruitless(queue, fd, slot, solo);
 	} else if (slot->mode == XP_MODE_ONCE) {
-		/* A hang-up that the event level ignores: what is enabled is still waited for. */
+		/*
+		 * The report was a hang-up that the event level ignores: the enabled filters still
+		 * need an entry that reports.
+		 */
 		if (mine & slot->enabled)
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
 	} else if (slot->mode == XP_MODE_LEVEL) {
-		/* Another thread has the descriptor: be silent until that one enables it. */
+		/*
+		 * With DISPATCH another thread is handling the descriptor: be silent until it
+		 * enables it.
+		 */
 		if (queue->threads.shared > 0 && !(mine & slot->enabled) &&
 		    xp_entry_may_report_once(queue, slot) && xp_slot_can_probe(fd, slot))
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, 0, 0);
 		else
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
 	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= XP_FRUITLESS_MOST) {
-		/* An edge reports all bits that hold, so no enabled filter is ready. */
+		/* An edge reports all bits that are set, so no enabled filter is ready. */
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);
 	}
 }

@@ -1,25 +1,26 @@
 /*
- * The kernel's entries of a slot.
+ * The kernel's entries of a slot: the main entry, and solo entries of single filters.
  *
- * The main entry is level-triggered unless a filter of it has CLEAR or LOWAT, or, on a lazy
- * queue, is disabled when the entry is made or changed.  A report of filters that are all
- * disabled makes it edge-triggered, so that it is silent.  Four checks in a row that find nothing
- * make it level-triggered again, and so does one that finds what was delivered still ready.
+ * The main entry is level-triggered unless one of its filters has CLEAR or LOWAT, or, on a lazy
+ * queue, is disabled when the entry is made or changed.  If the kernel reports it while all of its
+ * filters are disabled, it becomes edge-triggered, to be silent.  After four checks in a row that
+ * find nothing it becomes level-triggered again, and so it does when a check finds delivered
+ * filters still ready.
  *
- * The main entry reports once if each report disables or ends all of its filters (DISPATCH,
- * ONESHOT).  With ONESHOT it does from the start, and the silent entry stays in the kernel
- * when the registration ends, so that the next ADD is one change.  With DISPATCH it is
- * level-triggered until a report comes while its filter is disabled and several threads use the
- * queue: an ENABLE of a level-triggered entry costs no system call, but one that reports
- * once does not wake threads while another one has the descriptor.
+ * The main entry is one-shot if each report disables or ends all of its filters (DISPATCH,
+ * ONESHOT). With ONESHOT it is so from the start, and the silent entry stays in the kernel when the
+ * registration ends, so that the next ADD is one change.  With DISPATCH it is level-triggered until
+ * the kernel reports it while its filter is disabled and several threads use the queue: an ENABLE
+ * of a level-triggered entry costs no system call, but a one-shot entry does not wake threads while
+ * another thread handles the descriptor.
  *
- * A queue is lazy if a change in the kernel costs a system call, as on epoll.  Then the
- * main entry keeps disabled filters.  On the other back ends it has those that are enabled.
+ * A queue is lazy if a change in the kernel costs a system call, as on epoll.  There the main entry
+ * includes disabled filters.  On the other back ends it has only the enabled ones.
  *
- * Solo filters, of lazy queues: the kernel reports an entry as a whole when one of its bits
- * has activity, or when it is changed, but an edge has to be reported once.  So a filter
- * with CLEAR does not share an entry with a level filter, nor with an edge that was
- * reported, nor while it is disabled: the later one has an entry of its own.
+ * Solo filters exist on lazy queues.  When one bit of an entry has activity, or the entry is
+ * changed, the kernel reports the whole entry, but an edge must be delivered only once.  So a
+ * filter with CLEAR does not share an entry with a level filter, with an edge that was reported, or
+ * with any filter while it is disabled: the filter that is added later gets a solo entry.
  */
 #ifndef XP_CORE_ENTRY_H
 #define XP_CORE_ENTRY_H
@@ -29,21 +30,21 @@
 #include "core/marks.h"
 #include "core/slot.h"
 
-/* The slot of a descriptor of which something is registered, or NULL. */
+/* Returns the slot of a descriptor with registered filters, or NULL. */
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 
-/* Returns true for descriptors of the queue itself. */
+/* Returns true if fd is a descriptor of the queue itself, which nobody may register. */
 bool xp_entry_owns(const struct xpoll *queue, int fd);
 
-/* The filters of the main entry, if it is as it should be. */
+/* Returns the filters that the main entry should have. */
 static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_slot *slot)
 {
 	return queue->lazy ? slot->present & ~(unsigned)slot->solo : slot->enabled;
 }
 
 /*
- * A change of the main entry would report an edge, of other filters than these, once more:
- * it was delivered, or a thread that sleeps may have its report.
+ * Returns true if a change of the main entry would report an edge again, of a filter other than
+ * `filters`: an edge that was delivered, or that a sleeping thread may be about to deliver.
  */
 static inline bool xp_entry_is_held(const struct xpoll *queue, const struct xp_slot *slot,
                                     unsigned filters)
@@ -52,7 +53,7 @@ static inline bool xp_entry_is_held(const struct xpoll *queue, const struct xp_s
 		xp_entry_main(queue, slot) & slot->enabled & slot->clear & ~filters;
 }
 
-/* How the main entry should be triggered. */
+/* Returns how the main entry should be triggered: XP_MODE_LEVEL or XP_MODE_EDGE. */
 enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot);
 
 /*
@@ -67,48 +68,52 @@ static inline bool xp_entry_is_silent(const struct xpoll *queue, const struct xp
 	return slot->mode == XP_MODE_ONCE && !(slot->armed & xp_entry_main(queue, slot));
 }
 
-/* Returns true if such a result says that fd is closed, or another file by now. */
+/*
+ * Returns true if the result of a change means that fd was closed, or refers to another file now.
+ */
 static inline bool xp_is_gone(int rc)
 {
 	return rc == -ENOENT || rc == -EBADF;
 }
 
-/* The registrations of these filters end, without a system call. */
+/* End the registrations of these filters in the slot; the kernel's entry stays as it is. */
 void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters);
-/* All registrations end: the descriptor is closed, or another file. */
+/* End all registrations, because the descriptor was closed or refers to another file. */
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * End all registrations, and remove the kernel's entries.  silent: leave a main entry that is
- * silent in the kernel (slot->leftover).  -ENOENT, -EBADF: the file was closed before.
+ * End all registrations and remove the kernel's entries.  silent: leave a silent main entry in the
+ * kernel (slot->leftover).  Returns -ENOENT or -EBADF if the file was closed before.
  */
 int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent);
 
-/* Make the main entry of a slot that has none. */
+/* Add the main entry of a slot that has none to the kernel's set. */
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * Change the main entry.  The kernel checks the state, and reports what is ready of the
- * filters `again`.  If the descriptor is another file the slot is dropped: see xp_is_gone.
+ * Change the main entry.  The kernel then checks the state, and reports filters of `again` that are
+ * ready.  If xp_is_gone(result), the slot was dropped.
  */
 int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                  unsigned filters, unsigned again);
-/* The same to what it should be. */
+/* The same, with the mode and the filters that the main entry should have. */
 int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 
 struct xp_late;
 /*
- * Arm a silent main entry, or make an edge-triggered one report once.  late: gets the change,
- * which xp_leave_late makes without the lock; NULL, or nothing is left there: made at once.
+ * Arm a silent main entry, or make an edge-triggered one one-shot.  late: receives the change,
+ * which xp_leave_late makes without the lock; if it is NULL or stays empty, the change was made at
+ * once.
  */
 int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                       struct xp_late *late);
 
-/* 0 if fd is still the file that was registered; else a result that xp_is_gone knows. */
+/* Returns 0 if fd still refers to the registered file; otherwise xp_is_gone(result). */
 int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
-/* The same; otherwise the slot is dropped. */
+/* Returns true if fd still refers to the registered file; otherwise drops the slot. */
 bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 /*
- * Returns true if the slot may be used: at each 64th report the kernel is asked whether fd is the
- * same file, because nothing else shows a close while a duplicate is open.  False: it is dropped.
+ * Count a report.  At each 64th, ask the kernel whether fd still refers to the registered file,
+ * because nothing else reveals a close while a duplicate is open.  Returns false if not; the slot
+ * is dropped.
  */
 static inline bool xp_entry_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
@@ -117,26 +122,23 @@ static inline bool xp_entry_confirmed(struct xpoll *queue, int fd, struct xp_slo
 }
 
 /*
- * Returns the filters, of those that are being added, that cannot be in the main entry.
- * before: the filters that were there.
+ * Returns which of the filters that are being added need solo entries.  before: the filters that
+ * the main entry had.
  */
 unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,
                         unsigned before);
-/* The entries of these solo filters end. */
+/* Remove the solo entries of these filters. */
 void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
-/* Have the kernel report these filters, which have, or get, entries of their own. */
+/* Arm the solo entries of these filters, and make those that do not exist yet. */
 int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 
-/*
- * Have these filters reported by the kernel, instead of checking them.  The slot may be
- * dropped.
- */
+/* Make the kernel report these filters, so that no wait has to check them.  May drop the slot. */
 void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 
 /*
- * The kernel has made a report that nobody wants.  A level-triggered entry would repeat it
- * for ever, and an edge-triggered one makes one for each activity, until the mask excludes
- * it.  about: the filters of the entry.
+ * The kernel reported an entry of which no enabled filter is ready.  Change the entry:
+ * level-triggered, it would be reported again and again, and edge-triggered, at each activity.
+ * about: the filters of the entry.
  */
 void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned about);
 

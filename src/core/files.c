@@ -1,4 +1,4 @@
-/* Files that the kernel refuses to wait for. */
+/* Files that the kernel cannot poll. */
 #include "core/files.h"
 
 #include <errno.h>
@@ -14,13 +14,13 @@
 
 struct xp_file {
 	int fd;
-	struct xp_list turn; /* among those awake or asleep, or in no list */
+	struct xp_list turn; /* links it into files.awake or files.asleep, or is in no list */
 	struct xp_inode_user growth;
-	bool sized;    /* regular, and its size says where it ends */
-	bool follows;  /* its growth is watched */
-	bool gone;     /* the descriptor was closed, or is another file's */
+	bool sized;    /* a regular file whose st_size is its end of file */
+	bool follows;  /* `growth` is watched */
+	bool gone;     /* the descriptor was closed or reused */
 	uint32_t pass; /* the last pass that checked it */
-	unsigned due;  /* filters to check though they have CLEAR */
+	unsigned due;  /* filters with CLEAR that have to be checked again */
 	uint64_t device;
 	uint64_t inode;
 	int64_t born_ns;
@@ -32,7 +32,7 @@ static struct xp_file *file_get(const struct xpoll *queue, int fd)
 	return queue->files.at[fd];
 }
 
-/* Put it at the end of a list; NULL: of none. */
+/* Move the file to the end of a list; NULL: to no list. */
 static void file_place(struct xp_file *file, struct xp_list *list)
 {
 	xp_list_remove(&file->turn);
@@ -46,7 +46,8 @@ static void file_wake(struct xpoll *queue, struct xp_file *file)
 	xp_sleepers_mark(queue);
 }
 
-static void growth_news(struct xpoll *queue, struct xp_inode_user *user, uint32_t notes, bool lost)
+static void growth_reported(struct xpoll *queue, struct xp_inode_user *user, uint32_t notes,
+                            bool lost)
 {
 	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
 
@@ -60,7 +61,7 @@ static bool growth_listens(const struct xpoll *queue, const struct xp_inode_user
 	return xp_slots_get(queue, user->fd)->enabled & XP_BIT(XP_READ);
 }
 
-/* The next check of the file finds that out. */
+/* Make the next wait check the file, which finds that it is gone. */
 static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
 {
 	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
@@ -70,12 +71,12 @@ static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
 }
 
 static const struct xp_inode_user_ops growth_user = {
-	.news = growth_news,
+	.reported = growth_reported,
 	.listens = growth_listens,
 	.gone = growth_gone,
 };
 
-/* Watch the growth of a file whose READ is registered. */
+/* Watch the growth of a file with READ, or watch it again after another ADD. */
 static int file_follow(struct xpoll *queue, struct xp_file *file)
 {
 	int rc;
@@ -85,7 +86,7 @@ static int file_follow(struct xpoll *queue, struct xp_file *file)
 	rc = file->follows ? xp_inode_rewatch(queue, &file->growth, XPOLL_NOTE_WRITE, true)
 		: xp_inode_watch(queue, &file->growth, file->fd, XPOLL_NOTE_WRITE, true);
 	file->follows |= rc == 0;
-	/* The watch shows that it is another file, whatever its numbers are. */
+	/* The watch found another file, even if device and inode are equal. */
 	return rc == -ESTALE ? -ENOENT : rc;
 }
 
@@ -170,7 +171,10 @@ void xp_files_fini(struct xpoll *queue)
 	xp_free(queue->files.at);
 }
 
-/* 0; -EBADF, -ENOENT: closed, or another file; or the error of fstat(2). */
+/*
+ * Store the status of the file.  Returns 0; -EBADF, -ENOENT: it was closed or reused; or the error
+ * of fstat(2).
+ */
 static int file_status(struct xpoll *queue, const struct xp_file *file, struct stat *status)
 {
 	int64_t born_ns;
@@ -212,18 +216,18 @@ int64_t xp_file_left(struct xpoll *queue, int fd)
 	return status.st_size - xp_sys_offset(fd);
 }
 
-/* The filters of a file that have to be checked. */
+/* Returns the filters of a file that have to be checked. */
 static unsigned file_wanted(const struct xpoll *queue, const struct xp_file *file)
 {
 	const struct xp_slot *slot = xp_slots_get(queue, file->fd);
-	/* Nobody hangs up: a READ without POLLIN is never ready. */
+	/* Files have no hang-ups, so a READ without POLLIN is never ready. */
 	unsigned filters = XP_BIT(XP_WRITE) |
 		(slot->requested & XP_REQUEST_IN ? XP_BIT(XP_READ) : 0);
 
 	return slot->enabled & filters & (file->due | ~(unsigned)slot->clear);
 }
 
-/* The bits of poll(2) for these filters; -EBADF, -ENOENT: another file. */
+/* Returns the bits of poll(2) for these filters; -EBADF, -ENOENT: closed or reused. */
 static int file_events(struct xpoll *queue, const struct xp_file *file, unsigned wanted,
                        bool poll_level)
 {
@@ -234,11 +238,11 @@ static int file_events(struct xpoll *queue, const struct xp_file *file, unsigned
 
 	if (rc == -EBADF || rc == -ENOENT)
 		return rc;
-	/* Another error of fstat(2) says nothing: reading will show it. */
+	/* After another error of fstat(2) report it ready: the program's read shows the error. */
 	if (rc < 0 || !file->sized || poll_level || !(events & POLLIN))
 		return events;
 	xp_count(&queue->counters.syscalls_check);
-	/* An offset beyond the end is not at the end, as in FreeBSD. */
+	/* An offset beyond the end counts as ready, as in FreeBSD. */
 	return xp_sys_offset(file->fd) == status.st_size ? events & ~POLLIN : events;
 }
 
@@ -249,7 +253,7 @@ static struct xp_file *file_first(const struct xp_list *list)
 
 void xp_files_begin(struct xpoll *queue, bool poll_level)
 {
-	/* At the poll-like level all of them are ready. */
+	/* At the poll-like level all files are ready, so check all that sleep. */
 	int checks = poll_level ? INT32_MAX : XP_ASK_EVERY;
 
 	queue->files.pass++;
@@ -276,7 +280,9 @@ bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
 	if (*events < 0)
 		return true;
 	file_place(file, *events ? &queue->files.awake : &queue->files.asleep);
-	/* A CLEAR filter is silent after that until there is news. */
+	/*
+	 * A CLEAR filter that was ready is not checked again until the file grows or it is enabled.
+	 */
 	file->due &= ~xp_filters_of((uint32_t)*events);
 	return true;
 }

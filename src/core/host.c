@@ -1,4 +1,4 @@
-/* All that sources may call of the queue. */
+/* struct xp_host: the functions of the queue that sources may call. */
 #include "base/assert.h"
 #include "core/due.h"
 #include "core/marks.h"
@@ -19,17 +19,17 @@ static void host_deactivate(struct xpoll *queue, struct xp_registration *reg)
 
 static void host_confirmed(const struct xpoll *queue, struct xp_registration *reg)
 {
-	reg->confirmed = xp_moment(queue);
+	reg->confirmed = xp_wait_generation(queue);
 }
 
-static bool host_exposed(const struct xpoll *queue)
+static bool host_outer_in_use(const struct xpoll *queue)
 {
-	return queue->outer.exposed;
+	return queue->outer.in_use;
 }
 
 static bool host_awaited(const struct xpoll *queue)
 {
-	return queue->outer.exposed || xp_has_sleepers(queue);
+	return queue->outer.in_use || xp_has_sleepers(queue);
 }
 
 static void host_unobserved(struct xpoll *queue)
@@ -66,7 +66,7 @@ const struct xp_host xp_host = {
 	.state = xp_source_state,
 	.set_due = xp_due_set,
 	.now = xp_sources_now,
-	.exposed = host_exposed,
+	.outer_in_use = host_outer_in_use,
 	.set_probed = xp_sources_set_probed,
 	.awaited = host_awaited,
 	.vnode_as_bsd = host_vnode_as_bsd,

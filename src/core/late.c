@@ -1,4 +1,4 @@
-/* Changes of a kernel entry that are made without the lock. */
+/* Waits for late changes: see late.h. */
 #include "core/late.h"
 
 #include "base/time.h"
@@ -6,13 +6,13 @@
 #include "sys/sys_threads.h"
 
 enum {
-	TRIES = 1000,                 /* before a thread that waits for a late change sleeps */
-	NAP_NS = XP_NS_PER_MS / 20,   /* how long it sleeps */
+	TRIES = 1000,                 /* number of checks before the waiting thread sleeps */
+	NAP_NS = XP_NS_PER_MS / 20,   /* length of a sleep between two checks */
 };
 
 /*
- * The thread that makes a late change cannot signal a condition: once it has decremented
- * slot->late the queue may be gone.  So this thread sleeps a little, and looks again.
+ * The thread that makes a late change cannot signal a condition: the queue may be gone once it has
+ * decremented slot->late.  So the waiting thread sleeps for a short time and checks again.
  */
 void xp_nap(int64_t ns)
 {

@@ -10,12 +10,12 @@
 #include "core/due.h"
 #include "sys/sys.h"
 
-/* The bytes of READ and WRITE; a page for each page of slots that has any. */
+/* Marks in bytes, of READ and WRITE, for the descriptors of one page of slots. */
 struct xp_lowat_page {
 	int64_t bytes[XP_PAGE_SLOTS][2];
 };
 
-/* The pause before filters that had too little room are checked again: "Low-water marks". */
+/* The pause before the queue checks filters again that had too little room: "Low-water marks". */
 enum { LOWAT_EVERY_NS = 10 * XP_NS_PER_MS };
 
 static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
@@ -26,10 +26,10 @@ static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
 	return &page->bytes[fd & (XP_PAGE_SLOTS - 1)][filter];
 }
 
-/* The bytes to read, or the room for writing; -ENOTSUP: unknown. */
+/* Returns the number of bytes to read, or the room for writing; -ENOTSUP: unknown. */
 static int64_t lowat_count(int fd, enum xp_fd_kind kind, unsigned filter)
 {
-	/* FIONREAD counts only the first datagram, which could be too small for ever. */
+	/* FIONREAD counts only the first datagram, which may stay below the mark for ever. */
 	if (kind == XP_KIND_SOCKET && !xp_sys_is_stream(fd))
 		return -ENOTSUP;
 	if (filter == XP_READ)
@@ -47,7 +47,7 @@ int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filter)
 	if (kind < 0)
 		return kind;
 	count = lowat_count(fd, (enum xp_fd_kind)kind, filter);
-	/* A connection makes a listener ready, and its end a pipe that nobody reads. */
+	/* EINVAL: a listener, which a connection makes ready; EPIPE: a pipe without a reader. */
 	if (count < 0 && count != -EINVAL && count != -EPIPE)
 		return -ENOTSUP;
 	if (XP_TABLE_RESERVE(&queue->lowat.pages, &queue->lowat.pages_len,
@@ -71,8 +71,9 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
 }
 
 /*
- * The count of bytes to read ends where urgent data begins, so urgent data is enough.  So is
- * a check that fails for lack of memory: nobody reports the edge again.
+ * Returns true if READ has reached its mark.  The count of bytes to read ends at urgent data, so
+ * urgent data suffices.  A poll(2) that fails for lack of memory suffices, too: the edge does not
+ * come again.
  */
 static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *slot)
 {
@@ -108,7 +109,7 @@ uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uin
 {
 	unsigned marked = slot->lowat & slot->enabled;
 
-	/* An end or an error needs no bytes. */
+	/* An end of file or an error is reported below the mark, too. */
 	if (XP_LIKELY(!marked) || events & (POLLERR | POLLHUP))
 		return events;
 	(void)xp_slot_kind(fd, slot);
@@ -130,7 +131,7 @@ void xp_lowat_due(struct xpoll *queue)
 
 		slot->unmet = 0;
 		if (again)
-			xp_check_again(queue, fd, slot, again);
+			xp_check_delivered(queue, fd, slot, again);
 	}
 }
 

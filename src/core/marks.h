@@ -1,4 +1,4 @@
-/* Marks that one part of the core leaves for another, which looks at them later. */
+/* Flags and counters by which one part of the core informs another. */
 #ifndef XP_CORE_MARKS_H
 #define XP_CORE_MARKS_H
 
@@ -11,15 +11,19 @@ static inline bool xp_has_sleepers(const struct xpoll *queue)
 }
 
 /*
- * The kernel does not report this to a thread that sleeps: one has to come out, unless the
- * calling thread delivers it itself before it leaves.
+ * Record that a sleeping thread has to return and poll again, because the kernel does not report
+ * the event.  The calling thread kicks one when it leaves the queue, unless it delivers the event
+ * itself.
  */
 static inline void xp_sleepers_mark(struct xpoll *queue)
 {
 	queue->kick.wanted = xp_has_sleepers(queue);
 }
 
-/* The calling thread is about to look itself: takes the mark, and returns whether it was there. */
+/*
+ * Clear the mark of xp_sleepers_mark, because the calling thread is about to poll.  Returns whether
+ * the mark was set.
+ */
 static inline bool xp_sleepers_take_mark(struct xpoll *queue)
 {
 	bool wanted = queue->kick.wanted;
@@ -28,47 +32,58 @@ static inline bool xp_sleepers_take_mark(struct xpoll *queue)
 	return wanted;
 }
 
-/* xpoll_fd stays readable without a reason for one update less than this. */
-static inline void xp_outer_keep(struct xpoll *queue, uint8_t updates)
+/*
+ * Let xpoll_fd stay readable for updates - 1 calls of xp_outer_update that find no reason for it.
+ */
+static inline void xp_outer_set_grace(struct xpoll *queue, uint8_t updates)
 {
-	queue->outer.patience = updates;
-}
-
-/* A registration ended, or a wait found nothing: xpoll_fd is readable for a reason only. */
-static inline void xp_outer_settle(struct xpoll *queue)
-{
-	xp_outer_keep(queue, 0);
+	queue->outer.grace = updates;
 }
 
 /*
- * The result of a source's look is valid while this number is unchanged: no wait has begun
- * since, and no thread has come back from a sleep.
+ * A registration ended, or a wait found nothing: from now on xpoll_fd is readable only with a
+ * reason.
  */
-static inline uint64_t xp_moment(const struct xpoll *queue)
+static inline void xp_outer_end_grace(struct xpoll *queue)
+{
+	xp_outer_set_grace(queue, 0);
+}
+
+/*
+ * Returns a number that grows when a wait begins and when a thread returns from a sleep.  While it
+ * is unchanged, what a source has verified about a registration is still true.
+ */
+static inline uint64_t xp_wait_generation(const struct xpoll *queue)
 {
 	return queue->counters.waits + queue->threads.sleeps;
 }
 
-/* A thread is back from a sleep: results from before are not valid any more (xp_moment). */
-static inline void xp_moment_end(struct xpoll *queue)
+/* A thread has returned from a sleep: results of earlier generations may be wrong by now. */
+static inline void xp_wait_generation_end(struct xpoll *queue)
 {
 	queue->threads.sleeps++;
 }
 
-/* xpoll_wake was called, and no wait has returned for it. */
+/* Returns true if xpoll_wake was called and no wait has returned for it yet. */
 static inline bool xp_wake_is_pending(const struct xpoll *queue)
 {
 	return atomic_load(&queue->wake.state) & XP_WAKE_PENDING;
 }
 
-/* Take the pending xpoll_wake, for which the wait returns.  False: there is none to take. */
+/*
+ * Take the pending xpoll_wake, for which the calling wait returns.  Returns false if none is
+ * pending.
+ */
 static inline bool xp_wake_take(struct xpoll *queue)
 {
 	return xp_wake_is_pending(queue) &&
 		atomic_fetch_and(&queue->wake.state, ~(unsigned)XP_WAKE_PENDING) & XP_WAKE_PENDING;
 }
 
-/* Begin xpoll_wake.  True: it has to wake a thread, and is a writer until xp_writer_end. */
+/*
+ * Begin xpoll_wake.  Returns true if this call has to wake a thread; then it counts as a writer
+ * until xp_writer_end.  Returns false if a wake-up is pending already.
+ */
 static inline bool xp_wake_begin(struct xpoll *queue)
 {
 	unsigned state = atomic_load(&queue->wake.state);
@@ -80,7 +95,10 @@ static inline bool xp_wake_begin(struct xpoll *queue)
 	return false;
 }
 
-/* This thread uses the queue without its lock: xpoll_destroy waits until it does no longer. */
+/*
+ * Count this thread as a writer, which uses the queue without its lock; xpoll_destroy waits for
+ * xp_writer_end.
+ */
 static inline void xp_writer_begin(struct xpoll *queue)
 {
 	atomic_fetch_add(&queue->wake.state, XP_WAKE_WRITER);
@@ -96,13 +114,13 @@ static inline bool xp_has_writers(const struct xpoll *queue)
 	return atomic_load(&queue->wake.state) >= XP_WAKE_WRITER;
 }
 
-/* later: some slots could not be attached, and the next wait tries again. */
+/* Record whether the next wait has to attach slots for which the kernel had no memory. */
 static inline void xp_attach_later(struct xpoll *queue, bool later)
 {
 	queue->unattached = later;
 }
 
-/* This wait calls a source; NULL: none does. */
+/* Record the wait that is about to call a source; NULL: the call is over. */
 static inline void xp_source_wait(struct xpoll *queue, struct xp_wait *wait)
 {
 	queue->source_wait = wait;

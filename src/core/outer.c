@@ -1,4 +1,4 @@
-/* When the descriptor of the queue is readable. */
+/* Makes the outer descriptor readable: see outer.h. */
 #include "core/outer.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@ int xp_outer_open(struct xpoll *queue)
 {
 	int fd = queue->ops->outer ? queue->ops->outer->fd(queue->backend) : -ENOTSUP;
 
-	if (fd < 0 || queue->outer.exposed)
+	if (fd < 0 || queue->outer.in_use)
 		return fd;
-	queue->outer.exposed = true;
+	queue->outer.in_use = true;
 	if (queue->on_demand)
 		xp_sources_run_due(queue, XP_FIRED_MOST);
-	xp_sources_settle(queue, NULL, XP_BEFORE_SLEEP);
+	xp_sources_refresh(queue, NULL, XP_BEFORE_SLEEP);
 	return fd;
 }
 
@@ -33,13 +33,13 @@ void xp_outer_update(struct xpoll *queue)
 
 	if (queue->threads.dying)
 		return;
-	/* Candidates come and go with each event, and a change each time is two system calls. */
+	/* Candidates come and go with each event, and toggling attention is two system calls. */
 	if (candidates)
-		xp_outer_keep(queue, XP_RECENT_FOR);
-	else if (!wanted && queue->outer.patience > 1)
-		wanted = true, xp_outer_keep(queue, queue->outer.patience - 1);
+		xp_outer_set_grace(queue, XP_RECENT_FOR);
+	else if (!wanted && queue->outer.grace > 1)
+		wanted = true, xp_outer_set_grace(queue, queue->outer.grace - 1);
 	queue->outer.alarmed |= xp_due(queue) != XP_NEVER;
-	/* Where no time can be set, readable too often is better than too late. */
+	/* If no timer can be set, the descriptor stays readable, so that nobody waits too long. */
 	if (!wanted && queue->outer.alarmed && outer->set_alarm(queue->backend, xp_due(queue)) < 0)
 		wanted = true;
 	if (wanted != queue->outer.attention)
@@ -49,5 +49,5 @@ void xp_outer_update(struct xpoll *queue)
 
 void xp_outer_forget(struct xpoll *queue)
 {
-	queue->outer.exposed = queue->outer.attention = queue->outer.alarmed = false;
+	queue->outer.in_use = queue->outer.attention = queue->outer.alarmed = false;
 }

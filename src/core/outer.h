@@ -1,19 +1,19 @@
 /*
- * The descriptor of the queue, which xpoll_fd returns.
+ * The outer descriptor, which xpoll_fd returns.
  *
- * It has the kernel's set in it.  Attention makes it readable for what the set does not
- * report: active sources, candidates, files, what is left of a batch, a pending wake.
+ * The descriptor contains the kernel's set.  Attention makes it readable for events that the set
+ * does not report: active sources, candidates, files, the rest of a batch, a pending xpoll_wake.
  */
 #ifndef XP_CORE_OUTER_H
 #define XP_CORE_OUTER_H
 
 #include "core/queue.h"
 
-/* Make it, or return it; -ENOTSUP ... */
+/* Returns the descriptor, which the first call makes; -ENOTSUP if the back end has none. */
 int xp_outer_open(struct xpoll *queue);
-/* Make the descriptor of an exposed queue readable, or no longer. */
+/* Make the descriptor readable, or no longer readable; called when xpoll_fd is in use. */
 void xp_outer_update(struct xpoll *queue);
-/* In a forked child: nobody has called xpoll_fd. */
+/* In a forked child: reset the state, because nobody has called xpoll_fd there. */
 void xp_outer_forget(struct xpoll *queue);
 
 #endif

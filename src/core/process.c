@@ -8,7 +8,9 @@
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct xp_list queues;
 
-/* The parent's queues, and perhaps its lock, are none of a child's. */
+/*
+ * Start with an empty list: in a forked child the list and the state of the lock are the parent's.
+ */
 static void list_begin(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;

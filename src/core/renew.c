@@ -1,4 +1,4 @@
-/* Replacing the kernel's set by a new one. */
+/* Replaces the kernel's set by a new one. */
 #include "core/renew.h"
 
 #include "base/assert.h"
@@ -24,7 +24,7 @@ static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	rc = xp_entry_attach(queue, fd, slot);
 	if (rc == 0 || xp_is_lack(rc))
 		return rc;
-	xp_entry_drop(queue, fd, slot); /* closed, or another file */
+	xp_entry_drop(queue, fd, slot); /* the descriptor was closed or reused */
 	return 0;
 }
 
@@ -66,7 +66,7 @@ int xp_attach_rest(struct xpoll *queue)
 	return rc;
 }
 
-/* Drop the slots whose descriptor is another file by now. */
+/* Drop the slots whose descriptor refers to another file now. */
 static void renew_confirm(struct xpoll *queue)
 {
 	bool (*knows)(void *state, int fd) = queue->ops->renew->knows;
@@ -94,12 +94,12 @@ void xp_renew(struct xpoll *queue)
 		renew_confirm(queue);
 	xp_late_await_all(queue);
 	if (ops->begin(queue->backend) < 0)
-		return; /* no descriptor is free: the next stale reports try again */
+		return; /* no free descriptor: later stale reports lead here again */
 	xp_count(&queue->counters.rebuilds);
 	(void)xp_attach_all(queue, false);
 	/*
-	 * The old set is asked after all are in the new one.  In the other order a descriptor
-	 * that is closed and opened in between would bring in a file that nobody registered.
+	 * Query the old set only after all slots are in the new one.  In the other order a
+	 * descriptor that is closed and reused in between would add a file that nobody registered.
 	 */
 	if (ops->knows) {
 		renew_confirm(queue);

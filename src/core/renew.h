@@ -1,22 +1,22 @@
 /*
- * Replacing the kernel's set by a new one.
+ * Replaces the kernel's set by a new one.
  *
- * The entry of a closed file keeps reporting while a duplicate of the file is open.  Only
- * a new set lacks it.
+ * The entry of a closed file keeps reporting while a duplicate of the file is open, and cannot be
+ * removed.  Only a new set lacks it.
  */
 #ifndef XP_CORE_RENEW_H
 #define XP_CORE_RENEW_H
 
 #include "core/queue.h"
 
-/* Renew the set; threads that sleep have to come out afterwards. */
+/* Attach all slots to a new set, and make the sleeping threads leave the old one. */
 void xp_renew(struct xpoll *queue);
 /*
- * Attach all slots to a new set.  inherited: in a forked child.  What the kernel has no
- * room for is attached by the next wait.
+ * Attach all slots to a new, empty set.  inherited: in a forked child.  The next wait attaches
+ * slots for which the kernel had no memory.  Returns 0 or the first error.
  */
 int xp_attach_all(struct xpoll *queue, bool inherited);
-/* Attach what the kernel had no room for; -ENOSPC, -ENOMEM. */
+/* Attach the slots that are missing from the set; -ENOSPC, -ENOMEM: some are still missing. */
 int xp_attach_rest(struct xpoll *queue);
 
 #endif

@@ -1,4 +1,4 @@
-/* From a report to a record. */
+/* Turns reports of the kernel into records of a wait. */
 #include "core/report.h"
 
 #include "base/assert.h"
@@ -12,7 +12,7 @@
 #include "sys/fdnum.h"
 #include "sys/sys.h"
 
-/* ORed to the bits of a listener of TCP's that was shut down. */
+/* Added to the bits of a TCP listener that was shut down. */
 #define EVENT_ABORTED 0x40000u
 
 /* --- What a delivery leaves behind ------------------------------------------------ */
@@ -32,8 +32,8 @@ void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 }
 
 /*
- * Returns true if this call has delivered something of the slot; or, beside something else, if
- * the call that did was one of 2^32 calls ago, which had the same number.
+ * Returns true if this call has delivered a filter of the slot.  It also does if a call 2^32 calls
+ * ago did so and this call has delivered something else.
  */
 static inline bool is_delivered(const struct xp_wait *wait, const struct xp_slot *slot)
 {
@@ -43,9 +43,10 @@ static inline bool is_delivered(const struct xp_wait *wait, const struct xp_slot
 /* --- The event level --------------------------------------------------------------- */
 
 /*
- * The bits without those that an unconnected stream socket has all the time: POLLOUT and
- * POLLHUP.  One that was connected is at its end of file as well.  TCP makes an unconnected
- * socket of a listener that is shut down, which has to see that no connection will come.
+ * Returns the bits without POLLOUT and POLLHUP if the descriptor is an unconnected stream socket,
+ * which has these bits all the time.  A socket that was connected is at its end of file as well,
+ * and keeps them.  A TCP listener that was shut down looks like an unconnected socket; it gets an
+ * end of file, because no connection will come.
  */
 static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
                                                 struct xp_slot *slot, uint32_t events)
@@ -61,7 +62,7 @@ static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
 		return events;
 	if (slot->enabled & XP_BIT(XP_READ) && xp_sys_was_listener(fd))
 		return POLLIN | POLLRDHUP | EVENT_ABORTED;
-	/* No memory: the kernel reports a level again, and an edge not. */
+	/* poll(2) had no memory: the kernel will report a level again, but not an edge. */
 	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
 		return events;
 	return events & ~(uint32_t)(POLLHUP | POLLOUT);
@@ -73,11 +74,11 @@ static bool is_eof(int fd, struct xp_slot *slot, unsigned filter, uint32_t event
 		return false;
 	if (events & POLLHUP || (filter == XP_READ && events & POLLRDHUP))
 		return true;
-	/* An error alone: a pipe has no reader. */
+	/* POLLERR on a pipe means that it has no reader. */
 	return events & POLLERR && xp_slot_kind(fd, slot) == XP_KIND_FIFO;
 }
 
-/* Store the event of one filter. */
+/* Store the event of one filter in the caller's array. */
 static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                         unsigned filter, uint32_t events)
 {
@@ -110,14 +111,14 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 	xp_handed(queue, fd, slot, bit);
 }
 
-/* Store the events of these filters, the one first that found no room the last time. */
+/* Store the events of these filters, beginning with the one that found no room the last time. */
 static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                          uint32_t events, unsigned filters)
 {
 	unsigned left = 0, first = slot->first;
 
 	slot->first = 0;
-	/* An event may disable the others. */
+	/* An event may disable other filters, so test `enabled` each time. */
 	while ((filters &= slot->enabled)) {
 		unsigned later = filters & ~0u << first;
 		unsigned filter = XP_LOWEST_BIT(later ? later : filters);
@@ -138,8 +139,8 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 }
 
 /*
- * This call has delivered these filters already.  But the edge was perhaps the last one of
- * a level: check that.
+ * This call has delivered these filters already, and the kernel reports them once more.  Make a
+ * candidate of those whose readiness the kernel may not report again.
  */
 static XP_NOINLINE void recheck_delivered(struct xpoll *queue, struct xp_wait *wait, int fd,
                          struct xp_slot *slot, unsigned filters)
@@ -150,7 +151,7 @@ static XP_NOINLINE void recheck_delivered(struct xpoll *queue, struct xp_wait *w
 		filters &= slot->mode == XP_MODE_EDGE ? XP_ALL_FILTERS : slot->solo;
 	}
 	if (filters)
-		xp_check_again(queue, fd, slot, filters);
+		xp_check_delivered(queue, fd, slot, filters);
 }
 
 static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
@@ -160,18 +161,20 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		? without_unconnected(queue, fd, slot, events) : events;
 	unsigned wanted = slot->enabled & about, filters;
 
-	/* The end alone is waited for, and some kernels report the data before it as well. */
+	/*
+	 * The program requested only POLLRDHUP, but some kernels report the data before it as well.
+	 */
 	if (XP_UNLIKELY(!(slot->requested & XP_REQUEST_IN)) &&
 	    !(reported & (POLLRDHUP | POLLHUP | POLLERR)))
 		reported &= ~(uint32_t)POLLIN;
 	filters = wanted & (xp_filters_of(reported) |
 		(reported & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0));
-	/* This level ignores a hang-up that the poll-like level has to report. */
+	/* This level ignores the hang-up, which the poll-like level has to report. */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
 		xp_withhold(queue, slot);
 	if (XP_UNLIKELY(slot->present != slot->enabled) &&
 	    (!filters || events & (POLLPRI | POLLERR)))
-		xp_news_missed(queue, fd, slot, events);
+		xp_kept_for_disabled(queue, fd, slot, events);
 	if (XP_UNLIKELY(!filters)) {
 		xp_entry_fruitless(queue, fd, slot, about);
 		return;
@@ -192,7 +195,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 
 /* --- The poll-like level ------------------------------------------------------------ */
 
-/* A record in the caller's array. */
+/* Add a record to the caller's array of struct xpoll_ready. */
 static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, int fd,
                                     struct xp_slot *slot, uint32_t events)
 {
@@ -206,11 +209,11 @@ static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, i
 		.fd = (xpoll_fd_t)xp_fd_ident(fd),
 		.events = (int)bits,
 	};
-	xp_news_left(queue, fd, slot, events);
+	xp_kept_others(queue, fd, slot, events);
 	xp_handed(queue, fd, slot, filters);
 }
 
-/* A record in the batch, for xpoll_revents. */
+/* Add a record to the batch, for xpoll_revents. */
 static void batch_store(struct xp_wait *wait, int fd, struct xp_slot *slot, uint32_t events)
 {
 	XP_ASSERT(wait->len < wait->cap);
@@ -220,7 +223,7 @@ static void batch_store(struct xp_wait *wait, int fd, struct xp_slot *slot, uint
 	};
 }
 
-/* The descriptor has a record already, to which what else was found is added. */
+/* The descriptor has a record in this array already: add the bits of a further report to it. */
 static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                       uint32_t events)
 {
@@ -232,7 +235,8 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	while (i < wait->len && fd != (wait->format == XP_BATCH
 		? xp_token_fd(wait->found[i].token) : xp_fd_of(wait->ready[i].fd)))
 		i++;
-	if (XP_UNLIKELY(i == wait->len)) { /* the next call has another number */
+	/* an equal epoch of an old call: deliver it in the next call */
+	if (XP_UNLIKELY(i == wait->len)) {
 		xp_postpone(queue, fd, slot, filters, events);
 		return;
 	}
@@ -251,16 +255,19 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	wait->ready[i].events |= (int)bits;
 	if (is_first)
 		wait->ready[i].data64 = slot->udata[XP_LOWEST_BIT(filters)].bits;
-	xp_news_left(queue, fd, slot, events);
+	xp_kept_others(queue, fd, slot, events);
 	xp_handed(queue, fd, slot, filters);
 }
 
-/* Nothing of these bits is enabled, they were delivered before, or there is no room. */
+/*
+ * The rare ends of deliver_ready: no filter of these bits is enabled, the descriptor has a record
+ * already, or the array is full.
+ */
 static XP_NOINLINE void deliver_rarely(struct xpoll *queue, struct xp_wait *wait, int fd,
                                      struct xp_slot *slot, uint32_t events, unsigned about)
 {
 	if (!xp_poll_bits(slot, events)) {
-		xp_news_missed(queue, fd, slot, events);
+		xp_kept_for_disabled(queue, fd, slot, events);
 		xp_entry_fruitless(queue, fd, slot, about);
 	} else if (is_delivered(wait, slot)) {
 		ready_add(queue, wait, fd, slot, events);
@@ -273,7 +280,7 @@ static XP_NOINLINE void deliver_rarely(struct xpoll *queue, struct xp_wait *wait
 static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events, unsigned about)
 {
-	/* The report says nothing of filters with another entry. */
+	/* Remove bits of filters that have other entries, because the report is not about them. */
 	if (XP_UNLIKELY(slot->present & ~about))
 		events &= xp_bits_of(slot, about) | POLLHUP | POLLERR;
 	if (XP_UNLIKELY(!xp_poll_bits(slot, events) || is_delivered(wait, slot) ||
@@ -301,7 +308,7 @@ void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slo
 
 /* --- Reports of the kernel ----------------------------------------------------------- */
 
-/* No registration of the program has this token: a source's, or one that has ended. */
+/* Handle a report whose token belongs to a source, or to registrations that have ended. */
 static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct xp_wait *wait,
                                                     uint64_t token)
 {
@@ -311,7 +318,10 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 		wait->delivered_some = true;
 		return;
 	}
-	/* The entry of a file that is open as a duplicate; or a race between threads. */
+	/*
+	 * The entry of a closed file of which a duplicate is open; or a report that raced with a
+	 * DELETE.
+	 */
 	xp_count(&queue->counters.stale_dropped);
 	if (wait->set != (uint32_t)queue->counters.rebuilds ||
 	    slot->stale++ < XP_FRUITLESS_MOST - 1)
@@ -321,8 +331,9 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 }
 
 /*
- * Filters were enabled after this thread fetched the report, and another thread has perhaps
- * delivered the same before: check it.  The kernel reports a level once more.
+ * Filters were enabled after this thread had fetched the report, and another thread may have
+ * delivered it before that: check the state.  The kernel reports a level-triggered entry again by
+ * itself.
  */
 static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
                             struct xp_slot *slot, uint32_t events, unsigned about)
@@ -331,33 +342,36 @@ static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wai
 		(events & (POLLHUP | POLLERR) ? XP_ALL_FILTERS : xp_filters_of(events));
 
 	wait->more = true;
-	if (xp_has_news(queue, slot))
-		xp_news_keep(slot, events);
+	if (xp_poll_clears(queue, slot))
+		xp_kept_merge(slot, events);
 	if (filters && (slot->mode != XP_MODE_LEVEL || filters & slot->solo))
-		xp_check_again(queue, fd, slot, filters);
+		xp_check_delivered(queue, fd, slot, filters);
 }
 
 /*
- * Returns true if the report is of an earlier arming of the main entry, and there is nothing to
- * do: the change made the kernel check the state again.
+ * Returns true if the report has an earlier arming and needs no action, because the later change
+ * made the kernel check the state again.
  */
 static bool report_is_superseded(struct xpoll *queue, struct xp_wait *wait,
                                  struct xp_slot *slot, uint64_t token)
 {
 	if (XP_LIKELY(slot->arming == xp_token_arming(token))) {
-		/* Before anything may arm it again. */
+		/*
+		 * A one-shot entry is silent after its report: record that before it can be armed
+		 * again.
+		 */
 		if (slot->mode == XP_MODE_ONCE)
 			slot->armed &= slot->solo;
 		return false;
 	}
-	/* The news that this report has consumed does not come again. */
-	if (xp_has_news(queue, slot))
+	/* This report has cleared its bits in the file, so it is the only one that has them. */
+	if (xp_poll_clears(queue, slot))
 		return false;
 	wait->more = true;
 	return true;
 }
 
-/* An exclusive entry does not report POLLRDHUP. */
+/* Returns POLLRDHUP if the peer has closed its side, which an exclusive entry does not report. */
 static XP_NOINLINE uint32_t half_close(struct xpoll *queue, int fd, struct xp_slot *slot,
                                        uint32_t events)
 {
@@ -369,7 +383,7 @@ static XP_NOINLINE uint32_t half_close(struct xpoll *queue, int fd, struct xp_sl
 	return xp_sys_poll_now(&probe, 1) > 0 ? (unsigned short)probe.revents & POLLRDHUP : 0;
 }
 
-/* A report that is not as usual. */
+/* Handle all reports except the common ones. */
 static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
                                      const struct xp_fired *fired)
 {
@@ -382,7 +396,10 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 	if (XP_UNLIKELY(!slot->present || !xp_slot_is_of(slot, fired->token))) {
 		report_without_registration(queue, wait, fired->token);
 	} else if (XP_UNLIKELY(events & POLLNVAL)) {
-		/* select(2) reports nothing else beside a closed number: ask again. */
+		/*
+		 * select(2) fails if any descriptor is closed, so there is no other report: poll
+		 * again.
+		 */
 		wait->more = true;
 		xp_entry_drop(queue, fd, slot);
 	} else if (!(fired->events & XP_FIRED_SOLO_ANY) &&
@@ -410,7 +427,7 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 		return;
 	}
 	slot = xp_slots_get(queue, fd);
-	/* Any other report is of the main entry as it is now, and is delivered at once. */
+	/* All other reports are about the main entry as it is now, and are delivered at once. */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_FIRED_SOLO_ANY | POLLNVAL) || slot->solo ||
 	                slot->lowat || slot->is_exclusive || slot->marked ||

@@ -1,4 +1,4 @@
-/* Leaving a queue, and sleeping in it. */
+/* How a call leaves a queue, and how a wait sleeps. */
 #include "core/sleep.h"
 
 #include <errno.h>
@@ -15,7 +15,10 @@
 #include "core/threads.h"
 #include "sys/sys.h"
 
-/* Pass on the back end's changes: a wait would, but the threads that sleep do not. */
+/*
+ * Pass the changes that the back end has collected to the kernel, because sleeping threads do not;
+ * drop the slots for which that fails.
+ */
 static void flush_changes(struct xpoll *queue)
 {
 	struct xp_fired fired[XP_FIRED_MOST];
@@ -35,7 +38,10 @@ static void flush_changes(struct xpoll *queue)
 	}
 }
 
-/* Is there anything that a thread that sleeps has to look for? */
+/*
+ * Returns true if something is left that a sleeping thread has to find, because the kernel does not
+ * report it.
+ */
 static bool left_for_sleepers(const struct xpoll *queue)
 {
 	return xp_has_candidates(queue) || !xp_list_empty(&queue->files.awake) ||
@@ -43,7 +49,10 @@ static bool left_for_sleepers(const struct xpoll *queue)
 		xp_timer_waiter_missing(queue) || xp_wake_is_pending(queue);
 }
 
-/* Others sleep: have the kernel report, or one of them look for, what is left. */
+/*
+ * Leave the remaining events to the sleeping threads: make the kernel report them, or wake one
+ * thread that polls.
+ */
 static void leave_to_sleepers(struct xpoll *queue)
 {
 	if (xp_has_candidates(queue)) {
@@ -55,18 +64,18 @@ static void leave_to_sleepers(struct xpoll *queue)
 	if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {
 		xp_kick_one(queue);
 		if (xp_timer_waiter_missing(queue))
-			xp_timer_waiter_called(queue);
+			xp_timer_waiter_woken(queue);
 	}
 }
 
 int xp_leave_to_others(struct xpoll *queue, int rc)
 {
-	if (xp_has_sleepers(queue) || queue->outer.exposed) {
+	if (xp_has_sleepers(queue) || queue->outer.in_use) {
 		if (queue->ops->flush && xp_is_concurrent(queue))
 			flush_changes(queue);
 		if (xp_has_sleepers(queue))
 			leave_to_sleepers(queue);
-		if (queue->outer.exposed)
+		if (queue->outer.in_use)
 			xp_outer_update(queue);
 		(void)xp_sleepers_take_mark(queue);
 	}
@@ -75,8 +84,8 @@ int xp_leave_to_others(struct xpoll *queue, int rc)
 }
 
 /*
- * The kernel has refused a late change: disable the filters of the main entry again, or end
- * the registrations if the descriptor is closed or another file.
+ * The kernel refused a late change with rc: disable the filters of the main entry again, or end the
+ * registrations if the descriptor was closed or refers to another file.
  */
 static void late_failed(struct xpoll *queue, const struct xp_late *late, int rc)
 {
@@ -102,14 +111,18 @@ static int late_make(struct xpoll *queue, const struct xp_late *late)
 	XP_ASSERT(atomic_load(&late->slot->late) > 0);
 	rc = queue->ops->change_unlocked(queue->backend, late->fd, late->watch, late->token);
 	if (XP_LIKELY(rc == 0)) {
-		/* The last access: xpoll_destroy does not wait for more. */
+		/* After this the queue may be destroyed. */
 		atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
 		return 0;
 	}
-	/* A thread that waits for a late change has the lock; xpoll_destroy waits for writers. */
+	/*
+	 * Count as a writer, for which xpoll_destroy waits, before `late` is decremented: a thread
+	 * that waits for late changes holds the lock, which late_failed takes.
+	 */
 	xp_writer_begin(queue);
 	atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
-	rc = rc == -EPERM ? -ENOENT : rc; /* another file, which the kernel refuses */
+	/* the descriptor refers to another file, which the kernel refuses */
+	rc = rc == -EPERM ? -ENOENT : rc;
 	late_failed(queue, late, rc);
 	xp_writer_end(queue);
 	return rc;
@@ -125,55 +138,60 @@ int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
 }
 
 /*
- * Signals are held back if the sleep may end before the wait does.  Before the first sleep one
- * look may find something, which costs less.
+ * Signals are blocked between sleeps if this sleep may end before the wait does.  Before a first
+ * sleep with blocked signals, now and then poll once instead: if that finds an event, blocking is
+ * saved.
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns)
 {
 	uint32_t timer = xp_timer_waiter_begin(queue, until_ns);
-	bool again = wait->slept;
+	bool again = wait->has_slept;
 	bool masked = xp_wait_mask(wait) != NULL;
-	bool holds = again || queue->holding > 0 || masked || *until_ns < wait->deadline_ns ||
+	bool hold = again || queue->hold_waits > 0 || masked || *until_ns < wait->deadline_ns ||
 		!xp_is_concurrent(queue);
 
-	if (holds && !again && !masked) {
-		if (!wait->tried && queue->untried == 0) {
-			wait->tried = true;
+	if (hold && !again && !masked) {
+		if (!wait->polled_first && queue->poll_first_in == 0) {
+			wait->polled_first = true;
 			*until_ns = XP_PAST;
 			return timer;
 		}
-		queue->untried = wait->tried ? XP_RECENT_FOR : XP_SET(queue->untried - 1);
+		queue->poll_first_in = wait->polled_first ? XP_RECENT_FOR
+			: XP_SET(queue->poll_first_in - 1);
 	}
-	wait->slept = true;
-	if (queue->holding > 0 && !again)
-		queue->holding--;
-	if (again && !wait->holds)
-		queue->holding = XP_RECENT_FOR;
-	if (holds)
+	wait->has_slept = true;
+	if (queue->hold_waits > 0 && !again)
+		queue->hold_waits--;
+	if (again && !wait->holds_signals)
+		queue->hold_waits = XP_RECENT_FOR;
+	if (hold)
 		xp_hold_signals(queue, wait);
-	/* XP_NOW would neither sleep nor apply the mask. */
+	/* XP_NOW would not apply the signal mask; XP_PAST does. */
 	if (*until_ns == XP_NOW)
 		*until_ns = XP_PAST;
 	return timer;
 }
 
-/* For cancellation. */
+/* What the cleanup handler of a sleep needs. */
 struct sleeper {
 	struct xpoll *queue;
 	struct xp_wait *wait;
 	uint32_t kick_epoch;
 	uint32_t timer;
-	int64_t until_ns; /* here, not a local variable, which a longjmp may change */
+	int64_t until_ns; /* a member, because a longjmp may change a local variable */
 };
 
-/* The thread is back among the others. */
+/* The thread has returned from the sleep and has the lock. */
 static void sleeper_awake(const struct sleeper *sleeper)
 {
 	xp_sleep_end(sleeper->queue, sleeper->timer);
 	xp_sleeper_leave(sleeper->queue, sleeper->wait, sleeper->kick_epoch);
 }
 
-/* The thread was cancelled while it slept, and may have taken a report with it. */
+/*
+ * Cleanup handler: the thread was cancelled in its sleep, and may have consumed a report, so the
+ * next wait checks all slots that are not level-triggered.
+ */
 static void sleep_cancelled(void *argument)
 {
 	struct sleeper *sleeper = argument;
@@ -184,11 +202,11 @@ static void sleep_cancelled(void *argument)
 	xp_check_all(queue);
 	xp_wait_dismiss(queue, sleeper->wait, true);
 	xp_leave(queue);
-	if (sleeper->wait->holds)
+	if (sleeper->wait->holds_signals)
 		xp_sys_signals_release(&sleeper->wait->blocked);
 }
 
-int xp_sleep_beside(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
+int xp_sleep_shared(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                     struct xp_fired *fired, int cap)
 {
 	struct sleeper sleeper = {
@@ -206,7 +224,7 @@ int xp_sleep_beside(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
 	pthread_cleanup_pop(0);
 	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
 		return -EINTR;
-	xp_wait_slept(wait, rc, sleeper.until_ns);
+	xp_wait_note_timeout(wait, rc, sleeper.until_ns);
 	sleeper_awake(&sleeper);
 	return rc;
 }

@@ -1,4 +1,4 @@
-/* Leaving a queue, and sleeping in it. */
+/* How a call leaves a queue, and how a wait sleeps. */
 #ifndef XP_CORE_SLEEP_H
 #define XP_CORE_SLEEP_H
 
@@ -10,13 +10,13 @@
 #include "core/threads.h"
 
 /*
- * Release the lock, with the result of the call: -1 and errno if it is negative.  Threads that
- * sleep do not miss what this one leaves behind.
+ * Release the lock.  Returns rc, or -1 and errno if it is negative.  First see to it that sleeping
+ * threads are woken for events that this call leaves behind.
  */
 int xp_leave_to_others(struct xpoll *queue, int rc);
 static inline int xp_leave_with(struct xpoll *queue, int rc)
 {
-	if (XP_UNLIKELY(!xp_entered_alone(queue) || queue->outer.exposed || rc < 0))
+	if (XP_UNLIKELY(!xp_entered_alone(queue) || queue->outer.in_use || rc < 0))
 		return xp_leave_to_others(queue, rc);
 	xp_unlock_alone(queue);
 	return rc;
@@ -27,10 +27,7 @@ static inline void xp_leave(struct xpoll *queue)
 	(void)xp_leave_with(queue, 0);
 }
 
-/*
- * Release the lock with the result of the call, and make the late change, if there is one.
- * Returns that result, or -1 and errno.
- */
+/* The same; then make the late change, if there is one.  Returns -1 and errno if that fails. */
 int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late);
 static inline int xp_leave_late(struct xpoll *queue, int rc, const struct xp_late *late)
 {
@@ -39,8 +36,8 @@ static inline int xp_leave_late(struct xpoll *queue, int rc, const struct xp_lat
 }
 
 /*
- * The thread is about to sleep until *until_ns, which becomes earlier if it sleeps for a source.
- * Returns the number of the timer waiter that it is then.
+ * Prepare to sleep until *until_ns, which becomes earlier if the thread becomes the timer waiter,
+ * and XP_PAST if it has to poll once first.  Returns the thread's number as timer waiter, or 0.
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns);
 static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wait,
@@ -48,31 +45,31 @@ static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wa
 {
 	uint32_t timer = 0;
 
-	if (XP_UNLIKELY(wait->slept || queue->holding > 0 || xp_wait_mask(wait) ||
+	if (XP_UNLIKELY(wait->has_slept || queue->hold_waits > 0 || xp_wait_mask(wait) ||
 	                xp_timer_waiter_missing(queue) || !xp_is_concurrent(queue)))
 		timer = xp_sleep_prepare(queue, wait, until_ns);
 	else
-		wait->slept = true;
+		wait->has_slept = true;
 	xp_ask_begins(queue, wait);
-	if (XP_UNLIKELY(queue->outer.exposed))
+	if (XP_UNLIKELY(queue->outer.in_use))
 		xp_outer_update(queue);
 	xp_idle_begin(queue);
 	return timer;
 }
 
-/* The thread is back from the kernel, with the lock. */
+/* Call after the sleep, with the lock held and the number that xp_sleep_begin returned. */
 static inline void xp_sleep_end(struct xpoll *queue, uint32_t timer)
 {
 	xp_idle_end(queue);
-	xp_timer_waiter_answered(queue);
+	xp_timer_waiter_arrived(queue);
 	xp_timer_waiter_end(queue, timer);
 }
 
 /*
- * Sleep beside other threads until the kernel has something, or until the time.  The lock is
- * released meanwhile, and it is a cancellation point.  Returns as the back end's wait.
+ * Sleep in the back end while other threads may use the queue: the lock is released meanwhile.
+ * This is a cancellation point.  Returns the result of the back end's wait.
  */
-int xp_sleep_beside(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
+int xp_sleep_shared(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                     struct xp_fired *fired, int cap);
 
 #endif

@@ -1,4 +1,4 @@
-/* The descriptors of sources: a slot of such a one has the source in place of registrations. */
+/* Descriptors of sources.  Their slots have a struct xp_source_fd in place of registrations. */
 #include "core/source_fd.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ int xp_source_fd_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
 
 	if (!slot)
 		return -ENOMEM;
-	/* The program has closed the file that was registered under this number. */
+	/* The program closed the file that was registered for this descriptor. */
 	if (slot->present)
 		xp_entry_drop(queue, source_fd->fd, slot);
 	rc = xp_source_fd_attach(queue, source_fd->fd, slot);

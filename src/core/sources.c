@@ -12,7 +12,7 @@
 #include "sys/fdnum.h"
 #include "sys/sys.h"
 
-enum { AHEAD = 8 }; /* changes ahead whose registrations are fetched into the cache */
+enum { AHEAD = 8 }; /* number of changes by which prefetching is ahead */
 
 #define REGISTRATION_MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
 
@@ -26,7 +26,10 @@ struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t
 	return registration_of(xp_regmap_find(&queue->registrations.map, ident, filter));
 }
 
-/* The list has those that are enabled and active, in the order of delivery. */
+/*
+ * Put an active, enabled registration at the end of the list that is delivered from; remove any
+ * other.
+ */
 static void registration_enlist(struct xpoll *queue, struct xp_registration *reg)
 {
 	bool ready = reg->active && !(reg->flags & XPOLL_DISABLE);
@@ -69,7 +72,7 @@ struct xp_registration *xp_registration_make(struct xpoll *queue, const struct x
 
 void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
 {
-	xp_outer_settle(queue);
+	xp_outer_end_grace(queue);
 	xp_list_remove(&reg->ready);
 	xp_regmap_remove(&queue->registrations.map, &reg->item);
 	xp_count_by(&queue->counters.registered, (uint64_t)-1);
@@ -155,7 +158,10 @@ static int registration_delete(struct xpoll *queue, struct xp_registration *reg)
 	return rc;
 }
 
-/* Nothing is registered.  That the descriptor is closed is the better answer. */
+/*
+ * Returns the error of a change without a registration: -EBADF if ident is a closed descriptor, or
+ * -ENOENT.
+ */
 static int registration_missing(const struct xp_source_ops *ops, uint64_t ident)
 {
 	int fd = ops->of_fd ? xp_fd_number(ident) : -1;
@@ -173,7 +179,7 @@ int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
 		return -ENOTSUP;
 	if (change->fflags & ~ops->fflags)
 		return -EINVAL;
-	xp_source_settle(queue, ops, XP_BEFORE_CHANGE);
+	xp_source_refresh(queue, ops, XP_BEFORE_CHANGE);
 	reg = xp_registration_find(queue, change->ident, change->filter);
 	if (reg && change->flags & XPOLL_DELETE)
 		return registration_delete(queue, reg);
@@ -225,10 +231,10 @@ int64_t xp_sources_now(struct xpoll *queue)
 
 /* --- Delivery --------------------------------------------------------------------- */
 
-/* Returns true if its ident is still what was registered; otherwise it ends. */
+/* Returns true if ident still refers to the registered object; otherwise ends the registration. */
 static bool registration_confirmed(struct xpoll *queue, struct xp_registration *reg)
 {
-	if (!reg->ops->confirm || reg->confirmed == xp_moment(queue) ||
+	if (!reg->ops->confirm || reg->confirmed == xp_wait_generation(queue) ||
 	    reg->ops->confirm(queue, reg) == 0)
 		return true;
 	xp_registration_end(queue, reg);
@@ -242,7 +248,7 @@ static void registration_deliver(struct xpoll *queue, struct xp_registration *re
 	int flags = reg->ops->collect(queue, reg, event);
 
 	if (flags < 0)
-		return; /* its condition does not hold any more */
+		return; /* the condition does not hold any more */
 	xp_record_add(wait);
 	reg->wait_epoch = wait->epoch;
 	event->ident = reg->item.ident;
@@ -258,7 +264,7 @@ static void registration_deliver(struct xpoll *queue, struct xp_registration *re
 		if (reg->ops->switched)
 			reg->ops->switched(queue, reg);
 	}
-	/* To the end of the list, behind those that were not delivered yet. */
+	/* Move it behind the registrations that were not delivered yet. */
 	xp_list_remove(&reg->ready);
 	registration_enlist(queue, reg);
 }
@@ -297,17 +303,18 @@ void xp_sources_set_probed(struct xpoll *queue)
 	queue->probed = true;
 }
 
-void xp_source_settle(struct xpoll *queue, const struct xp_source_ops *ops, enum xp_settle before)
+void xp_source_refresh(struct xpoll *queue, const struct xp_source_ops *ops,
+                       enum xp_refresh before)
 {
-	if (ops->settle && queue->sources[ops->id].state)
-		ops->settle(queue, before);
+	if (ops->refresh && queue->sources[ops->id].state)
+		ops->refresh(queue, before);
 }
 
-void xp_sources_settle(struct xpoll *queue, struct xp_wait *wait, enum xp_settle before)
+void xp_sources_refresh(struct xpoll *queue, struct xp_wait *wait, enum xp_refresh before)
 {
 	xp_source_wait(queue, wait);
 	for (int i = 0; xp_sources[i]; i++)
-		xp_source_settle(queue, xp_sources[i], before);
+		xp_source_refresh(queue, xp_sources[i], before);
 	xp_source_wait(queue, NULL);
 }
 
@@ -386,7 +393,10 @@ void xp_sources_fini(struct xpoll *queue)
 	xp_regmap_fini(&queue->registrations.map);
 }
 
-/* Free a registration that cannot be inherited; for lack of memory it stays for another try. */
+/*
+ * Let the source inherit a registration.  Frees one that cannot be inherited; if memory is lacking,
+ * it stays for another try, and the error is returned.
+ */
 static int registration_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	int rc = reg->ops->inherit ? reg->ops->inherit(queue, reg) : -ENOTSUP;
@@ -397,7 +407,7 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 	if (rc < 0)
 		xp_registration_free(queue, reg);
 	else
-		registration_enlist(queue, reg); /* another one's inherit may have made it active */
+		registration_enlist(queue, reg); /* inheriting another one may have activated it */
 	return 0;
 }
 
@@ -408,7 +418,7 @@ int xp_sources_inherit(struct xpoll *queue)
 	int first = 0;
 
 	registrations_release(queue);
-	/* Inheriting one may end others, so they are taken from a list. */
+	/* Inheriting one may end others, so collect all in a list first. */
 	xp_list_init(&all);
 	for (size_t i = 0;
 	     (reg = registration_of(xp_regmap_walk(&queue->registrations.map, &i)));)

@@ -1,26 +1,29 @@
 /*
- * Registrations of filters that are no descriptor's READ, WRITE or EXCEPT, and what the
- * queue does for its sources: source/source.h.
+ * Registrations of filters other than READ, WRITE and EXCEPT, and what the queue does for the
+ * sources that implement them: see source/source.h.
  */
 #ifndef XP_CORE_SOURCES_H
 #define XP_CORE_SOURCES_H
 
 #include "core/queue.h"
 
-/* Returns true if a registration is enabled and its condition holds. */
+/* Returns true if the condition of some enabled registration holds. */
 static inline bool xp_sources_active(const struct xpoll *queue)
 {
 	return !xp_list_empty(&queue->registrations.active);
 }
 
 struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident, int filter);
-/* A registration in the table that its source does not know yet; NULL: no memory. */
+/*
+ * Allocate a registration and add it to the table; the caller attaches it to its source.  NULL: no
+ * memory.
+ */
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
                                              uint64_t ident);
-/* Take it out of the table and free it. */
+/* Remove a registration from the table and free it. */
 void xp_registration_free(struct xpoll *queue, struct xp_registration *reg);
 
-/* Members of xp_host. */
+/* Implementations of members of xp_host. */
 void xp_registration_set_active(struct xpoll *queue, struct xp_registration *reg, bool active);
 void xp_registration_end(struct xpoll *queue, struct xp_registration *reg);
 struct xp_registration *xp_registration_spawn(struct xpoll *queue,
@@ -31,35 +34,39 @@ void **xp_source_state(struct xpoll *queue, enum xp_source_id id);
 int64_t xp_sources_now(struct xpoll *queue);
 void xp_sources_set_probed(struct xpoll *queue);
 
-/* Apply a change of this source's filter; 0 or a negative errno value. */
+/* Apply a change of a registration of this source.  Returns 0 or a negative errno value. */
 int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
                            const struct xpoll_event *change);
 
-/* Prefetch what the next changes of a list read; left: how many there still are. */
+/* Prefetch the registrations that the next changes of an array use.  left: length of the rest. */
 void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int left);
 
-/* Deliver active registrations into the wait's array, each once in a call. */
+/* Deliver active registrations into the array of the wait, each at most once in a call. */
 void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait);
 
-/* Have one source, or all, find out what has happened. */
-void xp_source_settle(struct xpoll *queue, const struct xp_source_ops *ops, enum xp_settle before);
-void xp_sources_settle(struct xpoll *queue, struct xp_wait *wait, enum xp_settle before);
+/* Let one source, or all of them, find out which conditions hold before the given step. */
+void xp_source_refresh(struct xpoll *queue, const struct xp_source_ops *ops,
+                       enum xp_refresh before);
+void xp_sources_refresh(struct xpoll *queue, struct xp_wait *wait, enum xp_refresh before);
 
-/* Call the sources whose time has come. */
+/* Call the sources whose due time has come. */
 void xp_sources_run_due(struct xpoll *queue, int room);
 
-/* A registration whose ident is this descriptor, or NULL. */
+/* Returns a registration whose ident is this descriptor, or NULL. */
 struct xp_registration *xp_registration_of_fd(const struct xpoll *queue, int fd);
-/* Until no source uses it any more; without a lock. */
+/* Wait until no source uses the descriptor any more.  Called without any lock. */
 void xp_sources_await_unused(int fd);
 
-/* The changes of a call begin. */
+/* Call before the changes of a call: they will share one reading of the clock. */
 void xp_sources_change_begins(struct xpoll *queue);
 
 void xp_sources_init(struct xpoll *queue);
-/* End all registrations, and the sources' states. */
+/* Release all registrations and the states of the sources. */
 void xp_sources_fini(struct xpoll *queue);
-/* In a forked child: have them stand on kernel objects of the child's. */
+/*
+ * In a forked child: give all registrations kernel objects of the child.  Returns 0 or the first
+ * error.
+ */
 int xp_sources_inherit(struct xpoll *queue);
 
 #endif

@@ -40,7 +40,7 @@ void xp_inside_leave(struct xpoll *queue)
 {
 	XP_ASSERT(queue->threads.inside > 0);
 	queue->threads.inside--;
-	xp_moment_end(queue);
+	xp_wait_generation_end(queue);
 	if (XP_UNLIKELY(queue->threads.dying))
 		pthread_cond_broadcast(&queue->thread_left);
 }
@@ -52,7 +52,7 @@ int xp_lock_in_child(struct xpoll *queue)
 	return -EINTR;
 }
 
-/* Wake those that are to be woken; groups: those of followers, a bit for each. */
+/* Wake one sleeping thread if kick, and the groups of followers whose bit is set. */
 static void wake(struct xpoll *queue, bool kick, unsigned groups)
 {
 	if (kick)
@@ -63,8 +63,9 @@ static void wake(struct xpoll *queue, bool kick, unsigned groups)
 }
 
 /*
- * Make the descriptors of these groups not readable.  Those in turn.due are not readable
- * yet: the thread that writes to them clears them afterwards (xp_unlock).
+ * Make the descriptors of these groups not readable.  Leave out groups in turn.due, whose
+ * descriptor is not readable yet: the thread that will write to them clears them afterwards
+ * (xp_unlock).
  */
 static void groups_clear(struct xpoll *queue, unsigned groups)
 {
@@ -79,7 +80,7 @@ void xp_unlock(struct xpoll *queue)
 	unsigned groups = queue->turn.due;
 
 	if (XP_UNLIKELY(kick || groups)) {
-		/* A thread that was woken while the lock is taken would sleep again at once. */
+		/* Wake without the lock: a woken thread needs it at once, and would block. */
 		queue->kick.due = false;
 		queue->turn.due = 0;
 		xp_inside_enter(queue);
@@ -96,7 +97,7 @@ void xp_unlock(struct xpoll *queue)
 uint32_t xp_sleeper_enter(struct xpoll *queue)
 {
 	queue->threads.sleepers++;
-	(void)xp_sleepers_take_mark(queue); /* this thread has looked just now */
+	(void)xp_sleepers_take_mark(queue); /* this thread has just polled */
 	xp_kick_due(queue);
 	xp_inside_enter(queue);
 	return queue->kick.epoch;
@@ -108,7 +109,7 @@ void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch)
 	queue->threads.sleepers--;
 	if (XP_UNLIKELY(epoch != queue->kick.epoch)) {
 		queue->kick.left--;
-		wait->kicker = true;
+		wait->must_kick = true;
 	}
 	if (XP_UNLIKELY(queue->threads.changers > 0 || epoch != queue->kick.epoch))
 		pthread_cond_broadcast(&queue->thread_left);
@@ -129,7 +130,7 @@ void xp_kick_due(struct xpoll *queue)
 	queue->turn.due = 0;
 }
 
-/* Wake the followers of the first group that has any, or of all groups. */
+/* Signal the first group that has followers, or all groups. */
 static void followers_signal(struct xpoll *queue, bool all)
 {
 	bool done = queue->turn.signalled && !all;
@@ -147,7 +148,7 @@ void xp_kick_all(struct xpoll *queue)
 {
 	queue->kick.epoch++;
 	queue->kick.left = queue->threads.sleepers;
-	queue->turn.called = queue->turn.followers;
+	queue->turn.leaving = queue->turn.followers;
 	xp_kick_one(queue);
 	followers_signal(queue, true);
 }
@@ -155,18 +156,19 @@ void xp_kick_all(struct xpoll *queue)
 void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired, int rc)
 {
 	for (int i = 0; queue->kick.left > 0 && i < rc; i++)
-		wait->kicker |= fired[i].token == XP_TOKEN_WAKE;
+		wait->must_kick |= fired[i].token == XP_TOKEN_WAKE;
 }
 
 /*
- * A thread that was called out kicks the next one when it leaves or waits; earlier, its own look
- * could take the wake-up.  Nobody goes to sleep meanwhile, as the kernel wakes whom it likes.
+ * A thread that xp_kick_all has woken wakes the next one only when it leaves or waits; earlier, its
+ * own poll could consume the wake-up.  No thread goes to sleep meanwhile, because the kernel
+ * chooses which sleeping thread it wakes.
  */
 void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (wait->kicker && queue->kick.left > 0)
+	if (wait->must_kick && queue->kick.left > 0)
 		xp_kick_one(queue);
-	wait->kicker = false;
+	wait->must_kick = false;
 }
 
 void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
@@ -181,25 +183,26 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
 
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
-	/* Where several threads are in the kernel, a report wakes all that have a mask. */
+	/* If several threads sleep with a mask in the kernel, a report wakes all of them. */
 	bool all_wake = xp_is_concurrent(queue) && xp_has_sleepers(queue);
+	bool by_mask = wait->own_mask || (!all_wake && queue->ops->caps & XP_CAP_MASK);
 
-	if (wait->holds || (!wait->own_mask && (all_wake || !(queue->ops->caps & XP_CAP_MASK))))
+	if (wait->holds_signals || !by_mask)
 		return;
 	xp_sys_signals_hold(&wait->blocked);
-	wait->holds = true;
+	wait->holds_signals = true;
 }
 
 bool xp_is_interrupted(struct xpoll *queue)
 {
 	bool handles;
 
-	/* In the child of a handler that forked the queue is the parent's. */
+	/* In a child that a signal handler forked, the parent owns the queue. */
 	if (!xp_process_owns(queue))
 		return true;
 	if (!queue->lock.taken)
 		return xp_signal_program_handles();
-	/* That takes many system calls, which other threads need not wait for. */
+	/* The check takes many system calls: release the lock meanwhile. */
 	xp_inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
 	handles = xp_signal_program_handles();
@@ -236,7 +239,7 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 	return 0;
 }
 
-/* In a child that a handler has forked no wait is counted. */
+/* End the count of a wait.  In a child that a signal handler forked no wait was counted. */
 static void wait_uncount(struct xpoll *queue, const struct xp_wait *wait)
 {
 	int *waits = wait->format == XP_EVENTS ? &queue->in_wait.event : &queue->in_wait.poll;
@@ -247,7 +250,10 @@ static void wait_uncount(struct xpoll *queue, const struct xp_wait *wait)
 
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 {
-	/* This thread has looked, so the next one may: one that was called out, or has the turn. */
+	/*
+	 * This thread has polled: let the next one do so, one that xp_kick_all has to wake or a
+	 * follower.
+	 */
 	if (has_turn && xp_is_concurrent(queue))
 		xp_kick_next(queue, wait);
 	else if (has_turn)
@@ -260,7 +266,7 @@ void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 
 /* --- Turns ------------------------------------------------------------------------- */
 
-/* A follower, for its cancellation. */
+/* What the cleanup handler of a follower needs. */
 struct follower {
 	struct xpoll *queue;
 	struct xp_wait *wait;
@@ -276,10 +282,10 @@ static void follower_leave(const struct follower *follower)
 	xp_idle_end(queue);
 	queue->turn.followers--;
 	queue->turn.groups[follower->group]--;
-	if (follower->epoch != queue->kick.epoch && --queue->turn.called == 0)
+	if (follower->epoch != queue->kick.epoch && --queue->turn.leaving == 0)
 		pthread_cond_broadcast(&queue->thread_left);
-	/* If nobody has the turn it is this thread's now. */
-	if (queue->turn.called == 0) {
+	/* All followers that had to return have: clear the descriptors that woke them. */
+	if (queue->turn.leaving == 0) {
 		groups_clear(queue, queue->turn.signalled & ~queue->turn.due);
 		queue->turn.signalled = queue->turn.due = 0;
 	}
@@ -292,7 +298,7 @@ void xp_turn_pass(struct xpoll *queue)
 	followers_signal(queue, false);
 }
 
-/* The turn may have come to this thread just now: it is another's then. */
+/* This thread does not take the turn: if no thread has it, pass it to another follower. */
 static void turn_refuse(struct xpoll *queue)
 {
 	if (!queue->turn.leader)
@@ -309,7 +315,7 @@ static void follower_cancelled(void *argument)
 	turn_refuse(queue);
 	xp_wait_dismiss(queue, follower->wait, false);
 	xp_unlock(queue);
-	if (follower->wait->holds)
+	if (follower->wait->holds_signals)
 		xp_sys_signals_release(&follower->wait->blocked);
 }
 
@@ -329,7 +335,7 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 
 	xp_hold_signals(queue, wait);
 	if (xp_has_candidates(queue))
-		xp_kick_one(queue); /* the leader checks them */
+		xp_kick_one(queue); /* the leader returns and checks them */
 	xp_kick_due(queue);
 	queue->turn.followers++;
 	queue->turn.groups[follower.group]++;
@@ -341,7 +347,7 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 	pthread_cleanup_pop(0);
 	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
 		return -EINTR;
-	xp_wait_slept(wait, rc, wait->deadline_ns);
+	xp_wait_note_timeout(wait, rc, wait->deadline_ns);
 	follower_leave(&follower);
 	return rc;
 }
@@ -355,8 +361,11 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 			return -EBADF;
 		if (xp_deadline_over(wait) || wait->wake_all != queue->wake.all)
 			return 0;
-		/* The descriptor is readable for those that were called, not for this thread. */
-		if (queue->turn.called > 0) {
+		/*
+		 * The group's descriptor is readable for followers that xp_kick_all wakes, not for
+		 * this one.
+		 */
+		if (queue->turn.leaving > 0) {
 			xp_await_left(queue, wait);
 			continue;
 		}
@@ -395,7 +404,7 @@ int xp_threads_forget(struct xpoll *queue)
 {
 	int rc;
 
-	queue->threads.torn = xp_is_torn(queue);
+	queue->threads.inconsistent = xp_is_inconsistent(queue);
 	rc = xp_mutex_init(&queue->lock);
 	if (rc == 0)
 		rc = -pthread_cond_init(&queue->thread_left, NULL);
@@ -412,7 +421,7 @@ int xp_threads_forget(struct xpoll *queue)
 	queue->idle.sleepers = 0;
 	xp_timer_waiter_forget(queue);
 	queue->turn.leader = false;
-	queue->turn.followers = queue->turn.called = 0;
+	queue->turn.followers = queue->turn.leaving = 0;
 	queue->turn.signalled = queue->turn.due = 0;
 	for (unsigned i = 0; i < XP_GROUPS; i++)
 		queue->turn.groups[i] = 0;
@@ -421,8 +430,8 @@ int xp_threads_forget(struct xpoll *queue)
 }
 
 /*
- * A thread in xpoll_wake is about to write, mostly for a microsecond.  It may be in a signal
- * handler, which cannot signal a condition, so this looks again and again.
+ * Wait until no thread is in xpoll_wake.  Such a thread may be in a signal handler, which cannot
+ * signal a condition, so this polls.
  */
 static void await_writers(struct xpoll *queue)
 {

@@ -1,11 +1,11 @@
 /*
- * The threads in a queue: how they take its lock, are counted, wake each other, and take
- * turns.  See docs/internals/locking.md.
+ * The threads in a queue: how they take its lock, are counted, wake each other and pass the turn.
+ * See docs/internals/locking.md.
  *
- * Turns are for back ends that serve one thread at a time: poll, select, /dev/poll.  The
- * thread that has the turn, the leader, is in the back end.  Others, followers, sleep until
- * they get it.  A thread that changes something makes the leader come out, and
- * waits until it has.
+ * Turns are for back ends that serve one thread at a time: poll, select, /dev/poll.  The thread
+ * that has the turn, the leader, is in the back end.  The others, followers, sleep until they get
+ * the turn. A thread that wants to change something makes the leader leave the back end first, and
+ * waits for that.
  */
 #ifndef XP_CORE_THREADS_H
 #define XP_CORE_THREADS_H
@@ -21,7 +21,10 @@ static inline bool xp_is_concurrent(const struct xpoll *queue)
 	return queue->ops->caps & XP_CAP_CONCURRENT;
 }
 
-/* This thread is the only one of its process, so nobody else uses the queue before it leaves. */
+/*
+ * Returns true if this thread is the only one of its process, so no other thread can use the queue
+ * during the call.
+ */
 static inline bool xp_is_alone(const struct xpoll *queue)
 {
 	return XP_LIKELY(xp_single_threaded() && queue) && xp_process_owns(queue);
@@ -32,7 +35,7 @@ static inline void xp_lock(struct xpoll *queue)
 	xp_mutex_lock(&queue->lock);
 }
 
-/* Take the lock.  -EINVAL: no queue; -EBADF: it is of another process. */
+/* Take the lock.  Returns -EINVAL if queue is NULL, -EBADF if another process owns it. */
 static inline int xp_enter(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(!queue))
@@ -43,7 +46,7 @@ static inline int xp_enter(struct xpoll *queue)
 	return 0;
 }
 
-/* Take and release the lock, where xp_is_alone has returned true. */
+/* Take the lock without an atomic operation, after xp_is_alone has returned true. */
 static inline void xp_lock_alone(struct xpoll *queue)
 {
 	xp_mutex_lock_alone(&queue->lock);
@@ -54,13 +57,16 @@ static inline void xp_unlock_alone(struct xpoll *queue)
 	xp_mutex_unlock_alone(&queue->lock);
 }
 
-/* The queue was entered without taking its mutex: no other thread is in the process. */
+/* Returns true if the queue was entered without its mutex: the process has no other thread. */
 static inline bool xp_entered_alone(const struct xpoll *queue)
 {
 	return !queue->lock.taken;
 }
 
-/* Make the leader leave a back end that serves one thread: the caller changes what it uses. */
+/*
+ * Make the leader leave a back end that serves one thread at a time, because the caller is about to
+ * change what the leader uses.  May release the lock for a while.
+ */
 void xp_quiesce(struct xpoll *queue);
 /* Take the lock to change something that a sleeping thread may be using. */
 static inline int xp_enter_change(struct xpoll *queue)
@@ -77,17 +83,17 @@ static inline void xp_unlock_to_sleep(struct xpoll *queue)
 {
 	xp_mutex_unlock(&queue->lock);
 }
-/* Make the wake-ups that are due, and release the lock. */
+/* Release the lock, and wake the threads that are due. */
 void xp_unlock(struct xpoll *queue);
 
-/* A thread is about to sleep, and is back.  xpoll_destroy waits for those in between. */
+/* Count a thread that is in a call without the lock; xpoll_destroy waits until there is none. */
 void xp_inside_enter(struct xpoll *queue);
 void xp_inside_leave(struct xpoll *queue);
-/* A thread goes into the back end's wait; returns kick.epoch. */
+/* Count a thread that is about to sleep in the back end.  Returns kick.epoch. */
 uint32_t xp_sleeper_enter(struct xpoll *queue);
-/* The thread is back from that wait.  epoch: the result of xp_sleeper_enter. */
+/* Call after the sleep; epoch: the result of xp_sleeper_enter. */
 void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch);
-/* Take the lock after a sleep.  -EINTR: a handler has forked, and this is the child. */
+/* Take the lock after a sleep.  Returns -EINTR in a child that a signal handler has forked. */
 int xp_lock_in_child(struct xpoll *queue);
 static inline int xp_lock_again(struct xpoll *queue)
 {
@@ -97,35 +103,41 @@ static inline int xp_lock_again(struct xpoll *queue)
 	return 0;
 }
 
-/* One thread that sleeps comes out and looks, when the lock is released. */
+/* Wake one sleeping thread when the lock is released; it polls again. */
 void xp_kick_one(struct xpoll *queue);
-/* All threads that sleep now come out: each wakes the next. */
+/* Make all threads that sleep now return and poll again: each wakes the next one. */
 void xp_kick_all(struct xpoll *queue);
-/* These reports of a look may have taken a wake-up for a thread that has to come out. */
+/*
+ * Look for the wake-up of another thread among these reports of a poll that did not sleep: if it is
+ * there, this thread has to wake the next one in its place.
+ */
 void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc);
-/* A thread that was woken has looked: it wakes the next of those that have to come out. */
+/* A thread that was woken has polled: wake the next thread of an xp_kick_all. */
 void xp_kick_next(struct xpoll *queue, struct xp_wait *wait);
-/* Before this thread waits: wake those that are to be woken. */
+/* Wake the threads that are due now, because the calling thread is about to wait. */
 void xp_kick_due(struct xpoll *queue);
 
-/* Wait for a thread to come out, or to leave. */
+/* Wait until a thread returns from its sleep, or leaves the queue. */
 void xp_await_left(struct xpoll *queue, struct xp_wait *wait);
 /*
- * A wait may sleep several times, which its caller takes for one sleep.  A signal between
- * two of them has to end the wait, so it is held back and handled in the next sleep.
+ * Block all signals between the sleeps of a wait.  A wait may sleep several times, but to its
+ * caller it is one sleep, which a signal has to end whenever it comes.
  */
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait);
-/* Returns true if the EINTR of a sleep is due to a signal handler, and not to a stop. */
+/* Returns true if a signal handler caused the EINTR of a sleep, rather than a stop and continue. */
 bool xp_is_interrupted(struct xpoll *queue);
 
-/* Returns true if a wait of this format may not begin: a thread is in one of another. */
+/*
+ * Returns true if no wait of this format may begin, because a thread is in a wait of another
+ * format.
+ */
 bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format);
-/* A wait beside other threads begins; -EBUSY: it may not. */
+/* Count a wait that begins; -EBUSY: see xp_wait_excluded. */
 int xp_wait_admit(struct xpoll *queue, enum xp_format format);
 /*
- * A wait that xp_wait_admit has let in ends.  If it leaves something, another thread that sleeps
- * has to take it.  has_turn: this thread was in the back end, and now lets the next one look.
+ * Call at the end of a wait that xp_wait_admit has counted.  If events are left, a sleeping thread
+ * has to take them.  has_turn: this thread was in the back end, and now passes the turn.
  */
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn);
 
@@ -135,29 +147,32 @@ static inline bool xp_deadline_passed(const struct xp_wait *wait)
 		(wait->deadline_ns != XP_NEVER && xp_sys_now() >= wait->deadline_ns);
 }
 
-/* The signal mask while the thread sleeps; NULL: its own. */
+/* Returns the signal mask to apply during a sleep; NULL: the thread's present mask. */
 static inline const sigset_t *xp_wait_mask(const struct xp_wait *wait)
 {
-	return !wait->own_mask && wait->holds ? &wait->blocked : wait->own_mask;
+	return !wait->own_mask && wait->holds_signals ? &wait->blocked : wait->own_mask;
 }
 
-/* The thread has slept until this time, with this result of the back end. */
-static inline void xp_wait_slept(struct xp_wait *wait, int rc, int64_t until_ns)
+/* Record whether a sleep until until_ns, with this result of the back end, reached the deadline. */
+static inline void xp_wait_note_timeout(struct xp_wait *wait, int rc, int64_t until_ns)
 {
 	wait->timed_out = rc == 0 && until_ns >= wait->deadline_ns;
 }
 
-/* With a mask the kernel has to say so: a signal may have come before the deadline. */
+/*
+ * Returns true if the deadline has passed.  If a sleep applies a signal mask, the kernel has to
+ * report the timeout, because a signal may have arrived before the deadline.
+ */
 static inline bool xp_deadline_over(const struct xp_wait *wait)
 {
 	return xp_deadline_passed(wait) && (!xp_wait_mask(wait) || wait->timed_out);
 }
 
-/* 1: this thread has the turn; 0: the wait is over; -EINTR, -EBADF. */
+/* Wait for the turn.  Returns 1: this thread has it; 0: the wait is over; -EINTR, -EBADF. */
 int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
 void xp_turn_pass(struct xpoll *queue);
 
-/* The time that threads sleep, for xpoll_stats.  A thread is about to sleep in the kernel. */
+/* Begin to count the time of a sleep, for xpoll_stats. */
 static inline void xp_idle_begin(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(queue->idle.counted)) {
@@ -166,7 +181,7 @@ static inline void xp_idle_begin(struct xpoll *queue)
 	}
 }
 
-/* The thread is back.  In a child that a signal handler has forked no sleep is counted. */
+/* End the count.  In a child that a signal handler forked no sleep was begun. */
 static inline void xp_idle_end(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(queue->idle.sleepers > 0)) {
@@ -175,25 +190,28 @@ static inline void xp_idle_end(struct xpoll *queue)
 	}
 }
 
-/* Returns the time that all threads have slept, up to now for those that still sleep. */
+/* Returns the total time of all sleeps, including those that last. */
 static inline uint64_t xp_idle_total(const struct xpoll *queue)
 {
 	return queue->idle.sleepers == 0 ? queue->idle.ns
 		: queue->idle.ns + (uint64_t)queue->idle.sleepers * (uint64_t)xp_sys_now();
 }
 
-/* Make the lock and the condition; 0 or a negative errno value. */
+/* Initialise the lock and the condition variable.  Returns 0 or a negative errno value. */
 int xp_threads_init(struct xpoll *queue);
 void xp_threads_fini(struct xpoll *queue);
-/* In a forked child: no thread is here but this one. */
+/* In a forked child: initialise them again, and forget the threads of the parent. */
 int xp_threads_forget(struct xpoll *queue);
-/* A thread of the parent's was inside, so the tables may be half changed. */
-static inline bool xp_is_torn(const struct xpoll *queue)
+/*
+ * In a forked child: returns true if a thread of the parent was in a call during the fork, so the
+ * tables may be half changed.
+ */
+static inline bool xp_is_inconsistent(const struct xpoll *queue)
 {
-	return queue->threads.torn || queue->lock.inside;
+	return queue->threads.inconsistent || queue->lock.inside;
 }
 
-/* The queue ends: until no thread is in any of its calls. */
+/* Begin the end of the queue: wait until no thread is in any of its calls. */
 void xp_threads_await_end(struct xpoll *queue);
 
 #endif

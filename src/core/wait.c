@@ -1,6 +1,6 @@
 /*
- * The wait.  It delivers what is ready without the kernel, asks the kernel if that is due,
- * and sleeps if there is nothing.  From top to bottom: each function is below its caller.
+ * The wait.  It delivers events that need no call into the kernel, polls the kernel if that is due,
+ * and sleeps if there is no event.  Each function is below its caller.
  */
 #include "core/wait.h"
 
@@ -26,30 +26,30 @@
 #include "sys/sys_hot.h"
 
 /*
- * Reports in a row without an event, after which a harvest ends, and looks without an event for
- * each registration, after which a wait past its deadline does: "A wait gives up".
+ * A harvest ends after this many reports in a row that led to no event.  A wait whose deadline has
+ * passed ends after this many such polls for each registration: "A wait gives up".
  */
-enum { VAIN_MOST = 32 };
+enum { SPURIOUS_MOST = 32 };
 
 static int wait_loop(struct xpoll *queue, struct xp_wait *wait);
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait);
-static void take_at_hand(struct xpoll *queue, struct xp_wait *wait);
+static void take_ready(struct xpoll *queue, struct xp_wait *wait);
 static void gather(struct xpoll *queue, struct xp_wait *wait);
-static bool is_asked_beside(struct xpoll *queue, const struct xp_wait *wait);
+static bool asks_kernel_too(struct xpoll *queue, const struct xp_wait *wait);
 static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait);
 static bool has_pending(const struct xpoll *queue);
 static int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns);
-static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct xp_fired *fired,
-                int cap);
+static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
+                      struct xp_fired *fired, int cap);
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap);
 static void harvest_rest(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired,
-                         int most, int rc, bool at_hand);
+                         int most, int rc, bool has_events);
 static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc, int cap);
 static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc);
 static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait);
-static bool count_vain(const struct xpoll *queue, struct xp_wait *wait);
+static bool count_spurious(const struct xpoll *queue, struct xp_wait *wait);
 static bool take_end(struct xpoll *queue, const struct xp_wait *wait);
 static void batch_return(struct xpoll *queue);
 
@@ -62,7 +62,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
-	/* alone: no other thread waits, sleeps or has to be woken. */
+	/* alone: the process has no other thread that could wait, sleep or be woken. */
 	alone = xp_entered_alone(queue);
 	format &= ~(unsigned)XP_ENTERED;
 	if (!alone && (rc = xp_wait_admit(queue, format)) < 0)
@@ -74,11 +74,11 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	wait.format = format;
 	wait.epoch = (uint32_t)++queue->counters.waits;
 	wait.wake_all = queue->wake.all;
-	memset(&wait.looks, 0, sizeof wait - offsetof(struct xp_wait, looks));
+	memset(&wait.spurious, 0, sizeof wait - offsetof(struct xp_wait, spurious));
 	if (XP_UNLIKELY(!xp_batch_is_over(queue)))
 		batch_return(queue);
 	xp_batch_end(queue);
-	/* Where one thread at a time is served, wait for the turn. */
+	/* A back end that serves one thread at a time needs the turn. */
 	rc = alone || xp_is_concurrent(queue) ? 1 : xp_turn_take(queue, &wait);
 	has_turn = rc > 0;
 	if (XP_LIKELY(has_turn))
@@ -91,10 +91,10 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 		xp_count_by(&queue->counters.events, (uint64_t)wait.len);
 	if (XP_UNLIKELY(wait.len == 0) && rc == 0) {
 		xp_count(&queue->counters.empty_returns);
-		xp_outer_settle(queue);
+		xp_outer_end_grace(queue);
 	}
 	xp_leave(queue);
-	if (XP_UNLIKELY(wait.holds))
+	if (XP_UNLIKELY(wait.holds_signals))
 		xp_sys_signals_release(&wait.blocked);
 	return XP_UNLIKELY(rc < 0) ? xp_result(rc) : wait.len;
 }
@@ -108,13 +108,16 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 
 		if (XP_UNLIKELY(rc < 0))
 			return rc;
-		take_at_hand(queue, wait);
+		take_ready(queue, wait);
 		if (wait->len == 0)
 			until_ns = sleep_until(queue, wait);
-		else if (!is_asked_beside(queue, wait))
+		else if (!asks_kernel_too(queue, wait))
 			return 0;
 		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.left > 0)) {
-			/* Others have to come out first: this thread could take their wake-ups. */
+			/*
+			 * An xp_kick_all is under way: this thread could take the wake-ups of
+			 * threads that still sleep, so it waits until they have returned.
+			 */
 			xp_await_left(queue, wait);
 			continue;
 		}
@@ -124,12 +127,15 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 		if (XP_UNLIKELY(rc == -EINTR ? xp_is_interrupted(queue) : rc < 0))
 			return rc;
 		if ((!may_have_more(queue, wait) && take_end(queue, wait)) ||
-		    count_vain(queue, wait))
+		    count_spurious(queue, wait))
 			return 0;
 	}
 }
 
-/* Let other threads and sources do what they have to before this one looks. */
+/*
+ * Before a poll: let threads that change the queue go first, attach missing slots, and run the
+ * sources that are due.
+ */
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 {
 	while (XP_UNLIKELY(!xp_entered_alone(queue) && queue->threads.changers > 0))
@@ -142,22 +148,22 @@ static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 		return 0;
 	if (queue->withheld && wait->format != XP_EVENTS)
 		xp_check_withheld(queue);
-	/* Some sources have events that the kernel does not report. */
+	/* Some sources have conditions that the kernel does not report. */
 	if (queue->probed)
-		xp_sources_settle(queue, wait, XP_BEFORE_SLEEP);
+		xp_sources_refresh(queue, wait, XP_BEFORE_SLEEP);
 	return queue->unattached ? xp_attach_rest(queue) : 0;
 }
 
-/* Deliver what is ready without the kernel. */
-static void take_at_hand(struct xpoll *queue, struct xp_wait *wait)
+/* Deliver events that need no call of the back end. */
+static void take_ready(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (XP_UNLIKELY(xp_sources_active(queue) || xp_files_any(queue)))
+	if (XP_UNLIKELY(xp_sources_active(queue) || xp_has_files(queue)))
 		gather(queue, wait);
 	else if (xp_has_candidates(queue))
 		xp_candidates_check(queue, wait);
 }
 
-/* Candidates, sources and files take turns at being the first. */
+/* Deliver from candidates, sources and files; each of the three goes first in every third wait. */
 static XP_NOINLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 {
 	wait->listed = true;
@@ -176,16 +182,16 @@ static XP_NOINLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-/* Events are at hand: returns true if the kernel is asked as well. */
-static bool is_asked_beside(struct xpoll *queue, const struct xp_wait *wait)
+/* Returns true if a wait that has events polls the kernel as well. */
+static bool asks_kernel_too(struct xpoll *queue, const struct xp_wait *wait)
 {
 	return xp_ask_count(queue) ||
 		(XP_UNLIKELY(wait->listed || queue->ask.crowded) && !xp_wait_is_full(wait));
 }
 
 /*
- * Until when may the thread sleep; XP_NOW: not at all.  A wake that is pending ends
- * the wait, but only after a look: ready events go before it.
+ * Returns until when the thread may sleep; XP_NOW: poll without sleeping.  A pending wake-up ends
+ * the wait, but only after a poll, because ready events go before it.
  */
 static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait)
 {
@@ -197,7 +203,10 @@ static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait
 	return wait->deadline_ns;
 }
 
-/* The back end has changes that a thread beside others has to pass on before it sleeps. */
+/*
+ * Returns true if the back end has changes that this thread must pass to the kernel before it
+ * sleeps in parallel with others.
+ */
 static bool has_pending(const struct xpoll *queue)
 {
 	return XP_UNLIKELY(queue->ops->has_pending != NULL) && xp_is_concurrent(queue) &&
@@ -205,49 +214,53 @@ static bool has_pending(const struct xpoll *queue)
 }
 
 /*
- * Ask the kernel, and again while it may have more and there is room.  Its reports rotate: once it
- * reports what this call has delivered already, it has reported everything.
+ * Poll the kernel or sleep in it, and poll again while it may have more reports and there is room.
+ * The kernel's reports rotate: once it reports what this call has delivered, it has reported
+ * everything.
  */
 static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns)
 {
 	struct xp_fired on_stack[XP_FIRED_MOST];
-	/* The only thread of its process has a larger array, which needs no room on its stack. */
-	bool alone = xp_entered_alone(queue), at_hand = wait->len > 0;
+	/*
+	 * A process with one thread uses the queue's larger array, which takes no room on the
+	 * stack.
+	 */
+	bool alone = xp_entered_alone(queue), has_events = wait->len > 0;
 	struct xp_fired *fired = alone ? queue->fired : on_stack;
 	int most = alone ? queue->fired_most : XP_FIRED_MOST;
-	int room = xp_ask_room(queue, wait->cap - wait->len, at_hand);
+	int room = xp_ask_room(queue, wait->cap - wait->len, has_events);
 	int cap = room < most ? room : most;
-	int rc = until_ns == XP_NOW ? look(queue, wait, XP_NOW, fired, cap)
-		: alone && !wait->holds ? sleep_alone(queue, wait, until_ns, fired, cap)
-		: xp_sleep_beside(queue, wait, until_ns, fired, cap);
+	int rc = until_ns == XP_NOW ? ask_kernel(queue, wait, XP_NOW, fired, cap)
+		: alone && !wait->holds_signals ? sleep_alone(queue, wait, until_ns, fired, cap)
+		: xp_sleep_shared(queue, wait, until_ns, fired, cap);
 
 	deliver(queue, wait, fired, rc, cap);
-	if (XP_UNLIKELY(wait->more || at_hand))
-		harvest_rest(queue, wait, fired, most, rc, at_hand);
+	if (XP_UNLIKELY(wait->more || has_events))
+		harvest_rest(queue, wait, fired, most, rc, has_events);
 	if (XP_UNLIKELY(rc < 0 || wait->interrupted || xp_sources_active(queue) ||
-	                xp_files_any(queue)))
+	                xp_has_files(queue)))
 		return harvested(queue, wait, rc);
 	return rc;
 }
 
-/* Without sleeping; how: XP_NOW or XP_REST. */
-static int look(struct xpoll *queue, struct xp_wait *wait, int64_t how, struct xp_fired *fired,
-                int cap)
+/* Poll the kernel without sleeping; how: XP_NOW or XP_REST. */
+static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
+                      struct xp_fired *fired, int cap)
 {
 	int rc;
 
 	xp_ask_begins(queue, wait);
 	rc = queue->ops->wait(queue->backend, how, NULL, fired, cap);
-	xp_timer_waiter_answered(queue);
+	xp_timer_waiter_arrived(queue);
 	if (XP_UNLIKELY(queue->kick.left > 0))
 		xp_kicks_taken(queue, wait, fired, rc);
 	return rc;
 }
 
 /*
- * Sleep as the only thread of the process.  It can be cancelled by itself alone, and that before
- * it sleeps; if signals were held, xp_sleep_beside would release them.  A wait for ever need not
- * go through the back end: see direct_fd_at there.
+ * Sleep as the only thread of the process.  Nobody else can cancel it, so a pending cancellation is
+ * acted upon before the sleep.  Signals must not be held: only xp_sleep_shared releases them at a
+ * cancellation.  A sleep without a timeout may bypass the back end: see direct_fd_at.
  */
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap)
@@ -267,34 +280,38 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
 		return -EINTR;
 	if (XP_UNLIKELY(rc == 0))
-		xp_wait_slept(wait, rc, until_ns);
-	xp_moment_end(queue);
+		xp_wait_note_timeout(wait, rc, until_ns);
+	xp_wait_generation_end(queue);
 	xp_sleep_end(queue, timer);
 	return rc;
 }
 
-/* Ask for more if there is, and room for it. */
+/* Poll the kernel for the remaining reports while there is room. */
 static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
-                                     struct xp_fired *fired, int most, int rc, bool at_hand)
+                                     struct xp_fired *fired, int most, int rc, bool has_events)
 {
 	bool found = wait->more || wait->delivered_some;
-	int vain = wait->delivered_some ? 0 : rc;
+	int spurious = wait->delivered_some ? 0 : rc;
 
-	while (wait->more && !xp_wait_is_full(wait) && vain < VAIN_MOST &&
+	while (wait->more && !xp_wait_is_full(wait) && spurious < SPURIOUS_MOST &&
 	       (wait->delivered_some || !wait->repeated)) {
 		int room = xp_ask_room(queue, wait->cap - wait->len, false);
 		int cap = room < most ? room : most;
 
-		rc = look(queue, wait, XP_REST, fired, cap); /* an error is the next wait's */
+		/* the next wait reports an error */
+		rc = ask_kernel(queue, wait, XP_REST, fired, cap);
 		deliver(queue, wait, fired, rc, cap);
-		vain = wait->delivered_some ? 0 : vain + rc;
+		spurious = wait->delivered_some ? 0 : spurious + rc;
 	}
-	/* Beside events at hand it found others: there may be more of those. */
-	if (at_hand && found)
+	/*
+	 * The kernel had events besides those that were found without it, and may have more of
+	 * them.
+	 */
+	if (has_events && found)
 		xp_ask_soon(queue);
 }
 
-/* The kernel has returned these reports, or an error. */
+/* Deliver the reports that the kernel returned; rc: their number, or an error. */
 static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc, int cap)
 {
@@ -302,22 +319,28 @@ static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 	xp_reports_begin(wait, rc == cap);
 	for (int i = 0; i < rc; i++)
 		xp_report(queue, wait, &fired[i]);
-	/* Edges of xpoll_fd: their reader sees nothing new while the set has a report left. */
-	if (XP_UNLIKELY(queue->outer.exposed) && rc > 0 && !wait->delivered_some)
+	/*
+	 * Someone may wait for edges of xpoll_fd.  While the set has a report left there is no new
+	 * edge, so poll again until the set is empty.
+	 */
+	if (XP_UNLIKELY(queue->outer.in_use) && rc > 0 && !wait->delivered_some)
 		xp_reports_go_on(wait);
 	if (XP_UNLIKELY(wait->renew))
 		xp_renew(queue);
 }
 
-/* The kernel has been asked, with this result: deliver what sources have from it. */
+/*
+ * Deliver from sources and files after a call into the kernel with result rc.  Returns rc, or
+ * -EINTR if a source found that a signal handler ran.
+ */
 static XP_NOINLINE int harvested(struct xpoll *queue, struct xp_wait *wait, int rc)
 {
 	if (rc < 0 && !xp_process_owns(queue))
-		return rc; /* the events are the parent's */
+		return rc; /* in a forked child, where the events belong to the parent */
 	if (wait->interrupted)
 		rc = -EINTR;
 	if (rc == -EINTR && wait->format == XP_EVENTS)
-		xp_sources_settle(queue, wait, XP_BEFORE_EINTR);
+		xp_sources_refresh(queue, wait, XP_BEFORE_EINTR);
 	if (wait->format == XP_EVENTS)
 		xp_sources_deliver(queue, wait);
 	if (!xp_list_empty(&queue->files.awake))
@@ -325,7 +348,7 @@ static XP_NOINLINE int harvested(struct xpoll *queue, struct xp_wait *wait, int 
 	return rc;
 }
 
-/* Returns true if the wait has to look again, whatever the time is. */
+/* Returns true if the wait has to poll again even if its deadline has passed. */
 static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 {
 	return xp_has_candidates(queue) || wait->more || queue->unattached ||
@@ -336,17 +359,20 @@ static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp
 }
 
 /*
- * A back end or a kernel that always has more, or reports what nobody wants, must not keep a
- * wait.  The deadline has passed, and what is registered does not explain so many reports.
- * Counts this look.
+ * Count a poll without an event.  Returns true if the deadline has passed and there were more such
+ * polls than the registrations can explain: a back end that always claims to have more reports must
+ * not keep the wait.
  */
-static XP_NOINLINE bool count_vain(const struct xpoll *queue, struct xp_wait *wait)
+static XP_NOINLINE bool count_spurious(const struct xpoll *queue, struct xp_wait *wait)
 {
-	return ++wait->looks > VAIN_MOST * (queue->counters.registered + 1) &&
+	return ++wait->spurious > SPURIOUS_MOST * (queue->counters.registered + 1) &&
 		xp_deadline_passed(wait);
 }
 
-/* Returns true if there is a reason to return nothing; it takes a wake, which is one. */
+/*
+ * Returns true if the wait has to return without an event: for a wake-up, which it consumes, or
+ * because the deadline has passed.
+ */
 static XP_NOINLINE bool take_end(struct xpoll *queue, const struct xp_wait *wait)
 {
 	if (wait->wake_all != queue->wake.all)
@@ -358,7 +384,10 @@ static XP_NOINLINE bool take_end(struct xpoll *queue, const struct xp_wait *wait
 	return xp_deadline_over(wait);
 }
 
-/* The next wait finds first the records that xpoll_revents has not handed out. */
+/*
+ * Put the records that xpoll_revents has not returned at the head of the candidates, so that this
+ * wait checks them first.
+ */
 static XP_NOINLINE void batch_return(struct xpoll *queue)
 {
 	struct xp_slot *slot;
@@ -376,7 +405,7 @@ static XP_NOINLINE void batch_return(struct xpoll *queue)
 		else
 			xp_postpone(queue, fd, slot, slot->enabled, found->events);
 	}
-	/* Candidates from before go behind these. */
+	/* Move the candidates from before behind these. */
 	for (before = before < queue->candidates.len ? before : 0; before > 0; before--) {
 		int fd = xp_candidate_pop(queue, &slot);
 

@@ -43,12 +43,12 @@ int xp_fd_kind_anonymous(int fd)
 	    strcmp(name, "anon_inode:[timerfd]") == 0)
 		return XP_KIND_COUNTER;
 	if (strcmp(name, "anon_inode:[perf_event]") == 0)
-		return XP_KIND_NEWS;
+		return XP_KIND_CLEARED;
 	return XP_KIND_OTHER;
 }
 
 /* PSI triggers of control groups are files of their file system. */
-bool xp_fd_reports_news(int fd)
+bool xp_fd_poll_clears(int fd)
 {
 	int64_t type = xp_sys_fs_type(fd);
 

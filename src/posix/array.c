@@ -140,14 +140,14 @@ int xp_array_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	struct xp_array_entry *entry = xp_array_find(array, fd);
 	int rc = entry ? array_confirm(array, entry, fd) : -ENOENT;
 	struct stat status;
-	uint32_t news;
+	uint32_t cleared;
 	bool consumed;
 
 	if (rc != -ENOENT)
 		return rc < 0 ? rc : -EEXIST;
 	if (entry)
 		array_remove(array, entry, fd);
-	rc = xp_edge_admit(&array->edge, fd, watch, &status, &news);
+	rc = xp_edge_admit(&array->edge, fd, watch, &status, &cleared);
 	consumed = rc > 0;
 	if (rc >= 0)
 		rc = XP_TABLE_RESERVE(&array->entries, &array->len, fd + 1);
@@ -160,7 +160,7 @@ int xp_array_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	entry->file = array_file(&status);
 	entry->fifo = S_ISFIFO(status.st_mode) != 0;
 	entry->consumed = consumed;
-	entry->kept = (uint8_t)news;
+	entry->kept = (uint8_t)cleared;
 	rc = array->ops->prepare(array, fd);
 	if (rc == 0)
 		rc = array_place(array, fd, watch, token);

@@ -30,7 +30,7 @@ struct xp_array_entry {
 	int32_t index; /* in the array, if there; or what the kernel has of it */
 	uint16_t watch;
 	uint8_t place : 2;  /* enum xp_array_place */
-	uint8_t consumed : 1; /* poll(2) takes away what it reports (XP_KIND_NEWS) */
+	uint8_t consumed : 1; /* poll(2) takes away what it reports (XP_KIND_CLEARED) */
 	uint8_t hup_unwritable : 1; /* its hang-up does not make it writable */
 	uint8_t dirty : 1;  /* the kernel has to learn of it */
 	uint8_t as_new : 1; /* as if it had never been written */

@@ -49,12 +49,12 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
 /*
  * Prepare to watch a descriptor like this: -EBADF, -ENOTSUP (O_PATH), -EPERM
  * (its file is always ready: regular files, directories, some devices), or 0; or 1 if
- * poll(2) takes away what it reports of the file (XP_KIND_NEWS); by edge that is -ENOTSUP,
- * because poll(2) of the set polls the file.  Then *news has the bits
+ * poll(2) takes away what it reports of the file (XP_KIND_CLEARED); by edge that is -ENOTSUP,
+ * because poll(2) of the set polls the file.  Then *cleared has the bits
  * that poll(2) reported before the set was asked whether the file can be waited for, which
  * takes them away as well.  Stores the result of fstat(2) in *status.
  */
 int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
-                  uint32_t *news);
+                  uint32_t *cleared);
 
 #endif

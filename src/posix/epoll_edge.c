@@ -260,14 +260,14 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 }
 
 /* See xp_edge_admit: 1, or 0 for another kind of file; -EBADF, -ENOMEM. */
-static int edge_news(struct xp_edge *edge, int fd, uint32_t watch, const struct stat *status,
-                     uint32_t *news)
+static int edge_kind(struct xp_edge *edge, int fd, uint32_t watch, const struct stat *status,
+                     uint32_t *cleared)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
 	int kind = xp_fd_kind(fd);
 
 	xp_count_by(&edge->counters->syscalls_check, 2);
-	if (kind != XP_KIND_NEWS)
+	if (kind != XP_KIND_CLEARED)
 		return kind < 0 ? kind : 0;
 	if (watch & XP_WATCH_EDGE)
 		return -ENOTSUP;
@@ -275,16 +275,17 @@ static int edge_news(struct xp_edge *edge, int fd, uint32_t watch, const struct 
 		return 1; /* A perf counter: the set is not asked about it. */
 	xp_count(&edge->counters->syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0)
-		*news = (unsigned short)probe.revents;
+		*cleared = (unsigned short)probe.revents;
 	return 1;
 }
 
-int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status, uint32_t *news)
+int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
+                  uint32_t *cleared)
 {
 	int rc = xp_sys_open_flags(fd);
 	int kind = 0;
 
-	*news = 0;
+	*cleared = 0;
 	xp_count(&edge->counters->syscalls_check);
 	if (rc < 0)
 		return rc;
@@ -294,7 +295,7 @@ int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *sta
 	if (rc < 0)
 		return rc;
 	if (S_ISREG(status->st_mode) || !(status->st_mode & S_IFMT))
-		kind = edge_news(edge, fd, watch, status, news);
+		kind = edge_kind(edge, fd, watch, status, cleared);
 	if (kind < 0 || (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) &&
 	                 !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode)))
 		return kind;

@@ -17,7 +17,7 @@ int xp_fd_kind(int fd)
 	case S_IFIFO:
 		return XP_KIND_FIFO;
 	case S_IFREG:
-		return xp_fd_reports_news(fd) ? XP_KIND_NEWS : XP_KIND_REGULAR;
+		return xp_fd_poll_clears(fd) ? XP_KIND_CLEARED : XP_KIND_REGULAR;
 	case S_IFDIR:
 		return XP_KIND_DIRECTORY;
 	case S_IFCHR:

@@ -15,7 +15,7 @@ int xp_fd_kind_anonymous(int fd)
 	return XP_KIND_OTHER;
 }
 
-bool xp_fd_reports_news(int fd)
+bool xp_fd_poll_clears(int fd)
 {
 	(void)fd;
 	return false;

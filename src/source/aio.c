@@ -189,7 +189,7 @@ static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /* Before a change, what is over is known first. */
-static void aio_settle(struct xpoll *queue, enum xp_settle before)
+static void aio_refresh(struct xpoll *queue, enum xp_refresh before)
 {
 	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
 
@@ -253,7 +253,7 @@ const struct xp_source_ops xp_source_aio = {
 	.name = "AIO",
 	.implied = XPOLL_CLEAR | XPOLL_ONESHOT,
 	.size = sizeof(struct aio_registration),
-	.settle = aio_settle,
+	.refresh = aio_refresh,
 	.attach = aio_attach,
 	.touch = aio_touch,
 	.detach = aio_detach,

@@ -60,7 +60,7 @@ static bool user_survives(struct xpoll *queue, struct xp_inodes *inodes,
 	return xp_sys_fstat(user->fd, now) == 0;
 }
 
-static void user_news(struct xpoll *queue, struct xp_inode_user *user,
+static void user_deliver(struct xpoll *queue, struct xp_inode_user *user,
                       uint32_t notes, bool lost)
 {
 	uint32_t written = XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND;
@@ -71,11 +71,11 @@ static void user_news(struct xpoll *queue, struct xp_inode_user *user,
 	if (user->as_bsd && asked & written)
 		asked |= notes & written;
 	if (asked)
-		user->ops->news(queue, user, asked, lost);
+		user->ops->reported(queue, user, asked, lost);
 }
 
 /* Report to the user what the kernel has reported.  Returns false if the file is gone. */
-static bool user_settle(struct xpoll *queue, struct xp_inodes *inodes,
+static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
                         struct xp_inode_user *user)
 {
 	uint32_t reported = user->reported;
@@ -111,19 +111,19 @@ static bool user_settle(struct xpoll *queue, struct xp_inodes *inodes,
 		notes = xp_inode_notes(user, reported, &now);
 		xp_inode_remember(&user->last, reported, &now);
 	}
-	user_news(queue, user, notes, reported & XP_REPORT_LOST);
+	user_deliver(queue, user, notes, reported & XP_REPORT_LOST);
 	return true;
 }
 
-static void inodes_settle(struct xpoll *queue, struct xp_inodes *inodes)
+static void inodes_compare(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	struct xp_list *item;
 
-	while ((item = xp_list_take(&inodes->unsettled))) {
+	while ((item = xp_list_take(&inodes->to_compare))) {
 		struct xp_inode_user *user =
-			XP_CONTAINER_OF(item, struct xp_inode_user, unsettled);
+			XP_CONTAINER_OF(item, struct xp_inode_user, to_compare);
 
-		if (!user_settle(queue, inodes, user))
+		if (!user_compare(queue, inodes, user))
 			user->ops->gone(queue, user);
 	}
 }
@@ -134,7 +134,7 @@ static void inodes_ready(struct xpoll *queue, struct xp_source_fd *watch)
 
 	(void)watch;
 	xp_inodes_harvest(inodes);
-	inodes_settle(queue, inodes);
+	inodes_compare(queue, inodes);
 }
 
 /* The queue's, made if need be; NULL: no memory. */
@@ -150,7 +150,7 @@ static struct xp_inodes *inodes_make(struct xpoll *queue)
 		return NULL;
 	xp_list_init(&inodes->reported);
 	xp_list_init(&inodes->timed);
-	xp_list_init(&inodes->unsettled);
+	xp_list_init(&inodes->to_compare);
 	xp_list_init(&inodes->pool);
 	inodes->queue = queue;
 	inodes->watch.fd = -1;
@@ -168,26 +168,26 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 		inodes->again(inodes);
 	XP_LIST_EACH(struct xp_inode_user, user, &inodes->timed, all)
 		xp_inode_report(inodes, user, XP_REPORT_LOOK);
-	inodes_settle(queue, inodes);
+	inodes_compare(queue, inodes);
 	xp_host.set_due(queue, XP_SOURCE_VNODE,
 	                xp_list_empty(&inodes->timed) ? XP_NEVER
 	                : now_ns + LOOK_EVERY_NS);
 }
 
 /* A change came upon news of others: they are settled by the next wait. */
-static void settle_soon(struct xpoll *queue, struct xp_inodes *inodes)
+static void compare_soon(struct xpoll *queue, struct xp_inodes *inodes)
 {
-	if (!xp_list_empty(&inodes->unsettled))
+	if (!xp_list_empty(&inodes->to_compare))
 		xp_host.set_due(queue, XP_SOURCE_VNODE, xp_sys_now());
 }
 
 /* Report to all users what they requested up to now, before a change of a watch. */
-static void settle_others(struct xpoll *queue, struct xp_inodes *inodes)
+static void compare_others(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (inodes->watch.fd < 0)
 		return;
 	xp_inodes_harvest(inodes);
-	inodes_settle(queue, inodes);
+	inodes_compare(queue, inodes);
 }
 
 /*
@@ -218,19 +218,19 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	if (!xp_fs_is_file(fd, user->last.st_mode))
 		return -EINVAL;
 	xp_list_init(&user->all);
-	xp_list_init(&user->unsettled);
+	xp_list_init(&user->to_compare);
 	user->self.user = user;
 	user->above.user = user;
 	user->fd = fd;
 	user->notes = notes;
 	user->reported = 0;
 	user->ignored = 0;
-	settle_others(queue, inodes);
+	compare_others(queue, inodes);
 	rc = user_join(queue, inodes, user, lenient);
 	if (rc < 0)
 		user->self.user = NULL;
 	else
-		settle_soon(queue, inodes);
+		compare_soon(queue, inodes);
 	return rc;
 }
 
@@ -254,7 +254,7 @@ static void forget_unrequested(struct xp_inode_user *user, const struct stat *no
  * The notes of the user are about to change: report what has happened so far by the
  * notes that it has.  Returns false if the descriptor is another file's by now.
  */
-static bool user_settle_before(struct xpoll *queue, struct xp_inodes *inodes,
+static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *inodes,
                                struct xp_inode_user *user)
 {
 	bool compare = !user->self.inode; /* The kernel does not report this file. */
@@ -265,9 +265,9 @@ static bool user_settle_before(struct xpoll *queue, struct xp_inodes *inodes,
 		xp_inodes_harvest(inodes);
 	if (compare)
 		xp_inode_report(inodes, user, XP_REPORT_LOOK);
-	if (!xp_list_empty(&user->unsettled)) {
-		xp_list_remove(&user->unsettled);
-		if (!user_settle(queue, inodes, user))
+	if (!xp_list_empty(&user->to_compare)) {
+		xp_list_remove(&user->to_compare);
+		if (!user_compare(queue, inodes, user))
 			return false;
 	}
 	if (compare) /* user->last is the file's state by now. */
@@ -285,14 +285,14 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
 	uint32_t before = user->notes;
 	int rc;
 
-	if (!user_settle_before(queue, inodes, user))
+	if (!user_compare_before_change(queue, inodes, user))
 		return -ESTALE;
 	user->notes = notes;
 	user->ignored = 0;
 	rc = user_join(queue, inodes, user, lenient);
 	if (rc < 0)
 		user->notes = before;
-	settle_soon(queue, inodes);
+	compare_soon(queue, inodes);
 	return rc;
 }
 
@@ -307,11 +307,11 @@ void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
 	user->ignored = 0;
 	rc = xp_inode_join(queue, inodes, user);
 	user_list(queue, inodes, user, rc != 0);
-	settle_soon(queue, inodes);
+	compare_soon(queue, inodes);
 	/* If it is another file, that is for the one who has named it to find. */
 	if (xp_inode_look(user, &now) < 0)
 		return;
-	user_news(queue, user,
+	user_deliver(queue, user,
 	          xp_inode_compare(user->as_bsd, 0, &user->last, &now), false);
 	user->last = now;
 }
@@ -324,9 +324,9 @@ void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user)
 		return;
 	xp_inode_leave(inodes, user);
 	xp_list_remove(&user->all);
-	xp_list_remove(&user->unsettled);
+	xp_list_remove(&user->to_compare);
 	user->self.user = NULL;
-	settle_soon(queue, inodes);
+	compare_soon(queue, inodes);
 }
 
 bool xp_inode_supports(uint32_t notes)
@@ -343,7 +343,7 @@ static void users_release(struct xp_list *list)
 	while ((item = xp_list_take(list))) {
 		struct xp_inode_user *user = XP_CONTAINER_OF(item, struct xp_inode_user, all);
 
-		xp_list_remove(&user->unsettled);
+		xp_list_remove(&user->to_compare);
 		user->self.inode = NULL;
 		user->above.inode = NULL;
 		user->self.user = NULL;
@@ -358,7 +358,7 @@ void xp_inodes_fini(struct xpoll *queue, void *state)
 	(void)queue;
 	users_release(&inodes->reported);
 	users_release(&inodes->timed);
-	XP_ASSERT(xp_list_empty(&inodes->unsettled));
+	XP_ASSERT(xp_list_empty(&inodes->to_compare));
 	xp_inodes_close(inodes);
 	xp_regmap_fini(&inodes->map);
 	if (inodes->watch.fd >= 0)

@@ -35,7 +35,7 @@ struct xp_inode_user_ops {
 	 * at this moment.  lost: the kernel dropped reports, and what cannot be derived
 	 * is noted on suspicion.
 	 */
-	void (*news)(struct xpoll *queue, struct xp_inode_user *user,
+	void (*reported)(struct xpoll *queue, struct xp_inode_user *user,
 	             uint32_t notes, bool lost);
 	/* Does the user want to hear at once, not just when it asks? */
 	bool (*listens)(const struct xpoll *queue,
@@ -52,7 +52,7 @@ struct xp_inode_user {
 
 	/* Private to inode.c and the provider. */
 	struct xp_list all;         /* of the queue's users, reported or timed */
-	struct xp_list unsettled;   /* of those with something to compare */
+	struct xp_list to_compare;   /* of those with something to compare */
 	struct xp_inode_link self;  /* its file */
 	struct xp_inode_link above; /* its parent, which reports rmdir(2) */
 	int reserved;               /* inodes that the provider holds for it */
@@ -78,7 +78,7 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
                      uint32_t notes, bool lenient);
 /*
  * A user that was disabled listens again.  Changes that would have been reported meanwhile are
- * passed to `news` before this returns.
+ * passed to `reported` before this returns.
  */
 void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user);
 /* Harmless if it is not watched. */

@@ -22,7 +22,7 @@ struct xp_inodes {
 	struct xpoll *queue;
 	struct xp_list reported;  /* users whose files the kernel reports */
 	struct xp_list timed;     /* users looked at now and then */
-	struct xp_list unsettled; /* of both: with something to compare */
+	struct xp_list to_compare; /* of both: with something to compare */
 	/* The kernel's instance; its fd is -1: none.  ready: harvest and settle. */
 	struct xp_source_fd watch;
 	uint32_t process;         /* that has opened it (sys/process.h) */
@@ -49,8 +49,8 @@ static inline void xp_inode_report(struct xp_inodes *inodes,
                                    struct xp_inode_user *user, uint32_t notes)
 {
 	user->reported |= notes;
-	if (xp_list_empty(&user->unsettled))
-		xp_list_append(&inodes->unsettled, &user->unsettled);
+	if (xp_list_empty(&user->to_compare))
+		xp_list_append(&inodes->to_compare, &user->to_compare);
 }
 
 /* 0; -ENOENT: the number is another file's by now; -EBADF ... */

@@ -29,7 +29,7 @@ static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_trace_end(queue, proc);
 	xp_list_remove(&proc->gone);
-	xp_proc_lose(queue, proc);
+	xp_proc_close(queue, proc);
 }
 
 /* Begin to watch a process; on failure nothing has changed. */
@@ -73,7 +73,7 @@ static int proc_state_make(struct xpoll *queue)
  * Handle reports from before this change: they may be of a process that had the number
  * before, or of a birth that makes this a change of a tracked child.
  */
-static void proc_settle(struct xpoll *queue, enum xp_settle before)
+static void proc_refresh(struct xpoll *queue, enum xp_refresh before)
 {
 	if (before == XP_BEFORE_CHANGE)
 		(void)xp_trace_drain(queue, true);
@@ -187,7 +187,7 @@ const struct xp_source_ops xp_source_proc = {
 	.implied = XPOLL_CLEAR,
 	.fflags = XPOLL_NOTE_EXIT | XP_PROC_TRACED,
 	.size = sizeof(struct xp_proc),
-	.settle = proc_settle,
+	.refresh = proc_refresh,
 	.attach = proc_attach,
 	.touch = proc_touch,
 	.detach = proc_detach,

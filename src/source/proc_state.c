@@ -42,7 +42,7 @@ void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
 	xp_list_remove(&proc->polled);
 }
 
-void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc)
+void xp_proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_list_remove(&proc->doubt);
 	xp_proc_unwatch(queue, proc);
@@ -66,7 +66,7 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
 	rc = xp_host.watch(queue, &proc->watch);
 	proc->watched = rc == 0;
 	if (rc < 0)
-		xp_proc_lose(queue, proc);
+		xp_proc_close(queue, proc);
 	return rc;
 }
 

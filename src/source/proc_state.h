@@ -82,7 +82,7 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 /* The queue watches its descriptor no more; harmless if it did not. */
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc);
 /* Close its descriptor, if there is one: have none. */
-void xp_proc_lose(struct xpoll *queue, struct xp_proc *proc);
+void xp_proc_close(struct xpoll *queue, struct xp_proc *proc);
 /*
  * 1: the process has ended, noted or not, and its number is another's now; else 0.
  * -errno if the system lacks what it takes to find out.

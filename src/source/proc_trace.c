@@ -43,7 +43,7 @@ bool xp_trace_usable(void)
 /* A program that polls xpoll_fd is woken every ASK_EVERY_NS, perhaps in vain, to miss nothing. */
 static void trace_ask_again(struct xpoll *queue, int64_t now_ns)
 {
-	int64_t next_ns = xp_host.exposed(queue) ? now_ns + ASK_EVERY_NS
+	int64_t next_ns = xp_host.outer_in_use(queue) ? now_ns + ASK_EVERY_NS
 		: XP_ON_DEMAND;
 
 	xp_host.set_due(queue, XP_SOURCE_PROC, next_ns);
@@ -422,7 +422,7 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 	else if (proc->watch.fd >= 0 && xp_list_empty(&proc->doubt))
 		xp_list_append(&xp_proc_state(queue)->doubt, &proc->doubt);
 	if (proc->early && is_another(pid, at_ns)) {
-		xp_proc_lose(queue, proc);
+		xp_proc_close(queue, proc);
 		proc->early = false;
 	}
 	if (status) {

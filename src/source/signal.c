@@ -316,7 +316,7 @@ static void signal_examine_all(struct xpoll *queue)
 			signal_update(queue, self);
 }
 
-static void signal_settle(struct xpoll *queue, enum xp_settle before)
+static void signal_refresh(struct xpoll *queue, enum xp_refresh before)
 {
 	if (before == XP_BEFORE_EINTR ||
 	    (before == XP_BEFORE_SLEEP && xp_selfpipe_arm(state_of(queue)->selfpipe)))
@@ -373,7 +373,7 @@ const struct xp_source_ops xp_source_signal = {
 	.touch = signal_touch,
 	.detach = signal_detach,
 	.collect = signal_collect,
-	.settle = signal_settle,
+	.refresh = signal_refresh,
 	.release = signal_release,
 	.fini = signal_fini,
 	.process = &signal_per_process,

@@ -38,7 +38,7 @@ struct xp_registration {
 	bool active;    /* the condition holds */
 	bool orphan;    /* in a forked child: not inherited yet */
 	uint32_t wait_epoch; /* the last wait call that reported it */
-	uint64_t confirmed;  /* the moment at which its source confirmed it (xp_moment) */
+	uint64_t confirmed;  /* the moment at which its source confirmed it (xp_wait_generation) */
 };
 
 /* All sources: add a source here and write its file; docs/internals/sources.md lists the rest. */
@@ -68,12 +68,12 @@ struct xp_note_name {
 	const char *name;
 };
 
-/* The step before which `settle` is called. */
-enum xp_settle {
+/* The step before which `refresh` is called. */
+enum xp_refresh {
 	XP_BEFORE_CHANGE, /* a change is applied, or a registration looked up */
 	/*
 	 * A wait is about to return EINTR, because a signal handler has run on its
-	 * thread.  It does not if `settle` makes a registration active.
+	 * thread.  It does not if `refresh` makes a registration active.
 	 */
 	XP_BEFORE_EINTR,
 	/*
@@ -116,7 +116,7 @@ struct xp_source_ops {
 	 * Find out what has happened, because it matters for what is about to be
 	 * done.  Called only if there is a state.  Optional.
 	 */
-	void (*settle)(struct xpoll *queue, enum xp_settle before);
+	void (*refresh)(struct xpoll *queue, enum xp_refresh before);
 	/*
 	 * A change is about to create a registration: 0, or -EINVAL ...
 	 * NULL: this system has no such source.
@@ -257,9 +257,9 @@ struct xp_host {
 	 * Then XP_ON_DEMAND is not enough.  When that begins, `due` is called for
 	 * the sources that have it set.
 	 */
-	bool (*exposed)(const struct xpoll *queue);
+	bool (*outer_in_use)(const struct xpoll *queue);
 	/*
-	 * For sources that learn of what happens without a system call: have `settle` called
+	 * For sources that learn of what happens without a system call: have `refresh` called
 	 * before a sleep.  Their descriptors need not be readable while nobody sleeps.
 	 */
 	void (*set_probed)(struct xpoll *queue);

@@ -27,7 +27,7 @@ static struct vnode_registration *vnode_of(struct xp_registration *reg)
 	return XP_CONTAINER_OF(reg, struct vnode_registration, reg);
 }
 
-static void vnode_news(struct xpoll *queue, struct xp_inode_user *user,
+static void vnode_reported(struct xpoll *queue, struct xp_inode_user *user,
                        uint32_t notes, bool lost)
 {
 	struct xp_registration *reg = &XP_CONTAINER_OF(user, struct vnode_registration, user)->reg;
@@ -55,7 +55,7 @@ static void vnode_gone(struct xpoll *queue, struct xp_inode_user *user)
 }
 
 static const struct xp_inode_user_ops vnode_user = {
-	.news = vnode_news,
+	.reported = vnode_reported,
 	.listens = vnode_listens,
 	.gone = vnode_gone,
 };

@@ -149,7 +149,7 @@ static void port_harvest(struct port_call *call, int len)
 		if (event->portev_source == PORT_SOURCE_ALERT)
 			xp_port_called(&state->set);
 	}
-	xp_port_settle(&state->set, &unsure);
+	xp_port_recheck(&state->set, &unsure);
 	for (int i = first; i < call->count; i++)
 		if (call->fired[i].events || call->fired[i].token == XP_TOKEN_WAKE)
 			call->fired[reported++] = call->fired[i];

@@ -13,7 +13,7 @@ static uint32_t port_poll_bits(const struct xp_port_object *object, int events)
 	return (uint32_t)events & (object->want | PORT_REPORTED_ALWAYS);
 }
 
-void xp_port_settle(struct xp_port_set *set, struct xp_port_unsure *unsure)
+void xp_port_recheck(struct xp_port_set *set, struct xp_port_unsure *unsure)
 {
 	if (unsure->len == 0)
 		return;
@@ -52,7 +52,7 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 		};
 		unsure->fired[i] = fired;
 		if (unsure->len == sizeof unsure->probes / sizeof *unsure->probes)
-			xp_port_settle(set, unsure);
+			xp_port_recheck(set, unsure);
 	}
 	return true;
 }

@@ -230,7 +230,7 @@ static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 {
 	int rc = xp_sys_fstat(fd, status);
-	uint32_t news;
+	uint32_t cleared;
 
 	xp_count(&set->counters->syscalls_check);
 	if (rc < 0)
@@ -242,7 +242,7 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 	/* When these are ready is the queue's to know. */
 	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode))
 		return -EPERM;
-	rc = xp_edge_admit(&set->edge, fd, 0, status, &news);
+	rc = xp_edge_admit(&set->edge, fd, 0, status, &cleared);
 	return rc < 0 ? rc : set->edge.fd >= 0;
 }
 

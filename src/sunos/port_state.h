@@ -99,11 +99,11 @@ struct xp_port_unsure {
 /*
  * An object's event has come, to a wait with this number; false: there is
  * nothing to report.  What may be out of date is collected in `unsure`, and
- * checked by xp_port_settle; then it may fire nothing.
+ * checked by xp_port_recheck; then it may fire nothing.
  */
 bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
                    uint32_t call, struct xp_port_unsure *unsure,
                    struct xp_fired *fired);
-void xp_port_settle(struct xp_port_set *set, struct xp_port_unsure *unsure);
+void xp_port_recheck(struct xp_port_set *set, struct xp_port_unsure *unsure);
 
 #endif

@@ -10,7 +10,7 @@ enum xp_fd_kind {
 	XP_KIND_UNKNOWN, /* not looked up yet */
 	XP_KIND_REGULAR,
 	XP_KIND_DIRECTORY,
-	XP_KIND_NEWS,      /* poll(2) takes away what it reports: see xp_fd_reports_news */
+	XP_KIND_CLEARED,      /* poll(2) takes away what it reports: see xp_fd_poll_clears */
 	XP_KIND_OTHER,
 	XP_KIND_CAN_PROBE = 8, /* a bit of those that follow */
 	XP_KIND_SOCKET = 8,
@@ -29,7 +29,7 @@ int xp_fd_kind_anonymous(int fd);
  * For xp_fd_kind: does this regular file report what is new since poll(2) was called
  * last?  Mount tables, sysctls, PSI triggers and others of Linux's /proc do.
  */
-bool xp_fd_reports_news(int fd);
+bool xp_fd_poll_clears(int fd);
 
 /*
  * May poll(2) look at such a file at any time, from any thread, and change

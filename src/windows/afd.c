@@ -142,7 +142,7 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 	for (ULONG i = 0; i < len; i++)
 		count += afd_packet(state, &packets[i], call, &unsure,
 		                    &fired[count]);
-	afd_unsure_settle(state, &unsure);
+	afd_unsure_recheck(state, &unsure);
 	for (int i = 0; i < count; i++)
 		if (fired[i].events || fired[i].token == XP_TOKEN_WAKE)
 			fired[reported++] = fired[i];

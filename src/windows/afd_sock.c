@@ -288,10 +288,10 @@ void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
 	unsure->socks[i] = sock;
 	unsure->fired[i] = fired;
 	if (unsure->len == XP_AFD_PROBE_MOST)
-		afd_unsure_settle(state, unsure);
+		afd_unsure_recheck(state, unsure);
 }
 
-void afd_unsure_settle(struct afd_state *state, struct afd_unsure *unsure)
+void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure)
 {
 	int len = unsure->len;
 

@@ -144,7 +144,7 @@ struct afd_unsure {
 
 void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
                     struct afd_sock *sock, struct xp_fired *fired);
-void afd_unsure_settle(struct afd_state *state, struct afd_unsure *unsure);
+void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure);
 
 void afd_groups_close(struct afd_state *state);
 

@@ -187,7 +187,7 @@ MUTANTS = {
         "if (!*events)\n\t\tfile_place(file, &queue->files.asleep);", "",
         "contract.files:files_take_turns"),
     "who watches the queue by edges is not reported to again": Mutant(
-        "if (XP_UNLIKELY(queue->outer.exposed) && rc > 0 && !wait->delivered_some)",
+        "if (XP_UNLIKELY(queue->outer.in_use) && rc > 0 && !wait->delivered_some)",
         "if (0)", "",
         "contract.attention:queue_fd_by_edges_is_told_of_what_an_add_enables"),
     # Who is woken.
@@ -196,7 +196,7 @@ MUTANTS = {
         "if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {", "sleeps on",
         "contract.concurrent:trigger_wakes_the_waiter"),
     "one that was called out does not wake the next": Mutant(
-        "if (wait->kicker && queue->kick.left > 0)\n\t\txp_kick_one(queue);",
+        "if (wait->must_kick && queue->kick.left > 0)\n\t\txp_kick_one(queue);",
         ";", "",
         "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
     "a thread goes to sleep while others are called out": Mutant(
@@ -245,8 +245,8 @@ MUTANTS = {
         "0", "",
         "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
     "the kernel is asked for no more than there is room for": Mutant(
-        "return at_hand && room < XP_ASK_BESIDE ? XP_ASK_BESIDE : room;",
-        "(void)at_hand;\n\treturn room;", "",
+        "return has_events && room < XP_ASK_LEAST ? XP_ASK_LEAST : room;",
+        "(void)has_events;\n\treturn room;", "",
         "contract.fairness:hazard_06_states_that_last_leave_room_for_the_others"),
     "a stop ends a wait": Mutant(
         "rc == -EINTR ? xp_is_interrupted(queue) : rc < 0",

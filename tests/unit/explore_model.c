@@ -15,7 +15,7 @@ enum {
 	NAP_NS = 1000000,
 	LOOKS_MOST = 20,
 	REASONS_MOST = 3,
-	VAIN_MOST = 20,         /* reports that nobody wants, until there are none */
+	SPURIOUS_MOST = 20,         /* reports that nobody wants, until there are none */
 };
 
 static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
@@ -422,7 +422,7 @@ static void vain_reports_end(void)
 	for (int i = 0; i < 2; i++)
 		if (expected[i].registered && expected[i].enabled)
 			return;
-	for (int i = 0; i < VAIN_MOST && !fault; i++) {
+	for (int i = 0; i < SPURIOUS_MOST && !fault; i++) {
 		value = 1;
 		if (holds & POLLOUT && !(holds & POLLIN)) {
 			XT_EXPECT_EQ(write(file, &value, sizeof value), (int)sizeof value);
@@ -433,7 +433,7 @@ static void vain_reports_end(void)
 		}
 		(void)wait_once(0, there);
 	}
-	for (int i = 0; i < VAIN_MOST && !fault; i++)
+	for (int i = 0; i < SPURIOUS_MOST && !fault; i++)
 		(void)wait_once(0, there);
 	if (reports > 0)
 		fail("a state that nobody wants is reported without end");

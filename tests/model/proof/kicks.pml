@@ -116,8 +116,8 @@ inline xp_kick_next()
 	leave(kicker)
 }
 
-/* src/core/due.c: xp_timer_waiter_answered */
-inline xp_timer_waiter_answered()
+/* src/core/due.c: xp_timer_waiter_arrived */
+inline xp_timer_waiter_arrived()
 {
 	until = (until == NOW -> NEVER : until)
 }
@@ -163,7 +163,7 @@ inline xp_sleeper_leave()
 	xp_inside_leave()
 }
 
-/* src/core/sleep.c: leave_to_sleepers; src/core/due.c: xp_timer_waiter_called */
+/* src/core/sleep.c: leave_to_sleepers; src/core/due.c: xp_timer_waiter_woken */
 inline leave_to_sleepers()
 {
 	if
@@ -244,7 +244,7 @@ call:	atomic { /* src/core/wait.c: xp_wait_call */
 		:: true
 		fi
 	}
-loop:	atomic { /* src/core/wait.c: wait_prepare, take_at_hand; src/core/sources.c: xp_sources_deliver */
+loop:	atomic { /* src/core/wait.c: wait_prepare, take_ready; src/core/sources.c: xp_sources_deliver */
 		if
 		:: dying -> goto leave
 		:: else
@@ -262,7 +262,7 @@ loop:	atomic { /* src/core/wait.c: wait_prepare, take_at_hand; src/core/sources.
 		:: !may_sleep -> goto look
 		:: looks > 0 -> looks--; goto look
 		:: may_sleep && kicked -> goto await_left
-		:: may_sleep && !kicked -> /* src/core/sleep.c: xp_sleep_beside */
+		:: may_sleep && !kicked -> /* src/core/sleep.c: xp_sleep_shared */
 			/* Else a kick could wake this thread, again and again. */
 			assert(!kick_due);
 			xp_timer_waiter_begin();
@@ -274,10 +274,10 @@ loop:	atomic { /* src/core/wait.c: wait_prepare, take_at_hand; src/core/sources.
 		fi
 	}
 	goto end_asleep;
-look:	atomic { /* src/core/wait.c: look */
+look:	atomic { /* src/core/wait.c: ask_kernel */
 		kicker = (wake_linked && kicked -> kicker | bit_of(me) : kicker);
 		wake_linked = 0;
-		xp_timer_waiter_answered();
+		xp_timer_waiter_arrived();
 		goto harvested
 	}
 end_asleep: /* src/linux/epoll.c: epoll_await */
@@ -296,7 +296,7 @@ end_asleep: /* src/linux/epoll.c: epoll_await */
 	}
 	atomic { /* src/core/sleep.c: sleeper_awake, sleep_cancelled */
 		lock();
-		xp_timer_waiter_answered();
+		xp_timer_waiter_arrived();
 		xp_timer_waiter_end();
 		xp_sleeper_leave();
 		if

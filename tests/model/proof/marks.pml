@@ -59,7 +59,7 @@ inline xp_lowat_reached()
 	:: wanted && enough ->
 		unmet = 0;
 		handed = handed | bit_of(me);
-		/* src/core/report.h: xp_handed_plain */
+		/* src/core/report.h: xp_handed_level */
 		candidate = 1
 	:: wanted && !enough ->
 		if
@@ -110,7 +110,7 @@ proctype waiter(byte me)
 				look = 0 }
 		:: atomic { !candidate && due -> xp_lowat_due() } /* the time has come */
 		:: atomic { (handed & bit_of(me)) || (over && !candidate) -> break } /* src/core/wait.c: take_end */
-		:: atomic { !candidate && !(handed & bit_of(me)) && !over -> /* src/core/sleep.c: xp_sleep_beside */
+		:: atomic { !candidate && !(handed & bit_of(me)) && !over -> /* src/core/sleep.c: xp_sleep_shared */
 			waiters = waiters | bit_of(me);
 			asleep = asleep | bit_of(me);
 			if

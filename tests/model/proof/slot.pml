@@ -439,7 +439,7 @@ call:	atomic { /* src/core/wait.c: xp_wait_call */
 		:: true
 		fi
 	}
-loop:	atomic { /* src/core/wait.c: take_at_hand; src/core/check.c: candidate_take */
+loop:	atomic { /* src/core/wait.c: take_ready; src/core/check.c: candidate_take */
 		more = 0;
 		if
 		:: !candidate -> goto ask
@@ -477,7 +477,7 @@ loop:	atomic { /* src/core/wait.c: take_at_hand; src/core/check.c: candidate_tak
 		:: else
 		fi
 	}
-ask:	atomic { /* src/core/sleep.c: xp_sleep_beside; src/core/wait.c: look */
+ask:	atomic { /* src/core/sleep.c: xp_sleep_shared; src/core/wait.c: ask_kernel */
 		noted = noted | bit_of(me);
 		later = later & ~bit_of(me);
 		if

@@ -332,18 +332,18 @@ loop:	atomic { /* src/core/wait.c: wait_loop, wait_prepare */
 	}
 	atomic { is_in(roused) -> end_left(); goto loop }
 
-ask:	atomic { /* src/core/wait.c: take_at_hand, sleep_until */
+ask:	atomic { /* src/core/wait.c: take_ready, sleep_until */
 		if
 		:: activated && !poll_level -> activated = 0; goto pass
 		:: else
 		fi;
 		candidate = 0; /* The leader has checked it; it was not ready. */
 		if
-		:: wake_pending || is_in(called_all) || now -> /* src/core/wait.c: look */
+		:: wake_pending || is_in(called_all) || now -> /* src/core/wait.c: ask_kernel */
 			wake_fd = 0; /* src/posix/array.c: xp_array_report_wake */
 			takes(in_array && ready);
 			goto asked
-		:: else -> /* src/core/sleep.c: xp_sleep_beside */
+		:: else -> /* src/core/sleep.c: xp_sleep_shared */
 			assert(!waiters && !kick_due && !due);
 			enter(waiters);
 			kick_wanted = 0;
