@@ -159,7 +159,7 @@ static XP_NOINLINE int hand_out_rarely(struct xpoll *queue, const struct xp_foun
 	int fd = xp_token_fd(found->token);
 	struct xp_slot *slot = xp_slots_get(queue, fd);
 
-	xp_kept_others(queue, fd, slot, found->events);
+	xp_kept_rest(queue, fd, slot, found->events);
 	xp_handed(queue, fd, slot, filters);
 	return xp_leave_with(queue, (int)bits);
 }

@@ -122,8 +122,7 @@ void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* Keep those bits of a report that belong to disabled filters. */
 void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
 /* The same, for a report that is about to be delivered to the enabled filters. */
-static inline void xp_kept_others(struct xpoll *queue, int fd, struct xp_slot *slot,
-                                  uint32_t events)
+static inline void xp_kept_rest(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
 {
 	if (XP_UNLIKELY(events & (POLLPRI | POLLERR) && slot->present != slot->enabled))
 		xp_kept_for_disabled(queue, fd, slot, events);

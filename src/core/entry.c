@@ -324,11 +324,9 @@ bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, un
 unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,
                         unsigned before)
 {
-	unsigned solo = 0;
+	unsigned most = queue->lazy && slot->kind != XP_KIND_CLEARED ? XP_FD_FILTERS : 0, solo = 0;
 
-	if (!queue->lazy || slot->kind == XP_KIND_CLEARED)
-		return 0;
-	for (unsigned i = 0; i < XP_FD_FILTERS; i++) {
+	for (unsigned i = 0; i < most; i++) {
 		unsigned bit = XP_BIT(i);
 		unsigned others = (before | slot->present) & ~(bit | solo | slot->solo);
 

@@ -46,8 +46,7 @@ static void file_wake(struct xpoll *queue, struct xp_file *file)
 	xp_sleepers_mark(queue);
 }
 
-static void growth_reported(struct xpoll *queue, struct xp_inode_user *user, uint32_t notes,
-                            bool lost)
+static void growth_seen(struct xpoll *queue, struct xp_inode_user *user, uint32_t notes, bool lost)
 {
 	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
 
@@ -71,7 +70,7 @@ static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
 }
 
 static const struct xp_inode_user_ops growth_user = {
-	.reported = growth_reported,
+	.reported = growth_seen,
 	.listens = growth_listens,
 	.gone = growth_gone,
 };

@@ -110,7 +110,7 @@ struct xp_wait {
 	bool renew;       /* the entry of an ended registration keeps reporting: renew the set */
 	bool listed;      /* this call checked sources or files, which are not candidates */
 	bool must_kick;   /* this thread must wake the next one of an xpoll_wake_all */
-	bool polled_first; /* the thread polled once before its first sleep */
+	bool polled;      /* the thread polled once before its first sleep */
 	bool has_slept;   /* the thread slept in this call */
 	bool holds_signals; /* all signals are blocked except during the sleeps */
 	bool timed_out;   /* the last sleep lasted until the deadline */
@@ -203,7 +203,7 @@ struct xpoll {
 		struct xp_wakefd wakefds[XP_GROUPS]; /* [I] what the followers of each group poll */
 	} turn;              /* for back ends that serve one thread at a time */
 	uint8_t hold_waits;  /* number of next waits that block signals before their first sleep */
-	uint8_t poll_first_in; /* number of waits until one polls first, without blocking signals */
+	uint8_t poll_after; /* number of waits until one polls first, without blocking signals */
 	struct {
 		bool counted; /* [I] XPOLL_COUNT_IDLE: each sleep reads the clock twice */
 		int sleepers; /* threads that sleep now */

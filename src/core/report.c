@@ -209,7 +209,7 @@ static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, i
 		.fd = (xpoll_fd_t)xp_fd_ident(fd),
 		.events = (int)bits,
 	};
-	xp_kept_others(queue, fd, slot, events);
+	xp_kept_rest(queue, fd, slot, events);
 	xp_handed(queue, fd, slot, filters);
 }
 
@@ -255,7 +255,7 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	wait->ready[i].events |= (int)bits;
 	if (is_first)
 		wait->ready[i].data64 = slot->udata[XP_LOWEST_BIT(filters)].bits;
-	xp_kept_others(queue, fd, slot, events);
+	xp_kept_rest(queue, fd, slot, events);
 	xp_handed(queue, fd, slot, filters);
 }
 

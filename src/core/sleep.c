@@ -151,13 +151,12 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 		!xp_is_concurrent(queue);
 
 	if (hold && !again && !masked) {
-		if (!wait->polled_first && queue->poll_first_in == 0) {
-			wait->polled_first = true;
+		if (!wait->polled && queue->poll_after == 0) {
+			wait->polled = true;
 			*until_ns = XP_PAST;
 			return timer;
 		}
-		queue->poll_first_in = wait->polled_first ? XP_RECENT_FOR
-			: XP_SET(queue->poll_first_in - 1);
+		queue->poll_after = wait->polled ? XP_RECENT_FOR : XP_SET(queue->poll_after - 1);
 	}
 	wait->has_slept = true;
 	if (queue->hold_waits > 0 && !again)

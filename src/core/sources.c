@@ -303,14 +303,13 @@ void xp_sources_set_probed(struct xpoll *queue)
 	queue->probed = true;
 }
 
-void xp_source_refresh(struct xpoll *queue, const struct xp_source_ops *ops,
-                       enum xp_refresh before)
+void xp_source_refresh(struct xpoll *queue, const struct xp_source_ops *ops, enum xp_step before)
 {
 	if (ops->refresh && queue->sources[ops->id].state)
 		ops->refresh(queue, before);
 }
 
-void xp_sources_refresh(struct xpoll *queue, struct xp_wait *wait, enum xp_refresh before)
+void xp_sources_refresh(struct xpoll *queue, struct xp_wait *wait, enum xp_step before)
 {
 	xp_source_wait(queue, wait);
 	for (int i = 0; xp_sources[i]; i++)

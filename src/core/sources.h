@@ -45,9 +45,8 @@ void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *chang
 void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait);
 
 /* Let one source, or all of them, find out which conditions hold before the given step. */
-void xp_source_refresh(struct xpoll *queue, const struct xp_source_ops *ops,
-                       enum xp_refresh before);
-void xp_sources_refresh(struct xpoll *queue, struct xp_wait *wait, enum xp_refresh before);
+void xp_source_refresh(struct xpoll *queue, const struct xp_source_ops *ops, enum xp_step before);
+void xp_sources_refresh(struct xpoll *queue, struct xp_wait *wait, enum xp_step before);
 
 /* Call the sources whose due time has come. */
 void xp_sources_run_due(struct xpoll *queue, int room);

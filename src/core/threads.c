@@ -184,10 +184,9 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
 	/* If several threads sleep with a mask in the kernel, a report wakes all of them. */
-	bool all_wake = xp_is_concurrent(queue) && xp_has_sleepers(queue);
-	bool by_mask = wait->own_mask || (!all_wake && queue->ops->caps & XP_CAP_MASK);
+	bool all = xp_is_concurrent(queue) && xp_has_sleepers(queue);
 
-	if (wait->holds_signals || !by_mask)
+	if (wait->holds_signals || (!wait->own_mask && (all || !(queue->ops->caps & XP_CAP_MASK))))
 		return;
 	xp_sys_signals_hold(&wait->blocked);
 	wait->holds_signals = true;

@@ -279,13 +279,12 @@ static int edge_kind(struct xp_edge *edge, int fd, uint32_t watch, const struct 
 	return 1;
 }
 
-int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
-                  uint32_t *cleared)
+int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status, uint32_t *bits)
 {
 	int rc = xp_sys_open_flags(fd);
 	int kind = 0;
 
-	*cleared = 0;
+	*bits = 0;
 	xp_count(&edge->counters->syscalls_check);
 	if (rc < 0)
 		return rc;
@@ -295,7 +294,7 @@ int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *sta
 	if (rc < 0)
 		return rc;
 	if (S_ISREG(status->st_mode) || !(status->st_mode & S_IFMT))
-		kind = edge_kind(edge, fd, watch, status, cleared);
+		kind = edge_kind(edge, fd, watch, status, bits);
 	if (kind < 0 || (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) &&
 	                 !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode)))
 		return kind;

@@ -189,7 +189,7 @@ static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /* Before a change, what is over is known first. */
-static void aio_refresh(struct xpoll *queue, enum xp_refresh before)
+static void aio_refresh(struct xpoll *queue, enum xp_step before)
 {
 	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
 

@@ -73,7 +73,7 @@ static int proc_state_make(struct xpoll *queue)
  * Handle reports from before this change: they may be of a process that had the number
  * before, or of a birth that makes this a change of a tracked child.
  */
-static void proc_refresh(struct xpoll *queue, enum xp_refresh before)
+static void proc_refresh(struct xpoll *queue, enum xp_step before)
 {
 	if (before == XP_BEFORE_CHANGE)
 		(void)xp_trace_drain(queue, true);

@@ -316,7 +316,7 @@ static void signal_examine_all(struct xpoll *queue)
 			signal_update(queue, self);
 }
 
-static void signal_refresh(struct xpoll *queue, enum xp_refresh before)
+static void signal_refresh(struct xpoll *queue, enum xp_step before)
 {
 	if (before == XP_BEFORE_EINTR ||
 	    (before == XP_BEFORE_SLEEP && xp_selfpipe_arm(state_of(queue)->selfpipe)))

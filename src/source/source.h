@@ -69,7 +69,7 @@ struct xp_note_name {
 };
 
 /* The step before which `refresh` is called. */
-enum xp_refresh {
+enum xp_step {
 	XP_BEFORE_CHANGE, /* a change is applied, or a registration looked up */
 	/*
 	 * A wait is about to return EINTR, because a signal handler has run on its
@@ -116,7 +116,7 @@ struct xp_source_ops {
 	 * Find out what has happened, because it matters for what is about to be
 	 * done.  Called only if there is a state.  Optional.
 	 */
-	void (*refresh)(struct xpoll *queue, enum xp_refresh before);
+	void (*refresh)(struct xpoll *queue, enum xp_step before);
 	/*
 	 * A change is about to create a registration: 0, or -EINVAL ...
 	 * NULL: this system has no such source.

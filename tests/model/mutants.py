@@ -94,7 +94,7 @@ MUTANTS = {
         "if (0) {\n\t\trecheck_delivered", "",
         "contract.fairness:all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand"),
     "a repeated report of a level by edges is not checked": Mutant(
-        "if (filters)\n\t\txp_check_again(queue, fd, slot, filters);\n}\n\n"
+        "if (filters)\n\t\txp_check_delivered(queue, fd, slot, filters);\n}\n\n"
         "static XP_NOINLINE void deliver_e",
         ";\n}\n\nstatic XP_NOINLINE void deliver_e", "",
         "fault.harvest:level_that_a_call_reports_again_by_an_edge_is_delivered_by_the_next"),
@@ -233,9 +233,9 @@ MUTANTS = {
         "", "",
         "contract.pwait:both_directions_come_with_one_record"),
     "a record of the caller's array leaves its modes to xpoll_revents": Mutant(
-        "\t\t.events = (int)bits,\n\t};\n\txp_news_left(queue, fd, slot, events);\n"
+        "\t\t.events = (int)bits,\n\t};\n\txp_kept_rest(queue, fd, slot, events);\n"
         "\txp_handed(queue, fd, slot, filters);",
-        "\t\t.events = (int)bits,\n\t};\n\txp_news_left(queue, fd, slot, events);", "",
+        "\t\t.events = (int)bits,\n\t};\n\txp_kept_rest(queue, fd, slot, events);", "",
         "contract.pwait:modes_act_before_the_call_returns"),
     "a renewal leaves threads asleep in the old set": Mutant(
         "\t}\n\txp_kick_all(queue);\n}", "\t}\n}", "",
