@@ -116,8 +116,11 @@ bool xt_lacks_acceptconn(void);
 #endif
 #define XT_SANITIZED (XT_TSAN || XT_ASAN)
 
-/* Long loops are to be shorter: a sanitizer, an emulator, or Windows, mostly played by Wine. */
-#if defined(_WIN32) || defined(XT_EMULATED)
+/*
+ * Long loops are to be shorter: a sanitizer, an emulator, Windows, which Wine mostly imitates,
+ * or the selftest, for which a user waits.
+ */
+#if defined(_WIN32) || defined(XT_EMULATED) || defined(XT_SELFTEST)
 #define XT_SLOW 1
 #else
 #define XT_SLOW XT_SANITIZED

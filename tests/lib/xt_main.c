@@ -2,13 +2,16 @@
  * xt_main: finds, selects and runs the tests of a program.
  *
  *   program [--backend NAME] [--mode single|threads] [--seed N]
- *           [--seconds N] [--list] [TEST...]
+ *           [--seconds N] [--part I/N] [--list] [TEST...]
  *
- * TEST is a part of a test's name.  Ends with 0 if all passed, 1 if one did
+ * TEST is a part of a test's name; --part leaves out all tests but each N-th from the I-th
+ * on, counted from 0.  Ends with 0 if all passed, 1 if one did
  * not, 77 if all were skipped or the back end cannot be used here, 2 on wrong
  * arguments.
  */
 #include "xt_internal.h"
+
+static int main_part, main_parts = 1;
 
 static bool main_selected(const char *name, char **wanted, int count)
 {
@@ -25,9 +28,11 @@ static int main_run_all(char **wanted, int wanted_count)
 	int passed = 0;
 	int failed = 0;
 	int skipped = 0;
+	int number = 0;
 
 	for (struct xt_test *test = xt_first; test; test = test->next) {
-		if (!main_selected(test->name, wanted, wanted_count))
+		if (number++ % main_parts != main_part ||
+		    !main_selected(test->name, wanted, wanted_count))
 			continue;
 		int rc = xt_run_one(test);
 
@@ -55,7 +60,7 @@ static int main_usage(const char *program)
 {
 	fprintf(stderr,
 	        "usage: %s [--backend NAME] [--mode single|threads] "
-	        "[--seed N] [--seconds N] [--list] [TEST...]\n",
+	        "[--seed N] [--seconds N] [--part I/N] [--list] [TEST...]\n",
 	        program);
 	return 2;
 }
@@ -80,6 +85,12 @@ static int main_option(const char *name, const char *value)
 	if (strcmp(name, "--seconds") == 0) {
 		xt_chosen_seconds = strtod(value, NULL);
 		return xt_chosen_seconds > 0 ? 2 : 0;
+	}
+	if (strcmp(name, "--part") == 0) {
+		bool valid = sscanf(value, "%d/%d", &main_part, &main_parts) == 2 &&
+			main_part >= 0 && main_part < main_parts;
+
+		return valid ? 2 : 0;
 	}
 	return 0;
 }
