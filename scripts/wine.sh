@@ -3,7 +3,8 @@
 # wine.sh --start|--stop BUILD_DIR: make Wine ready for the programs of a build tree;
 # end what it has started for them.
 #
-# Wine keeps its files in the build tree: above tests/bin or bin, where programs are.
+# Wine keeps its files in the build tree: above tests/bin, bin or lib/xpoll, where programs
+# are.
 set -eu
 folder_of() { CDPATH='' cd -- "$1" && pwd; }
 
@@ -13,6 +14,7 @@ case $1 in
 	tree=$(folder_of "$(dirname -- "$1")")
 	tree=${tree%/tests/bin}
 	tree=${tree%/bin}
+	tree=${tree%/lib/xpoll}
 	;;
 esac
 export WINEPREFIX="$tree/wine" WINEDEBUG=-all

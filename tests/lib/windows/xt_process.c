@@ -4,6 +4,8 @@
  */
 #include "xt_internal.h"
 
+#include <sys/utsname.h>
+
 static const char *volatile watch_name = "";
 static HANDLE watch_timer;
 
@@ -73,6 +75,24 @@ bool xt_wine(void)
 {
 	return GetProcAddress(GetModuleHandleA("ntdll"), "wine_get_version") !=
 		NULL;
+}
+
+int xt_nt_uname(struct utsname *name)
+{
+	/* GetVersionEx returns an older version to programs that do not list the current one. */
+	typedef LONG (WINAPI *version_function)(OSVERSIONINFOW *version);
+	FARPROC found = GetProcAddress(GetModuleHandleA("ntdll"), "RtlGetVersion");
+	OSVERSIONINFOW version = {.dwOSVersionInfoSize = sizeof version};
+	version_function get_version;
+
+	memcpy(&get_version, &found, sizeof found);
+	if (!found || get_version(&version) != 0)
+		return -1;
+	(void)snprintf(name->sysname, sizeof name->sysname, "%s", xt_wine() ? "Wine" : "Windows");
+	(void)snprintf(name->release, sizeof name->release, "%lu.%lu.%lu", version.dwMajorVersion,
+	               version.dwMinorVersion, version.dwBuildNumber);
+	(void)snprintf(name->machine, sizeof name->machine, "x86_64");
+	return 0;
 }
 
 int xt_thread_number(void)

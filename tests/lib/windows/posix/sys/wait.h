@@ -9,6 +9,9 @@ static inline pid_t xt_nt_waitpid(void)
 	xt_absent("waitpid(2)");
 }
 
+/* _pclose returns the exit code itself. */
+#define WEXITSTATUS(status) (status)
+
 #define waitpid(pid, status, options) xt_nt_waitpid()
 
 #endif
