@@ -117,14 +117,15 @@ class Dist:
         self.backend("build_sdist", self.folder("python"))
 
     def cross(self):
-        """Library and Python's module for every target; once for wheels and jars."""
+        """Library, and what Python and Java load, for every target; once for wheels and jars."""
         if (self.tree / "build/cross").exists():
             return
         options = {
-            "XPOLL_PYTHON": "ON", "Python3_EXECUTABLE": sys.executable,
+            "XPOLL_JAVA": "ON", "XPOLL_PYTHON": "ON", "Python3_EXECUTABLE": sys.executable,
             "Python3_INCLUDE_DIR": python_headers(self.work),
         }
-        run("sh", self.tree / "scripts/cross.sh", *TARGETS, XPOLL_CROSS_TARGETS="xpoll_python",
+        run("sh", self.tree / "scripts/cross.sh", *TARGETS,
+            XPOLL_CROSS_TARGETS="xpoll_python xpoll_java_jni",
             XPOLL_CROSS_FLAGS=f"-s -ffile-prefix-map={self.tree}=.",
             XPOLL_CROSS_OPTIONS=" ".join(f"-D{name}={value}" for name, value in options.items()))
 
@@ -172,8 +173,9 @@ class Dist:
         made = self.work / "java"
         for target, (system, _) in TARGETS.items():
             (made / "native" / system).mkdir(parents=True)
-            shutil.copy(self.tree / "build/cross" / target / "lib/libxpoll.so",
-                        made / "native" / system)
+            cross = self.tree / "build/cross" / target
+            for file in ("lib/libxpoll.so", f"java/native/{system}/libxpoll-jni.so"):
+                shutil.copy(cross / file, made / "native" / system)
         run("sh", self.tree / "java/maven.sh", made, "package", "-Prelease",
             "-Dmaven.test.skip=true")
         for jar in [*made.glob("*.jar"), *(made / "nio").glob("*.jar")]:

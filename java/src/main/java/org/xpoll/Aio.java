@@ -165,10 +165,6 @@ public final class Aio {
         return queue.cancel(this);
     }
 
-    MemorySegment memory() {
-        return memory;
-    }
-
     /** Its event was returned, or the queue destroyed: C has written the result. */
     void finish() {
         result = memory.get(JAVA_LONG, RESULT);

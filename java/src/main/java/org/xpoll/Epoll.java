@@ -41,7 +41,7 @@ final class Epoll {
 
     private final int set;
     /** For the thread that waits. */
-    private final MemorySegment errno = Native.errnoCell();
+    private final MemorySegment errno = Arena.ofAuto().allocate(JAVA_INT);
     private final MemorySegment events = Arena.ofAuto().allocate((long) BYTES * MOST, 8);
 
     private Epoll(int set) {

@@ -1,11 +1,5 @@
 package org.xpoll;
 
-import static java.lang.foreign.ValueLayout.JAVA_INT;
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-import static java.lang.foreign.ValueLayout.JAVA_SHORT;
-
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Objects;
@@ -18,6 +12,8 @@ import java.util.Objects;
  */
 public final class EventList {
     static final int BYTES = 32;
+    /** How many a buffer has room for. */
+    private static final int MOST = Integer.MAX_VALUE / BYTES;
     private static final int IDENT = 0;
     private static final int FILTER = 8;
     private static final int FLAGS = 10;
@@ -27,7 +23,7 @@ public final class EventList {
 
     private static final VarHandle BUSY;
 
-    private final MemorySegment memory;
+    private final Memory memory;
     private final int capacity;
     private int size;
     private volatile boolean busy;
@@ -51,7 +47,10 @@ public final class EventList {
             throw new IllegalArgumentException("the capacity must be at least 1: " + capacity);
         }
         this.capacity = capacity;
-        memory = Arena.ofAuto().allocate((long) BYTES * capacity, 8);
+        if (capacity > MOST) {
+            throw new OutOfMemoryError(capacity + " records are more than " + MOST);
+        }
+        memory = new Memory(BYTES * capacity);
     }
 
     /** Holds the offsets above against the library. */
@@ -126,19 +125,19 @@ public final class EventList {
         if (size >= capacity) {
             throw new IndexOutOfBoundsException("the list is full: " + capacity + " records");
         }
-        long at = (long) size * BYTES;
-        memory.set(JAVA_LONG, at + IDENT, ident);
-        memory.set(JAVA_SHORT, at + FILTER, filter);
-        memory.set(JAVA_SHORT, at + FLAGS, (short) flags);
-        memory.set(JAVA_INT, at + FFLAGS, fflags);
-        memory.set(JAVA_LONG, at + DATA, data);
-        memory.set(JAVA_LONG, at + UDATA, udata);
+        int at = size * BYTES;
+        memory.bytes.putLong(at + IDENT, ident);
+        memory.bytes.putShort(at + FILTER, filter);
+        memory.bytes.putShort(at + FLAGS, (short) flags);
+        memory.bytes.putInt(at + FFLAGS, fflags);
+        memory.bytes.putLong(at + DATA, data);
+        memory.bytes.putLong(at + UDATA, udata);
         size++;
     }
 
-    private long at(int i) {
+    private int at(int i) {
         checkIdle();
-        return (long) Objects.checkIndex(i, size) * BYTES;
+        return Objects.checkIndex(i, size) * BYTES;
     }
 
     /**
@@ -149,7 +148,7 @@ public final class EventList {
      * @throws IndexOutOfBoundsException if there is no such record
      */
     public long ident(int i) {
-        return memory.get(JAVA_LONG, at(i) + IDENT);
+        return memory.bytes.getLong(at(i) + IDENT);
     }
 
     /**
@@ -160,7 +159,7 @@ public final class EventList {
      * @throws IndexOutOfBoundsException if there is no such record
      */
     public short filter(int i) {
-        return memory.get(JAVA_SHORT, at(i) + FILTER);
+        return memory.bytes.getShort(at(i) + FILTER);
     }
 
     /**
@@ -171,7 +170,7 @@ public final class EventList {
      * @throws IndexOutOfBoundsException if there is no such record
      */
     public int flags(int i) {
-        return memory.get(JAVA_SHORT, at(i) + FLAGS) & 0xffff;
+        return memory.bytes.getShort(at(i) + FLAGS) & 0xffff;
     }
 
     /**
@@ -182,7 +181,7 @@ public final class EventList {
      * @throws IndexOutOfBoundsException if there is no such record
      */
     public int fflags(int i) {
-        return memory.get(JAVA_INT, at(i) + FFLAGS);
+        return memory.bytes.getInt(at(i) + FFLAGS);
     }
 
     /**
@@ -194,7 +193,7 @@ public final class EventList {
      * @throws IndexOutOfBoundsException if there is no such record
      */
     public long data(int i) {
-        return memory.get(JAVA_LONG, at(i) + DATA);
+        return memory.bytes.getLong(at(i) + DATA);
     }
 
     /**
@@ -205,7 +204,7 @@ public final class EventList {
      * @throws IndexOutOfBoundsException if there is no such record
      */
     public long udata(int i) {
-        return memory.get(JAVA_LONG, at(i) + UDATA);
+        return memory.bytes.getLong(at(i) + UDATA);
     }
 
     /**
@@ -217,12 +216,12 @@ public final class EventList {
      */
     public String describe(int i) {
         NativeLibrary.load();
-        return Native.describe(memory.asSlice(at(i), BYTES));
+        return Native.describe(memory, at(i));
     }
 
     /** What was refused, for an error; of several the system does not say which it was. */
     String describeChanges() {
-        return size == 1 ? "change " + Native.describe(memory.asSlice(0, BYTES))
+        return size == 1 ? "change " + Native.describe(memory, 0)
                 : "one of " + size + " changes";
     }
 
@@ -249,20 +248,20 @@ public final class EventList {
     }
 
     long rawIdent(int i) {
-        return memory.get(JAVA_LONG, (long) i * BYTES + IDENT);
+        return memory.bytes.getLong(i * BYTES + IDENT);
     }
 
     short rawFilter(int i) {
-        return memory.get(JAVA_SHORT, (long) i * BYTES + FILTER);
+        return memory.bytes.getShort(i * BYTES + FILTER);
     }
 
     /** Whether this is an event of the filter, and not the status of a change. */
     boolean isEventOf(short filter, int i) {
         return rawFilter(i) == filter
-                && (memory.get(JAVA_SHORT, (long) i * BYTES + FLAGS) & Xpoll.ERROR) == 0;
+                && (memory.bytes.getShort(i * BYTES + FLAGS) & Xpoll.ERROR) == 0;
     }
 
-    MemorySegment memory() {
+    Memory memory() {
         return memory;
     }
 

@@ -54,7 +54,7 @@ public final class EventQueue implements AutoCloseable {
 
     private final Queue queue;
     /** The change of trigger, under the lock for changes. */
-    private final EventList one = new EventList(1);
+    private final EventList one;
     private final Cleaner.Cleanable cleanable;
 
     /** The queue, with the list that the thread that has the turn waits for. */
@@ -87,7 +87,7 @@ public final class EventQueue implements AutoCloseable {
                 long queue = address();
                 operations.put(aio.ident(), aio);
                 inFlight = operations.size();
-                int rc = Native.aioSubmit(changeErrno, queue, aio.memory());
+                int rc = Native.aioSubmit(changeErrno, queue, aio.ident());
                 if (rc < 0) {
                     operations.remove(aio.ident());
                     inFlight = operations.size();
@@ -102,7 +102,7 @@ public final class EventQueue implements AutoCloseable {
                 if (operations.get(aio.ident()) != aio) {
                     return false;
                 }
-                int rc = Native.aioCancel(changeErrno, queue, aio.memory());
+                int rc = Native.aioCancel(changeErrno, queue, aio.ident());
                 if (rc < 0 && rc != -Errno.ENOENT) {
                     throw new XpollException("cancel", -rc);
                 }
@@ -146,6 +146,7 @@ public final class EventQueue implements AutoCloseable {
     private EventQueue(QueueOptions options) throws IOException {
         Queue opened = new Queue(options);
         queue = opened;
+        one = new EventList(1); // Not before: the library of Foreign is loaded now.
         cleanable = CLEANER.register(this, opened::close);
     }
 
@@ -201,14 +202,14 @@ public final class EventQueue implements AutoCloseable {
         changes.acquire();
         try {
             check(changes);
-            change(changes, MemorySegment.NULL, 0);
+            change(changes, null, 0);
         } finally {
             changes.release();
             Reference.reachabilityFence(this);
         }
     }
 
-    private int change(EventList changes, MemorySegment into, int slots) throws IOException {
+    private int change(EventList changes, @Nullable Memory into, int slots) throws IOException {
         synchronized (queue.changes) {
             int n = Native.event(queue.changeErrno, queue.address(), changes.memory(),
                     changes.size(), into, slots, 0);
@@ -385,7 +386,7 @@ public final class EventQueue implements AutoCloseable {
         synchronized (queue.changes) {
             one.setSize(0);
             one.append(ident, Xpoll.FILT_USER, 0, Xpoll.NOTE_TRIGGER, 0, 0);
-            change(one, MemorySegment.NULL, 0);
+            change(one, null, 0);
         }
         Reference.reachabilityFence(this);
     }

@@ -3,22 +3,14 @@ package org.xpoll;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.lang.foreign.Arena;
-import java.lang.foreign.FunctionDescriptor;
-import java.lang.foreign.Linker;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.SymbolLookup;
-import java.lang.foreign.ValueLayout;
-import java.lang.invoke.MethodHandle;
+import java.lang.ref.Reference;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
-import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Locale;
 
@@ -44,29 +36,31 @@ final class NativeLibrary {
     private static final int NOW = 2;
     private static final int NO_LOAD = 4;
 
-    private static volatile SymbolLookup loaded;
-    /** Not made with the class, whose refusal by Java would then have no message. */
-    private static MethodHandle anyCall;
+    /** Why dlopen(3) has failed last; used under the lock. */
+    private static String whyNot;
+    /** What dlopen(3) has returned; 0 until the library is loaded. */
+    private static volatile long loaded;
 
     private NativeLibrary() {}
 
     /**
-     * The library. To be called before any method of {@link Native}, whose class could not be
-     * initialized without it, and would from then on say nothing but that.
+     * The library, for {@link Foreign#find}. To be called before any method of {@link Native},
+     * whose class could not be initialized without it, and would from then on say nothing but that.
      */
-    static SymbolLookup load() {
-        SymbolLookup symbols = loaded;
-        return symbols != null ? symbols : loadOnce();
+    static long load() {
+        long library = loaded;
+        return library != 0 ? library : loadOnce();
     }
 
-    private static SymbolLookup loadOnce() {
-        if (ValueLayout.ADDRESS.byteSize() != 8) {
+    private static long loadOnce() {
+        if (!"64".equals(System.getProperty("sun.arch.data.model", "64"))) {
             throw new UnsatisfiedLinkError("xpoll for Java needs a 64-bit Java");
         }
         // An interned string: the same object for every class loader.
         synchronized (PROPERTY) {
             try {
-                if (loaded == null) {
+                if (loaded == 0) {
+                    Foreign.prepare();
                     loaded = find();
                 }
                 return loaded;
@@ -77,35 +71,35 @@ final class NativeLibrary {
         }
     }
 
-    private static SymbolLookup find() {
+    private static long find() {
         String chosen = System.getProperty(PROPERTY);
         if (chosen != null) {
             return checked(open(Path.of(chosen).toAbsolutePath()), chosen);
         }
-        SymbolLookup symbols = findLoaded();
-        if (symbols != null) {
-            return symbols;
+        long library = findLoaded();
+        if (library != 0) {
+            return library;
         }
         if (NativeLibrary.class.getResource(resource()) == null) {
             return checked(openSystem("this jar has none for this system (" + resource() + ")",
                     null), SYSTEM_NAME);
         }
         try {
-            symbols = openInJar();
+            library = openInJar();
         } catch (UnsatisfiedLinkError e) {
             return checked(openSystem(e.getMessage(), e), SYSTEM_NAME);
         }
-        return checked(symbols, "the library in the jar");
+        return checked(library, "the library in the jar");
     }
 
-    /** What another class loader has loaded, or C code of this process; null if nobody has. */
-    private static SymbolLookup findLoaded() {
-        if (dlopen(SYSTEM_NAME, NOW | NO_LOAD) == 0) {
-            return null;
+    /** What another class loader has loaded, or C code of this process; 0 if nobody has. */
+    private static long findLoaded() {
+        long library = dlopen(SYSTEM_NAME, NOW | NO_LOAD);
+        if (library == 0) {
+            return 0;
         }
-        SymbolLookup symbols = SymbolLookup.libraryLookup(SYSTEM_NAME, Arena.global());
-        int version = version(symbols, SYSTEM_NAME);
-        return fits(version, VERSION) && version >= VERSION ? symbols : null;
+        int version = version(library, SYSTEM_NAME);
+        return fits(version, VERSION) && version >= VERSION ? library : 0;
     }
 
     /**
@@ -113,61 +107,96 @@ final class NativeLibrary {
      * /native/linux-amd64-musl/libxpoll.so.
      */
     static String resource() {
+        boolean glibc = Foreign.find(0, "gnu_get_libc_version") != 0;
+        return resource(glibc ? "/libxpoll.so" : "-musl/libxpoll.so");
+    }
+
+    private static String resource(String end) {
         String os = System.getProperty("os.name").toLowerCase(Locale.ROOT).replace(" ", "");
-        boolean glibc = Linker.nativeLinker().defaultLookup().find("gnu_get_libc_version")
-                .isPresent();
-        return "/native/" + os + "-" + System.getProperty("os.arch")
-                + (os.equals("linux") && !glibc ? "-musl" : "") + "/libxpoll.so";
+        return "/native/" + os + "-" + System.getProperty("os.arch") + end;
     }
 
-    private static SymbolLookup open(Path file) {
-        try {
-            return SymbolLookup.libraryLookup(file, Arena.global());
-        } catch (IllegalArgumentException e) {
-            throw failure("cannot load " + file + ": " + whyNot(file.toString()), e);
+    private static long open(Path file) {
+        long library = dlopen(file.toString(), NOW);
+        if (library == 0) {
+            throw failure("cannot load " + file + ": " + whyNot, null);
         }
+        return library;
     }
 
-    private static SymbolLookup openSystem(String before, UnsatisfiedLinkError cause) {
-        try {
-            return SymbolLookup.libraryLookup(SYSTEM_NAME, Arena.global());
-        } catch (IllegalArgumentException e) {
+    private static long openSystem(String before, UnsatisfiedLinkError cause) {
+        long library = dlopen(SYSTEM_NAME, NOW);
+        if (library == 0) {
             throw failure("no libxpoll: " + before + ", and the system has no usable "
-                    + SYSTEM_NAME + ": " + whyNot(SYSTEM_NAME) + "; install it, or name a file by"
-                    + " -D" + PROPERTY + "=FILE", cause != null ? cause : e);
+                    + SYSTEM_NAME + ": " + whyNot + "; install it, or name a file by"
+                    + " -D" + PROPERTY + "=FILE", cause);
         }
+        return library;
     }
 
-    private static SymbolLookup openInJar() {
+    private static long openInJar() {
         try {
             return openCopy();
         } catch (UnsatisfiedLinkError e) {
-            SymbolLookup symbols = openInMemory();
-            if (symbols == null) {
+            long library = openInMemory();
+            if (library == 0) {
                 throw e;
             }
-            return symbols;
+            return library;
         }
     }
 
-    /** A mapped file needs no name: it is gone again before this returns. */
-    private static SymbolLookup openCopy() {
-        String parent = System.getProperty(TMPDIR, System.getProperty("java.io.tmpdir"));
-        Path folder = null;
-        Path file = null;
-        try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
-            folder = createFolder(Path.of(parent));
-            file = folder.resolve("libxpoll.so");
-            Files.copy(in, file, StandardCopyOption.REPLACE_EXISTING);
-            return SymbolLookup.libraryLookup(file, Arena.global());
-        } catch (IOException e) {
-            throw failure("that in the jar cannot be copied into " + parent + " (" + e
-                    + "; another folder is named by -D" + TMPDIR + ")", e);
-        } catch (IllegalArgumentException e) {
-            throw failure("that in the jar cannot be loaded (" + whyNot(file.toString()) + ")", e);
+    private static long openCopy() {
+        Path file = copy(resource());
+        try {
+            long library = dlopen(file.toString(), NOW);
+            if (library == 0) {
+                throw failure("that in the jar cannot be loaded (" + whyNot + ")", null);
+            }
+            return library;
         } finally {
             delete(file);
-            delete(folder);
+        }
+    }
+
+    /** Returns false if the jar has no such library for this system, or it cannot be loaded. */
+    static boolean loadJni() {
+        // Which C library this is cannot be asked yet; the wrong file cannot be loaded.
+        return loadJni(resource("/libxpoll-jni.so")) || loadJni(resource("-musl/libxpoll-jni.so"));
+    }
+
+    private static boolean loadJni(String resource) {
+        if (NativeLibrary.class.getResource(resource) == null) {
+            return false;
+        }
+        Path file = null;
+        try {
+            file = copy(resource);
+            System.load(file.toString());
+            return true;
+        } catch (UnsatisfiedLinkError e) {
+            return false;
+        } finally {
+            delete(file);
+        }
+    }
+
+    /**
+     * A copy of a file in the jar, in a new folder. A mapped file needs no name, so that the caller
+     * deletes it at once.
+     */
+    private static Path copy(String resource) {
+        String parent = System.getProperty(TMPDIR, System.getProperty("java.io.tmpdir"));
+        String name = resource.substring(resource.lastIndexOf('/') + 1);
+        Path file = null;
+        try (InputStream in = NativeLibrary.class.getResourceAsStream(resource)) {
+            file = createFolder(Path.of(parent).toAbsolutePath()).resolve(name);
+            Files.copy(in, file);
+            return file;
+        } catch (IOException e) {
+            delete(file);
+            throw failure("that in the jar cannot be copied into " + parent + " (" + e
+                    + "; another folder is named by -D" + TMPDIR + ")", e);
         }
     }
 
@@ -181,7 +210,7 @@ final class NativeLibrary {
                 EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE,
                         PosixFilePermission.OWNER_EXECUTE));
         for (int left = 1000; ; left--) {
-            String name = "xpoll" + ProcessHandle.current().pid() + "-" + System.nanoTime();
+            String name = "xpoll-".concat(Long.toString(System.nanoTime()));
             try {
                 return Files.createDirectory(parent.resolve(name), owner);
             } catch (FileAlreadyExistsException e) {
@@ -192,141 +221,98 @@ final class NativeLibrary {
         }
     }
 
-    /**
-     * Where no folder takes it: a file that has no name and is in memory. Null if that cannot be
-     * had either.
-     */
-    private static SymbolLookup openInMemory() {
-        Linker linker = Linker.nativeLinker();
-        MemorySegment create = linker.defaultLookup().find("memfd_create").orElse(null);
-        MemorySegment close = linker.defaultLookup().find("close").orElse(null);
-        if (create == null || close == null) {
-            return null;
+    /** Where no folder takes it: a file that has no name and is in memory. Returns 0 on failure. */
+    private static long openInMemory() {
+        long create = Foreign.find(0, "memfd_create");
+        if (create == 0) {
+            return 0;
         }
         int fd = -1;
-        try (Arena arena = Arena.ofConfined();
-                InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
-            fd = (int) linker.downcallHandle(create, FunctionDescriptor.of(ValueLayout.JAVA_INT,
-                    ValueLayout.ADDRESS, ValueLayout.JAVA_INT))
-                    .invokeExact(arena.allocateFrom("libxpoll.so"), CLOSE_ON_EXEC);
+        try (InputStream in = NativeLibrary.class.getResourceAsStream(resource())) {
+            fd = (int) call(create, Memory.of("libxpoll.so"), CLOSE_ON_EXEC);
             String name = "/proc/self/fd/" + fd;
             try (OutputStream out = Files.newOutputStream(Path.of(name),
                     StandardOpenOption.WRITE)) {
                 in.transferTo(out);
             }
-            SymbolLookup symbols = SymbolLookup.libraryLookup(name, Arena.global());
-            // It stays open: by this name the linker knows the library, and nobody else may get it.
-            fd = -1;
-            return symbols;
-        } catch (IllegalCallerException e) {
-            throw e;
-        } catch (Throwable e) {
-            return null; // What the folder said is of more use.
+            long library = dlopen(name, NOW);
+            if (library != 0) {
+                // By this name the linker knows the library: nobody else may get the descriptor.
+                fd = -1;
+            }
+            return library;
+        } catch (IOException e) {
+            return 0; // What the folder said is of more use.
         } finally {
             if (fd >= 0) {
-                close(linker, close, fd);
+                call(Foreign.find(0, "close"), fd);
             }
         }
     }
 
-    private static void close(Linker linker, MemorySegment close, int fd) {
+    private static void delete(Path file) {
         try {
-            int unused = (int) linker.downcallHandle(close,
-                    FunctionDescriptor.of(ValueLayout.JAVA_INT, ValueLayout.JAVA_INT))
-                    .invokeExact(fd);
-        } catch (Throwable e) {
-            throw failure("cannot close a descriptor", e);
-        }
-    }
-
-    private static void delete(Path path) {
-        try {
-            if (path != null) {
-                Files.deleteIfExists(path);
+            if (file != null) {
+                Files.deleteIfExists(file);
+                Files.deleteIfExists(file.getParent());
             }
         } catch (IOException e) {
-            path.toFile().deleteOnExit();
+            file.toFile().deleteOnExit();
         }
     }
 
-    /** Of a name that could not be loaded: what the system says to that. */
-    private static String whyNot(String name) {
-        Linker linker = Linker.nativeLinker();
-        MemorySegment function = linker.defaultLookup().find("dlerror").orElse(null);
-        if (function == null) {
-            return "is it there, and made for this system?";
-        }
-        MethodHandle dlerror = linker.downcallHandle(function,
-                FunctionDescriptor.of(ValueLayout.ADDRESS));
-        dlopen(name, NOW);
+    private static long call(long function, Memory text, int number) {
         try {
-            MemorySegment text = (MemorySegment) dlerror.invokeExact();
-            return text.address() == 0 ? "it cannot be loaded"
-                    : text.reinterpret(Long.MAX_VALUE).getString(0);
+            return Foreign.call(function, new Memory(Foreign.ERRNO), text.address, number, 0, 0, 0,
+                    0, 0);
         } catch (Throwable e) {
-            throw failure("cannot ask why " + name + " cannot be loaded", e);
+            throw Native.impossible(e);
+        } finally {
+            Reference.reachabilityFence(text);
         }
     }
 
-    /**
-     * A call of any function with up to seven numbers or addresses: its own address and a cell for
-     * errno come first. See {@link Native} for why there is one for all.
-     */
-    static MethodHandle anyCall() {
-        synchronized (PROPERTY) {
-            if (anyCall == null) {
-                ValueLayout[] seven = new ValueLayout[7];
-                Arrays.fill(seven, ValueLayout.JAVA_LONG);
-                anyCall = Linker.nativeLinker().downcallHandle(
-                        FunctionDescriptor.of(ValueLayout.JAVA_LONG, seven),
-                        Linker.Option.captureCallState("errno"));
-            }
-            return anyCall;
+    private static long call(long function, long number) {
+        try {
+            return Foreign.call(function, new Memory(Foreign.ERRNO), number, 0, 0, 0, 0, 0, 0);
+        } catch (Throwable e) {
+            throw Native.impossible(e);
         }
     }
 
-    private static long call(Arena arena, MemorySegment function, long a, long b) throws Throwable {
-        MemorySegment cell = arena.allocate(Linker.Option.captureStateLayout());
-        return (long) anyCall().invokeExact(function, cell, a, b, 0L, 0L, 0L, 0L, 0L);
-    }
-
+    /** Opens a library: its handle, or 0; then {@link #whyNot} is the reason. */
     private static long dlopen(String name, int mode) {
-        Linker linker = Linker.nativeLinker();
-        MemorySegment function = linker.defaultLookup().find("dlopen").orElse(null);
-        if (function == null) {
-            return 0;
+        long open = Foreign.find(0, "dlopen");
+        long error = Foreign.find(0, "dlerror"); // A lookup after dlopen would reset the error.
+        long library = open == 0 ? 0 : call(open, Memory.of(name), mode);
+        if (library == 0 && mode == NOW) {
+            long text = error == 0 ? 0 : call(error, 0);
+            whyNot = text == 0 ? "is it there, and made for this system?"
+                    : Foreign.text(text);
         }
-        try (Arena arena = Arena.ofConfined()) {
-            return call(arena, function, arena.allocateFrom(name).address(), mode);
-        } catch (IllegalCallerException e) {
-            throw e;
-        } catch (Throwable e) {
-            throw failure("cannot ask for " + name, e);
-        }
+        return library;
     }
 
-    private static SymbolLookup checked(SymbolLookup symbols, String origin) {
-        int version = version(symbols, origin);
+    private static long checked(long library, String origin) {
+        int version = version(library, origin);
         if (!fits(version, VERSION)) {
             throw new UnsatisfiedLinkError(origin + " is xpoll " + text(version)
                     + ", but this jar needs xpoll " + (VERSION >> 16) + "."
                     + (VERSION >> 8 & 255) + " or a later " + (VERSION >> 16) + ".x");
         }
-        return symbols;
+        return library;
     }
 
     static boolean fits(int version, int wanted) {
         return version >> 16 == wanted >> 16 && version >> 8 >= wanted >> 8;
     }
 
-    private static int version(SymbolLookup symbols, String origin) {
-        MemorySegment address = symbols.find("xpoll_version").orElseThrow(() ->
-                new UnsatisfiedLinkError(origin + " is no libxpoll: it has no xpoll_version"));
-        try (Arena arena = Arena.ofConfined()) {
-            return (int) call(arena, address, 0, 0);
-        } catch (Throwable e) {
-            throw failure("cannot ask " + origin + " for its version", e);
+    private static int version(long library, String origin) {
+        long function = Foreign.find(library, "xpoll_version");
+        if (function == 0) {
+            throw new UnsatisfiedLinkError(origin + " is no libxpoll: it has no xpoll_version");
         }
+        return (int) call(function, 0);
     }
 
     static String text(int version) {

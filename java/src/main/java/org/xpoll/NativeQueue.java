@@ -2,7 +2,6 @@ package org.xpoll;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.lang.foreign.MemorySegment;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.time.Duration;
@@ -34,9 +33,9 @@ abstract class NativeQueue {
     /** Held while xpoll_wake is called, so that the queue is not destroyed meanwhile. */
     private final Object waking = new Object();
     /** For calls under {@link #changes}. */
-    final MemorySegment changeErrno;
+    final Memory changeErrno;
     /** For calls of the thread that has the turn. */
-    final MemorySegment waitErrno;
+    final Memory waitErrno;
 
     /** So that a moment so long from now is a number as well. */
     private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE / 2);

@@ -1,9 +1,6 @@
 package org.xpoll;
 
 import java.io.IOException;
-import java.lang.foreign.Arena;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.util.Arrays;
 import java.util.IdentityHashMap;
 import java.util.Objects;
@@ -26,7 +23,7 @@ final class PollQueue extends NativeQueue {
     private static final int MANY = 64;
 
     /** Where C puts a member's token; for the thread that has the turn. */
-    private final MemorySegment token = Arena.ofAuto().allocate(ValueLayout.JAVA_LONG);
+    private final Memory token = new Memory(8);
     private final IdentityHashMap<Object, Member> byObject = new IdentityHashMap<>();
     private volatile Member[] members = new Member[64];
     private int generations;
@@ -85,7 +82,7 @@ final class PollQueue extends NativeQueue {
             if (revents == 0) {
                 return null;
             }
-            long found = token.get(ValueLayout.JAVA_LONG, 0);
+            long found = token.bytes.getLong(0);
             Member member = at((int) found);
             if (member == null || member.generation != (int) (found >>> 32)) {
                 continue;
@@ -391,7 +388,7 @@ final class PollQueue extends NativeQueue {
     /** What was collected of these; the first failure, or null. */
     private IOException send(int op, int[] fds, int from, int to) throws IOException {
         int rc = Native.event(changeErrno, address(), batch.memory(), batch.size(),
-                MemorySegment.NULL, 0, 0);
+                null, 0, 0);
         // What could be done is done. Once more singly, for the name of what could not.
         for (int i = from; rc < 0 && i < to; i++) {
             try {

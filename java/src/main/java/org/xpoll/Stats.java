@@ -1,8 +1,6 @@
 package org.xpoll;
 
-import static java.lang.foreign.ValueLayout.JAVA_LONG;
-
-import java.lang.foreign.MemorySegment;
+import java.nio.ByteBuffer;
 
 /**
  * The counters of a queue since it was made, as xpoll_stats(3) explains them. All of them only
@@ -34,14 +32,14 @@ public record Stats(long waits, long events, long wakes, long emptyReturns, long
     static final int BYTES = 17 * 8;
 
     /** From a struct xpoll_stats. */
-    static Stats of(MemorySegment from) {
+    static Stats of(ByteBuffer from) {
         return new Stats(at(from, 0), at(from, 1), at(from, 2), at(from, 3), at(from, 4),
                 at(from, 5), at(from, 6), at(from, 7), at(from, 8), at(from, 9), at(from, 10),
                 at(from, 11), at(from, 12), at(from, 13), at(from, 14), at(from, 15),
                 at(from, 16));
     }
 
-    private static long at(MemorySegment from, int index) {
-        return from.getAtIndex(JAVA_LONG, index);
+    private static long at(ByteBuffer from, int index) {
+        return from.getLong(index * 8);
     }
 }

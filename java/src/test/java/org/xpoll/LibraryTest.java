@@ -30,6 +30,7 @@ class LibraryTest {
             try (Poller poller = new Poller()) {
                 System.out.println("back end " + poller.backend());
             }
+            System.out.println("calls by JNI " + Foreign.isJni());
             System.out.println("mapped from memory "
                     + Files.readString(Path.of("/proc/self/maps")).contains("/memfd:libxpoll"));
         }
@@ -62,7 +63,30 @@ class LibraryTest {
         assertEquals(0, child.code(), child.output());
         assertTrue(child.output().contains("version " + Xpoll.version()), child.output());
         assertTrue(child.output().contains("mapped from memory false"), child.output());
+        assertTrue(child.output().contains("calls by JNI true"), child.output());
         assertEquals(0, folder.toFile().list().length);
+    }
+
+    static final class OneQueue {
+        public static void main(String[] arguments) throws Exception {
+            EventList events = new EventList(4);
+            try (EventQueue queue = new EventQueue()) {
+                queue.apply(events.put(1, Xpoll.FILT_USER, Xpoll.ADD, 0, 0, 0));
+                queue.trigger(1);
+                System.out.println("events " + queue.awaitNanos(null, events, -1));
+            }
+        }
+    }
+
+    /** Linking a function by java.lang.foreign takes more time than all the rest. */
+    @Test
+    void aFirstQueue_linksNothing() throws Exception {
+        Child child = Child.run(ALLOWED, "-Xlog:class+load", "-cp", Child.classPath(),
+                OneQueue.class.getName());
+        assertTrue(child.output().contains("events 1"), child.output());
+        assertTrue(child.output().contains("org.xpoll.Jni "), child.output());
+        assertFalse(child.output().contains("jdk.internal.foreign.abi.DowncallLinker"),
+                child.output());
     }
 
     /** As where programs are forbidden in /tmp, or there is no room, or nobody may write. */
@@ -72,6 +96,7 @@ class LibraryTest {
         assertEquals(0, child.code(), child.output());
         assertTrue(child.output().contains("version " + Xpoll.version()), child.output());
         assertTrue(child.output().contains("mapped from memory true"), child.output());
+        assertTrue(child.output().contains("calls by JNI false"), child.output());
     }
 
     /** A class path on which the library "in the jar" is no library. */

@@ -54,7 +54,7 @@ final class Posix {
     /** A counter of xpoll_stats(3). */
     static long changesInTheKernel(Poller poller) throws IOException {
         MethodHandle stats = Linker.nativeLinker().downcallHandle(
-                Native.LIBRARY.find("xpoll_stats").orElseThrow(),
+                MemorySegment.ofAddress(Native.find("xpoll_stats")),
                 FunctionDescriptor.of(JAVA_INT, JAVA_LONG, ADDRESS, JAVA_LONG));
         try (Arena arena = Arena.ofConfined()) {
             MemorySegment counters = arena.allocate(JAVA_LONG, 16);
