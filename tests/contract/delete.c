@@ -269,9 +269,11 @@ XT_TEST(delete_of_pollin_beside_pollrdhup_leaves_the_end_alone)
 XT_TEST(delete_of_a_bit_beside_another_of_its_filter_fails)
 {
 	static const int bits[] = {POLLIN, POLLRDHUP, 0};
+	/* A pair of Windows is a TCP connection, whose end is no hang-up. */
+	int count = XT_RESET == POLLHUP ? 3 : 2;
 
 	XT_NEEDS_RDHUP();
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < count; i++) {
 		struct xpoll *queue = xt_open();
 		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 
