@@ -95,7 +95,9 @@ def fenced(language):
 
 def blocks_of_c():
     """(path, line, text) of each."""
-    yield from fenced("c")
+    for path, line, program in fenced("c"):
+        if "#include <windows.h>" not in program:
+            yield path, line, program
     for path in pages():
         text = path.read_text()
         for block in re.finditer(r"^\.Bd -literal.*\n((?:#define .*\n)*#include .*\n(?s:.*?))^\.Ed",
@@ -103,8 +105,9 @@ def blocks_of_c():
             program = block.group(1).replace("\\e", "\\").replace("\\-", "-").replace("\\&", "")
             yield path, text.count("\n", 0, block.start()) + 1, program
     for path in sorted((ROOT / "examples").rglob("*.c")):
-        # What needs a library of others is compiled by CMake alone, where there is one.
-        if not re.search(r"^#include <(openssl/|glib|uv\.h)", path.read_text(), re.M):
+        # What needs a library of others, or Windows, is compiled by CMake alone, where there is
+        # one.
+        if not re.search(r"^#include <(openssl/|glib|uv\.h|windows\.h)", path.read_text(), re.M):
             yield path, 1, path.read_text()
 
 

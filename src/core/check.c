@@ -113,8 +113,9 @@ static void kept_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 	unsigned filters = slot->kept_for & slot->enabled;
 	uint32_t events = slot->kept & (xp_bits_of(slot, filters) | POLLHUP | POLLERR);
 
-	slot->kept = 0;
-	slot->kept_for = 0;
+	/* A report that does not come again waits until the filter is enabled. */
+	if (filters || xp_slot_kind(fd, slot) != XP_KIND_CLEARED)
+		slot->kept = slot->kept_for = 0;
 	if (filters && xp_entry_same_or_drop(queue, fd, slot, filters))
 		xp_deliver(queue, wait, fd, slot, events, filters);
 }

@@ -333,7 +333,7 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 /*
  * Filters were enabled after this thread had fetched the report, and another thread may have
  * delivered it before that: check the state.  The kernel reports a level-triggered entry again by
- * itself.
+ * itself.  The file must not be one whose reports clear their bits.
  */
 static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
                             struct xp_slot *slot, uint32_t events, unsigned about)
@@ -342,8 +342,6 @@ static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wai
 		(events & (POLLHUP | POLLERR) ? XP_ALL_FILTERS : xp_filters_of(events));
 
 	wait->more = true;
-	if (xp_poll_clears(queue, slot))
-		xp_kept_merge(slot, events);
 	if (filters && (slot->mode != XP_MODE_LEVEL || filters & slot->solo))
 		xp_check_delivered(queue, fd, slot, filters);
 }
@@ -352,8 +350,8 @@ static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wai
  * Returns true if the report has an earlier arming and needs no action, because the later change
  * made the kernel check the state again.
  */
-static bool report_is_superseded(struct xpoll *queue, struct xp_wait *wait,
-                                 struct xp_slot *slot, uint64_t token)
+static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *slot,
+                                 uint64_t token)
 {
 	if (XP_LIKELY(slot->arming == xp_token_arming(token))) {
 		/*
@@ -365,7 +363,7 @@ static bool report_is_superseded(struct xpoll *queue, struct xp_wait *wait,
 		return false;
 	}
 	/* This report has cleared its bits in the file, so it is the only one that has them. */
-	if (xp_poll_clears(queue, slot))
+	if (xp_slot_kind(fd, slot) == XP_KIND_CLEARED)
 		return false;
 	wait->more = true;
 	return true;
@@ -403,10 +401,11 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 		wait->more = true;
 		xp_entry_drop(queue, fd, slot);
 	} else if (!(fired->events & XP_FIRED_SOLO_ANY) &&
-	           report_is_superseded(queue, wait, slot, fired->token)) {
+	           report_is_superseded(wait, fd, slot, fired->token)) {
 		return;
 	} else if (XP_UNLIKELY(slot->marked && queue->sequence - slot->sequence <
-	                       queue->sequence - wait->sequence)) {
+	                       queue->sequence - wait->sequence) &&
+	           xp_slot_kind(fd, slot) != XP_KIND_CLEARED) {
 		report_outdated(queue, wait, fd, slot, events, about);
 	} else if (xp_entry_confirmed(queue, fd, slot)) {
 		if (XP_UNLIKELY(slot->is_exclusive))

@@ -10,7 +10,7 @@ enum xp_fd_kind {
 	XP_KIND_UNKNOWN, /* not looked up yet */
 	XP_KIND_REGULAR,
 	XP_KIND_DIRECTORY,
-	XP_KIND_CLEARED,      /* poll(2) takes away what it reports: see xp_fd_poll_clears */
+	XP_KIND_CLEARED,      /* a report takes away what it reports: see xp_fd_poll_clears */
 	XP_KIND_OTHER,
 	XP_KIND_CAN_PROBE = 8, /* a bit of those that follow */
 	XP_KIND_SOCKET = 8,

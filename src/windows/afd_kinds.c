@@ -27,7 +27,7 @@ static int afd_kind_of(int fd, uint32_t watch, const struct afd_kind **kind)
 	case FILE_TYPE_DISK:
 		return -EPERM;
 	default:
-		return -EBADF;
+		return 0;
 	}
 }
 
@@ -64,6 +64,7 @@ static int afd_add(struct afd_state *state, int fd, uint32_t watch, uint64_t tok
 	if (!entry)
 		return -ENOMEM;
 	entry->kind = kind;
+	entry->is_source = watch & XP_WATCH_SOURCE;
 	entry->fd = fd;
 	xp_list_init(&entry->item);
 	rc = kind->open(state, entry);

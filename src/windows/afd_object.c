@@ -1,11 +1,12 @@
 /*
- * Handles that are no sockets: objects that are signalled, such as the sources' processes and
- * wake-up descriptors and the input of a console; and pipes.
+ * Handles that are no sockets: objects that are signalled, such as the program's events, the
+ * sources' processes and wake-up descriptors, and the input of a console; and pipes.
  */
 #include "windows/afd_state.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 
 #include "base/assert.h"
 
@@ -18,46 +19,87 @@ enum {
 #define OBJECT_CANNOT (POLLOUT | POLLPRI | XP_WATCH_EDGE)
 
 /*
- * A thread of the system waits for objects, for many at a time, and sends a packet.
- * Like a poll of a socket such a wait answers once; the next wait of the queue
- * begins it again.
+ * A thread of the system waits for objects, for many at a time, and sends a packet.  Like a
+ * poll of a socket such a wait ends with its first report.  The next wait of the queue checks
+ * the object, and sends the packet itself if it is still signalled: so packets of sockets and
+ * objects take turns.
  */
 struct afd_object {
 	struct afd_entry entry;
 	PTP_WAIT wait;
-	/* Our own: the source may close its one while the wait goes on. */
+	/* A duplicate: whoever registered the other handle may close it during the wait. */
 	HANDLE handle;
 	HANDLE port;
+	enum xp_nt_wait kind;
+	/* With XP_NT_WAIT_TAKES: a wait has succeeded, and was not reported yet. */
+	atomic_bool taken;
 };
 
-/* On a thread of the system, without any lock. */
+/* May run on a thread of the system, without any lock. */
+static void object_send(struct afd_object *object)
+{
+	if (object->kind == XP_NT_WAIT_TAKES)
+		atomic_store(&object->taken, true);
+	PostQueuedCompletionStatus(object->port, 0,
+	                           (ULONG_PTR)object->entry.fd << AFD_KEY_BITS |
+	                           AFD_KEY_OBJECT, NULL);
+}
+
 static VOID CALLBACK object_signalled(PTP_CALLBACK_INSTANCE instance,
                                       void *opaque, PTP_WAIT wait,
                                       TP_WAIT_RESULT result)
 {
-	const struct afd_object *object = opaque;
-
 	(void)instance, (void)wait, (void)result;
-	PostQueuedCompletionStatus(object->port, 0,
-	                           (ULONG_PTR)object->entry.fd << AFD_KEY_BITS |
-	                           AFD_KEY_OBJECT, NULL);
+	object_send(opaque);
+}
+
+static bool object_try(struct afd_state *state, const struct afd_object *object)
+{
+	xp_count_shared(&state->counters->syscalls_check);
+	return WaitForSingleObject(object->handle, 0) == WAIT_OBJECT_0;
 }
 
 static void object_begin(struct afd_state *state, struct afd_object *object)
 {
 	xp_count_shared(&state->counters->syscalls_change);
 	xp_list_remove(&object->entry.item);
-	SetThreadpoolWait(object->wait, object->handle, NULL);
+	if (atomic_load(&object->taken) || object_try(state, object))
+		object_send(object);
+	else
+		SetThreadpoolWait(object->wait, object->handle, NULL);
 }
 
-/* The handles are closed, or not there yet. */
+/* No thread of the system waits afterwards, so what is not wanted is not taken either. */
+static void object_end(struct afd_state *state, struct afd_object *object)
+{
+	xp_count_shared(&state->counters->syscalls_change);
+	SetThreadpoolWait(object->wait, NULL, NULL);
+	/* The callback takes no lock, so it is over soon; it must run if the wait has succeeded. */
+	WaitForThreadpoolWaitCallbacks(object->wait, object->kind == XP_NT_WAIT_READS);
+}
+
+static bool object_is_same(const struct afd_object *object)
+{
+	return object->entry.is_source ||
+		xp_nt_is_same(object->handle, xp_nt_handle(object->entry.fd));
+}
+
 static int object_open(struct afd_state *state, struct afd_entry *entry)
 {
 	struct afd_object *object = (struct afd_object *)entry;
 	HANDLE here = GetCurrentProcess();
+	int kind = entry->is_source || xp_nt_is_console(entry->fd) ? XP_NT_WAIT_READS
+		: xp_nt_wait_kind(entry->fd);
 
+	if (kind < 0)
+		return kind;
+	object->kind = (enum xp_nt_wait)kind;
 	object->port = state->port;
-	if (!DuplicateHandle(here, xp_nt_handle(entry->fd), here, &object->handle,
+	/* With the right to give back what was taken, if it can be had. */
+	if (!(kind == XP_NT_WAIT_TAKES &&
+	      DuplicateHandle(here, xp_nt_handle(entry->fd), here, &object->handle,
+	                      SYNCHRONIZE | EVENT_MODIFY_STATE, FALSE, 0)) &&
+	    !DuplicateHandle(here, xp_nt_handle(entry->fd), here, &object->handle,
 	                     SYNCHRONIZE, FALSE, 0))
 		return xp_nt_error(GetLastError());
 	object->wait = CreateThreadpoolWait(object_signalled, object, NULL);
@@ -67,22 +109,41 @@ static int object_open(struct afd_state *state, struct afd_entry *entry)
 	return -ENOMEM;
 }
 
+/* -ENOENT: the number is another object's now. */
 static int object_watch(struct afd_state *state, struct afd_entry *entry, uint32_t watch)
 {
+	struct afd_object *object = (struct afd_object *)entry;
+	bool has_begun = entry->watch & POLLIN && xp_list_empty(&entry->item);
+
+	if (!object_is_same(object))
+		return -ENOENT;
 	entry->watch = watch;
-	if (watch & POLLIN)
-		object_begin(state, (struct afd_object *)entry);
+	xp_list_remove(&entry->item);
+	if (!(watch & POLLIN))
+		object_end(state, object);
+	else if (has_begun)
+		return 0;
+	else if (state->waiters > 0)
+		object_begin(state, object);
+	else
+		xp_list_append(&state->lapsed, &entry->item);
 	return 0;
+}
+
+/* Others that wait for the object get what was taken and not reported; a timer keeps it. */
+static void object_give_back(const struct afd_object *object)
+{
+	if (!SetEvent(object->handle))
+		(void)ReleaseSemaphore(object->handle, 1, NULL);
 }
 
 static void object_close(struct afd_state *state, struct afd_entry *entry)
 {
 	struct afd_object *object = (struct afd_object *)entry;
 
-	xp_count_shared(&state->counters->syscalls_change);
-	SetThreadpoolWait(object->wait, NULL, NULL);
-	/* The callback takes no lock, so it is over soon. */
-	WaitForThreadpoolWaitCallbacks(object->wait, TRUE);
+	object_end(state, object);
+	if (atomic_load(&object->taken))
+		object_give_back(object);
 	CloseThreadpoolWait(object->wait);
 	CloseHandle(object->handle);
 }
@@ -106,15 +167,24 @@ void afd_objects_submit(struct afd_state *state)
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 {
 	struct afd_object *object = afd_find(state, fd, &afd_object_kind);
+	bool is_same;
 
 	if (!object || !(object->entry.watch & POLLIN))
 		return false;
+	/* Not taken: an old packet, and a thread of the system may still wait. */
+	if (object->kind == XP_NT_WAIT_TAKES && !atomic_load(&object->taken))
+		return false;
 	if (xp_list_empty(&object->entry.item))
 		xp_list_append(&state->lapsed, &object->entry.item);
-	xp_count_shared(&state->counters->syscalls_check);
-	if (WaitForSingleObject(object->handle, 0) != WAIT_OBJECT_0)
+	is_same = object_is_same(object);
+	if (is_same && object->kind == XP_NT_WAIT_READS && !object_try(state, object))
 		return false;
-	*fired = (struct xp_fired){.token = object->entry.token, .events = POLLIN};
+	if (is_same)
+		atomic_store(&object->taken, false);
+	*fired = (struct xp_fired){
+		.token = object->entry.token,
+		.events = is_same ? POLLIN : POLLNVAL,
+	};
 	return true;
 }
 

@@ -46,6 +46,7 @@ struct afd_entry {
 	struct xp_list item; /* in one of its kind's: updates, lapsed, pipes */
 	uint64_t token;
 	uint32_t watch; /* what is wanted, and how */
+	bool is_source; /* the handle is a source's, and not the program's */
 	int fd;
 };
 
@@ -83,7 +84,7 @@ struct afd_state {
 	int waiters; /* threads at the port */
 	uint32_t calls; /* waits begun */
 	struct xp_list edges;  /* struct afd_edge that are free */
-	struct xp_list lapsed; /* objects that nobody waits for */
+	struct xp_list lapsed; /* objects that the next wait has to check */
 	struct xp_list pipes;  /* that are wanted */
 	DWORD pipe_pause_ms;   /* until they are looked at again */
 };
@@ -161,7 +162,7 @@ bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
 /* Give back those that are free. */
 void afd_edges_close(struct afd_state *state);
 
-/* Wait again for objects that have answered. */
+/* Check the objects in `lapsed`, and have the system wait for those that are not signalled. */
 void afd_objects_submit(struct afd_state *state);
 /* A packet of that kind has come; true: it is something to report. */
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired);

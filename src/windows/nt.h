@@ -28,6 +28,24 @@ HANDLE xp_nt_handle(int fd);
 int xp_nt_file_type(int fd);
 
 bool xp_nt_is_socket(int fd);
+
+/* How a wait that succeeds changes the object that it waited for. */
+enum xp_nt_wait {
+	XP_NT_WAIT_READS, /* not at all: processes, threads, jobs, manual-reset events */
+	/*
+	 * The object is not signalled any more, or one time less: auto-reset events, semaphores,
+	 * and timers, which do not show whether they reset themselves.
+	 */
+	XP_NT_WAIT_TAKES,
+};
+/*
+ * Returns an enum xp_nt_wait; -EBADF: not an open handle; -ENOTSUP: of an object that a thread
+ * would own, such as a mutex, or that nothing can wait for, and of files and sockets.
+ */
+int xp_nt_wait_kind(int fd);
+/* Returns true if both handles refer to the same object; false if one is not open. */
+bool xp_nt_is_same(HANDLE first, HANDLE second);
+
 /* Input of a console?  As an object it is signalled while there is some. */
 bool xp_nt_is_console(int fd);
 /*

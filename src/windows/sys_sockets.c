@@ -37,7 +37,7 @@ int xp_sys_close(int fd)
 {
 	if (closesocket(socket_of(fd)) == 0)
 		return 0;
-	if (WSAGetLastError() == WSAENOTSOCK && xp_nt_file_type(fd) >= 0 &&
+	if (WSAGetLastError() == WSAENOTSOCK && xp_nt_wait_kind(fd) != -EBADF &&
 	    CloseHandle(xp_nt_handle(fd)))
 		return 0;
 	return -EBADF;
@@ -45,9 +45,9 @@ int xp_sys_close(int fd)
 
 int xp_sys_open_flags(int fd)
 {
-	int rc = xp_nt_is_socket(fd) ? 0 : xp_nt_file_type(fd);
-
-	return rc < 0 ? rc : 0;
+	if (xp_nt_is_socket(fd) || xp_nt_file_type(fd) >= 0)
+		return 0;
+	return xp_nt_wait_kind(fd) == -EBADF ? -EBADF : 0;
 }
 
 int xp_fd_kind(int fd)
@@ -66,7 +66,7 @@ int xp_fd_kind(int fd)
 	case FILE_TYPE_CHAR:
 		return XP_KIND_TTY;
 	default:
-		return XP_KIND_OTHER;
+		return xp_nt_wait_kind(fd) == XP_NT_WAIT_TAKES ? XP_KIND_CLEARED : XP_KIND_OTHER;
 	}
 }
 

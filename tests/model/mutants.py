@@ -82,7 +82,7 @@ MUTANTS = {
         "0", "",
         EXPLORER),
     "a report of an arming before the last one is delivered": Mutant(
-        "report_is_superseded(queue, wait, slot, fired->token)) {",
+        "report_is_superseded(wait, fd, slot, fired->token)) {",
         "0) {", "",
         EXPLORER),
     "an entry is changed for another filter whose edge may be delivered twice": Mutant(
