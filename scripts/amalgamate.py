@@ -3,11 +3,11 @@
 
   amalgamate.py FOLDER
 
-xpoll.c contains the sources that src/Sources.cmake selects for Linux, with each
-header once, where it is first included.  Compile it as C11 or later with -pthread.
+xpoll.c contains the sources that src/Sources.cmake selects for Linux and those of the directory
+tree, with each header once, where it is first included.  Compile it as C11 or later with -pthread.
+xpoll_tree.h, which declares the tree, is written beside them.
 """
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -16,6 +16,8 @@ import systems
 ROOT = Path(__file__).resolve().parent.parent
 SRC = ROOT / "src"
 
+# A public header, which the two files have beside them.
+PUBLIC = re.compile(r"#include <(xpoll(?:_tree)?\.h)>")
 FEATURES = """\
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -32,21 +34,24 @@ def opening():
 def sources():
     """The files that src/Sources.cmake, which says how they are chosen, has for Linux."""
     linux = next(system for system in systems.systems() if system.name == "LINUX")
-    return [SRC / name for name in systems.sources(linux)]
+    tree = sorted(path for path in (ROOT / "tree").glob("*.c")
+                  if not path.stem.endswith("_vnode"))
+    return [SRC / name for name in systems.sources(linux)] + tree
 
 
 def expand(path, seen):
     """The lines of a file, with our own headers in the place of their first #include."""
-    yield f"/* --- {path.relative_to(SRC)} */"
+    yield f"/* --- {path.relative_to(ROOT)} */"
     for line in path.read_text().splitlines():
         include = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
-        if line == "#include <xpoll.h>":
-            yield '#include "xpoll.h"' # The one beside it.
+        if PUBLIC.fullmatch(line):
+            yield PUBLIC.sub(r'#include "\1"', line)
         elif not include:
             yield line
         elif include.group(1) not in seen:
             seen.add(include.group(1))
-            yield from expand(SRC / include.group(1), seen)
+            beside = path.parent / include.group(1)
+            yield from expand(beside if beside.exists() else SRC / include.group(1), seen)
 
 
 def main():
@@ -57,7 +62,10 @@ def main():
     seen = set()
     lines = [line for source in sources() for line in expand(source, seen)]
     (folder / "xpoll.c").write_text(opening() + FEATURES + "\n".join(lines) + "\n")
-    shutil.copy(ROOT / "include" / "xpoll.h", folder / "xpoll.h")
+    for header in ("xpoll.h", "xpoll_tree.h"):
+        lines = (ROOT / "include" / header).read_text().splitlines()
+        text = "\n".join(PUBLIC.sub(r'#include "\1"', line) for line in lines)
+        (folder / header).write_text(text + "\n")
 
 
 if __name__ == "__main__":

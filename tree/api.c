@@ -8,9 +8,9 @@
 
 #include "tree.h"
 
-#define FLAGS (XPOLL_TREE_FLAT | XPOLL_TREE_LINKS)
-#define NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
-               XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
+#define TREE_FLAGS (XPOLL_TREE_FLAT | XPOLL_TREE_LINKS)
+#define TREE_NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
+                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
 #define EVENTS 16 /* without a change, that are handled after the deadline */
 #define GONE  (XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE)
 
@@ -37,7 +37,7 @@ static int options_take(struct xpoll_tree_options *taken, const struct xpoll_tre
 		if (bytes[i] != 0)
 			return E2BIG;
 	*taken = *from;
-	return (taken->flags & ~FLAGS) != 0 || (taken->notes & ~NOTES) != 0 ? EINVAL : 0;
+	return (taken->flags & ~TREE_FLAGS) != 0 || (taken->notes & ~TREE_NOTES) != 0 ? EINVAL : 0;
 }
 
 /* Watch the root for its own end or rename, and enter it and all directories below. */

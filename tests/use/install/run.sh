@@ -147,6 +147,9 @@ use_amalgamation() {
 	cp "$here/consumer/main.c" "$work/two"
 	(cd "$work/two" && ${CC:-cc} -std=c11 $flags -O2 -pthread -I. main.c xpoll.c -o embedded)
 	run "$work/two/embedded"
+	cp "$here/../../../examples/tree-changes.c" "$work/two"
+	(cd "$work/two" && ${CC:-cc} -std=c11 $flags -pthread -I. tree-changes.c xpoll.c -o tree)
+	"$work/two/tree" "$work/none" 2>&1 | grep -q 'No such file' || fail "tree-changes"
 }
 
 # quiet COMMAND...: what it prints is shown if it fails.
