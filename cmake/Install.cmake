@@ -17,7 +17,7 @@ install(TARGETS ${libraries} EXPORT xpollTargets
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES include/xpoll.h include/xpoll.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET xpoll_tree_objects)
-  install(FILES include/xpoll_tree.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(FILES include/xpoll_tree.h include/xpoll_tree.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endif()
 
 if(TARGET xpoll_poll_dropin)

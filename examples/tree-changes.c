@@ -18,11 +18,11 @@ int main(int argc, char **argv)
 		.notes = XPOLL_NOTE_WRITE,
 	};
 	struct xpoll_tree_change change;
-	struct xpoll_tree *tree =
-		xpoll_tree_open(argc > 1 ? argv[1] : ".", &options);
+	const char *top = argc > 1 ? argv[1] : ".";
+	struct xpoll_tree *tree = xpoll_tree_open(top, &options);
 
 	if (tree == NULL) {
-		perror("xpoll_tree_open");
+		perror(top);
 		return 1;
 	}
 	puts("watching");

@@ -168,6 +168,7 @@ struct XPOLL_HPP_SHARED xpoll {
 	struct ready;
 	class queue;
 	class awaiter;
+	class tree; /* <xpoll_tree.hpp> */
 
 	/*
 	 * Resume the coroutine that awaits this event, unless it was destroyed meanwhile;

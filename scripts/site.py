@@ -35,7 +35,7 @@ NAMED_PAGE = re.compile(r"(?<![\w\[/-])((?:xpoll|kqueue|kevent)[\w-]*)\((\d)\)(?
 MADE = {"Java": ("java/apidocs", "index.html"), "Rust": ("rust/target/doc", "xpoll/index.html")}
 # What the page of references links to.
 REFERRED_TO = ("include/xpoll.h", "include/xpoll_tree.h", "include/xpoll.hpp",
-               "python/xpoll/_xpoll.pyi")
+               "include/xpoll_tree.hpp", "python/xpoll/_xpoll.pyi")
 # Folder of the tree: folder of the site.  What is not here keeps its path.
 MOVED = {"docs/site/": "", "docs/": ""}
 

@@ -5,6 +5,7 @@
 #include <xpoll.h>
 
 #include <xpoll.hpp>
+#include <xpoll_tree.hpp>
 
 #include "check.hpp"
 
@@ -15,6 +16,9 @@ template <typename Queue>
 concept throws = requires(Queue &queue) { queue.readable(0); } ||
 	requires(Queue &queue) { queue.timer(1s); };
 static_assert(!throws<xpoll::queue>);
+template <typename Tree>
+concept tree_throws = requires(Tree &tree) { tree.next(); } || requires { Tree("."); };
+static_assert(!tree_throws<xpoll::tree>);
 
 int main()
 {
@@ -26,6 +30,7 @@ int main()
 	pipe_pair pipe;
 
 	CHECK(!error && record.filter == XPOLL_FILT_USER);
+	CHECK(!xpoll::tree(".", {}, error).next(0s, error) && !error);
 	queue.change(xpoll::event::read(pipe.r), error);
 	CHECK(!error);
 	pipe.put();

@@ -20,6 +20,7 @@ from server_test import ACTIVE, IDLE, ServerTest
 
 # Java reaps its children by itself, so that their status may be gone.
 REAPS = LANGUAGE == "java"
+WITHOUT_TREES = ("java", "python")
 
 
 class EchoServer(ServerTest):
@@ -130,7 +131,9 @@ class Small(unittest.TestCase):
 
     def test_what_cannot_be_is_refused(self):
         for words in (["echo-server", "http"], ["thread-pool", "70000"],
-                      ["file-watcher", "/no/such/file"]):
+                      ["file-watcher", "/no/such/file"], ["tree-changes", "/no/such/file"]):
+            if words[0] == "tree-changes" and LANGUAGE in WITHOUT_TREES:
+                continue
             with self.subTest(command=words):
                 result = subprocess.run(command(*words), stdin=subprocess.DEVNULL,
                                         capture_output=True, text=True, check=False)
@@ -157,6 +160,25 @@ class Small(unittest.TestCase):
                 self.expect(child, f"{path}: deleted")
             self.expect(child, f"{folder}: deleted")
         self.assertEqual((child.stdout.read(), child.wait()), ("", 0))
+
+    @unittest.skipIf(LANGUAGE in WITHOUT_TREES, "this binding has no trees")
+    def test_directory_tree_is_watched_until_it_is_deleted(self):
+        top = os.path.join(tempfile.mkdtemp(), "top")
+        self.addCleanup(shutil.rmtree, os.path.dirname(top))
+        os.mkdir(top)
+        child = self.start("tree-changes", top)
+        self.expect(child, "watching")
+        os.makedirs(os.path.join(top, "a/b"))
+        self.expect(child, "create a", "create a/b")
+        with open(os.path.join(top, "a/b/c"), "w") as file:
+            self.expect(child, "create a/b/c")
+            file.write("text")
+        self.expect(child, "write a/b/c")
+        os.rename(os.path.join(top, "a/b"), os.path.join(top, "d"))
+        self.expect(child, "rename a/b -> d")
+        shutil.rmtree(top)
+        self.expect(child, "delete a", "delete d/c", "delete d")
+        self.assertEqual((child.stdout.read(), child.wait()), ("end \n", 0))
 
     def follow(self, *words):
         """The exit code, the first process, and the lines."""

@@ -30,7 +30,7 @@ install_moved() {
 }
 
 check_tree() {
-	for file in include/xpoll.h include/xpoll.hpp include/xpoll_tree.h \
+	for file in include/xpoll.h include/xpoll.hpp include/xpoll_tree.hpp \
 		share/man/man3/xpoll_event.3 share/man/man1/xpoll.1 \
 		share/bash-completion/completions/xpoll share/zsh/site-functions/_xpoll \
 		share/doc/xpoll/DIFFERENCES.md share/doc/xpoll/docs/guide/from-epoll.md; do
