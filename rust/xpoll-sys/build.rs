@@ -45,8 +45,9 @@ fn found() -> String {
             .arg(&folder)
             .status();
         assert!(status.is_ok_and(|code| code.success()), "scripts/amalgamate.py failed");
-        println!("cargo:rerun-if-changed={}", top.join("src").display());
-        println!("cargo:rerun-if-changed={}", top.join("include").display());
+        for part in ["src", "tree", "include"] {
+            println!("cargo:rerun-if-changed={}", top.join(part).display());
+        }
     }
     println!("cargo:rerun-if-changed={}", folder.display());
     cc::Build::new()

@@ -1,4 +1,5 @@
-//! Bindings to libxpoll, `<xpoll.h>` item by item; the crate `xpoll` is the safe interface.
+//! Bindings to libxpoll, `<xpoll.h>` and `<xpoll_tree.h>` item by item; the crate `xpoll` is the
+//! safe interface.
 //!
 //! The reference is the library's manual, which begins at xpoll(3). All functions are
 //! unsafe to call, as C's are: pointers must be valid, and descriptors must be open.
@@ -7,6 +8,7 @@
 #![allow(missing_docs, non_camel_case_types)]
 
 include!("bindings.rs");
+include!("tree.rs");
 
 /// The bits of poll(2), which xpoll_ctl and xpoll_pwait take and return.
 pub const POLLIN: u32 = 0x001;

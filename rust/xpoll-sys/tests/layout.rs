@@ -11,7 +11,7 @@ use xpoll_sys as sys;
 /// What to do about a difference.
 const CURE: &str = "the top of src/bindings.rs says how it is written anew";
 
-const BINDINGS: &str = include_str!("../src/bindings.rs");
+const BINDINGS: &str = concat!(include_str!("../src/bindings.rs"), include_str!("../src/tree.rs"));
 
 fn include_folder() -> PathBuf {
     let folder = env!("XPOLL_SYS_INCLUDE");
@@ -19,7 +19,8 @@ fn include_folder() -> PathBuf {
 }
 
 fn header() -> String {
-    std::fs::read_to_string(include_folder().join("xpoll.h")).unwrap()
+    let file = |name: &str| std::fs::read_to_string(include_folder().join(name)).unwrap();
+    file("xpoll.h") + &file("xpoll_tree.h")
 }
 
 /// What a C program prints whose main() has these statements, a "name number" a line.
@@ -27,7 +28,7 @@ fn ask_c(name: &str, statements: &str) -> BTreeMap<String, i64> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (source, program) = (folder.join(format!("{name}.c")), folder.join(name));
     let text = format!(
-        "#include <stddef.h>\n#include <stdio.h>\n#include <xpoll.h>\n\
+        "#include <stddef.h>\n#include <stdio.h>\n#include <xpoll_tree.h>\n\
          #define SAY(name, value) printf(\"%s %lld\\n\", name, (long long)(value));\n\
          int main(void)\n{{\n{statements}return 0;\n}}\n"
     );
@@ -112,9 +113,11 @@ fn structures_are_laid_out_as_in_the_header() {
             xpoll_stats: waits events wakes empty_returns changes changes_free change_errors
             syscalls_wait syscalls_change syscalls_check syscalls_wake stale_dropped fruitless
             rebuilds registered signals_unobserved idle_ns);
+    layout!(facts, statements, xpoll_tree_options: size flags notes skip argument);
+    layout!(facts, statements, xpoll_tree_change: kind error notes path to);
     assert_eq!(ask_c("layout", &statements), facts, "{CURE}");
     let structures = BINDINGS.lines().filter(|line| line.starts_with("pub struct ")).count();
-    assert_eq!(structures, 6, "five here, and the opaque one");
+    assert_eq!(structures, 9, "seven here, and the opaque ones");
 }
 
 #[test]

@@ -42,6 +42,8 @@
 //! handle, and [`Clone`] makes another handle of the same queue. Each event has the token of its
 //! registration, a number that the program chose.
 //!
+//! A [`Tree`] is a queue of its own, for the names in a directory and all below it.
+//!
 //! For descriptors alone there is also the poll-like level: [`Source::poll_add`] with the bits of
 //! poll(2), and [`Queue::poll`], which returns one record of each descriptor to any number of
 //! threads.
@@ -97,6 +99,7 @@ mod source;
 mod stream;
 #[cfg(feature = "tokio")]
 pub mod tokio;
+mod tree;
 mod vnode;
 
 pub use aio::{Aio, Finished};
@@ -108,6 +111,7 @@ pub use registration::{Process, Signal, Timer, Waker};
 pub use source::Source;
 #[cfg(any(feature = "tokio", feature = "async-io"))]
 pub use stream::{AsyncQueue, EventStream, Readiness};
+pub use tree::{Tree, TreeChange, TreeOptions, TreeWaker};
 pub use vnode::Vnode;
 pub use xpoll_sys as sys;
 
