@@ -1,4 +1,4 @@
-/* The functions that close descriptors, as the program finds them. */
+/* The exported functions that close descriptors. */
 #include "common/close.h"
 
 #include <errno.h>
@@ -60,7 +60,9 @@ EXPORT int dup3(int fd, int number, int flags)
 	return rc;
 }
 
-/* The folder has an entry for each thread. */
+/*
+ * Returns true unless this thread is the only one: /proc/self/task has a directory for each thread.
+ */
 bool close_is_shared(void)
 {
 	int saved = errno;
@@ -77,7 +79,10 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 
 	if (parts)
 		closing_part();
-	/* The other threads keep what is closed then.  And CLOEXEC closes nothing. */
+	/*
+	 * If the table of descriptors is copied, other threads keep theirs; with
+	 * CLOSE_RANGE_CLOEXEC nothing is closed.
+	 */
 	if (parts || first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0)
 		return real_close.close_range(first, last, flags);
 	return closing_range(first, last, flags);
@@ -100,7 +105,7 @@ EXPORT int fclose(FILE *stream)
 	struct closing closing;
 	int rc;
 
-	if (!real_close.fclose) /* Before main, when nothing is looked up yet. */
+	if (!real_close.fclose) /* before main, when no function is looked up yet */
 		real_close_find();
 	closing_begin_stream(&closing, stream);
 	rc = real_close.fclose(stream);

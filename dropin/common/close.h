@@ -1,19 +1,19 @@
 /*
- * The functions that close, in front of the C library's, for both drop-ins.
+ * The functions that close descriptors, which the drop-ins export in place of the C library's.
  *
- * close.c has close, dup2, dup3, close_range, closefrom and fclose.  The closing.h
- * of each drop-in has its work before and after a number is closed:
+ * close.c has close, dup2, dup3, close_range, closefrom and fclose.  The closing.h of each drop-in
+ * has what it does before and after a close:
  *
- *   struct closing   what is remembered from the beginning of a close to its end
- *   closing_refused  to the program this number is not open: close is EBADF
- *   closing_heeds    dup3 will put another file there, and that matters
- *   closing_begin    before it is closed, or another file gets it
+ *   struct closing   state kept from the beginning of a close to its end
+ *   closing_refused  returns true if the descriptor is not open to the program: close fails with EBADF
+ *   closing_heeds    returns true if a dup3 onto a descriptor has to be handled
+ *   closing_begin    called before a descriptor is closed or reused
  *   closing_duplicated  number is a duplicate of fd now; called before closing_end
- *   closing_end      afterwards; rc < 0: no other file has come
- *   closing_range    close_range as a whole
- *   closing_part     this thread gets a table of descriptors of its own
+ *   closing_end      called afterwards; rc < 0: the descriptor was not reused
+ *   closing_range    does all of a close_range
+ *   closing_part     this thread is about to get a table of descriptors of its own
  *
- * Closes inside the C library, and by bare system calls, are not seen.
+ * Closes inside the C library, and by system calls of the program's own, are not noticed.
  */
 #ifndef DROPIN_COMMON_CLOSE_H
 #define DROPIN_COMMON_CLOSE_H
@@ -24,10 +24,13 @@
 
 #include "closing.h"
 
-/* Do other threads use the descriptors of this one?  True if that is not known. */
+/* Returns true if other threads share this thread's table of descriptors, or if that is unknown. */
 bool close_is_shared(void);
 
-/* NULL is the C library's to refuse, though it is declared as if never given. */
+/*
+ * Begin the close of a stream.  The volatile pointer keeps the check for NULL, which the C library
+ * handles although the parameter is declared nonnull.
+ */
 static inline void closing_begin_stream(struct closing *closing, FILE *volatile stream)
 {
 	int saved = errno;

@@ -1,8 +1,8 @@
 /*
- * The state of each descriptor number, for the drop-ins whose objects are descriptors.
+ * The state of each descriptor, for the drop-ins whose objects are descriptors.
  *
- * Every call and every close reads this table without a lock.  A page is allocated when one of
- * its numbers is first used, and is never freed.
+ * Every call and every close reads this table without a lock.  A page is allocated at the first use
+ * of one of its descriptors, and is never freed.
  */
 #ifndef DROPIN_COMMON_NUMBERS_H
 #define DROPIN_COMMON_NUMBERS_H
@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 struct number {
-	_Atomic(void *) object; /* [a] the drop-in's object behind the number; NULL: none */
-	atomic_bool watched;    /* [a] some object may have a registration of the number */
-	atomic_schar kind;      /* [a] for the drop-in: what kind of file it is; 0: not known */
+	_Atomic(void *) object; /* [a] the drop-in's object that fd refers to; NULL: none */
+	atomic_bool watched;    /* [a] some object may have a registration of fd */
+	atomic_schar kind;      /* [a] the kind of file, as the drop-in defines it; 0: unknown */
 };
 
 /* Returns the state of fd, or NULL if number_make was never called for its page. */
@@ -24,7 +24,7 @@ struct number *number_make(int fd);
 void number_watch(int fd);
 /* Returns true if fd has an object, or if some object may have a registration of fd. */
 bool number_concerns(int fd);
-/* All numbers that were ever recorded are below this one. */
+/* Returns a bound: every descriptor that was ever recorded is below it. */
 unsigned numbers_end(void);
 
 #endif

@@ -18,16 +18,19 @@ struct real_close {
 	int (*dup3)(int, int, int);
 	int (*close_range)(unsigned, unsigned, int);
 
-	/* NULL before real_close_find, and where the C library has none. */
+	/* NULL before real_close_find, and if the C library lacks the function. */
 	void (*closefrom)(int);
 	int (*fclose)(FILE *);
 };
 extern struct real_close real_close;
 
-/* The next definition behind ours; where there is none the pointer stays as it was. */
+/*
+ * Store the address of the next definition of this function after ours in *pointer, if there is
+ * one.
+ */
 void real_find(const char *name, void *pointer);
 
-/* All of real_close.  Not async-signal-safe; called at the start. */
+/* Look up all members of real_close.  Not async-signal-safe; called at the start. */
 void real_close_find(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* A caller's timeouts. */
+/* Timeouts that the program passes. */
 #ifndef DROPIN_COMMON_TIME_H
 #define DROPIN_COMMON_TIME_H
 
@@ -13,7 +13,7 @@ static inline bool timeout_is_valid(const struct timespec *timeout)
 	       timeout->tv_nsec < XP_NS_PER_SEC;
 }
 
-/* In nanoseconds; more than 292 years is for ever. */
+/* Returns the timeout in nanoseconds; XP_NEVER if it exceeds 292 years. */
 static inline int64_t timeout_ns(const struct timespec *timeout)
 {
 	if (timeout->tv_sec >= XP_NEVER / XP_NS_PER_SEC)

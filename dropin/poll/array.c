@@ -1,8 +1,8 @@
 /*
- * Comparing the program's array with its image.
+ * Compares the program's array with the image of it.
  *
- * The program may change its array while we read it.  So each entry is read
- * once, and the copy is what counts.
+ * The program may change its array while we read it, so each entry is read once, and only the copy
+ * is used.
  */
 #include "array.h"
 
@@ -10,10 +10,13 @@
 
 #include "base/compiler.h"
 
-/* Entries compared at once. */
+/* Number of entries that one memory comparison covers. */
 #define BLOCK 512
 
-/* More places of one number make each change expensive: then the set is given up. */
+/*
+ * A descriptor that is more often in the array makes each change expensive: then the set is given
+ * up.
+ */
 #define DUPLICATES_MOST 64
 
 _Static_assert(sizeof(struct pollfd) == sizeof(uint64_t),
@@ -32,7 +35,7 @@ static bool array_reserve(struct array *array, size_t count)
 {
 	size_t most = count > array->len ? count : array->len;
 
-	/* Each of the old places and each of the new ones may be replaced. */
+	/* In the worst case all old entries and all new ones change. */
 	if (!memory_reserve(&array->image_memory, count * sizeof *array->image) ||
 	    !memory_reserve(&array->next_memory, count * sizeof *array->next) ||
 	    !memory_reserve(&array->changed_memory,
@@ -78,7 +81,7 @@ static bool link_place(struct array *array, struct watch *watch, int32_t place)
 	return true;
 }
 
-/* Passes the bits that all places of a number request to the watch. */
+/* Passes the union of the bits that all entries of a descriptor request to the watch. */
 static bool want(struct array *array, struct watch *watch, int fd)
 {
 	uint16_t bits = 0;
@@ -103,7 +106,10 @@ static bool want(struct array *array, struct watch *watch, int fd)
 
 /* --- Comparing ----------------------------------------------------------------- */
 
-/* Copies an entry if it differs, and notes its place.  Returns how many are noted. */
+/*
+ * Copies an entry to the image if it differs, and records its index.  Returns the number of
+ * records.
+ */
 static size_t entry_compare(struct array *array, struct watch *watch,
                             struct pollfd *fds, size_t at, size_t changed)
 {
@@ -149,7 +155,7 @@ static void clear_reported(struct array *array, struct pollfd *fds, size_t count
 	array->reported_len = 0;
 }
 
-/* Unlinks places that the array has no longer, and copies those that are new. */
+/* Removes entries beyond the new length from the image, and copies additional ones. */
 static size_t resize(struct array *array, struct watch *watch,
                      struct pollfd *fds, size_t count, size_t changed)
 {
@@ -177,7 +183,7 @@ static bool apply(struct array *array, struct watch *watch, size_t changed)
 		if (array->changed[i] >= 0 &&
 		    !link_place(array, watch, array->changed[i]))
 			return false;
-	/* A number that only moved is found at its new place by now. */
+	/* A descriptor that only moved within the array is linked at its new index by now. */
 	for (size_t i = 0; i < changed; i++)
 		if (!want(array, watch, array->replaced[i]))
 			return false;
@@ -215,7 +221,7 @@ static void write_revents(struct array *array, struct pollfd *fds, int32_t place
 int array_report(struct array *array, const struct watch *watch,
                  struct pollfd *fds)
 {
-	/* Another thread that waits on the same array may have been faster. */
+	/* Another thread that waits on the same array may have set revents. */
 	clear_reported(array, fds, array->len);
 	for (size_t i = 0; i < watch->ready_len; i++) {
 		const struct watch_ready *ready = &watch->ready[i];

@@ -1,10 +1,9 @@
 /*
- * A copy of the program's array of struct pollfd as its last call returned it, so that the next
- * call has to look only at entries that have changed.
+ * The image: a copy of the program's array of struct pollfd as its last call returned it, revents
+ * included.  The next call compares the two, and handles only entries that differ.
  *
- * The image is the array byte for byte, revents included: as long as nothing
- * changes, comparing is all there is to do.  Each descriptor's slot of the
- * watch names its first place in the array, and `next` the others.
+ * The slot of each descriptor in the watch has the index of its first entry in the array; `next`
+ * links further entries of the same descriptor.
  */
 #ifndef DROPIN_ARRAY_H
 #define DROPIN_ARRAY_H
@@ -23,10 +22,10 @@ struct array {
 	struct memory changed_memory;
 	struct memory reported_memory;
 	struct pollfd *image;
-	int32_t *next;      /* by place: the next one of the same number, or -1 */
-	int32_t *changed;   /* places, while synchronising */
-	int32_t *replaced;   /* numbers that were at them before */
-	int32_t *reported;  /* places whose revents are not 0 */
+	int32_t *next;      /* indexed like image: the next entry of the descriptor, or -1 */
+	int32_t *changed;   /* indexes of entries that array_sync found changed */
+	int32_t *replaced;   /* their previous descriptors */
+	int32_t *reported;  /* indexes of entries whose revents are not 0 */
 	size_t len;
 	size_t reported_len;
 };
@@ -34,14 +33,14 @@ struct array {
 void array_free(struct array *array);
 
 /*
- * Bring the watch up to the program's array, and set all of its revents to 0.
- * Returns how many entries differed; -1: it cannot be done (no memory, a number
- * that is too large, too many duplicates).
+ * Update the watch by the program's array, and set all revents of the array to 0.  Returns the
+ * number of entries that differed; -1 if it fails (no memory, a descriptor that is too large, too
+ * many duplicates).
  */
 int64_t array_sync(struct array *array, struct watch *watch,
                    struct pollfd *fds, size_t count);
 
-/* Write what the watch found to the program's array; how many entries. */
+/* Store the results of the watch in the program's array.  Returns the number of ready entries. */
 int array_report(struct array *array, const struct watch *watch,
                  struct pollfd *fds);
 

@@ -1,16 +1,15 @@
 /*
  * A call, from its beginning to its end.
  *
- *   claimed     synchronise the set with the array, look, report
- *   unclaimed   sleep in a real poll(2) on the epoll descriptor and the hot ones
+ * While the set is claimed: synchronise it with the array, poll it, store the results.
+ * While it is not claimed: sleep in a real poll(2) of the epoll descriptor and the hot descriptors.
  *
- * The sleep is a call of the C library, with the signal mask that the program passed:
- * it is interrupted, restarted, cancelled and left by longjmp just as the
- * program's own would be, since no set is claimed meanwhile.  A call may need
- * several sleeps.  From the first one on signals are handled inside of them only,
- * or one between two sleeps would interrupt none.
- * If another thread or a signal handler has used the set in between, all starts
- * over with what the array holds by then.
+ * The sleep is a call of the C library with the signal mask that the program passed, and no set is
+ * claimed meanwhile.  So signals interrupt and restart it, and cancellation and longjmp leave it,
+ * like the program's own call.  A call may need several sleeps.  From the first one on signals are
+ * blocked except during the sleeps, because a signal between two sleeps would interrupt neither. If
+ * another thread or a signal handler has used the set during a sleep, the call starts over with the
+ * present contents of the array.
  */
 #include "call.h"
 
@@ -28,13 +27,13 @@
 #include "stats.h"
 #include "sys/sys.h"
 
-/* The result of a step if the set is no longer as it was: begin again. */
+/* Result of a step: the set has changed, so start the call over. */
 #define RESTART INT_MIN
 
-/* The result of look if the real function has to make this call. */
+/* Result of poll_set: the real function has to make this call. */
 #define USE_REAL (INT_MIN + 1)
 
-/* Of the calls that would begin with the sleep, every SLEEPS_FIRST_MOST-th looks first. */
+/* A call that would sleep first polls first after this many that slept first. */
 #define SLEEPS_FIRST_MOST 16
 
 /* --- Time ------------------------------------------------------------------------ */
@@ -100,8 +99,9 @@ static int pass(struct call *call)
 }
 
 /*
- * An array of poll may grow to the end of its last page, and to the limit of descriptors, so
- * not each new entry needs a real call.
+ * Returns the size of memory that counts as checked by the last real call.  It extends to the end
+ * of the array's last page, but not beyond the limit of descriptors, so that not each additional
+ * entry needs a real call.
  */
 static size_t size_checked(const struct call *call)
 {
@@ -114,8 +114,8 @@ static size_t size_checked(const struct call *call)
 }
 
 /*
- * The next real call of the set: within settings.recheck_ns each descriptor is checked, and
- * a call may sleep until half of it is over.
+ * Record that a real call was made, and when the next is due.  Each descriptor is to be checked by
+ * a real call within settings.recheck_ns, and a call may sleep for half of that time.
  */
 static void renew(const struct call *call, struct set *set)
 {
@@ -125,7 +125,7 @@ static void renew(const struct call *call, struct set *set)
 	set->recheck_ns = xp_sys_now_coarse() + settings.recheck_ns / 2;
 }
 
-/* Returns true if the last real call has checked all of the memory. */
+/* Returns true if the last real call has checked all memory of this call. */
 static bool is_known(const struct call *call, const struct set *set)
 {
 	for (int i = 0; i < BITS_KINDS; i++)
@@ -139,7 +139,10 @@ static bool recheck_is_due(const struct call *call, const struct set *set)
 	return settings.recheck_ns != 0 && call->awake_ns >= set->recheck_ns;
 }
 
-/* No set: the real call.  The next one has a set, if this place has called often enough. */
+/*
+ * Make the real call, because there is no set.  If this call site has called often enough, make a
+ * set for its next call.
+ */
 static int run_without(struct call *call)
 {
 	int rc = pass(call);
@@ -155,7 +158,7 @@ static int run_without(struct call *call)
 	return rc;
 }
 
-/* Give up a set that is not worth it, or that does not work. */
+/* Give up a set that costs more than it saves, or that does not work. */
 static void give_up(struct call *call, struct set *set)
 {
 	sites_regret(call->site, set->watch.calls);
@@ -163,9 +166,9 @@ static void give_up(struct call *call, struct set *set)
 }
 
 /*
- * The real call, with a claimed set: the first of this memory, in which the kernel checks
- * that all of it is there, and one in each period.  What it finds shows whether the set's
- * registrations are still of the files that the numbers stand for.
+ * Make the real call although there is a set, which is claimed: for the first call with this
+ * memory, in which the kernel checks that all of it is mapped, and once in each period.  Its
+ * results show whether the descriptors still refer to the files that are registered.
  */
 static int run_real(struct call *call, struct set *set)
 {
@@ -180,7 +183,7 @@ static int run_real(struct call *call, struct set *set)
 	if (settings.recheck_ns != 0)
 		stats_add(&stats.missed, watch_compare(&set->watch, call->ops->results(call, set),
 		                                       call->count));
-	/* The comparison is not charged to the set, because there are few in each period. */
+	/* The set's balance does not include the rare comparison. */
 	stats_add(&stats.syscalls, set->watch.syscalls);
 	set->watch.syscalls = 0;
 	if (set->watch.failed)
@@ -193,17 +196,21 @@ static int run_real(struct call *call, struct set *set)
 /* --- Is the set worth it? ---------------------------------------------------------- */
 
 /*
- * A real poll(2) checks each descriptor.  The set saves these checks, and costs system calls
- * beside the first, a check of each hot descriptor, and some for each that is ready, because
- * epoll_wait(2) takes longer for it than poll(2).  The unit is one check.
+ * The balance of a set, in units of one check of a descriptor in the kernel.  A real poll(2) checks
+ * each descriptor.  The set saves these checks.  It costs the system calls beyond one, a check of
+ * each hot descriptor, and some units for each ready descriptor, because epoll_wait(2) takes longer
+ * for it than poll(2).
  */
 #define SYSCALL_COST 10
 #define READY_COST   3
 
-/* A set is given up when it has lost as much as so many real calls cost. */
+/* A set is given up when its balance is below minus the cost of this many real calls. */
 #define WORTH_CALLS 64
 
-/* Books what a call has saved, once, and the system calls since it was last booked. */
+/*
+ * Adds to the balance what the call saves, once, and subtracts the system calls made since the last
+ * time.
+ */
 static void book(const struct call *call, struct set *set)
 {
 	struct watch *watch = &set->watch;
@@ -216,15 +223,15 @@ static void book(const struct call *call, struct set *set)
 }
 
 /*
- * The end of a call that found so many, or of one that the real function answers (USE_REAL).
- * Releases the set, or gives it up.
+ * Ends a call with the number of ready descriptors, or with USE_REAL.  Releases the set, or gives
+ * it up.
  */
 static void account(struct call *call, struct set *set, int rc)
 {
 	int64_t all = (int64_t)call->checks;
 
 	book(call, set);
-	/* The real function makes one system call, too. */
+	/* The real function would make one system call, too. */
 	set->worth += SYSCALL_COST - (rc == USE_REAL ? all : READY_COST * (int64_t)rc);
 	if (set->worth > WORTH_CALLS * all)
 		set->worth = WORTH_CALLS * all;
@@ -237,8 +244,8 @@ static void account(struct call *call, struct set *set, int rc)
 /* --- Looking ----------------------------------------------------------------------- */
 
 /*
- * Hands out what is ready now.  Returns how many; USE_REAL; or -EBADF if the set does not work.
- * `sleep`: what a sleep has found, if len > 0.
+ * Polls the set and stores the results for the program.  Returns the number of ready descriptors;
+ * USE_REAL; or -EBADF if the set does not work.  `sleep`: results of a sleep, if len > 0.
  */
 static int poll_set(struct call *call, struct set *set, const struct pollfd *sleep,
                 int len)
@@ -251,11 +258,16 @@ static int poll_set(struct call *call, struct set *set, const struct pollfd *sle
 	if (XP_UNLIKELY(rc < 0 || watch->failed))
 		return -EBADF;
 	rc = call->ops->report(call, set);
-	/* Ready in a way that this call does not ask for would keep us awake. */
+	/*
+	 * The set is ready only for events that this call did not request, so a sleep on it would
+	 * return at once: the real function has to make the call.
+	 */
 	return rc < 0 || (rc == 0 && watch->ready_len > 0) ? USE_REAL : rc;
 }
 
-/* Returns true if a look ends the call: the set is released, and *rcp is the result. */
+/*
+ * Polls the set.  Returns true if that ends the call: the set is released, and *rcp is the result.
+ */
 static bool poll_ends_call(struct call *call, struct set *set,
                       const struct pollfd *sleep, int len, int *rcp)
 {
@@ -271,7 +283,7 @@ static bool poll_ends_call(struct call *call, struct set *set,
 	}
 	if (!call->was_asleep)
 		set->last_poll_empty = rc == 0;
-	/* A signal mask has to be in force at least for a moment. */
+	/* With a signal mask even a call without a timeout has to sleep, which applies the mask. */
 	if (rc == 0 && (call->deadline_ns != XP_NOW || call->mask))
 		return false;
 	account(call, set, rc);
@@ -283,7 +295,7 @@ static bool poll_ends_call(struct call *call, struct set *set,
 
 /* --- Sleeping ----------------------------------------------------------------------- */
 
-/* How long: until the caller's timeout, or until the next real call. */
+/* Returns how long to sleep: until the caller's timeout, or until the next real call is due. */
 static int64_t sleep_ns(const struct call *call, const struct set *set)
 {
 	int64_t left_ns = call_left_ns(call);
@@ -317,8 +329,8 @@ static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
 }
 
 /*
- * Check the descriptors that have become hot during the sleep.  The others must not be
- * checked again, because there are files of which a check consumes the readiness.
+ * Polls descriptors that have become hot during the sleep.  The others must not be polled again,
+ * because a poll may consume their readiness.
  */
 static int poll_new_hot(const struct watch *watch, struct pollfd *sleep, int len)
 {
@@ -328,7 +340,7 @@ static int poll_new_hot(const struct watch *watch, struct pollfd *sleep, int len
 	for (int i = 0; i < now_len; i++)
 		for (int k = 0; k < len; k++)
 			if (sleep[k].fd == now[i].fd)
-				now[i].fd = ~k; /* which poll ignores */
+				now[i].fd = ~k; /* poll(2) ignores a negative descriptor */
 	(void)xp_sys_poll_now(now, (size_t)now_len);
 	for (int i = 0; i < now_len; i++)
 		if (now[i].fd < 0)
@@ -338,9 +350,9 @@ static int poll_new_hot(const struct watch *watch, struct pollfd *sleep, int len
 }
 
 /*
- * Releases the set and sleeps until something may be ready.  Returns 1 with the set claimed
- * again.  Otherwise it is not claimed: 0, the time is over; -1 with errno, mostly EINTR; RESTART,
- * another call has used the set, or still does.
+ * Releases the set and sleeps until a descriptor may be ready.  Returns 1 with the set claimed
+ * again. Otherwise it is not claimed: 0, timeout; -1 with errno, mostly EINTR; RESTART, another
+ * call uses the set or has used it.
  */
 static int sleep_and_claim(struct call *call, struct set *set,
                            struct pollfd *fds, int *len)
@@ -351,7 +363,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 
 	hold_signals(call);
 	*len = watch_sleepers(&set->watch, fds);
-	book(call, set); /* The call may end without the set. */
+	book(call, set); /* The call may end while the set is not claimed. */
 	pool_sleep(set);
 	pool_release(set);
 	call->was_asleep = true;
@@ -365,18 +377,22 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	if (!pool_reclaim(set, turn))
 		return RESTART;
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
-	/* The real poll(2) checks again what was closed meanwhile; a select(2) never fails. */
+	/*
+	 * At a wake-up the real poll(2) would check closed descriptors again, and report them;
+	 * select(2) does not.
+	 */
 	if (call->bits.count == 0 && watch_read_closes(&set->watch)) {
 		*len = poll_new_hot(&set->watch, fds, *len);
-		fds[0].revents |= POLLIN; /* A descriptor that was registered again may be ready. */
+		/* A descriptor that was registered again may be ready: harvest the instance. */
+		fds[0].revents |= POLLIN;
 	}
 	return 1;
 }
 
 /*
- * Returns true if the call begins with the sleep.  A look that finds nothing wastes a system
- * call.  So if the last call that looked first found nothing, the next calls sleep first, until
- * the SLEEPS_FIRST_MOST-th of them looks again.
+ * Returns true if the call begins with the sleep.  A poll that finds nothing wastes a system call.
+ * So if the last call that polled first found nothing, the next calls sleep first, except every
+ * SLEEPS_FIRST_MOST-th.
  */
 static bool sleep_is_first(const struct call *call, struct set *set)
 {
@@ -391,7 +407,7 @@ static bool sleep_is_first(const struct call *call, struct set *set)
 
 /* --- All of it -------------------------------------------------------------------------- */
 
-/* With a set that is synchronised.  The result, -1 with errno, or RESTART. */
+/* Polls and sleeps, with a synchronised set.  Returns the result, -1 with errno, or RESTART. */
 static int poll_and_sleep(struct call *call, struct set *set)
 {
 	struct pollfd sleep[WATCH_SLEEP_LEN];
@@ -407,14 +423,14 @@ static int poll_and_sleep(struct call *call, struct set *set)
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);
-		if (rc == -1 && errno != EINTR) /* Our few may be too many. */
+		if (rc == -1 && errno != EINTR) /* the additional descriptor may exceed the limit */
 			return pass(call);
 		if (rc != 1)
 			return rc;
 	}
 }
 
-/* With a claimed set; releases it. */
+/* Makes the call with a claimed set, which it releases. */
 static int run(struct call *call, struct set *set)
 {
 	int64_t changed;
@@ -441,7 +457,7 @@ static int run(struct call *call, struct set *set)
 
 int call_run(struct call *call)
 {
-	sigset_t restore_mask; /* not in the call, as most calls do not sleep */
+	sigset_t restore_mask; /* not a member of the call, because most calls do not sleep */
 	struct set *set;
 	int rc;
 

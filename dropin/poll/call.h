@@ -1,6 +1,4 @@
-/*
- * One call of poll, ppoll, select or pselect, from here on alike.
- */
+/* One call of poll, ppoll, select or pselect, and the code that all four share. */
 #ifndef DROPIN_CALL_H
 #define DROPIN_CALL_H
 
@@ -17,55 +15,61 @@ struct call;
 
 struct call_ops {
 	/*
-	 * Makes the array of a select in the set's memory; nothing for poll.  Returns false if
-	 * the call names too few descriptors, or if there is no memory.
+	 * For select: makes an array of struct pollfd in the set's memory; does nothing for poll.
+	 * Returns false if the call has too few descriptors for a set, or if there is no memory.
 	 */
 	bool (*expand)(struct call *call, struct set *set);
-	/* Hands out what the set has found.  Returns how many, or a negative errno. */
+	/*
+	 * Stores the results of the set for the program.  Returns their number, or a negative errno
+	 * value.
+	 */
 	int (*report)(struct call *call, struct set *set);
-	/* Hands out that nothing is ready. */
+	/* Stores for the program that nothing is ready. */
 	void (*clear)(struct call *call);
-	/* The real call, with the time that is left; -1 and errno as it does. */
+	/* Makes the real call with the remaining time.  Returns its result, or -1 and errno. */
 	int (*pass)(struct call *call);
-	/* The array with the revents of the real call; of a select only zero or nonzero. */
+	/*
+	 * Returns the array with the revents of the real call; for select they are only zero or
+	 * nonzero.
+	 */
 	const struct pollfd *(*results)(struct call *call, struct set *set);
 };
 
-/* The bit sets of a select; NULL stands for an empty one. */
+/* The bit sets of a select; NULL: an empty one. */
 enum { BITS_IN, BITS_OUT, BITS_EXCEPT, BITS_KINDS };
 
 struct bits {
-	int count; /* Only numbers below it are meant. */
+	int count; /* descriptors from this one on are ignored */
 	unsigned long *words[BITS_KINDS];
 };
 
 struct call {
 	const struct call_ops *ops;
 	uintptr_t site;
-	uintptr_t key;        /* the array; for select one of its sets */
-	struct extent memory; /* what the real call would read and write */
+	uintptr_t key;        /* address of the array, or of one of the bit sets; finds the set */
+	struct extent memory; /* the memory that the real call would read and write */
 	size_t count;         /* entries of fds */
 	size_t checks;        /* descriptors that the real call would check */
-	const sigset_t *mask; /* or NULL */
-	int64_t deadline_ns;  /* XP_NOW, XP_NEVER, or a moment */
-	int64_t awake_ns;     /* when it began, or woke up; on the coarse clock */
-	bool is_poll;         /* poll itself: waits in milliseconds */
-	bool was_asleep;      /* so its timeout is not what the caller gave */
-	bool holds_signals;   /* signals are blocked; `mask` is for the sleeps */
+	const sigset_t *mask; /* the program's signal mask, or NULL */
+	int64_t deadline_ns;  /* monotonic clock; XP_NOW, XP_NEVER */
+	int64_t awake_ns;     /* when the call began, or last woke up; coarse clock */
+	bool is_poll;         /* the function is poll(2): the timeout is in milliseconds */
+	bool was_asleep;      /* the call has slept, so less than the given timeout is left */
+	bool holds_signals;   /* signals are blocked; sleeps apply `mask` */
 	sigset_t *restore_mask;/* the mask to restore */
 
-	struct pollfd *fds;             /* of the program; of a select in the set's memory */
+	struct pollfd *fds;             /* the program's array; for select made by `expand` */
 	struct bits bits;               /* select, pselect */
-	const struct timespec *timeout; /* of the caller; NULL: none, or is_poll */
-	int timeout_ms;                 /* of the caller, if is_poll */
+	const struct timespec *timeout; /* the program's timeout; NULL: none, or is_poll */
+	int timeout_ms;                 /* the program's timeout, if is_poll */
 };
 
-/* Returns the end of a wait that begins now and may take this long. */
+/* Returns the deadline of a wait that begins now with this timeout. */
 int64_t call_deadline(int64_t timeout_ns);
 
 /*
- * The timeout for the real call: the caller's, unless some of it has passed,
- * which is then written to `left`.
+ * Returns the timeout for the real call: the caller's; or, if some of it has passed, the rest,
+ * stored in `left`.
  */
 const struct timespec *call_timeout(const struct call *call,
                                     struct timespec *left);
@@ -73,7 +77,7 @@ const struct timespec *call_timeout(const struct call *call,
 /* Returns the time that is left; XP_NEVER: for ever. */
 int64_t call_left_ns(const struct call *call);
 
-/* The call as a whole: the result, or -1 and errno as the real function sets it. */
+/* Makes the whole call.  Returns its result, or -1 and errno like the real function. */
 int call_run(struct call *call);
 
 #endif

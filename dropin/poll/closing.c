@@ -1,4 +1,4 @@
-/* Closing numbers: the slow part of closing.h, and ranges. */
+/* Closes of descriptors: the slow part of closing.h, and ranges of descriptors. */
 #include "closing.h"
 
 #include <limits.h>
@@ -7,15 +7,18 @@
 
 void closing_detach(int fd, uint64_t relying)
 {
-	/* A child of vfork closes its own descriptors, in our memory. */
+	/* A child of vfork(2) shares this memory, but closes descriptors of its own. */
 	if (!pool_is_ours())
 		return;
-	/* With a duplicate open the entry in the epoll instance would outlive the close. */
+	/*
+	 * Remove the entry from the epoll instance: it would outlive the close while a duplicate is
+	 * open.
+	 */
 	pool_detach(fd, relying);
 	numbers_close_clear(fd);
 }
 
-/* Close what lies between our own descriptors, which are below `known`. */
+/* Closes the range, except our own descriptors, all of which are below `known`. */
 static int close_between(unsigned first, unsigned last, unsigned known)
 {
 	unsigned from = first;

@@ -1,9 +1,9 @@
 /*
- * The work before and after the close of a number: see common/close.h.
+ * The work of the poll drop-in before and after a close: see common/close.h.
  *
- * The table of numbers is informed before and after, so that no set goes on relying
- * on a number that stands for another file by then.  And nothing closes our own
- * descriptors: to the program they are not open.
+ * The table of numbers is updated before and after, so that no set relies on a descriptor that
+ * refers to another file by then.  The program cannot close our own descriptors: to it they are not
+ * open.
  */
 #ifndef DROPIN_CLOSING_H
 #define DROPIN_CLOSING_H
@@ -28,7 +28,7 @@ static inline bool closing_heeds(int fd, int number, int flags)
 	(void)fd;
 	(void)number;
 	(void)flags;
-	return true; /* If it fails the number is doubted for nothing. */
+	return true; /* if the close fails, the sets register the descriptor again */
 }
 
 static inline void closing_duplicated(int fd, int number)
@@ -42,10 +42,10 @@ static inline void closing_part(void)
 	pool_part();
 }
 
-/* fd is about to be closed, and these sets rely on it. */
+/* Remove fd, which is about to be closed, from the epoll instances of the sets that rely on it. */
 void closing_detach(int fd, uint64_t relying);
 
-/* Inline, as closing_end: after a system call each return is mispredicted. */
+/* Inline, like closing_end: after a system call the processor mispredicts each return. */
 static inline void closing_begin(struct closing *closing, int fd)
 {
 	uint64_t relying;

@@ -1,6 +1,4 @@
-/*
- * The functions that this library puts in front of the C library's.
- */
+/* The functions that this library exports in place of the C library's. */
 #ifndef DROPIN_EXPORT_H
 #define DROPIN_EXPORT_H
 
@@ -12,7 +10,7 @@
 
 #include "common/real.h"
 
-/* The place in the program that called the exported function. */
+/* The return address: identifies the call site in the program. */
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 
 /* No header of the C library declares these, without _FORTIFY_SOURCE. */
@@ -22,7 +20,7 @@ EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count,
                        const struct timespec *timeout, const sigset_t *mask,
                        size_t size);
 
-/* For the benchmark: the system calls of all calls that did not pass through. */
+/* For the benchmark: returns the number of system calls made with sets. */
 EXPORT uint64_t xpoll_poll_syscalls(void);
 
 #endif

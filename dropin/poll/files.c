@@ -1,4 +1,4 @@
-/* The other functions that close or open descriptors: of streams, folders and tables. */
+/* Other functions that close or open descriptors: streams, directories and whole tables. */
 #include <sched.h>
 
 #include "common/close.h"
@@ -9,8 +9,8 @@ EXPORT int unshare(int flags);
 /* --- Streams and folders ----------------------------------------------------------- */
 
 /*
- * Constructors of other libraries call these before the real functions are looked up; no set
- * relies on a number then.
+ * Begin the close of a stream.  Constructors of other libraries may call this before the real
+ * functions are looked up; no set relies on a descriptor then.
  */
 static void begin(struct closing *closing, FILE *stream)
 {
@@ -51,7 +51,10 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream)
 	return reopen(path, mode, stream, true);
 }
 
-/* NULL is EINVAL, though closedir is declared as if it were never given. */
+/*
+ * Returns the descriptor of a directory.  The volatile pointer keeps the check for NULL, for which
+ * closedir(3) fails with EINVAL although it is declared nonnull.
+ */
 static int number_of(DIR *volatile directory)
 {
 	int saved = errno;
@@ -78,7 +81,7 @@ EXPORT int closedir(DIR *directory)
 
 EXPORT int unshare(int flags)
 {
-	/* Not for nothing: that is the end of all sets. */
+	/* pool_part ends all sets, so call it only if the table is shared. */
 	if ((flags & CLONE_FILES) && close_is_shared())
 		pool_part();
 	return real.unshare(flags);

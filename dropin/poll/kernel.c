@@ -1,6 +1,6 @@
 /*
- * Memory and descriptors by bare system calls: poll(2) may be called in a
- * signal handler that interrupted malloc, so malloc is out of the question.
+ * Memory and descriptors by system calls of its own: poll(2) may be called in a signal handler that
+ * interrupted malloc, so malloc must not be used.
  */
 #include "kernel.h"
 
@@ -21,11 +21,11 @@
 #include "sys/fdkind.h"
 #include "sys/sys.h"
 
-#define MARK 64 /* the F_SETSIG value of our epoll instances: the last real-time signal */
+#define MARK 64 /* F_SETSIG value that marks our epoll instances: the last real-time signal */
 
-/* Room below the end of the kernel's table, or the limit, for those of ours. */
+/* Our descriptors are placed this far below the end of the kernel's table, or below the limit. */
 #define AWAY_ROOM  32
-#define AWAY_TABLE 256 /* a small one */
+#define AWAY_TABLE 256 /* size up to which a table counts as small */
 
 bool memory_grow(struct memory *memory, size_t size)
 {
@@ -61,10 +61,10 @@ void memory_free(struct memory *memory)
 bool memory_differs(const void *a, const void *b, size_t size)
 {
 #ifdef __GLIBC__
-	/* Written for the processor at hand. */
+	/* glibc's memcmp is optimised for the processor. */
 	return memcmp(a, b, size) != 0;
 #else
-	/* Others, such as musl's, go byte by byte. */
+	/* The memcmp of other libraries, such as musl, compares single bytes. */
 	const char *from_a = a;
 	const char *from_b = b;
 	uint64_t difference = 0;
@@ -104,7 +104,7 @@ int kernel_move_away(int fd)
 	int copy;
 
 	for (;; end *= 2) {
-		/* The numbers below fd, and perhaps those before `end`, are taken. */
+		/* The descriptors below fd, and perhaps those before `end`, are open. */
 		if (end - AWAY_ROOM <= fd && end < limit)
 			continue;
 		if (end > limit)
@@ -122,8 +122,8 @@ int kernel_move_away(int fd)
 }
 
 /*
- * The mark is the signal that would report input or output on this file, if epoll(7)
- * reported any in that way and the file had an owner.
+ * The mark is the signal that would report input or output on this file.  It has no other effect,
+ * because epoll instances do not send signals and the file has no owner.
  */
 int kernel_instance(void)
 {
@@ -150,9 +150,9 @@ bool kernel_is_instance(int fd)
 }
 
 /*
- * Without a timeout the kernel looks at its list of what is ready without a lock, and
- * misses what another thread that polls the instance has taken off it for a moment.
- * poll(2) of the instance waits for that thread.
+ * epoll_wait(2) without a timeout reads the kernel's list of ready entries without a lock, and may
+ * miss entries while another thread that polls the instance has them off the list.  poll(2) of the
+ * instance waits for that thread.
  */
 int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shared,
                    unsigned *syscalls)
@@ -171,7 +171,7 @@ int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shar
 	}
 }
 
-/* AF_INET and so on; negative errno if fd is no socket. */
+/* Returns the domain of a socket, AF_INET and so on; a negative errno value if fd is no socket. */
 static int socket_domain(int fd)
 {
 	int domain = 0;
@@ -195,7 +195,7 @@ int kernel_may_watch(int fd, unsigned *syscalls)
 	if (kind == XP_KIND_FIFO || kind == XP_KIND_COUNTER)
 		return 1;
 	if (kind != XP_KIND_SOCKET)
-		return 0; /* Among them ttys, where a look moves data along. */
+		return 0; /* for example terminals, where a poll moves data */
 	++*syscalls;
 	switch (socket_domain(fd)) {
 	case AF_UNIX:
@@ -203,7 +203,7 @@ int kernel_may_watch(int fd, unsigned *syscalls)
 	case AF_INET6:
 	case AF_NETLINK:
 		return 1;
-	default: /* Rings in shared memory change without a wake-up. */
+	default: /* for example packet rings in shared memory, which change without a wake-up */
 		return 0;
 	}
 }

@@ -1,6 +1,6 @@
 /*
- * Memory from the kernel, and the few system calls that the library's sys/sys.h
- * does not have.  All are async-signal-safe and leave errno alone.
+ * Memory from the kernel, and system calls that sys/sys.h lacks.  All are async-signal-safe and
+ * preserve errno.
  */
 #ifndef DROPIN_KERNEL_H
 #define DROPIN_KERNEL_H
@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Pages of memory are this large, or a multiple of it. */
+/* The size of a page is a multiple of this. */
 #define PAGE_SIZE_LEAST 4096u
 
-/* A block of zeroed memory that can grow; {0} is an empty one. */
+/* A block of zeroed memory that can grow; {0} is an empty block. */
 struct memory {
 	void *base;
 	size_t size;
@@ -21,8 +21,8 @@ struct memory {
 bool memory_grow(struct memory *memory, size_t size);
 
 /*
- * At least that many bytes; what was there is kept, what is new is zero.  It
- * may move.  False: no memory, and the block is as before.
+ * Enlarge the block to at least `size` bytes; additional bytes are zero, and the block may move.
+ * Returns false if there is no memory; then the block is unchanged.
  */
 static inline bool memory_reserve(struct memory *memory, size_t size)
 {
@@ -37,34 +37,34 @@ bool memory_differs(const void *a, const void *b, size_t size);
 int kernel_pid(void);
 
 /*
- * Duplicates fd to a high number, and closes fd in any case.  Returns the duplicate or a
- * negative errno.  Low numbers are for the program, which counts on getting the lowest free
- * one.  The kernel's table of descriptors, whose size is a power of two, and which each fork
- * copies, does not grow for the duplicate.
+ * Duplicates fd to a high number, and closes fd in any case.  Returns the duplicate or a negative
+ * errno value.  Low numbers are left to the program, which expects to get the lowest free one.  The
+ * number is not so high that the kernel has to enlarge its table of descriptors, which each fork
+ * copies.
  */
 int kernel_move_away(int fd);
 
 /*
- * A new epoll instance; or a negative errno.  An instance of ours has a mark on it, its
- * duplicates and those in forked children too; one of the program's has none.
+ * Returns a new epoll instance, or a negative errno value.  The instance has a mark by which
+ * kernel_is_instance recognises it, also through duplicates and in forked children.
  */
 int kernel_instance(void);
 bool kernel_is_instance(int fd);
 
 /*
- * epoll_wait(2) without waiting.  `shared`: others may be polling the instance.  Counts
- * its system calls.
+ * epoll_wait(2) with timeout 0.  `shared`: other threads may be polling the instance.  Adds the
+ * number of system calls to *syscalls.
  */
 struct epoll_event;
 int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shared,
                    unsigned *syscalls);
 
-/* The limit of open files. */
+/* Returns the limit of open files. */
 size_t kernel_descriptor_limit(void);
 
 /*
- * May epoll speak for this file?  1, 0, or -EBADF: it is not open.  Counts the
- * system calls that it takes to find out.
+ * Returns 1 if epoll reports the same bits as poll(2) for this file, 0 if not, -EBADF if fd is not
+ * open. Adds the number of system calls to *syscalls.
  */
 int kernel_may_watch(int fd, unsigned *syscalls);
 

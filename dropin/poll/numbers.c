@@ -1,10 +1,10 @@
-/* The table of numbers and the log of closes. */
+/* The table of descriptors, and the log of closes. */
 #include "numbers.h"
 
 #include <errno.h>
 #include <sys/mman.h>
 
-/* More than the kernel's own limit is never open at once, as a rule. */
+/* Length of the table: the kernel's default limit for open files. */
 #define NUMBERS_MOST ((size_t)1 << 20)
 
 #define LOG_LEN 4096u
@@ -12,17 +12,17 @@
 _Atomic uint64_t *numbers_words;
 size_t numbers_len;
 
-static void *words; /* the same memory */
-static _Atomic unsigned top;  /* no number from here on was ever relied on */
-static _Atomic int in_ranges; /* threads that are closing a range */
+static void *words; /* the memory of numbers_words */
+static _Atomic unsigned top;  /* no set ever relied on a descriptor from this on */
+static _Atomic int in_ranges; /* number of threads that are closing a range */
 
-/* An entry is position << 32 | number + 1, so 0 is one that was not written. */
+/* An entry is position << 32 | (descriptor + 1); 0: not written yet. */
 static _Atomic uint64_t log_entries[LOG_LEN];
 static _Atomic uint64_t log_end;
 
 bool numbers_init(void)
 {
-	/* Only pages of numbers that are used become memory. */
+	/* The kernel provides memory only for pages that are used. */
 	void *block = mmap(NULL, NUMBERS_MOST * sizeof *numbers_words,
 	                   PROT_READ | PROT_WRITE,
 	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -39,7 +39,7 @@ void numbers_reset(void)
 {
 	int saved = errno;
 
-	/* Private memory that is not wanted reads as zeros again. */
+	/* After MADV_DONTNEED the private memory reads as zeros. */
 	madvise(words, numbers_len * sizeof *numbers_words,
 	        MADV_DONTNEED);
 	errno = saved;
@@ -66,7 +66,7 @@ bool numbers_rely(int fd, int set)
 			return false;
 	} while (!atomic_compare_exchange_weak(&numbers_words[fd], &word,
 	                                       word | UINT64_C(1) << set));
-	/* A thread that begins to close a range after this sees the bit. */
+	/* A thread that begins to close a range after this check sees the bit. */
 	if (in_ranges == 0)
 		return true;
 	numbers_unrely(fd, set);
@@ -104,7 +104,7 @@ unsigned numbers_range_begin(unsigned end)
 
 void numbers_range_end(void)
 {
-	/* A fork in between has forgotten that we began. */
+	/* A fork since then has reset the counter. */
 	if (in_ranges > 0)
 		atomic_fetch_sub(&in_ranges, 1);
 }

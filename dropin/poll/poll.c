@@ -1,6 +1,4 @@
-/*
- * poll(2) and ppoll(2), as the program finds them.
- */
+/* The exported functions poll(2) and ppoll(2). */
 #include "call.h"
 
 #include "array.h"
@@ -25,7 +23,7 @@ static int poll_report(struct call *call, struct set *set)
 
 static void poll_clear(struct call *call)
 {
-	(void)call; /* array_sync has done it, and nothing was handed out since. */
+	(void)call; /* array_sync has cleared all revents, and no result was stored since */
 }
 
 static int poll_pass(struct call *call)
@@ -99,7 +97,7 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 
 	call.mask = mask;
 	call.timeout = timeout;
-	if (timeout && !timeout_is_valid(timeout)) { /* EINVAL */
+	if (timeout && !timeout_is_valid(timeout)) { /* fails with EINVAL */
 		stats_add(&stats.passed, 1);
 		return real.ppoll(fds, count, timeout, mask);
 	}
@@ -108,7 +106,7 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 	return call_run(&call);
 }
 
-/* A short array costs two comparisons, and no call beside the real one. */
+/* A short array costs only two comparisons besides the real call. */
 static inline int any_poll(struct pollfd *fds, nfds_t count, int timeout_ms, uintptr_t site)
 {
 	return passes(count) ? real.poll(fds, count, timeout_ms)
@@ -133,7 +131,10 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count,
 	return any_ppoll(fds, count, timeout, mask, CALLER);
 }
 
-/* With _FORTIFY_SOURCE.  If `size` bytes are not enough the real one ends the program. */
+/*
+ * poll(2) of programs compiled with _FORTIFY_SOURCE.  If `size` is too small, the real function
+ * ends the program.
+ */
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms,
                       size_t size)
 {

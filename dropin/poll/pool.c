@@ -1,11 +1,10 @@
 /*
- * Claiming, making and dropping sets.
+ * The pool of sets: how they are claimed, made and dropped.
  *
- * A set's state goes FREE -> CLAIMED <-> IDLE, and CLAIMED -> RETIRED -> FREE.
- * The epoll descriptor of a RETIRED set may still be in use by a thread that
- * is closing something, and is closed when there is no such thread.  Otherwise
- * the thread might remove an entry from an epoll instance of the program's that
- * got the same number.
+ * The state of a set goes FREE -> CLAIMED <-> IDLE, and CLAIMED -> RETIRED -> FREE.  The epoll
+ * descriptor of a RETIRED set is closed only when no thread is inside a close: such a thread may be
+ * about to use it, and would otherwise remove an entry from an epoll instance of the program that
+ * got the same descriptor.
  */
 #include "pool.h"
 
@@ -21,25 +20,28 @@
 
 enum { FREE, IDLE, CLAIMED, RETIRED };
 
-/* A set that was not used for so long makes room for another array. */
+/* A set that was unused for this long makes room for another array. */
 #define UNUSED_NS (10 * XP_NS_PER_SEC)
 
-/* In place of a descriptor: a number that is never open. */
+/* Value of an epoll_fd that is lost: a descriptor that is never open. */
 #define GONE INT_MAX
 
-/* Values of *process, whose page reads as zeros in a forked child. */
+/* Values of *process, on a page that reads as zeros in a forked child. */
 enum { FORKED, STARTING, RUNNING, PARTED };
 
 static struct set sets[NUMBERS_SETS];
-static _Atomic int sets_len; /* those after it have never been used */
-static _Atomic int detaching; /* threads that may use a set's descriptor */
+static _Atomic int sets_len; /* number of sets that were ever used */
+static _Atomic int detaching; /* number of threads that may use the epoll descriptor of a set */
 static _Atomic uint32_t *process;
 static _Atomic int process_id;
-static _Atomic bool sandboxed; /* the process has installed a filter; kept by a fork */
+static _Atomic bool sandboxed; /* the process has installed a seccomp filter; inherited by fork */
 
 /* --- Descriptors ------------------------------------------------------------------ */
 
-/* Returns true if fd is our epoll instance, and no bare system call has replaced it. */
+/*
+ * Returns true if fd is our epoll instance, and the program has not replaced it by a system call of
+ * its own.
+ */
 static bool is_instance(int fd)
 {
 	return numbers_is_own(fd) && kernel_is_instance(fd);
@@ -113,10 +115,9 @@ bool pool_is_running(void)
 }
 
 /*
- * Every call passes through from now on, because a number is no longer the same file for all
- * threads, but there is one table of numbers.
- * A thread that sleeps, or has claimed a set, goes on with its descriptors.  A forked child
- * has one thread, and starts again.
+ * From now on every call passes through, because threads have different tables of descriptors now,
+ * but this library has one table for all.  A thread that sleeps or has claimed a set completes its
+ * call.  A forked child has one thread, and uses sets again.
  */
 void pool_part(void)
 {
@@ -124,7 +125,7 @@ void pool_part(void)
 		*process = PARTED;
 }
 
-/* Makes no system call, which the filter might refuse. */
+/* This function makes no system call, because the filter might refuse it. */
 void pool_sandboxed(void)
 {
 	uint32_t running = RUNNING;
@@ -136,7 +137,7 @@ void pool_sandboxed(void)
 
 bool pool_is_ours(void)
 {
-	/* A child of vfork has our memory, and another process number. */
+	/* A child of vfork(2) shares our memory, but has another process ID. */
 	return pool_is_running() && process_id == kernel_pid();
 }
 
@@ -150,7 +151,7 @@ static bool claim(struct set *set, int from)
 void pool_release(struct set *set)
 {
 	XP_ASSERT(set->state == CLAIMED);
-	/* Pairs with the next claim, which sees what was done before this. */
+	/* Release: the thread that claims the set next sees all changes. */
 	atomic_store_explicit(&set->state, IDLE, memory_order_release);
 }
 
@@ -163,7 +164,7 @@ void pool_awake(struct set *set)
 {
 	int sleepers = set->sleepers;
 
-	/* The set may be for another array by now, with a count of 0. */
+	/* The set may have been reused for another array, with a count of 0. */
 	while (sleepers > 0 &&
 	       !atomic_compare_exchange_weak(&set->sleepers, &sleepers,
 	                                     sleepers - 1))
@@ -199,7 +200,10 @@ struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns)
 
 /* --- Making and dropping -------------------------------------------------------------- */
 
-/* Closes retired instances, unless a closing thread may be about to use one. */
+/*
+ * Closes the epoll instances of retired sets, unless a thread that closes a descriptor may be about
+ * to use one.
+ */
 static void reap(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
@@ -233,8 +237,9 @@ void pool_drop(struct set *set)
 }
 
 /*
- * Claims the set that has been unused for longest, if that is UNUSED_NS.  A thread that sleeps
- * on a set marks it as used when it wakes up, unless it has left by longjmp, or ended.
+ * Claims the set that has been unused for the longest time, if that is at least UNUSED_NS.
+ * Sleeping threads do not count: a thread that sleeps on a set marks it as used when it wakes up,
+ * but it may have left by longjmp, or ended.
  */
 static struct set *claim_unused(int64_t now_ns)
 {
@@ -300,7 +305,7 @@ void pool_detach(int fd, uint64_t relying)
 {
 	atomic_fetch_add(&detaching, 1);
 	for (int i = 0; i < NUMBERS_SETS; i++)
-		/* The bit says that the set is not retired. */
+		/* The bit in the table shows that the set is not retired. */
 		if ((relying >> i & 1) && numbers_relied(fd, i))
 			xp_sys_epoll_ctl(sets[i].watch.epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);
 	if (atomic_fetch_sub(&detaching, 1) == 1)
@@ -313,7 +318,7 @@ bool pool_keeps(int fd)
 		return false;
 	if (is_instance(fd))
 		return true;
-	numbers_disown(fd); /* The number is the program's by now. */
+	numbers_disown(fd); /* the descriptor belongs to the program now */
 	return false;
 }
 

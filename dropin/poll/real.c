@@ -1,4 +1,4 @@
-/* Looking up the real functions that wait, and others. */
+/* Looks up the real functions. */
 #include "real.h"
 
 #include <sys/syscall.h>
@@ -11,7 +11,7 @@ static int bare_ppoll(struct pollfd *fds, nfds_t count,
 {
 	struct timespec left;
 
-	if (timeout) /* The kernel writes the time that is left into it. */
+	if (timeout) /* a copy, because the kernel stores the remaining time in it */
 		left = *timeout;
 	return (int)syscall(SYS_ppoll, fds, count, timeout ? &left : NULL, mask,
 	                    KERNEL_SIGSET_SIZE);

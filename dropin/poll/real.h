@@ -1,6 +1,6 @@
 /*
- * The functions of the C library that this one stands in front of: those of
- * common/real.h, and these.  Until real_init they are bare system calls as well.
+ * The functions of the C library that this library replaces: those of common/real.h, and these.
+ * Before real_init they are system calls.
  */
 #ifndef DROPIN_REAL_H
 #define DROPIN_REAL_H
@@ -29,7 +29,7 @@ struct real {
 	               const struct timespec *, const sigset_t *);
 	int (*unshare)(int);
 
-	/* NULL before real_init, and where the C library has none. */
+	/* NULL before real_init, and if the C library lacks the function. */
 	int (*poll_chk)(struct pollfd *, nfds_t, int, size_t);
 	int (*ppoll_chk)(struct pollfd *, nfds_t, const struct timespec *,
 	                 const sigset_t *, size_t);
@@ -42,7 +42,7 @@ struct real {
 
 extern struct real real;
 
-/* Look all of them up, and the common ones.  Not async-signal-safe; called at the start. */
+/* Look up these functions and the common ones.  Not async-signal-safe; called at the start. */
 void real_init(void);
 
 #endif

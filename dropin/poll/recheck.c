@@ -1,11 +1,11 @@
 /*
- * Comparing registrations with what a real call has found.
+ * Compares registrations with the results of a real call.
  *
- * What the real call found ready may have become so after the kernel was asked for reports,
- * and what it did not find may have been taken by another thread.  EPOLL_CTL_MOD shows
- * whether the registration is still one of this file, because the kernel keeps registrations
- * by number and file.  It also makes the kernel ask the file once more, so the next look
- * reports what became ready without a wake-up.
+ * A difference alone proves nothing: a descriptor may have become ready after epoll was polled, or
+ * another thread may have consumed its readiness.  EPOLL_CTL_MOD shows whether the registration is
+ * still for this file, because the kernel identifies a registration by descriptor and file.  It
+ * also makes the kernel poll the file again, so the next poll of the instance reports a file that
+ * became ready without a wake-up.
  */
 #include <sys/epoll.h>
 
@@ -33,7 +33,7 @@ static void mark_found(struct watch *watch, bool found)
 
 static bool differs(const struct pollfd *entry, uint16_t found)
 {
-	if (entry->events == 0) /* as in a select, whose results have no bits */
+	if (entry->events == 0) /* a select, whose results have no bits */
 		return (entry->revents != 0) != (found != 0);
 	return ((found ^ entry->revents) & (entry->events | WATCH_ALWAYS)) != 0;
 }
@@ -51,7 +51,7 @@ unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t cou
 	}
 	mark_found(watch, true);
 	for (size_t i = 0; i < count; i++) {
-		struct pollfd entry = fds[i]; /* The program may change it. */
+		struct pollfd entry = fds[i]; /* a copy, because the program may change it */
 
 		if (entry.fd < 0 || (size_t)entry.fd >= watch->slots_len ||
 		    !differs(&entry, watch->slots[entry.fd].found) ||

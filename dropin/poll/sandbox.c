@@ -1,11 +1,10 @@
 /*
- * In front of prctl(2) and libseccomp's seccomp_load: a seccomp filter that the
- * process installs may end it for a system call that the program itself does not
- * make, such as epoll_wait(2).  So from then on each call passes through, also in
- * forked children.
+ * Replaces prctl(2) and libseccomp's seccomp_load.  A seccomp filter that the process installs may
+ * end it for a system call that the program itself does not make, such as epoll_wait(2).  So from
+ * then on every call passes through, in forked children too.
  *
- * A filter that was there when the program started does not count: a container or a
- * service manager has chosen it for all kinds of programs.
+ * A filter that was installed before the program started does not count: a container or a service
+ * manager has chosen it for all kinds of programs.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,7 +30,7 @@ EXPORT int prctl(int option, ...)
 	va_list arguments;
 	int rc;
 
-	/* Like the C library's own, which reads four whatever was given. */
+	/* Like the C library's prctl, read four arguments, whatever the program passed. */
 	va_start(arguments, option);
 	for (int i = 0; i < 4; i++)
 		words[i] = va_arg(arguments, unsigned long);
@@ -43,7 +42,7 @@ EXPORT int prctl(int option, ...)
 	return rc;
 }
 
-/* A module that was loaded by dlopen(3) may have brought libseccomp for itself. */
+/* Returns the real seccomp_load.  A module loaded by dlopen(3) may have its own libseccomp. */
 static load_filter *find_load(void)
 {
 	load_filter *load;

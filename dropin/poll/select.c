@@ -1,6 +1,4 @@
-/*
- * select(2) and pselect(2), as the program finds them.
- */
+/* The exported functions select(2) and pselect(2). */
 #include "call.h"
 
 #include <errno.h>
@@ -19,7 +17,7 @@
 
 #define WORD_BITS (8 * (int)sizeof(unsigned long))
 
-/* The bits of poll(2) that make a number ready in each of the three sets. */
+/* The bits of poll(2) that make a descriptor ready in each of the three sets. */
 static const short meaning[BITS_KINDS] = {
 	[BITS_IN] = POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR,
 	[BITS_OUT] = POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR,
@@ -33,14 +31,20 @@ static size_t words_in(const struct call *call)
 	return ((size_t)call->bits.count + (size_t)WORD_BITS - 1) / (size_t)WORD_BITS;
 }
 
-/* The select of a set as an array: an entry for each number, so that each keeps its place. */
+/*
+ * The bit sets of a select as an array with an entry for each descriptor, so that an entry keeps
+ * its index when the sets change.
+ */
 struct selected {
 	unsigned long words[FD_SETSIZE / (8 * sizeof(unsigned long))][BITS_KINDS];
-	struct pollfd fds[FD_SETSIZE]; /* of these words */
+	struct pollfd fds[FD_SETSIZE]; /* made from `words` */
 	struct pollfd results[FD_SETSIZE];
 };
 
-/* One word of each of the program's sets, without what is beyond the count; any: of all. */
+/*
+ * Copies one word of each of the program's sets, without bits from the count on.  Returns their
+ * union.
+ */
 static unsigned long words_at(const struct bits *bits, int at, unsigned long words[BITS_KINDS])
 {
 	int left = bits->count - at * WORD_BITS;
@@ -54,7 +58,7 @@ static unsigned long words_at(const struct bits *bits, int at, unsigned long wor
 	return any;
 }
 
-/* Make the entries of one word; `any`: numbers that are or were in one of the sets. */
+/* Makes the entries of one word; `any`: descriptors that are or were in one of the sets. */
 static void word_expand(struct selected *selected, int at, unsigned long any)
 {
 	for (; any != 0; any &= any - 1) {
@@ -124,7 +128,7 @@ static void select_clear(struct call *call)
 			memset(call->bits.words[kind], 0, size);
 }
 
-/* In which of the program's sets a number is ready, as bits 1 << kind. */
+/* Returns in which of the program's sets a descriptor is ready, as bits 1 << kind. */
 static short kinds_of(const struct bits *bits, const struct pollfd *entry)
 {
 	unsigned kinds = 0;
@@ -136,7 +140,7 @@ static short kinds_of(const struct bits *bits, const struct pollfd *entry)
 	return (short)kinds;
 }
 
-/* If nothing is ready the sets stay as they are. */
+/* Stores the results in the program's sets, unless no descriptor is ready. */
 static int select_report(struct call *call, struct set *set)
 {
 	struct array *array = &set->array;
@@ -170,7 +174,7 @@ static fd_set *set_of(const struct call *call, int kind)
 	return (fd_set *)(void *)call->bits.words[kind];
 }
 
-/* select is done by pselect, too; select_large writes the time that is left. */
+/* Makes the real call by pselect, for select too; select_large stores the remaining time. */
 static int select_pass(struct call *call)
 {
 	struct timespec left;
@@ -194,8 +198,9 @@ static unsigned long *words_of(fd_set *set)
 }
 
 /*
- * The kernel reads no more of a bit set than its table of descriptors has room for, so a
- * program that passes getdtablesize() need not have memory for so many.
+ * Returns true if a call with this count passes through.  The kernel reads a bit set only up to the
+ * size of its table of descriptors, so a program that passes getdtablesize() may have less memory
+ * than the count suggests.
  */
 static inline bool passes(int count)
 {
@@ -213,7 +218,10 @@ static inline bool passes(int count)
 static int run(struct call *call, uintptr_t site)
 {
 	call->ops = &select_ops;
-	/* By a jump at its end a function may call poll for the same caller. */
+	/*
+	 * Not the site itself: by a tail call a function may call poll with the same return
+	 * address.
+	 */
 	call->site = ~site;
 	call->count = (size_t)call->bits.count;
 	call->memory.size = words_in(call) * sizeof(unsigned long);
@@ -269,7 +277,7 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	call.timeout = &copy;
 	call.deadline_ns = call_deadline(timeout_ns(&copy));
 	rc = run(&call, site);
-	/* Write the time that is left, after errors as well, like the kernel. */
+	/* Store the remaining time, even after errors, like the kernel. */
 	if (call.deadline_ns != XP_NEVER) {
 		left_us = call_left_ns(&call) / NS_PER_US;
 		timeout->tv_sec = (time_t)(left_us / US_PER_SEC);

@@ -1,4 +1,4 @@
-/* Reading the environment.  What is no number counts as not given. */
+/* Reads the environment.  A value that is not a number is ignored. */
 #include "settings.h"
 
 #include <errno.h>
@@ -37,7 +37,7 @@ void settings_read(void)
 	settings.stats = number("XPOLL_POLL_STATS", 0, 1) != 0;
 	settings.least = (size_t)number("XPOLL_POLL_MIN", (long)settings.least,
 	                                1000000);
-	if (settings.least == 0) /* Nothing cannot be taken up. */
+	if (settings.least == 0) /* an array needs at least one descriptor */
 		settings.least = 1;
 	settings.after = (uint32_t)number("XPOLL_POLL_AFTER", settings.after, 1000000);
 	settings.recheck_ns = number("XPOLL_POLL_RECHECK", 1000, 86400000) *

@@ -1,6 +1,6 @@
 /*
- * The settings of the environment; read once, at the start.  In a set-user-ID program
- * the dynamic linker does not even load us.
+ * Settings from the environment, read once at the start.  The dynamic linker does not load this
+ * library into set-user-ID programs.
  */
 #ifndef DROPIN_SETTINGS_H
 #define DROPIN_SETTINGS_H
@@ -11,7 +11,7 @@
 
 struct settings {
 	bool on;            /* XPOLL_POLL: 0 passes every call through */
-	bool stats;         /* XPOLL_POLL_STATS: print what was done, at exit */
+	bool stats;         /* XPOLL_POLL_STATS: print the counters at exit */
 	size_t least;       /* XPOLL_POLL_MIN: fewer descriptors pass through */
 	uint32_t after;     /* XPOLL_POLL_AFTER: so many calls of a place do, too;
 	                       0: none, and arrays are never given up */

@@ -1,4 +1,4 @@
-/* Counting calls by place. */
+/* Counts calls by call site. */
 #include "sites.h"
 
 #include <stdatomic.h>
@@ -8,9 +8,9 @@
 #define SITES_LEN 256
 
 /*
- * A set that is given up has cost as much as some 140 real calls.  So the second one is made
- * after 128 times as many calls as the first, and the others after 2048 times as many.  One
- * that was used for TRUSTED calls counts as the first.
+ * A set that is given up has cost as much as about 140 real calls.  So after one such set a site
+ * has to call 128 times as often before the next is made, and after two 2048 times as often.  A set
+ * that was used for TRUSTED calls does not count.
  */
 #define SHIFT_SECOND 7
 #define SHIFT_OTHERS 11
@@ -32,7 +32,7 @@ bool sites_ripe(uintptr_t address)
 {
 	struct site *site = site_of(address);
 
-	/* Two threads may count one call: it is a guess. */
+	/* Two threads may count as one; the count need not be exact. */
 	uint32_t calls = atomic_load_explicit(&site->calls, memory_order_relaxed);
 
 	atomic_store_explicit(&site->calls, calls + 1, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /*
- * How often each place in the program has called.  To make a set costs as much as some ten
- * calls, so a place calls settings.after times first, and far more often after a set of it
- * was given up.  Places that share an entry of the table are counted together.
+ * How often each call site in the program has called.  Making a set costs as much as about ten
+ * calls, so a site has to call settings.after times first, and far more often after a set of it was
+ * given up. Sites that share an entry of the table are counted together.
  */
 #ifndef DROPIN_SITES_H
 #define DROPIN_SITES_H
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Count a call that has no set; returns true if it is time to make one. */
+/* Count a call that has no set.  Returns true if it is time to make one. */
 bool sites_ripe(uintptr_t site);
-/* A set of this place was given up after so many calls. */
+/* A set of this call site was given up after this number of calls. */
 void sites_regret(uintptr_t site, uint32_t calls);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * The beginning and the end of the library in its program.
- */
+/* The constructor and the destructor of the library. */
 #include "export.h"
 #include "pool.h"
 #include "real.h"
@@ -11,7 +9,7 @@ __attribute__((constructor)) static void start(void)
 {
 	settings_read();
 	real_init();
-	/* Without it every call passes through. */
+	/* If this fails, every call passes through. */
 	if (settings.on)
 		(void)pool_init();
 }
@@ -20,7 +18,7 @@ __attribute__((destructor)) static void end(void)
 {
 	if (!settings.stats)
 		return;
-	/* A forked child that has not called has nothing to print of its parent. */
+	/* Reset the counters of the parent in a forked child that has not called. */
 	(void)pool_is_ours();
 	stats_print();
 }

@@ -1,4 +1,4 @@
-/* Printing the counters. */
+/* Prints the counters. */
 #include "stats.h"
 
 #include <errno.h>
@@ -35,7 +35,10 @@ void stats_print(void)
 	               (unsigned long long)stats.sets, (unsigned long long)stats.evicted,
 	               (unsigned long long)stats.syscalls,
 	               (unsigned long long)stats.missed);
-	/* If nobody reads it the program ends as it would have without us. */
+	/*
+	 * Block SIGPIPE: if nobody reads stderr, the program must not end by a signal because of
+	 * us.
+	 */
 	sigemptyset(&broken_pipe);
 	sigaddset(&broken_pipe, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL);

@@ -1,8 +1,9 @@
 /*
- * Hot and cold descriptors.
+ * Hot and cold descriptors: see watch.h.
  *
- * A registration has the requested bits, or more.  If the kernel reports only bits that nobody
- * requests, it is corrected at once: being level-triggered, it would report them for ever.
+ * A registration has the requested bits, and perhaps more.  If the kernel reports only bits that
+ * are not requested, the registration is narrowed at once, because a level-triggered entry would
+ * report them for ever.
  */
 #include "watch.h"
 
@@ -16,13 +17,13 @@
 #include "sys/sys.h"
 
 enum {
-	PRESENT = 1, /* wanted, perhaps with no bits but those of WATCH_ALWAYS */
-	ARMED = 2,   /* we have registered it */
+	PRESENT = 1, /* in the array, perhaps only for the bits of WATCH_ALWAYS */
+	ARMED = 2,   /* registered in the epoll instance */
 	HOT = 4,
-	DIRECT = 8,  /* never to be registered */
+	DIRECT = 8,  /* must not be registered: see watch.h */
 };
 
-/* The bits that epoll and poll(2) share; above are epoll's own flags. */
+/* The bits that epoll and poll(2) share; higher bits are flags of epoll. */
 #define KERNEL_BITS 0x3fffu
 
 _Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
@@ -33,8 +34,8 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
                "epoll and poll share their bits here");
 
 /*
- * Checks once in each call that changes registrations whether the instance is ours: the number may
- * be an instance of the program's by now, whose entries must not be changed.
+ * Returns true if the epoll instance is still ours; checked once in each call that changes
+ * registrations.  The program may have closed it and have an instance of its own there.
  */
 static bool watch_is_ours(struct watch *watch)
 {
@@ -67,7 +68,10 @@ struct watch_slot *watch_slot_of(struct watch *watch, int fd)
 
 	if (XP_LIKELY((size_t)fd < len))
 		return &watch->slots[fd];
-	/* Garbage may look like a large number; there is no memory for that. */
+	/*
+	 * Uninitialised entries of the program may have huge descriptors: allocate nothing for
+	 * them.
+	 */
 	if (!numbers_has(fd) || (size_t)fd >= kernel_descriptor_limit() ||
 	    !memory_reserve(&watch->slots_memory,
 	                    ((size_t)fd + 1) * sizeof *watch->slots))
@@ -105,7 +109,7 @@ static void disarm(struct watch *watch, int fd, bool in_kernel)
 
 	XP_ASSERT(slot->flags & ARMED);
 	if (in_kernel)
-		control(watch, EPOLL_CTL_DEL, fd); /* fails if the file is closed */
+		control(watch, EPOLL_CTL_DEL, fd); /* fails if the file was closed */
 	numbers_unrely(fd, watch->set);
 	slot->flags &= (uint8_t)~ARMED;
 	slot->generation++;
@@ -120,12 +124,12 @@ static int register_new(struct watch *watch, int fd)
 		return -EPERM;
 	if (rc > 0)
 		rc = control(watch, EPOLL_CTL_ADD, fd);
-	if (rc == -EEXIST) /* Left over from a close that did not happen. */
+	if (rc == -EEXIST) /* left over from a close that failed */
 		rc = control(watch, EPOLL_CTL_MOD, fd);
 	return rc;
 }
 
-/* Register the requested bits of fd with epoll; false: fd has to stay hot. */
+/* Register the requested bits of fd with epoll.  Returns false if fd has to stay hot. */
 static bool arm(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -169,7 +173,9 @@ static void hot_add(struct watch *watch, int fd)
 	watch->hot[watch->hot_len++] = fd;
 }
 
-/* Make fd hot or cold, after something about it has changed. */
+/*
+ * Make fd cold if its registration covers the requested bits or can be changed to; otherwise hot.
+ */
 static void arm_or_add_hot(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -188,7 +194,7 @@ void watch_want(struct watch *watch, int fd, uint16_t bits)
 
 	if ((slot->flags & PRESENT) && slot->wanted == bits)
 		return;
-	/* While nobody named it, the number may have become another file, of any kind. */
+	/* While fd was not in the array, it may have been reused for a file of another kind. */
 	if (!(slot->flags & PRESENT))
 		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | PRESENT);
 	slot->wanted = bits;
@@ -219,7 +225,7 @@ static void drop_if_closed(struct watch *watch, int fd)
 
 	if (!(slot->flags & ARMED) || numbers_relied(fd, watch->set))
 		return;
-	watch->syscalls++; /* the EPOLL_CTL_DEL of the thread that closed it */
+	watch->syscalls++; /* count the EPOLL_CTL_DEL of the thread that closed it */
 	disarm(watch, fd, false);
 	slot->flags &= (uint8_t)~DIRECT;
 	arm_or_add_hot(watch, fd);
@@ -232,7 +238,7 @@ static void read_log(struct watch *watch)
 	while (watch->log_at != end) {
 		int fd = numbers_log_at(watch->log_at);
 
-		if (fd < 0) /* overwritten, or not written yet: check all */
+		if (fd < 0) /* overwritten, or not written yet: check all descriptors */
 			break;
 		if ((size_t)fd < watch->slots_len)
 			drop_if_closed(watch, fd);
@@ -257,7 +263,9 @@ void watch_begin(struct watch *watch)
 {
 	(void)watch_read_closes(watch);
 	watch->calls++;
-	/* Try a hot number: it may be open by now, or no thread is closing it any more. */
+	/*
+	 * Try to register one hot descriptor: it may be open by now, or its close may have ended.
+	 */
 	if (watch->hot_len > 0)
 		(void)arm(watch, watch->hot[watch->calls % (unsigned)watch->hot_len]);
 }
@@ -270,9 +278,8 @@ static void found(struct watch *watch, int fd, uint32_t bits)
 }
 
 /*
- * A new epoll instance in place of one that reports a closed file for ever,
- * because a duplicate of it is open elsewhere.  It keeps its number, which
- * closing threads may be about to use.
+ * Replace the epoll instance, because it reports a closed file for ever while a duplicate is open
+ * elsewhere.  The new instance gets the same descriptor, which closing threads may be about to use.
  */
 static int rebuild(struct watch *watch)
 {
@@ -292,7 +299,7 @@ static int rebuild(struct watch *watch)
 	return 0;
 }
 
-/* The kernel reported bits that nobody requests, and would report them again. */
+/* The kernel reported only bits that are not requested, and would report them again. */
 static void fruitless(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -305,8 +312,8 @@ static void fruitless(struct watch *watch, int fd)
 }
 
 /*
- * Handles one report of the epoll instance.  Returns 1; 0 if it is of a closed file whose entry
- * cannot be removed; or -EBADF if the instance is not ours.
+ * Handles one report of the epoll instance.  Returns 1; 0 if the report is about a closed file
+ * whose entry cannot be removed; or -EBADF if the instance is not ours.
  */
 static int reported(struct watch *watch, const struct epoll_event *event)
 {
@@ -316,7 +323,7 @@ static int reported(struct watch *watch, const struct epoll_event *event)
 
 	if (fd >= watch->slots_len)
 		return -EBADF;
-	/* The entry can be removed if the number still is the file that it was made for. */
+	/* The entry can be removed if fd still refers to the file of the entry. */
 	if (!(slot->flags & ARMED))
 		return control(watch, EPOLL_CTL_DEL, (int)fd) == 0;
 	if (event->data.u64 != watch_token((int)fd, slot))
@@ -382,7 +389,7 @@ int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
 {
 	if (!make_room(watch) || (sleep[0].revents & ~POLLIN) != 0)
 		return -EBADF;
-	/* Skip numbers that another thread has registered meanwhile: epoll reports them. */
+	/* Skip descriptors that another thread has registered meanwhile: epoll reports them. */
 	for (int i = 1; i < len; i++)
 		if (sleep[i].revents != 0 && (watch->slots[sleep[i].fd].flags & HOT))
 			found(watch, sleep[i].fd, (uint16_t)sleep[i].revents);

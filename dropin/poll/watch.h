@@ -1,19 +1,18 @@
 /*
- * The descriptors of one array: which of them the kernel watches for us, and
- * which we look at ourselves.
+ * The descriptors of one array: some are registered in an epoll instance, and some are polled.
  *
- *   cold   in the epoll instance, level-triggered: the kernel reports by itself
- *   hot    looked at with poll(2), together with the epoll instance
+ *   cold   registered in the epoll instance, level-triggered
+ *   hot    polled by poll(2), together with the epoll instance
  *
- * A registration is left alone as long as the kernel does not report what nobody wants.  So
- * interest that was registered once, with others, costs no system call when it comes back.
+ * A registration stays unchanged as long as the kernel does not report bits that are not
+ * requested.  So bits that were requested before cost no system call when they are requested again.
  *
- * Both answer with the very bits of poll(2): level-triggered epoll asks the
- * file again each time it reports it.  Files whose answer changes without the
- * kernel's report, or by looking, are hot ("direct"), and so is what cannot be registered
- * because another thread is closing it, or because it is not open.
+ * Both report exactly the bits of poll(2), because level-triggered epoll polls the file each time
+ * it reports it.  Files that are ready without a wake-up by the kernel, or whose readiness a poll
+ * consumes, are always hot ("direct").  Also hot is a descriptor that cannot be registered because
+ * another thread is closing it, or because it is not open.
  *
- * One thread at a time may be in here; nothing blocks.
+ * Only one thread at a time may call these functions; none of them blocks.
  */
 #ifndef DROPIN_WATCH_H
 #define DROPIN_WATCH_H
@@ -33,13 +32,13 @@
 #define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
 struct watch_slot {
-	int32_t first;       /* of array.c: the first place of the number, or -1 */
-	uint32_t generation; /* of the registration; in its token */
-	uint16_t wanted;     /* the POLL* bits that all its places request */
-	uint16_t armed;      /* the bits the kernel watches for */
+	int32_t first;       /* for array.c: index of its first entry in the array, or -1 */
+	uint32_t generation; /* number of the registration, part of its token */
+	uint16_t wanted;     /* the POLL* bits that its entries in the array request */
+	uint16_t armed;      /* the POLL* bits of its registration */
 	uint8_t flags;
-	uint8_t hot_at;      /* its place among the hot ones */
-	uint16_t found;      /* for watch_compare: the bits that epoll reports */
+	uint8_t hot_at;      /* its index in `hot` */
+	uint16_t found;      /* for watch_compare: the bits that epoll reported */
 };
 
 struct watch_ready {
@@ -48,44 +47,46 @@ struct watch_ready {
 };
 
 struct watch {
-	int set;               /* the bit of its owner in the table of numbers */
-	_Atomic int epoll_fd;  /* read by closing threads, too */
+	/* number of the set, whose bit in the table of descriptors it uses */
+	int set;
+	_Atomic int epoll_fd;  /* also read by threads that close descriptors */
 
 	struct memory slots_memory;
-	struct watch_slot *slots; /* by number */
+	struct watch_slot *slots; /* indexed by descriptor */
 	size_t slots_len;
 	size_t armed_len;
 
 	int hot[WATCH_HOT_MOST];
 	int hot_len;
 	uint32_t calls;
-	uint64_t log_at; /* what it has read of the log of closes */
+	uint64_t log_at; /* position up to which the log of closes was read */
 
 	struct memory events_memory;
 	struct memory ready_memory;
-	struct watch_ready *ready; /* what the last look found */
+	struct watch_ready *ready; /* results of the last poll */
 	size_t ready_len;
 
-	unsigned syscalls; /* of this call, and of closes before it */
-	bool shared;  /* others sleep on the instance, and this look is final */
-	bool checked; /* kernel_is_instance was asked in this call */
-	bool failed; /* the set cannot be used any more */
+	unsigned syscalls; /* system calls of this call, and of closes before it */
+	/* other threads sleep on the instance, and this is the only poll of the call */
+	bool shared;
+	bool checked; /* kernel_is_instance was called in this call */
+	bool failed; /* the set must be given up */
 };
 
-/* 0, or a negative errno and nothing is left open. */
+/* Returns 0; or a negative errno value, with nothing left open. */
 int watch_init(struct watch *watch, int set);
-/* Forget all registrations.  Returns the epoll descriptor, to be closed. */
+/* Forget all registrations.  Returns the epoll descriptor, which the caller closes. */
 int watch_fini(struct watch *watch);
 
 /*
- * The slot of a number, for `first`; NULL: no memory, or the number is too
- * large for the table of numbers.  The slots move when a new one is made.
+ * Returns the slot of a descriptor; NULL: no memory, or the descriptor exceeds the table of
+ * descriptors. A new slot may move all others.
  */
 struct watch_slot *watch_slot_of(struct watch *watch, int fd);
 
 /*
- * Request these bits of fd, which has a slot, from now on.  `failed` is set if there are too
- * many hot descriptors; then, or after an error below, only watch_fini may be called.
+ * Request these bits of fd, which has a slot.  Sets `failed` if there are too many hot descriptors;
+ * then, or after an error of a function below, only watch_fini may be called.
  */
 void watch_want(struct watch *watch, int fd, uint16_t bits);
 void watch_unwant(struct watch *watch, int fd);
@@ -93,26 +94,26 @@ void watch_unwant(struct watch *watch, int fd);
 /* Reads the log of closes.  Returns true if it has new entries. */
 bool watch_read_closes(struct watch *watch);
 
-/* At the start of a call: the same, and try to register one of the hot ones. */
+/* Call at the start of a call: reads the log, and tries to register one of the hot descriptors. */
 void watch_begin(struct watch *watch);
 
 /*
- * Fills in `ready` without waiting.  Returns 0, or -EBADF if there is no memory, or if a bare
- * system call has closed our instance.
+ * Polls all descriptors and stores the results in `ready`, without waiting.  Returns 0, or -EBADF
+ * if there is no memory or the program has closed our instance.
  */
 int watch_poll(struct watch *watch);
 
 /*
- * To wait: fill `sleep` with what a real poll(2) has to wait for, and return
- * its length; afterwards give it back to watch_take, which does what watch_poll
- * does.  Meanwhile others may have been in here.
+ * To wait, fill `sleep` with the entries that a real poll(2) has to wait for; returns their
+ * number.  After that poll(2) pass them to watch_take, which stores the results like watch_poll.
+ * In between other threads may use the watch.
  */
 int watch_sleepers(const struct watch *watch, struct pollfd *sleep);
 int watch_take(struct watch *watch, const struct pollfd *sleep, int len);
 
 /*
  * The token that the kernel returns with a report of the registration.  The salt distinguishes it
- * from those of the program, which mostly are the number alone, or an address.
+ * from tokens of the program, which mostly are just a descriptor or an address.
  */
 #define WATCH_SALT 0xa75e7f0bu
 
@@ -122,16 +123,16 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
 }
 
 /*
- * Compares what epoll reports with what a real call has found: for closes that nobody
- * noticed.  A cold descriptor of which the two differ is trusted no longer if it is another
- * file than was registered.  Returns how many those were.
+ * Compares the reports of epoll with the results of a real call, to find closes that were not
+ * noticed.  A cold descriptor for which they differ is checked, and registered again if it refers
+ * to another file. Returns the number of such files.
  */
 unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count);
 
-/* The same as watch_poll, without the hot ones. */
+/* Like watch_poll, but for the cold descriptors only. */
 int watch_collect(struct watch *watch);
 
-/* The registration of a cold descriptor is of another file. */
+/* Replace the registration of a cold descriptor, because it is for another file. */
 void watch_suspect(struct watch *watch, int fd);
 bool watch_is_cold(const struct watch *watch, int fd);
 

@@ -1,4 +1,7 @@
-/* The descriptors of the array back ends, and what they have of their own. */
+/*
+ * Common to the array back ends: the table of attached descriptors, and the back end's own wake-up
+ * and edge descriptors.
+ */
 #include "posix/array.h"
 
 #include <errno.h>
@@ -62,8 +65,9 @@ bool xp_array_needs_set(const struct xp_array_entry *entry, uint32_t watch)
 }
 
 /*
- * Within a device no two files are mixed up, across devices hardly any; but the
- * anonymous ones of Linux (eventfd, timerfd, epoll) all have one inode.
+ * Returns a hash of device and inode that identifies the file.  Files of one device never collide,
+ * and files of two devices hardly ever; but all anonymous files of Linux (eventfd, timerfd, epoll)
+ * have the same inode.
  */
 static uint64_t array_file(const struct stat *status)
 {
@@ -72,8 +76,8 @@ static uint64_t array_file(const struct stat *status)
 }
 
 /*
- * 0: it is attached, and the number still stands for that file, as far as fstat(2)
- * says; -ENOENT: it is not, or stands for another; -EBADF.
+ * Check by fstat(2) that fd is attached and still refers to that file.  Returns 0; -ENOENT: it is
+ * not, or refers to another file; -EBADF.
  */
 static int array_confirm(struct xp_array *array, const struct xp_array_entry *entry,
                          int fd)
@@ -93,8 +97,9 @@ static int array_confirm(struct xp_array *array, const struct xp_array_entry *en
 }
 
 /*
- * Where it is from now on; if that fails it is where it was.  The edges of nothing are
- * not in the set: making room for them allocates, and a wait must not.
+ * Move a descriptor to where this watch belongs: the array, the set of edges, or neither.  On an
+ * error nothing changes.  An edge registration without bits is not in the set, so a later change
+ * adds it, which may allocate memory: that must not happen in a wait.
  */
 static int array_place(struct xp_array *array, int fd, uint32_t watch, uint64_t token)
 {
@@ -105,7 +110,10 @@ static int array_place(struct xp_array *array, int fd, uint32_t watch, uint64_t 
 	int rc = 0;
 
 	XP_ASSERT(fd < array->len);
-	/* poll(2) of the set polls the file, and the harvest finds nothing any more. */
+	/*
+	 * poll(2) of the set would poll the file and clear its bits, so the harvest would find
+	 * none.
+	 */
 	if (after && entry->consumed)
 		return -ENOTSUP;
 	if (after)

@@ -1,9 +1,9 @@
 /*
- * Edge-triggered watching for back ends whose own mechanism has only levels.
+ * Edge-triggered registrations for back ends whose own mechanism is level-triggered.
  *
- * No rule in user space can distinguish "still ready" from "read dry and ready
- * again" without losing or repeating events.  So these registrations live in
- * a small kernel set that can, whose descriptor is one entry of the array.
+ * User space cannot distinguish "still ready" from "read until empty and ready again" without
+ * losing or repeating events.  So these registrations live in a small kernel set that can, an epoll
+ * set or a kqueue, whose descriptor is one entry of the back end's array.
  */
 #ifndef XP_POSIX_EDGE_H
 #define XP_POSIX_EDGE_H
@@ -14,27 +14,27 @@
 #include "sys/backend.h"
 
 struct xp_edge {
-	int fd; /* readable while something fired */
+	int fd; /* readable while the set has reports; -1: there is no set */
 	struct xp_counters *counters;
-	void *inner; /* what the set is made of, if that is more */
+	void *inner; /* private state of the implementation */
 };
 
 /*
- * Where it cannot watch POLLPRI the back end does not offer it either: what is
- * watched by level today is to be watched by an edge tomorrow.
+ * If the set cannot watch POLLPRI, the back end does not offer it at all: a level-triggered
+ * registration may become edge-triggered later.
  */
 #define XP_EDGE_CAPS (XP_OS_EDGES_EXCEPT ? XP_CAP_EXCEPT : 0)
 
-/* Is this number one of the set's own? */
+/* Returns true if fd belongs to the set. */
 bool xp_edge_owns(const struct xp_edge *edge, int fd);
 
 /*
- * Make the set.  Not later, at the first need: the number it gets then may be
- * one that the program has just closed and is about to dup2 over.
+ * Open the set.  The back end calls this when it opens: at the first use the set could get a
+ * descriptor that the program has just closed and is about to pass to dup2(2).
  */
 int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters);
 void xp_edge_fini(struct xp_edge *edge);
-/* Start over with an empty set, under the same number. */
+/* Replace the set by an empty one with the same descriptor. */
 int xp_edge_renew(struct xp_edge *edge);
 
 /* Like the back end's functions of these names. */
@@ -43,16 +43,15 @@ int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch,
 int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch,
                    uint64_t token);
 void xp_edge_detach(struct xp_edge *edge, int fd);
-/* Fewer than cap: there are no more. */
+/* Store reports.  Returns their number; fewer than cap: there are no more. */
 int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
 
 /*
- * Prepare to watch a descriptor like this: -EBADF, -ENOTSUP (O_PATH), -EPERM
- * (its file is always ready: regular files, directories, some devices), or 0; or 1 if
- * poll(2) takes away what it reports of the file (XP_KIND_CLEARED); by edge that is -ENOTSUP,
- * because poll(2) of the set polls the file.  Then *cleared has the bits
- * that poll(2) reported before the set was asked whether the file can be waited for, which
- * takes them away as well.  Stores the result of fstat(2) in *status.
+ * Check whether fd can be watched like this.  Stores the result of fstat(2) in *status.  Returns 0;
+ * -EBADF; -ENOTSUP for O_PATH; -EPERM if the file is always ready (regular files, directories, some
+ * devices); or 1 if poll(2) clears what it reports about the file (XP_KIND_CLEARED).  The last
+ * cannot be watched by edge (-ENOTSUP), because poll(2) of the set polls the file.  The check
+ * itself polls the file, too: *cleared has the bits that were set before.
  */
 int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
                   uint32_t *cleared);

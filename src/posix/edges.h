@@ -1,6 +1,6 @@
 /*
- * The bits that the system reports by edges: epoll(7) all of poll(2)'s, kqueue(2) POLLPRI only
- * where it has a filter for that.
+ * Which bits the system reports by edges: epoll(7) all bits of poll(2), kqueue(2) POLLPRI only if
+ * it has a filter for it.
  */
 #ifndef XP_POSIX_EDGES_H
 #define XP_POSIX_EDGES_H
@@ -19,7 +19,10 @@
 #endif
 #endif
 
-/* Edges are there of every file that poll(2) waits for; kqueue(2) refuses some devices. */
+/*
+ * True if every file that poll(2) can wait for can be watched by edges.  kqueue(2) refuses some
+ * devices.
+ */
 #ifndef XP_OS_EDGES_EXCEPT
 #define XP_OS_EDGES_EXCEPT true
 #define XP_OS_EDGES_ALL true

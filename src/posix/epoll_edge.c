@@ -1,7 +1,6 @@
 /*
- * A helper epoll set for what the array itself cannot watch.  Where there is no such
- * thing, on Solaris and in a sandbox, registrations with CLEAR are ENOTSUP, as no rule in
- * user space makes them (edge.h), and `fd` is -1: poll(2) passes over an entry of that number.
+ * The set of edges (edge.h) by epoll(7).  Solaris and some sandboxes have no epoll; there `fd` is
+ * -1, an entry that poll(2) ignores, and registrations with CLEAR fail with ENOTSUP.
  */
 #include "posix/edge.h"
 
@@ -21,24 +20,28 @@
 #endif
 
 enum {
-	/* ORed to the entries of a descriptor: what is watched of it, and how. */
+	/*
+	 * Flags of `there`, beside the bits of the sets: the mode and the bits that the entries
+	 * have.
+	 */
 	EDGE_LEVEL = 8,
 	EDGE_IN = 16,
 	EDGE_RDHUP = 32,
-	EDGE_OUT = 64,  /* these two of a level-triggered entry only */
+	EDGE_OUT = 64,  /* this and the next: level-triggered entries only */
 	EDGE_PRI = 128,
 	EDGE_ENTRIES = 7,
 };
 
 /*
- * By edge each filter has an entry of its own, so that a change or an activity of one is
- * not reported of another: READ in the set itself, the others in sets in it.  A descriptor
- * that is watched by level has one entry, in the set itself: one report has all of
- * its bits, as that of poll(2) has.
+ * Each edge-triggered filter has an entry of its own, so that a change or an activity of one does
+ * not report another: READ in the set itself, the others in sets that it contains.  A
+ * level-triggered descriptor has one entry, in the set itself: one report has all of its bits, as
+ * with poll(2).
  */
 struct edge_sets {
 	struct xp_solo solo;
-	uint8_t *there; /* by number: what the sets have */
+	/* indexed by descriptor: bit set of the sets that have an entry, and flags */
+	uint8_t *there;
 	int len;
 };
 
@@ -71,7 +74,7 @@ int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 	if (edge->fd >= 0)
 		xp_sys_close(edge->fd);
 	edge->fd = -1;
-	/* A sandbox refuses a call of epoll: there is no such set. */
+	/* A sandbox refuses one of the calls: work without a set. */
 	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES)
 		return 0;
 	xp_free(sets);
@@ -110,7 +113,7 @@ int xp_edge_renew(struct xp_edge *edge)
 	return 0;
 }
 
-/* The requested bits that the entry of a filter has. */
+/* Returns those bits of a watch that belong into the entry of this filter. */
 static uint32_t entry_bits(unsigned filter, uint32_t watch)
 {
 	static const uint32_t bits[XP_SOLO_SETS] = {
@@ -123,7 +126,7 @@ static uint32_t entry_bits(unsigned filter, uint32_t watch)
 	return filter == 0 ? watch & XP_WATCH_BITS : 0;
 }
 
-/* Begin (ADD), change (MOD) or end (DEL) the entry of one filter. */
+/* Add, modify or delete the entry of one filter. */
 static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
                         uint32_t watch, uint64_t token)
 {
@@ -141,7 +144,7 @@ static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
 	return xp_solo_change(&sets->solo, fd, bits | by_edge | XP_WATCH_SOLO(filter), token);
 }
 
-/* Returns the sets, a bit each, that have an entry of a descriptor with this watch. */
+/* Returns the value of `there` for a descriptor with this watch. */
 static uint8_t edge_there(uint32_t watch)
 {
 	unsigned there = 0;
@@ -155,7 +158,10 @@ static uint8_t edge_there(uint32_t watch)
 	                 (watch & POLLRDHUP ? EDGE_RDHUP : 0));
 }
 
-/* From what the sets have to this; those that are not new only if need be. */
+/*
+ * Change the entries of a descriptor to this watch; entries that stay are modified only if the
+ * kernel has to check them again.
+ */
 static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
 	struct edge_sets *sets = edge->inner;
@@ -181,7 +187,7 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token
 		} else if (after & again & bit) {
 			rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
 		} else if (before & ~after & bit) {
-			/* A closed descriptor has left the set by itself. */
+			/* This fails if the descriptor was closed. */
 			(void)edge_control(edge, EPOLL_CTL_DEL, i, fd, 0, 0);
 		}
 		if (rc < 0)
@@ -216,7 +222,10 @@ void xp_edge_detach(struct xp_edge *edge, int fd)
 	(void)edge_set(edge, fd, XP_WATCH_EDGE, 0);
 }
 
-/* An entry of the set itself has fired: is it READ's alone, or one of a level? */
+/*
+ * Returns which filter a report of the set itself is for: READ's bit, or 0 for a level-triggered
+ * entry, which is for all.
+ */
 static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
 {
 	int fd = (int)(uint32_t)token;
@@ -225,7 +234,7 @@ static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
 	return level ? 0 : XP_FIRED_SOLO(0);
 }
 
-/* Take reports of the main set, then of the solo sets.  *more: the main set may have more. */
+/* Store reports of the main set, then of the sets in it.  *more: the main set may have more. */
 static int edge_take(struct xp_edge *edge, struct xp_fired *fired, int cap, bool *more)
 {
 	struct edge_sets *sets = edge->inner;
@@ -251,7 +260,7 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	while (more && count < cap)
 		count += edge_take(edge, fired + count, cap - count, &more);
 	for (int i = 0; i < count; i++) {
-		/* The set goes on reporting a closed file with a duplicate. */
+		/* The set keeps reporting a closed file while a duplicate is open. */
 		xp_count_shared(&edge->counters->syscalls_check);
 		if (xp_sys_open_flags((int)(uint32_t)fired[i].token) < 0)
 			fired[i].events = POLLNVAL;
@@ -259,7 +268,10 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	return count;
 }
 
-/* See xp_edge_admit: 1, or 0 for another kind of file; -EBADF, -ENOMEM. */
+/*
+ * Returns 1 if poll(2) clears what it reports about the file, otherwise 0; -EBADF, -ENOMEM,
+ * -ENOTSUP.
+ */
 static int edge_kind(struct xp_edge *edge, int fd, uint32_t watch, const struct stat *status,
                      uint32_t *cleared)
 {
@@ -272,7 +284,7 @@ static int edge_kind(struct xp_edge *edge, int fd, uint32_t watch, const struct 
 	if (watch & XP_WATCH_EDGE)
 		return -ENOTSUP;
 	if (!S_ISREG(status->st_mode))
-		return 1; /* A perf counter: the set is not asked about it. */
+		return 1; /* A performance counter: do not add it to the set. */
 	xp_count(&edge->counters->syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0)
 		*cleared = (unsigned short)probe.revents;
@@ -304,8 +316,8 @@ int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *sta
 	if (edge->fd < 0)
 		return kind;
 	/*
-	 * Terminals and some files of /proc can be waited for, others cannot; the
-	 * kernel knows which.
+	 * Some devices and files of /proc can be polled, others cannot.  Whether the kernel adds
+	 * the file to the set shows which.
 	 */
 	rc = edge_control(edge, EPOLL_CTL_ADD, 0, fd, 0, 0);
 	if (rc < 0 && rc != -EEXIST)

@@ -1,4 +1,4 @@
-/* The outer epoll set. */
+/* The outer epoll set: see posix/outer.h. */
 #include "posix/outer.h"
 
 #include "base/assert.h"
@@ -43,7 +43,10 @@ static int outer_add(int outer_fd, int fd)
 	return xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, fd, EPOLLIN, 0);
 }
 
-/* With all that is to make it readable, or not at all: it must not be silent. */
+/*
+ * Open the set with all that makes it readable.  If one part fails, fail as a whole: a set without
+ * it would be silent when it should be readable.
+ */
 static int outer_fd(void *opaque)
 {
 	struct xp_outer *outer = opaque;
@@ -113,7 +116,10 @@ static int outer_set_alarm(void *opaque, int64_t deadline_ns)
 	XP_ASSERT(outer->fd >= 0);
 	if (deadline_ns == outer->alarm_ns)
 		return 0;
-	/* Too early is right, too: most timers are put off before they expire. */
+	/*
+	 * The present alarm may expire too early, which is harmless and saves a call: most timers
+	 * are extended before they expire.
+	 */
 	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > xp_sys_now())
 		return 0;
 	if (outer->alarm_fd < 0)

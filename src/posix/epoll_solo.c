@@ -1,4 +1,4 @@
-/* The sets of filters that have an entry of their own. */
+/* The epoll sets of solo entries: see posix/solo.h. */
 #include "posix/solo.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "posix/sys_epoll.h"
 #include "sys/sys.h"
 
-/* The main set's tokens for them: no descriptor has such a number. */
+/* Tokens of these sets in the main set.  No descriptor has such a number. */
 #define SOLO_TOKEN(i) (XP_TOKEN_WAKE - 1 - (uint64_t)(i))
 
 void xp_solo_init(struct xp_solo *solo, struct xp_counters *counters)
@@ -51,7 +51,7 @@ static int solo_control(struct xp_solo *solo, int op, int fd, uint32_t watch, ui
 	return xp_sys_epoll_ctl(atomic_load(&solo->fds[solo_index(watch)]), op, fd, events, token);
 }
 
-/* Into the main set, by level: what is not harvested is reported again. */
+/* Add the set to the main set, level-triggered: reports that are not harvested come again. */
 static int solo_join(int main_fd, int set_fd, int i)
 {
 	return xp_sys_epoll_ctl(main_fd, EPOLL_CTL_ADD, set_fd, EPOLLIN, SOLO_TOKEN(i));
@@ -67,7 +67,7 @@ int xp_solo_open(struct xp_solo *solo, int main_fd, int i)
 	set_fd = xp_sys_epoll_create();
 	if (set_fd < 0)
 		return set_fd;
-	/* A wait may report it before this call returns. */
+	/* Store the descriptor first: a wait may report the set before epoll_ctl(2) returns. */
 	atomic_store(&solo->fds[i], set_fd);
 	atomic_store(&solo->any, true);
 	rc = solo_join(main_fd, set_fd, i);
@@ -84,7 +84,7 @@ int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch, ui
 
 	if (rc == 0)
 		rc = solo_control(solo, EPOLL_CTL_ADD, fd, watch, token);
-	/* A dead entry, or one that a set could not be renewed of. */
+	/* The entry of a closed file, or one that xp_solo_renew could not remove. */
 	return rc == -EEXIST ? xp_solo_change(solo, fd, watch, token) : rc;
 }
 
@@ -95,7 +95,7 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 	                    fd, watch, token);
 }
 
-/* Take up to `room` reports of one set. */
+/* Store up to `room` reports of one set. */
 static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired, int room)
 {
 	int count;
@@ -136,7 +136,7 @@ int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count, int
 	}
 	if (sets == 0)
 		return kept;
-	/* One place at least for each of those that follow. */
+	/* Leave room for at least one report of each of the remaining sets. */
 	while (sets-- > 0)
 		kept += solo_take(solo, ready[sets], fired + kept, cap - kept - sets);
 	XP_ASSERT(kept <= cap);
@@ -153,7 +153,10 @@ void xp_solo_renew(struct xp_solo *solo, int main_fd)
 
 		if (set_fd < 0)
 			continue;
-		/* Else what is in it is found there when it is attached. */
+		/*
+		 * If no new set can be opened, the old entries stay, and xp_solo_attach modifies
+		 * them.
+		 */
 		if (fresh >= 0)
 			(void)xp_sys_replace(fresh, set_fd);
 		if (solo_join(main_fd, set_fd, i) < 0) {

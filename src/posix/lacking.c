@@ -1,4 +1,4 @@
-/* Functions for what Linux alone has, with the result for all other systems. */
+/* Functions that only Linux supports; here they report that to the caller. */
 #include <errno.h>
 
 #include "sys/fskind.h"
@@ -6,13 +6,13 @@
 #include "sys/sys.h"
 #include "sys/sys_aio.h"
 
-/* A moment at which the clock is set is not reported by a descriptor. */
+/* No descriptor reports that the clock was set. */
 int xp_sys_step_fd(void)
 {
 	return -ENOSYS;
 }
 
-/* The page cache does not answer without waiting for the device. */
+/* The page cache cannot be read without waiting for the device. */
 int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
 {
 	(void)fd, (void)buffer, (void)size, (void)offset;
@@ -25,7 +25,7 @@ int64_t xp_sys_pipe_size(int fd)
 	return -ENOTSUP;
 }
 
-/* These systems do without files whose text the kernel writes, as in /proc. */
+/* These systems have no files like those in /proc, whose text the kernel writes. */
 bool xp_fs_has_sizes(int fd)
 {
 	(void)fd;
@@ -38,7 +38,7 @@ bool xp_fs_keeps_births(int fd)
 	return true;
 }
 
-/* No /proc shows other processes here. */
+/* There is no /proc that shows other processes. */
 int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
 {
 	(void)pid, (void)visit, (void)context;

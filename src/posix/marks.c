@@ -1,4 +1,4 @@
-/* All files have an inode here. */
+/* Marks of files without an inode: here all files have one. */
 #include "sys/marks.h"
 
 int xp_marks_open(struct xp_marks *marks)

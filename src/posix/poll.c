@@ -1,16 +1,14 @@
 /*
- * The poll back end: one dense array of what is wanted now.
+ * The poll back end: one dense array of the descriptors that have requested bits.
  *
- * A disabled descriptor is not in the array, so it costs nothing and cannot
- * report POLLHUP.  The scan starts where the last one stopped, so that busy
- * descriptors in front do not starve the others when the caller takes few
- * events.  What was ready and did not fit is looked at by the next waits, only
- * that and as much as fits: else many that are ready would cost a look at all
- * for each handful.  There is another look at all of them once there is room.
+ * A disabled descriptor is not in the array, so it costs nothing and cannot report POLLHUP.
+ * Reports are taken from where the last scan ended, so that busy descriptors in front do not starve
+ * the others when the caller takes few events.  If more descriptors were ready than fit, the next
+ * waits poll only those, and as many as fit: polling all for each few events would be expensive.
+ * When these are done, the next wait polls all again.
  *
- * The back end's own two, the wake counter and the set of
- * edge-triggered registrations, are put behind it for each call: once the
- * kernel has found something ready it does not queue on the entries that
+ * The entries of the back end itself, the wake-up descriptor and the set of edges, follow the
+ * others in each call: once the kernel has found a ready entry, it does not queue on those that
  * follow.
  */
 #include "posix/poll_state.h"
@@ -33,7 +31,10 @@ int xp_poll_prepare(void *opaque, int fd)
 
 enum { UNREQUESTED = POLLERR | POLLHUP | POLLNVAL };
 
-/* Bits that were kept of a consumed file are requested now: the next wait reports them. */
+/*
+ * Bits that were kept for a file whose bits poll(2) clears are requested now: let the next wait
+ * report them.
+ */
 static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *entry, uint32_t bits)
 {
 	short *revents = &state->fds[entry->index].revents;
@@ -45,16 +46,16 @@ static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *ent
 }
 
 /*
- * Bits that poll(2) checks of a consumed file although nobody requests them now: the check
- * takes news away, whatever bits it is for.  POLLIN may hold for ever, as of a mount table,
- * so it is checked only until it is kept.
+ * Returns bits to poll a consumed file for although they are not requested: poll(2) clears all
+ * bits, whatever it is called for, so they have to be kept.  POLLIN may be set for ever, as in a
+ * mount table, so it is polled only until it is kept.
  */
 static uint32_t poll_kept_bits(const struct xp_array_entry *entry)
 {
 	return !entry->consumed ? 0 : entry->kept & POLLIN ? POLLPRI : POLLPRI | POLLIN;
 }
 
-/* Keep the bits of a consumed file that are not requested now; returns those to report. */
+/* Keep the bits of a consumed file that are not requested.  Returns those to report. */
 static uint32_t poll_keep(struct xp_poll_state *state, struct xp_array_entry *entry,
                           uint32_t events)
 {
@@ -75,7 +76,7 @@ void xp_poll_want(void *opaque, int fd, uint32_t bits)
 		struct pollfd *last = &state->fds[--state->len];
 
 		XP_ASSERT(state->len >= 0 && entry->index <= state->len);
-		/* Found, and not reported yet. */
+		/* These bits were found and not reported yet. */
 		if (entry->consumed)
 			entry->kept |= (uint8_t)state->fds[entry->index].revents;
 		state->fds[entry->index] = *last;
@@ -124,7 +125,10 @@ struct pollfd *xp_poll_own(struct xp_poll_state *state)
 	return own;
 }
 
-/* Take out what was ready and not reported, round from `start`. */
+/*
+ * Copy and clear entries that were found ready and not reported, beginning at `start`.  Returns
+ * their number.
+ */
 static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
 {
 	int len = 0;
@@ -143,12 +147,15 @@ static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
 			i = 0;
 	}
 	state->start = i;
-	if (steps == 0) /* Some were taken out of the array meanwhile. */
+	if (steps == 0) /* some of the rest have left the array since */
 		state->left = 0;
 	return len;
 }
 
-/* Does the back end's own set come first?  Else one kind would take all the room. */
+/*
+ * Returns true if edges are reported before the array in this call: they alternate, because the
+ * first could take all the room.
+ */
 static bool poll_edges_first(struct xp_poll_state *state)
 {
 	state->edges_last = !state->edges_last;
@@ -168,7 +175,10 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 		some[i].revents = 0;
 	}
 	xp_array_own(&state->array, fds);
-	/* If this fails what was found just now is true, and the rest is found again. */
+	/*
+	 * If poll(2) fails, report results of this wait as they are; older ones are dropped,
+	 * because the next poll(2) of all finds them again.
+	 */
 	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0 && state->fresh)
 		for (int i = 0; i < len; i++)
 			some[i].revents = (short)before[i];
@@ -180,12 +190,12 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 		struct xp_array_entry *entry = &state->array.entries[some[i].fd];
 		uint32_t events = (unsigned short)some[i].revents;
 
-		/* The first poll(2) of such a file has taken the news away. */
+		/* The earlier poll(2) has cleared its bits. */
 		if (entry->consumed)
 			events = poll_keep(state, entry, events | before[i]);
 		if (!events)
 			continue;
-		if (count == cap) { /* The back end's own have taken its room. */
+		if (count == cap) { /* edges have taken its room */
 			state->fds[entry->index].revents = (short)events;
 			state->left++;
 			continue;
@@ -212,7 +222,7 @@ static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	return xp_poll_init(opaque, &poll_array, counters);
 }
 
-/* Report what the look at all has found. */
+/* Store reports of the last poll(2) of all descriptors. */
 static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 {
 	struct pollfd fds[XP_FIRED_MOST];
@@ -229,7 +239,7 @@ static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int ca
 	return count;
 }
 
-/* Report what the last poll(2) of all has found, and the edges that are left. */
+/* The same, and reports of the remaining edges. */
 static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {
@@ -267,7 +277,7 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		count += xp_poll_again(state, fired + count, cap - count);
 		if (count == cap)
 			return count;
-		/* Beside the call that the wait is counted for. */
+		/* An additional call, beside the one that every wait counts. */
 		xp_count_shared(&state->array.counters->syscalls_check);
 	}
 	state->fresh = true;

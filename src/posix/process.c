@@ -1,6 +1,6 @@
 /*
- * Fork detection.  No lock is taken around fork: a fork in a signal handler
- * that interrupted a call of this library would never return.
+ * Fork detection.  pthread_atfork handlers take no lock: a fork in a signal handler that
+ * interrupted a call of this library would wait for ever.
  */
 #include "sys/process.h"
 
@@ -9,12 +9,12 @@
 
 #include "sys/sys.h"
 
-/* No process has this number; one thread is about to take the process's. */
+/* Not a process number: a thread is about to set the number of this process. */
 #define CLAIMED UINT32_MAX
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Atomic uint32_t fallback; /* stands for the page where there is none */
-static uint32_t last_number;      /* of the last process in this line */
+static _Atomic uint32_t fallback; /* used if no page can be cleared by fork */
+static uint32_t last_number;      /* the number of the last process in this line of descent */
 
 _Atomic uint32_t *xp_process_page = &fallback;
 

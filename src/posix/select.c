@@ -1,9 +1,10 @@
 /*
- * The select back end: the array of poll, and bit sets of what is in it.  These are
- * its own, so any descriptor number will do: the kernel takes as many bits as it is
- * given.  select reports three conditions, poll(2) eight, so what fired is looked at
- * once more by poll(2), as many as fit, and reported in its terms.  The next waits go
- * on with the rest, and then look at all again if there is room.
+ * The select back end: the array of the poll back end, and bit sets of its entries.
+ *
+ * The bit sets are allocated here, so any descriptor fits: the kernel does not know FD_SETSIZE.
+ * select(2) distinguishes three conditions, poll(2) eight, so the descriptors that select(2) found
+ * are polled once more by poll(2), as many as fit, and reported with its bits.  The next waits
+ * continue with the rest, and call select(2) again when that is done.
  */
 #include "posix/poll_state.h"
 
@@ -20,7 +21,7 @@
 #include "posix/system.h"
 #include "sys/sys.h"
 
-/* By the kernel's rules: words of long, as many as the largest number needs. */
+/* The kernel's format: arrays of long. */
 #define WORD_BITS ((int)(sizeof(long) * CHAR_BIT))
 
 enum { SETS = 3 };
@@ -28,17 +29,17 @@ enum { SETS = 3 };
 static const short set_bits[SETS] = {POLLIN, POLLOUT, POLLPRI};
 
 struct select_state {
-	struct xp_poll_state poll; /* the first: it is an array, too */
-	long *wanted[SETS]; /* what is in the array */
-	long *sets[SETS];   /* a copy, which the kernel writes to */
-	int words[2][SETS]; /* length of each */
-	int top;            /* none is in them from this number on */
-	int consumed;       /* entries of the array that are: see select_ask */
+	struct xp_poll_state poll; /* first member: a pointer to it is one to the array */
+	long *wanted[SETS]; /* the bit sets to pass to the kernel */
+	long *sets[SETS];   /* copies, which the kernel overwrites */
+	int words[2][SETS]; /* lengths of wanted[k] and sets[k] */
+	int top;            /* every descriptor in the sets is below this */
+	int consumed;       /* number of consumed files in the array: see select_ask */
 };
 
 /*
- * Are these bits watched by the helper set?  Edges, and what select has no
- * word for: it reports a hang-up only together with readable or writable.
+ * Returns true if the set of edges has to watch these bits: edges, and bits that select(2) cannot
+ * report.  It reports a hang-up only together with readable or writable.
  */
 static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t watch)
 {
@@ -62,7 +63,7 @@ static int select_reserve(struct select_state *state, int fd)
 }
 
 /*
- * Can the file hang up without being writable?  Not a pipe that is written to: it
+ * Record whether the file can hang up without being writable.  The write end of a pipe cannot: it
  * has an error then, and select(2) reports it as writable.
  */
 static int select_prepare(void *opaque, int fd)
@@ -159,7 +160,7 @@ static int select_open(void *opaque, int size_hint, struct xp_counters *counters
 	return 0;
 }
 
-/* A dead entry of the helper set is reported for ever. */
+/* Renew the set of edges, because the entry of a closed file in it is reported for ever. */
 static int select_renew(void *opaque)
 {
 	struct select_state *select = opaque;
@@ -180,7 +181,7 @@ static int select_renew(void *opaque)
 	return 0;
 }
 
-/* Where the array has it; the back end's own are behind the others. */
+/* Returns the entry of a descriptor in the array; the back end's own entries follow the others. */
 static struct pollfd *select_place(const struct select_state *state, int fd)
 {
 	const struct xp_array *array = &state->poll.array;
@@ -192,7 +193,10 @@ static struct pollfd *select_place(const struct select_state *state, int fd)
 	                        (fd == array->wake.fd ? XP_OWN_WAKE : XP_OWN_EDGE)];
 }
 
-/* Add the bits left in the sets to revents, which are 0.  Returns the number of descriptors. */
+/*
+ * Translate the bits that select(2) left in the sets to revents, which are 0 before.  Returns the
+ * number of descriptors.
+ */
 static int select_read(const struct select_state *state)
 {
 	int count = 0;
@@ -228,8 +232,8 @@ static int select_ask_sets(struct select_state *state, int64_t deadline_ns,
 }
 
 /*
- * Look at all; > 0: something was found.  While files are registered that report each thing
- * once, poll(2) looks: what select(2) has no word for would be lost.
+ * Query the kernel about all descriptors.  Returns a positive number if one is ready.  If there are
+ * consumed files, by poll(2): select(2) would clear bits that it cannot report.
  */
 static int select_ask(struct select_state *state, struct pollfd *own,
                       int64_t deadline_ns, const sigset_t *mask)
@@ -237,7 +241,7 @@ static int select_ask(struct select_state *state, struct pollfd *own,
 	int rc = state->consumed > 0 ? xp_poll_ask(&state->poll, deadline_ns, mask)
 		: select_ask_sets(state, deadline_ns, mask);
 
-	/* Somebody closed a descriptor: poll(2) says which. */
+	/* The program closed a descriptor; poll(2) shows which. */
 	if (rc == -EBADF)
 		rc = xp_sys_poll_now(state->poll.fds,
 		                     (size_t)state->poll.len + XP_OWN_ENTRIES);
@@ -247,7 +251,7 @@ static int select_ask(struct select_state *state, struct pollfd *own,
 	return rc;
 }
 
-/* Report what is left of the last select(2) of all, and of the edges. */
+/* Store reports of the remaining results of select(2), and of the remaining edges. */
 static int select_rest(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {

@@ -1,19 +1,13 @@
 /*
- * Deliveries of signals, noticed by a handler that is put in front of the
- * program's.
+ * Observes signals by a handler that is installed in front of the program's.
  *
- * The handler counts, rings the self-pipes of the queues that want the signal, and
- * goes on to what was there before.  It takes no lock, waits for nobody and
- * allocates nothing; what it walks through is never freed.
- *
- * The program may have our handler in a sigaction of its own and call it, or
- * put it back, whenever it likes.  So a handler that the program has replaced
- * is not put in front of another one: it could end up behind itself.  There
- * are a few for each signal, the links of a chain, and only the top one
- * counts.
- *
- * Handlers are inherited by fork.  In a child they only go on to what was
- * there before, until xpoll_reinit makes the observation the child's own.
+ * The handler counts the signal, signals the self-pipes of the queues that want it, and calls the
+ * program's handler.  It takes no lock, waits for nobody and allocates nothing; the memory it reads
+ * is never freed.  The program may save our handler, call it, or install it again at any time.  So
+ * a handler of ours that the program has replaced is not installed in front of another one: it
+ * could call itself in a circle.  Each signal has several handlers of ours, the links of a chain,
+ * and only the one on top counts.  A forked child inherits them; there they only call the
+ * program's, until xpoll_reinit.
  */
 #include "source/signal.h"
 
@@ -40,33 +34,36 @@ typedef void signal_detailed(int, siginfo_t *, void *);
 
 /* [l] guarded by signal_lock, [a] atomic: the handler reads it. */
 
-/* A place in front of a handler of the program's. */
+/* A handler of ours, and the program's action that it is in front of. */
 struct signal_link {
-	signal_plain *_Atomic plain;       /* [a] that handler, or ... */
-	signal_detailed *_Atomic detailed; /* [a] ... that, or neither */
-	atomic_bool once;          /* [a] SA_RESETHAND, and ours to keep */
-	atomic_uint spent;         /* [a] it has run that once */
-	bool given_away;           /* [l] the program may call or restore it */
-	struct sigaction previous; /* [l] what it was put in front of */
+	/* [a] the program's handler, if without SA_SIGINFO, or NULL */
+	signal_plain *_Atomic plain;
+	/* [a] the program's handler, if with SA_SIGINFO, or NULL */
+	signal_detailed *_Atomic detailed;
+	atomic_bool once;          /* [a] call it once only, because it had SA_RESETHAND */
+	atomic_uint spent;         /* [a] it was called that once */
+	bool given_away;           /* [l] the program may call or reinstall our handler */
+	struct sigaction previous; /* [l] the program's action */
 };
 
 struct signal_watched {
 	struct signal_link links[SIGNAL_LINKS];
-	atomic_uint top;           /* [a] the link that counts */
-	_Atomic uint64_t delivered; /* [a] */
-	int observers;             /* [l] self-pipes that want it */
-	bool installed;            /* [l] top is in place, as far as we know */
-	uint64_t losses;           /* [l] times that it turned out not to be */
+	atomic_uint top;           /* [a] index of the link that counts signals */
+	_Atomic uint64_t delivered; /* [a] number of signals so far */
+	int observers;             /* [l] number of self-pipes that want it */
+	bool installed;            /* [l] the link `top` was installed when we last checked */
+	uint64_t losses;           /* [l] number of times that the program had replaced it */
 };
 
 static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct signal_watched signals[XP_SIGNALS];
-static _Atomic uint32_t signal_process; /* the process that all this is of */
-static _Atomic pid_t signal_pid;        /* [a] its number */
+/* the process that observes signals: see xp_process_current */
+static _Atomic uint32_t signal_process;
+static _Atomic pid_t signal_pid;        /* [a] its process ID */
 
 /*
- * No handler runs on the thread that has the lock: it may want to set a
- * signal's action, and would wait for ever.
+ * Take the lock with all signals blocked: a handler that runs on this thread may call sigaction(2)
+ * through this library, and would wait for ever.
  */
 static void signal_enter(sigset_t *mask)
 {
@@ -83,7 +80,7 @@ static void signal_leave(const sigset_t *mask)
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
-/* Not in a forked child, where the lock may be somebody's who is not there. */
+/* Returns false in a forked child, where a thread of the parent may hold the lock for ever. */
 static bool signal_is_ours(void)
 {
 	uint32_t process = atomic_load(&signal_process);
@@ -105,7 +102,7 @@ static void handler_run(unsigned index, int number, siginfo_t *info,
 		atomic_fetch_add(&signal->delivered, 1);
 		xp_selfpipes_signal((unsigned)number);
 	}
-	/* The handlers called from here may never return, or read errno. */
+	/* The program's handler may never return, and may read errno: nothing follows the call. */
 	detailed = atomic_load(&link->detailed);
 	plain = atomic_load(&link->plain);
 	if (!detailed && !plain)
@@ -134,7 +131,7 @@ static signal_detailed *const signal_handlers[SIGNAL_LINKS] = {
 
 /* --- Taking a signal's place, and giving it back -------------------------- */
 
-/* The kernel goes by the value, whichever member and flag it came with. */
+/* The kernel compares the address, whichever member and flag it was set by. */
 _Static_assert(offsetof(struct sigaction, sa_handler) ==
                offsetof(struct sigaction, sa_sigaction),
                "both kinds of handlers are in the same place");
@@ -148,7 +145,7 @@ static unsigned link_of(const struct sigaction *action)
 	return index;
 }
 
-/* The action with this link in front of the previous one. */
+/* Returns the action that installs this link in front of the program's. */
 static struct sigaction action_with(unsigned number, unsigned index,
                                     const struct sigaction *previous)
 {
@@ -158,9 +155,8 @@ static struct sigaction action_with(unsigned number, unsigned index,
 	action.sa_flags |= SA_SIGINFO;
 	if (action_handles(previous)) {
 		/*
-		 * The kernel resets the action before it ends the process by
-		 * the next one.  Where that is harmless the observation goes
-		 * on, and the link sees to it that the handler runs once.
+		 * With SA_RESETHAND the kernel resets the action.  If the default action is
+		 * harmless, keep our handler, and have the link call the program's only once.
 		 */
 		if (signal_harmless(number))
 			action.sa_flags &= ~SA_RESETHAND;
@@ -168,7 +164,7 @@ static struct sigaction action_with(unsigned number, unsigned index,
 	}
 	sigemptyset(&action.sa_mask);
 	action.sa_flags &= ~SA_RESETHAND;
-	/* Our handler should change the program as little as possible. */
+	/* The program has no handler: let ours disturb it as little as possible. */
 	action.sa_flags |= SA_RESTART | SA_ONSTACK;
 	if (number == SIGCHLD && previous->sa_handler == SIG_IGN)
 		action.sa_flags |= SA_NOCLDWAIT;
@@ -176,8 +172,8 @@ static struct sigaction action_with(unsigned number, unsigned index,
 }
 
 /*
- * A handler may be about to go on to the handler before: the new one is
- * written before the old one is cleared.
+ * Set the program's handler of a link.  Our handler may be running: it must find the old or the new
+ * one, so the new one is stored before the old one is cleared.
  */
 static void link_set(struct signal_link *link, unsigned number,
                      const struct sigaction *previous)
@@ -198,9 +194,9 @@ static void link_set(struct signal_link *link, unsigned number,
 }
 
 /*
- * A link to put in front of this action.  One that was given away may be
- * behind the action, unless it was in front of the same one already: then the
- * program goes on to itself, or not at all.  Behind no handler there is none.
+ * Returns the index of a link to install in front of this action.  A link that was given away may
+ * be behind the action in the chain already, unless it was in front of the same action before.  An
+ * action without a handler has no chain behind it.  -EBUSY: there is no free link.
  */
 static int link_choose(const struct signal_watched *signal,
                        const struct sigaction *previous)
@@ -212,7 +208,7 @@ static int link_choose(const struct signal_watched *signal,
 	return action_handles(previous) ? -EBUSY : 0;
 }
 
-/* Find out what the program has done to the signal meanwhile. */
+/* Query the present action, and record whether our link is still installed. */
 static int handler_look(struct signal_watched *signal, unsigned number,
                 struct sigaction *action)
 {
@@ -251,14 +247,14 @@ static int handler_install(struct signal_watched *signal, unsigned number,
 		signal->installed = action_same(&found, previous);
 		if (signal->installed)
 			break;
-		/* The program was faster: once more, on top of that. */
+		/* The program installed another handler meanwhile: restore it, and try again. */
 		xp_sys_sigaction((int)number, &found, NULL);
 		*previous = found;
 	}
 	return 0;
 }
 
-/* See to it that a handler of ours is in place. */
+/* Install a handler of ours, unless one is installed. */
 static int handler_renew(struct signal_watched *signal, unsigned number)
 {
 	struct sigaction action;
@@ -267,7 +263,7 @@ static int handler_renew(struct signal_watched *signal, unsigned number)
 	return rc < 0 || signal->installed ? rc : handler_install(signal, number, &action);
 }
 
-/* The action as the program knows it: what is behind a link of ours. */
+/* Replace a link of ours by the program's action behind it. */
 static void action_show(const struct signal_watched *signal,
                         struct sigaction *action)
 {
@@ -291,13 +287,16 @@ static void handler_uninstall(struct signal_watched *signal, unsigned number)
 	action_show(signal, &back);
 	link->previous = back;
 	xp_sys_sigaction((int)number, &back, &found);
-	/* The program was faster: its action is the one that holds. */
+	/* The program installed another action meanwhile: restore that. */
 	if (link_of(&found) == SIGNAL_NO_LINK)
 		xp_sys_sigaction((int)number, &found, NULL);
 	signal->installed = false;
 }
 
-/* Put the action behind the link that is in place, or behind a free one. */
+/*
+ * Make this the program's action behind the installed link, or behind a free one that is installed
+ * now.
+ */
 static int action_behind(struct signal_watched *signal, unsigned number,
                          const struct sigaction *action,
                          struct sigaction *replaced)
@@ -323,7 +322,7 @@ static int action_behind(struct signal_watched *signal, unsigned number,
 	return rc;
 }
 
-/* Observed or not; `found` is what the program had set before. */
+/* Set the program's action, observed or not.  Stores its previous action in `found`. */
 static int action_set(struct signal_watched *signal, unsigned number,
                       const struct sigaction *action, struct sigaction *found)
 {
@@ -341,11 +340,11 @@ static int action_set(struct signal_watched *signal, unsigned number,
 		rc = action_behind(signal, number, action, &replaced);
 	if (rc == -EBUSY) {
 		rc = xp_sys_sigaction((int)number, action, &replaced);
-		/* By way of us, so it is no loss. */
+		/* The program replaced our handler through this library: that is no loss. */
 		if (rc == 0)
 			signal->installed = false;
 	}
-	/* Somebody else was faster. */
+	/* Another thread set an action meanwhile. */
 	if (rc == 0 && link_of(&replaced) == SIGNAL_NO_LINK)
 		*found = replaced;
 	return rc;
@@ -368,7 +367,7 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 	if (!signal_is_ours())
 		atomic_store(&signal_pid, getpid());
 	atomic_store(&signal_process, xp_process_current());
-	/* First of all, so that nothing is missed. */
+	/* Before the handler is installed, so that no signal is missed. */
 	fresh = xp_selfpipe_want(selfpipe, number, true);
 	signal->observers += fresh;
 	rc = handler_renew(signal, number);
@@ -397,7 +396,7 @@ bool xp_signal_program_handles(void)
 	for (unsigned number = 1; number < XP_SIGNALS && !handles; number++) {
 		unsigned index;
 
-		/* The C library refuses the signals that it handles itself. */
+		/* The C library refuses signals that it uses itself. */
 		if (xp_sys_sigaction((int)number, NULL, &action) < 0)
 			continue;
 		index = link_of(&action);
@@ -433,7 +432,7 @@ int xp_signal_action(unsigned number, const struct sigaction *action,
 
 	if (number == 0 || number >= XP_SIGNALS)
 		return -EINVAL;
-	/* A child of vfork has actions of its own, but this memory. */
+	/* A child of vfork(2) has its own actions, but shares this memory. */
 	if (!signal_is_ours() || getpid() != atomic_load(&signal_pid)) {
 		rc = xp_sys_sigaction((int)number, action, &found);
 		if (rc == 0)

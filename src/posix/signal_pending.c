@@ -1,4 +1,4 @@
-/* Systems without a descriptor that reports blocked signals: all of them but Linux. */
+/* Blocked signals: all systems but Linux lack a descriptor that reports them. */
 #include "source/signal.h"
 
 #include <errno.h>

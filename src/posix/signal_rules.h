@@ -1,4 +1,7 @@
-/* Which actions a handler may be put in front of, and none would notice. */
+/*
+ * Which actions of a signal can be observed by a handler in front of them, without any other change
+ * for the program.
+ */
 #ifndef XP_POSIX_SIGNAL_RULES_H
 #define XP_POSIX_SIGNAL_RULES_H
 
@@ -15,7 +18,7 @@ static inline bool action_same(const struct sigaction *a, const struct sigaction
 	return a->sa_handler == b->sa_handler;
 }
 
-/* Does the default action leave the process as it is? */
+/* Returns true if the default action of the signal has no effect on the process. */
 static inline bool signal_harmless(unsigned number)
 {
 #if defined(SIGINFO) && !defined(__linux__) /* BSD */
@@ -27,10 +30,9 @@ static inline bool signal_harmless(unsigned number)
 }
 
 /*
- * Does the kernel itself act otherwise for SIG_IGN?  A fault that is ignored
- * ends the process, where a handler would return to the fault for ever; a
- * read from, or write to, the terminal by a background process fails or
- * succeeds, where a handler would have it restarted for ever.
+ * Returns true if ignoring the signal has an effect in the kernel that a handler would lack.  An
+ * ignored fault ends the process, where a handler would return to the fault for ever; terminal
+ * access of a background process fails or succeeds, where a handler would restart it for ever.
  */
 static inline bool signal_ignored_so(unsigned number)
 {
@@ -39,7 +41,7 @@ static inline bool signal_ignored_so(unsigned number)
 		number == SIGTTIN || number == SIGTTOU;
 }
 
-/* Could a handler be put in front, and nothing but the count be different? */
+/* Returns true if a handler in front of this action changes nothing for the program. */
 static inline bool action_observable(unsigned number, const struct sigaction *action)
 {
 	if (action_handles(action))

@@ -1,11 +1,10 @@
 /*
- * Filters that have an entry of their own, on epoll.
+ * Solo entries of filters, on epoll.
  *
- * Whatever is changed in an entry, the kernel reports all of it again, and what
- * happens to one of its bits is reported with all the others that hold.  So an
- * edge shares its entry with nothing that may change.  As a set has one entry
- * for each descriptor, there is a set for each filter beside the main one, which
- * holds them; they are made when they are needed first.
+ * After any change of an entry the kernel reports all of it again, and with the activity of one bit
+ * it reports all other bits that are set.  So an edge does not share its entry with a filter that
+ * may change.  An epoll set has one entry for each descriptor, so there is a set for each filter,
+ * inside the main set; each is opened at its first use.
  */
 #ifndef XP_POSIX_SOLO_H
 #define XP_POSIX_SOLO_H
@@ -17,9 +16,9 @@
 enum { XP_SOLO_SETS = 3 };
 
 struct xp_solo {
-	/* -1: not there.  Written with the queue's lock, read by waits. */
+	/* The sets; -1: not open.  Written with the queue's lock, read by waits without it. */
 	atomic_int fds[XP_SOLO_SETS];
-	atomic_bool full; /* the last harvest had no room for more of their entries */
+	atomic_bool full; /* the last harvest had no room for all reports of these sets */
 	atomic_bool any;
 	struct xp_counters *counters;
 };
@@ -28,20 +27,20 @@ void xp_solo_init(struct xp_solo *solo, struct xp_counters *counters);
 void xp_solo_fini(struct xp_solo *solo);
 bool xp_solo_owns(const struct xp_solo *solo, int fd);
 
-/* Make the set of this filter, in the main one, if it is not there. */
+/* Open the set of this filter inside the main set, unless it is open. */
 int xp_solo_open(struct xp_solo *solo, int main_fd, int i);
 
-/* Like the back end's functions; a change without wanted bits ends the entry. */
+/* Like the back end's functions.  A change without bits deletes the entry. */
 int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch,
                    uint64_t token);
 int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch,
                    uint64_t token);
 
-/* Put what the sets report in the place of their own entries; the new count. */
+/* Replace the reports of these sets by reports of their entries.  Returns the new number. */
 int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,
                     int cap);
 
-/* Start over with empty sets, in this one. */
+/* Replace all sets by empty ones, inside this main set. */
 void xp_solo_renew(struct xp_solo *solo, int main_fd);
 
 static inline bool xp_solo_any(const struct xp_solo *solo)
@@ -52,8 +51,8 @@ static inline bool xp_solo_any(const struct xp_solo *solo)
 int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
 
 /*
- * Before the main set is harvested: if there was no room for all of these entries
- * the last time, they have half of it now, as the main set lists them as one.
+ * Called before the main set is harvested.  If these sets had more reports than room the last time,
+ * they get half of the room now, because the main set reports each of them only once.
  */
 static inline int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
 {
