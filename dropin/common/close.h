@@ -5,7 +5,7 @@
  * has what it does before and after a close:
  *
  *   struct closing   state kept from the beginning of a close to its end
- *   closing_refused  returns true if the descriptor is not open to the program: close fails with EBADF
+ *   closing_refused  returns true if to the program the descriptor is not open (EBADF)
  *   closing_heeds    returns true if a dup3 onto a descriptor has to be handled
  *   closing_begin    called before a descriptor is closed or reused
  *   closing_duplicated  number is a duplicate of fd now; called before closing_end

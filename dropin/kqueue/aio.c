@@ -1,9 +1,9 @@
 /*
- * Requests of asynchronous I/O whose end is an event of a queue.
+ * Requests of asynchronous I/O whose completion is an event of a queue.
  *
- * An event is reported until aio_return has taken the result, as in FreeBSD:
- * xpoll reports it once, after that a USER registration stands for it, whose
- * ident is the address of the request, which no program has.
+ * FreeBSD reports the event until aio_return has taken the result.  xpoll reports it once; after
+ * that a USER registration reports it, whose ident is the address of the request, which no program
+ * uses.
  */
 #include <aio.h>
 #include <errno.h>
@@ -14,24 +14,25 @@
 
 enum {
 	KQ_AIO_BUCKETS = 256,
-	KQ_CANCEL_FIRST_NS = 20000, /* the first pause between two checks; doubles up to: */
+	/* first pause between two checks; it doubles up to this maximum: */
+	KQ_CANCEL_FIRST_NS = 20000,
 	KQ_CANCEL_MOST_NS = 1000000,
 };
 
 #define KQ_AIO_MODES (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
 
-/* One that aio_return has not been called for. */
+/* A request for which aio_return has not been called. */
 struct kq_request {
 	struct xpoll_aio aio;
 	const struct aiocb *control;
 	struct kq_request *next;
-	struct kq *kq;        /* NULL: it has ended, or is about to */
-	struct kq *ending;    /* that one, until it has */
+	struct kq *kq;        /* the queue; NULL: it was or is being destroyed */
+	struct kq *ending;    /* the queue that is being destroyed */
 	void *udata;
-	unsigned short flags; /* of the event: EV_ONESHOT ... */
-	bool returned;        /* the event was returned, and aio.result says how it ended */
-	bool silent;          /* the event was deleted before that */
-	bool asked;           /* by aio_cancel, to end */
+	unsigned short flags; /* flags of the event: EV_ONESHOT ... */
+	bool returned;        /* the event was returned, and aio.result is valid */
+	bool silent;          /* the event was deleted before it was returned */
+	bool asked;           /* aio_cancel has tried to cancel it */
 };
 
 static struct {
@@ -61,7 +62,7 @@ static int kq_aio_return(struct kq *kq, const struct kq_request *request,
 	return xpoll_event(kq->queue, &change, 1, NULL, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Bytes or a negative errno; -EINPROGRESS. */
+/* Returns the number of bytes, a negative errno value, or -EINPROGRESS. */
 static int64_t kq_aio_result(const struct kq_request *request)
 {
 	struct xpoll_event found;
@@ -70,13 +71,16 @@ static int64_t kq_aio_result(const struct kq_request *request)
 		return request->aio.result;
 	if (!request->kq)
 		return -EINPROGRESS;
-	/* If it has just been returned, and nobody has seen it yet, there is the result. */
+	/*
+	 * The event may have just been returned by xpoll, and not handled yet: then the result is
+	 * there.
+	 */
 	return xpoll_lookup(request->kq->queue, (uintptr_t)&request->aio,
 	                    XPOLL_FILT_AIO, &found) < 0
 		? request->aio.result : found.data;
 }
 
-/* Remove the registration of a request that has ended, or its event, from the queue. */
+/* Remove the registration of a completed request, or its event, from the queue. */
 static void kq_aio_withdraw(struct kq_request *request)
 {
 	if (!request->kq)
@@ -140,7 +144,7 @@ int kq_aio_change(struct kq *kq, const struct kevent *change)
 	struct kq_request *request;
 	int rc = 0;
 
-	/* Only a request makes one. */
+	/* Only a request makes a registration. */
 	if (change->flags & EV_ADD)
 		return -EPERM;
 	pthread_mutex_lock(&kq_aio.lock);
@@ -208,7 +212,7 @@ void kq_aio_fork(enum kq_fork when)
 		pthread_mutex_unlock(&kq_aio.lock);
 	else
 		kq_aio.lock = unlocked;
-	/* The child's copies are nobody's: the parent's work goes on there. */
+	/* In a forked child: free the copies of the requests, which complete in the parent. */
 	for (int i = 0; when == KQ_FORK_CHILD && i < KQ_AIO_BUCKETS; i++)
 		while (kq_aio.buckets[i])
 			kq_aio_remove(&kq_aio.buckets[i]);
@@ -216,7 +220,9 @@ void kq_aio_fork(enum kq_fork when)
 
 /* --- Requests ------------------------------------------------------------------------ */
 
-/* The lock is held: nobody looks for the event before it is noted. */
+/*
+ * Begin a request with the lock held, so that its event is not handled before it is in the table.
+ */
 static int kq_aio_enter(struct kq *kq, struct kq_request *request)
 {
 	struct kq_request **place;
@@ -226,7 +232,7 @@ static int kq_aio_enter(struct kq *kq, struct kq_request *request)
 	place = kq_aio_place(request->control);
 	if (*place && kq_aio_result(*place) == -EINPROGRESS)
 		rc = -EBUSY;
-	/* The result of the last one was never taken. */
+	/* The program never took the result of an earlier request with this structure. */
 	if (*place && rc == 0) {
 		kq_aio_withdraw(*place);
 		kq_aio_remove(place);
@@ -306,8 +312,8 @@ int64_t kq_aio_take(const struct aiocb *control, bool *found)
 
 struct kq_cancel {
 	int fd;
-	const struct aiocb *control; /* NULL: all of this descriptor */
-	bool found;                  /* there is such a request */
+	const struct aiocb *control; /* NULL: all requests of this descriptor */
+	bool found;                  /* such a request exists */
 	int rc;
 };
 
@@ -351,7 +357,7 @@ static void kq_aio_check_end(struct kq_request *request, void *context)
 		: result == -ECANCELED ? AIO_CANCELED : AIO_ALLDONE);
 }
 
-/* A sleep that is no cancellation point; whether a signal ends it does not matter. */
+/* Sleeps without being a cancellation point; a signal may end it early. */
 static void kq_aio_pause(int64_t pause_ns)
 {
 	const struct timespec pause = {0, (long)pause_ns};
@@ -363,9 +369,8 @@ static void kq_aio_pause(int64_t pause_ns)
 }
 
 /*
- * Whether a request was cancelled is known when it has ended: the kernel may be
- * asked to stop one that it has, and answers later.  So this sleeps until what
- * a device has begun is done, as xpoll_destroy does.
+ * The kernel may cancel a request later than it is asked to, so the result is known only when the
+ * request has completed.  This call therefore sleeps until it has, like xpoll_destroy.
  */
 int kq_aio_cancel(int fd, const struct aiocb *control, bool *found)
 {

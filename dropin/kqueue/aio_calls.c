@@ -1,9 +1,9 @@
 /*
- * aio_read(2) and the like, whose end a queue reports with SIGEV_KEVENT.
+ * aio_read(2) and its relatives, whose completion a queue reports with SIGEV_KEVENT.
  *
- * The C library has these functions but knows no queues, so ours are in front
- * of them.  Requests that name a queue are xpoll's (aio.c); all others go on to
- * the C library.
+ * The C library has these functions but does not know about queues, so this library exports them in
+ * its place.  Requests that name a queue are made with xpoll (aio.c); all others are passed to the
+ * C library.
  */
 #include <aio.h>
 #include <errno.h>
@@ -64,7 +64,7 @@ EXPORT int aio_error(const struct aiocb *control)
 
 	if (result <= 0)
 		return (int)-result;
-	/* aio_return was called for this request, or it was never begun. */
+	/* EINVAL: aio_return was called for this request, or it was never begun. */
 	if (kq_aio_is_ours(control))
 		return EINVAL;
 	return kq_real.aio_error ? kq_real.aio_error(control) : EINVAL;
@@ -94,14 +94,14 @@ EXPORT int aio_cancel(int fd, struct aiocb *control)
 	return rc;
 }
 
-/* The `restrict` of the prototypes in <aio.h>, which only glibc leaves out. */
+/* The `restrict` of the prototypes in <aio.h>, which glibc omits. */
 #ifdef __GLIBC__
 #define KQ_ELEMENT
 #else
 #define KQ_ELEMENT restrict
 #endif
 
-/* No event stands for the end of a list. */
+/* No event reports the completion of a whole list. */
 EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int count,
                          struct sigevent *notify)
 {

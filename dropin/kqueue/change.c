@@ -1,4 +1,4 @@
-/* One change: from FreeBSD's words to xpoll's. */
+/* Translates one change from struct kevent to struct xpoll_event. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -18,7 +18,9 @@
 #define KQ_TIMER_NOTES (NOTE_SECONDS | NOTE_MSECONDS | NOTE_USECONDS | \
                         NOTE_NSECONDS | NOTE_ABSTIME)
 
-/* The notes that a change without EV_ADD gives to what is there; 0: it leaves them. */
+/*
+ * Returns the fflags that a change without EV_ADD sets in an existing registration; 0: unchanged.
+ */
 static unsigned kq_new_notes(const struct kevent *change)
 {
 	if (change->flags & (EV_ADD | EV_DELETE))
@@ -60,14 +62,17 @@ bool kq_is_registered(struct kq *kq, const struct kevent *change)
 	return xpoll_lookup(kq->queue, change->ident, change->filter, &there) == 0;
 }
 
-/* xpoll alters notes by ADD alone: add EV_ADD if the notes differ from the registered ones. */
+/*
+ * Returns the flags of a change that alters fflags: with EV_ADD, if they differ from the registered
+ * ones, because in xpoll only ADD can alter them.
+ */
 static unsigned kq_flags_of_altered(struct kq *kq, const struct kevent *change,
                                     unsigned flags)
 {
 	unsigned notes = kq_new_notes(change);
 	struct xpoll_event there;
 
-	/* Without an EV_ADD xpoll fails with the right errno. */
+	/* If nothing is registered, xpoll fails with the right errno without EV_ADD. */
 	if (xpoll_lookup(kq->queue, change->ident, change->filter, &there) < 0)
 		return flags & EV_DISABLE ? flags : flags | EV_ENABLE;
 	/* Only an EV_ADD of the program may add modes. */
@@ -78,7 +83,10 @@ static unsigned kq_flags_of_altered(struct kq *kq, const struct kevent *change,
 	return flags;
 }
 
-/* For xpoll.  Without an action, what is there stays enabled or disabled. */
+/*
+ * Returns the flags for xpoll.  A change without an action keeps the registration enabled or
+ * disabled.
+ */
 static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 {
 	unsigned flags = change->flags & KQ_KNOWN;
@@ -87,13 +95,13 @@ static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 		return EV_DELETE;
 	if (flags & EV_ADD)
 		return flags;
-	/* Each change writes udata, not only ADD. */
+	/* In FreeBSD each change stores udata, not only ADD. */
 	if (!(flags & EV_KEEPUDATA))
 		flags |= XPOLL_SETUDATA;
 	return kq_depends(change) ? kq_flags_of_altered(kq, change, flags) : flags;
 }
 
-/* Without readers nothing can ever be written: FreeBSD says so at once. */
+/* Returns true if fd is the write end of a pipe without a reader: FreeBSD reports that at once. */
 static bool kq_pipe_is_dead(int fd)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLOUT};
@@ -103,8 +111,9 @@ static bool kq_pipe_is_dead(int fd)
 }
 
 /*
- * FreeBSD compares NOTE_LOWAT in the filters of sockets alone.  Datagram sockets,
- * for which xpoll has no mark, are ready with a mark of 1 as they are without one.
+ * Returns true if NOTE_LOWAT of this change is to be passed to xpoll.  FreeBSD compares it only for
+ * sockets.  Datagram sockets, for which xpoll has no mark, are ready with a mark of 1 as without
+ * one.
  */
 static bool kq_has_lowat(int fd, const struct kevent *change)
 {
@@ -120,7 +129,10 @@ static bool kq_has_lowat(int fd, const struct kevent *change)
 		 type == SOCK_STREAM);
 }
 
-/* xpoll has no READ of a file that is ready at the end of the file, too. */
+/*
+ * Returns true if this is NOTE_FILE_POLL of a file: xpoll has no READ that is ready at the end of a
+ * file.
+ */
 static bool kq_has_file_poll(int fd, const struct kevent *change)
 {
 	struct stat status;
@@ -141,7 +153,7 @@ static int kq_translate_fd(struct kq *kq, const struct kevent *change,
 		return 0;
 	if (fd < 0)
 		return -EBADF;
-	/* A queue is only read. */
+	/* A queue can only be registered for READ. */
 	if (kq_of_number(fd) == kq ||
 	    (change->filter == EVFILT_WRITE && kq_of_number(fd)) ||
 	    kq_has_file_poll(fd, change))
@@ -151,12 +163,12 @@ static int kq_translate_fd(struct kq *kq, const struct kevent *change,
 		!kq_is_registered(kq, change) ? -EPIPE : 0;
 }
 
-/* The fflags of USER for xpoll. */
+/* Returns the fflags of a USER change for xpoll. */
 static unsigned kq_user_fflags(struct kq *kq, const struct kevent *change)
 {
 	unsigned fflags = change->fflags & KQ_USER_NOTES;
 
-	/* Each change stores `data`; to xpoll one without notes is none of USER's. */
+	/* In FreeBSD each change stores `data`; xpoll ignores a USER change without fflags. */
 	if (!(change->flags & (EV_ADD | EV_DELETE)) && !fflags)
 		return NOTE_FFOR;
 	if (kq_user_keeps_flags(change) && !kq_is_registered(kq, change))
@@ -164,7 +176,7 @@ static unsigned kq_user_fflags(struct kq *kq, const struct kevent *change)
 	return fflags;
 }
 
-/* Translate fflags; those that only ADD may change are left out of other changes. */
+/* Translate the other filters: fflags that only ADD may set are left out of other changes. */
 static int kq_translate_other(struct kq *kq, const struct kevent *change,
                               struct xpoll_event *record)
 {
@@ -184,7 +196,7 @@ static int kq_translate_other(struct kq *kq, const struct kevent *change,
 		return 0;
 	case EVFILT_TIMER:
 		if (!(record->flags & EV_ADD))
-			record->fflags = 0; /* or the timer would start again */
+			record->fflags = 0; /* otherwise the timer would restart */
 		return record->fflags & ~KQ_TIMER_NOTES ? -EINVAL : 0;
 	case EVFILT_EXCEPT:
 		record->fflags &= NOTE_OOB;
@@ -216,7 +228,7 @@ static int kq_translate_plain(struct kq *kq, const struct kevent *change,
 	return kq_translate_other(kq, change, record);
 }
 
-/* Flags that xpoll refuses together; FreeBSD takes some of them. */
+/* Returns true for flags that xpoll refuses in combination; FreeBSD accepts some of these. */
 static bool kq_is_odd(const struct kevent *change)
 {
 	return (change->flags & EV_ADD &&
@@ -225,7 +237,10 @@ static bool kq_is_odd(const struct kevent *change)
 		change->flags & EV_FORCEONESHOT;
 }
 
-/* FreeBSD would deliver at once; it ignores the flag in an EV_ADD that is the first. */
+/*
+ * Returns true for EV_FORCEONESHOT, which FreeBSD delivers at once; the EV_ADD that makes a
+ * registration ignores it.
+ */
 static bool kq_is_forced(struct kq *kq, const struct kevent *change)
 {
 	return change->flags & EV_FORCEONESHOT && !(change->flags & EV_DELETE) &&
@@ -253,7 +268,7 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
 		return false;
 	if (kq_translate_plain(kq, change, record) < 0)
 		return false;
-	/* A status returns the fflags of the change, also those not passed to xpoll. */
+	/* A status returns all fflags of the change, even those that are not passed to xpoll. */
 	return !(change->fflags & ~record->fflags);
 }
 
@@ -274,7 +289,7 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
 	record.udata = change->udata;
 	/* While a blocked signal is pending, Linux discards the next one; BSD kernels count it. */
 	record.fflags = record.flags & EV_ADD ? XPOLL_NOTE_ACCEPT : 0;
-	/* From now on what shows its action goes by way of xpoll. */
+	/* From now on front.c passes calls about the action of this signal to xpoll. */
 	if (change->ident >= 1 && change->ident <= 64)
 		atomic_fetch_or(&kq_signals_ever,
 		                UINT64_C(1) << (change->ident - 1));
@@ -300,7 +315,7 @@ static int kq_change_plain(struct kq *kq, const struct kevent *change)
 	return rc < 0 ? rc : kq_apply(kq, &record);
 }
 
-/* EVFILT_PROCDESC is READ of a pidfd. */
+/* Apply a change of EVFILT_PROCDESC, which is READ of a pidfd. */
 static int kq_change_procdesc(struct kq *kq, const struct kevent *change)
 {
 	struct kevent read = *change;
@@ -319,7 +334,7 @@ int kq_change(struct kq *kq, const struct kevent *change)
 	    (change->flags & EV_ENABLE && change->flags & EV_DISABLE) ||
 	    kq_is_forced(kq, change))
 		return -EINVAL;
-	/* Deleted if it is there, else added. */
+	/* Delete the registration if it exists, otherwise add it. */
 	if (change->flags & EV_ADD && change->flags & EV_DELETE) {
 		struct kevent one = *change;
 

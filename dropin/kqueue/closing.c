@@ -1,11 +1,14 @@
-/* Closes by dup2(2), which replaces a number, and of ranges of numbers. */
+/* Closes of descriptors by dup2(2), and of ranges of descriptors. */
 #include "closing.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 
-/* A dup3 that fails closes nothing, and what was dropped before it would be lost. */
+/*
+ * Returns true if a dup3 onto a descriptor has to be handled.  A dup3 that will fail closes
+ * nothing, so no registration may be dropped for it.
+ */
 bool closing_heeds(int fd, int number, int flags)
 {
 	struct rlimit limit;
@@ -19,7 +22,7 @@ bool closing_heeds(int fd, int number, int flags)
 	return heeds;
 }
 
-/* One by one those of queues; the others by the call that follows. */
+/* Close the descriptors that concern queues one by one; the caller closes the others. */
 static void kq_close_some(unsigned first, unsigned last)
 {
 	unsigned end = numbers_end();

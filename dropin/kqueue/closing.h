@@ -1,9 +1,10 @@
 /*
- * The work before and after the close of a number: see common/close.h.
+ * The work of the kqueue drop-in before and after a close: see common/close.h.
  *
- * A kqueue drops the registrations of a number when it is closed, and ends when its own number
- * is.  Linux reports a close to nobody.  Closes that are not seen, inside the C library or by
- * bare system calls, are found out later: see docs/internals/drop-ins.md.
+ * A kqueue drops the registrations of a descriptor that is closed, and ends when its own descriptor
+ * is closed.  Linux does not report closes.  Closes that this library does not see, inside the C
+ * library or by system calls of the program's own, are detected later: see
+ * docs/internals/drop-ins.md.
  */
 #ifndef KQ_CLOSING_H
 #define KQ_CLOSING_H
@@ -11,7 +12,7 @@
 #include "kq.h"
 
 struct closing {
-	struct kq *kq; /* whose number it was; NULL: no queue's */
+	struct kq *kq; /* the queue that the descriptor referred to, or NULL */
 };
 
 static inline bool closing_refused(int fd)
@@ -29,12 +30,12 @@ static inline void closing_begin(struct closing *closing, int fd)
 
 static inline void closing_end(const struct closing *closing, int rc)
 {
-	(void)rc; /* If it is open still, that is found out. */
+	(void)rc; /* if fd is still open, later calls detect that */
 	if (XP_UNLIKELY(closing->kq))
 		kq_close_end(closing->kq);
 }
 
-/* The duplicate is an unknown number until a call uses it. */
+/* The next call that uses the duplicate detects what it refers to. */
 static inline void closing_duplicated(int fd, int number)
 {
 	(void)fd;

@@ -1,4 +1,4 @@
-/* Events that are more than bytes and room. */
+/* Completes events that are more than a count of bytes. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,8 +13,8 @@
 enum { KQ_TCP_CLOSE = 7 };
 
 /*
- * Nobody has hung up, and yet it is at its end: TCP's.  Of the others nobody can
- * count what is to be read, which makes it 1.
+ * Returns true if the event is the end of a listener: TCP reports one without a hang-up; for other
+ * sockets the bytes to read cannot be counted, so `data` is 1.
  */
 static bool kq_is_ended_listener(int fd, const struct kevent *event, int bits)
 {
@@ -29,9 +29,9 @@ static bool kq_is_ended_listener(int fd, const struct kevent *event, int bits)
 }
 
 /*
- * The error of a connection that broke, without taking it: Linux forgets an
- * error when it is read, and the program would find none.  So it is taken from
- * the state; who needs to be certain asks for SO_ERROR.
+ * Returns the error of a broken connection without clearing it: Linux clears an error when it is
+ * read, and the program would find none.  So the error is derived from the state; a program that
+ * needs certainty reads SO_ERROR.
  */
 static unsigned kq_socket_error(int fd, struct kevent *event)
 {
@@ -50,16 +50,16 @@ static unsigned kq_socket_error(int fd, struct kevent *event)
 		return 0;
 	memset(&info, 0, sizeof info);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
-		return ECONNRESET; /* UNIX domain: the only one there is. */
+		return ECONNRESET; /* the only error of a UNIX domain socket */
 	if (info.tcpi_state != KQ_TCP_CLOSE)
 		return 0;
 	if (info.tcpi_retransmits || info.tcpi_probes)
 		return ETIMEDOUT;
-	/* Without a round trip the connection was never made. */
+	/* Without a measured round trip the connection was never established. */
 	return info.tcpi_rtt == 0 ? ECONNREFUSED : ECONNRESET;
 }
 
-/* The end of a descriptor. */
+/* Complete an event that has EV_EOF. */
 static void kq_deliver_end(struct kq *kq, struct kevent *event)
 {
 	int fd = (int)event->ident;
@@ -72,7 +72,7 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 	if (S_ISSOCK(status.st_mode))
 		event->fflags = kq_socket_error(fd, event);
 	else if (event->filter == EVFILT_READ && ioctl(fd, FIONREAD, &bytes) < 0)
-		event->data = 0; /* A terminal that has hung up has nothing left. */
+		event->data = 0; /* nothing is left to read from a terminal that has hung up */
 	if (event->filter != EVFILT_WRITE || !kq_is_pipe(fd))
 		return;
 	/* Like FreeBSD, which ends the registration of a pipe without readers. */
@@ -82,7 +82,7 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 	xpoll_event(kq->queue, &delete, 1, NULL, 0, 0);
 }
 
-/* There is always room in a file, and FreeBSD does not count it. */
+/* Returns true if fd is a file, which always has room, and for which FreeBSD does not count it. */
 static bool kq_is_file(int fd)
 {
 	struct stat status;

@@ -1,11 +1,10 @@
 /*
- * In front of sigaction(2), signal(3) and sigprocmask(2): in FreeBSD a queue observes a
- * signal whatever the program does to its action or its mask, and leaves no trace in them.
+ * Replaces sigaction(2), signal(3) and sigprocmask(2): in FreeBSD a queue observes a signal
+ * whatever the program does to its action or its mask, and leaves no trace in them.
  *
- * Only the shared library has these: in a static program nothing is behind
- * them.  They may be called by signal handlers, and by a sanitizer before
- * anything else has begun, so this file is never instrumented and finds by
- * itself what is behind it.
+ * Only the shared library exports these functions: in a static program no others would be behind
+ * them. Signal handlers may call them, and a sanitizer before anything is initialised, so this file
+ * is never instrumented, and finds the C library's functions by itself.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,7 +29,7 @@ EXPORT int sighold(int number);
 EXPORT int sigignore(int number);
 int kq_sigmask(int how, const sigset_t *set, sigset_t *before);
 
-/* Calls that few programs make, of one number each. */
+/* Rarely used functions that take one signal number. */
 enum { SIGBLOCK, SIGSETMASK, SIGHOLD, SIGIGNORE, FEW };
 static const char *const few[FEW] = {"sigblock", "sigsetmask", "sighold", "sigignore"};
 
@@ -40,12 +39,14 @@ static struct {
 	front_number *_Atomic few[FEW];
 	front_interrupt *_Atomic interrupt;
 	front_mask *_Atomic thread_mask, *_Atomic mask;
-	atomic_bool seen;     /* the program's calls come here */
-	atomic_uint changes;  /* of actions and masks, that the observation has missed */
-	atomic_uint_least64_t interrupts; /* by siginterrupt(3), a bit each */
+	atomic_bool seen;     /* the program's calls reach this library */
+	/* number of changes of actions and masks that the observation has missed */
+	atomic_uint changes;
+	/* bit set of the signals for which siginterrupt(3) was called */
+	atomic_uint_least64_t interrupts;
 } front;
 
-/* Pointers to functions need a copy. */
+/* Look up a function, and copy its address, because C cannot convert it to a function pointer. */
 static void *front_find(const char *name, void *pointer)
 {
 	void *found = dlsym(RTLD_NEXT, name);
@@ -64,7 +65,7 @@ static bool front_is_first(const char *name)
 		found.dli_fbase == ours.dli_fbase;
 }
 
-/* When the library is loaded, or when somebody cannot wait for that. */
+/* Look up all functions: when the library is loaded, or at an earlier call. */
 __attribute__((constructor)) static void front_find_all(void)
 {
 	front_action *action;
@@ -99,13 +100,18 @@ static uint64_t front_bit(int number)
 	return number < 1 || number > 64 ? 0 : UINT64_C(1) << (number - 1);
 }
 
-/* By any queue, now or before: then a handler of ours may be in its place. */
+/*
+ * Returns true if any queue observes the signal, or did so before: then our handler may be
+ * installed.
+ */
 static bool front_observed(int number)
 {
 	return atomic_load(&kq_signals_ever) & front_bit(number);
 }
 
-/* The library's own way past us: see src/posix/sys_libc.c. */
+/*
+ * sigaction(2) for the library itself, which bypasses the exported one: see src/posix/sys_libc.c.
+ */
 int kq_sigaction(int number, const struct sigaction *action,
                  struct sigaction *before)
 {
@@ -151,7 +157,7 @@ EXPORT front_handler *bsd_signal(int number, front_handler *handler)
 	return signal(number, handler);
 }
 
-/* signal(3) of programs that ask for System V's or X/Open's. */
+/* signal(3) of programs that are compiled for System V or X/Open. */
 EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 {
 #ifdef __GLIBC__
@@ -198,7 +204,7 @@ uint64_t kq_signals_seen(void)
 
 	if (!atomic_load(&front.seen))
 		return 0;
-	/* The address of a thread's data may be that of a thread that has ended. */
+	/* Not the address of thread-local data, because a later thread may have the same. */
 	if (!thread)
 		thread = atomic_fetch_add(&last, 1) + 1;
 	return (uint64_t)thread << 32 | atomic_load(&front.changes);
@@ -209,7 +215,7 @@ void kq_signals_changed(void)
 	atomic_fetch_add(&front.changes, 1);
 }
 
-/* Counts a call that may have blocked signals or set an action; returns its result. */
+/* Count a call that may have blocked signals or set an action.  Returns rc. */
 static int front_changed(int rc)
 {
 	if (atomic_load(&kq_signals_ever))
@@ -217,7 +223,7 @@ static int front_changed(int rc)
 	return rc;
 }
 
-/* The library's own way past the functions below. */
+/* pthread_sigmask(3) for the library itself, which bypasses the functions below. */
 int kq_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
 	if (!atomic_load(&front.thread_mask))

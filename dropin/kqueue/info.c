@@ -1,4 +1,4 @@
-/* The contents of /proc about a descriptor. */
+/* Reads what /proc has about a descriptor. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,9 @@
 /*
- * kevent: changes, then events.
+ * kevent(2): applies changes, then returns events.
  *
- * As FreeBSD's kernel does it: changes are made one after the other; one that
- * fails, or wants a receipt, takes a place in the caller's array; if there is
- * none left, the call ends there.  Where each change has a place of its own
- * xpoll_event does the same, and all is one call.
+ * FreeBSD's kernel applies changes one after the other.  The status of one that fails, or has
+ * EV_RECEIPT, takes an element of the caller's array; if there is none left, the call ends.  If the
+ * array has room for the statuses of all changes, xpoll_event does the same in one call.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,11 +17,11 @@
 #include "kq.h"
 
 enum {
-	KQ_CHANGES = 32, /* in one call of xpoll_event */
-	KQ_EVENTS = 64,  /* that fit on the stack */
+	KQ_CHANGES = 32, /* changes in one call of xpoll_event */
+	KQ_EVENTS = 64,  /* events in an array on the stack */
 };
 
-/* Nanoseconds; -1: for ever; -EINVAL as -2. */
+/* Returns the timeout in nanoseconds; -1: for ever; -2: it is invalid. */
 static int64_t kq_timeout(const struct timespec *timeout)
 {
 	if (!timeout)
@@ -31,8 +30,8 @@ static int64_t kq_timeout(const struct timespec *timeout)
 }
 
 /*
- * The change that a loop makes most: READ or WRITE is switched on or off.
- * Neither fflags nor ext nor what they stand for matter then.
+ * Translate the most frequent change of an event loop: READ or WRITE is enabled or disabled.
+ * fflags and ext do not matter then.  Returns false for any other change.
  */
 static XP_INLINE bool kq_switch(const struct kevent *change,
                                 struct xpoll_event *record)
@@ -51,8 +50,8 @@ static XP_INLINE bool kq_switch(const struct kevent *change,
 }
 
 /*
- * The usual changes of a connection: add READ, or delete READ or WRITE, and nothing
- * else.  Returns false for any other change.
+ * Translate the frequent changes of a connection: READ is added, or READ or WRITE is deleted,
+ * without any fflags.  Returns false for any other change.
  */
 static XP_INLINE bool kq_make_or_delete(struct kq *kq,
                                         const struct kevent *change,
@@ -81,7 +80,7 @@ static XP_INLINE bool kq_make_or_delete(struct kq *kq,
 	return true;
 }
 
-/* The change for xpoll; false: it takes more than one record. */
+/* Translate a change for xpoll.  Returns false if it takes more than one record. */
 static XP_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
                                 struct xpoll_event *record)
 {
@@ -90,7 +89,7 @@ static XP_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
 		kq_translate(kq, change, record);
 }
 
-/* One event, from xpoll's words to FreeBSD's; false: to none. */
+/* Translate one event from xpoll.  Returns false if the program must not get it. */
 static XP_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
                                       const struct xpoll_event *record)
 {
@@ -98,7 +97,7 @@ static XP_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
 	event->filter = record->filter;
 	event->flags = record->flags;
 	event->fflags = record->fflags;
-	/* READ and WRITE: a bit of xpoll's that the program did not ask for. */
+	/* This library requests XPOLL_NOTE_COUNT, not the program. */
 	if (record->filter == EVFILT_READ || record->filter == EVFILT_WRITE)
 		event->fflags &= ~XPOLL_NOTE_COUNT;
 	event->data = record->data;
@@ -115,10 +114,10 @@ static XP_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
 }
 
 /*
- * An array for many records is too large for the stack, and a wait does not
- * allocate.  So they lie where the events go, which are twice as large, and
- * become these from the last one on: nothing is written where no event goes,
- * as a program may pass a larger number than its array has places.
+ * Translate records in the caller's array.  An array for many records is too large for the stack,
+ * and a wait must not allocate.  So xpoll stores its records where the events go, which are twice
+ * as large. They become events from the last one on.  Nothing is written beyond the events, because
+ * a program may pass a larger count than its array has.
  */
 static XP_NOINLINE int kq_return_in_place(struct kq *kq, struct kevent *events,
                                           int count)
@@ -142,7 +141,9 @@ static XP_NOINLINE int kq_return_in_place(struct kq *kq, struct kevent *events,
 	return count - first;
 }
 
-/* Where the records go first: those that fit, beside the caller's array. */
+/*
+ * Returns the array for xpoll's records: the one on the stack, or the caller's if they do not fit.
+ */
 static XP_INLINE struct xpoll_event *kq_room(struct xpoll_event *few,
                                              struct kevent *events, int nevents)
 {
@@ -171,9 +172,9 @@ static int64_t kq_now(void)
 }
 
 /*
- * Where requests are, all that a wait returns may be of one that was deleted, and
- * another wait follows.  A signal that is handled between the two would interrupt
- * neither: so it is let in while waiting only.
+ * Wait on a queue with asynchronous requests.  All events of a wait may belong to deleted requests,
+ * and another wait follows.  A signal between the two would interrupt neither, so signals are
+ * unblocked only during the waits.
  */
 static XP_NOINLINE int kq_wait_again(struct kq *kq,
                                      const struct xpoll_event *changes,
@@ -203,7 +204,7 @@ static XP_NOINLINE int kq_wait_again(struct kq *kq,
 	return count < 0 ? count : kept;
 }
 
-/* Inline: a function between the caller and the system call costs a mispredicted return. */
+/* Inline: each function between the caller and the system call costs a mispredicted return. */
 static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
                              int nchanges, struct kevent *events, int nevents,
                              int64_t timeout_ns)
@@ -221,7 +222,7 @@ static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
 		? count : kq_return_all(kq, events, few, nevents, count);
 }
 
-/* The fflags that a status returns: FreeBSD changes the record as it applies it. */
+/* Returns the fflags of a status: FreeBSD alters the record while it applies the change. */
 static unsigned kq_status_fflags(const struct kevent *change, bool fresh, int rc)
 {
 	if (fresh && rc != -EBADF && rc != -EINVAL)
@@ -231,7 +232,7 @@ static unsigned kq_status_fflags(const struct kevent *change, bool fresh, int rc
 	return change->fflags;
 }
 
-/* One by one; the number of places taken, or a negative errno. */
+/* Apply changes one by one.  Returns the number of statuses stored, or a negative errno value. */
 static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
                       struct kevent *events, int nevents, bool *over)
 {
@@ -274,7 +275,10 @@ static XP_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
 	return kq_wait(kq, NULL, 0, events, nevents, timeout_ns);
 }
 
-/* Some of them ask the system first, which a cancelled thread does not survive. */
+/*
+ * Apply changes that need several steps with cancellation disabled, because a cancelled thread
+ * would leave them incomplete.
+ */
 static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
                                              const struct kevent *changes,
                                              int nchanges)
@@ -300,7 +304,7 @@ static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
 	return rc;
 }
 
-/* Without room for any status the first that fails is the last. */
+/* Apply changes without room for statuses: the first error ends the call. */
 static XP_INLINE int kq_call_changes(struct kq *kq,
                                      const struct kevent *changes, int nchanges)
 {
@@ -350,7 +354,7 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
                      const struct timespec *timeout)
 {
 	struct kq *kq = kq_hold(fd);
-	/* The only thread of its process cannot be cancelled once the call has begun. */
+	/* A single thread cannot be cancelled during the call, except by itself before it. */
 	bool whole = nchanges > 0 && nevents > 0 && !xp_single_threaded();
 	int state, rc;
 
@@ -366,7 +370,7 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
 	pthread_cleanup_push(kq_cancelled, kq);
 	if (nchanges > 0 && nevents > 0)
 		pthread_testcancel();
-	/* Once there are changes, a thread is cancelled before them or not. */
+	/* A thread that makes changes is cancelled before all of them, or not at all. */
 	if (XP_UNLIKELY(whole))
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rc = kq_call(kq, changelist, nchanges, eventlist, nevents, timeout);

@@ -1,8 +1,8 @@
 /*
- * A kqueue: an xpoll queue behind a descriptor of the program's.
+ * A kqueue: an xpoll queue that the program reaches by a descriptor.
  *
- * Tags: [I] immutable while it lives; [t] guarded by the lock of the table; [a]
- * atomic; [x] guarded by `extras`.  docs/internals/drop-ins.md has the rest.
+ * Tags: [I] immutable while it exists; [t] guarded by the lock of the table; [a] atomic; [x]
+ * guarded by `extras`.  docs/internals/drop-ins.md describes the drop-in.
  */
 #ifndef KQ_H
 #define KQ_H
@@ -22,7 +22,7 @@
 #include "base/threads.h"
 #include "common/real.h"
 
-/* The `ext` of a registration, for which a queue of xpoll has no place. */
+/* The `ext` fields of a registration, which xpoll cannot store. */
 struct kq_extra {
 	uint64_t ident;
 	int16_t filter;
@@ -32,18 +32,19 @@ struct kq_extra {
 struct aiocb;
 
 struct kq {
-	atomic_int refs;     /* [a] calls in it, and one while it has numbers */
+	atomic_int refs;     /* [a] number of calls in it, plus 1 while a descriptor refers to it */
 	struct xpoll *queue; /* [I] */
-	int watch_fd;        /* [I] xpoll_fd's: all its numbers are this file */
-	uint64_t serial;     /* [I] never used again */
-	int numbers;         /* [t] known descriptors */
-	struct kq *next;     /* [t] of all, or of those that are free */
+	int watch_fd;        /* [I] from xpoll_fd; the program's descriptors are duplicates of it */
+	uint64_t serial;     /* [I] identifies the queue; never reused */
+	int numbers;         /* [t] number of known descriptors that refer to it */
+	struct kq *next;     /* [t] next of all queues, or of the free ones */
 
-	/* Registrations that need more than xpoll does, by number of them. */
-	atomic_int special;      /* [a] 0: an event can be handed out as it is */
-	atomic_int requests;     /* [a] those of asynchronous I/O */
-	atomic_uint_least64_t signals; /* [a] observed ones, a bit each */
-	atomic_uint_least64_t renewed; /* [a] kq_signals_seen() when they were renewed */
+	/* Numbers of registrations that xpoll alone cannot implement. */
+	atomic_int special;      /* [a] 0: events of xpoll are returned unchanged */
+	atomic_int requests;     /* [a] requests of asynchronous I/O */
+	atomic_uint_least64_t signals; /* [a] bit set of the observed signals */
+	/* [a] kq_signals_seen() when they were last observed again */
+	atomic_uint_least64_t renewed;
 	pthread_mutex_t extras;
 	int *procdescs;          /* [x] process descriptors */
 	int procdescs_len;       /* [x] */
@@ -54,49 +55,49 @@ struct kq {
 
 /* numbers.c ------------------------------------------------------------------ */
 
-/* Whose number is it?  NULL: no queue's.  Without looking at the kernel. */
+/* Returns the queue that fd refers to; NULL: none is known.  Makes no system call. */
 const struct kq *kq_of_number(int fd);
-/* A pipe, and no FIFO?  Of a watched number, which is asked once. */
+/* Returns true if fd, which is watched, is a pipe and not a FIFO.  Queried once and cached. */
 bool kq_is_pipe(int fd);
 
-/* table.c: the queues behind numbers ------------------------------------------ */
+/* table.c: the queues that descriptors refer to ------------------------------- */
 
 /*
- * The queue of this number, held until kq_drop; NULL: none, errno EBADF.  Keeps
- * errno otherwise.
+ * Returns the queue that fd refers to, and holds it until kq_drop; NULL and EBADF: none.  Preserves
+ * errno on success.
  */
 struct kq *kq_hold(int fd);
 void kq_drop(struct kq *kq);
 
-/* Note a new queue under a new number of its own; the number, or -errno. */
+/* Make a descriptor for a new queue.  Returns it, or -errno. */
 int kq_publish(struct kq *kq);
 /*
- * Before and after a number is closed.  begin: whose number it was; NULL: no queue's,
- * and end is not to be called.
+ * Call before and after a descriptor is closed.  begin returns the queue that it refers to; NULL:
+ * none, and end must not be called.
  */
 struct kq *kq_close_begin(int fd);
 void kq_close_end(struct kq *kq);
 
 /* info.c --------------------------------------------------------------------- */
 
-/* Read what /proc has about a number into text; -1: it has nothing. */
+/* Read /proc/self/fdinfo of fd into text.  Returns -1 if there is none. */
 int kq_read_info(int fd, char *text, size_t size);
-/* The serial that the mark has in this number's file; 0: it has none. */
+/* Returns the serial that the mark descriptor has in this epoll instance; 0: none. */
 uint64_t kq_read_serial(int fd, int mark_fd);
 
-/* queue.c: their life --------------------------------------------------------- */
+/* queue.c: making and ending queues ------------------------------------------- */
 
-/* A new one, held by the caller alone; 0 or -errno. */
+/* Make a queue, which only the caller holds.  Returns 0 or -errno. */
 int kq_begin(struct kq **begun);
-/* A struct kq is never freed, only used again: kq_hold may look at it late. */
+/* End a queue.  Its memory is never freed, only reused, because kq_hold may read it late. */
 void kq_end(struct kq *kq);
 
 /* change.c ------------------------------------------------------------------- */
 
-/* The change for xpoll; false: only kq_change can do it. */
+/* Translate a change for xpoll.  Returns false if only kq_change can apply it. */
 bool kq_translate(struct kq *kq, const struct kevent *change,
                   struct xpoll_event *record);
-/* Make one change; 0 or a negative errno. */
+/* Apply one change.  Returns 0 or a negative errno value. */
 int kq_change(struct kq *kq, const struct kevent *change);
 /* Returns true if the ident and filter of this change are registered. */
 bool kq_is_registered(struct kq *kq, const struct kevent *change);
@@ -104,12 +105,12 @@ bool kq_is_registered(struct kq *kq, const struct kevent *change);
 /* deliver.c ------------------------------------------------------------------ */
 
 /*
- * Complete an event of xpoll as FreeBSD reports it: at an end, and with the special
- * registrations of the queue.  Returns false if the program must not get it.
+ * Complete an event of xpoll like FreeBSD: ends of files, and registrations that xpoll alone cannot
+ * implement.  Returns false if the program must not get it.
  */
 bool kq_deliver(struct kq *kq, struct kevent *event);
 
-/* aio.c: requests whose end is an event --------------------------------------- */
+/* aio.c: requests whose completion is an event --------------------------------- */
 
 /*
  * Rewrites an event of a request as EVFILT_AIO.  Returns false if the program must not get the
@@ -117,7 +118,7 @@ bool kq_deliver(struct kq *kq, struct kevent *event);
  */
 bool kq_aio_event(struct kq *kq, struct kevent *event);
 int kq_aio_change(struct kq *kq, const struct kevent *change);
-/* Before and after xpoll_destroy, which waits for requests in flight. */
+/* Call before and after xpoll_destroy, which waits for requests in progress. */
 void kq_aio_end_begin(struct kq *kq);
 void kq_aio_end(struct kq *kq);
 enum kq_fork { KQ_FORK_PREPARE, KQ_FORK_PARENT, KQ_FORK_CHILD };
@@ -149,15 +150,16 @@ int kq_aio_worse(int one, int other);
 void kq_signals_block(sigset_t *mask);
 void kq_signals_restore(void *mask);
 
-/* special.c: what goes with a registration beyond xpoll's -------------------- */
+/* special.c: state of registrations that xpoll does not keep ----------------- */
 
-/* flags: those of READ, for xpoll. */
+/* Apply a change of EVFILT_PROCDESC.  flags: those of READ, for xpoll. */
 int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flags);
-/* READ is about to be added: of a process descriptor, -EINVAL. */
+/* Call before READ is added to a descriptor.  Returns -EINVAL if it is a process descriptor. */
 int kq_procdesc_yield(struct kq *kq, uint64_t ident);
-/* READ of a process descriptor is made into what it was asked for. */
+/* Turn a READ event of a process descriptor into the EVFILT_PROCDESC event. */
 void kq_procdesc_event(struct kq *kq, struct kevent *event);
-extern atomic_uint_least64_t kq_signals_ever; /* [a] observed by any queue */
+/* [a] bit set of signals that any queue has observed */
+extern atomic_uint_least64_t kq_signals_ever;
 void kq_signals_note(struct kq *kq, int number, bool there);
 /*
  * Observe again the signals whose action or mask may have changed since the calling thread's
@@ -169,7 +171,7 @@ int kq_ext_note(struct kq *kq, const struct kevent *change);
 void kq_ext_fill(struct kq *kq, struct kevent *event);
 void kq_special_free(struct kq *kq);
 
-/* real.c: the C library's functions, not ours --------------------------------- */
+/* real.c: the C library's functions -------------------------------------------- */
 
 struct kq_real {
 	int (*aio_read)(struct aiocb *);
@@ -181,11 +183,11 @@ struct kq_real {
 	int (*aio_suspend)(const struct aiocb *const *, int,
 	                   const struct timespec *);
 	__typeof__(&lio_listio) lio_listio; /* <aio.h> differs among C libraries. */
-	bool seen; /* the program's close is ours */
+	bool seen; /* the program's close(2) is ours */
 };
 extern struct kq_real kq_real;
 
-/* sigaction(2), and not front.c's, if that is there. */
+/* The C library's sigaction(2), even if front.c replaces it. */
 int kq_sigaction(int number, const struct sigaction *action,
                  struct sigaction *before);
 
@@ -195,10 +197,10 @@ int kq_sigaction(int number, const struct sigaction *action,
  * Returns 0 where changes are not seen.
  */
 uint64_t kq_signals_seen(void);
-/* An observation that no thread has renewed yet: kq_signals_seen has another value from now on. */
+/* Change the value of kq_signals_seen for all threads, because of a new observation. */
 void kq_signals_changed(void);
 
-/* A number that only our own test of close() has. */
+/* A descriptor that only our own test of close(2) uses. */
 #define KQ_PROBE_FD (INT_MIN + 4711)
 
 #endif

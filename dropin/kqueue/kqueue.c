@@ -1,4 +1,4 @@
-/* kqueue, kqueue1, kqueuex: a new queue under a number of its own. */
+/* kqueue, kqueue1 and kqueuex: make a queue with a descriptor. */
 #include <errno.h>
 #include <fcntl.h>
 
@@ -27,7 +27,7 @@ EXPORT int kqueue(void)
 	return xp_result(kq_open());
 }
 
-/* Close-on-exec they all are: a program that is executed has no queue. */
+/* All descriptors are close-on-exec: a queue does not survive execve(2). */
 EXPORT int kqueue1(int flags)
 {
 	return xp_result(flags & ~O_CLOEXEC ? -EINVAL : kq_open());

@@ -1,4 +1,4 @@
-/* The numbers of common/numbers.h: which of them are kqueues, and which are pipes. */
+/* What descriptors refer to: kqueues, pipes (common/numbers.h). */
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -7,7 +7,10 @@
 
 enum { KQ_PIPEFS = 0x50495045 /* of <linux/magic.h> */ };
 
-/* A pipe has no name, so nobody can open its other end again. */
+/*
+ * Returns true if fd is a pipe: unlike a FIFO it has no name, so its other end cannot be opened
+ * again.
+ */
 static bool kq_find_pipe(int fd, mode_t mode)
 {
 	struct statfs system;

@@ -1,4 +1,4 @@
-/* The life of a queue. */
+/* Makes and ends queues. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static int kq_make(struct kq *kq)
 
 	memset(&options, 0, sizeof options);
 	options.size = sizeof options;
-	options.backend = "epoll"; /* The one with a descriptor. */
+	options.backend = "epoll"; /* the back end whose queue has a descriptor */
 	options.flags = XPOLL_ALL_READY | XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD;
 	kq->numbers = 0;
 	kq->queue = xpoll_open(&options);

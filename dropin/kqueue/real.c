@@ -1,10 +1,10 @@
-/* Looking up the real functions. */
+/* Looks up the real functions. */
 #include <errno.h>
 #include <unistd.h>
 
 #include "kq.h"
 
-/* front.c has another one, which takes this one's place. */
+/* front.c replaces this definition, if it is linked. */
 __attribute__((weak)) int kq_sigaction(int number,
                                        const struct sigaction *action,
                                        struct sigaction *before)
@@ -22,7 +22,7 @@ struct kq_real kq_real;
 
 __attribute__((constructor)) static void kq_find_all(void)
 {
-	/* A compiler takes a close() of this library for ours, unless it cannot know. */
+	/* volatile, because a compiler may bind a direct call of close() to this library's own. */
 	int (*volatile probe)(int) = close;
 	int saved = errno;
 
@@ -36,9 +36,9 @@ __attribute__((constructor)) static void kq_find_all(void)
 	real_find("aio_suspend", &kq_real.aio_suspend);
 	real_find("lio_listio", &kq_real.lio_listio);
 	/*
-	 * A library that is loaded late is behind the C library for everybody
-	 * else; then closes have to be found out.  Others may be in front of us,
-	 * so ask by closing what does not exist.
+	 * If this library is loaded late, the C library's close(2) precedes ours, and closes have
+	 * to be detected later.  Other libraries may precede both, so test it by a close of a
+	 * descriptor that does not exist.
 	 */
 	probe(KQ_PROBE_FD);
 	errno = saved;

@@ -1,7 +1,6 @@
 /*
- * State of registrations beyond that which xpoll keeps: process
- * descriptors, signals to be observed again, and the fields ext.  Few programs
- * use any of it; `special` is 0 for the others.
+ * State of registrations that xpoll does not keep: process descriptors, signals to be observed
+ * again, and the fields ext.  Few programs use it; for the others `special` is 0.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,7 +33,7 @@ enum { KQ_P_PIDFD = 3 };
 
 _Static_assert(sizeof(struct kq_pidfd_info) == 64, "the kernel's layout");
 
-/* Returns the index of a process descriptor, or -1.  Under the lock. */
+/* Returns the index of a process descriptor, or -1.  Called with the lock. */
 static int kq_procdesc_index(const struct kq *kq, int fd)
 {
 	for (int i = 0; i < kq->procdescs_len; i++)
@@ -43,7 +42,7 @@ static int kq_procdesc_index(const struct kq *kq, int fd)
 	return -1;
 }
 
-/* Note or forget the number; -ENOMEM. */
+/* Record that fd is a process descriptor, or forget it; -ENOMEM. */
 static int kq_procdesc_note(struct kq *kq, int fd, bool there)
 {
 	int *grown = kq->procdescs;
@@ -68,7 +67,7 @@ static int kq_procdesc_note(struct kq *kq, int fd, bool there)
 	return rc;
 }
 
-/* A pidfd has "Pid:" in its information. */
+/* Returns true if fd is a pidfd, which has "Pid:" in its fdinfo. */
 static bool kq_is_procdesc(int fd)
 {
 	char text[1024];
@@ -93,7 +92,10 @@ int kq_procdesc_yield(struct kq *kq, uint64_t ident)
 
 	if (!kq_procdesc_there(kq, fd))
 		return 0;
-	/* Both would be one registration of xpoll's; or the number is another file's. */
+	/*
+	 * xpoll cannot have both for one descriptor.  If it is no process descriptor any more,
+	 * forget that.
+	 */
 	return kq_is_procdesc(fd) ? -EINVAL : kq_procdesc_note(kq, fd, false);
 }
 
@@ -110,11 +112,11 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
 	xpoll_set(&record, (uint64_t)fd, XPOLL_FILT_READ, (int)flags, 0, 0,
 	          change->udata);
 	if (change->flags & EV_ADD) {
-		/* The end of a process is reported once. */
+		/* The exit of a process is reported once. */
 		record.flags |= EV_ONESHOT;
 		if (!kq_is_procdesc(fd))
 			return fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
-		/* A registration that never reports would be a riddle. */
+		/* Refuse a registration that could never report anything. */
 		if (change->fflags != NOTE_EXIT)
 			return change->fflags ? -ENOTSUP : -EINVAL;
 		number_watch(fd);
@@ -133,7 +135,7 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
 	return 0;
 }
 
-/* The wait status; -1: not known. */
+/* Returns the wait status of a process; -1: unknown. */
 static int kq_procdesc_status(int fd)
 {
 	struct kq_pidfd_info info = {.mask = KQ_PIDFD_INFO_EXIT};
@@ -179,14 +181,14 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 
 	if (there) {
 		atomic_fetch_or(&kq->signals, bit);
-		/* Any thread may block it, also one that renews the others at this moment. */
+		/* Any thread may block the signal, even one that is renewing the observations. */
 		kq_signals_changed();
 	} else {
 		atomic_fetch_and(&kq->signals, ~bit);
 	}
 }
 
-/* front.c has others, which take the place of these. */
+/* front.c replaces these definitions, if it is linked. */
 __attribute__((weak)) uint64_t kq_signals_seen(void)
 {
 	return 0;
@@ -197,11 +199,10 @@ __attribute__((weak)) void kq_signals_changed(void)
 }
 
 /*
- * A program may register a signal first and set its action then, as in the
- * paper's Figure 7, or block it then.  xpoll observes the action and the mask
- * that it finds at ADD, so each registration is added again; that forgets
- * nothing it has counted.  Where front.c is in front the action is set behind
- * the observation, and only what it has counted as a change needs this.
+ * A program may register a signal before it sets its action or blocks it.  xpoll observes the
+ * action and the mask that are present at ADD, so each registration is added again, which loses no
+ * count.  If front.c is linked, it applies most changes to the observation, and only those that it
+ * has counted need this.
  */
 void kq_signals_renew(struct kq *kq)
 {
@@ -260,7 +261,7 @@ static int kq_ext_grow(struct kq *kq)
 	return 0;
 }
 
-/* A registration that is made brings its ext; the last one's is forgotten. */
+/* Store the ext of a new registration, and forget those of an earlier one. */
 int kq_ext_note(struct kq *kq, const struct kevent *change)
 {
 	bool there = kq_has_ext(change);
@@ -304,7 +305,7 @@ void kq_special_free(struct kq *kq)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
-	kq->extras = unlocked; /* In a forked child somebody may have had it. */
+	kq->extras = unlocked; /* in a forked child a thread of the parent may hold it */
 	free(kq->procdescs);
 	free(kq->exts);
 	kq->procdescs = NULL;

@@ -1,10 +1,8 @@
 /*
- * Several sleeps that are one call: aio_suspend(3), and what kevent shares with
- * it.
+ * Calls that sleep several times: aio_suspend(3), and code that kevent shares with it.
  *
- * A signal that is handled between two sleeps interrupts neither, and the call
- * would go on.  So signals are blocked from the first sleep on, and each sleep
- * lets in those that the program lets in.
+ * A signal between two sleeps interrupts neither, and the call would continue.  So signals are
+ * blocked from the first sleep on, except during the sleeps, which apply the program's mask.
  */
 #include <aio.h>
 #include <errno.h>
@@ -33,7 +31,10 @@ void kq_signals_restore(void *mask)
 	errno = saved;
 }
 
-/* Nobody wakes those who wait for one request, so they look.  0 or an errno. */
+/*
+ * Wait for one of the requests by repeated checks, because nothing wakes this thread.  Returns 0 or
+ * an errno value.
+ */
 static int kq_suspend(const struct aiocb *const controls[], int count,
                       int64_t left_ns, const sigset_t *mask)
 {

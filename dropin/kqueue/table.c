@@ -1,4 +1,6 @@
-/* The queues behind numbers: how they are found, held, closed and left by a fork. */
+/*
+ * The queues that descriptors refer to: how they are found, held, closed and left behind by a fork.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,17 +18,17 @@ enum { KQ_SWEEP_FEW = 16 };
 
 static struct {
 	pthread_mutex_t lock;
-	struct kq *all;       /* [t] those with numbers */
+	struct kq *all;       /* [t] queues that a descriptor refers to */
 	uint64_t serial;      /* [t] */
 	int len;              /* [t] of `all` */
-	int sweep_at;         /* [t] length from which on to sweep again */
-	atomic_int mark_fd;   /* [a] is in each queue's descriptor; see kq_is_one */
-	_Atomic pid_t process; /* [a] whose numbers these are */
+	int sweep_at;         /* [t] length at which kq_sweep runs again */
+	atomic_int mark_fd;   /* [a] an entry of each queue's epoll instance: see kq_is_one */
+	_Atomic pid_t process; /* [a] the process whose descriptors these are */
 } kq_table = {.lock = PTHREAD_MUTEX_INITIALIZER, .mark_fd = -1};
 
 /* --- References -------------------------------------------------------------- */
 
-/* For who is alone in the process. */
+/* Change the count without an atomic operation, for the only thread of a process. */
 static inline int kq_count(struct kq *kq, int change)
 {
 	int refs = atomic_load_explicit(&kq->refs, memory_order_relaxed);
@@ -39,7 +41,7 @@ static bool kq_try_hold(struct kq *kq)
 {
 	int refs = atomic_load_explicit(&kq->refs, memory_order_relaxed);
 
-	/* One that has ended is not brought back. */
+	/* A queue without references has ended, and must not be held. */
 	while (refs > 0)
 		if (atomic_compare_exchange_weak_explicit(
 			    &kq->refs, &refs, refs + 1, memory_order_acquire,
@@ -57,7 +59,7 @@ void kq_drop(struct kq *kq)
 		kq_end(kq);
 }
 
-/* Under the lock: take it off the list; its last number is gone. */
+/* Called with the lock: remove a queue from the list, because no descriptor refers to it. */
 static void kq_unlist(struct kq *kq)
 {
 	struct kq **link = &kq_table.all;
@@ -72,12 +74,12 @@ static void kq_unlist(struct kq *kq)
 	}
 }
 
-/* --- What the kernel says of a number ----------------------------------------- */
+/* Queries to the kernel about a descriptor */
 
 /*
- * Is it a queue of ours?  Each has the mark in it already.  Bare system calls:
- * it may ask about a descriptor that another thread is just making, which is
- * no use of it, and a sanitizer need not think so.
+ * Returns true if fd is a queue of this library: adding the mark fails, because it is there
+ * already.  This uses raw system calls: fd may be a descriptor that another thread is just making,
+ * and a sanitizer must not report that as a race.
  */
 static bool kq_is_one(int fd)
 {
@@ -87,13 +89,13 @@ static bool kq_is_one(int fd)
 	long rc = syscall(SYS_epoll_ctl, fd, EPOLL_CTL_ADD, mark, &event);
 	bool is = rc < 0 && errno == EEXIST;
 
-	if (rc == 0) /* An epoll set of the program's. */
+	if (rc == 0) /* an epoll instance of the program */
 		syscall(SYS_epoll_ctl, fd, EPOLL_CTL_DEL, mark, &event);
 	errno = saved;
 	return is;
 }
 
-/* Under the lock: note that this number is the queue's, too. */
+/* Called with the lock: record that fd refers to the queue, too. */
 static bool kq_number_add(struct kq *kq, int fd)
 {
 	struct number *number = number_make(fd);
@@ -106,8 +108,8 @@ static bool kq_number_add(struct kq *kq, int fd)
 }
 
 /*
- * Under the lock: its last known number is gone.  Others may have been made by
- * dup(2) and the like; without /proc they are not known, and there are none.
+ * Called with the lock, when the last known descriptor of a queue is gone: look for duplicates in
+ * /proc/self/fd.  Without /proc they are not found.
  */
 static void kq_find_duplicates(struct kq *kq)
 {
@@ -131,7 +133,10 @@ static void kq_find_duplicates(struct kq *kq)
 		closedir(folder);
 }
 
-/* Under the lock: a number is not this queue's any more; drop it then? */
+/*
+ * Called with the lock, when a descriptor does not refer to the queue any more.  Returns true if
+ * the caller has to drop the queue, because no other descriptor does.
+ */
 static bool kq_number_remove(struct kq *kq)
 {
 	if (--kq->numbers > 0)
@@ -145,7 +150,10 @@ static bool kq_number_remove(struct kq *kq)
 
 /* --- Holding -------------------------------------------------------------------- */
 
-/* A number that is not known: a duplicate of a queue's? */
+/*
+ * Hold the queue that an unknown descriptor refers to, if it is a duplicate of a queue's; else
+ * NULL.
+ */
 static XP_COLD struct kq *kq_hold_unknown(int fd)
 {
 	struct kq *kq = NULL;
@@ -163,7 +171,7 @@ static XP_COLD struct kq *kq_hold_unknown(int fd)
 	return kq;
 }
 
-/* Where closes are not seen: is it still what it was? */
+/* Returns true if fd still refers to its queue; needed if this library does not see closes. */
 static XP_COLD bool kq_still_one(int fd)
 {
 	struct number *number = number_at(fd);
@@ -184,7 +192,10 @@ static XP_COLD bool kq_still_one(int fd)
 	return false;
 }
 
-/* kq: whose number it was a moment ago; NULL: nobody's. */
+/*
+ * Hold a queue while other threads may close it.  kq: the queue that fd has just referred to, or
+ * NULL.
+ */
 static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 {
 	if (XP_UNLIKELY(!kq))
@@ -197,7 +208,7 @@ static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 		errno = EBADF;
 		return NULL;
 	}
-	/* The queue may have ended, and even be another one, since the number was looked up. */
+	/* The queue may have ended, and even been reused, since fd was looked up. */
 	if (XP_UNLIKELY(kq_of_number(fd) != kq)) {
 		kq_drop(kq);
 		errno = EBADF;
@@ -215,7 +226,7 @@ struct kq *kq_hold(int fd)
 
 	if (XP_UNLIKELY(!kq || !kq_real.seen || !xp_single_threaded()))
 		return kq_hold_among_others(fd, kq);
-	/* Nobody ends it meanwhile. */
+	/* No other thread can end the queue meanwhile. */
 	kq_count(kq, 1);
 	return kq;
 }
@@ -223,8 +234,8 @@ struct kq *kq_hold(int fd)
 /* --- A new one ------------------------------------------------------------------- */
 
 /*
- * Under the lock.  Those whose close nobody saw end now: that bounds what they
- * keep.  Few are looked at each time, many when there are twice as many.
+ * Called with the lock: end queues whose close this library did not see, which bounds the memory
+ * that they keep.  A call checks a few queues, or many if their number has doubled.
  */
 static struct kq *kq_sweep(void)
 {
@@ -264,7 +275,7 @@ static int kq_mark(struct kq *kq)
 	                 &event) < 0 ? -errno : 0;
 }
 
-/* Under the lock; the new number or -errno. */
+/* Called with the lock: make a descriptor for the queue.  Returns it, or -errno. */
 static int kq_number_new(struct kq *kq)
 {
 	int rc = kq_mark(kq);
@@ -319,7 +330,7 @@ struct kq *kq_close_begin(int fd)
 		kq_real.seen = true;
 	if (!number_concerns(fd))
 		return NULL;
-	/* A child of vfork closes its own descriptors, in our memory. */
+	/* A child of vfork(2) shares this memory, but closes descriptors of its own. */
 	if (kq_table.process != getpid())
 		return NULL;
 	if (atomic_exchange(&number->watched, false)) {
@@ -362,7 +373,7 @@ static void kq_fork_parent(void)
 	pthread_mutex_unlock(&kq_table.lock);
 }
 
-/* The child does not have the parent's queues, nor their numbers. */
+/* In a forked child: forget the parent's queues and descriptors, which the child does not have. */
 static void kq_fork_child(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
@@ -385,7 +396,7 @@ static void kq_fork_child(void)
 	while (kq_table.all) {
 		struct kq *kq = kq_table.all;
 
-		/* Whoever was inside is not here. */
+		/* Calls of the parent's threads do not exist here. */
 		kq_unlist(kq);
 		atomic_store(&kq->refs, 0);
 		kq_end(kq);
