@@ -1,31 +1,27 @@
 #!/usr/bin/env python3
-"""Put the documentation together as one site, build it, and check its links.
+"""The site of the documentation: a hook for MkDocs, which docs/site/mkdocs.yml names.
 
-  site.py FOLDER BUILD   write mkdocs.yml and pages/ into FOLDER, make FOLDER/site of them by
-                         MkDocs, and check that every link there leads to a file and an anchor,
-                         and that no page loads anything from elsewhere; BUILD has the bindings
-  site.py --test         put together a temporary folder, and check the links of its pages
+  site.py FOLDER BUILD   make FOLDER/site by MkDocs, which checks the links, and check that no
+                         page loads anything from elsewhere; BUILD has the bindings
+  site.py --test         check the links and the navigation, without MkDocs
 
 The pages are the *.md of the tree, the manual as HTML by mandoc, the references of the bindings,
-and a listing of each source file that a page links to.  `./dev docs` runs this in an environment
-with MkDocs.
+and a listing of each source file that a page links to.  MkDocs knows each by its path in the tree,
+with ".md" behind the names of others, and resolves the links between them.  `./dev docs` runs this
+in an environment with MkDocs.
 """
 import html
-import html.parser
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
-from urllib.parse import unquote
 
-import docs
+sys.path.insert(0, str(Path(__file__).resolve().parent)) # MkDocs loads this file by its path.
+import docs # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
-MAN = docs.MAN
+ROOT = docs.ROOT
 LANGUAGES = {".c": "c", ".h": "c", ".hpp": "cpp", ".cpp": "cpp", ".py": "python", ".pyi": "python",
              ".java": "java", ".rs": "rust", ".sh": "sh", ".yml": "yaml", ".rb": "ruby"}
 CODE = re.compile(r"(^```.*?^```$|``.+?``|`[^`\n]+`)", re.M | re.S)
@@ -36,107 +32,111 @@ MADE = {"Java": ("java/apidocs", "index.html"), "Rust": ("rust/target/doc", "xpo
 # What the page of references links to.
 REFERRED_TO = ("include/xpoll.h", "include/xpoll_tree.h", "include/xpoll.hpp",
                "include/xpoll_tree.hpp", "python/xpoll/_xpoll.pyi")
-# Folder of the tree: folder of the site.  What is not here keeps its path.
-MOVED = {"docs/site/": "", "docs/": ""}
+REFERENCE = "docs/reference/"
 
 
-def manual_pages():
-    """name.section: the file that holds it, for the links between pages as well."""
-    return {page.name: page.resolve() for page in sorted(MAN.glob("*.[1-8]"))}
+def relative(path):
+    return path.relative_to(ROOT).as_posix()
 
 
-def place(file):
-    """Where the site has a file of the tree."""
-    name = file.relative_to(ROOT).as_posix()
+def place(name):
+    """Where the site has a page, or a picture, of this path in the tree."""
     if name == "README.md":
-        return "about.md"  # the site has a start page of its own
-    if file.is_dir():
-        return f"source/{name}/README.md"
-    if file.parent == MAN:
-        return f"man/{file.name}.md"
-    for before, after in MOVED.items():
-        if name.startswith(before):
-            return after + name[len(before):]
-    return name if file.suffix == ".md" else f"source/{name}.md"
+        return "about.html" # The site has a start page of its own.
+    if name.startswith("docs/"):
+        name = name.removeprefix("docs/").removeprefix("site/")
+    elif "." in Path(name).stem or not (ROOT / name).exists():
+        name = f"source/{name}"
+    name = re.sub(r"(^|/)README\.md$", r"\1index.md", name)
+    return re.sub(r"\.md$", ".html", name)
 
 
 class Site:
-    """The pages as they are put together: `pages` by place, `wanted` source files."""
+    """The text of the pages, by their path in the tree; and source files that they link to."""
 
-    def __init__(self):
-        self.pages, self.wanted = {}, set()
-        self.manual = manual_pages()
-
-    def link(self, target, file, here):
-        """A link of a page of the tree, as the site needs it."""
-        name, _, anchor = target.partition("#")
-        if re.match(r"[a-z]+:", target) or not name:
-            return target
-        found = (file.parent / name).resolve()
-        if (found / "README.md").exists():
-            found = found / "README.md"
-        if found.exists() and found.suffix not in (".md", ".svg") and found.parent != MAN:
-            self.wanted.add(found)
-        path = os.path.relpath(place(found), os.path.dirname(here) or ".")
-        return f"{path}#{anchor}" if anchor else path
-
-    def prose(self, text, file, here):
-        """Links of a piece of Markdown without code; names of manual pages become links."""
-        def linked(match):
-            return f"{match[1]}{self.link(match[2], file, here)}{match[3]}"
-
-        def named(match):
-            page = self.manual.get(f"{match[1]}.{match[2]}")
-            if page is None:
-                return match[0]
-            path = os.path.relpath(place(page), os.path.dirname(here) or ".")
-            return f"[{match[0]}]({path})"
-
-        pieces = re.split(r"(!?\[[^\]]*\]\([^)]*\)|^#.*$)", text, flags=re.M)
-        for i, piece in enumerate(pieces):
-            pieces[i] = LINK.sub(linked, piece) if i % 2 else NAMED_PAGE.sub(named, piece)
-        return "".join(pieces)
-
-    def add_markdown(self, file):
-        here = place(file)
-        # A link may have code in its text, and code may look like a link.
-        codes = []
-        text = CODE.sub(lambda match: codes.append(match[0]) or f"\0{len(codes) - 1}\0",
-                        file.read_text())
-        text = self.prose(text, file, here)
-        self.pages[here] = re.sub(r"\0(\d+)\0", lambda match: codes[int(match[1])], text)
-
-    def add_manual(self, file):
-        fragment = subprocess.run(["mandoc", "-T", "html", "-O", "fragment", file.name], cwd=MAN,
-                                  check=True, capture_output=True, text=True).stdout
-        self.pages[place(file)] = manual_page(file.name, fragment, self.manual)
-
-    def add_source(self, file):
-        name = file.relative_to(ROOT).as_posix()
-        text = file.read_text()
-        fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall(r"`{3,}", text))])
-        self.pages[place(file)] = (f"# {name}\n\n{fence}{LANGUAGES.get(file.suffix, 'text')}\n"
-                                   f"{text}{fence}\n")
-
-    def add_folder(self, folder):
-        files = [file for file in sorted(folder.iterdir()) if file.suffix in LANGUAGES]
-        self.wanted |= set(files)
-        here = place(folder)
-        links = "".join(f"- [{file.name}]({self.link(file.name, folder / 'README.md', here)})\n"
-                        for file in files)
-        self.pages[here] = f"# {folder.relative_to(ROOT)}\n\n{links}"
-
-    def add_all(self):
+    def __init__(self, build=None):
+        self.pages, self.wanted = {}, {ROOT / name for name in REFERRED_TO}
+        self.manual = {page.name: page.resolve() for page in sorted(docs.MAN.glob("*.[1-8]"))}
         for file in docs.markdown():
             self.add_markdown(file)
         for file in sorted(set(self.manual.values())):
             self.add_manual(file)
-        self.wanted |= {ROOT / name for name in REFERRED_TO}
-        folders = {file for file in self.wanted if file.is_dir()}
-        for folder in sorted(folders):
+        for folder in sorted(file for file in self.wanted if file.is_dir()):
             self.add_folder(folder)
-        for file in sorted(self.wanted - folders):
+        for file in sorted(file for file in self.wanted if file.is_file()):
             self.add_source(file)
+        self.add_references(build)
+
+    def link(self, target, file):
+        """A link of a page, with ".md" if it leads to what has a page of its own here."""
+        name, mark, anchor = target.partition("#")
+        found = (file.parent / name).resolve()
+        if re.match(r"[a-z]+:", target) or not name or not found.exists():
+            return target
+        if (found / "README.md").exists():
+            found = found / "README.md"
+        path = os.path.relpath(found, file.parent)
+        if found.suffix not in (".md", ".svg"):
+            path += "/README.md" if found.is_dir() else ".md"
+            self.wanted |= {found} if found.parent != docs.MAN else set()
+        return f"{path}{mark}{anchor}"
+
+    def add_markdown(self, file):
+        """Names of manual pages become links."""
+        def linked(match):
+            return f"{match[1]}{self.link(match[2], file)}{match[3]}"
+
+        def named(match):
+            page = self.manual.get(f"{match[1]}.{match[2]}")
+            return f"[{match[0]}]({os.path.relpath(page, file.parent)}.md)" if page else match[0]
+
+        # A link may have code in its text, and code may look like a link.
+        codes = []
+        text = CODE.sub(lambda match: codes.append(match[0]) or f"\0{len(codes) - 1}\0",
+                        file.read_text())
+        pieces = re.split(r"(!?\[[^\]]*\]\([^)]*\)|^#.*$)", text, flags=re.M)
+        for i, piece in enumerate(pieces):
+            pieces[i] = LINK.sub(linked, piece) if i % 2 else NAMED_PAGE.sub(named, piece)
+        self.pages[relative(file)] = re.sub(r"\0(\d+)\0", lambda match: codes[int(match[1])],
+                                            "".join(pieces))
+
+    def add_manual(self, file):
+        fragment = subprocess.run(["mandoc", "-T", "html", "-O", "fragment", file.name],
+                                  cwd=docs.MAN, check=True, capture_output=True, text=True).stdout
+        self.pages[f"{relative(file)}.md"] = manual_page(file.name, fragment, self.manual)
+
+    def add_source(self, file):
+        text = file.read_text()
+        fence = "`" * max([3, *(len(ticks) + 1 for ticks in re.findall(r"`{3,}", text))])
+        self.pages[f"{relative(file)}.md"] = (
+            f"# {relative(file)}\n\n{fence}{LANGUAGES.get(file.suffix, 'text')}\n{text}{fence}\n")
+
+    def add_folder(self, folder):
+        files = [file for file in sorted(folder.iterdir()) if file.suffix in LANGUAGES]
+        self.wanted |= set(files)
+        links = "".join(f"- [{file.name}]({file.name}.md)\n" for file in files)
+        self.pages[f"{relative(folder)}/README.md"] = f"# {relative(folder)}\n\n{links}"
+
+    def add_references(self, build):
+        """The page that lists the references, and Python's, by the package itself."""
+        lines = ["# References", "",
+                 "| language | reference | guide |", "|---|---|---|",
+                 "| C | [the manual](../man/xpoll.7.md); "
+                 "[`xpoll.h`](../../include/xpoll.h.md), the contract in short "
+                 "| [tutorial](../tutorial/README.md) |",
+                 "| C++ | [`xpoll.hpp`](../../include/xpoll.hpp.md) | [C++](../guide/cpp.md) |"]
+        if build:
+            sys.path[:0] = [str(build / "python"), str(ROOT / "scripts")]
+            import site_python
+            self.pages[f"{REFERENCE}python.md"] = site_python.page()
+            lines.append("| Python | [the package](python.md) | [Python](../guide/python.md) |")
+        for language, (made, first) in MADE.items():
+            name = language.lower()
+            shown = "not part of this copy"
+            if build and (build / made / first).exists():
+                shown = f'<a href="{name}/{first}">its own tool\'s</a>'
+            lines.append(f"| {language} | {shown} | [{language}](../guide/{name}.md) |")
+        self.pages[f"{REFERENCE}README.md"] = "\n".join(lines) + "\n"
 
 
 def manual_page(name, fragment, manual):
@@ -163,12 +163,16 @@ def manual_page(name, fragment, manual):
     return "\n\n".join(parts) + "\n"
 
 
+# --- The navigation -----------------------------------------------------------------------
+
+
 def title(text):
     return re.search(r"^# (.*?)(?: \{.*)?$", text, re.M)[1].replace("`", "")
 
 
-def ordered(page, pages, folder):
+def ordered(page, pages):
     """The pages of a folder in the order in which its first page links to them."""
+    folder = page.rpartition("/")[0]
     linked = [f"{folder}/{name}" for name in re.findall(r"\]\(([\w.-]+\.md)[)#]", pages[page])]
     rest = sorted(name for name in pages if name.startswith(f"{folder}/") and name != page)
     names = [name for name in dict.fromkeys(linked) if name in rest]
@@ -178,135 +182,28 @@ def ordered(page, pages, folder):
 def navigation(pages):
     def entries(names):
         return [{title(pages[name]).removeprefix("Internals: ").capitalize()
-                 if name.startswith("internals/") else title(pages[name]): name}
-                for name in names]
+                 if "internals/" in name else title(pages[name]): name} for name in names]
 
-    manual = [name for name in pages if name.startswith("man/")]
-    sections = {"Commands": "1", "Calls": "3", "Filters, back ends, the poll(2) drop-in": "7",
-                "kqueue(2)": "2"}
-    by_section = [{label: entries(sorted(name for name in manual
-                                         if name.endswith(f".{number}.md")
-                                         and name != "man/xpoll.7.md"))}
-                  for label, number in sections.items()]
-    project = [name for name in ("CHANGELOG.md", "PLATFORMS.md", "DIFFERENCES.md", "SECURITY.md",
-                                 "CONTRIBUTING.md", "RELEASING.md") if name in pages]
-    packaging = [name for name in pages if name.startswith("packaging/")]
+    def manual(section):
+        return entries(sorted(name for name in pages if name.startswith("docs/man/")
+                              and name.endswith(f".{section}.md")
+                              and name != "docs/man/xpoll.7.md"))
+
+    project = ["CHANGELOG.md", "PLATFORMS.md", "DIFFERENCES.md", "SECURITY.md", "CONTRIBUTING.md",
+               "RELEASING.md", *(name for name in sorted(pages) if name.startswith("packaging/"))]
     return [
-        {"Start": [{"xpoll": "index.md"}, {"Install": "install.md"},
-                   {"What it is, and numbers": "about.md"}]},
-        {"Tutorial": entries(ordered("tutorial/README.md", pages, "tutorial"))},
-        {"Guides": entries(ordered("guide/README.md", pages, "guide") + ["examples/README.md"])},
-        {"Manual": [{"All pages": "man/xpoll.7.md"}, *by_section]},
-        {"Reference": entries(name for name in pages if name.startswith("reference/"))},
-        {"Internals": entries(ordered("internals/overview.md", pages, "internals"))
-         + [{"Decisions": entries(ordered("decisions/README.md", pages, "decisions"))}]},
-        {"Project": entries(project + packaging)},
+        {"Start": [{"xpoll": "docs/site/index.md"}, {"Install": "docs/site/install.md"},
+                   {"What it is, and numbers": "README.md"}]},
+        {"Tutorial": entries(ordered("docs/tutorial/README.md", pages))},
+        {"Guides": entries([*ordered("docs/guide/README.md", pages), "examples/README.md"])},
+        {"Manual": [{"All pages": "docs/man/xpoll.7.md"}, {"Commands": manual(1)},
+                    {"Calls": manual(3)}, {"Filters, back ends, the poll(2) drop-in": manual(7)},
+                    {"kqueue(2)": manual(2)}]},
+        {"Reference": entries(sorted(name for name in pages if name.startswith(REFERENCE)))},
+        {"Internals": [*entries(ordered("docs/internals/overview.md", pages)),
+                       {"Decisions": entries(ordered("docs/decisions/README.md", pages))}]},
+        {"Project": entries(name for name in project if name in pages)},
     ]
-
-
-def references(site, build):
-    """The page that lists the references, and Python's, by the package itself."""
-    lines = ["# References", "",
-             "| language | reference | guide |", "|---|---|---|",
-             "| C | [the manual](../man/xpoll.7.md); "
-             "[`xpoll.h`](../source/include/xpoll.h.md), the contract in short "
-             "| [tutorial](../tutorial/README.md) |",
-             "| C++ | [`xpoll.hpp`](../source/include/xpoll.hpp.md) | [C++](../guide/cpp.md) |"]
-    if build:
-        site.pages["reference/python.md"] = subprocess.run(
-            [sys.executable, "-B", ROOT / "scripts" / "site_python.py"], check=True, text=True,
-            capture_output=True, env={**os.environ, "PYTHONPATH": str(build / "python")}).stdout
-        lines.append("| Python | [the package](python.md) | [Python](../guide/python.md) |")
-    for language, (made, first) in MADE.items():
-        name = language.lower()
-        there = build and (build / made / first).exists()
-        lines.append(f"| {language} | "
-                     + (f"[its own tool's]({name}/{first})" if there else "not part of this copy")
-                     + f" | [{language}](../guide/{name}.md) |")
-    site.pages["reference/README.md"] = "\n".join(lines) + "\n"
-
-
-def stage(folder, build=None):
-    site = Site()
-    site.add_all()
-    references(site, build)
-    site.pages = {name: site.pages[name] for name in sorted(site.pages)}
-    pages = folder / "pages"
-    for name, text in site.pages.items():
-        (pages / name).parent.mkdir(parents=True, exist_ok=True)
-        (pages / name).write_text(text)
-    for extra in "images", "site/assets":
-        shutil.copytree(ROOT / "docs" / extra, pages / Path(extra).name, dirs_exist_ok=True)
-    settings = (ROOT / "docs" / "site" / "mkdocs.yml").read_text()
-    (folder / "mkdocs.yml").write_text(
-        f"{settings}\nnav: {json.dumps(navigation(site.pages))}\n")
-    return site
-
-
-def make(folder, build):
-    """FOLDER/site; returns what is wrong with it."""
-    for made in "pages", "site":
-        shutil.rmtree(folder / made, ignore_errors=True)
-    subprocess.run(["ctest", "--test-dir", build, "--output-on-failure",
-                    "-R", r"^(java\.javadoc|rust\.doc)$"], check=True)
-    stage(folder, build)
-    for language, (made, first) in MADE.items():
-        if (build / made / first).exists():
-            shutil.copytree(build / made, folder / "pages" / "reference" / language.lower())
-    subprocess.run([sys.executable, "-m", "mkdocs", "build", "--quiet"], cwd=folder, check=True,
-                   env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
-    return [*check(folder / "site")]
-
-
-class Page(html.parser.HTMLParser):
-    """The links and the anchors of a page of HTML."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.links, self.loaded, self.anchors = [], [], set()
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        values = dict(attrs)
-        self.anchors |= {values[key] for key in ("id", "name") if values.get(key)}
-        link = values.get("href") if tag in ("a", "link") else values.get("src")
-        if link:
-            (self.links if tag == "a" else self.loaded).append(link)
-
-
-def check(folder):
-    """One line for each link of the pages that leads nowhere.  What javadoc and rustdoc
-    have made is a target only: they check themselves."""
-    pages = {file: Page(file.read_text()) for file in sorted(folder.rglob("*.html"))}
-    for file, page in pages.items():
-        inside = file.relative_to(folder).parts
-        if inside[0] == "404.html" or (inside[0] == "reference" and len(inside) > 2):
-            continue
-        for link in page.links + page.loaded:
-            path, _, anchor = link.partition("#")
-            if re.match(r"[a-z]+:|//", link):
-                if link in page.loaded and not link.startswith("data:"):
-                    yield f"{file.relative_to(folder)}: loads {link}"
-                continue
-            target = (file.parent / unquote(path.partition("?")[0])).resolve() if path else file
-            if target.is_dir():
-                target = target / "index.html"
-            if not target.exists():
-                yield f"{file.relative_to(folder)}: {link} leads nowhere"
-            elif anchor and target in pages and unquote(anchor) not in pages[target].anchors:
-                yield f"{file.relative_to(folder)}: {link} names no part of its page"
-
-
-def check_staged(site):
-    """The links of Markdown and of the manual's HTML, before MkDocs makes pages of them."""
-    for name, text in site.pages.items():
-        for link in re.findall(r'\]\(([^)\s]+)\)|href="([^"]+)"', CODE.sub("", text)):
-            path = (link[0] or link[1]).partition("#")[0]
-            target = os.path.normpath(os.path.join(os.path.dirname(name), path))
-            if not path or re.match(r"[a-z]+:", path) or target.startswith("images/"):
-                continue
-            if re.sub(r"\.html$", ".md", target) not in site.pages:
-                yield f"{name}: {path} leads nowhere"
 
 
 def in_navigation(entries):
@@ -315,21 +212,91 @@ def in_navigation(entries):
             yield from [value] if isinstance(value, str) else in_navigation(value)
 
 
+# --- MkDocs calls these -------------------------------------------------------------------
+
+
+def build_tree():
+    return Path(os.environ["XPOLL_SITE_BUILD"])
+
+
+def on_files(files, config):
+    """The folder of MkDocs has the assets alone."""
+    from mkdocs.structure.files import File
+
+    def add(file, name):
+        file.dest_uri = place(name)
+        files.append(file)
+
+    for file in files:
+        if file.src_dir == config.docs_dir:
+            file.dest_uri = f"assets/{file.src_uri}"
+    site = Site(build_tree())
+    for name, text in sorted(site.pages.items()):
+        add(File.generated(config, name, content=text), name)
+    files.get_file_from_path("README.md").name = "about" # It is no index of a folder.
+    for picture in sorted((ROOT / "docs" / "images").iterdir()):
+        add(File.generated(config, relative(picture), abs_src_path=str(picture)),
+            relative(picture))
+    config.nav = navigation(site.pages)
+    return files
+
+
+def on_post_build(config):
+    for language, (made, first) in MADE.items():
+        if (build_tree() / made / first).exists():
+            shutil.copytree(build_tree() / made,
+                            Path(config.site_dir) / "reference" / language.lower(),
+                            ignore=shutil.ignore_patterns(".lock"))
+
+
+def make(folder, build):
+    """Make FOLDER/site; returns what it loads from elsewhere.  What javadoc and rustdoc have made
+    is not looked at."""
+    subprocess.run(["ctest", "--test-dir", build, "--output-on-failure",
+                    "-R", r"^(java\.javadoc|rust\.doc)$"], check=True)
+    subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--clean",
+                    "-f", ROOT / "docs/site/mkdocs.yml", "-d", folder / "site"], check=True,
+                   env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "XPOLL_SITE_BUILD": str(build)})
+    loads = re.compile(r'<(?!a\b)\w+\b[^>]*\b(?:src|href)="?((?:[a-z]+:)?//[^"\s>]+)')
+    return [f"{file.relative_to(folder)}: loads {link}"
+            for file in sorted((folder / "site").rglob("*.html"))
+            if not re.search(r"/reference/\w+/", str(file))
+            for link in loads.findall(file.read_text())]
+
+
+# --- The test -----------------------------------------------------------------------------
+
+
+def dead_links(pages):
+    """Links of Markdown, and those of the manual's HTML, that lead nowhere."""
+    for name, text in pages.items():
+        for link in re.findall(r'\]\(([^)\s]+)\)', CODE.sub("", text)):
+            path = link.partition("#")[0]
+            target = os.path.normpath(os.path.join(os.path.dirname(name), path))
+            if path and not re.match(r"[a-z]+:", path) and target not in pages and not (
+                    target.endswith(".svg") and (ROOT / target).exists()):
+                yield f"{name}: {path} leads nowhere"
+        if name.startswith("docs/man/"):
+            for anchor in re.findall(r'href="#([^"]+)"', text):
+                if f'id="{anchor}"' not in text and f"{{ #{anchor} }}" not in text:
+                    yield f"{name}: #{anchor} names no part of the page"
+
+
 def test():
     if not shutil.which("mandoc"):
         print("SKIP: mandoc is not installed; ./dev check installs it")
         sys.exit(77)
-    with tempfile.TemporaryDirectory() as folder:
-        site = stage(Path(folder))
-    findings = [*check_staged(site)]
-    shown = set(in_navigation(navigation(site.pages)))
-    findings += [f"{name}: nothing leads to it" for name in shown - set(site.pages)]
+    pages = Site().pages
+    shown = set(in_navigation(navigation(pages)))
+    findings = [*dead_links(pages), *(f"{name}: nothing leads to it"
+                                      for name in sorted(shown - set(pages)))]
     for part in "guide", "internals", "decisions", "man", "tutorial":
-        findings += [f"{name}: not in the navigation" for name in site.pages
-                     if name.startswith(f"{part}/") and name not in shown]
-    # The check itself: a link that leads nowhere is found.
-    site.pages["planted.md"] = "[planted](nowhere.md)"
-    if not any(line.startswith("planted.md") for line in check_staged(site)):
+        findings += [f"{name}: not in the navigation" for name in sorted(set(pages) - shown)
+                     if name.startswith(f"docs/{part}/")]
+    places = [place(name) for name in pages]
+    findings += [f"two pages would be {name}" for name in set(places) if places.count(name) > 1]
+    planted = {"planted.md": "[planted](nowhere.md)", "docs/man/a.7.md": '<a href="#nowhere">'}
+    if len([*dead_links(planted)]) != len(planted):
         findings.append("site.py: does not find a planted link")
     return findings
 

@@ -1,8 +1,4 @@
-#!/usr/bin/env python3
-"""The reference of the Python package as Markdown, by the package itself.
-
-Run with the folder of the built package in PYTHONPATH; prints the page.
-"""
+"""The reference of the Python package as Markdown, by the package itself, for site.py."""
 import inspect
 
 import xpoll
@@ -11,7 +7,7 @@ import xpoll.aio
 HEAD = """# The Python package
 
 This is what `help(xpoll)` prints. [The guide](../guide/python.md) has explanations and examples;
-the types are in [_xpoll.pyi](../source/python/xpoll/_xpoll.pyi.md). The constants have the names of
+the types are in [_xpoll.pyi](../../python/xpoll/_xpoll.pyi.md). The constants have the names of
 `xpoll.h` without `XPOLL_`.
 """
 
@@ -56,14 +52,9 @@ def functions(module, names):
         yield shown(getattr(module, name))
 
 
-def main():
+def page():
     plain = [name for name in ("run", "new_event_loop", "backends", "supports", "close_fd",
                                "forget_fd") if hasattr(xpoll, name)]
-    print(HEAD)
-    print("\n".join([*classes(), "## Functions\n", *functions(xpoll, plain),
-                     "## `xpoll.aio`\n", shown(xpoll.aio),
-                     *functions(xpoll.aio, xpoll.aio.__all__)]))
-
-
-if __name__ == "__main__":
-    main()
+    return "\n".join([HEAD, *classes(), "## Functions\n", *functions(xpoll, plain),
+                      "## `xpoll.aio`\n", shown(xpoll.aio),
+                      *functions(xpoll.aio, xpoll.aio.__all__)]) + "\n"
