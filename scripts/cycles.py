@@ -18,6 +18,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
+import ccode
 import style
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,31 +40,6 @@ def linked(one, programs):
     return [COMMON] if one.startswith("dropin/") else []
 
 
-def top_level(code):
-    """Yield (head, body) of what has braces outside of all others."""
-    depth, start, opened = 0, 0, 0
-    for match in re.finditer(r"[{};]", code):
-        at, mark = match.start(), match.group()
-        if mark == "{":
-            if depth == 0:
-                opened = at
-            depth += 1
-        elif mark == "}":
-            depth -= 1
-            if depth == 0:
-                yield code[start:opened], code[opened:at]
-                start = at + 1
-        elif depth == 0:
-            start = at + 1
-
-
-def defined(head):
-    """The name of the function that this begins; None: it is no function."""
-    head = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", head, flags=re.S)
-    match = re.search(r"\b(\w+)\s*\([^={}]*\)\s*$", head)
-    return match.group(1) if match else None
-
-
 def named(text):
     """The functions that this may call or pass on: no members, no labels."""
     return set(re.findall(r"(?<![.\w])(?<!->)([A-Za-z_]\w*)(?=\s*[(,;)}])", text))
@@ -78,19 +54,18 @@ class Module:
         self.macros = {}      # what those of its files name
 
     def read(self, path, text):
-        code = style.blank(text)
+        code = ccode.blank(text)
         for macro, body in re.findall(
                 r"^[ \t]*#[ \t]*define[ \t]+(\w+)((?:\\\n|[^\n])*)", code, re.M):
             self.macros[macro] = self.macros.get(macro, set()) | named(body + ";")
-        code = re.sub(r'extern\s+"\s*"\s*\{', "", style.without_directives(code))
-        for head, body in top_level(code):
-            function = defined(head)
+        for piece in ccode.pieces(code):
+            function = piece.function()
             if function:
                 self.own.add(function)
-                if path.endswith(".h") or not re.search(r"\bstatic\b", head):
+                if path.endswith(".h") or not re.search(r"\bstatic\b", piece.head):
                     self.offered.add(function)
-            if function or "=" in head:
-                self.names |= named(body + "}")
+            if function or "=" in piece.head:
+                self.names |= named(piece.body + "}")
 
 
 def modules(files):
@@ -166,7 +141,7 @@ def declarations(files):
     found = defaultdict(set)
     for path, text in files:
         if path.startswith("src/") and path.endswith(".h"):
-            found[path.split("/")[1]] |= set(re.findall(r"\b(\w+)\s*\(", style.blank(text)))
+            found[path.split("/")[1]] |= set(re.findall(r"\b(\w+)\s*\(", ccode.blank(text)))
     return found
 
 

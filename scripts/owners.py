@@ -23,8 +23,9 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+import ccode
 import size
-import style
+from ccode import matching
 
 ROOT = Path(__file__).resolve().parent.parent
 # A structure, the file that has it, and what an expression of it ends with.
@@ -55,16 +56,6 @@ BIT = re.compile(r"\s*\(?(?:1u?|UINT64_C\(1\)) << \d+\)?\s*|.*\bsizeof\b.*")
 SMALL = re.compile(r"^\s+(?:(?:unsigned|bool|atomic_uchar|u?int(?:8|16|32|64)_t|enum \w+)\s+(\w+)"
                    r"\s*:\s*\d+|(?:atomic_uchar|u?int(?:8|16)_t)\s+(\w+))\s*;", re.M)
 ASSIGNS = r"\s*(?:(?:[-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)"
-
-
-def matching(text, at, pair="{}"):
-    """The index behind the bracket that closes the one at `at`."""
-    depth = 0
-    for index in range(at, len(text)):
-        depth += (text[index] == pair[0]) - (text[index] == pair[1])
-        if depth == 0:
-            return index + 1
-    raise ValueError("unbalanced")
 
 
 def members(body):
@@ -214,7 +205,7 @@ def unnamed(files, text):
     """Yield what the table of mechanisms lacks, and what it names in vain."""
     code = defaultdict(str)
     for _, path in files:
-        code[path.name] += style.blank(path.read_text(encoding="utf-8"))
+        code[path.name] += ccode.blank(path.read_text(encoding="utf-8"))
     named = set(re.findall(r"`(\w+)`", text))
     for name in dict.fromkeys(remembered(files, code)):
         if name.partition(":")[2] not in named:
@@ -244,7 +235,7 @@ def module_of(path):
 
 def read():
     return {path.relative_to(ROOT).as_posix():
-            style.without_directives(style.blank(path.read_text(encoding="utf-8")))
+            ccode.without_directives(ccode.blank(path.read_text(encoding="utf-8")))
             for path in sorted((ROOT / "src").rglob("*.[ch]"))}
 
 

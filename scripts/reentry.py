@@ -20,8 +20,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-import cycles
-import style
+import ccode
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "python" / "src"
@@ -31,13 +30,11 @@ NEVER, CAN = "Calls that never run Python code", "Calls that can run Python code
 
 def bodies(text):
     """Yield (function, body) of the text of a C file."""
-    code = style.without_directives(style.blank(text))
     # Macros that define functions, each on a line of its own, have no body here.
-    code = re.sub(r"^XPY_LOCK_?\w*\([^;{}]*?\)$", "", code, flags=re.M)
-    for head, body in cycles.top_level(code):
-        function = cycles.defined(head)
-        if function:
-            yield function, body
+    code = re.sub(r"^XPY_LOCK_?\w*\([^;{}]*?\)$", "", ccode.blank(text), flags=re.M)
+    for piece in ccode.pieces(code):
+        if piece.function():
+            yield piece.function(), piece.body
 
 
 def called(body):

@@ -3,22 +3,17 @@
 
   size.py              print the table
   size.py --check      exit 1 if a number is above its ceiling in scripts/ceilings.txt
-  size.py --walk LIB   the functions of more than three statements that a wait with one level
-                       event passes, by callgrind; LIB: the folder of a library built with -O0
   size.py --self-test  check that it counts a planted file right, and finds a number that grew
 
 A line of code has more than blanks and comments.  A comment line has a comment and no code.
 A file that leaves these folders is counted where it went: add its pattern to PARTS.
 """
-import functools
 import re
-import subprocess
 import sys
-import tempfile
 import textwrap
 from pathlib import Path
 
-import style
+import ccode
 
 ROOT = Path(__file__).resolve().parent.parent
 CEILINGS = ROOT / "scripts" / "ceilings.txt"
@@ -39,7 +34,7 @@ class Size:
         self.files = self.lines = self.code = self.comments = self.selecting = 0
 
     def add(self, text):
-        lines, code = text.splitlines(), style.blank(text)
+        lines, code = text.splitlines(), ccode.blank(text)
         self.files += 1
         self.lines += len(lines)
         for line, left in zip(lines, code.splitlines()):
@@ -71,7 +66,7 @@ TUNING = re.compile(r"\b((?:[A-Z]+_)+(?:MOST|LEAST|EVERY|EACH|FOR|BESIDE|CHECKS|
 def constants(files):
     """Which file has which tuning constants."""
     for _, path in files:
-        for name in TUNING.findall(style.blank(path.read_text(encoding="utf-8"))):
+        for name in TUNING.findall(ccode.blank(path.read_text(encoding="utf-8"))):
             yield f"{path.name}:{name}"
 
 
@@ -79,7 +74,7 @@ def modes(files):
     """How the kernel is asked to watch a descriptor: by level, and as entry.c says beside that."""
     text = "".join(path.read_text(encoding="utf-8") for _, path in files
                    if path.stem in ("entry", "arm"))
-    asked = set(re.findall(r"XP_WATCH_(EDGE|ONESHOT|EXCLUSIVE|SOLO)", style.blank(text)))
+    asked = set(re.findall(r"XP_WATCH_(EDGE|ONESHOT|EXCLUSIVE|SOLO)", ccode.blank(text)))
     return ["LEVEL", *sorted(asked)]
 
 
@@ -137,42 +132,6 @@ def check(numbers):
     return 1 if found else 0
 
 
-# Waits a thousand times for a level that stays.
-WAITS = """#include <xpoll.h>
-#include <unistd.h>
-int main(void) {
-	int ends[2]; struct xpoll_event event; struct xpoll *queue = xpoll_create(1);
-	if (pipe(ends) || write(ends[1], "x", 1) != 1) return 1;
-	xpoll_ctl(queue, XPOLL_ADD, 1, ends[0], 0);
-	for (int i = 0; i < 1000; i++) if (xpoll_event(queue, 0, 0, &event, 1, -1) != 1) return 2;
-	return 0; }"""
-
-
-def statements(path, function):
-    code = style.blank(path.read_text(encoding="utf-8"))
-    body = re.search(rf"^[^\n;]*\b{function}\([^;{{]*\)\s*\{{(.*?)^\}}", code, re.M | re.S)
-    return body[1].count(";") if body else 0
-
-
-def walk(library):
-    """Print what a wait passes."""
-    with tempfile.TemporaryDirectory() as folder:
-        profile, program = f"{folder}/profile", f"{folder}/waits"
-        run = functools.partial(subprocess.run, check=True)
-        run(["cc", "-xc", "-", f"-I{ROOT}/include", "-o", program, f"-L{library}", "-lxpoll",
-             f"-Wl,-rpath,{library}"], input=WAITS.encode())
-        run(["valgrind", "-q", "--tool=callgrind", "--toggle-collect=xpoll_event",
-             f"--callgrind-out-file={profile}", program])
-        text = run(["callgrind_annotate", "--threshold=100", "--auto=no", profile],
-                   capture_output=True, text=True).stdout
-    named = re.findall(r"(?:\S*/)?(src/\S+):(\w+)", text)
-    found = sorted({(name, function) for name, function in named
-                    if (ROOT / name).exists() and statements(ROOT / name, function) > 3})
-    print("\n".join(f"{name}: {function}" for name, function in found))
-    print(f"functions: {len(found)} files: {len({name for name, _ in found})}")
-    return 0
-
-
 def self_test():
     size = Size()
     size.add("/* A comment\n * of two lines. */\n\nint one; /* beside code */\n"
@@ -192,8 +151,6 @@ def self_test():
 def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
-    if len(arguments) == 2 and arguments[0] == "--walk":
-        return walk(Path(arguments[1]).resolve())
     files = list(present())
     if arguments == ["--check"]:
         whole = total(measured(files).values())

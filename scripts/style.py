@@ -12,7 +12,9 @@ import re
 import sys
 from pathlib import Path
 
+import ccode
 import systems
+from ccode import line_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NOT_OURS = {".git", "build", "target"} # folders
@@ -61,53 +63,16 @@ class Source:
         self.path = path
         self.text = text
         self.lines = text.splitlines()
-        self.code = blank(text)
+        self.code = ccode.blank(text)
         self.code_lines = self.code.splitlines()
 
     def under(self, *folders):
         return self.path.startswith(tuple(folder.rstrip("/") + "/" for folder in folders))
 
 
-def blank(text):
-    """Replace comments, strings and characters by spaces; keep every newline."""
-    token = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
-
-    def spaces(match):
-        kept = re.sub(r"[^\n]", " ", match.group())
-        return kept if match.group()[0] == "/" else f'"{kept[2:]}"'
-
-    return token.sub(spaces, text)
-
-
-def without_directives(code):
-    """Blank preprocessor lines with their continuations: macros may hold odd braces."""
-    return re.sub(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*",
-                  lambda match: re.sub(r"[^\n]", " ", match.group()), code, flags=re.M)
-
-
 def functions(source):
-    """Yield (first line, last line, head) of every function definition."""
-    code = re.sub(r'extern\s+"\s*"\s*\{', lambda m: " " * len(m.group()),
-                  without_directives(source.code))
-    depth, start, head = 0, 0, ""
-    for match in re.finditer(r"[{};]", code):
-        at, mark = match.start(), match.group()
-        if mark == "{":
-            if depth == 0:
-                head = code[start:at]
-            depth += 1
-            continue
-        if mark == "}":
-            depth = max(depth - 1, 0)
-            if depth == 0 and "(" in head and "=" not in head:
-                first = start + len(head) - len(head.lstrip())
-                yield line_of(code, first), line_of(code, at), head.strip()
-        if depth == 0:
-            start, head = at + 1, ""
-
-
-def line_of(text, position):
-    return text.count("\n", 0, position) + 1
+    """Yield (first line, last line) of every function definition."""
+    return ((piece.first, piece.last) for piece in ccode.pieces(source.code) if piece.function())
 
 
 def include_guard(source):
@@ -130,7 +95,7 @@ def conditionals(source):
 
 
 def rule_function_length(source):
-    for first, last, _ in functions(source):
+    for first, last in functions(source):
         if last - first + 1 > FUNCTION_LINES:
             yield first, f"function of {last - first + 1} lines (at most {FUNCTION_LINES})"
 
@@ -192,8 +157,7 @@ def rule_opening_comment(source):
 
 def rule_tabs(source):
     depth = 0
-    body = re.sub(r'extern\s+"\s*"\s*\{', "", without_directives(source.code))
-    for number, line in enumerate(body.splitlines(), 1):
+    for number, line in enumerate(ccode.without_directives(source.code).splitlines(), 1):
         if depth > 0 and line.startswith(" ") and line.strip():
             yield number, "indented with spaces"
         depth = max(depth + line.count("{") - line.count("}"), 0)
@@ -351,7 +315,7 @@ def check_tree():
     for rule in TREE_RULES:
         findings += rule(sources)
 
-    lengths = sorted(last - first + 1 for s in sources for first, last, _ in functions(s))
+    lengths = sorted(last - first + 1 for s in sources for first, last in functions(s))
     long = sum(length > FUNCTION_LINES_NOTED for length in lengths)
     for finding in findings:
         print(finding)
