@@ -15,7 +15,6 @@ lists the sentences that have one, each with what shows that it holds:
 """
 import re
 import sys
-from pathlib import Path
 
 import docs
 

@@ -102,12 +102,12 @@ def plan(folder, quick):
                            os.path.join(folder, name + ".json"), *arguments], seconds)
 
     steps = []
-    for workload, (variants, sizes, seconds, rounds, few, short, turn) in PLAN.items():
+    for workload, (variants, sizes, seconds, turns, few, short, turn) in PLAN.items():
         if quick:
-            sizes, seconds, rounds = few, short, 2
+            sizes, seconds, turns = few, short, 2
         for n in sizes:
             name = f"{workload}-{n}"
-            times, each = MANY.get((workload, n), (rounds, turn))
+            times, each = MANY.get((workload, n), (turns, turn))
             command = [XPOLL, "bench", workload, "-n", str(n), "-t", str(seconds),
                        "--rounds", str(times), *EXTRA.get(workload, []),
                        "--json", os.path.join(folder, name + ".json")]
