@@ -24,37 +24,29 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Asynchronous reads, writes and syncs; the oracle is java.nio.file. */
 @ParameterizedClass
-@MethodSource("backends")
+@MethodSource("org.xpoll.Xpoll#backends")
 @Timeout(60)
 class AioTest {
     private static final int SIZE = 200_000;
 
-    private final String backend;
+    @Parameter String backend;
     private final EventList events = new EventList(8);
     private Path path;
     private RandomAccessFile file;
     private int fd;
     private byte[] content;
     private EventQueue queue;
-
-    AioTest(String backend) {
-        this.backend = backend;
-    }
-
-    static Stream<String> backends() {
-        return Stream.of(Xpoll.backends());
-    }
 
     @BeforeEach
     void open(@TempDir Path folder) throws IOException {

@@ -5,35 +5,27 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Many changes in one call: as if made one by one. */
 @ParameterizedClass
-@MethodSource("backends")
+@MethodSource("org.xpoll.Xpoll#backends")
 @Timeout(60)
 class BatchTest {
     /** More than go to C at a time. */
     private static final int PIPES = 150;
 
-    private final String backend;
+    @Parameter String backend;
     private final int[] readers = new int[PIPES];
     private final int[] writers = new int[PIPES];
     private final Events events = new Events(PIPES);
     private Poller poller;
-
-    BatchTest(String backend) {
-        this.backend = backend;
-    }
-
-    static Stream<String> backends() {
-        return Stream.of(Xpoll.backends());
-    }
 
     @BeforeEach
     void open() throws IOException {

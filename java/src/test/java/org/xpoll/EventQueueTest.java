@@ -18,37 +18,29 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Events of every kind, on each back end. */
 @ParameterizedClass
-@MethodSource("backends")
+@MethodSource("org.xpoll.Xpoll#backends")
 @Timeout(60)
 class EventQueueTest {
     private static final int SIGALRM = 14;
     private static final int SIGWINCH = 28;
     private static final int SIGSEGV = 11;
 
-    private final String backend;
+    @Parameter String backend;
     private final int[] pipe = Posix.pipe();
     private final EventList changes = new EventList(8);
     private final EventList events = new EventList(8);
     private EventQueue queue;
-
-    EventQueueTest(String backend) {
-        this.backend = backend;
-    }
-
-    static Stream<String> backends() {
-        return Stream.of(Xpoll.backends());
-    }
 
     @BeforeEach
     void open() throws IOException {

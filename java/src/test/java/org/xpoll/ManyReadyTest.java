@@ -5,36 +5,28 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.util.BitSet;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** As many events as there is room for come in one call, each once. */
 @ParameterizedClass
-@MethodSource("backends")
+@MethodSource("org.xpoll.Xpoll#backends")
 @Timeout(60)
 class ManyReadyTest {
     private static final int FIRST = 300;
     /** More than twice what C returns at a time. */
     private static final int COUNT = 600;
 
-    private final String backend;
+    @Parameter String backend;
     private final int[] pipe = Posix.pipe();
     private final Events events = new Events(COUNT + 1);
     private final BitSet seen = new BitSet();
     private Poller poller;
-
-    ManyReadyTest(String backend) {
-        this.backend = backend;
-    }
-
-    static Stream<String> backends() {
-        return Stream.of(Xpoll.backends());
-    }
 
     @BeforeEach
     void open() throws IOException {

@@ -6,11 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.util.concurrent.FutureTask;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -19,25 +19,17 @@ import org.junit.jupiter.params.provider.MethodSource;
  * them. It gets an exception or it works; the machine goes on, and the queue still wakes.
  */
 @ParameterizedClass
-@MethodSource("backends")
+@MethodSource("org.xpoll.Xpoll#backends")
 @Timeout(120)
 class MisuseTest {
     private static final int SIGNALS = 70;
     private static final int DESCRIPTORS = 80;
 
-    private final String backend;
+    @Parameter String backend;
     private final EventList changes = new EventList(1);
     private final EventList statuses = new EventList(4);
     private final EventList events = new EventList(4);
     private EventQueue queue;
-
-    MisuseTest(String backend) {
-        this.backend = backend;
-    }
-
-    static Stream<String> backends() {
-        return Stream.of(Xpoll.backends());
-    }
 
     @BeforeEach
     void open() throws IOException {

@@ -15,10 +15,10 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -28,14 +28,14 @@ import org.junit.jupiter.params.provider.MethodSource;
  * and a queue made afterwards must be well.
  */
 @ParameterizedClass
-@MethodSource("backends")
+@MethodSource("org.xpoll.Xpoll#backends")
 @Timeout(3600)
 class StressTest {
     private static final int QUEUES = 3;
     private static final int PLATFORM = 4;
     private static final int VIRTUAL = 3;
 
-    private final String backend;
+    @Parameter String backend;
     private final AtomicReferenceArray<Poller> pollers = new AtomicReferenceArray<>(QUEUES);
     private final AtomicReferenceArray<EventQueue> queues = new AtomicReferenceArray<>(QUEUES);
     private final AtomicReferenceArray<int[]> pipes = new AtomicReferenceArray<>(16);
@@ -43,14 +43,6 @@ class StressTest {
     /** Of a file that nobody else has; each operation is of some thread that forgets it. */
     private int file;
     private volatile boolean over;
-
-    StressTest(String backend) {
-        this.backend = backend;
-    }
-
-    static Stream<String> backends() {
-        return Stream.of(Xpoll.backends());
-    }
 
     private static long seconds() {
         String text = System.getenv("XPOLL_STRESS_SECONDS");

@@ -12,10 +12,8 @@ import java.io.IOException;
 import java.nio.channels.CancelledKeyException;
 import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectionKey;
-import java.nio.channels.Selector;
 import java.util.ArrayList;
 import java.util.List;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -26,30 +24,15 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("org.xpoll.nio.Kind#all")
 @Timeout(60)
-class ConsumerTest {
-    private final Kind kind;
+class ConsumerTest extends SelectorFixture {
     private final List<SelectionKey> seen = new ArrayList<>();
-    private Selector selector;
-    private Ends ends;
     private SelectionKey near;
     private SelectionKey far;
 
-    ConsumerTest(Kind kind) {
-        this.kind = kind;
-    }
-
     @BeforeEach
-    void open() throws IOException {
-        selector = kind.open();
-        ends = Ends.open(kind.provider());
+    void register() throws IOException {
         near = ends.near().register(selector, OP_WRITE);
         far = ends.far().register(selector, 0);
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        selector.close();
-        ends.close();
     }
 
     @Test

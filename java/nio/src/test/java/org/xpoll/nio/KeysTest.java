@@ -23,8 +23,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -34,28 +32,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("org.xpoll.nio.Kind#all")
 @Timeout(60)
-class KeysTest {
+class KeysTest extends SelectorFixture {
     private static final int SHORT = 20;
-
-    private final Kind kind;
-    private Selector selector;
-    private Ends ends;
-
-    KeysTest(Kind kind) {
-        this.kind = kind;
-    }
-
-    @BeforeEach
-    void open() throws IOException {
-        selector = kind.open();
-        ends = Ends.open(kind.provider());
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        selector.close();
-        ends.close();
-    }
 
     private SelectionKey register(int ops) throws IOException {
         return ends.near().register(selector, ops);

@@ -16,8 +16,6 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -27,28 +25,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("org.xpoll.nio.Kind#all")
 @Timeout(60)
-class WaitingTest {
+class WaitingTest extends SelectorFixture {
     private static final int SHORT = 20;
-
-    private final Kind kind;
-    private Selector selector;
-    private Ends ends;
-
-    WaitingTest(Kind kind) {
-        this.kind = kind;
-    }
-
-    @BeforeEach
-    void open() throws IOException {
-        selector = kind.open();
-        ends = Ends.open(kind.provider());
-    }
-
-    @AfterEach
-    void close() throws IOException {
-        selector.close();
-        ends.close();
-    }
 
     private SelectionKey readable() throws IOException {
         SelectionKey key = ends.near().register(selector, OP_READ);
