@@ -90,6 +90,31 @@ static int check_event(int op, uint32_t events, bool is_nested)
 	return 0;
 }
 
+static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_event *event,
+                         const struct stat *status, bool is_nested)
+{
+	int rc;
+
+	pthread_mutex_lock(&set->lock);
+	rc = change(set, op, fd, event, status, is_nested);
+	pthread_mutex_unlock(&set->lock);
+	return rc;
+}
+
+/* Add inner, a set whose descriptor is fd; if the kernel allows no further level, by a bell. */
+static int nest(struct ep_set *set, struct ep_set *inner, int fd, const struct epoll_event *event,
+                const struct stat *status)
+{
+	struct stat of_bell;
+	int rc = change_locked(set, EPOLL_CTL_ADD, fd, event, status, true);
+
+	if (rc != -ELOOP || inner->bell.fds[0] >= 0)
+		return rc;
+	if (ep_use_bell(inner) < 0 || ep_ring_start(inner) < 0 || fstat(fd, &of_bell) < 0)
+		return -ELOOP;
+	return change_locked(set, EPOLL_CTL_ADD, fd, event, &of_bell, true);
+}
+
 /* inner: the set of fd, held; NULL: fd is no set. */
 static int change_checked(struct ep_set *set, struct ep_set *inner, int op, int fd,
                           const struct epoll_event *event, const struct stat *status)
@@ -108,11 +133,9 @@ static int change_checked(struct ep_set *set, struct ep_set *inner, int op, int 
 		if (rc == 0)
 			rc = ep_ring_start(inner);
 	}
-	if (rc == 0) {
-		pthread_mutex_lock(&set->lock);
-		rc = change(set, op, fd, event, status, inner);
-		pthread_mutex_unlock(&set->lock);
-	}
+	if (rc == 0)
+		rc = nests ? nest(set, inner, fd, event, status)
+		           : change_locked(set, op, fd, event, status, inner);
 	if (nests)
 		pthread_mutex_unlock(&ep_nest_lock);
 	return rc;

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "ep.h"
 
@@ -223,6 +224,19 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 		ep_entry_end(set, entry);
 	}
 	return rc;
+}
+
+void ep_renew(struct ep_set *set, int fd, struct ep_entry *entry)
+{
+	struct stat status;
+
+	ep_unregister(set, fd, entry);
+	if (ep_register(set, fd, entry) < 0 || fstat(fd, &status) < 0) {
+		ep_entry_end(set, entry);
+		return;
+	}
+	entry->device = status.st_dev;
+	entry->inode = status.st_ino;
 }
 
 void ep_undo(struct ep_set *set, int fd, const struct ep_entry *entry, int bits)

@@ -50,7 +50,7 @@ struct ep_entry {
  * polls the set.
  */
 struct ep_bell {
-	int fds[2];     /* [I] a socket pair; the set's descriptors duplicate fds[0]; -1: none */
+	int fds[2];     /* [e] a socket pair; the set's descriptors duplicate fds[0]; -1: none */
 	bool runs;      /* [e] the thread was started */
 	bool is_rung;   /* [e] there is a message in fds[0] */
 	bool is_parked; /* [e] the thread is not in the queue */
@@ -110,11 +110,18 @@ struct ep_object *ep_close_begin(int fd);
 void ep_close_end(struct ep_object *object);
 /* Make all descriptors of a set duplicates of fd; 0 or -errno. */
 int ep_replace_fds(struct ep_set *set, int fd);
+/* The descriptors of a set were replaced: sets that watch them watch the new file from now on. */
+void ep_renew_watchers(struct ep_set *set);
 
 /* set.c: the life of a set -------------------------------------------------------- */
 
 /* Make a set, held by the caller, and its first descriptor, which is returned; or -errno. */
 int ep_begin(struct ep_set **begun);
+/*
+ * Give a set whose queue has a descriptor a bell as well, and make the bell its descriptor.  The
+ * kernel allows fewer levels of queues than Linux has of sets.  0 or -errno.
+ */
+int ep_use_bell(struct ep_set *set);
 /* At the first use of a parent's set in this process: make it usable; 0 or -errno. */
 int ep_adopt(struct ep_set *set);
 
@@ -129,6 +136,8 @@ void ep_entry_end(struct ep_set *set, struct ep_entry *entry);
 int ep_register(struct ep_set *set, int fd, struct ep_entry *entry);
 int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event);
 void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry);
+/* fd is another file, and the program need not know: register it again.  [e] */
+void ep_renew(struct ep_set *set, int fd, struct ep_entry *entry);
 /* The queue has forgotten fd, which is being closed: end its entry. */
 void ep_forget(struct ep_set *set, int fd);
 /* A record with these POLL* bits was not delivered: let the queue report it again.  [e] */

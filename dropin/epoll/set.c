@@ -134,6 +134,19 @@ int ep_begin(struct ep_set **begun)
 	return fd;
 }
 
+int ep_use_bell(struct ep_set *set)
+{
+	int rc;
+
+	pthread_mutex_lock(&set->lock);
+	rc = set->bell.fds[0] < 0 ? ep_bell_make(&set->bell) : 0;
+	pthread_mutex_unlock(&set->lock);
+	if (rc == 0)
+		rc = ep_replace_fds(set, set->bell.fds[0]);
+	ep_renew_watchers(set);
+	return rc;
+}
+
 /* --- Fork ------------------------------------------------------------------------------ */
 
 /* Under the set's lock. */

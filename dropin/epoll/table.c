@@ -202,6 +202,31 @@ int ep_replace_fds(struct ep_set *set, int fd)
 	return 0;
 }
 
+/* Under the lock: register fd again in each set that has an entry for it. */
+static void renew_number(int fd)
+{
+	for (struct ep_set *set = table.all; set; set = set->next) {
+		struct ep_entry *entry;
+
+		pthread_mutex_lock(&set->lock);
+		entry = ep_entry_find(set, fd);
+		if (entry)
+			ep_renew(set, fd, entry);
+		pthread_mutex_unlock(&set->lock);
+	}
+}
+
+void ep_renew_watchers(struct ep_set *set)
+{
+	unsigned end = numbers_end();
+
+	pthread_mutex_lock(&table.lock);
+	for (unsigned i = 0; i < end; i++)
+		if (object_of((int)i, EP_SET) == &set->object)
+			renew_number((int)i);
+	pthread_mutex_unlock(&table.lock);
+}
+
 /* --- Fork ----------------------------------------------------------------------------- */
 
 static void fork_prepare(void)

@@ -161,13 +161,10 @@ XT_TEST(sets_are_watched_by_sets)
 
 XT_TEST(a_wait_in_an_outer_set_is_woken)
 {
-	int outer, middle, inner;
+	int outer = kit_open(), middle = kit_open(), inner = kit_open();
 	struct xt_pair pipes[2] = {xt_pipe(), {0, 0}};
-	struct xt_thread *thread;
+	struct xt_thread *thread = xt_start(put_late, pipes);
 
-	KIT_NEEDS_LEVELS();
-	outer = kit_open(), middle = kit_open(), inner = kit_open();
-	thread = xt_start(put_late, pipes);
 	XT_OK(kit_add(inner, pipes[0].r, EPOLLIN));
 	XT_OK(kit_add(middle, inner, EPOLLIN));
 	XT_OK(kit_add(outer, middle, EPOLLIN));
@@ -184,7 +181,6 @@ XT_TEST(rings_of_sets_are_refused)
 {
 	int sets[7];
 
-	KIT_NEEDS_LEVELS();
 	for (int i = 0; i < 7; i++)
 		sets[i] = kit_open();
 	XT_OK(kit_add(sets[0], sets[1], EPOLLIN));

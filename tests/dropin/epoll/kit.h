@@ -69,19 +69,6 @@ static inline bool kit_none(const char *file, int line, int set)
 #define KIT_GETS(set, fd, bits) XT_CALL(kit_gets(__FILE__, __LINE__, (set), (fd), (bits), 20000))
 #define KIT_NONE(set) XT_CALL(kit_none(__FILE__, __LINE__, (set)))
 
-/* A queue with a descriptor of its own counts as two of the levels that its kernel allows. */
-static inline bool kit_nests(void)
-{
-	const char *backend = getenv("XPOLL_BACKEND");
-
-	return backend && strcmp(backend, "epoll") != 0 && strcmp(backend, "kqueue") != 0;
-}
-#define KIT_NEEDS_LEVELS()                                             \
-	do {                                                           \
-		if (!kit_nests())                                      \
-			XT_SKIP("this kernel allows one set in a set"); \
-	} while (0)
-
 static inline bool kit_readable(int fd)
 {
 	return xt_poll(fd, POLLIN) & POLLIN;
