@@ -47,6 +47,7 @@ static int add(struct ep_set *set, int fd, const struct epoll_event *event,
 	}
 	*entry = (struct ep_entry){
 		.is_nested = is_nested,
+		.is_socket = S_ISSOCK(status->st_mode),
 		.events = event->events,
 		.data = event->data.u64,
 		.serial = ++set->serial,
@@ -95,9 +96,12 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
 {
 	int rc;
 
+	/* A record that the bell's thread has just taken would be delivered beside a new one. */
+	ep_bell_pause(set);
 	pthread_mutex_lock(&set->lock);
 	rc = change(set, op, fd, event, status, is_nested);
 	pthread_mutex_unlock(&set->lock);
+	ep_bell_resume(set);
 	return rc;
 }
 

@@ -92,11 +92,20 @@ void ep_entries_free(struct ep_set *set)
 	set->pages_len = 0;
 	atomic_store(&set->live, 0);
 	atomic_store(&set->nested, 0);
+	atomic_store(&set->is_held, false);
+}
+
+/* A record that is held is of a former registration, or of a changed one. */
+static void drop_held(struct ep_set *set, const struct ep_entry *entry)
+{
+	if ((uintptr_t)set->held.data == entry->serial)
+		atomic_store(&set->is_held, false);
 }
 
 void ep_entry_end(struct ep_set *set, struct ep_entry *entry)
 {
 	entry->live = false;
+	drop_held(set, entry);
 	atomic_fetch_sub(&set->live, 1);
 	atomic_fetch_sub(&set->nested, entry->is_nested);
 }
@@ -130,7 +139,10 @@ void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry)
 	entry->is_bare = false;
 }
 
-/* Register these bits, which are not 0, and leave out POLLPRI where no filter reports it. */
+/*
+ * Register these bits, which are not 0.  POLLPRI is left out where no filter reports it, and
+ * POLLOUT where kqueue(2) refuses a pipe without a reader; ep_deliver asks poll(2) about these.
+ */
 static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits)
 {
 	int op = XPOLL_ADD | modes_of(entry->events);
@@ -138,6 +150,10 @@ static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits
 
 	if (rc == -ENOTSUP && bits & POLLPRI) {
 		bits &= ~POLLPRI;
+		rc = bits ? ctl(set, op, bits, fd, entry) : 0;
+	}
+	if (rc == -EPIPE) {
+		bits &= ~POLLOUT;
 		rc = bits ? ctl(set, op, bits, fd, entry) : 0;
 	}
 	if (rc == 0)
@@ -211,11 +227,17 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	int want = ep_poll_bits(event->events) & (entry->is_nested ? POLLIN : ~0);
 	int rc;
 
+	/* A condition that holds is reported again. */
+	drop_held(set, entry);
 	entry->events = event->events;
 	entry->data = event->data.u64;
 	if (same && !entry->is_bare && want & (EP_READ | POLLOUT)) {
 		rc = switch_directions(set, fd, entry, want);
 	} else {
+		rc = -EPIPE;
+	}
+	/* Other modes; or kqueue(2) does not enable WRITE of a pipe without a reader. */
+	if (rc == -EPIPE) {
 		ep_unregister(set, fd, entry);
 		rc = ep_register(set, fd, entry);
 	}

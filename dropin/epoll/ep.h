@@ -35,6 +35,7 @@ struct ep_object {
 struct ep_entry {
 	bool live;         /* false: the descriptor is not registered */
 	bool is_nested;    /* the descriptor is a set */
+	bool is_socket;    /* the descriptor is a socket */
 	bool is_bare;      /* READ is registered without bits, for errors and hang-ups */
 	short registered;  /* POLL* bits that the queue has, enabled or not */
 	uint32_t events;   /* the program's EPOLL* bits and flags */
@@ -76,6 +77,9 @@ struct ep_set {
 	atomic_int live;         /* [a] live entries; written under the lock */
 	atomic_int nested;       /* [a] how many of them are sets; written under the lock */
 	uintptr_t serial;        /* [e] of the last ADD */
+	struct xpoll_ready held; /* [e] a record that was taken and not delivered */
+	atomic_bool is_held;     /* [a] there is one; written under the lock */
+	atomic_int waiters;      /* [a] threads in ep_wait */
 	struct ep_bell bell;
 };
 
@@ -165,6 +169,13 @@ bool ep_is_ready(struct ep_set *set);
 /* Make an event of a record of the queue; false: the program must not get it.  [e] */
 bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
+/*
+ * A record was taken, and ep_deliver accepted it, to find out whether there is one: let the next
+ * wait find it.  [e]
+ */
+void ep_give_back(struct ep_set *set, const struct xpoll_ready *record);
+/* Make an event of the record that is held; false: none is, or its condition is over.  [e] */
+bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
 /* Returns true if fd is a set with an event.  The lock of a set that contains fd may be held. */
 bool ep_nested_is_ready(int fd);
 /* Have the descriptors of the sets in this one show whether they have events. */

@@ -21,7 +21,7 @@ static void wait_and_show(struct ep_set *set)
 	count = xpoll_pwait(set->queue, &record, 1, -1, NULL);
 	pthread_mutex_lock(&set->lock);
 	if (count == 1 && ep_deliver(set, &record, &event)) {
-		ep_undo(set, record.fd, ep_entry_find(set, record.fd), record.events);
+		ep_give_back(set, &record);
 		ep_bell_show(set, true);
 	}
 	set->bell.stops |= count < 0 && errno != EINTR;

@@ -51,6 +51,7 @@ static void fork_set(struct ep_set *set)
 	static const pthread_cond_t no_waiter = PTHREAD_COND_INITIALIZER;
 	struct ep_bell *bell = &set->bell;
 
+	atomic_store(&set->waiters, 0);
 	if (bell->fds[0] >= 0) {
 		real_close.close(bell->fds[0]);
 		real_close.close(bell->fds[1]);

@@ -16,16 +16,41 @@ static int64_t now_ns(void)
 	return timeout_ns(&now);
 }
 
+/*
+ * Deliver records behind the event of held_fd, if that is one.  A level is still in the queue
+ * while it is held, and becomes one event.  Returns how many events there are.
+ */
 static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, int count,
-                       struct epoll_event *events)
+                       struct epoll_event *events, int held_fd)
 {
-	int kept = 0;
+	int kept = held_fd >= 0;
 
 	pthread_mutex_lock(&set->lock);
-	for (int i = 0; i < count; i++)
-		kept += ep_deliver(set, &records[i], &events[kept]);
+	for (int i = 0; i < count; i++) {
+		bool is_delivered = ep_deliver(set, &records[i], &events[kept]);
+
+		if (is_delivered && records[i].fd == held_fd)
+			events[0].events |= events[kept].events;
+		else
+			kept += is_delivered;
+	}
 	pthread_mutex_unlock(&set->lock);
 	return kept;
+}
+
+/* Deliver the record that is held; returns its descriptor, or -1 if there is none. */
+static int deliver_held(struct ep_set *set, struct epoll_event *event)
+{
+	int fd;
+
+	if (XP_LIKELY(!atomic_load_explicit(&set->is_held, memory_order_relaxed)))
+		return -1;
+	pthread_mutex_lock(&set->lock);
+	fd = set->held.fd;
+	if (!ep_deliver_held(set, event))
+		fd = -1;
+	pthread_mutex_unlock(&set->lock);
+	return fd;
 }
 
 /*
@@ -37,15 +62,19 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 {
 	bool is_timed = timeout_ns > 0 && timeout_ns < XP_NEVER;
 	int64_t end_ns = is_timed ? now_ns() + timeout_ns : 0;
-	int count, kept;
+	int count, held_fd, kept;
 
 	do {
-		count = xpoll_pwait(set->queue, records, cap, timeout_ns, mask);
+		held_fd = deliver_held(set, events);
+		kept = held_fd >= 0;
+		if (kept == cap)
+			return kept;
+		count = xpoll_pwait(set->queue, records, cap - kept, kept ? 0 : timeout_ns, mask);
 		if (count < 0)
-			return -errno;
-		kept = deliver_all(set, records, count, events);
+			return kept ? kept : -errno;
+		kept = deliver_all(set, records, count, events, held_fd);
 		if (count == 0 && timeout_ns == 0)
-			return 0;
+			return kept;
 		if (is_timed) {
 			timeout_ns = end_ns - now_ns();
 			if (timeout_ns < 0)
@@ -66,6 +95,7 @@ static void leave(void *opaque)
 	struct room *room = opaque;
 
 	free(room->records);
+	atomic_fetch_sub(&room->set->waiters, 1);
 	if (room->is_paused)
 		ep_bell_resume(room->set);
 }
@@ -89,6 +119,7 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 			cap = EP_RECORDS;
 	}
 	ep_nest_refresh(set);
+	atomic_fetch_add(&set->waiters, 1);
 	pthread_cleanup_push(leave, &room);
 	if (room.is_paused)
 		ep_bell_pause(set);
