@@ -47,7 +47,7 @@ public final class Aio {
             Collections.synchronizedMap(new WeakHashMap<>());
 
     /** Not the EventQueue: that could not be collected while operations are in flight. */
-    private final EventQueue.Queue queue;
+    private final EventNativeQueue queue;
     private final MemorySegment memory;
     /** What the system works on; reachable from here as long as it does. */
     private final MemorySegment inPlace;
@@ -56,7 +56,7 @@ public final class Aio {
     private volatile boolean done;
     private long result;
 
-    Aio(EventQueue.Queue queue, int op, int fd, MemorySegment buffer, long offset, long udata) {
+    Aio(EventNativeQueue queue, int op, int fd, MemorySegment buffer, long offset, long udata) {
         this.queue = queue;
         inPlace = buffer == null ? MemorySegment.NULL : safe(op, buffer);
         memory = Arena.ofAuto().allocate(BYTES, 8);

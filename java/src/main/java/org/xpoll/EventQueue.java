@@ -5,8 +5,6 @@ import java.lang.foreign.MemorySegment;
 import java.lang.ref.Cleaner;
 import java.lang.ref.Reference;
 import java.time.Duration;
-import java.util.HashMap;
-import java.util.Map;
 import java.util.Objects;
 
 /**
@@ -49,90 +47,10 @@ import java.util.Objects;
 public final class EventQueue implements AutoCloseable {
     private static final Cleaner CLEANER = Cleaner.create();
 
-    /** SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV: the virtual machine's own. */
-    private static final long MACHINE_SIGNALS = 1L << 4 | 1L << 5 | 1L << 7 | 1L << 8 | 1L << 11;
-
-    private final Queue queue;
+    private final EventNativeQueue queue;
     /** The change of trigger, under the lock for changes. */
     private final EventList one;
     private final Cleaner.Cleanable cleanable;
-
-    /** The queue, with the list that the thread that has the turn waits for. */
-    static final class Queue extends NativeQueue {
-        private EventList events;
-        /** Operations in flight, by the address of their memory; under changes. */
-        private final Map<Long, Aio> operations = new HashMap<>();
-        /** How many; not less than there are. */
-        private volatile int inFlight;
-
-        Queue(QueueOptions options) throws IOException {
-            super(options);
-            try {
-                EventList.checkLayout();
-            } catch (Throwable e) {
-                close();
-                throw e;
-            }
-        }
-
-        @Override
-        int nativeWait(long queue, long nanos) {
-            return Native.event(waitErrno, queue, events.memory(), 0, events.memory(),
-                    events.capacity(), nanos);
-        }
-
-        /** Started, or refused: a negative error number. */
-        int start(Aio aio) throws IOException {
-            synchronized (changes) {
-                long queue = address();
-                operations.put(aio.ident(), aio);
-                inFlight = operations.size();
-                int rc = Native.aioSubmit(changeErrno, queue, aio.ident());
-                if (rc < 0) {
-                    operations.remove(aio.ident());
-                    inFlight = operations.size();
-                }
-                return rc;
-            }
-        }
-
-        boolean cancel(Aio aio) throws IOException {
-            synchronized (changes) {
-                long queue = address();
-                if (operations.get(aio.ident()) != aio) {
-                    return false;
-                }
-                int rc = Native.aioCancel(changeErrno, queue, aio.ident());
-                if (rc < 0 && rc != -Errno.ENOENT) {
-                    throw new XpollException("cancel", -rc);
-                }
-                return rc >= 0;
-            }
-        }
-
-        /** Operations that these events end are let go of. */
-        void finish(EventList events, int count) {
-            if (inFlight == 0) {
-                return;
-            }
-            synchronized (changes) {
-                for (int i = 0; i < count; i++) {
-                    Aio aio = events.isEventOf(Xpoll.FILT_AIO, i)
-                            ? operations.remove(events.rawIdent(i)) : null;
-                    if (aio != null) {
-                        aio.finish();
-                    }
-                }
-                inFlight = operations.size();
-            }
-        }
-
-        @Override
-        void destroyed() {
-            operations.values().forEach(Aio::finish);
-            operations.clear();
-        }
-    }
 
     /**
      * Makes an empty queue on the best back end.
@@ -144,7 +62,7 @@ public final class EventQueue implements AutoCloseable {
     }
 
     private EventQueue(QueueOptions options) throws IOException {
-        Queue opened = new Queue(options);
+        EventNativeQueue opened = new EventNativeQueue(options);
         queue = opened;
         one = new EventList(1); // Not before: the library of Foreign is loaded now.
         cleanable = CLEANER.register(this, opened::close);
@@ -201,7 +119,7 @@ public final class EventQueue implements AutoCloseable {
     public void apply(EventList changes) throws IOException {
         changes.acquire();
         try {
-            check(changes);
+            EventNativeQueue.check(changes);
             change(changes, null, 0);
         } finally {
             changes.release();
@@ -217,21 +135,6 @@ public final class EventQueue implements AutoCloseable {
                 throw new XpollException(changes.describeChanges(), -n);
             }
             return n;
-        }
-    }
-
-    private static void check(EventList changes) {
-        for (int i = 0; i < changes.size(); i++) {
-            long number = changes.rawIdent(i);
-            if (changes.rawFilter(i) == Xpoll.FILT_AIO) {
-                throw new IllegalArgumentException("AIO cannot be registered: call read,"
-                        + " write or sync to start an operation, and cancel to end it");
-            }
-            if (changes.rawFilter(i) == Xpoll.FILT_SIGNAL && number >= 0 && number < 64
-                    && (MACHINE_SIGNALS >> number & 1) != 0) {
-                throw new IllegalArgumentException("signal " + number
-                        + " is used by the virtual machine");
-            }
         }
     }
 
@@ -268,7 +171,7 @@ public final class EventQueue implements AutoCloseable {
             }
             changes.acquire();
             try {
-                check(changes);
+                EventNativeQueue.check(changes);
                 return awaitAfter(changes, events, nanos);
             } finally {
                 changes.release();
