@@ -132,11 +132,13 @@ flags_steps() {
 }
 
 coverage_steps() {
+	need gcovr
 	build coverage all_unit all_contract all_source all_stress all_fault
 	find build/coverage -name '*.gcda' -delete
 	# The C++ header is not of src.
 	suite coverage build/coverage -L 'unit|contract|source|stress|fault' -LE cpp
-	try coverage-of-src python3 scripts/coverage.py --least 95 build/coverage
+	try coverage-of-src gcovr --root . --filter src/ --exclude-throw-branches \
+		--fail-under-line 95 --print-summary build/coverage/src
 }
 
 ci_steps() {
