@@ -34,8 +34,7 @@ int xt_keep(int fd)
 	return fd;
 }
 
-/* Keep it, non-blocking and close-on-exec. */
-static int fds_own(int fd)
+int xt_own(int fd)
 {
 	(void)xt_keep(fd);
 	int flags = fcntl(fd, F_GETFL);
@@ -67,19 +66,13 @@ void xt_close(int fd)
 		        xt_error_name(errno));
 }
 
-void xt_shut(struct xt_pair pair)
-{
-	xt_close(pair.r);
-	xt_close(pair.w);
-}
-
 struct xt_pair xt_pipe(void)
 {
 	int ends[2];
 
 	if (pipe(ends) < 0)
 		xt_broken("pipe");
-	return (struct xt_pair){.r = fds_own(ends[0]), .w = fds_own(ends[1])};
+	return (struct xt_pair){.r = xt_own(ends[0]), .w = xt_own(ends[1])};
 }
 
 struct xt_pair xt_socketpair(int type)
@@ -88,68 +81,7 @@ struct xt_pair xt_socketpair(int type)
 
 	if (socketpair(AF_UNIX, type, 0, ends) < 0)
 		xt_broken("socketpair");
-	return (struct xt_pair){.r = fds_own(ends[0]), .w = fds_own(ends[1])};
-}
-
-int xt_socket(int domain, int type)
-{
-	return fds_own(socket(domain, type, 0));
-}
-
-static int fds_bound(int type, struct sockaddr_in *address)
-{
-	socklen_t length = sizeof *address;
-	int fd = xt_socket(AF_INET, type);
-
-	memset(address, 0, sizeof *address);
-	address->sin_family = AF_INET;
-	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind(fd, (struct sockaddr *)address, length) < 0 ||
-	    getsockname(fd, (struct sockaddr *)address, &length) < 0)
-		xt_broken("bind to loopback");
-	return fd;
-}
-
-int xt_udp(struct sockaddr_in *address)
-{
-	return fds_bound(SOCK_DGRAM, address);
-}
-
-int xt_udp_refusing(struct sockaddr_in *address)
-{
-	int fd = xt_udp(address);
-
-	if (connect(fd, (struct sockaddr *)address, sizeof *address) < 0)
-		xt_broken("connect to itself");
-	return fd;
-}
-
-int xt_listener(struct sockaddr_in *address)
-{
-	int fd = fds_bound(SOCK_STREAM, address);
-
-	if (listen(fd, 128) < 0)
-		xt_broken("listen");
-	return fd;
-}
-
-struct xt_pair xt_tcp(void)
-{
-	struct sockaddr_in address;
-	struct xt_pair pair;
-	int listener = xt_listener(&address);
-
-	pair.w = xt_socket(AF_INET, SOCK_STREAM);
-	if (connect(pair.w, (struct sockaddr *)&address, sizeof address) < 0 &&
-	    errno != EINPROGRESS)
-		xt_broken("connect");
-	if (!xt_poll_until(listener, POLLIN, POLLIN))
-		xt_broken("no connection");
-	pair.r = fds_own(accept(listener, NULL, NULL));
-	if (!xt_poll_until(pair.w, POLLOUT, POLLOUT))
-		xt_broken("not connected");
-	xt_close(listener);
-	return pair;
+	return (struct xt_pair){.r = xt_own(ends[0]), .w = xt_own(ends[1])};
 }
 
 static void fds_size(int fd, int which, int size)
@@ -172,25 +104,15 @@ struct xt_pair xt_tcp_bounded(void)
 	return pair;
 }
 
-void xt_reset(struct xt_pair tcp)
-{
-	struct linger linger = {.l_onoff = 1, .l_linger = 0};
-
-	if (setsockopt(tcp.w, SOL_SOCKET, SO_LINGER, &linger, sizeof linger) <
-	    0)
-		xt_broken("SO_LINGER");
-	xt_close(tcp.w);
-}
-
 struct xt_pair xt_pty(void)
 {
 	struct xt_pair pair = {-1, -1};
 	struct termios mode;
 
-	pair.w = fds_own(posix_openpt(O_RDWR | O_NOCTTY));
+	pair.w = xt_own(posix_openpt(O_RDWR | O_NOCTTY));
 	if (grantpt(pair.w) < 0 || unlockpt(pair.w) < 0)
 		xt_broken("grantpt");
-	pair.r = fds_own(open(ptsname(pair.w), O_RDWR | O_NOCTTY));
+	pair.r = xt_own(open(ptsname(pair.w), O_RDWR | O_NOCTTY));
 	if (tcgetattr(pair.r, &mode) < 0)
 		xt_broken("tcgetattr");
 	mode.c_iflag = 0;
@@ -207,7 +129,7 @@ int xt_file(const char *text)
 {
 	char path[] = "/tmp/xt-XXXXXX";
 	size_t length = strlen(text);
-	int fd = fds_own(mkstemp(path));
+	int fd = xt_own(mkstemp(path));
 
 	(void)unlink(path);
 	if (write(fd, text, length) != (ssize_t)length ||
@@ -235,7 +157,7 @@ int xt_open_path(const char *path, int flags)
 int xt_eventfd(void)
 {
 #ifdef __linux__
-	return fds_own(eventfd(0, 0));
+	return xt_own(eventfd(0, 0));
 #else
 	return -1;
 #endif
@@ -247,7 +169,7 @@ int xt_timerfd(int64_t first_ns)
 	struct itimerspec when = {
 	    .it_value = {.tv_sec = first_ns / 1000000000,
 	                 .tv_nsec = first_ns % 1000000000}};
-	int fd = fds_own(timerfd_create(CLOCK_MONOTONIC, 0));
+	int fd = xt_own(timerfd_create(CLOCK_MONOTONIC, 0));
 
 	if (timerfd_settime(fd, 0, &when, NULL) < 0)
 		xt_broken("timerfd_settime");

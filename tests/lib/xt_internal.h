@@ -18,6 +18,8 @@ int xt_run_one(const struct xt_test *test);
 /* What $XPOLL_BACKEND or the library chooses; ends the program if it cannot. */
 void xt_choose_backend(void);
 
+/* Keep a descriptor of a test, as xt_keep does, and make it non-blocking and close-on-exec. */
+int xt_own(int fd);
 void xt_fds_release(void);     /* close what the test kept */
 void xt_threads_release(void); /* join what the test started */
 void xt_queues_release(void);

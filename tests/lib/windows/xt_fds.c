@@ -114,14 +114,16 @@ int xt_keep(int fd)
 	return fd;
 }
 
-static int fds_own(SOCKET fd)
+int xt_own(int fd)
 {
 	u_long on = 1;
-	int number = xt_keep((int)fd);
 
-	if (ioctlsocket(fd, (long)FIONBIO, &on) != 0)
+	(void)xt_keep(fd);
+	if (ioctlsocket((SOCKET)fd, (long)FIONBIO, &on) != 0)
 		xt_broken("FIONBIO");
-	return number;
+	/* A socket of datagrams has no such option. */
+	(void)setsockopt((SOCKET)fd, IPPROTO_TCP, TCP_NODELAY, (char *)&on, sizeof on);
+	return fd;
 }
 
 static void fds_forget(int fd)
@@ -146,84 +148,6 @@ void xt_close(int fd)
 	if (xt_nt_close(fd) < 0)
 		xt_fail(__FILE__, __LINE__, "closesocket(%d): %s", fd,
 		        xt_error_name(errno));
-}
-
-void xt_shut(struct xt_pair pair)
-{
-	xt_close(pair.r);
-	xt_close(pair.w);
-}
-
-int xt_socket(int domain, int type)
-{
-	return fds_own(socket(domain, type, 0));
-}
-
-static int fds_bound(int type, struct sockaddr_in *address)
-{
-	int length = sizeof *address;
-	int fd = xt_socket(AF_INET, type);
-
-	memset(address, 0, sizeof *address);
-	address->sin_family = AF_INET;
-	address->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	if (bind((SOCKET)fd, (struct sockaddr *)address, length) != 0 ||
-	    getsockname((SOCKET)fd, (struct sockaddr *)address, &length) != 0)
-		xt_broken("bind to loopback");
-	return fd;
-}
-
-int xt_udp(struct sockaddr_in *address)
-{
-	return fds_bound(SOCK_DGRAM, address);
-}
-
-int xt_udp_refusing(struct sockaddr_in *address)
-{
-	int fd = xt_udp(address);
-
-	if (connect((SOCKET)fd, (struct sockaddr *)address, sizeof *address) != 0)
-		xt_broken("connect to itself");
-	return fd;
-}
-
-int xt_listener(struct sockaddr_in *address)
-{
-	int fd = fds_bound(SOCK_STREAM, address);
-
-	if (listen((SOCKET)fd, 128) != 0)
-		xt_broken("listen");
-	return fd;
-}
-
-static void fds_no_delay(int fd)
-{
-	int on = 1;
-
-	if (setsockopt((SOCKET)fd, IPPROTO_TCP, TCP_NODELAY, (char *)&on,
-	               sizeof on) != 0)
-		xt_broken("TCP_NODELAY");
-}
-
-struct xt_pair xt_tcp(void)
-{
-	struct sockaddr_in address;
-	struct xt_pair pair;
-	int listener = xt_listener(&address);
-
-	pair.w = xt_socket(AF_INET, SOCK_STREAM);
-	if (connect(pair.w, (struct sockaddr *)&address, sizeof address) != 0 &&
-	    errno != EINPROGRESS)
-		xt_broken("connect");
-	if (!xt_poll_until(listener, POLLIN, POLLIN))
-		xt_broken("no connection");
-	pair.r = fds_own(accept((SOCKET)listener, NULL, NULL));
-	if (!xt_poll_until(pair.w, POLLOUT, POLLOUT))
-		xt_broken("not connected");
-	fds_no_delay(pair.r);
-	fds_no_delay(pair.w);
-	xt_close(listener);
-	return pair;
 }
 
 struct xt_pair xt_pipe(void)
@@ -260,16 +184,6 @@ struct xt_pair xt_socketpair(int type)
 	if (type == SOCK_SEQPACKET)
 		xt_absent("sockets of records");
 	return type == SOCK_DGRAM ? fds_datagrams() : xt_tcp();
-}
-
-void xt_reset(struct xt_pair tcp)
-{
-	struct linger linger = {.l_onoff = 1, .l_linger = 0};
-
-	if (setsockopt((SOCKET)tcp.w, SOL_SOCKET, SO_LINGER, (char *)&linger,
-	               sizeof linger) != 0)
-		xt_broken("SO_LINGER");
-	xt_close(tcp.w);
 }
 
 struct xt_pair xt_pty(void)
