@@ -210,6 +210,17 @@ static inline int loop_wait(struct loop *loop, bool block)
 	return loop->ops->wait(loop->state, &loop->hand, block);
 }
 
+/* Wait for an event; how many there are, or -errno. */
+static inline int loop_await(struct loop *loop)
+{
+	int count;
+
+	do
+		count = loop_wait(loop, true);
+	while (count == 0);
+	return count;
+}
+
 /* The target's events are these from now on. */
 static inline int loop_watch(struct loop *loop, struct bench_field *field, int id, short events)
 {

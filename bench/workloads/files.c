@@ -103,9 +103,7 @@ static int event_one(struct bench_turn *turn, int id)
 	bench_calls++;
 	if (pwrite(turn->field->targets[id].fd, "x", 1, 0) != 1)
 		return -errno;
-	do
-		count = loop_wait(&turn->loop, true);
-	while (count == 0);
+	count = loop_await(&turn->loop);
 	return count > 0 && turn->loop.hand.ready[0].id != id ? -EPROTO : count;
 }
 

@@ -6,17 +6,6 @@
 
 #include "loop.h"
 
-/* Wait for an event; how many there are, or -errno. */
-static int interest_wait(struct bench_turn *turn)
-{
-	int count;
-
-	do
-		count = loop_wait(&turn->loop, true);
-	while (count == 0);
-	return count;
-}
-
 /* --- pause: one socket of n is disabled at every M-th of its events ------------- */
 
 struct pause_state {
@@ -32,7 +21,7 @@ static int pause_open(struct bench_turn *turn)
 /* Take the event of this socket, and its byte. */
 static int pause_take(struct bench_turn *turn, int id)
 {
-	int count = interest_wait(turn);
+	int count = loop_await(&turn->loop);
 
 	if (count < 0)
 		return count;
@@ -88,7 +77,7 @@ static int unread_open(struct bench_turn *turn)
 	for (int i = 0; i < len && rc >= 0; i++) {
 		rc = bench_give(&turn->field->pairs.at[i]);
 		if (rc >= 0)
-			rc = interest_wait(turn);
+			rc = loop_await(&turn->loop);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -97,7 +86,7 @@ static int unread_open(struct bench_turn *turn)
 static int unread_writable(struct bench_turn *turn, int id)
 {
 	for (;;) {
-		int count = interest_wait(turn);
+		int count = loop_await(&turn->loop);
 
 		if (count < 0)
 			return count;

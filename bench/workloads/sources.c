@@ -29,11 +29,8 @@ static int sources_open(struct bench_turn *turn)
 /* One event. */
 static int sources_wait(struct bench_turn *turn)
 {
-	int count;
+	int count = loop_await(&turn->loop);
 
-	do
-		count = loop_wait(&turn->loop, true);
-	while (count == 0);
 	return count == 1 || count < 0 ? count : -EPROTO;
 }
 
