@@ -150,6 +150,16 @@ void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadli
 	heap_rise(heap, place, entry);
 }
 
+/* Let the entry go from this place to where it belongs. */
+static void heap_settle(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
+{
+	if (place > XP_HEAP_FIRST &&
+	    entry.deadline_ns < heap->entries[heap_parent(place)].deadline_ns)
+		heap_rise(heap, place, entry);
+	else
+		heap_sink(heap, place, entry);
+}
+
 void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item)
 {
 	uint32_t place = item->place;
@@ -162,12 +172,13 @@ void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item)
 	last = heap->entries[XP_HEAP_FIRST + --heap->len];
 	if (last.item == item)
 		return;
-	/* The last one takes its place, and from there goes where it belongs. */
-	if (place > XP_HEAP_FIRST &&
-	    last.deadline_ns < heap->entries[heap_parent(place)].deadline_ns)
-		heap_rise(heap, place, last);
-	else
-		heap_sink(heap, place, last);
+	heap_settle(heap, place, last);
+}
+
+void xp_heap_move(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns)
+{
+	XP_ASSERT(heap->entries[item->place].item == item);
+	heap_settle(heap, item->place, (struct xp_heap_entry){deadline_ns, item});
 }
 
 void xp_heap_prefetch(const struct xp_heap *heap, const struct xp_heap_item *item)

@@ -49,6 +49,8 @@ static inline int xp_heap_reserve(struct xp_heap *heap, uint32_t count)
 /* There must be room, and the item must be in no heap. */
 void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns);
 void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item);
+/* Give an item of this heap another deadline. */
+void xp_heap_move(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns);
 
 /* Fetch into the cache what a removal of the item, soon, reads. */
 void xp_heap_prefetch(const struct xp_heap *heap, const struct xp_heap_item *item);

@@ -1,8 +1,6 @@
 /* Objects of one size, in blocks. */
 #include "base/pool.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/compiler.h"
@@ -27,7 +25,7 @@ static struct xp_pool_block *pool_grow(struct xp_pool *pool, size_t size)
 	return block;
 }
 
-void *xp_pool_take(struct xp_pool *pool, size_t size, uint32_t *place)
+void *xp_pool_take(struct xp_pool *pool, size_t size, unsigned *place)
 {
 	struct xp_pool_block *block = pool->open ? pool->open : pool_grow(pool, size);
 
@@ -38,10 +36,10 @@ void *xp_pool_take(struct xp_pool *pool, size_t size, uint32_t *place)
 	block->free &= block->free - 1;
 	if (!block->free)
 		pool->open = block->open;
-	return memset((char *)(block + 1) + *place * size, 0, size);
+	return (char *)(block + 1) + *place * size;
 }
 
-void xp_pool_give(struct xp_pool *pool, size_t size, void *object, uint32_t place)
+void xp_pool_give(struct xp_pool *pool, size_t size, void *object, unsigned place)
 {
 	struct xp_pool_block *block = (void *)((char *)object - place * size - sizeof *block);
 

@@ -18,9 +18,9 @@ struct xp_pool {
 	struct xp_pool_block *all;
 };
 
-/* An object of this size, zeroed, and its place in its block; NULL: no memory. */
-void *xp_pool_take(struct xp_pool *pool, size_t size, uint32_t *place);
-void xp_pool_give(struct xp_pool *pool, size_t size, void *object, uint32_t place);
+/* An object of this size, whatever its bytes are, and its place in its block; NULL: no memory. */
+void *xp_pool_take(struct xp_pool *pool, size_t size, unsigned *place);
+void xp_pool_give(struct xp_pool *pool, size_t size, void *object, unsigned place);
 /* With all that is in use. */
 void xp_pool_fini(struct xp_pool *pool);
 

@@ -173,7 +173,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 static void inode_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_ASSERT(xp_list_empty(&inode->links));
-	xp_regmap_remove(&inodes->map, &inode->item);
+	xp_regmap_remove(&inodes->map, &inode->item, 0);
 	xp_free(inode);
 }
 
@@ -187,7 +187,7 @@ static int inode_make(struct xp_inodes *inodes, int fd, struct xp_inode **made)
 			return -ENOMEM;
 		xp_list_init(&inode->links);
 		inode->item.ident = (uint64_t)fd;
-		if (xp_regmap_add(&inodes->map, &inode->item) < 0) {
+		if (xp_regmap_add(&inodes->map, &inode->item, 0) < 0) {
 			xp_free(inode);
 			return -ENOMEM;
 		}
@@ -245,7 +245,7 @@ void xp_inodes_close(struct xp_inodes *inodes)
 {
 	struct xp_inode *inode;
 
-	while ((inode = xp_inode_pop(inodes)))
+	for (size_t at = 0; (inode = xp_inode_walk(inodes, &at));)
 		xp_free(inode);
 	/* In a forked child the number may be another file's. */
 	if (inodes->process != xp_process_current())

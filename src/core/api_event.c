@@ -3,7 +3,6 @@
 
 #include "base/result.h"
 #include "core/changes.h"
-#include "core/entry.h"
 #include "core/sleep.h"
 #include "core/sources.h"
 #include "core/threads.h"
@@ -104,8 +103,8 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 		bool last = nevents == 0 && i == nchanges - 1;
 		int rc;
 
-		if (i < nchanges - 1)
-			xp_registrations_ahead(queue, change, nchanges - i);
+		if (i % XP_AHEAD == 0 && nchanges > XP_AHEAD && queue->registrations.map.len > 0)
+			xp_registrations_ahead(queue, change, nchanges - i, i == 0);
 		rc = event_change(queue, change, last ? late : NULL);
 		xp_change_counted(queue, rc, syscalls);
 		if (XP_LIKELY(rc >= 0 && !(change->flags & XPOLL_RECEIPT)))

@@ -4,7 +4,6 @@
 
 #include "base/assert.h"
 #include "base/result.h"
-#include "base/time.h"
 #include "core/due.h"
 #include "core/entry.h"
 #include "core/lowat.h"
@@ -101,7 +100,7 @@ static int aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
 
 	if (xp_registration_find(queue, ident, XPOLL_FILT_AIO))
 		return -EBUSY;
-	reg = xp_registration_make(queue, &xp_source_aio, ident);
+	reg = xp_registration_make(queue, &xp_source_aio, ident, NULL);
 	if (!reg)
 		return -ENOMEM;
 	reg->udata = xp_udata_pointer(aio->udata);

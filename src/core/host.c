@@ -7,21 +7,6 @@
 #include "core/threads.h"
 #include "sys/sys.h"
 
-static void host_activate(struct xpoll *queue, struct xp_registration *reg)
-{
-	xp_registration_set_active(queue, reg, true);
-}
-
-static void host_deactivate(struct xpoll *queue, struct xp_registration *reg)
-{
-	xp_registration_set_active(queue, reg, false);
-}
-
-static void host_confirmed(const struct xpoll *queue, struct xp_registration *reg)
-{
-	reg->confirmed = xp_wait_generation(queue);
-}
-
 static bool host_outer_in_use(const struct xpoll *queue)
 {
 	return queue->outer.in_use;
@@ -57,9 +42,8 @@ static bool host_vnode_as_bsd(const struct xpoll *queue)
 }
 
 const struct xp_host xp_host = {
-	.activate = host_activate,
-	.deactivate = host_deactivate,
-	.confirmed = host_confirmed,
+	.set_active = xp_registration_set_active,
+	.wait_generation = xp_wait_generation,
 	.find = xp_registration_find,
 	.spawn = xp_registration_spawn,
 	.end = xp_registration_end,

@@ -2,6 +2,7 @@
 #include "core/sources.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/assert.h"
 #include "base/result.h"
@@ -11,8 +12,6 @@
 #include "core/report.h"
 #include "sys/fdnum.h"
 #include "sys/sys.h"
-
-enum { AHEAD = 8 }; /* number of changes by which prefetching is ahead */
 
 #define REGISTRATION_MODES (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
 
@@ -44,46 +43,50 @@ static void registration_enlist(struct xpoll *queue, struct xp_registration *reg
 
 void xp_registration_set_active(struct xpoll *queue, struct xp_registration *reg, bool active)
 {
-	reg->active = active;
+	reg->active = active ? 1 : 0;
 	registration_enlist(queue, reg);
 }
 
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
-                                             uint64_t ident)
+                                             uint64_t ident, struct xp_regmap_slot *slot)
 {
-	struct xp_pool *pool = &queue->sources[ops->id].pool;
-	uint32_t place;
-	struct xp_registration *reg = xp_pool_take(pool, ops->size, &place);
+	struct xp_regmap *map = &queue->registrations.map;
+	struct xp_registration *reg;
+	unsigned place;
 
+	if (XP_UNLIKELY(map->count >= map->most)) {
+		if (xp_regmap_grow(map, map->count + 1) < 0)
+			return NULL;
+		slot = NULL;
+	}
+	reg = xp_pool_take(&queue->sources[ops->id].pool, ops->size, &place);
 	if (!reg)
 		return NULL;
-	reg->item.place = place;
-	reg->item.ident = ident;
-	reg->item.filter = ops->filter;
-	reg->ops = ops;
+	*reg = (struct xp_registration){{ident}, (int8_t)ops->filter, .place = place & 63};
+	if (ops->size > sizeof *reg)
+		memset(reg + 1, 0, ops->size - sizeof *reg);
 	xp_list_init(&reg->ready);
-	if (xp_regmap_add(&queue->registrations.map, &reg->item) < 0) {
-		xp_pool_give(pool, ops->size, reg, place);
-		return NULL;
-	}
+	xp_regmap_put(map, slot ? slot : xp_regmap_look(map, ident, ops->filter), &reg->item,
+	              ops->filter);
 	xp_count(&queue->counters.registered);
 	return reg;
 }
 
 void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
 {
+	const struct xp_source_ops *ops = xp_source_of(reg);
+
 	xp_outer_end_grace(queue);
 	xp_list_remove(&reg->ready);
-	xp_regmap_remove(&queue->registrations.map, &reg->item);
+	xp_regmap_remove(&queue->registrations.map, &reg->item, ops->filter);
 	xp_count_by(&queue->counters.registered, (uint64_t)-1);
-	xp_pool_give(&queue->sources[reg->ops->id].pool, reg->ops->size, reg, reg->item.place);
+	xp_pool_give(&queue->sources[ops->id].pool, ops->size, reg, reg->place);
 }
 
 void xp_registration_end(struct xpoll *queue, struct xp_registration *reg)
 {
-	XP_ASSERT(reg->ops);
-	if (reg->ops->detach)
-		reg->ops->detach(queue, reg);
+	if (xp_source_of(reg)->detach)
+		xp_source_of(reg)->detach(queue, reg);
 	xp_registration_free(queue, reg);
 }
 
@@ -93,9 +96,9 @@ struct xp_registration *xp_registration_spawn(struct xpoll *queue,
 {
 	struct xp_registration *reg;
 
-	if (xp_registration_find(queue, ident, model->item.filter))
+	if (xp_registration_find(queue, ident, model->filter))
 		return NULL;
-	reg = xp_registration_make(queue, model->ops, ident);
+	reg = xp_registration_make(queue, xp_source_of(model), ident, NULL);
 	if (!reg)
 		return NULL;
 	reg->fflags = model->fflags;
@@ -107,9 +110,9 @@ struct xp_registration *xp_registration_spawn(struct xpoll *queue,
 /* --- Changes ---------------------------------------------------------------------- */
 
 static int registration_add(struct xpoll *queue, const struct xp_source_ops *ops,
-                            const struct xpoll_event *change)
+                            const struct xpoll_event *change, struct xp_regmap_slot *slot)
 {
-	struct xp_registration *reg = xp_registration_make(queue, ops, change->ident);
+	struct xp_registration *reg = xp_registration_make(queue, ops, change->ident, slot);
 	int rc;
 
 	if (!reg)
@@ -124,15 +127,15 @@ static int registration_add(struct xpoll *queue, const struct xp_source_ops *ops
 	return rc;
 }
 
-static int registration_modify(struct xpoll *queue, struct xp_registration *reg,
-                               const struct xpoll_event *change)
+static int registration_modify(struct xpoll *queue, const struct xp_source_ops *ops,
+                               struct xp_registration *reg, const struct xpoll_event *change)
 {
 	bool switched = change->flags & (XPOLL_ENABLE | XPOLL_DISABLE);
 	bool added = change->flags & XPOLL_ADD;
 	int rc = 0;
 
 	if (added || !switched || change->fflags || change->flags & XPOLL_CLEAR)
-		rc = reg->ops->touch(queue, reg, change);
+		rc = ops->touch(queue, reg, change);
 	if (rc < 0)
 		return rc;
 	if (added)
@@ -143,15 +146,16 @@ static int registration_modify(struct xpoll *queue, struct xp_registration *reg,
 		reg->flags &= (uint16_t)~XPOLL_DISABLE;
 	if (change->flags & XPOLL_DISABLE)
 		reg->flags |= XPOLL_DISABLE;
-	if (switched && reg->ops->switched)
-		reg->ops->switched(queue, reg);
+	if (switched && ops->switched)
+		ops->switched(queue, reg);
 	registration_enlist(queue, reg);
 	return 0;
 }
 
-static int registration_delete(struct xpoll *queue, struct xp_registration *reg)
+static int registration_delete(struct xpoll *queue, const struct xp_source_ops *ops,
+                               struct xp_registration *reg)
 {
-	int rc = reg->ops->confirm ? reg->ops->confirm(queue, reg) : 0;
+	int rc = ops->confirm ? ops->confirm(queue, reg, false) : 0;
 
 	if (rc != -EBUSY)
 		xp_registration_end(queue, reg);
@@ -172,7 +176,9 @@ static int registration_missing(const struct xp_source_ops *ops, uint64_t ident)
 int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
                            const struct xpoll_event *change)
 {
+	const struct xp_regmap *map = &queue->registrations.map;
 	struct xp_registration *reg;
+	struct xp_regmap_slot *slot;
 	int rc;
 
 	if (!ops->attach)
@@ -180,40 +186,46 @@ int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
 	if (change->fflags & ~ops->fflags)
 		return -EINVAL;
 	xp_source_refresh(queue, ops, XP_BEFORE_CHANGE);
-	reg = xp_registration_find(queue, change->ident, change->filter);
+	slot = map->len ? xp_regmap_look(map, change->ident, change->filter) : NULL;
+	reg = slot ? registration_of(slot->item) : NULL;
 	if (reg && change->flags & XPOLL_DELETE)
-		return registration_delete(queue, reg);
+		return registration_delete(queue, ops, reg);
 	if (reg) {
-		rc = registration_modify(queue, reg, change);
+		rc = registration_modify(queue, ops, reg, change);
 		if (rc != -ESTALE)
 			return rc;
 		xp_registration_end(queue, reg);
+		slot = NULL;
 	}
 	if (change->flags & XPOLL_ADD)
-		return registration_add(queue, ops, change);
+		return registration_add(queue, ops, change, slot);
 	return registration_missing(ops, change->ident);
 }
 
-void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int left)
+/* The registration that a change is about, or another one of the same hash, or NULL. */
+static const struct xp_registration *guess(const struct xpoll *queue,
+                                           const struct xpoll_event *change)
 {
-	const struct xp_regmap *map = &queue->registrations.map;
-	struct xp_registration *reg;
+	return registration_of(
+		xp_regmap_guess(&queue->registrations.map, change->ident, change->filter));
+}
 
-	if (left > 2 * AHEAD)
-		xp_regmap_prefetch(map, changes[2 * AHEAD].ident, changes[2 * AHEAD].filter);
-	if (left > AHEAD) {
-		reg = registration_of(xp_regmap_guess(map, changes[AHEAD].ident,
-		                                      changes[AHEAD].filter));
-		if (reg) {
-			xp_prefetch(reg);
-			xp_prefetch(reg + 1);
-		}
-	}
-	if (left > AHEAD / 2) {
-		reg = registration_of(xp_regmap_guess(map, changes[AHEAD / 2].ident,
-		                                      changes[AHEAD / 2].filter));
-		if (reg && reg->ops->prefetch)
-			reg->ops->prefetch(queue, reg);
+void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int n,
+                            bool first)
+{
+	int at[4]; /* the first change, or n, of each of the four times XP_AHEAD changes to come */
+
+	for (int i = 0; i < 4; i++)
+		at[i] = (i + 1) * XP_AHEAD < n ? (i + 1) * XP_AHEAD : n;
+	for (int i = first ? 0 : at[2]; i < at[3]; i++)
+		xp_regmap_prefetch(&queue->registrations.map, changes[i].ident, changes[i].filter);
+	for (int i = first ? 0 : at[1]; i < at[2]; i++)
+		xp_prefetch(guess(queue, &changes[i]));
+	for (int i = first ? 0 : at[0]; i < at[1]; i++) {
+		const struct xp_registration *reg = guess(queue, &changes[i]);
+
+		if (reg && xp_source_of(reg)->prefetch)
+			xp_source_of(reg)->prefetch(queue, reg);
 	}
 }
 
@@ -234,8 +246,9 @@ int64_t xp_sources_now(struct xpoll *queue)
 /* Returns true if ident still refers to the registered object; otherwise ends the registration. */
 static bool registration_confirmed(struct xpoll *queue, struct xp_registration *reg)
 {
-	if (!reg->ops->confirm || reg->confirmed == xp_wait_generation(queue) ||
-	    reg->ops->confirm(queue, reg) == 0)
+	const struct xp_source_ops *ops = xp_source_of(reg);
+
+	if (!ops->confirm || ops->confirm(queue, reg, true) == 0)
 		return true;
 	xp_registration_end(queue, reg);
 	return false;
@@ -244,15 +257,16 @@ static bool registration_confirmed(struct xpoll *queue, struct xp_registration *
 static void registration_deliver(struct xpoll *queue, struct xp_registration *reg,
                                  struct xp_wait *wait)
 {
+	const struct xp_source_ops *ops = xp_source_of(reg);
 	struct xpoll_event *event = wait->events + wait->len;
-	int flags = reg->ops->collect(queue, reg, event);
+	int flags = ops->collect(queue, reg, event);
 
 	if (flags < 0)
 		return; /* the condition does not hold any more */
 	xp_record_add(wait);
 	reg->wait_epoch = wait->epoch;
 	event->ident = reg->item.ident;
-	event->filter = (int16_t)reg->item.filter;
+	event->filter = reg->filter;
 	event->flags = (uint16_t)((unsigned)flags | (reg->flags & queue->report_modes));
 	event->udata64 = reg->udata.bits;
 	if (reg->flags & XPOLL_ONESHOT) {
@@ -261,8 +275,8 @@ static void registration_deliver(struct xpoll *queue, struct xp_registration *re
 	}
 	if (reg->flags & XPOLL_DISPATCH) {
 		reg->flags |= XPOLL_DISABLE;
-		if (reg->ops->switched)
-			reg->ops->switched(queue, reg);
+		if (ops->switched)
+			ops->switched(queue, reg);
 	}
 	/* Move it behind the registrations that were not delivered yet. */
 	xp_list_remove(&reg->ready);
@@ -370,8 +384,8 @@ static void registrations_release(struct xpoll *queue)
 	     (reg = registration_of(xp_regmap_walk(&queue->registrations.map, &i)));) {
 		xp_list_init(&reg->ready);
 		reg->active = false;
-		if (reg->ops->release && !reg->orphan)
-			reg->ops->release(queue, reg);
+		if (xp_source_of(reg)->release && !reg->orphan)
+			xp_source_of(reg)->release(queue, reg);
 	}
 	for (int i = 0; xp_sources[i]; i++) {
 		void **state = &queue->sources[xp_sources[i]->id].state;
@@ -398,9 +412,10 @@ void xp_sources_fini(struct xpoll *queue)
  */
 static int registration_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
-	int rc = reg->ops->inherit ? reg->ops->inherit(queue, reg) : -ENOTSUP;
+	const struct xp_source_ops *ops = xp_source_of(reg);
+	int rc = ops->inherit ? ops->inherit(queue, reg) : -ENOTSUP;
 
-	reg->orphan = xp_is_lack(rc);
+	reg->orphan = xp_is_lack(rc) ? 1 : 0;
 	if (reg->orphan)
 		return rc;
 	if (rc < 0)

@@ -16,10 +16,10 @@ static inline bool xp_sources_active(const struct xpoll *queue)
 struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident, int filter);
 /*
  * Allocate a registration and add it to the table; the caller attaches it to its source.  NULL: no
- * memory.
+ * memory.  slot: the free one that a look for it has returned; NULL: there was no look.
  */
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
-                                             uint64_t ident);
+                                             uint64_t ident, struct xp_regmap_slot *slot);
 /* Remove a registration from the table and free it. */
 void xp_registration_free(struct xpoll *queue, struct xp_registration *reg);
 
@@ -38,8 +38,13 @@ void xp_sources_set_probed(struct xpoll *queue);
 int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
                            const struct xpoll_event *change);
 
-/* Prefetch the registrations that the next changes of an array use.  left: length of the rest. */
-void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int left);
+/*
+ * Prefetch what changes read that come later: of n, called before each XP_AHEAD-th one; first: it
+ * is the first.  The table of registrations was not always empty.
+ */
+enum { XP_AHEAD = 8 };
+void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int n,
+                            bool first);
 
 /* Deliver active registrations into the array of the wait, each at most once in a call. */
 void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait);

@@ -16,7 +16,6 @@
 #include "core/check.h"
 #include "core/files.h"
 #include "core/marks.h"
-#include "core/outer.h"
 #include "core/renew.h"
 #include "core/report.h"
 #include "core/sleep.h"

@@ -188,10 +188,9 @@ static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
 	inode = XP_CONTAINER_OF(inodes->pool.next, struct xp_inode, links);
 	xp_list_remove(&inode->links);
 	inode->item.ident = (uint64_t)number;
-	inode->item.filter = 0;
 	inode->mask = 0;
 	inode->useless = 0;
-	(void)xp_regmap_add(&inodes->map, &inode->item); /* Has room. */
+	(void)xp_regmap_add(&inodes->map, &inode->item, 0); /* Has room. */
 	return inode;
 }
 
@@ -199,7 +198,7 @@ static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
 void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_ASSERT(xp_list_empty(&inode->links));
-	xp_regmap_remove(&inodes->map, &inode->item);
+	xp_regmap_remove(&inodes->map, &inode->item, 0);
 	xp_list_append(&inodes->pool, &inode->links);
 }
 
@@ -409,7 +408,7 @@ void xp_inodes_close(struct xp_inodes *inodes)
 	struct xp_inode *inode;
 	struct xp_list *unused;
 
-	while ((inode = xp_inode_pop(inodes)))
+	for (size_t at = 0; (inode = xp_inode_walk(inodes, &at));)
 		xp_free(inode);
 	while ((unused = xp_list_take(&inodes->pool)))
 		xp_free(XP_CONTAINER_OF(unused, struct xp_inode, links));

@@ -49,7 +49,7 @@ static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 			XP_CONTAINER_OF(item, struct aio_registration, job.item);
 
 		self->reg.data = self->job.result;
-		xp_host.activate(queue, &self->reg);
+		xp_host.set_active(queue, &self->reg, true);
 	}
 }
 
@@ -151,7 +151,7 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 	known = xp_aio_knows(self->job.fd, &self->job.file);
 	if (done_at_once(&self->job)) {
 		reg->data = self->job.result;
-		xp_host.activate(queue, reg);
+		xp_host.set_active(queue, reg, true);
 	} else {
 		reg->data = -EINPROGRESS;
 		rc = file_check(aio, known ? self->job.file.traits
@@ -198,9 +198,9 @@ static void aio_refresh(struct xpoll *queue, enum xp_step before)
 }
 
 /* The structure and the buffer are the library's until it is over. */
-static int aio_confirm(struct xpoll *queue, const struct xp_registration *reg)
+static int aio_confirm(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
 {
-	(void)queue;
+	(void)queue, (void)deliver;
 	return reg->active ? 0 : -EBUSY;
 }
 

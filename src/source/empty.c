@@ -88,10 +88,10 @@ static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_
 
 	xp_list_remove(&empty_of(reg)->filled);
 	if (left == 0) {
-		xp_host.activate(queue, reg);
+		xp_host.set_active(queue, reg, true);
 		return;
 	}
-	xp_host.deactivate(queue, reg);
+	xp_host.set_active(queue, reg, false);
 	if (reg->flags & XPOLL_DISABLE)
 		return;
 	xp_list_append(&state->filled, &empty_of(reg)->filled);
@@ -134,10 +134,11 @@ static int empty_attach(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-static int empty_confirm(struct xpoll *queue, const struct xp_registration *reg)
+static int empty_confirm(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
 {
 	struct stat status;
 
+	(void)deliver;
 	if (xp_sys_fstat((int)reg->item.ident, &status) < 0)
 		return -EBADF;
 	if (empty_of(reg)->device != status.st_dev ||
@@ -157,7 +158,7 @@ static int empty_touch(struct xpoll *queue, struct xp_registration *reg,
 		return 0;
 	if (change->flags & XPOLL_CLEAR)
 		return -ENOTSUP;
-	rc = empty_confirm(queue, reg);
+	rc = empty_confirm(queue, reg, false);
 	if (rc == 0)
 		empty_look(queue, reg);
 	return rc == -ENOENT ? -ESTALE : rc;
@@ -210,7 +211,7 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 		/* Closed, or another file by now: that is found out there. */
 		if (xp_sys_unsent((int)empty->reg.item.ident) <= 0) {
 			xp_list_remove(&empty->filled);
-			xp_host.activate(queue, &empty->reg);
+			xp_host.set_active(queue, &empty->reg, true);
 		}
 	}
 	xp_host.set_due(queue, XP_SOURCE_EMPTY,

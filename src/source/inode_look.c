@@ -149,9 +149,9 @@ struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, uint64_t number)
 	return (struct xp_inode *)(void *)xp_regmap_find(&inodes->map, number, 0);
 }
 
-struct xp_inode *xp_inode_pop(struct xp_inodes *inodes)
+struct xp_inode *xp_inode_walk(const struct xp_inodes *inodes, size_t *at)
 {
-	return (struct xp_inode *)(void *)xp_regmap_pop(&inodes->map);
+	return (struct xp_inode *)(void *)xp_regmap_walk(&inodes->map, at);
 }
 
 int xp_inodes_opened(struct xpoll *queue, struct xp_inodes *inodes, int fd)

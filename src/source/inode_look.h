@@ -70,7 +70,7 @@ void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *
  */
 struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, uint64_t number);
 /* Any of them, and no longer there; NULL: there are none. */
-struct xp_inode *xp_inode_pop(struct xp_inodes *inodes);
+struct xp_inode *xp_inode_walk(const struct xp_inodes *inodes, size_t *at);
 /* The instance is this descriptor, or it is an error: have the queue watch it. */
 int xp_inodes_opened(struct xpoll *queue, struct xp_inodes *inodes, int fd);
 

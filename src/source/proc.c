@@ -151,7 +151,7 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->fflags = notes;
 	if (reg->report)
 		return 0; /* the next event reports its end */
-	xp_host.deactivate(queue, reg);
+	xp_host.set_active(queue, reg, false);
 	if (!proc->ended)
 		return 0;
 	reg->flags |= XPOLL_ONESHOT;

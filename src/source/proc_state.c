@@ -22,7 +22,7 @@ struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid)
 void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes)
 {
 	proc->reg.report |= notes;
-	xp_host.activate(queue, &proc->reg);
+	xp_host.set_active(queue, &proc->reg, true);
 }
 
 void xp_proc_init(struct xp_proc *proc)

@@ -145,7 +145,7 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	xp_trace_end(queue, proc);
 	if (reg->fflags & XPOLL_NOTE_EXIT) {
 		/* Behind its children, even if something else of it is to be delivered. */
-		xp_host.deactivate(queue, reg);
+		xp_host.set_active(queue, reg, false);
 		xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
 	} else if (reg->report == 0) {
 		xp_host.end(queue, reg);

@@ -96,7 +96,7 @@ static void signal_update(struct xpoll *queue, struct signal_registration *self)
 	if (self->known < delivered)
 		self->known = delivered;
 	if (self->known != self->reported)
-		xp_host.activate(queue, &self->reg);
+		xp_host.set_active(queue, &self->reg, true);
 }
 
 /* Activate what was delivered. */
@@ -289,7 +289,7 @@ static int signal_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->fflags = 0;
 	event->data = (int64_t)(self->known - self->reported);
 	self->reported = self->known;
-	xp_host.deactivate(queue, reg);
+	xp_host.set_active(queue, reg, false);
 	/* A handler need not write to what nobody waits for. */
 	if (!xp_host.awaited(queue))
 		xp_selfpipe_disarm(state_of(queue)->selfpipe);

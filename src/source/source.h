@@ -21,24 +21,29 @@
 #include <stdint.h>
 #include <xpoll.h>
 
+#include "base/compiler.h"
+#include "base/heap.h"
 #include "base/list.h"
 #include "base/regmap.h"
 #include "base/time.h"
 #include "base/udata.h"
 
 struct xp_registration {
-	struct xp_regmap_item item; /* ident and filter */
-	struct xp_list ready;       /* in the queue's list of active ones */
-	const struct xp_source_ops *ops;
-	uint32_t fflags; /* what is requested */
-	uint32_t report; /* what happened: the event's fflags */
+	struct xp_regmap_item item; /* ident */
+	int8_t filter;
+	uint8_t place : 6;   /* in its block of the pool */
+	uint8_t active : 1;  /* the condition holds */
+	uint8_t orphan : 1;  /* in a forked child: not inherited yet */
+	uint16_t flags;      /* XPOLL_CLEAR, ONESHOT, DISPATCH, DISABLE */
+	uint32_t fflags;     /* what is requested */
+	struct xp_list ready; /* in the queue's list of active ones */
 	int64_t data;
 	union xp_udata udata;
-	uint16_t flags; /* XPOLL_CLEAR, ONESHOT, DISPATCH, DISABLE */
-	bool active;    /* the condition holds */
-	bool orphan;    /* in a forked child: not inherited yet */
 	uint32_t wait_epoch; /* the last wait call that reported it */
-	uint64_t confirmed;  /* the moment at which its source confirmed it (xp_wait_generation) */
+	/* What happened, the event's fflags; or, of a timer that runs, the place in the heap. */
+	union { uint32_t report; struct xp_heap_item timer; };
+	/* Of a timer; or, of VNODE, xp_host.wait_generation when the file was verified. */
+	union { int64_t deadline_ns; uint64_t verified; };
 };
 
 /* All sources: add a source here and write its file; docs/internals/sources.md lists the rest. */
@@ -148,12 +153,12 @@ struct xp_source_ops {
 	/*
 	 * If an ident can become something else, as a descriptor can: is it still
 	 * what was registered?  0, -EBADF (it is nothing now), or -ENOENT (it is
-	 * something else).  Called before DELETE and before delivery, if the source has
-	 * not just confirmed it; on an error the registration ends.
-	 * -EBUSY: it cannot be deleted now, and stays.
+	 * something else).  Called before DELETE and before delivery; on an error the
+	 * registration ends.  -EBUSY: it cannot be deleted now, and stays.
+	 * deliver: a look since the present xp_host.wait_generation began need not be repeated.
 	 * Optional.
 	 */
-	int (*confirm)(struct xpoll *queue, const struct xp_registration *reg);
+	int (*confirm)(struct xpoll *queue, const struct xp_registration *reg, bool deliver);
 
 	/* Returns true if this system supports all of these fflags.  NULL: it supports `fflags`. */
 	bool (*supports)(uint32_t fflags);
@@ -197,6 +202,13 @@ struct xp_source_ops {
 
 /* The source of a filter; NULL: there is no such filter. */
 const struct xp_source_ops *xp_source_find(int filter);
+/* By the number of the filter, which is negative. */
+extern const struct xp_source_ops *const xp_source_by_filter[];
+/* The source of a registration. */
+static inline const struct xp_source_ops *xp_source_of(const struct xp_registration *reg)
+{
+	return xp_source_by_filter[-reg->filter];
+}
 /* All of them; ends with NULL. */
 extern const struct xp_source_ops *const xp_sources[];
 
@@ -218,13 +230,9 @@ struct xp_source_fd {
 /* The functions of the queue that sources may call. */
 struct xp_host {
 	/* The condition began, or ceased, to hold. */
-	void (*activate)(struct xpoll *queue, struct xp_registration *reg);
-	void (*deactivate)(struct xpoll *queue, struct xp_registration *reg);
-	/*
-	 * The source has just verified the ident of reg: if reg is delivered at once, `confirm`
-	 * is not called.
-	 */
-	void (*confirmed)(const struct xpoll *queue, struct xp_registration *reg);
+	void (*set_active)(struct xpoll *queue, struct xp_registration *reg, bool active);
+	/* A number that changes when a wait begins, and when a thread is back from a sleep. */
+	uint64_t (*wait_generation)(const struct xpoll *queue);
 
 	/* A registration of (ident, filter); NULL: there is none. */
 	struct xp_registration *(*find)(const struct xpoll *queue, uint64_t ident,

@@ -12,8 +12,7 @@ const struct xp_source_ops *const xp_sources[] = {
 
 #define TABLE_FILTER(upper, lower) [-XPOLL_FILT_##upper] = &xp_source_##lower,
 
-/* By the number of the filter, which is negative. */
-static const struct xp_source_ops *const by_filter[] = {
+const struct xp_source_ops *const xp_source_by_filter[] = {
 	XP_SOURCE_LIST(TABLE_FILTER)
 };
 
@@ -21,5 +20,6 @@ const struct xp_source_ops *xp_source_find(int filter)
 {
 	unsigned number = 0u - (unsigned)filter;
 
-	return number < sizeof by_filter / sizeof *by_filter ? by_filter[number] : NULL;
+	return number < sizeof xp_source_by_filter / sizeof *xp_source_by_filter
+		? xp_source_by_filter[number] : NULL;
 }

@@ -6,6 +6,10 @@
  * its event is handed out: what expired in between is computed from the
  * clock then.  So a timer that nobody takes costs nothing, and none drifts.
  *
+ * A timer that is put off, as an idle timeout is at each activity, stays where it is in the heap,
+ * by its old deadline, until it is the first; then it moves to where it belongs.  So its
+ * deadline in the heap is `deadline_ns` or earlier.
+ *
  * The moments of the real-time clock are translated into the monotonic
  * clock's to wait for, and again when the clock is set, which the kernel reports
  * by a descriptor; one for the queue, made with the first such timer.
@@ -33,11 +37,7 @@
 
 enum { MONOTONIC, REALTIME, CLOCKS };
 
-struct timer {
-	struct xp_registration reg; /* fflags and data as they were asked for */
-	struct xp_heap_item place; /* in the heap while it runs */
-	int64_t deadline_ns; /* on its clock; XP_NEVER: it has expired for good */
-};
+enum { PUT_OFF_MOST = 16 }; /* timers that were put off and move in one call */
 
 /* The timers of one queue. */
 struct timers {
@@ -49,11 +49,6 @@ struct timers {
 	struct xp_source_fd step; /* fd < 0: there is none yet */
 	bool step_missing;       /* nor can there be */
 };
-
-static struct timer *timer_of(struct xp_registration *reg)
-{
-	return XP_CONTAINER_OF(reg, struct timer, reg);
-}
 
 static unsigned clock_of(uint32_t fflags)
 {
@@ -109,11 +104,29 @@ static int64_t translate(const struct timers *timers, int64_t first_ns)
 	return due_ns;
 }
 
-/* Give the queue the next moment, if it has changed. */
+static struct xp_registration *timers_first(const struct xp_heap *heap)
+{
+	return XP_CONTAINER_OF(xp_heap_first(heap), struct xp_registration, timer);
+}
+
+/* Returns the first deadline of the heap; it is too early if more than these were put off. */
+static int64_t timers_deadline(struct xp_heap *heap)
+{
+	for (int i = 0; heap->len && i < PUT_OFF_MOST; i++) {
+		struct xp_registration *reg = timers_first(heap);
+
+		if (reg->deadline_ns == xp_heap_deadline(heap))
+			break;
+		xp_heap_move(heap, &reg->timer, reg->deadline_ns);
+	}
+	return xp_heap_deadline(heap);
+}
+
+/* A first timer may be another one: give the queue the next moment, if it has changed. */
 static void timers_update_due(struct xpoll *queue, struct timers *timers)
 {
-	int64_t due_ns = xp_heap_deadline(&timers->heaps[MONOTONIC]);
-	int64_t first_ns = xp_heap_deadline(&timers->heaps[REALTIME]);
+	int64_t due_ns = timers_deadline(&timers->heaps[MONOTONIC]);
+	int64_t first_ns = timers_deadline(&timers->heaps[REALTIME]);
 
 	if (XP_UNLIKELY(first_ns != timers->first_ns)) {
 		timers->first_ns = first_ns;
@@ -136,31 +149,34 @@ static void timers_retranslate(struct xpoll *queue, struct timers *timers)
 }
 
 /* Put the timer into the heap of its clock if it is enabled and will expire. */
-static void timer_run(struct timers *timers, struct timer *timer)
+static void timer_run(struct timers *timers, struct xp_registration *reg)
 {
-	XP_ASSERT(!xp_heap_has(&timer->place));
-	if (timer->deadline_ns != XP_NEVER && !timer->reg.active &&
-	    !(timer->reg.flags & XPOLL_DISABLE))
-		xp_heap_add(&timers->heaps[clock_of(timer->reg.fflags)], &timer->place,
-		            timer->deadline_ns);
+	XP_ASSERT(!xp_heap_has(&reg->timer));
+	if (reg->deadline_ns != XP_NEVER && !reg->active &&
+	    !(reg->flags & XPOLL_DISABLE))
+		xp_heap_add(&timers->heaps[clock_of(reg->fflags)], &reg->timer,
+		            reg->deadline_ns);
 }
 
-static void timer_stop(struct timers *timers, struct timer *timer)
+static void timer_stop(struct timers *timers, struct xp_registration *reg)
 {
-	if (xp_heap_has(&timer->place))
-		xp_heap_remove(&timers->heaps[clock_of(timer->reg.fflags)],
-		               &timer->place);
+	if (xp_heap_has(&reg->timer))
+		xp_heap_remove(&timers->heaps[clock_of(reg->fflags)],
+		               &reg->timer);
 }
 
 static void timers_expire(struct xpoll *queue, struct xp_heap *heap,
                           int64_t now_ns, int room)
 {
 	while (room-- > 0 && xp_heap_deadline(heap) <= now_ns && heap->len) {
-		struct timer *timer = XP_CONTAINER_OF(xp_heap_first(heap),
-		                                      struct timer, place);
+		struct xp_registration *reg = timers_first(heap);
 
-		xp_heap_remove(heap, &timer->place);
-		xp_host.activate(queue, &timer->reg);
+		if (reg->deadline_ns > xp_heap_deadline(heap)) {
+			xp_heap_move(heap, &reg->timer, reg->deadline_ns);
+		} else {
+			xp_heap_remove(heap, &reg->timer);
+			xp_host.set_active(queue, reg, true);
+		}
 	}
 }
 
@@ -240,17 +256,16 @@ static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
 	return rc;
 }
 
-/* Start it, by the words of the change. */
-static void timer_start(struct xpoll *queue, struct timers *timers,
-                        struct timer *timer, const struct xpoll_event *change)
+/* By the words of the change. */
+static void timer_set(struct xpoll *queue, struct xp_registration *reg,
+                      const struct xpoll_event *change)
 {
 	int64_t span = span_ns(change->fflags, change->data);
 
-	timer->reg.fflags = change->fflags;
-	timer->reg.data = change->data;
-	timer->deadline_ns = change->fflags & ONCE ? span
+	reg->fflags = change->fflags;
+	reg->data = change->data;
+	reg->deadline_ns = change->fflags & ONCE ? span
 		: xp_deadline(xp_host.now(queue), span);
-	timer_run(timers, timer);
 }
 
 static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
@@ -268,8 +283,9 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 	if (change->fflags & ONCE && !(change->flags & XPOLL_CLEAR))
 		reg->flags &= (uint16_t)~XPOLL_CLEAR;
 	timers->counts[clock]++;
-	timer_start(queue, timers, timer_of(reg), change);
-	if (XP_UNLIKELY(xp_heap_is_first(&timer_of(reg)->place)))
+	timer_set(queue, reg, change);
+	timer_run(timers, reg);
+	if (XP_UNLIKELY(xp_heap_is_first(&reg->timer)))
 		timers_update_due(queue, timers);
 	return 0;
 }
@@ -280,6 +296,9 @@ static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 	unsigned before = clock_of(reg->fflags);
 	unsigned after = clock_of(change->fflags);
+	bool first = xp_heap_is_first(&reg->timer);
+	bool stays = before == after && xp_heap_has(&reg->timer);
+	int64_t before_ns = reg->deadline_ns;
 	int rc;
 
 	if (!(change->flags & XPOLL_ADD))
@@ -289,12 +308,21 @@ static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
 		rc = timers_prepare(queue, timers, after);
 	if (rc < 0)
 		return rc;
-	timer_stop(timers, timer_of(reg));
-	xp_host.deactivate(queue, reg);
 	timers->counts[before]--;
 	timers->counts[after]++;
-	timer_start(queue, timers, timer_of(reg), change);
-	timers_update_due(queue, timers);
+	if (!stays) {
+		timer_stop(timers, reg);
+		xp_host.set_active(queue, reg, false);
+	}
+	timer_set(queue, reg, change);
+	if (!stays)
+		timer_run(timers, reg);
+	else if (reg->deadline_ns == XP_NEVER)
+		timer_stop(timers, reg);
+	else if (reg->deadline_ns < before_ns)
+		xp_heap_move(&timers->heaps[after], &reg->timer, reg->deadline_ns);
+	if (first || xp_heap_is_first(&reg->timer))
+		timers_update_due(queue, timers);
 	return 0;
 }
 
@@ -302,17 +330,17 @@ static void timer_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
-	timer_stop(timers, timer_of(reg));
-	timer_run(timers, timer_of(reg));
+	timer_stop(timers, reg);
+	timer_run(timers, reg);
 	timers_update_due(queue, timers);
 }
 
 static void timer_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
-	bool first = xp_heap_is_first(&timer_of(reg)->place);
+	bool first = xp_heap_is_first(&reg->timer);
 
-	timer_stop(timers, timer_of(reg));
+	timer_stop(timers, reg);
 	timers->counts[clock_of(reg->fflags)]--;
 	if (first)
 		timers_update_due(queue, timers);
@@ -321,29 +349,28 @@ static void timer_detach(struct xpoll *queue, struct xp_registration *reg)
 static void timer_prefetch(struct xpoll *queue, const struct xp_registration *reg)
 {
 	const struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
-	const struct timer *timer = (const void *)reg;
 
 	if (timers)
-		xp_heap_prefetch(&timers->heaps[clock_of(reg->fflags)], &timer->place);
+		xp_heap_prefetch(&timers->heaps[clock_of(reg->fflags)], &reg->timer);
 }
 
 /* How often it has expired; the deadline moves on to the next time. */
-static int64_t timer_count(struct timer *timer)
+static int64_t timer_count(struct xp_registration *reg)
 {
-	int64_t period_ns = span_ns(timer->reg.fflags, timer->reg.data);
+	int64_t period_ns = span_ns(reg->fflags, reg->data);
 	int64_t late_ns;
 	int64_t missed;
 
-	if (timer->reg.fflags & ONCE || timer->reg.flags & XPOLL_ONESHOT) {
-		timer->deadline_ns = XP_NEVER;
+	if (reg->fflags & ONCE || reg->flags & XPOLL_ONESHOT) {
+		reg->deadline_ns = XP_NEVER;
 		return 1;
 	}
 	if (period_ns == 0)
-		period_ns = unit_of(timer->reg.fflags)->ns;
-	late_ns = xp_sys_now() - timer->deadline_ns;
+		period_ns = unit_of(reg->fflags)->ns;
+	late_ns = xp_sys_now() - reg->deadline_ns;
 	missed = late_ns > 0 ? late_ns / period_ns : 0;
-	timer->deadline_ns = xp_deadline(
-		timer->deadline_ns + missed * period_ns, period_ns);
+	reg->deadline_ns = xp_deadline(
+		reg->deadline_ns + missed * period_ns, period_ns);
 	return missed + 1;
 }
 
@@ -353,13 +380,14 @@ static int timer_collect(struct xpoll *queue, struct xp_registration *reg,
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
 	event->fflags = 0;
-	event->data = timer_count(timer_of(reg));
-	xp_host.deactivate(queue, reg);
+	event->data = timer_count(reg);
+	xp_host.set_active(queue, reg, false);
 	/* With DISPATCH the timer is disabled now, and does not run. */
 	if (reg->flags & XPOLL_DISPATCH)
 		return 0;
-	timer_run(timers, timer_of(reg));
-	timers_update_due(queue, timers);
+	timer_run(timers, reg);
+	if (XP_UNLIKELY(xp_heap_is_first(&reg->timer)))
+		timers_update_due(queue, timers);
 	return 0;
 }
 
@@ -390,8 +418,8 @@ static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 	if (rc < 0)
 		return rc;
 	timers->counts[clock]++;
-	timer_of(reg)->place.place = 0; /* The old heap is gone. */
-	timer_run(timers, timer_of(reg));
+	reg->timer.place = 0; /* The old heap is gone. */
+	timer_run(timers, reg);
 	timers_update_due(queue, timers);
 	return 0;
 }
@@ -410,7 +438,7 @@ const struct xp_source_ops xp_source_timer = {
 	.notes = timer_names,
 	.implied = XPOLL_CLEAR,
 	.fflags = UNITS | ONCE,
-	.size = sizeof(struct timer),
+	.size = sizeof(struct xp_registration),
 	.attach = timer_attach,
 	.touch = timer_touch,
 	.detach = timer_detach,

@@ -30,7 +30,7 @@ static int user_apply(struct xpoll *queue, struct xp_registration *reg,
 	reg->fflags = user_combine(reg->fflags, change->fflags);
 	reg->data = change->data;
 	if (change->fflags & XPOLL_NOTE_TRIGGER)
-		xp_host.activate(queue, reg);
+		xp_host.set_active(queue, reg, true);
 	return 0;
 }
 
@@ -38,7 +38,7 @@ static int user_touch(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
 	if (change->flags & XPOLL_CLEAR)
-		xp_host.deactivate(queue, reg);
+		xp_host.set_active(queue, reg, false);
 	return user_apply(queue, reg, change);
 }
 
@@ -47,7 +47,7 @@ static int user_collect(struct xpoll *queue, struct xp_registration *reg, struct
 	event->fflags = reg->fflags;
 	event->data = reg->data;
 	if (reg->flags & XPOLL_CLEAR)
-		xp_host.deactivate(queue, reg);
+		xp_host.set_active(queue, reg, false);
 	return 0;
 }
 

@@ -35,8 +35,8 @@ static void vnode_reported(struct xpoll *queue, struct xp_inode_user *user,
 	reg->report |= notes;
 	if (lost)
 		reg->data = 1;
-	xp_host.activate(queue, reg);
-	xp_host.confirmed(queue, reg);
+	xp_host.set_active(queue, reg, true);
+	reg->verified = xp_host.wait_generation(queue);
 }
 
 static bool vnode_listens(const struct xpoll *queue,
@@ -87,7 +87,7 @@ static int vnode_touch(struct xpoll *queue, struct xp_registration *reg,
 	reg->fflags = change->fflags;
 	reg->report &= change->fflags;
 	if (!reg->report)
-		xp_host.deactivate(queue, reg);
+		xp_host.set_active(queue, reg, false);
 	return 0;
 }
 
@@ -110,15 +110,15 @@ static int vnode_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->data = reg->data;
 	reg->report = 0;
 	reg->data = 0;
-	xp_host.deactivate(queue, reg);
+	xp_host.set_active(queue, reg, false);
 	return 0;
 }
 
-static int vnode_confirm(struct xpoll *queue, const struct xp_registration *reg)
+static int vnode_confirm(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
 {
-	(void)queue;
-	return xp_inode_confirm(
-		&((const struct vnode_registration *)(const void *)reg)->user);
+	return deliver && reg->verified == xp_host.wait_generation(queue) ? 0
+		: xp_inode_confirm(
+			&((const struct vnode_registration *)(const void *)reg)->user);
 }
 
 /* Notes from before the fork are the parent's: drop them. */

@@ -243,7 +243,7 @@ static void port_file_free(struct xp_inode *inode)
 static void port_file_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	inode->user->self.inode = NULL;
-	xp_regmap_remove(&inodes->map, &inode->item);
+	xp_regmap_remove(&inodes->map, &inode->item, 0);
 	port_file_free(inode);
 }
 
@@ -257,7 +257,7 @@ static int port_file_make(struct xp_inodes *inodes, struct xp_inode_user *user)
 	inodes->made += inodes->made == UINT32_MAX ? 2 : 1;
 	inode->item.ident = inodes->made;
 	inode->user = user;
-	if (xp_regmap_add(&inodes->map, &inode->item) < 0) {
+	if (xp_regmap_add(&inodes->map, &inode->item, 0) < 0) {
 		xp_free(inode);
 		return -ENOMEM;
 	}
@@ -317,6 +317,6 @@ void xp_inodes_close(struct xp_inodes *inodes)
 {
 	struct xp_inode *inode;
 
-	while ((inode = xp_inode_pop(inodes)))
+	for (size_t at = 0; (inode = xp_inode_walk(inodes, &at));)
 		port_file_free(inode);
 }

@@ -117,11 +117,11 @@ static int directory_make(struct xpoll *queue, struct xp_inodes *inodes,
 	inode->item.ident = change_hash(path);
 	inode->inodes = inodes;
 	xp_list_init(&inode->links);
-	rc = xp_regmap_add(&inodes->map, &inode->item);
+	rc = xp_regmap_add(&inodes->map, &inode->item, 0);
 	if (rc == 0) {
 		rc = change_open(queue, inode);
 		if (rc < 0)
-			xp_regmap_remove(&inodes->map, &inode->item);
+			xp_regmap_remove(&inodes->map, &inode->item, 0);
 	}
 	if (rc < 0)
 		xp_free(inode);
@@ -140,7 +140,7 @@ static void directory_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_ASSERT(xp_list_empty(&inode->links));
 	xp_host.unwatch(inodes->queue, &inode->watch);
-	xp_regmap_remove(&inodes->map, &inode->item);
+	xp_regmap_remove(&inodes->map, &inode->item, 0);
 	directory_free(inode);
 }
 
@@ -241,6 +241,6 @@ void xp_inodes_close(struct xp_inodes *inodes)
 {
 	struct xp_inode *inode;
 
-	while ((inode = xp_inode_pop(inodes)))
+	for (size_t at = 0; (inode = xp_inode_walk(inodes, &at));)
 		directory_free(inode);
 }

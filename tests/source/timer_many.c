@@ -228,3 +228,62 @@ XT_TEST(expired_in_order_of_their_moments)
 	for (int i = 0; i < COUNT; i++)
 		XT_EQ(events[i].ident, i);
 }
+
+/*
+ * Put off, as idle timeouts are: each comes at its last moment, in their order.  The kernel is
+ * asked twice for each at most, once in a sleep, and once more for 16 that were put off.
+ */
+static void put_off(int count)
+{
+	struct xpoll *queue = xt_open_quiet();
+	int64_t base = xt_now() + 10 * 1000000, last = base + 40 * 1000000;
+	struct xpoll_stats before, after;
+	struct xpoll_event event;
+
+	for (int i = 0; i < count; i++)
+		XT_OK(xt_change(queue, (uint64_t)i, TIMER, XPOLL_ADD | XPOLL_ONESHOT,
+		                XPOLL_NOTE_MONOTONIC | NSECONDS, base + i, NULL));
+	for (int i = count - 1; i >= 0; i--)
+		XT_OK(xt_change(queue, (uint64_t)i, TIMER, XPOLL_ADD | XPOLL_ONESHOT,
+		                XPOLL_NOTE_MONOTONIC | NSECONDS, last + (count - i) * 1000, NULL));
+	before = xt_stats(queue);
+	for (int i = count - 1; i >= 0; i--) {
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
+		XT_EQ(event.ident, i);
+		XT_CHECK(xt_now() >= last + (count - i) * 1000);
+	}
+	after = xt_stats(queue);
+	XT_CHECK(after.syscalls_wait - before.syscalls_wait <=
+		 2 * (uint64_t)count + (uint64_t)count / 16);
+	XT_EQ(after.registered, 0);
+	xt_destroy(queue);
+}
+
+XT_TEST(put_off_comes_at_its_last_moment_and_ends_no_sleep_before)
+{
+	XT_CALL(put_off(1));
+	XT_CALL(put_off(10));
+	XT_CALL(put_off(300));
+}
+
+/* Put off and then back, or deleted while others are put off: the old moments are gone. */
+XT_TEST(put_off_and_back_comes_at_the_earlier_moment)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event event;
+	int64_t base = xt_now();
+
+	for (uint64_t i = 0; i < 40; i++)
+		XT_OK(add(queue, i, XPOLL_ONESHOT, HOUR_NS / 2));
+	for (uint64_t i = 0; i < 40; i++)
+		XT_OK(add(queue, i, XPOLL_ONESHOT, HOUR_NS));
+	for (uint64_t i = 0; i < 40; i += 2)
+		XT_OK(xt_change(queue, i, TIMER, XPOLL_DELETE, 0, 0, NULL));
+	XT_OK(add(queue, 21, XPOLL_ONESHOT, 1000000));
+	XT_GETS(queue, &event, 21, TIMER);
+	XT_CHECK(xt_now() >= base + 1000000);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	/* The next one is an hour ahead, less what has passed since. */
+	XT_CHECK(xpoll_next_timeout(queue) > HOUR_NS / 2 - (xt_now() - base));
+	XT_EQ(xt_stats(queue).registered, 19);
+}

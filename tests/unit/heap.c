@@ -59,6 +59,12 @@ static void model_remove(struct model *model, int index)
 	model->count--;
 }
 
+static void model_move(struct model *model, int index, int64_t deadline_ns)
+{
+	xp_heap_move(&model->heap, &model->items[index], deadline_ns);
+	model->deadlines[index] = deadline_ns;
+}
+
 /* Every item where it says it is, and none before its parent's deadline. */
 static bool model_holds(const struct model *model)
 {
@@ -96,6 +102,8 @@ XT_TEST(random_operations_agree_with_a_search)
 		else if (!xp_heap_has(&model->items[index]) && grow)
 			model_add(model, index,
 			          xt_random(&model->seed) % 3000);
+		else if (xp_heap_has(&model->items[index]))
+			model_move(model, index, xt_random(&model->seed) % 3000);
 		if (step % 97 == 0)
 			XT_CHECK(model_holds(model));
 	}

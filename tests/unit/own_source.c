@@ -22,7 +22,7 @@ static int tally_touch(struct xpoll *queue, struct xp_registration *reg,
 	if (change->fflags & NOTE_MORE)
 		reg->data += change->data;
 	if (reg->data >= TALLY_ENOUGH)
-		xp_host.activate(queue, reg);
+		xp_host.set_active(queue, reg, true);
 	return 0;
 }
 
@@ -44,7 +44,7 @@ static void tally_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	(void)now_ns, (void)room;
 	xp_host.set_due(queue, XP_SOURCE_EMPTY, XP_NEVER);
-	xp_host.activate(queue, xp_host.find(queue, 7, TALLY));
+	xp_host.set_active(queue, xp_host.find(queue, 7, TALLY), true);
 }
 
 static int tally_collect(struct xpoll *queue, struct xp_registration *reg,
@@ -52,14 +52,14 @@ static int tally_collect(struct xpoll *queue, struct xp_registration *reg,
 {
 	if (flickers > 0) {
 		flickers--;
-		xp_host.deactivate(queue, reg);
+		xp_host.set_active(queue, reg, false);
 		xp_host.set_due(queue, XP_SOURCE_EMPTY, 1);
 		return -EAGAIN;
 	}
 	event->fflags = NOTE_MORE;
 	event->data = reg->data;
 	reg->data = 0;
-	xp_host.deactivate(queue, reg);
+	xp_host.set_active(queue, reg, false);
 	return 0;
 }
 
@@ -96,6 +96,10 @@ static const struct xp_source_ops absent = {
 
 const struct xp_source_ops *const xp_sources[] = {
 	&xp_source_user, &tally, &absent, NULL,
+};
+
+const struct xp_source_ops *const xp_source_by_filter[] = {
+	[-XPOLL_FILT_USER] = &xp_source_user, [-TALLY] = &tally, [-XPOLL_FILT_PROC] = &absent,
 };
 
 const struct xp_source_ops *xp_source_find(int filter)

@@ -1,5 +1,5 @@
 /*
- * Goal: a pool gives each object to one owner at a time, zeroed, where it stays; those that are
+ * Goal: a pool gives each object to one owner at a time, where it stays; those that are
  * made in a row are neighbours.
  * Method: random operations; each object holds its number all over.
  */
@@ -11,7 +11,7 @@ enum { OBJECTS = 3000, SIZE = 40 };
 struct model {
 	struct xp_pool pool;
 	unsigned char *objects[OBJECTS]; /* NULL: not in use */
-	uint32_t places[OBJECTS];
+	unsigned places[OBJECTS];
 	uint64_t seed;
 };
 
@@ -27,7 +27,6 @@ static void model_take(struct model *model, uint32_t number)
 {
 	model->objects[number] = xp_pool_take(&model->pool, SIZE, &model->places[number]);
 	XT_CHECK(model->objects[number]);
-	XT_CHECK(all_bytes(model->objects[number], 0));
 	memset(model->objects[number], (int)(number % 255 + 1), SIZE);
 }
 
@@ -65,7 +64,7 @@ XT_TEST(objects_made_in_a_row_are_neighbours)
 	enum { MANY = 1000 };
 	struct xp_pool pool = {0};
 	char *objects[MANY];
-	uint32_t places[MANY];
+	unsigned places[MANY];
 
 	for (int round = 0; round < 2; round++) {
 		int neighbours = 0;
