@@ -84,10 +84,12 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	bool silent = xp_entry_is_silent(queue, slot);
 	/*
 	 * An ENABLE of a level-triggered entry makes no system call if no report comes while the
-	 * filter is disabled.  After each 64th report try that mode again, unless a thread sleeps:
-	 * its report would be older than this ENABLE, so the thread would have to poll again.
+	 * filter is disabled.  After each 64th report try that mode again, unless threads sleep:
+	 * their reports would be older than this ENABLE, so they would have to poll again.  One
+	 * of two threads that wait in turn does that, which is cheaper than a change per event.
 	 */
-	bool tries = silent && slot->reports == 0 && !awaited &&
+	bool tries = silent && slot->reports == 0 &&
+		queue->threads.sleepers <= (queue->threads.in_turn > 0) &&
 		xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
 	if ((xp_poll_clears(queue, slot) && !(filters & ~(unsigned)slot->armed)) ||
 	    (silent && !tries && !late && !xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot))) {

@@ -167,7 +167,7 @@ static int reinit_registrations(struct xpoll *queue)
 	xp_late_forget_all(queue);
 	xp_source_fds_forget(queue);
 	sources_rc = xp_sources_inherit(queue);
-	fds_rc = xp_attach_all(queue, true);
+	fds_rc = xp_attach_slots(queue, XP_ATTACH_INHERITED);
 	xp_unlock(queue);
 	return sources_rc < 0 ? sources_rc : fds_rc;
 }

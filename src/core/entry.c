@@ -429,15 +429,19 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		if (mine & slot->enabled)
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
 	} else if (slot->mode == XP_MODE_LEVEL) {
+		bool once = queue->threads.shared > 0 && !(mine & slot->enabled) &&
+			xp_entry_may_report_once(queue, slot) && xp_slot_can_probe(fd, slot);
+
 		/*
 		 * With DISPATCH another thread is handling the descriptor: be silent until it
-		 * enables it.
+		 * enables it.  If these two threads wait in turn and no other one sleeps, look
+		 * a few times first, which is cheaper than a change of the entry per event.
 		 */
-		if (queue->threads.shared > 0 && !(mine & slot->enabled) &&
-		    xp_entry_may_report_once(queue, slot) && xp_slot_can_probe(fd, slot))
-			(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, 0, 0);
-		else
-			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
+		if (once && queue->threads.in_turn > 0 && !xp_has_sleepers(queue) &&
+		    ++slot->fruitless < XP_FRUITLESS_MOST)
+			return;
+		(void)xp_entry_arm(queue, fd, slot, once ? XP_MODE_ONCE : XP_MODE_EDGE,
+		                   once ? 0 : mine, once ? 0 : mine);
 	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= XP_FRUITLESS_MOST) {
 		/* An edge reports all bits that are set, so no enabled filter is ready. */
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);

@@ -170,6 +170,7 @@ struct xpoll {
 		uint32_t sleeps; /* number of sleeps that have ended */
 		const int *last; /* address of errno in the thread that waited last: its identity */
 		uint8_t shared;  /* number of next waits for which several threads are assumed */
+		uint8_t in_turn; /* number of next waits for which threads wait in turn */
 		bool dying;      /* xpoll_destroy has begun */
 		bool inconsistent; /* in a forked child: tables may be half changed */
 	} threads;

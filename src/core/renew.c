@@ -28,14 +28,13 @@ static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return 0;
 }
 
-/* Returns true for a slot that could not be attached when it should have been. */
+/* Returns true if the kernel should have an entry of the slot, and has none. */
 static bool slot_is_missing(const struct xp_slot *slot)
 {
-	return slot->mode == XP_MODE_SOURCE ? !slot->armed
-		: slot->present && slot->mode == XP_MODE_NONE;
+	return slot->mode == XP_MODE_SOURCE ? !slot->armed : slot->mode == XP_MODE_NONE;
 }
 
-int xp_attach_all(struct xpoll *queue, bool inherited)
+int xp_attach_slots(struct xpoll *queue, enum xp_attach which)
 {
 	struct xp_slot *slot;
 	int first = 0;
@@ -44,26 +43,15 @@ int xp_attach_all(struct xpoll *queue, bool inherited)
 		int rc = 0;
 
 		if (slot->mode == XP_MODE_FILE)
-			rc = inherited ? xp_file_inherit(queue, fd) : 0;
-		else if (slot->present || slot->mode == XP_MODE_SOURCE)
+			rc = which == XP_ATTACH_INHERITED ? xp_file_inherit(queue, fd) : 0;
+		else if ((slot->present || slot->mode == XP_MODE_SOURCE) &&
+		         (which != XP_ATTACH_REST || slot_is_missing(slot)))
 			rc = slot_attach(queue, fd, slot);
 		first = first < 0 ? first : rc;
 	}
 	xp_attach_later(queue, first < 0);
 	xp_ask_soon(queue);
 	return first;
-}
-
-int xp_attach_rest(struct xpoll *queue)
-{
-	struct xp_slot *slot;
-	int rc = 0;
-
-	for (int fd = 0; rc == 0 && (slot = xp_slots_walk(queue, &fd)); fd++)
-		if (slot_is_missing(slot))
-			rc = slot_attach(queue, fd, slot);
-	xp_attach_later(queue, rc < 0);
-	return rc;
 }
 
 /* Drop the slots whose descriptor refers to another file now. */
@@ -96,7 +84,7 @@ void xp_renew(struct xpoll *queue)
 	if (ops->begin(queue->backend) < 0)
 		return; /* no free descriptor: later stale reports lead here again */
 	xp_count(&queue->counters.rebuilds);
-	(void)xp_attach_all(queue, false);
+	(void)xp_attach_slots(queue, XP_ATTACH_ALL);
 	/*
 	 * Query the old set only after all slots are in the new one.  In the other order a
 	 * descriptor that is closed and reused in between would add a file that nobody registered.

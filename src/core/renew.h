@@ -11,12 +11,18 @@
 
 /* Attach all slots to a new set, and make the sleeping threads leave the old one. */
 void xp_renew(struct xpoll *queue);
+
+/* Which slots xp_attach_slots attaches. */
+enum xp_attach {
+	XP_ATTACH_ALL,       /* all slots, to a new set */
+	XP_ATTACH_INHERITED, /* the same in a forked child */
+	XP_ATTACH_REST,      /* slots that are missing from the set */
+};
+
 /*
- * Attach all slots to a new, empty set.  inherited: in a forked child.  The next wait attaches
- * slots for which the kernel had no memory.  Returns 0 or the first error.
+ * Attach slots to the kernel's set.  The next wait attaches slots for which the kernel had no
+ * memory.  Returns 0 or the first error: -ENOSPC, -ENOMEM.
  */
-int xp_attach_all(struct xpoll *queue, bool inherited);
-/* Attach the slots that are missing from the set; -ENOSPC, -ENOMEM: some are still missing. */
-int xp_attach_rest(struct xpoll *queue);
+int xp_attach_slots(struct xpoll *queue, enum xp_attach which);
 
 #endif

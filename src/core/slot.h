@@ -76,7 +76,8 @@ enum {
  *                    threads sleep, or poll(2) fails, and the kernel has to report it
  * EDGE         ONCE  ENABLE with DISPATCH while another thread sleeps
  * ONCE         EDGE  a report of a hang-up that the event level ignores
- * ONCE         LEVEL the ENABLE after each 64th report, while no thread sleeps
+ * ONCE         LEVEL the ENABLE after each 64th report, while no thread sleeps,
+ *                    or one of two that wait in turn
  * LEVEL, EDGE, ...   another ADD, a DELETE of some filters, an ENABLE that changes the entry:
  * ONCE               LEVEL or EDGE, like from NONE
  * any          NONE  the registrations end

@@ -220,6 +220,12 @@ bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
 	return queue->in_wait.event > 0 || (format == XP_BATCH && queue->in_wait.batch);
 }
 
+/* Set the number of next waits for which the queue assumes what happens now; else count down. */
+static void assume_next(uint8_t *waits, bool happens)
+{
+	*waits = XP_SET(happens ? XP_RECENT_FOR : *waits - (*waits > 0));
+}
+
 int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 {
 	if (XP_UNLIKELY(xp_wait_excluded(queue, format)))
@@ -230,10 +236,9 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 		queue->in_wait.poll++;
 	queue->in_wait.batch |= format == XP_BATCH;
 	XP_ASSERT(queue->in_wait.event == 0 || queue->in_wait.poll == 0);
-	if (xp_has_sleepers(queue) || queue->threads.last != &errno)
-		queue->threads.shared = XP_RECENT_FOR;
-	else
-		queue->threads.shared -= queue->threads.shared > 0;
+	assume_next(&queue->threads.in_turn, queue->threads.last != &errno);
+	assume_next(&queue->threads.shared,
+	             queue->threads.last != &errno || xp_has_sleepers(queue));
 	queue->threads.last = &errno;
 	return 0;
 }
@@ -404,9 +409,7 @@ int xp_threads_forget(struct xpoll *queue)
 	int rc;
 
 	queue->threads.inconsistent = xp_is_inconsistent(queue);
-	rc = xp_mutex_init(&queue->lock);
-	if (rc == 0)
-		rc = -pthread_cond_init(&queue->thread_left, NULL);
+	rc = xp_threads_init(queue);
 	if (rc < 0)
 		return rc;
 	atomic_store(&queue->wake.state, 0);

@@ -150,7 +150,7 @@ static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 	/* Some sources have conditions that the kernel does not report. */
 	if (queue->probed)
 		xp_sources_refresh(queue, wait, XP_BEFORE_SLEEP);
-	return queue->unattached ? xp_attach_rest(queue) : 0;
+	return queue->unattached ? xp_attach_slots(queue, XP_ATTACH_REST) : 0;
 }
 
 /* Deliver events that need no call of the back end. */
@@ -234,7 +234,7 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 		: xp_sleep_shared(queue, wait, until_ns, fired, cap);
 
 	deliver(queue, wait, fired, rc, cap);
-	if (XP_UNLIKELY(wait->more || has_events))
+	if (XP_UNLIKELY(has_events || (wait->more && !xp_wait_is_full(wait))))
 		harvest_rest(queue, wait, fired, most, rc, has_events);
 	if (XP_UNLIKELY(rc < 0 || wait->interrupted || xp_sources_active(queue) ||
 	                xp_has_files(queue)))

@@ -67,11 +67,11 @@ static void take_turn(struct worker *worker)
 	xt_until(&worker->arrived, arrived + 1);
 }
 
-static void workers_start(struct xpoll *queue)
+static void workers_start(struct xpoll *queue, int count)
 {
 	atomic_store(&events, 0);
 	atomic_store(&over, false);
-	for (int i = 0; i < THREADS; i++) {
+	for (int i = 0; i < count; i++) {
 		workers[i].queue = queue;
 		atomic_store(&workers[i].arrived, 0);
 		atomic_store(&workers[i].let_go, 0);
@@ -80,10 +80,10 @@ static void workers_start(struct xpoll *queue)
 	}
 }
 
-static void workers_end(struct xpoll *queue)
+static void workers_end(struct xpoll *queue, int count)
 {
 	atomic_store(&over, true);
-	for (int i = 0; i < THREADS; i++)
+	for (int i = 0; i < count; i++)
 		xt_send_home(queue, workers[i].thread);
 }
 
@@ -99,7 +99,7 @@ static void each_round_ends(int filters, int mode, int again)
 		for (int i = 0; i < filters; i++)
 			XT_OK(xt_add(queue, pair.r, i ? WRITE : READ,
 			             XPOLL_DISPATCH | XPOLL_DISABLE));
-	workers_start(queue);
+	workers_start(queue, THREADS);
 	before = xt_stats(queue);
 	for (int round = 1; round <= ROUNDS; round++) {
 		for (int i = 0; i < filters; i++)
@@ -111,7 +111,7 @@ static void each_round_ends(int filters, int mode, int again)
 			break;
 	}
 	after = xt_stats(queue);
-	workers_end(queue);
+	workers_end(queue, THREADS);
 	XT_CHECK(after.syscalls_wait - before.syscalls_wait <= (uint64_t)(EACH * ROUNDS * filters));
 	XT_CHECK(after.syscalls_change - before.syscalls_change <=
 	         (uint64_t)(EACH * ROUNDS * filters));
@@ -135,6 +135,64 @@ XT_TEST(dispatch_of_two_filters_enabled_while_two_threads_sleep_is_delivered)
 XT_TEST(oneshot_of_two_filters_added_again_while_two_threads_sleep_is_delivered)
 {
 	each_round_ends(2, XPOLL_ONESHOT, XPOLL_ADD | XPOLL_ONESHOT);
+}
+
+/*
+ * One active descriptor, two threads: while one has it, the other looks a few times for nothing,
+ * which is less than a change of the entry for each event.  It is silent if that goes on.
+ */
+XT_TEST(level_that_one_of_two_threads_has_is_made_silent_by_the_fourth_report)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_stats before, after;
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISPATCH));
+	xt_put(pipe.w);
+	workers_start(queue, 1);
+	XT_GETS(queue, NULL, (uint64_t)pipe.r, READ);
+	before = xt_stats(queue);
+	atomic_store(&workers[0].let_go, 1);
+	do {
+		(void)sched_yield();
+		after = xt_stats(queue);
+	} while (after.syscalls_change == before.syscalls_change);
+	XT_EXPECT_EQ(after.fruitless - before.fruitless, XP_FRUITLESS_MOST);
+	workers_end(queue, 1);
+	XT_EXPECT_EQ(atomic_load(&events), 0);
+}
+
+/* Count the changes of 192 events that the main thread takes while a worker sleeps. */
+static void count_beside_a_sleeper(bool in_turn, uint64_t *changes)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+	uint64_t before;
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISPATCH));
+	xt_put(pipe.w);
+	workers_start(queue, 1);
+	XT_GETS(queue, NULL, (uint64_t)pipe.r, READ);
+	XT_NONE(queue); /* it is silent now */
+	before = xt_stats(queue).syscalls_change;
+	for (int i = 0; i < 3 * XP_RECENT_FOR; i++) {
+		queue->threads.in_turn = in_turn;
+		XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
+		XT_GETS(queue, NULL, (uint64_t)pipe.r, READ);
+	}
+	*changes = xt_stats(queue).syscalls_change - before;
+	workers_end(queue, 1);
+}
+
+/* Each 64th report is also compared with its file, by a call that counts as a change. */
+XT_TEST(silent_entry_of_two_threads_is_a_level_again_after_64_reports)
+{
+	uint64_t changes = 0;
+
+	count_beside_a_sleeper(true, &changes);
+	XT_CHECK(changes <= XP_RECENT_FOR + 4);
+	count_beside_a_sleeper(false, &changes);
+	XT_EXPECT_EQ(changes, 3 * XP_RECENT_FOR + 3);
 }
 
 /* The queue counts its changes by a number that wraps, after some hours in a busy server. */

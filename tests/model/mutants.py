@@ -125,8 +125,8 @@ MUTANTS = {
         "contract.delete:delete_ready_one_is_not_delivered"),
     # What nobody wants.
     "a level that nobody wants goes on": Mutant(
-        "\t\telse\n\t\t\t(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);",
-        "\t\telse\n\t\t\t;", "",
+        "(void)xp_entry_arm(queue, fd, slot, once ? XP_MODE_ONCE : XP_MODE_EDGE,",
+        "if (once)\n\t\t\t(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE,", "",
         "contract.disable:disable_tcp_reset_is_silent_and_sleeps"),
     "edges that nobody wants stay armed": Mutant(
         "slot->mode == XP_MODE_EDGE && ++slot->fruitless >= XP_FRUITLESS_MOST",
