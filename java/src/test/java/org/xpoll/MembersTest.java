@@ -8,11 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.sun.management.ThreadMXBean;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -20,23 +17,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("org.xpoll.Xpoll#backends")
 @Timeout(30)
-class MembersTest {
-    @Parameter String backend;
-    private final int[] pipe = Posix.pipe();
-    private final Events events = new Events(16);
-    private Poller poller;
-
-    @BeforeEach
-    void open() throws IOException {
-        poller = Poller.open(backend, 1000);
-    }
-
-    @AfterEach
-    void close() {
-        poller.close();
-        Posix.close(pipe);
-    }
-
+class MembersTest extends PollerFixture {
     @Test
     void add_twice_replaces() throws IOException {
         Posix.write(pipe[1], 1);

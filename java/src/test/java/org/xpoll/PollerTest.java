@@ -15,11 +15,8 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -27,23 +24,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @ParameterizedClass
 @MethodSource("org.xpoll.Xpoll#backends")
 @Timeout(30)
-class PollerTest {
-    @Parameter String backend;
-    private final int[] pipe = Posix.pipe();
-    private final Events events = new Events(16);
-    private Poller poller;
-
-    @BeforeEach
-    void open() throws IOException {
-        poller = Poller.open(backend, 1000);
-    }
-
-    @AfterEach
-    void close() {
-        poller.close();
-        Posix.close(pipe);
-    }
-
+class PollerTest extends PollerFixture {
     @Test
     void open_withName_usesThatBackEnd() throws IOException {
         assertEquals(backend, poller.backend());
