@@ -18,7 +18,6 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 FOLDER = os.path.join(ROOT, "build/counts")
-BENCH = ("bench",)                # what comes from this tree
 BACKENDS = "epoll,poll"
 OTHERS = ("kevent", "drop-in")    # variants that are the project's own, besides xpoll-*
 HAND = ("raw-epoll", "by-hand", "timerfd", "connector", "io_uring")
@@ -116,13 +115,12 @@ def git(*arguments):
 def bench_hash():
     """Of the files that decide what a row is."""
     found = hashlib.sha256()
-    for top in BENCH:
-        for folder, folders, names in os.walk(os.path.join(ROOT, top)):
-            folders.sort()
-            for name in sorted(names):
-                if name.endswith((".c", ".h", "counts.py")):
-                    with open(os.path.join(folder, name), "rb") as file:
-                        found.update(file.read())
+    for folder, folders, names in os.walk(os.path.join(ROOT, "bench")):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith((".c", ".h", "counts.py")):
+                with open(os.path.join(folder, name), "rb") as file:
+                    found.update(file.read())
     return found.hexdigest()[:12]
 
 
@@ -132,9 +130,8 @@ def build_commit(commit):
     if not os.path.isdir(tree):
         git("worktree", "prune")
         git("worktree", "add", "--detach", tree, commit)
-    for top in BENCH:
-        shutil.rmtree(os.path.join(tree, top))
-        shutil.copytree(os.path.join(ROOT, top), os.path.join(tree, top))
+    shutil.rmtree(os.path.join(tree, "bench"))
+    shutil.copytree(os.path.join(ROOT, "bench"), os.path.join(tree, "bench"))
     for command in (["cmake", "--preset", "release"],
                     ["cmake", "--build", "build/release", "--target", "xpoll_tool"]):
         subprocess.run(command, cwd=tree, check=True, stdout=subprocess.DEVNULL)
