@@ -15,16 +15,6 @@
 
 static bool in_namespaces;
 
-static bool write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool done = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return done;
-}
-
 /* An ordinary user is root in a namespace of users. */
 static bool enter(void)
 {
@@ -35,12 +25,12 @@ static bool enter(void)
 		return true;
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return false;
-	(void)write_text("/proc/self/setgroups", "deny");
+	(void)xt_put_text("/proc/self/setgroups", "deny");
 	(void)snprintf(map, sizeof map, "0 %d 1", user);
-	if (!write_text("/proc/self/uid_map", map))
+	if (!xt_put_text("/proc/self/uid_map", map))
 		return false;
 	(void)snprintf(map, sizeof map, "0 %d 1", group);
-	return write_text("/proc/self/gid_map", map);
+	return xt_put_text("/proc/self/gid_map", map);
 }
 
 bool kernel_files_begin(void)

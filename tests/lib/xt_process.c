@@ -5,7 +5,6 @@
 
 #include <sched.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #ifdef __linux__
 #include <sys/syscall.h>
@@ -131,13 +130,4 @@ int xt_queue_signal(int thread_number, int number, int value)
 	(void)thread_number, (void)value;
 	return kill(getpid(), number);
 #endif
-}
-
-int64_t xt_now(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &now) < 0)
-		xt_broken("clock_gettime");
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }

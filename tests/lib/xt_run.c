@@ -6,6 +6,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <time.h>
 
 unsigned xt_slowness = 1;
 
@@ -47,6 +48,15 @@ void xt_fail(const char *file, int line, const char *format, ...)
 	printf("%s:%d: %s\n    in %s (%s%s), seed %ju\n", file, line, text,
 	       run_name, xt_backend, xt_threads ? ", threads" : "",
 	       (uintmax_t)xt_chosen_seed);
+}
+
+int64_t xt_now(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &now) < 0)
+		xt_broken("clock_gettime");
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 void xt_broken(const char *what)

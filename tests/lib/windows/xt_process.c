@@ -106,15 +106,6 @@ int xt_queue_signal(int thread_number, int number, int value)
 	xt_absent("signals");
 }
 
-int64_t xt_now(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC, &now) < 0)
-		xt_broken("clock_gettime");
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 const char *xt_scratch(void)
 {
 	xt_absent("named files");
