@@ -66,7 +66,7 @@ struct xpoll; /* opaque */
 struct xpoll_options {
 	size_t size;         /* sizeof(struct xpoll_options) */
 	const char *backend; /* NULL: $XPOLL_BACKEND if set, else the best usable */
-	uint32_t flags;      /* 0, or any of the four below */
+	uint32_t flags;      /* 0, or any of the five below */
 	int size_hint;       /* descriptors expected; a hint, never a limit */
 	uint32_t busy_poll_us; /* for which a wait polls the network before it sleeps; 0: not */
 	uint32_t reserved;   /* 0 */
@@ -81,14 +81,15 @@ struct xpoll_options {
  */
 #define XPOLL_VNODE_AS_BSD 0x00000002u
 /*
- * Each wait returns everything that is ready, if the array has room.  Without this
- * flag, a wait that delivers descriptors which were enabled since their last event
- * does not always ask the kernel for others, which saves system calls.  It asks
- * after a clock tick (a few milliseconds), or in the 16th such wait in a row.
+ * Each wait returns everything that is ready, if the array has room.  Without this flag a wait that
+ * delivers descriptors which were enabled since their last event saves system calls: it asks the
+ * kernel for others after a few milliseconds, or in the 16th such wait in a row.
  */
 #define XPOLL_ALL_READY 0x00000004u
 /* Count the time that threads sleep: idle_ns of xpoll_stats.  Reads a clock twice a sleep. */
 #define XPOLL_COUNT_IDLE 0x00000008u
+/* No wait fails with EINTR: after a signal handler has run it goes on until its deadline. */
+#define XPOLL_RESTART 0x00000010u
 
 /*
  * Make a queue.  xpoll_create(size_hint) is xpoll_open with that hint.

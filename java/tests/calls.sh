@@ -2,19 +2,23 @@
 # What the guide says of system calls, counted by strace: disable, enable and modify of a Poller
 # mostly make none, and a Selector's interestOps makes one for each change.
 #
+# A selector of xpoll-nio, whose keys are muted while they have data, does not sleep in ppoll(2).
+#
 #   calls.sh BUILD_FOLDER
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 JAVA_HOME=$(sh "$here/../find-jdk.sh") ||
 	{ echo "SKIP: no JDK 22 or later; ./dev check installs one"; exit 77; }
 jar=$(ls "$1"/xpoll-*.jar 2>/dev/null | grep -v -e '-demo\.jar$' | tail -n 1)
-[ -n "$jar" ] || { echo "SKIP: Maven has made no jar"; exit 77; }
+nio=$(ls "$1"/nio/xpoll-nio-*.jar 2>/dev/null | tail -n 1)
+[ -n "$jar" ] && [ -n "$nio" ] || { echo "SKIP: Maven has made no jar"; exit 77; }
 strace -D -f -qq true 2>/dev/null || { echo "SKIP: strace cannot trace here"; exit 77; }
 unset JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS _JAVA_OPTIONS
 work=$(mktemp -d "${TMPDIR:-/tmp}/xpoll-calls.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
 cat >"$work/Calls.java" <<'JAVA'
+import java.nio.ByteBuffer;
 import java.nio.channels.Pipe;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
@@ -27,10 +31,10 @@ class Calls {
 
     public static void main(String[] arguments) throws Exception {
         Pipe pipe = Pipe.open();
-        if (arguments[0].equals("poller")) {
-            poller(pipe);
-        } else {
-            selector(pipe);
+        switch (arguments[0]) {
+            case "poller" -> poller(pipe);
+            case "selector" -> selector(pipe);
+            default -> muted(pipe);
         }
     }
 
@@ -60,6 +64,26 @@ class Calls {
         }
     }
 
+    /** Data comes for a key without interest, while another thread is to wake the selector. */
+    static void muted(Pipe pipe) throws Exception {
+        try (Selector selector = Selector.open()) {
+            pipe.source().configureBlocking(false);
+            SelectionKey key = pipe.source().register(selector, SelectionKey.OP_READ);
+            ByteBuffer one = ByteBuffer.allocate(1);
+            for (int i = 0; i < ROUNDS; i++) {
+                key.interestOps(0);
+                check(selector.selectNow(ready -> { }) == 0);
+                pipe.sink().write(one.clear());
+                Thread waker = Thread.ofPlatform().start(selector::wakeup);
+                check(selector.select(ready -> { }) == 0);
+                waker.join();
+                key.interestOps(SelectionKey.OP_READ);
+                check(selector.select(ready -> { }) == 1);
+                pipe.source().read(one.clear());
+            }
+        }
+    }
+
     static void check(boolean holds) {
         if (!holds) {
             throw new AssertionError();
@@ -78,7 +102,20 @@ changes() {
 	grep -c 'epoll_ctl(' "$work/log"
 }
 
+# masks: how often a thread of Java's sleeps with another signal mask
+masks() {
+	strace -D -f -qq -e trace=ppoll -o "$work/log" \
+		"$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -Xmx64m \
+		--enable-native-access=ALL-UNNAMED --add-exports=java.base/sun.nio.ch=ALL-UNNAMED \
+		-Djava.nio.channels.spi.SelectorProvider=org.xpoll.nio.XpollSelectorProvider \
+		-cp "$jar:$nio:$work" Calls muted >"$work/out" 2>&1 ||
+		{ cat "$work/out" >&2; exit 1; }
+	grep -c 'ppoll(' "$work/log"
+}
+
 poller=$(changes poller) || exit 1
 selector=$(changes selector) || exit 1
 echo "changes of the kernel's set: $poller by a Poller, $selector by a Selector"
-[ "$poller" -lt 50 ] && [ "$selector" -ge 1000 ]
+masks=$(masks)
+echo "sleeps of a selector with muted keys that change the signal mask: $masks"
+[ "$poller" -lt 50 ] && [ "$selector" -ge 1000 ] && [ "$masks" -lt 10 ]

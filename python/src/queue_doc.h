@@ -15,6 +15,7 @@ PyDoc_STRVAR(queue_doc,
 "size_hint     how many descriptors are expected; not a limit\n"
 "flags         TELL_MODES: the flags of events include CLEAR, ONESHOT and DISPATCH;\n"
 "              VNODE_AS_BSD, ALL_READY: see xpoll_open(3);\n"
+"              RESTART: no signal ends a wait, so its Python handler runs after it;\n"
 "              COUNT_IDLE: idle_ns of stats() is the time that threads slept\n"
 "busy_poll_us  before a wait sleeps, the kernel polls the network device for up to\n"
 "              so many microseconds; OSError (ENOTSUP) where it cannot\n"

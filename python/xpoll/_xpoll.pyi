@@ -13,6 +13,7 @@ TELL_MODES: Final[int]
 VNODE_AS_BSD: Final[int]
 ALL_READY: Final[int]
 COUNT_IDLE: Final[int]
+RESTART: Final[int]
 
 ADD: Final[int]
 DELETE: Final[int]

@@ -48,6 +48,7 @@ class QueueFlag(IntFlag):
     VNODE_AS_BSD = _xpoll.VNODE_AS_BSD
     ALL_READY = _xpoll.ALL_READY
     COUNT_IDLE = _xpoll.COUNT_IDLE
+    RESTART = _xpoll.RESTART
 
 
 class Filter(IntEnum):

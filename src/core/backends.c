@@ -27,10 +27,8 @@ static bool usable(const struct xp_backend_ops *ops)
 	return rc != -ENOSYS && rc != -EPERM && rc != -EACCES && rc != -EINVAL && rc != -ENOTSUP;
 }
 
-enum {
-	OPEN_FLAGS = XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD | XPOLL_ALL_READY |
-		XPOLL_COUNT_IDLE,
-};
+/* All flags: XPOLL_RESTART is the last one. */
+enum { OPEN_FLAGS = 2 * XPOLL_RESTART - 1 };
 
 int xp_options_take(const struct xpoll_options *options, struct xpoll_options *taken)
 {

@@ -65,6 +65,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 		.fired_most = ops->fired_most ? ops->fired_most : XP_FIRED_MOST,
 		.busy_poll_us = options->busy_poll_us,
 		.lazy = !(ops->caps & XP_CAP_FREE_CHANGE),
+		.restarts = options->flags & XPOLL_RESTART,
 		.vnode_as_bsd = options->flags & XPOLL_VNODE_AS_BSD,
 		.report_modes = options->flags & XPOLL_TELL_MODES
 			? XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH : 0,

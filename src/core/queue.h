@@ -123,6 +123,7 @@ struct xpoll {
 	bool lazy;                /* [I] true on epoll, where each change costs a system call */
 	uint32_t busy_poll_us;    /* [I] from the options of xpoll_open */
 	bool vnode_as_bsd;        /* [I] XPOLL_VNODE_AS_BSD */
+	bool restarts;            /* [I] XPOLL_RESTART */
 	uint16_t report_modes;    /* [I] the modes that events have in `flags`: XPOLL_TELL_MODES */
 	struct xp_fired *fired;   /* [I] array for reports, used by a process with one thread */
 	int fired_most;           /* [I] length of `fired` */

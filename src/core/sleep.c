@@ -147,8 +147,9 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 	uint32_t timer = xp_timer_waiter_begin(queue, until_ns);
 	bool again = wait->has_slept;
 	bool masked = xp_wait_mask(wait) != NULL;
-	bool hold = again || queue->hold_waits > 0 || masked || *until_ns < wait->deadline_ns ||
-		!xp_is_concurrent(queue);
+	bool hold = !queue->restarts &&
+		(again || queue->hold_waits > 0 || masked || *until_ns < wait->deadline_ns ||
+		 !xp_is_concurrent(queue));
 
 	if (hold && !again && !masked) {
 		if (!wait->polled && queue->poll_after == 0) {
@@ -161,7 +162,7 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 	wait->has_slept = true;
 	if (queue->hold_waits > 0 && !again)
 		queue->hold_waits--;
-	if (again && !wait->holds_signals)
+	if (again && !wait->holds_signals && !queue->restarts)
 		queue->hold_waits = XP_RECENT_FOR;
 	if (hold)
 		xp_hold_signals(queue, wait);

@@ -186,7 +186,8 @@ void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 	/* If several threads sleep with a mask in the kernel, a report wakes all of them. */
 	bool all = xp_is_concurrent(queue) && xp_has_sleepers(queue);
 
-	if (wait->holds_signals || (!wait->own_mask && (all || !(queue->ops->caps & XP_CAP_MASK))))
+	if (queue->restarts || wait->holds_signals ||
+	    (!wait->own_mask && (all || !(queue->ops->caps & XP_CAP_MASK))))
 		return;
 	xp_sys_signals_hold(&wait->blocked);
 	wait->holds_signals = true;
@@ -199,8 +200,8 @@ bool xp_is_interrupted(struct xpoll *queue)
 	/* In a child that a signal handler forked, the parent owns the queue. */
 	if (!xp_process_owns(queue))
 		return true;
-	if (!queue->lock.taken)
-		return xp_signal_program_handles();
+	if (queue->restarts || !queue->lock.taken)
+		return !queue->restarts && xp_signal_program_handles();
 	/* The check takes many system calls: release the lock meanwhile. */
 	xp_inside_enter(queue);
 	xp_mutex_unlock(&queue->lock);
@@ -374,7 +375,7 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 			continue;
 		}
 		rc = turn_await(queue, wait);
-		if (rc < 0) {
+		if (rc < 0 && !(rc == -EINTR && queue->restarts && xp_process_owns(queue))) {
 			turn_refuse(queue);
 			return rc;
 		}

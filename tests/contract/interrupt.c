@@ -101,6 +101,56 @@ XT_TEST(signal_with_restarting_handler_ends_a_wait_with_eintr)
 	XT_CALL(wait_is_interrupted(SA_RESTART));
 }
 
+/* Both a wait that nothing ends before its deadline, and one that an event ends. */
+XT_TEST(signal_with_handler_ends_no_wait_of_a_queue_that_restarts)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_RESTART);
+	struct xt_pair pipe = xt_pipe();
+	struct xpoll_event change = xt_record((uint64_t)pipe.r, READ, XPOLL_ADD);
+	struct xpoll_event event;
+	struct interrupter interrupter;
+
+	handle(SIGUSR1, 0);
+	XT_OK(xpoll_event(queue, &change, 1, NULL, 0, 0));
+	interrupter_start(&interrupter, SIGUSR1);
+	while (atomic_load(&handled) < 5)
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 2000000), 0);
+	atomic_store(&handled, 0);
+	while (atomic_load(&handled) < 5)
+		XT_EQ(xpoll_wait(queue, 2), 0);
+	xt_put(pipe.w);
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+	interrupter_stop(&interrupter);
+	unhandle(SIGUSR1);
+}
+
+static void wait_beside(void *queue)
+{
+	struct xpoll_event event;
+
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 0);
+}
+
+/* On poll and select the second thread waits for its turn. */
+XT_TEST(signal_with_handler_ends_no_wait_beside_another_if_the_queue_restarts)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_RESTART);
+	struct xt_thread *thread;
+	struct xpoll_event event;
+	struct interrupter interrupter;
+
+	handle(SIGUSR1, 0);
+	thread = xt_start(wait_beside, queue);
+	xt_asleep(thread);
+	interrupter_start(&interrupter, SIGUSR1);
+	while (atomic_load(&handled) == 0)
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 2000000), 0);
+	interrupter_stop(&interrupter);
+	unhandle(SIGUSR1);
+	XT_OK(xpoll_wake(queue));
+	xt_join(thread);
+}
+
 XT_TEST(signal_with_handler_ends_the_poll_like_wait_with_eintr)
 {
 	struct xpoll *queue = xt_open();

@@ -11,6 +11,7 @@ pub const XPOLL_TELL_MODES: u32 = 1;
 pub const XPOLL_VNODE_AS_BSD: u32 = 2;
 pub const XPOLL_ALL_READY: u32 = 4;
 pub const XPOLL_COUNT_IDLE: u32 = 8;
+pub const XPOLL_RESTART: u32 = 16;
 pub const XPOLL_ADD: u32 = 1;
 pub const XPOLL_DELETE: u32 = 2;
 pub const XPOLL_ENABLE: u32 = 4;

@@ -154,6 +154,13 @@ impl Options {
         self
     }
 
+    /// No wait fails with [`Interrupted`](io::ErrorKind::Interrupted): `XPOLL_RESTART` of
+    /// xpoll_open(3).
+    pub fn restart(mut self) -> Options {
+        self.flags |= sys::XPOLL_RESTART;
+        self
+    }
+
     /// Before a wait sleeps, the kernel polls the network device for up to this time: Linux 6.9 and
     /// epoll. Elsewhere [`Options::open`] fails with [`Unsupported`](io::ErrorKind::Unsupported).
     pub fn busy_poll(mut self, time: Duration) -> Options {

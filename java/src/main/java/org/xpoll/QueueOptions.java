@@ -15,14 +15,16 @@ public final class QueueOptions {
     /** Bits of struct xpoll_options. */
     static final int ALL_READY = 4;
     static final int COUNT_IDLE = 8;
+    static final int RESTART = 16;
 
     @Nullable String backend;
-    int flags;
+    /** Always RESTART: Java's signal handlers end no wait, and Thread.interrupt wakes the queue. */
+    int flags = RESTART;
     int busyPollMicros;
 
     /** The defaults. */
     public QueueOptions() {
-        // All are zero.
+        // The fields have them.
     }
 
     /**

@@ -40,6 +40,7 @@ class ConstantsTest {
         assertEquals(NativeLibrary.VERSION, header.remove("VERSION"));
         assertEquals(QueueOptions.ALL_READY, header.remove("ALL_READY"));
         assertEquals(QueueOptions.COUNT_IDLE, header.remove("COUNT_IDLE"));
+        assertEquals(QueueOptions.RESTART, header.remove("RESTART"));
         assertTrue(header.size() > 50, "the header is read: " + header);
 
         Map<String, Integer> here = new TreeMap<>();
