@@ -48,7 +48,7 @@ suite reenter build/asan XPOLL_REENTER_SECONDS=110 -R '^python\.reenter_'
 suite java build/release XPOLL_JAVA_ALL=1 -R '^java\.(junit|package|stress)$'
 suite nightly build/release -L nightly
 suite asan-sources build/asan -R "$on_other_back_ends"
-suite tsan-sources build/tsan -R "$on_other_back_ends"
+suite tsan-sources build/tsan -L source -R "$on_other_back_ends"
 try libevent sh tests/dropin/kqueue/get-libevent.sh build/programs build/release
 try postgresql sh tests/dropin/kqueue/get-postgresql.sh build/programs build/release
 programs_steps -R 'CPythonLong|kqueue\.(libevent|postgresql)'

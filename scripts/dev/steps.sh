@@ -9,8 +9,29 @@ need_oldest_rust() {
 		say "no Rust $oldest: going on without"
 }
 
-# Sources know nothing of back ends: under sanitizers they are tested on epoll.
-on_other_back_ends='^source\..*\.(poll|select)(\.threads)?$'
+# Sources and examples know nothing of back ends: after the release suite, which has all, they
+# are tested on epoll.
+on_other_back_ends='^source\..*\.(poll|select)(\.threads)?$|^examples/.*/(poll|select)$'
+
+# beside NAME COMMAND...: begin a step that sleeps for most of its time, and go on with the
+# next ones; await NAME prints what it has printed, and waits for it.
+beside() {
+	beside_log=build/$1.log
+	shift
+	mkdir -p build
+	(
+		trap - EXIT
+		failed=
+		"$@"
+		[ -z "$failed" ]
+	) >"$beside_log" 2>&1 &
+	beside=$!
+}
+
+await() {
+	wait "$beside" || failed="$failed $1"
+	cat "$beside_log"
+}
 
 # check_steps SECONDS [TOOL...]: of the sweep; and what the caller needs as well.
 check_steps() {
@@ -65,7 +86,11 @@ sweep_steps() {
 	sed -n 's/^sweep: //p' build/asan/Testing/Temporary/LastTest.log || true
 }
 
-# By the second compiler, all of it, in a copy owned by "nobody", built and tested by
+# Random sequences and loads find the same whoever runs and compiles them: the release and
+# the sanitizers' suites have them.
+by_chance='^(model\.random|soak\.|dropin\.differential)|^tool/Workloads$'
+
+# By the second compiler, all else, in a copy owned by "nobody", built and tested by
 # it: what root may do hides bugs.  What both find is found by each alone, so the other
 # two pairs are left out; so are the models of other kernels, which know neither users nor
 # compilers (scripts/cross.sh compiles for these systems by clang).
@@ -95,8 +120,8 @@ user_steps() {
 		. ./scripts/dev/build.sh
 		build_with_venv clang quick_and_kqueue
 		repeat=$1
-		suite user build/clang -LE "static|once|kernels|alone|nightly"
-		verdict' ./dev "$repeat"
+		suite user build/clang -LE "static|once|kernels|alone|nightly" -E "$2"
+		verdict' ./dev "$repeat" "$on_other_back_ends|$by_chance"
 	mkdir -p build/results
 	# None where it could not be built, which is reported already.
 	cp "$copy"/build/results/* build/results/ || failed="$failed user-results"
@@ -111,23 +136,19 @@ programs_steps() {
 	suite programs build/release XPOLL_DROPIN_ALL=1 -L programs "$@"
 }
 
-# library_with COMPILER FLAGS: warnings are errors.  The archive of clang's LTO is not
-# linked: a linker that can do that is a package of its own.
+# library_with FLAGS: by gcc; warnings are errors.
 library_with() {
-	target=xpoll
-	[ "$1" = gcc ] || target=xpoll_objects
-	cmake -G Ninja -B "build/flags-$1" -D CMAKE_C_COMPILER="$1" -D XPOLL_WERROR=ON \
-		-D CMAKE_C_FLAGS_RELEASE="$2" -D XPOLL_TOOLS=OFF -D XPOLL_DROPINS=OFF >/dev/null &&
-		cmake --build "build/flags-$1" --target "$target"
+	cmake -G Ninja -B build/flags -D CMAKE_C_COMPILER=gcc -D XPOLL_WERROR=ON \
+		-D CMAKE_C_FLAGS_RELEASE="$1" -D XPOLL_TOOLS=OFF -D XPOLL_DROPINS=OFF >/dev/null &&
+		cmake --build build/flags --target xpoll
 }
 
 # The library as others may compile it; the suites are built with -O3 by both compilers.
+# clang warns before it optimises, so that the suites' build has all of its warnings.
 flags_steps() {
-	for compiler in gcc clang; do
-		have $compiler || continue
-		for flags in -O2 -Os '-O3 -flto'; do
-			try "$compiler$(echo "$flags" | tr -d ' ')" library_with $compiler "$flags"
-		done
+	have gcc || return 0
+	for flags in -O2 -Os '-O3 -flto'; do
+		try "gcc$(echo "$flags" | tr -d ' ')" library_with "$flags"
 	done
 }
 
@@ -146,17 +167,18 @@ ci_steps() {
 	# The models of the protocol: once is enough, and not every system has spin.
 	need -- spin
 	suite proof build/release -L proof -LE nightly
+	# Every source of events at once, all back ends side by side; nightly has an hour of it.
+	beside soak suite soak build/release XPOLL_STRESS_SECONDS=60 -L soak -j3
 	try analysis python3 scripts/analyze.py
+	await soak
 	user_steps
 	flags_steps
 	try windows sh scripts/windows.sh --few $repeat
 	programs_steps -E CPythonLong
 	try arch sh scripts/arch.sh s390x i686
-	# Every source of events at once, all back ends side by side.
-	suite soak build/release XPOLL_STRESS_SECONDS=60 -L soak -j3
 	# What a commit is judged by is to be the same each time: fixed seeds here,
 	# and chance in nightly.
-	try fuzz sh scripts/fuzz.sh --seed 1 60
+	try fuzz sh scripts/fuzz.sh --seed 1 30
 	suite model build/release XPOLL_MODEL_SECONDS=60 XPOLL_MODEL_ROUNDS=15 -L model -R random
 	try cross sh scripts/cross.sh --few
 	try packages cmake --build build/release --target package
