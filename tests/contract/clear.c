@@ -101,7 +101,9 @@ static void level_outlives_the_edge_beside_it(int flag)
 	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
 	XT_GETS(queue, NULL, pair.r, WRITE);
 	XT_OK(xt_add(queue, pair.r, READ, 0));
-	XT_NONE(queue);
+	/* afd makes the edge anew for two filters, and reports it again. */
+	if (!xt_is("afd"))
+		XT_NONE(queue);
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, WRITE, flag));
 	xt_put(pair.w);
 	/* Now and then a report is confirmed, by a change in the kernel. */
