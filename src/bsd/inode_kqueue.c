@@ -1,7 +1,7 @@
 /*
- * Files watched by kqueue(2): one instance per queue, with an EVFILT_VNODE for
- * each descriptor, whatever its users ask for.  A filter ends when its
- * descriptor is closed; nothing reports that.
+ * Watches files by kqueue(2): one instance per queue, with one EVFILT_VNODE for each descriptor,
+ * whatever its users request.  The kernel removes a filter when its descriptor is closed, without a
+ * report.
  */
 #include "source/inode_provider.h"
 
@@ -14,7 +14,7 @@
 
 /* A descriptor that is watched. */
 struct xp_inode {
-	struct xp_regmap_item item; /* its number */
+	struct xp_regmap_item item; /* its ident is the descriptor */
 	struct xp_list links;
 };
 
@@ -59,7 +59,10 @@ static uint32_t kernel_notes(uint32_t notes)
 	return kernel;
 }
 
-/* Convert to notes; XP_REPORT_LOOK has a look at the file find the others. */
+/*
+ * Convert the kernel's notes to XPOLL_NOTE_ bits; XP_REPORT_LOOK makes a comparison find the
+ * others.
+ */
 static uint32_t notes_reported(uint32_t kernel, bool directory)
 {
 	static const uint32_t passing = XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
@@ -74,16 +77,16 @@ static uint32_t notes_reported(uint32_t kernel, bool directory)
 		notes |= XPOLL_NOTE_WRITE;
 	if (kernel & (NOTE_DELETE | NOTE_LINK))
 		notes |= XPOLL_NOTE_DELETE;
-	/* An entry was moved in or out: no look shows that. */
+	/* A comparison does not show that an entry was moved in or out. */
 	if (directory && kernel & NOTE_EXTEND)
 		notes |= XPOLL_NOTE_EXTEND;
 	return notes;
 }
 
 /*
- * Returns the kernel's notes that a user who does not listen ignores from now on, so that they
- * wake nobody again.  A later look shows such changes, except those of the entries of a
- * directory; ends and renames are rare, and stay.
+ * Returns the kernel's notes that a user who does not listen ignores, so that they wake nobody.  A
+ * later comparison shows such changes, except those of the entries of a directory.  Removals and
+ * renames are rare, and are never ignored.
  */
 static uint32_t kernel_passing(const struct xp_inode_user *user)
 {
@@ -101,7 +104,7 @@ static uint32_t kernel_passing(const struct xp_inode_user *user)
 static void inode_reported(struct xp_inodes *inodes, struct xp_inode_user *user,
                            uint32_t kernel)
 {
-	/* Here they are the kernel's. */
+	/* These are bits of the kernel, not XPOLL_NOTE_ bits. */
 	if (!user->ops->listens(inodes->queue, user))
 		user->ignored |= kernel & kernel_passing(user);
 	xp_inode_report(inodes, user,
@@ -119,7 +122,7 @@ static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
 	return rc < 0 ? rc : -(int)change.data;
 }
 
-/* The kernel's notes for all users, and for `more`; never 0, because a filter needs one. */
+/* Returns the kernel's notes for all users and for `more`; never 0, because a filter needs one. */
 static uint32_t inode_wants(const struct xp_inode *inode,
                             const struct xp_inode_user *more)
 {
@@ -204,7 +207,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 
 	if (rc == 0)
 		rc = inode_make(inodes, user->fd, &inode);
-	/* A filter that has ended was that of a descriptor closed since. */
+	/* If the filter is gone, the descriptor was closed and reused: add it again. */
 	if (rc == 0 && user->self.inode &&
 	    inode_change(inodes, inode, EV_ENABLE, inode_wants(inode, user)) ==
 	    -ENOENT)
@@ -221,7 +224,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	return rc == -ENODEV || rc == -EINVAL ? -ENOTSUP : rc;
 }
 
-/* The descriptor is watched, not a name. */
+/* The descriptor is watched, not a name, so a move needs no action. */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes, (void)user;
@@ -247,7 +250,7 @@ void xp_inodes_close(struct xp_inodes *inodes)
 
 	for (size_t at = 0; (inode = xp_inode_walk(inodes, &at));)
 		xp_free(inode);
-	/* In a forked child the number may be another file's. */
+	/* In a forked child the descriptor may refer to another file. */
 	if (inodes->process != xp_process_current())
 		inodes->watch.fd = -1;
 }

@@ -1,12 +1,11 @@
 /*
  * The kqueue back end.
  *
- * What enables and disables rides along with the next wait, so that a change
- * costs no call of its own; what has to succeed or fail at once is changed at
- * once (kqueue_set.c).  The kernel's two reports of a descriptor, READ and
- * WRITE, are made one.  An end of file is reported in poll(2)'s terms by a look,
- * since the kernels word it differently.  A forked child does not have the
- * kernel's queue, only the wake-up descriptors.
+ * Changes that enable and disable are passed with the next wait, so they cost no system call.
+ * Changes whose result is needed are made at once (kqueue_set.c).  The kernel's two reports of a
+ * descriptor, READ and WRITE, are merged.  The bits of an end of file come from poll(2), because
+ * the kernels describe it differently.  A forked child does not have the kernel's queue, only the
+ * wake-up descriptors.
  */
 #include "bsd/kqueue_state.h"
 
@@ -24,9 +23,9 @@ enum {
 };
 
 struct kqueue_state {
-	struct xp_kq_set set; /* the first: functions of the set are the back end's */
+	struct xp_kq_set set; /* first member: functions of the set are the back end's */
 	struct xp_wakefd wake; /* immutable: signalled without the lock */
-	pid_t owner;           /* whose the kernel's queues are */
+	pid_t owner;           /* the process that has the kernel's queues */
 };
 
 static int kqueue_open(void *opaque, int size_hint,
@@ -56,7 +55,7 @@ static int kqueue_open(void *opaque, int size_hint,
 static void kqueue_close(void *opaque)
 {
 	struct kqueue_state *state = opaque;
-	/* In a child these numbers may be somebody else's. */
+	/* In a forked child these descriptors may refer to other files. */
 	bool ours = state->owner == getpid();
 
 	xp_kq_outer_fini(&state->set.outer, ours);
@@ -76,14 +75,14 @@ static bool kqueue_owns(const void *opaque, int fd)
 		xp_wakefd_has(&state->set.outer.attention, fd);
 }
 
-/* --- What the kernel says ---------------------------------------------------- */
+/* Reports of the kernel -------------------------------------------------------- */
 
-/* An end of file or an error, in this system's own words. */
+/* Returns the bits of poll(2) for a report with an end of file or an error. */
 static uint32_t kqueue_probe(struct kqueue_state *state,
                              const struct kevent *event)
 {
 	bool reads = event->filter == EVFILT_READ;
-	/* The queue takes of these bits what is wanted. */
+	/* The queue selects the requested bits. */
 	struct pollfd probe = {
 		.fd = (int)event->ident,
 		.events = POLLIN | POLLOUT | POLLRDHUP,
@@ -98,7 +97,7 @@ static uint32_t kqueue_probe(struct kqueue_state *state,
 	if (event->filter == EVFILT_WRITE && event->flags & EV_EOF &&
 	    bits & (POLLERR | POLLHUP))
 		xp_kq_broken(&state->set, probe.fd);
-	/* Not every poll(2) knows of half an end. */
+	/* Not every poll(2) reports that only the peer has closed its side. */
 	if (reads && event->flags & EV_EOF && !xp_kq_hinted(event) &&
 	    !(bits & (POLLRDHUP | POLLHUP)))
 		bits |= POLLIN | POLLRDHUP;
@@ -114,7 +113,7 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
 		return xp_kq_gone(&state->set, event) ? POLLNVAL : 0;
 	if (event->filter == XP_KQ_EXCEPT)
 		return POLLPRI;
-	/* With an error there is nothing to be read or written either. */
+	/* An error also has no data to read and no room to write. */
 	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_hinted(event))
 		return kqueue_probe(state, event);
 	return event->filter == EVFILT_READ ? POLLIN : POLLOUT;
@@ -170,8 +169,8 @@ static int kqueue_harvest(struct kqueue_state *state,
 /* --- Waiting ----------------------------------------------------------------- */
 
 /*
- * kevent(2) takes no mask of signals, and may be no cancellation point.  Whoever wants
- * that sleeps in poll(2) on the queue.
+ * Sleep in poll(2) on the queue: kevent(2) takes no signal mask, and may not be a cancellation
+ * point.
  */
 static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
                                const sigset_t *mask, struct kevent *events,
@@ -185,7 +184,9 @@ static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
 	return xp_sys_kevent_now(state->set.fd, NULL, 0, events, cap);
 }
 
-/* Whoever watches it calls without waiting: nothing else is to be reported. */
+/*
+ * The program that polls the outer descriptor waits with timeout 0: remove reports that are over.
+ */
 static void kqueue_outer_probe(struct kqueue_state *state)
 {
 	if (state->set.outer.fd < 0)
@@ -195,8 +196,8 @@ static void kqueue_outer_probe(struct kqueue_state *state)
 }
 
 /*
- * The lock is held, or nobody else is here to take it: changes come along.
- * If there are more than fit, those that fit do not sleep.
+ * Wait.  The lock is held, or this is the only thread, so changes are passed along.  If there are
+ * more changes than fit, this call does not sleep.
  */
 static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                         struct xp_fired *fired, int cap)
@@ -210,7 +211,7 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 
 	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
 	if (deadline_ns <= XP_NOW || xp_single_threaded()) {
-		/* A failed change takes a place among the events. */
+		/* A failed change takes an element of the array of events. */
 		int room = cap < KQ_RECORDS ? KQ_RECORDS : cap;
 
 		count = xp_kq_load(&state->set, changes,

@@ -1,7 +1,4 @@
-/*
- * A helper queue for what the array itself cannot watch: the kqueue back end,
- * as one entry of another one's array.
- */
+/* The set of edges (posix/edge.h) by the kqueue back end, whose queue is one entry of the array. */
 #include "posix/edge.h"
 
 #include <errno.h>
@@ -24,7 +21,7 @@ int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 	edge->counters = counters;
 	edge->inner = xp_alloc(ops->state_size);
 	rc = edge->inner ? ops->open(edge->inner, 0, counters) : -ENOMEM;
-	/* The state of kqueue begins with its set. */
+	/* The state of the kqueue back end begins with its set. */
 	edge->fd = rc < 0 ? rc : ((const struct xp_kq_set *)edge->inner)->fd;
 	if (rc < 0)
 		xp_free(edge->inner);
@@ -37,20 +34,20 @@ void xp_edge_fini(struct xp_edge *edge)
 	xp_free(edge->inner);
 }
 
-/* The inner queue, its wake descriptor and what else it has. */
+/* Returns true for the inner queue and all descriptors that belong to it. */
 bool xp_edge_owns(const struct xp_edge *edge, int fd)
 {
 	return xp_backend_kqueue.owns(edge->inner, fd);
 }
 
-/* A closed file leaves no dead entry behind here. */
+/* kqueue(2) removes the filters of a closed descriptor, so there is nothing to renew. */
 int xp_edge_renew(struct xp_edge *edge)
 {
 	(void)edge;
 	return -ENOTSUP;
 }
 
-/* Make the pending changes now: no wait of the set, which would, may come for long. */
+/* Pass the pending changes now: the set may not be polled for a long time. */
 static void edge_flush(struct xp_edge *edge)
 {
 	struct xp_fired gone[EDGE_ROOM];

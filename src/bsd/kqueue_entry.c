@@ -39,7 +39,7 @@ void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
 
 	xp_kq_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
 	          entry->tag | (hint ? XP_KQ_HINT : 0));
-	/* More than there can ever be. */
+	/* A mark that no file can reach. */
 	if (filter == KQ_READ && (entry->end_only || hint)) {
 		record->fflags = NOTE_LOWAT;
 		record->data = INT_MAX;
@@ -65,7 +65,7 @@ int xp_kq_apply_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
 	return rc < 0 ? rc : -(int)record.data;
 }
 
-/* Kernels have several words for it. */
+/* Kernels use several errors for this. */
 bool xp_kq_refused(int error)
 {
 	return error == -ENODEV || error == -EINVAL || error == -EPERM ||
@@ -81,14 +81,14 @@ int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
 		                     EV_ADD | (entry->clear ? EV_CLEAR : 0) |
 		                     xp_kq_switch(entry, KQ_WRITE));
-	/* FreeBSD triggers none that it has just made: once more, without EV_ADD. */
+	/* FreeBSD does not trigger a filter that it has just added: repeat without EV_ADD. */
 	if (rc == 0)
 		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
 		                     xp_kq_switch(entry, KQ_WRITE) & ~(unsigned)EV_ADD);
 	if (rc == 0)
 		return 0;
 	entry->broken = false;
-	/* The header has such events, and this kernel has not. */
+	/* The header declares EVFILT_USER, but this kernel lacks it. */
 	return xp_kq_refused(rc) ? -EPIPE : rc;
 }
 
@@ -101,7 +101,10 @@ void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 	set->dirty[set->dirty_len++] = fd;
 }
 
-/* A pipe's WRITE may have ended by itself: one of these suffices. */
+/*
+ * Apply `flag` to these filters.  The kernel may have removed WRITE of a pipe, so one success
+ * suffices.
+ */
 static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                         unsigned filters, unsigned flag)
 {
@@ -117,7 +120,10 @@ static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd
 	return rc;
 }
 
-/* Nothing in the kernel ends when such a descriptor is closed: is READ still refused (ENXIO)? */
+/*
+ * Returns 0 if READ is still refused with ENXIO: a hung-up terminal has no filter that would end at
+ * a close.
+ */
 static int kq_verify_hung(struct xp_kq_set *set, const struct xp_kq_entry *entry,
                           int fd)
 {
@@ -144,9 +150,9 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 		: kq_verify_by(set, entry, fd, armed & ~again, EV_ENABLE);
 }
 
-/* --- What the kernel need not know before the next wait -------------------------- */
+/* Changes that are passed with the next wait */
 
-/* FreeBSD ends a pipe's WRITE with its last event. */
+/* Restore WRITE of a pipe, which FreeBSD removes with its last event. */
 static void kq_mend(struct xp_kq_set *set, int fd)
 {
 	struct xp_kq_entry *entry = xp_kq_find(set, fd);
@@ -189,7 +195,7 @@ static unsigned kq_differ(const struct xp_kq_entry *entry)
 	return entry->attached ? differ & entry->there : 0;
 }
 
-/* Is it enabled, and has to be disabled before it is again? */
+/* Returns true if the filter is enabled, and has to be disabled before it can be enabled again. */
 static bool kq_twice(const struct xp_kq_entry *entry, int filter)
 {
 	return XP_KQ_ENABLES_ONCE && entry->armed & entry->want & KQ_BIT(filter);
@@ -206,7 +212,10 @@ static int kq_records(const struct xp_kq_entry *entry)
 	return count;
 }
 
-/* Write the records of an entry; from now on the kernel counts as having their changes. */
+/*
+ * Store the records of an entry's changes, and mark them as passed to the kernel.  Returns their
+ * number.
+ */
 static int kq_load_one(struct xp_kq_entry *entry, int fd,
                        struct kevent *changes)
 {

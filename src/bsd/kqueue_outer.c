@@ -1,4 +1,4 @@
-/* The queue around a kqueue back end's own. */
+/* The outer kqueue, which contains the back end's queue. */
 #include "bsd/kqueue_state.h"
 
 #include "base/assert.h"
@@ -67,7 +67,7 @@ static int kq_outer_fd(void *opaque)
 	return fd;
 }
 
-/* One descriptor for both reasons. */
+/* One descriptor shows both reasons. */
 static void kq_outer_show(struct xp_kq_outer *outer)
 {
 	bool readable = outer->attended || outer->due;
@@ -83,7 +83,7 @@ static void kq_outer_show(struct xp_kq_outer *outer)
 	xp_kq_outer_probe(outer);
 }
 
-/* The timer is used up by the look: the wake-up descriptor stands for it. */
+/* Polling consumes the timer's event, so the wake-up descriptor takes its place. */
 void xp_kq_outer_probe(struct xp_kq_outer *outer)
 {
 	struct kevent events[KQ_OUTER_HELD];
@@ -103,7 +103,7 @@ static void kq_outer_set_attention(void *opaque, bool on)
 	kq_outer_show(&set->outer);
 }
 
-/* Whole milliseconds are known everywhere; 0 and what is huge are not. */
+/* Convert to milliseconds, which every kernel supports, but not 0 nor huge values. */
 static int64_t alarm_ms(int64_t left_ns)
 {
 	int64_t left_ms = left_ns / XP_NS_PER_MS;
@@ -113,8 +113,8 @@ static int64_t alarm_ms(int64_t left_ns)
 }
 
 /*
- * A timer that has fired stays in the queue until a look takes it.  For a moment
- * that has come there is none: it would be a millisecond late.
+ * Set the alarm.  A timer that has fired stays in the queue until it is polled.  For a time that
+ * has passed no timer is set, because it would fire a millisecond late.
  */
 static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 {
@@ -128,7 +128,7 @@ static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 	/* An alarm that was too far off for a timer has fired too early: set it again. */
 	if (deadline_ns == outer->alarm_ns && !early)
 		return 0;
-	/* Too early is right, too: most timers are put off before they expire. */
+	/* Firing too early is harmless: most timers are extended before they expire. */
 	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > now_ns && !early)
 		return 0;
 	if (outer->alarm_ns != XP_NEVER) {

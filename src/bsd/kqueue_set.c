@@ -1,4 +1,4 @@
-/* The descriptors of the kqueue back end, and changes that have to succeed. */
+/* The descriptors of the kqueue back end, and changes that are made at once. */
 #include "bsd/kqueue_state.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/table.h"
 #include "sys/sys.h"
 
-/* Each of the entries may be among those that are dirty. */
+/* Make room for fd in the table and in the list of dirty entries. */
 static int kq_reserve(struct xp_kq_set *set, int fd)
 {
 	int rc = XP_TABLE_RESERVE(&set->dirty, &set->dirty_cap, fd + 1);
@@ -42,7 +42,7 @@ static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	entry->armed &= entry->there;
 }
 
-/* A device that the kernel refuses as it never has to be waited for? */
+/* Returns true for a device that the kernel refuses because it is always ready. */
 static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT};
@@ -54,9 +54,9 @@ static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 }
 
 /*
- * May the registration do without this filter?  Yes if nobody wants it.  And a
- * descriptor whose READ takes no low-water mark has no end of file that could be
- * distinguished from data.
+ * Returns true if the registration works without this filter: it is not requested; or it is READ,
+ * only for the end of file, and takes no low-water mark, so it could not distinguish the end from
+ * data.
  */
 static bool kq_dispensable(const struct xp_kq_entry *entry, int filter, int error)
 {
@@ -65,7 +65,7 @@ static bool kq_dispensable(const struct xp_kq_entry *entry, int filter, int erro
 		 (filter == KQ_READ && entry->end_only && xp_kq_refused(error)));
 }
 
-/* Filters that are not there; on failure none of them is. */
+/* Add filters that the kernel does not have.  On failure it has none of them. */
 static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                   unsigned filters)
 {
@@ -88,7 +88,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 			continue;
 		error = rc < 0 ? rc : -(int)records[at].data;
 		at++;
-		/* NetBSD says EBADF of a pipe that nobody reads. */
+		/* NetBSD returns EBADF for a pipe without a reader. */
 		if (i == KQ_WRITE && entry->pipe &&
 		    (error == -EPIPE || error == -EBADF))
 			error = xp_kq_break(set, entry, fd);
@@ -108,8 +108,8 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 }
 
 /*
- * A terminal whose other side is closed: FreeBSD refuses to watch what will not
- * change any more.  An event that holds from the start stands for all filters.
+ * Add a terminal whose other side is closed: FreeBSD refuses filters for a state that will not
+ * change.  An event that is always active replaces all filters.
  */
 static int kq_add_hung(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 {
@@ -155,7 +155,7 @@ int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		kq_forget(entry);
 	rc = xp_sys_fstat(fd, &status);
 	xp_count(&set->counters->syscalls_check);
-	/* The kernel's idea of when these are ready is not the queue's. */
+	/* The kernel defines the readiness of these files differently from the queue. */
 	if (rc == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		rc = xp_sys_is_path(fd) ? -ENOTSUP : -EPERM;
 	if (rc == 0)
@@ -199,7 +199,7 @@ int xp_kq_detach(void *opaque, int fd)
 			xp_kq_record(&records[count++], entry, fd, i, EV_DELETE);
 	rc = xp_kq_apply(set, records, count);
 	kq_forget(entry);
-	/* A pipe's WRITE may have ended by itself: one of them suffices. */
+	/* The kernel may have removed WRITE of a pipe, so one success suffices. */
 	for (int i = 0; i < count && rc >= 0; i++)
 		if (records[i].data == 0)
 			return 0;

@@ -1,4 +1,4 @@
-/* A disabled filter stands for each file, in a queue that nobody waits for. */
+/* Marks of files without an inode: a disabled filter for each, in a queue that nobody polls. */
 #include "sys/marks.h"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ int xp_marks_open(struct xp_marks *marks)
 
 void xp_marks_close(struct xp_marks *marks)
 {
-	/* In a forked child the number may be another file's. */
+	/* In a forked child the descriptor may refer to another file. */
 	if (marks->open && marks->process == getpid())
 		xp_sys_close(marks->fd);
 	marks->open = false;

@@ -1,6 +1,6 @@
 /*
- * The end of a process by kqueue(2): a queue for each, with EVFILT_PROC in it,
- * readable once the process has ended.  Nothing is reaped.
+ * The exit of a process by kqueue(2): a queue for each process, with EVFILT_PROC in it, readable
+ * once the process has exited.  Nothing is reaped.
  */
 #include <errno.h>
 
@@ -14,7 +14,7 @@ static int proc_change(int fd, pid_t pid, int filter, uint32_t fflags)
 	int rc;
 
 	xp_kq_set(&change, (uint64_t)pid, filter, EV_ADD | EV_ONESHOT, fflags, 0);
-	change.data = filter == EVFILT_TIMER; /* At once, nearly. */
+	change.data = filter == EVFILT_TIMER; /* fires almost at once */
 	rc = xp_sys_kevent_change(fd, &change, 1);
 	return rc < 0 ? rc : -(int)change.data;
 }
@@ -28,10 +28,10 @@ int xp_proc_open(pid_t pid)
 	if (fd < 0)
 		return fd;
 	rc = proc_change(fd, pid, EVFILT_PROC, XP_KQ_EXIT);
-	/* macOS gives the status to those alone who may send it a signal. */
+	/* macOS reports the status only to processes that may send it a signal. */
 	if (rc == -EACCES)
 		rc = proc_change(fd, pid, EVFILT_PROC, NOTE_EXIT);
-	/* Some kernels say ESRCH of a zombie. */
+	/* Some kernels return ESRCH for a zombie. */
 	if (rc == -ESRCH && xp_sys_peek_child(pid, &status) == 0)
 		rc = proc_change(fd, pid, EVFILT_TIMER, 0);
 	if (rc == 0)
@@ -40,7 +40,7 @@ int xp_proc_open(pid_t pid)
 	return rc == -EINVAL || rc == -ENOTSUP ? -ENOTSUP : rc;
 }
 
-/* A child has no copy: the number is free there, or another file's. */
+/* In a forked child there is no copy: the descriptor is free there, or refers to another file. */
 bool xp_proc_is_polled(int fd)
 {
 	(void)fd;
@@ -60,7 +60,9 @@ bool xp_proc_ended(int fd)
 	return xp_sys_poll_now(&probe, 1) > 0;
 }
 
-/* There is none of that number, or it is one that lives. */
+/*
+ * Returns true if the process was reaped: its ID is unused, or belongs to a process that is alive.
+ */
 bool xp_proc_reaped(int fd, pid_t pid)
 {
 	int again = xp_proc_open(pid);

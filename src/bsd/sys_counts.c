@@ -1,4 +1,4 @@
-/* How much can be read or written, as the filters of kqueue(2) say. */
+/* How much can be read from or written to a descriptor, by the filters of kqueue(2). */
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -17,7 +17,7 @@ int64_t xp_sys_backlog(int fd)
 	int64_t count = xp_sys_is_listener(fd) ? xp_sys_kevent_ask(fd, EVFILT_READ)
 		: -EINVAL;
 
-	/* One is there, or was a moment ago. */
+	/* At least one connection is assumed. */
 	return count == 0 ? 1 : count;
 }
 

@@ -14,7 +14,7 @@ int xp_sys_kqueue(void)
 	struct xp_uncancelled before = xp_uncancelled_begin();
 	int fd = kqueue();
 
-	/* Forked children do not get it, so there is no moment to miss. */
+	/* Forked children do not inherit the queue, so setting the flag later is no race. */
 	if (fd >= 0)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	return (int)xp_uncancelled_end(&before, fd);
@@ -28,7 +28,7 @@ int xp_sys_kevent_change(int queue_fd, struct kevent *changes, int count)
 
 	for (int i = 0; i < count; i++)
 		changes[i].flags |= EV_RECEIPT;
-	/* Interrupted, it has applied them. */
+	/* An interrupted call has applied the changes. */
 	rc = kevent(queue_fd, changes, count, changes, count, &zero);
 	if (rc >= 0 && rc < count) {
 		errno = EIO;
@@ -60,7 +60,7 @@ int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
 	                         xp_sys_time_left(deadline_ns, &left)));
 }
 
-/* 1: *record is what the filter says; 0: nothing. */
+/* Returns 1 and the filter's present report in *record; 0: no report. */
 static int kevent_ask(int fd, int filter, struct kevent *record)
 {
 	int queue_fd = xp_sys_kqueue();

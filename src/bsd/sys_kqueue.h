@@ -1,9 +1,8 @@
 /*
- * kqueue(2): see sys.h for the conventions.
+ * kqueue(2): see sys/sys.h for the conventions.
  *
- * The systems that have it differ in the types of a record's fields and in
- * which filters and notes there are.  Records are written by xp_kq_set; what
- * is missing is known here.
+ * The systems differ in the types of the members of struct kevent, and in their filters and notes.
+ * xp_kq_set fills in records; missing filters and notes are defined here.
  */
 #ifndef XP_BSD_SYS_KQUEUE_H
 #define XP_BSD_SYS_KQUEUE_H
@@ -43,24 +42,24 @@
 #define XP_KQ_EXIT_UNKNOWN 0
 #endif
 
-/* Enabled again, a filter has to say what holds already. */
+/* A filter that is enabled again must report a state that is already true. */
 #ifdef __NetBSD__
 #define XP_KQ_ENABLE (EV_ADD | EV_ENABLE)
 #else
 #define XP_KQ_ENABLE EV_ENABLE
 #endif
-/* OpenBSD ignores EV_ENABLE of an enabled filter: it is disabled first. */
+/* OpenBSD ignores EV_ENABLE of an enabled filter, so the filter is disabled first. */
 #ifdef __OpenBSD__
 #define XP_KQ_ENABLES_ONCE true
 #else
 #define XP_KQ_ENABLES_ONCE false
 #endif
-/* EV_ENABLE alone looks again, whatever it was before. */
+/* EV_ENABLE alone makes the kernel check the state again, whatever the filter was before. */
 #define XP_KQ_ENABLE_LOOKS (XP_KQ_ENABLE == EV_ENABLE && !XP_KQ_ENABLES_ONCE)
 
 /*
- * Is kevent(2) a cancellation point?  Of DragonFly and macOS their sources say that it
- * is not, either; but poll(2) is of no use for a queue on macOS.
+ * Whether kevent(2) is a cancellation point.  By their sources it is not on DragonFly and macOS
+ * either; but on macOS poll(2) does not work for a queue.
  */
 #if defined(__OpenBSD__) || defined(__DragonFly__)
 #define XP_KQ_CANCELLED false
@@ -109,18 +108,18 @@ static inline bool xp_kq_hinted(const struct kevent *record)
 int xp_sys_kqueue(void);
 
 /*
- * Changes alone, each with a receipt: `changes` is filled with them.  0, or
- * what keeps the call as a whole from being made.
+ * Apply changes without waiting, each with a receipt, which replaces it in `changes`.  Returns 0,
+ * or the error of the whole call.
  */
 int xp_sys_kevent_change(int queue_fd, struct kevent *changes, int count);
 
-/* Changes, and a look; restarted after a signal.  The number of events. */
+/* Apply changes and poll; restarted after a signal.  Returns the number of events. */
 int xp_sys_kevent_now(int queue_fd, const struct kevent *changes, int count,
                       struct kevent *events, int cap);
 
 /*
- * Changes, and events until a deadline; a cancellation point.  With a mask of
- * signals it may be restarted for one that comes just before it.
+ * Apply changes and wait for events until a deadline; a cancellation point.  With a signal mask the
+ * wait may be restarted after a signal that arrives just before it.
  */
 int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
                        struct kevent *events, int cap, int64_t deadline_ns);

@@ -1,14 +1,12 @@
 /*
- * Asynchronous I/O by io_uring: one thread of the library submits to a ring and
- * waits for it.
+ * Asynchronous I/O by io_uring: one thread of the library submits to a ring and waits for it.
  *
- * The kernel ties a request to the thread that submits it, and a ring to those
- * who made or used it.  When a request completes, or the ring is closed, their
- * system calls are interrupted, as epoll_wait(2) with EINTR; a request does not
- * complete while its thread sleeps uninterruptibly; and it is cancelled when
- * the thread ends.  No thread of the program is to feel this, nor can the
- * library know what they do.  So the ring is made, used and closed by a thread
- * of its own, the only one there is, however many requests are in flight.
+ * The kernel associates a request with the thread that submits it, and a ring with the threads that
+ * made or used it.  When a request completes, or the ring is closed, their system calls are
+ * interrupted, as epoll_wait(2) is with EINTR; a request does not complete while its thread sleeps
+ * uninterruptibly; and it is cancelled when the thread exits.  None of this may affect a thread of
+ * the program.  So a thread of the library makes, uses and closes the ring, and there is only one,
+ * however many requests there are.
  */
 #include "source/aio_work.h"
 
@@ -30,23 +28,23 @@
 #ifdef XP_HAVE_URING
 
 enum {
-	URING_ENTRIES = 64, /* submitted at a time */
+	URING_ENTRIES = 64, /* length of the submission queue */
 	URING_COMPLETIONS = 256,
-	URING_JOBS = 120, /* in flight; the rest is for stops and calls */
-	/* The low bits of a token that is no job's address. */
+	URING_JOBS = 120, /* requests in progress; other entries are for stops and calls */
+	/* Low bits of tokens that are not the address of a job. */
 	URING_CALLED = 1,
 	URING_STOPPED = 3,
 	URING_LOW_BITS = 3,
-	URING_PROBED = 64, /* operations that a kernel may know of */
+	URING_PROBED = 64, /* largest number of operations to query the kernel about */
 };
 
-/* The kernel's largest read or write: what is longer ends short. */
+/* The kernel's largest read or write: longer ones are done in part. */
 #define URING_BYTES_MOST 0x7ffff000u
 
 /* The ring that the kernel shares with the thread; [I] immutable while open. */
 struct uring_ring {
 	int fd;            /* [I] -1: not open */
-	unsigned filled;   /* entries the kernel does not know yet */
+	unsigned filled;   /* entries that were not submitted yet */
 	void *rings;       /* [I] */
 	size_t rings_size; /* [I] */
 	struct io_uring_sqe *entries; /* [I] */
@@ -55,25 +53,25 @@ struct uring_ring {
 	uint32_t *submit_array;
 	uint32_t submit_mask; /* [I] */
 	_Atomic uint32_t *done_head;
-	const _Atomic uint32_t *done_tail; /* the kernel's */
+	const _Atomic uint32_t *done_tail; /* written by the kernel */
 	const struct io_uring_cqe *done;
 	uint32_t done_mask; /* [I] */
 };
 
-/* [I] immutable while open, [t] the thread's alone. */
+/* [I] immutable while open, [t] used only by the thread. */
 static struct {
 	struct uring_ring ring; /* its fd: [I], its content: [t] */
-	struct xp_wakefd call; /* [I] that the ring polls */
-	uint32_t process; /* [I] that opened it */
-	unsigned jobs; /* [t] in flight */
-	unsigned others; /* [t] stops in flight, and that of `call` */
-	bool listening; /* [t] it is polled */
-	atomic_uint calling; /* somebody has signalled it */
+	struct xp_wakefd call; /* [I] wakes the thread: the ring polls it */
+	uint32_t process; /* [I] the process that opened the ring */
+	unsigned jobs; /* [t] requests in progress */
+	unsigned others; /* [t] stops in progress, and the poll of `call` */
+	bool listening; /* [t] the ring polls `call` */
+	atomic_uint calling; /* `call` has been signalled since the thread last cleared this */
 } uring = {.ring.fd = -1};
 
 /* --- The ring ---------------------------------------------------------------- */
 
-/* Can the kernel do what is asked of it here?  0, -ENOSYS ... */
+/* Returns 0 if the kernel supports all operations used here; -ENOSYS ... */
 static int uring_knows(int ring_fd)
 {
 	static const uint8_t ops[] = {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC,
@@ -122,7 +120,7 @@ static int uring_map(struct uring_ring *ring, int ring_fd,
 	return 0;
 }
 
-/* 0 or a negative errno value; -ENOSYS: it cannot do what is needed here. */
+/* Open a ring.  Returns 0 or a negative errno value; -ENOSYS: the kernel lacks an operation. */
 static int uring_make(struct uring_ring *ring)
 {
 	const uint32_t features = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP;
@@ -154,7 +152,7 @@ static void uring_unmake(const struct uring_ring *ring)
 	xp_sys_close(ring->fd);
 }
 
-/* The next entry, cleared. */
+/* Returns the next submission entry, with an operation and a token. */
 static struct io_uring_sqe *uring_fill(uint8_t opcode, uint64_t token)
 {
 	uint32_t tail = atomic_load_explicit(uring.ring.submit_tail, memory_order_relaxed);
@@ -168,13 +166,13 @@ static struct io_uring_sqe *uring_fill(uint8_t opcode, uint64_t token)
 	return entry;
 }
 
-/* The next submission entry is complete: let the kernel see it. */
+/* Publish the next submission entry, which is complete, to the kernel. */
 static void uring_give(void)
 {
 	atomic_fetch_add_explicit(uring.ring.submit_tail, 1, memory_order_release);
 }
 
-/* The kernel did not take it: the token of the last one given, which is no entry again. */
+/* Take back the last published entry, which the kernel has not consumed.  Returns its token. */
 static uint64_t uring_unfill(void)
 {
 	uint32_t tail =
@@ -185,7 +183,7 @@ static uint64_t uring_unfill(void)
 	return uring.ring.entries[tail & uring.ring.submit_mask].user_data;
 }
 
-/* The next completion, as it was; its place is the kernel's.  False: there is none. */
+/* Consume the next completion.  Returns false if there is none. */
 static bool uring_next(uint64_t *token, int32_t *result)
 {
 	uint32_t head = atomic_load_explicit(uring.ring.done_head, memory_order_relaxed);
@@ -209,7 +207,7 @@ static void *uring_try(void *argument)
 	return NULL;
 }
 
-/* In a thread: see above. */
+/* Returns true if a ring can be opened; tested in a thread of its own (see above). */
 static bool uring_usable(void)
 {
 	pthread_t thread;
@@ -242,7 +240,7 @@ static int uring_open(void)
 	ring_fd = ring.fd;
 	ring.fd = -1;
 	uring.ring = ring;
-	/* Last: a child forked meanwhile closes all of it, or nothing. */
+	/* Set this last: a child forked meanwhile closes all of the ring, or nothing. */
 	uring.ring.fd = ring_fd;
 	return 0;
 }
@@ -294,7 +292,7 @@ static void uring_fill_job(const struct xp_aio_job *job)
 	uring.jobs++;
 }
 
-/* Have the ring wait for a call, while it waits for jobs. */
+/* Add a poll of `call` to the ring, so that a call ends the wait for completions. */
 static void uring_fill_listen(void)
 {
 	struct io_uring_sqe *entry = uring_fill(IORING_OP_POLL_ADD, URING_CALLED);
@@ -319,7 +317,7 @@ static void uring_fill_all(void)
 {
 	struct xp_aio_job *job;
 
-	/* With nothing in flight it is here that the thread waits. */
+	/* With no request in progress, xp_aio_next waits for a job. */
 	while (uring.jobs < URING_JOBS && uring.ring.filled < URING_ENTRIES - 1 &&
 	       (job = xp_aio_next(uring.jobs == 0)))
 		uring_fill_job(job);
@@ -333,7 +331,7 @@ static void uring_fill_all(void)
 		uring_fill_stop(job);
 }
 
-/* A job is put into the list. */
+/* Handle a completion; a completed job is appended to the list. */
 static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs)
 {
 	if (!(token & URING_LOW_BITS)) {
@@ -350,7 +348,7 @@ static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs
 		return;
 	xp_wakefd_clear(&uring.call);
 	uring.listening = false;
-	/* From now on a call is a new one; then the lists are looked at. */
+	/* Clear the flag before the lists are read, so that a later call signals again. */
 	atomic_store(&uring.calling, 0);
 }
 
@@ -367,7 +365,10 @@ static void uring_reap(void)
 		xp_aio_done(&jobs, true);
 }
 
-/* The kernel takes no more, short of memory or forbidden: work here. */
+/*
+ * The kernel accepts no more entries, for lack of memory or permission: do their work in this
+ * thread.
+ */
 static void uring_take_back(void)
 {
 	struct xp_list jobs;
@@ -390,11 +391,14 @@ static void uring_take_back(void)
 	}
 }
 
-/* Give the kernel what is filled, and wait for something to complete. */
+/* Submit the published entries, and wait until a request completes. */
 static void uring_turn(void)
 {
 	struct pollfd ring = {.fd = uring.ring.fd, .events = POLLIN};
-	/* With no entry left for them, jobs may be left that nobody calls this thread for. */
+	/*
+	 * If no entry was free, jobs may be queued for which this thread is not called: do not
+	 * wait.
+	 */
 	bool more = uring.ring.filled >= URING_ENTRIES - 1 && uring.jobs < URING_JOBS;
 	int rc = xp_sys_uring_enter(uring.ring.fd, uring.ring.filled, !more);
 
@@ -409,7 +413,10 @@ static void uring_turn(void)
 	uring_reap();
 }
 
-/* Run until no job is left.  Only the entry of `call` is in flight then, and ends with the ring. */
+/*
+ * Run until there is no job.  Then only the poll of `call` is in progress, which ends with the
+ * ring.
+ */
 static void uring_run(void)
 {
 	uring_fill_all();

@@ -1,13 +1,12 @@
 /*
- * The epoll back end.
+ * The epoll back end: one epoll set, and one eventfd in it that wakes threads, edge-triggered so
+ * that it is never read.
  *
- * One epoll set and one eventfd that wakes it, edge-triggered so that it is
- * never read.  epoll knows a registration by (number, open file): a reopened
- * number is a new registration, and a closed file stays in the set as long as
- * a duplicate is open anywhere.  Both shape the queue's use of it; here they
- * are only reported.
+ * epoll identifies a registration by descriptor and open file.  So a reused descriptor is a new
+ * registration, and a closed file stays in the set as long as a duplicate is open anywhere.  The
+ * queue handles both; this file only reports them.
  *
- * xpoll_fd hands out an outer epoll set that holds this one: see outer.h.
+ * xpoll_fd returns an outer epoll set that contains this one: see posix/outer.h.
  */
 #include "sys/backend.h"
 
@@ -24,18 +23,18 @@
 #include "sys/sys.h"
 
 struct epoll_state {
-	struct xp_outer outer; /* the first, see there */
+	struct xp_outer outer; /* first member: see struct xp_outer */
 	int epoll_fd;
-	int direct_fd; /* the same, or -1: there are, or were, solo sets */
+	int direct_fd; /* equals epoll_fd; -1 once there were solo sets: see direct_fd_at */
 	struct xp_wakefd wake;
-	int previous_fd;  /* the set before, while it is renewed */
+	int previous_fd;  /* the previous set, while the set is renewed; otherwise -1 */
 	struct xp_solo solo;
 	struct xp_counters *counters;
 };
 
 static uint32_t to_kernel(uint32_t watch)
 {
-	/* On Linux EPOLLIN is POLLIN, and so on; asserted below. */
+	/* On Linux EPOLLIN equals POLLIN, and so on; asserted below. */
 	uint32_t events = watch & XP_WATCH_BITS;
 
 	if (watch & XP_WATCH_EDGE)
@@ -77,11 +76,11 @@ static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return xp_solo_attach(&state->solo, state->epoll_fd, fd, watch, token);
 	}
 	rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
-	/* Not for another epoll set; it was no more than a hint. */
+	/* EPOLLEXCLUSIVE is refused for an epoll set.  It is only a hint: leave it out. */
 	if (rc == -EINVAL && watch & XP_WATCH_EXCLUSIVE)
 		rc = epoll_control(opaque, EPOLL_CTL_ADD, fd,
 		                   watch & ~(uint32_t)XP_WATCH_EXCLUSIVE, token);
-	/* An O_PATH descriptor is open, whatever epoll says. */
+	/* epoll refuses an O_PATH descriptor, although it is open, with EBADF. */
 	return rc == -EBADF && xp_sys_open_flags(fd) >= 0 ? -ENOTSUP : rc;
 }
 
@@ -89,7 +88,7 @@ static int epoll_detach(void *opaque, int fd)
 {
 	int rc = epoll_control(opaque, EPOLL_CTL_DEL, fd, 0, 0);
 
-	/* A file that cannot be waited for: not the one that was attached. */
+	/* EPERM: the file cannot be polled, so it is not the one that was attached. */
 	return rc == -EPERM ? -ENOENT : rc;
 }
 
@@ -105,7 +104,7 @@ static int epoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 		if (rc != -EINVAL)
 			return rc;
 	}
-	/* Exclusive registrations cannot be modified. */
+	/* Exclusive entries cannot be modified: delete and add. */
 	rc = epoll_detach(opaque, fd);
 	return rc < 0 ? rc : epoll_attach(opaque, fd, watch, token);
 }
@@ -134,7 +133,7 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	if (rc >= 0)
 		rc = epoll_control(state, EPOLL_CTL_ADD, state->wake.fd,
 		                   POLLIN | XP_WATCH_EDGE, XP_TOKEN_WAKE);
-	/* If a sandbox refuses epoll_wait(2), no event would ever come. */
+	/* Test epoll_wait(2): if a sandbox refuses it, the back end does not work. */
 	if (rc >= 0)
 		rc = xp_sys_epoll_now(state->epoll_fd, &event, 1);
 	if (rc >= 0)
@@ -161,14 +160,14 @@ static void epoll_close(void *opaque)
 	xp_wakefd_close(&state->wake);
 }
 
-/* The kernel writes to them as that, here and in epoll_solo.c; nobody else does. */
+/* The kernel stores struct epoll_event into arrays of struct xp_fired, here and in epoll_solo.c. */
 _Static_assert(sizeof(struct xp_fired) == sizeof(struct epoll_event) &&
                offsetof(struct xp_fired, token) == offsetof(struct epoll_event, data),
                "epoll_wait fills an array of them");
 
 /*
- * With a mask it is poll(2) that sleeps: epoll_pwait(2) ends with EINTR for what is
- * ignored as well, if that was pending, and at a timeout of 0 for nothing.
+ * Sleep with a signal mask, by poll(2) of the set: epoll_pwait(2) fails with EINTR even for ignored
+ * signals that were pending, and with timeout 0 without reason.
  */
 static int epoll_sleep_masked(const struct epoll_state *state, int64_t deadline_ns,
                               const sigset_t *mask, struct xp_fired *fired, int cap)
@@ -181,7 +180,10 @@ static int epoll_sleep_masked(const struct epoll_state *state, int64_t deadline_
 	rc = xp_sys_epoll_now(state->epoll_fd, (void *)fired, cap);
 	if (rc != 0)
 		return rc;
-	/* Another thread has taken it; that is not the deadline. */
+	/*
+	 * Another thread has taken the report.  Return something, because 0 would mean the
+	 * deadline.
+	 */
 	fired[0] = (struct xp_fired){.token = XP_TOKEN_WAKE, .events = XP_FIRED_MORE};
 	return 1;
 }
@@ -190,7 +192,7 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
 	struct epoll_state *state = opaque;
-	/* The entries of the main set are stored behind those of the solo sets. */
+	/* Reports of the main set are stored behind those of the solo sets. */
 	int first = xp_solo_first(&state->solo, fired, cap);
 	int room = cap - first;
 	int count = 0;
@@ -204,7 +206,7 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		count = xp_sys_epoll_wait(state->epoll_fd, (void *)fired, cap, deadline_ns);
 	else
 		count = epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
-	/* Not sooner: another thread may have made the first set while this one slept. */
+	/* Test this after the sleep: another thread may have made the first solo set meanwhile. */
 	if (XP_LIKELY(!xp_solo_any(&state->solo)))
 		return count;
 	if (count <= 0)
@@ -223,9 +225,8 @@ static void epoll_wake(void *opaque)
 }
 
 /*
- * From now on the number stands for the fresh set.  The outer set holds the old
- * or the fresh one at every moment, and both in between: what fails then is
- * without harm.
+ * Make the descriptor refer to the fresh set.  The outer set always contains the old set or the
+ * fresh one, and both in between; an error in between has no effect.
  */
 static int epoll_switch(struct epoll_state *state, int fresh)
 {
@@ -241,8 +242,8 @@ static int epoll_switch(struct epoll_state *state, int fresh)
 }
 
 /*
- * Threads inside epoll_wait hold the old set's file; they stay with it until
- * they are woken, which the shared wake-up descriptor can still do.
+ * Replace the set.  Threads inside epoll_wait(2) keep using the old set until they are woken, which
+ * the wake-up descriptor does, because both sets contain it.
  */
 static int epoll_renew(void *opaque)
 {
@@ -270,8 +271,8 @@ static int epoll_renew(void *opaque)
 }
 
 /*
- * An exclusive entry cannot be modified, which shows that it is there.  What
- * hung up is reported all the same, to a thread that sleeps in the old set.
+ * Returns true if the old set has an entry of fd.  An exclusive entry cannot be modified, but the
+ * error shows that it exists.  A hang-up is still reported, to a thread that sleeps in the old set.
  */
 static bool epoll_renew_knows(void *opaque, int fd)
 {

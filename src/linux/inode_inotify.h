@@ -1,6 +1,6 @@
 /*
- * Common to the two halves of the inotify provider: inode_inotify.c decides
- * what is watched, inode_inotify_reports.c reads the reports.
+ * Common to the two parts of the inotify provider: inode_inotify.c decides what is watched, and
+ * inode_inotify_reports.c reads reports.
  */
 #ifndef XP_LINUX_INODE_INOTIFY_H
 #define XP_LINUX_INODE_INOTIFY_H
@@ -8,24 +8,24 @@
 #include "source/inode_provider.h"
 
 struct xp_inode {
-	struct xp_regmap_item item; /* its ident is the watch's number */
-	struct xp_list links; /* of users; unused: its place in the pool */
-	uint32_t mask;        /* that the kernel has */
-	int useless;          /* reports in a row that nobody wanted */
+	struct xp_regmap_item item; /* its ident is the watch number */
+	struct xp_list links; /* links of its users; in the pool: links it there */
+	uint32_t mask;        /* the mask of the kernel's watch */
+	int useless;          /* reports in a row that no user wanted */
 };
 
-/* Is it the parent of the user's directory? */
+/* Returns true if the link is for the parent of the user's directory. */
 static inline bool xp_link_is_above(const struct xp_inode_link *link)
 {
 	return link == &link->user->above;
 }
 
-/* Nobody is left who wants to know of it, nor does the kernel. */
+/* Free an inode that no user and no watch of the kernel uses any more. */
 void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
 
 /*
- * Wait until each rename in a directory that has begun by now is reported.  The
- * kernel locks the directory for that time, and for looking up a name.
+ * Wait until every rename in a directory that has begun is reported.  The kernel locks the
+ * directory for a rename, and for looking up a name, which this does.
  */
 void xp_inode_await(struct xp_inodes *inodes, int number);
 
@@ -34,8 +34,8 @@ uint32_t xp_notes_of_itself(uint32_t mask);
 /* The inotify(7) mask that this link needs. */
 uint32_t xp_link_mask(const struct xp_inode_link *link);
 /*
- * The kernel reports many events that no user wants any more, or that users
- * have disabled: make its mask smaller.
+ * Make the mask of the inode smaller, because the kernel reports many events that no user wants any
+ * more or that users have disabled.
  */
 void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode);
 

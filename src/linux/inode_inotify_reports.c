@@ -1,4 +1,4 @@
-/* Reading the reports of inotify(7), and passing them to users as notes. */
+/* Reads reports of inotify(7), and passes them to users as notes. */
 #include <limits.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -10,26 +10,30 @@
 
 enum {
 	READ_BYTES = 4096,
-	/* A read that leaves room for the longest report has taken all there were. */
+	/* The longest report.  A read that leaves more room than this has read all of them. */
 	REPORT_MOST = sizeof(struct inotify_event) + NAME_MAX + 1,
-	/* Room for reports that were read before and wait for more, and for one read. */
+	/* Room for reports of an earlier read that wait for others, and for one read. */
 	HARVEST_BYTES = 2 * READ_BYTES,
-	/* Reads in a row; a busy writer must not keep the lock for ever. */
+	/* Most reads in a row: a busy writer must not make this thread keep the lock. */
 	HARVEST_READS = 128,
-	/* Reports that nobody wants, in a row, until the mask is narrowed. */
+	/* Number of unwanted reports in a row after which the mask is narrowed. */
 	USELESS_MOST = 8,
 };
 
-/* Our mark on both halves of a rename within a directory: no bit of the kernel's. */
+/*
+ * Mark that we set on both halves of a rename within a directory; the kernel does not use the bit.
+ */
 #define RENAMED_WITHIN 0x00010000u
 
-/* Some of an instance's reports, as they were read. */
+/* Reports of an instance, as they were read. */
 struct reports {
 	_Alignas(struct inotify_event) char bytes[HARVEST_BYTES];
 	size_t len;
 };
 
-/* The second half of a rename within one directory has come: mark both. */
+/*
+ * The second half of a rename within one directory: mark both halves.  Returns true if it was one.
+ */
 static bool rename_marked(struct reports *reports, struct inotify_event *half)
 {
 	size_t at = (size_t)((char *)half - reports->bytes);
@@ -58,14 +62,14 @@ static uint32_t notes_of_entry(uint32_t mask)
 	if (mask & (IN_CREATE | IN_DELETE))
 		return directory ? notes | XPOLL_NOTE_LINK : notes;
 	if (!(mask & (IN_MOVED_FROM | IN_MOVED_TO)))
-		return 0; /* opened or read: no change of the directory */
+		return 0; /* opening or reading an entry does not change the directory */
 	if (mask & RENAMED_WITHIN)
 		return notes;
 	notes |= XPOLL_NOTE_EXTEND;
 	return directory ? notes | XPOLL_NOTE_LINK : notes;
 }
 
-/* Report to the link; was it of use? */
+/* Report to the user of the link.  Returns true if the user wanted it. */
 static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
                           uint32_t mask, uint32_t notes)
 {
@@ -108,7 +112,7 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
 		xp_inode_narrow(inodes, inode);
 }
 
-/* The kernel's own queue was full: anything may have happened. */
+/* The kernel's queue overflowed: report to all users that reports were lost. */
 static void all_lost(struct xp_inodes *inodes)
 {
 	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
@@ -130,7 +134,7 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 
 		if (event->mask & IN_Q_OVERFLOW)
 			all_lost(inodes);
-		else if (inode) /* Else it has just been removed. */
+		else if (inode) /* otherwise the watch has just been removed */
 			inode_reported(inodes, inode, event);
 		at += sizeof *event + event->len;
 	}
@@ -163,7 +167,10 @@ static size_t renames_await(struct xp_inodes *inodes, struct reports *reports,
 	return first;
 }
 
-/* A first half without the second, and all after it, wait for the next read. */
+/*
+ * Read and handle all reports.  A first half of a rename without its second half, and all reports
+ * after it, wait for the next read.
+ */
 void xp_inodes_harvest(struct xp_inodes *inodes)
 {
 	struct reports reports;

@@ -1,11 +1,11 @@
 /*
- * Forks and execs by the process connector, a multicast group of netlink: one
- * socket hears of every process of the system, however many are registered.
+ * Forks and execs by the process connector, a multicast group of netlink: one socket receives
+ * reports about every process of the system, however many are registered.
  *
- * It is there for the initial user and process namespaces only; elsewhere the
- * kernel does not answer the request to listen.  Before Linux 6.6 it needs
- * CAP_NET_ADMIN.  A filter in the kernel drops what is of threads and what
- * nobody asks for.  If the socket is full, reports are lost, and that is reported.
+ * The connector exists for the initial user and process namespaces only; elsewhere the kernel does
+ * not answer the request for reports.  Before Linux 6.6 it needs CAP_NET_ADMIN.  A filter in the
+ * kernel drops reports about threads and those that are not used here.  If the socket is full,
+ * reports are lost, which is reported.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include "sys/sys.h"
 
 enum {
-	/* Some 20000 reports, where that much is granted. */
+	/* Room for about 20000 reports, if the kernel grants so much. */
 	RECEIVE_BYTES = 16 << 20,
 };
 
@@ -34,7 +34,7 @@ struct connector {
 	bool lost;
 };
 
-/* The kernel's struct cn_msg, which nothing can follow as it is declared. */
+/* The kernel's struct cn_msg, without the flexible array at its end. */
 struct header {
 	struct cb_id id;
 	uint32_t seq;
@@ -44,7 +44,7 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == sizeof(struct cn_msg), "the same");
 
-/* A datagram, as far as it is known. */
+/* The part of a datagram that is used here. */
 struct message {
 	struct nlmsghdr netlink;
 	struct header header;
@@ -60,7 +60,7 @@ struct request {
 #define EVENT_AT(field) (offsetof(struct message, event) + \
                    offsetof(struct proc_event, field))
 
-/* A classic filter sees words in network order; so are its constants. */
+/* A classic filter loads words in network order, so constants are converted. */
 #define LOAD_FIELD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, EVENT_AT(field))
 #define COMPARE_WITH BPF_STMT(BPF_MISC | BPF_TAX, 0)
 #define IF_SAME(yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, yes, no)
@@ -69,7 +69,10 @@ struct request {
 #define TAKE_IT BPF_STMT(BPF_RET | BPF_K, UINT32_MAX)
 #define DROP_IT BPF_STMT(BPF_RET | BPF_K, 0)
 
-/* The filter passes events of processes only: their thread and process numbers are equal. */
+/*
+ * Open a socket with a filter that passes events of processes only: their thread and process IDs
+ * are equal.
+ */
 static int connector_socket(void)
 {
 	struct sock_filter code[] = {
@@ -113,7 +116,7 @@ static int connector_ask(int fd, uint32_t operation, uint32_t number)
 	return xp_sys_netlink_send(fd, &request, sizeof request);
 }
 
-/* Is a datagram of this length a report? */
+/* Returns true if the datagram of this length is a report, and stores it. */
 static bool connector_reads(const struct message *message, int length, struct proc_event *event)
 {
 	memset(event, 0, sizeof *event);
@@ -127,9 +130,9 @@ static bool connector_reads(const struct message *message, int length, struct pr
 }
 
 /*
- * Ask the kernel for reports.  Its answer goes to everybody who listens, so it is
- * recognised by a number.  It is there when the request has been sent, unless
- * the kernel does not serve this process's namespaces.
+ * Request reports from the kernel.  Its answer goes to all listeners, so it has a number that
+ * identifies it.  The answer is there when the request has been sent, unless the kernel does not
+ * serve this process's namespaces.
  */
 static int connector_listen(int fd)
 {
@@ -143,7 +146,7 @@ static int connector_listen(int fd)
 
 		rc = xp_sys_netlink_receive(fd, &message, sizeof message, &length, 1);
 		if (rc == -ENOBUFS) {
-			/* The answer may be what was lost. */
+			/* The lost message may be the answer: repeat the request. */
 			rc = connector_ask(fd, PROC_CN_MCAST_LISTEN, number);
 			continue;
 		}
@@ -158,7 +161,7 @@ static int connector_listen(int fd)
 	return rc == -ENOBUFS ? -ENOMEM : -ENOTSUP;
 }
 
-/* A socket that hears, or why not. */
+/* Returns a socket that receives reports, or an error. */
 static int connector_connect(void)
 {
 	int fd = connector_socket();
@@ -175,7 +178,7 @@ static int connector_connect(void)
 	return fd;
 }
 
-/* Older kernels count listeners, and do not see a socket close. */
+/* Close the socket.  Older kernels count listeners, and have to be informed. */
 static void connector_disconnect(int fd)
 {
 	(void)connector_ask(fd, PROC_CN_MCAST_IGNORE, 0);
@@ -278,7 +281,7 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool 
 			return false;
 		count = xp_sys_netlink_receive(connector->watch.fd, messages, sizeof *messages,
 		                               lengths, XP_NETLINK_MOST);
-		/* Messages from before the loss are still in the queue. */
+		/* Messages from before the loss can still be read. */
 		if (count == -ENOBUFS)
 			connector->lost = true;
 		else if (count < 0) {
@@ -286,7 +289,7 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool 
 			break;
 		}
 		connector_report_all(queue, messages, lengths, count);
-		/* A short count may be for lack of room; then the socket has that to say. */
+		/* A short count may be caused by a loss, which the next call reports. */
 		if (!*all && !connector->lost && count < XP_NETLINK_MOST)
 			break;
 	}

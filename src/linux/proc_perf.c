@@ -1,15 +1,13 @@
 /*
- * Forks and execs by perf_event_open(2): the records that the kernel writes of
- * tasks.  Whoever may read a process's memory may have them, as far as
- * /proc/sys/kernel/perf_event_paranoid allows.
+ * Forks and execs by perf_event_open(2): the kernel writes records about tasks.  A process that may
+ * read another's memory may have them, if /proc/sys/kernel/perf_event_paranoid allows it.
  *
- * A process costs one descriptor per thread that it has when it is registered,
- * times the processors; new threads, and children if they are tracked, inherit.
- * There are traps:
- * - Events are of threads.  Threads are listed until no new one is found.
+ * A process costs one descriptor for each of its threads at the registration, times the processors;
+ * new threads inherit the event, and children too if they are tracked.  Peculiarities:
+ * - Events belong to threads.  Threads are listed until no new one is found.
  * - A new thread is reported like a fork, with the process as its own parent.
- * - When a program is run that the user may not read, as a set-user-id one, the
- *   kernel drops the events, and reports it like the end of the thread.
+ * - When a process executes a program that the user may not read, such as a set-user-ID program,
+ *   the kernel drops the events, and reports it like the exit of the thread.
  * - If a ring is full, records are lost.
  */
 #include <errno.h>
@@ -26,9 +24,9 @@
 #include "sys/sys.h"
 
 enum {
-	/* Threads that make threads are followed so often. */
+	/* Most passes over the list of threads, while threads make new ones. */
 	PASSES_MOST = 8,
-	/* No program runs shorter, but an exec drops events that fast. */
+	/* A process that ended sooner than this after an exec has only had its events dropped. */
 	DROP_NS = 100000,
 };
 
@@ -37,7 +35,7 @@ struct perf {
 	struct xp_perf_rings rings;
 };
 
-/* The events of a registered process; its tracked children share them. */
+/* The events of a registered process, shared with its tracked children. */
 struct scope {
 	int users;
 	bool deep; /* children inherit */
@@ -80,7 +78,7 @@ static int event_open(const struct scope *scope, pid_t thread,
 	xp_sys_perf_threads_only(&attr, !scope->deep);
 	fd = xp_sys_perf_open(&attr, thread, ring->cpu);
 	if (fd == -EINVAL && !scope->deep) {
-		/* Linux < 5.13: what children do is reported, and ignored. */
+		/* Before Linux 5.13 events of children are reported, too, and ignored here. */
 		xp_sys_perf_threads_only(&attr, false);
 		fd = xp_sys_perf_open(&attr, thread, ring->cpu);
 	}
@@ -97,7 +95,7 @@ static int event_open(const struct scope *scope, pid_t thread,
 struct attaching {
 	const struct xp_perf_rings *rings;
 	struct scope *scope;
-	bool found; /* a thread that had no events yet */
+	bool found; /* a thread without an event was found */
 	int rc;
 };
 
@@ -152,7 +150,7 @@ static int scope_attach(const struct perf *perf, struct scope *scope, pid_t pid)
 		rc = xp_procfs_threads(pid, attach_thread, &to);
 		if (rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM)
 			return rc;
-		/* Without /proc at least this one, which may be all. */
+		/* Without /proc use the first thread, which may be the only one. */
 		if (rc < 0 && i == 0)
 			(void)attach_thread(&to, pid);
 	}
@@ -198,7 +196,7 @@ static void perf_inherit(struct xp_proc *child, const struct xp_proc *parent)
 	child->scope = scope;
 }
 
-/* The meaning of the records -------------------------------------------------- */
+/* Handling of records */
 
 static void report_fork(struct xpoll *queue, const struct xp_perf_record *record)
 {
@@ -207,7 +205,7 @@ static void report_fork(struct xpoll *queue, const struct xp_perf_record *record
 
 	if (proc)
 		proc->exec_time = 0;
-	/* A thread is of the process that made it. */
+	/* A record of a new thread has the same process ID twice. */
 	if (record->u.task.pid != record->u.task.ppid)
 		xp_trace_forked(queue, parent, (pid_t)record->u.task.pid);
 }
@@ -223,10 +221,9 @@ static void report_exec(struct xpoll *queue, const struct xp_perf_record *record
 }
 
 /*
- * The events of the process have ended, and the last that was reported is an exec.
- * Was this the end of the process, or did the exec drop them?  If the process
- * lives, or is another user's now, it was the exec.  If it is gone, the time
- * that it ran shows.
+ * The events of the process have ended, and the last reported one is an exec.  Returns true if the
+ * exec dropped the events: the process still exists, or belongs to another user now, or the time
+ * that it ran shows it.
  */
 static bool dropped_by_exec(const struct xp_proc *proc, uint64_t end_time)
 {
@@ -253,7 +250,7 @@ static void report_exit(struct xpoll *queue, struct perf *perf,
 		return;
 	if (dropped_by_exec(proc, record->time)) {
 		xp_trace_missed(queue, proc);
-		/* Follow the process again, if that is permitted. */
+		/* Open events of the process again, if that is permitted. */
 		(void)perf_follow(&perf->tracer, proc, proc->reg.fflags);
 	}
 	proc->exec_time = 0;

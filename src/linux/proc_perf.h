@@ -1,7 +1,6 @@
 /*
- * The records that the kernel writes of tasks: one ring per processor and
- * queue, read in the order of time (proc_perf_ring.c), and what they mean
- * (proc_perf.c).
+ * Records that the kernel writes about tasks: one ring per processor and queue, read in the order
+ * of time (proc_perf_ring.c), and their meaning (proc_perf.c).
  */
 #ifndef XP_LINUX_PROC_PERF_H
 #define XP_LINUX_PROC_PERF_H
@@ -14,13 +13,14 @@
 #include "source/source.h"
 
 struct xp_perf_ring {
-	struct xp_source_fd watch; /* the owner: an event of our own; -1: CPU off */
+	/* our own event, through which the ring is mapped; -1: the processor is off */
+	struct xp_source_fd watch;
 	int cpu;
 	struct perf_event_mmap_page *page;
-	uint64_t tail; /* read up to here */
-	uint64_t due;  /* what was there at the first look */
-	uint64_t head; /* and at the second one */
-	uint64_t time; /* of the record at the tail, if there is one */
+	uint64_t tail; /* end of the records that were used */
+	uint64_t due;  /* end of the records that the first reading found */
+	uint64_t head; /* end of the records that the second reading found */
+	uint64_t time; /* time of the record at the tail, if any */
 };
 
 struct xp_perf_rings {
@@ -30,7 +30,7 @@ struct xp_perf_rings {
 	bool lost;        /* records may be missing */
 };
 
-/* A record, as far as it is known. */
+/* The part of a record that is used here. */
 struct xp_perf_record {
 	struct perf_event_header header;
 	union {
@@ -54,7 +54,7 @@ void xp_perf_common(struct perf_event_attr *attr);
 
 /* -EPERM, -ENOTSUP, -EMFILE ... */
 int xp_perf_rings_open(struct xp_perf_rings *rings);
-/* `forked`: the mappings are not the child's. */
+/* Close the rings.  forked: the child has no mappings of them. */
 void xp_perf_rings_close(struct xp_perf_rings *rings, bool forked);
 
 int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
@@ -62,13 +62,13 @@ int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
                                       struct xp_source_fd *watch));
 void xp_perf_rings_unwatch(struct xpoll *queue, struct xp_perf_rings *rings);
 
-/* Look again at what is there; false: nothing new. */
+/* Read the positions of all rings again.  Returns false if there is no new record. */
 bool xp_perf_rings_look(struct xp_perf_rings *rings);
-/* The next of it in the order of time; false: look again. */
+/* Take the next record in the order of time.  Returns false if the rings have to be read again. */
 bool xp_perf_rings_next(struct xp_perf_rings *rings,
                         struct xp_perf_record *record);
 
-/* The thread that owned the ring may have ended: then another has to. */
+/* Open the ring's event for another thread, if the thread that it was for may have ended. */
 void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring);
 
 #endif

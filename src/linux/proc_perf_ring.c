@@ -1,15 +1,14 @@
 /*
  * Rings of perf records.
  *
- * The kernel writes what a task does into the ring of the processor that it
- * runs on.  Each ring is mapped through an event of our own that records
- * nothing, its owner; the events of watched tasks are redirected to it.  So
- * there is one ring per processor, however many tasks are watched.
+ * The kernel writes records about a task into the ring of the processor that it runs on.  Each ring
+ * is mapped through an event of our own that records nothing, its owner; the events of watched
+ * tasks are redirected to it.  So there is one ring per processor, however many tasks are watched.
  *
- * Order.  The cause of a record is committed before it: a birth before anything that the
- * child does.  The rings are read twice.  The records that the first pass found are used,
- * together with those of the second pass that are older, in the order of time: so each record
- * comes after its cause, which the second pass has found at the latest.
+ * Order: the kernel commits the record of a cause before its effects: a fork before anything that
+ * the child does.  The positions of all rings are read twice.  Used are the records that the first
+ * reading found, and older ones of the second, in the order of time.  So each record comes after
+ * its cause, which the second reading has found at the latest.
  */
 #include "linux/proc_perf.h"
 
@@ -26,9 +25,9 @@
 #include "sys/sys.h"
 
 enum {
-	/* Room for some 1600 births; halved while the limit on locked memory is too low. */
+	/* Room for about 1600 forks; halved while the limit on locked memory is too low. */
 	RING_BYTES = 64 << 10,
-	/* No record that is asked for is longer. */
+	/* The length of the longest record used here. */
 	RECORD_MOST = 64,
 };
 
@@ -41,15 +40,15 @@ void xp_perf_common(struct perf_event_attr *attr)
 	attr->sample_id_all = 1;
 	attr->exclude_kernel = 1;
 	attr->exclude_hv = 1;
-	/* Wake for each record. */
+	/* Become readable at each record. */
 	attr->watermark = 1;
 	attr->wakeup_watermark = 1;
-	/* The same time on all processors. */
+	/* Use a clock that is the same on all processors. */
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
 }
 
-/* An event of a thread of this process, for the sake of a ring. */
+/* Open an event of a thread of this process, which records nothing, to map a ring. */
 static int ring_owner(int cpu, pid_t thread)
 {
 	struct perf_event_attr attr;
@@ -59,7 +58,7 @@ static int ring_owner(int cpu, pid_t thread)
 	return xp_sys_perf_open(&attr, thread, cpu);
 }
 
-/* The first thread lives as long as the process, as a rule. */
+/* Map a ring by an event of the first thread, which mostly lives as long as the process. */
 static int ring_open(struct xp_perf_ring *ring, size_t data_size)
 {
 	void *memory;
@@ -192,7 +191,7 @@ static struct perf_event_header ring_header(const struct xp_perf_rings *rings,
 	return header;
 }
 
-/* The time is the end of each record. */
+/* Store the time of the record at the tail, which is in the last field. */
 static void ring_time(const struct xp_perf_rings *rings,
                       struct xp_perf_ring *ring)
 {
@@ -213,7 +212,7 @@ static uint64_t ring_head(const struct xp_perf_ring *ring)
 	return atomic_load_explicit(head, memory_order_acquire);
 }
 
-/* Give what was read back to the kernel. */
+/* Make the room of the records that were read available to the kernel. */
 static void ring_release(const struct xp_perf_ring *ring)
 {
 	_Atomic __u64 *tail = (_Atomic __u64 *)(void *)&ring->page->data_tail;
@@ -246,7 +245,7 @@ bool xp_perf_rings_look(struct xp_perf_rings *rings)
 	return true;
 }
 
-/* The one with the oldest record; NULL: all that was due is done. */
+/* Returns the ring with the oldest record; NULL: no record of the first reading is left. */
 static struct xp_perf_ring *rings_oldest(struct xp_perf_rings *rings)
 {
 	struct xp_perf_ring *oldest = NULL;
@@ -280,8 +279,8 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
 	ring_copy(rings, ring, ring->tail, record, size);
 	record->time = ring->time;
 	/*
-	 * Was there no room until now?  The kernel reports a loss only with the
-	 * next record, which may never come.
+	 * If the ring is nearly full, assume a loss: the kernel reports a loss only with the next
+	 * record, which may never come.
 	 */
 	if (ring_head(ring) - ring->tail > rings->data_size - RECORD_MOST)
 		rings->lost = true;
@@ -293,7 +292,7 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
 
 void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 {
-	/* Looking consumes the readiness: what it reported is read after this. */
+	/* poll(2) consumes the readiness; the records are read after this. */
 	struct pollfd look = {.fd = ring->watch.fd, .events = POLLIN};
 	struct xp_source_fd old = ring->watch;
 	int fd;
@@ -306,7 +305,7 @@ void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 		fd = -1;
 	}
 	if (fd < 0)
-		return; /* Out of descriptors: tried again with the next look. */
+		return; /* no free descriptor: the next call tries again */
 	xp_host.unwatch(queue, &ring->watch);
 	ring->watch.fd = fd;
 	if (xp_host.watch(queue, &ring->watch) < 0)

@@ -1,9 +1,9 @@
 /*
- * The end of a process by pidfd_open(2): a descriptor of any process that can
- * be seen, readable once it has ended.  Nothing is reaped.
+ * The exit of a process by pidfd_open(2): a descriptor of any visible process, readable once it has
+ * exited. Nothing is reaped.
  *
- * Where a sandbox or an old kernel has no pidfd_open(2), the descriptor is the directory of
- * the process in /proc, which is looked at from time to time.
+ * If a sandbox or an old kernel lacks pidfd_open(2), the descriptor is the directory of the process
+ * in /proc, which is checked from time to time.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #include "sys/sys.h"
 #include "source/proc_state.h"
 
-static atomic_bool refused; /* pidfd_open(2), at least once */
+static atomic_bool refused; /* pidfd_open(2) was refused at least once */
 
 bool xp_proc_is_polled(int fd)
 {
@@ -30,7 +30,10 @@ static int open_polled(pid_t pid)
 	return fd == -ENOENT ? -ENOTSUP : fd;
 }
 
-/* waitid(2) knows it of a child; /proc shows that it was this process's meanwhile. */
+/*
+ * The outcome of a polled process: waitid(2) returns it for a child, if /proc shows that the
+ * process is still the same.
+ */
 static enum xp_proc_outcome polled_outcome(int fd, pid_t pid, int *status)
 {
 	int seen, waited;
@@ -52,11 +55,11 @@ int xp_proc_open(pid_t pid)
 	int fd = xp_sys_pidfd_open(pid);
 
 	switch (fd) {
-	case -EINVAL: /* The number is a thread's, */
-	case -ENOENT: /* as newer kernels say it. */
+	case -EINVAL: /* the number belongs to a thread, */
+	case -ENOENT: /* in newer kernels */
 		return -ESRCH;
 	case -ENOSYS:
-	case -EPERM: /* the error of a sandbox for a call that it does not know */
+	case -EPERM: /* some sandboxes fail so for unknown calls */
 	case -EACCES:
 	case -ENODEV:
 		return open_polled(pid);
@@ -65,7 +68,7 @@ int xp_proc_open(pid_t pid)
 	}
 }
 
-/* A child has a copy. */
+/* Close the descriptor; in a forked child it is a copy. */
 void xp_proc_shut(int fd, bool forked)
 {
 	XP_ASSERT(fd >= 0);
@@ -94,11 +97,10 @@ bool xp_proc_reaped(int fd, pid_t pid)
 }
 
 /*
- * A child's status until it is reaped comes from waitid.  Of a process that was
- * reaped the kernel keeps it with the descriptor (Linux 6.15).  Either knows it only
- * of one that has ended; for a tracked process, which hardly is our child, the latter
- * comes first.  Of another's zombie, which is neither, /proc shows it to whoever may
- * look.
+ * Find the wait status of an exited process.  waitid(2) returns it for a child that was not
+ * reaped.  The kernel keeps it with the descriptor of a process that was reaped (Linux 6.15).  For
+ * a tracked process, which is rarely our child, the latter is tried first.  For a zombie of another
+ * parent, /proc shows it to those with permission.
  */
 enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
 {
@@ -113,7 +115,10 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 		return XP_PROC_STATUS;
 	if (!xp_proc_ended(fd))
 		return XP_PROC_LIVES;
-	/* Twice: it may be reaped in between, and /proc may not be had for a moment. */
+	/*
+	 * Try twice: the process may be reaped in between, and /proc may be unavailable for a short
+	 * time.
+	 */
 	for (int i = 0; i < 2; i++) {
 		if (xp_procfs_zombie_status(pid, &seen) == 0 && !xp_sys_pidfd_reaped(fd)) {
 			*status = seen;

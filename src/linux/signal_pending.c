@@ -1,7 +1,7 @@
 /*
- * Signals that are blocked when they arrive.  No handler runs for them, so each registration
- * of a blocked signal has a signalfd(2), which becomes readable when the signal is pending.
- * The descriptor is in an epoll set, which reports edges, and is read only to accept signals.
+ * Signals that are blocked when they arrive, for which no handler runs.  Each registration of a
+ * blocked signal has a signalfd(2), which becomes readable when the signal is pending.  The
+ * descriptor is in an epoll set, which reports edges, and is read only to accept signals.
  */
 #include "source/signal.h"
 
@@ -44,7 +44,7 @@ bool xp_pending_now(unsigned number)
 	return xp_sys_signal_is_pending((int)number);
 }
 
-/* The program has no handler for the signal. */
+/* Returns true if the program has no handler for the signal. */
 static bool is_unhandled(unsigned number)
 {
 	struct sigaction action;
@@ -53,7 +53,7 @@ static bool is_unhandled(unsigned number)
 		(action.sa_handler == SIG_IGN || action.sa_handler == SIG_DFL);
 }
 
-/* Without /proc, as if no thread could take the signal. */
+/* Returns true if every thread blocks the signal, and also if /proc is not available. */
 static bool is_blocked_everywhere(unsigned number)
 {
 	struct xp_procfs_signals others;

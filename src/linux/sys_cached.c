@@ -1,4 +1,4 @@
-/* Reading what is in the page cache: preadv2(2) with RWF_NOWAIT. */
+/* Reads from the page cache, by preadv2(2) with RWF_NOWAIT. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,8 +10,8 @@
 #include "sys/sys_aio.h"
 
 /*
- * Is it a file on a disk?  sync_file_range(2) is refused for all else, and without flags
- * does nothing; it costs a third of fstat(2), which may ask a server.
+ * Returns true if fd is a file on a disk: sync_file_range(2) fails for all others, and does nothing
+ * without flags.  It takes a third of the time of fstat(2), which may query a server.
  */
 static bool is_on_disk(int fd)
 {
@@ -27,16 +27,16 @@ static bool is_on_disk(int fd)
 		(S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
 }
 
-/* Would read_now wait for a device, or take bytes away? */
+/* Returns true if read_now neither waits for a device nor consumes data. */
 static bool may_be_read_now(int fd)
 {
 	int flags = xp_sys_open_flags(fd);
 
-	/* O_DIRECT does not go by the cache, and waits in spite of RWF_NOWAIT. */
+	/* O_DIRECT bypasses the cache, and waits despite RWF_NOWAIT. */
 	return flags >= 0 && !(flags & O_DIRECT) && is_on_disk(fd);
 }
 
-/* One look at the page cache. */
+/* Read once from the page cache. */
 static int64_t read_now(int fd, void *buffer, size_t size, int64_t offset)
 {
 #if defined(RWF_NOWAIT) && defined(SYS_preadv2)
@@ -54,13 +54,16 @@ int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
 {
 	int64_t got;
 
-	/* Nothing at all can be read of a directory, too. */
+	/* A read of 0 bytes succeeds even for a directory. */
 	if (size == 0 || !may_be_read_now(fd))
 		return -EAGAIN;
 	got = read_now(fd, buffer, size, offset);
 	if (got <= 0 || got == (int64_t)size)
 		return got < 0 ? -EAGAIN : got;
-	/* A short read: 0 from a second one is the end of the file, EAGAIN the end of the cache. */
+	/*
+	 * After a short read try again: 0 is the end of the file, EAGAIN the end of the cached
+	 * part.
+	 */
 	if (read_now(fd, (char *)buffer + got, size - (size_t)got,
 	             offset + got) == 0)
 		return got;

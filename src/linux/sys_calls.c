@@ -1,7 +1,6 @@
 /*
- * System calls that are made with a lock held, past the C library:
- * its functions are cancellation points, and an interposed poll or close would
- * see them.
+ * System calls that are made with a lock held.  They bypass the C library, whose functions are
+ * cancellation points and may be interposed by a drop-in.
  */
 #include "linux/sys_linux.h"
 #include "sys/sys.h"
@@ -25,7 +24,7 @@
 
 int xp_sys_close(int fd)
 {
-	/* ThreadSanitizer keeps book of descriptors and has to see them go. */
+	/* ThreadSanitizer tracks descriptors, and has to see each close. */
 	if (XP_TSAN)
 		return XP_LIBCALL(close(fd));
 	return (int)xp_rawcall(SYS_close, fd, 0, 0, 0, 0, 0);
@@ -64,7 +63,7 @@ int xp_sys_select_now(int count, long *in, long *out, long *except)
 	int rc;
 
 	do {
-		/* The kernel writes the time that is left into it. */
+		/* reset each time: the kernel stores the remaining time in it */
 		zero[0] = 0;
 		zero[1] = 0;
 		rc = (int)xp_rawcall(SYS_pselect6, count, (long)in, (long)out,
@@ -87,8 +86,8 @@ int xp_sys_epoll_create(void)
 /* The structure of Linux 6.9, for older headers. */
 struct busy_poll_params {
 	uint32_t microseconds;
-	uint16_t budget; /* packets of a poll; 0: the kernel's default */
-	uint8_t prefer;  /* over the device's interrupts */
+	uint16_t budget; /* packets per poll; 0: the kernel's default */
+	uint8_t prefer;  /* prefer busy polling to interrupts of the device */
 	uint8_t pad;
 };
 #define EPOLL_SET_PARAMS _IOW(0x8a, 0x01, struct busy_poll_params)
@@ -99,7 +98,7 @@ int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds)
 	struct busy_poll_params params = {.microseconds = microseconds};
 	int rc = XP_LIBCALL(ioctl(epoll_fd, EPOLL_SET_PARAMS, &params));
 
-	/* Before Linux 6.9 ENOTTY, or without network EINVAL. */
+	/* ENOTTY before Linux 6.9; EINVAL without network support. */
 	return rc < 0 ? -ENOTSUP : 0;
 }
 
@@ -181,7 +180,7 @@ void *xp_sys_wiped_page(void)
 	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	/* An emulator that says yes to any advice follows none. */
+	/* An emulator that accepts an invalid advice ignores all of them. */
 	if (page != MAP_FAILED && (madvise(page, size, MADV_WIPEONFORK) < 0 ||
 	                           madvise(page, size, -1) == 0)) {
 		munmap(page, size);

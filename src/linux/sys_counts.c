@@ -1,6 +1,6 @@
 /*
- * How much can be read or written, as Linux says.  Each of these is one or
- * two system calls.
+ * How much can be read from or written to a descriptor.  Each function makes one or two system
+ * calls.
  */
 #include "linux/sys_linux.h"
 #include "sys/sys.h"
@@ -34,7 +34,7 @@ int64_t xp_sys_unread(int fd)
 	return ask(fd, FIONREAD);
 }
 
-/* --- A UNIX-domain listener: only the kernel's socket diagnosis knows, by its inode --- */
+/* Backlog of a UNIX domain listener: by sock_diag(7), which finds the socket by its inode */
 
 struct unix_question {
 	struct nlmsghdr header;
@@ -63,7 +63,9 @@ static int64_t unix_queue_in(union unix_answer *answer, int size)
 	return -ENOENT;
 }
 
-/* The answer to a request is there when its sending returns. */
+/*
+ * Query the backlog of a socket.  The kernel's answer can be read as soon as the request was sent.
+ */
 static int64_t unix_ask(int diag_fd, ino_t inode)
 {
 	struct unix_question question = {
@@ -108,7 +110,7 @@ static int64_t unix_backlog(int fd)
 	return count;
 }
 
-/* The backlog of a socket that is not TCP's; -EINVAL: it does not listen. */
+/* Returns the backlog of a socket other than TCP; -EINVAL: it is not a listener. */
 static int64_t other_backlog(int fd)
 {
 	int64_t count;
@@ -116,7 +118,7 @@ static int64_t other_backlog(int fd)
 	if (!xp_sys_is_listener(fd))
 		return -EINVAL;
 	count = unix_backlog(fd);
-	/* Other families report no number: one waits, or did a moment ago. */
+	/* Other families report no number: assume one connection. */
 	return count < 1 ? 1 : count;
 }
 
@@ -128,7 +130,7 @@ int64_t xp_sys_backlog(int fd)
 		return other_backlog(fd);
 	if (info.tcpi_state != TCP_LISTEN)
 		return -EINVAL;
-	/* For a listener this field is its queue. */
+	/* For a listener this field is the length of its queue. */
 	return info.tcpi_unacked < 1 ? 1 : info.tcpi_unacked;
 }
 
@@ -147,7 +149,7 @@ int64_t xp_sys_unsent(int fd)
 {
 	int64_t unsent = ask(fd, SIOCOUTQ);
 
-	/* A pipe has one buffer for both ends. */
+	/* Both ends of a pipe share one buffer. */
 	return unsent == -ENOTTY ? ask(fd, FIONREAD) : unsent;
 }
 

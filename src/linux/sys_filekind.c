@@ -25,8 +25,8 @@
 #endif
 
 /*
- * Anonymous files all look the same to fstat(2); /proc distinguishes eventfd and timerfd
- * from the others.  Without it a kind is unknown; without memory it is not even that.
+ * Anonymous files look the same to fstat(2); /proc distinguishes eventfds and timerfds from the
+ * others. Without /proc the kind is XP_KIND_OTHER; without memory an error.
  */
 int xp_fd_kind_anonymous(int fd)
 {
@@ -47,7 +47,7 @@ int xp_fd_kind_anonymous(int fd)
 	return XP_KIND_OTHER;
 }
 
-/* PSI triggers of control groups are files of their file system. */
+/* PSI triggers of control groups are files of the cgroup file systems. */
 bool xp_fd_poll_clears(int fd)
 {
 	int64_t type = xp_sys_fs_type(fd);
@@ -120,7 +120,7 @@ static struct timespec files_time(const struct files_time *time)
 	};
 }
 
-/* The kernel fills all of it. */
+/* Call statx(2); the kernel fills the whole structure. */
 static int files_ask(int fd, unsigned what, struct files_statx *seen)
 {
 	return (int)xp_rawcall(SYS_statx, fd, (long)"", AT_EMPTY_PATH, what, (long)seen, 0);
@@ -134,7 +134,7 @@ bool xp_fs_is_mounted(int fd)
 		seen.attributes & seen.attributes_mask & FILES_MOUNT;
 }
 
-/* Where there is no statx(2), or a sandbox has none, nobody knows of births. */
+/* Without statx(2), or in a sandbox that refuses it, the time of birth is 0. */
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {
 	struct files_statx seen;

@@ -1,4 +1,4 @@
-/* System calls about files that Linux has: inotify(7), statfs(2). */
+/* System calls about files that only Linux has: inotify(7), statfs(2). */
 #include "linux/sys_linux.h"
 
 #include <sys/inotify.h>

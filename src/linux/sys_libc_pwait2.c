@@ -12,6 +12,6 @@ __attribute__((weak)) xp_epoll_pwait2 epoll_pwait2;
 
 xp_epoll_pwait2 *xp_sys_libc_epoll_pwait2(void)
 {
-	/* Where glibc has 32 and 64 bits of time the function has two names. */
+	/* NULL if glibc has two functions, for times of 32 and of 64 bits. */
 	return sizeof(time_t) == sizeof(long) ? epoll_pwait2 : NULL;
 }

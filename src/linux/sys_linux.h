@@ -19,7 +19,7 @@
 int xp_sys_eventfd(bool semaphore);
 
 int xp_sys_dup(int fd); /* close-on-exec */
-/* Let number refer to fd's file from now on, too; 0. */
+/* Make number a duplicate of fd.  Returns 0 or a negative errno value. */
 int xp_sys_put(int fd, int number);
 
 /* signalfd(2): a descriptor that is readable while this signal is pending for the caller. */
@@ -29,16 +29,16 @@ bool xp_sys_signal_accept(int signal_fd);
 /* Returns true if the calling thread blocks the signal and the signal is pending. */
 bool xp_sys_signal_is_pending(int number);
 
-/* inotify(7); a watch is a number >= 0. */
+/* inotify(7).  A watch is identified by a number >= 0. */
 int xp_sys_inotify_open(void);
 int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask);
 int xp_sys_inotify_remove(int inotify_fd, int watch);
 
-/* Memory shared with the kernel: `size` bytes of a file, for reading and writing. */
+/* Map `size` bytes of a file that the kernel shares with its users, for reading and writing. */
 int xp_sys_map(int fd, size_t size, uint64_t offset, void **memory);
 void xp_sys_unmap(void *memory, size_t size);
 
-/* statfs(2): which file system. */
+/* Returns the type of the file system, from statfs(2). */
 int64_t xp_sys_fs_type(int fd);
 
 /* Like xp_sys_epoll_now, but waits until a deadline. */
@@ -46,8 +46,8 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns);
 
 /*
- * The same for left_ns, with the kernel's epoll_pwait2(2); -ENOSYS where there is none.
- * sys_pwait2.c says how a thread is cancelled in it.
+ * The same with a relative timeout, by epoll_pwait2(2); -ENOSYS: not available.  sys_pwait2.c
+ * describes how a thread is cancelled in it.
  */
 int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns);
 
@@ -57,12 +57,12 @@ typedef int xp_epoll_pwait2(int epoll_fd, struct epoll_event *events, int cap,
 xp_epoll_pwait2 *xp_sys_libc_epoll_pwait2(void);
 
 /*
- * The name of an open descriptor in /proc.  By hand: stdio is not async-signal-safe,
- * which the drop-in has to be, and takes a thousand instructions.
+ * The name of an open descriptor in /proc, made without stdio, which is not async-signal-safe and
+ * takes much longer.
  */
 enum { XP_FD_PATH_SIZE = 40 };
 
-/* "/proc/self/fd/NUMBER" and what is below it; the length. */
+/* Store "/proc/self/fd/NUMBER", followed by `below`.  Returns the length. */
 static inline size_t xp_fd_path(char *path, int fd, const char *below)
 {
 	static const char folder[] = "/proc/self/fd/";

@@ -1,4 +1,4 @@
-/* Netlink sockets; none of these calls waits or is a cancellation point. */
+/* Netlink sockets; none of these calls blocks or is a cancellation point. */
 #include "linux/sys_netlink.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ int xp_sys_netlink_open(int family, uint32_t groups,
 
 void xp_sys_netlink_reserve(int fd, int bytes)
 {
-	/* Beyond the system's limit only with a capability. */
+	/* SO_RCVBUFFORCE exceeds the system's limit, but needs a capability. */
 	if (set_option(fd, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
 		(void)set_option(fd, SO_RCVBUF, &bytes, sizeof bytes);
 }
@@ -58,7 +58,7 @@ int xp_sys_netlink_send(int fd, const void *datagram, size_t size)
 	                       MSG_DONTWAIT, (long)&kernel, sizeof kernel);
 }
 
-/* Where the C library's times have 64 bits from the start; no time is passed. */
+/* On systems whose times always have 64 bits; no time is passed. */
 #ifndef SYS_recvmmsg
 #define SYS_recvmmsg SYS_recvmmsg_time64
 #endif
@@ -86,7 +86,7 @@ int xp_sys_netlink_receive(int fd, void *buffers, size_t size, int lengths[], in
 		};
 	}
 	rc = (int)xp_rawcall(SYS_recvmmsg, fd, (long)messages, most, MSG_DONTWAIT, 0, 0);
-	/* Other processes have a number there. */
+	/* Only the kernel's datagrams have 0 there. */
 	for (int i = 0; i < most && i < rc; i++)
 		lengths[i] = from[i].nl_pid != 0 ? 0 : (int)messages[i].length;
 	return rc;

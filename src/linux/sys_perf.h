@@ -20,10 +20,10 @@ void xp_sys_perf_threads_only(struct perf_event_attr *attr, bool only);
  */
 int xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread, int cpu);
 
-/* Have the records of fd written into the ring that output_fd uses. */
+/* Redirect the records of fd into the ring that output_fd uses. */
 int xp_sys_perf_redirect(int fd, int output_fd);
 
-/* How many processors there may be; their numbers are below it. */
+/* Returns an upper bound of the numbers of processors. */
 int xp_sys_cpus(void);
 
 size_t xp_sys_page_size(void);

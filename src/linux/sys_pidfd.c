@@ -9,7 +9,7 @@
 
 #include "sys/rawcall.h"
 
-/* Newer than the headers that this may be compiled with. */
+/* Headers may lack these numbers. */
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
@@ -22,7 +22,7 @@
 
 /* The first form of the kernel's struct pidfd_info; its size is in the call. */
 struct pidfd_info_v0 {
-	uint64_t mask; /* in: what is asked for; out: what is there */
+	uint64_t mask; /* in: the requested fields; out: the fields that are set */
 	uint64_t cgroup;
 	uint32_t ids[11];
 	int32_t exit_code;
@@ -51,7 +51,7 @@ static int wait_status(int kind, int id, int *status)
 	if (rc < 0)
 		return rc;
 	if (info.si_pid == 0)
-		return -ENODATA; /* A debugger has not let go of it yet. */
+		return -ENODATA; /* a debugger still holds the zombie */
 	switch (info.si_code) {
 	case CLD_EXITED:
 		*status = (info.si_status & 0xff) << 8;

@@ -1,6 +1,6 @@
 /*
- * Processes by descriptor.  Like all of sys/sys.h: results >= 0 or a negative
- * errno value, no cancellation points, and nothing here reaps.
+ * Processes by descriptor.  The conventions are those of sys/sys.h: results >= 0 or a negative
+ * errno value, no cancellation points.  Nothing here reaps a process.
  */
 #ifndef XP_LINUX_SYS_PIDFD_H
 #define XP_LINUX_SYS_PIDFD_H
@@ -8,20 +8,20 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* -ESRCH: no such process; -ENOSYS: the kernel lacks it (Linux < 5.3). */
+/* Open a pidfd.  -ESRCH: no such process; -ENOSYS: the kernel lacks it (Linux < 5.3). */
 int xp_sys_pidfd_open(pid_t pid);
 
-/* Has it ended and been reaped, so that its number may be another's? */
+/* Returns true if the process has exited and been reaped, so that its ID may be reused. */
 bool xp_sys_pidfd_reaped(int pidfd);
 
 /*
- * The wait status, as waitpid(2) would give it: 0 and *status is set.  Of a
- * child that has ended and was not reaped; -ECHILD: it is none.
+ * Store the wait status of a child that has exited and was not reaped, like waitpid(2).  Returns 0;
+ * -ECHILD: it is not such a child.
  */
 int xp_sys_wait_status(int pidfd, int *status);
-/* The same of a child by its number. */
+/* The same for a child by its process ID. */
 int xp_sys_child_status(pid_t pid, int *status);
-/* The wait status of a reaped process; -ENODATA: not reaped yet; -ENOTTY: Linux < 6.15. */
+/* Store the wait status of a reaped process; -ENODATA: not reaped yet; -ENOTTY: Linux < 6.15. */
 int xp_sys_pidfd_status(int pidfd, int *status);
 
 #endif

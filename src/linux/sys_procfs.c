@@ -1,4 +1,4 @@
-/* Reading /proc without the C library's directory streams, which allocate. */
+/* Reads /proc without the directory streams of the C library, which allocate memory. */
 #include "sys/procfs.h"
 
 #include <errno.h>
@@ -37,7 +37,9 @@ static int read_entries(int fd, void *buffer, size_t size)
 	                       0);
 }
 
-/* A /proc of another process namespace has other numbers. */
+/*
+ * Returns true if /proc belongs to this process namespace; in another one it has other process IDs.
+ */
 static bool proc_is_ours(void)
 {
 	char name[16];
@@ -78,7 +80,7 @@ int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context)
 	return length < 0 ? length : 0;
 }
 
-/* Add the thread's line to what all of them have; a thread that ends has none. */
+/* Intersect the thread's blocked signals with those of the others; an exiting thread has none. */
 static bool visit_signals(void *opaque, pid_t thread)
 {
 	struct xp_procfs_signals *others = opaque;
@@ -119,7 +121,9 @@ struct children {
 	int rc;
 };
 
-/* Numbers with a blank after each; a read may end within one. */
+/*
+ * Call the visitor for each number in a file; a blank follows each, and a read may end within one.
+ */
 static int visit_numbers(int fd, const struct children *of)
 {
 	char buffer[1024];
@@ -167,8 +171,8 @@ int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
 }
 
 /*
- * Returns the text of /proc/PID/stat behind the name, which is in parentheses and may
- * contain anything; or NULL.
+ * Returns the text of /proc/PID/stat after the name, which is in parentheses and may contain any
+ * character; NULL: none.
  */
 static char *stat_of(pid_t pid, char text[1024])
 {
@@ -184,7 +188,7 @@ static char *stat_of(pid_t pid, char text[1024])
 	fd = open_quietly(path, 0);
 	if (fd < 0)
 		return NULL;
-	/* The file is one line: a newline in the name is escaped. */
+	/* The file is one line, because a newline in the name is escaped. */
 	do {
 		rc = xp_sys_read(fd, text + length, (size_t)(1023 - length));
 		length += rc > 0 ? rc : 0;
@@ -198,8 +202,9 @@ static char *stat_of(pid_t pid, char text[1024])
 }
 
 /*
- * The status is the last number, or 0 to who may not know.  Whether one may,
- * the link to the program shows it by its error: a zombie has no program.
+ * Store the wait status of a zombie, the last number.  The kernel shows 0 without permission.  The
+ * error of readlink(2) on the link to the program shows whether there is permission: a zombie has
+ * no program.
  */
 int xp_procfs_zombie_status(pid_t pid, int *status)
 {
@@ -224,14 +229,16 @@ int64_t xp_procfs_started(pid_t pid)
 	int64_t tick_ns = XP_NS_PER_SEC / sysconf(_SC_CLK_TCK);
 	struct timespec boot = {0};
 
-	/* The state is field 3, the start field 22, in ticks since the boot. */
+	/* Field 3 is the state, field 22 the start time in ticks since the boot. */
 	for (int field = 3; field < 22 && after; field++) {
 		after = strchr(after, ' ');
 		after += after != NULL;
 	}
 	if (!after)
 		return -1;
-	/* That clock counts the time when the system slept, too. */
+	/*
+	 * CLOCK_BOOTTIME includes the time during which the system was suspended, like the ticks.
+	 */
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	return (int64_t)strtoll(after, NULL, 10) * tick_ns -
 		(boot.tv_sec * XP_NS_PER_SEC + boot.tv_nsec - xp_sys_now());
@@ -269,7 +276,10 @@ int xp_procfs_open(pid_t pid)
 	return fd;
 }
 
-/* Behind the name: the state, then numbers, the 18th of threads, the last one the status. */
+/*
+ * The text after the name is the state and numbers: the 18th is the number of threads, the last one
+ * the wait status.
+ */
 int xp_procfs_ended(int proc_fd, int *status)
 {
 	char text[1024];
@@ -277,7 +287,7 @@ int xp_procfs_ended(int proc_fd, int *status)
 	int rc = read_in(proc_fd, "stat", text, sizeof text);
 
 	if (rc == -EMFILE || rc == -ENFILE)
-		return 0; /* The next look finds out. */
+		return 0; /* the next check decides */
 	after = rc < 0 ? NULL : strrchr(text, ')');
 	if (!after)
 		return -ESRCH;
@@ -288,11 +298,14 @@ int xp_procfs_ended(int proc_fd, int *status)
 		threads = strchr(threads, ' ');
 		threads += threads != NULL;
 	}
-	/* Only the first thread has ended. */
+	/* Only the first thread has exited. */
 	if (threads && strtol(threads, NULL, 10) > 1)
 		return 0;
 	*status = (int)strtol(strrchr(after, ' '), NULL, 10);
-	/* A zombie has no program, unless the caller may not look at it. */
+	/*
+	 * A status of 0 is real if there is permission: then readlink(2) fails with ENOENT for a
+	 * zombie.
+	 */
 	if (*status == 0 && xp_rawcall(SYS_readlinkat, proc_fd, (long)"exe", (long)text,
 	                               sizeof text, 0, 0) != -ENOENT)
 		*status = -1;

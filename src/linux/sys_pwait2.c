@@ -1,18 +1,18 @@
 /*
  * epoll_pwait2(2), as a cancellation point.
  *
- * Which call a thread may be cancelled in depends on the C library:
- * - With the function epoll_pwait2 (glibc since 2.35) by that function.
- * - Without it, on another glibc, by epoll_wait(2), for as many whole milliseconds as there
- *   are.  Only if these pass, which costs one more system call, the rest of less than a
- *   millisecond is a raw system call, in which a cancelled thread stays until its end.
- * - On others, which is musl, by a raw system call with asynchronous cancellation.
+ * How a thread is cancelled in it depends on the C library:
+ * - With the function epoll_pwait2 (glibc since 2.35): by that function.
+ * - Without it, on an older glibc: by epoll_wait(2), for the whole milliseconds of the timeout.
+ *   If these pass, the rest of less than a millisecond is a raw system call, which cannot be
+ *   cancelled.
+ * - On others, such as musl: by a raw system call with asynchronous cancellation.
  *
- * glibc does not allow the last one.  Up to version 2.40 its pthread_cancel marks a thread
- * that can be cancelled asynchronously, and then sends it a signal.  When this signal
- * arrives after the call, it ends the thread in the next function that is a cancellation
- * point, even if cancellation is disabled there and a mutex is held: only glibc's own
- * functions wait for it.  The signal of musl does nothing while cancellation is disabled.
+ * The last is not safe with glibc.  Up to version 2.40 its pthread_cancel marks a thread that can
+ * be cancelled asynchronously, and then sends it a signal.  If the signal arrives after the call,
+ * it ends the thread in the next function that is a cancellation point, even if cancellation is
+ * disabled there and a mutex is held.  The signal of musl does nothing while cancellation is
+ * disabled.
  */
 #include "linux/sys_linux.h"
 
@@ -28,7 +28,7 @@
 
 #define KERNEL_SIGSET_SIZE 8
 
-/* Headers may be older than the kernel.  Alpha and MIPS count from elsewhere: ENOSYS. */
+/* Headers may lack the number.  Alpha and MIPS number system calls differently: ENOSYS. */
 #ifndef SYS_epoll_pwait2
 #if defined(__alpha__) || defined(__mips__)
 #define SYS_epoll_pwait2 (-1)
@@ -48,7 +48,7 @@ static int pwait2_raw(int epoll_fd, struct epoll_event *events, int cap, int64_t
 
 #ifdef __GLIBC__
 
-/* The rest of a wait; no event that was taken is lost to a cancellation. */
+/* Make the rest of a wait by a raw system call, so that a cancellation cannot lose an event. */
 static int pwait2_rest(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
 {
 	int rc;
@@ -92,7 +92,9 @@ static int pwait2_cancel(int epoll_fd, struct epoll_event *events, int cap, int6
 
 #else
 
-/* A function apart: a clean-up handler of its callers runs for calls of functions only. */
+/*
+ * A function of its own: a cleanup handler of the caller is only active during calls of functions.
+ */
 static XP_NOINLINE int pwait2_cancel(int epoll_fd, struct epoll_event *events, int cap,
                                      int64_t left_ns)
 {
@@ -107,12 +109,12 @@ static XP_NOINLINE int pwait2_cancel(int epoll_fd, struct epoll_event *events, i
 #endif
 
 /*
- * The kernel lacks it (Linux < 5.11) or a sandbox hides it: this is remembered, and it is
- * not called again.
+ * Remembers if the kernel lacks the call (Linux < 5.11) or a sandbox refuses it, and does not make
+ * it again.
  */
 int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
 {
-	/* ThreadSanitizer handles signals in a wait only in calls that it knows. */
+	/* ThreadSanitizer handles signals during a wait only in calls that it knows. */
 	static _Atomic int missing = XP_TSAN;
 	int rc;
 

@@ -1,4 +1,4 @@
-/* Signals that become pending because they are blocked: signalfd(2). */
+/* Blocked signals that are pending: signalfd(2). */
 #include <signal.h>
 #include <sys/signalfd.h>
 

@@ -1,5 +1,5 @@
 /*
- * Moments that the kernel reports by a descriptor: timerfd(2).
+ * Times that the kernel reports by a descriptor: timerfd(2).
  *
  * None of the functions is a cancellation point.
  */
@@ -27,8 +27,8 @@ int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 }
 
 /*
- * The timer is set to a time that does not come.  Linux 3.0 and later cancel it
- * when the clock is set, which makes it readable; the read fails with ECANCELED.
+ * Open a timerfd for a time that is never reached.  Linux 3.0 and later cancel it when the clock is
+ * set, which makes it readable; the read fails with ECANCELED.
  */
 int xp_sys_step_fd(void)
 {

@@ -1,4 +1,4 @@
-/* io_uring without a library: three system calls. */
+/* io_uring(7) without liburing: three system calls. */
 #include "linux/sys_uring.h"
 
 #include "sys/rawcall.h"

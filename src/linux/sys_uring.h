@@ -1,7 +1,8 @@
 /*
- * The system calls of io_uring(7): see sys.h for the conventions.
+ * The system calls of io_uring(7): see sys/sys.h for the conventions.
  *
- * XP_HAVE_URING: the headers of the system declare it.  Else there is nothing of this.
+ * XP_HAVE_URING is defined if the headers of the system declare io_uring; otherwise this file is
+ * empty.
  */
 #ifndef XP_LINUX_SYS_URING_H
 #define XP_LINUX_SYS_URING_H
@@ -14,8 +15,8 @@
 #define XP_HAVE_URING 1
 
 /*
- * -ENOSYS: not in this system; -EPERM, -EACCES: not allowed.
- * enter: consume `submit` entries and wait until `wait` have completed.
+ * setup returns -ENOSYS: not supported; -EPERM, -EACCES: not permitted.  enter submits `submit`
+ * entries and waits until `wait` have completed.
  */
 int xp_sys_uring_setup(unsigned entries, struct io_uring_params *params);
 int xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait);

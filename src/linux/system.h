@@ -1,4 +1,4 @@
-/* Back ends and providers that Linux alone has: see sys/system.h. */
+/* Back ends and providers that only Linux has: see sys/system.h. */
 #ifndef XP_LINUX_SYSTEM_H
 #define XP_LINUX_SYSTEM_H
 

@@ -1,4 +1,4 @@
-/* Wake-up descriptors of eventfd(2): one number for both ends. */
+/* Wake-up descriptors by eventfd(2): one descriptor for both ends. */
 #include "sys/wakefd.h"
 
 #include "linux/sys_linux.h"

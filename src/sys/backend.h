@@ -67,22 +67,24 @@ enum {
 #define XP_TOKEN_WAKE UINT64_MAX
 
 /*
- * ORed to the bits of XP_TOKEN_WAKE: there was room for more entries, but not
- * all descriptors were checked.
+ * Flag of a report with XP_TOKEN_WAKE: there was room for more reports, but not all descriptors
+ * were checked.
  */
 #define XP_FIRED_MORE 0x10000u
 
-/* ORed to fired bits: the report is of this filter's own entry. */
+/* Flag of a report: it is for the solo entry of this filter. */
 #define XP_FIRED_SOLO(filter) (0x100000u << (filter))
 #define XP_FIRED_SOLO_ANY 0x700000u
 
 /*
- * The most entries that one wait takes; and of a back end that can take more, if the
- * process has one thread.
+ * Most reports of one wait; and of one in a process with one thread, if the back end allows more.
  */
 enum { XP_FIRED_MOST = 256, XP_FIRED_ALONE = 1024 };
 
-/* The kernel filled the array, but some of its entries were dropped since. */
+/*
+ * Add a report with XP_FIRED_MORE: the kernel filled the array, but some of its reports were
+ * dropped.
+ */
 static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 {
 	if (count < cap)
@@ -92,24 +94,26 @@ static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 
 /* The descriptor of xpoll_fd. */
 struct xp_outer_ops {
-	/* Made by the first call. */
+	/* Returns the descriptor, which the first call opens. */
 	int (*fd)(void *state);
-	/* Make it readable, or stop making it readable for this reason. */
+	/* Make the descriptor readable, or no longer readable for this reason. */
 	void (*set_attention)(void *state, bool on);
 	/*
-	 * Make it readable at this time at the latest; XP_NEVER: not for this
-	 * reason.  Fails if there is no descriptor left for that.
+	 * Make the descriptor readable at this time at the latest; XP_NEVER: not for this reason.
+	 * Fails if no descriptor is free for a timer.
 	 */
 	int (*set_alarm)(void *state, int64_t deadline_ns);
 };
 
-/* For a kernel that goes on reporting closed files: replace the set by a new one. */
+/* For a kernel that keeps reporting closed files: replaces the set by a new one. */
 struct xp_renew_ops {
-	/* Start over with an empty set; waits in progress see the old one until they are woken. */
+	/*
+	 * Replace the set by an empty one; waits in progress use the old one until they are woken.
+	 */
 	int (*begin)(void *state);
 	/*
-	 * Until `end` the old set can be asked whether it watches the file of a
-	 * number; its reports are ignored.  A back end has both functions or none.
+	 * Until `end`: returns whether the old set watches the file that fd refers to; its reports
+	 * are ignored.  A back end has both functions or none.
 	 */
 	bool (*knows)(void *state, int fd);
 	void (*end)(void *state);
@@ -121,9 +125,9 @@ struct xp_backend_ops {
 	int fired_most; /* entries of one wait, at most XP_FIRED_ALONE; 0: XP_FIRED_MOST */
 	size_t state_size;
 	/*
-	 * Where in the state there is an int, the descriptor of an epoll set: a wait without
-	 * a mask is no more than epoll_wait(2) of it, and may be made so by the only thread of
-	 * its process.  It is -1 while a wait is more.  0: it always is.
+	 * Offset in the state of an int, the descriptor of an epoll set.  While it is not -1, a
+	 * wait without a mask is just epoll_wait(2) on it, and the only thread of a process may
+	 * call that directly.  0: a wait is always more.
 	 */
 	size_t direct_fd_at;
 
@@ -134,29 +138,27 @@ struct xp_backend_ops {
 	int (*open)(void *state, int size_hint, struct xp_counters *counters);
 	void (*close)(void *state);
 	/*
-	 * From now on a wait polls network devices for so many microseconds before it sleeps.
-	 * -ENOTSUP: this kernel does not.  NULL: no kernel of this back end does.
+	 * Make waits poll network devices for this number of microseconds before they sleep.
+	 * -ENOTSUP: this kernel cannot.  NULL: no kernel of this back end can.
 	 */
 	int (*busy_poll)(void *state, uint32_t microseconds);
 
 	/*
-	 * Is this descriptor one of the state's own?  A program that registered and
-	 * deleted it would end the state's own watch of it.  NULL if the state has
-	 * no descriptor that a program could name.
+	 * Returns true if the descriptor belongs to the state.  A program that registered and
+	 * deleted it would end the state's own watch.  NULL if the state has no descriptor that a
+	 * program could name.
 	 */
 	bool (*owns)(const void *state, int fd);
 
 	/*
-	 * Begin to watch.  -EEXIST: this file is already watched under this number.
-	 * -EPERM: the kernel cannot wait for such a file; it is always ready.
-	 * -ENOTSUP: an O_PATH descriptor.
+	 * Begin to watch.  -EEXIST: this file is already watched by this descriptor.  -EPERM: the
+	 * kernel cannot poll such a file, which is always ready.  -ENOTSUP: an O_PATH descriptor.
 	 */
 	int (*attach)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
-	 * Change the watch, and check again whether it is ready.  -ENOENT: the
-	 * number is not watched, or is another file now; -EBADF.  If an edge cannot
-	 * be changed without being reported again, as in epoll, the queue avoids
-	 * that (core/entry.h).
+	 * Change the watch, and check again whether it is ready.  -ENOENT: the descriptor is not
+	 * watched, or refers to another file now; -EBADF.  If a change reports an edge again, as in
+	 * epoll, the queue avoids the change (core/entry.h).
 	 */
 	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
@@ -180,16 +182,16 @@ struct xp_backend_ops {
 	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,
 	            struct xp_fired *fired, int cap);
 	/*
-	 * A thread leaves with events while others are in `wait`: report to them the
-	 * conditions that still hold, or hold again.  For kernels that report a
-	 * condition only once per request.  Optional.
+	 * Called when a thread leaves with events while others are in `wait`: report conditions
+	 * that are still true to them.  For kernels that report a condition only once per request.
+	 * Optional.
 	 */
 	void (*rearm)(void *state);
 	/*
-	 * Changes that the kernel does not have yet: they are passed with a wait that
-	 * has the lock, or that no other thread can run beside.  `flush` makes some
-	 * of them at once; those whose files are gone fire POLLNVAL.  If it fails,
-	 * a later wait makes them.  Optional.
+	 * has_pending: returns true if there are changes that the kernel does not have yet: they
+	 * are passed with a wait that has the lock, or that is alone.  `flush` passes some of them
+	 * at once; those whose files are gone are reported with POLLNVAL.  If it fails, a later
+	 * wait passes them.  Optional.
 	 */
 	bool (*has_pending)(const void *state);
 	int (*flush)(void *state, struct xp_fired *fired, int cap);
@@ -198,7 +200,7 @@ struct xp_backend_ops {
 
 	/* Optional. */
 	const struct xp_renew_ops *renew;
-	/* NULL if xpoll_fd is ENOTSUP. */
+	/* NULL: xpoll_fd fails with ENOTSUP. */
 	const struct xp_outer_ops *outer;
 };
 

@@ -1,4 +1,4 @@
-/* The kind of file system that an open file is on, where that makes a difference. */
+/* Properties of the file system of an open file. */
 #ifndef XP_SYS_FSKIND_H
 #define XP_SYS_FSKIND_H
 
@@ -6,26 +6,26 @@
 #include <sys/stat.h>
 
 /*
- * A file, directory, device or FIFO that a file system holds?  Not sockets,
- * anonymous pipes, and what the kernel makes up.
+ * Returns true for a file, directory, device or FIFO in a file system; false for sockets, pipes and
+ * files that the kernel makes up.
  */
 bool xp_fs_is_file(int fd, mode_t mode);
 
-/* For xp_fs_is_file: has this FIFO a name in a file system?  Else it is a pipe. */
+/* For xp_fs_is_file: returns true if this FIFO has a name in a file system, and is not a pipe. */
 bool xp_fs_holds_fifo(int fd);
 
 /*
- * Is a regular file's size how much can be read?  Not where the kernel writes
- * the text while it is read: in /proc, /sys and the like.
+ * Returns true if the size of a regular file is what can be read.  False if the kernel writes the
+ * text while it is read: in /proc, /sys and the like.
  */
 bool xp_fs_has_sizes(int fd);
 
-/* Not where a file is copied when it is first written, with another birth. */
+/* Returns false if the file system copies a file at its first write, with another time of birth. */
 bool xp_fs_keeps_births(int fd);
 
 /*
- * Is something mounted here, and seen from there?  Then the directory above is
- * not the one that holds its name.  Before Linux 5.8 nobody knows: false.
+ * Returns true if something is mounted on this directory: then its parent directory is not the one
+ * that has its name.  Before Linux 5.8 always false.
  */
 bool xp_fs_is_mounted(int fd);
 

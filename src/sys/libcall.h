@@ -1,6 +1,6 @@
 /*
- * Around a call of the C library: the result is >= 0 or a negative errno value, and
- * errno stays as it was, as in all that makes system calls.
+ * Wrappers of calls of the C library: the result is >= 0 or a negative errno value, and errno is
+ * preserved.
  */
 #ifndef XP_SYS_LIBCALL_H
 #define XP_SYS_LIBCALL_H
@@ -22,8 +22,8 @@
 	})
 
 /*
- * For a call that is a cancellation point and must not be one: with a lock held.  Some
- * systems have no such call, and in one file with all else it is then an unused function.
+ * For a call that is a cancellation point but is made with a lock held.  `unused`, because some
+ * systems have no such call.
  */
 struct xp_uncancelled {
 	int state;
@@ -38,7 +38,7 @@ __attribute__((unused)) static inline struct xp_uncancelled xp_uncancelled_begin
 	return before;
 }
 
-/* The call's result, or -errno. */
+/* Returns the result of the call, or -errno. */
 __attribute__((unused)) static inline int64_t xp_uncancelled_end(
 	const struct xp_uncancelled *before, int64_t rc)
 {
@@ -49,7 +49,7 @@ __attribute__((unused)) static inline int64_t xp_uncancelled_end(
 	return result;
 }
 
-/* The same around one call of which this is the result. */
+/* Makes one call without cancellation; its value is the result of the call. */
 #define XP_UNCANCELLED(call)                                                \
 	__extension__({                                                     \
 		struct xp_uncancelled xp_before = xp_uncancelled_begin();   \

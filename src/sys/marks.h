@@ -1,7 +1,6 @@
 /*
- * Files by descriptor, where fstat(2) gives them neither device nor inode: is the
- * number still that of the file which was marked?  Sockets of the systems with
- * kqueue(2), whose filters end with the descriptor; elsewhere all files have numbers.
+ * Marks of files for which fstat(2) returns neither device nor inode, to detect that a descriptor
+ * was reused.  Such are sockets on systems with kqueue(2), whose filters end with the descriptor.
  */
 #ifndef XP_SYS_MARKS_H
 #define XP_SYS_MARKS_H
@@ -13,14 +12,14 @@
 struct xp_marks {
 	bool open;
 	int fd;           /* the kernel's set */
-	pid_t process; /* whose it is */
+	pid_t process; /* the process that opened it */
 };
 
-/* 0, also where there is nothing to open. */
+/* Returns 0 even if there is nothing to open. */
 int xp_marks_open(struct xp_marks *marks);
 void xp_marks_close(struct xp_marks *marks);
 
-/* Until it is removed, or closed; harmless if it is there. */
+/* Mark fd, until the mark is removed or fd closed; harmless if it is marked. */
 int xp_marks_add(const struct xp_marks *marks, int fd);
 void xp_marks_remove(const struct xp_marks *marks, int fd);
 bool xp_marks_have(const struct xp_marks *marks, int fd);
@@ -30,7 +29,7 @@ static inline bool xp_marks_own(const struct xp_marks *marks, int fd)
 	return marks->open && fd == marks->fd;
 }
 
-/* Is this a file that only a mark distinguishes from the next? */
+/* Returns true for a file that only a mark distinguishes from others. */
 static inline bool xp_is_nameless(const struct stat *status)
 {
 	return status->st_ino == 0 && status->st_dev == 0;

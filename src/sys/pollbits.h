@@ -1,9 +1,9 @@
 /*
  * Bits of poll(2) that not every system has.
  *
- * POLLRDHUP is asked for and reported everywhere in here.  Where the system has no
- * such bit it is one of the library's own, which poll(2) never sees: a bit that it
- * does not know may mean something else to it (POLLINIGNEOF of FreeBSD), or be refused.
+ * The library requests and reports POLLRDHUP everywhere.  If the system lacks it, a bit of the
+ * library's own is used, which is never passed to poll(2): there it may have another meaning
+ * (POLLINIGNEOF of FreeBSD) or be refused.
  */
 #ifndef XP_SYS_POLLBITS_H
 #define XP_SYS_POLLBITS_H
@@ -18,20 +18,20 @@
 #define XP_POLL_LACKS_RDHUP 0
 #else
 #define XP_POLL_LACKS_RDHUP 1
-/* The value of later FreeBSD and illumos; programs cannot name it. */
+/* The value that newer FreeBSD and illumos use; programs have no name for it here. */
 #ifndef XP_OWN_RDHUP
 #define XP_OWN_RDHUP   0x4000
 #define XP_NAMED_RDHUP 0
 #endif
-#define XP_POLL_RDHUP 0 /* what poll(2) knows of it */
+#define XP_POLL_RDHUP 0 /* the bit to pass to poll(2) */
 #define POLLRDHUP     XP_OWN_RDHUP
 #endif
-/* The bit that xpoll_ctl(3) takes for POLLRDHUP. */
+/* The bit that xpoll_ctl(3) accepts as POLLRDHUP. */
 #ifndef XP_NAMED_RDHUP
 #define XP_NAMED_RDHUP POLLRDHUP
 #endif
 
-/* A device may answer POLLNVAL to bits that are not in POSIX. */
+/* Some devices report POLLNVAL if bits are requested that POSIX lacks. */
 #ifndef XP_POLL_STRICT
 #if defined(__linux__) || defined(_WIN32)
 #define XP_POLL_STRICT 0
@@ -41,8 +41,8 @@
 #endif
 
 /*
- * Does a look with a mask of signals let one in without EINTR, which only a sleep has?
- * Linux looks at signals whatever the time; the BSDs when they are about to sleep.
+ * Whether a poll with timeout 0 and a signal mask runs handlers without EINTR, which only a sleep
+ * returns. Linux handles signals whatever the timeout; the BSDs only before a sleep.
  */
 #ifndef XP_LOOK_HIDES_SIGNALS
 #ifdef __linux__
@@ -68,7 +68,7 @@ struct XP_AS_EPOLL xp_fired {
 	uint64_t token;
 };
 
-/* Has the other side of a socket ended its stream?  Where no bit says so. */
+/* Returns true if the peer of a socket has closed its side; for systems without POLLRDHUP. */
 #if XP_POLL_LACKS_RDHUP
 bool xp_sys_half_closed(int fd);
 #else
@@ -79,7 +79,7 @@ static inline bool xp_sys_half_closed(int fd)
 }
 #endif
 
-/* Before poll(2): leave out what it does not know. */
+/* Call before poll(2): removes bits that the system lacks. */
 static inline void xp_pollbits_known(struct pollfd *fds, size_t count)
 {
 	for (size_t i = 0; POLLRDHUP != XP_POLL_RDHUP && i < count; i++)
@@ -87,8 +87,8 @@ static inline void xp_pollbits_known(struct pollfd *fds, size_t count)
 }
 
 /*
- * After it: ask again, for POSIX's bits alone, where it has refused others, which
- * stay left out of `events`.  How many are ready of those that it said are.
+ * Call after poll(2): if a file refused bits that POSIX lacks, polls it again without them, and
+ * removes them from `events`.  Returns how many of the entries are ready.
  */
 static inline int xp_pollbits_accept(struct pollfd *fds, size_t count, int ready)
 {
@@ -110,14 +110,16 @@ static inline int xp_pollbits_accept(struct pollfd *fds, size_t count, int ready
 #endif
 }
 
-/* May a socket have half an end, which these bits cannot say? */
+/*
+ * Returns true if the peer of a socket may have closed its side although these bits do not show it.
+ */
 static inline bool xp_pollbits_in_doubt(unsigned wanted, uint32_t bits)
 {
 	return XP_POLL_RDHUP == 0 && wanted & POLLRDHUP &&
 		(bits & (POLLIN | POLLHUP)) == POLLIN;
 }
 
-/* Does no poll(2) ever report what is wanted? */
+/* Returns true if poll(2) here never reports these bits. */
 static inline bool xp_pollbits_mute(unsigned wanted)
 {
 	return XP_POLL_RDHUP == 0 && (wanted & (POLLIN | POLLRDHUP)) == POLLRDHUP;

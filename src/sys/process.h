@@ -1,6 +1,6 @@
 /*
- * Which process is this?  A page that the kernel gives to forked children as
- * zeros holds a number; where there is no such page pthread_atfork clears it.
+ * Identifies the process.  The number is on a page that the kernel clears in forked children;
+ * without such a page pthread_atfork clears it.
  */
 #ifndef XP_SYS_PROCESS_H
 #define XP_SYS_PROCESS_H
@@ -12,8 +12,8 @@
 extern _Atomic uint32_t *xp_process_page;
 
 /*
- * A number that differs between a process and its forked children; 0 in a
- * child that has not begun.  A load, no system call.
+ * Returns a number that differs between a process and its forked children; 0 in a child that has
+ * not called xp_process_begin.  This is a load, no system call.
  */
 static inline uint32_t xp_process_current(void)
 {
@@ -21,8 +21,8 @@ static inline uint32_t xp_process_current(void)
 }
 
 /*
- * Take a number for this process if it has none.  Then, once per process and
- * before any other thread gets past this call, `begin` is called.
+ * Give this process a number if it has none.  Then, once per process and before any other thread
+ * returns from this call, `begin` is called.
  */
 void xp_process_begin(void (*begin)(void));
 

@@ -22,12 +22,15 @@ struct xp_procfs_signals {
 	bool asleep;      /* all of them sleep */
 };
 
-/* All threads of this process but the calling one.  0, or as xp_procfs_threads. */
+/*
+ * Store what all threads of this process except the calling one have in common.  Returns 0, or like
+ * xp_procfs_threads.
+ */
 int xp_procfs_signals(struct xp_procfs_signals *others);
 
 /*
- * The wait status of a zombie; -ESRCH: there is no zombie of that number;
- * -EACCES: it is not ours to know.
+ * Store the wait status of a zombie.  -ESRCH: there is no such zombie; -EACCES: no permission to
+ * read it.
  */
 int xp_procfs_zombie_status(pid_t pid, int *status);
 
@@ -38,16 +41,16 @@ int xp_procfs_zombie_status(pid_t pid, int *status);
  */
 int xp_procfs_open(pid_t pid);
 /*
- * 0: the process of this directory has not ended; 1: it has, and was not reaped; *status is its
- * wait status, or -1 if the caller may not know it; -ESRCH: it was reaped.
+ * Returns 0: the process of this directory has not exited; 1: it has, and was not reaped; *status
+ * is its wait status, or -1 if the caller has no permission; -ESRCH: it was reaped.
  */
 int xp_procfs_ended(int proc_fd, int *status);
 /* Returns true if the descriptor is such a directory. */
 bool xp_procfs_is_dir(int fd);
 
 /*
- * When a process began, on the monotonic clock, rounded down to what the system
- * shows, a hundredth of a second; negative: it does not say.
+ * Returns when a process started, on the monotonic clock, rounded down to the system's ticks of a
+ * hundredth of a second; negative: unknown.
  */
 int64_t xp_procfs_started(pid_t pid);
 

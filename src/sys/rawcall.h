@@ -10,7 +10,7 @@
 
 #include "sys/libcall.h"
 
-/* clang's analyzer does not see what assembler writes: it gets the other way. */
+/* clang's analyzer does not understand the inline assembler, so it gets the other version. */
 #if defined(__x86_64__) && !defined(__ILP32__) && !defined(__clang_analyzer__)
 
 static inline long xp_rawcall_inline(long call, long a, long b, long c,
@@ -60,7 +60,7 @@ static inline long xp_rawcall_inline(long call, long a, long b, long c,
 #endif
 
 #ifdef XPOLL_RAWCALL_EXTERN
-/* A function of its own, for tests that take its place. */
+/* A function, so that tests can replace it. */
 long xp_rawcall(long call, long a, long b, long c, long d, long e, long f);
 #else
 static inline long xp_rawcall(long call, long a, long b, long c, long d,

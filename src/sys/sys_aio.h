@@ -10,12 +10,12 @@
 enum {
 	XP_FILE_READABLE = 1,
 	XP_FILE_WRITABLE = 2,
-	XP_FILE_DIRECT = 4,    /* past the page cache */
+	XP_FILE_DIRECT = 4,    /* bypasses the page cache */
 	XP_FILE_DIRECTORY = 8,
 	XP_FILE_OTHER = 16,    /* not on a disk: a pipe, a terminal ... */
 };
 
-/* Which file, and how it is open: as long as it is, no other has the same. */
+/* Identifies an open file and how it was opened; unique as long as it is open. */
 struct xp_file_id {
 	uint64_t device;
 	uint64_t inode;
@@ -27,21 +27,22 @@ struct xp_file_id {
 int xp_sys_file_traits(int fd, struct xp_file_id *id);
 
 /*
- * Another descriptor of the same open file, close-on-exec; -EMFILE, -ENFILE.
- * A close of any descriptor of a file releases the record locks (fcntl(2),
- * F_SETLK) that the process has there.  -ENOTSUP: it may have some, or this
- * system does not say.
+ * Duplicate fd, close-on-exec; -EMFILE, -ENFILE.  Closing any descriptor of a file releases the
+ * record locks (fcntl(2), F_SETLK) that the process has on it.  -ENOTSUP: it may have some, or that
+ * is unknown.
  */
 int xp_sys_file_hold(int fd);
-/* Close such a one; -EBUSY: not now, since it has locks there by now. */
+/* Close such a duplicate; -EBUSY: not now, because the process has locks on the file by now. */
 int xp_sys_file_let_go(int held);
-/* Is fd still of the open file that is held so?  False: or this system does not say. */
+/*
+ * Returns true if fd still refers to the open file of `held`; false if not, or if that is unknown.
+ */
 bool xp_sys_file_is_held(int fd, int held);
 
 /*
- * Read what can be had without waiting for a device: bytes, less than size
- * only at the end of the file; -EAGAIN: not all of it, or who knows.  Any
- * descriptor may be given: that it cannot be read is -EAGAIN as well.
+ * Read without waiting for a device.  Returns the number of bytes, less than size only at the end
+ * of the file; -EAGAIN: not all of it can be read so, or that is unknown, or fd cannot be read at
+ * all.
  */
 int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset);
 

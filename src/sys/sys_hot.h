@@ -1,10 +1,9 @@
 /*
- * The system calls of a usual wait, inline.
+ * The system calls of the common wait, inline.
  *
- * The kernel leaves the processor's predictor of returns empty.  So each
- * function between the caller of the library and the system call costs a
- * mispredicted return.  With XPOLL_SEAM, which all test builds but the release
- * have, they go through the seam of sys/sys.h.
+ * After a system call the processor's predictor of returns is empty.  So each function between the
+ * caller of the library and the system call costs a mispredicted return.  With XPOLL_SEAM, which
+ * all test builds except the release have, the calls go through sys/sys.h.
  */
 #ifndef XP_SYS_SYS_HOT_H
 #define XP_SYS_SYS_HOT_H
@@ -23,8 +22,8 @@
 #endif
 
 /*
- * xp_sys_poll_now for one descriptor; may fail where that does not.  Makes no call, for which
- * its callers would save their registers.
+ * xp_sys_poll_now for one descriptor; unlike that it may fail with EINTR.  Makes no call, for which
+ * its callers would save registers.
  */
 static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 {

@@ -9,7 +9,7 @@
 
 struct xp_wakefd {
 	int fd;       /* readable while it is signalled; -1: there is none */
-	int write_fd; /* what is written to; may be the same number */
+	int write_fd; /* the end that is written; may equal fd */
 };
 
 /* Make a descriptor, which is not readable at first.  On failure both numbers are -1. */
