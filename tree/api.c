@@ -11,10 +11,13 @@
 #define TREE_FLAGS (XPOLL_TREE_FLAT | XPOLL_TREE_LINKS)
 #define TREE_NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                     XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
-#define EVENTS 16 /* without a change, that are handled after the deadline */
+#define EVENTS 16 /* most events without a change that a call handles after its deadline */
 #define GONE  (XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE)
 
-/* Ignores $XPOLL_BACKEND and takes the best back end: some have no xpoll_fd. */
+/*
+ * Opens the queue with the best back end, whatever $XPOLL_BACKEND is: some back ends have no
+ * xpoll_fd.
+ */
 static struct xpoll *queue_open(void)
 {
 	const char *best = NULL;
@@ -40,7 +43,7 @@ static int options_take(struct xpoll_tree_options *taken, const struct xpoll_tre
 	return (taken->flags & ~TREE_FLAGS) != 0 || (taken->notes & ~TREE_NOTES) != 0 ? EINVAL : 0;
 }
 
-/* Watch the root for its own end or rename, and enter it and all directories below. */
+/* Watch the root for its own removal or rename, and enter it and all directories below. */
 static int tree_begin(struct xpoll_tree *tree)
 {
 	int error = xp_tree_add(tree, (uint64_t)tree->root_fd, XPOLL_FILT_VNODE, GONE, tree);
@@ -61,7 +64,10 @@ static int tree_begin(struct xpoll_tree *tree)
 	return xp_tree_timer(tree, TREE_RETRY, 1);
 }
 
-/* Returns 0 or an errno value; then xpoll_tree_close frees what there is. */
+/*
+ * Initialise a tree.  Returns 0 or an errno value; in both cases xpoll_tree_close frees what was
+ * allocated.
+ */
 static int tree_init(struct xpoll_tree *tree, const char *path)
 {
 	tree->last_due = &tree->due;
@@ -104,7 +110,9 @@ void xpoll_tree_close(struct xpoll_tree *tree)
 	if (tree == NULL)
 		return;
 	xp_changes_free(tree);
-	/* Before descriptors are closed and watches end: each would be a change of the queue. */
+	/*
+	 * First of all: closing descriptors and ending watches would each be a change of the queue.
+	 */
 	xpoll_destroy(tree->queue);
 	xp_follow_close(tree);
 	if (tree->root != NULL)

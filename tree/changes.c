@@ -1,4 +1,4 @@
-/* Changes that were found and not returned yet. */
+/* Changes that were found and that xpoll_tree_next has not returned yet. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,10 @@ static void pending_free(struct pending *pending)
 	free(pending);
 }
 
-/* Append a change; frees path, which is NULL if memory was lacking.  NULL: no memory. */
+/*
+ * Append a change, which takes over path.  Returns NULL without memory, and if path is NULL because
+ * there was none for it; then records that a change was lost.
+ */
 static struct pending *append(struct xpoll_tree *tree, int kind, char *path)
 {
 	struct pending *pending = path != NULL ? calloc(1, sizeof *pending) : NULL;

@@ -1,4 +1,4 @@
-/* Entering directories: opened, watched, then read. */
+/* Enters directories: opens, watches and then reads them. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,13 +9,13 @@
 
 #include "tree.h"
 
-#define RETRY_NS 100000000LL /* after a check with the result LACKING */
+#define RETRY_NS 100000000LL /* the pause after a check with the result LACKING */
 
 /* The result of a check. */
 enum outcome {
 	DONE,
-	LATER,   /* the directory is not at its path; reports of that come, or have come */
-	LACKING, /* there are no more descriptors, watches or memory */
+	LATER,   /* the directory is not at its path; the kernel reports why */
+	LACKING, /* descriptors, watches or memory are lacking */
 };
 
 bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name)
@@ -31,7 +31,7 @@ bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, con
 	return result;
 }
 
-/* Have a directory entered.  Returns false without memory. */
+/* Make a node a directory that will be entered.  Returns false without memory. */
 static bool folder_make(struct xpoll_tree *tree, struct node *node)
 {
 	if ((tree->options.flags & XPOLL_TREE_FLAT) != 0)
@@ -51,7 +51,10 @@ bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder)
 
 /* --- Reading a directory ----------------------------------------------------------- */
 
-/* Returns true for a directory, and for a link to one that is followed, then sets *is_link. */
+/*
+ * Returns true for a directory, and for a symbolic link to one that is to be followed; then sets
+ * *is_link.
+ */
 static bool leads_to_folder(const struct xpoll_tree *tree, int fd, const struct dirent *entry,
                             bool *is_link)
 {
@@ -72,7 +75,7 @@ static bool leads_to_folder(const struct xpoll_tree *tree, int fd, const struct 
 	return *is_link;
 }
 
-/* Returns true if the name stands for another entry now: the known one is gone. */
+/* Returns true if the entry of this name is not the known one, which is gone. */
 static bool is_replaced(const struct node *node, const struct dirent *entry, bool is_folder)
 {
 	if (node->entry_ino != 0 && entry->d_ino != 0 && node->entry_ino != entry->d_ino)
@@ -80,7 +83,7 @@ static bool is_replaced(const struct node *node, const struct dirent *entry, boo
 	return node->is_folder && !is_folder;
 }
 
-/* Take one entry in.  Returns false without memory. */
+/* Handle one entry that was read.  Returns false without memory. */
 static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
                        const struct dirent *entry)
 {
@@ -105,7 +108,10 @@ static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
 	} else if (node->is_folder && (folder->deep || !node->held->watched)) {
 		xp_tree_due(tree, node->held);
 	}
-	/* Where one is lacking, those that are known would only fail as well. */
+	/*
+	 * If the watch of one file failed, do not try the known files again: they would only fail,
+	 * too.
+	 */
 	if (!is_folder && !(known && folder->lacks))
 		folder->lacks |= !xp_watch_file(tree, node, fd);
 	node->entry_ino = entry->d_ino;
@@ -124,7 +130,10 @@ static void forget_unread(struct xpoll_tree *tree, struct held *folder)
 	}
 }
 
-/* Returns 0, or an errno value, and then no known name is removed. */
+/*
+ * Read all entries, and remove known names that are gone.  After an error, returned as an errno
+ * value, no name is removed.
+ */
 static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *stream)
 {
 	int fd = dirfd(stream);
@@ -209,7 +218,7 @@ static bool is_in_place(const struct node *node, int fd)
 		is_same(node->parent->held, &status);
 }
 
-/* Returns true if a directory above is the one that a link leads to. */
+/* Returns true if one of the directories above is the one that a link leads to. */
 static bool is_loop(const struct node *node, const struct stat *status)
 {
 	const struct node *up = node->is_link ? node->parent : NULL;
@@ -219,7 +228,7 @@ static bool is_loop(const struct node *node, const struct stat *status)
 	return up != NULL;
 }
 
-/* Make the node an entry that is no directory, and report those below it as deleted. */
+/* Make the node an entry that is not a directory, and report the entries below it as deleted. */
 static void folder_leave(struct xpoll_tree *tree, struct node *node)
 {
 	struct held *held = node->held;
@@ -242,7 +251,7 @@ static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, in
 	return xp_change_unwatched(tree, held, error) ? DONE : LACKING;
 }
 
-/* Watch and read a directory that has no watch, or has replaced the one that was watched. */
+/* Watch and read a directory that is not watched yet, or that has replaced the watched one. */
 static enum outcome folder_enter(struct xpoll_tree *tree, struct held *held, int fd,
                                  const struct stat *status)
 {

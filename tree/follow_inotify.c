@@ -1,11 +1,11 @@
 /*
- * Following a tree on Linux: by inotify(7), with one watch for each directory.
+ * Follows a tree on Linux by inotify(7), with one watch for each directory.
  *
- * A watch reports the names in its directory that came and went, in the order in which they did,
- * and what happened to the contents of those files; so a file needs neither a watch nor a
- * descriptor.  Watches are of inodes.  Two known directories have the same watch if a link leads
- * to one of them, or if one was replaced while it was entered: then the first of them takes
- * reports in, and the others are read and checked again.
+ * A watch reports the names that appear and disappear in its directory, in that order, and changes
+ * of the contents of its files; so a file needs neither a watch nor a descriptor.  Watches belong
+ * to inodes.  Two known directories have the same watch if a link leads to one of them, or if one
+ * was replaced while it was entered.  Then reports are applied to the first of them, and the others
+ * are read and checked again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,9 +23,9 @@
 #define ROUNDS  8 /* buffers that are read in a row before the changes are returned */
 
 struct follow {
-	size_t at, len;  /* of the bytes in the buffer; reports before `at` are used up */
-	size_t waiting;  /* reports before it were there when TREE_SETTLE was set */
-	size_t waited;   /* reports before it have waited for TREE_SETTLE: they wait no longer */
+	size_t at, len;  /* bounds of the reports in the buffer that were not handled */
+	size_t waiting;  /* end of the reports that were read when TREE_SETTLE was set */
+	size_t waited;   /* end of the reports that have waited for TREE_SETTLE */
 	_Alignas(struct inotify_event) char buffer[65536];
 };
 
@@ -64,7 +64,7 @@ static size_t report_size(const struct inotify_event *report)
 	return sizeof *report + report->len;
 }
 
-/* Read more reports.  Returns false if there are none, or no room in the buffer. */
+/* Read more reports into the buffer.  Returns false if there are none, or if the buffer is full. */
 static bool fill(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;
@@ -85,7 +85,7 @@ static bool fill(struct xpoll_tree *tree)
 	return true;
 }
 
-/* The other report of the rename that this one begins; NULL: not in the buffer. */
+/* Returns the second report of the rename that this one begins; NULL: it is not in the buffer. */
 static struct inotify_event *find_mate(struct follow *follow, const struct inotify_event *from)
 {
 	for (size_t at = follow->at; at < follow->len;) {
@@ -104,7 +104,7 @@ static void reread(struct xpoll_tree *tree, struct held *folder)
 	xp_tree_due(tree, folder);
 }
 
-/* Returns true for a directory, and for a link to one that is followed. */
+/* Returns true for a directory, and for a symbolic link to one that is to be followed. */
 static bool is_a_folder(struct xpoll_tree *tree, struct node *node, bool is_folder)
 {
 	struct stat status;
@@ -122,7 +122,9 @@ static bool is_a_folder(struct xpoll_tree *tree, struct node *node, bool is_fold
 	return node->is_link;
 }
 
-/* A name was made.  replaces: a known entry of that name is gone; else it is this one. */
+/*
+ * A name has appeared.  replaces: a known entry of that name is gone; otherwise it is this entry.
+ */
 static void arrive(struct xpoll_tree *tree, struct held *folder, const char *name,
                    bool is_folder, bool replaces)
 {
@@ -145,7 +147,7 @@ static void depart(struct xpoll_tree *tree, struct held *folder, const char *nam
 		xp_node_remove(tree, node, true);
 }
 
-/* Returns false if the known names contradict the rename, or without memory. */
+/* Apply a rename to the known names.  Returns false if they contradict it, or without memory. */
 static bool move(struct xpoll_tree *tree, struct node *node, struct held *to, const char *name,
                  bool is_folder)
 {
@@ -271,7 +273,7 @@ static void overflow(struct xpoll_tree *tree)
 			reread(tree, held);
 }
 
-/* Handle a report about a watch itself.  False: it is about something in the directory. */
+/* Handle a report about a watch itself.  Returns false if it is about an entry of the directory. */
 static bool about_watch(struct xpoll_tree *tree, const struct inotify_event *report)
 {
 	struct held *held = NULL;
@@ -290,7 +292,7 @@ static bool about_watch(struct xpoll_tree *tree, const struct inotify_event *rep
 	return true;
 }
 
-/* Use one report.  mate: the second report of the rename that it begins, or NULL. */
+/* Handle one report.  mate: the second report of the rename that it begins, or NULL. */
 static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
                     struct inotify_event *mate)
 {
@@ -326,7 +328,7 @@ static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
 	}
 }
 
-/* Set the timer for the second report of a rename.  False: do not wait for it any longer. */
+/* Set the timer for the second report of a rename.  Returns false if it was awaited long enough. */
 static bool wait_for_mate(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;
@@ -340,7 +342,7 @@ static bool wait_for_mate(struct xpoll_tree *tree)
 	return tree->settles;
 }
 
-/* Use the reports in the buffer.  Returns false if the rest has to wait. */
+/* Handle the reports in the buffer.  Returns false if the rest has to wait. */
 static bool use_up(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;

@@ -1,14 +1,14 @@
 /*
- * Following a tree where there is no inotify(7): by the VNODE filter, which reports that something
- * in a directory has changed, but not what.  Such a directory is read again.
+ * Follows a tree on systems without inotify(7), by the VNODE filter.  It reports that something in
+ * a directory has changed, but not what, so the directory is read again.
  *
- * A rename is an entry that went and one that came.
+ * A rename is reported as an entry that was deleted and one that was created.
  */
 #include <errno.h>
 
 #include "tree.h"
 
-#define SETTLE_NS 5000000LL /* from the first report to the reading of directories */
+#define SETTLE_NS 5000000LL /* pause between the first report and the reading of directories */
 
 int xp_follow_open(struct xpoll_tree *tree)
 {

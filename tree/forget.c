@@ -1,4 +1,4 @@
-/* Forgetting names: with the watches of their nodes, and reported as deleted. */
+/* Removes known names, with the watches of their nodes, and reports them as deleted. */
 #include <stdlib.h>
 
 #include "tree.h"
@@ -22,7 +22,7 @@ static struct node *first_child(const struct node *node)
 	return node->held != NULL ? node->held->children : NULL;
 }
 
-/* Without recursion, for trees may be deeper than the stack is large. */
+/* This does not recurse, because a tree may be deeper than the stack allows. */
 void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports)
 {
 	struct node *last;

@@ -1,4 +1,4 @@
-/* What the tree registers with its queue, and the directories that are due. */
+/* The registrations of the tree with its queue, and the list of directories that are due. */
 #include <errno.h>
 
 #include "tree.h"

@@ -97,7 +97,7 @@ void xp_watch_unlink(struct xpoll_tree *tree, struct held *held)
 	held->watched = false;
 }
 
-/* Returns the number of the watch of a directory that is open, or -1 with errno. */
+/* Adds a watch of the directory that is open as fd.  Returns its descriptor, or -1 with errno. */
 static int kernel_watch(const struct xpoll_tree *tree, int fd)
 {
 	uint32_t mask = NAMES | IN_ONLYDIR | IN_EXCL_UNLINK;
@@ -147,5 +147,5 @@ void xp_watch_remove(struct xpoll_tree *tree, struct held *held)
 bool xp_watch_file(struct xpoll_tree *tree, struct node *node, int fd)
 {
 	(void)tree, (void)node, (void)fd;
-	return true; /* its directory reports it */
+	return true; /* the watch of its directory reports its contents */
 }

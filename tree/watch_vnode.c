@@ -1,6 +1,6 @@
 /*
- * Watches where there is no inotify(7): a registration of the VNODE filter for each directory, and
- * for each file if its contents are of interest.  The descriptor of each is held open.
+ * Watches on systems without inotify(7): a registration of the VNODE filter for each directory, and
+ * for each file whose contents are of interest.  Each needs an open descriptor.
  */
 #include <errno.h>
 #include <fcntl.h>

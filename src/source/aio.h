@@ -1,9 +1,9 @@
 /*
- * Asynchronous I/O: jobs, done by threads of the library or by the kernel, and
- * ports at which they are handed back, one for each queue.
+ * Asynchronous I/O: jobs, which threads of the library or the kernel do, and ports, one for each
+ * queue, at which completed jobs are collected.
  *
- * What does the work is one for the whole process, with a lock of its own
- * that is taken after a queue's.  No thread is there before the first job.
+ * The workers serve the whole process.  They have a lock of their own, which is taken after a
+ * queue's.  No thread exists before the first job.
  */
 #ifndef XP_SOURCE_AIO_H
 #define XP_SOURCE_AIO_H
@@ -20,67 +20,72 @@
 #include "sys/wakefd.h"
 
 enum xp_aio_stage {
-	XP_AIO_QUEUED,  /* nobody has begun */
-	XP_AIO_RUNNING, /* it uses the descriptor and the buffer */
-	XP_AIO_DONE,    /* it has a result */
+	XP_AIO_QUEUED,  /* not begun */
+	XP_AIO_RUNNING, /* in progress: uses the descriptor and the buffer */
+	XP_AIO_DONE,    /* complete: `result` is set */
 };
 
-/* [I] immutable once started, [w] guarded by the lock of the work, [a] atomic. */
+/* A job.  [I] immutable once started, [w] guarded by the lock of the workers, [a] atomic. */
 struct xp_aio_job {
-	struct xp_list item;      /* [w] queued; done, in its port's list */
-	struct xp_list unfinished; /* [w] among all that are not done */
-	struct xp_list stop;      /* [w] running, and to be stopped */
+	/* [w] links it into the queue of jobs, or into its port's `done` */
+	struct xp_list item;
+	struct xp_list unfinished; /* [w] links all jobs that are not complete */
+	struct xp_list stop;      /* [w] links the running jobs to cancel */
 	struct xp_aio_port *port; /* [I] */
 	enum xp_aio_stage stage;  /* [w] */
 	bool cancelled;           /* [w] */
-	int64_t result;           /* [w] bytes or a negative errno value; [t] while it runs */
+	/* [w] bytes or a negative errno value; while it runs, owned by the thread */
+	int64_t result;
 	int op;                   /* [I] XPOLL_AIO_... */
-	int fd;                   /* [I] that the program gave */
-	int io_fd;                /* [I] that is used: of the file held, or fd */
+	int fd;                   /* [I] the program's descriptor */
+	/* [I] the descriptor to use: a duplicate that holds the file, or fd */
+	int io_fd;
 	struct xp_file_id file;   /* [I] */
-	struct xp_aio_hold *hold; /* [w] NULL: none */
+	struct xp_aio_hold *hold; /* [w] holds the file open; NULL: not held */
 	void *buffer;             /* [I] */
 	size_t length;            /* [I] */
 	int64_t offset;           /* [I] */
 };
 
 struct xp_aio_port {
-	struct xp_wakefd done_fd; /* [I] while jobs are done */
-	uint32_t process;    /* [I] that opened it */
+	struct xp_wakefd done_fd; /* [I] readable while there are completed jobs */
+	uint32_t process;    /* [I] the process that opened the port */
 	struct xp_list done; /* [w] */
-	atomic_uint filled;  /* [a] there are some in `done`, and done_fd is readable */
+	atomic_uint filled;  /* [a] `done` is not empty, and done_fd is readable */
 };
 
-/* 0, -EMFILE ..., -ENOTSUP: $XPOLL_AIO names what cannot be used. */
+/*
+ * Open a port.  Returns 0, -EMFILE ...; -ENOTSUP: $XPOLL_AIO names a provider that does not work.
+ */
 int xp_aio_open(struct xp_aio_port *port);
 /*
- * Cancel its jobs and wait for their end; in a forked child, where nobody
- * works on them, only close what is open.
+ * Cancel the jobs of a port and wait until they are complete; in a forked child, where no thread
+ * does them, only close its descriptors.
  */
 void xp_aio_close(struct xp_aio_port *port);
 
 /*
- * Is fd of a file that jobs in flight hold?  Then *id is what is known of it: to ask that is
- * one system call.  False: or the system does not say.
+ * Returns true if fd refers to a file that jobs in progress hold, and stores its identity, by one
+ * system call. Returns false if not, or if that is unknown.
  */
 bool xp_aio_knows(int fd, struct xp_file_id *id);
 /*
- * 0; -EAGAIN, -ENOMEM: no thread can be started; -EMFILE, -ENFILE: the file
- * cannot be held.  The job is the caller's.
+ * Start a job.  Returns 0; -EAGAIN, -ENOMEM: no thread can be started; -EMFILE, -ENFILE: the file
+ * cannot be held.  The caller owns the job's memory.
  */
 int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job);
 void xp_aio_cancel(struct xp_aio_job *job);
-/* Move all jobs that are done to this list, which is empty. */
+/* Move all completed jobs to this list, which is empty. */
 void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs);
-/* Cancel all jobs of a descriptor and wait for their end. */
+/* Cancel all jobs of a descriptor and wait until they are complete. */
 void xp_aio_release_fd(int fd);
 
-/* Can a port be opened? */
+/* Returns true if a port can be opened. */
 bool xp_aio_usable(void);
-/* A process begins: nobody works here. */
+/* Initialise in a new process, in which no thread works. */
 void xp_aio_begin(void);
 
-/* The queue's side: for xpoll_aio_submit and xpoll_aio_cancel. */
+/* Called by the queue for xpoll_aio_submit and xpoll_aio_cancel. */
 int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
                   struct xpoll_aio *aio);
 void xp_aio_cancel_registration(struct xp_registration *reg);

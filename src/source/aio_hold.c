@@ -1,4 +1,4 @@
-/* Files that operations hold open: see the header. */
+/* Files that operations hold open: see aio_hold.h. */
 #include "source/aio_hold.h"
 
 #include <errno.h>
@@ -14,24 +14,24 @@ enum { HOLD_LISTS = 64 };
 
 typedef _Atomic(struct xp_aio_hold *) hold_link;
 
-/* [I] immutable while linked, [w] guarded by the lock of the work. */
+/* A held file.  [I] immutable while linked, [w] guarded by the lock of the workers. */
 struct xp_aio_hold {
-	hold_link next;       /* [w] or of who has taken it out of the list */
+	hold_link next;       /* [w] the next in its list */
 	struct xp_file_id id; /* [I] */
 	int number;           /* [I] the descriptor that the program gave */
 	int fd;               /* [I] our descriptor, which holds the file open */
-	int users;            /* [w] operations that have not ended */
+	int users;            /* [w] operations in progress that use it */
 };
 
 /*
- * Lists by number.  A fork may come between any two steps, and a child closes
- * what it finds linked: so a file is linked once it is open, and unlinked before
- * it is closed.
+ * Lists of held files, by descriptor.  A fork may happen at any point, and the child closes the
+ * files that it finds linked.  So a file is linked after it is opened, and unlinked before it is
+ * closed.
  */
 static hold_link holds[HOLD_LISTS];
-/* Unused, but to close them would release the program's locks; without a lock. */
+/* Unused files whose close would release record locks of the program; used without a lock. */
 static hold_link holds_kept;
-/* Copies of what the parent had open; without a lock. */
+/* Copies of files that the parent held; used without a lock. */
 static hold_link holds_inherited;
 
 static hold_link *hold_list(int number)
@@ -119,7 +119,7 @@ static void hold_push(hold_link *list, struct xp_aio_hold *hold)
 	while (!atomic_compare_exchange_weak(list, &first, hold));
 }
 
-/* Close them, or keep those for later whose end would release locks. */
+/* Close a list of files; keep those for later whose close would release record locks. */
 static void hold_close_all(struct xp_aio_hold *hold)
 {
 	while (hold) {
@@ -141,7 +141,7 @@ void xp_aio_hold_close(struct xp_aio_hold *unused)
 		hold_close_all(unused);
 }
 
-/* Move what is linked there to what the process has inherited. */
+/* Move a list to the inherited files. */
 static void holds_inherit(hold_link *link)
 {
 	struct xp_aio_hold *hold = atomic_exchange(link, NULL);
@@ -165,14 +165,14 @@ void xp_aio_hold_abandon(void)
 {
 	struct xp_aio_hold *hold;
 
-	/* No lock: in the child another thread's may be locked for ever. */
+	/* No lock is taken: in the child it may be locked for ever. */
 	if (xp_process_current() == 0)
 		xp_aio_hold_begin();
 	hold = atomic_exchange(&holds_inherited, NULL);
 	while (hold) {
 		struct xp_aio_hold *next = hold->next;
 
-		/* A child has none of its parent's locks. */
+		/* A child has no record locks of its parent, so closing is harmless. */
 		xp_sys_close(hold->fd);
 		xp_free(hold);
 		hold = next;

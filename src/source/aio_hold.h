@@ -1,10 +1,10 @@
 /*
- * Files that operations hold open, so that a program may close the descriptor
- * that it gave them, and its number may become another file's.
+ * Files that operations hold open, so that a program may close the descriptor that it passed, and
+ * reuse it for another file.
  *
- * A descriptor of the library's own holds the file: one for all operations in
- * flight that gave the same number for the same file.  All functions are called
- * with the lock of the work, unless they say otherwise.
+ * A duplicate of the descriptor holds the file: one for all operations in progress that were given
+ * the same descriptor for the same file.  All functions without another remark are called with the
+ * lock of the workers.
  */
 #ifndef XP_SOURCE_AIO_HOLD_H
 #define XP_SOURCE_AIO_HOLD_H
@@ -13,25 +13,27 @@
 
 struct xp_aio_hold;
 
-/* Without the lock: may a file be held that was given by this number? */
+/*
+ * Returns true if a file may be held that was passed by this descriptor.  Called without the lock.
+ */
 bool xp_aio_hold_may(int fd);
-/* Is fd of a file that is held?  Then *id is that file's, as far as it is known. */
+/* Returns true if fd refers to a held file, and stores the file's identity. */
 bool xp_aio_hold_knows(int fd, struct xp_file_id *id);
 /*
- * Hold the file that fd is open for: the descriptor to use.  It is fd, and *hold is NULL, if
- * the file cannot be held without harm (xp_sys_file_hold).  -EMFILE, -ENFILE, -ENOMEM.
+ * Hold the file that fd refers to.  Returns the descriptor to use: fd, with *hold NULL, if the file
+ * cannot be held without harm (xp_sys_file_hold).  -EMFILE, -ENFILE, -ENOMEM.
  */
 int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold);
 /*
- * An operation has ended.  With the last one the file is added to *unused,
- * which begins as NULL, for xp_aio_hold_close.
+ * Release a file after an operation.  After the last one the file is added to *unused, initially
+ * NULL, for xp_aio_hold_close.
  */
 void xp_aio_hold_drop(struct xp_aio_hold *hold, struct xp_aio_hold **unused);
-/* Without the lock, as a close may wait for a server. */
+/* Close unused files.  Called without the lock, because a close may wait for a server. */
 void xp_aio_hold_close(struct xp_aio_hold *unused);
-/* A process begins, which may have inherited copies of what its parent held. */
+/* Initialise in a new process, which may have inherited files that its parent held. */
 void xp_aio_hold_begin(void);
-/* In a forked child, without the lock: close those copies. */
+/* In a forked child: close those files.  Called without the lock. */
 void xp_aio_hold_abandon(void);
 
 #endif

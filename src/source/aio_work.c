@@ -1,11 +1,11 @@
 /*
- * The work: jobs that wait, threads that take them, and ports that get them back.
- * One for the whole process, so that many queues do not mean many threads.
+ * The workers: queued jobs, threads that do them, and ports that collect them, for the whole
+ * process, so that many queues do not need many threads.
  *
- * Threads are started when there is a job and none of them waits for one; one
- * that has waited for a while in vain ends.  The last port that is closed
- * makes all of them end.  They are threads of the library alone: what a
- * program's thread does, sleeps in, or that it ends, is nothing to a job.
+ * A thread is started when there is a job and no thread waits for one; a thread that has waited for
+ * a while without a job exits.  When the last port is closed, all exit.  Only threads of the
+ * library do jobs: whatever a thread of the program does, sleeps in, or that it exits, has no
+ * effect on a job.
  */
 #include "source/aio_work.h"
 
@@ -26,7 +26,7 @@
 enum aio_worker_stage {
 	AIO_WORKER_NONE,
 	AIO_WORKER_RUNS,
-	AIO_WORKER_ENDED, /* or is about to; to be joined */
+	AIO_WORKER_ENDED, /* has exited, or is about to; not joined yet */
 };
 
 struct aio_worker {
@@ -34,20 +34,21 @@ struct aio_worker {
 	enum aio_worker_stage stage;
 };
 
-/* All but the lock guarded by the lock. */
+/* The lock guards all other members. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t jobs;    /* signalled when a job is queued */
-	pthread_cond_t changed; /* when one is done, or all have ended */
+	/* signalled when a job is complete, or when all threads have exited */
+	pthread_cond_t changed;
 	struct xp_list queued;
 	int queued_len;
-	struct xp_list unfinished; /* the queued and the running */
-	struct xp_list stop;       /* the running ones to be stopped */
+	struct xp_list unfinished; /* queued and running jobs */
+	struct xp_list stop;       /* running jobs to cancel */
 	const struct xp_aio_provider *provider; /* NULL: no port is open */
-	bool open;   /* a thread of it is, and can be called */
-	bool looks;  /* it will call xp_aio_next before it sleeps in the kernel */
+	bool open;   /* the provider is open in a thread, and can be called */
+	bool looks;  /* the provider will call xp_aio_next before it sleeps in the kernel */
 	int ports;
-	bool ending; /* the last port was closed, threads go */
+	bool ending; /* the last port was closed, and the threads exit */
 	int waiting; /* threads that wait for a job */
 	struct aio_worker workers[XP_AIO_THREADS];
 } aio_work = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -62,7 +63,7 @@ void xp_aio_begin(void)
 	xp_list_init(&aio_work.queued);
 	xp_list_init(&aio_work.unfinished);
 	xp_list_init(&aio_work.stop);
-	/* These calls allocate nothing, so they cannot fail. */
+	/* these calls allocate nothing, and cannot fail */
 	(void)xp_sys_cond_init(&aio_work.jobs);
 	(void)xp_sys_cond_init(&aio_work.changed);
 }
@@ -76,7 +77,7 @@ static void aio_dequeue(struct xp_aio_job *job)
 	aio_work.queued_len--;
 }
 
-/* This thread goes: in this step, or a job could be left to it. */
+/* Record that this thread exits, in the same critical section, so that no job is left to it. */
 static void aio_worker_ends(void)
 {
 	for (int i = 0; i < XP_AIO_THREADS; i++)
@@ -122,7 +123,7 @@ struct xp_aio_job *xp_aio_next_stop(void)
 	return item ? XP_CONTAINER_OF(item, struct xp_aio_job, stop) : NULL;
 }
 
-/* The job does not need its file any more. */
+/* Release the file of a job. */
 static void aio_drop(struct xp_aio_job *job, struct xp_aio_hold **unused)
 {
 	if (job->hold)
@@ -155,14 +156,17 @@ void xp_aio_done(struct xp_list *jobs, bool looks)
 	XP_LIST_EACH(struct xp_aio_job, job, jobs, item)
 		aio_drop(job, &unused);
 	if (unused) {
-		/* Whoever takes the event finds the file closed. */
+		/*
+		 * Close the files before the completion is published: the program finds them
+		 * closed.
+		 */
 		pthread_mutex_unlock(&aio_work.lock);
 		xp_aio_hold_close(unused);
 		pthread_mutex_lock(&aio_work.lock);
 	}
 	while ((item = xp_list_take(jobs))) {
 		struct xp_aio_job *job = XP_CONTAINER_OF(item, struct xp_aio_job, item);
-		/* A job that was stopped in the middle says so in several ways. */
+		/* A job that was cancelled while it ran may have one of several results. */
 		bool stopped = job->cancelled && job->result == -EINTR;
 
 		aio_done(job, stopped ? -ECANCELED : job->result);
@@ -202,7 +206,7 @@ static void threads_run(void)
 	}
 }
 
-/* A few threads that wait for the device. */
+/* The provider with threads that wait for the device. */
 static const struct xp_aio_provider aio_threads = {
 	.name = "threads",
 	.threads = XP_AIO_THREADS,
@@ -214,7 +218,7 @@ static void *aio_worker_main(void *argument)
 	const struct xp_aio_provider *provider;
 
 	(void)argument;
-	/* The thread that started this one has noted it when it unlocks. */
+	/* The thread that started this one has recorded it when it unlocks. */
 	pthread_mutex_lock(&aio_work.lock);
 	provider = aio_work.provider;
 	pthread_mutex_unlock(&aio_work.lock);
@@ -233,8 +237,8 @@ static void *aio_worker_main(void *argument)
 }
 
 /*
- * A thread that has ended leaves its place; it needs the lock no more.  The
- * result is a free place, or NULL.
+ * Returns a free element of the table of threads, or NULL; joins a thread that has exited, which
+ * does not need the lock any more.
  */
 static struct aio_worker *aio_worker_place(int *running)
 {
@@ -263,7 +267,7 @@ static void aio_call_out(void)
 		aio_work.provider->call();
 }
 
-/* See to it that somebody takes the job that was queued last. */
+/* Make sure that a thread takes the job that was queued last: call or start one. */
 static int aio_call(void)
 {
 	struct aio_worker *worker;
@@ -395,7 +399,7 @@ void xp_aio_release_fd(int fd)
 
 /* --- Ports ------------------------------------------------------------------ */
 
-/* The provider to try first; with $XPOLL_AIO it has to be that one. */
+/* Returns the provider to try first; with $XPOLL_AIO, the one that it names. */
 static const struct xp_aio_provider *aio_choose(void)
 {
 	const struct xp_aio_provider *best = xp_system.aio;
@@ -430,7 +434,10 @@ int xp_aio_open(struct xp_aio_port *port)
 	return rc;
 }
 
-/* The last port is closed: with the lock, which is released meanwhile. */
+/*
+ * The last port was closed: wait until all threads have exited.  Called with the lock, which is
+ * released meanwhile.
+ */
 static void aio_end(void)
 {
 	XP_ASSERT(xp_list_empty(&aio_work.unfinished));

@@ -1,4 +1,4 @@
-/* Between the work (aio_work.c) and those who do it. */
+/* The interface between the queue of jobs (aio_work.c) and the providers that do them. */
 #ifndef XP_SOURCE_AIO_WORK_H
 #define XP_SOURCE_AIO_WORK_H
 
@@ -7,43 +7,42 @@
 enum { XP_AIO_THREADS = 4 };
 
 struct xp_aio_provider {
-	const char *name; /* as in $XPOLL_AIO */
-	int threads;      /* at most; <= XP_AIO_THREADS */
+	const char *name; /* its name in $XPOLL_AIO */
+	int threads;      /* most threads; at most XP_AIO_THREADS */
 	/*
-	 * In a thread of its own, without the lock: make what it needs of the
-	 * kernel; work until xp_aio_next says to go; release it.  If `open`
-	 * fails, threads that wait for the device take its place.
+	 * Called in a thread of its own, without the lock: open the provider; do jobs until
+	 * xp_aio_next returns NULL; close it.  If opening fails, threads that wait for the device
+	 * are used instead.
 	 */
 	int (*open)(void);
 	void (*run)(void);
 	void (*close)(void);
 	/*
-	 * There is something to do, and no thread waits in xp_aio_next: call one
-	 * out of the kernel.  It is open, and the lock is held.  Optional.
+	 * There is a job or a cancellation, and no thread waits in xp_aio_next: make one leave the
+	 * kernel.  Called while the provider is open, with the lock.  Optional.
 	 */
 	void (*call)(void);
 	/*
-	 * In a forked child: close the copies of what this process had open.
-	 * Optional.  This and `usable` are called of a system's own (sys/system.h).
+	 * In a forked child: close the descriptors that this process had opened.  Optional.  This
+	 * and `usable` are called for the system's own provider (sys/system.h).
 	 */
 	void (*abandon)(uint32_t process);
-	/* Would `open` succeed?  From any thread, at any time. */
+	/* Returns true if `open` would succeed.  Any thread may call it at any time. */
 	bool (*usable)(void);
 };
 
 /*
- * The next job, now running; NULL: none.  With `patient` it waits for one, and
- * NULL means that this thread has to end: there was nothing for a while, or
- * there is nothing more to come.
+ * Returns the next job, which is running now; NULL: none.  With `patient` it waits for one, and
+ * NULL means that this thread has to exit: there was no job for a while, or there will be none.
  */
 struct xp_aio_job *xp_aio_next(bool patient);
-/* A running job that should be stopped if it can be, or NULL; returned once. */
+/* Returns a running job that should be cancelled, or NULL; each job once. */
 struct xp_aio_job *xp_aio_next_stop(void);
-/* Do it here, and wait for the device. */
+/* Do a job in this thread, waiting for the device.  Returns its result. */
 int64_t xp_aio_perform(const struct xp_aio_job *job);
 /*
- * The jobs of this list, whose results are set, are over: the list is empty, and they are
- * another's from now on.  looks: xp_aio_next comes next.
+ * Complete the jobs of this list, whose results are set.  Afterwards the list is empty, and the
+ * jobs belong to their ports.  looks: the caller calls xp_aio_next next.
  */
 void xp_aio_done(struct xp_list *jobs, bool looks);
 

@@ -1,12 +1,9 @@
 /*
- * EMPTY: everything that was written to a socket or pipe has left its buffer.
+ * EMPTY: all data that was written to a socket or pipe has left its buffer.
  *
- * The kernels do not wake anybody for that.  So the queue looks every few milliseconds
- * at those that have something left, and once more at an empty one when its event is
- * delivered.
- *
- * Between two looks a buffer may be filled and emptied, and nobody would know:
- * so there is no CLEAR.
+ * The kernels do not report that.  So the queue checks registered descriptors with data every few
+ * milliseconds, and an empty one once more when its event is delivered.  A buffer may be filled and
+ * emptied between two checks without notice, so CLEAR is not supported.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -19,19 +16,19 @@
 #include "sys/marks.h"
 #include "sys/sys.h"
 
-/* The pause between two looks. */
+/* The pause between two checks. */
 #define EMPTY_EVERY_NS (10 * XP_NS_PER_MS)
 
 struct empty_registration {
 	struct xp_registration reg;
-	struct xp_list filled; /* in the state's list */
-	dev_t device;          /* the file that was meant */
+	struct xp_list filled; /* links it into the state's list of filled ones */
+	dev_t device;          /* device and inode of the registered file */
 	ino_t inode;
 };
 
 struct empty_state {
-	struct xp_marks marks; /* of files that have no inode */
-	struct xp_list filled; /* those that are enabled and not empty */
+	struct xp_marks marks; /* marks of files without an inode */
+	struct xp_list filled; /* enabled registrations whose buffer is not empty */
 };
 
 static struct empty_registration *empty_of(const struct xp_registration *reg)
@@ -40,7 +37,7 @@ static struct empty_registration *empty_of(const struct xp_registration *reg)
 	                       struct empty_registration, reg);
 }
 
-/* Whoever has a registration has one. */
+/* Returns the state, which exists if there is a registration. */
 static struct empty_state *empty_state(struct xpoll *queue)
 {
 	return *xp_host.state(queue, XP_SOURCE_EMPTY);
@@ -66,7 +63,7 @@ static int empty_state_make(struct xpoll *queue)
 	return 0;
 }
 
-/* 0: nothing is left; -ENOTSUP: not known; -EBADF. */
+/* Returns the number of bytes left in the buffer; -ENOTSUP: unknown; -EBADF. */
 static int64_t empty_left(int fd)
 {
 	int kind = xp_fd_kind(fd);
@@ -80,7 +77,10 @@ static int64_t empty_left(int fd)
 	return left < 0 ? -ENOTSUP : left;
 }
 
-/* left bytes are unsent.  0: reg is active; else it is looked at again while it is enabled. */
+/*
+ * Record that `left` bytes are unsent: with 0 the registration becomes active, otherwise it is
+ * checked again while it is enabled.
+ */
 static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_t left)
 {
 	struct empty_state *state = empty_state(queue);
@@ -99,7 +99,7 @@ static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_
 		xp_host.set_due(queue, XP_SOURCE_EMPTY, xp_sys_now() + EMPTY_EVERY_NS);
 }
 
-/* Look at a buffer.  If the kernel reports an error, the buffer counts as empty. */
+/* Check a buffer.  After an error of the kernel the buffer counts as empty. */
 static void empty_look(struct xpoll *queue, struct xp_registration *reg)
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
@@ -164,7 +164,7 @@ static int empty_touch(struct xpoll *queue, struct xp_registration *reg,
 	return rc == -ENOENT ? -ESTALE : rc;
 }
 
-/* Enabled, it is looked at; disabled, not any more. */
+/* Check the buffer of an enabled registration, and stop checking that of a disabled one. */
 static void empty_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	if (reg->flags & XPOLL_DISABLE)
@@ -187,7 +187,7 @@ static int empty_collect(struct xpoll *queue, struct xp_registration *reg,
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
 
-	/* After an error the registration is delivered: looking again would not help. */
+	/* After an error deliver the event: checking again would not help. */
 	if (left > 0) {
 		empty_found(queue, reg, left);
 		return -EAGAIN;
@@ -208,7 +208,7 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 			XP_CONTAINER_OF(item, struct empty_registration, filled);
 
 		item = item->next;
-		/* Closed, or another file by now: that is found out there. */
+		/* the delivery detects a closed or reused descriptor */
 		if (xp_sys_unsent((int)empty->reg.item.ident) <= 0) {
 			xp_list_remove(&empty->filled);
 			xp_host.set_active(queue, &empty->reg, true);
@@ -244,7 +244,7 @@ static int empty_inherit(struct xpoll *queue, struct xp_registration *reg)
 
 static bool empty_supports(uint32_t fflags)
 {
-	(void)fflags; /* There are none. */
+	(void)fflags; /* this filter has no fflags */
 	return xp_sys_unsent(-1) != -ENOTSUP;
 }
 

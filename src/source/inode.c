@@ -1,4 +1,7 @@
-/* Files watched for what happens to them: users, and files by time. */
+/*
+ * Watches files for users: compares files after reports, and files without reports from time to
+ * time.
+ */
 #include "source/inode.h"
 
 #include <errno.h>
@@ -10,10 +13,10 @@
 #include "sys/fskind.h"
 #include "sys/sys.h"
 
-/* How often files are looked at that the kernel does not report. */
+/* How often files are compared that the kernel does not report. */
 #define LOOK_EVERY_NS (100 * XP_NS_PER_MS)
 
-/* Notes that the comparison of two looks at a file can show. */
+/* Notes that a comparison of two results of fstat(2) can show. */
 #define BY_LOOK (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
                  XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_REVOKE | \
                  XPOLL_NOTE_TRUNCATE)
@@ -35,7 +38,7 @@ static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
 		                xp_sys_now() + LOOK_EVERY_NS);
 }
 
-/* The file is in another directory now: watch that one, which reports its removal. */
+/* The directory was moved: watch its new parent, which will report its removal. */
 static void user_moved(struct xpoll *queue, struct xp_inodes *inodes,
                        struct xp_inode_user *user)
 {
@@ -43,9 +46,9 @@ static void user_moved(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /*
- * The kernel ended its watch: the inode is gone, or only its last name, if the
- * file was opened by another one.  A file with names is a new one then, which
- * got the numbers of the old.
+ * The kernel ended its watch of a file.  Returns true if the user's file still exists: only its
+ * last name is gone, and it was opened by another name.  A file with names is then a new one that
+ * has the numbers of the old.
  */
 static bool user_survives(struct xpoll *queue, struct xp_inodes *inodes,
                           struct xp_inode_user *user, struct stat *now)
@@ -56,7 +59,7 @@ static bool user_survives(struct xpoll *queue, struct xp_inodes *inodes,
 		return false;
 	rc = xp_inode_join(queue, inodes, user);
 	user_list(queue, inodes, user, rc != 0);
-	/* Nobody has reported what happened in between. */
+	/* Query the file again, because nothing reported changes in between. */
 	return xp_sys_fstat(user->fd, now) == 0;
 }
 
@@ -74,7 +77,7 @@ static void user_deliver(struct xpoll *queue, struct xp_inode_user *user,
 		user->ops->reported(queue, user, asked, lost);
 }
 
-/* Report to the user what the kernel has reported.  Returns false if the file is gone. */
+/* Compare the user's file, and report changes to the user.  Returns false if the file is gone. */
 static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
                         struct xp_inode_user *user)
 {
@@ -88,12 +91,12 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	if (reported & XP_REPORT_BY_TIME)
 		user_list(queue, inodes, user, true);
 	rc = xp_inode_look(user, &now);
-	/* Asked after the look: what that shows is then not of a rename that nobody knows of. */
+	/* Query this after fstat(2), so that no rename is attributed that happened later. */
 	if (rc == 0 && inodes->renamed && inodes->renamed(user, &now))
 		reported |= XPOLL_NOTE_RENAME;
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME) {
 		user_moved(queue, inodes, user);
-		/* The new directory was watched only now: look for changes before that. */
+		/* The new parent is watched only now: find changes from before that. */
 		rc = xp_inode_look(user, &now);
 	}
 	gone = rc == -EBADF || rc == -ENOENT;
@@ -102,11 +105,14 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 		gone = !user_survives(queue, inodes, user, &now);
 	if (gone)
 		return false;
-	/* Removed from where nobody listened yet: no report is of its end. */
+	/*
+	 * The directory was moved, and then removed before its new parent was watched, so no event
+	 * reports the removal.
+	 */
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME && now.st_nlink == 0 &&
 	    S_ISDIR(now.st_mode))
 		reported |= XPOLL_NOTE_DELETE;
-	/* Open, and it cannot be looked at: its file system is gone. */
+	/* If fstat(2) fails on an open file, its file system is gone: only REVOKE is reported. */
 	if (rc == 0) {
 		notes = xp_inode_notes(user, reported, &now);
 		xp_inode_remember(&user->last, reported, &now);
@@ -137,7 +143,7 @@ static void inodes_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	inodes_compare(queue, inodes);
 }
 
-/* The queue's, made if need be; NULL: no memory. */
+/* Returns the state of the queue, allocated at the first call; NULL: no memory. */
 static struct xp_inodes *inodes_make(struct xpoll *queue)
 {
 	void **state = xp_host.state(queue, XP_SOURCE_VNODE);
@@ -163,7 +169,7 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct xp_inodes *inodes = inodes_find(queue);
 
-	(void)room; /* No more events than registrations. */
+	(void)room; /* there are no more events than registrations */
 	if (inodes->again)
 		inodes->again(inodes);
 	XP_LIST_EACH(struct xp_inode_user, user, &inodes->timed, all)
@@ -174,14 +180,14 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 	                : now_ns + LOOK_EVERY_NS);
 }
 
-/* A change came upon news of others: they are settled by the next wait. */
+/* A change has read reports for other users: the next wait compares their files. */
 static void compare_soon(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (!xp_list_empty(&inodes->to_compare))
 		xp_host.set_due(queue, XP_SOURCE_VNODE, xp_sys_now());
 }
 
-/* Report to all users what they requested up to now, before a change of a watch. */
+/* Report to all users what happened up to now, before a watch is changed. */
 static void compare_others(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (inodes->watch.fd < 0)
@@ -191,8 +197,8 @@ static void compare_others(struct xpoll *queue, struct xp_inodes *inodes)
 }
 
 /*
- * Have it reported, or looked at now and then where the kernel does not report it and two
- * looks show all that is asked for.
+ * Let the kernel report the file; or compare it from time to time, if the kernel does not report it
+ * and a comparison shows all requested notes.
  */
 static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
                      struct xp_inode_user *user, bool lenient)
@@ -251,13 +257,13 @@ static void forget_unrequested(struct xp_inode_user *user, const struct stat *no
 }
 
 /*
- * The notes of the user are about to change: report what has happened so far by the
- * notes that it has.  Returns false if the descriptor is another file's by now.
+ * Before the notes of the user change: report what has happened so far by the present notes.
+ * Returns false if fd was reused for another file.
  */
 static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *inodes,
                                struct xp_inode_user *user)
 {
-	bool compare = !user->self.inode; /* The kernel does not report this file. */
+	bool compare = !user->self.inode; /* the kernel does not report this file */
 	struct stat now;
 	int rc;
 
@@ -270,7 +276,7 @@ static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *in
 		if (!user_compare(queue, inodes, user))
 			return false;
 	}
-	if (compare) /* user->last is the file's state by now. */
+	if (compare) /* user->last is up to date now */
 		return true;
 	rc = xp_inode_look(user, &now);
 	if (rc == 0)
@@ -308,7 +314,10 @@ void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
 	rc = xp_inode_join(queue, inodes, user);
 	user_list(queue, inodes, user, rc != 0);
 	compare_soon(queue, inodes);
-	/* If it is another file, that is for the one who has named it to find. */
+	/*
+	 * fstat(2) failed, or fd now refers to another file: report nothing.  The registration's
+	 * `confirm` detects that.
+	 */
 	if (xp_inode_look(user, &now) < 0)
 		return;
 	user_deliver(queue, user,
@@ -335,7 +344,7 @@ bool xp_inode_supports(uint32_t notes)
 		!(notes & ~xp_inodes_reportable());
 }
 
-/* Not watched any more; what was reported to it is forgotten. */
+/* End the watches of a list of users, and drop reports for them. */
 static void users_release(struct xp_list *list)
 {
 	struct xp_list *item;

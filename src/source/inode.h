@@ -1,13 +1,12 @@
 /*
- * Changes of the file behind a descriptor, whatever its names: VNODE uses this, and READ of a
- * regular file that may grow.
+ * Changes of the file that a descriptor refers to, whatever its names: used by VNODE, and by READ
+ * of a regular file that may grow.
  *
- * A user is a registration that follows one open file.  Most changes the
- * kernel reports, through one instance per queue (source/inode_provider.h); sizes and
- * link counts are compared when it has reported something.  A file that the kernel
- * cannot report is looked at now and then, while a wait runs.
+ * A user is a registration that watches one open file.  The kernel reports most changes, through
+ * one instance per queue (source/inode_provider.h); then sizes and link counts are compared.  A
+ * file that the kernel cannot report is compared from time to time, while a wait runs.
  *
- * Notes are XPOLL_NOTE_ bits of VNODE.  All with the queue's lock held.
+ * Notes are XPOLL_NOTE_ bits of VNODE.  All functions are called with the queue's lock held.
  */
 #ifndef XP_SOURCE_INODE_H
 #define XP_SOURCE_INODE_H
@@ -22,7 +21,7 @@
 struct xp_inode;
 struct xp_inode_user;
 
-/* A user's place among those of one inode; unused while inode is NULL. */
+/* Links a user to one inode that it watches; unused while inode is NULL. */
 struct xp_inode_link {
 	struct xp_list item;
 	struct xp_inode *inode;
@@ -31,66 +30,65 @@ struct xp_inode_link {
 
 struct xp_inode_user_ops {
 	/*
-	 * Some of what is asked for happened, to the file that the descriptor is of
-	 * at this moment.  lost: the kernel dropped reports, and what cannot be derived
-	 * is noted on suspicion.
+	 * Some of the requested notes happened to the file that the descriptor refers to.  lost:
+	 * the kernel dropped reports, and notes that a comparison cannot show are set on suspicion.
 	 */
 	void (*reported)(struct xpoll *queue, struct xp_inode_user *user,
 	             uint32_t notes, bool lost);
-	/* Does the user want to hear at once, not just when it asks? */
+	/* Returns true if the user wants reports at once, and not only when it asks for them. */
 	bool (*listens)(const struct xpoll *queue,
 	                const struct xp_inode_user *user);
-	/* The descriptor was closed, or is another file's: end the watch. */
+	/* The descriptor was closed or reused: end the watch. */
 	void (*gone)(struct xpoll *queue, struct xp_inode_user *user);
 };
 
 struct xp_inode_user {
 	const struct xp_inode_user_ops *ops;
 	int fd;
-	uint32_t notes; /* what is asked for */
+	uint32_t notes; /* the requested notes */
 	bool as_bsd;    /* XPOLL_VNODE_AS_BSD */
 
 	/* Private to inode.c and the provider. */
-	struct xp_list all;         /* of the queue's users, reported or timed */
-	struct xp_list to_compare;   /* of those with something to compare */
-	struct xp_inode_link self;  /* its file */
-	struct xp_inode_link above; /* its parent, which reports rmdir(2) */
-	int reserved;               /* inodes that the provider holds for it */
-	uint64_t place;             /* where the provider saw it last */
-	uint32_t ignored;           /* notes reported while it did not listen */
-	uint32_t reported;          /* notes since the last comparison, XP_REPORT_ */
-	int64_t born_ns;            /* when the file was made; 0: nobody knows */
-	struct stat last;           /* as it was then */
+	struct xp_list all;         /* links the queue's users, `reported` or `timed` */
+	struct xp_list to_compare;   /* links the users whose file has to be compared */
+	struct xp_inode_link self;  /* the file itself */
+	struct xp_inode_link above; /* the file's parent directory, which reports rmdir(2) */
+	int reserved;               /* number of inodes that the provider reserves for it */
+	uint64_t place;             /* where the provider found the file last */
+	uint32_t ignored;           /* notes that were ignored because it did not listen */
+	/* notes reported since the last comparison, and XP_REPORT_ bits */
+	uint32_t reported;
+	int64_t born_ns;            /* when the file was created; 0: unknown */
+	struct stat last;           /* its status at the last comparison */
 };
 
 /*
- * Begin to watch fd; user->ops is set, all else is zero.  lenient: where the
- * kernel's limits forbid it, the file is looked at now and then instead.
+ * Begin to watch fd; user->ops is set, everything else is zero.  lenient: if a limit of the kernel
+ * is exhausted, the file is compared from time to time instead.
  *
- * -EBADF; -EINVAL: no file; -EPERM: these notes cannot be had of a file that
- * may not be read; -ENOTSUP: the kernel does not report them of this file;
- * -EMFILE, -ENFILE, -ENOSPC, -ENOMEM.
+ * -EBADF; -EINVAL: no file; -EPERM: these notes need permission to read the file; -ENOTSUP: the
+ * kernel does not report them for this file; -EMFILE, -ENFILE, -ENOSPC, -ENOMEM.
  */
 int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
                    uint32_t notes, bool lenient);
-/* Ask for other notes; -ESTALE: the number is another file's by now. */
+/* Change the requested notes; -ESTALE: fd was reused for another file. */
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
                      uint32_t notes, bool lenient);
 /*
- * A user that was disabled listens again.  Changes that would have been reported meanwhile are
- * passed to `reported` before this returns.
+ * A user that was disabled wants reports again.  Changes that it has missed are passed to
+ * `reported` before this returns.
  */
 void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user);
-/* Harmless if it is not watched. */
+/* End a watch; harmless if there is none. */
 void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user);
 
-/* 0; -EBADF: closed; -ENOENT: the number is another file's by now. */
+/* Returns 0 if fd still refers to the watched file; -EBADF: closed; -ENOENT: reused. */
 int xp_inode_confirm(const struct xp_inode_user *user);
 
-/* Can all of these notes be reported here? */
+/* Returns true if this system can report all of these notes. */
 bool xp_inode_supports(uint32_t notes);
 
-/* For the functions of these names in a source; fini leaves all users unwatched. */
+/* Implementations of `due` and `fini` of a source; fini ends the watches of all users. */
 void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_inodes_fini(struct xpoll *queue, void *state);
 

@@ -1,13 +1,13 @@
 /*
- * For providers that watch a file by its name, and hear late, or not of all, of what is
- * written to it: event ports and handles of directories.
+ * For providers that watch a file by its name, and get reports of writes late or not at all: event
+ * ports, and handles of directories.
  */
 #ifndef XP_SOURCE_INODE_LATE_H
 #define XP_SOURCE_INODE_LATE_H
 
 #include "source/inode_provider.h"
 
-/* FNV-1a, from there on. */
+/* The initial value of the FNV-1a hash. */
 #define XP_INODE_HASH UINT64_C(0xcbf29ce484222325)
 
 static inline uint64_t xp_inode_hash(uint64_t hash, const void *data, size_t size)
@@ -20,8 +20,8 @@ static inline uint64_t xp_inode_hash(uint64_t hash, const void *data, size_t siz
 }
 
 /*
- * Is it a file to be looked at now and then as well, for what is written to it?  1 or 0,
- * as xp_inode_join has it.
+ * Returns 1 if the file also has to be compared from time to time, because of writes; 0 if not; as
+ * xp_inode_join does.
  */
 static inline int xp_inode_is_late(const struct xp_inode_user *user)
 {

@@ -1,4 +1,4 @@
-/* Comparing two looks at a file: the notes of what happened in between. */
+/* Compares two results of fstat(2) for a file: the notes of what happened in between. */
 #include "source/inode_look.h"
 
 #include <errno.h>
@@ -8,13 +8,13 @@
 #include "sys/process.h"
 #include "sys/sys.h"
 
-/* Notes that two looks cannot show; reported as possible if the kernel dropped reports. */
+/* Notes that a comparison cannot show; reported on suspicion if the kernel dropped reports. */
 #define SUSPECTED (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_RENAME | \
                    XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
 #define SUSPECTED_OF_DIRECTORY (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)
 
-/* 0; -ENOENT: the number is another file's by now; -EBADF ... */
+/* Query the status of the user's file.  Returns 0; -ENOENT: fd was reused; -EBADF ... */
 int xp_inode_look(const struct xp_inode_user *user, struct stat *now)
 {
 	const struct stat *last = &user->last;
@@ -30,7 +30,7 @@ int xp_inode_look(const struct xp_inode_user *user, struct stat *now)
 		? 0 : -ENOENT;
 }
 
-/* Growing and shrinking again in between is not seen. */
+/* A file that grew and shrank again in between shows no change. */
 static uint32_t compare_size(const struct stat *old, const struct stat *now)
 {
 	if (S_ISDIR(now->st_mode) || now->st_size == old->st_size)
@@ -47,7 +47,7 @@ static uint32_t compare_links(bool as_bsd, const struct stat *old,
 	if (as_bsd && !S_ISDIR(now->st_mode))
 		return now->st_nlink < old->st_nlink ? XPOLL_NOTE_DELETE
 			: XPOLL_NOTE_LINK;
-	/* A directory's count is of its subdirectories; its end is no link. */
+	/* The link count of a directory counts its subdirectories; its removal is not LINK. */
 	if (now->st_nlink == 0)
 		return S_ISDIR(now->st_mode) ? XPOLL_NOTE_DELETE
 			: XPOLL_NOTE_DELETE | XPOLL_NOTE_LINK;
@@ -60,17 +60,17 @@ static bool earlier(const struct timespec *a, const struct timespec *b)
 		(a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* Was something written?  A time that went back was set by somebody. */
+/* Returns true if the file was written.  If its time went back, a program has set it. */
 static bool was_written(const struct stat *old, const struct stat *now)
 {
 	if (xp_same_time(&old->st_mtim, &now->st_mtim))
 		return false;
-	/* Or the clock was: writing sets both times to the same. */
+	/* or the clock was set back: a write sets both times to the same value */
 	return !earlier(&now->st_mtim, &old->st_mtim) ||
 		xp_same_time(&now->st_mtim, &now->st_ctim);
 }
 
-/* Did an attribute change, other than the link count? */
+/* Returns true if an attribute other than the link count has changed. */
 static bool was_set(const struct stat *old, const struct stat *now)
 {
 	return old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
@@ -80,8 +80,8 @@ static bool was_set(const struct stat *old, const struct stat *now)
 }
 
 /*
- * All that two looks show.  A time that has changed alone is of an attribute that
- * cannot be seen, unless what was reported explains it.
+ * Returns all notes that a comparison shows.  If only the ctime has changed, an attribute has that
+ * fstat(2) does not return, unless `reported` explains it.
  */
 uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                         const struct stat *now)
@@ -92,7 +92,7 @@ uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old
 	if (notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE) ||
 	    was_written(old, now))
 		notes |= XPOLL_NOTE_WRITE;
-	/* Linux reports a change of the link count as ATTRIB as well. */
+	/* Linux reports a change of the link count as ATTRIB, too. */
 	if (!as_bsd && notes & XPOLL_NOTE_LINK && !S_ISDIR(now->st_mode))
 		notes |= XPOLL_NOTE_ATTRIB;
 	if (old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
@@ -103,7 +103,7 @@ uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old
 	return notes;
 }
 
-/* The notes for what was reported of a file that looks like this now. */
+/* Returns the notes for the reports about a file with this present status. */
 uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
                          const struct stat *now)
 {
@@ -115,7 +115,7 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
 		notes |= compare_size(old, now);
 	if (reported & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE))
 		notes |= links;
-	/* That one came for the names. */
+	/* that ATTRIB was caused by the link count */
 	if (user->as_bsd && links && !S_ISDIR(now->st_mode) &&
 	    !was_set(old, now))
 		notes &= ~(uint32_t)XPOLL_NOTE_ATTRIB;
@@ -128,8 +128,8 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
 }
 
 /*
- * Keep the old values of what was not compared: its report is still to come, though this look,
- * for another report, has seen the new values.
+ * Store the status for the next comparison, except what this one did not compare: its own report is
+ * still to come, although fstat(2) has returned the new values already.
  */
 void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now)
 {

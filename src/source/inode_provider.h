@@ -1,29 +1,29 @@
 /*
- * The seam between inode.c and the kernel's way to report what happens to files
- * (linux/inode_inotify.c).  The provider keeps book of which inodes are watched for whom, and
- * reports by xp_inode_report, and calls nothing of inode.c.  All with the queue's lock held.
+ * The interface between inode.c and a provider, which gets reports about files from the kernel
+ * (linux/inode_inotify.c).  The provider knows which inodes are watched for which users, and passes
+ * reports to xp_inode_report; it calls no function of inode.c.  All functions are called with the
+ * queue's lock held.
  */
 #ifndef XP_SOURCE_INODE_PROVIDER_H
 #define XP_SOURCE_INODE_PROVIDER_H
 
 #include "source/inode_look.h"
 
-/* Notes that the kernel reports here; 0: it reports nothing. */
+/* Returns the notes that the kernel can report; 0: it reports nothing. */
 uint32_t xp_inodes_reportable(void);
 
 /*
- * Have the kernel report user->notes of user->fd from now on; user->last is
- * there.  For one that has joined: with other notes than before; -ESTALE: its
- * number is another file's by now.  -ENOTSUP: it does not report this file;
+ * Make the kernel report user->notes of user->fd; user->last is set.  For a user that has joined:
+ * change the notes; -ESTALE: fd was reused.  -ENOTSUP: the kernel does not report this file;
  * -EPERM; -EMFILE, -ENFILE, -ENOSPC, -ENOMEM.
  */
 int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
                   struct xp_inode_user *user);
-/* A directory was moved, and is not reported by its old parent any more. */
+/* A directory was moved: watch its new parent instead of the old one. */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user);
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user);
 
-/* Read what the kernel has for us. */
+/* Read all reports of the kernel. */
 void xp_inodes_harvest(struct xp_inodes *inodes);
 /*
  * The queue ends, perhaps in a forked child: free all inodes, without a report to any user.

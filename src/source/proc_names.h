@@ -1,4 +1,4 @@
-/* The notes of PROC in words, also where no source makes them. */
+/* Names of the notes of PROC, also for systems without the source. */
 #ifndef XP_SOURCE_PROC_NAMES_H
 #define XP_SOURCE_PROC_NAMES_H
 

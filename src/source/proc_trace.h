@@ -1,59 +1,60 @@
-/* Forks, execs and ends of processes, as a tracer reports them. */
+/* Forks, execs and exits of processes, which a tracer reports. */
 #ifndef XP_SOURCE_PROC_TRACE_H
 #define XP_SOURCE_PROC_TRACE_H
 
 #include "source/proc_state.h"
 
 enum {
-	/* Reports heard in one go, so that a storm cannot hold a thread. */
+	/* Most reports that are read at a time, so that many forks cannot keep a thread. */
 	XP_TRACE_DRAIN_MOST = 65536,
 };
 
 /*
- * Have a process followed, or followed as these fflags want it.  -ENOTSUP: no
- * tracer works here; -EPERM: none may be used; -EMFILE, -ENOMEM ...
+ * Follow a process, or change how it is followed by fflags.  -ENOTSUP: no tracer works here;
+ * -EPERM: none is permitted; -EMFILE, -ENOMEM ...
  */
 int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags);
 void xp_trace_end(struct xpoll *queue, struct xp_proc *proc);
 
-/* Open its descriptor. */
+/* Open a descriptor of a process. */
 int xp_proc_hold(struct xp_proc *proc);
 
 /*
- * Hear what has happened up to now; false: there was too much to take in one go.
- * Only with `all` it is certain that nothing was left, before what comes next.
+ * Read the reports up to now.  Returns false if there were too many to read at a time.  Only with
+ * `all` it is certain that none is left.
  */
 bool xp_trace_drain(struct xpoll *queue, bool all);
 
-/* Close the tracer if nobody needs it: it works whenever anybody forks. */
+/* Close the tracer if no registration needs it, because every fork costs it work. */
 void xp_trace_trim(struct xpoll *queue);
 
-/* Would there be a tracer? */
+/* Returns true if a tracer works here. */
 bool xp_trace_usable(void);
 
-/* For the source's functions of these names; due also asks a tracer that is shy. */
+/*
+ * Implementations of functions of the source; due also reads the reports of a tracer that is `shy`.
+ */
 void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_trace_fini(struct xpoll *queue, void *state);
 
 /* Calls by a tracer, in the order of events. */
 
-/* A process made a process (not a thread). */
+/* A process has forked (not made a thread). */
 void xp_trace_forked(struct xpoll *queue, pid_t parent, pid_t child);
 void xp_trace_execed(struct xpoll *queue, pid_t pid);
 /*
- * The first thread of a process has ended.  So has the process, unless other
- * threads live on or one of them execs.  Its status, if it is known; and the
- * moment, on the monotonic clock, where the tracer does not report others that
- * get its number, else XP_NEVER.
+ * The first thread of a process has exited, and so has the process, unless other threads live or
+ * one calls exec.  status: its wait status, or NULL; at_ns: the time, on the monotonic clock, if
+ * the tracer does not report other processes that get the ID, otherwise XP_NEVER.
  */
 void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
                       int64_t at_ns);
-/* Something that this process did may have been missed. */
+/* Reports about this process may have been lost. */
 void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc);
-/* The same of all that are followed. */
+/* The same for all followed processes. */
 void xp_trace_lost(struct xpoll *queue);
 
-/* A process that is followed; NULL: it is not. */
+/* Returns a followed process; NULL: it is not followed. */
 struct xp_proc *xp_trace_find(struct xpoll *queue, pid_t pid);
 
 #endif

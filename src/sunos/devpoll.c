@@ -1,14 +1,12 @@
 /*
  * The /dev/poll back end, for Solaris and illumos.
  *
- * The device keeps a set of numbers, which changes are written to just before a
- * wait (devpoll_set.c).  So a wait is one call, or two if anything has changed,
- * and a change is none.
+ * The device has a set of descriptors; changes are written to it just before a wait
+ * (devpoll_set.c).  So a wait is one system call, or two after changes, and a change is none.
  *
- * One thread at a time is inside: on older kernels a write waits until nobody is
- * asleep in the device, and it must not wait with the queue's lock held.  The
- * device belongs to the process that wrote to it first; it cannot be waited for
- * itself, it takes no mask of signals, and it knows no edges.
+ * One thread at a time is in the device: on older kernels a write waits until no thread sleeps in
+ * it, and must not do so with the queue's lock held.  The device belongs to the process that wrote
+ * to it first.  It cannot be polled itself, takes no signal mask, and has no edges.
  */
 #include "sunos/devpoll_state.h"
 
@@ -22,7 +20,7 @@
 #include "sunos/system.h"
 #include "sys/sys.h"
 
-/* The device, with the back end's own two in it. */
+/* Open the device, and add the back end's own two descriptors. */
 static int devpoll_open_device(struct devpoll_state *state)
 {
 	struct pollfd own[XP_OWN_ENTRIES];
@@ -34,7 +32,7 @@ static int devpoll_open_device(struct devpoll_state *state)
 	xp_array_own(&state->array, own);
 	rc = xp_sys_devpoll_write(device, own, state->array.edge.fd < 0
 	                          ? XP_OWN_EDGE : XP_OWN_ENTRIES);
-	/* Something else of that name may take the records as well. */
+	/* Check that it is the device: another file of that name may accept the records, too. */
 	if (rc == 0)
 		rc = xp_sys_devpoll_has(device, state->array.wake.fd);
 	state->device = device;
@@ -66,7 +64,7 @@ static int devpoll_open(void *opaque, int size_hint,
 		rc = devpoll_open_device(state);
 	if (rc < 0)
 		devpoll_free(state);
-	/* A kernel without it, or a place where it is not shown. */
+	/* The kernel lacks the device, or it is hidden here. */
 	return rc == -ENOENT || rc == -ENXIO || rc == -ENODEV || rc == -ENOTTY
 		? -ENOSYS : rc;
 }
@@ -93,7 +91,7 @@ static bool devpoll_has_pending(const void *opaque)
 	return state->dirty_len > 0;
 }
 
-/* A wait reports what is closed. */
+/* Pass changes to the device; the next wait reports closed descriptors. */
 static int devpoll_flush(void *opaque, struct xp_fired *fired, int cap)
 {
 	struct devpoll_state *state = opaque;
@@ -112,7 +110,7 @@ static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fi
 	return count;
 }
 
-/* Store the reports of one number, up to `room` of them. */
+/* Store the reports of one descriptor, up to `room` of them. */
 static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
                           struct xp_fired *fired, int room)
 {
@@ -138,7 +136,7 @@ static int devpoll_report(struct devpoll_state *state, const struct pollfd *read
 	return 0;
 }
 
-/* With a mask of signals: a look at all, by poll(2). */
+/* Wait with a signal mask, by poll(2) of all descriptors. */
 static int devpoll_await_masked(struct devpoll_state *state, int64_t deadline_ns,
                                 const sigset_t *mask, struct xp_fired *fired,
                                 int cap)
@@ -179,7 +177,7 @@ static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap
 			                      deadline_ns);
 
 		state->more = rc == room;
-		/* The room has to be below the limit of descriptors. */
+		/* EINVAL: the size has to be below the limit of descriptors. */
 		if (rc != -EINVAL || room == 1)
 			return rc;
 		state->room = room / 2;
@@ -193,12 +191,15 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 	int count = 0;
 	int len;
 
-	/* First, because levels come again with each look, and would take the room. */
+	/*
+	 * Report edges first, because level-triggered reports come again in each call and would
+	 * take the room.
+	 */
 	if (deadline_ns == XP_REST)
 		count = xp_array_report_rest(&state->array, fired, cap);
 	if (count == cap)
 		return count;
-	/* If nothing that was reported counts, the device has to forget it. */
+	/* If no report was used, write the changes that remove their causes, and wait again. */
 	do {
 		len = xp_devpoll_write(state);
 		if (len < 0)

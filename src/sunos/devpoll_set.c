@@ -1,11 +1,11 @@
 /*
- * The descriptors of the /dev/poll back end, and what is written to the device.
+ * The descriptors of the /dev/poll back end, and the records written to the device.
  *
- * Changes are noted, and written all at once, just before the next wait.  What is
- * written for a number that is in the set is ORed to what is there, so to take bits
- * away it is removed first, in the same write.  The device does not notice that a file
- * is closed: the number stays in the set, and says POLLNVAL, or nothing, or what is
- * true of another file by now.  So what is attached again is removed first as well.
+ * Changes are collected, and written together just before the next wait.  Bits written for a
+ * descriptor that is in the set are added to its bits, so to remove bits the descriptor is removed
+ * first, in the same write.  The device does not notice a close: the descriptor stays in the set,
+ * and reports POLLNVAL, nothing, or the state of another file.  So an attached descriptor is
+ * removed before it is added.
  */
 #include "sunos/devpoll_state.h"
 
@@ -16,8 +16,8 @@
 #include "sunos/sys_devpoll.h"
 
 enum {
-	DEVPOLL_RECORDS = 2,     /* written for one number, at most */
-	DEVPOLL_THERE = 0x10000, /* in the device's set; ORed to its bits there */
+	DEVPOLL_RECORDS = 2,     /* most records for one descriptor */
+	DEVPOLL_THERE = 0x10000, /* flag: in the device's set, with the bits below */
 };
 
 static void devpoll_mark(struct devpoll_state *state, int fd)
@@ -31,7 +31,7 @@ static void devpoll_mark(struct devpoll_state *state, int fd)
 	state->dirty[state->dirty_len++] = fd;
 }
 
-/* Returns what the device has to have of a number with these requested bits. */
+/* Returns what the device should have for these requested bits. */
 static int32_t devpoll_has(uint32_t bits)
 {
 	return bits ? DEVPOLL_THERE | xp_sys_devpoll_bits(bits) : 0;
@@ -61,7 +61,7 @@ static int devpoll_record(const struct xp_array_entry *entry, int fd,
 	return len;
 }
 
-/* The records of the numbers from `from` on were written. */
+/* Record that the records of the descriptors from index `from` on were written. */
 static void devpoll_written(struct devpoll_state *state, int from)
 {
 	while (state->dirty_len > from) {
@@ -74,10 +74,7 @@ static void devpoll_written(struct devpoll_state *state, int from)
 	}
 }
 
-/*
- * Write what has changed: all at once, unless that is more than the limit of
- * descriptors allows.
- */
+/* Write the changes: in one call, unless there are more records than the limit of descriptors. */
 int xp_devpoll_write(struct devpoll_state *state)
 {
 	int most = state->cap;
@@ -112,7 +109,7 @@ void xp_devpoll_mend(struct devpoll_state *state, int fd)
 	struct xp_array_entry *entry = &state->array.entries[fd];
 
 	XP_ASSERT(fd >= 0 && fd < state->array.len);
-	/* Written while it was closed, it cannot have been removed. */
+	/* If fd was closed when the records were written, the old entry was not removed. */
 	entry->index = DEVPOLL_THERE;
 	entry->as_new = true;
 	devpoll_mark(state, fd);
@@ -159,7 +156,7 @@ int xp_devpoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	struct devpoll_state *state = opaque;
 	int rc = xp_array_attach(opaque, fd, watch, token);
 
-	/* Another file, perhaps: then the device knows the old one. */
+	/* The descriptor may have been reused: then the device has the old file. */
 	if (rc == -EEXIST) {
 		state->array.entries[fd].as_new = true;
 		devpoll_mark(state, fd);

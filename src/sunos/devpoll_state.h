@@ -1,29 +1,29 @@
-/* The /dev/poll back end's state, and what is written to the device. */
+/* The state of the /dev/poll back end. */
 #ifndef XP_SUNOS_DEVPOLL_STATE_H
 #define XP_SUNOS_DEVPOLL_STATE_H
 
 #include "posix/array.h"
 
 struct devpoll_state {
-	struct xp_array array; /* index: what the device has of it */
+	struct xp_array array; /* entry->index: the bits that the device has */
 	int device;
-	struct pollfd *fds; /* records to be written; room for what waits find */
+	struct pollfd *fds; /* records to write; also receives the results of waits */
 	int cap;            /* >= attached + XP_FIRED_MOST */
-	int *dirty;         /* numbers to be written to the device */
+	int *dirty;         /* descriptors with changes to write */
 	int dirty_len;
 	int dirty_cap;      /* >= array.len */
-	int room;  /* what one call may ask for */
-	int start; /* where a look at all begins */
-	bool more; /* the wait in progress took all that it had asked for */
+	int room;  /* most results that one call may request */
+	int start; /* index at which a poll of all begins */
+	bool more; /* the wait in progress got as many results as it requested */
 };
 
 extern const struct xp_array_ops xp_devpoll_array;
 
 /* The back end's function of this name. */
 int xp_devpoll_attach(void *state, int fd, uint32_t watch, uint64_t token);
-/* Write what has changed; 0 or a negative errno value. */
+/* Write the changes.  Returns 0 or a negative errno value. */
 int xp_devpoll_write(struct devpoll_state *state);
-/* The device reported bits that were not requested: have the number written as new. */
+/* The device reported bits that were not requested: write the descriptor again. */
 void xp_devpoll_mend(struct devpoll_state *state, int fd);
 
 #endif

@@ -1,14 +1,13 @@
 /*
- * Files watched by event ports: one port per queue, with a watch for each user.
+ * Watches files by event ports: one port per queue, with a watch for each user.
  *
- * A watch is of a name and reports once.  So the name is that which /proc knows of
- * the descriptor; after an event the watch is made again at once, before the file
- * is looked at, and what comes between the event and the new watch is found by
- * that look.  A file that has lost its name, or whose name nobody knows, is
- * looked at now and then, until a name is found.
+ * A watch is for a name, and reports once.  The name is the one that /proc has for the descriptor.
+ * After an event the watch is made again at once, before the file is compared, so the comparison
+ * finds changes between the event and the new watch.  A file without a known name is compared from
+ * time to time, until a name is found.
  *
- * ftruncate(2) is reported only when nothing is left of the file, so a file that is
- * watched for what is written to it is looked at now and then, too.
+ * ftruncate(2) is reported only if nothing is left of the file, so a file that is watched for
+ * writes is compared from time to time, too.
  */
 #include "source/inode_late.h"
 
@@ -23,7 +22,7 @@
 enum {
 	PORT_FILE_PATH_MOST = 1024,
 	PORT_FILE_EVENTS = 32,
-	/* Reads in a row; a busy writer must not keep the lock for ever. */
+	/* Most reads in a row: a busy writer must not make this thread keep the lock. */
 	PORT_FILE_READS = 64,
 };
 
@@ -31,9 +30,9 @@ enum {
 struct xp_inode {
 	struct xp_regmap_item item; /* its ident is the cookie of the events */
 	struct xp_inode_user *user;
-	struct file_obj object;     /* the kernel knows it by its address */
-	bool armed;                 /* an event may come */
-	char *path;                 /* where it was last; NULL: nowhere yet */
+	struct file_obj object;     /* the kernel identifies the watch by its address */
+	bool armed;                 /* the watch is active */
+	char *path;                 /* its last known path; NULL: none */
 };
 
 uint32_t xp_inodes_reportable(void)
@@ -43,14 +42,14 @@ uint32_t xp_inodes_reportable(void)
 		XPOLL_NOTE_READ;
 }
 
-/* Returns the events to request; those about names come unrequested. */
+/* Returns the events to request; those about names are always reported. */
 static int port_file_events(uint32_t notes)
 {
 	int events = FILE_NOFOLLOW;
 
 	if (notes & XP_NOTES_WRITTEN)
 		events |= FILE_MODIFIED | FILE_TRUNC;
-	/* Writing changes an attribute, the time: that has to be distinguished. */
+	/* A write changes the time, which is an attribute: request both to distinguish them. */
 	if (notes & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK))
 		events |= FILE_ATTRIB | FILE_MODIFIED;
 	if (notes & XPOLL_NOTE_READ)
@@ -58,7 +57,7 @@ static int port_file_events(uint32_t notes)
 	return events;
 }
 
-/* The rest is left to a look at the file, as it is now. */
+/* Returns the notes for these events; a comparison of the file finds the others. */
 static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
                                 const struct stat *now)
 {
@@ -69,7 +68,7 @@ static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
 	if (events & FILE_RENAME_FROM)
 		notes |= XPOLL_NOTE_RENAME;
 	if (events & FILE_MODIFIED) {
-		/* Twice behind one tick of a coarse clock. */
+		/* two writes within one tick of a coarse clock */
 		if (xp_same_time(&user->last.st_mtim, &now->st_mtim))
 			notes |= XPOLL_NOTE_WRITE;
 	} else if (events & FILE_ATTRIB) {
@@ -105,7 +104,7 @@ static uint64_t port_file_place(char *path)
 	return hash;
 }
 
-/* Where it is now; in another place than before, it was renamed. */
+/* Find the present path; if it differs from the last one, the file was renamed. */
 static int port_file_find(struct xp_inodes *inodes, struct xp_inode *inode,
                           const struct stat *now)
 {
@@ -144,21 +143,21 @@ static int port_file_watch(struct xp_inodes *inodes, struct xp_inode *inode,
 	rc = xp_sys_port_watch(inodes->watch.fd, &inode->object,
 	                       port_file_events(inode->user->notes),
 	                       (uintptr_t)inode->item.ident);
-	/* Another file's name by now, perhaps. */
+	/* The name may belong to another file by now. */
 	inode->armed = rc == 0 && port_file_has_path(now, inode->path);
 	if (rc == 0 && !inode->armed)
 		xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
 	return rc < 0 ? rc : inode->armed ? 0 : -ENOENT;
 }
 
-/* Have one event of the file reported, which looks like this now. */
+/* Make the watch of a file whose present status is `now`. */
 static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
                          const struct stat *now)
 {
 	int rc = -ENOENT;
 
 	if (inode->armed) {
-		/* That may take an event back. */
+		/* This may withdraw an event, so compare the file. */
 		xp_inode_report(inodes, inode->user, XP_REPORT_LOOK);
 		inode->armed = false;
 	}
@@ -182,10 +181,10 @@ static void port_file_reported(struct xp_inodes *inodes, const port_event_t *eve
 	struct stat now;
 
 	if (!inode)
-		return; /* the event was under way when the watch ended */
+		return; /* the event was sent before the watch ended */
 	user = inode->user;
 	inode->armed = false;
-	/* Closed, or out of reach: who settles it finds out. */
+	/* On an error the comparison finds out what has happened. */
 	if (xp_sys_fstat(user->fd, &now) < 0)
 		now = user->last;
 	notes = port_file_notes(user, event->portev_events, &now);
@@ -253,7 +252,7 @@ static int port_file_make(struct xp_inodes *inodes, struct xp_inode_user *user)
 
 	if (!inode)
 		return -ENOMEM;
-	/* The number may be used again: earlier ones than the last 2^32 - 1 are gone. */
+	/* Cookies may repeat: events with those of 2^32 - 1 watches ago are gone. */
 	inodes->made += inodes->made == UINT32_MAX ? 2 : 1;
 	inode->item.ident = inodes->made;
 	inode->user = user;
@@ -277,7 +276,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 		return rc;
 	xp_inodes_harvest(inodes);
 	rc = xp_sys_fstat(user->fd, &now);
-	/* A file without links cannot be renamed any more; a look shows the rest. */
+	/* A file without links cannot be renamed; a comparison shows the rest. */
 	if (rc == 0 && !joined && now.st_nlink == 0)
 		return user->notes & XPOLL_NOTE_READ ? -ENOTSUP : 1;
 	if (rc == 0 && !joined)
@@ -293,7 +292,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	return rc;
 }
 
-/* The new name was looked for when its event came. */
+/* The new name was found when its event came. */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes;
@@ -308,7 +307,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	if (!inode)
 		return;
 	XP_ASSERT(inode->user == user);
-	/* The kernel remembers also one that has reported. */
+	/* The kernel keeps even a watch that has reported. */
 	xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
 	port_file_drop(inodes, inode);
 }

@@ -1,12 +1,12 @@
 /*
  * The port back end: event ports of illumos and Solaris.
  *
- * An association reports once (port_set.c).  An event says what was so when it
- * was sent, which may be long ago; what was sent before a wait began is looked
- * at again, all of it by one poll(2).  xpoll_wake sends an event of its own.
+ * An association reports once (port_set.c).  An event has the state of when it was sent, which may
+ * be long ago; events that were sent before a wait began are checked by one poll(2).  xpoll_wake
+ * sends an event of its own.
  *
- * A port knows no edges.  Registrations with them are in a set of epoll(7),
- * which cannot be in a port; who has some sleeps in poll(2) on both.
+ * A port has no edges.  Edge-triggered registrations are in a set of epoll(7), which a port cannot
+ * contain; with such registrations a wait sleeps in poll(2) on both.
  */
 #include "sunos/port_state.h"
 
@@ -20,7 +20,7 @@
 #include "sys/sys.h"
 
 struct port_state {
-	struct xp_outer outer; /* the first, see there: it can hold what a port cannot */
+	struct xp_outer outer; /* first member; an epoll set, which can contain a port */
 	struct xp_port_set set;
 };
 
@@ -90,7 +90,7 @@ static bool port_has_pending(const void *opaque)
 
 	xp_mutex_lock(&state->set.lock);
 	has_pending = state->set.due_head >= 0 || state->set.lost;
-	/* If associating is stuck, the flush ends here once; the next wait tries again. */
+	/* If associating fails, let the flush end once; the next wait tries again. */
 	if (has_pending && state->set.stuck) {
 		state->set.stuck = false;
 		has_pending = false;
@@ -120,13 +120,13 @@ struct port_call {
 	int cap;
 	int count;
 	uint32_t number;
-	bool edges; /* there are some to look for */
-	bool deaf;  /* it sleeps at the port alone */
-	int asked;  /* events that the port was asked for */
+	bool edges; /* the edge set has registrations */
+	bool deaf;  /* it sleeps on the port only, not on the edge set */
+	int asked;  /* number of events requested from the port */
 	port_event_t events[XP_FIRED_MOST];
 };
 
-/* With the set's lock. */
+/* Handle the events that the port returned; called with the set's lock. */
 static void port_harvest(struct port_call *call, int len)
 {
 	struct port_state *state = call->state;
@@ -173,7 +173,7 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 	int rc = 0;
 
 	call->number = ++set->calls;
-	/* The queue's lock is held, or nobody else is here to take it. */
+	/* The queue's lock is held, or this is the only thread. */
 	if (*deadline_ns <= XP_NOW || xp_single_threaded())
 		rc = xp_port_associate_due(set, call->fired, call->cap,
 		                           &call->count);
@@ -186,7 +186,7 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 	return rc;
 }
 
-/* With the set's lock. */
+/* End a wait; called with the set's lock. */
 static void port_end(struct port_call *call)
 {
 	struct xp_port_set *set = &call->state->set;
@@ -206,7 +206,7 @@ static void port_cancelled(void *opaque)
 	xp_mutex_unlock(&call->state->set.lock);
 }
 
-/* A number of events of the port, or a negative errno value. */
+/* Sleep.  Returns the number of events of the port, or a negative errno value. */
 static int port_sleep(struct port_call *call, int64_t deadline_ns,
                       const sigset_t *mask)
 {
@@ -231,7 +231,7 @@ static int port_sleep(struct port_call *call, int64_t deadline_ns,
 			room = 0;
 		xp_count_shared(&set->counters->syscalls_check);
 	}
-	/* The kinds take turns in being first. */
+	/* Port and edge set alternate in going first. */
 	if (call->number % 2)
 		port_harvest_edges(call);
 	room = call->cap - call->count < room ? call->cap - call->count : room;

@@ -1,4 +1,4 @@
-/* The meaning of the events of a port, and whether they still hold; and our own events. */
+/* The events of a port: their meaning, whether they are still true, and our own events. */
 #include "sunos/port_state.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 	fired->events = port_poll_bits(object, event->portev_events);
 	if (!fired->events)
 		return false;
-	/* Associated since this wait began, it holds since then, too. */
+	/* An association that was made after this wait began needs no check. */
 	if (set->calls - object->call > set->calls - call) {
 		int i = unsure->len++;
 
@@ -69,7 +69,7 @@ void xp_port_called(struct xp_port_set *set)
 {
 	bool others = set->edges > 0 && set->deaf > 0;
 
-	/* One of the threads that have seen the alert ends it. */
+	/* One of the threads that have seen the alert turns it off. */
 	if (!others && atomic_exchange(&set->alert, false))
 		xp_sys_port_alert(set->fd, false);
 }

@@ -49,7 +49,7 @@ static int64_t port_born(const struct stat *status)
 	return S_ISSOCK(status->st_mode) ? (int64_t)status->st_ctime : 0;
 }
 
-/* 0; -ENOENT: the number is another file's by now; -EBADF. */
+/* Returns 0 if fd still refers to the attached file; -ENOENT: it was reused; -EBADF. */
 static int port_same_file(struct xp_port_set *set,
                           const struct xp_port_object *object, int fd)
 {
@@ -65,8 +65,8 @@ static int port_same_file(struct xp_port_set *set,
 }
 
 /*
- * End the association.  -ENOENT: the number was closed, which ends it; or another thread has got
- * its event just now, which is no error if there may be one.
+ * End the association.  -ENOENT: the descriptor was closed, which ends it; or another thread has
+ * just taken its event, which is no error if other threads wait.
  */
 static int port_release(struct xp_port_set *set, struct xp_port_object *object,
                         int fd)
@@ -104,7 +104,7 @@ static int port_associate_now(struct xp_port_set *set,
 	uint32_t arming = set->armings + 1;
 	int rc;
 
-	/* No association has 0. */
+	/* 0 means: not associated. */
 	arming += arming == 0;
 	xp_count_shared(&set->counters->syscalls_change);
 	rc = xp_sys_port_associate(set->fd, fd, object->want, arming);
@@ -117,7 +117,7 @@ static int port_associate_now(struct xp_port_set *set,
 	return 0;
 }
 
-/* Any of them may have fired for a thread that did not live to report it. */
+/* Associate all again, because a cancelled thread may have taken their events. */
 static void port_recover(struct xp_port_set *set)
 {
 	set->lost = false;
@@ -160,7 +160,7 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 	return 0;
 }
 
-/* Set first: a thread that sees the alert must find that it has to end it. */
+/* Set the flag first: a thread that sees the alert has to find it, to turn the alert off. */
 void xp_port_call_all(struct xp_port_set *set)
 {
 	atomic_store(&set->alert, true);
@@ -212,7 +212,7 @@ static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
 	return 0;
 }
 
-/* Ends what is known of it; the kernel was asked to, or has found out. */
+/* Forget a descriptor, whose association has ended. */
 static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 {
 	if (object->place == XP_PORT_EDGE)
@@ -224,8 +224,8 @@ static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 }
 
 /*
- * Can it be waited for at all?  1: not by a port, perhaps; devices may be sets
- * of epoll(7), which are queues, where there are such sets.
+ * Returns 0 if fd can be polled; 1: perhaps not by a port, because devices may be epoll sets, such
+ * as queues.
  */
 static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 {
@@ -239,7 +239,7 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 		return -ENOTSUP;
 	if (S_ISSOCK(status->st_mode) || S_ISFIFO(status->st_mode))
 		return 0;
-	/* When these are ready is the queue's to know. */
+	/* The queue itself decides when these are ready. */
 	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode))
 		return -EPERM;
 	rc = xp_edge_admit(&set->edge, fd, 0, status, &cleared);

@@ -12,7 +12,7 @@
 #include "sys/libcall.h"
 #include "sys/sys.h"
 
-/* Not before Solaris 11. */
+/* Missing before Solaris 11. */
 #ifndef O_CLOEXEC
 #define O_CLOEXEC 0
 #endif
@@ -88,10 +88,9 @@ static int devpoll_timeout(int64_t deadline_ns)
 }
 
 /*
- * ioctl(2) need not be a cancellation point.  Within this one call the thread
- * may be cancelled at any instruction: there is nothing in it to be undone.  The cancel
- * signal of illumos does nothing in a thread that has disabled cancellation: glibc's is
- * not like that, see linux/sys_pwait2.c.
+ * ioctl(2) may not be a cancellation point.  During this one call the thread may be cancelled at
+ * any instruction: nothing has to be undone.  The cancel signal of illumos has no effect on a
+ * thread that has disabled cancellation; glibc's differs, see linux/sys_pwait2.c.
  */
 int xp_sys_devpoll_wait(int device, struct pollfd *fds, int cap,
                         int64_t deadline_ns)

@@ -1,7 +1,6 @@
 /*
- * /dev/poll, of Solaris 7 and later and of illumos: see sys.h for the
- * conventions.  A set of numbers that is changed by write(2) and asked by
- * ioctl(2).
+ * /dev/poll, of Solaris 7 and later and of illumos: see sys/sys.h for the conventions.  The device
+ * has a set of descriptors that is changed by write(2) and polled by ioctl(2).
  */
 #ifndef XP_SUNOS_SYS_DEVPOLL_H
 #define XP_SUNOS_SYS_DEVPOLL_H
@@ -10,27 +9,27 @@
 #include <stdint.h>
 #include <sys/devpoll.h>
 
-/* An empty set; close-on-exec. */
+/* Open a device with an empty set; close-on-exec. */
 int xp_sys_devpoll_open(void);
 
 /*
- * Put numbers into the set, or take them out (POLLREMOVE).  The events of one
- * that is there already are ORed.  -EINVAL: more than the limit of descriptors.
+ * Add descriptors to the set, or remove them (POLLREMOVE).  Events of one that is in the set are
+ * added to its events.  -EINVAL: more records than the limit of descriptors.
  */
 int xp_sys_devpoll_write(int device, const struct pollfd *fds, int count);
 
-/* Is this number in the set? */
+/* Returns 1 if the descriptor is in the set, 0 if not. */
 int xp_sys_devpoll_has(int device, int fd);
 
 /*
- * Look, or wait until deadline_ns; the latter is a cancellation point.  How
- * many there are, up to cap; -EINVAL: cap is not below the limit of descriptors.
+ * Poll the set, or wait until deadline_ns; the latter is a cancellation point.  Returns the number
+ * of results, up to cap; -EINVAL: cap is not below the limit of descriptors.
  */
 int xp_sys_devpoll_now(int device, struct pollfd *fds, int cap);
 int xp_sys_devpoll_wait(int device, struct pollfd *fds, int cap,
                         int64_t deadline_ns);
 
-/* These bits, without those that this kernel has no word for. */
+/* Returns the bits that this kernel supports. */
 short xp_sys_devpoll_bits(uint32_t bits);
 
 #endif

@@ -12,7 +12,7 @@
 #ifdef POLLRDHUP
 #define PORT_STRANGE 0
 #else
-#define PORT_STRANGE 0x2000 /* the library's own, where there is none */
+#define PORT_STRANGE 0x2000 /* a value of our own, if the system has none */
 #endif
 #ifndef EBADFD
 #define EBADFD EBADF
@@ -73,8 +73,8 @@ void xp_sys_port_alert(int port_fd, bool on)
 }
 
 /*
- * Events may come together with ETIME, and on some systems EINTR.  With that
- * the number may be the one that was asked for: the first event shows it.
+ * The call may return events together with ETIME, and on some systems with EINTR.  The count may
+ * then be the requested one, without events: the first event shows it.
  */
 static int port_get_some(int port_fd, port_event_t *events, int cap,
                          const struct timespec *timeout)

@@ -9,20 +9,17 @@
 /* Close-on-exec. */
 int xp_sys_port_create(void);
 
-/*
- * For one event; the number is associated differently if it is already.
- * -EBADF; -ENOSPC: the process's limit.
- */
+/* Associate fd for one event, or change its association.  -EBADF; -ENOSPC: the process's limit. */
 int xp_sys_port_associate(int port_fd, int fd, int events, uintptr_t cookie);
 /* 0; -ENOENT: not associated, or the event was retrieved; -EBADF. */
 int xp_sys_port_dissociate(int port_fd, int fd);
 
-/* A user's event; async-signal-safe.  -ENOSPC: there is no room for one. */
+/* Send a user event; async-signal-safe.  -ENOSPC: there is no room for one. */
 int xp_sys_port_send(int port_fd);
-/* An alert comes to all threads, and in front of events; it needs no room. */
+/* Turn an alert on or off: all threads return with it, before any event; it needs no room. */
 void xp_sys_port_alert(int port_fd, bool on);
 
-/* The number of events; they may be fewer than there are. */
+/* Returns a number of events; there may be more. */
 int xp_sys_port_now(int port_fd, port_event_t *events, int cap);
 /* The same, until a deadline; a cancellation point. */
 int xp_sys_port_wait(int port_fd, port_event_t *events, int cap,

@@ -1,4 +1,4 @@
-/* port_associate(3C) of files, and how they are called. */
+/* port_associate(3C) for files, and their paths. */
 #include "sunos/sys_port_file.h"
 
 #include <errno.h>
@@ -41,7 +41,7 @@ void xp_sys_port_unwatch(int port_fd, const struct file_obj *object)
 	struct xp_uncancelled before = xp_uncancelled_begin();
 	int rc = port_dissociate(port_fd, PORT_SOURCE_FILE, (uintptr_t)object);
 
-	/* An event may have ended it already. */
+	/* This fails if an event has ended the watch. */
 	(void)xp_uncancelled_end(&before, rc);
 }
 

@@ -6,25 +6,24 @@
 
 #include "sunos/sys_port.h"
 
-/* Not in older releases. */
+/* Missing in older releases. */
 #ifndef FILE_TRUNC
 #define FILE_TRUNC 0
 #endif
 
 /*
- * Watch the file of this name for one event; if its times are others than those
- * given here, that comes at once.  The address stands for the watch: another one
- * of the same address ends.
+ * Watch the file of this name for one event, which comes at once if the file's times differ from
+ * those in `object`.  The address of `object` identifies the watch, and replaces an earlier one.
  *
- * -ENOENT: it has no such name, or just lost it; -ENOTSUP: its file system does
- * not say; -EPERM; -ENOSPC: the process's limit; -ENOMEM.
+ * -ENOENT: there is no file of this name; -ENOTSUP: its file system does not report; -EPERM;
+ * -ENOSPC: the process's limit; -ENOMEM.
  */
 int xp_sys_port_watch(int port_fd, const struct file_obj *object, int events,
                       uintptr_t cookie);
-/* Events that were sent may still come. */
+/* End a watch; events that were sent may still come. */
 void xp_sys_port_unwatch(int port_fd, const struct file_obj *object);
 
-/* The path of an open file, as it is now; its length.  -ENOENT: it has none. */
+/* Store the present path of an open file.  Returns its length; -ENOENT: it has none. */
 int xp_sys_port_path(int fd, char *path, size_t size);
 /* lstat(2) */
 int xp_sys_lstat(const char *path, struct stat *status);

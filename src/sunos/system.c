@@ -15,8 +15,8 @@ const struct xp_system xp_system = {
 	.backends = {&xp_backend_port, &xp_backend_devpoll, &xp_backend_poll},
 };
 
-/* Nothing says what is left in a buffer. */
+/* The system does not report how much is left in a buffer. */
 const struct xp_source_ops xp_source_empty = XP_SOURCE_ABSENT(EMPTY, NULL);
 
-/* Nothing says when a process ends. */
+/* The system does not report the exit of a process. */
 const struct xp_source_ops xp_source_proc = XP_SOURCE_ABSENT(PROC, proc_names);

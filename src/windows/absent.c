@@ -1,7 +1,6 @@
 /*
- * Functions that the queue calls on systems with descriptors for everything, and never
- * needs here: there are no files among the sockets, and no thread waits for a
- * turn.
+ * Functions that the queue calls on other systems only: here no file is among the sockets, and no
+ * thread waits for a turn.
  */
 #include <errno.h>
 #include <stdlib.h>

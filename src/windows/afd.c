@@ -1,11 +1,9 @@
 /*
- * The afd back end: polls of the sockets' driver, which end as packets of an
- * I/O completion port.
+ * The afd back end: polls of the driver AFD, which complete as packets of an I/O completion port.
  *
- * A wait is one system call, which takes as many packets as there is room
- * for; each socket that has answered costs one more, to be asked about again
- * (afd_sock.c).  A change of what is wanted mostly costs none.  xpoll_wake is a
- * packet, too.
+ * A wait is one system call, which takes as many packets as fit; each socket whose poll has
+ * completed costs one more call, which begins its next poll (afd_sock.c).  A change of the
+ * requested bits mostly costs none.  xpoll_wake sends a packet, too.
  */
 #include "windows/afd_state.h"
 
@@ -17,9 +15,9 @@
 #include "windows/system.h"
 
 enum {
-	/* The most calls in a row whose packets report nothing. */
+	/* Most calls in a row whose packets report nothing. */
 	AFD_TAKES_MOST = 256,
-	/* Until a poll that was cancelled must have answered. */
+	/* How long to wait for the completion of cancelled polls. */
 	AFD_CLOSE_MS = 5000,
 };
 
@@ -30,7 +28,7 @@ static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
 	int rc;
 
 	(void)size_hint;
-	/* Counted: the program's own call and the end of it are its own affair. */
+	/* WSAStartup counts its calls, so this does not interfere with the program's own. */
 	if (WSAStartup(MAKEWORD(2, 2), &data) != 0)
 		return -ENOSYS;
 	state->port = CreateIoCompletionPort(INVALID_HANDLE_VALUE, NULL, 0, 0);
@@ -51,7 +49,7 @@ static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
 	return 0;
 }
 
-/* Polls that were cancelled: their memory is the driver's until they answer. */
+/* Wait for cancelled polls: the driver uses their memory until they complete. */
 static void afd_drain(struct afd_state *state)
 {
 	OVERLAPPED_ENTRY packets[16];
@@ -95,7 +93,7 @@ static DWORD afd_timeout(int64_t deadline_ns)
 	return left_ns > 0 ? (DWORD)xp_ms_ceil(left_ns) : 0;
 }
 
-/* The end of a poll; call: this wait. */
+/* Handle the completion of a poll; call: number of this wait. */
 static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
                        uint32_t call, struct afd_unsure *unsure,
                        struct xp_fired *fired)
@@ -108,7 +106,7 @@ static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
 	return sock != NULL;
 }
 
-/* Convert a packet to a report; false: it reports nothing. */
+/* Convert a packet to a report.  Returns false if it reports nothing. */
 static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
                        uint32_t call, struct afd_unsure *unsure,
                        struct xp_fired *fired)
@@ -120,7 +118,7 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
 		return true;
 	case AFD_KEY_PROBE:
-		return false; /* The next wait begins with it. */
+		return false; /* the next wait begins its poll */
 	case AFD_KEY_EDGE:
 		return afd_edge_fired(state, (void *)packet->lpOverlapped, fired);
 	case AFD_KEY_OBJECT:
@@ -150,9 +148,9 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 }
 
 /*
- * Packets, until one reports something or there are no more, or so many reported nothing
- * that the queue has to look at the time.  rc: 0 or a negative errno value; with
- * the lock.
+ * Take packets until one reports something, there are no more, or so many have reported nothing
+ * that the queue has to check the time.  Returns the number of reports; *rc: 0 or a negative errno
+ * value.  Called with the lock.
  */
 static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
                     struct xp_fired *fired, int cap, int *rc)
@@ -200,7 +198,10 @@ static int afd_ask(struct afd_state *state, DWORD timeout_ms,
 	return count;
 }
 
-/* Neither kind takes all the room, call after call. */
+/*
+ * Poll the port and the pipes, alternating which goes first, so that neither takes all the room
+ * each time.
+ */
 static int ask_with_pipes(struct afd_state *state, int64_t deadline_ns,
                           struct xp_fired *fired, int cap, int *rc)
 {
@@ -235,7 +236,7 @@ static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	return count > 0 ? count : rc;
 }
 
-/* Others sleep while this thread leaves: what still holds is reported to them. */
+/* Other threads sleep while this one leaves: report conditions that are still true to them. */
 static void afd_rearm(void *opaque)
 {
 	struct afd_state *state = opaque;

@@ -1,11 +1,10 @@
 /*
- * Sockets watched by edges.
+ * Edge-triggered sockets.
  *
- * Polls of the driver report states.  Activity is what WSAEventSelect keeps
- * records of: each kind once, and then not before the program has called what
- * reads, writes or accepts.  So a socket gets an event object, for which a
- * thread of the system waits, and when it is signalled a packet is sent.  The
- * peer's end, and the socket's, are reported by a poll.
+ * Polls of the driver report states.  WSAEventSelect records activity: each kind once, and again
+ * only after the program has called a function that reads, writes or accepts.  So a socket gets an
+ * event object, for which a thread of the system waits; when it is signalled, that thread sends a
+ * packet.  A poll reports the end of the peer's data, and the close of the socket.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,22 +20,22 @@ enum {
 };
 
 /*
- * An event object that a thread of the system waits for.  It goes from socket
- * to socket: to begin and to end such a wait costs more than all else.
+ * An event object that a thread of the system waits for.  It is reused for other sockets, because
+ * beginning and ending such a wait is expensive.
  */
 struct afd_edge {
-	struct xp_list free; /* in `edges` */
+	struct xp_list free; /* links it into `edges` while it is free */
 	HANDLE event;        /* signalled by activity */
 	HANDLE wait;
 	HANDLE port;
-	atomic_bool sent; /* its packet has not been taken: no other one */
-	atomic_int fd; /* of the socket; one that had it before does not matter */
+	atomic_bool sent; /* its packet was sent and not taken yet: send no other */
+	atomic_int fd; /* the present socket; packets of earlier ones are ignored */
 };
 
 /*
- * On a thread of the system, without any lock.  Whoever takes the packet looks at
- * the records afterwards, so what comes before that is seen; and a system that
- * signals again and again does not fill the port.
+ * Callback on a thread of the system, without any lock.  The thread that takes the packet reads the
+ * records afterwards, so it sees all activity before that.  One packet at a time keeps the port
+ * from filling up.
  */
 static VOID CALLBACK edge_signalled(void *opaque, BOOLEAN timed_out)
 {
@@ -95,7 +94,7 @@ void afd_edges_close(struct afd_state *state)
 			state->edges.next, struct afd_edge, free);
 
 		xp_list_remove(&edge->free);
-		/* Waits until the callback is not running, which takes no lock. */
+		/* This waits until the callback has returned, which takes no lock. */
 		(void)UnregisterWaitEx(edge->wait, INVALID_HANDLE_VALUE);
 		CloseHandle(edge->event);
 		xp_free(edge);
@@ -103,8 +102,8 @@ void afd_edges_close(struct afd_state *state)
 }
 
 /*
- * Take off the events on record, or they would be reported twice, and check what holds now, because
- * that may have been on record.
+ * Remove the recorded events, which would be reported twice, and poll the present state, because it
+ * may have been recorded.
  */
 static int edge_probe(struct afd_sock *sock, uint32_t watch)
 {
@@ -167,7 +166,7 @@ static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
 	if (kinds & FD_CONNECT)
 		events |= records->iErrorCode[FD_CONNECT_BIT] ? POLLERR | dead
 			: POLLOUT;
-	/* The poll reports the end of the peer's data. */
+	/* The end of the peer's data is left to the poll. */
 	return events;
 }
 

@@ -1,4 +1,6 @@
-/* Memory from a C library that keeps aligned blocks apart: all of ours are. */
+/*
+ * Memory for C libraries whose free() does not accept aligned blocks: all blocks are aligned here.
+ */
 #include <errno.h>
 #include <malloc.h>
 #include <string.h>

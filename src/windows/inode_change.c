@@ -1,12 +1,10 @@
 /*
- * Files watched by way of their directories: a handle of each directory is
- * signalled when anything in it has changed.  What it was, nobody asks: the
- * watched files of the directory are looked at, by their own handles, so no
+ * Watches files through their directories: a handle of a directory is signalled when anything in it
+ * has changed.  Then the watched files of the directory are compared, by their own handles, so no
  * name is compared and no report can be lost.
  *
- * The system reports a size or a time when they go to the directory, which may
- * be when the file is closed.  So a file that is watched for what is written to
- * it is looked at now and then, too.
+ * The system reports a size or a time when they are written to the directory, which may be when the
+ * file is closed.  So a file that is watched for writes is also checked from time to time.
  */
 #include "source/inode_late.h"
 
@@ -17,7 +15,7 @@
 #include "base/assert.h"
 #include "windows/nt.h"
 
-/* Paths that are longer are not watched, but looked at. */
+/* Files with longer paths are not watched, but checked from time to time. */
 enum { CHANGE_PATH_MOST = 1024 };
 
 #define CHANGE_KINDS                                                      \
@@ -45,7 +43,7 @@ static uint64_t change_hash(const WCHAR *path)
 	return xp_inode_hash(XP_INODE_HASH, path, wcslen(path) * sizeof *path);
 }
 
-/* The path of an open file, as it is now. */
+/* Store the present path of an open file. */
 static int change_path(int fd, WCHAR *path)
 {
 	DWORD length = GetFinalPathNameByHandleW(xp_nt_handle(fd), path,
@@ -79,7 +77,7 @@ static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	struct xp_inodes *inodes = inode->inodes;
 
 	XP_ASSERT(!xp_list_empty(&inode->links));
-	/* First: what comes after the look signals it again. */
+	/* Rearm the handle before the comparison: later changes signal it again. */
 	(void)FindNextChangeNotification(change_handle(inode));
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
 		xp_inode_report(inodes, link->user, XP_REPORT_LOOK);
@@ -151,7 +149,7 @@ static int directory_join(struct xpoll *queue, struct xp_inodes *inodes,
 	int rc = 0;
 
 	if (inode && wcscmp(inode->path, path) != 0)
-		return -ENOTSUP; /* Two paths with one hash. */
+		return -ENOTSUP; /* two paths have the same hash */
 	if (!inode)
 		rc = directory_make(queue, inodes, path, &inode);
 	if (rc < 0)
@@ -176,7 +174,7 @@ static void directory_leave(struct xp_inodes *inodes,
 
 /* --- Users ------------------------------------------------------------------ */
 
-/* Cut off the last component; the root of a volume has none. */
+/* Remove the last component.  Returns false for the root of a volume. */
 static bool path_parent(WCHAR *path)
 {
 	WCHAR *last = wcsrchr(path, L'\\');
@@ -203,7 +201,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 		return -ENOTSUP;
 	user->place = change_hash(path);
 	inodes->renamed = change_renamed;
-	/* A directory reports what is in it, its parent the rest. */
+	/* A directory's handle reports changes of its entries, its parent's all others. */
 	if (S_ISDIR(user->last.st_mode)) {
 		rc = directory_join(queue, inodes, &user->self, path);
 		if (rc == 0 && path_parent(path))
@@ -231,7 +229,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	directory_leave(inodes, &user->above);
 }
 
-/* Each directory is heard on its own. */
+/* Each directory's handle is watched by itself, so there is nothing to read here. */
 void xp_inodes_harvest(struct xp_inodes *inodes)
 {
 	(void)inodes;

@@ -1,6 +1,6 @@
 /*
- * The end of a process by a handle of it, which is signalled then.  While the
- * handle is open nobody else gets the number, and the exit code is kept.
+ * The exit of a process by a handle, which is signalled then.  While the handle is open the process
+ * ID is not reused, and the exit code is kept.
  */
 #include <errno.h>
 
@@ -24,7 +24,7 @@ int xp_proc_open(pid_t pid)
 		default:
 			return xp_nt_error(GetLastError());
 		}
-	/* The two lowest bits are ignored: that is no number of a process. */
+	/* OpenProcess ignores the two lowest bits: check the process ID. */
 	if (GetProcessId(process) != (DWORD)pid)
 		fd = -ESRCH;
 	else if (xp_fd_number((uintptr_t)process) >= 0)
@@ -56,7 +56,7 @@ bool xp_proc_reaped(int fd, pid_t pid)
 	return false;
 }
 
-/* The status is the exit code as the system has it: (int)0xC0000005 for a bad access. */
+/* The status is the system's exit code, for example (int)0xC0000005 for an access violation. */
 enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
 {
 	DWORD code;

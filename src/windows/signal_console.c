@@ -1,12 +1,11 @@
 /*
- * Console events as signals: Ctrl-C is SIGINT, Ctrl-Break SIGBREAK, and that the
- * console is closed SIGTERM.
+ * Console events as signals: Ctrl-C is SIGINT, Ctrl-Break SIGBREAK, and the close of the console
+ * SIGTERM.
  *
- * A handler of ours is in front of the program's.  It counts, rings the self-pipes of
- * the queues that want the signal, and leaves the event to the handlers behind
- * it: what the event does is the program's affair, as with signals elsewhere.
- * But a process whose console is closed ends when its handlers have returned, so
- * then ours does not: the program has as long as the system gives it.
+ * A handler of ours precedes the program's.  It counts the event, signals the self-pipes of the
+ * queues that want it, and passes it on to the program's handlers.  A process whose console is
+ * closed ends when its handlers have returned, so in that case ours does not return: the program
+ * has as long as the system allows.
  */
 #include "source/signal.h"
 
@@ -18,14 +17,14 @@
 #include "windows/nt.h"
 
 static pthread_mutex_t console_lock = PTHREAD_MUTEX_INITIALIZER;
-static int console_observers; /* with the lock: of self-pipes for signals */
+static int console_observers; /* number of self-pipes that want some signal; guarded by the lock */
 
 static struct {
-	atomic_int observers; /* self-pipes that want it */
+	atomic_int observers; /* number of self-pipes that want it */
 	_Atomic uint64_t delivered;
 } console_signals[XP_SIGNALS];
 
-/* 0: none. */
+/* Returns the signal of a console event; 0: none. */
 static unsigned console_number(DWORD event)
 {
 	switch (event) {
@@ -40,7 +39,7 @@ static unsigned console_number(DWORD event)
 	}
 }
 
-/* On a thread that the system has made for it. */
+/* The handler; it runs on a thread that the system makes for it. */
 static BOOL WINAPI console_event(DWORD event)
 {
 	unsigned number = console_number(event);
@@ -65,7 +64,7 @@ static bool console_handle(void)
 	return SetConsoleCtrlHandler(console_event, TRUE);
 }
 
-/* In front again, if the program has put another one there. */
+/* Install the handler again, so that it precedes one that the program has installed. */
 static int console_handle_again(void)
 {
 	if (console_observers > 0)
@@ -106,7 +105,10 @@ int xp_signal_observe_again(unsigned number)
 	return rc;
 }
 
-/* Each time: nobody says who is in front. */
+/*
+ * Returns false, because the system does not show which handler comes first: install it again each
+ * time.
+ */
 bool xp_signal_in_place(unsigned number)
 {
 	(void)number;

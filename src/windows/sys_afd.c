@@ -1,4 +1,4 @@
-/* Polls of the driver AFD, and what stands for its results elsewhere. */
+/* Polls of the driver AFD, and their results as bits of poll(2). */
 #include "windows/nt.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 enum {
 	AFD_IOCTL_POLL = 0x00012024,
 	NT_FILE_OPEN = 1,
-	NT_SYNCHRONOUS = 0x20, /* every call on it ends before it returns */
+	NT_SYNCHRONOUS = 0x20, /* every call on the handle is synchronous */
 };
 
-/* Without them no program would learn that its poll has ended. */
+/* These bits are always requested: otherwise a poll of a dead socket would never complete. */
 #define AFD_ALWAYS (XP_AFD_ABORT | XP_AFD_LOCAL_CLOSE | XP_AFD_CONNECT_FAIL)
 
 NTSYSAPI NTSTATUS NTAPI NtCancelIoFileEx(HANDLE file, IO_STATUS_BLOCK *which,
@@ -51,7 +51,7 @@ uint32_t xp_afd_poll_bits(ULONG reported)
 		events |= POLLPRI;
 	if (reported & XP_AFD_DISCONNECT)
 		events |= POLLIN | POLLRDHUP;
-	/* Reads and writes end at once, like after a reset on other systems. */
+	/* Reads and writes fail at once, like after a reset on other systems. */
 	if (reported & XP_AFD_ABORT)
 		events |= POLLIN | POLLRDHUP | POLLOUT | POLLHUP;
 	if (reported & XP_AFD_CONNECT_FAIL)
@@ -99,7 +99,7 @@ static int nt_status(NTSTATUS status)
 
 int xp_nt_open_afd(HANDLE port, HANDLE *afd)
 {
-	/* Any name below the device will do. */
+	/* any name below the device works */
 	static WCHAR name[] = L"\\Device\\Afd\\Xpoll";
 	UNICODE_STRING string = {
 		.Length = sizeof name - sizeof *name,
@@ -139,7 +139,7 @@ void xp_nt_poll_cancel(HANDLE afd, IO_STATUS_BLOCK *status)
 {
 	IO_STATUS_BLOCK own;
 
-	/* If it has ended meanwhile its packet is on its way. */
+	/* If the poll has completed meanwhile, its packet is already sent. */
 	(void)NtCancelIoFileEx(afd, status, &own);
 }
 
@@ -154,10 +154,10 @@ HANDLE xp_nt_base(SOCKET socket)
 	return (HANDLE)base;
 }
 
-/* --- A look at sockets: one poll of the driver that does not wait -------------------- */
+/* Polls of sockets without waiting --------------------------------------------------- */
 
 static INIT_ONCE probe_once = INIT_ONCE_STATIC_INIT;
-static HANDLE probe_afd; /* the process's own; NULL: cannot be opened */
+static HANDLE probe_afd; /* shared by the process; NULL: cannot be opened */
 
 static BOOL CALLBACK probe_open(PINIT_ONCE once, void *argument, void **context)
 {
@@ -195,7 +195,7 @@ int xp_nt_probe(struct xp_afd_handle *handles, int count)
 		return rc;
 	if (status.Status == STATUS_PENDING)
 		(void)WaitForSingleObject(probe_afd, INFINITE);
-	/* Nothing is ready if the time was up; then the count is not set. */
+	/* After a timeout no socket is ready, and the count is not set. */
 	reported = status.Status == 0 ? probe.count : 0;
 	/* The driver returns the ready handles in the order of the request. */
 	for (int i = 0, k = 0; i < count; i++) {

@@ -1,6 +1,6 @@
 /*
- * Input and output at an offset.  A handle may have been opened for overlapped
- * operations or not: an event and a wait are right for both.
+ * Reads and writes at an offset.  A handle may have been opened for overlapped operations or not:
+ * an event and a wait work for both.
  */
 #include "sys/sys_aio.h"
 
@@ -10,7 +10,7 @@
 #include "sys/sys.h"
 #include "windows/nt.h"
 
-/* The most bytes that one call reads or writes. */
+/* Most bytes that one call reads or writes. */
 #define NT_IO_MOST ((size_t)1 << 30)
 
 static bool nt_granted_access(HANDLE file, ACCESS_MASK *access)
@@ -51,14 +51,14 @@ int xp_sys_file_traits(int fd, struct xp_file_id *id)
 	return traits;
 }
 
-/* None is. */
+/* No file is held on this system. */
 bool xp_sys_file_is_held(int fd, int held)
 {
 	(void)fd, (void)held;
 	return false;
 }
 
-/* A second handle would keep the share modes of the first after its end. */
+/* Fails, because a second handle would keep the share modes of the first after its close. */
 int xp_sys_file_hold(int fd)
 {
 	(void)fd;
@@ -71,7 +71,7 @@ int xp_sys_file_let_go(int held)
 	return 0;
 }
 
-/* Exactly one of the two buffers. */
+/* Read or write; exactly one of the two buffers is set. */
 static int64_t nt_file_move(int fd, void *to, const void *from, size_t size,
                          int64_t offset)
 {
@@ -80,7 +80,7 @@ static int64_t nt_file_move(int fd, void *to, const void *from, size_t size,
 	OVERLAPPED overlapped = {
 		.Offset = (DWORD)offset,
 		.OffsetHigh = (DWORD)(offset >> 32),
-		/* The lowest bit: no packet to a port of the program's. */
+		/* The lowest bit suppresses a packet to a completion port of the program. */
 		.hEvent = (HANDLE)((uintptr_t)event | 1),
 	};
 	DWORD count = 0;

@@ -15,7 +15,7 @@ int64_t xp_sys_now(void)
 	LARGE_INTEGER ticks;
 	LARGE_INTEGER per_second;
 
-	/* Both are read from a page that the kernel shares. */
+	/* Both calls read a page that the kernel shares. */
 	QueryPerformanceCounter(&ticks);
 	QueryPerformanceFrequency(&per_second);
 	return to_ns(ticks.QuadPart, per_second.QuadPart);
@@ -28,7 +28,7 @@ int64_t xp_sys_now_coarse(void)
 
 int64_t xp_sys_realtime(void)
 {
-	/* In 100 ns since 1601. */
+	/* The Unix epoch, in units of 100 ns since 1601. */
 	static const int64_t epoch = INT64_C(116444736000000000);
 	ULARGE_INTEGER value;
 	FILETIME now;

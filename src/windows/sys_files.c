@@ -1,4 +1,4 @@
-/* Files, pipes and consoles, as far as handles show them. */
+/* States of files, pipes and consoles, by their handles. */
 #include <errno.h>
 #include <poll.h>
 #include <xpoll.h>
@@ -8,16 +8,13 @@
 #include "sys/sys.h"
 #include "windows/nt.h"
 
-/*
- * Attributes that a program sets.  ARCHIVE is not among them, for each write
- * sets it.
- */
+/* Attributes that programs set.  ARCHIVE is left out, because each write sets it. */
 #define NT_ATTRIBUTES                                            \
 	(FILE_ATTRIBUTE_READONLY | FILE_ATTRIBUTE_HIDDEN |       \
 	 FILE_ATTRIBUTE_SYSTEM | FILE_ATTRIBUTE_TEMPORARY |      \
 	 FILE_ATTRIBUTE_OFFLINE | FILE_ATTRIBUTE_NOT_CONTENT_INDEXED)
 
-/* In 100 ns since 1601, where nobody asks what the date is. */
+/* Converts a time without changing the epoch, because times are only compared. */
 static struct timespec nt_file_time(int64_t ticks)
 {
 	int64_t per_second = XP_NS_PER_SEC / 100;
@@ -33,7 +30,10 @@ static int64_t nt_wide(DWORD high, DWORD low)
 	return (int64_t)((uint64_t)high << 32 | low);
 }
 
-/* The volume is left out: the handle shows whether it is the same file. */
+/*
+ * Store the status of a file.  The volume is left out: the handle shows whether it is the same
+ * file.
+ */
 static int nt_file_status(HANDLE file, struct stat *status)
 {
 	BY_HANDLE_FILE_INFORMATION named;
@@ -51,7 +51,7 @@ static int nt_file_status(HANDLE file, struct stat *status)
 		                         named.nFileIndexLow),
 		.st_mode = (basic.FileAttributes & NT_ATTRIBUTES) |
 			(standard.Directory ? S_IFDIR : S_IFREG),
-		/* A last name that is to go may be counted until it has gone. */
+		/* The last link may be counted until the deletion is complete. */
 		.st_nlink = standard.DeletePending && standard.NumberOfLinks == 1
 			? 0 : standard.NumberOfLinks,
 		.st_size = standard.EndOfFile.QuadPart,
@@ -75,7 +75,7 @@ int xp_sys_fstat(int fd, struct stat *status)
 	return 0;
 }
 
-/* The number of an inode has a part here that changes when it is used again. */
+/* Inode numbers have a part that changes when they are reused, so no time of birth is needed. */
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {
 	*born_ns = 0;
@@ -111,7 +111,7 @@ bool xp_fs_is_file(int fd, mode_t mode)
 	return xp_nt_file_type(fd) == FILE_TYPE_DISK;
 }
 
-/* --- Pipes and consoles: no call waits for a pipe, but its state can be read --- */
+/* Pipes and consoles: no call waits for a pipe, but its state can be queried */
 
 bool xp_nt_is_console(int fd)
 {
@@ -130,10 +130,10 @@ int64_t xp_nt_pipe_unread(int fd)
 	case ERROR_BROKEN_PIPE:
 	case ERROR_PIPE_NOT_CONNECTED:
 		return -EPIPE;
-	case ERROR_BAD_PIPE: /* Nobody has opened its other end yet. */
+	case ERROR_BAD_PIPE: /* the other end was not opened yet */
 	case ERROR_PIPE_LISTENING:
 		return 0;
-	default: /* Closed, or not open for reading. */
+	default: /* closed, or not open for reading */
 		return -EBADF;
 	}
 }

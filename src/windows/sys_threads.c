@@ -1,4 +1,4 @@
-/* Threads of the library's own, conditions with a deadline, and the process. */
+/* Threads of the library, conditions with a deadline, and the process. */
 #include "sys/sys_threads.h"
 
 #include <errno.h>
@@ -63,7 +63,7 @@ int xp_sys_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 	return -ETIMEDOUT;
 }
 
-/* Processes do not fork: this one is number 1 as soon as it has begun. */
+/* Processes do not fork, so the number is 1 once the process has begun. */
 static INIT_ONCE process_once = INIT_ONCE_STATIC_INIT;
 static _Atomic uint32_t process_number;
 

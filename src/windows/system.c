@@ -10,5 +10,5 @@ const struct xp_system xp_system = {
 	.backends = {&xp_backend_afd},
 };
 
-/* Nothing says what is left in a buffer. */
+/* The system does not report how much is left in a buffer. */
 const struct xp_source_ops xp_source_empty = XP_SOURCE_ABSENT(EMPTY, NULL);

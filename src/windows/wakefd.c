@@ -1,4 +1,4 @@
-/* A wake-up descriptor is an event object. */
+/* Wake-up descriptors are event objects. */
 #include "sys/wakefd.h"
 
 #include <errno.h>

@@ -1,7 +1,4 @@
-/*
- * epoll(7) and timerfd through the C library, where it is the only
- * way.
- */
+/* epoll(7) and timerfd, through the C library, which is the only way on illumos. */
 #include "posix/sys_epoll.h"
 
 #include <errno.h>
