@@ -59,7 +59,7 @@ extern "C" {
 /* major << 16 | minor << 8 | patch */
 #define XPOLL_VERSION 0x010000u
 
-/* 1. The queue ---------------------------------------------------------- */
+/* 1.  The queue ---------------------------------------------------------- */
 
 struct xpoll; /* opaque */
 
@@ -113,7 +113,7 @@ XPOLL_API struct xpoll *xpoll_open(const struct xpoll_options *options);
  */
 XPOLL_API void xpoll_destroy(struct xpoll *queue);
 
-/* 2. Flags and filters: FreeBSD's numbers -------------------------------- */
+/* 2.  Flags and filters: FreeBSD's numbers -------------------------------- */
 
 #define XPOLL_ADD       0x0001 /* create, or modify if it exists */
 #define XPOLL_DELETE    0x0002
@@ -186,7 +186,7 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 #define XPOLL_NOTE_READ        0x00000400u
 #define XPOLL_NOTE_TRUNCATE    0x00001000u
 
-/* 3. The poll-like level ------------------------------------------------- */
+/* 3.  The poll-like level ------------------------------------------------- */
 
 /*
  * Change the registrations of a descriptor.
@@ -260,7 +260,7 @@ XPOLL_API int xpoll_wait(struct xpoll *queue, int timeout_ms);
  */
 XPOLL_API int xpoll_revents(struct xpoll *queue, void **datap);
 
-/* 4. The event level ------------------------------------------------------ */
+/* 4.  The event level ------------------------------------------------------ */
 
 struct xpoll_event {
 	uint64_t ident;  /* descriptor, pid, signal, id, or an address */
@@ -318,7 +318,7 @@ XPOLL_API int xpoll_event_mask(struct xpoll *queue,
                                struct xpoll_event *events, int nevents,
                                int64_t timeout_ns, const void *sigset);
 
-/* 5. Asynchronous I/O ------------------------------------------------------ */
+/* 5.  Asynchronous I/O ------------------------------------------------------ */
 
 #define XPOLL_AIO_READ      1
 #define XPOLL_AIO_WRITE     2
@@ -361,7 +361,7 @@ XPOLL_API int xpoll_aio_submit(struct xpoll *queue, struct xpoll_aio *aio);
  */
 XPOLL_API int xpoll_aio_cancel(struct xpoll *queue, struct xpoll_aio *aio);
 
-/* 6. Other calls ------------------------------------------------------------ */
+/* 6.  Other calls ------------------------------------------------------------ */
 
 /*
  * Make one wait return 0: one that is in progress, otherwise the next one.

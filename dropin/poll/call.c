@@ -351,7 +351,7 @@ static int poll_new_hot(const struct watch *watch, struct pollfd *sleep, int len
 
 /*
  * Releases the set and sleeps until a descriptor may be ready.  Returns 1 with the set claimed
- * again. Otherwise it is not claimed: 0, timeout; -1 with errno, mostly EINTR; RESTART, another
+ * again.  Otherwise it is not claimed: 0, timeout; -1 with errno, mostly EINTR; RESTART, another
  * call uses the set or has used it.
  */
 static int sleep_and_claim(struct call *call, struct set *set,

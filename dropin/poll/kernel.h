@@ -64,7 +64,7 @@ size_t kernel_descriptor_limit(void);
 
 /*
  * Returns 1 if epoll reports the same bits as poll(2) for this file, 0 if not, -EBADF if fd is not
- * open. Adds the number of system calls to *syscalls.
+ * open.  Adds the number of system calls to *syscalls.
  */
 int kernel_may_watch(int fd, unsigned *syscalls);
 

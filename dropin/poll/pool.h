@@ -2,7 +2,7 @@
  * The sets: one for each array that the program polls repeatedly.
  *
  * There are few sets, and no lock.  A thread claims a set while it works on it, but not while it
- * sleeps. So a signal handler may poll, leave by longjmp, or end the thread during a sleep.  A
+ * sleeps.  So a signal handler may poll, leave by longjmp, or end the thread during a sleep.  A
  * thread that finds its set claimed makes the real call.
  *
  * [c] for the thread that has claimed the set; [a] atomic

@@ -1,7 +1,7 @@
 /*
  * How often each call site in the program has called.  Making a set costs as much as about ten
  * calls, so a site has to call settings.after times first, and far more often after a set of it was
- * given up. Sites that share an entry of the table are counted together.
+ * given up.  Sites that share an entry of the table are counted together.
  */
 #ifndef DROPIN_SITES_H
 #define DROPIN_SITES_H

@@ -80,7 +80,7 @@ int watch_fini(struct watch *watch);
 
 /*
  * Returns the slot of a descriptor; NULL: no memory, or the descriptor exceeds the table of
- * descriptors. A new slot may move all others.
+ * descriptors.  A new slot may move all others.
  */
 struct watch_slot *watch_slot_of(struct watch *watch, int fd);
 
@@ -125,7 +125,7 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
 /*
  * Compares the reports of epoll with the results of a real call, to find closes that were not
  * noticed.  A cold descriptor for which they differ is checked, and registered again if it refers
- * to another file. Returns the number of such files.
+ * to another file.  Returns the number of such files.
  */
 unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count);
 

@@ -105,7 +105,7 @@ void xp_check_withheld(struct xpoll *queue);
 
 /*
  * Returns true if poll(2) clears what it reports about this file, whoever calls it
- * (XP_KIND_CLEARED). On a lazy queue, slot->kept then holds the bits that poll(2) returned and no
+ * (XP_KIND_CLEARED).  On a lazy queue, slot->kept then holds the bits that poll(2) returned and no
  * filter has received.
  */
 static inline bool xp_poll_clears(const struct xpoll *queue, const struct xp_slot *slot)

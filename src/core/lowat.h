@@ -2,7 +2,7 @@
  * Low-water marks: XPOLL_NOTE_LOWAT.
  *
  * The kernel's entry of such a filter is edge-triggered, and the queue counts the bytes at each
- * report. More room for writing makes no second edge, so the queue checks a WRITE filter with too
+ * report.  More room for writing makes no second edge, so the queue checks a WRITE filter with too
  * little room again after a pause.
  */
 #ifndef XP_CORE_LOWAT_H

@@ -4,7 +4,7 @@
  *
  * Turns are for back ends that serve one thread at a time: poll, select, /dev/poll.  The thread
  * that has the turn, the leader, is in the back end.  The others, followers, sleep until they get
- * the turn. A thread that wants to change something makes the leader leave the back end first, and
+ * the turn.  A thread that wants to change something makes the leader leave the back end first, and
  * waits for that.
  */
 #ifndef XP_CORE_THREADS_H

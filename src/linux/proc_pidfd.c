@@ -1,6 +1,6 @@
 /*
  * The exit of a process by pidfd_open(2): a descriptor of any visible process, readable once it has
- * exited. Nothing is reaped.
+ * exited.  Nothing is reaped.
  *
  * If a sandbox or an old kernel lacks pidfd_open(2), the descriptor is the directory of the process
  * in /proc, which is checked from time to time.

@@ -26,7 +26,7 @@
 
 /*
  * Anonymous files look the same to fstat(2); /proc distinguishes eventfds and timerfds from the
- * others. Without /proc the kind is XP_KIND_OTHER; without memory an error.
+ * others.  Without /proc the kind is XP_KIND_OTHER; without memory an error.
  */
 int xp_fd_kind_anonymous(int fd)
 {

@@ -66,7 +66,7 @@ void xp_aio_close(struct xp_aio_port *port);
 
 /*
  * Returns true if fd refers to a file that jobs in progress hold, and stores its identity, by one
- * system call. Returns false if not, or if that is unknown.
+ * system call.  Returns false if not, or if that is unknown.
  */
 bool xp_aio_knows(int fd, struct xp_file_id *id);
 /*

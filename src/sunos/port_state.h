@@ -97,7 +97,7 @@ struct xp_port_unsure {
 
 /*
  * Handle an event of a descriptor in the wait with this number.  Returns false if there is nothing
- * to report. An event that may be out of date is added to `unsure`; after xp_port_recheck it may
+ * to report.  An event that may be out of date is added to `unsure`; after xp_port_recheck it may
  * report nothing.
  */
 bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,

@@ -42,7 +42,7 @@
 
 /*
  * Whether a poll with timeout 0 and a signal mask runs handlers without EINTR, which only a sleep
- * returns. Linux handles signals whatever the timeout; the BSDs only before a sleep.
+ * returns.  Linux handles signals whatever the timeout; the BSDs only before a sleep.
  */
 #ifndef XP_LOOK_HIDES_SIGNALS
 #ifdef __linux__

@@ -189,7 +189,7 @@ extern unsigned xt_slowness;
 /* How long to wait for what must come: a guard against hanging, in ns. */
 #define XT_SOON (INT64_C(20) * 1000000000 * xt_slowness)
 
-/* 1. Tests --------------------------------------------------------------- */
+/* 1.  Tests --------------------------------------------------------------- */
 
 struct xt_test {
 	const char *name;
@@ -252,7 +252,7 @@ const char *xt_error_name(int error);
 const char *xt_filter_name(int filter);
 void xt_watchdog(unsigned seconds); /* start this test's time anew */
 
-/* 2. Checks: each returns from a void function when it does not hold ------ */
+/* 2.  Checks: each returns from a void function when it does not hold ------ */
 
 #define XT_EXPECT(cond) \
 	((cond) ? true  \
@@ -322,7 +322,7 @@ bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
 			return; \
 	} while (0)
 
-/* 3. Queues and events --------------------------------------------------- */
+/* 3.  Queues and events --------------------------------------------------- */
 
 /* A queue on the back end under test; destroyed when the test ends. */
 struct xpoll *xt_open(void);
@@ -372,7 +372,7 @@ struct xpoll_event xt_record(uint64_t ident, int filter, int flags);
 /* The counters now. */
 struct xpoll_stats xt_stats(struct xpoll *queue);
 
-/* 4. Descriptors: non-blocking, close-on-exec, closed when the test ends --- */
+/* 4.  Descriptors: non-blocking, close-on-exec, closed when the test ends --- */
 
 struct xt_pair {
 	int r; /* reads what is written to w; sockets: both ways */
@@ -425,7 +425,7 @@ bool xt_inherited(int fd); /* open, and would be in a program that is executed *
 int xt_count_open(void);
 void xt_set_open(unsigned char *bits, int count);
 
-/* 5. Threads, children, time ----------------------------------------------- */
+/* 5.  Threads, children, time ----------------------------------------------- */
 
 struct xt_thread;
 
