@@ -1,10 +1,10 @@
 /*
- * Files watched by inotify(7): one instance per queue, one watch per inode,
- * however many descriptors and names lead to it.
+ * Watches files by inotify(7): one instance per queue and one watch per inode, however many
+ * descriptors and names refer to it.
  *
- * A watch is added through /proc/self/fd, so it is of the open file and not of
- * a name.  inotify is silent when an open directory is removed; its parent,
- * which is watched for that, is not.
+ * A watch is added by /proc/self/fd, so it is for the open file and not for a name.  inotify does
+ * not report the removal of an open directory, but its parent directory does, and is watched for
+ * that.
  */
 #include "linux/inode_inotify.h"
 
@@ -20,13 +20,13 @@
 #include "sys/sys.h"
 
 enum {
-	LONG_NAME = 300, /* longer than any file system's */
+	LONG_NAME = 300, /* longer than the names of any file system */
 };
 
-/* A kernel without fine times notes changes to this, at most. */
+/* Upper bound of the resolution of timestamps, on kernels without fine ones. */
 #define CLOCK_TICK_NS (20 * XP_NS_PER_MS)
 
-/* Events that leave no trace which a look could find. */
+/* Events that a comparison of fstat(2) results cannot show. */
 #define IN_PASSING (IN_OPEN | IN_CLOSE_NOWRITE | IN_CLOSE_WRITE | IN_ACCESS)
 #define IN_ENTRIES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 #define ALL_NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
@@ -35,13 +35,16 @@ enum {
                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
                    XPOLL_NOTE_TRUNCATE)
 
-/* The length. */
+/* Store the path of the link's file in /proc.  Returns its length. */
 static size_t path_of(const struct xp_inode_link *link, char *path)
 {
 	return xp_fd_path(path, link->user->fd, xp_link_is_above(link) ? "/.." : "");
 }
 
-/* A directory's end is reported by its parent, so it must know of moves. */
+/*
+ * Returns true if the parent of the user's directory has to be watched: it reports the removal, so
+ * moves have to be followed.
+ */
 static bool wants_above(const struct xp_inode_user *user)
 {
 	return user->notes & XPOLL_NOTE_DELETE && S_ISDIR(user->last.st_mode);
@@ -93,7 +96,7 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
 	if (wants_above(user))
 		mask |= IN_MOVE_SELF;
 	if (S_ISDIR(user->last.st_mode)) {
-		mask &= ~(uint32_t)IN_MODIFY; /* Would be of the files in it. */
+		mask &= ~(uint32_t)IN_MODIFY; /* for a directory it reports writes to files in it */
 		if (notes & (XPOLL_NOTE_WRITE | XPOLL_NOTE_LINK))
 			mask |= IN_ENTRIES;
 		if (notes & XPOLL_NOTE_EXTEND)
@@ -104,7 +107,10 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
 	return mask;
 }
 
-/* Events that the user ignores, to be left out; a look shows links and sizes. */
+/*
+ * Returns the events to leave out because the user ignores them; link counts and sizes are
+ * compared.
+ */
 static uint32_t mask_ignored(const struct xp_inode_user *user)
 {
 	uint32_t mask = mask_of_itself(user->ignored);
@@ -140,13 +146,13 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 	if (inodes->watch.fd >= 0)
 		return 0;
 	fd = xp_sys_inotify_open();
-	/* A kernel without it, or a sandbox. */
+	/* The kernel lacks inotify, or a sandbox refuses it. */
 	if (fd == -ENOSYS || fd == -EPERM || fd == -EACCES)
 		return -ENOTSUP;
 	return xp_inodes_opened(queue, inodes, fd);
 }
 
-/* Enough inodes that the user's links, of which there are so many, find one. */
+/* Reserve inodes for the user's links, of which there are `links`. */
 static int inodes_reserve(struct xp_inodes *inodes, struct xp_inode_user *user,
                           int links)
 {
@@ -177,7 +183,7 @@ static void inodes_release(struct xp_inodes *inodes, struct xp_inode_user *user)
 	XP_ASSERT(user->reserved == 0);
 }
 
-/* The inode of this number, in the map. */
+/* Take an inode from the pool and add it to the map with this watch number. */
 static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
 {
 	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
@@ -190,11 +196,11 @@ static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
 	inode->item.ident = (uint64_t)number;
 	inode->mask = 0;
 	inode->useless = 0;
-	(void)xp_regmap_add(&inodes->map, &inode->item, 0); /* Has room. */
+	(void)xp_regmap_add(&inodes->map, &inode->item, 0); /* the map has room for it */
 	return inode;
 }
 
-/* Back into the pool. */
+/* Return the inode to the pool. */
 void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_ASSERT(xp_list_empty(&inode->links));
@@ -202,7 +208,7 @@ void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode)
 	xp_list_append(&inodes->pool, &inode->links);
 }
 
-/* Watch what the link leads to for its mask, too; the number, or an error. */
+/* Add the link's mask to the watch of its inode.  Returns the watch number, or an error. */
 static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
 	char path[XP_FD_PATH_SIZE];
@@ -211,14 +217,14 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	path_of(link, path);
 	rc = xp_sys_inotify_add(inodes->watch.fd, path,
 	                        xp_link_mask(link) | IN_MASK_ADD);
-	/* A sandbox may refuse it with any of these. */
+	/* A sandbox may refuse the call with any of these. */
 	if (rc == -EACCES || rc == -ENOSYS)
 		return -EPERM;
-	/* The descriptor is open, so it is /proc that is missing. */
+	/* The descriptor is open, so /proc is missing. */
 	return rc == -ENOENT || rc == -ENOTDIR ? -ENOTSUP : rc;
 }
 
-/* The kernel watches another inode than was meant. */
+/* Undo a watch, because the kernel watches another inode than intended. */
 static void number_undo(struct xp_inodes *inodes, int number)
 {
 	if (number >= 0 && !xp_inode_find(inodes, (uint64_t)number))
@@ -271,7 +277,7 @@ void xp_inode_await(struct xp_inodes *inodes, int number)
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item) {
 		if (xp_link_is_above(link))
 			continue;
-		/* Too long to be there, or to be remembered as missing. */
+		/* A name that is too long to exist, or to be cached as missing. */
 		len = path_of(link, path);
 		memset(path + len, 'x', LONG_NAME);
 		path[len] = '/';
@@ -281,7 +287,7 @@ void xp_inode_await(struct xp_inodes *inodes, int number)
 	}
 }
 
-/* Memory that has no name anywhere: the kernel accepts it and is silent. */
+/* Returns true for memory files without a name: the kernel accepts a watch, but never reports. */
 static bool is_silent(const struct xp_inode_user *user)
 {
 	static const char silent[] = "/memfd:";
@@ -330,7 +336,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	inodes_release(inodes, user);
 }
 
-/* To all who want to know of this inode. */
+/* Report these notes to all users of the inode. */
 static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
                          uint32_t notes)
 {
@@ -338,7 +344,7 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
 		xp_inode_report(inodes, link->user, notes);
 }
 
-/* By mistake the kernel was asked for too little. */
+/* Set the mask of the inode again, because a change has made it too small. */
 static void inode_repair(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
@@ -353,9 +359,9 @@ static bool is_recent(const struct timespec *time)
 }
 
 /*
- * While the kernel replaces a mask, what happens may go unreported: seen on Linux
- * 6.18, 38 of a million writes.  Two looks show it, except for what happens to be
- * behind one tick of a coarse clock; of writes, that is suspected.
+ * Returns notes for changes while the kernel replaced a mask, which it may not report: on Linux
+ * 6.18, 38 of a million writes were lost.  Comparing fstat(2) results shows them, except within one
+ * tick of a coarse clock; there a write is assumed.
  */
 static uint32_t unreported_notes(const struct stat *before, const struct stat *after)
 {
@@ -363,7 +369,7 @@ static uint32_t unreported_notes(const struct stat *before, const struct stat *a
 
 	if (is_recent(&after->st_mtim))
 		notes |= XPOLL_NOTE_WRITE;
-	/* Writing sets both times to the same. */
+	/* A write sets both times to the same value. */
 	if (!xp_same_time(&before->st_ctim, &after->st_ctim) &&
 	    !xp_same_time(&after->st_ctim, &after->st_mtim))
 		notes |= XPOLL_NOTE_RENAME;
@@ -371,8 +377,8 @@ static uint32_t unreported_notes(const struct stat *before, const struct stat *a
 }
 
 /*
- * The descriptor is the program's, which may just be
- * making it another file's.
+ * Make the inode's mask smaller.  The descriptor belongs to the program, which may be reusing it
+ * for another file at this time, so the watch is checked afterwards.
  */
 void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 {
@@ -421,7 +427,7 @@ uint32_t xp_inodes_reportable(void)
 	int fd = xp_sys_inotify_open();
 	int rc;
 
-	/* At a limit it is there all the same. */
+	/* With a limit exhausted, inotify exists all the same. */
 	if (fd < 0)
 		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? ALL_NOTES
 			: 0;

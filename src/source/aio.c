@@ -1,8 +1,8 @@
 /*
- * AIO: reads, writes and syncs of files that do not hold up the caller.
+ * AIO: asynchronous reads, writes and syncs of files.
  *
- * xpoll_aio_submit makes the registration, and its event ends it.  What the
- * page cache has is read at once: no thread could do it sooner.
+ * xpoll_aio_submit makes the registration, and its event ends it.  Data in the page cache is read
+ * at once, because no thread could do it sooner.
  */
 #include "source/aio.h"
 
@@ -14,7 +14,7 @@
 #include "sys/process.h"
 
 enum {
-	/* The most bytes that a call may copy while the queue is locked. */
+	/* Most bytes that a call copies while the queue is locked. */
 	AIO_AT_ONCE_MOST = 64 << 10,
 };
 
@@ -22,11 +22,11 @@ struct aio_registration {
 	struct xp_registration reg;
 	struct xpoll_aio *aio;
 	struct xp_aio_job job;
-	struct xp_list item; /* in the state's list */
+	struct xp_list item; /* links it into the state's list */
 };
 
 struct aio_state {
-	struct xp_source_fd watch; /* the port's descriptor */
+	struct xp_source_fd watch; /* the descriptor of the port */
 	struct xp_aio_port port;
 	struct xp_list regs;
 };
@@ -85,7 +85,7 @@ static int aio_check(const struct xpoll_aio *aio)
 
 	if (aio->size < sizeof *aio)
 		return -EINVAL;
-	/* A newer program may ask for what this library does not know. */
+	/* A newer program may set members that this library does not know. */
 	for (size_t i = sizeof *aio; i < aio->size; i++)
 		if (bytes[i])
 			return -EINVAL;
@@ -98,7 +98,7 @@ static int aio_check(const struct xpoll_aio *aio)
 	return 0;
 }
 
-/* May this be done with such a descriptor? */
+/* Returns 0 if the operation is possible with a descriptor of these traits. */
 static int file_check(const struct xpoll_aio *aio, int traits)
 {
 	bool reads = aio->op == XPOLL_AIO_READ;
@@ -109,7 +109,7 @@ static int file_check(const struct xpoll_aio *aio, int traits)
 	if ((reads && !(traits & XP_FILE_READABLE)) ||
 	    (writes && !(traits & XP_FILE_WRITABLE)))
 		return -EBADF;
-	/* Anything else could take for ever, and could not be stopped. */
+	/* Other files, such as pipes, could block for ever, and could not be cancelled. */
 	if (traits & XP_FILE_OTHER)
 		return -ENOTSUP;
 	return traits & XP_FILE_DIRECTORY && reads ? -EISDIR : 0;
@@ -166,14 +166,14 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 
 void xp_aio_cancel_registration(struct xp_registration *reg)
 {
-	/* The operation of an active registration has ended: there is nothing to cancel. */
+	/* The operation of an active registration is complete: there is nothing to cancel. */
 	if (!reg->active)
 		xp_aio_cancel(&aio_registration(reg)->job);
 }
 
 /* --- The source --------------------------------------------------------------- */
 
-/* Only xpoll_aio_submit makes them. */
+/* Refuse: only xpoll_aio_submit makes registrations. */
 static int aio_attach(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
@@ -188,7 +188,7 @@ static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-/* Before a change, what is over is known first. */
+/* Before a change, find the operations that have completed. */
 static void aio_refresh(struct xpoll *queue, enum xp_step before)
 {
 	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
@@ -197,7 +197,7 @@ static void aio_refresh(struct xpoll *queue, enum xp_step before)
 		port_ready(queue, &state->watch);
 }
 
-/* The structure and the buffer are the library's until it is over. */
+/* Returns -EBUSY while the operation uses the program's structure and buffer. */
 static int aio_confirm(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
 {
 	(void)queue, (void)deliver;

@@ -1,14 +1,13 @@
 /*
- * PROC: the end of a process, its forks and execs, and those of its children.
+ * PROC: the exit of a process, its forks and execs, and those of its children.
  *
- * A registration holds a descriptor of its process, so that a number that is
- * used again is never taken for the same process.  When the descriptor says
- * that the process has ended, the tracer is heard first: what a process did
- * last comes before its end.
+ * A registration holds a descriptor of its process, so that a reused process ID is never taken for
+ * the same process.  When the descriptor shows that the process has exited, the reports of the
+ * tracer are read first: what a process did last comes before its exit.
  *
- * As in FreeBSD a registration ends with its process, and a tracked child is a
- * registration of its own that starts with NOTE_CHILD and its parent in `data`.
- * The wait status needs `data` too, so the two never share an event.
+ * As in FreeBSD a registration ends with its process, and a tracked child is a registration of its
+ * own that starts with NOTE_CHILD and its parent in `data`.  The wait status needs `data` too, so
+ * the two never share an event.
  */
 #include "source/proc_trace.h"
 
@@ -32,7 +31,7 @@ static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 	xp_proc_close(queue, proc);
 }
 
-/* Begin to watch a process; on failure nothing has changed. */
+/* Begin to watch a process; after an error nothing has changed. */
 static int proc_begin(struct xpoll *queue, struct xp_proc *proc,
                       uint32_t fflags)
 {
@@ -70,8 +69,8 @@ static int proc_state_make(struct xpoll *queue)
 }
 
 /*
- * Handle reports from before this change: they may be of a process that had the number
- * before, or of a birth that makes this a change of a tracked child.
+ * Handle reports from before this change: they may be about a process that had the ID before, or
+ * about a fork that makes this a change of a tracked child.
  */
 static void proc_refresh(struct xpoll *queue, enum xp_step before)
 {
@@ -106,7 +105,7 @@ static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
 
 	if (!(change->flags & XPOLL_ADD))
 		return 0;
-	/* No wait need have noted the end. */
+	/* The process may have exited without a wait since. */
 	rc = xp_proc_replaced(proc);
 	if (rc != 0)
 		return rc < 0 ? rc : -ESTALE;
@@ -114,7 +113,7 @@ static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
 		if (added & XPOLL_NOTE_EXIT)
 			xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
 	} else if (!(change->fflags & XP_PROC_TRACED)) {
-		/* Without a descriptor only the tracer can report the end: keep it. */
+		/* without a descriptor only the tracer can report the exit */
 		if (proc->watch.fd >= 0)
 			xp_trace_end(queue, proc);
 	} else if (!xp_proc_is_traced(proc) || added & XPOLL_NOTE_TRACK) {
@@ -150,7 +149,7 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
 		notes |= XPOLL_NOTE_STATUS_UNKNOWN;
 	event->fflags = notes;
 	if (reg->report)
-		return 0; /* the next event reports its end */
+		return 0; /* the next event reports its exit */
 	xp_host.set_active(queue, reg, false);
 	if (!proc->ended)
 		return 0;
@@ -174,7 +173,7 @@ static void proc_release(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct xp_proc *proc = proc_of(reg);
 
-	/* The kernel's set is the parent's, or ends next: it is left alone. */
+	/* Leave the kernel's set alone: it is the parent's, or is closed next. */
 	proc->watched = false;
 	proc_close(queue, proc);
 }

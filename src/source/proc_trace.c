@@ -1,11 +1,10 @@
 /*
- * Forks, execs and ends of processes, as the queue's tracer reports them, and the
- * registrations of tracked children.
+ * Forks, execs and exits of processes, which the queue's tracer reports, and the registrations of
+ * tracked children.
  *
- * A tracer names processes by number, and reports them some time after the
- * fact.  By then a child may be gone, so that no descriptor of it can be had:
- * then its end comes from the tracer as well.  Or the number may be another
- * process's: that is seen when the tracer reports the other one's birth.
+ * A tracer identifies processes by ID, and reports them some time later.  By then a child may be
+ * gone, so that no descriptor of it can be opened: then the tracer reports its exit as well.  Or
+ * the ID may have been reused: the tracer reports the fork of the other process.
  */
 #include "source/proc_trace.h"
 
@@ -19,12 +18,12 @@
 #include "sys/sys.h"
 #include "sys/system.h"
 
-/* How late an event may be for who watches xpoll_fd. */
+/* The longest delay of an event for a program that polls xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)
-/* How late the end of a process may be without pidfd_open(2). */
+/* The longest delay of an exit without pidfd_open(2). */
 #define POLL_EVERY_NS (100 * XP_NS_PER_MS)
 
-/* XPOLL_PROC names the one to use; a name that none has: use none. */
+/* Returns true if $XPOLL_PROC allows this tracer; an unknown name allows none. */
 static bool trace_allowed(const struct xp_tracer_ops *ops)
 {
 	const char *name = xp_sys_getenv("XPOLL_PROC");
@@ -40,7 +39,9 @@ bool xp_trace_usable(void)
 	return false;
 }
 
-/* A program that polls xpoll_fd is woken every ASK_EVERY_NS, perhaps in vain, to miss nothing. */
+/*
+ * Call `due` every ASK_EVERY_NS for a program that polls xpoll_fd, to miss no event of the tracer.
+ */
 static void trace_ask_again(struct xpoll *queue, int64_t now_ns)
 {
 	int64_t next_ns = xp_host.outer_in_use(queue) ? now_ns + ASK_EVERY_NS
@@ -109,9 +110,9 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 }
 
 /*
- * Does its descriptor say that it has ended?  What that says is better than what a
- * tracer saw.  If it does not say so of one that has ended, it is of another process
- * that has the number now.
+ * Returns true if the descriptor shows that the process has exited, which is more reliable than a
+ * tracer.  If it does not for a process that has exited, it belongs to another process that has the
+ * ID now.
  */
 static bool proc_shows_end(struct xp_proc *proc)
 {
@@ -131,7 +132,7 @@ static bool proc_shows_end(struct xp_proc *proc)
 	}
 }
 
-/* The process has ended.  The registration may be gone after this. */
+/* Report the exit of a process.  The registration may be gone afterwards. */
 static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 {
 	struct xp_registration *reg = &proc->reg;
@@ -140,11 +141,11 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	proc->ended = true;
 	xp_list_remove(&proc->doubt);
 	xp_list_remove(&proc->gone);
-	/* The descriptor stays: it shows whether the number is another's. */
+	/* Keep the descriptor open: it shows whether the ID was reused. */
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
 	if (reg->fflags & XPOLL_NOTE_EXIT) {
-		/* Behind its children, even if something else of it is to be delivered. */
+		/* Deliver it after its children, even if another event of it is pending. */
 		xp_host.set_active(queue, reg, false);
 		xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
 	} else if (reg->report == 0) {
@@ -158,8 +159,8 @@ void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
 }
 
 /*
- * A child was born, or a process ends.  Most of those that live for a moment have ended
- * by now: then their descriptor need not be watched, nor waited for.
+ * A process was just forked or is exiting: check later whether it has exited.  Most short-lived
+ * processes have by then, and their descriptors need not be watched.
  */
 static void doubt_end(struct xpoll *queue, struct xp_proc *proc)
 {
@@ -177,7 +178,7 @@ static void doubt_end(struct xpoll *queue, struct xp_proc *proc)
 	}
 }
 
-/* Find out about all of which it is not known whether they have ended. */
+/* Check all processes that may have exited. */
 static void doubts_end(struct xpoll *queue)
 {
 	struct xp_list *item;
@@ -187,8 +188,8 @@ static void doubts_end(struct xpoll *queue)
 }
 
 /*
- * Have the tracer report, and all of it before the end of those that are gone already: the
- * last deeds of a process come before its end.
+ * Read the tracer's reports, all of them before the exit of processes that are gone: the last
+ * actions of a process come before its exit.
  */
 static bool trace_report(struct xpoll *queue, struct xp_proc_state *state, bool all)
 {
@@ -217,14 +218,14 @@ bool xp_trace_drain(struct xpoll *queue, bool all)
 	heard = trace_report(queue, state, all);
 	if (heard && !xp_list_empty(&state->gone))
 		heard = trace_report(queue, state, true);
-	/* Processes whose end was found only now end with the next reports. */
+	/* Processes whose exit was found only now end with the next reports. */
 	if (!xp_list_empty(&state->gone))
 		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
 	state->busy = false;
 	return heard;
 }
 
-/* Look at those whose descriptor is never readable. */
+/* Check the processes whose descriptor is never readable. */
 static void proc_poll(struct xpoll *queue, struct xp_proc_state *state, int64_t now_ns)
 {
 	struct xp_list todo, *item;
@@ -247,7 +248,7 @@ void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct xp_tracer *tracer = xp_proc_state(queue)->tracer;
 
-	(void)room; /* All that came before an end is heard, however much it is. */
+	(void)room; /* all reports before an exit are read, however many there are */
 	xp_host.set_due(queue, XP_SOURCE_PROC, XP_NEVER);
 	if (tracer && tracer->ops->shy)
 		trace_ask_again(queue, now_ns);
@@ -276,7 +277,10 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	pid_t pid = xp_proc_pid(XP_CONTAINER_OF(watch, struct xp_proc, watch));
 	struct xp_proc *proc;
 
-	/* Report what the process did before its end; if that is too much, this is called again. */
+	/*
+	 * Report what the process did before its exit; if there are too many reports, this is
+	 * called again.
+	 */
 	if (!xp_trace_drain(queue, true))
 		return;
 	proc = xp_proc_find(queue, pid);
@@ -332,7 +336,7 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 	child->parent = xp_proc_pid(parent);
 	reg->flags &= (uint16_t)~XPOLL_DISABLE;
 	rc = xp_proc_hold(child);
-	/* Gone already: then the tracer reports its end. */
+	/* ESRCH: the process is gone, and the tracer reports its exit. */
 	if (rc < 0 && rc != -ESRCH) {
 		xp_host.end(queue, reg);
 		xp_trace_missed(queue, parent);
@@ -347,8 +351,8 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 }
 
 /*
- * A process was born under a number that is registered.  Is it the registered
- * one?  If not, that one has ended, and its end may have to be noted.
+ * A process was forked whose ID is registered.  Returns true if it is the registered one.  If not,
+ * that one has exited, which may have to be reported.
  */
 static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent_pid)
 {
@@ -356,18 +360,21 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent
 
 	if (child->ended)
 		return false;
-	/* The end of what is not followed need not be reported; a lack shows that there was one. */
+	/*
+	 * A process that is not followed needs no report of its exit; lost reports show that there
+	 * was one.
+	 */
 	if (child->leaving || xp_proc_replaced(child) != 0) {
 		xp_list_remove(&child->gone);
 		xp_list_remove(&child->doubt);
-		/* That a child of its cannot be watched is to be reported before. */
+		/* Report first that a child of it cannot be watched. */
 		doubts_end(queue);
 		if (child->watch.fd >= 0)
 			(void)proc_shows_end(child);
 		proc_end(queue, child);
 		return false;
 	}
-	/* There was too much to report before the program registered it. */
+	/* Reports from before the registration were left. */
 	parent = xp_trace_find(queue, parent_pid);
 	if (parent && !child->parent &&
 	    parent->reg.fflags & XPOLL_NOTE_TRACK) {
@@ -401,8 +408,8 @@ void xp_trace_execed(struct xpoll *queue, pid_t pid)
 }
 
 /*
- * A child that was gone when its birth was reported, and whose number was another
- * process's by then, has that one's descriptor.
+ * Returns true if the descriptor of a child belongs to another process that has the ID now, because
+ * the child was gone when its fork was reported.
  */
 static bool is_another(pid_t pid, int64_t ended_ns)
 {
@@ -430,8 +437,8 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 		proc->status_known = true;
 	}
 	/*
-	 * There is no descriptor that will say so.  But if this is the exec of
-	 * another thread, more follows.
+	 * Without a descriptor nothing else reports the exit.  But if another thread calls exec,
+	 * more reports follow.
 	 */
 	if (proc->watch.fd < 0 && xp_list_empty(&proc->gone))
 		xp_list_append(&xp_proc_state(queue)->gone, &proc->gone);
@@ -460,8 +467,8 @@ static bool search_visit(void *opaque, pid_t pid)
 }
 
 /*
- * Each of them may have done something that was not reported.  Children that live
- * are found in the system's list of processes, and theirs in turn.
+ * Reports about followed processes may have been lost.  Their living children are found in the
+ * system's list of processes, and the children of these in turn.
  */
 void xp_trace_lost(struct xpoll *queue)
 {

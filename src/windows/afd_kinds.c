@@ -1,4 +1,4 @@
-/* Attaching, changing and detaching: each kind of descriptor in its own way. */
+/* Attaches, changes and detaches descriptors by their kind. */
 #include "windows/afd_state.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/table.h"
 #include "sys/sys.h"
 
-/* 0: *kind is that of the descriptor; -EPERM: a file, or a device that is always ready. */
+/* Store the kind of a descriptor.  Returns 0; -EPERM: a file, or a device that is always ready. */
 static int afd_kind_of(int fd, uint32_t watch, const struct afd_kind **kind)
 {
 	*kind = &afd_object_kind;
@@ -79,7 +79,7 @@ static int afd_add(struct afd_state *state, int fd, uint32_t watch, uint64_t tok
 	return rc;
 }
 
-/* NULL: not attached. */
+/* Returns the entry of a descriptor; NULL: not attached. */
 static struct afd_entry *afd_entry(const struct afd_state *state, int fd)
 {
 	return fd >= 0 && fd < state->len ? state->entries[fd] : NULL;

@@ -1,6 +1,6 @@
 /*
- * Handles that are no sockets: objects that are signalled, such as the program's events, the
- * sources' processes and wake-up descriptors, and the input of a console; and pipes.
+ * Handles other than sockets: pipes, and objects that are signalled, such as processes, wake-up
+ * events and the input of a console.
  */
 #include "windows/afd_state.h"
 
@@ -15,14 +15,15 @@ enum {
 	PIPE_PAUSE_MOST_MS = 64,
 };
 
-/* Objects and pipes have no WRITE, and changes between two looks are not reported. */
+/*
+ * Objects and pipes have no WRITE, and no edges, because changes between two checks are not seen.
+ */
 #define OBJECT_CANNOT (POLLOUT | POLLPRI | XP_WATCH_EDGE)
 
 /*
- * A thread of the system waits for objects, for many at a time, and sends a packet.  Like a
- * poll of a socket such a wait ends with its first report.  The next wait of the queue checks
- * the object, and sends the packet itself if it is still signalled: so packets of sockets and
- * objects take turns.
+ * An object.  A thread of the system waits for many objects at a time, and sends a packet when one
+ * is signalled.  Like a poll of a socket such a wait completes once; the next wait of the queue
+ * begins it again.
  */
 struct afd_object {
 	struct afd_entry entry;
@@ -163,7 +164,9 @@ void afd_objects_submit(struct afd_state *state)
 		                                    struct afd_object, entry.item));
 }
 
-/* The packet may be old, or of another object that had the number. */
+/*
+ * Handle the packet of an object.  It may be old, or belong to an earlier object of the descriptor.
+ */
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 {
 	struct afd_object *object = afd_find(state, fd, &afd_object_kind);
@@ -191,9 +194,8 @@ bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 /* --- Pipes ------------------------------------------------------------------------- */
 
 /*
- * Only a read of one's own shows that there is something to read, so they are looked at
- * when a wait begins and, while it sleeps, again and again: soon if there was something
- * lately, and less often the longer there is nothing.
+ * Only a query of a pipe shows that it is readable.  So pipes are checked when a wait begins and
+ * repeatedly while it sleeps, less often the longer none was ready.
  */
 static int pipe_open(struct afd_state *state, struct afd_entry *entry)
 {
@@ -243,7 +245,7 @@ int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap)
 			fired[count++] = (struct xp_fired){.token = pipe->token, .events = events};
 	}
 	XP_ASSERT(count <= cap);
-	/* Next time begin behind the pipes that were reported now. */
+	/* The next wait begins after the pipes that were reported now. */
 	if (count == cap && item != &state->pipes) {
 		xp_list_remove(&state->pipes);
 		xp_list_append(item, &state->pipes);

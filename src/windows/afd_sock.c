@@ -1,10 +1,9 @@
 /*
  * Sockets and their polls.
  *
- * A poll of the driver answers once.  So a socket is asked about when a wait
- * begins, and again by the next wait after it has answered; and a poll that
- * asks for too much is left alone: its answer is compared with what is wanted
- * then.  Only one that asks for too little is replaced at once.
+ * A poll of the driver completes once.  So a poll begins with a wait, and again with the next wait
+ * after it has completed.  A poll for more bits than requested stays: its result is compared with
+ * the bits that are requested then.  Only a poll for too few bits is replaced at once.
  */
 #include <errno.h>
 #include <poll.h>
@@ -16,7 +15,7 @@
 
 #define AFD_REPORTED_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
-/* --- Groups of sockets: each has opened the device once, for its polls --------------- */
+/* Groups of sockets: each has one handle of the device for its polls ------------------ */
 
 static struct afd_group *group_open(struct afd_state *state)
 {
@@ -33,7 +32,7 @@ static struct afd_group *group_open(struct afd_state *state)
 	return group;
 }
 
-/* Full ones go to the end of the list, behind all that have room. */
+/* Move a full group to the end of the list, behind those with room. */
 static void group_place(struct afd_state *state, struct afd_group *group)
 {
 	xp_list_remove(&group->item);
@@ -42,7 +41,7 @@ static void group_place(struct afd_state *state, struct afd_group *group)
 	               &group->item);
 }
 
-/* One with room; NULL: no memory. */
+/* Returns a group with room, and adds a member; NULL: no memory. */
 static struct afd_group *group_enter(struct afd_state *state)
 {
 	struct afd_group *group = NULL;
@@ -80,7 +79,7 @@ void afd_groups_close(struct afd_state *state)
 
 /* --- Polls ----------------------------------------------------------------------- */
 
-/* The next wait asks the driver about it. */
+/* Make the next wait begin a poll of the socket. */
 static void sock_update(struct afd_state *state, struct afd_sock *sock)
 {
 	if (xp_list_empty(&sock->entry.item))
@@ -159,7 +158,7 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 	return 0;
 }
 
-/* A change that threads at the port have to learn of. */
+/* Begin a poll at once, because threads sleep at the port. */
 static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 {
 	int rc;
@@ -203,7 +202,7 @@ static int sock_open(struct afd_state *state, struct afd_entry *entry)
 	return 0;
 }
 
-/* Ask for these bits from the next wait on. */
+/* Request these bits from the next wait on. */
 static int sock_want(struct afd_state *state, struct afd_sock *sock,
                      uint32_t watch)
 {
@@ -271,7 +270,7 @@ static uint32_t poll_answer(const struct afd_poll *poll)
 		: xp_afd_poll_bits(poll->argument.handles[0].events);
 }
 
-/* The part of the driver's report that is wanted. */
+/* Returns the requested bits of the driver's report. */
 static uint32_t sock_events(const struct afd_sock *sock, uint32_t reported)
 {
 	return reported & ((sock->entry.watch & XP_WATCH_BITS) | AFD_REPORTED_ALWAYS);
@@ -300,7 +299,7 @@ void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure)
 	if (len == 0)
 		return;
 	xp_count_shared(&state->counters->syscalls_check);
-	/* One of them is closed, it seems: its poll will report that. */
+	/* If one of them was closed, its own poll reports that. */
 	if (xp_nt_probe(unsure->handles, len) < 0)
 		return;
 	for (int i = 0; i < len; i++)

@@ -1,6 +1,5 @@
 /*
- * The afd back end's state: what is attached, and the polls of the driver that are
- * under way for sockets.
+ * The state of the afd back end: the attached descriptors, and the polls of the driver in progress.
  */
 #ifndef XP_WINDOWS_AFD_STATE_H
 #define XP_WINDOWS_AFD_STATE_H
@@ -10,11 +9,11 @@
 #include "sys/backend.h"
 #include "windows/nt.h"
 
-/* Polls of one open device; the driver looks through them one by one. */
+/* Most polls of one handle of the device; the driver searches them one by one. */
 enum { AFD_GROUP_MOST = 32 };
 
 struct afd_group {
-	struct xp_list item; /* those with room come first */
+	struct xp_list item; /* links the groups; those with room come first */
 	HANDLE device;
 	int socks;
 };
@@ -24,38 +23,38 @@ struct afd_entry;
 struct afd_sock;
 struct afd_edge; /* afd_edge.c */
 
-/* A kind of descriptor.  All with the lock held. */
+/* A kind of descriptor.  Its functions are called with the lock. */
 struct afd_kind {
-	size_t size;     /* of what begins with its struct afd_entry */
+	size_t size;     /* size of its entries, which begin with struct afd_entry */
 	uint32_t cannot; /* bits that are refused with -ENOTSUP */
-	/* Make a new entry ready; make it ready to be freed, also while a poll is under way. */
+	/* Initialise a new entry; release an entry, perhaps while a poll is in progress. */
 	int (*open)(struct afd_state *state, struct afd_entry *entry);
 	void (*close)(struct afd_state *state, struct afd_entry *entry);
-	/* Watch it in this way from now on; its token is the new one. */
+	/* Change the watch; entry->token is the new token. */
 	int (*watch)(struct afd_state *state, struct afd_entry *entry, uint32_t watch);
 };
 
 extern const struct afd_kind afd_sock_kind;
-/* Handles that are no sockets: objects that are signalled, and pipes. */
+/* Handles other than sockets: objects that are signalled, and pipes. */
 extern const struct afd_kind afd_object_kind;
 extern const struct afd_kind afd_pipe_kind;
 
 /* One descriptor. */
 struct afd_entry {
 	const struct afd_kind *kind;
-	struct xp_list item; /* in one of its kind's: updates, lapsed, pipes */
+	struct xp_list item; /* links it into a list of its kind: updates, lapsed, pipes */
 	uint64_t token;
-	uint32_t watch; /* what is wanted, and how */
+	uint32_t watch; /* the requested bits and the mode */
 	bool is_source; /* the handle is a source's, and not the program's */
 	int fd;
 };
 
-/* A poll: from its beginning until its packet has come it is the driver's. */
+/* A poll.  The driver uses this memory until the packet has come. */
 struct afd_poll {
 	IO_STATUS_BLOCK status;
 	struct xp_afd_poll argument;
-	struct afd_sock *sock; /* NULL: nobody cares for the answer */
-	uint32_t call;         /* the last wait that had begun before it */
+	struct afd_sock *sock; /* NULL: the result is ignored */
+	uint32_t call;         /* number of the last wait that had begun before */
 };
 
 struct afd_sock {
@@ -63,33 +62,33 @@ struct afd_sock {
 	struct afd_group *group;
 	struct afd_poll *poll;
 	HANDLE base;
-	uint32_t asked; /* bits of the poll under way */
-	bool pending;   /* it is */
+	uint32_t asked; /* bits of the poll in progress */
+	bool pending;   /* a poll is in progress */
 	/* For sockets registered with CLEAR: */
-	struct afd_edge *edge; /* kept while nothing is wanted; NULL: none */
-	uint32_t first;        /* bits that held when it began, not reported yet */
+	struct afd_edge *edge; /* kept while no bits are requested; NULL: none */
+	uint32_t first;        /* bits that were set at the beginning and not reported yet */
 	bool hung;             /* the peer's end was reported */
 };
 
-/* All but what is said otherwise guarded by `lock`. */
+/* `lock` guards all members without another remark. */
 struct afd_state {
 	HANDLE port; /* immutable */
 	struct xp_mutex lock; /* taken after the queue's */
 	struct xp_counters *counters;
 	struct xp_list groups;
-	struct afd_entry **entries; /* by number */
+	struct afd_entry **entries; /* indexed by descriptor */
 	int len;
-	struct xp_list updates; /* sockets that are to be polled by the next wait */
-	int polls;   /* whose packet has not come */
+	struct xp_list updates; /* sockets whose poll the next wait begins */
+	int polls;   /* number of polls whose packet has not come */
 	int waiters; /* threads at the port */
-	uint32_t calls; /* waits begun */
+	uint32_t calls; /* number of waits begun */
 	struct xp_list edges;  /* struct afd_edge that are free */
 	struct xp_list lapsed; /* objects that the next wait has to check */
-	struct xp_list pipes;  /* that are wanted */
+	struct xp_list pipes;  /* pipes with requested bits */
 	DWORD pipe_pause_ms;   /* until they are looked at again */
 };
 
-/* Keys of packets: the kind, and above it, of objects, the number. */
+/* Keys of packets: the kind in the low bits, and for objects the descriptor above them. */
 enum {
 	AFD_KEY_POLL,
 	AFD_KEY_WAKE,
@@ -99,7 +98,7 @@ enum {
 	AFD_KEY_BITS = 3,
 };
 
-/* One of this kind; NULL: none is attached. */
+/* Returns the entry of an attached descriptor of this kind, or NULL. */
 static inline void *afd_find(const struct afd_state *state, int fd,
                              const struct afd_kind *kind)
 {
@@ -112,29 +111,26 @@ static inline void *afd_find(const struct afd_state *state, int fd,
 int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token);
 int afd_change(void *opaque, int fd, uint32_t watch, uint64_t token);
 int afd_detach(void *opaque, int fd);
-/* Detach all. */
+/* Detach all descriptors. */
 void afd_detach_all(struct afd_state *state);
 
-/* A thread at the port comes out and looks at everything. */
+/* Make a thread at the port return and check everything. */
 void afd_post_probe(struct afd_state *state);
 
 /*
- * Begin the polls that are due.  What turns out to be closed goes to fired,
- * *count grows; NULL: that is left for later.  0, or not all have begun.
+ * Begin the polls that are due.  Closed sockets are reported in `fired`, and *count grows; NULL:
+ * that is left for later.  Returns 0, or an error if not all have begun.
  */
 int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
                      int *count);
 
-/*
- * The packet of a poll has come: its socket, if there is something to report, or
- * NULL.
- */
+/* Handle the packet of a poll.  Returns its socket if there is a report, or NULL. */
 struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
                                 struct xp_fired *fired);
 
 /*
- * Results of polls that were begun before this wait, and may not hold any more: probed again,
- * up to XP_AFD_PROBE_MOST in one call.
+ * Results of polls that had begun before this wait, which may be stale: they are polled again, up
+ * to XP_AFD_PROBE_MOST in one call.
  */
 struct afd_unsure {
 	struct xp_afd_handle handles[XP_AFD_PROBE_MOST];
@@ -150,8 +146,8 @@ void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure);
 void afd_groups_close(struct afd_state *state);
 
 /*
- * Edges: watched by activity instead of by state.  Begins with what holds, also
- * if it is watched so already.
+ * Watch a socket edge-triggered.  It begins with a report of the present state, even if the socket
+ * was watched so before.
  */
 int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
@@ -159,7 +155,7 @@ void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
 /* A packet of that kind has come; true: it is something to report. */
 bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
                     struct xp_fired *fired);
-/* Give back those that are free. */
+/* Release the free event objects. */
 void afd_edges_close(struct afd_state *state);
 
 /* Check the objects in `lapsed`, and have the system wait for those that are not signalled. */

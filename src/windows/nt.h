@@ -1,7 +1,7 @@
 /*
- * Handles, and the calls of ntdll behind sockets: polls of the driver AFD, which is what
- * select and WSAPoll are made of.  The documented interface ends above it; the
- * values are those that every Windows since XP has, and Wine.
+ * Handles, and the calls of ntdll behind sockets: polls of the driver AFD, which select and WSAPoll
+ * use.  This interface is not documented; the values are the same in every Windows since XP, and in
+ * Wine.
  */
 #ifndef XP_WINDOWS_NT_H
 #define XP_WINDOWS_NT_H
@@ -24,7 +24,7 @@
 /* Returns the handle of a descriptor number. */
 HANDLE xp_nt_handle(int fd);
 
-/* FILE_TYPE_DISK, FILE_TYPE_CHAR, FILE_TYPE_PIPE, as sockets are, too; -EBADF. */
+/* Returns FILE_TYPE_DISK, FILE_TYPE_CHAR or FILE_TYPE_PIPE (also for sockets); -EBADF. */
 int xp_nt_file_type(int fd);
 
 bool xp_nt_is_socket(int fd);
@@ -46,14 +46,14 @@ int xp_nt_wait_kind(int fd);
 /* Returns true if both handles refer to the same object; false if one is not open. */
 bool xp_nt_is_same(HANDLE first, HANDLE second);
 
-/* Input of a console?  As an object it is signalled while there is some. */
+/* Returns true for the input of a console, an object that is signalled while there is input. */
 bool xp_nt_is_console(int fd);
 /*
- * Bytes to be read from a pipe; -EPIPE: they are read, and its other end is
- * closed; -EBADF: it is not open for reading.
+ * Returns the number of bytes to read from a pipe; -EPIPE: none, and the other end is closed;
+ * -EBADF: not open for reading.
  */
 int64_t xp_nt_pipe_unread(int fd);
-/* The bits of poll(2) of what is no socket. */
+/* Returns the bits of poll(2) for a handle that is not a socket. */
 uint32_t xp_nt_file_probe(int fd);
 
 /* The bits that a poll of the driver requests and reports. */
@@ -74,7 +74,7 @@ struct xp_afd_handle {
 	LONG status;
 };
 
-/* The driver's argument, and its answer. */
+/* The argument of a poll, which the driver overwrites with the result. */
 struct xp_afd_poll {
 	LARGE_INTEGER timeout; /* negative: relative, in 100 ns */
 	ULONG count;
@@ -82,7 +82,7 @@ struct xp_afd_poll {
 	struct xp_afd_handle handles[1]; /* there may be more of them */
 };
 
-/* Bits of poll(2), as what a poll asks for, and back. */
+/* Convert bits of poll(2) to those of the driver, and back. */
 ULONG xp_afd_wanted(uint32_t events);
 uint32_t xp_afd_poll_bits(ULONG reported);
 
@@ -93,29 +93,29 @@ uint32_t xp_afd_poll_bits(ULONG reported);
 int xp_nt_open_afd(HANDLE port, HANDLE *afd);
 
 /*
- * Begin a poll: 0, -EBADF ...  argument: a struct xp_afd_poll of that size.  On
- * a port, a packet with `context` comes even if it has ended at once; until then
- * the two structures are the driver's.
+ * Begin a poll.  Returns 0, -EBADF ...  argument: a struct xp_afd_poll of that size.  With a port,
+ * a packet with `context` comes even if the poll completes at once; until then the driver uses both
+ * structures.
  */
 int xp_nt_poll(HANDLE afd, void *argument, ULONG size, IO_STATUS_BLOCK *status,
                void *context);
-/* End it early: the packet comes. */
+/* Cancel a poll; its packet still comes. */
 void xp_nt_poll_cancel(HANDLE afd, IO_STATUS_BLOCK *status);
 
 /*
- * Look at up to XP_AFD_PROBE_MOST sockets, without waiting: what holds of what is
- * asked for replaces `events`.  -EBADF: one of them is none.
+ * Poll up to XP_AFD_PROBE_MOST sockets without waiting: replaces the requested bits in `events` by
+ * those that are set.  -EBADF: one is not a socket.
  */
 enum { XP_AFD_PROBE_MOST = 64 };
 int xp_nt_probe(struct xp_afd_handle *handles, int count);
 
 /*
- * The handle that the driver knows, below what providers have put on top of
- * it; INVALID_HANDLE_VALUE: not a socket.
+ * Returns the socket's handle in the driver, without the layers of providers; INVALID_HANDLE_VALUE:
+ * not a socket.
  */
 HANDLE xp_nt_base(SOCKET socket);
 
-/* A value of GetLastError or WSAGetLastError, as a negative errno value. */
+/* Converts a value of GetLastError or WSAGetLastError to a negative errno value. */
 int xp_nt_error(DWORD error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sockets: what the queue asks of one, and whether they are ready. */
+/* Properties of sockets, and poll(2) for sockets. */
 #include <errno.h>
 #include <poll.h>
 #include <ws2tcpip.h>
@@ -13,7 +13,7 @@ static SOCKET socket_of(int fd)
 	return (SOCKET)xp_fd_ident(fd);
 }
 
-/* The last error stays as it was, too: it is the program's errno. */
+/* Query an option.  The last error is preserved, because it is the program's errno. */
 static int option(int fd, int name, int *value)
 {
 	int saved = WSAGetLastError();
@@ -98,14 +98,14 @@ bool xp_sys_is_listener(int fd)
 	return option(fd, SO_ACCEPTCONN, &listens) == 0 && listens;
 }
 
-/* Here shutdown(2) refuses a listener. */
+/* Returns false, because shutdown(2) refuses a listener here. */
 bool xp_sys_was_listener(int fd)
 {
 	(void)fd;
 	return false;
 }
 
-/* No call says how many connections wait: one at least. */
+/* The number of waiting connections cannot be queried: assume one. */
 int64_t xp_sys_backlog(int fd)
 {
 	return xp_sys_is_listener(fd) ? 1 : -EINVAL;
@@ -127,7 +127,7 @@ int xp_sys_take_error(int fd)
 	return rc < 0 ? rc : error;
 }
 
-/* --- poll(2): for as many of them as fit into one poll of the driver ------------------ */
+/* poll(2), for as many sockets as fit into one poll of the driver */
 
 static struct xp_afd_handle probe_handle(const struct pollfd *entry)
 {
@@ -137,7 +137,7 @@ static struct xp_afd_handle probe_handle(const struct pollfd *entry)
 	};
 }
 
-/* Only what is asked for, and what poll(2) reports in any case. */
+/* Store the requested bits and those that poll(2) always reports. */
 static int probe_result(struct pollfd *entry, uint32_t reported)
 {
 	uint32_t wanted = (uint32_t)(unsigned short)entry->events | POLLERR |
@@ -157,7 +157,7 @@ static uint32_t probe_one(struct pollfd *entry)
 		: xp_nt_file_probe((int)entry->fd);
 }
 
-/* One of them is no socket, or not any more: each alone. */
+/* Poll each alone, because one of them is not a socket, or was closed. */
 static int probe_each(struct pollfd *fds, int count)
 {
 	int ready = 0;

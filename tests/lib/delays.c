@@ -28,7 +28,7 @@ enum {
 	MOST_US = 100,
 	SLACK_NS = 1000,
 	EACH = 4,
-	STARTUP = 64, /* more of each kind, whatever the queue was for */
+	STARTUP = 64, /* system calls of each kind that are allowed beyond that */
 };
 
 typedef int mutex_call(pthread_mutex_t *mutex);
@@ -48,7 +48,7 @@ __attribute__((constructor)) static void delays_begin(void)
 	(void)prctl(PR_SET_TIMERSLACK, SLACK_NS);
 }
 
-/* No cancellation point, and a signal ends it. */
+/* Sleeps without being a cancellation point; a signal ends the sleep. */
 static void delay(void)
 {
 	struct timespec time = {.tv_nsec = 0};
@@ -69,7 +69,7 @@ static mutex_call *real(mutex_call **call, const char *name)
 	return *call;
 }
 
-/* A thread may try many times in a row: one delay is enough. */
+/* A thread may try a lock many times in a row, but one delay is enough. */
 static void before_lock(void)
 {
 	if (!locking)

@@ -52,7 +52,7 @@
 			XT_SKIP("no POLLRDHUP here"); \
 	} while (0)
 
-/* Has this kernel a filter for EXCEPT? */
+/* Returns true if this kernel has a filter for EXCEPT. */
 bool xt_has_except(void);
 #define XT_NEEDS_EXCEPT() \
 	do { \
@@ -62,24 +62,27 @@ bool xt_has_except(void);
 bool xt_pipes_have_except(void);
 /* On OpenBSD xpoll_fd is readable until a look after a change: a filter is counted then. */
 void xt_settle(struct xpoll *queue);
-/* Its descriptor is readable: at once, but where the kernel has a thread hand that on. */
+/*
+ * Returns true if the descriptor of the queue is readable: at once, except where a thread of the
+ * kernel passes that on.
+ */
 bool xt_now_readable(struct xpoll *queue);
-/* There, is a queue within another, as VNODE and PROC have one, late as well? */
+/* Returns true if that also delays a queue inside another, such as those of VNODE and PROC. */
 bool xt_nested_are_late(void);
-/* Are devices that are always ready watched by kqueue(2), as others refuse to? */
+/* Returns true if kqueue(2) watches devices that are always ready, which others refuse. */
 bool xt_watches_devices(void);
-/* Has a socket that is to listen the filter of one that does not? */
+/* Returns true if a socket that listens later keeps the filter of one that does not. */
 bool xt_chooses_filters_early(void);
-/* Is the end of a listener there for those who read, as FreeBSD has it? */
+/* Returns true if READ reports the shutdown of a listener, as on FreeBSD. */
 bool xt_listeners_end(void);
 #define XT_NEEDS_LISTENERS_END() \
 	do { \
 		if (!xt_listeners_end()) \
 			XT_SKIP("a listener that was shut down is not readable here"); \
 	} while (0)
-/* A kernel with kqueue(2), or a model of one; on whichever back end. */
+/* Returns true on a kernel with kqueue(2), or a model of one, whatever the back end. */
 bool xt_has_kqueue(void);
-/* One that has no EVFILT_USER; one that does not say whether a socket listens. */
+/* Return true on one that has no EVFILT_USER, or that does not show whether a socket listens. */
 bool xt_lacks_user_events(void);
 bool xt_lacks_acceptconn(void);
 #define XT_NEEDS_USER_EVENTS() \
@@ -96,7 +99,7 @@ bool xt_lacks_acceptconn(void);
 #define XT_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #endif
 
-/* Running under a sanitizer that slows everything down, or owns malloc. */
+/* Defined under a sanitizer that slows everything down, or replaces malloc. */
 #if defined(__SANITIZE_THREAD__)
 #define XT_TSAN 1
 #elif defined(__SANITIZE_ADDRESS__)
@@ -116,10 +119,7 @@ bool xt_lacks_acceptconn(void);
 #endif
 #define XT_SANITIZED (XT_TSAN || XT_ASAN)
 
-/*
- * Long loops are to be shorter: a sanitizer, an emulator, Windows, which Wine mostly imitates,
- * or the selftest, for which a user waits.
- */
+/* Long loops are to be shorter: a sanitizer, an emulator, or Windows, which is mostly Wine. */
 #if defined(_WIN32) || defined(XT_EMULATED) || defined(XT_SELFTEST)
 #define XT_SLOW 1
 #else
@@ -134,14 +134,14 @@ enum {
 	VNODE = XPOLL_FILT_VNODE
 };
 
-/* What poll(2) says, at least, of a connection that was reset. */
+/* The least bits that poll(2) reports for a connection that was reset. */
 #ifdef _WIN32
 #define XT_RESET POLLIN
 #else
 #define XT_RESET POLLHUP
 #endif
 
-/* A descriptor that only names a file; 0: there is no such thing. */
+/* Flag for a descriptor that only names a file; 0: not supported. */
 #ifdef O_PATH
 #define XT_O_PATH O_PATH
 #else
@@ -154,19 +154,19 @@ enum {
 #else
 #define XT_RTMIN 0
 #endif
-/* No signal has this number, nor a higher one; FreeBSD's NSIG is not it. */
+/* All signal numbers are below this; FreeBSD's NSIG is too low. */
 #ifdef _SIG_MAXSIG
 #define XT_NO_SIGNAL (_SIG_MAXSIG + 1)
 #else
 #define XT_NO_SIGNAL NSIG
 #endif
-/* Only Linux queues one to a thread; of a process any thread may take it. */
+/* Only Linux can queue a signal to a thread; elsewhere any thread of the process may get it. */
 #ifdef __linux__
 #define XT_SIGNALS_A_THREAD() ((void)0)
 #else
 #define XT_SIGNALS_A_THREAD() XT_SINGLE_ONLY()
 #endif
-/* How many of so many standard signals that wait are delivered. */
+/* How many of this number of pending standard signals are delivered. */
 #ifdef __FreeBSD__
 #define XT_STANDARD_OF(count) (count)
 #else
@@ -184,9 +184,9 @@ enum {
 			XT_SKIP("no real-time signals here"); \
 	} while (0)
 
-/* How many times longer a test may take because of what else runs. */
+/* By which factor a test may take longer because the machine is busy. */
 extern unsigned xt_slowness;
-/* How long to wait for what must come: a guard against hanging, in ns. */
+/* How long to wait for an event that must come, in ns: a guard against hanging. */
 #define XT_SOON (INT64_C(20) * 1000000000 * xt_slowness)
 
 /* 1.  Tests --------------------------------------------------------------- */
@@ -210,7 +210,7 @@ void xt_register(struct xt_test *test);
 	}                                                              \
 	static void name(void)
 
-/* For a constructor to set: main gives it the arguments before all else. */
+/* Set by a constructor: main calls it with the arguments first of all. */
 extern void (*xt_main_first)(int argc, char **argv);
 
 extern const char *xt_backend; /* the back end under test */
@@ -228,12 +228,12 @@ bool xt_wine(void); /* Windows is played by Wine */
 bool xt_sunos(void); /* illumos is played by models, or it is itself */
 bool xt_kqueue(void); /* the library is that of the systems with kqueue(2) */
 bool xt_dropin(void); /* and kqueue(2) is played by the drop-in */
-bool xt_usable(const char *backend); /* the library offers this one here */
-/* It has a kernel's queue, for xpoll_fd. */
+bool xt_usable(const char *backend); /* the library has this back end here */
+/* Returns true if the back end has a kernel's queue, which xpoll_fd needs. */
 bool xt_has_queue_fd(void);
-/* It can see that a number is another file's by now (S7). */
+/* Returns true if the back end detects that a descriptor was reused (S7). */
 bool xt_sees_reuse(void);
-/* Its ADD and DELETE can, of files that fstat(2) distinguishes. */
+/* Returns true if its ADD and DELETE detect that, for files that fstat(2) distinguishes. */
 bool xt_add_sees_reuse(void);
 
 /* Number of failed checks of this test so far.  From any thread. */
@@ -241,7 +241,7 @@ int xt_failures(void);
 void xt_fail(const char *file, int line, const char *format, ...)
 	XT_PRINTF(3, 4);
 void xt_skip(const char *reason);
-/* The system has no such thing: a skip that ends the test, whose thread it is. */
+/* Skip and end the test, because the system lacks this.  Called on the thread of the test. */
 void xt_absent(const char *what) __attribute__((noreturn));
 void xt_note(const char *format, ...) XT_PRINTF(1, 2);
 uint64_t xt_seed(void);                /* --seed or XT_SEED, else fixed */
@@ -271,7 +271,7 @@ bool xt_status(const char *file, int line, const char *text, int got,
 bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
                     int want);
 
-/* Two integers are equal. */
+/* Checks that two integers are equal. */
 #define XT_EXPECT_EQ(a, b) \
 	xt_same(__FILE__, __LINE__, #a, (intmax_t)(a), #b, (intmax_t)(b))
 #define XT_EQ(a, b)                        \
@@ -280,7 +280,7 @@ bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
 			return;            \
 	} while (0)
 
-/* A status (0 or an errno, as xt_change returns it) is 0, or is this errno. */
+/* Checks a status, 0 or an errno value as xt_change returns it. */
 #define XT_EXPECT_STATUS(expr, want) \
 	xt_status(__FILE__, __LINE__, #expr, (expr), (want))
 #define XT_STATUS(expr, want)                            \
@@ -290,7 +290,7 @@ bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
 	} while (0)
 #define XT_OK(expr) XT_STATUS((expr), 0)
 
-/* A POSIX call fails: -1 with this errno. */
+/* Checks that a POSIX call fails with -1 and this errno. */
 #define XT_EXPECT_FAILS(expr, want) \
 	(errno = 0,                 \
 	 xt_failed_with(__FILE__, __LINE__, #expr, (expr), (want)))
@@ -300,7 +300,7 @@ bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
 			return;                        \
 	} while (0)
 
-/* Run a helper that checks by itself, and return if it found something. */
+/* Run a helper with checks of its own, and return if one failed. */
 #define XT_CALL(expr)               \
 	do {                        \
 		(void)(expr);       \
@@ -308,14 +308,14 @@ bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
 			return;     \
 	} while (0)
 
-/* Give the test up: a part of the system that is not here. */
+/* Skip the test, because a part of the system is missing. */
 #define XT_SKIP(reason)          \
 	do {                     \
 		xt_skip(reason); \
 		return;          \
 	} while (0)
 
-/* The test says nothing in threads mode, by design. */
+/* Skip the test in threads mode, where it would prove nothing. */
 #define XT_SINGLE_ONLY()        \
 	do {                    \
 		if (xt_threads) \
@@ -332,7 +332,7 @@ struct xpoll *xt_open_on(const char *backend); /* quiet, another back end */
 void xt_destroy(struct xpoll *queue);          /* one of the above, early */
 void xt_forget_queue(struct xpoll *queue);     /* the test destroyed it */
 
-/* One change, alone; 0 or its errno. */
+/* Apply one change.  Returns 0 or its errno value. */
 int xt_change(struct xpoll *queue, uint64_t ident, int filter, int flags,
               uint32_t fflags, int64_t data, void *udata);
 int xt_add(struct xpoll *queue, int fd, int filter, int flags);
@@ -340,13 +340,13 @@ int xt_flag(struct xpoll *queue, uint64_t ident, int filter, int flags);
 int xt_trigger(struct xpoll *queue, uint64_t ident);
 
 /*
- * Take events as xpoll_event without changes does; in threads mode by two
- * threads, merged: what level may give to both counts once.
+ * Take events like xpoll_event without changes.  In threads mode two threads take them, and the
+ * results are merged: a level that both got counts once.
  */
 int xt_take(struct xpoll *queue, struct xpoll_event *events, int cap,
             int64_t timeout_ns);
 
-/* Exactly this one event comes, *event is it. */
+/* Checks that exactly this event comes, and stores it. */
 bool xt_gets(const char *file, int line, struct xpoll *queue,
              struct xpoll_event *event, uint64_t ident, int filter);
 bool xt_none(const char *file, int line, struct xpoll *queue);
@@ -362,14 +362,14 @@ bool xt_none(const char *file, int line, struct xpoll *queue);
 			return;                               \
 	} while (0)
 
-/* Index in events of the first one with this key, or -1. */
+/* Returns the index of the first event with this key, or -1. */
 int xt_find(const struct xpoll_event *events, int count, uint64_t ident,
             int filter);
 
-/* A change record. */
+/* Returns a change record. */
 struct xpoll_event xt_record(uint64_t ident, int filter, int flags);
 
-/* The counters now. */
+/* Returns the present counters. */
 struct xpoll_stats xt_stats(struct xpoll *queue);
 
 /* 4.  Descriptors: non-blocking, close-on-exec, closed when the test ends --- */
@@ -388,7 +388,7 @@ struct xt_pair xt_pty(void); /* r slave in raw mode, w master */
 int xt_listener(struct sockaddr_in *address);
 int xt_socket(int domain, int type);
 int xt_udp(struct sockaddr_in *address); /* bound to loopback */
-/* The same, connected to itself: others are refused, and nobody else can take the port. */
+/* The same, connected to itself: others are refused, and no other process can take the port. */
 int xt_udp_refusing(struct sockaddr_in *address);
 int xt_file(const char *text);           /* nameless, offset 0 */
 int xt_open_path(const char *path, int flags);
@@ -408,7 +408,7 @@ int xt_drain(int fd);           /* read until EAGAIN; bytes */
 short xt_poll(int fd, int events);      /* poll(2) now */
 bool xt_poll_until(int fd, int events, int revents); /* until all are set */
 bool xt_ended(int fd);                  /* wait until its peer sends no more */
-/* Send from a connected datagram socket until the answer is there that nobody listens. */
+/* Send from a connected datagram socket until the error is reported that nobody listens. */
 bool xt_refused(int fd);
 void xt_reset(struct xt_pair tcp); /* close w with a TCP reset */
 /* Files with names, in a directory that is removed when the test ends. */
@@ -429,7 +429,7 @@ void xt_set_open(unsigned char *bits, int count);
 
 struct xt_thread;
 
-/* Joined when the test ends, if the test does not. */
+/* Start a thread, which is joined at the end of the test at the latest. */
 struct xt_thread *xt_start(void (*run)(void *), void *argument);
 void xt_join(struct xt_thread *thread);
 void xt_threads_reuse(void); /* give back the joined ones: for loops */
@@ -439,13 +439,13 @@ bool xt_done(struct xt_thread *thread);
 void xt_send_home(struct xpoll *queue, struct xt_thread *thread);
 
 /*
- * Wait until the thread sleeps in the kernel, as far as that can be seen.  For
- * tests of what happens to sleepers: they must be right also if it does not.
+ * Wait until the thread sleeps in the kernel, as far as the system shows that.  Tests of sleeping
+ * threads use it, but must be right without it.
  */
 void xt_asleep(struct xt_thread *thread);
 /*
- * As pthread_sigqueue, which not every C library has: 0, or -1 with errno.
- * Where threads have no numbers it is for the process.
+ * Like pthread_sigqueue, which not every C library has.  Returns 0, or -1 with errno.  If threads
+ * have no numbers, the signal is sent to the process.
  */
 int xt_queue_signal(int thread_number, int number, int value);
 int xt_thread_number(void); /* of the calling thread; 0: it has none */
@@ -469,10 +469,13 @@ enum { XT_SLEEPERS = 3 };
 bool xt_sleepers_get(struct xpoll *queue, void (*bring)(void *argument, int which),
                      void *argument, int64_t data[XT_SLEEPERS]);
 
-/* Spin, politely, until the counter has this value or more. */
+/* Wait, yielding the processor, until the counter is at least this value. */
 void xt_until(atomic_int *counter, int value);
 
-/* Run it in a forked child; its failures are ours.  True if it had none. */
+/*
+ * Run a function in a forked child; failures there count in this test.  Returns true if there were
+ * none.
+ */
 bool xt_child(void (*run)(void *), void *argument);
 
 int64_t xt_now(void); /* monotonic, ns */

@@ -1,4 +1,4 @@
-/* The storm: threads that wait, and the one that cancels them. */
+/* The storm of xt_cancel.h: threads that wait, and the one that cancels them. */
 #include "xt_cancel.h"
 
 #include <sched.h>

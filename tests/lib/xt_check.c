@@ -1,6 +1,4 @@
-/*
- * xt_check: the checks' comparisons and their words.
- */
+/* xt_check: the comparisons of the checks, and their messages. */
 #include "xt_internal.h"
 
 struct named_value {
@@ -77,7 +75,7 @@ bool xt_status(const char *file, int line, const char *text, int got, int want)
 bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
                     int want)
 {
-	/* The call was an argument, so errno is its own. */
+	/* The call was evaluated as an argument, so errno is its error. */
 	int error = errno;
 
 	if (rc == -1 && error == want)

@@ -13,7 +13,7 @@
 #include <sys/timerfd.h>
 #endif
 
-static unsigned char *fds_kept; /* one per number */
+static unsigned char *fds_kept; /* flags, indexed by descriptor */
 static int fds_kept_cap;
 
 int xt_keep(int fd)
@@ -98,7 +98,7 @@ struct xt_pair xt_tcp_bounded(void)
 
 	if (getsockopt(pair.r, SOL_SOCKET, SO_RCVBUF, &room, &size) < 0)
 		xt_broken("SO_RCVBUF");
-	/* A buffer whose size was set does not grow any more. */
+	/* A buffer whose size was set does not grow. */
 	fds_size(pair.r, SO_RCVBUF, room);
 	fds_size(pair.w, SO_SNDBUF, 4 * room);
 	return pair;

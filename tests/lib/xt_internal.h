@@ -1,21 +1,19 @@
-/*
- * xt_internal: what the files of the harness know of each other.
- */
+/* xt_internal: declarations that the files of the harness share. */
 #ifndef XT_INTERNAL_H
 #define XT_INTERNAL_H
 
 #include "xt.h"
 
-#define XT_FD_SCAN 4096 /* numbers that the leak check looks at */
+#define XT_FD_SCAN 4096 /* descriptors below this are checked for leaks */
 
 /* The tests of the program, in order, and the seed of all that is random. */
 extern struct xt_test *xt_first;
 extern uint64_t xt_chosen_seed;
 extern double xt_chosen_seconds; /* for stress; 0: not given */
 
-/* Run it and clean up: 0 passed, 1 failed, 77 skipped. */
+/* Run a test and clean up.  Returns 0: passed, 1: failed, 77: skipped. */
 int xt_run_one(const struct xt_test *test);
-/* What $XPOLL_BACKEND or the library chooses; ends the program if it cannot. */
+/* Select the back end by $XPOLL_BACKEND or the library's default; ends the program on failure. */
 void xt_choose_backend(void);
 
 /* Keep a descriptor of a test, as xt_keep does, and make it non-blocking and close-on-exec. */
@@ -25,25 +23,25 @@ void xt_threads_release(void); /* join what the test started */
 void xt_queues_release(void);
 void xt_scratch_release(void); /* remove the test's directory */
 
-/* Of all that run; AS-safe. */
+/* Call a function for all running threads; async-signal-safe. */
 void xt_threads_each(void (*act)(pthread_t thread, int argument),
                      int argument);
 int xt_thread_kernel_id(struct xt_thread *thread); /* 0: not started yet */
-/* The watchdog's: signal every thread of the test; AS-safe. */
+/* Send a signal to every thread of the test, for the watchdog; async-signal-safe. */
 void xt_threads_signal(int signal_number);
 void xt_watchdog_install(void);
 void xt_watchdog_start(const char *name, unsigned seconds);
 void xt_watchdog_stop(void);
 
-/* Changers of threads mode: on this queue until stopped. */
+/* The threads of threads mode that change a queue until stopped. */
 struct xt_noise;
 struct xt_noise *xt_noise_start(struct xpoll *queue);
 void xt_noise_stop(struct xt_noise *noise);
 
-/* Nothing; see there. */
+/* Does nothing: see xt_tsan.c. */
 void xt_tsan_link(void);
 
-/* A failure of the harness's own needs: ends the program. */
+/* Ends the program, because the harness itself has failed. */
 void xt_broken(const char *what) __attribute__((noreturn));
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * xt_io: small reads, writes and looks at descriptors.  From any thread.
- */
+/* xt_io: small reads, writes and polls of descriptors.  Any thread may call them. */
 #include "xt_internal.h"
 
 #if defined(__FreeBSD__) || defined(__OpenBSD__) || defined(__NetBSD__) || defined(__APPLE__)
@@ -85,7 +83,7 @@ static bool has_all(int revents, int wanted)
 }
 
 #ifdef IO_KEVENT
-/* Not every poll(2) has a word for it. */
+/* Not every poll(2) reports this. */
 bool xt_ended(int fd)
 {
 	int64_t deadline = xt_now() + XT_SOON;
@@ -137,7 +135,7 @@ bool xt_poll_until(int fd, int events, int revents)
 
 		if (xt_now() > deadline)
 			return false;
-		/* Some but not all may be there: look again now and then. */
+		/* Some bits may be set, but not all: poll again from time to time. */
 		if (poll(&entry, 1, 1) < 0 && errno != EINTR)
 			xt_broken("poll");
 	}

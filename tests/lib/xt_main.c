@@ -65,7 +65,7 @@ static int main_usage(const char *program)
 	return 2;
 }
 
-/* Take one option and its value; the number of arguments taken, or 0. */
+/* Handle one option and its value.  Returns the number of arguments used, or 0. */
 static int main_option(const char *name, const char *value)
 {
 	if (!value)

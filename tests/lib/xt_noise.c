@@ -1,8 +1,7 @@
 /*
- * xt_noise: what makes the threads mode.  Two threads change registrations of
- * their own on the queue under test, none of which is ever ready while it is
- * enabled, so that the test sees no event of theirs; and xt_take lets two
- * threads wait at a time.
+ * xt_noise: the threads mode.  Two threads change registrations of their own on the queue under
+ * test, none of which is ever ready while it is enabled, so the test sees no event of them; and
+ * xt_take lets two threads wait at a time.
  */
 #include "xt_internal.h"
 
@@ -77,7 +76,7 @@ static void *noise_main(void *argument)
 
 	while (!atomic_load(&self->noise->stop)) {
 		noise_round(self);
-		/* Only so as not to take a whole processor. */
+		/* pause, in order not to use a whole processor */
 		(void)nanosleep(&pause, NULL);
 	}
 	return NULL;
@@ -137,7 +136,7 @@ static void *take_main(void *argument)
 	return NULL;
 }
 
-/* May several waiters be given this event?  Only level and edge. */
+/* Returns true if several waiters may get this event: only for levels and edges. */
 static bool take_may_repeat(struct xpoll *queue,
                             const struct xpoll_event *event)
 {
@@ -172,7 +171,7 @@ static int take_merge(struct take *take, struct xpoll_event *events, int count,
 	return count;
 }
 
-/* Start both, and as soon as one is done have the other one return. */
+/* Start both waits, and when one has returned make the other return, too. */
 static void take_twice(struct take *takes)
 {
 	pthread_t threads[2];
@@ -211,7 +210,7 @@ static int take_merged(struct xpoll *queue, struct xpoll_event *events, int cap,
 		takes[i].timeout_ns = timeout_ns;
 	}
 	take_twice(takes);
-	/* What neither got because it was sent away. */
+	/* take what neither has got because it was woken */
 	takes[2].timeout_ns = 0;
 	takes[2].finished = &unused;
 	(void)take_main(&takes[2]);

@@ -1,6 +1,4 @@
-/*
- * xt_process: children of a test, what the kernel says of threads, the clock.
- */
+/* xt_process: children of a test, states of threads, the clock. */
 #include "xt_internal.h"
 
 #include <sched.h>
@@ -10,7 +8,7 @@
 #include <sys/syscall.h>
 #endif
 
-/* Give up then: the test must not depend on it, and only Linux shows it. */
+/* Give up after this many checks: a test must not depend on it, and only Linux shows it. */
 #ifdef __linux__
 #define ASLEEP_LOOKS 20000
 #else
@@ -27,7 +25,7 @@ void xt_threads_signal(int signal_number)
 	xt_threads_each(process_signal, signal_number);
 }
 
-/* The letter that the kernel gives for the state of a thread, or 0. */
+/* Returns the letter that the kernel shows for the state of a thread, or 0. */
 static char thread_state(int kernel_id)
 {
 	char path[64];
@@ -61,7 +59,7 @@ void xt_asleep(struct xt_thread *thread)
 	}
 }
 
-/* What a child runs counts, although it ends past the handlers that write it. */
+/* Write the coverage counts of a child, which exits without the handlers that would do it. */
 static void thread_write_counts(void)
 {
 #ifdef XT_COVERAGE

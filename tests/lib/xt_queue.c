@@ -1,6 +1,4 @@
-/*
- * xt_queue: queues under test and the sentences that tests say about them.
- */
+/* xt_queue: queues under test, and checks of their events. */
 #include "xt_internal.h"
 
 #define QUEUES_MAX 64
@@ -130,7 +128,7 @@ bool xt_pipes_have_except(void)
 	return rc == 0;
 }
 
-/* This one, or what the model of one answers as. */
+/* Returns true on this kernel, or on a model of it. */
 static bool kernel_is(const char *name)
 {
 #if defined(__OpenBSD__)

@@ -1,7 +1,4 @@
-/*
- * xt_run: the tests of a program, and one of them being run: what it fails,
- * skips and leaves open.
- */
+/* xt_run: the tests of a program, and the state of the running one: failures, skips and leaks. */
 #include "xt_internal.h"
 
 #include <setjmp.h>
@@ -23,7 +20,7 @@ static struct xt_test **run_last = &xt_first;
 static atomic_int run_failed_checks;
 static bool run_skipped;
 static const char *run_name = "";
-static jmp_buf run_end; /* of the test's own thread */
+static jmp_buf run_end; /* used on the thread of the test */
 
 void xt_register(struct xt_test *test)
 {
@@ -174,7 +171,7 @@ void xt_watchdog(unsigned seconds)
 	xt_watchdog_start(run_name, XT_SANITIZED ? 4 * seconds : seconds);
 }
 
-/* In the right order. */
+/* Release everything, in the right order. */
 static void run_release(void)
 {
 	xt_queues_release();
@@ -189,7 +186,7 @@ static void run_check_leaks(const unsigned char *before)
 
 	xt_set_open(after, XT_FD_SCAN);
 	for (int fd = 0; fd < XT_FD_SCAN; fd++)
-		/* A drop-in's own cannot be closed by the program. */
+		/* The program cannot close descriptors of a drop-in. */
 		if (after[fd] && !before[fd] && close(fd) == 0)
 			xt_fail(__FILE__, __LINE__,
 			        "descriptor %d is still open", fd);

@@ -1,7 +1,4 @@
-/*
- * xt_scratch: a directory of the test's own, with what it makes in it gone
- * when the test ends.
- */
+/* xt_scratch: a directory for a test, which is removed with its contents at the end. */
 #include "xt_internal.h"
 
 #include <ftw.h>

@@ -1,20 +1,18 @@
 /*
- * xt_tsan: what ThreadSanitizer reports and is not a race of memory.
+ * xt_tsan: reports of ThreadSanitizer that are not races of memory.
  *
- * It models a descriptor as memory that open writes and close frees.  The
- * library closes by raw system call, which it does not see, so that the next
- * use of the number looks like a race; and some tests close under a waiter on
- * purpose, whose stack it has sometimes lost when fstat(2) reads the number in
- * the library: a kind that is another file's by then belongs to a registration
- * that has ended, and goes with it.  A thread that is cancelled leaves its
- * interceptor by unwinding, after which ThreadSanitizer no longer sees the
- * locks it takes.
+ * ThreadSanitizer models a descriptor as memory that open writes and close frees.  The library
+ * closes by raw system calls, which it does not see, so the next use of the descriptor looks like a
+ * race.  Some tests close a descriptor under a waiter on purpose, whose stack is sometimes lost
+ * when fstat(2) reads the descriptor in the library: the kind of a reused descriptor belongs to a
+ * registration that has ended, and is dropped with it.  A cancelled thread leaves its interceptor
+ * by unwinding, after which ThreadSanitizer does not see the locks that it takes.
  */
 #include "xt_internal.h"
 
 void xt_tsan_link(void)
 {
-	/* That main calls it brings this file out of the archive. */
+	/* main calls this, so that the linker takes this file from the archive */
 }
 
 #if XT_TSAN

@@ -1,10 +1,9 @@
 /*
- * xt_watch: the watchdog.  A test that takes too long is stuck: show where
- * every thread is, by gdb if it can, else by a backtrace each, and end the
- * program.
+ * xt_watch: the watchdog.  If a test takes too long, it prints the stack of each thread, by gdb or
+ * else by backtrace, and ends the program.
  *
- * It is an alarm, not a thread, so that a test without threads runs in a
- * process without threads: the library behaves differently there.
+ * The watchdog is an alarm, not a thread, so that a test without threads runs in a process without
+ * threads: the library behaves differently there.
  */
 #include "xt_internal.h"
 
@@ -27,7 +26,7 @@ static long watch_processors;
 
 static void watch_say(const char *text)
 {
-	/* Nothing can be done about a failure to speak. */
+	/* nothing can be done if writing fails */
 	if (write(STDOUT_FILENO, text, strlen(text)) < 0)
 		return;
 }
@@ -43,7 +42,7 @@ static void watch_show_stack(int signal_number)
 #endif
 }
 
-/* No lock of the C library may be needed here; macOS has nothing better. */
+/* This must not need a lock of the C library; macOS has nothing better. */
 #ifdef __APPLE__
 #define watch_fork fork
 #else
@@ -70,7 +69,7 @@ static bool watch_run_debugger(void)
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* As many times as there are processes for each processor.  AS-safe. */
+/* Returns the number of runnable processes for each processor.  Async-signal-safe. */
 static unsigned watch_slowness(void)
 {
 #ifdef __linux__
@@ -94,7 +93,7 @@ static void watch_expired(int signal_number, siginfo_t *info, void *context)
 
 	(void)context;
 	/*
-	 * The machine became busier since the test began.  That is asked only now, for an
+	 * The machine has become busier since the test began.  This is checked only now, because an
 	 * alarm interrupts the waits of the test.  Fault tests send one to see the stacks.
 	 */
 	if (slowness > xt_slowness && info->si_code != SI_USER) {
@@ -102,7 +101,7 @@ static void watch_expired(int signal_number, siginfo_t *info, void *context)
 		xt_slowness = slowness;
 		return;
 	}
-	/* Should showing the stacks hang too, the next alarm kills. */
+	/* If printing the stacks hangs, too, the next alarm ends the process. */
 	(void)signal(signal_number, SIG_DFL);
 	(void)alarm(30);
 	watch_say("\nFAIL  watchdog: this test is stuck: ");

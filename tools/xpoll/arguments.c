@@ -229,14 +229,14 @@ static bool read_value(const struct tool_option *option, const char *text)
 	return false;
 }
 
-/* How many characters of argument are this option's name; 0: not this one. */
+/* Returns how many characters of the argument are this option's name; 0: it is another option. */
 static size_t match_name(const struct tool_option *option, const char *argument)
 {
 	size_t len = strlen(option->name);
 
 	if (strncmp(argument, option->name, len) != 0)
 		return 0;
-	if (argument[1] != '-') /* "-n", perhaps with its value right behind */
+	if (argument[1] != '-') /* "-n", perhaps followed by its value */
 		return len;
 	return argument[len] == '\0' || argument[len] == '=' ? len : 0;
 }
@@ -254,7 +254,7 @@ static const struct tool_option *find_option(const struct tool_usage *usage,
 	return NULL;
 }
 
-/* "-qr": one character for each flag; as take_option. */
+/* Handle "-qr", one character for each flag.  Returns like take_option. */
 static int take_flags(const struct tool_usage *usage, const char *argument)
 {
 	for (const char *at = argument + 1; *at != '\0'; at++) {
@@ -273,7 +273,7 @@ static int take_flags(const struct tool_usage *usage, const char *argument)
 	return 1;
 }
 
-/* The option without a value in argv[0]; as take_option. */
+/* Handle an option without a value in argv[0].  Returns like take_option. */
 static int take_flag(const struct tool_usage *usage, const struct tool_option *option,
                      int left, char **argv)
 {
@@ -297,7 +297,9 @@ static int take_flag(const struct tool_usage *usage, const struct tool_option *o
 	return left;
 }
 
-/* One argument, and perhaps its value; how many were used, or 0: wrong. */
+/*
+ * Handle one argument, and perhaps its value.  Returns how many arguments were used; 0: an error.
+ */
 static int take_option(const struct tool_usage *usage, int left, char **argv)
 {
 	size_t len = 0;

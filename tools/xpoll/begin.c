@@ -1,7 +1,4 @@
-/*
- * The process that the command finds itself in: its standard descriptors and its
- * signals.
- */
+/* The process of the command: its standard descriptors and its signals. */
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,9 +12,9 @@
 static void (*sigpipe_before)(int);
 
 /*
- * Of the standard descriptors those that are closed must not become a queue's, or
- * what is printed would go there.  What takes their place can neither be read nor
- * written, and a command that is started finds them closed.
+ * Open closed standard descriptors, so that a queue does not get one of them and output goes
+ * there.  The replacements can be neither read nor written, and a command that is started finds
+ * them closed.
  */
 static void hold_standard_descriptors(void)
 {
@@ -33,7 +30,7 @@ static void hold_standard_descriptors(void)
 void tool_begin(void)
 {
 	hold_standard_descriptors();
-	/* A reader that leaves is seen by tool_flush. */
+	/* If the reader of the output exits, tool_flush notices it. */
 	sigpipe_before = signal(SIGPIPE, SIG_IGN);
 }
 

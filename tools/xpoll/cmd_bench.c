@@ -19,11 +19,11 @@ static int bench_list(const struct bench_workload *const *workloads)
 	return TOOL_OK;
 }
 
-/* Fill in options from the arguments; as tool_parse. */
+/* Store the arguments in options.  Returns like tool_parse. */
 static int bench_parse(const struct bench_workload *workload, int argc, char **argv,
                        struct bench_options *options)
 {
-	/* In the order of enum bench_peers. */
+	/* in the order of enum bench_peers */
 	static const char *const peers[] = { "none", "raw", "all", NULL };
 	int with_peers = BENCH_PEERS_ALL;
 	char name[64];

@@ -1,6 +1,4 @@
-/*
- * xpoll info: what the library can do on this system, and why not more.
- */
+/* xpoll info: prints what the library can do on this system, and why it cannot do more. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,7 +20,7 @@ static struct xpoll *info_open(const char *backend)
 	return xpoll_open(&options);
 }
 
-/* A queue on each back end; or an exit code: none can be had, and it has been said. */
+/* Open a queue on each back end.  Returns an exit code, after a message, if none can be opened. */
 static int info_open_all(const struct tool_usage *usage, struct info_queues *queues)
 {
 	struct xpoll *queue = xpoll_open(NULL);
@@ -42,7 +40,7 @@ static int info_open_all(const struct tool_usage *usage, struct info_queues *que
 	return TOOL_GO_ON;
 }
 
-/* Back ends that this version has somewhere, but not here. */
+/* Print the back ends that this version has on other systems only. */
 static void info_print_missing(const struct info_queues *queues)
 {
 	static const char *const known[] = { "epoll", "poll", "select" };
@@ -76,7 +74,7 @@ static void info_print_backends(const struct info_queues *queues)
 	info_print_missing(queues);
 }
 
-/* Why no back end here has this filter. */
+/* Returns the reason why no back end here has this filter. */
 static const char *info_reason(int filter)
 {
 	switch (filter) {

@@ -1,9 +1,8 @@
 /*
- * xpoll run: a program as it is, with a drop-in in front of the C library.
+ * xpoll run: executes a program with a drop-in in front of the C library.
  *
- * Nothing is left of this command when the program runs: it is executed in its
- * place.  What the drop-in cannot reach is said before that, and the program
- * runs all the same.
+ * The program replaces this command.  If the drop-in cannot affect the program, a message says so
+ * first, and the program runs all the same.
  */
 #include <elf.h>
 #include <errno.h>
@@ -18,7 +17,7 @@
 
 #include "tool.h"
 
-/* As a shell says it. */
+/* exit codes as in a shell */
 enum { RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 
 #define RUN_LIBRARY "libxpoll-poll.so"
@@ -37,12 +36,12 @@ static const struct tool_usage usage = {
 struct run {
 	bool poll;
 	bool stats;
-	char **program; /* ended by NULL */
+	char **program; /* terminated by NULL */
 };
 
 /* --- The program ---------------------------------------------------------------- */
 
-/* Stores where execvp finds the program.  Returns false if it is nowhere. */
+/* Stores the path at which execvp finds the program.  Returns false if there is none. */
 static bool run_find(const char *name, char path[PATH_MAX])
 {
 	const char *at = getenv("PATH");
@@ -62,7 +61,9 @@ static bool run_find(const char *name, char path[PATH_MAX])
 	}
 }
 
-/* Does it ask for a dynamic linker?  Only said of files like this command. */
+/*
+ * Returns true if the program needs a dynamic linker; examines only files of this command's format.
+ */
 static bool run_has_linker(int fd, const Elf64_Ehdr *head)
 {
 	for (int i = 0; i < head->e_phnum; i++) {
@@ -78,8 +79,8 @@ static bool run_has_linker(int fd, const Elf64_Ehdr *head)
 }
 
 /*
- * If the file is a script, put the path of its interpreter in place of its own; of
- * "env NAME" that of NAME.  Returns false if it is no script.
+ * If the file is a script, replace the path by that of its interpreter; for "env NAME" by that of
+ * NAME. Returns false if the file is no script.
  */
 static bool run_take_interpreter(int fd, char path[PATH_MAX])
 {
@@ -108,7 +109,7 @@ static bool run_take_interpreter(int fd, char path[PATH_MAX])
 	return snprintf(path, PATH_MAX, "%s", word) < PATH_MAX;
 }
 
-/* The same of a program that is no script. */
+/* Returns the obstacle for a program that is no script, or NULL. */
 static const char *run_obstacle_of(int fd)
 {
 	const char *obstacle = NULL;
@@ -121,7 +122,7 @@ static const char *run_obstacle_of(int fd)
 		obstacle = "runs as another user";
 	else if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
 	         memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
-		obstacle = NULL; /* Not a program that we know. */
+		obstacle = NULL; /* a program of an unknown format */
 	else if (head.e_ident[EI_CLASS] != (sizeof(long) == 8 ? ELFCLASS64 : ELFCLASS32))
 		obstacle = "is for another kind of processor";
 	else if (head.e_ident[EI_CLASS] == ELFCLASS64 && !run_has_linker(fd, &head))
@@ -130,12 +131,12 @@ static const char *run_obstacle_of(int fd)
 }
 
 /*
- * Returns why the drop-in will have no effect on this program, or NULL if it will or
- * nothing is known.  The path becomes that of the file with the obstacle.
+ * Returns why the drop-in will have no effect on this program, or NULL if there is no known
+ * reason.  The path becomes that of the file with the obstacle.
  */
 static const char *run_obstacle(char path[PATH_MAX])
 {
-	enum { SCRIPTS = 4 }; /* As many interpreters as the kernel follows. */
+	enum { SCRIPTS = 4 }; /* the kernel follows as many interpreters */
 	const char *obstacle = NULL;
 	bool script = true;
 
@@ -161,8 +162,8 @@ static int run_fail(const char *what, const char *why)
 }
 
 /*
- * Returns how much of this LD_PRELOAD names the runtime of a sanitizer, which refuses
- * to be anything but the first library.
+ * Returns the length of the beginning of this LD_PRELOAD that names the runtime of a sanitizer,
+ * which has to be the first library.
  */
 static size_t run_sanitizers(const char *list)
 {

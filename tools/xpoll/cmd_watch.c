@@ -18,23 +18,23 @@ enum { TIMED_OUT = 3 }; /* an exit code of this command alone */
 #define TIMEOUT_MAX (366 * 24 * 3600.0) /* seconds */
 
 /*
- * If the queue is never silent, names settle after this.  And looking at them
- * takes at most a tenth of the time, however large the directory.
+ * If the queue always has events, names are compared after this time.  Comparing them takes at most
+ * a tenth of the time, however large the directory.
  */
 #define SETTLE_LATEST_NS (WATCH_SECOND / 50)
 #define SETTLE_REST      9
 
 struct watch_options {
-	struct tool_list sources; /* all but --exec, in their order */
+	struct tool_list sources; /* all sources except --exec, in the order of the arguments */
 	struct tool_list excluded;
 	const char *events;
-	char **command; /* of --exec; NULL: none */
+	char **command; /* the command of --exec; NULL: none */
 	int64_t timeout_ns; /* 0: none */
 };
 
 /* --- The loop ------------------------------------------------------------- */
 
-/* Whoever reads our output is gone: nobody wants more of it. */
+/* The reader of the output has exited: end. */
 static void output_ended(struct watch *w, struct watch_item *item,
                          const struct xpoll_event *event)
 {
@@ -70,7 +70,7 @@ static void watch_settle(struct watch *w, int64_t now_ns, bool queue_is_empty)
 	w->rested_ns += SETTLE_REST * (w->rested_ns - now_ns);
 }
 
-/* How long the next wait may be; ns, -1: for ever. */
+/* Returns the longest timeout of the next wait in ns; -1: for ever. */
 static int64_t watch_patience_ns(const struct watch *w, bool queue_is_empty,
                                  int64_t now_ns)
 {
@@ -84,7 +84,7 @@ static int64_t watch_patience_ns(const struct watch *w, bool queue_is_empty,
 	return until_ns > now_ns ? until_ns - now_ns : 0;
 }
 
-/* Until it ends; 0, or an errno of the queue. */
+/* Run until the end.  Returns 0, or an errno value of the queue. */
 static int watch_loop(struct watch *w)
 {
 	struct xpoll_event event;
@@ -115,7 +115,7 @@ static int watch_loop(struct watch *w)
 /* --- Options -------------------------------------------------------------- */
 
 static const struct {
-	const char *option; /* NULL: no option, but a path */
+	const char *option; /* NULL: a path without an option */
 	int (*add)(struct watch *w, const struct tool_item *argument);
 } kinds[] = {
 	{ "--file", watch_add_file },     { "--dir", watch_add_tree },
@@ -177,7 +177,7 @@ static int watch_run(struct watch *w, const struct watch_options *options)
 	return watch_exit_code(w);
 }
 
-/* On a terminal that knows colours, unless its user wants none (no-color.org). */
+/* Returns true on a terminal with colours, unless the user has disabled them (no-color.org). */
 static bool watch_in_colour(void)
 {
 	const char *none = getenv("NO_COLOR"), *terminal = getenv("TERM");
@@ -195,7 +195,7 @@ static int watch_start(struct watch *w, const struct watch_options *options)
 		return tool_complain_no_queue(w->usage);
 	watch_signals_open(w);
 	result = watch_run(w, options);
-	/* What we started ends with us. */
+	/* End the commands that we have started. */
 	stopped = watch_stopped(w);
 	if (w->child != 0)
 		(void)kill(w->child, SIGTERM);
@@ -207,7 +207,7 @@ static int watch_start(struct watch *w, const struct watch_options *options)
 		w->items = item->next;
 		item->close(w, item);
 	}
-	watch_signals_close(); /* first, since the handler wakes the queue */
+	watch_signals_close(); /* first, because the handler wakes the queue */
 	xpoll_destroy(w->queue);
 	if (stopped != 0)
 		(void)raise(stopped);

@@ -1,6 +1,4 @@
-/*
- * xpoll info: what can be used, and what of it works.
- */
+/* xpoll info: which filters and notes work. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +53,7 @@ void info_close(struct info_queues *queues)
 	}
 }
 
-/* The variable that names the only way to do it. */
+/* Store the environment variable that selects the provider. */
 static void info_choice(int filter, struct info_text *to)
 {
 	const char *variable = filter == XPOLL_FILT_AIO ? "XPOLL_AIO"

@@ -1,6 +1,4 @@
-/*
- * xpoll info --json: the same as one object.
- */
+/* xpoll info --json: everything as one JSON object. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +13,7 @@ static void print_pair(const char *before, const char *name, const char *value)
 	tool_print_json(value);
 }
 
-/* "READ", and "READ.LOWAT" for a note of it. */
+/* Print filters as "READ", and their notes as "READ.LOWAT". */
 static void print_filters(const struct info_queues *queues, int at)
 {
 	const char *filter = "", *comma = "";
@@ -45,7 +43,7 @@ static void print_backend(const struct info_queues *queues, int at)
 
 static const char *limit_comma = "";
 
-/* A number where it is one. */
+/* Print a value as a number if it is one. */
 static void print_limit(const char *label, const char *name, const char *value)
 {
 	(void)label;

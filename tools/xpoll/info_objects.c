@@ -1,9 +1,8 @@
 /*
- * xpoll info: by what means each event source works here.
+ * xpoll info: which kernel objects each event source uses here.
  *
- * Nobody is asked: a registration is made, and what the process has more of
- * afterwards, descriptors and threads, is what it took.  Where the system does
- * not show a process its descriptors, only whether it works is shown.
+ * This makes a registration, and compares the descriptors and threads of the process before and
+ * after.  If the system does not show them, it prints only whether the source works.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -57,7 +56,7 @@ static void objects_add(struct objects *objects, const char *link, int fd)
 	name_object(link, objects->names[objects->len++]);
 }
 
-/* Is it one that the kernel keeps for a ring? */
+/* Returns true for a thread that the kernel runs for an io_uring. */
 static int is_kernel_thread(int folder, const char *thread)
 {
 	char path[64];
@@ -74,7 +73,7 @@ static int is_kernel_thread(int folder, const char *thread)
 	return strncmp(name, "iou-", 4) == 0;
 }
 
-/* All threads but the first, and all descriptors but that of the listing. */
+/* List all threads except the first, and all descriptors except that of the listing. */
 static void objects_list(struct objects *objects)
 {
 	const struct dirent *entry;
@@ -103,7 +102,7 @@ static void objects_list(struct objects *objects)
 		closedir(folder);
 }
 
-/* Each of few from many; what is left of many is what came in addition. */
+/* Remove each element of `few` from `many`; the rest was added in between. */
 static void objects_subtract(struct objects *many, const struct objects *few)
 {
 	for (int i = 0; i < few->len; i++) {
@@ -137,7 +136,7 @@ static void objects_say(const struct objects *objects, struct info_text *to)
 	info_say(to, "%s", objects->len == 0 ? "none" : "");
 }
 
-/* Why there is no ring; NULL: nobody knows. */
+/* Returns why there is no ring; NULL: unknown. */
 static const char *ring_refused(void)
 {
 	char params[256] = {0};
@@ -170,8 +169,8 @@ static void say_aio(const struct objects *objects, struct info_text *to)
 }
 
 /*
- * Start an operation that the page cache cannot serve, and wait for it: 0 or
- * an errno.  What did it stays for a second.
+ * Start an operation that the page cache cannot satisfy, and wait for it.  Returns 0 or an errno
+ * value.  The objects that did it stay for a second.
  */
 static int try_aio(struct xpoll *queue, int fd, struct objects *after)
 {
@@ -184,7 +183,7 @@ static int try_aio(struct xpoll *queue, int fd, struct objects *after)
 
 	if (xpoll_aio_submit(queue, &aio) < 0)
 		return errno;
-	/* It belongs to the queue until it was returned. */
+	/* The structure belongs to the queue until its event was returned. */
 	while (xpoll_event(queue, NULL, 0, &event, 1, -1) < 1)
 		if (errno != EINTR)
 			return errno;

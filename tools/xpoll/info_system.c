@@ -1,6 +1,4 @@
-/*
- * xpoll info: the system, and its limits that matter.
- */
+/* xpoll info: the system, and those of its limits that matter here. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +17,7 @@ void info_system(struct info_text *to)
 		info_say(to, "%s %s, %s", names.sysname, names.release, names.machine);
 }
 
-/* A number that the system shows as a file; -1: it does not. */
+/* Returns a number that the system shows in a file; -1: there is no such file. */
 static long info_read_number(const char *path)
 {
 	FILE *file = fopen(path, "re");

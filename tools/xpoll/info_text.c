@@ -1,6 +1,4 @@
-/*
- * xpoll info: words that are put together.
- */
+/* xpoll info: texts that are built piece by piece. */
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /*
- * Finding what was installed beside this command: the tree may be moved, so
- * places are relative to where the command is.
+ * Finds files that were installed with this command.  The installation may have been moved, so
+ * paths are relative to the command.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -10,7 +10,9 @@
 
 #include "tool.h"
 
-/* The folder of the command, without a slash at its end; false: unknown. */
+/*
+ * Stores the directory of the command, without a slash at its end.  Returns false if it is unknown.
+ */
 static int library_own_folder(char *folder, size_t size)
 {
 	ssize_t len = readlink("/proc/self/exe", folder, size - 1);

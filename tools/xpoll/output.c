@@ -1,6 +1,4 @@
-/*
- * Text that comes from outside, as JSON; and the end of standard output.
- */
+/* Prints foreign text as JSON, and flushes standard output. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,8 +56,8 @@ bool tool_flush(void)
 	if (fflush(stdout) == 0 && ferror(stdout) == 0)
 		return true;
 	/*
-	 * What failed before this call has no errno here, and is said already.
-	 * After EINTR a signal ends the command, which says enough.
+	 * An earlier failure has no errno here, and was reported then.  After EINTR a signal ends
+	 * the command, which is message enough.
 	 */
 	if (!said && errno != EPIPE && errno != EINTR && errno != 0)
 		fprintf(stderr, "xpoll: cannot write to standard output: %s\n",

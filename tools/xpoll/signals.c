@@ -35,7 +35,7 @@ static const struct {
 
 #define SIGNALS (sizeof signals / sizeof signals[0])
 
-/* A whole number up to most; -1: it is none. */
+/* Returns a whole number up to most; -1: the text is none. */
 static int read_number(const char *text, int most)
 {
 	size_t digits = strspn(text, "0123456789");

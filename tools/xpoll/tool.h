@@ -24,22 +24,22 @@ enum {
 enum tool_kind {
 	TOOL_COUNT,   /* a whole number from min to max, into an int */
 	TOOL_SECONDS, /* a number from min to max, into a double */
-	TOOL_TIME,    /* "500ms", min to max seconds; ns, into an int64_t */
-	TOOL_CHOICE,  /* one of the choices: its index, into an int */
-	TOOL_TEXT,    /* anything but nothing, into a const char * */
-	TOOL_LIST,    /* the same, each time: behind a struct tool_list */
-	TOOL_FLAG,    /* no value: true, into a bool */
-	TOOL_REST,    /* every argument behind it, into a char ** */
+	TOOL_TIME,    /* "500ms", from min to max seconds; stored in ns in an int64_t */
+	TOOL_CHOICE,  /* one of the choices; its index is stored in an int */
+	TOOL_TEXT,    /* a text that is not empty, into a const char * */
+	TOOL_LIST,    /* a text; each is appended to a struct tool_list */
+	TOOL_FLAG,    /* no value; stores true in a bool */
+	TOOL_REST,    /* all arguments after it, into a char ** */
 };
 
-/* Arguments in their order; option is NULL for one that is no option. */
+/* An argument; option is NULL for an operand. */
 struct tool_item {
 	const char *option; /* "--file" */
 	const char *text;
 };
 
 struct tool_list {
-	struct tool_item *items; /* the caller's, with room for argc of them */
+	struct tool_item *items; /* the caller's array, with room for argc elements */
 	int len;
 };
 
@@ -51,7 +51,7 @@ struct tool_option {
 	double min;
 	double max;
 	const char *const *choices; /* ended by NULL */
-	void *value; /* where it goes; holds the default, below min: none */
+	void *value; /* where to store the value; holds the default; below min: none */
 };
 
 /* What tool_parse and --help need to know of a (sub)command. */
@@ -60,7 +60,7 @@ struct tool_usage {
 	const char *synopsis; /* what follows the name: "[OPTION]..." */
 	const char *text;     /* paragraphs for --help */
 	const struct tool_option *options; /* NULL: none */
-	struct tool_list *operands; /* for what is no option; NULL: an error */
+	struct tool_list *operands; /* where to store operands; NULL: operands are an error */
 };
 
 struct tool_command {
@@ -70,7 +70,7 @@ struct tool_command {
 	int (*run)(int argc, char **argv);
 };
 
-/* Those of this system; ends with NULL. */
+/* The subcommands on this system; ends with NULL. */
 extern const struct tool_command *const tool_commands[];
 
 extern const struct tool_command tool_info;
@@ -80,62 +80,65 @@ extern const struct tool_command tool_selftest;
 extern const struct tool_command tool_watch;
 
 /*
- * Read all arguments as options, --help and --version among them.  Returns
- * TOOL_GO_ON, or the exit code to end with; then everything has been said.
+ * Parse all arguments, among them --help and --version.  Returns TOOL_GO_ON; or the exit code to
+ * end with, after all messages.
  */
 int tool_parse(const struct tool_usage *usage, int argc, char **argv);
 
-/* Before all else: nothing that this process was given shall be in the way. */
+/* Call first: prepares the standard descriptors and signals that the process was started with. */
 void tool_begin(void);
 
-/* Signals as this command got them, for a program that takes its place. */
+/*
+ * Restore the signal dispositions that this command was started with, for a program that replaces
+ * it.
+ */
 void tool_restore_signals(void);
 
-/* Say what is wrong with the arguments; returns TOOL_USAGE. */
+/* Print a message about wrong arguments.  Returns TOOL_USAGE. */
 int tool_complain(const struct tool_usage *usage, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * The path of a library that was built or installed with this command; NULL if
- * it is not there.  Valid until the next call.
+ * Returns the path of a library that was built or installed with this command; NULL: not found.
+ * Valid until the next call.
  */
 const char *tool_find_library(const char *name);
 
-/* Say what went wrong, or is not as it should be. */
+/* Print a message about a failure. */
 void tool_warn(const struct tool_usage *usage, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * After xpoll_open(NULL) has failed: say why, and what XPOLL_BACKEND may be if that is
- * the mistake.  Returns the exit code.
+ * Print why xpoll_open(NULL) has failed, with the values of XPOLL_BACKEND that would work.  Returns
+ * the exit code.
  */
 int tool_complain_no_queue(const struct tool_usage *usage);
 
-/* Text as a string of JSON, pure ASCII: a byte that is not UTF-8 becomes \udcNN. */
+/* Print text as a JSON string in ASCII; a byte that is not UTF-8 becomes \udcNN. */
 void tool_print_json(const char *text);
 
 /*
- * The length of the UTF-8 sequence at text, and its code point; 0 if it is
- * none.  Overlong forms and surrogates are none.
+ * Returns the length of the UTF-8 sequence at text, and stores its code point; 0: it is none.
+ * Overlong forms and surrogates are none.
  */
 int tool_decode(const unsigned char *text, unsigned *code);
 
 /*
- * A time as people write it, "500ms" "2s" "1.5m" "3": nanoseconds.  False if it
- * is none, or not from min to max seconds.
+ * Parse a time such as "500ms", "2s", "1.5m" or "3" into nanoseconds.  Returns false if it is none,
+ * or not from min to max seconds.
  */
 bool tool_read_time(const char *text, double min, double max, int64_t *ns);
 
 /*
- * A signal by its name, "HUP" "SIGHUP" "RTMIN+1", or its number; 0: there is
- * none such.  The other way round the text goes to buffer and is returned.
+ * Returns the number of a signal by its name, "HUP", "SIGHUP", "RTMIN+1", or by its number; 0:
+ * there is none.  The inverse function stores the text in buffer and returns it.
  */
 int tool_read_signal(const char *text);
 const char *tool_signal_name(int number, char *buffer, size_t size);
 
 /*
- * Write out what was printed so far.  False if standard output is broken;
- * this has been said then, unless its reader just went away.
+ * Flush standard output.  Returns false if that fails, after a message, unless only its reader has
+ * exited.
  */
 bool tool_flush(void);
 

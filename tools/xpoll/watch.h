@@ -32,7 +32,7 @@ typedef void watch_handler(struct watch *, struct watch_item *,
 struct watch_item {
 	watch_handler *happened;
 
-	/* Those in the list of all, the last linked first, are closed at the end. */
+	/* Links the list of all items; the end closes them, the last linked one first. */
 	struct watch_item *next;
 	void (*close)(struct watch *, struct watch_item *);
 };
@@ -41,33 +41,33 @@ struct watch {
 	const struct tool_usage *usage;
 	struct xpoll *queue;
 
-	/* As asked for. */
+	/* The options. */
 	bool json, quiet, recursive;
-	bool colour; /* of text, on a terminal */
+	bool colour; /* colour the text, on a terminal */
 	int count;       /* lines to end after; 0: any number */
-	uint32_t notes;  /* XPOLL_NOTE_... of files that are of interest */
-	uint32_t names;  /* WATCH_CREATE ... that are of interest */
+	uint32_t notes;  /* requested notes of files, XPOLL_NOTE_... */
+	uint32_t names;  /* requested changes of names, WATCH_CREATE ... */
 	const struct tool_list *excluded;
 	const char *run; /* NULL: nothing */
 	int64_t deadline_ns; /* INT64_MAX: none */
 
-	/* How it goes. */
+	/* The state. */
 	struct watch_item *items;
-	int sources;  /* that may still report something */
+	int sources;  /* number of sources that may still report something */
 	int shown;    /* lines */
-	bool partly;  /* something that was asked for cannot be watched */
+	bool partly;  /* something that was requested cannot be watched */
 	bool broken;  /* standard output cannot be written */
 	bool failed;
 	pid_t child;  /* the command of --exec; 0: none, or it has ended */
 	int status;   /* its exit code, once it has ended */
-	pid_t runner; /* the command of --run; 0: it does not run now */
+	pid_t runner; /* the command of --run; 0: it is not running */
 
-	/* Of watch_tree.c. */
-	int unwatched; /* entries that cannot be watched */
-	int limit;     /* the errno, if that is for lack of something */
+	/* Used by watch_tree.c. */
+	int unwatched; /* number of entries that cannot be watched */
+	int limit;     /* the errno value, if that is for lack of a resource */
 
-	/* Of watch_settle_soon. */
-	int64_t settle_ns;  /* when to look; INT64_MAX: there is no need */
+	/* Used by watch_settle_soon. */
+	int64_t settle_ns;  /* when to compare names; INT64_MAX: never */
 	int64_t rested_ns;  /* not before */
 };
 
@@ -82,27 +82,26 @@ void watch_unlink(struct watch *w, struct watch_item *item);
 int watch_register(struct watch *w, uint64_t ident, int filter, int flags,
                    uint32_t fflags, int64_t data, struct watch_item *item);
 
-/* It was asked for twice: one registration reports all that there is. */
+/* Returns true if the object is registered already: one registration reports everything. */
 bool watch_has(const struct watch *w, uint64_t ident, int filter);
 
 /*
- * Register a source that is being added, link and count it.  Returns
- * TOOL_GO_ON, or complains.
+ * Register a new source, link and count it.  Returns TOOL_GO_ON, or an exit code after a message.
  */
 int watch_add(struct watch *w, const struct tool_item *argument, uint64_t ident,
               int filter, int flags, uint32_t fflags, int64_t data,
               struct watch_item *item);
 
-/* Print why what an argument names cannot be watched; returns TOOL_USAGE. */
+/* Print why the object of an argument cannot be watched.  Returns TOOL_USAGE. */
 int watch_refuse(const struct watch *w, const struct tool_item *argument,
                  int error);
 
-/* What an errno means here, with the limit that was met. */
+/* Returns the meaning of an errno value here, with the limit that was exhausted. */
 const char *watch_reason(int error);
 
 /*
- * Names came or went: look where they are, in a moment.  Then what belongs
- * together, as the two ends of a move, will have been heard of.
+ * Names were added or removed: compare them a little later.  By then related reports, such as the
+ * two ends of a rename, will have arrived.
  */
 void watch_settle_soon(struct watch *w);
 
@@ -113,7 +112,7 @@ void watch_settle_soon(struct watch *w);
 
 struct watch_word {
 	const char *word; /* "write" */
-	const char *key;  /* with a number behind it: its name in JSON; or NULL */
+	const char *key;  /* the name of its number in JSON; NULL: it has no number */
 	int64_t number;
 };
 
@@ -122,13 +121,14 @@ struct watch_part {
 	const char *key;    /* in JSON: "path" */
 	const char *text;   /* NULL: the number */
 	int64_t number;
-	int brief; /* in text only so many bytes; 0: all */
+	int brief; /* most bytes to print in text; 0: all */
 };
 
 struct watch_record {
 	const char *source; /* "file" */
 	struct watch_word words[WATCH_WORDS];
-	struct watch_part parts[WATCH_PARTS]; /* what it is about; first: whom */
+	/* the objects of the event; the first is its subject */
+	struct watch_part parts[WATCH_PARTS];
 	int words_len, parts_len;
 };
 
@@ -142,7 +142,7 @@ void watch_about_brief(struct watch_record *record, const char *before,
 void watch_about_number(struct watch_record *record, const char *before,
                         const char *key, int64_t number);
 
-/* Print it, count it, and pass it to --run.  Nothing if it has no words. */
+/* Print a record, count it, and pass it to --run; does nothing if it has no words. */
 void watch_show(struct watch *w, const struct watch_record *record);
 
 /* --- watch_simple.c ------------------------------------------------------- */
@@ -157,7 +157,7 @@ int watch_add_listen(struct watch *w, const struct tool_item *argument);
 
 /* --- watch_notes.c: the words of --events, and opening what is watched ---- */
 
-/* What happened to a name; bits of watch.names. */
+/* Changes of names; bits of watch.names. */
 #define WATCH_CREATE 0x1u
 #define WATCH_DELETE 0x2u
 #define WATCH_RENAME 0x4u
@@ -169,15 +169,15 @@ int watch_add_listen(struct watch *w, const struct tool_item *argument);
 /* Set notes and names from "write,create"; NULL: the default. */
 int watch_choose_events(struct watch *w, const char *list);
 
-/* Put the chosen ones among fflags into the record. */
+/* Add the requested notes among fflags to the record. */
 void watch_say_notes(const struct watch *w, struct watch_record *record,
                      uint32_t fflags);
 
-/* One line: word happened to path, which is called to from now on, or NULL. */
+/* Print one line: a change of the name path, which is now `to`, or NULL. */
 void watch_show_name(struct watch *w, const char *source, uint32_t what,
                      const char *path, const char *to);
 
-/* A descriptor to watch a file by, without reading it; or -1 with errno. */
+/* Open a file to watch it, without reading it.  Returns the descriptor, or -1 with errno. */
 int watch_open(const char *name, int flags);
 
 /* --- watch_file.c, watch_tree.c ------------------------------------------- */
@@ -195,14 +195,14 @@ int watch_add_exec(struct watch *w, char **command);
 
 /* --- watch_spawn.c -------------------------------------------------------- */
 
-/* Have signals that end us, and limits, as we want them; and as they were. */
+/* Set up the signals that end us, and limits; close restores them. */
 void watch_signals_open(struct watch *w);
 void watch_signals_close(void);
 
-/* Survive a signal; our commands still find it as it was. */
+/* Ignore a signal; commands that we start still get its old disposition. */
 void watch_signal_ignore(int number);
 
-/* By which signal are we to end?  Passes it on to our commands.  0: by none. */
+/* Returns the signal that is to end us, and passes it on to our commands; 0: none. */
 int watch_stopped(const struct watch *w);
 bool watch_stopped_twice(void);
 
@@ -211,24 +211,21 @@ struct watch_spawned {
 	int gate, failure; /* of watch_spawn.c */
 };
 
-/*
- * Fork.  The child waits for watch_spawn_go, then becomes argv.  Returns 0, or
- * -1 with errno.
- */
+/* Fork a child, which executes argv after watch_spawn_go.  Returns 0, or -1 with errno. */
 int watch_spawn(const struct watch *w, char *const argv[],
                 struct watch_spawned *spawned);
-int watch_spawn_go(struct watch_spawned *spawned); /* 0, or why it cannot */
+int watch_spawn_go(struct watch_spawned *spawned); /* returns 0, or the error */
 void watch_spawn_cancel(struct watch_spawned *spawned);
 
-/* The exit code of a child that has ended, as a shell would have it. */
+/* Returns the exit code of a child that has exited, as in a shell. */
 int watch_reap(pid_t pid);
 
 /* --- watch_run.c ---------------------------------------------------------- */
 
-void watch_run_note(struct watch *w); /* something happened */
+void watch_run_note(struct watch *w); /* an event has occurred */
 void watch_run_step(struct watch *w, int64_t now_ns);
 int64_t watch_run_due_ns(const struct watch *w); /* when to step; INT64_MAX: no need */
-bool watch_run_busy(const struct watch *w);      /* it runs, or has to */
+bool watch_run_busy(const struct watch *w);      /* the command runs, or has to */
 
 /* Returns true once the command has nothing more to do; for loops over events, too. */
 bool watch_has_ended(const struct watch *w, bool queue_is_empty, int64_t now_ns);

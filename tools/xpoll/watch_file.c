@@ -1,12 +1,12 @@
 /*
- * xpoll watch: --file, one file by its name.
+ * xpoll watch --file: one file by its name.
  *
- * The queue watches a file, whatever it is called; people mean the name.
- * Programs replace a file by renaming a new one over it, so the directory is
- * watched too, and when the name leads to another file that one is watched
- * from then on.  Files in the same directory share its registration.
+ * The queue watches an open file, whatever its name; users mean the name.  Programs replace a file
+ * by renaming a new one over it, so the directory is watched too, and when the name refers to
+ * another file, that one is watched from then on.  Files in the same directory share its
+ * registration.
  *
- * Watch first, look after: what happens between the two is seen by one.
+ * A file is watched first and then compared, so no change between the two is missed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +24,8 @@ struct file {
 	struct folder *folder;
 	struct file *sibling; /* in the same folder */
 	const char *path;
-	int fd;               /* -1: nothing has this name now */
-	bool ended;           /* and nobody would report it if something had */
+	int fd;               /* -1: no file has this name now */
+	bool ended;           /* no event would report a new file of this name */
 	dev_t dev;
 	ino_t ino;
 };
@@ -34,8 +34,8 @@ struct folder {
 	struct watch_item item;
 	char *path;
 	int fd;     /* -1: cannot be watched */
-	bool dirty; /* names came or went */
-	bool gone;  /* it is not where it was */
+	bool dirty; /* names were added or removed */
+	bool gone;  /* it was moved or removed */
 	struct file *files;
 };
 
@@ -56,7 +56,7 @@ static void file_close(struct watch *w, struct watch_item *item)
 	free(item);
 }
 
-/* Watch what has the name now: 0, or an errno. */
+/* Watch the file that has the name now.  Returns 0 or an errno value. */
 static int file_attach(struct watch *w, struct file *it)
 {
 	struct stat now;
@@ -80,7 +80,7 @@ static int file_attach(struct watch *w, struct file *it)
 	return 0;
 }
 
-/* See where the name leads to now.  shown: its loss has been shown. */
+/* Find the file that has the name now.  shown: the loss of the old one was printed. */
 static void file_follow(struct watch *w, struct file *it, bool shown)
 {
 	struct stat now;
@@ -127,7 +127,7 @@ static void file_changed(struct watch *w, struct watch_item *item,
 		file_follow(w, it, (event->fflags & GONE) != 0);
 }
 
-/* What a file itself reports of its loss is better, and comes at the same time. */
+/* The file's own report of its loss is better, and arrives at the same time. */
 static void folder_changed(struct watch *w, struct watch_item *item,
                            const struct xpoll_event *event)
 {
@@ -176,7 +176,7 @@ static struct folder *folder_find(struct watch *w, const char *path)
 	return NULL;
 }
 
-/* The folder of a path, watched if this can be; NULL: no memory. */
+/* Returns the directory of a path, watched if possible; NULL: no memory. */
 static struct folder *folder_get(struct watch *w, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -214,7 +214,7 @@ static bool file_is_made_up(const struct file *it)
 	struct stat top;
 	struct stat root;
 
-	/* Where nothing is mounted there, as in a chroot, such a folder is one of the root's. */
+	/* if nothing is mounted there, as in a chroot, it is a directory of the root file system */
 	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
 		if (stat(systems[i], &top) == 0 && top.st_dev == it->dev &&
 		    stat("/", &root) == 0 && top.st_dev != root.st_dev)

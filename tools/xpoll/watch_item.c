@@ -6,9 +6,8 @@
 #include "watch.h"
 
 /*
- * A rename is reported by each directory for itself, one after the other: so long
- * after the first both have reported it, even if the processor was taken away in
- * between.
+ * Each directory reports a rename for itself, one after the other.  After this time both have
+ * reported it, even if the thread was preempted in between.
  */
 #define SETTLE_NS (WATCH_SECOND / 200)
 

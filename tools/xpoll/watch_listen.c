@@ -1,7 +1,4 @@
-/*
- * xpoll watch: --listen, a port and who connects to it.  What arrives is
- * counted and thrown away.
- */
+/* xpoll watch --listen: a port and its connections.  Data that arrives is counted and discarded. */
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -85,7 +82,7 @@ static void connection_readable(struct watch *w, struct watch_item *item,
 	}
 	watch_say(&record, "close");
 	listen_show(w, &record, it->listener, &it->peer, len < 0 ? error : 0);
-	/* There is a descriptor for one more connection now. */
+	/* one descriptor is free for another connection now */
 	(void)watch_register(w, (uint64_t)it->listener->fd, XPOLL_FILT_READ, XPOLL_ENABLE,
 	                     0, 0, &it->listener->item);
 	watch_unlink(w, item);
@@ -118,8 +115,8 @@ static int connection_open(struct watch *w, struct listener *listener, int fd,
 }
 
 /*
- * No descriptor for a connection that waits: the listener rests until another
- * one closes.  If there is none, it cannot go on.
+ * No descriptor is free for a waiting connection: disable the listener until another connection
+ * closes.  If there is none, end the listener.
  */
 static void listener_rest(struct watch *w, struct listener *it, int error)
 {
@@ -152,7 +149,7 @@ static void listener_readable(struct watch *w, struct watch_item *item,
 	}
 	if (error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS)
 		listener_rest(w, it, error);
-	if (error != 0) /* or the peer has gone while it waited */
+	if (error != 0) /* or the peer has closed the connection meanwhile */
 		return;
 	watch_say(&record, "accept");
 	listen_show(w, &record, it, &peer, 0);

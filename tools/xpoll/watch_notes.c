@@ -95,9 +95,9 @@ void watch_show_name(struct watch *w, const char *source, uint32_t what,
 }
 
 /*
- * Where the system has descriptors that only name a file, opening wakes no
- * device, needs no permission to read, and is no event itself.  Elsewhere
- * only files and directories can be opened without side effects.
+ * If the system has descriptors that only name a file, opening wakes no device, needs no permission
+ * to read, and is no event itself.  Elsewhere only files and directories can be opened without side
+ * effects.
  */
 int watch_open(const char *name, int flags)
 {

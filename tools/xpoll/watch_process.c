@@ -1,13 +1,12 @@
 /*
- * xpoll watch: --pid and --exec, processes and what they start.
+ * xpoll watch --pid and --exec: processes and their children.
  *
- * The queue follows children by itself and reports each by an event with the
- * udata of the first.  A source ends when every process of it that was seen
- * has ended; one that is reported late, after its parent's end, is counted in
- * again.
+ * The queue tracks children, and reports each by an event with the udata of the first process.  A
+ * source ends when every process of it that was seen has exited; one that is reported late, after
+ * its parent's exit, is counted again.
  *
- * Not everything can be seen of every process: where following is refused,
- * the end of the process itself still is, and it is said what is missing.
+ * If tracking is refused, at least the exit of the process itself is reported, and a message says
+ * what is missing.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,9 +24,9 @@
 
 struct processes {
 	struct watch_item item;
-	void *known; /* a tree of struct process: those that have not ended */
+	void *known; /* a tree of struct process: processes that have not exited */
 	int alive;
-	pid_t child; /* of --exec; 0: these are not ours */
+	pid_t child; /* the process of --exec; 0: none */
 };
 
 struct process {
@@ -51,7 +50,7 @@ static struct process *process_find(struct processes *its, int64_t pid)
 	return found != NULL ? *found : NULL;
 }
 
-/* Know a process; command may be NULL.  Without memory it stays nameless. */
+/* Add a process; command may be NULL.  Without memory the process stays nameless. */
 static struct process *process_know(struct processes *its, int64_t pid,
                                     const char *command)
 {
@@ -107,8 +106,8 @@ static bool proc_is_ours(void)
 }
 
 /*
- * The command line of a process that runs; of one that has just ended the name
- * of its program; of one that is gone, or on other systems, nothing.
+ * Store the command line of a running process; the name of the program of one that has just exited;
+ * nothing if it is gone, or on other systems.
  */
 static void process_read_command(struct process *it)
 {
@@ -143,7 +142,7 @@ static void say_end(struct watch_record *record, const struct xpoll_event *event
 	}
 }
 
-/* One event may say several things; children first, the end last. */
+/* Print the parts of an event: children first, the exit last. */
 static void process_show(struct watch *w, struct process *it,
                          const struct xpoll_event *event)
 {
@@ -161,7 +160,7 @@ static void process_show(struct watch *w, struct process *it,
 		w->partly = true;
 	}
 	watch_about_number(&record, "", "pid", (int64_t)event->ident);
-	/* All of a command line is for the line that says it begins. */
+	/* the whole command line is only printed at the beginning */
 	if (it != NULL && it->command[0] != '\0')
 		watch_about_brief(&record, " ", "command", it->command,
 		                  (event->fflags & XPOLL_NOTE_EXEC) != 0
@@ -210,7 +209,7 @@ static void processes_close(struct watch *w, struct watch_item *item)
 	free(its);
 }
 
-/* Register for as much as can be had: 0 or an errno. */
+/* Register for as many notes as are permitted.  Returns 0 or an errno value. */
 static int process_register(struct watch *w, const struct tool_item *argument,
                             struct processes *its, pid_t pid, uint32_t fflags)
 {

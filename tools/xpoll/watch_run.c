@@ -1,9 +1,9 @@
 /*
- * xpoll watch: --run, a command after things have happened.
+ * xpoll watch --run: runs a command after events.
  *
- * One save of an editor is a dozen events, so the command starts when there
- * was silence for a moment, or enough has been waited for that.  What happens
- * while it runs makes it run once more, never twice at the same time.
+ * One save of an editor is a dozen events, so the command starts after a short silence, or after a
+ * longer time without one.  Events while it runs make it run once more, never twice at the same
+ * time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 
 #include "watch.h"
 
-#define SILENCE_NS  (WATCH_SECOND / 20) /* a burst of events has ended */
-#define PATIENCE_NS (WATCH_SECOND / 2)  /* if it does not end, run all the same */
+#define SILENCE_NS  (WATCH_SECOND / 20) /* this silence ends a burst of events */
+#define PATIENCE_NS (WATCH_SECOND / 2)  /* the longest delay of the command */
 
 static watch_handler run_ended;
 
 static struct {
 	struct watch_item item;
-	bool pending; /* it has to run */
-	int64_t first_ns, last_ns; /* when that became known, and was last */
+	bool pending; /* the command has to run */
+	int64_t first_ns, last_ns; /* times of the first and the last event since */
 } run = { .item.happened = run_ended };
 
 static int64_t min_ns(int64_t a, int64_t b)
@@ -34,7 +34,7 @@ static void run_ended(struct watch *w, struct watch_item *item,
 
 	(void)item;
 	w->runner = 0;
-	if (watch_stopped(w) != 0) /* then we have ended it ourselves */
+	if (watch_stopped(w) != 0) /* we have ended it ourselves */
 		return;
 	if (status > 128)
 		tool_warn(w->usage, "--run %s: ended by signal %d", w->run, status - 128);
@@ -99,12 +99,12 @@ bool watch_run_busy(const struct watch *w)
 	return run.pending || w->runner != 0;
 }
 
-/* Nothing more is to be shown.  What --run has to do is still done. */
+/* Returns true if no more events will be printed; --run may still have to run. */
 static bool watch_is_done(const struct watch *w, bool queue_is_empty)
 {
 	if (w->count > 0 && w->shown >= w->count)
 		return true;
-	/* Children that are reported late make it more than 0 again. */
+	/* Children that are reported late make `sources` grow again. */
 	return w->sources == 0 && queue_is_empty;
 }
 
