@@ -350,10 +350,13 @@ void looptest_close(struct bench_turn *turn);
 extern const struct bench_ops looptest_epoll_ops, looptest_loop_ops;
 int looptest_epoll(const struct bench_turn *turn); /* the descriptor of its set */
 
-/* --- threads and listeners: system.c ---------------------------------------- */
+/* --- threads, processes and listeners: system.c ------------------------------ */
 
 /* A thread that gets no signals: those are for the one that measures; 0 or -errno. */
 int bench_thread_start(pthread_t *thread, void *(*main)(void *argument), void *argument);
+
+/* Like fork(2), but the kernel kills the child when this process ends. */
+pid_t bench_fork(void);
 
 /* Read an eventfd that others write to; 0 or -errno. */
 int bench_await(int fd);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -391,6 +392,18 @@ int bench_await(int fd)
 		if (!bench_goes_on(errno))
 			return -errno;
 	return 0;
+}
+
+pid_t bench_fork(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != parent) /* it has ended before */
+			_exit(1);
+	}
+	return pid;
 }
 
 int bench_listen(int family, int flags, int backlog, struct bench_address *address)

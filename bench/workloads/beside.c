@@ -10,7 +10,6 @@
 #include <sys/epoll.h>
 #include <sys/event.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include "loop.h"
@@ -53,12 +52,10 @@ static int beside_begin(struct bench_field *field)
 	test->idle = eventfd(0, EFD_CLOEXEC);
 	if (test->file < 0 || test->idle < 0)
 		return -errno;
-	test->child = fork();
-	if (test->child == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	test->child = bench_fork();
+	if (test->child == 0)
 		for (;;)
 			pause();
-	}
 	return test->child < 0 ? -errno : 0;
 }
 

@@ -11,7 +11,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -191,7 +190,6 @@ static void clients_main(const struct bench_address *address, int len, int order
 	int *fds = calloc((size_t)len, sizeof *fds);
 	struct http_order order;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < len && fds != NULL; i++) {
 		fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 		if (fds[i] < 0 || connect(fds[i], &address->to.any, address->len) < 0 ||
@@ -245,7 +243,7 @@ static int http_open_setup(struct bench_field *field)
 		return -ENOMEM;
 	listener = bench_listen(AF_INET, 0, field->len, &address);
 	test->clients = orders[1];
-	test->pid = fork();
+	test->pid = bench_fork();
 	if (test->pid == 0)
 		clients_main(&address, field->len, orders[0]);
 	close(orders[0]);

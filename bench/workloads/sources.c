@@ -134,7 +134,7 @@ static int burst_open(struct bench_turn *turn)
 
 static pid_t burst_fork(int gate[2])
 {
-	pid_t pid = fork();
+	pid_t pid = bench_fork();
 	char byte;
 
 	if (pid == 0) {

@@ -86,7 +86,7 @@ static pid_t track_start(int n, int *begin)
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
-	root = fork();
+	root = bench_fork();
 	if (root == 0) {
 		close(ends[1]);
 		root_main(ends[0], n);

@@ -28,6 +28,22 @@ RESULT_FIELDS = {"variant", "default", "reads_per_second", "ns_per_read",
                  "syscalls_per_read", "ratio_raw_epoll", "ratio_limit"}
 
 
+def state(pid):
+    """Of a process: "T" if it is stopped, "Z" if it has ended, "" if it was reaped."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def until_state(pid, wanted):
+    """Wait until the process has this state, or has ended; its state then."""
+    while (now := state(pid)) not in (wanted, "", "Z", "X"):
+        os.sched_yield()
+    return now
+
+
 def environment(**more):
     result = {k: v for k, v in os.environ.items() if k != "XPOLL_BACKEND"}
     result.update(more)
@@ -369,6 +385,30 @@ class Workloads(ToolTest):
                     self.assertGreaterEqual(result[f"{unit}s"], 1)
                     self.assertIn(f"syscalls_per_{unit}", result)
                     self.assertIn(f"ratio_{reference}", result)
+
+    def test_children_end_with_the_benchmark_that_is_killed(self):
+        for name in "burst", "http", "beside", "track":
+            with self.subTest(workload=name):
+                bench = subprocess.Popen([TOOL, "bench", name, "-n", "200", "--rounds", "1000"],
+                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                try:
+                    child = self.stopped_child(bench.pid)
+                finally:
+                    bench.kill()
+                    bench.wait()
+                # Forever, if the kernel does not kill it: a process that is stopped does nothing.
+                until_state(child, "")
+
+    def stopped_child(self, pid):
+        """A process that would never end by itself."""
+        while True:
+            with open(f"/proc/{pid}/task/{pid}/children") as file:
+                child = int((file.read().split() or [0])[0])
+            if child == 0:
+                continue
+            os.kill(child, signal.SIGSTOP)
+            if until_state(child, "T") == "T":
+                return child
 
     def test_operations_are_as_many_as_asked_for(self):
         for name, phases in ("active", [300] * 3), ("costs", [20, 16, 20, 20, 20, 16, 20]):
