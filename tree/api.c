@@ -49,6 +49,8 @@ static int tree_begin(struct xpoll_tree *tree)
 	int error = xp_tree_add(tree, (uint64_t)tree->root_fd, XPOLL_FILT_VNODE, GONE, tree);
 
 	if (error == 0)
+		error = xp_tree_timers_make(tree);
+	if (error == 0)
 		error = xp_follow_open(tree);
 	if (error != 0)
 		return error;

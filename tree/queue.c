@@ -11,13 +11,25 @@ int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t ff
 	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
 }
 
-int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns)
+static int timer_change(struct xpoll_tree *tree, uint64_t ident, int flags, int64_t after_ns)
 {
 	struct xpoll_event change;
 
-	xpoll_set(&change, ident, XPOLL_FILT_TIMER, XPOLL_ADD | XPOLL_ONESHOT, XPOLL_NOTE_NSECONDS,
-	          after_ns, NULL);
+	xpoll_set(&change, ident, XPOLL_FILT_TIMER, XPOLL_ADD | XPOLL_DISPATCH | flags,
+	          XPOLL_NOTE_NSECONDS, after_ns, NULL);
 	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
+}
+
+int xp_tree_timers_make(struct xpoll_tree *tree)
+{
+	int error = timer_change(tree, TREE_RETRY, XPOLL_DISABLE, 1);
+
+	return error != 0 ? error : timer_change(tree, TREE_SETTLE, XPOLL_DISABLE, 1);
+}
+
+int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns)
+{
+	return timer_change(tree, ident, XPOLL_ENABLE, after_ns);
 }
 
 void xp_tree_due(struct xpoll_tree *tree, struct held *held)

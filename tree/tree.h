@@ -132,6 +132,8 @@ char *xp_node_child_path(const struct node *folder, const char *name);
 
 /* Register something with the queue.  Returns 0 or an errno value. */
 int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata);
+/* Register the timers, so that setting one takes no memory.  Returns 0 or an errno value. */
+int xp_tree_timers_make(struct xpoll_tree *tree);
 /* Set, or set again, a timer that expires once.  Returns 0 or an errno value. */
 int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns);
 /* Make the next xp_tree_catch_up check a directory. */

@@ -95,6 +95,7 @@ DIR *__wrap_fdopendir(int fd)
 }
 
 static int timers; /* how many were set */
+static bool no_timers; /* the registration of a timer fails for lack of memory */
 
 int __real_xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, int count,
                        struct xpoll_event *events, int most, int64_t timeout_ns);
@@ -103,8 +104,18 @@ int __wrap_xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, i
 int __wrap_xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, int count,
                        struct xpoll_event *events, int most, int64_t timeout_ns)
 {
-	for (int i = 0; i < count; i++)
-		timers += changes[i].filter == XPOLL_FILT_TIMER;
+	struct xpoll_event known;
+
+	for (int i = 0; i < count; i++) {
+		if (changes[i].filter != XPOLL_FILT_TIMER)
+			continue;
+		timers++;
+		if (no_timers &&
+		    xpoll_lookup(queue, changes[i].ident, XPOLL_FILT_TIMER, &known) < 0) {
+			errno = ENOMEM;
+			return -1;
+		}
+	}
 	return __real_xpoll_event(queue, changes, count, events, most, timeout_ns);
 }
 
@@ -240,6 +251,26 @@ XT_TEST(tree_waits_once_for_many_renames_that_have_no_second_report)
 		went += change.kind == XPOLL_TREE_DELETE && strncmp(change.path, "old/", 4) == 0;
 	}
 	XT_EXPECT(timers > 0 && timers < 10);
+	xpoll_tree_close(tree);
+}
+
+/* The timer of the next attempt takes no memory when there is none. */
+XT_TEST(tree_tries_again_though_no_timer_can_be_made)
+{
+	struct xpoll_tree_change change;
+
+	XT_CALL(make_root());
+	struct xpoll_tree *tree = xpoll_tree_open(root, NULL);
+	XT_CHECK(tree);
+	no_timers = true;
+	XT_EQ(mkdir(at("new"), 0777), 0);
+	XT_CHECK(put("new/file"));
+	no_stream = true;
+	do
+		XT_EQ(xpoll_tree_next(tree, &change, XT_SOON), 1);
+	while (strcmp(change.path, "new/file") != 0);
+	XT_EXPECT_EQ(change.kind, XPOLL_TREE_CREATE);
+	no_timers = false;
 	xpoll_tree_close(tree);
 }
 
