@@ -201,7 +201,7 @@ static bool recompute(struct xpy_wait *wait)
 
 int xpy_wait_again(const struct xpy_handle *handle, struct xpy_wait *wait)
 {
-	if (PyErr_CheckSignals() < 0 || xpy_handle_check(handle) < 0)
+	if (PyErr_CheckSignals() < 0 || (handle && xpy_handle_check(handle) < 0))
 		return -1;
 	return recompute(wait);
 }

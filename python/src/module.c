@@ -157,6 +157,12 @@ static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
 	return make_type(module, spec, type) < 0 ? -1 : PyModule_AddType(module, *type);
 }
 
+static int add_tree_change(PyObject *module, struct xpy_state *state)
+{
+	state->tree_change_type = PyStructSequence_NewType(&xpy_tree_change_desc);
+	return state->tree_change_type ? PyModule_AddType(module, state->tree_change_type) : -1;
+}
+
 static int import_selector_key(struct xpy_state *state)
 {
 	PyObject *selectors = PyImport_ImportModule("selectors");
@@ -187,6 +193,8 @@ static int module_exec(PyObject *module)
 	    add_type(module, &xpy_aio_spec, &state->aio_type) < 0 ||
 	    add_type(module, &xpy_queue_spec, &state->queue_type) < 0 ||
 	    add_type(module, &xpy_selector_spec, &state->selector_type) < 0 ||
+	    add_type(module, &xpy_tree_spec, &state->tree_type) < 0 ||
+	    add_tree_change(module, state) < 0 ||
 	    make_type(module, &xpy_guard_spec, &state->guard_type) < 0 ||
 	    match_args(state->event_type) < 0 || import_selector_key(state) < 0)
 		return -1;
@@ -202,6 +210,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 	Py_VISIT(state->queue_type);
 	Py_VISIT(state->guard_type);
 	Py_VISIT(state->selector_type);
+	Py_VISIT(state->tree_type);
+	Py_VISIT(state->tree_change_type);
 	Py_VISIT(state->selector_key);
 	return 0;
 }
@@ -215,6 +225,8 @@ static int module_clear(PyObject *module)
 	Py_CLEAR(state->queue_type);
 	Py_CLEAR(state->guard_type);
 	Py_CLEAR(state->selector_type);
+	Py_CLEAR(state->tree_type);
+	Py_CLEAR(state->tree_change_type);
 	Py_CLEAR(state->selector_key);
 	return 0;
 }

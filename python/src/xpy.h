@@ -42,6 +42,8 @@ struct xpy_state {
 	PyTypeObject *guard_type; /* not in the module */
 	PyTypeObject *aio_type;
 	PyTypeObject *selector_type;
+	PyTypeObject *tree_type;
+	PyTypeObject *tree_change_type;
 	PyTypeObject *selector_key; /* selectors.SelectorKey, a named tuple */
 };
 
@@ -150,7 +152,7 @@ bool xpy_wait_was_cut(const struct xpy_wait *wait);
 /*
  * After a sleep that has brought nothing: run the handlers of signals, which may
  * have come between two sleeps and interrupted neither, and recompute what is
- * left.  1: sleep again; 0: the time is over; -1 with an exception.
+ * left.  1: sleep again; 0: the time is over; -1 with an exception.  handle: NULL, or checked.
  */
 int xpy_wait_again(const struct xpy_handle *handle, struct xpy_wait *wait);
 
@@ -177,5 +179,7 @@ extern PyType_Spec xpy_aio_spec;
 extern PyType_Spec xpy_queue_spec;
 extern PyType_Spec xpy_guard_spec;
 extern PyType_Spec xpy_selector_spec;
+extern PyType_Spec xpy_tree_spec;
+extern PyStructSequence_Desc xpy_tree_change_desc;
 
 #endif

@@ -3,6 +3,7 @@
 Queue           descriptors, timers, signals, processes, file changes, asynchronous I/O
                 and the program's own events in one call
 Event           a change or an event, with the fields of select.kevent
+Tree            a directory and all below it as one thing to watch
 XpollSelector   a selector for the selectors module and asyncio
 run             asyncio.run on a loop with that selector
 new_event_loop  such a loop, for a loop_factory
