@@ -20,7 +20,6 @@ from server_test import ACTIVE, IDLE, ServerTest
 
 # Java reaps its children by itself, so that their status may be gone.
 REAPS = LANGUAGE == "java"
-WITHOUT_TREES = ("java",)
 
 
 class EchoServer(ServerTest):
@@ -132,8 +131,6 @@ class Small(unittest.TestCase):
     def test_what_cannot_be_is_refused(self):
         for words in (["echo-server", "http"], ["thread-pool", "70000"],
                       ["file-watcher", "/no/such/file"], ["tree-changes", "/no/such/file"]):
-            if words[0] == "tree-changes" and LANGUAGE in WITHOUT_TREES:
-                continue
             with self.subTest(command=words):
                 result = subprocess.run(command(*words), stdin=subprocess.DEVNULL,
                                         capture_output=True, text=True, check=False)
@@ -161,7 +158,6 @@ class Small(unittest.TestCase):
             self.expect(child, f"{folder}: deleted")
         self.assertEqual((child.stdout.read(), child.wait()), ("", 0))
 
-    @unittest.skipIf(LANGUAGE in WITHOUT_TREES, "this binding has no trees")
     def test_directory_tree_is_watched_until_it_is_deleted(self):
         top = os.path.join(tempfile.mkdtemp(), "top")
         self.addCleanup(shutil.rmtree, os.path.dirname(top))
