@@ -164,7 +164,7 @@ def check_paths():
     """Those that a page names in the tree's own folders; a capital word stands for any name."""
     for path in markdown():
         for name in re.findall(r"(?<![\w./-])(?:scripts|examples|bench|tools|packaging|docs|src|"
-                               r"dropin|tests|cmake)/[\w./-]*\w", path.read_text()):
+                               r"dropin|tests|tree|cmake)/[\w./-]*\w", path.read_text()):
             if not ((ROOT / name).exists() or (path.parent / name).exists() or
                     re.search(r"[A-Z]{3}", name)):
                 yield f"{path.relative_to(ROOT)}: there is no {name}"
@@ -208,8 +208,8 @@ def check_tests():
 
 
 def source_files():
-    for folder in ("include", "src", "dropin", "tests", "bench", "tools", "examples", "scripts",
-                   "cmake", "python", "java/src"):
+    for folder in ("include", "src", "tree", "dropin", "tests", "bench", "tools", "examples",
+                   "scripts", "cmake", "python", "java/src"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in {".c", ".h", ".py", ".cmake", ".pml", ".sh", ".txt", ".supp"}:
                 yield path
