@@ -5,9 +5,9 @@
 #
 # The compiler is "zig cc", which has the headers and the C libraries of these systems;
 # the script installs it in build/venv-zig.  For Linux it also links the drop-in for
-# kqueue(2), and for other kernels the tests that ./dev test would run there.  Nothing is
-# run.  The result is in build/cross/TARGET.  The exit status is 77 if the compiler is not
-# available.
+# kqueue(2), and for other kernels that for epoll(7), and the tests that ./dev test would run
+# there.  Nothing is run.  The result is in build/cross/TARGET.  The exit status is 77 if the
+# compiler is not available.
 #
 # scripts/dist.py adds flags for the compiler, options for CMake and targets to build, in
 # XPOLL_CROSS_FLAGS, XPOLL_CROSS_OPTIONS and XPOLL_CROSS_TARGETS.

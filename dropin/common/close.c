@@ -9,7 +9,11 @@
 #include "common/real.h"
 
 EXPORT int close_range(unsigned first, unsigned last, int flags);
+/* OpenBSD and NetBSD declare it otherwise, with a result. */
+#if !defined(__OpenBSD__) && !defined(__NetBSD__)
 EXPORT void closefrom(int first);
+#endif
+EXPORT int dup3(int fd, int number, int flags);
 
 #ifndef CLOSE_RANGE_UNSHARE
 #define CLOSE_RANGE_UNSHARE 2
@@ -88,7 +92,7 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 	return closing_range(first, last, flags);
 }
 
-EXPORT void closefrom(int first)
+static void close_from(int first)
 {
 	int saved = errno;
 
@@ -99,6 +103,19 @@ EXPORT void closefrom(int first)
 		real_close.closefrom(first);
 	errno = saved;
 }
+
+#if defined(__OpenBSD__) || defined(__NetBSD__)
+EXPORT int closefrom(int first)
+{
+	close_from(first);
+	return 0;
+}
+#else
+EXPORT void closefrom(int first)
+{
+	close_from(first);
+}
+#endif
 
 EXPORT int fclose(FILE *stream)
 {

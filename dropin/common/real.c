@@ -2,9 +2,12 @@
 #include "common/real.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
 
 static int bare_close(int fd)
 {
@@ -27,6 +30,36 @@ static int bare_close_range(unsigned first, unsigned last, int flags)
 {
 	return (int)syscall(SYS_close_range, first, last, flags);
 }
+#else
+
+/* Other systems have no bare system calls: look the function up, and call it. */
+static int bare_close(int fd)
+{
+	real_close_find();
+	return real_close.close(fd);
+}
+
+static int bare_dup2(int fd, int number)
+{
+	real_close_find();
+	return real_close.dup2(fd, number);
+}
+
+/* These stay where the C library has no such function. */
+static int bare_dup3(int fd, int number, int flags)
+{
+	(void)fd, (void)number, (void)flags;
+	errno = ENOSYS;
+	return -1;
+}
+
+static int bare_close_range(unsigned first, unsigned last, int flags)
+{
+	(void)first, (void)last, (void)flags;
+	errno = ENOSYS;
+	return -1;
+}
+#endif
 
 struct real_close real_close = {
 	.close = bare_close,

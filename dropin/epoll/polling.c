@@ -71,6 +71,14 @@ static void ask_all_sets(struct polling *polling)
 	}
 }
 
+/* Returns the timeout of poll(2), rounded up. */
+static int poll_ms(int64_t end_ns, int64_t left_ns)
+{
+	int64_t left_ms = left_ns / XP_NS_PER_MS + (left_ns % XP_NS_PER_MS != 0);
+
+	return end_ns == XP_NEVER ? -1 : left_ms > INT_MAX ? INT_MAX : (int)left_ms;
+}
+
 /* One real call, until the end. */
 static int poll_once(struct polling *polling)
 {
@@ -79,6 +87,10 @@ static int poll_once(struct polling *polling)
 
 	if (left_ns < 0)
 		left_ns = 0;
+	/* macOS has no ppoll(2), so there is no mask. */
+	if (!ep_real()->ppoll)
+		return ep_real()->poll(polling->fds, polling->len,
+		                       poll_ms(polling->end_ns, left_ns));
 	left.tv_sec = (time_t)(left_ns / XP_NS_PER_SEC);
 	left.tv_nsec = (long)(left_ns % XP_NS_PER_SEC);
 	return ep_real()->ppoll(polling->fds, polling->len,
@@ -146,6 +158,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t len, int timeout)
 	return poll_sets(fds, len, timeout < 0 ? -1 : timeout * XP_NS_PER_MS, NULL);
 }
 
+#ifndef __APPLE__
 EXPORT int ppoll(struct pollfd *fds, nfds_t len, const struct timespec *timeout,
                  const sigset_t *mask)
 {
@@ -153,6 +166,7 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t len, const struct timespec *timeout,
 		return ep_real()->ppoll(fds, len, timeout, mask);
 	return poll_sets(fds, len, timeout ? timeout_ns(timeout) : -1, mask);
 }
+#endif
 
 /* --- select ------------------------------------------------------------------------------ */
 

@@ -14,10 +14,17 @@ __attribute__((constructor)) static void find_all(void)
 	int saved = errno;
 
 	real_close_find();
-	real_find("poll", &real.poll);
-	real_find("ppoll", &real.ppoll);
+#ifdef __NetBSD__
+	/* The plain names are those of an older interface. */
+	real_find("__select50", &real.select);
+	real_find("__pselect50", &real.pselect);
+	real_find("__dup3100", &real_close.dup3);
+#else
 	real_find("select", &real.select);
 	real_find("pselect", &real.pselect);
+#endif
+	real_find("poll", &real.poll);
+	real_find("ppoll", &real.ppoll);
 	real_find("read", &real.read);
 	real_find("write", &real.write);
 	real_find("dup", &real.dup);

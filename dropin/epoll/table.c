@@ -3,8 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "common/real.h"
 #include "ep.h"
+#include "real.h"
 
 static struct {
 	pthread_mutex_t lock;
@@ -197,7 +197,8 @@ int ep_replace_fds(struct ep_set *set, int fd)
 
 	for (unsigned i = 0; i < end; i++)
 		if (object_of((int)i, EP_SET) == &set->object &&
-		    real_close.dup3(fd, (int)i, O_CLOEXEC) < 0)
+		    (real_close.dup2(fd, (int)i) < 0 ||
+		     ep_real()->fcntl((int)i, F_SETFD, FD_CLOEXEC) < 0))
 			return -errno;
 	return 0;
 }

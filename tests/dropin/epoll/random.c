@@ -83,14 +83,21 @@ static bool allowed(const struct slot *slot, int set, uint32_t kernel, uint32_t 
 	if (getenv("MODEL_KERNEL") && kernel & (EPOLLHUP | EPOLLERR | EPOLLRDHUP) &&
 	    (!(events & EPOLLIN) || slot->kind == PIPE_END) && dropin == 0)
 		return true;
+	/* The kernel may wake only one of several exclusive entries of a file. */
+	if (events & EPOLLEXCLUSIVE && (kernel & ~dropin) == 0)
+		return true;
 	/* A set that stays ready is no further edge. */
 	if (slot->kind == NESTED)
 		return events & EPOLLET || has_edges_or_terminals(1);
 	if (!(events & EPOLLET) || kernel & ~dropin & ~(uint32_t)EPOLLOUT)
 		return false;
+	/* kqueue(2) may report an edge again whenever another filter is changed. */
+	if (xt_kqueue() && (kernel & ~dropin) == 0)
+		return true;
 	/* An edge of EPOLLOUT alone, without new room, which only these two lack at times. */
 	if ((kernel | dropin) == EPOLLOUT && kernel != dropin)
-		return events & EPOLLPRI || (slot->kind != UNIX && slot->kind != PIPE_END);
+		return events & (EPOLLIN | EPOLLRDHUP | EPOLLPRI) ||
+			(slot->kind != UNIX && slot->kind != PIPE_END);
 	/* An edge that is reported again. */
 	return (dropin & kernel) == kernel && (kernel != 0 || slot->kind == PTY);
 }
@@ -154,7 +161,7 @@ static void compare_one(int index, int set, const struct seen *kernel, const str
 	bool counts = slot->events[set] & (EPOLLET | EPOLLONESHOT);
 	/* An edge is not reported more often than there are directions, unless it is an end. */
 	bool is_end = dropin->events[index] & (EPOLLHUP | EPOLLERR);
-	int most = is_end ? ROUNDS_MOST : 4 * (kernel->count[index] + 1);
+	int most = is_end || xt_kqueue() ? ROUNDS_MOST : 4 * (kernel->count[index] + 1);
 
 	if (kernel->count[index] > 0) {
 		run.delivered++;
