@@ -141,7 +141,7 @@ void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry)
 
 /*
  * Register these bits, which are not 0.  POLLPRI is left out where no filter reports it, and
- * POLLOUT where kqueue(2) refuses a pipe without a reader; ep_deliver asks poll(2) about these.
+ * POLLOUT where kqueue(2) refuses a pipe without a reader; ep_deliver calls poll(2) for these.
  */
 static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits)
 {

@@ -21,7 +21,7 @@
 #include "base/result.h"
 #include "common/numbers.h"
 
-/* What a descriptor of the drop-in is. */
+/* The kinds of objects behind descriptors. */
 enum ep_kind { EP_SET = 1, EP_COUNTER };
 
 struct ep_object {

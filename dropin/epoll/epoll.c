@@ -54,7 +54,7 @@ EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 
 	if (op != EPOLL_CTL_DEL && !event)
 		return xp_result(-EFAULT);
-	/* No cancellation point, though it asks the system about descriptors. */
+	/* epoll_ctl(2) is no cancellation point, but the calls below may be. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	ep_inside = true;
 	set = hold_or_fail(epfd, &rc);

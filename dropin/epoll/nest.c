@@ -8,10 +8,10 @@ enum { EP_NESTS_MOST = 4 };
 
 pthread_mutex_t ep_nest_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What ep_nest_walk looks for, and how it goes on. */
+/* The limits of a walk through the sets in a set: each breaks one of Linux's rules. */
 struct walk {
-	const struct ep_set *forbidden;
-	int deepest;
+	const struct ep_set *forbidden; /* a ring, if it is found */
+	int deepest;                    /* levels that may be nested */
 };
 
 static int walk_into(struct ep_set *set, const struct walk *walk, int depth);

@@ -1,8 +1,9 @@
 /*
  * poll(2) and select(2), in front of the C library's, for descriptors of sets.
  *
- * Such a descriptor may be readable without an event, and a set without a descriptor of its own
- * needs its bell.  So each call that has one asks the set before and after the real call.
+ * The descriptor of a set may be readable without an event, and a set whose queue has no
+ * descriptor needs its bell.  So each call with such a descriptor checks the set before and after
+ * the real call.
  */
 #include <errno.h>
 #include <limits.h>
@@ -48,7 +49,7 @@ static bool has_sets(const struct pollfd *fds, nfds_t len)
 }
 
 /* Make the descriptor of a set show whether the set has events; returns whether it has. */
-static bool ask_set(int fd)
+static bool check_set(int fd)
 {
 	struct ep_set *set = ep_hold(fd);
 	bool ready = false;
@@ -61,13 +62,13 @@ static bool ask_set(int fd)
 	return ready;
 }
 
-static void ask_all_sets(struct polling *polling)
+static void check_all_sets(struct polling *polling)
 {
 	for (nfds_t i = 0; i < polling->len; i++) {
 		if (!is_set(polling->fds[i].fd))
 			continue;
 		polling->fds[i].events &= POLLIN | POLLRDNORM;
-		(void)ask_set(polling->fds[i].fd);
+		(void)check_set(polling->fds[i].fd);
 	}
 }
 
@@ -104,7 +105,7 @@ static int count_ready(struct polling *polling, int count)
 		struct pollfd *one = &polling->fds[i];
 
 		if (!(one->revents & (POLLIN | POLLRDNORM)) || !is_set(one->fd) ||
-		    ask_set(one->fd))
+		    check_set(one->fd))
 			continue;
 		one->revents &= (short)~(POLLIN | POLLRDNORM);
 		count -= one->revents == 0;
@@ -116,7 +117,7 @@ static int poll_until(struct polling *polling)
 {
 	int count;
 
-	ask_all_sets(polling);
+	check_all_sets(polling);
 	do {
 		count = poll_once(polling);
 		if (count <= 0)
@@ -186,9 +187,9 @@ static bool selects_sets(int len, const struct selected *selected)
 }
 
 /* A set is never writable and has no exceptional condition. */
-static struct selected restrict_sets(int len, const struct selected *asked, fd_set copies[3])
+static struct selected restrict_sets(int len, const struct selected *requested, fd_set copies[3])
 {
-	fd_set *const from[3] = {asked->in, asked->out, asked->except};
+	fd_set *const from[3] = {requested->in, requested->out, requested->except};
 
 	for (int i = 0; i < 3; i++)
 		if (from[i])
@@ -207,7 +208,7 @@ static struct selected restrict_sets(int len, const struct selected *asked, fd_s
 static int count_selected(int len, const struct selected *found, int count)
 {
 	for (int fd = 0; fd < len && count > 0; fd++) {
-		if (!FD_ISSET(fd, found->in) || !is_set(fd) || ask_set(fd))
+		if (!FD_ISSET(fd, found->in) || !is_set(fd) || check_set(fd))
 			continue;
 		FD_CLR(fd, found->in);
 		count--;
@@ -215,8 +216,8 @@ static int count_selected(int len, const struct selected *found, int count)
 	return count;
 }
 
-/* select(2) of sets in `asked`, which gets the results. */
-static int select_sets(int len, const struct selected *asked, int64_t timeout,
+/* select(2) of sets in `requested`, which gets the results. */
+static int select_sets(int len, const struct selected *requested, int64_t timeout,
                        const sigset_t *mask)
 {
 	int64_t end_ns = end_after(timeout);
@@ -225,8 +226,8 @@ static int select_sets(int len, const struct selected *asked, int64_t timeout,
 	int count;
 
 	for (int fd = 0; fd < len; fd++)
-		if (FD_ISSET(fd, asked->in) && is_set(fd))
-			(void)ask_set(fd);
+		if (FD_ISSET(fd, requested->in) && is_set(fd))
+			(void)check_set(fd);
 	do {
 		int64_t left_ns = end_ns == XP_NEVER ? 0 : end_ns - now_ns();
 		struct timespec left = {0, 0};
@@ -235,42 +236,42 @@ static int select_sets(int len, const struct selected *asked, int64_t timeout,
 			left.tv_sec = (time_t)(left_ns / XP_NS_PER_SEC);
 			left.tv_nsec = (long)(left_ns % XP_NS_PER_SEC);
 		}
-		found = restrict_sets(len, asked, copies);
+		found = restrict_sets(len, requested, copies);
 		count = ep_real()->pselect(len, found.in, found.out, found.except,
 		                           end_ns == XP_NEVER ? NULL : &left, mask);
 		if (count < 0)
 			return count;
 		count = count_selected(len, &found, count);
 	} while (count == 0 && (end_ns == XP_NEVER || now_ns() < end_ns));
-	*asked->in = *found.in;
-	if (asked->out)
-		*asked->out = *found.out;
-	if (asked->except)
-		*asked->except = *found.except;
+	*requested->in = *found.in;
+	if (requested->out)
+		*requested->out = *found.out;
+	if (requested->except)
+		*requested->except = *found.except;
 	return count;
 }
 
 EXPORT int select(int len, fd_set *in, fd_set *out, fd_set *except, struct timeval *timeout)
 {
-	struct selected asked = {in, out, except};
+	struct selected requested = {in, out, except};
 	struct timespec time;
 
-	if (!selects_sets(len, &asked) ||
+	if (!selects_sets(len, &requested) ||
 	    (timeout && (timeout->tv_sec < 0 || timeout->tv_usec < 0)))
 		return ep_real()->select(len, in, out, except, timeout);
 	if (!timeout)
-		return select_sets(len, &asked, -1, NULL);
+		return select_sets(len, &requested, -1, NULL);
 	time.tv_sec = timeout->tv_sec;
 	time.tv_nsec = 0;
-	return select_sets(len, &asked, timeout_ns(&time) + timeout->tv_usec * 1000, NULL);
+	return select_sets(len, &requested, timeout_ns(&time) + timeout->tv_usec * 1000, NULL);
 }
 
 EXPORT int pselect(int len, fd_set *in, fd_set *out, fd_set *except,
                    const struct timespec *timeout, const sigset_t *mask)
 {
-	struct selected asked = {in, out, except};
+	struct selected requested = {in, out, except};
 
-	if (!selects_sets(len, &asked) || (timeout && !timeout_is_valid(timeout)))
+	if (!selects_sets(len, &requested) || (timeout && !timeout_is_valid(timeout)))
 		return ep_real()->pselect(len, in, out, except, timeout, mask);
-	return select_sets(len, &asked, timeout ? timeout_ns(timeout) : -1, mask);
+	return select_sets(len, &requested, timeout ? timeout_ns(timeout) : -1, mask);
 }

@@ -34,7 +34,7 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	if (!entry || entry->serial != (uintptr_t)record->data)
 		return false;
 	events = ep_events(look_at_all(record->fd, entry, record->events));
-	/* Such a socket is shut down in both directions, which not every poll(2) says. */
+	/* After a hang-up both directions are shut down, which not every poll(2) reports. */
 	if (events & EPOLLHUP && entry->is_socket)
 		events |= EPOLLRDHUP;
 	events &= entry->events | EPOLLERR | EPOLLHUP;

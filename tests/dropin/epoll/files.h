@@ -24,9 +24,9 @@ struct slot {
 /* Make the file of a side; a set is made by the caller. */
 void file_make(struct slot *slot, int side, const struct side *calls);
 /*
- * What happens to a file on one side.  put: something to be read arrives, and is there when the
- * function returns; a pipe's end gets room.  get: the file is read.  fill: no room is left.  shut:
- * the peer shuts down.  close: it closes.
+ * Events in the life of a file on one side.  put: something to be read arrives, and is there
+ * when the function returns; a pipe's end gets room.  get: the file is read.  fill: no room is
+ * left.  shut: the peer shuts down.  close: it closes.
  */
 void file_put(const struct slot *slot, int side);
 void file_get(const struct slot *slot, int side);

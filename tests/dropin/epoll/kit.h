@@ -1,4 +1,4 @@
-/* What the tests of the epoll(7) drop-in share: a set, one change, one event, none. */
+/* For the tests of the epoll(7) drop-in: a set, one change, one event, none. */
 #ifndef KIT_H
 #define KIT_H
 

@@ -25,7 +25,7 @@ static const char *const op_names[OPS] = {
 };
 enum { STOP = SLOTS, ROUNDS_MOST = 200, QUIET_ROUNDS = 24 };
 
-/* What one side has returned of each entry since the last comparison. */
+/* The events that one side has returned of each entry since the last comparison. */
 struct seen {
 	uint32_t events[SLOTS + 1];
 	int count[SLOTS + 1];
