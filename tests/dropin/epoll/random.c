@@ -452,7 +452,7 @@ static int print_ran(void)
 XT_TEST(random_programs_return_what_linux_returns)
 {
 	const char *text = getenv("XPOLL_EPOLL_STEPS");
-	int steps = text ? atoi(text) : 20000;
+	int steps = text ? atoi(text) : 4000;
 	int none;
 
 	signal(SIGPIPE, SIG_IGN);
