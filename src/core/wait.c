@@ -234,7 +234,7 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 		: xp_sleep_shared(queue, wait, until_ns, fired, cap);
 
 	deliver(queue, wait, fired, rc, cap);
-	if (XP_UNLIKELY(has_events || (wait->more && !xp_wait_is_full(wait))))
+	if (XP_UNLIKELY(wait->more || has_events) && (has_events || !xp_wait_is_full(wait)))
 		harvest_rest(queue, wait, fired, most, rc, has_events);
 	if (XP_UNLIKELY(rc < 0 || wait->interrupted || xp_sources_active(queue) ||
 	                xp_has_files(queue)))

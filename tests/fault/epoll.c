@@ -22,6 +22,7 @@ static atomic_bool released;
 static atomic_int sleeps; /* begun, by any thread */
 
 static void (*when_replaced)(void);
+static uint32_t last_watch; /* the bits of the last entry that was made or changed */
 
 /* The queue whose lock is looked at when somebody writes, and what was seen. */
 static struct xpoll *written_for;
@@ -71,6 +72,8 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 {
 	int rc = __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
 
+	if (rc == 0 && op != EPOLL_CTL_DEL)
+		last_watch = events;
 	/* Of the old set a renewal asks with an empty mask. */
 	if (reports_old && fd == HUNG_UP && op == EPOLL_CTL_MOD && events == EPOLLET)
 		old_reports = epoll_wait(epoll_fd, old_report, 4, 0);
@@ -403,4 +406,19 @@ XT_TEST(hung_up_file_while_the_set_is_renewed_means_nothing_to_a_sleeper)
 	/* This wait stands for the one that slept there. */
 	XT_EQ(xpoll_event(queue, NULL, 0, event, 4, 1000000), 0);
 	XT_EXPECT_EQ(old_reports, 0);
+}
+
+/* Without this several queues that watch a listener are all woken, which no result shows. */
+XT_TEST(exclusive_entry_is_exclusive_while_all_of_it_is_enabled)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+
+	XT_OK(xt_change(queue, (uint64_t)pair.r, READ, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL));
+	XT_EXPECT_EQ(last_watch, EPOLLIN | EPOLLEXCLUSIVE);
+	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_DISABLE));
+	XT_CHECK(!(last_watch & EPOLLEXCLUSIVE));
+	XT_OK(xt_change(queue, (uint64_t)pair.r, READ, XPOLL_ADD | XPOLL_ENABLE,
+	                XPOLL_NOTE_EXCLUSIVE, 0, NULL));
+	XT_EXPECT_EQ(last_watch, EPOLLIN | EPOLLEXCLUSIVE);
 }

@@ -224,6 +224,18 @@ MUTANTS = {
         "\t\tevents = xp_lowat_reached(queue, fd, slot, events);\n",
         "", "",
         "source.lowat:mark_of_a_pipe_is_kept"),
+    "no entry is exclusive": Mutant(
+        "return slot->exclusive && queue->lazy && mode",
+        "return 0 && slot->exclusive && queue->lazy && mode", "",
+        "fault.epoll:exclusive_entry_is_exclusive_while_all_of_it_is_enabled"),
+    "no entry reports once for a pool": Mutant(
+        "return queue->ops->change_unlocked && ending &&",
+        "return 0 && queue->ops->change_unlocked && ending &&", "",
+        "fault.pool:level_that_one_of_two_threads_has_is_made_silent_by_the_fourth_report"),
+    "a silent entry stays silent beside a sleeper": Mutant(
+        "queue->threads.sleepers <= (queue->threads.in_turn > 0) &&",
+        "queue->threads.sleepers == 0 &&", "",
+        "fault.pool:silent_entry_of_two_threads_is_a_level_again_after_64_reports"),
     "an exclusive entry does not report a half-close": Mutant(
         "events |= half_close(queue, fd, slot, events);",
         ";", "",
