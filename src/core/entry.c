@@ -413,13 +413,13 @@ static void solo_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, un
 	slot->armed &= XP_SET(~bit);
 }
 
-void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned about)
+void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned part, bool one)
 {
-	unsigned solo = about & slot->solo;
+	unsigned solo = part & slot->solo;
 	unsigned mine = xp_entry_main(queue, slot);
 
 	xp_count(&queue->counters.fruitless);
-	if (solo && !(solo & (solo - 1)) && about == solo) {
+	if (solo && !(solo & (solo - 1)) && part == solo) {
 		solo_fruitless(queue, fd, slot, solo);
 	} else if (slot->mode == XP_MODE_ONCE) {
 		/*
@@ -434,10 +434,10 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 
 		/*
 		 * With DISPATCH another thread is handling the descriptor: be silent until it
-		 * enables it.  If these two threads wait in turn and no other one sleeps, look
+		 * enables it.  If these two threads wait in turn, each for one event, look
 		 * a few times first, which is cheaper than a change of the entry per event.
 		 */
-		if (once && queue->threads.in_turn > 0 && !xp_has_sleepers(queue) &&
+		if (once && one && queue->threads.in_turn > 0 && !xp_has_sleepers(queue) &&
 		    ++slot->fruitless < XP_FRUITLESS_MOST)
 			return;
 		(void)xp_entry_arm(queue, fd, slot, once ? XP_MODE_ONCE : XP_MODE_EDGE,

@@ -138,8 +138,8 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 /*
  * The kernel reported an entry of which no enabled filter is ready.  Change the entry:
  * level-triggered, it would be reported again and again, and edge-triggered, at each activity.
- * about: the filters of the entry.
+ * part: the filters of the entry.  one: the wait takes one event a call.
  */
-void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned about);
+void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned part, bool one);
 
 #endif

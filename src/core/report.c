@@ -176,7 +176,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 	    (!filters || events & (POLLPRI | POLLERR)))
 		xp_kept_for_disabled(queue, fd, slot, events);
 	if (XP_UNLIKELY(!filters)) {
-		xp_entry_fruitless(queue, fd, slot, about);
+		xp_entry_fruitless(queue, fd, slot, about, wait->cap == 1);
 		return;
 	}
 	if (is_delivered(wait, slot)) {
@@ -268,7 +268,7 @@ static XP_NOINLINE void deliver_rarely(struct xpoll *queue, struct xp_wait *wait
 {
 	if (!xp_poll_bits(slot, events)) {
 		xp_kept_for_disabled(queue, fd, slot, events);
-		xp_entry_fruitless(queue, fd, slot, about);
+		xp_entry_fruitless(queue, fd, slot, about, wait->cap == 1);
 	} else if (is_delivered(wait, slot)) {
 		ready_add(queue, wait, fd, slot, events);
 	} else {
