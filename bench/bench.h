@@ -109,6 +109,7 @@ struct bench_phase {
 	int how;          /* likewise */
 	int (*prepare)(struct bench_turn *turn); /* does not count; or NULL */
 	bench_run_function *run;
+	bool whole;       /* its bytes are of all, and not of each item */
 };
 
 struct bench_variant {

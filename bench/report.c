@@ -115,7 +115,8 @@ static struct row row_of(const struct bench_report *report,
 	const char *unit = workload->unit;
 	double calls = result->syscalls == BENCH_UNKNOWN ? NAN
 		: (double)result->syscalls / (double)result->operations;
-	double bytes = result->bytes == 0 ? NAN : (double)result->bytes / report->options->n;
+	int items = workload->phases[phase].whole ? 1 : report->options->n;
+	double bytes = result->bytes == 0 ? NAN : (double)result->bytes / items;
 	double rates[BENCH_ROUNDS_MAX];
 	struct row row = { .len = 0 };
 	int rounds = report->options->rounds;

@@ -1,8 +1,8 @@
 /*
  * memory: what a registered descriptor takes in the process.
  *
- * A pass makes a queue, registers n idle descriptors and looks once; then it closes the
- * queue.  The bytes are those that the process has allocated meanwhile, with the
+ * A pass makes an empty queue, and one that registers n idle descriptors and looks once; then it
+ * closes the queue.  The bytes are those that the process has allocated meanwhile, with the
  * structures that a library has the program keep.  What the kernel keeps is not among them.
  *
  * The descriptors are duplicates of one end of a pipe: of n pipes only every
@@ -45,9 +45,20 @@ static int memory_open(struct bench_field *field)
 	return 0;
 }
 
+static int memory_empty(struct bench_turn *turn)
+{
+	struct bench_field nothing = { .options = turn->field->options };
+	int rc = loop_open(&turn->loop, turn->way, &nothing, 1);
+
+	return rc < 0 ? rc : 1;
+}
+
 static int memory_add(struct bench_turn *turn)
 {
-	int rc = loop_open(&turn->loop, turn->way, turn->field, 1);
+	int rc;
+
+	loop_close(&turn->loop);
+	rc = loop_open(&turn->loop, turn->way, turn->field, 1);
 
 	if (rc >= 0)
 		rc = loop_change_all(&turn->loop, LOOP_ADD, turn->field->len);
@@ -73,14 +84,15 @@ const struct bench_workload bench_memory = {
 	.name = "memory", .unit = "descriptor", .items = "descriptors", .n_default = 9000,
 	.summary = "memory of the process for each registered descriptor",
 	.help =
-		"A queue is made, N idle descriptors are registered for reading, and it is\n"
-		"waited for once: add.  Then it is closed: destroy.  bytes: memory that the\n"
-		"process has allocated for each of them, the program's structures included\n"
-		"where a library wants some.  The kernel's is not in it.\n"
+		"A queue is made: empty.  N idle descriptors are registered for reading, and it\n"
+		"is waited for once: add.  Then it is closed: destroy.  bytes: memory that the\n"
+		"process has allocated, in empty for the queue, in add for each descriptor, with\n"
+		"the program's structures where a library wants some.  The kernel's is not in it.\n"
 		"\n"
 		"xpoll-NAME   xpoll on a back end; raw-NAME by hand on the kernel's own calls;\n"
 		"libevent, libev, libuv   these libraries, if they are here\n",
 	.phases = {
+		{ .name = "empty", .run = memory_empty, .whole = true },
 		{ .name = "add", .run = memory_add },
 		{ .name = "destroy", .run = memory_destroy },
 	},

@@ -26,7 +26,7 @@ struct user {
 	struct user *next; /* triggered, or free */
 	uint64_t ident;
 	bool enabled;
-	char rest[56]; /* so that it is as large as one of xpoll's */
+	char rest[40]; /* so that it is as large as one of xpoll's */
 };
 
 struct user_loop {

@@ -62,7 +62,6 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 
 	*queue = (struct xpoll){
 		.ops = ops,
-		.fired_most = ops->fired_most ? ops->fired_most : XP_FIRED_MOST,
 		.busy_poll_us = options->busy_poll_us,
 		.lazy = !(ops->caps & XP_CAP_FREE_CHANGE),
 		.restarts = options->flags & XPOLL_RESTART,
@@ -75,10 +74,6 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	xp_timer_waiter_forget(queue);
 	xp_sources_init(queue);
 	xp_files_init(queue);
-	/* The array is not zeroed, so pages that no wait fills take no memory. */
-	queue->fired = xp_realloc(NULL, (size_t)queue->fired_most * sizeof *queue->fired);
-	if (!queue->fired)
-		return -ENOMEM;
 	rc = xp_threads_init(queue);
 	if (rc == 0) {
 		rc = backend_open(ops, options, &queue->counters, &queue->backend,
@@ -86,8 +81,6 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 		if (rc < 0)
 			xp_threads_fini(queue);
 	}
-	if (rc < 0)
-		xp_free(queue->fired);
 	return rc;
 }
 
@@ -131,7 +124,6 @@ static void queue_free(struct xpoll *queue)
 	xp_lowat_fini(queue);
 	xp_files_fini(queue);
 	XP_ASSERT(!xp_has_sleepers(queue) || !xp_process_owns(queue));
-	xp_free(queue->fired);
 	xp_free(queue);
 }
 

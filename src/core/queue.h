@@ -125,8 +125,8 @@ struct xpoll {
 	bool vnode_as_bsd;        /* [I] XPOLL_VNODE_AS_BSD */
 	bool restarts;            /* [I] XPOLL_RESTART */
 	uint16_t report_modes;    /* [I] the modes that events have in `flags`: XPOLL_TELL_MODES */
-	struct xp_fired *fired;   /* [I] array for reports, used by a process with one thread */
-	int fired_most;           /* [I] length of `fired` */
+	/* Array of ops->fired_most reports, used by a process with one thread; NULL: see slot.c. */
+	struct xp_fired *fired;
 	uint32_t process;         /* the owning process: see process.c */
 	struct xp_list queues;    /* [g] links the queues of the process */
 	struct xp_mutex lock;

@@ -23,6 +23,9 @@ struct xp_slot *xp_slots_make(struct xpoll *queue, int fd)
 	if (fd > INT_MAX / 2 ||
 	    XP_TABLE_RESERVE(&queue->slots.pages, &queue->slots.pages_len, page + 1) < 0)
 		return NULL;
+	/* More than one page may be ready at once.  Without memory a wait asks the kernel again. */
+	if (page > 0 && queue->ops->fired_most > 0 && !queue->fired)
+		queue->fired = xp_realloc(NULL, XP_FIRED_ALONE * sizeof *queue->fired);
 	at = &queue->slots.pages[page];
 	if (!*at) {
 		*at = xp_alloc_lines(XP_PAGE_SLOTS * sizeof **at);
@@ -37,6 +40,7 @@ void xp_slots_fini(struct xpoll *queue)
 	for (int i = 0; i < queue->slots.pages_len; i++)
 		xp_free(queue->slots.pages[i]);
 	xp_free(queue->slots.pages);
+	xp_free(queue->fired);
 }
 
 struct xp_slot *xp_slots_walk(const struct xpoll *queue, int *fd)

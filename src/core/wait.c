@@ -225,8 +225,8 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 	 * stack.
 	 */
 	bool alone = xp_entered_alone(queue), has_events = wait->len > 0;
-	struct xp_fired *fired = alone ? queue->fired : on_stack;
-	int most = alone ? queue->fired_most : XP_FIRED_MOST;
+	struct xp_fired *fired = alone && queue->fired ? queue->fired : on_stack;
+	int most = fired != on_stack ? queue->ops->fired_most : XP_FIRED_MOST;
 	int room = xp_ask_room(queue, wait->cap - wait->len, has_events);
 	int cap = room < most ? room : most;
 	int rc = until_ns == XP_NOW ? ask_kernel(queue, wait, XP_NOW, fired, cap)

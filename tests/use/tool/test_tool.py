@@ -356,7 +356,7 @@ class Workloads(ToolTest):
         "user": (20, "operation", ["open", "add", "trigger", "change", "delete", "destroy"],
                  "by_hand"),
         "churn": (2, "connection", None, "raw_epoll"),
-        "memory": (20, "descriptor", ["add", "destroy"], "raw_epoll"),
+        "memory": (20, "descriptor", ["empty", "add", "destroy"], "raw_epoll"),
         "sources": (1, "event", ["process", "signal"], "by_hand"),
         "burst": (20, "event", ["children", "signals"], "by_hand"),
         "files": (20, "file", ["watch", "event", "burst"], "by_hand"),
@@ -473,6 +473,12 @@ class Workloads(ToolTest):
         if told is None:
             self.skipTest("malloc does not tell")
         self.assertGreaterEqual(told, 8)  # a struct pollfd
+
+    # With what the command has of its own beside it.
+    def test_memory_of_an_empty_queue_is_at_most_6_kib(self):
+        for result in self.measure("memory")["results"]:
+            if result["phase"] == "empty" and result["variant"] == "xpoll-epoll":
+                self.assertLessEqual(result["bytes_per_descriptor"] or 0, 8192)
 
     def test_library_that_is_not_here_is_named(self):
         with tempfile.TemporaryDirectory() as folder:
