@@ -291,7 +291,7 @@ struct xpoll::event : xpoll::c_event {
 		return changed;
 	}
 
-	/* What an event contains. */
+	/* The contents of an event. */
 	constexpr xpoll::filter what() const noexcept
 	{
 		return static_cast<xpoll::filter>(c_event::filter);
@@ -788,7 +788,7 @@ public:
 private:
 	static constexpr std::size_t most = std::numeric_limits<int>::max();
 
-	/* What does not fit is a number that the library refuses. */
+	/* A value that does not fit becomes a number that the library refuses. */
 	static std::uint32_t busy_poll_us(std::chrono::microseconds time) noexcept
 	{
 		constexpr auto most = std::numeric_limits<std::uint32_t>::max();
@@ -928,7 +928,7 @@ private:
 	std::atomic<hub *> hub_ = nullptr; /* made when a coroutine first waits */
 };
 
-/* What queue::readable and the like return; `co_await` it at once. */
+/* The result of queue::readable and similar calls; `co_await` it at once. */
 class xpoll::awaiter {
 public:
 	awaiter(awaiter &&) = delete;

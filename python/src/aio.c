@@ -7,7 +7,7 @@
 struct xpy_aio {
 	PyObject_HEAD
 	struct xpoll_aio operation;
-	Py_buffer view;  /* view.obj is NULL: none, or released */
+	Py_buffer view;  /* view.obj is NULL: no buffer, or it was released */
 	PyObject *udata; /* NULL: None */
 	bool done;
 };
@@ -34,7 +34,7 @@ static int parse_operation(struct xpy_aio *aio, PyObject *op, PyObject *fd,
 	if (!buffer || buffer == Py_None) {
 		if (number != XPOLL_AIO_READ && number != XPOLL_AIO_WRITE)
 			return 0;
-		/* No bytes into no buffer would look like the end of the file. */
+		/* An operation without a buffer would return 0, like the end of the file. */
 		PyErr_SetString(PyExc_TypeError,
 		                "AIO_READ and AIO_WRITE need a buffer");
 		return -1;
@@ -58,7 +58,7 @@ static int submit(struct xpy_queue *queue, struct xpy_aio *aio)
 	if (xpy_handle_check(&queue->handle) < 0 ||
 	    xpy_cells_reserve(&queue->cells, &queue->handle) < 0)
 		return -1;
-	/* The cell keeps the operation and its buffer until the event came. */
+	/* The cell keeps the operation and its buffer alive until the event. */
 	event.udata64 = xpy_cells_make(&queue->cells, &event, false, (PyObject *)aio);
 	aio->operation.udata = event.udata;
 	if (xpoll_aio_submit(queue->handle.queue, &aio->operation) < 0) {
@@ -111,7 +111,7 @@ PyObject *xpy_aio_ended(PyObject *object, int64_t result)
 
 	PyObject *udata = Py_NewRef(aio->udata ? aio->udata : object);
 
-	/* Others may be asking it. */
+	/* Other threads may be calling its methods. */
 	XPY_BEGIN(object);
 	aio->done = true;
 	aio->operation.result = result;
@@ -130,7 +130,7 @@ static int aio_traverse(PyObject *self, visitproc visit, void *arg)
 	return 0;
 }
 
-/* The buffer stays: the library may still use it. */
+/* Keep the buffer: the library may still be using it. */
 static int aio_clear(PyObject *self)
 {
 	Py_CLEAR(as_aio(self)->udata);

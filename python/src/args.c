@@ -1,4 +1,4 @@
-/* From Python's arguments to C's. */
+/* Converts arguments of Python to C. */
 #include "xpy.h"
 
 #include <errno.h>
@@ -161,7 +161,7 @@ static int fractional_seconds(PyObject *value, int64_t *ns)
 		PyErr_SetString(PyExc_ValueError, "timeout is not a number");
 		return -1;
 	}
-	/* -0.1 ns must not become 0, nor 0.1 ns: never early. */
+	/* Round away from 0: neither -0.1 ns nor 0.1 ns may become 0. */
 	if (seconds < 0)
 		*ns = -1;
 	else

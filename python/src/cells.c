@@ -8,7 +8,7 @@ enum { CELLS_LEAST = 16 };
 #define NO_CELL UINT32_MAX
 #define PLAIN   (UINT64_C(1) << 63)
 
-/* A token: the cell's index plus one, then the number. */
+/* Returns a token: the cell's index plus one, and the number. */
 static uint64_t token_make(uint32_t index, uint32_t number)
 {
 	return ((uint64_t)index + 1) << 32 | number;
@@ -48,7 +48,7 @@ struct xpy_cell *xpy_cells_find(const struct xpy_cells *cells, uint64_t token)
 	if (!token || token & PLAIN || token_index(token) >= cells->cap)
 		return NULL;
 	cell = &cells->cells[token_index(token)];
-	/* Numbers wrap around; compare their distance. */
+	/* Compare differences, because numbers wrap around. */
 	return cell->udata && (int32_t)(number - cell->born) >= 0 ? cell : NULL;
 }
 
@@ -60,11 +60,11 @@ static void cell_free(struct xpy_cells *cells, struct xpy_cell *cell)
 	cell->next_free = cells->first_free;
 	cells->first_free = (uint32_t)(cell - cells->cells);
 	cells->used--;
-	/* Last, for it may run any code. */
+	/* Last, because it may run any code. */
 	Py_DECREF(udata);
 }
 
-/* Has the registration of this filter a token of the cell? */
+/* Returns true if the registration of this filter has a token of the cell. */
 static bool registered(const struct xpy_cells *cells, struct xpoll *queue,
                        const struct xpy_cell *cell, int filter)
 {
@@ -102,7 +102,7 @@ void xpy_cells_delivered(struct xpy_cells *cells, const struct xpy_handle *handl
 {
 	struct xpy_cell *cell = xpy_cells_find(cells, token);
 
-	/* After a newer ADD another event may be on its way. */
+	/* After a newer ADD another thread may have an event that it has not converted yet. */
 	if (cell && cell->fragile && (uint32_t)token == cell->newest &&
 	    (xpy_handle_idle(handle) || !cell->common))
 		xpy_cells_settle(cells, handle, token);
@@ -152,7 +152,7 @@ static void describe(struct xpy_cell *cell, const struct xpoll_event *change)
 {
 	if (change->flags & XPOLL_ONESHOT)
 		cell->fragile = true;
-	/* Children are registered with it; an operation's event frees it. */
+	/* Registrations of children share it; the event of an operation frees it. */
 	if ((change->filter == XPOLL_FILT_PROC &&
 	     change->fflags & XPOLL_NOTE_TRACK) ||
 	    change->filter == XPOLL_FILT_AIO)
@@ -168,7 +168,7 @@ int xpy_cells_reserve(struct xpy_cells *cells, const struct xpy_handle *handle)
 		return -1;
 	if (!cells->cap)
 		cells->first_free = NO_CELL;
-	/* Half of them free, or the next sweep would come too soon. */
+	/* Have half of the cells free, or the next sweep would follow too soon. */
 	return cells->used >= cells->cap / 2 ? grow(cells) : 0;
 }
 
@@ -186,7 +186,7 @@ uint64_t xpy_cells_make(struct xpy_cells *cells, const struct xpoll_event *chang
 		.born = ++cells->number,
 		.newest = cells->number,
 	};
-	/* What ends by itself: timers that fire once, processes, operations. */
+	/* Registrations that end by themselves: one-shot timers, processes, operations. */
 	cell->fragile = !is_descriptor(change->filter) &&
 		change->filter != XPOLL_FILT_USER &&
 		change->filter != XPOLL_FILT_SIGNAL;

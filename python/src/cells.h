@@ -1,15 +1,14 @@
 /*
- * The Python objects behind the udata of registrations.
+ * The Python objects that are the udata of registrations.
  *
- * The library stores a number for each registration, the token: it names a
- * cell, which holds the object.  What is registered only the library knows; a
- * cell is in use as long as xpoll_lookup finds a registration with its token.
+ * The library stores a number for each registration, the token.  It identifies a cell, which holds
+ * the object.  Only the library knows what is registered: a cell is in use as long as xpoll_lookup
+ * finds a registration with its token.
  *
- * Changes are made with the GIL, but an event may be on its way, returned by
- * the library to a thread that does not have the GIL yet.  Such an event must
- * never lead to an object that was released, so a cell and its token carry a
- * number: an event of a cell that was given away since is dropped, as if it
- * had come after the DELETE.
+ * Changes are made with the GIL, but the library may have returned an event to a thread that does
+ * not have the GIL yet.  Such an event must never lead to an object that was released.  So a cell
+ * and its token have a number, and an event whose cell was reused is dropped, as if it had come
+ * after the DELETE.
  */
 #ifndef XPY_CELLS_H
 #define XPY_CELLS_H
@@ -21,10 +20,10 @@ struct xpy_cell {
 	uint64_t ident;
 	int16_t filter;
 	bool fragile;        /* a delivery may end the registration */
-	bool common;         /* of several directions: as many events may come */
-	bool pinned;         /* xpoll_lookup does not say whether it is in use */
+	bool common;         /* shared by several directions, each of which may have an event */
+	bool pinned;         /* xpoll_lookup does not show whether it is in use */
 	uint32_t born;       /* the number of its first token */
-	uint32_t newest;     /* and of the last one that was registered */
+	uint32_t newest;     /* the number of its last registered token */
 	uint32_t next_free;
 };
 
@@ -36,9 +35,9 @@ struct xpy_cells {
 	uint32_t number; /* of the last token */
 };
 
-/* The token of a descriptor's registration without an object. */
+/* Returns the token for a registration of a descriptor without an object. */
 uint64_t xpy_token_plain(uint64_t ident, int filter);
-/* The descriptor in it, or -1. */
+/* Returns the descriptor in such a token, or -1. */
 int xpy_token_fd(uint64_t token);
 
 /*
@@ -48,22 +47,22 @@ int xpy_token_fd(uint64_t token);
  */
 int xpy_cells_reserve(struct xpy_cells *cells, const struct xpy_handle *handle);
 /*
- * A cell for an object, in the room that was reserved; its token.  `common` says that several
- * directions of a descriptor share it.  Runs no code.
+ * Store an object in a cell, in the room that was reserved, and return its token.  `common`:
+ * several directions of a descriptor share it.  Runs no Python code.
  */
 uint64_t xpy_cells_make(struct xpy_cells *cells, const struct xpoll_event *change, bool common,
                         PyObject *udata);
-/* The same cell under a new number; it counts once xpy_cells_renewed. */
+/* Returns a token of the same cell with a new number, valid after xpy_cells_renewed. */
 uint64_t xpy_cells_renew(struct xpy_cells *cells, uint64_t token);
 void xpy_cells_renewed(struct xpy_cells *cells, uint64_t token,
                        const struct xpoll_event *change, PyObject *udata);
-/* The registration failed. */
+/* Free the cell of a registration that failed. */
 void xpy_cells_drop(struct xpy_cells *cells, uint64_t token);
 
-/* Are both tokens of one cell? */
+/* Returns true if both tokens belong to one cell. */
 bool xpy_cells_same(uint64_t a, uint64_t b);
 
-/* The cell of a token; NULL if there is none or it was given away. */
+/* Returns the cell of a token; NULL: none, or it was reused. */
 struct xpy_cell *xpy_cells_find(const struct xpy_cells *cells, uint64_t token);
 
 /* Free the cell unless a registration still has it, or the queue is closed. */
@@ -76,7 +75,7 @@ void xpy_cells_settle(struct xpy_cells *cells, const struct xpy_handle *handle,
 void xpy_cells_delivered(struct xpy_cells *cells, const struct xpy_handle *handle,
                          uint64_t token);
 
-/* What a forked child does not have. */
+/* Free the cells of a filter that a forked child does not inherit. */
 void xpy_cells_drop_filter(struct xpy_cells *cells, int filter);
 
 int xpy_cells_visit(struct xpy_cells *cells, visitproc visit, void *arg);

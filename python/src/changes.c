@@ -4,10 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 
-/*
- * The registration as it stands; without cells nobody has to know.  Returns
- * whether there is one.
- */
+/* Store the present registration, if there are cells.  Returns true if there is one. */
 static bool look_up(struct xpy_queue *self, const struct xpoll_event *change,
                     struct xpoll_event *found)
 {
@@ -33,11 +30,11 @@ static uint64_t choose_token(struct xpy_queue *self, const struct xpoll_event *c
 		return xpy_token_plain(change->ident, change->filter);
 	if (!descriptor && xpy_cells_find(&self->cells, found->udata64))
 		return xpy_cells_renew(&self->cells, found->udata64);
-	whole.flags |= found->flags; /* Modes add up. */
+	whole.flags |= found->flags; /* modes are added to those of the registration */
 	return xpy_cells_make(&self->cells, &whole, false, udata);
 }
 
-/* From the lookup to the change no Python code runs. */
+/* No Python code runs between the lookup and the change. */
 static int change_add(struct xpy_queue *self, struct xpoll_event *change,
                       PyObject *udata)
 {
@@ -74,7 +71,7 @@ static int change_delete(struct xpy_queue *self, struct xpoll_event *change)
 	look_up(self, change, &found);
 	if (xpoll_event(self->handle.queue, change, 1, NULL, 0, 0) < 0)
 		error = errno;
-	/* After an error the event of a one-shot cell may be on its way. */
+	/* After an error another thread may have the event of a one-shot cell. */
 	if (!error || xpy_handle_idle(&self->handle))
 		xpy_cells_settle(&self->cells, &self->handle, found.udata64);
 	return error;
@@ -93,7 +90,7 @@ int xpy_check_filter(int filter)
 int xpy_change(struct xpy_queue *self, struct xpoll_event *change,
                PyObject *udata)
 {
-	/* The cell of an operation is the queue's: it keeps the buffer. */
+	/* The queue owns the cell of an operation, which keeps the buffer. */
 	if (xpy_handle_check(&self->handle) < 0 || xpy_check_filter(change->filter) < 0)
 		return -1;
 	/* The udata are tokens of ours. */
@@ -155,7 +152,7 @@ PyObject *xpy_queue_add(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
 	return change_made(xpy_as_queue(self), &change, values[5]);
 }
 
-/* The methods that only name a registration. */
+/* Implements the methods whose only arguments name a registration. */
 static PyObject *change_named(PyObject *self, const char *function,
                               PyObject *const *args, Py_ssize_t nargs,
                               PyObject *kwnames, uint16_t flags)
@@ -233,14 +230,14 @@ static int ctl(struct xpy_queue *self, int op, int events, int fd,
 	struct xpoll_event found[DIRECTIONS] = {{0}};
 	bool fresh = op & XPOLL_ADD && udata && udata != Py_None;
 	struct xpoll_event whole = change;
-	/* No bits are an interest of READ in errors and hang-ups. */
+	/* No bits mean READ for errors and hang-ups only. */
 	int named = events ? events : POLLIN;
 	int error = 0;
 
 	if (xpy_handle_check(&self->handle) < 0 ||
 	    (fresh && xpy_cells_reserve(&self->cells, &self->handle) < 0))
 		return -1;
-	/* From here to the change no Python code runs. */
+	/* No Python code runs from here to the change. */
 	for (int i = 0; i < DIRECTIONS; i++) {
 		change.filter = (int16_t)directions[i].filter;
 		if (named & directions[i].events)
@@ -284,7 +281,7 @@ PyObject *xpy_queue_ctl(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
 	return error < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-/* --- As select.epoll has it ---------------------------------------------------- */
+/* The interface of select.epoll */
 
 /* epoll's bits, which need not be in a header here. */
 #define EDGE_BIT    UINT32_C(0x80000000)
@@ -309,12 +306,12 @@ static int parse_wanted(PyObject *fd, PyObject *mask, struct wanted *wanted)
 	wanted->modes = (bits & EDGE_BIT ? XPOLL_CLEAR : 0) |
 		(bits & ONESHOT_BIT ? XPOLL_DISPATCH | XPOLL_WHOLE : 0);
 	wanted->events = (int)(bits & ~(int64_t)(EDGE_BIT | ONESHOT_BIT));
-	/* Reported anyway. */
+	/* these are always reported */
 	wanted->events &= ~(POLLERR | POLLHUP);
 	return 0;
 }
 
-/* What is registered: its directions; their modes, and an object, borrowed. */
+/* Returns the registered directions, their modes and a borrowed object. */
 static int registered(struct xpy_queue *self, int fd, int *modes, PyObject **udata)
 {
 	int events = 0;
@@ -347,7 +344,7 @@ static int direction_bits(int events)
 	return bits;
 }
 
-/* 0, an errno value, or -1 with an exception. */
+/* Apply the wanted directions.  Returns 0, an errno value, or -1 with an exception. */
 static int change_wanted(struct xpy_queue *self, const struct wanted *wanted,
                          PyObject *udata, int before, int modes)
 {
@@ -355,13 +352,13 @@ static int change_wanted(struct xpy_queue *self, const struct wanted *wanted,
 	int events = wanted->events;
 	int error, surplus;
 
-	/* Only this ends a mode. */
+	/* Only DELETE removes a mode. */
 	if (modes & ~wanted->modes) {
 		if (ctl(self, XPOLL_DELETE, before, wanted->fd, NULL) < 0)
 			return -1;
 		before = 0;
 	}
-	/* To have nothing to wait for is something that the library does not know. */
+	/* The library has no registration without directions: disable one. */
 	if (!events) {
 		op = XPOLL_ADD | XPOLL_DISABLE;
 		events = POLLIN;

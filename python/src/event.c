@@ -1,4 +1,4 @@
-/* xpoll.Event: a change that is asked for, or what happened. */
+/* xpoll.Event: a requested change, or an event. */
 #include "xpy.h"
 
 #include <stddef.h>
@@ -94,7 +94,7 @@ static Py_hash_t event_hash(PyObject *self)
 	return (Py_hash_t)(hash >> 1);
 }
 
-/* -1, 0 or 1, by the fields in their order; udata is apart. */
+/* Compares the fields except udata, in their order.  Returns -1, 0 or 1. */
 static int compare_fields(const struct xpoll_event *a, const struct xpoll_event *b)
 {
 	if (a->ident != b->ident)

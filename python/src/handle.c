@@ -1,4 +1,4 @@
-/* The library's queue inside of a Python object: opened, entered, closed. */
+/* The library's queue in a Python object: opening, entering, closing. */
 #include "xpy.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #define NS_PER_S  1000000000
 #define NS_PER_MS 1000000
 
-/* OSError that names the back end and those that are usable; returns -1. */
+/* Raise OSError that names the back end and the usable ones.  Returns -1. */
 static int no_such_backend(const char *backend)
 {
 	enum { MOST = 32 };
@@ -46,7 +46,7 @@ static bool opens_without(const struct xpoll_options *options)
 	return queue != NULL;
 }
 
-/* OSError for why xpoll_open has failed; returns -1. */
+/* Raise OSError for the failure of xpoll_open.  Returns -1. */
 static int open_failed(const struct xpoll_options *options)
 {
 	const char *backend = options->backend ? options->backend : getenv("XPOLL_BACKEND");
@@ -91,7 +91,7 @@ int xpy_handle_check(const struct xpy_handle *handle)
 	return -1;
 }
 
-/* Operations in flight may have to end first: not with the GIL. */
+/* Destroy the queue without the GIL: operations may have to complete first. */
 static void destroy(struct xpy_handle *handle)
 {
 	struct xpoll *queue = handle->queue;
@@ -180,13 +180,13 @@ static int64_t now(void)
 
 void xpy_wait_start(struct xpy_wait *wait, int64_t timeout_ns)
 {
-	/* 146 years: so sums with the clock have room. */
+	/* At most 146 years, so that sums with the clock do not overflow. */
 	wait->timeout_ns = timeout_ns < INT64_MAX / 2 ? timeout_ns : INT64_MAX / 2;
 	if (timeout_ns > 0)
 		wait->end_ns = now() + wait->timeout_ns;
 }
 
-/* False: the time is over. */
+/* Recompute the remaining timeout.  Returns false if it is over. */
 static bool recompute(struct xpy_wait *wait)
 {
 	if (wait->timeout_ns < 0)

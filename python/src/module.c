@@ -72,7 +72,7 @@ static PyObject *supports(PyObject *module, PyObject *args, PyObject *kwargs)
 	return PyBool_FromLong(xpoll_supports(NULL, filter, (uint32_t)fflags));
 }
 
-/* What xpoll_close_fd and xpoll_forget_fd share: they may have to wait. */
+/* Calls xpoll_close_fd or xpoll_forget_fd, which may have to wait, without the GIL. */
 static PyObject *let_go(PyObject *object, int (*function)(xpoll_fd_t fd))
 {
 	int fd = PyObject_AsFileDescriptor(object);

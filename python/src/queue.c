@@ -1,4 +1,4 @@
-/* xpoll.Queue: the type, and what is neither a change nor a wait. */
+/* xpoll.Queue: the type, and methods that neither change nor wait. */
 #include "queue_type.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
  */
 struct guard {
 	PyObject_HEAD
-	struct xpy_queue *queue; /* NULL: there is none any more */
+	struct xpy_queue *queue; /* NULL: the queue is gone */
 };
 
 static void guard_finalize(PyObject *self)
@@ -106,7 +106,7 @@ static int queue_traverse(PyObject *self, visitproc visit, void *arg)
 	return xpy_cells_visit(&xpy_as_queue(self)->cells, visit, arg);
 }
 
-/* First the queue: operations in flight use the buffers in the cells. */
+/* Close the queue first: operations in progress use the buffers in the cells. */
 static int queue_clear(PyObject *self)
 {
 	xpy_handle_fini(&xpy_as_queue(self)->handle);
@@ -137,7 +137,7 @@ static PyObject *queue_repr(PyObject *self)
 	                            xpoll_backend(handle->queue));
 }
 
-/* The library's queue, or NULL with ValueError. */
+/* Returns the library's queue, or NULL with ValueError. */
 static struct xpoll *open_queue(PyObject *self)
 {
 	struct xpy_handle *handle = &xpy_as_queue(self)->handle;
@@ -145,7 +145,7 @@ static struct xpoll *open_queue(PyObject *self)
 	return xpy_handle_check(handle) < 0 ? NULL : handle->queue;
 }
 
-/* None, or OSError if rc is -1. */
+/* Returns None, or raises OSError if rc is -1. */
 static PyObject *none_or_error(int rc)
 {
 	if (rc < 0)
@@ -236,7 +236,7 @@ static PyObject *queue_supports(PyObject *self, PyObject *args, PyObject *kwargs
 	if (!xpy_parse(args, kwargs, "i|O:supports", names, &filter, &notes) ||
 	    xpy_integer(notes, "fflags", 0, UINT32_MAX, 0, &fflags) < 0)
 		return NULL;
-	queue = open_queue(self); /* Last: an argument's __index__ may close it. */
+	queue = open_queue(self); /* last, because an argument's __index__ may close it */
 	if (!queue)
 		return NULL;
 	return PyBool_FromLong(xpoll_supports(queue, filter, (uint32_t)fflags));
@@ -254,7 +254,7 @@ static PyObject *queue_lookup(PyObject *self, PyObject *args, PyObject *kwargs)
 
 	if (!xpy_parse(args, kwargs, "Oi:lookup", names, &object, &filter) ||
 	    xpy_ident(object, filter, &ident) < 0 ||
-	    !open_queue(self)) /* Last: a fileno() may close it. */
+	    !open_queue(self)) /* last, because a fileno() may close it */
 		return NULL;
 	if (xpoll_lookup(queue->handle.queue, ident, filter, &found) < 0)
 		return none_or_error(errno == ENOENT ? 0 : -1);

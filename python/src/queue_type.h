@@ -1,4 +1,4 @@
-/* xpoll.Queue, as its files see it. */
+/* Declarations that the files of xpoll.Queue share. */
 #ifndef XPY_QUEUE_TYPE_H
 #define XPY_QUEUE_TYPE_H
 
@@ -20,11 +20,11 @@ static inline struct xpy_queue *xpy_as_queue(PyObject *object)
 
 /* --- changes.c: methods ----------------------------------------------------- */
 
-/* ValueError for FILT_AIO, which is for no change. */
+/* Raise ValueError for FILT_AIO, which no change may have. */
 int xpy_check_filter(int filter);
 /*
- * Make one change; `udata` is borrowed, may be NULL.  0, the errno value with
- * which the library refused it, or -1 with an exception.
+ * Apply one change; `udata` is borrowed and may be NULL.  Returns 0, the errno value with which the
+ * library refused it, or -1 with an exception.
  */
 int xpy_change(struct xpy_queue *self, struct xpoll_event *change,
                PyObject *udata);
@@ -41,7 +41,7 @@ xpy_fast xpy_queue_control, xpy_queue_wait, xpy_queue_poll;
 
 PyObject *xpy_queue_aio_submit(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *xpy_queue_aio_cancel(PyObject *self, PyObject *aio);
-/* The operation has ended; the udata of its event, a new reference. */
+/* Record the completion of an operation.  Returns the udata of its event, a new reference. */
 PyObject *xpy_aio_ended(PyObject *aio, int64_t result);
 
 #endif

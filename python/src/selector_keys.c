@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 
-/* Places in a SelectorKey. */
+/* Indexes of the fields of a SelectorKey. */
 enum {
 	KEY_FILEOBJ = 0,
 	KEY_FD = 1,
@@ -14,7 +14,7 @@ enum {
 
 /* --- File objects and keys -------------------------------------------------- */
 
-/* int(fileobj.fileno()); ValueError if there is no such thing. */
+/* Returns int(fileobj.fileno()); raises ValueError if there is no such method. */
 static PyObject *call_fileno(PyObject *fileobj)
 {
 	PyObject *number = PyObject_CallMethod(fileobj, "fileno", NULL);
@@ -30,7 +30,7 @@ static PyObject *call_fileno(PyObject *fileobj)
 	return whole;
 }
 
-/* -1: it has none, or an exception says what is wrong. */
+/* Returns the descriptor of a file object; -1: it has none, or an exception is set. */
 static int quick_fileno(PyObject *fileobj)
 {
 	int fd = PyObject_AsFileDescriptor(fileobj);
@@ -63,7 +63,7 @@ static int fileobj_to_fd(PyObject *fileobj)
 	return (int)fd;
 }
 
-/* A closed file object has no descriptor any more: look at all keys. */
+/* Search all keys for a closed file object, which has no descriptor any more. */
 static int search(struct xpy_selector *self, PyObject *fileobj)
 {
 	PyObject *fd, *key;
@@ -108,7 +108,7 @@ PyObject *xpy_selector_key(struct xpy_selector *self, int fd)
 	if (!number)
 		return NULL;
 #ifdef Py_GIL_DISABLED
-	/* Who waits for the dict lets others in, who may replace the key. */
+	/* Waiting for the dict lets other threads run, which may replace the key. */
 	PyDict_GetItemRef(self->keys, number, &key);
 #else
 	key = Py_XNewRef(PyDict_GetItemWithError(self->keys, number));
@@ -177,7 +177,7 @@ static PyObject *make_key(struct xpy_selector *self, PyObject *fileobj, int fd,
 	return key;
 }
 
-/* Put a key into the dict; 0, or -1 with an exception. */
+/* Store a key in the dict.  Returns 0, or -1 with an exception. */
 static int store_key(struct xpy_selector *self, int fd, PyObject *key)
 {
 	PyObject *number = PyLong_FromLong(fd);
@@ -232,7 +232,9 @@ static void forget(struct xpy_selector *self, int fd)
 	ctl(self, XPOLL_DELETE, XPY_EVENT_READ | XPY_EVENT_WRITE, fd);
 }
 
-/* Register a descriptor with its key.  From the first look to the change no code runs. */
+/*
+ * Register a descriptor with its key.  No Python code runs between the first lookup and the change.
+ */
 static int add_key(struct xpy_selector *self, int fd, int events, PyObject *fileobj,
                    PyObject *key)
 {
@@ -398,7 +400,7 @@ PyObject *xpy_selector_find(PyObject *object, PyObject *fileobj)
 	return find_key(xpy_as_selector(object), fileobj, &fd);
 }
 
-/* asyncio asks for each change, and most often there is no key: no KeyError. */
+/* asyncio calls this for each change, mostly without a key: do not raise KeyError. */
 PyObject *xpy_selector_get(PyObject *object, PyObject *const *args,
                            Py_ssize_t nargs, PyObject *kwnames)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	/* A wait that finds so many may have left others for the next one. */
+	/* A wait that returns this many may have left others for the next one. */
 	MANY = 64,
 	/* Descriptors that one wait returns. */
 	MOST = 256,
@@ -47,15 +47,15 @@ static int append_ready(struct xpy_selector *self, PyObject *list, int fd,
 }
 
 /*
- * Descriptors that were returned already, as bits; so that all that are ready
- * can be collected although a wait returns so many at a time.
+ * Bit set of the descriptors that were returned, to collect all ready ones although a wait returns
+ * a limited number.
  */
 struct seen {
 	unsigned char *bits;
 	size_t size;
 };
 
-/* 1: it is new; 0: it is not; -1: MemoryError. */
+/* Add a descriptor.  Returns 1: it is new; 0: it is not; -1: MemoryError. */
 static int note_seen(struct seen *seen, int fd)
 {
 	size_t byte = (size_t)fd / CHAR_BIT;
@@ -79,15 +79,16 @@ static int note_seen(struct seen *seen, int fd)
 	return 1;
 }
 
-/* What xpoll_revents has returned. */
+/* A result of xpoll_revents. */
 struct ready {
 	int fd;
 	int revents;
 };
 
 /*
- * Take the batch; how many descriptors of it are new, or -1.  First all of it: the code that
- * runs while objects are made may wait, too.  What has no room stays for the next wait.
+ * Convert the batch.  Returns how many descriptors are new, or -1.  The whole batch is taken first,
+ * because code that runs while objects are made may wait, too.  Results without room stay for the
+ * next wait.
  */
 static int take_batch(struct xpy_selector *self, PyObject *list,
                       struct seen *seen)
@@ -110,7 +111,7 @@ static int take_batch(struct xpy_selector *self, PyObject *list,
 	return count;
 }
 
-/* Look again until nothing new is found. */
+/* Wait again with timeout 0 until nothing new is found. */
 static int take_the_rest(struct xpy_selector *self, PyObject *list)
 {
 	Py_ssize_t len = PyList_Size(list);

@@ -11,7 +11,7 @@ enum {
 	WAIT_EVENTS = 256,
 };
 
-/* --- From the library's records to objects ----------------------------------- */
+/* Conversion of the library's records to objects */
 
 /*
  * Returns true if the event ends an operation on a file.  Its cell says so, which only
@@ -63,7 +63,7 @@ static PyObject *take_events(struct xpy_queue *self,
 			Py_CLEAR(list);
 	}
 	xpy_taking_end(&self->handle);
-	/* Not before: two of them may have one object. */
+	/* only now, because two events may share an object */
 	for (int i = 0; i < count; i++)
 		xpy_cells_delivered(&self->cells, &self->handle, events[i].udata64);
 	if (list && len < count && PyList_SetSlice(list, len, count, NULL) < 0)
@@ -71,14 +71,14 @@ static PyObject *take_events(struct xpy_queue *self,
 	return list;
 }
 
-/* False with an exception. */
+/* Append a ready descriptor.  Returns false with an exception. */
 static bool append_ready(struct xpy_queue *self, PyObject *list, const struct xpoll_ready *ready)
 {
 	struct xpy_cell *cell = xpy_cells_find(&self->cells, ready->data64);
 	PyObject *entry;
 	bool done;
 
-	/* Deleted meanwhile. */
+	/* its registration was deleted meanwhile */
 	if (!cell && xpy_token_fd(ready->data64) < 0)
 		return true;
 	entry = Py_BuildValue("(iiN)", ready->fd, ready->events,
@@ -113,7 +113,7 @@ struct arguments {
 	bool masked;
 };
 
-/* One wait of the library; the number of records, or -1 with an exception. */
+/* Make one wait of the library.  Returns the number of records, or -1 with an exception. */
 static int sleep_once(struct xpy_queue *self, void *records,
                       const struct arguments *arguments, int64_t timeout_ns)
 {
@@ -140,7 +140,7 @@ static PyObject *wait_with(struct xpy_queue *self, void *records,
 
 		if (count < 0 && PyErr_Occurred())
 			return NULL;
-		/* 0: the time is over, or Queue.wake. */
+		/* 0: the timeout is over, or Queue.wake was called */
 		if (count == 0)
 			return PyList_New(0);
 		if (count > 0) {
@@ -245,7 +245,7 @@ PyObject *xpy_queue_poll(PyObject *self, PyObject *const *args,
 
 /* --- Changes and events in one call -------------------------------------------- */
 
-/* A tuple of Events; NULL with an exception. */
+/* Returns a tuple of Events, or NULL with an exception. */
 static PyObject *parse_changes(struct xpy_queue *self, PyObject *changes,
                                int64_t max_events)
 {
@@ -263,7 +263,7 @@ static PyObject *parse_changes(struct xpy_queue *self, PyObject *changes,
 			Py_CLEAR(tuple);
 			break;
 		}
-		/* Before any is made. */
+		/* before any change is applied */
 		if (xpy_check_filter(((struct xpy_event *)item)->event.filter) < 0) {
 			Py_CLEAR(tuple);
 			break;
@@ -307,7 +307,7 @@ static int report(struct xpy_queue *self, struct outcome *outcome,
 	return rc;
 }
 
-/* The statuses, or NULL with an exception. */
+/* Apply the changes.  Returns the statuses, or NULL with an exception. */
 static PyObject *apply(struct xpy_queue *self, PyObject *changes,
                        int64_t max_events)
 {

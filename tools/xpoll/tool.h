@@ -54,7 +54,7 @@ struct tool_option {
 	void *value; /* where to store the value; holds the default; below min: none */
 };
 
-/* What tool_parse and --help need to know of a (sub)command. */
+/* The description of a (sub)command for tool_parse and --help. */
 struct tool_usage {
 	const char *name;     /* "xpoll bench looptest" */
 	const char *synopsis; /* what follows the name: "[OPTION]..." */

@@ -154,7 +154,7 @@ int watch_add_fd(struct watch *w, const struct tool_item *argument)
 	if (argument->text[digits] != '\0' || number > INT_MAX)
 		return tool_complain(w->usage, "%s %s: expected the number of a descriptor",
 		                     argument->option, argument->text);
-	/* What is close-on-exec was not inherited: it is one of our own. */
+	/* A close-on-exec descriptor was not inherited: it is one of our own. */
 	flags = fcntl((int)number, F_GETFD);
 	if (flags < 0 || (flags & FD_CLOEXEC) != 0)
 		return watch_refuse(w, argument, EBADF);

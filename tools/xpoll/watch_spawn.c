@@ -21,7 +21,7 @@ static volatile sig_atomic_t stopped_by; /* the first signal that came */
 static volatile sig_atomic_t stopped_often;
 static volatile sig_atomic_t unseen; /* one that our commands did not get; 0 */
 
-/* As they were found. */
+/* The signal dispositions and limits that this process was started with. */
 static struct sigaction actions[SIGNALS_MAX];
 static bool kept[SIGNALS_MAX]; /* actions[i] is filled in */
 static sigset_t mask;

@@ -8,7 +8,7 @@
 
 #include "watch.h"
 
-/* Those that trees have. */
+/* The notes that trees report. */
 #define NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
 #define MESSAGES 10 /* about what cannot be watched: then it is known */
