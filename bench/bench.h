@@ -1,19 +1,18 @@
 /*
- * Measuring: what a workload and its variants are, and how they are run.
+ * Measuring: workloads, their variants, and how they are run.
  *
- * A workload (looptest) asks one question, or one for each of its phases.  Its
- * variants answer it: xpoll on each back end, programs written by hand on the
- * kernel's own calls or on another library, and the limit, which is the work
- * that is left when waiting costs nothing.  The runner opens the workload once,
- * then lets the variants take turns, round after round, in one process; reports
- * give the median of the rounds.
+ * A workload (looptest) answers one question, or one for each of its phases.  Its variants are
+ * xpoll on each back end, programs written by hand on the kernel's calls or on another library, and
+ * the limit, which is the work that remains if waiting costs nothing.  The runner opens the
+ * workload once; then the variants take turns, round after round, in one process.  Reports have the
+ * median of the rounds.
  *
- * A new workload is a file of workloads/ with a struct bench_workload, and a new rival
- * one of rivals/ with a struct loop_ops: both are named in the lists of variants.c.
- * docs/internals/measuring.md says what else there is to do.
+ * A new workload is a file of workloads/ with a struct bench_workload, and a new rival one of
+ * rivals/ with a struct loop_ops; both are listed in variants.c.  docs/internals/measuring.md has
+ * the other steps.
  *
- * Trap: every open epoll or kqueue set that holds a descriptor makes each write
- * to it dearer.  So only the variant that is being measured may be open.
+ * Caution: every open epoll or kqueue set that contains a descriptor makes each write to it
+ * slower.  So only the variant that is being measured may be open.
  */
 #ifndef BENCH_H
 #define BENCH_H
@@ -31,40 +30,40 @@
 #define BENCH_PHASES_MAX   9
 #define BENCH_REFERENCES   4
 #define BENCH_ROOM_N       (-1)
-#define BENCH_UNKNOWN      UINT64_MAX /* a number that nobody counted */
+#define BENCH_UNKNOWN      UINT64_MAX /* a number that was not counted */
 
 enum bench_peers {
 	BENCH_PEERS_NONE,
 	BENCH_PEERS_RAW, /* written by hand on the kernel's calls */
-	BENCH_PEERS_ALL, /* those, and other libraries */
+	BENCH_PEERS_ALL, /* these, and other libraries */
 };
 
 struct bench_options {
 	int n;                /* size of the workload */
 	double seconds;       /* for each variant, spread over the rounds */
 	int rounds;
-	int operations;       /* in each round, in place of a time; 0: as many as fit */
-	int cpu;              /* to run on; -1: wherever the kernel likes */
+	int operations;       /* number in each round, in place of a time; 0: as many as fit */
+	int cpu;              /* the processor to run on; -1: any */
 	const char *backends; /* names with commas between; NULL: all usable */
-	enum bench_peers peers; /* measured beside xpoll */
+	enum bench_peers peers; /* rivals to measure beside xpoll */
 	const char *json;     /* a file, "-" for stdout, NULL for none */
 	const char *library;  /* libxpoll-poll.so; NULL: not found */
 };
 
-/* What one round of one variant gave, or one phase of it. */
+/* The result of one round of one variant, or of one phase of it. */
 struct bench_sample {
 	uint64_t operations;
 	uint64_t elapsed_ns;
 	uint64_t syscalls; /* or BENCH_UNKNOWN */
-	uint64_t wakes; /* of a workload that tells_wakes */
-	uint64_t bytes; /* of memory for all that n counts; 0: not known */
+	uint64_t wakes; /* wake-ups of threads, if tells_wakes */
+	uint64_t bytes; /* memory for all n items; 0: unknown */
 };
 
 struct bench_field;
 
-/* Which of several ways of waiting a variant is. */
+/* The way of waiting of a variant. */
 struct bench_way {
-	const char *backend;         /* of xpoll; else NULL */
+	const char *backend;         /* back end of xpoll; otherwise NULL */
 	const struct loop_ops *loop; /* NULL: it is not written on one */
 	const char *program;         /* of peers/, see program.c */
 	const struct bench_workload *workload;
@@ -73,7 +72,7 @@ struct bench_way {
 
 struct bench_turn; /* of one variant: what all its functions get; loop.h has it */
 
-/* Do some operations, at most turn->count: how many; 0 says to go on.  Or -errno. */
+/* Do some operations, at most turn->count.  Returns their number; 0: call again; or -errno. */
 typedef int bench_run_function(struct bench_turn *turn);
 
 /*
@@ -102,12 +101,12 @@ struct bench_ops {
 	void (*close)(struct bench_turn *turn);
 };
 
-/* What is measured by itself. */
+/* A phase, which is measured by itself. */
 struct bench_phase {
-	const char *name; /* NULL: it is the only one */
-	int value;        /* what the workload makes of it: how many are active, threads */
-	int how;          /* likewise */
-	int (*prepare)(struct bench_turn *turn); /* does not count; or NULL */
+	const char *name; /* NULL: the only phase */
+	int value;        /* used by the workload: number of active items, of threads */
+	int how;          /* used by the workload */
+	int (*prepare)(struct bench_turn *turn); /* not measured; or NULL */
 	bench_run_function *run;
 	bool whole;       /* its bytes are of all, and not of each item */
 };
@@ -262,7 +261,7 @@ void bench_progress_show(double fraction, int64_t start_ns, const char *doing);
 void bench_progress_clear(void);
 
 int64_t bench_now_ns(void);
-/* What time is measured by: the clock, or what this process has used of it. */
+/* Returns the time: by the clock, or the processor time of this process. */
 int64_t bench_elapsed_ns(const struct bench_workload *workload);
 
 /*
@@ -274,16 +273,16 @@ void bench_counter_open(void);
 void bench_counter_close(void);
 uint64_t bench_counter(void);
 
-/* How often a thread of this process has gone to sleep. */
+/* Returns how often threads of this process have gone to sleep. */
 uint64_t bench_sleeps(void);
 
-/* Make room for that many descriptors more; an exit code. */
+/* Raise the limit for the descriptors of a report.  Returns an exit code. */
 int bench_reserve_descriptors(const struct bench_report *report);
 
-/* Bytes that this process has allocated; 0: nobody knows. */
+/* Returns the bytes that this process has allocated; 0: unknown. */
 uint64_t bench_memory_used(void);
 
-/* Run on one processor from now on; 0 or -errno. */
+/* Bind this process to one processor.  Returns 0 or -errno. */
 int bench_pin(int cpu);
 
 struct bench_machine {
@@ -294,8 +293,8 @@ struct bench_machine {
 void bench_machine_get(struct bench_machine *machine);
 
 /*
- * The functions of another library, found when they are needed: the command
- * does not depend on what it is compared with.
+ * The functions of another library, looked up when they are needed: the command does not depend on
+ * its rivals.
  */
 struct bench_library {
 	const char *name;         /* "libuv" */
@@ -309,14 +308,14 @@ bool bench_library_load(struct bench_library *library);
 
 void bench_signals_install(void);
 void bench_signals_restore(void);
-void bench_signals_progress(void); /* shows the watchdog that we are alive */
-int bench_interrupted(void);       /* the signal that asked us to stop, or 0 */
-bool bench_stalled(void);          /* a wait did not return */
-bool bench_goes_on(int error);     /* true: EINTR that nobody needs to know */
+void bench_signals_progress(void); /* shows the watchdog that we make progress */
+int bench_interrupted(void);       /* returns the signal that is to end us, or 0 */
+bool bench_stalled(void);          /* returns true if a wait did not return */
+bool bench_goes_on(int error);     /* returns true for an EINTR after which to continue */
 
 /*
- * What bytes go through.  Neither end blocks: who reads where nothing is, or
- * writes where no room is, gets EAGAIN, and the run fails, not hangs.
+ * A pair of descriptors for bytes.  Both are nonblocking: a read or write that would block fails
+ * with EAGAIN, and the run fails instead of hanging.
  */
 struct bench_pair {
 	int read_fd;
@@ -329,7 +328,7 @@ struct bench_pairs {
 /* 0 or -errno; what was opened is there nonetheless, to be closed. */
 int bench_pairs_open(enum bench_kind kind, int len, struct bench_pairs *pairs);
 void bench_pairs_close(struct bench_pairs *pairs);
-/* Take out whatever was left in there. */
+/* Read whatever was left in the pairs. */
 void bench_pairs_drain(const struct bench_pairs *pairs);
 
 #endif

@@ -35,7 +35,7 @@
 #define PROGRAM_HELP \
 	"mio, polling   Rust's, if they are in $XPOLL_BENCH_PEERS\n"
 
-/* What xpoll and the libraries are compared with. */
+/* Rivals of xpoll and of the libraries. */
 #define LOOP_REFERENCES { "raw-epoll", "raw-poll", "limit" }
 
 #define LOOP_WOKEN (-1) /* no id: somebody called wake */
@@ -96,7 +96,7 @@ struct loop_read {
 	off_t offset;
 };
 
-/* What one thread needs to wait. */
+/* What one thread needs for its waits. */
 struct loop_hand {
 	struct loop_ready *ready;
 	void *records; /* room for cap records of record_size */
