@@ -1,14 +1,13 @@
 /*
- * What the files of the extension module share.
+ * Declarations that the files of the extension module share.
  *
- * The module keeps to Python's limited API, so that one build serves every
- * CPython from 3.11 on.  Everything runs with the GIL but the region between
- * xpy_busy_begin and xpy_busy_end, in which a thread may sleep in the library.
+ * The module uses only Python's limited API, so that one build works with every CPython from 3.11
+ * on.  Everything runs with the GIL except the region between xpy_busy_begin and xpy_busy_end, in
+ * which a thread may sleep in the library.
  *
- * A free-threaded CPython has neither limited API nor GIL.  There each object
- * has a critical section (PEP 703), which XPY_LOCKED enters: like the GIL it is
- * left where a thread sleeps or another's code may run.  "With the GIL" means
- * both in these files.
+ * A free-threaded CPython has neither limited API nor GIL.  There each object has a critical
+ * section (PEP 703), which XPY_LOCKED enters; like the GIL it is left when a thread sleeps or other
+ * code may run.  "With the GIL" means both in these files.
  */
 #ifndef XPY_H
 #define XPY_H
@@ -35,11 +34,11 @@
 typedef PyObject *xpy_fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames);
 
-/* What one import of the module owns. */
+/* The state of one import of the module. */
 struct xpy_state {
 	PyTypeObject *event_type;
 	PyTypeObject *queue_type;
-	PyTypeObject *guard_type; /* not in the module */
+	PyTypeObject *guard_type; /* not visible in the module */
 	PyTypeObject *aio_type;
 	PyTypeObject *selector_type;
 	PyTypeObject *tree_type;
@@ -53,9 +52,9 @@ struct xpy_state *xpy_state_of(PyTypeObject *type);
 /* --- args.c ---------------------------------------------------------------- */
 
 /*
- * Sort the arguments of a METH_FASTCALL | METH_KEYWORDS call into values, in
- * the order of names (NULL-terminated); those that are not given become NULL.
- * The first `required` must be there.  0, or -1 with an exception.
+ * Store the arguments of a METH_FASTCALL | METH_KEYWORDS call in values, in the order of names
+ * (NULL-terminated); missing ones are NULL.  The first `required` must be given.  Returns 0, or -1
+ * with an exception.
  */
 struct xpy_call {
 	const char *function;
@@ -65,50 +64,48 @@ struct xpy_call {
 int xpy_arguments(const struct xpy_call *call, PyObject *const *args,
                   Py_ssize_t nargs, PyObject *kwnames, PyObject **values);
 
-/* PyArg_ParseTupleAndKeywords, which wants names that are not const. */
+/* PyArg_ParseTupleAndKeywords with const names. */
 int xpy_parse(PyObject *args, PyObject *kwargs, const char *format,
               const char *const *names, ...);
 
-/*
- * An integer within [low, high]; `fallback` if value is NULL.  Errors call it
- * by `name`.
- */
+/* Convert an integer within [low, high]; `fallback` if value is NULL.  Errors mention `name`. */
 int xpy_integer(PyObject *value, const char *name, int64_t low, int64_t high,
                 int64_t fallback, int64_t *result);
 
-/* What a filter's ident may be: a descriptor, or an object that has one. */
+/* Convert an ident of a filter: a number, a descriptor, or an object that has one. */
 int xpy_ident(PyObject *value, int filter, uint64_t *ident);
 
-/* A timeout in seconds, or None; rounded up. */
+/* Convert a timeout in seconds, or None; rounded up. */
 enum xpy_negative { XPY_NEGATIVE_FAILS, XPY_NEGATIVE_IS_ZERO };
 int xpy_timeout(PyObject *value, enum xpy_negative negative, int64_t *ns);
 
-/* OSError of this errno value; returns NULL. */
+/* Raise OSError with this errno value.  Returns NULL. */
 PyObject *xpy_error(int error);
 
 /* --- handle.c -------------------------------------------------------------- */
 
 /*
- * A queue that may be closed while other threads sleep in it.  Then it is only
- * marked: each thread that leaves wakes the next, the last one destroys it.
+ * A queue that may be closed while other threads sleep in it.  Then it is only marked: each thread
+ * that leaves wakes the next, and the last one destroys it.
  */
 struct xpy_handle {
 	struct xpoll *queue; /* NULL: closed */
-	int busy;            /* threads that may be inside without the GIL */
-	int taking;          /* calls that make objects of events they have got */
+	int busy;            /* threads that may be in the library without the GIL */
+	int taking;          /* calls that are converting events to objects */
 	bool closing;
-	pid_t process;       /* in a forked child `busy` counts nobody */
-	void (*destroyed)(struct xpy_handle *handle); /* afterwards; or NULL */
+	pid_t process;       /* if it is another process, `busy` counts threads of the parent */
+	/* called after the queue was destroyed; or NULL */
+	void (*destroyed)(struct xpy_handle *handle);
 };
 
-/* size_hint: of any size, in place of that of the options. */
+/* Open the queue.  size_hint: any integer, in place of that in the options. */
 int xpy_handle_open(struct xpy_handle *handle, const struct xpoll_options *options,
                     int64_t size_hint);
 void xpy_handle_close(struct xpy_handle *handle);
-/* For tp_clear and tp_dealloc: nobody else is there. */
+/* For tp_clear and tp_dealloc, when no other thread uses it. */
 void xpy_handle_fini(struct xpy_handle *handle);
 int xpy_handle_reinit(struct xpy_handle *handle);
-/* ValueError if it is closed. */
+/* Raise ValueError if the queue is closed. */
 int xpy_handle_check(const struct xpy_handle *handle);
 
 /* Returns true if no event that the library has returned still waits to become an object. */
@@ -134,25 +131,28 @@ static inline void xpy_taking_end(struct xpy_handle *handle)
 
 /* Release the GIL for a call that may sleep. */
 PyThreadState *xpy_busy_begin(struct xpy_handle *handle);
-/* Take it again; false: the queue was closed meanwhile. */
+/* Take the GIL again.  Returns false if the queue was closed meanwhile. */
 bool xpy_busy_end(struct xpy_handle *handle, PyThreadState *thread);
-/* The same after a wait: its count, or -1 with an exception, but for EINTR. */
+/* The same after a wait.  Returns its count, or -1 with an exception, except for EINTR. */
 int xpy_wait_end(struct xpy_handle *handle, PyThreadState *thread, int count);
 
 /* A wait that may have to be resumed: PEP 475. */
 struct xpy_wait {
-	int64_t timeout_ns; /* what is left; -1: for ever */
+	int64_t timeout_ns; /* the remaining timeout; -1: for ever */
 	int64_t end_ns;     /* on the monotonic clock */
 };
 void xpy_wait_start(struct xpy_wait *wait, int64_t timeout_ns);
-/* What is left, in the milliseconds of the poll-like level; rounded up. */
+/* Returns the remaining timeout in milliseconds, for the poll-like level; rounded up. */
 int xpy_wait_ms(const struct xpy_wait *wait);
-/* Did a sleep of xpy_wait_ms end because an int has room for no more? */
+/*
+ * Returns true if a sleep of xpy_wait_ms was shorter than the timeout, because an int has room for
+ * no more.
+ */
 bool xpy_wait_was_cut(const struct xpy_wait *wait);
 /*
- * After a sleep that has brought nothing: run the handlers of signals, which may
- * have come between two sleeps and interrupted neither, and recompute what is
- * left.  1: sleep again; 0: the time is over; -1 with an exception.  handle: NULL, or checked.
+ * After a sleep without a result: run the handlers of signals, which may have come between two
+ * sleeps and interrupted neither, and recompute the remaining timeout.  Returns 1: sleep again; 0:
+ * the timeout is over; -1 with an exception.
  */
 int xpy_wait_again(const struct xpy_handle *handle, struct xpy_wait *wait);
 
@@ -160,7 +160,7 @@ int xpy_wait_again(const struct xpy_handle *handle, struct xpy_wait *wait);
 
 struct xpy_event {
 	PyObject_HEAD
-	struct xpoll_event event; /* its udata is not used */
+	struct xpoll_event event; /* `udata` in it is not used */
 	PyObject *udata;          /* NULL: None */
 };
 
