@@ -8,13 +8,12 @@
 
 #include "base/compiler.h"
 
-/* From this size on a huge page is a small part of a table. */
+/* The least size of a table for which huge pages are requested. */
 #define LARGE ((size_t)4 << 20)
 
 /*
- * A table of a million entries is read here and there.  In small pages each
- * look is a miss in the TLB as well, and making the pages costs more than
- * filling them.  It is a hint: where it fails nothing is lost.
+ * Request huge pages for a large table.  In small pages each random access is a miss in the TLB as
+ * well, and mapping the pages costs more than filling them.  It is a hint: an error has no effect.
  */
 static void want_huge_pages(void *memory, size_t size)
 {

@@ -10,13 +10,13 @@
 #define XP_INLINE      inline __attribute__((always_inline))
 #define XP_NOINLINE       __attribute__((noinline))
 #define XP_TRAP()      __builtin_trap()
-/* The index of the lowest, or highest, bit of x, which must not be 0. */
+/* Index of the lowest, or highest, bit of x, which must not be 0. */
 #define XP_LOWEST_BIT(x)  ((unsigned)__builtin_ctzll(x))
 #define XP_HIGHEST_BIT(x) (63u - (unsigned)__builtin_clzll(x))
 
 /*
- * Have this line in the cache soon.  The empty statement keeps the compiler
- * from leaving out a function that does nothing else: gcc takes it for pure.
+ * Prefetch a cache line.  The empty statement keeps gcc from removing a function that does nothing
+ * else.
  */
 static XP_INLINE void xp_prefetch(const void *line)
 {
@@ -24,14 +24,14 @@ static XP_INLINE void xp_prefetch(const void *line)
 	__asm__ volatile ("");
 }
 
-/* Compiled for ThreadSanitizer? */
+/* Whether this is compiled for ThreadSanitizer. */
 #ifdef __SANITIZE_THREAD__
 #define XP_TSAN 1
 #else
 #define XP_TSAN 0
 #endif
 
-/* This processor waits for another one: let it do so cheaply. */
+/* Pause the processor, in a loop that waits for another one. */
 static XP_INLINE void xp_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -41,7 +41,7 @@ static XP_INLINE void xp_relax(void)
 #endif
 }
 
-/* Usual; elsewhere only slower. */
+/* The usual size; a wrong one only costs time. */
 #define XP_CACHE_LINE 64
 
 /* F(0), F(1) ... F(63): the entries of a table. */

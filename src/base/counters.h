@@ -1,6 +1,6 @@
 /*
- * Counters that are always on.  They are written and read under the queue's lock, so
- * a plain add suffices; those that waits without it write as well are atomic.
+ * Counters that are always on.  They are written and read under the queue's lock, so a plain
+ * addition suffices; those that waits without the lock also write are atomic.
  */
 #ifndef XP_BASE_COUNTERS_H
 #define XP_BASE_COUNTERS_H
@@ -15,7 +15,7 @@ struct xp_counters {
 	uint64_t events;
 	uint64_t wakes;
 	uint64_t empty_returns;
-	uint64_t changes; /* those that are not free; xpoll_stats adds the others */
+	uint64_t changes; /* changes that are not free; xpoll_stats adds the others */
 	uint64_t changes_free;
 	uint64_t change_errors;
 	uint64_t syscalls_wait;
@@ -39,7 +39,7 @@ static inline void xp_count_plain(uint64_t *counter, uint64_t amount)
 	*counter += amount;
 }
 
-/* With the lock: what is counted without it meanwhile may be lost. */
+/* Add with the lock held; a count made without it at the same time may be lost. */
 static inline void xp_count_locked(xp_shared_counter *counter, uint64_t amount)
 {
 	atomic_store_explicit(counter, xp_counter_read(counter) + amount, memory_order_relaxed);
@@ -51,7 +51,7 @@ static inline void xp_count_locked(xp_shared_counter *counter, uint64_t amount)
 		xp_shared_counter *: xp_count_locked)(counter, amount)
 #define xp_count(counter) xp_count_by(counter, 1)
 
-/* For the counters that are also written without the lock. */
+/* Increment a counter that is also written without the lock. */
 static inline void xp_count_shared(xp_shared_counter *counter)
 {
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);

@@ -9,7 +9,7 @@
 
 enum {
 	HEAP_WIDTH = 4,
-	HEAP_AHEAD = 16, /* items to be moved soon that are fetched */
+	HEAP_AHEAD = 16, /* number of items to prefetch that will move soon */
 };
 
 static uint32_t heap_parent(uint32_t place)
@@ -17,7 +17,7 @@ static uint32_t heap_parent(uint32_t place)
 	return place / HEAP_WIDTH + 2;
 }
 
-/* The first of its children. */
+/* Returns the index of the first child of an entry. */
 static uint32_t heap_children(uint32_t place)
 {
 	return (place - 2) * HEAP_WIDTH;
@@ -29,7 +29,7 @@ static void heap_put(struct xp_heap *heap, uint32_t place, struct xp_heap_entry 
 	entry.item->place = place;
 }
 
-/* Let the entry rise from this place to where it belongs. */
+/* Move the entry up from this index until the heap order is right. */
 static XP_INLINE void heap_rise(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	while (place > XP_HEAP_FIRST) {
@@ -43,7 +43,7 @@ static XP_INLINE void heap_rise(struct xp_heap *heap, uint32_t place, struct xp_
 	heap_put(heap, place, entry);
 }
 
-/* The heap_earliest of the children that begin at `place`. */
+/* Returns the child with the earliest deadline, of those from `place` on. */
 static uint32_t heap_earliest(const struct xp_heap *heap, uint32_t place, uint32_t end)
 {
 	uint32_t last = place + HEAP_WIDTH < end ? place + HEAP_WIDTH : end;
@@ -56,10 +56,9 @@ static uint32_t heap_earliest(const struct xp_heap *heap, uint32_t place, uint32
 }
 
 /*
- * Let the entry sink from this place to where it belongs.  In a heap of a
- * million the lower levels are not in the cache.  Which child comes next is
- * known only after a look at all, so all grandchildren, which are neighbours,
- * are fetched meanwhile.
+ * Move the entry down from this index until the heap order is right.  In a heap of a million the
+ * lower levels are not in the cache.  Which child is next is known only after all were compared, so
+ * all grandchildren, which are neighbours, are prefetched meanwhile.
  */
 static void heap_sink(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
@@ -110,22 +109,21 @@ int xp_heap_grow(struct xp_heap *heap, uint32_t count)
 {
 	uint32_t cap = heap->cap + heap->cap / 2;
 
-	if (count > UINT32_MAX / HEAP_WIDTH) /* the number of a child has to fit */
+	if (count > UINT32_MAX / HEAP_WIDTH) /* the index of a child has to fit */
 		return -ENOMEM;
 	return heap_resize(heap, cap < count ? count : cap);
 }
 
 /*
- * Items move when others are added or removed, and learn their new place;
- * in a heap of a million that is a write to memory that was not touched for
- * long, and the stores behind it wait.  Which ones come next is known: the
- * parents of the places behind the last one, and the last ones themselves.
+ * Prefetch items that will move soon.  An item that moves stores its new index; in a heap of a
+ * million that is a write to memory that is not in the cache, and later stores wait.  Which items
+ * move next is known: the parents of the indexes after the last one, and the last items themselves.
  */
 static void heap_fetch_parents(const struct xp_heap *heap, uint32_t place)
 {
 	uint32_t parent;
 
-	/* Once for all that have the same parent. */
+	/* once for all entries with the same parent */
 	if (place % HEAP_WIDTH || place < 2 * HEAP_AHEAD)
 		return;
 	parent = heap_parent(place + HEAP_AHEAD);
@@ -150,7 +148,7 @@ void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadli
 	heap_rise(heap, place, entry);
 }
 
-/* Let the entry go from this place to where it belongs. */
+/* Move the entry up or down from this index until the heap order is right. */
 static void heap_settle(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	if (place > XP_HEAP_FIRST &&

@@ -1,14 +1,12 @@
 /*
  * A heap of deadlines.
  *
- * Four children per node, which lie in one cache line together with their
- * deadlines: finding the earliest of them touches nothing else.  The items
- * know their place, so any of them can be taken out.  Adding and removing an
- * arbitrary item take constant time on the average, at worst O(log n);
- * taking the first out takes O(log n).
+ * A node has four children, which are in one cache line together with their deadlines: finding the
+ * earliest touches no other memory.  The items store their index, so any of them can be removed.
+ * Adding and removing an arbitrary item take constant time on average, at worst O(log n); removing
+ * the first takes O(log n).
  *
- * Only xp_heap_reserve allocates: a timer that expires in a wait and runs on
- * needs no memory.
+ * Only xp_heap_reserve allocates: a timer that expires in a wait and continues needs no memory.
  */
 #ifndef XP_BASE_HEAP_H
 #define XP_BASE_HEAP_H
@@ -31,37 +29,37 @@ struct xp_heap_entry {
 struct xp_heap {
 	struct xp_heap_entry *entries; /* begins a cache line */
 	uint32_t len; /* items in it */
-	uint32_t cap; /* items there is room for */
+	uint32_t cap; /* capacity */
 };
 
-/* Entry numbers: siblings begin at a multiple of four. */
+/* Index of the first entry: siblings begin at a multiple of four. */
 enum { XP_HEAP_FIRST = 3 };
 
 void xp_heap_fini(struct xp_heap *heap); /* the items are the caller's */
 
 int xp_heap_grow(struct xp_heap *heap, uint32_t count);
-/* Make room for so many items in all; 0 or -ENOMEM. */
+/* Make room for this number of items in all.  Returns 0 or -ENOMEM. */
 static inline int xp_heap_reserve(struct xp_heap *heap, uint32_t count)
 {
 	return XP_LIKELY(count <= heap->cap) ? 0 : xp_heap_grow(heap, count);
 }
 
-/* There must be room, and the item must be in no heap. */
+/* Add an item.  There must be room, and the item must be in no heap. */
 void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns);
 void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item);
 /* Give an item of this heap another deadline. */
 void xp_heap_move(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns);
 
-/* Fetch into the cache what a removal of the item, soon, reads. */
+/* Prefetch the memory that a removal of the item will read. */
 void xp_heap_prefetch(const struct xp_heap *heap, const struct xp_heap_item *item);
 
-/* The earliest deadline; XP_NEVER if the heap is empty. */
+/* Returns the earliest deadline; XP_NEVER if the heap is empty. */
 static inline int64_t xp_heap_deadline(const struct xp_heap *heap)
 {
 	return heap->len ? heap->entries[XP_HEAP_FIRST].deadline_ns : XP_NEVER;
 }
 
-/* The item with the earliest deadline; the heap must not be empty. */
+/* Returns the item with the earliest deadline; the heap must not be empty. */
 static inline struct xp_heap_item *xp_heap_first(const struct xp_heap *heap)
 {
 	return heap->entries[XP_HEAP_FIRST].item;

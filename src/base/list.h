@@ -31,7 +31,7 @@ static inline void xp_list_append(struct xp_list *list, struct xp_list *item)
 	list->prev = item;
 }
 
-/* Leaves the item as an empty list, so that removing it twice is harmless. */
+/* Remove an item, which becomes an empty list, so that removing it twice is harmless. */
 static inline void xp_list_remove(struct xp_list *item)
 {
 	item->prev->next = item->next;
@@ -39,7 +39,7 @@ static inline void xp_list_remove(struct xp_list *item)
 	xp_list_init(item);
 }
 
-/* The first, removed; NULL: it is empty. */
+/* Remove and return the first item; NULL: the list is empty. */
 static inline struct xp_list *xp_list_take(struct xp_list *list)
 {
 	struct xp_list *first = list->next;
@@ -50,7 +50,7 @@ static inline struct xp_list *xp_list_take(struct xp_list *list)
 	return first;
 }
 
-/* Move all to another list, in their order. */
+/* Move all items to the end of another list, in their order. */
 static inline void xp_list_move(struct xp_list *from, struct xp_list *to)
 {
 	struct xp_list *item;
@@ -60,7 +60,7 @@ static inline void xp_list_move(struct xp_list *from, struct xp_list *to)
 }
 
 /*
- * For each item of this type, linked by this member; the loop may remove none.  `list` is
+ * Loop over the items of this type, linked by this member; the body may remove none.  `list` is
  * evaluated in each round.
  */
 #define XP_LIST_EACH(type, item, list, member)                                  \

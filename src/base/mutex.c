@@ -2,8 +2,8 @@
 #include "base/mutex.h"
 
 /*
- * Tries before a thread sleeps, measured: bench threads.  The lock is held for
- * a microsecond, and to sleep and be woken takes ten.
+ * Number of tries before a thread sleeps, chosen by bench threads.  The lock is held for a
+ * microsecond, and a sleep with its wake-up takes ten.
  */
 enum { TRIES_MOST = 400 };
 

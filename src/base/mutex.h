@@ -1,11 +1,9 @@
 /*
- * The lock of a queue: a mutex that costs a branch while the process has one
- * thread.
+ * The lock of a queue: a mutex that costs only a branch while the process has one thread.
  *
- * Taken and released in pairs with no user code in between, so a process
- * cannot start its second thread inside a pair; `taken` remembers whether the
- * mutex was really taken, in case the process becomes single-threaded again
- * within one.
+ * No user code runs between lock and unlock, so a process cannot start its second thread there.
+ * `taken` records whether the mutex itself was taken, in case the process becomes single-threaded
+ * in between.
  */
 #ifndef XP_BASE_MUTEX_H
 #define XP_BASE_MUTEX_H
@@ -18,18 +16,18 @@
 #include "base/threads.h"
 
 struct xp_mutex {
-	bool inside; /* somebody is between lock and unlock */
-	bool taken;  /* and has taken the mutex itself */
+	bool inside; /* a thread is between lock and unlock */
+	bool taken;  /* the thread has taken the mutex itself */
 	pthread_mutex_t mutex;
 };
 
 int xp_mutex_init(struct xp_mutex *mutex);
 
-/* Another thread has it: try for some microseconds, then sleep. */
+/* Take a mutex that another thread has: try for some microseconds, then sleep. */
 void xp_mutex_lock_busy(struct xp_mutex *mutex);
 void xp_mutex_fini(struct xp_mutex *mutex);
 
-/* The branch was taken already: the process has one thread. */
+/* Lock, when the process is known to have one thread. */
 static inline void xp_mutex_lock_alone(struct xp_mutex *mutex)
 {
 	XP_ASSERT(!mutex->inside && !mutex->taken);
@@ -65,8 +63,8 @@ static inline void xp_mutex_unlock(struct xp_mutex *mutex)
 }
 
 /*
- * Release the mutex, sleep until the condition is signalled, take it again.
- * Another thread has to exist to signal it.  No cancellation point.
+ * Release the mutex, sleep until the condition is signalled, and take it again.  Another thread
+ * must exist to signal it.  Not a cancellation point.
  */
 void xp_mutex_wait(struct xp_mutex *mutex, pthread_cond_t *condition);
 

@@ -5,13 +5,13 @@
 #include "base/assert.h"
 #include "base/compiler.h"
 
-enum { POOL_OBJECTS = 64 }; /* of a block: the bits of a word */
+enum { POOL_OBJECTS = 64 }; /* objects of a block: one for each bit of a word */
 
-/* The head of a block; the objects lie behind the head. */
+/* The head of a block, followed by its objects. */
 struct xp_pool_block {
-	_Alignas(XP_CACHE_LINE) uint64_t free; /* a bit for each */
-	struct xp_pool_block *open; /* the next with free objects, if this one has any */
-	struct xp_pool_block *next; /* of all */
+	_Alignas(XP_CACHE_LINE) uint64_t free; /* bit set of the free objects */
+	struct xp_pool_block *open; /* the next block with free objects, if this one has any */
+	struct xp_pool_block *next; /* the next of all blocks */
 };
 
 static struct xp_pool_block *pool_grow(struct xp_pool *pool, size_t size)

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 
-/* The slot of an item that is there, or of the first free one behind its place. */
+/* Returns the slot of an item, or the first free one after its home slot. */
 struct xp_regmap_slot *xp_regmap_look(const struct xp_regmap *map, uint64_t ident, int filter)
 {
 	uint32_t hash = xp_regmap_hash(ident, filter);
@@ -45,7 +45,8 @@ int xp_regmap_grow(struct xp_regmap *map, size_t count)
 		larger.len *= 2;
 	larger.slots = xp_alloc(larger.len * sizeof *larger.slots);
 	if (!larger.slots)
-		return count < map->len ? 0 : -ENOMEM; /* one stays free, where a look ends */
+		/* one slot stays free, where a search ends */
+		return count < map->len ? 0 : -ENOMEM;
 	for (const struct xp_regmap_slot *slot = map->slots; slot < map->slots + map->len; slot++) {
 		size_t at = (size_t)slot->hash & (larger.len - 1);
 
@@ -77,7 +78,7 @@ void xp_regmap_remove(struct xp_regmap *map, const struct xp_regmap_item *item, 
 	size_t last = map->len - 1;
 
 	XP_ASSERT(map->slots[free].item == item);
-	/* Items behind it that had to move on move back, if their place is not behind the gap. */
+	/* Move later items back, whose home slot is not after the gap. */
 	for (size_t at = (free + 1) & last; map->slots[at].item; at = (at + 1) & last) {
 		if (((at - (size_t)map->slots[at].hash) & last) < ((at - free) & last))
 			continue;

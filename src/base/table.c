@@ -19,7 +19,7 @@ int xp_table_grow(void *table, int *len, int count, size_t size)
 		most *= 2;
 	if ((size_t)most > SIZE_MAX / size)
 		return -ENOMEM;
-	/* Pointers to items of any type look alike, but are no lvalue of one type. */
+	/* memcpy, because pointers of different types cannot be accessed by one lvalue */
 	memcpy(&items, table, sizeof items);
 	items = xp_realloc(items, (size_t)most * size);
 	if (!items)

@@ -1,7 +1,7 @@
 /*
- * Arrays that grow: tables by number, and lists.
+ * Arrays that grow: tables and lists.
  *
- * A table is a pointer to its items and how many there is room for, both 0 at first.
+ * A table is a pointer to its items and their capacity, both 0 at first.
  */
 #ifndef XP_BASE_TABLE_H
 #define XP_BASE_TABLE_H
@@ -16,8 +16,8 @@ static inline int xp_table_reserve(void *table, int *len, int count, size_t size
 }
 
 /*
- * Make room for `count` items, at most 1 << 30: `table` is the address of the pointer.
- * What is new is zero.  0; -ENOMEM, and the table is as before.
+ * Make room for `count` items, at most 1 << 30.  `table` is the address of the pointer.  Additional
+ * items are zero.  Returns 0; -ENOMEM, and the table is unchanged.
  */
 #define XP_TABLE_RESERVE(table, len, count) \
 	xp_table_reserve(table, len, count, sizeof **(table))

@@ -1,7 +1,7 @@
 /*
- * Does this process have a single thread?  A "no" may be wrong, a "yes" never
- * is.  The one test of a C library's feature outside the families: it sits on the path
- * of every call and has to be inlined.
+ * Whether this process has a single thread: a "yes" is always right, a "no" may be wrong.  This is
+ * the only test for a feature of the C library outside the folders of systems: every call makes it,
+ * so it has to be inline.
  */
 #ifndef XP_BASE_THREADS_H
 #define XP_BASE_THREADS_H
@@ -12,7 +12,7 @@
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
 #include <features.h>
-/* Headers of one version may serve to build for an older one. */
+/* Headers of one version may be used to build for an older one. */
 #if __GLIBC_PREREQ(2, 32)
 #include <sys/single_threaded.h>
 #define XP_HAVE_SINGLE_THREADED 1
@@ -30,8 +30,8 @@ static inline bool xp_single_threaded(void)
 }
 
 /*
- * A cancellation point of a process's only thread: it can be cancelled by itself
- * alone, and that before it sleeps.
+ * A cancellation point for the only thread of a process: it can only have cancelled itself before
+ * this.
  */
 static inline void xp_cancel_alone(void)
 {

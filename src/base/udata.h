@@ -1,6 +1,6 @@
 /*
- * The user data that a program keeps with a registration: 64 bits, also where pointers have
- * 32.  As in struct xpoll_event; what was never written is 0.
+ * The user data of a registration: 64 bits, even where pointers have 32.  As in struct xpoll_event,
+ * bits that were not stored are 0.
  */
 #ifndef XP_BASE_UDATA_H
 #define XP_BASE_UDATA_H

@@ -1,17 +1,16 @@
 /*
- * Inside PROC.  Five parts share this; each calls those below it:
+ * The parts of PROC, which share this file; each calls only those below it:
  *
  *   proc.c                     the filter: registrations begin, change and end
- *   linux/proc_TRACER.c        where forks and execs come from
- *   proc_trace.c               what processes do while they live, their children,
- *                              and their end
+ *   linux/proc_TRACER.c        tracers: where reports of forks and execs come from
+ *   proc_trace.c               forks, execs and exits of processes, and their children
  *   proc_state.c               one registered process
- *   linux/proc_pidfd.c      a descriptor for a process, and its status
+ *   linux/proc_pidfd.c         a descriptor of a process, and its status
  *
- * A queue has at most one tracer: it is opened when the first registration asks
- * for what only a tracer can report, and closed when none does any more.
+ * A queue has at most one tracer: it is opened with the first registration that needs one, and
+ * closed when none does any more.
  *
- * All with the queue's lock held.
+ * All functions are called with the queue's lock held.
  */
 #ifndef XP_SOURCE_PROC_STATE_H
 #define XP_SOURCE_PROC_STATE_H
@@ -30,30 +29,30 @@
 /* One registered process. */
 struct xp_proc {
 	struct xp_registration reg;
-	struct xp_source_fd watch; /* its descriptor; fd -1: it is gone already */
-	struct xp_list traced; /* in the list of those the tracer follows */
-	struct xp_list gone;   /* in the list of those whose end is to be noted */
-	struct xp_list doubt;  /* in the list of those that may have ended */
-	struct xp_list polled; /* in the list of those without a descriptor to watch */
+	struct xp_source_fd watch; /* its descriptor; fd -1: the process was gone already */
+	struct xp_list traced; /* links the processes that the tracer follows */
+	struct xp_list gone;   /* links the processes whose exit is to be reported */
+	struct xp_list doubt;  /* links the processes that may have exited */
+	struct xp_list polled; /* links the processes whose descriptor is never readable */
 	void *scope;           /* the tracer's */
 	uint64_t exec_time;    /* the tracer's */
-	pid_t parent;          /* of a tracked child */
-	int status;            /* as waitpid(2) gives it */
+	pid_t parent;          /* the parent of a tracked child */
+	int status;            /* the wait status, as in waitpid(2) */
 	bool watched;          /* the queue watches the descriptor */
-	bool leaving;          /* the end of its first thread was reported */
+	bool leaving;          /* the exit of its first thread was reported */
 	bool early;            /* when the process had not ended */
-	bool ended;            /* its end was noted */
-	bool status_known;     /* else `status` has no meaning */
+	bool ended;            /* its exit was recorded */
+	bool status_known;     /* `status` is valid */
 };
 
 /* The state of this source in a queue. */
 struct xp_proc_state {
-	struct xp_tracer *tracer; /* NULL: nobody asks for what it reports */
+	struct xp_tracer *tracer; /* NULL: no registration needs it */
 	struct xp_list traced;    /* the xp_proc that it follows */
-	struct xp_list gone;      /* those to end when all has been reported */
-	struct xp_list doubt;     /* those to look at then, and to watch if they live */
-	struct xp_list polled;    /* those to look at from time to time */
-	uint32_t process;         /* whose state this is (sys/process.h) */
+	struct xp_list gone;      /* processes to end after all reports were read */
+	struct xp_list doubt;     /* processes to check then, and to watch if they live */
+	struct xp_list polled;    /* processes to check from time to time */
+	uint32_t process;         /* the process that has this state (sys/process.h) */
 	bool busy;                /* the tracer is reporting */
 };
 
@@ -71,43 +70,46 @@ static inline bool xp_proc_is_traced(const struct xp_proc *proc)
 
 struct xp_proc_state *xp_proc_state(struct xpoll *queue);
 
-/* NULL: not registered. */
+/* Returns a registered process, or NULL. */
 struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid);
 void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
 
-/* The fields of a new one that are not 0. */
+/* Initialise the members of a new one that are not 0. */
 void xp_proc_init(struct xp_proc *proc);
-/* Have the queue watch its descriptor, or look at it; on failure it has none. */
+/* Make the queue watch its descriptor, or poll it; after an error it has none. */
 int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
-/* The queue watches its descriptor no more; harmless if it did not. */
+/* Stop watching its descriptor; harmless if it is not watched. */
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc);
-/* Close its descriptor, if there is one: have none. */
+/* Close its descriptor, if it has one. */
 void xp_proc_close(struct xpoll *queue, struct xp_proc *proc);
 /*
- * 1: the process has ended, noted or not, and its number is another's now; else 0.
- * -errno if the system lacks what it takes to find out.
+ * Returns 1 if the process has exited and its ID was reused, otherwise 0; -errno if resources for
+ * the check are lacking.
  */
 int xp_proc_replaced(const struct xp_proc *proc);
 
-/* The end of a process (linux/proc_pidfd.c, bsd/proc_kqueue.c, windows/proc_handle.c). ---- */
+/* The exit of a process (linux/proc_pidfd.c, bsd/proc_kqueue.c, windows/proc_handle.c). --- */
 
-/* A descriptor for it; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
+/* Open a descriptor of a process; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
 int xp_proc_open(pid_t pid);
 /* Returns true if this descriptor is never readable: proc_trace.c polls it. */
 bool xp_proc_is_polled(int fd);
-/* forked: this is a child of the process that has opened it. */
+/* Close the descriptor.  forked: this is a child of the process that opened it. */
 void xp_proc_shut(int fd, bool forked);
 bool xp_proc_ended(int fd);
-/* Returns true if pid is free again, or another process by now. */
+/* Returns true if pid is free again, or was reused. */
 bool xp_proc_reaped(int fd, pid_t pid);
 
 enum xp_proc_outcome {
 	XP_PROC_LIVES,
-	XP_PROC_ENDED, /* and the system does not say how */
+	XP_PROC_ENDED, /* exited, with an unknown status */
 	XP_PROC_STATUS,
 };
 
-/* Has it ended, and with which wait status?  tracked: it is not likely to be our child. */
+/*
+ * Returns whether the process has exited, and stores its wait status.  tracked: it is probably not
+ * our child.
+ */
 enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status);
 
 /* Tracers. --------------------------------------------------------- */
@@ -118,29 +120,29 @@ struct xp_tracer {
 
 struct xp_tracer_ops {
 	const char *name;
-	size_t size; /* of its state, struct xp_tracer first */
+	size_t size; /* size of its state, which begins with struct xp_tracer */
 
 	bool (*usable)(void);
-	/* -ENOTSUP: not here; -EPERM: no permission; -EMFILE, -ENOMEM ... */
+	/* Open the tracer.  -ENOTSUP: not supported; -EPERM: no permission; -EMFILE, -ENOMEM ... */
 	int (*open)(struct xpoll *queue, struct xp_tracer *tracer);
-	/* The queue goes on without it: its watches end.  `close` comes next. */
+	/* End the watches of a tracer while the queue continues; `close` follows. */
 	void (*stop)(struct xpoll *queue, struct xp_tracer *tracer);
-	/* `forked`: in a child, whose copies are the parent's objects. */
+	/* Close the tracer.  forked: in a child, which has copies of the parent's objects. */
 	void (*close)(struct xp_tracer *tracer, bool forked);
 
 	/*
-	 * Report what the process does from now on; with XPOLL_NOTE_TRACK in
-	 * fflags what its children do, too.  It may be followed already, and still is on
-	 * failure: -EPERM, -EMFILE ...  NULL, and so the next two: it hears of everybody.
+	 * Report the process from now on; with XPOLL_NOTE_TRACK in fflags also its children.  It
+	 * may be followed already, and still is after an error: -EPERM, -EMFILE ...  NULL, and so
+	 * the next two: the tracer reports every process.
 	 */
 	int (*follow)(struct xp_tracer *tracer, struct xp_proc *proc,
 	              uint32_t fflags);
 	void (*unfollow)(struct xp_proc *proc);
-	/* A child of a followed process is followed as well. */
+	/* Follow a child of a followed process, too. */
 	void (*inherit)(struct xp_proc *child, const struct xp_proc *parent);
 
 	/*
-	 * The tracer's descriptors may be silent after a look, though there is more to
+	 * The tracer's descriptors may not become readable after a poll, although there is more to
 	 * report.
 	 */
 	bool shy;

@@ -1,12 +1,12 @@
 /*
- * SIGNAL: deliveries of a signal to this process, counted beside whatever
- * disposition it has.  Nothing is consumed, but with XPOLL_NOTE_ACCEPT.
+ * SIGNAL: counts deliveries of a signal to this process, whatever its disposition.  Signals are not
+ * consumed, except with XPOLL_NOTE_ACCEPT.
  *
- * The registration remembers how many deliveries it has reported; what the
- * provider has counted beyond that makes it active.
+ * A registration remembers how many deliveries it has reported; it is active if the provider has
+ * counted more.
  *
- * A blocked signal that is pending counts as one delivery more.  When it is delivered later,
- * the sum stays what it was, so that it is not reported again.
+ * A blocked signal that is pending counts as one more delivery.  When it is delivered later, the
+ * sum stays the same, so it is not reported again.
  */
 #include "source/source.h"
 
@@ -22,21 +22,21 @@
 struct signal_registration {
 	struct xp_registration reg;
 	struct xp_list item; /* in the state's list */
-	uint64_t known;      /* deliveries, and what was pending */
-	uint64_t reported;   /* of these, in events */
+	uint64_t known;      /* deliveries, plus 1 for a pending signal */
+	uint64_t reported;   /* how many of these were reported in events */
 	int fd;              /* readable while the signal is pending; -1: it was not blocked */
-	bool sent;           /* the descriptor was reported, and not examined since */
-	bool ahead;          /* a pending signal was known when it was examined last */
-	uint64_t losses;     /* of the observation, that are counted */
+	bool sent;           /* the descriptor was reported, and the signal not examined since */
+	bool ahead;          /* the signal was pending at the last examination */
+	uint64_t losses;     /* losses of the observation that were counted */
 };
 
 struct signal_state {
 	struct xp_source_fd watch;
 	struct xp_selfpipe *selfpipe;
-	struct xp_wakefd wakefd; /* the self-pipe's */
+	struct xp_wakefd wakefd; /* the descriptor of the self-pipe */
 	struct xp_list regs;
-	struct xp_source_fd blocked; /* the set of the descriptors of regs; fd -1: none */
-	uint32_t process; /* that opened the self-pipe */
+	struct xp_source_fd blocked; /* the set of the registrations' descriptors; fd -1: none */
+	uint32_t process; /* the process that opened the self-pipe */
 };
 
 static struct signal_registration *signal_registration(struct xp_registration *reg)
@@ -54,16 +54,18 @@ static struct signal_state *state_of(struct xpoll *queue)
 	return *xp_host.state(queue, XP_SOURCE_SIGNAL);
 }
 
-/* Find out whether the signal is pending, if it was sent since the last time or is known. */
+/*
+ * Find out whether the signal is pending, if it was sent since the last time or was pending then.
+ */
 static void signal_examine(struct xpoll *queue, struct signal_registration *self)
 {
 	unsigned number = number_of(&self->reg);
-	/* Read first: a signal that is pending after this is not among them. */
+	/* Read the count first: a signal that is pending afterwards is not included. */
 	uint64_t delivered = xp_signal_delivered(number);
 	bool sent = self->sent;
 	bool pending;
 
-	/* The handler counts a signal that the next sleep lets in. */
+	/* The handler will count a signal that the next sleep unblocks. */
 	if (!(sent || self->ahead) || xp_host.lets_in(queue, number))
 		return;
 	XP_ASSERT(self->fd >= 0 && self->known >= self->reported);
@@ -80,7 +82,7 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 	} else if (self->known == self->reported && pending) {
 		self->known += sent && xp_pending_may_be_new(number);
 	} else if (self->known == self->reported && self->ahead && xp_pending_is_gone()) {
-		/* sigwait(3) has accepted it: a handler for it would have counted by now. */
+		/* sigwait(3) has accepted the signal: a handler would have counted it by now. */
 		self->known = self->reported = xp_signal_delivered(number);
 		self->ahead = false;
 	}
@@ -99,12 +101,12 @@ static void signal_update(struct xpoll *queue, struct signal_registration *self)
 		xp_host.set_active(queue, &self->reg, true);
 }
 
-/* Activate what was delivered. */
+/* Activate the registrations whose signals were delivered. */
 static void signal_interrupted(struct xpoll *queue, bool reported)
 {
 	struct signal_state *state = state_of(queue);
 
-	/* First, so that what is delivered from now on signals it again. */
+	/* Clear it first, so that later deliveries signal it again. */
 	xp_selfpipe_clear(state->selfpipe, reported);
 	XP_LIST_EACH(struct signal_registration, self, &state->regs, item)
 		signal_update(queue, self);
@@ -127,7 +129,7 @@ static void blocked_ready(struct xpoll *queue, struct xp_source_fd *set)
 			signal_registration(reg)->sent = true;
 	}
 	XP_LIST_EACH(struct signal_registration, self, &state_of(queue)->regs, item) {
-		/* If this thread handled the signal, its sleep has not returned EINTR for it. */
+		/* If a handler ran on this thread, its sleep did not return EINTR for it. */
 		if (self->fd >= 0 && !xp_sys_signal_is_blocked((int)number_of(&self->reg), NULL))
 			xp_host.interrupted(queue);
 		signal_update(queue, self);
@@ -150,7 +152,7 @@ static int blocked_set_make(struct xpoll *queue, struct xp_source_fd *set)
 	return rc;
 }
 
-/* If the calling thread blocks the signal, have it reported when it is pending. */
+/* If the calling thread blocks the signal, watch for its becoming pending. */
 static int signal_watch(struct xpoll *queue, struct signal_registration *self)
 {
 	struct signal_state *state = state_of(queue);
@@ -213,11 +215,14 @@ static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 	if (rc < 0)
 		return rc;
 	*place = state;
-	/* Before the handler counts: what it counts then is this one's. */
+	/*
+	 * Read the count before the handler is installed: later deliveries belong to this
+	 * registration.
+	 */
 	self->known = self->reported = xp_signal_delivered(number_of(reg));
 	self->fd = -1;
 	self->sent = self->ahead = false;
-	/* An observation that ended again could discard a signal that is pending. */
+	/* Before the observation: if that ended again, a pending signal could be discarded. */
 	rc = signal_watch(queue, self);
 	if (rc < 0)
 		return rc;
@@ -237,7 +242,7 @@ static int signal_attach(struct xpoll *queue, struct xp_registration *reg,
 	return signal_begin(queue, reg);
 }
 
-/* Losses are counted once for each registration that suffers them. */
+/* Count losses once for each registration that is affected. */
 static void signal_audit_registration(struct xpoll *queue, struct signal_registration *self,
                                       uint64_t losses)
 {
@@ -290,7 +295,7 @@ static int signal_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->data = (int64_t)(self->known - self->reported);
 	self->reported = self->known;
 	xp_host.set_active(queue, reg, false);
-	/* A handler need not write to what nobody waits for. */
+	/* While no thread waits, the handler need not write to the self-pipe. */
 	if (!xp_host.awaited(queue))
 		xp_selfpipe_disarm(state_of(queue)->selfpipe);
 	return 0;
@@ -304,7 +309,7 @@ static void signal_audit(struct xpoll *queue)
 		signal_audit_registration(queue, self, xp_signal_losses(number_of(&self->reg)));
 }
 
-/* A signal that was counted while it was pending may have been accepted since. */
+/* Examine signals that were counted while pending: they may have been accepted since. */
 static void signal_examine_all(struct xpoll *queue)
 {
 	struct signal_state *state = state_of(queue);

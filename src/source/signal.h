@@ -1,9 +1,8 @@
 /*
- * Noticing that signals are delivered: what SIGNAL asks of its provider.
+ * Observation of signals: what the source SIGNAL needs from its provider.
  *
- * A self-pipe is a descriptor, one per queue, that becomes readable when a signal
- * the self-pipe wants was delivered to the process.  How often it was, each
- * signal's count says.
+ * A self-pipe is a descriptor, one per queue, that becomes readable when a signal that it wants was
+ * delivered to the process.  A count for each signal shows how often.
  */
 #ifndef XP_SOURCE_SIGNAL_H
 #define XP_SOURCE_SIGNAL_H
@@ -14,7 +13,7 @@
 
 #include "sys/wakefd.h"
 
-/* One more than the highest; FreeBSD's NSIG leaves real-time signals out. */
+/* One more than the highest signal number; FreeBSD's NSIG leaves out real-time signals. */
 #ifdef _SIG_MAXSIG
 enum { XP_SIGNALS = _SIG_MAXSIG + 1 };
 #else
@@ -24,62 +23,61 @@ enum { XP_SIGNALS = NSIG };
 struct xp_selfpipe;
 struct sigaction;
 
-/* 0 or a negative errno value. */
+/* Open a self-pipe.  Returns 0 or a negative errno value. */
 int xp_selfpipe_open(struct xp_selfpipe **selfpipe);
 struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe);
 /*
- * Have signals make the descriptor readable from now on; true: some have come already.
- * Before anybody may sleep.
+ * Make signals write to the descriptor from now on; called before a thread may sleep.  Returns true
+ * if a signal has come already.
  */
 bool xp_selfpipe_arm(struct xp_selfpipe *selfpipe);
-/* Nobody sleeps: they need not until it is armed again. */
+/* No thread sleeps: signals need not write until it is armed again. */
 void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe);
 /*
- * The self-pipe may be written to again; the signals that did so are counted.  reported: the
- * descriptor is known to be readable.
+ * Allow further writes to the self-pipe, after its signals were counted.  reported: the descriptor
+ * is known to be readable.
  */
 void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported);
-/* Not in a forked child, where the self-pipe is gone and only its descriptor open. */
+/* Close a self-pipe; not in a forked child, which has only its descriptor. */
 void xp_selfpipe_close(struct xp_selfpipe *selfpipe);
-/* Does it want this signal from now on?  False: that is not new. */
+/* Set whether the self-pipe wants this signal.  Returns false if that is not new. */
 bool xp_selfpipe_want(struct xp_selfpipe *selfpipe, unsigned number, bool want);
-/* Ring all that want it.  Async-signal-safe, and never waits. */
+/* Make the self-pipes readable that want the signal.  Async-signal-safe, and never blocks. */
 void xp_selfpipes_signal(unsigned number);
-/* A process begins: none of the self-pipes is its own. */
+/* In a new process: forget the self-pipes, which are the parent's. */
 void xp_selfpipes_begin(void);
 
 /*
- * Have the signal ring the self-pipe.  If the program has changed the signal's
- * action since, this is made up for.  Does nothing where observing would
- * change what the signal does.
+ * Observe a signal for a self-pipe.  If the program has replaced our handler since, it is installed
+ * again.  Does nothing if observing would change the effect of the signal.
  *
- * -EINVAL: no such signal, or not to be observed; -EBUSY: the program has
- * changed its action too often.  *losses: see xp_signal_losses.
+ * -EINVAL: no such signal, or it cannot be observed; -EBUSY: the program has changed its action too
+ * often.  *losses: see xp_signal_losses.
  */
 int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *losses);
-/* Is there nothing to be made up for? */
+/* Returns true if our handler is still installed. */
 bool xp_signal_in_place(unsigned number);
 /*
- * Returns true if the program has a handler of its own for any signal.  Makes one system
- * call for each signal, and takes no lock.
+ * Returns true if the program has a handler for any signal.  Makes one system call for each signal,
+ * and takes no lock.
  */
 bool xp_signal_program_handles(void);
-/* That again, for whoever observes it; async-signal-safe. */
+/* Install our handler again, if the signal is observed; async-signal-safe. */
 int xp_signal_observe_again(unsigned number);
 /*
- * sigaction(2) as if nobody observed the signal: sets and shows what is behind
- * our handler.  Async-signal-safe.
+ * sigaction(2) as if the signal were not observed: sets and returns the action behind our handler.
+ * Async-signal-safe.
  */
 int xp_signal_action(unsigned number, const struct sigaction *action,
                      struct sigaction *before);
 void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number);
 
 /*
- * Blocked signals.  Each has a descriptor in a set, which is a descriptor as well and
- * becomes readable when such a signal is sent and stays pending.
+ * Blocked signals.  Each has a descriptor in a set, which is a descriptor too, and becomes readable
+ * when such a signal is sent and stays pending.
  */
 
-/* Make a set.  Returns a negative errno value on failure: -ENOTSUP where there is none. */
+/* Open a set.  Returns its descriptor or a negative errno value; -ENOTSUP: not supported. */
 int xp_pending_open(void);
 /* Add a descriptor for the signal and return it; or return a negative errno value. */
 int xp_pending_watch(int set, unsigned number);
@@ -105,13 +103,13 @@ bool xp_pending_accept(int fd, unsigned number);
 /* Count signals that were accepted. */
 void xp_signal_accepted(unsigned number, unsigned count);
 
-/* Deliveries so far, with those that were accepted; grows at any time. */
+/* Returns the number of deliveries so far, with accepted ones; it may grow at any time. */
 uint64_t xp_signal_delivered(unsigned number);
 
-/* How often the program has ended the observation of this signal. */
+/* Returns how often the program has ended the observation of this signal. */
 uint64_t xp_signal_losses(unsigned number);
 
-/* A process begins, perhaps as a copy of one whose threads were in here. */
+/* Initialise in a new process, perhaps a copy of one whose threads held the lock. */
 void xp_signal_begin(void);
 
 #endif

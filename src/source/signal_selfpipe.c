@@ -1,10 +1,9 @@
 /*
- * Self-pipes: a descriptor for each queue that signals' handlers make readable.
+ * Self-pipes: a descriptor for each queue that signal handlers make readable.
  *
- * A handler may run at any moment and on any thread, also on one that is just
- * opening or closing a self-pipe.  So a self-pipe is never freed, only used
- * again; and a handler counts itself in while it uses the descriptor, which the
- * last user closes.
+ * A handler may run at any time and on any thread, even on one that is opening or closing a
+ * self-pipe.  So a self-pipe is never freed, only reused; and a handler counts itself as a user
+ * while it uses the descriptor, which the last user closes.
  */
 #include "source/signal.h"
 
@@ -17,34 +16,34 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 
-/* In a self-pipe's state, beside the number of handlers that use it. */
-#define SELFPIPE_FREE    0x80000000u /* nobody's: it has no descriptor */
+/* Flags of a self-pipe's state, beside the number of handlers that use it. */
+#define SELFPIPE_FREE    0x80000000u /* not in use: it has no descriptor */
 #define SELFPIPE_CLOSING 0x40000000u /* the last handler that uses it closes it */
 
 /*
- * A write and a read for each signal would be most of its cost, and only who sleeps needs
- * them.  So the descriptor is written to only while it is armed.  Who is about to sleep
- * arms it and then looks whether a signal has come; a handler notes the signal and then looks
- * whether it is armed.  All of that in one order: one of them sees the other.
+ * A write and a read for each signal would be most of its cost, and only a sleeping thread needs
+ * them.  So handlers write to the descriptor only while it is armed.  A thread that is about to
+ * sleep arms it, and then checks whether a signal has come; a handler records the signal, and then
+ * checks whether the self-pipe is armed.  With sequential consistency one of them sees the other.
  */
 enum selfpipe_armed {
 	SELFPIPE_DISARMED,
 	SELFPIPE_ARMED,
-	SELFPIPE_WRITTEN, /* or is about to be; armed as well */
+	SELFPIPE_WRITTEN, /* armed, and written or about to be */
 };
 
 /* [I] immutable, [a] atomic. */
 struct xp_selfpipe {
 	struct xp_selfpipe *next;      /* [I] */
-	atomic_int fd;                 /* [a] a wake-up descriptor's two numbers, */
+	atomic_int fd;                 /* [a] the two ends of a wake-up descriptor, */
 	atomic_int write_fd;           /* [a] set while it is free */
 	atomic_uint state;             /* [a] */
 	atomic_uint armed;             /* [a] enum selfpipe_armed */
-	atomic_uint signalled;         /* [a] since it was answered */
+	atomic_uint signalled;         /* [a] 1: a wanted signal has arrived since the last clear */
 	atomic_uint wants[XP_SIGNALS]; /* [a] 0 or 1 */
 };
 
-static pthread_mutex_t selfpipe_lock = PTHREAD_MUTEX_INITIALIZER; /* of opening */
+static pthread_mutex_t selfpipe_lock = PTHREAD_MUTEX_INITIALIZER; /* held while one is opened */
 static struct xp_selfpipe *_Atomic selfpipes;
 
 struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe)
@@ -67,7 +66,7 @@ static void selfpipe_leave(struct xp_selfpipe *selfpipe)
 		xp_wakefd_close(&wakefd);
 }
 
-/* A handler left by longjmp in here costs a descriptor, and nothing else. */
+/* A handler that is left by longjmp in here leaks a descriptor, and nothing else. */
 static void selfpipe_signal(struct xp_selfpipe *selfpipe, unsigned number)
 {
 	struct xp_wakefd wakefd;
@@ -91,7 +90,7 @@ void xp_selfpipes_signal(unsigned number)
 		selfpipe_signal(selfpipe, number);
 }
 
-/* A free self-pipe, or a new one at the head of the list. */
+/* Returns a free self-pipe, or a new one, which is added to the list. */
 static struct xp_selfpipe *selfpipe_find(void)
 {
 	struct xp_selfpipe *selfpipe = atomic_load(&selfpipes);
@@ -150,7 +149,7 @@ void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe)
 	atomic_compare_exchange_strong(&selfpipe->armed, &armed, SELFPIPE_DISARMED);
 }
 
-/* A handler that is slow may write after this: then it is reported once in vain. */
+/* A slow handler may write after this; then the descriptor is readable once without reason. */
 void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported)
 {
 	struct xp_wakefd wakefd = xp_selfpipe_wakefd(selfpipe);

@@ -1,21 +1,21 @@
 /*
- * TIMER: moments, once or periodic.
+ * TIMER: one-shot and periodic timers.
  *
- * A timer runs if it is enabled and will expire again; then it is in the heap
- * of its clock.  When it expires it leaves the heap, and it comes back when
- * its event is handed out: what expired in between is computed from the
- * clock then.  So a timer that nobody takes costs nothing, and none drifts.
+ * A timer runs if it is enabled and will expire again; then it is in the heap of its clock.  When
+ * it expires it leaves the heap, and it returns when its event is delivered; the number of
+ * expirations in between is computed from the clock then.  So a timer whose events nobody takes
+ * costs nothing, and none drifts.
  *
- * A timer that is put off, as an idle timeout is at each activity, stays where it is in the heap,
- * by its old deadline, until it is the first; then it moves to where it belongs.  So its
- * deadline in the heap is `deadline_ns` or earlier.
+ * A timer whose deadline is extended, like an idle timeout at each activity, stays where it is in
+ * the heap, by its old deadline, until it is the first; then it moves.  So its deadline in the heap
+ * is `deadline_ns` or earlier.
  *
- * The moments of the real-time clock are translated into the monotonic
- * clock's to wait for, and again when the clock is set, which the kernel reports
- * by a descriptor; one for the queue, made with the first such timer.
+ * Deadlines of the real-time clock are converted to the monotonic clock, and again when the clock
+ * is set.  The kernel reports that by a descriptor, one for the queue, which the first such timer
+ * opens.
  *
- * As in FreeBSD, an ADD starts an existing timer again and drops what it had
- * counted, and one with a period of 0 has the shortest there is in its unit.
+ * As in FreeBSD, an ADD restarts an existing timer and discards its count, and a period of 0 is the
+ * shortest possible in its unit.
  */
 #include "source/source.h"
 
@@ -32,7 +32,7 @@
                XPOLL_NOTE_USECONDS | XPOLL_NOTE_NSECONDS)
 #define ONCE  (XPOLL_NOTE_ABSTIME | XPOLL_NOTE_MONOTONIC)
 
-/* Without the descriptor that reports it, setting the clock is noticed so late. */
+/* Without that descriptor, setting the clock is detected after this time. */
 #define STEP_LOOK_NS XP_NS_PER_SEC
 
 enum { MONOTONIC, REALTIME, CLOCKS };
@@ -43,11 +43,11 @@ enum { PUT_OFF_MOST = 16 }; /* timers that were put off and move in one call */
 struct timers {
 	struct xp_heap heaps[CLOCKS];
 	uint32_t counts[CLOCKS]; /* timers, running or not */
-	int64_t due_ns;          /* what the queue has */
-	int64_t first_ns;        /* of REALTIME: this deadline ... */
-	int64_t first_due_ns;    /* ... is that of the monotonic clock */
-	struct xp_source_fd step; /* fd < 0: there is none yet */
-	bool step_missing;       /* nor can there be */
+	int64_t due_ns;          /* the due time that was passed to the queue */
+	int64_t first_ns;        /* the first deadline of REALTIME ... */
+	int64_t first_due_ns;    /* ... converted to the monotonic clock */
+	struct xp_source_fd step; /* reports that the clock was set; fd < 0: not open yet */
+	bool step_missing;       /* it cannot be opened */
 };
 
 static unsigned clock_of(uint32_t fflags)
@@ -55,9 +55,9 @@ static unsigned clock_of(uint32_t fflags)
 	return (fflags & ONCE) == XPOLL_NOTE_ABSTIME ? REALTIME : MONOTONIC;
 }
 
-/* By the bits of the unit: how long it is, and the most that can be counted. */
+/* Indexed by the bits of the unit: its length, and the largest count. */
 static const struct unit {
-	int64_t ns; /* 0: several at a time */
+	int64_t ns; /* 0: more than one unit is given */
 	int64_t most;
 } timer_units[UNITS + 1] = {
 	[XPOLL_NOTE_SECONDS] = {XP_NS_PER_SEC, XP_NEVER / XP_NS_PER_SEC},
@@ -72,7 +72,7 @@ static const struct unit *unit_of(uint32_t fflags)
 	return &timer_units[fflags & UNITS];
 }
 
-/* `data` in nanoseconds; saturates at XP_NEVER. */
+/* Returns `data` in nanoseconds; saturates at XP_NEVER. */
 static int64_t span_ns(uint32_t fflags, int64_t data)
 {
 	const struct unit *unit = unit_of(fflags);
@@ -85,7 +85,7 @@ static int change_check(const struct xpoll_event *change)
 	return change->data < 0 || !unit_of(change->fflags)->ns ? -EINVAL : 0;
 }
 
-/* The moment of the monotonic clock for the first one of the other. */
+/* Returns the time of the monotonic clock for the first deadline of the real-time clock. */
 static int64_t translate(const struct timers *timers, int64_t first_ns)
 {
 	int64_t realtime_ns;
@@ -94,7 +94,7 @@ static int64_t translate(const struct timers *timers, int64_t first_ns)
 
 	if (first_ns == XP_NEVER)
 		return XP_NEVER;
-	/* In this order no timer is early. */
+	/* reading the clocks in this order makes no timer early */
 	realtime_ns = xp_sys_realtime();
 	now_ns = xp_sys_now();
 	due_ns = first_ns <= realtime_ns ? now_ns
@@ -109,7 +109,10 @@ static struct xp_registration *timers_first(const struct xp_heap *heap)
 	return XP_CONTAINER_OF(xp_heap_first(heap), struct xp_registration, timer);
 }
 
-/* Returns the first deadline of the heap; it is too early if more than these were put off. */
+/*
+ * Returns the first deadline of the heap; it may be too early if more than PUT_OFF_MOST timers were
+ * extended.
+ */
 static int64_t timers_deadline(struct xp_heap *heap)
 {
 	for (int i = 0; heap->len && i < PUT_OFF_MOST; i++) {
@@ -122,7 +125,7 @@ static int64_t timers_deadline(struct xp_heap *heap)
 	return xp_heap_deadline(heap);
 }
 
-/* A first timer may be another one: give the queue the next moment, if it has changed. */
+/* Pass the earliest deadline to the queue, if it has changed. */
 static void timers_update_due(struct xpoll *queue, struct timers *timers)
 {
 	int64_t due_ns = timers_deadline(&timers->heaps[MONOTONIC]);
@@ -140,7 +143,7 @@ static void timers_update_due(struct xpoll *queue, struct timers *timers)
 	xp_host.set_due(queue, XP_SOURCE_TIMER, due_ns);
 }
 
-/* Translate again: the clock may have been set. */
+/* Convert the deadlines again, because the clock may have been set. */
 static void timers_retranslate(struct xpoll *queue, struct timers *timers)
 {
 	timers->first_ns = XP_NEVER;
@@ -224,7 +227,7 @@ static int step_begin(struct xpoll *queue, struct timers *timers)
 	return rc;
 }
 
-/* The queue's state, made if need be; NULL: no memory. */
+/* Returns the state of the queue, allocated at the first call; NULL: no memory. */
 static struct timers *timers_make(struct xpoll *queue)
 {
 	void **state = xp_host.state(queue, XP_SOURCE_TIMER);
@@ -244,7 +247,7 @@ static struct timers *timers_make(struct xpoll *queue)
 	return timers;
 }
 
-/* Room for one more on this clock, and what it needs once. */
+/* Make room for one more timer on this clock, and open the descriptor that the first one needs. */
 static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
                           unsigned clock)
 {
@@ -256,7 +259,7 @@ static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
 	return rc;
 }
 
-/* By the words of the change. */
+/* Set the deadline and the period as the change says. */
 static void timer_set(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
@@ -354,7 +357,7 @@ static void timer_prefetch(struct xpoll *queue, const struct xp_registration *re
 		xp_heap_prefetch(&timers->heaps[clock_of(reg->fflags)], &reg->timer);
 }
 
-/* How often it has expired; the deadline moves on to the next time. */
+/* Returns how often the timer has expired since the last event, and advances the deadline. */
 static int64_t timer_count(struct xp_registration *reg)
 {
 	int64_t period_ns = span_ns(reg->fflags, reg->data);
@@ -408,7 +411,7 @@ static void timer_fini(struct xpoll *queue, void *state)
 	xp_free(timers);
 }
 
-/* The timer runs on in the child; one that had expired is due at once. */
+/* Continue the timer in a forked child; one that had expired is due at once. */
 static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = timers_make(queue);
@@ -418,7 +421,7 @@ static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 	if (rc < 0)
 		return rc;
 	timers->counts[clock]++;
-	reg->timer.place = 0; /* The old heap is gone. */
+	reg->timer.place = 0; /* the old heap is gone */
 	timer_run(timers, reg);
 	timers_update_due(queue, timers);
 	return 0;

@@ -1,10 +1,9 @@
 /*
- * USER: events the program triggers itself.
+ * USER: events that the program triggers itself.
  *
- * No descriptor and no system call of its own; a trigger marks the
- * registration and, if a thread waits, wakes it.  As in FreeBSD, a change
- * that carries XPOLL_CLEAR resets a trigger that was not delivered yet, and
- * delivery resets the trigger of a CLEAR registration but not its flags.
+ * This source has no descriptor and makes no system call; a trigger activates the registration and,
+ * if a thread waits, wakes it.  As in FreeBSD, a change with XPOLL_CLEAR resets a trigger that was
+ * not delivered yet, and delivery resets the trigger of a CLEAR registration, but not its flags.
  */
 #include "source/source.h"
 
@@ -51,7 +50,7 @@ static int user_collect(struct xpoll *queue, struct xp_registration *reg, struct
 	return 0;
 }
 
-/* Nothing of it is the kernel's. */
+/* A registration has no objects of the kernel. */
 static int user_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	(void)queue, (void)reg;

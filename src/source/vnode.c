@@ -1,8 +1,8 @@
 /*
- * VNODE: what happens to an open file, by whatever name.
+ * VNODE: changes of an open file, whatever its names.
  *
- * What happens while nobody waits, or while the registration is disabled, is
- * ORed together and handed out as one event.
+ * Changes while no thread waits, or while the registration is disabled, are ORed together and
+ * delivered as one event.
  */
 #include <errno.h>
 
@@ -91,7 +91,7 @@ static int vnode_touch(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-/* Disabled, each kind is reported to it once more, and not again. */
+/* While the registration is disabled, each kind of change is reported to it once at most. */
 static void vnode_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	if (!(reg->flags & XPOLL_DISABLE))
