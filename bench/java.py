@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Measure the Java binding: looptest beside Java's Selector and C, and the table of 1999.
+"""Measure the Java binding: looptest beside Java's Selector and C, the table of 1999, and the JDK's
+HTTP server on both selectors.
 
   java.py [--quick]
 
 Makes the demo jar (build/release/java), runs it, and writes java-looptest.json and
-java-servers.json in build/bench; then it writes the page of ./dev bench, which shows them.
+java-servers.json and java-http.json in build/bench;
+then it writes the page of ./dev bench, which shows them.
 bench/report/main.py readme --only java puts them into java/README.md.
 
 Servers run in turns, round after round in another order, each in a Java of its own with the same
@@ -22,6 +24,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import http_load
 import rounds
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +43,9 @@ SERVERS = {
 IN_1999 = {"Poller, gangs": {1000: 11, 4000: 20, 8000: 39},
            "a thread each": {1000: 12, 4000: 37, 8000: 108}}
 SPARE_DESCRIPTORS = 200
+# The example java/examples/HttpServer.java, unmodified.
+IDLE, ACTIVE = 10000, 100
+SELECTORS = ("JDK", "xpoll")
 
 
 def find_command():
@@ -114,6 +120,51 @@ def servers(java, quick):
                    "in_1999_s": IN_1999.get(name, {}).get(connections)}
 
 
+def processor_time(process):
+    """Of a process that runs, in seconds."""
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def http_once(java, selector, requests):
+    """One server on one selector, under load."""
+    flags = java[:-2]
+    if selector == "xpoll":
+        agent = next((BUILD / "java/nio").glob("xpoll-nio-*.jar"))
+        flags = [*flags, f"-javaagent:{agent}", "--enable-native-access=ALL-UNNAMED"]
+    classes = BUILD / "java/http"
+    subprocess.run([java[0].parent / "javac", "-d", classes,
+                    ROOT / "java/examples/HttpServer.java"], check=True)
+    with subprocess.Popen([*flags, "-cp", classes, "HttpServer"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as server:
+        port = int(re.search(r"port (\d+)", server.stdout.readline()).group(1))
+        load = http_load.Load(port, IDLE, ACTIVE)
+        load.run(requests // 4) # Java compiles meanwhile.
+        began = processor_time(server)
+        load.run(requests)
+        spent = processor_time(server) - began
+        load.close()
+        server.stdin.close()
+    return {"cpu_s": spent, "us_per_request": 1e6 * spent / requests}
+
+
+def http(java, quick):
+    """The JDK's server with idle and active connections, in alternating runs."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    if IDLE + ACTIVE + SPARE_DESCRIPTORS > most:
+        print(f"{IDLE} idle connections: only {most} descriptors are allowed; left out")
+        return
+    runs = {name: [] for name in SELECTORS}
+    for number, name in rounds.turns(list(SELECTORS), 1 if quick else 11):
+        print(f"  HTTP server, round {number + 1}: {name}", file=sys.stderr)
+        runs[name].append(http_once(java, name, 10000 if quick else 100000))
+    for name, samples in runs.items():
+        times = [sample["us_per_request"] for sample in samples]
+        yield {**rounds.medians(samples), "selector": name, "idle": IDLE, "active": ACTIVE,
+               "least": min(times), "most": max(times)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true",
@@ -122,7 +173,7 @@ def main():
     java = find_command()
     version = subprocess.run([java[0], "-version"], capture_output=True, text=True,
                              check=False).stderr
-    for part in looptest, servers:
+    for part in looptest, servers, http:
         rows = list(part(java, quick))
         rounds.save(str(ROOT / f"build/bench/java-{part.__name__}.json"), {
             "measured": datetime.date.today().isoformat(), "java": version.splitlines()[0],

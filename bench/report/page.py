@@ -54,6 +54,10 @@ OTHERS = {
     "java-servers": ("Java: the table of 1999", "What the README of 1999 measured, Poller and a "
                      "thread each, beside the ways of today.", "connections", "server", "cpu_ms",
                      "ms of processor time: less is better", "./dev bench java"),
+    "java-http": ("Java: an HTTP server", "The JDK's, with 10,000 idle connections and 100 active "
+                  "ones, on the JDK's selector and on xpoll's.", "active", "selector",
+                  "us_per_request", "us of processor time a request: less is better",
+                  "./dev bench java"),
 }
 
 

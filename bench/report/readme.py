@@ -90,10 +90,19 @@ def put(path, tables):
     rounds.save(path, text)
 
 
+def java_http(rows):
+    head = f"{rows[0]['idle']:,} idle, {rows[0]['active']:,} active connections"
+    return markdown([[head, "us/request", "least", "most"], *(
+        [f"{row['selector']}'s selector", *(cell(row[key], ".1f")
+                                          for key in ("us_per_request", "least", "most"))]
+        for row in rows)])
+
+
 def update_java(results, root):
     """Put what was measured into java/README.md."""
     tables = {name: lines(results.rows(name)) for name, lines in (
-        ("java-looptest", java_looptest), ("java-servers", java_servers)) if results.rows(name)}
+        ("java-looptest", java_looptest), ("java-servers", java_servers),
+        ("java-http", java_http)) if results.rows(name)}
     if not tables:
         raise SystemExit("bench: no results of ./dev bench java")
     put(os.path.join(root, "java/README.md"), tables)

@@ -57,4 +57,11 @@ expect() {
 
 expect Hello "the pipe is readable"
 expect Child "TIMER ident=1" "PROC "
+
+# The HTTP server, on both selectors.
+for flags in "" "-javaagent:$(ls "$1"/nio/xpoll-nio-*.jar) --enable-native-access=ALL-UNNAMED"; do
+	case $flags in ?*) selector=XpollSelector ;; *) selector=EPollSelectorImpl ;; esac
+	sh "$here/../../tests/lib/python.sh" "$here/http_server.py" $selector "$XPOLL_JAVA" $flags \
+		-cp "$XPOLL_EXAMPLES" HttpServer || exit 1
+done
 exec sh "$here/../../tests/lib/python.sh" "$here/../../tests/use/examples/test_bindings.py" -v
