@@ -84,7 +84,7 @@ XT_TEST(open_bad_options_is_einval)
 	size_t size = sizeof(struct xpoll_options);
 
 	XT_CHECK(refused_with(open_with(NULL, 0, 0, 0), EINVAL));
-	XT_CHECK(refused_with(open_with(NULL, 16, 0, size), EINVAL));
+	XT_CHECK(refused_with(open_with(NULL, XPOLL_RESTART << 1, 0, size), EINVAL));
 	XT_CHECK(refused_with(open_with(NULL, 0x80000000u, 0, size), EINVAL));
 	XT_CHECK(refused_with(open_with(NULL, 0, -1, size), EINVAL));
 }
