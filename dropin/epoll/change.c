@@ -124,7 +124,7 @@ static int change_checked(struct ep_set *set, struct ep_set *inner, int op, int 
                           const struct epoll_event *event, const struct stat *status)
 {
 	bool nests = inner && op == EPOLL_CTL_ADD;
-	int rc = event ? check_event(op, event->events, inner) : 0;
+	int rc = check_event(op, event->events, inner);
 
 	if (inner == set || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD)
 		rc = -EINVAL;

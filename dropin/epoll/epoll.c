@@ -49,6 +49,8 @@ static struct ep_set *hold_or_fail(int fd, int *rc)
 
 EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 {
+	/* EPOLL_CTL_DEL ignores its event, which may be NULL or an invalid address. */
+	static const struct epoll_event none;
 	struct ep_set *set;
 	int state, rc;
 
@@ -59,7 +61,7 @@ EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	ep_inside = true;
 	set = hold_or_fail(epfd, &rc);
 	if (set) {
-		rc = ep_change(set, op, fd, op == EPOLL_CTL_DEL ? NULL : event);
+		rc = ep_change(set, op, fd, op == EPOLL_CTL_DEL ? &none : event);
 		ep_drop(set);
 	}
 	ep_inside = false;

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 
+#include "common/numbers.h"
+
 /*
  * Returns true if a dup3 onto a descriptor has to be handled.  A dup3 that will fail closes
  * nothing, so no registration may be dropped for it.
