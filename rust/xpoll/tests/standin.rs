@@ -8,6 +8,7 @@ mod memory {
     pub mod program;
     pub mod standin;
     pub mod standin_poll;
+    pub mod standin_tree;
     pub mod things;
 }
 
