@@ -6,6 +6,7 @@ exit code, output and files.  Measurements are as short as they can be: what
 they measure is not tested here.
 """
 
+import contextlib
 import json
 import os
 import pty
@@ -396,7 +397,10 @@ class Workloads(ToolTest):
                 finally:
                     bench.kill()
                     bench.wait()
-                # Forever, if the kernel does not kill it: a process that is stopped does nothing.
+                # It may have been stopped before it asked the kernel to be killed with its
+                # parent; then it goes on, and finds that its parent has ended.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGCONT)
                 until_state(child, "")
 
     def stopped_child(self, pid):
