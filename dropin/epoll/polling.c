@@ -38,7 +38,7 @@ static bool is_set(int fd)
 	return object && object->kind == EP_SET;
 }
 
-static bool has_sets(const struct pollfd *fds, nfds_t len)
+static bool has_sets(struct pollfd *fds, nfds_t len)
 {
 	if (ep_inside || !ep_any_sets())
 		return false;
