@@ -1,18 +1,16 @@
 /*
- * The interface between the queue and the mechanism that waits for descriptors.
+ * The interface between the queue and the mechanism that waits for descriptors, the back end.
  *
- * A back end translates (descriptor, requested bits, token) for its kernel, and
- * fills a plain array with what fired.  It calls no user code, decides no
- * policy and never allocates in `wait`.
+ * A back end passes registrations (descriptor, requested bits, token) to its kernel, and stores the
+ * kernel's reports in an array.  It calls no user code, decides no policy and never allocates
+ * memory in `wait`.
  *
- * Every function is called with the queue's lock held, except `wake`, which
- * may also run in a signal handler, `change_unlocked`, and `wait` when it may
- * sleep (see there).
- * Results are >= 0 or a negative errno value; a failed change leaves the kernel
- * as it was.
+ * Every function is called with the queue's lock held, except `wake`, which may also run in a
+ * signal handler, `change_unlocked`, and `wait` when it may sleep (see there).  Results are >= 0 or
+ * a negative errno value; a failed change leaves the kernel's entry as it was.
  *
- * Requested and fired bits are poll(2)'s: POLLIN POLLOUT POLLPRI POLLRDHUP, and
- * POLLERR POLLHUP POLLNVAL when fired.
+ * Requested and reported bits are those of poll(2): POLLIN POLLOUT POLLPRI POLLRDHUP, and in
+ * reports also POLLERR POLLHUP POLLNVAL.
  */
 #ifndef XP_SYS_BACKEND_H
 #define XP_SYS_BACKEND_H
@@ -27,20 +25,21 @@
 #include "base/time.h"
 #include "sys/pollbits.h"
 
-/* How a descriptor is watched; ORed to the requested bits. */
-#define XP_WATCH_EDGE      0x10000u /* report activity, not state */
-#define XP_WATCH_ONESHOT   0x20000u /* silent after one report until changed */
-#define XP_WATCH_EXCLUSIVE 0x40000u /* wake few of several queues */
-#define XP_WATCH_SOURCE    0x80000u /* on Windows: an object, until it is signalled */
+/* How to watch a descriptor; ORed to the requested bits in a parameter `watch`. */
+#define XP_WATCH_EDGE      0x10000u /* edge-triggered */
+#define XP_WATCH_ONESHOT   0x20000u /* after one report, no more until the next change */
+#define XP_WATCH_EXCLUSIVE 0x40000u /* like EPOLLEXCLUSIVE: of several queues, wake few */
+#define XP_WATCH_SOURCE    0x80000u /* Windows: fd is a waitable handle of a source */
 /*
- * For an epoll set: put this filter (XP_READ ...) into an entry of its own, in
- * addition to the descriptor's main one.  A change without bits ends that entry.
+ * For the epoll back end: the watch is for the solo entry of this filter (XP_READ ...), an entry
+ * that the descriptor has in addition to its main one (posix/solo.h).  A change without requested
+ * bits deletes the solo entry.
  */
 #define XP_WATCH_SOLO(filter) (0x100000u << (filter))
 #define XP_WATCH_SOLO_ANY  0x700000u
 /*
- * In a change: check these filters (a set of XP_BIT) again.  Other filters that
- * are watched by edges must not be reported again because of the change.
+ * In a change: the filters (a set of XP_BIT) whose condition the kernel checks again.  The change
+ * must not report other edge-triggered filters again.
  */
 #define XP_WATCH_AGAIN(filters) ((uint32_t)(filters) << 24)
 #define XP_WATCH_AGAIN_OF(watch) ((watch) >> 24)
@@ -48,42 +47,50 @@
 
 /* Capabilities of a back end. */
 enum {
-	/* Many threads in `wait`, and changes take effect on them. */
+	/* Several threads may be in `wait`, and a change takes effect on them at once. */
 	XP_CAP_CONCURRENT = 1,
 	/*
-	 * The requested bits are in a table of the state until the descriptor is
-	 * detached: a change of them in level mode costs no system call.  Entries can
-	 * be one-shot and exclusive only without this bit.
+	 * The state has the requested bits of each attached descriptor in a table, so a change of
+	 * level-triggered bits costs no system call.  XP_WATCH_ONESHOT and XP_WATCH_EXCLUSIVE are
+	 * used only with back ends without this capability.
 	 */
 	XP_CAP_FREE_CHANGE = 2,
-	/* `attach` returns -EEXIST only if the number is still the same file. */
+	/*
+	 * `attach` returns -EEXIST only if fd still refers to the file that was attached, as far as
+	 * fstat(2) or the kernel's entry shows; so the queue calls it to detect a reused
+	 * descriptor.
+	 */
 	XP_CAP_KNOWS_FILE = 4,
-	/* POLLPRI. */
+	/* The back end can watch POLLPRI. */
 	XP_CAP_EXCEPT = 8,
-	/* A signal mask costs `wait` next to nothing while one thread is in it. */
+	/*
+	 * A signal mask costs `wait` next to nothing while one thread is in it, so the queue may
+	 * block signals around waits of programs that gave no mask, too.
+	 */
 	XP_CAP_MASK = 16,
 };
 
 #define XP_TOKEN_WAKE UINT64_MAX
 
 /*
- * Flag of a report with XP_TOKEN_WAKE: there was room for more reports, but not all descriptors
- * were checked.
+ * Flag of a report with XP_TOKEN_WAKE: the kernel may have more reports although the array is not
+ * full, so the queue calls `wait` again.
  */
 #define XP_FIRED_MORE 0x10000u
 
-/* Flag of a report: it is for the solo entry of this filter. */
+/* Flag of a report: the report comes from the solo entry of this filter. */
 #define XP_FIRED_SOLO(filter) (0x100000u << (filter))
 #define XP_FIRED_SOLO_ANY 0x700000u
 
 /*
- * Most reports of one wait; and of one in a process with one thread, if the back end allows more.
+ * The most reports that one wait stores; the second limit is for a process with one thread, if the
+ * back end's fired_most allows it.
  */
 enum { XP_FIRED_MOST = 256, XP_FIRED_ALONE = 1024 };
 
 /*
- * Add a report with XP_FIRED_MORE: the kernel filled the array, but some of its reports were
- * dropped.
+ * Append a report with XP_FIRED_MORE if there is room: the kernel has filled the back end's array,
+ * but the back end has dropped some of these reports.  Returns the new number of reports.
  */
 static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 {
@@ -92,28 +99,36 @@ static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 	return count;
 }
 
-/* The descriptor of xpoll_fd. */
+/*
+ * Functions of the descriptor that xpoll_fd returns; it is readable while xpoll_wait would return
+ * something.
+ */
 struct xp_outer_ops {
 	/* Returns the descriptor, which the first call opens. */
 	int (*fd)(void *state);
-	/* Make the descriptor readable, or no longer readable for this reason. */
+	/* on: make the descriptor readable, whatever the kernel reports; otherwise end that. */
 	void (*set_attention)(void *state, bool on);
 	/*
-	 * Make the descriptor readable at this time at the latest; XP_NEVER: not for this reason.
-	 * Fails if no descriptor is free for a timer.
+	 * Make the descriptor readable at this time or earlier; XP_NEVER: no alarm is needed any
+	 * more.  Returns a negative errno value if no timer can be set, for example for lack of a
+	 * descriptor.
 	 */
 	int (*set_alarm)(void *state, int64_t deadline_ns);
 };
 
-/* For a kernel that keeps reporting closed files: replaces the set by a new one. */
+/*
+ * For a kernel that keeps reporting a closed file while a duplicate is open: replaces the set, the
+ * kernel's collection of entries, by a new one.
+ */
 struct xp_renew_ops {
 	/*
-	 * Replace the set by an empty one; waits in progress use the old one until they are woken.
+	 * Replace the set by an empty one.  Threads in `wait` use the old set until they are woken.
 	 */
 	int (*begin)(void *state);
 	/*
-	 * Until `end`: returns whether the old set watches the file that fd refers to; its reports
-	 * are ignored.  A back end has both functions or none.
+	 * Called between `begin` and `end`: returns true if the old set has an entry of the file
+	 * that fd refers to.  Reports of the old set are ignored from then on.  A back end has both
+	 * functions or none.
 	 */
 	bool (*knows)(void *state, int fd);
 	void (*end)(void *state);
@@ -122,83 +137,89 @@ struct xp_renew_ops {
 struct xp_backend_ops {
 	const char *name;
 	unsigned caps;
-	int fired_most; /* entries of one wait, at most XP_FIRED_ALONE; 0: XP_FIRED_MOST */
+	int fired_most; /* the most reports of one wait, up to XP_FIRED_ALONE; 0: XP_FIRED_MOST */
 	size_t state_size;
 	/*
-	 * Offset in the state of an int, the descriptor of an epoll set.  While it is not -1, a
-	 * wait without a mask is just epoll_wait(2) on it, and the only thread of a process may
-	 * call that directly.  0: a wait is always more.
+	 * Offset in the state of an int: the descriptor of an epoll set.  While the int is not -1,
+	 * a wait without a mask is just epoll_wait(2) on this set, and the only thread of a process
+	 * may call that directly, past the back end.  0: the state has no such int.
 	 */
 	size_t direct_fd_at;
 
 	/*
-	 * Make the kernel's objects; `counters` outlives the state.  `close`
-	 * releases them and may be called in a forked child.
+	 * Open the kernel's objects; `counters` outlives the state.  `close` closes them, also in a
+	 * forked child.
 	 */
 	int (*open)(void *state, int size_hint, struct xp_counters *counters);
 	void (*close)(void *state);
 	/*
 	 * Make waits poll network devices for this number of microseconds before they sleep.
-	 * -ENOTSUP: this kernel cannot.  NULL: no kernel of this back end can.
+	 * -ENOTSUP: this kernel lacks it.  NULL: all kernels of this back end lack it.
 	 */
 	int (*busy_poll)(void *state, uint32_t microseconds);
 
 	/*
-	 * Returns true if the descriptor belongs to the state.  A program that registered and
-	 * deleted it would end the state's own watch.  NULL if the state has no descriptor that a
-	 * program could name.
+	 * Returns true if fd is one of the state's own descriptors.  A program must not register
+	 * it, because the deletion would end the watch of the state itself.  NULL: the state has no
+	 * descriptor that a program could name.
 	 */
 	bool (*owns)(const void *state, int fd);
 
 	/*
-	 * Begin to watch.  -EEXIST: this file is already watched by this descriptor.  -EPERM: the
-	 * kernel cannot poll such a file, which is always ready.  -ENOTSUP: an O_PATH descriptor.
+	 * Begin to watch.  -EEXIST: the file is already watched by this descriptor.  -EPERM: the
+	 * kernel cannot poll such a file, for example a regular one, which is always ready.
+	 * -ENOTSUP: an O_PATH descriptor.
 	 */
 	int (*attach)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
-	 * Change the watch, and check again whether it is ready.  -ENOENT: the descriptor is not
-	 * watched, or refers to another file now; -EBADF.  If a change reports an edge again, as in
-	 * epoll, the queue avoids the change (core/entry.h).
+	 * Change the watch, and let the kernel check again whether the file is ready.  -ENOENT: fd
+	 * is not watched, or refers to another file now; -EBADF: fd is closed.  If a change makes
+	 * the kernel report an edge again, as with epoll, the queue avoids the change
+	 * (core/entry.h).
 	 */
 	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
-	 * Like change, but called without the queue's lock, and it counts no system call.  For a
-	 * kernel with one-shot entries; never exclusive, never a solo filter.  Optional.
+	 * Like change, but called without the queue's lock, and without counting the system call.
+	 * For a kernel with one-shot entries; the watch is never exclusive or for a solo entry.
+	 * Optional.
 	 */
 	int (*change_unlocked)(void *state, int fd, uint32_t watch, uint64_t token);
 	/* Stop watching; no later report has the descriptor's token. */
 	int (*detach)(void *state, int fd);
 
 	/*
-	 * Wait until something fires or the deadline passes.  Store up to cap entries, at
-	 * most fired_most, first those that were not reported yet.  0: deadline; may be
-	 * early, the queue checks.  -EINTR: also if the deadline has passed and a signal is
-	 * pending that the mask does not block.  With XP_NOW it is called with the lock held
-	 * and is no cancellation point, otherwise without the lock, and it is one.  XP_REST
-	 * is XP_NOW after a call that had more; it need not ask the kernel again.  An entry
-	 * with XP_TOKEN_WAKE is a wake, or has XP_FIRED_MORE.  If there are fewer than cap
-	 * entries and none has XP_FIRED_MORE, there are no more.
+	 * Wait until a registration is ready or the deadline passes.  Stores up to cap reports (cap
+	 * is at most fired_most), first those that earlier calls left out.  Returns their number;
+	 * 0: the deadline has passed or is near, and the queue checks the clock.  -EINTR: also if
+	 * the deadline has passed and a signal is pending that the mask does not block.
+	 *
+	 * With XP_NOW the call does not sleep, is made with the lock, and is no cancellation point;
+	 * otherwise it is made without the lock and is one.  XP_REST is XP_NOW directly after a
+	 * call that may have left reports: the kernel need not be queried again.
+	 *
+	 * A report with XP_TOKEN_WAKE is a wake-up, or has XP_FIRED_MORE.  If there are fewer than
+	 * cap reports and none has XP_FIRED_MORE, the kernel has no more.
 	 */
 	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,
 	            struct xp_fired *fired, int cap);
 	/*
-	 * Called when a thread leaves with events while others are in `wait`: report conditions
-	 * that are still true to them.  For kernels that report a condition only once per request.
-	 * Optional.
+	 * Called when a thread returns with events while other threads are in `wait`: make the
+	 * kernel report conditions that still hold to these threads.  For kernels that report a
+	 * condition only once per request.  Optional.
 	 */
 	void (*rearm)(void *state);
 	/*
-	 * has_pending: returns true if there are changes that the kernel does not have yet: they
-	 * are passed with a wait that has the lock, or that is alone.  `flush` passes some of them
-	 * at once; those whose files are gone are reported with POLLNVAL.  If it fails, a later
-	 * wait passes them.  Optional.
+	 * For a back end that collects changes and passes them to the kernel in a `wait` that has
+	 * the lock or is the only one.  has_pending returns true if the kernel lacks some of the
+	 * changes.  `flush` passes some of them now, and stores reports with POLLNVAL of those
+	 * whose files are closed; changes that it fails to pass are left to a wait.  Optional.
 	 */
 	bool (*has_pending)(const void *state);
 	int (*flush)(void *state, struct xp_fired *fired, int cap);
-	/* Make one `wait`, this or the next, return.  Async-signal-safe. */
+	/* Make one `wait` return, one in progress or the next.  Async-signal-safe. */
 	void (*wake)(void *state);
 
-	/* Optional. */
+	/* Optional: only for kernels that need it. */
 	const struct xp_renew_ops *renew;
 	/* NULL: xpoll_fd fails with ENOTSUP. */
 	const struct xp_outer_ops *outer;

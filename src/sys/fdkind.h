@@ -1,5 +1,6 @@
 /*
- * The kind of file that a descriptor refers to, as far as waiting is concerned.
+ * The kinds of files that the queue waits for in different ways, and the kind of a descriptor's
+ * file.
  */
 #ifndef XP_SYS_FDKIND_H
 #define XP_SYS_FDKIND_H
@@ -10,32 +11,40 @@ enum xp_fd_kind {
 	XP_KIND_UNKNOWN, /* not queried yet */
 	XP_KIND_REGULAR,
 	XP_KIND_DIRECTORY,
-	XP_KIND_CLEARED,      /* a report takes away what it reports: see xp_fd_poll_clears */
+	XP_KIND_CLEARED,      /* poll(2) consumes what it reports: see xp_fd_poll_clears */
 	XP_KIND_OTHER,
-	XP_KIND_CAN_PROBE = 8, /* flag of the kinds that follow */
+	/* set in each value below and in none above: poll(2) of such a file changes nothing */
+	XP_KIND_CAN_PROBE = 8,
 	XP_KIND_SOCKET = 8,
 	XP_KIND_FIFO,
 	XP_KIND_TTY,
 	XP_KIND_COUNTER,   /* eventfd, timerfd */
 };
 
-/* Up to three system calls; never XP_KIND_UNKNOWN.  -EBADF: not open; -ENOMEM. */
+/*
+ * Returns the kind of the descriptor's file, never XP_KIND_UNKNOWN, by up to three system calls.
+ * -EBADF: fd is not open; -ENOMEM.
+ */
 int xp_fd_kind(int fd);
 
-/* For xp_fd_kind: returns the kind of a file for which fstat(2) reports no type. */
+/*
+ * Called by xp_fd_kind for a file for which fstat(2) reports no type, such as an eventfd: returns
+ * its kind.
+ */
 int xp_fd_kind_anonymous(int fd);
 
 /*
- * For xp_fd_kind: returns true if poll(2) clears what it reports about this regular file.  That is
- * so for mount tables, sysctls, PSI triggers and others of Linux's /proc.
+ * Called by xp_fd_kind for a regular file: returns true if poll(2) clears the condition that it
+ * reports.  True for all files of Linux's /proc and cgroup file systems, because their mount
+ * tables, sysctls and PSI triggers are such files.
  */
 bool xp_fd_poll_clears(int fd);
 
 /*
- * Returns true if any thread may poll such a file at any time without an effect.  Not so for
- * performance counters, mount tables and files of /proc/sys, whose readiness a poll consumes, nor
- * for a signalfd, whose readiness depends on the calling thread.  Only kinds known to be harmless
- * return true.
+ * Returns true if any thread may poll a file of this kind at any time without an effect.  False for
+ * performance counters, mount tables and files of /proc/sys, because a poll consumes their
+ * readiness; for a signalfd, whose readiness depends on the calling thread; and for each kind not
+ * known to be harmless.
  */
 static inline bool xp_kind_can_probe(enum xp_fd_kind kind)
 {

@@ -1,8 +1,8 @@
 /*
- * Numbers of descriptors.  Inside the library a descriptor is a small number, which indexes
- * tables.  Outside it is the system's: the same number, or on Windows a handle.  A handle, without
- * its two lowest bits, is an index into the process's table of handles, too, which has fewer than
- * 2^24 entries.
+ * Inside the library a descriptor is a small number, because it indexes tables.  In the interface
+ * it is a POSIX descriptor, which is the same number, or a Windows handle.  A handle without its
+ * two lowest bits is an index, too: into the process's table of handles, which has fewer than 2^24
+ * entries.
  */
 #ifndef XP_SYS_FDNUM_H
 #define XP_SYS_FDNUM_H
@@ -12,7 +12,7 @@
 #ifdef _WIN32
 #define XP_HANDLES_MOST (1 << 24)
 
-/* Returns the number of an ident; -1: no such descriptor is possible. */
+/* Returns the library's number for the ident of an event; -1: no handle has this value. */
 static inline int xp_fd_number(uint64_t ident)
 {
 	return ident & 3 || ident >> 2 >= XP_HANDLES_MOST ? -1
@@ -24,13 +24,16 @@ static inline uint64_t xp_fd_ident(int fd)
 	return (uint64_t)fd << 2;
 }
 
-/* Returns the number of a parameter of type xpoll_fd_t; negative: none. */
+/*
+ * Returns the library's number for a parameter of type xpoll_fd_t; negative: no handle has this
+ * value.
+ */
 static inline int xp_fd_of(uintptr_t handle)
 {
 	return xp_fd_number(handle);
 }
 #else
-/* Returns the number of an ident; -1: it is no descriptor. */
+/* Returns the descriptor that the ident of an event means; -1: too large for a descriptor. */
 static inline int xp_fd_number(uint64_t ident)
 {
 	return ident > INT32_MAX ? -1 : (int)ident;

@@ -6,26 +6,32 @@
 #include <sys/stat.h>
 
 /*
- * Returns true for a file, directory, device or FIFO in a file system; false for sockets, pipes and
- * files that the kernel makes up.
+ * Returns true if fd, which has this st_mode, is in a file system: a file, directory, device or
+ * FIFO.  Returns false for sockets, pipes and files that the kernel makes up, such as an eventfd.
  */
 bool xp_fs_is_file(int fd, mode_t mode);
 
-/* For xp_fs_is_file: returns true if this FIFO has a name in a file system, and is not a pipe. */
+/*
+ * Called by xp_fs_is_file: returns true for a FIFO that has a name in a file system, and false for
+ * a pipe.
+ */
 bool xp_fs_holds_fifo(int fd);
 
 /*
- * Returns true if the size of a regular file is what can be read.  False if the kernel writes the
- * text while it is read: in /proc, /sys and the like.
+ * Returns true if st_size of a regular file is the number of bytes that can be read.  Returns false
+ * for files whose text the kernel makes up when it is read, as in /proc and /sys.
  */
 bool xp_fs_has_sizes(int fd);
 
-/* Returns false if the file system copies a file at its first write, with another time of birth. */
+/*
+ * Returns false if a file may change its time of birth: overlayfs copies a file at its first write.
+ */
 bool xp_fs_keeps_births(int fd);
 
 /*
- * Returns true if something is mounted on this directory: then its parent directory is not the one
- * that has its name.  Before Linux 5.8 always false.
+ * Returns true if this directory is the root of a mount: its ".." is then the directory that
+ * contains the mount point, and not the one that has this directory's own name.  Always false
+ * before Linux 5.8.
  */
 bool xp_fs_is_mounted(int fd);
 

@@ -1,6 +1,6 @@
 /*
- * Wrappers of calls of the C library: the result is >= 0 or a negative errno value, and errno is
- * preserved.
+ * Macros for calls of the C library inside system-call wrappers: the result is >= 0 or a negative
+ * errno value, and errno is preserved.
  */
 #ifndef XP_SYS_LIBCALL_H
 #define XP_SYS_LIBCALL_H
@@ -22,8 +22,8 @@
 	})
 
 /*
- * For a call that is a cancellation point but is made with a lock held.  `unused`, because some
- * systems have no such call.
+ * Call this before a function that is a cancellation point, if a lock is held, and
+ * xp_uncancelled_end after it.  `unused`, because some files that include this make no such call.
  */
 struct xp_uncancelled {
 	int state;
@@ -38,7 +38,10 @@ __attribute__((unused)) static inline struct xp_uncancelled xp_uncancelled_begin
 	return before;
 }
 
-/* Returns the result of the call, or -errno. */
+/*
+ * rc: the result of the call.  Restores cancellation and errno; returns rc, or -errno if rc is
+ * negative.
+ */
 __attribute__((unused)) static inline int64_t xp_uncancelled_end(
 	const struct xp_uncancelled *before, int64_t rc)
 {
@@ -49,7 +52,9 @@ __attribute__((unused)) static inline int64_t xp_uncancelled_end(
 	return result;
 }
 
-/* Makes one call without cancellation; its value is the result of the call. */
+/*
+ * Evaluates one call with cancellation disabled; the value is its result or a negative errno value.
+ */
 #define XP_UNCANCELLED(call)                                                \
 	__extension__({                                                     \
 		struct xp_uncancelled xp_before = xp_uncancelled_begin();   \

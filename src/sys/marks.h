@@ -1,6 +1,8 @@
 /*
- * Marks of files for which fstat(2) returns neither device nor inode, to detect that a descriptor
- * was reused.  Such are sockets on systems with kqueue(2), whose filters end with the descriptor.
+ * Marks of open files, to detect that a descriptor was closed and reused.  Needed for files for
+ * which fstat(2) returns neither device nor inode, such as sockets on systems with kqueue(2): there
+ * a mark is a filter in a kqueue, which the kernel deletes when the descriptor is closed.  Other
+ * systems need no marks.
  */
 #ifndef XP_SYS_MARKS_H
 #define XP_SYS_MARKS_H
@@ -11,25 +13,34 @@
 
 struct xp_marks {
 	bool open;
-	int fd;           /* the kernel's set */
-	pid_t process; /* the process that opened it */
+	/*
+	 * a kqueue(2) descriptor with one disabled filter for each marked file; no thread waits for
+	 * it
+	 */
+	int fd;
+	pid_t process; /* the process that opened fd */
 };
 
-/* Returns 0 even if there is nothing to open. */
+/* Returns 0 or a negative errno value; 0 on systems that need no marks, too. */
 int xp_marks_open(struct xp_marks *marks);
 void xp_marks_close(struct xp_marks *marks);
 
-/* Mark fd, until the mark is removed or fd closed; harmless if it is marked. */
+/* Mark the file of fd until xp_marks_remove or until fd is closed.  A second mark has no effect. */
 int xp_marks_add(const struct xp_marks *marks, int fd);
 void xp_marks_remove(const struct xp_marks *marks, int fd);
+/*
+ * Returns true if fd still refers to the file that was marked; always true on systems without
+ * marks.
+ */
 bool xp_marks_have(const struct xp_marks *marks, int fd);
 
+/* Returns true if fd is the descriptor of the marks themselves. */
 static inline bool xp_marks_own(const struct xp_marks *marks, int fd)
 {
 	return marks->open && fd == marks->fd;
 }
 
-/* Returns true for a file that only a mark distinguishes from others. */
+/* Returns true if fstat(2) shows no identity of the file, so that only a mark distinguishes it. */
 static inline bool xp_is_nameless(const struct stat *status)
 {
 	return status->st_ino == 0 && status->st_dev == 0;

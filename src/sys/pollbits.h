@@ -1,8 +1,8 @@
 /*
- * Bits of poll(2) that not every system has.
+ * Differences of poll(2) between systems, and struct xp_fired, the report of a back end.
  *
- * The library requests and reports POLLRDHUP everywhere.  If the system lacks it, a bit of the
- * library's own is used, which is never passed to poll(2): there it may have another meaning
+ * The library requests and reports POLLRDHUP everywhere.  If the system lacks it, the library uses
+ * a bit of its own, which is never passed to poll(2): there it may have another meaning
  * (POLLINIGNEOF of FreeBSD) or be refused.
  */
 #ifndef XP_SYS_POLLBITS_H
@@ -18,20 +18,23 @@
 #define XP_POLL_LACKS_RDHUP 0
 #else
 #define XP_POLL_LACKS_RDHUP 1
-/* The value that newer FreeBSD and illumos use; programs have no name for it here. */
+/*
+ * The value of POLLRDHUP on newer FreeBSD and illumos; this system's headers do not define the
+ * name, so programs cannot use it here.
+ */
 #ifndef XP_OWN_RDHUP
 #define XP_OWN_RDHUP   0x4000
 #define XP_NAMED_RDHUP 0
 #endif
-#define XP_POLL_RDHUP 0 /* the bit to pass to poll(2) */
+#define XP_POLL_RDHUP 0 /* POLLRDHUP as the system's poll(2) takes it */
 #define POLLRDHUP     XP_OWN_RDHUP
 #endif
-/* The bit that xpoll_ctl(3) accepts as POLLRDHUP. */
+/* The bit that the public interface accepts as POLLRDHUP; 0 if programs have no name for it. */
 #ifndef XP_NAMED_RDHUP
 #define XP_NAMED_RDHUP POLLRDHUP
 #endif
 
-/* Some devices report POLLNVAL if bits are requested that POSIX lacks. */
+/* 1: some devices of this system report POLLNVAL if bits are requested that POSIX lacks. */
 #ifndef XP_POLL_STRICT
 #if defined(__linux__) || defined(_WIN32)
 #define XP_POLL_STRICT 0
@@ -41,8 +44,8 @@
 #endif
 
 /*
- * Whether a poll with timeout 0 and a signal mask runs handlers without EINTR, which only a sleep
- * returns.  Linux handles signals whatever the timeout; the BSDs only before a sleep.
+ * True if a poll with timeout 0 and a signal mask runs signal handlers but does not return EINTR,
+ * as on the BSDs, where only a sleep returns EINTR.  Linux returns it whatever the timeout.
  */
 #ifndef XP_LOOK_HIDES_SIGNALS
 #ifdef __linux__
@@ -53,9 +56,9 @@
 #endif
 
 /*
- * A report of one registration by a back end's wait.  On Linux it has the layout of
- * struct epoll_event, which on x86-64 is that of 32 bits: epoll_wait(2) fills the array
- * that the queue reads.
+ * One report that a back end's `wait` stores: the bits and the token of a registration.  On Linux
+ * the layout is that of struct epoll_event, so epoll_wait(2) fills the queue's array directly.  On
+ * x86-64 that structure is packed, like the one of 32-bit x86.
  */
 #if defined(__linux__) && defined(__x86_64__)
 #define XP_AS_EPOLL __attribute__((packed))
@@ -68,7 +71,7 @@ struct XP_AS_EPOLL xp_fired {
 	uint64_t token;
 };
 
-/* Returns true if the peer of a socket has closed its side; for systems without POLLRDHUP. */
+/* For systems without POLLRDHUP: returns true if the peer of a socket has closed its side. */
 #if XP_POLL_LACKS_RDHUP
 bool xp_sys_half_closed(int fd);
 #else
@@ -79,7 +82,7 @@ static inline bool xp_sys_half_closed(int fd)
 }
 #endif
 
-/* Call before poll(2): removes bits that the system lacks. */
+/* Call before poll(2): removes POLLRDHUP from `events` if the system lacks it. */
 static inline void xp_pollbits_known(struct pollfd *fds, size_t count)
 {
 	for (size_t i = 0; POLLRDHUP != XP_POLL_RDHUP && i < count; i++)
@@ -87,8 +90,8 @@ static inline void xp_pollbits_known(struct pollfd *fds, size_t count)
 }
 
 /*
- * Call after poll(2): if a file refused bits that POSIX lacks, polls it again without them, and
- * removes them from `events`.  Returns how many of the entries are ready.
+ * Call after poll(2), with its result `ready`: if a file refused POLLRDHUP with POLLNVAL, polls the
+ * file again without it and removes it from `events`.  Returns how many of the entries are ready.
  */
 static inline int xp_pollbits_accept(struct pollfd *fds, size_t count, int ready)
 {
@@ -111,7 +114,8 @@ static inline int xp_pollbits_accept(struct pollfd *fds, size_t count, int ready
 }
 
 /*
- * Returns true if the peer of a socket may have closed its side although these bits do not show it.
+ * Returns true if POLLRDHUP is wanted, the system lacks it, and the bits that poll(2) returned
+ * leave open whether the peer has closed its side: POLLIN without POLLHUP.
  */
 static inline bool xp_pollbits_in_doubt(unsigned wanted, uint32_t bits)
 {
@@ -119,7 +123,10 @@ static inline bool xp_pollbits_in_doubt(unsigned wanted, uint32_t bits)
 		(bits & (POLLIN | POLLHUP)) == POLLIN;
 }
 
-/* Returns true if poll(2) here never reports these bits. */
+/*
+ * Returns true if poll(2) of this system cannot report what is wanted: POLLRDHUP without POLLIN,
+ * where the system lacks POLLRDHUP.
+ */
 static inline bool xp_pollbits_mute(unsigned wanted)
 {
 	return XP_POLL_RDHUP == 0 && (wanted & (POLLIN | POLLRDHUP)) == POLLRDHUP;

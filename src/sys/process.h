@@ -1,6 +1,6 @@
 /*
- * Identifies the process.  The number is on a page that the kernel clears in forked children;
- * without such a page pthread_atfork clears it.
+ * Detects that this process is a forked child: each process has a number, on a page that the kernel
+ * clears in forked children.  Without such a page a handler of pthread_atfork(3) clears the number.
  */
 #ifndef XP_SYS_PROCESS_H
 #define XP_SYS_PROCESS_H
@@ -8,12 +8,13 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Points to a constant 0 until xp_process_begin. */
+/* Points to the number; before the first xp_process_begin, to one that is 0. */
 extern _Atomic uint32_t *xp_process_page;
 
 /*
- * Returns a number that differs between a process and its forked children; 0 in a child that has
- * not called xp_process_begin.  This is a load, no system call.
+ * Returns a number that differs between a process and its forked children; 0 before
+ * xp_process_begin, also in a child that has not called it yet.  Only loads a variable, makes no
+ * system call.
  */
 static inline uint32_t xp_process_current(void)
 {
@@ -21,8 +22,8 @@ static inline uint32_t xp_process_current(void)
 }
 
 /*
- * Give this process a number if it has none.  Then, once per process and before any other thread
- * returns from this call, `begin` is called.
+ * Give this process a number if it has none.  The thread that does so calls `begin` first, and
+ * other threads return only after that; so `begin` runs once per process, also in a forked child.
  */
 void xp_process_begin(void (*begin)(void));
 

@@ -6,51 +6,54 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Called with each number; false ends the walk. */
+/*
+ * Called with each ID of a list: the threads of a process, or the children of one thread.  Returns
+ * false to skip the rest of this list.
+ */
 typedef bool xp_procfs_visit(void *context, pid_t number);
 
 /*
- * The threads of a process, or the children of all its threads.  A list that
- * changes meanwhile may be given in part.  0, or -ESRCH, -ENOENT (no /proc, or
- * a kernel that does not list children), -EMFILE, -ENFILE.
+ * Call `visit` with the ID of each thread of a process, or of each child of all its threads.  A
+ * thread or child that begins or ends meanwhile may be missing.  Returns 0; -ESRCH: no such
+ * process; -ENOENT: no /proc, or a kernel that does not list children; -EMFILE, -ENFILE.
  */
 int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context);
 int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context);
 
 struct xp_procfs_signals {
-	uint64_t blocked; /* bit N - 1: all these threads block signal N */
-	bool asleep;      /* all of them sleep */
+	uint64_t blocked; /* bit N - 1: all threads but the calling one block signal N */
+	bool asleep;      /* all threads but the calling one sleep */
 };
 
 /*
- * Store what all threads of this process except the calling one have in common.  Returns 0, or like
+ * Read the states of all threads of this process except the calling one.  Errors are those of
  * xp_procfs_threads.
  */
 int xp_procfs_signals(struct xp_procfs_signals *others);
 
 /*
- * Store the wait status of a zombie.  -ESRCH: there is no such zombie; -EACCES: no permission to
- * read it.
+ * Store the wait status of a process that has exited and was not reaped.  -ESRCH: there is no such
+ * zombie; -EACCES: no permission to read its status.
  */
 int xp_procfs_zombie_status(pid_t pid, int *status);
 
 /*
- * A directory of /proc that stands for this process and no other one: what is read by it fails
- * once the process was reaped, even if another one has its number by then.  -ESRCH: there is no
- * such process, or the number is that of a thread; -ENOENT: no /proc; -EMFILE, -ENFILE.
+ * Open the directory of a process in /proc.  Reading files in it fails once the process was reaped,
+ * even if another process has the ID by then.  -ESRCH: no such process, or the ID of a thread other
+ * than the first; -ENOENT: no /proc; -EMFILE, -ENFILE.
  */
 int xp_procfs_open(pid_t pid);
 /*
- * Returns 0: the process of this directory has not exited; 1: it has, and was not reaped; *status
- * is its wait status, or -1 if the caller has no permission; -ESRCH: it was reaped.
+ * Returns 0: the process of this directory has not exited; 1: it has exited and was not reaped, and
+ * *status is its wait status, or -1 if the caller has no permission; -ESRCH: it was reaped.
  */
 int xp_procfs_ended(int proc_fd, int *status);
-/* Returns true if the descriptor is such a directory. */
+/* Returns true if fd is a directory, like those that xp_procfs_open opens. */
 bool xp_procfs_is_dir(int fd);
 
 /*
- * Returns when a process started, on the monotonic clock, rounded down to the system's ticks of a
- * hundredth of a second; negative: unknown.
+ * Returns when a process started, on the monotonic clock in nanoseconds, rounded down to the
+ * kernel's ticks of mostly a hundredth of a second; negative: unknown.
  */
 int64_t xp_procfs_started(pid_t pid);
 

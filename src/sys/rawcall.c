@@ -1,6 +1,6 @@
 /*
- * System calls without the C library, as a function: only what is linked with
- * tests has it, and there each of these calls can be made to fail.
+ * xp_rawcall as a function, for the build of the library that tests link: there a test replaces the
+ * function, to make any of these system calls fail.
  */
 #ifndef XPOLL_RAWCALL_EXTERN
 #define XPOLL_RAWCALL_EXTERN

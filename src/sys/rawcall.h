@@ -1,6 +1,7 @@
 /*
- * System calls without the C library: no cancellation point, no errno, and
- * out of an interposer's sight.  The result is >= 0 or a negative errno value.
+ * System calls without the C library.  They are no cancellation points, leave errno alone, and are
+ * not seen by a library that replaces functions of the C library.  The result is >= 0 or a negative
+ * errno value.
  */
 #ifndef XP_SYS_RAWCALL_H
 #define XP_SYS_RAWCALL_H
@@ -10,7 +11,10 @@
 
 #include "sys/libcall.h"
 
-/* clang's analyzer does not understand the inline assembler, so it gets the other version. */
+/*
+ * clang's analyzer does not know which memory the assembly writes, so under the analyzer the call
+ * goes through syscall(2).
+ */
 #if defined(__x86_64__) && !defined(__ILP32__) && !defined(__clang_analyzer__)
 
 static inline long xp_rawcall_inline(long call, long a, long b, long c,
@@ -60,7 +64,7 @@ static inline long xp_rawcall_inline(long call, long a, long b, long c,
 #endif
 
 #ifdef XPOLL_RAWCALL_EXTERN
-/* A function, so that tests can replace it. */
+/* In the build that tests link: a function, so that tests can replace it. */
 long xp_rawcall(long call, long a, long b, long c, long d, long e, long f);
 #else
 static inline long xp_rawcall(long call, long a, long b, long c, long d,
@@ -71,8 +75,8 @@ static inline long xp_rawcall(long call, long a, long b, long c, long d,
 #endif
 
 /*
- * Calls of three and of four arguments, inline where it matters: each register that is
- * not passed to the kernel is one that their callers need not save.
+ * Calls of three and of four arguments, for frequent system calls: the callers need not save the
+ * registers of the arguments that are not passed.
  */
 #if defined(__x86_64__) && !defined(__ILP32__) && !defined(__clang_analyzer__) && \
 	!defined(XPOLL_RAWCALL_EXTERN)

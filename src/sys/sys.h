@@ -1,8 +1,9 @@
 /*
  * All system calls of the library, one thin function each.
  *
- * Each returns a result >= 0 or a negative errno value, and preserves errno.  They can be replaced
- * at link time: tests make the n-th call fail, and a drop-in redirects them to the real functions.
+ * Each returns a result >= 0 or a negative errno value, and preserves errno.  Functions can be
+ * replaced at link time: tests make the n-th call fail, and the drop-ins, which define functions
+ * such as poll(2) themselves, make these call the C library's.
  *
  * Only functions named xp_sys_*_wait are cancellation points; all others are called with a lock
  * held.
@@ -26,12 +27,12 @@
 
 /* Clocks, in nanoseconds. */
 int64_t xp_sys_now(void);        /* monotonic */
-int64_t xp_sys_now_coarse(void); /* the same clock, cheap, a few ms behind */
-int64_t xp_sys_realtime(void);   /* since the epoch; it can be set */
+int64_t xp_sys_now_coarse(void); /* the same clock, faster, up to some ms behind */
+int64_t xp_sys_realtime(void);   /* since the epoch; an administrator can set this clock */
 
 /*
- * Returns a descriptor that becomes readable when the real-time clock is set, until it is read; the
- * read fails.  -ENOSYS, -EINVAL: not supported.
+ * Returns a descriptor that becomes readable when the real-time clock is set, and stays so until it
+ * is read; read(2) fails then.  -ENOSYS, -EINVAL: not supported.
  */
 int xp_sys_step_fd(void);
 
@@ -41,10 +42,11 @@ int xp_sys_read(int fd, void *buffer, size_t size);
 int xp_sys_write(int fd, const void *buffer, size_t size);
 int xp_sys_fstat(int fd, struct stat *status);
 /*
- * The same, and the time of the file's birth, because a file system may reuse the number of an
- * inode for the next file.  0: unknown.
+ * Like xp_sys_fstat, and stores when the file was created, which distinguishes it from a later file
+ * that got the same inode number; 0: unknown.
  */
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
+/* Returns true if the times are equal or one is unknown. */
 static inline bool xp_sys_same_birth(int64_t a_ns, int64_t b_ns)
 {
 	return a_ns == b_ns || a_ns == 0 || b_ns == 0;
@@ -58,38 +60,45 @@ int xp_sys_readlink(const char *path, char *buffer, size_t size);
 /* poll(2) with timeout 0; restarted after a signal. */
 int xp_sys_poll_now(struct pollfd *fds, size_t count);
 
-/* Convert a deadline to a timeout in *left.  Returns left, or NULL: for ever. */
+/* Convert a deadline to a timeout in *left.  Returns left; NULL: no timeout (XP_NEVER). */
 struct timespec;
 const struct timespec *xp_sys_time_left(int64_t deadline_ns,
                                         struct timespec *left);
-/* The same for a call with a signal mask. */
+/*
+ * Like xp_sys_time_left, for a call with a signal mask: where a call with timeout 0 would not
+ * return EINTR for a pending signal (XP_LOOK_HIDES_SIGNALS), the timeout is a microsecond.
+ */
 const struct timespec *xp_sys_time_masked(int64_t deadline_ns, const sigset_t *mask,
                                           struct timespec *left);
 
 /*
- * Wait with ppoll(2) until deadline_ns; mask may be NULL.  A cancellation
- * point.  0 is returned only at the deadline.
+ * Wait with ppoll(2) until deadline_ns.  mask: the signal mask during the wait, or NULL.  Returns 0
+ * only at the deadline.  A cancellation point.
  */
 int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
                      const sigset_t *mask);
 
 /*
- * Returns 0, or the error with which a sandbox refuses poll(2) or ppoll(2): no back end could
- * sleep until a timer is due then.
+ * Returns 0, or the error with which a sandbox refuses poll(2) or ppoll(2); then no back end can
+ * work, because none could sleep until a timer is due.
  */
 int xp_sys_poll_refused(void);
 
-/* Like xp_sys_poll_wait, with pselect(2); the three sets hold bits words of long. */
+/*
+ * Like xp_sys_poll_now and xp_sys_poll_wait, with select(2): arrays of long with one bit for each
+ * descriptor below count.
+ */
 int xp_sys_select_now(int count, long *in, long *out, long *except);
 int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
                        const sigset_t *mask);
 
-/* Both ends are nonblocking and close-on-exec. */
+/* pipe(2) with both ends nonblocking and close-on-exec. */
 int xp_sys_pipe(int ends[2]);
 
 /*
- * Block all signals except those that report an error of this thread, such as a fault in the
- * program's array, or SIGSYS in a sandbox; *before is the previous mask.  Async-signal-safe.
+ * Block all signals except those that report a fault of the calling thread, such as SIGSEGV for a
+ * wrong address from the program, or SIGSYS in a sandbox; *before is the previous mask.
+ * Async-signal-safe.
  */
 void xp_sys_signals_hold(sigset_t *before);
 void xp_sys_signals_release(const sigset_t *before);
@@ -98,33 +107,41 @@ void xp_sys_signals_release(const sigset_t *before);
 int xp_sys_sigaction(int number, const struct sigaction *action,
                      struct sigaction *before);
 
-/* Returns true if the mask, or that of the calling thread (NULL), blocks the signal. */
+/* Returns true if the mask blocks the signal; NULL: the mask of the calling thread. */
 bool xp_sys_signal_is_blocked(int number, const sigset_t *mask);
 
-/* How much can be read or written; these have no side effects. */
-int64_t xp_sys_unread(int fd);      /* bytes; -EINVAL: a listener */
+/* How much can be read from or written to a descriptor; these calls have no side effects. */
+int64_t xp_sys_unread(int fd);      /* bytes to read; -EINVAL: a listener */
 /* getsockopt(2). */
 int xp_sys_option(int fd, int level, int name, void *value, size_t size);
 bool xp_sys_is_stream(int fd);      /* a socket of SOCK_STREAM */
-int64_t xp_sys_backlog(int fd);     /* of a listener, at least 1; -EINVAL */
+int64_t xp_sys_backlog(int fd);     /* connections to accept, at least 1; -EINVAL: no listener */
 bool xp_sys_is_listener(int fd);    /* SO_ACCEPTCONN */
-/* Returns true if a socket that looks unconnected is a TCP listener that was shut down. */
+/*
+ * Returns true if a socket, which poll(2) reports as unconnected, is a TCP listener after
+ * shutdown(2).
+ */
 bool xp_sys_was_listener(int fd);
-int64_t xp_sys_socket_room(int fd); /* bytes of the send buffer */
-/* bytes that a socket or pipe has not passed on yet; -ENOTSUP */
+int64_t xp_sys_socket_room(int fd); /* free bytes in the send buffer */
+/*
+ * Returns how many written bytes a socket has not sent, or a pipe's reader has not read; -ENOTSUP.
+ */
 int64_t xp_sys_unsent(int fd);
-int64_t xp_sys_pipe_size(int fd);   /* bytes: unread and room; or negative */
-int64_t xp_sys_pipe_room(int fd);   /* bytes */
-/* Read and clear SO_ERROR; 0: none, or one that a listener has to keep. */
+int64_t xp_sys_pipe_size(int fd);   /* capacity of a pipe in bytes */
+int64_t xp_sys_pipe_room(int fd);   /* free bytes in a pipe */
+/*
+ * Returns SO_ERROR, which the kernel clears, as a positive errno value; 0: none, or fd is a
+ * listener whose error must not be cleared, because poll(2) would no longer report its shutdown.
+ */
 int xp_sys_take_error(int fd);
 
 /*
- * Store the wait status of a child that has exited, like waitpid(2), without reaping it.  -ECHILD:
- * not a child; -EAGAIN: it has not exited.
+ * Store the wait status of a child that has exited, as waitpid(2) would, without reaping the child.
+ * -ECHILD: not a child; -EAGAIN: not exited.
  */
 int xp_sys_peek_child(pid_t pid, int *status);
 
-/* Returns a page that reads as zeros in a forked child; NULL: not supported. */
+/* Returns a page of memory that the kernel clears in a forked child; NULL: not supported. */
 void *xp_sys_wiped_page(void);
 
 /* Returns a variable of the environment; NULL in set-user-ID programs. */

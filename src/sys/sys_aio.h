@@ -12,10 +12,13 @@ enum {
 	XP_FILE_WRITABLE = 2,
 	XP_FILE_DIRECT = 4,    /* bypasses the page cache */
 	XP_FILE_DIRECTORY = 8,
-	XP_FILE_OTHER = 16,    /* not on a disk: a pipe, a terminal ... */
+	XP_FILE_OTHER = 16,    /* neither on a disk nor a directory: a pipe, a terminal ... */
 };
 
-/* Identifies an open file and how it was opened; unique as long as it is open. */
+/*
+ * Identifies a file and how a descriptor of it was opened; no other file has the same numbers while
+ * this one is open.
+ */
 struct xp_file_id {
 	uint64_t device;
 	uint64_t inode;
@@ -23,30 +26,36 @@ struct xp_file_id {
 	int traits; /* XP_FILE_... */
 };
 
-/* Returns the traits of a descriptor, and stores its file in *id; -EBADF. */
+/*
+ * Returns the XP_FILE_ traits of a descriptor, and stores the identity of its file in *id; -EBADF.
+ */
 int xp_sys_file_traits(int fd, struct xp_file_id *id);
 
 /*
- * Duplicate fd, close-on-exec; -EMFILE, -ENFILE.  Closing any descriptor of a file releases the
- * record locks (fcntl(2), F_SETLK) that the process has on it.  -ENOTSUP: it may have some, or that
- * is unknown.
+ * Duplicate fd, close-on-exec.  Closing any descriptor of a file releases the process's record
+ * locks on it (fcntl(2), F_SETLK), so a duplicate could not be closed without harm: -ENOTSUP if the
+ * process may have such locks.  -EMFILE, -ENFILE.
  */
 int xp_sys_file_hold(int fd);
-/* Close such a duplicate; -EBUSY: not now, because the process has locks on the file by now. */
+/*
+ * Close a duplicate that xp_sys_file_hold made; -EBUSY: not closed, because the process may have
+ * got locks on the file since.
+ */
 int xp_sys_file_let_go(int held);
 /*
- * Returns true if fd still refers to the open file of `held`; false if not, or if that is unknown.
+ * Returns true if fd refers to the same open file as the duplicate `held`; false also if that is
+ * unknown.
  */
 bool xp_sys_file_is_held(int fd, int held);
 
 /*
- * Read without waiting for a device.  Returns the number of bytes, less than size only at the end
- * of the file; -EAGAIN: not all of it can be read so, or that is unknown, or fd cannot be read at
- * all.
+ * Read from the page cache, without waiting for a device.  Returns the number of bytes, less than
+ * size only at the end of the file.  -EAGAIN: not all of it is cached, or that is unknown, or fd
+ * cannot be read.
  */
 int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset);
 
-/* These wait for the device. */
+/* Ordinary I/O, which waits for the device. */
 int64_t xp_sys_pread(int fd, void *buffer, size_t size, int64_t offset);
 int64_t xp_sys_pwrite(int fd, const void *buffer, size_t size, int64_t offset);
 int xp_sys_fsync(int fd);

@@ -1,9 +1,10 @@
 /*
- * The system calls of the common wait, inline.
+ * The system calls of the most common wait, inline.
  *
- * After a system call the processor's predictor of returns is empty.  So each function between the
- * caller of the library and the system call costs a mispredicted return.  With XPOLL_SEAM, which
- * all test builds except the release have, the calls go through sys/sys.h.
+ * After a system call the processor has lost its prediction of returns, so each function between
+ * the caller of the library and the system call costs a mispredicted return.  With XPOLL_SEAM,
+ * which is defined in the build that tests link, the calls go through the functions of sys/sys.h,
+ * which tests replace.
  */
 #ifndef XP_SYS_SYS_HOT_H
 #define XP_SYS_SYS_HOT_H
@@ -22,8 +23,8 @@
 #endif
 
 /*
- * xp_sys_poll_now for one descriptor; unlike that it may fail with EINTR.  Makes no call, for which
- * its callers would save registers.
+ * Like xp_sys_poll_now for one descriptor, but may fail with EINTR.  In a release build it calls no
+ * function, so its callers need not save registers.
  */
 static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 {
@@ -34,7 +35,7 @@ static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 #endif
 }
 
-/* 1 if xp_sys_direct_wait is available. */
+/* 1 if xp_sys_direct_wait works on this system and in this build. */
 #if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
 #define XP_SYS_DIRECT 1
 #else
@@ -42,8 +43,8 @@ static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 #endif
 
 /*
- * epoll_wait(2) for ever, as back ends wait without a mask.  This is no cancellation point: only a
- * thread that is the only one of its process calls it (see xp_cancel_alone).
+ * epoll_wait(2) without a timeout, as the epoll back end waits without a signal mask.  Unlike that,
+ * no cancellation point: only the single thread of a process calls this, after xp_cancel_alone.
  */
 static XP_INLINE int xp_sys_direct_wait(int epoll_fd, void *fired, int cap)
 {

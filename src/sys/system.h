@@ -1,4 +1,7 @@
-/* The back ends and providers of a system: each has one of these, in its folder's system.c. */
+/*
+ * The parts of the library that differ by system: back ends, tracers of processes, and asynchronous
+ * I/O.  Each system's folder of src defines xp_system in its system.c.
+ */
 #ifndef XP_SYS_SYSTEM_H
 #define XP_SYS_SYSTEM_H
 
@@ -6,12 +9,15 @@ struct xp_backend_ops;
 struct xp_tracer_ops;
 struct xp_aio_provider;
 
-/* Lists are best first and end with NULL; what a system lacks needs no line. */
+/* The lists begin with the best one and end with NULL. */
 struct xp_system {
 	const struct xp_backend_ops *backends[8];
-	/* Ways to learn of forks and execs. */
+	/* ways to get reports of forks and execs */
 	const struct xp_tracer_ops *tracers[4];
-	/* The provider of asynchronous I/O that is better than threads; NULL: none. */
+	/*
+	 * asynchronous I/O by the kernel, which is better than threads that wait for the device;
+	 * NULL: none
+	 */
 	const struct xp_aio_provider *aio;
 };
 

@@ -1,6 +1,6 @@
 /*
- * A wake-up descriptor: one thread waits for it, and any thread can make it
- * readable.  An eventfd where there is one, else a pipe with its other end.
+ * A wake-up descriptor: a thread waits for it, and any thread can make it readable.  On Linux an
+ * eventfd, elsewhere the read end of a pipe.
  */
 #ifndef XP_SYS_WAKEFD_H
 #define XP_SYS_WAKEFD_H
@@ -8,17 +8,20 @@
 #include <stdbool.h>
 
 struct xp_wakefd {
-	int fd;       /* readable while it is signalled; -1: there is none */
-	int write_fd; /* the end that is written; may equal fd */
+	int fd;       /* readable after xp_wakefd_signal, until xp_wakefd_clear; -1: not open */
+	int write_fd; /* the descriptor to write to: of an eventfd the same as fd */
 };
 
-/* Make a descriptor, which is not readable at first.  On failure both numbers are -1. */
+/*
+ * Open a wake-up descriptor, which is not readable at first.  On failure both descriptors are -1.
+ */
 int xp_wakefd_open(struct xp_wakefd *wakefd);
 void xp_wakefd_close(const struct xp_wakefd *wakefd);
-/* Async-signal-safe, and never waits. */
+/* Make the descriptor readable.  Async-signal-safe, and never blocks. */
 void xp_wakefd_signal(const struct xp_wakefd *wakefd);
 void xp_wakefd_clear(const struct xp_wakefd *wakefd);
 
+/* Returns true if fd is one of the descriptors. */
 static inline bool xp_wakefd_has(const struct xp_wakefd *wakefd, int fd)
 {
 	return fd == wakefd->fd || fd == wakefd->write_fd;
