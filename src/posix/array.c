@@ -1,6 +1,6 @@
 /*
- * Common to the array back ends: the table of attached descriptors, and the back end's own wake-up
- * and edge descriptors.
+ * Common to the array back ends (poll, select, /dev/poll): the table of attached descriptors, and
+ * the descriptors of the back end itself.
  */
 #include "posix/array.h"
 
@@ -65,9 +65,10 @@ bool xp_array_needs_set(const struct xp_array_entry *entry, uint32_t watch)
 }
 
 /*
- * Returns a hash of device and inode that identifies the file.  Files of one device never collide,
- * and files of two devices hardly ever; but all anonymous files of Linux (eventfd, timerfd, epoll)
- * have the same inode.
+ * Returns a hash of device and inode that identifies the file.  Two files of one device never have
+ * the same hash, and files of different devices hardly ever.  But all anonymous files of Linux
+ * (eventfd, timerfd, epoll) have one inode: if a descriptor is reused for another of these, nothing
+ * shows it.
  */
 static uint64_t array_file(const struct stat *status)
 {
@@ -76,8 +77,8 @@ static uint64_t array_file(const struct stat *status)
 }
 
 /*
- * Check by fstat(2) that fd is attached and still refers to that file.  Returns 0; -ENOENT: it is
- * not, or refers to another file; -EBADF.
+ * Check by fstat(2), and by a mark if it shows no identity, that fd still refers to the file of
+ * this entry; NULL: fd is not attached.  Returns 0; -ENOENT: not attached, or another file; -EBADF.
  */
 static int array_confirm(struct xp_array *array, const struct xp_array_entry *entry,
                          int fd)
@@ -97,9 +98,10 @@ static int array_confirm(struct xp_array *array, const struct xp_array_entry *en
 }
 
 /*
- * Move a descriptor to where this watch belongs: the array, the set of edges, or neither.  On an
- * error nothing changes.  An edge registration without bits is not in the set, so a later change
- * adds it, which may allocate memory: that must not happen in a wait.
+ * Put a descriptor where this watch belongs: into the array, into the set of edges, or, without
+ * bits, into neither.  On an error nothing changes.  An edge-triggered watch without bits is not in
+ * the set, so a later change adds it, which may allocate memory; the queue makes no such change in
+ * a wait.
  */
 static int array_place(struct xp_array *array, int fd, uint32_t watch, uint64_t token)
 {
@@ -111,8 +113,8 @@ static int array_place(struct xp_array *array, int fd, uint32_t watch, uint64_t 
 
 	XP_ASSERT(fd < array->len);
 	/*
-	 * poll(2) of the set would poll the file and clear its bits, so the harvest would find
-	 * none.
+	 * A poll of the set would poll the file and clear its bits, so that reading the set's
+	 * reports would find none.
 	 */
 	if (after && entry->consumed)
 		return -ENOTSUP;
@@ -210,6 +212,7 @@ int xp_array_report_wake(const struct xp_array *array, const struct pollfd *fds,
 	return 1;
 }
 
+/* Store up to `room` reports of the set of edges, and record whether it may have more. */
 static int array_report_some(struct xp_array *array, struct xp_fired *fired, int room)
 {
 	int count = xp_edge_harvest(&array->edge, fired, room);

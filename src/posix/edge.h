@@ -1,9 +1,10 @@
 /*
- * Edge-triggered registrations for back ends whose own mechanism is level-triggered.
+ * The set of edges: edge-triggered registrations of back ends whose own system call is
+ * level-triggered.
  *
  * User space cannot distinguish "still ready" from "read until empty and ready again" without
- * losing or repeating events.  So these registrations live in a small kernel set that can, an epoll
- * set or a kqueue, whose descriptor is one entry of the back end's array.
+ * losing or repeating events.  So the kernel has to: these registrations are in an epoll set or a
+ * kqueue, whose descriptor is one entry of the back end's array.
  */
 #ifndef XP_POSIX_EDGE_H
 #define XP_POSIX_EDGE_H
@@ -14,44 +15,48 @@
 #include "sys/backend.h"
 
 struct xp_edge {
-	int fd; /* readable while the set has reports; -1: there is no set */
+	int fd; /* descriptor of the set, readable while it has reports; -1: there is no set */
 	struct xp_counters *counters;
-	void *inner; /* private state of the implementation */
+	void *inner; /* private state of the implementation, epoll_edge.c or the one for kqueue */
 };
 
 /*
- * If the set cannot watch POLLPRI, the back end does not offer it at all: a level-triggered
- * registration may become edge-triggered later.
+ * The capability to watch POLLPRI.  If the set cannot watch it, the back end lacks it altogether,
+ * because any level-triggered registration may become edge-triggered later.
  */
 #define XP_EDGE_CAPS (XP_OS_EDGES_EXCEPT ? XP_CAP_EXCEPT : 0)
 
-/* Returns true if fd belongs to the set. */
+/* Returns true if fd is one of the set's own descriptors. */
 bool xp_edge_owns(const struct xp_edge *edge, int fd);
 
 /*
- * Open the set.  The back end calls this when it opens: at the first use the set could get a
- * descriptor that the program has just closed and is about to pass to dup2(2).
+ * Open the set.  The back end does so when it opens.  If the set were opened at its first use, it
+ * could get the number of a descriptor that the program has just closed and is about to pass to
+ * dup2(2).
  */
 int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters);
 void xp_edge_fini(struct xp_edge *edge);
 /* Replace the set by an empty one with the same descriptor. */
 int xp_edge_renew(struct xp_edge *edge);
 
-/* Like the back end's functions of these names. */
+/* Like `attach`, `change` and `detach` of struct xp_backend_ops. */
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch,
                    uint64_t token);
 int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch,
                    uint64_t token);
 void xp_edge_detach(struct xp_edge *edge, int fd);
-/* Store reports.  Returns their number; fewer than cap: there are no more. */
+/*
+ * Store up to cap reports of the set.  Returns their number; if it is below cap, there are no more.
+ */
 int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
 
 /*
- * Check whether fd can be watched like this.  Stores the result of fstat(2) in *status.  Returns 0;
- * -EBADF; -ENOTSUP for O_PATH; -EPERM if the file is always ready (regular files, directories, some
- * devices); or 1 if poll(2) clears what it reports about the file (XP_KIND_CLEARED).  The last
- * cannot be watched by edge (-ENOTSUP), because poll(2) of the set polls the file.  The check
- * itself polls the file, too: *cleared has the bits that were set before.
+ * Check whether fd can be watched like this.  Stores the result of fstat(2) in *status.  Returns 0,
+ * or 1 if poll(2) clears the condition that it reports about the file (XP_KIND_CLEARED).  -EBADF;
+ * -EPERM: the file is always ready (a regular file, a directory, some devices); -ENOTSUP: an O_PATH
+ * descriptor, or an edge-triggered watch of a file of XP_KIND_CLEARED, because a poll of the set
+ * would poll the file and clear its bits.  The check itself may poll such a file: *cleared gets the
+ * bits that this cleared.
  */
 int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
                   uint32_t *cleared);

@@ -1,6 +1,6 @@
 /*
- * Which bits the system reports by edges: epoll(7) all bits of poll(2), kqueue(2) POLLPRI only if
- * it has a filter for it.
+ * XP_OS_EDGES_EXCEPT: true if the set of edges (edge.h) can watch POLLPRI.  epoll(7) can watch all
+ * bits of poll(2), kqueue(2) POLLPRI only if it has EVFILT_EXCEPT.
  */
 #ifndef XP_POSIX_EDGES_H
 #define XP_POSIX_EDGES_H
@@ -20,8 +20,8 @@
 #endif
 
 /*
- * True if every file that poll(2) can wait for can be watched by edges.  kqueue(2) refuses some
- * devices.
+ * XP_OS_EDGES_ALL: true if the set of edges can watch every file that poll(2) can.  kqueue(2)
+ * refuses some devices.
  */
 #ifndef XP_OS_EDGES_EXCEPT
 #define XP_OS_EDGES_EXCEPT true

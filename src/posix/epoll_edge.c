@@ -1,6 +1,6 @@
 /*
- * The set of edges (edge.h) by epoll(7).  Solaris and some sandboxes have no epoll; there `fd` is
- * -1, an entry that poll(2) ignores, and registrations with CLEAR fail with ENOTSUP.
+ * The set of edges (edge.h) by epoll(7).  Solaris and some sandboxes have no epoll: there `fd` is
+ * -1, which poll(2) ignores in its array, and edge-triggered registrations fail with ENOTSUP.
  */
 #include "posix/edge.h"
 
@@ -21,26 +21,26 @@
 
 enum {
 	/*
-	 * Flags of `there`, beside the bits of the sets: the mode and the bits that the entries
-	 * have.
+	 * Bits 0 to 2 of `there` are the sets with an entry.  The other bits are the mode of the
+	 * entries and the requested bits.
 	 */
 	EDGE_LEVEL = 8,
 	EDGE_IN = 16,
 	EDGE_RDHUP = 32,
-	EDGE_OUT = 64,  /* this and the next: level-triggered entries only */
+	EDGE_OUT = 64,  /* EDGE_OUT and EDGE_PRI are set for level-triggered entries only */
 	EDGE_PRI = 128,
 	EDGE_ENTRIES = 7,
 };
 
 /*
  * Each edge-triggered filter has an entry of its own, so that a change or an activity of one does
- * not report another: READ in the set itself, the others in sets that it contains.  A
- * level-triggered descriptor has one entry, in the set itself: one report has all of its bits, as
- * with poll(2).
+ * not make the kernel report another: READ in the main set, the others in solo sets (solo.h), which
+ * the main set contains.  A level-triggered descriptor has one entry, in the main set, because one
+ * report has to have all of its bits, like one of poll(2).
  */
 struct edge_sets {
 	struct xp_solo solo;
-	/* indexed by descriptor: bit set of the sets that have an entry, and flags */
+	/* indexed by descriptor: the sets that have an entry of it, and flags EDGE_ */
 	uint8_t *there;
 	int len;
 };
@@ -74,7 +74,7 @@ int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 	if (edge->fd >= 0)
 		xp_sys_close(edge->fd);
 	edge->fd = -1;
-	/* A sandbox refuses one of the calls: work without a set. */
+	/* A sandbox refuses one of the calls: continue without a set of edges. */
 	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES)
 		return 0;
 	xp_free(sets);
@@ -113,7 +113,9 @@ int xp_edge_renew(struct xp_edge *edge)
 	return 0;
 }
 
-/* Returns those bits of a watch that belong into the entry of this filter. */
+/*
+ * Returns the bits of a watch that belong into the entry of this filter; 0: there is no such entry.
+ */
 static uint32_t entry_bits(unsigned filter, uint32_t watch)
 {
 	static const uint32_t bits[XP_SOLO_SETS] = {
@@ -126,7 +128,7 @@ static uint32_t entry_bits(unsigned filter, uint32_t watch)
 	return filter == 0 ? watch & XP_WATCH_BITS : 0;
 }
 
-/* Add, modify or delete the entry of one filter. */
+/* Add, modify or delete (op) a descriptor's entry for one filter. */
 static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
                         uint32_t watch, uint64_t token)
 {
@@ -159,8 +161,8 @@ static uint8_t edge_there(uint32_t watch)
 }
 
 /*
- * Change the entries of a descriptor to this watch; entries that stay are modified only if the
- * kernel has to check them again.
+ * Add, modify and delete entries of a descriptor until they are those of this watch.  An entry that
+ * stays is modified only if the kernel has to check it again or its bits change.
  */
 static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
@@ -182,12 +184,16 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token
 
 		if (after & ~before & bit) {
 			rc = edge_control(edge, EPOLL_CTL_ADD, i, fd, watch, token);
-			if (rc == -EEXIST) /* the entry of a closed file with a duplicate */
+			/* left from before a close, because a duplicate was open */
+			if (rc == -EEXIST)
 				rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
 		} else if (after & again & bit) {
 			rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
 		} else if (before & ~after & bit) {
-			/* This fails if the descriptor was closed. */
+			/*
+			 * This fails if the descriptor was closed; nothing can delete its entry
+			 * then.
+			 */
 			(void)edge_control(edge, EPOLL_CTL_DEL, i, fd, 0, 0);
 		}
 		if (rc < 0)
@@ -223,8 +229,8 @@ void xp_edge_detach(struct xp_edge *edge, int fd)
 }
 
 /*
- * Returns which filter a report of the set itself is for: READ's bit, or 0 for a level-triggered
- * entry, which is for all.
+ * Returns the flag for a report of the main set: READ's solo flag, because its entries there are
+ * for READ only, or 0 for a level-triggered entry, which is for all filters.
  */
 static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
 {
@@ -234,7 +240,10 @@ static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
 	return level ? 0 : XP_FIRED_SOLO(0);
 }
 
-/* Store reports of the main set, then of the sets in it.  *more: the main set may have more. */
+/*
+ * Store reports of the main set and of the solo sets in it.  Returns their number, and in *more
+ * whether the main set may have more.
+ */
 static int edge_take(struct xp_edge *edge, struct xp_fired *fired, int cap, bool *more)
 {
 	struct edge_sets *sets = edge->inner;
@@ -260,7 +269,10 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	while (more && count < cap)
 		count += edge_take(edge, fired + count, cap - count, &more);
 	for (int i = 0; i < count; i++) {
-		/* The set keeps reporting a closed file while a duplicate is open. */
+		/*
+		 * The set keeps reporting a closed file while a duplicate is open: make it
+		 * POLLNVAL.
+		 */
 		xp_count_shared(&edge->counters->syscalls_check);
 		if (xp_sys_open_flags((int)(uint32_t)fired[i].token) < 0)
 			fired[i].events = POLLNVAL;
@@ -269,8 +281,8 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 }
 
 /*
- * Returns 1 if poll(2) clears what it reports about the file, otherwise 0; -EBADF, -ENOMEM,
- * -ENOTSUP.
+ * For xp_edge_admit: returns 1 if poll(2) clears the condition that it reports about the file,
+ * otherwise 0; -EBADF, -ENOMEM, -ENOTSUP.
  */
 static int edge_kind(struct xp_edge *edge, int fd, uint32_t watch, const struct stat *status,
                      uint32_t *cleared)
@@ -284,7 +296,7 @@ static int edge_kind(struct xp_edge *edge, int fd, uint32_t watch, const struct 
 	if (watch & XP_WATCH_EDGE)
 		return -ENOTSUP;
 	if (!S_ISREG(status->st_mode))
-		return 1; /* A performance counter: do not add it to the set. */
+		return 1; /* A performance counter: leave it unpolled. */
 	xp_count(&edge->counters->syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0)
 		*cleared = (unsigned short)probe.revents;
@@ -316,8 +328,8 @@ int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *sta
 	if (edge->fd < 0)
 		return kind;
 	/*
-	 * Some devices and files of /proc can be polled, others cannot.  Whether the kernel adds
-	 * the file to the set shows which.
+	 * Some devices and files of /proc can be polled, others cannot: the kernel refuses to add
+	 * the latter to an epoll set.  So add the file, and delete it again.
 	 */
 	rc = edge_control(edge, EPOLL_CTL_ADD, 0, fd, 0, 0);
 	if (rc < 0 && rc != -EEXIST)

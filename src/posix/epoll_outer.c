@@ -1,4 +1,4 @@
-/* The outer epoll set: see posix/outer.h. */
+/* Opens and changes the outer epoll set, whose descriptor xpoll_fd returns: see posix/outer.h. */
 #include "posix/outer.h"
 
 #include "base/assert.h"
@@ -36,6 +36,7 @@ bool xp_outer_owns(const struct xp_outer *outer, int fd)
 	return fd == outer->fd || xp_wakefd_has(&outer->attention, fd) || fd == outer->alarm_fd;
 }
 
+/* Add fd to the outer set, level-triggered; if one of the two is negative, return that error. */
 static int outer_add(int outer_fd, int fd)
 {
 	if (outer_fd < 0 || fd < 0)
@@ -44,8 +45,8 @@ static int outer_add(int outer_fd, int fd)
 }
 
 /*
- * Open the set with all that makes it readable.  If one part fails, fail as a whole: a set without
- * it would be silent when it should be readable.
+ * Open the outer set and add the attention descriptor and the inner sets.  If one part fails, all
+ * fails, because without it the set would not be readable when it has to be.
  */
 static int outer_fd(void *opaque)
 {
@@ -96,6 +97,7 @@ static void outer_set_attention(void *opaque, bool on)
 		xp_wakefd_clear(&outer->attention);
 }
 
+/* Open the alarm's timerfd and add it to the outer set. */
 static int alarm_open(struct xp_outer *outer)
 {
 	int fd = xp_sys_timer_fd();
@@ -117,8 +119,9 @@ static int outer_set_alarm(void *opaque, int64_t deadline_ns)
 	if (deadline_ns == outer->alarm_ns)
 		return 0;
 	/*
-	 * The present alarm may expire too early, which is harmless and saves a call: most timers
-	 * are extended before they expire.
+	 * If the present alarm is earlier, leave it: the outer descriptor may be readable too
+	 * early, which is harmless, and a call is saved for timers that are extended before they
+	 * expire, as most are.
 	 */
 	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > xp_sys_now())
 		return 0;

@@ -1,4 +1,4 @@
-/* The epoll sets of solo entries: see posix/solo.h. */
+/* Opens, changes and reads the epoll sets of solo entries: see posix/solo.h. */
 #include "posix/solo.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include "posix/sys_epoll.h"
 #include "sys/sys.h"
 
-/* Tokens of these sets in the main set.  No descriptor has such a number. */
+/* Tokens that the main set has for these sets.  No descriptor's token is as large. */
 #define SOLO_TOKEN(i) (XP_TOKEN_WAKE - 1 - (uint64_t)(i))
 
 void xp_solo_init(struct xp_solo *solo, struct xp_counters *counters)
@@ -34,7 +34,7 @@ bool xp_solo_owns(const struct xp_solo *solo, int fd)
 	return false;
 }
 
-/* Returns the index of the set that the bits of `watch` select. */
+/* Returns the index of the set for the filter of XP_WATCH_SOLO in `watch`. */
 static int solo_index(uint32_t watch)
 {
 	unsigned which = watch / XP_WATCH_SOLO(0) & 7u;
@@ -51,7 +51,10 @@ static int solo_control(struct xp_solo *solo, int op, int fd, uint32_t watch, ui
 	return xp_sys_epoll_ctl(atomic_load(&solo->fds[solo_index(watch)]), op, fd, events, token);
 }
 
-/* Add the set to the main set, level-triggered: reports that are not harvested come again. */
+/*
+ * Add a set to the main set, level-triggered: while the set has unread reports, the main set
+ * reports it.
+ */
 static int solo_join(int main_fd, int set_fd, int i)
 {
 	return xp_sys_epoll_ctl(main_fd, EPOLL_CTL_ADD, set_fd, EPOLLIN, SOLO_TOKEN(i));
@@ -67,7 +70,10 @@ int xp_solo_open(struct xp_solo *solo, int main_fd, int i)
 	set_fd = xp_sys_epoll_create();
 	if (set_fd < 0)
 		return set_fd;
-	/* Store the descriptor first: a wait may report the set before epoll_ctl(2) returns. */
+	/*
+	 * Store the descriptor first, because a wait may report the set before epoll_ctl(2)
+	 * returns.
+	 */
 	atomic_store(&solo->fds[i], set_fd);
 	atomic_store(&solo->any, true);
 	rc = solo_join(main_fd, set_fd, i);
@@ -84,7 +90,10 @@ int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch, ui
 
 	if (rc == 0)
 		rc = solo_control(solo, EPOLL_CTL_ADD, fd, watch, token);
-	/* The entry of a closed file, or one that xp_solo_renew could not remove. */
+	/*
+	 * EEXIST: the entry was left when the descriptor was closed, because a duplicate was open,
+	 * or when xp_solo_renew found no new set.
+	 */
 	return rc == -EEXIST ? xp_solo_change(solo, fd, watch, token) : rc;
 }
 
@@ -95,7 +104,9 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 	                    fd, watch, token);
 }
 
-/* Store up to `room` reports of one set. */
+/*
+ * Store up to `room` reports of one set, with its flag.  Returns their number; 0 also on an error.
+ */
 static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired, int room)
 {
 	int count;
@@ -136,7 +147,10 @@ int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count, int
 	}
 	if (sets == 0)
 		return kept;
-	/* Leave room for at least one report of each of the remaining sets. */
+	/*
+	 * Read one set after the other, and leave room for at least one report of each that
+	 * follows.
+	 */
 	while (sets-- > 0)
 		kept += solo_take(solo, ready[sets], fired + kept, cap - kept - sets);
 	XP_ASSERT(kept <= cap);
@@ -154,8 +168,8 @@ void xp_solo_renew(struct xp_solo *solo, int main_fd)
 		if (set_fd < 0)
 			continue;
 		/*
-		 * If no new set can be opened, the old entries stay, and xp_solo_attach modifies
-		 * them.
+		 * If no new set can be opened, the old set stays with its entries; xp_solo_attach
+		 * then modifies them.
 		 */
 		if (fresh >= 0)
 			(void)xp_sys_replace(fresh, set_fd);

@@ -1,4 +1,7 @@
-/* Functions that only Linux supports; here they report that to the caller. */
+/*
+ * Functions for which only Linux has a system call: versions for other systems, which report that
+ * to the caller, or return what holds there.
+ */
 #include <errno.h>
 
 #include "sys/fskind.h"
@@ -12,7 +15,7 @@ int xp_sys_step_fd(void)
 	return -ENOSYS;
 }
 
-/* The page cache cannot be read without waiting for the device. */
+/* No system call reads the page cache without waiting for the device. */
 int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
 {
 	(void)fd, (void)buffer, (void)size, (void)offset;
@@ -25,7 +28,9 @@ int64_t xp_sys_pipe_size(int fd)
 	return -ENOTSUP;
 }
 
-/* These systems have no files like those in /proc, whose text the kernel writes. */
+/*
+ * These systems have no files whose text the kernel makes up when it is read, like those of /proc.
+ */
 bool xp_fs_has_sizes(int fd)
 {
 	(void)fd;
@@ -38,7 +43,7 @@ bool xp_fs_keeps_births(int fd)
 	return true;
 }
 
-/* There is no /proc that shows other processes. */
+/* No /proc of these systems lists the children of a process. */
 int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
 {
 	(void)pid, (void)visit, (void)context;

@@ -1,4 +1,4 @@
-/* Marks of files without an inode: here all files have one. */
+/* Marks of files without an inode, for systems on which all files have one: nothing to do. */
 #include "sys/marks.h"
 
 int xp_marks_open(struct xp_marks *marks)

@@ -1,9 +1,10 @@
 /*
  * The outer epoll set, whose descriptor xpoll_fd returns.
  *
- * It contains the queue's own set, the inner set, which can be renewed without a change of the
- * outer descriptor; an attention descriptor; and an alarm.  All entries are level-triggered, and
- * nobody takes events from the set.
+ * It contains the queue's own epoll set, called the inner set, which can be replaced while the
+ * outer descriptor stays the same; an attention descriptor, which the queue makes readable for
+ * events that the kernel does not report; and a timerfd, the alarm.  All entries are
+ * level-triggered, and nobody takes reports from the outer set: programs only poll it.
  */
 #ifndef XP_POSIX_OUTER_H
 #define XP_POSIX_OUTER_H
@@ -14,22 +15,27 @@
 #include "sys/backend.h"
 #include "sys/wakefd.h"
 
-/* The first member of the state of a back end that uses xp_outer_ops. */
+/* State of the outer set: the first member of the state of each back end that uses xp_outer_ops. */
 struct xp_outer {
 	int inner_fd;
-	int second_fd;    /* another inner set; -1: none */
+	int second_fd;    /* a second inner set; -1: none */
 	int fd;           /* the outer set; -1: neither this nor `attention` is open */
 	struct xp_wakefd attention;
 	int alarm_fd;     /* a timerfd; -1: none was needed yet */
-	int64_t alarm_ns; /* when alarm_fd becomes readable; XP_NEVER */
+	int64_t alarm_ns; /* time at which alarm_fd becomes readable; XP_NEVER: never */
 };
 
-/* Initialise for these inner sets; the first call of xp_outer_ops.fd opens the outer set. */
+/*
+ * Initialise for these inner sets.  The outer set is opened by the first call of xp_outer_ops.fd.
+ */
 void xp_outer_init(struct xp_outer *outer, int inner_fd, int second_fd);
 void xp_outer_fini(struct xp_outer *outer);
+/* Returns true if fd is the outer set, the attention descriptor or the alarm. */
 bool xp_outer_owns(const struct xp_outer *outer, int fd);
 
-/* Add an inner set to the outer one, or remove it; does nothing while the outer set is not open. */
+/*
+ * Add an inner set to the outer one, or remove it; without an effect if the outer set is not open.
+ */
 int xp_outer_hold(struct xp_outer *outer, int inner_fd);
 void xp_outer_release(struct xp_outer *outer, int inner_fd);
 

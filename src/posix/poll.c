@@ -1,15 +1,15 @@
 /*
  * The poll back end: one dense array of the descriptors that have requested bits.
  *
- * A disabled descriptor is not in the array, so it costs nothing and cannot report POLLHUP.
- * Reports are taken from where the last scan ended, so that busy descriptors in front do not starve
- * the others when the caller takes few events.  If more descriptors were ready than fit, the next
- * waits poll only those, and as many as fit: polling all for each few events would be expensive.
- * When these are done, the next wait polls all again.
+ * A descriptor whose filters are disabled is not in the array, so it costs nothing and cannot
+ * report POLLHUP.  Each scan for reports begins where the last one ended, so that busy descriptors
+ * at the front do not starve the others when the caller takes few events.  If more descriptors were
+ * ready than fit, the next waits poll only those again, as many as fit: polling all for each few
+ * events would be expensive.  After that the next wait polls all.
  *
  * The entries of the back end itself, the wake-up descriptor and the set of edges, follow the
- * others in each call: once the kernel has found a ready entry, it does not queue on those that
- * follow.
+ * others in each call: the kernel visits entries in order, and after the first ready one it no
+ * longer adds the caller to the wait queues of the entries that follow.
  */
 #include "posix/poll_state.h"
 
@@ -32,8 +32,8 @@ int xp_poll_prepare(void *opaque, int fd)
 enum { UNREQUESTED = POLLERR | POLLHUP | POLLNVAL };
 
 /*
- * Bits that were kept for a file whose bits poll(2) clears are requested now: let the next wait
- * report them.
+ * Report kept bits that are requested now.  poll(2) has cleared them in the kernel, so only
+ * entry->kept has them: store them as revents, which the next wait reports.
  */
 static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *entry, uint32_t bits)
 {
@@ -46,16 +46,20 @@ static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *ent
 }
 
 /*
- * Returns bits to poll a consumed file for although they are not requested: poll(2) clears all
- * bits, whatever it is called for, so they have to be kept.  POLLIN may be set for ever, as in a
- * mount table, so it is polled only until it is kept.
+ * Returns bits to poll a file for although they are not requested; 0 unless poll(2) clears its bits
+ * (entry->consumed).  Whatever bits a poll requests, the kernel clears all, so the others are
+ * polled, too, and kept.  POLLIN may be set for ever, as in a mount table, so it is polled only
+ * until it is kept.
  */
 static uint32_t poll_kept_bits(const struct xp_array_entry *entry)
 {
 	return !entry->consumed ? 0 : entry->kept & POLLIN ? POLLPRI : POLLPRI | POLLIN;
 }
 
-/* Keep the bits of a consumed file that are not requested.  Returns those to report. */
+/*
+ * If poll(2) clears the file's bits, keep those that are not requested.  Returns the bits to
+ * report.
+ */
 static uint32_t poll_keep(struct xp_poll_state *state, struct xp_array_entry *entry,
                           uint32_t events)
 {
@@ -76,7 +80,10 @@ void xp_poll_want(void *opaque, int fd, uint32_t bits)
 		struct pollfd *last = &state->fds[--state->len];
 
 		XP_ASSERT(state->len >= 0 && entry->index <= state->len);
-		/* These bits were found and not reported yet. */
+		/*
+		 * A poll has found and cleared these bits, and they are not reported yet: keep
+		 * them.
+		 */
 		if (entry->consumed)
 			entry->kept |= (uint8_t)state->fds[entry->index].revents;
 		state->fds[entry->index] = *last;
@@ -126,8 +133,8 @@ struct pollfd *xp_poll_own(struct xp_poll_state *state)
 }
 
 /*
- * Copy and clear entries that were found ready and not reported, beginning at `start`.  Returns
- * their number.
+ * Move up to cap entries with unreported revents to `fds`, beginning at `start`: the copies have
+ * the revents, the originals 0.  Returns their number.
  */
 static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
 {
@@ -147,14 +154,15 @@ static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
 			i = 0;
 	}
 	state->start = i;
-	if (steps == 0) /* some of the rest have left the array since */
+	/* Every entry was visited, so `left` counts only entries that have left the array. */
+	if (steps == 0)
 		state->left = 0;
 	return len;
 }
 
 /*
- * Returns true if edges are reported before the array in this call: they alternate, because the
- * first could take all the room.
+ * Returns true if the set of edges is reported before the array in this call.  The order
+ * alternates, because either could take all the room.
  */
 static bool poll_edges_first(struct xp_poll_state *state)
 {
@@ -176,8 +184,8 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 	}
 	xp_array_own(&state->array, fds);
 	/*
-	 * If poll(2) fails, report results of this wait as they are; older ones are dropped,
-	 * because the next poll(2) of all finds them again.
+	 * If poll(2) fails, report the results as they are if this wait has found them.  Older
+	 * results are dropped, because the next poll(2) of all entries finds them again.
 	 */
 	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0 && state->fresh)
 		for (int i = 0; i < len; i++)
@@ -190,12 +198,12 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 		struct xp_array_entry *entry = &state->array.entries[some[i].fd];
 		uint32_t events = (unsigned short)some[i].revents;
 
-		/* The earlier poll(2) has cleared its bits. */
+		/* The earlier poll(2) has cleared the file's bits: take both results together. */
 		if (entry->consumed)
 			events = poll_keep(state, entry, events | before[i]);
 		if (!events)
 			continue;
-		if (count == cap) { /* edges have taken its room */
+		if (count == cap) { /* edges have taken the room: put the report back */
 			state->fds[entry->index].revents = (short)events;
 			state->left++;
 			continue;
@@ -222,7 +230,7 @@ static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	return xp_poll_init(opaque, &poll_array, counters);
 }
 
-/* Store reports of the last poll(2) of all descriptors. */
+/* Store reports of entries that the last poll(2) of all found ready.  Returns their number. */
 static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 {
 	struct pollfd fds[XP_FIRED_MOST];
@@ -239,7 +247,7 @@ static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int ca
 	return count;
 }
 
-/* The same, and reports of the remaining edges. */
+/* Like poll_scan, and then reports that the set of edges still has.  Returns the new number. */
 static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {
@@ -277,7 +285,10 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		count += xp_poll_again(state, fired + count, cap - count);
 		if (count == cap)
 			return count;
-		/* An additional call, beside the one that every wait counts. */
+		/*
+		 * xp_poll_again has made a system call in addition to the one that every wait
+		 * counts.
+		 */
 		xp_count_shared(&state->array.counters->syscalls_check);
 	}
 	state->fresh = true;

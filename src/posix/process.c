@@ -1,6 +1,6 @@
 /*
- * Fork detection.  pthread_atfork handlers take no lock: a fork in a signal handler that
- * interrupted a call of this library would wait for ever.
+ * Detects forks.  The handler of pthread_atfork(3) takes no lock: a signal handler that interrupts
+ * a call of this library may fork, and the handler would wait for ever for a lock of that call.
  */
 #include "sys/process.h"
 
@@ -9,12 +9,12 @@
 
 #include "sys/sys.h"
 
-/* Not a process number: a thread is about to set the number of this process. */
+/* Stands for the number while one thread runs `begin`; it is no number of a process. */
 #define CLAIMED UINT32_MAX
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Atomic uint32_t fallback; /* used if no page can be cleared by fork */
-static uint32_t last_number;      /* the number of the last process in this line of descent */
+static _Atomic uint32_t fallback; /* has the number if no page can be cleared by fork(2) */
+static uint32_t last_number;      /* the highest number among this process and its ancestors */
 
 _Atomic uint32_t *xp_process_page = &fallback;
 

@@ -1,10 +1,10 @@
 /*
- * The select back end: the array of the poll back end, and bit sets of its entries.
+ * The select back end: the array of the poll back end, and bit sets of the array's descriptors.
  *
- * The bit sets are allocated here, so any descriptor fits: the kernel does not know FD_SETSIZE.
- * select(2) distinguishes three conditions, poll(2) eight, so the descriptors that select(2) found
- * are polled once more by poll(2), as many as fit, and reported with its bits.  The next waits
- * continue with the rest, and call select(2) again when that is done.
+ * The bit sets are allocated here, so any descriptor fits: FD_SETSIZE is a limit of the C library
+ * only.  select(2) distinguishes three conditions, poll(2) eight, so the descriptors that select(2)
+ * found are polled once more by poll(2), as many as fit, and reported with its bits.  The next
+ * waits poll those that did not fit; when all were polled, the next wait calls select(2) again.
  */
 #include "posix/poll_state.h"
 
@@ -21,7 +21,7 @@
 #include "posix/system.h"
 #include "sys/sys.h"
 
-/* The kernel's format: arrays of long. */
+/* Bits of one word of a set: for the kernel, sets are arrays of long. */
 #define WORD_BITS ((int)(sizeof(long) * CHAR_BIT))
 
 enum { SETS = 3 };
@@ -29,17 +29,22 @@ enum { SETS = 3 };
 static const short set_bits[SETS] = {POLLIN, POLLOUT, POLLPRI};
 
 struct select_state {
-	struct xp_poll_state poll; /* first member: a pointer to it is one to the array */
-	long *wanted[SETS]; /* the bit sets to pass to the kernel */
-	long *sets[SETS];   /* copies, which the kernel overwrites */
-	int words[2][SETS]; /* lengths of wanted[k] and sets[k] */
-	int top;            /* every descriptor in the sets is below this */
-	int consumed;       /* number of consumed files in the array: see select_ask */
+	/* first member, so that a pointer to the state is one to the array, too */
+	struct xp_poll_state poll;
+	/* bit sets of the requested conditions: to read, to write, exceptional */
+	long *wanted[SETS];
+	/* copies to pass to the kernel, which overwrites them with the results */
+	long *sets[SETS];
+	int words[2][SETS]; /* lengths of wanted[k] and of sets[k], in words */
+	int top;            /* all descriptors in `wanted` are below this */
+	/* number of files in the array whose bits poll(2) clears: see select_ask */
+	int consumed;
 };
 
 /*
- * Returns true if the set of edges has to watch these bits: edges, and bits that select(2) cannot
- * report.  It reports a hang-up only together with readable or writable.
+ * Returns true if the set of edges has to contain this watch: an edge-triggered one, or one with
+ * bits that select(2) cannot report, because it reports a hang-up only if the file becomes readable
+ * or writable by it.
  */
 static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t watch)
 {
@@ -63,8 +68,8 @@ static int select_reserve(struct select_state *state, int fd)
 }
 
 /*
- * Record whether the file can hang up without being writable.  The write end of a pipe cannot: it
- * has an error then, and select(2) reports it as writable.
+ * Prepare the bit sets, and record whether the file can hang up without being writable.  The write
+ * end of a pipe cannot: without a reader it has an error, and select(2) reports it as writable.
  */
 static int select_prepare(void *opaque, int fd)
 {
@@ -77,7 +82,7 @@ static int select_prepare(void *opaque, int fd)
 	return rc < 0 ? rc : select_reserve(state, fd);
 }
 
-/* Returns the bits of this word that are set in any of the sets. */
+/* Returns the union of this word of the three sets: descriptors that are in any of them. */
 static unsigned long select_any(long *const *sets, int word)
 {
 	unsigned long any = 0;
@@ -87,6 +92,7 @@ static unsigned long select_any(long *const *sets, int word)
 	return any;
 }
 
+/* Set the descriptor's bits in `wanted` to these, and adapt `top`. */
 static void select_put(struct select_state *state, int fd, uint32_t bits)
 {
 	unsigned long bit = 1ul << fd % WORD_BITS;
@@ -160,7 +166,10 @@ static int select_open(void *opaque, int size_hint, struct xp_counters *counters
 	return 0;
 }
 
-/* Renew the set of edges, because the entry of a closed file in it is reported for ever. */
+/*
+ * Replace the set of edges by an empty one, because the entry of a closed file in it is reported
+ * for ever; all descriptors have to be attached again.
+ */
 static int select_renew(void *opaque)
 {
 	struct select_state *select = opaque;
@@ -181,7 +190,10 @@ static int select_renew(void *opaque)
 	return 0;
 }
 
-/* Returns the entry of a descriptor in the array; the back end's own entries follow the others. */
+/*
+ * Returns the array's entry of a descriptor, attached or the back end's own; these are the last
+ * two.
+ */
 static struct pollfd *select_place(const struct select_state *state, int fd)
 {
 	const struct xp_array *array = &state->poll.array;
@@ -194,8 +206,8 @@ static struct pollfd *select_place(const struct select_state *state, int fd)
 }
 
 /*
- * Translate the bits that select(2) left in the sets to revents, which are 0 before.  Returns the
- * number of descriptors.
+ * Translate the sets that select(2) returned to revents, which are 0 before.  Returns the number of
+ * ready descriptors.
  */
 static int select_read(const struct select_state *state)
 {
@@ -232,8 +244,9 @@ static int select_ask_sets(struct select_state *state, int64_t deadline_ns,
 }
 
 /*
- * Query the kernel about all descriptors.  Returns a positive number if one is ready.  If there are
- * consumed files, by poll(2): select(2) would clear bits that it cannot report.
+ * Query the kernel about all descriptors, and store the results as revents.  Returns a positive
+ * number if one is ready.  If the array has files whose bits poll(2) clears, poll(2) is called,
+ * because select(2) would also clear bits that it cannot report.
  */
 static int select_ask(struct select_state *state, struct pollfd *own,
                       int64_t deadline_ns, const sigset_t *mask)
@@ -241,7 +254,7 @@ static int select_ask(struct select_state *state, struct pollfd *own,
 	int rc = state->consumed > 0 ? xp_poll_ask(&state->poll, deadline_ns, mask)
 		: select_ask_sets(state, deadline_ns, mask);
 
-	/* The program closed a descriptor; poll(2) shows which. */
+	/* The program has closed a descriptor: poll(2) reports which, by POLLNVAL. */
 	if (rc == -EBADF)
 		rc = xp_sys_poll_now(state->poll.fds,
 		                     (size_t)state->poll.len + XP_OWN_ENTRIES);
@@ -251,7 +264,10 @@ static int select_ask(struct select_state *state, struct pollfd *own,
 	return rc;
 }
 
-/* Store reports of the remaining results of select(2), and of the remaining edges. */
+/*
+ * Append reports of the remaining results of select(2), and of the set of edges.  Returns the new
+ * number.
+ */
 static int select_rest(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {
@@ -272,8 +288,9 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	int count, rc;
 
 	/*
-	 * A new wait drops what the last one left.  The helper set has level-triggered entries,
-	 * which are always left, and would take all the room.
+	 * A new wait does not read what the set of edges had left.  Here the set has
+	 * level-triggered entries, too (select_needs_helper): they are reported again and again,
+	 * and would take all the room.
 	 */
 	state->array.edges_left &= deadline_ns == XP_REST;
 	takes_rest = xp_poll_takes_rest(state, deadline_ns);

@@ -1,13 +1,13 @@
 /*
- * Observes signals by a handler that is installed in front of the program's.
+ * Observes signals by a handler of ours that is installed in front of the program's.
  *
  * The handler counts the signal, signals the self-pipes of the queues that want it, and calls the
  * program's handler.  It takes no lock, waits for nobody and allocates nothing; the memory it reads
  * is never freed.  The program may save our handler, call it, or install it again at any time.  So
- * a handler of ours that the program has replaced is not installed in front of another one: it
- * could call itself in a circle.  Each signal has several handlers of ours, the links of a chain,
- * and only the one on top counts.  A forked child inherits them; there they only call the
- * program's, until xpoll_reinit.
+ * a handler of ours that the program has replaced is not installed in front of another handler,
+ * which may call it: the two could call each other for ever.  Each signal has several handlers of
+ * ours, called links, as in a chain, and only the top one counts.  A forked child inherits them;
+ * there they only call the program's handlers, until xpoll_reinit.
  */
 #include "source/signal.h"
 
@@ -25,24 +25,24 @@
 #include "sys/sys.h"
 
 enum {
-	SIGNAL_LINKS = 8, /* for each signal */
+	SIGNAL_LINKS = 8, /* handlers of ours for each signal */
 	SIGNAL_NO_LINK = SIGNAL_LINKS,
 };
 
 typedef void signal_plain(int);
 typedef void signal_detailed(int, siginfo_t *, void *);
 
-/* [l] guarded by signal_lock, [a] atomic: the handler reads it. */
+/* [l] guarded by signal_lock; [a] atomic, because our handler reads it. */
 
-/* A handler of ours, and the program's action that it is in front of. */
+/* A handler of ours, and the program's action behind it. */
 struct signal_link {
 	/* [a] the program's handler, if without SA_SIGINFO, or NULL */
 	signal_plain *_Atomic plain;
 	/* [a] the program's handler, if with SA_SIGINFO, or NULL */
 	signal_detailed *_Atomic detailed;
-	atomic_bool once;          /* [a] call it once only, because it had SA_RESETHAND */
-	atomic_uint spent;         /* [a] it was called that once */
-	bool given_away;           /* [l] the program may call or reinstall our handler */
+	atomic_bool once;          /* [a] call it once only: it has SA_RESETHAND */
+	atomic_uint spent;         /* [a] 1: `once` is set, and the one call was made */
+	bool given_away;           /* [l] the program may have our handler, and install it again */
 	struct sigaction previous; /* [l] the program's action */
 };
 
@@ -50,21 +50,18 @@ struct signal_watched {
 	struct signal_link links[SIGNAL_LINKS];
 	atomic_uint top;           /* [a] index of the link that counts signals */
 	_Atomic uint64_t delivered; /* [a] number of signals so far */
-	int observers;             /* [l] number of self-pipes that want it */
-	bool installed;            /* [l] the link `top` was installed when we last checked */
-	uint64_t losses;           /* [l] number of times that the program had replaced it */
+	int observers;             /* [l] number of self-pipes that want the signal */
+	bool installed;            /* [l] the link `top` was installed when last checked */
+	uint64_t losses;           /* [l] how often the program has replaced our handler */
 };
 
 static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct signal_watched signals[XP_SIGNALS];
-/* the process that observes signals: see xp_process_current */
+/* [a] the process that observes signals (xp_process_current); 0: none */
 static _Atomic uint32_t signal_process;
-static _Atomic pid_t signal_pid;        /* [a] its process ID */
+static _Atomic pid_t signal_pid;        /* [a] the ID of that process */
 
-/*
- * Take the lock with all signals blocked: a handler that runs on this thread may call sigaction(2)
- * through this library, and would wait for ever.
- */
+/* Take the lock with all signals blocked: a handler that calls sigaction(2) here would deadlock. */
 static void signal_enter(sigset_t *mask)
 {
 	sigset_t all;
@@ -80,7 +77,10 @@ static void signal_leave(const sigset_t *mask)
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
 
-/* Returns false in a forked child, where a thread of the parent may hold the lock for ever. */
+/*
+ * Returns true if this process observes signals.  A forked child may find signal_lock held for
+ * ever.
+ */
 static bool signal_is_ours(void)
 {
 	uint32_t process = atomic_load(&signal_process);
@@ -102,7 +102,7 @@ static void handler_run(unsigned index, int number, siginfo_t *info,
 		atomic_fetch_add(&signal->delivered, 1);
 		xp_selfpipes_signal((unsigned)number);
 	}
-	/* The program's handler may never return, and may read errno: nothing follows the call. */
+	/* The program's handler may call longjmp(3), or read errno: do nothing after it. */
 	detailed = atomic_load(&link->detailed);
 	plain = atomic_load(&link->plain);
 	if (!detailed && !plain)
@@ -131,7 +131,7 @@ static signal_detailed *const signal_handlers[SIGNAL_LINKS] = {
 
 /* --- Taking a signal's place, and giving it back -------------------------- */
 
-/* The kernel compares the address, whichever member and flag it was set by. */
+/* link_of reads sa_sigaction, even if sa_handler was set. */
 _Static_assert(offsetof(struct sigaction, sa_handler) ==
                offsetof(struct sigaction, sa_sigaction),
                "both kinds of handlers are in the same place");
@@ -145,7 +145,7 @@ static unsigned link_of(const struct sigaction *action)
 	return index;
 }
 
-/* Returns the action that installs this link in front of the program's. */
+/* Returns the kernel's action with our handler for this link, in front of the program's action. */
 static struct sigaction action_with(unsigned number, unsigned index,
                                     const struct sigaction *previous)
 {
@@ -155,8 +155,8 @@ static struct sigaction action_with(unsigned number, unsigned index,
 	action.sa_flags |= SA_SIGINFO;
 	if (action_handles(previous)) {
 		/*
-		 * With SA_RESETHAND the kernel resets the action.  If the default action is
-		 * harmless, keep our handler, and have the link call the program's only once.
+		 * With SA_RESETHAND the kernel would remove our handler.  If the default action has
+		 * no effect, keep our handler; the link calls the program's only once.
 		 */
 		if (signal_harmless(number))
 			action.sa_flags &= ~SA_RESETHAND;
@@ -164,7 +164,9 @@ static struct sigaction action_with(unsigned number, unsigned index,
 	}
 	sigemptyset(&action.sa_mask);
 	action.sa_flags &= ~SA_RESETHAND;
-	/* The program has no handler: let ours disturb it as little as possible. */
+	/*
+	 * The program has no handler: let ours restart calls, and use the alternate stack if any.
+	 */
 	action.sa_flags |= SA_RESTART | SA_ONSTACK;
 	if (number == SIGCHLD && previous->sa_handler == SIG_IGN)
 		action.sa_flags |= SA_NOCLDWAIT;
@@ -172,8 +174,8 @@ static struct sigaction action_with(unsigned number, unsigned index,
 }
 
 /*
- * Set the program's handler of a link.  Our handler may be running: it must find the old or the new
- * one, so the new one is stored before the old one is cleared.
+ * Set the program's action behind a link.  Our handler may be running: it must find the old or the
+ * new handler of the program, so the new one is stored before the old one is cleared.
  */
 static void link_set(struct signal_link *link, unsigned number,
                      const struct sigaction *previous)
@@ -195,8 +197,8 @@ static void link_set(struct signal_link *link, unsigned number,
 
 /*
  * Returns the index of a link to install in front of this action.  A link that was given away may
- * be behind the action in the chain already, unless it was in front of the same action before.  An
- * action without a handler has no chain behind it.  -EBUSY: there is no free link.
+ * be behind the action in the chain already, so it is only used in front of the same action as
+ * before, or of one without a handler, which calls nothing.  -EBUSY: there is no such link.
  */
 static int link_choose(const struct signal_watched *signal,
                        const struct sigaction *previous)
@@ -208,7 +210,7 @@ static int link_choose(const struct signal_watched *signal,
 	return action_handles(previous) ? -EBUSY : 0;
 }
 
-/* Query the present action, and record whether our link is still installed. */
+/* Query the signal's action, and record whether a link of ours is installed. */
 static int handler_look(struct signal_watched *signal, unsigned number,
                 struct sigaction *action)
 {
@@ -247,7 +249,7 @@ static int handler_install(struct signal_watched *signal, unsigned number,
 		signal->installed = action_same(&found, previous);
 		if (signal->installed)
 			break;
-		/* The program installed another handler meanwhile: restore it, and try again. */
+		/* Another thread has installed a handler meanwhile: restore that, and try again. */
 		xp_sys_sigaction((int)number, &found, NULL);
 		*previous = found;
 	}
@@ -263,7 +265,7 @@ static int handler_renew(struct signal_watched *signal, unsigned number)
 	return rc < 0 || signal->installed ? rc : handler_install(signal, number, &action);
 }
 
-/* Replace a link of ours by the program's action behind it. */
+/* If the action has a handler of ours, replace it by the program's action behind it. */
 static void action_show(const struct signal_watched *signal,
                         struct sigaction *action)
 {
@@ -287,16 +289,13 @@ static void handler_uninstall(struct signal_watched *signal, unsigned number)
 	action_show(signal, &back);
 	link->previous = back;
 	xp_sys_sigaction((int)number, &back, &found);
-	/* The program installed another action meanwhile: restore that. */
+	/* Another thread has installed an action meanwhile: restore that. */
 	if (link_of(&found) == SIGNAL_NO_LINK)
 		xp_sys_sigaction((int)number, &found, NULL);
 	signal->installed = false;
 }
 
-/*
- * Make this the program's action behind the installed link, or behind a free one that is installed
- * now.
- */
+/* Make this the program's action behind the installed link, or behind a free link installed now. */
 static int action_behind(struct signal_watched *signal, unsigned number,
                          const struct sigaction *action,
                          struct sigaction *replaced)
@@ -322,7 +321,7 @@ static int action_behind(struct signal_watched *signal, unsigned number,
 	return rc;
 }
 
-/* Set the program's action, observed or not.  Stores its previous action in `found`. */
+/* Set the program's action, observed or not; NULL: leave it.  *found: its previous action. */
 static int action_set(struct signal_watched *signal, unsigned number,
                       const struct sigaction *action, struct sigaction *found)
 {
@@ -340,11 +339,11 @@ static int action_set(struct signal_watched *signal, unsigned number,
 		rc = action_behind(signal, number, action, &replaced);
 	if (rc == -EBUSY) {
 		rc = xp_sys_sigaction((int)number, action, &replaced);
-		/* The program replaced our handler through this library: that is no loss. */
+		/* The program replaced our handler by this library: not counted in `losses`. */
 		if (rc == 0)
 			signal->installed = false;
 	}
-	/* Another thread set an action meanwhile. */
+	/* Another thread has set an action meanwhile: that was the previous one. */
 	if (rc == 0 && link_of(&replaced) == SIGNAL_NO_LINK)
 		*found = replaced;
 	return rc;
@@ -367,7 +366,7 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 	if (!signal_is_ours())
 		atomic_store(&signal_pid, getpid());
 	atomic_store(&signal_process, xp_process_current());
-	/* Before the handler is installed, so that no signal is missed. */
+	/* Do this before the handler is installed, so that no signal is missed. */
 	fresh = xp_selfpipe_want(selfpipe, number, true);
 	signal->observers += fresh;
 	rc = handler_renew(signal, number);
@@ -396,7 +395,7 @@ bool xp_signal_program_handles(void)
 	for (unsigned number = 1; number < XP_SIGNALS && !handles; number++) {
 		unsigned index;
 
-		/* The C library refuses signals that it uses itself. */
+		/* The C library refuses signals that it uses itself: skip them. */
 		if (xp_sys_sigaction((int)number, NULL, &action) < 0)
 			continue;
 		index = link_of(&action);
@@ -432,7 +431,7 @@ int xp_signal_action(unsigned number, const struct sigaction *action,
 
 	if (number == 0 || number >= XP_SIGNALS)
 		return -EINVAL;
-	/* A child of vfork(2) has its own actions, but shares this memory. */
+	/* A child of vfork(2) has its own actions, but shares this memory: do not write to it. */
 	if (!signal_is_ours() || getpid() != atomic_load(&signal_pid)) {
 		rc = xp_sys_sigaction((int)number, action, &found);
 		if (rc == 0)

@@ -1,4 +1,7 @@
-/* Blocked signals: all systems but Linux lack a descriptor that reports them. */
+/*
+ * Signals that are blocked: only Linux has a descriptor that reports them (linux/signal_pending.c),
+ * so here these functions fail or return false.
+ */
 #include "source/signal.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * Which actions of a signal can be observed by a handler in front of them, without any other change
- * for the program.
+ * Decides which actions of a signal can have our handler in front of them (signal_handler.c), so
+ * that signals are counted and nothing else changes for the program.
  */
 #ifndef XP_POSIX_SIGNAL_RULES_H
 #define XP_POSIX_SIGNAL_RULES_H
@@ -8,17 +8,21 @@
 #include <signal.h>
 #include <stdbool.h>
 
+/* Returns true if the action calls a handler. */
 static inline bool action_handles(const struct sigaction *action)
 {
 	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
 
+/* Returns true if two actions have the same handler. */
 static inline bool action_same(const struct sigaction *a, const struct sigaction *b)
 {
 	return a->sa_handler == b->sa_handler;
 }
 
-/* Returns true if the default action of the signal has no effect on the process. */
+/*
+ * Returns true if the default action of the signal has no effect on a process that is not stopped.
+ */
 static inline bool signal_harmless(unsigned number)
 {
 #if defined(SIGINFO) && !defined(__linux__) /* BSD */
@@ -30,9 +34,10 @@ static inline bool signal_harmless(unsigned number)
 }
 
 /*
- * Returns true if ignoring the signal has an effect in the kernel that a handler would lack.  An
- * ignored fault ends the process, where a handler would return to the fault for ever; terminal
- * access of a background process fails or succeeds, where a handler would restart it for ever.
+ * Returns true if SIG_IGN of the signal has an effect in the kernel that a handler lacks.  A fault
+ * that is ignored ends the process, but a handler would return to the faulty instruction for ever.
+ * Terminal access of a background process fails or succeeds with SIG_IGN, but with a handler it
+ * would be restarted for ever.
  */
 static inline bool signal_ignored_so(unsigned number)
 {
@@ -41,7 +46,7 @@ static inline bool signal_ignored_so(unsigned number)
 		number == SIGTTIN || number == SIGTTOU;
 }
 
-/* Returns true if a handler in front of this action changes nothing for the program. */
+/* Returns true if our handler in front of this action changes nothing for the program. */
 static inline bool action_observable(unsigned number, const struct sigaction *action)
 {
 	if (action_handles(action))

@@ -1,10 +1,10 @@
 /*
- * Solo entries of filters, on epoll.
+ * Solo entries, on epoll: entries for one filter of a descriptor, in addition to its main entry.
  *
- * After any change of an entry the kernel reports all of it again, and with the activity of one bit
- * it reports all other bits that are set.  So an edge does not share its entry with a filter that
- * may change.  An epoll set has one entry for each descriptor, so there is a set for each filter,
- * inside the main set; each is opened at its first use.
+ * After any change of an entry the kernel reports all bits that are set, and with the activity of
+ * one bit it also reports all others that are set.  So an edge-triggered filter must not share its
+ * entry with a filter that may change.  An epoll set has one entry for each descriptor, so there is
+ * an epoll set for each filter, inside the main set; each is opened at its first use.
  */
 #ifndef XP_POSIX_SOLO_H
 #define XP_POSIX_SOLO_H
@@ -16,43 +16,57 @@
 enum { XP_SOLO_SETS = 3 };
 
 struct xp_solo {
-	/* The sets; -1: not open.  Written with the queue's lock, read by waits without it. */
+	/*
+	 * descriptors of the sets; -1: not open.  Written with the queue's lock, read by waits
+	 * without it.
+	 */
 	atomic_int fds[XP_SOLO_SETS];
-	atomic_bool full; /* the last harvest had no room for all reports of these sets */
+	/* the last harvest may have left reports of these sets for lack of room */
+	atomic_bool full;
 	atomic_bool any;
 	struct xp_counters *counters;
 };
 
 void xp_solo_init(struct xp_solo *solo, struct xp_counters *counters);
 void xp_solo_fini(struct xp_solo *solo);
+/* Returns true if fd is one of these sets. */
 bool xp_solo_owns(const struct xp_solo *solo, int fd);
 
-/* Open the set of this filter inside the main set, unless it is open. */
+/* Open the set of filter i and add it to the main set, unless it is open. */
 int xp_solo_open(struct xp_solo *solo, int main_fd, int i);
 
-/* Like the back end's functions.  A change without bits deletes the entry. */
+/*
+ * Like `attach` and `change` of struct xp_backend_ops, for the filter of XP_WATCH_SOLO in `watch`.
+ * A change without bits deletes the entry.
+ */
 int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch,
                    uint64_t token);
 int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch,
                    uint64_t token);
 
-/* Replace the reports of these sets by reports of their entries.  Returns the new number. */
+/*
+ * `fired` has `count` reports of the main set.  Replace those that stand for these sets by the
+ * reports that the sets have.  Returns the new number, up to cap.
+ */
 int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,
                     int cap);
 
-/* Replace all sets by empty ones, inside this main set. */
+/* Replace all open sets by empty ones, and add them to this main set. */
 void xp_solo_renew(struct xp_solo *solo, int main_fd);
 
+/* Returns true if one of the sets was ever opened. */
 static inline bool xp_solo_any(const struct xp_solo *solo)
 {
 	return atomic_load_explicit(&solo->any, memory_order_relaxed);
 }
 
+/* For xp_solo_first: store reports of all these sets in half of the room. */
 int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
 
 /*
- * Called before the main set is harvested.  If these sets had more reports than room the last time,
- * they get half of the room now, because the main set reports each of them only once.
+ * Called before the main set's reports are read.  If these sets may have reports left from the last
+ * time, store reports of them in up to half of the room, because among the reports of the main set
+ * each of these sets is only one.  Returns their number.
  */
 static inline int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
 {

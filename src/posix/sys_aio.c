@@ -1,4 +1,4 @@
-/* Input and output at an offset. */
+/* System calls for asynchronous I/O: traits and duplicates of files, and I/O at an offset. */
 #include "sys/sys_aio.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ int xp_sys_file_traits(int fd, struct xp_file_id *id)
 	return traits;
 }
 
-/* Linux has it since 6.10, headers later; EINVAL: not yet. */
+/* Linux has F_DUPFD_QUERY since 6.10, C libraries later; EINVAL: the kernel lacks it. */
 #if defined(__linux__) && !defined(F_DUPFD_QUERY)
 #define F_DUPFD_QUERY 1027
 #endif
@@ -74,8 +74,9 @@ bool xp_sys_file_is_held(int fd, int held)
 
 #ifdef F_OFD_GETLK
 /*
- * Has this process record locks there?  An inquiry for the open file is answered
- * with one lock that is in its way, whoever has it: another's may hide ours.
+ * Returns true if this process may have record locks on the file.  F_OFD_GETLK returns one lock
+ * that conflicts, of any process; if that is another process's, a lock of this one may be hidden,
+ * so the result is true, too.
  */
 static bool may_have_locks(int fd)
 {
@@ -91,7 +92,10 @@ int xp_sys_file_hold(int fd)
 	if (may_have_locks(fd))
 		return -ENOTSUP;
 	rc = XP_LIBCALL(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-	/* A limit of 0 does not even allow the number to begin with. */
+	/*
+	 * fcntl(2) returns EINVAL if the limit of open files is 0, because the lowest number
+	 * allowed, 0, is not below it.
+	 */
 	return rc == -EINVAL ? -EMFILE : rc;
 }
 

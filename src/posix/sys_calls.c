@@ -1,6 +1,6 @@
 /*
- * System calls that are made with a lock held, where the C library is the only
- * way to make them.  Its functions are cancellation points: not in here.
+ * System calls that are made with a lock held, on systems where only the C library can make them.
+ * The library's functions are cancellation points, so cancellation is disabled around each.
  */
 #include "sys/sys.h"
 
@@ -66,7 +66,7 @@ static int flags_add(int fd)
 	return fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* pipe2(2) is not everywhere. */
+/* Set the flags by fcntl(2), because some systems lack pipe2(2). */
 int xp_sys_pipe(int ends[2])
 {
 	struct xp_uncancelled before = xp_uncancelled_begin();

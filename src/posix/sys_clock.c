@@ -1,4 +1,4 @@
-/* The clocks: a file of their own, so that a test can bring its own time. */
+/* The clocks; a file of their own, so that a test can link its own clocks instead. */
 #include <time.h>
 
 #include "base/compiler.h"

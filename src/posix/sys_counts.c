@@ -1,4 +1,4 @@
-/* How much can be read, as ioctl(2) says everywhere.  Of the rest no call says how much. */
+/* How much can be read, by ioctl(2), for systems on which no call reports the other amounts. */
 #include <errno.h>
 #include <sys/ioctl.h>
 #ifdef __sun
@@ -10,7 +10,7 @@
 #include "sys/sys.h"
 
 #if XP_POLL_LACKS_RDHUP
-/* Older kernels do not say so before what there is was read. */
+/* Kernels without POLLRDHUP do not show a half-close before all data was read. */
 bool xp_sys_half_closed(int fd)
 {
 	(void)fd;
@@ -26,7 +26,10 @@ int64_t xp_sys_unread(int fd)
 	return rc < 0 ? rc : count;
 }
 
-/* No call says how many; one is there, or was a moment ago. */
+/*
+ * No call returns the length of a listener's queue.  Callers ask about a readable listener, so
+ * assume one connection.
+ */
 int64_t xp_sys_backlog(int fd)
 {
 	return xp_sys_is_listener(fd) ? 1 : -EINVAL;

@@ -1,4 +1,4 @@
-/* Solaris has no epoll(7). */
+/* Functions of posix/sys_epoll.h for Solaris, which has no epoll(7): all fail. */
 #include "posix/sys_epoll.h"
 
 #include <errno.h>

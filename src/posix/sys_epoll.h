@@ -1,7 +1,7 @@
 /*
- * epoll(7) and what goes with it, of Linux and of illumos: see sys.h for the
- * conventions.  How Linux waits with it is in sys_linux.h.  On Solaris, which has no
- * such thing, all of them fail with ENOTSUP.
+ * epoll(7), timerfds and replacing a descriptor, as Linux and illumos have them: see sys.h for the
+ * conventions.  Waits in an epoll set are in sys_linux.h.  Solaris has no epoll: all of these
+ * functions fail with ENOTSUP there.
  */
 #ifndef XP_POSIX_SYS_EPOLL_H
 #define XP_POSIX_SYS_EPOLL_H
@@ -31,24 +31,32 @@ struct XP_AS_EPOLL epoll_event {
 };
 #endif
 
-/* events: EPOLL* bits. */
+/* Returns a new epoll set. */
 int xp_sys_epoll_create(void);
-/* Busy polling of this set (EPIOCSPARAMS); -ENOTSUP: this kernel has no such call. */
+/*
+ * Make waits of this set poll network devices for a time (EPIOCSPARAMS); -ENOTSUP: the kernel lacks
+ * the call.
+ */
 int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds);
-/* The same busy polling as another set has, if it has any. */
+/* If waits of another set poll network devices, make those of this set do so, too. */
 void xp_sys_epoll_busy_poll_like(int epoll_fd, int other_fd);
+/* epoll_ctl(2); events: EPOLL bits. */
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                      uint64_t token);
+/* epoll_wait(2) with timeout 0; restarted after a signal. */
 int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
 
 /*
- * A descriptor that becomes readable at a moment of the monotonic clock;
- * XP_NEVER: not at all.  Setting it ends its being readable.
+ * A timerfd of the monotonic clock: xp_sys_timer_set makes it readable from a time on, and
+ * unreadable before; XP_NEVER: it does not become readable.
  */
 int xp_sys_timer_fd(void);
 int xp_sys_timer_set(int timer_fd, int64_t deadline_ns);
 
-/* Let number refer to fd's file from now on; fd itself is closed.  0. */
+/*
+ * Make the descriptor `number` refer to fd's file, and close fd, also on an error.  Returns 0 or an
+ * error.
+ */
 int xp_sys_replace(int fd, int number);
 
 #endif

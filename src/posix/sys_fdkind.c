@@ -1,4 +1,4 @@
-/* The kind of a file, by fstat(2). */
+/* Finds the kind of a descriptor's file by the type that fstat(2) returns. */
 #include "sys/fdkind.h"
 
 #include "sys/fskind.h"

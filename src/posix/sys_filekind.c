@@ -1,4 +1,4 @@
-/* The kind of a file beyond its type, as far as fstat(2) shows it. */
+/* Properties of a file beyond its type, for systems on which only fstat(2) shows them. */
 #include "base/time.h"
 #include "sys/fdkind.h"
 #include "sys/fskind.h"
@@ -8,7 +8,7 @@
 #include <sys/vfs.h>
 #endif
 
-/* Nothing distinguishes anonymous files. */
+/* Nothing distinguishes files for which fstat(2) reports no type. */
 int xp_fd_kind_anonymous(int fd)
 {
 	(void)fd;
@@ -21,11 +21,11 @@ bool xp_fd_poll_clears(int fd)
 	return false;
 }
 
-/* A pipe that no file system holds has no names. */
+/* A FIFO in a file system has a name, so its link count is positive; that of a pipe is 0. */
 bool xp_fs_holds_fifo(int fd)
 {
 	struct stat status;
-#ifdef __linux__ /* On models of these systems: pipes have a link. */
+#ifdef __linux__ /* Tests that model these systems run on Linux, where a pipe has a link. */
 	struct statfs held;
 
 	if (fstatfs(fd, &held) == 0 && held.f_type == 0x50495045)

@@ -1,4 +1,4 @@
-/* System calls through the C library: what POSIX has everywhere. */
+/* System calls through the C library that all systems with POSIX have. */
 #include "sys/sys.h"
 
 #include <errno.h>
@@ -38,14 +38,14 @@ int xp_sys_readlink(const char *path, char *buffer, size_t size)
 
 void xp_sys_signals_hold(sigset_t *before)
 {
-	/* A fault whose signal is blocked ends the process. */
+	/* If a fault occurs while its signal is blocked, the kernel ends the process. */
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 	sigset_t held;
 
 	(void)sigfillset(&held);
 	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
 		(void)sigdelset(&held, faults[i]);
-	(void)pthread_sigmask(SIG_BLOCK, &held, before); /* Nothing of it can fail. */
+	(void)pthread_sigmask(SIG_BLOCK, &held, before); /* These calls cannot fail. */
 }
 
 void xp_sys_signals_release(const sigset_t *before)
@@ -53,7 +53,7 @@ void xp_sys_signals_release(const sigset_t *before)
 	int saved = errno;
 
 	(void)pthread_sigmask(SIG_SETMASK, before, NULL);
-	errno = saved; /* A handler may have run just now. */
+	errno = saved; /* A handler that ran just now may have set errno. */
 }
 
 bool xp_sys_signal_is_blocked(int number, const sigset_t *mask)
@@ -65,7 +65,10 @@ bool xp_sys_signal_is_blocked(int number, const sigset_t *mask)
 	return mask && sigismember(mask, number) == 1;
 }
 
-/* A drop-in in front of sigaction(2) defines XP_SIGACTION: the name of the real one. */
+/*
+ * A drop-in that replaces sigaction(2) defines XP_SIGACTION as the name of the C library's
+ * function.
+ */
 #ifdef XP_SIGACTION
 int XP_SIGACTION(int number, const struct sigaction *action,
                  struct sigaction *before);

@@ -1,4 +1,4 @@
-/* Waiting with poll(2), where it takes nanoseconds and a mask of signals. */
+/* Waits with ppoll(2), which takes nanoseconds and a signal mask. */
 #include "sys/sys.h"
 
 #include <time.h>
@@ -13,7 +13,10 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
 	int rc;
 
 	xp_pollbits_known(fds, count);
-	/* A device that refuses bits is not asked for them again. */
+	/*
+	 * If a device refuses bits, xp_pollbits_accept removes them; if nothing was ready, wait
+	 * again.
+	 */
 	do
 		rc = XP_LIBCALL(ppoll(fds, (nfds_t)count,
 		                      xp_sys_time_masked(deadline_ns, mask, &left), mask));

@@ -1,4 +1,4 @@
-/* Waiting with select(2), and how long. */
+/* Converts deadlines to timeouts, and waits with pselect(2). */
 #include "sys/sys.h"
 
 #include <sys/select.h>
@@ -29,7 +29,8 @@ const struct timespec *xp_sys_time_masked(int64_t deadline_ns, const sigset_t *m
 	const struct timespec *time = xp_sys_time_left(deadline_ns, left);
 
 	if (XP_LOOK_HIDES_SIGNALS && mask && time && !left->tv_sec && !left->tv_nsec)
-		left->tv_nsec = 1000; /* pselect(2) may count in microseconds. */
+		/* A microsecond, because pselect(2) may truncate to microseconds. */
+		left->tv_nsec = 1000;
 	return time;
 }
 

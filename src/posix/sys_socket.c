@@ -1,4 +1,4 @@
-/* Options and states of sockets. */
+/* Reads options and states of sockets. */
 #include "sys/sys.h"
 
 #include <errno.h>
@@ -41,7 +41,10 @@ bool xp_sys_is_listener(int fd)
 
 	if (listens != -ENOPROTOOPT)
 		return listens > 0;
-	/* OpenBSD does not say: a stream that has nobody at its other end. */
+	/*
+	 * Systems without SO_ACCEPTCONN (OpenBSD): take a stream socket without a peer for a
+	 * listener.
+	 */
 	listens = xp_sys_is_stream(fd) &&
 		getpeername(fd, (struct sockaddr *)&peer, &size) < 0 && errno == ENOTCONN;
 	errno = saved;
@@ -49,8 +52,8 @@ bool xp_sys_is_listener(int fd)
 }
 
 /*
- * FreeBSD reports a listener that was shut down by its error, and as long as nobody
- * takes that.
+ * True where poll(2) reports the shutdown of a listener only as long as its SO_ERROR is set, as on
+ * FreeBSD: then SO_ERROR, which getsockopt(2) clears, must not be read.
  */
 #ifndef XP_LISTENER_ENDS_BY_ERROR
 #ifdef __linux__
@@ -75,7 +78,10 @@ int xp_sys_take_error(int fd)
 
 #ifdef __linux__
 
-/* The kernel's struct tcp_info as of Linux 4.6; libraries have less of it, or more. */
+/*
+ * The beginning of the kernel's struct tcp_info, as of Linux 4.6.  C libraries declare less or
+ * more.
+ */
 struct tcp_info_to_unsent {
 	uint8_t state;
 	uint8_t flags[7];
@@ -93,10 +99,9 @@ _Static_assert(offsetof(struct tcp_info_to_unsent, receive_mss) == 20 &&
                "as the kernel has it");
 
 /*
- * The end of a listener leaves a socket like one that was never used, but for two
- * traces: the numbers of its stream have moved on, as if something was unsent, and
- * there is a segment size for what it receives (since Linux 4.13).  One that has
- * tried to connect knows the largest packet of its path, too.
+ * After shutdown(2) a listener looks like a socket that was never used, except for two traces: its
+ * count of unsent bytes is not 0, because its stream numbers have advanced, and it has a segment
+ * size for receiving (since Linux 4.13).  A socket that has tried to connect also has a path MTU.
  */
 bool xp_sys_was_listener(int fd)
 {
@@ -109,7 +114,10 @@ bool xp_sys_was_listener(int fd)
 
 #else
 
-/* Here poll(2) reports it, or shutdown(2) refuses a listener. */
+/*
+ * Not needed on systems whose poll(2) reports the shutdown, or whose shutdown(2) refuses a
+ * listener.
+ */
 bool xp_sys_was_listener(int fd)
 {
 	(void)fd;

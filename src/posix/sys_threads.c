@@ -1,4 +1,4 @@
-/* Threads that get no signal, and conditions with a deadline. */
+/* Threads of the library, which get no signal, and condition variables with a deadline. */
 #include "sys/sys_threads.h"
 
 #include <signal.h>
@@ -13,7 +13,7 @@ int xp_sys_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
 	sigset_t before;
 	int rc;
 
-	/* The thread inherits the mask, so no signal can be delivered to it at any time. */
+	/* The thread inherits this mask, so no signal is ever delivered to it. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	rc = -pthread_create(thread, NULL, run, argument);
@@ -47,7 +47,7 @@ int xp_sys_cond_init(pthread_cond_t *condition)
 }
 
 #ifdef __APPLE__
-/* Conditions of macOS have no monotonic clock, but take a duration. */
+/* Conditions of macOS cannot use the monotonic clock, but take a duration. */
 static int cond_wait_until(pthread_cond_t *condition, pthread_mutex_t *mutex,
                            int64_t deadline_ns)
 {

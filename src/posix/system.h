@@ -1,4 +1,6 @@
-/* The back ends that every system with POSIX can have: see sys/system.h. */
+/*
+ * The back ends that every system with POSIX can have; the list of each system is in its system.c.
+ */
 #ifndef XP_POSIX_SYSTEM_H
 #define XP_POSIX_SYSTEM_H
 

@@ -1,4 +1,4 @@
-/* Times of a timerfd, of Linux and of illumos. */
+/* Converts deadlines to the times of timerfd_settime(2), on Linux and illumos. */
 #ifndef XP_POSIX_TIMERFD_H
 #define XP_POSIX_TIMERFD_H
 
@@ -7,7 +7,10 @@
 
 #include "base/time.h"
 
-/* All zeros stop the timer: XP_NEVER wants that, what is long over does not. */
+/*
+ * A time of 0 disarms a timerfd: return 0 for XP_NEVER only, and 1 for a deadline at or before 0,
+ * which has passed.
+ */
 static inline int64_t xp_timer_moment(int64_t deadline_ns)
 {
 	if (deadline_ns == XP_NEVER)

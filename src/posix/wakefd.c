@@ -1,4 +1,7 @@
-/* Wake-up descriptors of pipe(2).  A full pipe is readable anyway. */
+/*
+ * Wake-up descriptors by pipe(2), nonblocking.  A write that fails because the pipe is full is
+ * harmless: a full pipe is readable.
+ */
 #include "sys/wakefd.h"
 
 #include "sys/sys.h"
