@@ -2,11 +2,11 @@
  * Asynchronous I/O by io_uring: one thread of the library submits to a ring and waits for it.
  *
  * The kernel associates a request with the thread that submits it, and a ring with the threads that
- * made or used it.  When a request completes, or the ring is closed, their system calls are
- * interrupted, as epoll_wait(2) is with EINTR; a request does not complete while its thread sleeps
- * uninterruptibly; and it is cancelled when the thread exits.  None of this may affect a thread of
- * the program.  So a thread of the library makes, uses and closes the ring, and there is only one,
- * however many requests there are.
+ * made or used it.  When a request completes, or the ring is closed, the kernel interrupts system
+ * calls of these threads: epoll_wait(2), for example, fails with EINTR.  A request does not
+ * complete while its thread sleeps uninterruptibly, and is cancelled when its thread exits.  None
+ * of this may affect a thread of the program.  So a thread of the library makes, uses and closes
+ * the ring, and there is only one, however many requests there are.
  */
 #include "source/aio_work.h"
 
@@ -30,21 +30,22 @@
 enum {
 	URING_ENTRIES = 64, /* length of the submission queue */
 	URING_COMPLETIONS = 256,
-	URING_JOBS = 120, /* requests in progress; other entries are for stops and calls */
-	/* Low bits of tokens that are not the address of a job. */
+	/* most requests in progress; completions are left for stops and for the poll of `call` */
+	URING_JOBS = 120,
+	/* Tokens: a job's address, whose low bits are 0, or one of the next two. */
 	URING_CALLED = 1,
 	URING_STOPPED = 3,
 	URING_LOW_BITS = 3,
-	URING_PROBED = 64, /* largest number of operations to query the kernel about */
+	URING_PROBED = 64, /* number of operations to query the kernel about */
 };
 
-/* The kernel's largest read or write: longer ones are done in part. */
+/* The kernel's largest read or write; of longer ones this much is done. */
 #define URING_BYTES_MOST 0x7ffff000u
 
-/* The ring that the kernel shares with the thread; [I] immutable while open. */
+/* The ring, memory that the kernel shares with the thread; [I] immutable while open. */
 struct uring_ring {
 	int fd;            /* [I] -1: not open */
-	unsigned filled;   /* entries that were not submitted yet */
+	unsigned filled;   /* entries that were filled and not submitted yet */
 	void *rings;       /* [I] */
 	size_t rings_size; /* [I] */
 	struct io_uring_sqe *entries; /* [I] */
@@ -58,20 +59,21 @@ struct uring_ring {
 	uint32_t done_mask; /* [I] */
 };
 
-/* [I] immutable while open, [t] used only by the thread. */
+/* [I] immutable while open, [t] used only by the library's thread. */
 static struct {
-	struct uring_ring ring; /* its fd: [I], its content: [t] */
-	struct xp_wakefd call; /* [I] wakes the thread: the ring polls it */
-	uint32_t process; /* [I] the process that opened the ring */
-	unsigned jobs; /* [t] requests in progress */
-	unsigned others; /* [t] stops in progress, and the poll of `call` */
-	bool listening; /* [t] the ring polls `call` */
-	atomic_uint calling; /* `call` has been signalled since the thread last cleared this */
+	struct uring_ring ring; /* [I] its fd, [t] all else */
+	/* [I] wakes the thread from its wait for completions, because the ring polls it */
+	struct xp_wakefd call;
+	uint32_t process; /* [I] the process that opened the ring (xp_process_current) */
+	unsigned jobs; /* [t] requests (reads, writes, syncs) in progress or filled */
+	unsigned others; /* [t] stops (cancellations) in progress, and the poll of `call` */
+	bool listening; /* [t] a poll of `call` is in the ring */
+	atomic_uint calling; /* 1: `call` was signalled since the thread last cleared this */
 } uring = {.ring.fd = -1};
 
 /* --- The ring ---------------------------------------------------------------- */
 
-/* Returns 0 if the kernel supports all operations used here; -ENOSYS ... */
+/* Returns 0 if the kernel supports all operations used here; -ENOSYS: not all; or another error. */
 static int uring_knows(int ring_fd)
 {
 	static const uint8_t ops[] = {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC,
@@ -120,7 +122,10 @@ static int uring_map(struct uring_ring *ring, int ring_fd,
 	return 0;
 }
 
-/* Open a ring.  Returns 0 or a negative errno value; -ENOSYS: the kernel lacks an operation. */
+/*
+ * Open a ring.  Returns 0 or a negative errno value; -ENOSYS: the kernel lacks an operation or a
+ * feature.
+ */
 static int uring_make(struct uring_ring *ring)
 {
 	const uint32_t features = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP;
@@ -152,7 +157,7 @@ static void uring_unmake(const struct uring_ring *ring)
 	xp_sys_close(ring->fd);
 }
 
-/* Returns the next submission entry, with an operation and a token. */
+/* Returns the next submission entry, with an operation and a token; uring_give publishes it. */
 static struct io_uring_sqe *uring_fill(uint8_t opcode, uint64_t token)
 {
 	uint32_t tail = atomic_load_explicit(uring.ring.submit_tail, memory_order_relaxed);
@@ -166,7 +171,7 @@ static struct io_uring_sqe *uring_fill(uint8_t opcode, uint64_t token)
 	return entry;
 }
 
-/* Publish the next submission entry, which is complete, to the kernel. */
+/* Publish the entry that uring_fill returned, now complete, to the kernel. */
 static void uring_give(void)
 {
 	atomic_fetch_add_explicit(uring.ring.submit_tail, 1, memory_order_release);
@@ -197,6 +202,7 @@ static bool uring_next(uint64_t *token, int32_t *result)
 	return true;
 }
 
+/* Open and close a ring; *argument (bool): it could be opened. */
 static void *uring_try(void *argument)
 {
 	struct uring_ring ring;
@@ -207,7 +213,10 @@ static void *uring_try(void *argument)
 	return NULL;
 }
 
-/* Returns true if a ring can be opened; tested in a thread of its own (see above). */
+/*
+ * Returns true if a ring can be opened; tested in a thread of its own, because a ring affects the
+ * threads that made it.
+ */
 static bool uring_usable(void)
 {
 	pthread_t thread;
@@ -240,7 +249,10 @@ static int uring_open(void)
 	ring_fd = ring.fd;
 	ring.fd = -1;
 	uring.ring = ring;
-	/* Set this last: a child forked meanwhile closes all of the ring, or nothing. */
+	/*
+	 * Set fd last: then a child forked meanwhile, in uring_abandon, closes all of the ring or
+	 * nothing.
+	 */
 	uring.ring.fd = ring_fd;
 	return 0;
 }
@@ -254,12 +266,17 @@ static void uring_close(void)
 	uring_unmake(&ring);
 }
 
+/* In a forked child: close the ring's descriptors if the process `process` opened them. */
 static void uring_abandon(uint32_t process)
 {
 	if (uring.ring.fd >= 0 && uring.process == process)
 		uring_close();
 }
 
+/*
+ * Wake the thread from its wait for completions.  Makes a system call only if the thread has
+ * handled the last one.
+ */
 static void uring_call(void)
 {
 	XP_ASSERT(uring.ring.fd >= 0);
@@ -292,7 +309,10 @@ static void uring_fill_job(const struct xp_aio_job *job)
 	uring.jobs++;
 }
 
-/* Add a poll of `call` to the ring, so that a call ends the wait for completions. */
+/*
+ * Add a poll of `call` to the ring, so that signalling `call` ends the thread's wait for
+ * completions.
+ */
 static void uring_fill_listen(void)
 {
 	struct io_uring_sqe *entry = uring_fill(IORING_OP_POLL_ADD, URING_CALLED);
@@ -304,6 +324,7 @@ static void uring_fill_listen(void)
 	uring.listening = true;
 }
 
+/* Fill an entry that cancels the request of a job. */
 static void uring_fill_stop(const struct xp_aio_job *job)
 {
 	struct io_uring_sqe *entry = uring_fill(IORING_OP_ASYNC_CANCEL, URING_STOPPED);
@@ -313,11 +334,12 @@ static void uring_fill_stop(const struct xp_aio_job *job)
 	uring.others++;
 }
 
+/* Fill entries for new jobs, for the poll of `call` and for stops, as far as there is room. */
 static void uring_fill_all(void)
 {
 	struct xp_aio_job *job;
 
-	/* With no request in progress, xp_aio_next waits for a job. */
+	/* With no request in progress, xp_aio_next sleeps until there is a job. */
 	while (uring.jobs < URING_JOBS && uring.ring.filled < URING_ENTRIES - 1 &&
 	       (job = xp_aio_next(uring.jobs == 0)))
 		uring_fill_job(job);
@@ -331,7 +353,7 @@ static void uring_fill_all(void)
 		uring_fill_stop(job);
 }
 
-/* Handle a completion; a completed job is appended to the list. */
+/* Handle a completion.  A completed job gets its result and is appended to the list. */
 static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs)
 {
 	if (!(token & URING_LOW_BITS)) {
@@ -348,10 +370,13 @@ static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs
 		return;
 	xp_wakefd_clear(&uring.call);
 	uring.listening = false;
-	/* Clear the flag before the lists are read, so that a later call signals again. */
+	/*
+	 * Clear this before the lists of jobs are read, so that a later uring_call signals again.
+	 */
 	atomic_store(&uring.calling, 0);
 }
 
+/* Handle all completions that there are. */
 static void uring_reap(void)
 {
 	struct xp_list jobs;
@@ -366,8 +391,8 @@ static void uring_reap(void)
 }
 
 /*
- * The kernel accepts no more entries, for lack of memory or permission: do their work in this
- * thread.
+ * The kernel refuses the entries, for lack of memory or permission: take them back, and do their
+ * jobs in this thread.
  */
 static void uring_take_back(void)
 {
@@ -391,13 +416,13 @@ static void uring_take_back(void)
 	}
 }
 
-/* Submit the published entries, and wait until a request completes. */
+/* Submit the published entries, and wait until a request or the poll of `call` completes. */
 static void uring_turn(void)
 {
 	struct pollfd ring = {.fd = uring.ring.fd, .events = POLLIN};
 	/*
-	 * If no entry was free, jobs may be queued for which this thread is not called: do not
-	 * wait.
+	 * If no entry was free, there may be jobs that wait for one, for which nobody signals
+	 * `call`: do not sleep.
 	 */
 	bool more = uring.ring.filled >= URING_ENTRIES - 1 && uring.jobs < URING_JOBS;
 	int rc = xp_sys_uring_enter(uring.ring.fd, uring.ring.filled, !more);
@@ -414,8 +439,8 @@ static void uring_turn(void)
 }
 
 /*
- * Run until there is no job.  Then only the poll of `call` is in progress, which ends with the
- * ring.
+ * Run until there is no job for a while.  Then only the poll of `call` is in progress, which ends
+ * when the ring is closed.
  */
 static void uring_run(void)
 {

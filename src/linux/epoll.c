@@ -1,10 +1,10 @@
 /*
- * The epoll back end: one epoll set, and one eventfd in it that wakes threads, edge-triggered so
- * that it is never read.
+ * The epoll back end: one epoll set, and in it one eventfd that wakes threads, edge-triggered so
+ * that it need not be read.
  *
  * epoll identifies a registration by descriptor and open file.  So a reused descriptor is a new
  * registration, and a closed file stays in the set as long as a duplicate is open anywhere.  The
- * queue handles both; this file only reports them.
+ * queue handles both; this file only returns the kernel's results.
  *
  * xpoll_fd returns an outer epoll set that contains this one: see posix/outer.h.
  */
@@ -23,18 +23,19 @@
 #include "sys/sys.h"
 
 struct epoll_state {
-	struct xp_outer outer; /* first member: see struct xp_outer */
+	struct xp_outer outer; /* first member: xp_outer_ops gets a pointer to the state */
 	int epoll_fd;
-	int direct_fd; /* equals epoll_fd; -1 once there were solo sets: see direct_fd_at */
+	int direct_fd; /* equals epoll_fd; -1 since the first solo entry: see direct_fd_at */
 	struct xp_wakefd wake;
-	int previous_fd;  /* the previous set, while the set is renewed; otherwise -1 */
+	/* the previous set, while the queue replaces the set (renew); otherwise -1 */
+	int previous_fd;
 	struct xp_solo solo;
 	struct xp_counters *counters;
 };
 
 static uint32_t to_kernel(uint32_t watch)
 {
-	/* On Linux EPOLLIN equals POLLIN, and so on; asserted below. */
+	/* EPOLLIN equals POLLIN, and so on: asserted below. */
 	uint32_t events = watch & XP_WATCH_BITS;
 
 	if (watch & XP_WATCH_EDGE)
@@ -76,11 +77,14 @@ static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return xp_solo_attach(&state->solo, state->epoll_fd, fd, watch, token);
 	}
 	rc = epoll_control(opaque, EPOLL_CTL_ADD, fd, watch, token);
-	/* EPOLLEXCLUSIVE is refused for an epoll set.  It is only a hint: leave it out. */
+	/*
+	 * The kernel refuses EPOLLEXCLUSIVE for an epoll set.  The flag is only a hint: leave it
+	 * out.
+	 */
 	if (rc == -EINVAL && watch & XP_WATCH_EXCLUSIVE)
 		rc = epoll_control(opaque, EPOLL_CTL_ADD, fd,
 		                   watch & ~(uint32_t)XP_WATCH_EXCLUSIVE, token);
-	/* epoll refuses an O_PATH descriptor, although it is open, with EBADF. */
+	/* EBADF of an open descriptor: an O_PATH descriptor, which epoll refuses. */
 	return rc == -EBADF && xp_sys_open_flags(fd) >= 0 ? -ENOTSUP : rc;
 }
 
@@ -88,7 +92,7 @@ static int epoll_detach(void *opaque, int fd)
 {
 	int rc = epoll_control(opaque, EPOLL_CTL_DEL, fd, 0, 0);
 
-	/* EPERM: the file cannot be polled, so it is not the one that was attached. */
+	/* EPERM: the file cannot be polled, so fd was reused since it was attached. */
 	return rc == -EPERM ? -ENOENT : rc;
 }
 
@@ -104,7 +108,9 @@ static int epoll_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 		if (rc != -EINVAL)
 			return rc;
 	}
-	/* Exclusive entries cannot be modified: delete and add. */
+	/*
+	 * The kernel cannot modify exclusive entries, nor make an entry exclusive: delete and add.
+	 */
 	rc = epoll_detach(opaque, fd);
 	return rc < 0 ? rc : epoll_attach(opaque, fd, watch, token);
 }
@@ -133,7 +139,7 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	if (rc >= 0)
 		rc = epoll_control(state, EPOLL_CTL_ADD, state->wake.fd,
 		                   POLLIN | XP_WATCH_EDGE, XP_TOKEN_WAKE);
-	/* Test epoll_wait(2): if a sandbox refuses it, the back end does not work. */
+	/* Test epoll_wait(2) and poll(2): if a sandbox refuses one, this back end does not work. */
 	if (rc >= 0)
 		rc = xp_sys_epoll_now(state->epoll_fd, &event, 1);
 	if (rc >= 0)
@@ -160,14 +166,14 @@ static void epoll_close(void *opaque)
 	xp_wakefd_close(&state->wake);
 }
 
-/* The kernel stores struct epoll_event into arrays of struct xp_fired, here and in epoll_solo.c. */
+/* epoll_wait(2) fills arrays of struct xp_fired, here and in epoll_solo.c. */
 _Static_assert(sizeof(struct xp_fired) == sizeof(struct epoll_event) &&
                offsetof(struct xp_fired, token) == offsetof(struct epoll_event, data),
                "epoll_wait fills an array of them");
 
 /*
- * Sleep with a signal mask, by poll(2) of the set: epoll_pwait(2) fails with EINTR even for ignored
- * signals that were pending, and with timeout 0 without reason.
+ * Sleep with a signal mask, by ppoll(2) of the set.  epoll_pwait(2) is not used: it fails with
+ * EINTR even for ignored signals that were pending, and with timeout 0 without reason.
  */
 static int epoll_sleep_masked(const struct epoll_state *state, int64_t deadline_ns,
                               const sigset_t *mask, struct xp_fired *fired, int cap)
@@ -181,8 +187,8 @@ static int epoll_sleep_masked(const struct epoll_state *state, int64_t deadline_
 	if (rc != 0)
 		return rc;
 	/*
-	 * Another thread has taken the report.  Return something, because 0 would mean the
-	 * deadline.
+	 * Another thread has taken the report.  Return an entry that means "call again", because 0
+	 * would mean that the deadline has passed.
 	 */
 	fired[0] = (struct xp_fired){.token = XP_TOKEN_WAKE, .events = XP_FIRED_MORE};
 	return 1;
@@ -192,7 +198,7 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
 	struct epoll_state *state = opaque;
-	/* Reports of the main set are stored behind those of the solo sets. */
+	/* Reports of the main set are stored behind those of the solo sets (solo.h). */
 	int first = xp_solo_first(&state->solo, fired, cap);
 	int room = cap - first;
 	int count = 0;
@@ -206,7 +212,10 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		count = xp_sys_epoll_wait(state->epoll_fd, (void *)fired, cap, deadline_ns);
 	else
 		count = epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
-	/* Test this after the sleep: another thread may have made the first solo set meanwhile. */
+	/*
+	 * Test this after the sleep, because another thread may have made the first solo set
+	 * meanwhile.
+	 */
 	if (XP_LIKELY(!xp_solo_any(&state->solo)))
 		return count;
 	if (count <= 0)
@@ -225,8 +234,8 @@ static void epoll_wake(void *opaque)
 }
 
 /*
- * Make the descriptor refer to the fresh set.  The outer set always contains the old set or the
- * fresh one, and both in between; an error in between has no effect.
+ * Make epoll_fd refer to the fresh set.  The outer set always contains the old set, the fresh one,
+ * or both.  If the fresh set cannot be added again as epoll_fd, its entry as `fresh` stays.
  */
 static int epoll_switch(struct epoll_state *state, int fresh)
 {
@@ -242,8 +251,8 @@ static int epoll_switch(struct epoll_state *state, int fresh)
 }
 
 /*
- * Replace the set.  Threads inside epoll_wait(2) keep using the old set until they are woken, which
- * the wake-up descriptor does, because both sets contain it.
+ * Replace the set by an empty one.  Threads in epoll_wait(2) use the old set until they are woken;
+ * the wake-up descriptor is in both sets.
  */
 static int epoll_renew(void *opaque)
 {
@@ -271,8 +280,10 @@ static int epoll_renew(void *opaque)
 }
 
 /*
- * Returns true if the old set has an entry of fd.  An exclusive entry cannot be modified, but the
- * error shows that it exists.  A hang-up is still reported, to a thread that sleeps in the old set.
+ * Returns true if the old set has an entry of fd, and makes the entry useless: no requested bits,
+ * and the token of the wake-up descriptor.  The kernel refuses to modify an exclusive entry, but
+ * the error shows that the entry exists.  A hang-up still wakes a thread that sleeps in the old
+ * set.
  */
 static bool epoll_renew_knows(void *opaque, int fd)
 {

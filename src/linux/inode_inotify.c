@@ -1,10 +1,10 @@
 /*
- * Watches files by inotify(7): one instance per queue and one watch per inode, however many
- * descriptors and names refer to it.
+ * Watches files for VNODE by inotify(7): one instance per queue, and one watch per inode, however
+ * many descriptors and names refer to it.
  *
- * A watch is added by /proc/self/fd, so it is for the open file and not for a name.  inotify does
- * not report the removal of an open directory, but its parent directory does, and is watched for
- * that.
+ * A watch is added by the name /proc/self/fd/N, so it is for the open file and not for a path.
+ * inotify does not report that an open directory was removed, but its parent directory does:
+ * therefore the parent is watched, too.
  */
 #include "linux/inode_inotify.h"
 
@@ -20,13 +20,13 @@
 #include "sys/sys.h"
 
 enum {
-	LONG_NAME = 300, /* longer than the names of any file system */
+	LONG_NAME = 300, /* longer than a name may be in any file system */
 };
 
-/* Upper bound of the resolution of timestamps, on kernels without fine ones. */
+/* Upper bound of the ticks of file times, on kernels without fine ones. */
 #define CLOCK_TICK_NS (20 * XP_NS_PER_MS)
 
-/* Events that a comparison of fstat(2) results cannot show. */
+/* Events of which fstat(2) shows no trace afterwards. */
 #define IN_PASSING (IN_OPEN | IN_CLOSE_NOWRITE | IN_CLOSE_WRITE | IN_ACCESS)
 #define IN_ENTRIES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 #define ALL_NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
@@ -35,22 +35,22 @@ enum {
                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
                    XPOLL_NOTE_TRUNCATE)
 
-/* Store the path of the link's file in /proc.  Returns its length. */
+/* Store the path in /proc of the file that the link is to.  Returns its length. */
 static size_t path_of(const struct xp_inode_link *link, char *path)
 {
 	return xp_fd_path(path, link->user->fd, xp_link_is_above(link) ? "/.." : "");
 }
 
 /*
- * Returns true if the parent of the user's directory has to be watched: it reports the removal, so
- * moves have to be followed.
+ * Returns true if the parent of the user's directory has to be watched: only the parent reports the
+ * removal.  The directory's own moves are watched then, too, because they change the parent.
  */
 static bool wants_above(const struct xp_inode_user *user)
 {
 	return user->notes & XPOLL_NOTE_DELETE && S_ISDIR(user->last.st_mode);
 }
 
-/* Events about a file itself, and their notes. */
+/* Events about the watched file itself, and their notes. */
 static const struct {
 	uint32_t mask;
 	uint32_t note;
@@ -76,6 +76,7 @@ uint32_t xp_notes_of_itself(uint32_t mask)
 	return notes;
 }
 
+/* Returns the events that mean these notes, as bits to request. */
 static uint32_t mask_of_itself(uint32_t notes)
 {
 	uint32_t mask = 0;
@@ -86,6 +87,7 @@ static uint32_t mask_of_itself(uint32_t notes)
 	return mask & IN_ALL_EVENTS;
 }
 
+/* Returns the events to watch a user's file for. */
 static uint32_t mask_of_user(const struct xp_inode_user *user)
 {
 	uint32_t notes = user->notes;
@@ -96,7 +98,8 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
 	if (wants_above(user))
 		mask |= IN_MOVE_SELF;
 	if (S_ISDIR(user->last.st_mode)) {
-		mask &= ~(uint32_t)IN_MODIFY; /* for a directory it reports writes to files in it */
+		/* of a directory the kernel would report writes to the files in it */
+		mask &= ~(uint32_t)IN_MODIFY;
 		if (notes & (XPOLL_NOTE_WRITE | XPOLL_NOTE_LINK))
 			mask |= IN_ENTRIES;
 		if (notes & XPOLL_NOTE_EXTEND)
@@ -108,8 +111,9 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
 }
 
 /*
- * Returns the events to leave out because the user ignores them; link counts and sizes are
- * compared.
+ * Returns the events to leave out of the user's mask: their notes were reported while the user did
+ * not listen.  Changes of links and size are not lost, because fstat(2) shows them when it listens
+ * again.
  */
 static uint32_t mask_ignored(const struct xp_inode_user *user)
 {
@@ -130,6 +134,7 @@ uint32_t xp_link_mask(const struct xp_inode_link *link)
 	return mask_of_user(link->user) & ~mask_ignored(link->user);
 }
 
+/* Returns the events that all links of the inode need. */
 static uint32_t mask_of_all(struct xp_inode *inode)
 {
 	uint32_t mask = 0;
@@ -139,6 +144,7 @@ static uint32_t mask_of_all(struct xp_inode *inode)
 	return mask;
 }
 
+/* Open the queue's inotify instance, unless it is open. */
 static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	int fd;
@@ -146,13 +152,15 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 	if (inodes->watch.fd >= 0)
 		return 0;
 	fd = xp_sys_inotify_open();
-	/* The kernel lacks inotify, or a sandbox refuses it. */
+	/* The kernel lacks inotify, or a sandbox refuses the call. */
 	if (fd == -ENOSYS || fd == -EPERM || fd == -EACCES)
 		return -ENOTSUP;
 	return xp_inodes_opened(queue, inodes, fd);
 }
 
-/* Reserve inodes for the user's links, of which there are `links`. */
+/*
+ * Reserve memory, so that the pool has inodes for `links` links of this user and the map has room.
+ */
 static int inodes_reserve(struct xp_inodes *inodes, struct xp_inode_user *user,
                           int links)
 {
@@ -171,6 +179,7 @@ static int inodes_reserve(struct xp_inodes *inodes, struct xp_inode_user *user,
 	return 0;
 }
 
+/* Free the inodes that were reserved for a user. */
 static void inodes_release(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	struct xp_list *item;
@@ -183,7 +192,10 @@ static void inodes_release(struct xp_inodes *inodes, struct xp_inode_user *user)
 	XP_ASSERT(user->reserved == 0);
 }
 
-/* Take an inode from the pool and add it to the map with this watch number. */
+/*
+ * Returns the inode with this watch number; takes a new one from the pool and adds it to the map if
+ * there is none.
+ */
 static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
 {
 	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
@@ -196,11 +208,11 @@ static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
 	inode->item.ident = (uint64_t)number;
 	inode->mask = 0;
 	inode->useless = 0;
-	(void)xp_regmap_add(&inodes->map, &inode->item, 0); /* the map has room for it */
+	(void)xp_regmap_add(&inodes->map, &inode->item, 0); /* the map has room: inodes_reserve */
 	return inode;
 }
 
-/* Return the inode to the pool. */
+/* Remove an inode without links from the map, and return it to the pool. */
 void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_ASSERT(xp_list_empty(&inode->links));
@@ -208,7 +220,10 @@ void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode)
 	xp_list_append(&inodes->pool, &inode->links);
 }
 
-/* Add the link's mask to the watch of its inode.  Returns the watch number, or an error. */
+/*
+ * Make the kernel watch the link's file, or add the link's mask to the watch.  Returns the watch
+ * number, or an error.
+ */
 static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
 	char path[XP_FD_PATH_SIZE];
@@ -220,17 +235,18 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	/* A sandbox may refuse the call with any of these. */
 	if (rc == -EACCES || rc == -ENOSYS)
 		return -EPERM;
-	/* The descriptor is open, so /proc is missing. */
+	/* The descriptor is open, so it is /proc that is missing. */
 	return rc == -ENOENT || rc == -ENOTDIR ? -ENOTSUP : rc;
 }
 
-/* Undo a watch, because the kernel watches another inode than intended. */
+/* Remove a watch that was added for a wrong inode, unless the watch number is one of ours. */
 static void number_undo(struct xp_inodes *inodes, int number)
 {
 	if (number >= 0 && !xp_inode_find(inodes, (uint64_t)number))
 		(void)xp_sys_inotify_remove(inodes->watch.fd, number);
 }
 
+/* Disconnect a link from its inode, and end the kernel's watch if this was the last link. */
 static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
 	struct xp_inode *inode = link->inode;
@@ -245,6 +261,10 @@ static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
 	xp_inode_free(inodes, inode);
 }
 
+/*
+ * Watch the link's file, and connect the link to its inode.  -ESTALE: the link is connected to
+ * another inode, so the descriptor was reused.
+ */
 static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
 	int number = link_watch(inodes, link);
@@ -277,7 +297,7 @@ void xp_inode_await(struct xp_inodes *inodes, int number)
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item) {
 		if (xp_link_is_above(link))
 			continue;
-		/* A name that is too long to exist, or to be cached as missing. */
+		/* Look up a name that is too long to exist, or to be cached as missing. */
 		len = path_of(link, path);
 		memset(path + len, 'x', LONG_NAME);
 		path[len] = '/';
@@ -287,7 +307,10 @@ void xp_inode_await(struct xp_inodes *inodes, int number)
 	}
 }
 
-/* Returns true for memory files without a name: the kernel accepts a watch, but never reports. */
+/*
+ * Returns true for memory files without a name (memfd_create(2)): the kernel accepts a watch of
+ * such a file, but never reports anything.
+ */
 static bool is_silent(const struct xp_inode_user *user)
 {
 	static const char silent[] = "/memfd:";
@@ -344,7 +367,10 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
 		xp_inode_report(inodes, link->user, notes);
 }
 
-/* Set the mask of the inode again, because a change has made it too small. */
+/*
+ * Restore the kernel's mask of this inode, which xp_inode_narrow has made too small by mistake: it
+ * meant another inode.  Users are informed that reports were lost.
+ */
 static void inode_repair(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
@@ -352,6 +378,7 @@ static void inode_repair(struct xp_inodes *inodes, struct xp_inode *inode)
 	inode_report(inodes, inode, XP_REPORT_LOST);
 }
 
+/* Returns true if a change now might leave this file time as it is. */
 static bool is_recent(const struct timespec *time)
 {
 	return xp_sys_realtime() - CLOCK_TICK_NS <
@@ -359,9 +386,9 @@ static bool is_recent(const struct timespec *time)
 }
 
 /*
- * Returns notes for changes while the kernel replaced a mask, which it may not report: on Linux
- * 6.18, 38 of a million writes were lost.  Comparing fstat(2) results shows them, except within one
- * tick of a coarse clock; there a write is assumed.
+ * Returns notes for changes that the kernel may not have reported while it replaced a mask: on
+ * Linux 6.18, 38 of a million writes were lost.  A comparison of fstat(2) results shows changes,
+ * except within one tick of the file's clock; there a write is assumed.
  */
 static uint32_t unreported_notes(const struct stat *before, const struct stat *after)
 {
@@ -369,7 +396,7 @@ static uint32_t unreported_notes(const struct stat *before, const struct stat *a
 
 	if (is_recent(&after->st_mtim))
 		notes |= XPOLL_NOTE_WRITE;
-	/* A write sets both times to the same value. */
+	/* A write sets both times to the same value; a rename sets st_ctim only. */
 	if (!xp_same_time(&before->st_ctim, &after->st_ctim) &&
 	    !xp_same_time(&after->st_ctim, &after->st_mtim))
 		notes |= XPOLL_NOTE_RENAME;
@@ -377,8 +404,8 @@ static uint32_t unreported_notes(const struct stat *before, const struct stat *a
 }
 
 /*
- * Make the inode's mask smaller.  The descriptor belongs to the program, which may be reusing it
- * for another file at this time, so the watch is checked afterwards.
+ * The descriptor that names the inode belongs to the program, which may be reusing it for another
+ * file at this time: so check afterwards which inode's mask the kernel has replaced.
  */
 void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 {
@@ -427,7 +454,7 @@ uint32_t xp_inodes_reportable(void)
 	int fd = xp_sys_inotify_open();
 	int rc;
 
-	/* With a limit exhausted, inotify exists all the same. */
+	/* If only a limit is exhausted, the kernel does have inotify. */
 	if (fd < 0)
 		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? ALL_NOTES
 			: 0;

@@ -1,41 +1,47 @@
 /*
- * Common to the two parts of the inotify provider: inode_inotify.c decides what is watched, and
- * inode_inotify_reports.c reads reports.
+ * Shared by the two parts of the inotify provider: inode_inotify.c decides which inodes are
+ * watched, and inode_inotify_reports.c reads the kernel's reports.  A user is a registration of
+ * VNODE; a link connects it to an inode that is watched for it.
  */
 #ifndef XP_LINUX_INODE_INOTIFY_H
 #define XP_LINUX_INODE_INOTIFY_H
 
 #include "source/inode_provider.h"
 
+/* An inode that the kernel watches, or an unused one in the pool. */
 struct xp_inode {
-	struct xp_regmap_item item; /* its ident is the watch number */
-	struct xp_list links; /* links of its users; in the pool: links it there */
+	struct xp_regmap_item item; /* its ident is inotify's watch descriptor */
+	struct xp_list links; /* list of links of its users; in the pool: links this inode */
 	uint32_t mask;        /* the mask of the kernel's watch */
-	int useless;          /* reports in a row that no user wanted */
+	int useless;          /* number of reports in a row that no user wanted */
 };
 
-/* Returns true if the link is for the parent of the user's directory. */
+/* Returns true if this link is the one to the parent of the user's directory. */
 static inline bool xp_link_is_above(const struct xp_inode_link *link)
 {
 	return link == &link->user->above;
 }
 
-/* Free an inode that no user and no watch of the kernel uses any more. */
+/* Return an inode to the pool, once no user has a link to it and the kernel does not watch it. */
 void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
 
 /*
- * Wait until every rename in a directory that has begun is reported.  The kernel locks the
- * directory for a rename, and for looking up a name, which this does.
+ * Wait until the kernel has reported both halves of all renames in a directory that have begun.
+ * The kernel holds a lock of the directory during a rename, and also to look up a name, which this
+ * does.
  */
 void xp_inode_await(struct xp_inodes *inodes, int number);
 
-/* Returns the notes of an event about the file itself. */
+/*
+ * Returns the notes that an event about the watched file itself (not about an entry of a directory)
+ * means for its users.
+ */
 uint32_t xp_notes_of_itself(uint32_t mask);
-/* The inotify(7) mask that this link needs. */
+/* Returns the inotify(7) mask that this link needs. */
 uint32_t xp_link_mask(const struct xp_inode_link *link);
 /*
- * Make the mask of the inode smaller, because the kernel reports many events that no user wants any
- * more or that users have disabled.
+ * Replace the kernel's mask of the inode by a smaller one, because the kernel reports many events
+ * that no user wants any more or that users have disabled.
  */
 void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode);
 

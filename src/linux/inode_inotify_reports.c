@@ -1,4 +1,4 @@
-/* Reads reports of inotify(7), and passes them to users as notes. */
+/* Reads reports of inotify(7), and passes them to the users of each inode as notes. */
 #include <limits.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -10,29 +10,33 @@
 
 enum {
 	READ_BYTES = 4096,
-	/* The longest report.  A read that leaves more room than this has read all of them. */
+	/* The longest report.  If a read leaves more room than this, it has read all reports. */
 	REPORT_MOST = sizeof(struct inotify_event) + NAME_MAX + 1,
-	/* Room for reports of an earlier read that wait for others, and for one read. */
+	/* Room for one read, and for reports of the read before, which are held back for it. */
 	HARVEST_BYTES = 2 * READ_BYTES,
-	/* Most reads in a row: a busy writer must not make this thread keep the lock. */
+	/*
+	 * Most reads in a row, so that a busy writer cannot make this thread keep the queue's lock.
+	 */
 	HARVEST_READS = 128,
-	/* Number of unwanted reports in a row after which the mask is narrowed. */
+	/* After so many reports in a row that no user wanted, the mask is made smaller. */
 	USELESS_MOST = 8,
 };
 
 /*
- * Mark that we set on both halves of a rename within a directory; the kernel does not use the bit.
+ * Flag that we set in both reports of a rename within one directory; the kernel does not use the
+ * bit.
  */
 #define RENAMED_WITHIN 0x00010000u
 
-/* Reports of an instance, as they were read. */
+/* Reports of an inotify instance, as read(2) stored them. */
 struct reports {
 	_Alignas(struct inotify_event) char bytes[HARVEST_BYTES];
 	size_t len;
 };
 
 /*
- * The second half of a rename within one directory: mark both halves.  Returns true if it was one.
+ * `half` is the first report of a rename.  If the second one is among the reports and for the same
+ * directory, set RENAMED_WITHIN in both and return true.
  */
 static bool rename_marked(struct reports *reports, struct inotify_event *half)
 {
@@ -53,7 +57,10 @@ static bool rename_marked(struct reports *reports, struct inotify_event *half)
 	return false;
 }
 
-/* Returns the notes that FreeBSD gives a directory for such an event of one of its entries. */
+/*
+ * Returns the notes that FreeBSD's kqueue gives a directory when one of its entries changes like
+ * this.
+ */
 static uint32_t notes_of_entry(uint32_t mask)
 {
 	bool directory = mask & IN_ISDIR;
@@ -69,7 +76,7 @@ static uint32_t notes_of_entry(uint32_t mask)
 	return directory ? notes | XPOLL_NOTE_LINK : notes;
 }
 
-/* Report to the user of the link.  Returns true if the user wanted it. */
+/* Report notes to the user of a link.  Returns true if the user needs events like this one. */
 static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
                           uint32_t mask, uint32_t notes)
 {
@@ -85,6 +92,10 @@ static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
 	return wanted;
 }
 
+/*
+ * Report an event to all users of an inode.  IN_IGNORED: the kernel has ended the watch, so free
+ * the inode.
+ */
 static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
                            const struct inotify_event *event)
 {
@@ -112,7 +123,7 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
 		xp_inode_narrow(inodes, inode);
 }
 
-/* The kernel's queue overflowed: report to all users that reports were lost. */
+/* The kernel's queue of reports overflowed: report a loss to all users. */
 static void all_lost(struct xp_inodes *inodes)
 {
 	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
@@ -122,7 +133,7 @@ static void all_lost(struct xp_inodes *inodes)
 			xp_inode_report(inodes, user, XP_REPORT_LOST);
 }
 
-/* Handle the reports before `end`. */
+/* Handle the reports up to the offset `end`. */
 static void reports_read(struct xp_inodes *inodes, const struct reports *reports,
                          size_t end)
 {
@@ -134,17 +145,18 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 
 		if (event->mask & IN_Q_OVERFLOW)
 			all_lost(inodes);
-		else if (inode) /* otherwise the watch has just been removed */
+		else if (inode) /* if not found, the watch was removed after this report */
 			inode_reported(inodes, inode, event);
 		at += sizeof *event + event->len;
 	}
 }
 
 /*
- * The kernel reports a rename within a directory as two halves, one soon after the other, and
- * a read may come between them.  Returns the offset of the first report, from `from` on, that
- * is a first half without its second one.  When this returns, all such renames are over, so
- * the next read has the second halves, if there are any.
+ * The kernel reports a rename within a directory as two halves, one soon after the other, and a
+ * read may come between them.  Returns the offset of the first report, from `from` on, that is a
+ * first half without its second one; if there is none, the end.  Waits until the renames of these
+ * halves have ended, so the next read has the second halves, unless the rename was to another
+ * directory.
  */
 static size_t renames_await(struct xp_inodes *inodes, struct reports *reports,
                             size_t from)
@@ -169,7 +181,7 @@ static size_t renames_await(struct xp_inodes *inodes, struct reports *reports,
 
 /*
  * Read and handle all reports.  A first half of a rename without its second half, and all reports
- * after it, wait for the next read.
+ * after it, are held back until the next read.
  */
 void xp_inodes_harvest(struct xp_inodes *inodes)
 {

@@ -1,11 +1,12 @@
 /*
- * Forks and execs by the process connector, a multicast group of netlink: one socket receives
- * reports about every process of the system, however many are registered.
+ * A tracer of processes by the process connector, a multicast group of netlink: one socket receives
+ * the kernel's reports of forks, execs and exits of all processes of the system, however many are
+ * registered.
  *
- * The connector exists for the initial user and process namespaces only; elsewhere the kernel does
- * not answer the request for reports.  Before Linux 6.6 it needs CAP_NET_ADMIN.  A filter in the
- * kernel drops reports about threads and those that are not used here.  If the socket is full,
- * reports are lost, which is reported.
+ * The connector serves only the initial user and process namespaces; in others the kernel does not
+ * answer the request for reports.  Before Linux 6.6 it needs CAP_NET_ADMIN.  A filter in the kernel
+ * drops reports about threads and those that are not used here.  If the socket's buffer is full,
+ * the kernel drops reports, and this file reports the loss to PROC.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,7 +25,7 @@
 #include "sys/sys.h"
 
 enum {
-	/* Room for about 20000 reports, if the kernel grants so much. */
+	/* Receive buffer in bytes: about 20000 reports, if the kernel grants so much. */
 	RECEIVE_BYTES = 16 << 20,
 };
 
@@ -44,7 +45,7 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == sizeof(struct cn_msg), "the same");
 
-/* The part of a datagram that is used here. */
+/* A datagram with a report, as far as it is used here. */
 struct message {
 	struct nlmsghdr netlink;
 	struct header header;
@@ -60,7 +61,7 @@ struct request {
 #define EVENT_AT(field) (offsetof(struct message, event) + \
                    offsetof(struct proc_event, field))
 
-/* A classic filter loads words in network order, so constants are converted. */
+/* A classic BPF filter loads words in network order, so constants are converted with htonl. */
 #define LOAD_FIELD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, EVENT_AT(field))
 #define COMPARE_WITH BPF_STMT(BPF_MISC | BPF_TAX, 0)
 #define IF_SAME(yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, yes, no)
@@ -70,8 +71,8 @@ struct request {
 #define DROP_IT BPF_STMT(BPF_RET | BPF_K, 0)
 
 /*
- * Open a socket with a filter that passes events of processes only: their thread and process IDs
- * are equal.
+ * Open a socket with a filter that drops forks and exits of threads: it passes those reports in
+ * which the thread ID equals the process ID.
  */
 static int connector_socket(void)
 {
@@ -101,6 +102,7 @@ static int connector_socket(void)
 	return xp_sys_netlink_open(NETLINK_CONNECTOR, CN_IDX_PROC, &filter);
 }
 
+/* Send a request (PROC_CN_MCAST_...) with this number to the kernel. */
 static int connector_ask(int fd, uint32_t operation, uint32_t number)
 {
 	struct request request = {
@@ -116,7 +118,9 @@ static int connector_ask(int fd, uint32_t operation, uint32_t number)
 	return xp_sys_netlink_send(fd, &request, sizeof request);
 }
 
-/* Returns true if the datagram of this length is a report, and stores it. */
+/*
+ * Returns true if the datagram of this length is a report of the connector, and stores the event.
+ */
 static bool connector_reads(const struct message *message, int length, struct proc_event *event)
 {
 	memset(event, 0, sizeof *event);
@@ -130,9 +134,9 @@ static bool connector_reads(const struct message *message, int length, struct pr
 }
 
 /*
- * Request reports from the kernel.  Its answer goes to all listeners, so it has a number that
- * identifies it.  The answer is there when the request has been sent, unless the kernel does not
- * serve this process's namespaces.
+ * Request reports from the kernel.  The kernel's answer goes to all listeners, so the request has a
+ * number, and its answer that number plus 1.  The answer can be read once the request was sent; if
+ * there is none, the kernel does not serve this process's namespaces (-ENOTSUP).
  */
 static int connector_listen(int fd)
 {
@@ -146,7 +150,10 @@ static int connector_listen(int fd)
 
 		rc = xp_sys_netlink_receive(fd, &message, sizeof message, &length, 1);
 		if (rc == -ENOBUFS) {
-			/* The lost message may be the answer: repeat the request. */
+			/*
+			 * The kernel dropped a message, which may be the answer: repeat the
+			 * request.
+			 */
 			rc = connector_ask(fd, PROC_CN_MCAST_LISTEN, number);
 			continue;
 		}
@@ -161,7 +168,7 @@ static int connector_listen(int fd)
 	return rc == -ENOBUFS ? -ENOMEM : -ENOTSUP;
 }
 
-/* Returns a socket that receives reports, or an error. */
+/* Open a socket that receives reports.  Returns the descriptor or a negative errno value. */
 static int connector_connect(void)
 {
 	int fd = connector_socket();
@@ -178,7 +185,7 @@ static int connector_connect(void)
 	return fd;
 }
 
-/* Close the socket.  Older kernels count listeners, and have to be informed. */
+/* Close the socket.  Older kernels count listeners, and have to be informed before. */
 static void connector_disconnect(int fd)
 {
 	(void)connector_ask(fd, PROC_CN_MCAST_IGNORE, 0);
@@ -281,7 +288,7 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool 
 			return false;
 		count = xp_sys_netlink_receive(connector->watch.fd, messages, sizeof *messages,
 		                               lengths, XP_NETLINK_MOST);
-		/* Messages from before the loss can still be read. */
+		/* Reports were lost.  Older ones can still be read: continue. */
 		if (count == -ENOBUFS)
 			connector->lost = true;
 		else if (count < 0) {
@@ -289,7 +296,11 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool 
 			break;
 		}
 		connector_report_all(queue, messages, lengths, count);
-		/* A short count may be caused by a loss, which the next call reports. */
+		/*
+		 * A count below the limit means that all was read, or that a loss has cut the call
+		 * short, which the next call returns.  So it ends the loop only if *all is false
+		 * and no loss was returned.
+		 */
 		if (!*all && !connector->lost && count < XP_NETLINK_MOST)
 			break;
 	}

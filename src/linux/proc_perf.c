@@ -1,14 +1,18 @@
 /*
- * Forks and execs by perf_event_open(2): the kernel writes records about tasks.  A process that may
- * read another's memory may have them, if /proc/sys/kernel/perf_event_paranoid allows it.
+ * A tracer of processes by perf_event_open(2): the kernel writes records of forks, execs and exits.
+ * A process may have the records of another if it may read that one's memory and
+ * /proc/sys/kernel/perf_event_paranoid allows it.
  *
- * A process costs one descriptor for each of its threads at the registration, times the processors;
- * new threads inherit the event, and children too if they are tracked.  Peculiarities:
- * - Events belong to threads.  Threads are listed until no new one is found.
+ * A registered process costs one descriptor for each of its threads and each processor; new threads
+ * inherit the event, and children, too, if the process is tracked.  Each queue also has one event
+ * per processor.  Peculiarities:
+ * - Events belong to threads.  Threads are listed until no new one is found, at most PASSES_MOST
+ *   times; if a process still makes threads in the last pass, some may have no event.
  * - A new thread is reported like a fork, with the process as its own parent.
  * - When a process executes a program that the user may not read, such as a set-user-ID program,
- *   the kernel drops the events, and reports it like the exit of the thread.
+ *   the kernel drops the events, and reports that like the exit of the thread.
  * - If a ring is full, records are lost.
+ * - Before Linux 5.13 children always inherit the event; records of those not tracked are ignored.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -26,7 +30,10 @@
 enum {
 	/* Most passes over the list of threads, while threads make new ones. */
 	PASSES_MOST = 8,
-	/* A process that ended sooner than this after an exec has only had its events dropped. */
+	/*
+	 * If the end is reported sooner than this after an exec, only the events have ended, not
+	 * the process.
+	 */
 	DROP_NS = 100000,
 };
 
@@ -35,10 +42,10 @@ struct perf {
 	struct xp_perf_rings rings;
 };
 
-/* The events of a registered process, shared with its tracked children. */
+/* The events of a registered process; its tracked children share the structure. */
 struct scope {
 	int users;
-	bool deep; /* children inherit */
+	bool deep; /* children inherit the events */
 	int len;
 	int cap;
 	struct scope_event {
@@ -62,7 +69,10 @@ static void scope_free(struct scope *scope)
 	xp_free(scope);
 }
 
-/* Open the event of a thread on one processor, which records into that one's ring. */
+/*
+ * Open the event of a thread on one processor; the kernel writes its records into that processor's
+ * ring.
+ */
 static int event_open(const struct scope *scope, pid_t thread,
                       const struct xp_perf_ring *ring)
 {
@@ -78,7 +88,7 @@ static int event_open(const struct scope *scope, pid_t thread,
 	xp_sys_perf_threads_only(&attr, !scope->deep);
 	fd = xp_sys_perf_open(&attr, thread, ring->cpu);
 	if (fd == -EINVAL && !scope->deep) {
-		/* Before Linux 5.13 events of children are reported, too, and ignored here. */
+		/* Linux before 5.13: children inherit the event, too; their records are ignored. */
 		xp_sys_perf_threads_only(&attr, false);
 		fd = xp_sys_perf_open(&attr, thread, ring->cpu);
 	}
@@ -95,7 +105,7 @@ static int event_open(const struct scope *scope, pid_t thread,
 struct attaching {
 	const struct xp_perf_rings *rings;
 	struct scope *scope;
-	bool found; /* a thread without an event was found */
+	bool found; /* this pass has found a thread without an event */
 	int rc;
 };
 
@@ -107,6 +117,7 @@ static bool attached_already(const struct scope *scope, pid_t thread)
 	return false;
 }
 
+/* Open events of a thread on all processors; called with each thread of the process. */
 static bool attach_thread(void *opaque, pid_t thread)
 {
 	struct attaching *to = opaque;
@@ -129,12 +140,13 @@ static bool attach_thread(void *opaque, pid_t thread)
 				(struct scope_event){thread, fd};
 	}
 	if (to->rc == -ESRCH)
-		to->rc = 0; /* the thread has just ended */
+		to->rc = 0; /* the thread has just ended: skip it */
 	else
 		to->found = true;
 	return to->rc == 0;
 }
 
+/* Open events of all threads of a process. */
 static int scope_attach(const struct perf *perf, struct scope *scope, pid_t pid)
 {
 	struct attaching to = {
@@ -150,7 +162,7 @@ static int scope_attach(const struct perf *perf, struct scope *scope, pid_t pid)
 		rc = xp_procfs_threads(pid, attach_thread, &to);
 		if (rc == -EMFILE || rc == -ENFILE || rc == -ENOMEM)
 			return rc;
-		/* Without /proc use the first thread, which may be the only one. */
+		/* Without /proc, attach to the first thread, which may be the only one. */
 		if (rc < 0 && i == 0)
 			(void)attach_thread(&to, pid);
 	}
@@ -188,6 +200,7 @@ static int perf_follow(struct xp_tracer *tracer, struct xp_proc *proc,
 	return 0;
 }
 
+/* A tracked child shares the scope of its parent. */
 static void perf_inherit(struct xp_proc *child, const struct xp_proc *parent)
 {
 	struct scope *scope = parent->scope;
@@ -205,7 +218,7 @@ static void report_fork(struct xpoll *queue, const struct xp_perf_record *record
 
 	if (proc)
 		proc->exec_time = 0;
-	/* A record of a new thread has the same process ID twice. */
+	/* The record of a new thread has the same process ID twice: skip that. */
 	if (record->u.task.pid != record->u.task.ppid)
 		xp_trace_forked(queue, parent, (pid_t)record->u.task.pid);
 }
@@ -221,9 +234,9 @@ static void report_exec(struct xpoll *queue, const struct xp_perf_record *record
 }
 
 /*
- * The events of the process have ended, and the last reported one is an exec.  Returns true if the
- * exec dropped the events: the process still exists, or belongs to another user now, or the time
- * that it ran shows it.
+ * The events of the process have ended.  Returns true if an exec has dropped them while the process
+ * runs on: the last report was an exec, and the process still exists, or belongs to another user
+ * now, or the time since the exec is too short to run a program.
  */
 static bool dropped_by_exec(const struct xp_proc *proc, uint64_t end_time)
 {
@@ -250,7 +263,7 @@ static void report_exit(struct xpoll *queue, struct perf *perf,
 		return;
 	if (dropped_by_exec(proc, record->time)) {
 		xp_trace_missed(queue, proc);
-		/* Open events of the process again, if that is permitted. */
+		/* Open events of the process again, if the kernel permits that now. */
 		(void)perf_follow(&perf->tracer, proc, proc->reg.fflags);
 	}
 	proc->exec_time = 0;

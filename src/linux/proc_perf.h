@@ -1,6 +1,7 @@
 /*
- * Records that the kernel writes about tasks: one ring per processor and queue, read in the order
- * of time (proc_perf_ring.c), and their meaning (proc_perf.c).
+ * The perf tracer gets forks, execs and exits from records that the kernel writes about threads
+ * into rings, one per processor and queue.  proc_perf_ring.c reads the rings in the order of time,
+ * and proc_perf.c knows what records mean.
  */
 #ifndef XP_LINUX_PROC_PERF_H
 #define XP_LINUX_PROC_PERF_H
@@ -13,24 +14,26 @@
 #include "source/source.h"
 
 struct xp_perf_ring {
-	/* our own event, through which the ring is mapped; -1: the processor is off */
+	/*
+	 * a perf event of this process, through which the ring is mapped; -1: the processor is off
+	 */
 	struct xp_source_fd watch;
 	int cpu;
 	struct perf_event_mmap_page *page;
-	uint64_t tail; /* end of the records that were used */
-	uint64_t due;  /* end of the records that the first reading found */
-	uint64_t head; /* end of the records that the second reading found */
-	uint64_t time; /* time of the record at the tail, if any */
+	uint64_t tail; /* position of the next record to read */
+	uint64_t due;  /* end of the records that the first reading of positions found */
+	uint64_t head; /* end of the records that the second reading of positions found */
+	uint64_t time; /* time of the record at the tail, if there is one */
 };
 
 struct xp_perf_rings {
 	struct xp_perf_ring *rings;
 	int len;
-	size_t data_size; /* a power of two */
-	bool lost;        /* records may be missing */
+	size_t data_size; /* bytes of records in each ring, a power of two */
+	bool lost;        /* records may have been lost */
 };
 
-/* The part of a record that is used here. */
+/* A record, as far as it is used here; the kernel's is longer. */
 struct xp_perf_record {
 	struct perf_event_header header;
 	union {
@@ -49,26 +52,36 @@ struct xp_perf_record {
 	uint64_t time;
 };
 
-/* Set the attributes that all events of a ring have in common. */
+/* Set the attributes that all events of a ring must have in common. */
 void xp_perf_common(struct perf_event_attr *attr);
 
-/* -EPERM, -ENOTSUP, -EMFILE ... */
+/* Open a ring for each processor.  Returns 0; -EPERM, -ENOTSUP, -EMFILE ... */
 int xp_perf_rings_open(struct xp_perf_rings *rings);
-/* Close the rings.  forked: the child has no mappings of them. */
+/* Close the rings.  forked: in a forked child, in which they are not mapped. */
 void xp_perf_rings_close(struct xp_perf_rings *rings, bool forked);
 
+/* Make the queue watch all rings; `ready` is called when one is readable. */
 int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
                         void (*ready)(struct xpoll *queue,
                                       struct xp_source_fd *watch));
 void xp_perf_rings_unwatch(struct xpoll *queue, struct xp_perf_rings *rings);
 
-/* Read the positions of all rings again.  Returns false if there is no new record. */
+/*
+ * Read the positions of all rings twice (proc_perf_ring.c).  Returns false if there is no new
+ * record.
+ */
 bool xp_perf_rings_look(struct xp_perf_rings *rings);
-/* Take the next record in the order of time.  Returns false if the rings have to be read again. */
+/*
+ * Take the next record in the order of time.  Returns false if there is none up to the positions
+ * that xp_perf_rings_look read: call that again.
+ */
 bool xp_perf_rings_next(struct xp_perf_rings *rings,
                         struct xp_perf_record *record);
 
-/* Open the ring's event for another thread, if the thread that it was for may have ended. */
+/*
+ * Call when the ring is readable.  Consumes the readiness: read the ring afterwards.  If the thread
+ * that owns the ring's event may have ended (POLLHUP), an event of the calling thread replaces it.
+ */
 void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring);
 
 #endif

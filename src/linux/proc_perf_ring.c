@@ -1,14 +1,16 @@
 /*
  * Rings of perf records.
  *
- * The kernel writes records about a task into the ring of the processor that it runs on.  Each ring
- * is mapped through an event of our own that records nothing, its owner; the events of watched
- * tasks are redirected to it.  So there is one ring per processor, however many tasks are watched.
+ * The kernel writes records about a thread into the ring of the processor on which it runs.  Each
+ * ring is mapped through an event of our own that records nothing, called its owner; the events of
+ * watched threads are redirected to it.  So there is one ring per processor, however many threads
+ * are watched.
  *
- * Order: the kernel commits the record of a cause before its effects: a fork before anything that
- * the child does.  The positions of all rings are read twice.  Used are the records that the first
- * reading found, and older ones of the second, in the order of time.  So each record comes after
- * its cause, which the second reading has found at the latest.
+ * Order: the kernel commits the record of a cause before those of its effects, for example a fork
+ * before anything that the child does.  The positions of all rings are read twice.  The records
+ * that the first reading found are used, and those of the second reading that are older, in the
+ * order of time.  So each record comes after its cause, which the second reading has found at the
+ * latest.
  */
 #include "linux/proc_perf.h"
 
@@ -25,9 +27,12 @@
 #include "sys/sys.h"
 
 enum {
-	/* Room for about 1600 forks; halved while the limit on locked memory is too low. */
+	/*
+	 * Bytes of each ring: about 1600 forks.  Halved while the limit of locked memory is too
+	 * low.
+	 */
 	RING_BYTES = 64 << 10,
-	/* The length of the longest record used here. */
+	/* Length of the longest record that is used. */
 	RECORD_MOST = 64,
 };
 
@@ -40,7 +45,7 @@ void xp_perf_common(struct perf_event_attr *attr)
 	attr->sample_id_all = 1;
 	attr->exclude_kernel = 1;
 	attr->exclude_hv = 1;
-	/* Become readable at each record. */
+	/* Make the descriptor readable at each record. */
 	attr->watermark = 1;
 	attr->wakeup_watermark = 1;
 	/* Use a clock that is the same on all processors. */
@@ -48,7 +53,7 @@ void xp_perf_common(struct perf_event_attr *attr)
 	attr->clockid = CLOCK_MONOTONIC;
 }
 
-/* Open an event of a thread of this process, which records nothing, to map a ring. */
+/* Open an event of a thread of this process that records nothing, to map a ring. */
 static int ring_owner(int cpu, pid_t thread)
 {
 	struct perf_event_attr attr;
@@ -58,7 +63,10 @@ static int ring_owner(int cpu, pid_t thread)
 	return xp_sys_perf_open(&attr, thread, cpu);
 }
 
-/* Map a ring by an event of the first thread, which mostly lives as long as the process. */
+/*
+ * Open and map a ring through an event of the first thread, which mostly lives as long as the
+ * process.  If the processor is off, the ring's descriptor stays -1.
+ */
 static int ring_open(struct xp_perf_ring *ring, size_t data_size)
 {
 	void *memory;
@@ -166,6 +174,7 @@ int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
 	return rc;
 }
 
+/* Copy `size` bytes from position `at` of the ring, which may wrap around. */
 static void ring_copy(const struct xp_perf_rings *rings,
                       const struct xp_perf_ring *ring, uint64_t at,
                       void *buffer, size_t size)
@@ -191,7 +200,7 @@ static struct perf_event_header ring_header(const struct xp_perf_rings *rings,
 	return header;
 }
 
-/* Store the time of the record at the tail, which is in the last field. */
+/* Store the time of the record at the tail in ring->time: it is the record's last field. */
 static void ring_time(const struct xp_perf_rings *rings,
                       struct xp_perf_ring *ring)
 {
@@ -212,7 +221,7 @@ static uint64_t ring_head(const struct xp_perf_ring *ring)
 	return atomic_load_explicit(head, memory_order_acquire);
 }
 
-/* Make the room of the records that were read available to the kernel. */
+/* Let the kernel overwrite the records before the tail. */
 static void ring_release(const struct xp_perf_ring *ring)
 {
 	_Atomic __u64 *tail = (_Atomic __u64 *)(void *)&ring->page->data_tail;
@@ -245,7 +254,7 @@ bool xp_perf_rings_look(struct xp_perf_rings *rings)
 	return true;
 }
 
-/* Returns the ring with the oldest record; NULL: no record of the first reading is left. */
+/* Returns the ring with the oldest record; NULL: all records of the first reading were taken. */
 static struct xp_perf_ring *rings_oldest(struct xp_perf_rings *rings)
 {
 	struct xp_perf_ring *oldest = NULL;
@@ -279,8 +288,8 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
 	ring_copy(rings, ring, ring->tail, record, size);
 	record->time = ring->time;
 	/*
-	 * If the ring is nearly full, assume a loss: the kernel reports a loss only with the next
-	 * record, which may never come.
+	 * If the ring is nearly full, assume a loss: the kernel reports a loss only together with
+	 * the next record, which may never come.
 	 */
 	if (ring_head(ring) - ring->tail > rings->data_size - RECORD_MOST)
 		rings->lost = true;
@@ -292,7 +301,7 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
 
 void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 {
-	/* poll(2) consumes the readiness; the records are read after this. */
+	/* poll(2) consumes the readiness; the caller reads the records after this. */
 	struct pollfd look = {.fd = ring->watch.fd, .events = POLLIN};
 	struct xp_source_fd old = ring->watch;
 	int fd;
@@ -305,7 +314,7 @@ void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 		fd = -1;
 	}
 	if (fd < 0)
-		return; /* no free descriptor: the next call tries again */
+		return; /* no free descriptor, for example: the next call tries again */
 	xp_host.unwatch(queue, &ring->watch);
 	ring->watch.fd = fd;
 	if (xp_host.watch(queue, &ring->watch) < 0)

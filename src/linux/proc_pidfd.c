@@ -1,9 +1,9 @@
 /*
- * The exit of a process by pidfd_open(2): a descriptor of any visible process, readable once it has
- * exited.  Nothing is reaped.
+ * The exit of a process by pidfd_open(2): a descriptor of any visible process, which becomes
+ * readable when the process has exited.  Nothing here reaps a process.
  *
- * If a sandbox or an old kernel lacks pidfd_open(2), the descriptor is the directory of the process
- * in /proc, which is checked from time to time.
+ * If a sandbox refuses pidfd_open(2) or an old kernel lacks it, the descriptor is the directory of
+ * the process in /proc, which PROC checks from time to time.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -14,13 +14,15 @@
 #include "sys/sys.h"
 #include "source/proc_state.h"
 
-static atomic_bool refused; /* pidfd_open(2) was refused at least once */
+/* pidfd_open(2) has failed at least once, so directories may be in use */
+static atomic_bool refused;
 
 bool xp_proc_is_polled(int fd)
 {
 	return atomic_load_explicit(&refused, memory_order_relaxed) && xp_procfs_is_dir(fd);
 }
 
+/* Open the process's directory in /proc. */
 static int open_polled(pid_t pid)
 {
 	int fd;
@@ -31,8 +33,8 @@ static int open_polled(pid_t pid)
 }
 
 /*
- * The outcome of a polled process: waitid(2) returns it for a child, if /proc shows that the
- * process is still the same.
+ * xp_proc_outcome with a directory of /proc.  For a child the status is waitid(2)'s, which is used
+ * only if the directory then shows that the zombie is still the same process.
  */
 static enum xp_proc_outcome polled_outcome(int fd, pid_t pid, int *status)
 {
@@ -55,11 +57,11 @@ int xp_proc_open(pid_t pid)
 	int fd = xp_sys_pidfd_open(pid);
 
 	switch (fd) {
-	case -EINVAL: /* the number belongs to a thread, */
-	case -ENOENT: /* in newer kernels */
+	case -EINVAL: /* pid is the ID of a thread */
+	case -ENOENT: /* the same in newer kernels */
 		return -ESRCH;
 	case -ENOSYS:
-	case -EPERM: /* some sandboxes fail so for unknown calls */
+	case -EPERM: /* some sandboxes return this for calls that they do not know */
 	case -EACCES:
 	case -ENODEV:
 		return open_polled(pid);
@@ -68,7 +70,7 @@ int xp_proc_open(pid_t pid)
 	}
 }
 
-/* Close the descriptor; in a forked child it is a copy. */
+/* Close the descriptor; in a forked child, too, because the child has a copy. */
 void xp_proc_shut(int fd, bool forked)
 {
 	XP_ASSERT(fd >= 0);
@@ -97,10 +99,10 @@ bool xp_proc_reaped(int fd, pid_t pid)
 }
 
 /*
- * Find the wait status of an exited process.  waitid(2) returns it for a child that was not
- * reaped.  The kernel keeps it with the descriptor of a process that was reaped (Linux 6.15).  For
- * a tracked process, which is rarely our child, the latter is tried first.  For a zombie of another
- * parent, /proc shows it to those with permission.
+ * Find the wait status of a process, if it has exited.  waitid(2) returns the status of a child
+ * that was not reaped; PIDFD_GET_INFO that of a reaped process (Linux 6.15), and is called first
+ * for a tracked process, which is rarely our child; /proc shows that of another process's zombie,
+ * with permission.
  */
 enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
 {
@@ -116,8 +118,8 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 	if (!xp_proc_ended(fd))
 		return XP_PROC_LIVES;
 	/*
-	 * Try twice: the process may be reaped in between, and /proc may be unavailable for a short
-	 * time.
+	 * Try twice, because the process may be reaped between two of the calls, and /proc may fail
+	 * for a short time, for lack of descriptors.
 	 */
 	for (int i = 0; i < 2; i++) {
 		if (xp_procfs_zombie_status(pid, &seen) == 0 && !xp_sys_pidfd_reaped(fd)) {

@@ -1,7 +1,7 @@
 /*
  * Signals that are blocked when they arrive, for which no handler runs.  Each registration of a
  * blocked signal has a signalfd(2), which becomes readable when the signal is pending.  The
- * descriptor is in an epoll set, which reports edges, and is read only to accept signals.
+ * signalfd is in an epoll set, edge-triggered, and is read only to accept signals.
  */
 #include "source/signal.h"
 
@@ -53,7 +53,10 @@ static bool is_unhandled(unsigned number)
 		(action.sa_handler == SIG_IGN || action.sa_handler == SIG_DFL);
 }
 
-/* Returns true if every thread blocks the signal, and also if /proc is not available. */
+/*
+ * Returns true if every thread but the calling one blocks the signal, or if that is unknown,
+ * because /proc is not available.
+ */
 static bool is_blocked_everywhere(unsigned number)
 {
 	struct xp_procfs_signals others;

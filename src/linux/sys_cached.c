@@ -1,4 +1,4 @@
-/* Reads from the page cache, by preadv2(2) with RWF_NOWAIT. */
+/* Reads from the page cache without waiting for a device, by preadv2(2) with RWF_NOWAIT. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,8 +10,8 @@
 #include "sys/sys_aio.h"
 
 /*
- * Returns true if fd is a file on a disk: sync_file_range(2) fails for all others, and does nothing
- * without flags.  It takes a third of the time of fstat(2), which may query a server.
+ * Returns true if fd is a file on a disk.  sync_file_range(2) fails for all others, and does
+ * nothing without flags; it takes a third of the time of fstat(2), which may query a server.
  */
 static bool is_on_disk(int fd)
 {
@@ -27,16 +27,18 @@ static bool is_on_disk(int fd)
 		(S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
 }
 
-/* Returns true if read_now neither waits for a device nor consumes data. */
+/* Returns true if read_now would neither wait for a device nor consume data, as from a pipe. */
 static bool may_be_read_now(int fd)
 {
 	int flags = xp_sys_open_flags(fd);
 
-	/* O_DIRECT bypasses the cache, and waits despite RWF_NOWAIT. */
+	/* With O_DIRECT a read bypasses the cache, and waits despite RWF_NOWAIT. */
 	return flags >= 0 && !(flags & O_DIRECT) && is_on_disk(fd);
 }
 
-/* Read once from the page cache. */
+/*
+ * Call preadv2(2) once.  Returns the number of bytes, which may be smaller than size, or an error.
+ */
 static int64_t read_now(int fd, void *buffer, size_t size, int64_t offset)
 {
 #if defined(RWF_NOWAIT) && defined(SYS_preadv2)
@@ -54,15 +56,15 @@ int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
 {
 	int64_t got;
 
-	/* A read of 0 bytes succeeds even for a directory. */
+	/* A read of 0 bytes would succeed even for a directory. */
 	if (size == 0 || !may_be_read_now(fd))
 		return -EAGAIN;
 	got = read_now(fd, buffer, size, offset);
 	if (got <= 0 || got == (int64_t)size)
 		return got < 0 ? -EAGAIN : got;
 	/*
-	 * After a short read try again: 0 is the end of the file, EAGAIN the end of the cached
-	 * part.
+	 * After a short read try again: the result 0 means the end of the file, EAGAIN the end of
+	 * the part that is cached.
 	 */
 	if (read_now(fd, (char *)buffer + got, size - (size_t)got,
 	             offset + got) == 0)

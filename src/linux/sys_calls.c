@@ -1,6 +1,6 @@
 /*
- * System calls that are made with a lock held.  They bypass the C library, whose functions are
- * cancellation points and may be interposed by a drop-in.
+ * System calls that are made with a lock held.  Most bypass the C library, whose functions are
+ * cancellation points, or may be replaced by a drop-in.
  */
 #include "linux/sys_linux.h"
 #include "sys/sys.h"
@@ -24,7 +24,10 @@
 
 int xp_sys_close(int fd)
 {
-	/* ThreadSanitizer tracks descriptors, and has to see each close. */
+	/*
+	 * ThreadSanitizer tracks descriptors by the C library's functions, so it has to see each
+	 * close.
+	 */
 	if (XP_TSAN)
 		return XP_LIBCALL(close(fd));
 	return (int)xp_rawcall(SYS_close, fd, 0, 0, 0, 0, 0);
@@ -63,7 +66,7 @@ int xp_sys_select_now(int count, long *in, long *out, long *except)
 	int rc;
 
 	do {
-		/* reset each time: the kernel stores the remaining time in it */
+		/* reset before each call, because the kernel stores the remaining time here */
 		zero[0] = 0;
 		zero[1] = 0;
 		rc = (int)xp_rawcall(SYS_pselect6, count, (long)in, (long)out,
@@ -83,7 +86,7 @@ int xp_sys_epoll_create(void)
 	return XP_LIBCALL(epoll_create1(EPOLL_CLOEXEC));
 }
 
-/* The structure of Linux 6.9, for older headers. */
+/* struct epoll_params of Linux 6.9, for older headers. */
 struct busy_poll_params {
 	uint32_t microseconds;
 	uint16_t budget; /* packets per poll; 0: the kernel's default */
@@ -98,7 +101,7 @@ int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds)
 	struct busy_poll_params params = {.microseconds = microseconds};
 	int rc = XP_LIBCALL(ioctl(epoll_fd, EPOLL_SET_PARAMS, &params));
 
-	/* ENOTTY before Linux 6.9; EINVAL without network support. */
+	/* The error is ENOTTY before Linux 6.9, and EINVAL without network support. */
 	return rc < 0 ? -ENOTSUP : 0;
 }
 
@@ -180,7 +183,10 @@ void *xp_sys_wiped_page(void)
 	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE,
 	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	/* An emulator that accepts an invalid advice ignores all of them. */
+	/*
+	 * An emulator that accepts an invalid advice, -1, ignores all advice, so the page is not
+	 * cleared.
+	 */
 	if (page != MAP_FAILED && (madvise(page, size, MADV_WIPEONFORK) < 0 ||
 	                           madvise(page, size, -1) == 0)) {
 		munmap(page, size);

@@ -1,5 +1,5 @@
 /*
- * How much can be read from or written to a descriptor.  Each function makes one or two system
+ * How much can be read from or written to a descriptor.  Most functions make one or two system
  * calls.
  */
 #include "linux/sys_linux.h"
@@ -34,7 +34,7 @@ int64_t xp_sys_unread(int fd)
 	return ask(fd, FIONREAD);
 }
 
-/* Backlog of a UNIX domain listener: by sock_diag(7), which finds the socket by its inode */
+/* The backlog of a UNIX domain listener, by sock_diag(7), which finds the socket by its inode. */
 
 struct unix_question {
 	struct nlmsghdr header;
@@ -64,7 +64,8 @@ static int64_t unix_queue_in(union unix_answer *answer, int size)
 }
 
 /*
- * Query the backlog of a socket.  The kernel's answer can be read as soon as the request was sent.
+ * Query the backlog of a UNIX domain socket.  The kernel's answer can be read as soon as the
+ * request was sent.
  */
 static int64_t unix_ask(int diag_fd, ino_t inode)
 {
@@ -110,7 +111,7 @@ static int64_t unix_backlog(int fd)
 	return count;
 }
 
-/* Returns the backlog of a socket other than TCP; -EINVAL: it is not a listener. */
+/* Returns the backlog of a socket other than TCP; -EINVAL: not a listener. */
 static int64_t other_backlog(int fd)
 {
 	int64_t count;
@@ -118,7 +119,7 @@ static int64_t other_backlog(int fd)
 	if (!xp_sys_is_listener(fd))
 		return -EINVAL;
 	count = unix_backlog(fd);
-	/* Other families report no number: assume one connection. */
+	/* Other families than UNIX report no number: assume one connection. */
 	return count < 1 ? 1 : count;
 }
 
@@ -130,7 +131,7 @@ int64_t xp_sys_backlog(int fd)
 		return other_backlog(fd);
 	if (info.tcpi_state != TCP_LISTEN)
 		return -EINVAL;
-	/* For a listener this field is the length of its queue. */
+	/* For a listener the kernel stores the length of the accept queue in this field. */
 	return info.tcpi_unacked < 1 ? 1 : info.tcpi_unacked;
 }
 
@@ -149,7 +150,10 @@ int64_t xp_sys_unsent(int fd)
 {
 	int64_t unsent = ask(fd, SIOCOUTQ);
 
-	/* Both ends of a pipe share one buffer. */
+	/*
+	 * ENOTTY: a pipe, whose ends share one buffer, so the bytes to read are those not passed
+	 * on.
+	 */
 	return unsent == -ENOTTY ? ask(fd, FIONREAD) : unsent;
 }
 

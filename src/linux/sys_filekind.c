@@ -1,4 +1,4 @@
-/* The kind of a file beyond its type: by /proc, statfs(2) and statx(2). */
+/* Properties of a file beyond its type: by /proc, statfs(2) and statx(2). */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -25,8 +25,8 @@
 #endif
 
 /*
- * Anonymous files look the same to fstat(2); /proc distinguishes eventfds and timerfds from the
- * others.  Without /proc the kind is XP_KIND_OTHER; without memory an error.
+ * fstat(2) does not distinguish anonymous files; their names in /proc show eventfds, timerfds and
+ * performance counters.  Without /proc the kind is XP_KIND_OTHER; without memory an error.
  */
 int xp_fd_kind_anonymous(int fd)
 {
@@ -47,7 +47,7 @@ int xp_fd_kind_anonymous(int fd)
 	return XP_KIND_OTHER;
 }
 
-/* PSI triggers of control groups are files of the cgroup file systems. */
+/* True for /proc, and for the cgroup file systems, which have PSI triggers, too. */
 bool xp_fd_poll_clears(int fd)
 {
 	int64_t type = xp_sys_fs_type(fd);
@@ -89,7 +89,7 @@ struct files_time {
 	int32_t unused;
 };
 
-/* The kernel's struct statx, which older headers lack. */
+/* The kernel's struct statx; older headers lack it. */
 struct files_statx {
 	uint32_t mask;
 	uint32_t block_size;
@@ -120,7 +120,10 @@ static struct timespec files_time(const struct files_time *time)
 	};
 }
 
-/* Call statx(2); the kernel fills the whole structure. */
+/*
+ * Call statx(2) for the fields `what` (STATX_ bits).  On success the kernel fills the whole
+ * structure.
+ */
 static int files_ask(int fd, unsigned what, struct files_statx *seen)
 {
 	return (int)xp_rawcall(SYS_statx, fd, (long)"", AT_EMPTY_PATH, what, (long)seen, 0);
@@ -134,7 +137,10 @@ bool xp_fs_is_mounted(int fd)
 		seen.attributes & seen.attributes_mask & FILES_MOUNT;
 }
 
-/* Without statx(2), or in a sandbox that refuses it, the time of birth is 0. */
+/*
+ * By statx(2); without it, or in a sandbox that refuses it, by fstat(2), and the time of birth is
+ * 0.
+ */
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {
 	struct files_statx seen;

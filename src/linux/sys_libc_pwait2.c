@@ -1,7 +1,7 @@
 /*
- * The C library's epoll_pwait2: glibc has it since 2.35, musl 1.2 has none.  A weak symbol,
- * because the library is linked with older ones, too.  In a static program it is NULL,
- * unless the program itself calls the function.
+ * Finds the C library's epoll_pwait2: glibc has it since 2.35, musl 1.2 has none.  The symbol is
+ * weak, because the library is also linked with C libraries that lack it.  In a static program it
+ * is NULL, unless the program itself calls the function.
  */
 #include "linux/sys_linux.h"
 
@@ -12,6 +12,9 @@ __attribute__((weak)) xp_epoll_pwait2 epoll_pwait2;
 
 xp_epoll_pwait2 *xp_sys_libc_epoll_pwait2(void)
 {
-	/* NULL if glibc has two functions, for times of 32 and of 64 bits. */
+	/*
+	 * NULL if the function takes a time of another size: 32-bit glibc has one for 32 and one
+	 * for 64 bits.
+	 */
 	return sizeof(time_t) == sizeof(long) ? epoll_pwait2 : NULL;
 }

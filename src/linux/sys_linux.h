@@ -1,4 +1,4 @@
-/* System calls that only Linux has: see sys.h for the conventions. */
+/* System calls that only Linux has: see sys/sys.h for the conventions. */
 #ifndef XP_LINUX_SYS_LINUX_H
 #define XP_LINUX_SYS_LINUX_H
 
@@ -15,50 +15,59 @@
 #include "posix/sys_epoll.h"
 #include "sys/rawcall.h"
 
-/* A counter that can be polled, to wake a waiting thread. */
+/* eventfd(2) with the counter 0; semaphore: each read takes 1.  Nonblocking and close-on-exec. */
 int xp_sys_eventfd(bool semaphore);
 
-int xp_sys_dup(int fd); /* close-on-exec */
-/* Make number a duplicate of fd.  Returns 0 or a negative errno value. */
+int xp_sys_dup(int fd); /* a duplicate, close-on-exec */
+/* Make the descriptor `number` a duplicate of fd.  Returns 0 or a negative errno value. */
 int xp_sys_put(int fd, int number);
 
-/* signalfd(2): a descriptor that is readable while this signal is pending for the caller. */
+/*
+ * signalfd(2): a descriptor that is readable while this signal is pending for the thread that polls
+ * it.
+ */
 int xp_sys_signal_fd(int number);
-/* Accept one pending signal of such a descriptor.  Returns false if there is none. */
+/* Accept one pending signal of a signalfd.  Returns false if none is pending. */
 bool xp_sys_signal_accept(int signal_fd);
 /* Returns true if the calling thread blocks the signal and the signal is pending. */
 bool xp_sys_signal_is_pending(int number);
 
-/* inotify(7).  A watch is identified by a number >= 0. */
+/*
+ * inotify(7).  xp_sys_inotify_add returns a watch descriptor, a number >= 0 that identifies the
+ * watch.
+ */
 int xp_sys_inotify_open(void);
 int xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask);
 int xp_sys_inotify_remove(int inotify_fd, int watch);
 
-/* Map `size` bytes of a file that the kernel shares with its users, for reading and writing. */
+/*
+ * Map `size` bytes at `offset` of a ring's descriptor, shared with the kernel, for reading and
+ * writing.
+ */
 int xp_sys_map(int fd, size_t size, uint64_t offset, void **memory);
 void xp_sys_unmap(void *memory, size_t size);
 
-/* Returns the type of the file system, from statfs(2). */
+/* Returns the magic number of the descriptor's file system, from statfs(2). */
 int64_t xp_sys_fs_type(int fd);
 
-/* Like xp_sys_epoll_now, but waits until a deadline. */
+/* Like xp_sys_epoll_now, but sleeps until a deadline.  A cancellation point. */
 int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
                       int64_t deadline_ns);
 
 /*
- * The same with a relative timeout, by epoll_pwait2(2); -ENOSYS: not available.  sys_pwait2.c
- * describes how a thread is cancelled in it.
+ * Like xp_sys_epoll_wait, with a relative timeout, by epoll_pwait2(2); -ENOSYS: not available.
+ * sys_pwait2.c describes how a thread is cancelled in it.
  */
 int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns);
 
-/* The C library's epoll_pwait2, or NULL. */
+/* Returns the C library's epoll_pwait2, or NULL if it has none. */
 typedef int xp_epoll_pwait2(int epoll_fd, struct epoll_event *events, int cap,
                             const struct timespec *timeout, const sigset_t *mask);
 xp_epoll_pwait2 *xp_sys_libc_epoll_pwait2(void);
 
 /*
- * The name of an open descriptor in /proc, made without stdio, which is not async-signal-safe and
- * takes much longer.
+ * Room for the name of a descriptor in /proc.  The name is made without stdio, which is not
+ * async-signal-safe and takes much longer.
  */
 enum { XP_FD_PATH_SIZE = 40 };
 

@@ -1,4 +1,4 @@
-/* Netlink sockets; none of these calls blocks or is a cancellation point. */
+/* Netlink sockets.  None of these calls blocks or is a cancellation point. */
 #include "linux/sys_netlink.h"
 
 #include <errno.h>
@@ -45,7 +45,9 @@ int xp_sys_netlink_open(int family, uint32_t groups,
 
 void xp_sys_netlink_reserve(int fd, int bytes)
 {
-	/* SO_RCVBUFFORCE exceeds the system's limit, but needs a capability. */
+	/*
+	 * SO_RCVBUFFORCE may exceed the system's limit, but needs a capability: else use SO_RCVBUF.
+	 */
 	if (set_option(fd, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0)
 		(void)set_option(fd, SO_RCVBUF, &bytes, sizeof bytes);
 }
@@ -58,12 +60,15 @@ int xp_sys_netlink_send(int fd, const void *datagram, size_t size)
 	                       MSG_DONTWAIT, (long)&kernel, sizeof kernel);
 }
 
-/* On systems whose times always have 64 bits; no time is passed. */
+/*
+ * 32-bit systems on which all times have 64 bits have only this name.  The two calls differ in the
+ * timeout, which is not used.
+ */
 #ifndef SYS_recvmmsg
 #define SYS_recvmmsg SYS_recvmmsg_time64
 #endif
 
-/* struct mmsghdr, which the C library declares with other extensions only. */
+/* struct mmsghdr of recvmmsg(2), so that no declaration of the C library is needed. */
 struct netlink_message {
 	struct msghdr header;
 	unsigned length;
@@ -86,7 +91,7 @@ int xp_sys_netlink_receive(int fd, void *buffers, size_t size, int lengths[], in
 		};
 	}
 	rc = (int)xp_rawcall(SYS_recvmmsg, fd, (long)messages, most, MSG_DONTWAIT, 0, 0);
-	/* Only the kernel's datagrams have 0 there. */
+	/* Only the kernel's datagrams have the sender 0. */
 	for (int i = 0; i < most && i < rc; i++)
 		lengths[i] = from[i].nl_pid != 0 ? 0 : (int)messages[i].length;
 	return rc;

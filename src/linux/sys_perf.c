@@ -1,4 +1,6 @@
-/* perf_event_open(2), which the C library does not have. */
+/*
+ * perf_event_open(2), for which the C library has no function, and the sizes that its rings need.
+ */
 #include "linux/sys_perf.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* perf_event_open(2) and the rings of records that come with it. */
+/*
+ * System calls for perf_event_open(2) and its rings of records: see sys/sys.h for the conventions.
+ */
 #ifndef XP_LINUX_SYS_PERF_H
 #define XP_LINUX_SYS_PERF_H
 
@@ -9,21 +11,24 @@
 struct perf_event_attr;
 
 /*
- * Set whether only new threads inherit the event, and child processes do not.  Headers before
- * Linux 5.13 have no such field: there this does nothing, and children inherit it as well.
+ * Set that only new threads inherit the event, or child processes, too.  Headers before Linux 5.13
+ * lack the field: there this does nothing, and children inherit the event.
  */
 void xp_sys_perf_threads_only(struct perf_event_attr *attr, bool only);
 
 /*
- * Open an event of a thread (0: the calling one) on a processor.  -ENODEV: that is off; -ESRCH:
- * no such thread, or it is ending; -ENOTSUP; -EPERM; -EMFILE, -ENOMEM ...
+ * Open an event of a thread (0: the calling one) on a processor (-1: on any).  -ENODEV: the
+ * processor is off; -ESRCH: no such thread, or it is exiting; -ENOTSUP; -EPERM; -EMFILE, -ENOMEM
+ * ...
  */
 int xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread, int cpu);
 
-/* Redirect the records of fd into the ring that output_fd uses. */
+/* Make the kernel write the records of the event fd into the ring of the event output_fd. */
 int xp_sys_perf_redirect(int fd, int output_fd);
 
-/* Returns an upper bound of the numbers of processors. */
+/*
+ * Returns the number of processors, including those that are off: all their numbers are below it.
+ */
 int xp_sys_cpus(void);
 
 size_t xp_sys_page_size(void);

@@ -9,7 +9,7 @@
 
 #include "sys/rawcall.h"
 
-/* Headers may lack these numbers. */
+/* Headers may lack these system-call numbers: those of all processors but Alpha and MIPS. */
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
@@ -17,10 +17,10 @@
 #define SYS_pidfd_open 434
 #endif
 
-#define ID_PIDFD 3 /* P_PIDFD of waitid */
+#define ID_PIDFD 3 /* P_PIDFD of waitid(2) */
 #define INFO_EXIT (UINT64_C(1) << 3)
 
-/* The first form of the kernel's struct pidfd_info; its size is in the call. */
+/* The first version of the kernel's struct pidfd_info; the ioctl number contains the size. */
 struct pidfd_info_v0 {
 	uint64_t mask; /* in: the requested fields; out: the fields that are set */
 	uint64_t cgroup;
@@ -51,7 +51,7 @@ static int wait_status(int kind, int id, int *status)
 	if (rc < 0)
 		return rc;
 	if (info.si_pid == 0)
-		return -ENODATA; /* a debugger still holds the zombie */
+		return -ENODATA; /* not exited, or a debugger still holds the zombie */
 	switch (info.si_code) {
 	case CLD_EXITED:
 		*status = (info.si_status & 0xff) << 8;

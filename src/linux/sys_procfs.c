@@ -1,4 +1,4 @@
-/* Reads /proc without the directory streams of the C library, which allocate memory. */
+/* Reads /proc by system calls, because the directory streams of the C library allocate memory. */
 #include "sys/procfs.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "sys/rawcall.h"
 #include "sys/sys.h"
 
-/* An entry as getdents64(2) returns it. */
+/* A directory entry as getdents64(2) returns it. */
 struct entry {
 	uint64_t inode;
 	int64_t next;
@@ -38,7 +38,7 @@ static int read_entries(int fd, void *buffer, size_t size)
 }
 
 /*
- * Returns true if /proc belongs to this process namespace; in another one it has other process IDs.
+ * Returns true if /proc shows this process's PID namespace; that of another has other process IDs.
  */
 static bool proc_is_ours(void)
 {
@@ -80,7 +80,10 @@ int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context)
 	return length < 0 ? length : 0;
 }
 
-/* Intersect the thread's blocked signals with those of the others; an exiting thread has none. */
+/*
+ * Called with each thread of this process: combine its state with that of the others in *opaque.  A
+ * thread that exits meanwhile is skipped.  Returns false if no later thread can change the result.
+ */
 static bool visit_signals(void *opaque, pid_t thread)
 {
 	struct xp_procfs_signals *others = opaque;
@@ -122,7 +125,8 @@ struct children {
 };
 
 /*
- * Call the visitor for each number in a file; a blank follows each, and a read may end within one.
+ * Call the visitor for each number in a file.  A blank follows each number; a read may end within
+ * one.
  */
 static int visit_numbers(int fd, const struct children *of)
 {
@@ -144,6 +148,7 @@ static int visit_numbers(int fd, const struct children *of)
 	return length;
 }
 
+/* Called with each thread of a process: visit the children that it has started. */
 static bool visit_thread(void *opaque, pid_t thread)
 {
 	struct children *of = opaque;
@@ -171,8 +176,8 @@ int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
 }
 
 /*
- * Returns the text of /proc/PID/stat after the name, which is in parentheses and may contain any
- * character; NULL: none.
+ * Returns the text of /proc/PID/stat behind the process's name, which is in parentheses and may
+ * contain any character; NULL: not available.
  */
 static char *stat_of(pid_t pid, char text[1024])
 {
@@ -188,7 +193,7 @@ static char *stat_of(pid_t pid, char text[1024])
 	fd = open_quietly(path, 0);
 	if (fd < 0)
 		return NULL;
-	/* The file is one line, because a newline in the name is escaped. */
+	/* The file is one line, because the kernel escapes a newline in the name. */
 	do {
 		rc = xp_sys_read(fd, text + length, (size_t)(1023 - length));
 		length += rc > 0 ? rc : 0;
@@ -202,9 +207,9 @@ static char *stat_of(pid_t pid, char text[1024])
 }
 
 /*
- * Store the wait status of a zombie, the last number.  The kernel shows 0 without permission.  The
- * error of readlink(2) on the link to the program shows whether there is permission: a zombie has
- * no program.
+ * The wait status is the last number of /proc/PID/stat; without permission the kernel shows 0.
+ * Then the error of readlink(2) on /proc/PID/exe shows whether there is permission: it is ENOENT
+ * for a zombie, which has no program, and EACCES without permission.
  */
 int xp_procfs_zombie_status(pid_t pid, int *status)
 {
@@ -236,15 +241,16 @@ int64_t xp_procfs_started(pid_t pid)
 	}
 	if (!after)
 		return -1;
-	/*
-	 * CLOCK_BOOTTIME includes the time during which the system was suspended, like the ticks.
-	 */
+	/* CLOCK_BOOTTIME counts the time during which the system was suspended, as the ticks do. */
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	return (int64_t)strtoll(after, NULL, 10) * tick_ns -
 		(boot.tv_sec * XP_NS_PER_SEC + boot.tv_nsec - xp_sys_now());
 }
 
-/* Read a file of the directory as a string.  Returns its length, or a negative errno value. */
+/*
+ * Read a file of a process's directory as a string of up to size - 1 characters.  Returns its
+ * length, or a negative errno value.
+ */
 static int read_in(int proc_fd, const char *name, char *text, int size)
 {
 	int fd = (int)xp_rawcall(SYS_openat, proc_fd, (long)name, O_RDONLY | O_CLOEXEC, 0, 0, 0);
@@ -277,8 +283,8 @@ int xp_procfs_open(pid_t pid)
 }
 
 /*
- * The text after the name is the state and numbers: the 18th is the number of threads, the last one
- * the wait status.
+ * The text behind the process's name is the state, then numbers: field 20 is the number of threads,
+ * the last one the wait status.
  */
 int xp_procfs_ended(int proc_fd, int *status)
 {
@@ -287,7 +293,7 @@ int xp_procfs_ended(int proc_fd, int *status)
 	int rc = read_in(proc_fd, "stat", text, sizeof text);
 
 	if (rc == -EMFILE || rc == -ENFILE)
-		return 0; /* the next check decides */
+		return 0; /* unknown for lack of a descriptor: the next check decides */
 	after = rc < 0 ? NULL : strrchr(text, ')');
 	if (!after)
 		return -ESRCH;
@@ -298,13 +304,13 @@ int xp_procfs_ended(int proc_fd, int *status)
 		threads = strchr(threads, ' ');
 		threads += threads != NULL;
 	}
-	/* Only the first thread has exited. */
+	/* Only the first thread has exited: the process lives. */
 	if (threads && strtol(threads, NULL, 10) > 1)
 		return 0;
 	*status = (int)strtol(strrchr(after, ' '), NULL, 10);
 	/*
-	 * A status of 0 is real if there is permission: then readlink(2) fails with ENOENT for a
-	 * zombie.
+	 * Without permission the kernel shows a status of 0.  With permission readlink(2) on `exe`
+	 * fails with ENOENT for a zombie.
 	 */
 	if (*status == 0 && xp_rawcall(SYS_readlinkat, proc_fd, (long)"exe", (long)text,
 	                               sizeof text, 0, 0) != -ENOENT)

@@ -1,18 +1,17 @@
 /*
  * epoll_pwait2(2), as a cancellation point.
  *
- * How a thread is cancelled in it depends on the C library:
+ * The way in which a thread can be cancelled in the call depends on the C library:
  * - With the function epoll_pwait2 (glibc since 2.35): by that function.
- * - Without it, on an older glibc: by epoll_wait(2), for the whole milliseconds of the timeout.
- *   If these pass, the rest of less than a millisecond is a raw system call, which cannot be
- *   cancelled.
- * - On others, such as musl: by a raw system call with asynchronous cancellation.
+ * - With an older glibc: by epoll_wait(2), for the whole milliseconds of the timeout; the rest of
+ *   less than a millisecond is a raw system call, which cannot be cancelled.
+ * - With others, such as musl: by a raw system call with asynchronous cancellation.
  *
- * The last is not safe with glibc.  Up to version 2.40 its pthread_cancel marks a thread that can
- * be cancelled asynchronously, and then sends it a signal.  If the signal arrives after the call,
- * it ends the thread in the next function that is a cancellation point, even if cancellation is
- * disabled there and a mutex is held.  The signal of musl does nothing while cancellation is
- * disabled.
+ * Asynchronous cancellation is not safe with glibc.  Up to version 2.40 its pthread_cancel marks a
+ * thread that can be cancelled asynchronously, and then sends it a signal.  If the signal arrives
+ * after the call, the thread ends in the next function that is a cancellation point, even if
+ * cancellation is disabled there and a mutex is held.  The signal of musl does nothing while
+ * cancellation is disabled.
  */
 #include "linux/sys_linux.h"
 
@@ -28,7 +27,10 @@
 
 #define KERNEL_SIGSET_SIZE 8
 
-/* Headers may lack the number.  Alpha and MIPS number system calls differently: ENOSYS. */
+/*
+ * Headers may lack the number.  Alpha and MIPS number system calls differently: there -1, which
+ * fails with ENOSYS.
+ */
 #ifndef SYS_epoll_pwait2
 #if defined(__alpha__) || defined(__mips__)
 #define SYS_epoll_pwait2 (-1)
@@ -48,7 +50,10 @@ static int pwait2_raw(int epoll_fd, struct epoll_event *events, int cap, int64_t
 
 #ifdef __GLIBC__
 
-/* Make the rest of a wait by a raw system call, so that a cancellation cannot lose an event. */
+/*
+ * Wait for less than a millisecond by a raw system call.  A cancellation is acted upon only when no
+ * event was stored, so no event is lost.
+ */
 static int pwait2_rest(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
 {
 	int rc;
@@ -60,6 +65,7 @@ static int pwait2_rest(int epoll_fd, struct epoll_event *events, int cap, int64_
 	return rc;
 }
 
+/* Wait by epoll_wait(2) for the whole milliseconds, and then for the rest. */
 static int pwait2_in_two(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
 {
 	int64_t deadline_ns = xp_deadline(xp_sys_now(), left_ns);
@@ -92,9 +98,7 @@ static int pwait2_cancel(int epoll_fd, struct epoll_event *events, int cap, int6
 
 #else
 
-/*
- * A function of its own: a cleanup handler of the caller is only active during calls of functions.
- */
+/* Not inlined: a cleanup handler of the caller is certain to run only if a call is cancelled. */
 static XP_NOINLINE int pwait2_cancel(int epoll_fd, struct epoll_event *events, int cap,
                                      int64_t left_ns)
 {
@@ -109,12 +113,15 @@ static XP_NOINLINE int pwait2_cancel(int epoll_fd, struct epoll_event *events, i
 #endif
 
 /*
- * Remembers if the kernel lacks the call (Linux < 5.11) or a sandbox refuses it, and does not make
- * it again.
+ * If the kernel lacks the call (Linux < 5.11) or a sandbox refuses it, all later calls return
+ * -ENOSYS at once.
  */
 int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
 {
-	/* ThreadSanitizer handles signals during a wait only in calls that it knows. */
+	/*
+	 * ThreadSanitizer runs signal handlers during a wait only in calls that it knows: use
+	 * epoll_wait(2).
+	 */
 	static _Atomic int missing = XP_TSAN;
 	int rc;
 

@@ -1,4 +1,6 @@
-/* Blocked signals that are pending: signalfd(2). */
+/*
+ * System calls for signals that are pending, because they are blocked: signalfd(2), sigpending(2).
+ */
 #include <signal.h>
 #include <sys/signalfd.h>
 

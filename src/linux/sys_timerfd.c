@@ -1,7 +1,7 @@
 /*
- * Times that the kernel reports by a descriptor: timerfd(2).
+ * Timers that the kernel reports by a descriptor: timerfd(2).
  *
- * None of the functions is a cancellation point.
+ * None of these functions is a cancellation point.
  */
 #include <sys/timerfd.h>
 
@@ -27,8 +27,9 @@ int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 }
 
 /*
- * Open a timerfd for a time that is never reached.  Linux 3.0 and later cancel it when the clock is
- * set, which makes it readable; the read fails with ECANCELED.
+ * Open a timerfd of the real-time clock for a time that is never reached.  When the clock is set,
+ * Linux 3.0 and later cancel the timer: the descriptor becomes readable, and the read fails with
+ * ECANCELED.
  */
 int xp_sys_step_fd(void)
 {

@@ -1,4 +1,4 @@
-/* io_uring(7) without liburing: three system calls. */
+/* The three system calls of io_uring(7), without liburing. */
 #include "linux/sys_uring.h"
 
 #include "sys/rawcall.h"

@@ -1,4 +1,4 @@
-/* The back ends and providers of Linux. */
+/* The lists of Linux's back ends, tracers of processes, and asynchronous I/O, best first. */
 #include "sys/system.h"
 
 #include "linux/system.h"

@@ -1,4 +1,4 @@
-/* Back ends and providers that only Linux has: see sys/system.h. */
+/* Declares the back end, the tracers of processes, and the asynchronous I/O that only Linux has. */
 #ifndef XP_LINUX_SYSTEM_H
 #define XP_LINUX_SYSTEM_H
 
