@@ -74,7 +74,7 @@ static struct {
 /* --- The ring ---------------------------------------------------------------- */
 
 /* Returns 0 if the kernel supports all operations used here; -ENOSYS: not all; or another error. */
-static int uring_knows(int ring_fd)
+static int uring_has_operations(int ring_fd)
 {
 	static const uint8_t ops[] = {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC,
 	                              IORING_OP_ASYNC_CANCEL, IORING_OP_POLL_ADD};
@@ -140,7 +140,7 @@ static int uring_make(struct uring_ring *ring)
 	if (ring_fd < 0)
 		return ring_fd;
 	if ((params.features & features) == features)
-		rc = uring_knows(ring_fd);
+		rc = uring_has_operations(ring_fd);
 	if (rc == 0)
 		rc = uring_map(ring, ring_fd, &params);
 	if (rc < 0)

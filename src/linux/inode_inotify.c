@@ -311,7 +311,7 @@ void xp_inode_await(struct xp_inodes *inodes, int number)
  * Returns true for memory files without a name (memfd_create(2)): the kernel accepts a watch of
  * such a file, but never reports anything.
  */
-static bool is_silent(const struct xp_inode_user *user)
+static bool is_never_reported(const struct xp_inode_user *user)
 {
 	static const char silent[] = "/memfd:";
 	char path[XP_FD_PATH_SIZE];
@@ -328,7 +328,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
                   struct xp_inode_user *user)
 {
 	bool joined = user->self.inode;
-	int rc = is_silent(user) ? -ENOTSUP : instance_open(queue, inodes);
+	int rc = is_never_reported(user) ? -ENOTSUP : instance_open(queue, inodes);
 
 	if (rc == 0)
 		rc = inodes_reserve(inodes, user, wants_above(user) ? 2 : 1);
@@ -371,7 +371,7 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
  * Restore the kernel's mask of this inode, which xp_inode_narrow has made too small by mistake: it
  * meant another inode.  Users are informed that reports were lost.
  */
-static void inode_repair(struct xp_inodes *inodes, struct xp_inode *inode)
+static void inode_restore_mask(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
 		number_undo(inodes, link_watch(inodes, link));
@@ -430,7 +430,7 @@ void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 		             xp_sys_fstat(link->user->fd, &after) < 0 ? XP_REPORT_LOST
 		             : unreported_notes(&before, &after));
 	} else if (number >= 0 && xp_inode_find(inodes, (uint64_t)number)) {
-		inode_repair(inodes, xp_inode_find(inodes, (uint64_t)number));
+		inode_restore_mask(inodes, xp_inode_find(inodes, (uint64_t)number));
 	} else {
 		number_undo(inodes, number);
 	}

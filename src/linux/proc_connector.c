@@ -103,7 +103,7 @@ static int connector_socket(void)
 }
 
 /* Send a request (PROC_CN_MCAST_...) with this number to the kernel. */
-static int connector_ask(int fd, uint32_t operation, uint32_t number)
+static int connector_request(int fd, uint32_t operation, uint32_t number)
 {
 	struct request request = {
 		.netlink.nlmsg_len = sizeof request,
@@ -121,7 +121,7 @@ static int connector_ask(int fd, uint32_t operation, uint32_t number)
 /*
  * Returns true if the datagram of this length is a report of the connector, and stores the event.
  */
-static bool connector_reads(const struct message *message, int length, struct proc_event *event)
+static bool connector_parse(const struct message *message, int length, struct proc_event *event)
 {
 	memset(event, 0, sizeof *event);
 	if (length <= (int)offsetof(struct message, event) ||
@@ -141,7 +141,7 @@ static bool connector_reads(const struct message *message, int length, struct pr
 static int connector_listen(int fd)
 {
 	uint32_t number = (uint32_t)xp_sys_now();
-	int rc = connector_ask(fd, PROC_CN_MCAST_LISTEN, number);
+	int rc = connector_request(fd, PROC_CN_MCAST_LISTEN, number);
 
 	while (rc >= 0) {
 		struct message message;
@@ -154,10 +154,10 @@ static int connector_listen(int fd)
 			 * The kernel dropped a message, which may be the answer: repeat the
 			 * request.
 			 */
-			rc = connector_ask(fd, PROC_CN_MCAST_LISTEN, number);
+			rc = connector_request(fd, PROC_CN_MCAST_LISTEN, number);
 			continue;
 		}
-		if (rc < 0 || !connector_reads(&message, length, &event) ||
+		if (rc < 0 || !connector_parse(&message, length, &event) ||
 		    event.what != PROC_EVENT_NONE || message.header.ack != number + 1)
 			continue;
 		rc = -(int)event.event_data.ack.err;
@@ -188,7 +188,7 @@ static int connector_connect(void)
 /* Close the socket.  Older kernels count listeners, and have to be informed before. */
 static void connector_disconnect(int fd)
 {
-	(void)connector_ask(fd, PROC_CN_MCAST_IGNORE, 0);
+	(void)connector_request(fd, PROC_CN_MCAST_IGNORE, 0);
 	xp_sys_close(fd);
 }
 
@@ -270,7 +270,7 @@ static void connector_report_all(struct xpoll *queue, const struct message *mess
 	for (int i = 0; i < count; i++) {
 		struct proc_event event;
 
-		if (connector_reads(&messages[i], lengths[i], &event))
+		if (connector_parse(&messages[i], lengths[i], &event))
 			connector_report(queue, &event);
 	}
 }

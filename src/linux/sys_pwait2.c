@@ -83,7 +83,7 @@ static int pwait2_in_two(int epoll_fd, struct epoll_event *events, int cap, int6
 	return pwait2_rest(epoll_fd, events, cap, left_ns);
 }
 
-static int pwait2_cancel(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
+static int pwait2_cancellable(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
 {
 	xp_epoll_pwait2 *pwait2 = xp_sys_libc_epoll_pwait2();
 	struct timespec left = {
@@ -99,8 +99,8 @@ static int pwait2_cancel(int epoll_fd, struct epoll_event *events, int cap, int6
 #else
 
 /* Not inlined: a cleanup handler of the caller is certain to run only if a call is cancelled. */
-static XP_NOINLINE int pwait2_cancel(int epoll_fd, struct epoll_event *events, int cap,
-                                     int64_t left_ns)
+static XP_NOINLINE int pwait2_cancellable(int epoll_fd, struct epoll_event *events, int cap,
+                                          int64_t left_ns)
 {
 	int type, rc;
 
@@ -127,7 +127,7 @@ int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int6
 
 	if (missing)
 		return -ENOSYS;
-	rc = pwait2_cancel(epoll_fd, events, cap, left_ns);
+	rc = pwait2_cancellable(epoll_fd, events, cap, left_ns);
 	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES) {
 		missing = 1;
 		rc = -ENOSYS;

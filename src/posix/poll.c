@@ -166,8 +166,8 @@ static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
  */
 static bool poll_edges_first(struct xp_poll_state *state)
 {
-	state->edges_last = !state->edges_last;
-	return state->edges_last;
+	state->edges_first = !state->edges_first;
+	return state->edges_first;
 }
 
 int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)

@@ -16,7 +16,7 @@ struct xp_poll_state {
 	int left;     /* upper bound of the number of entries whose revents are not reported yet */
 	/* this wait, or the one that it continues (XP_REST), has polled all entries */
 	bool fresh;
-	bool edges_last; /* the last xp_poll_again reported edges before the array */
+	bool edges_first; /* the last xp_poll_again reported edges before the array */
 };
 
 /* Initialise the state, for poll and select.  Returns 0 or a negative errno value. */

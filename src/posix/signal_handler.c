@@ -211,8 +211,8 @@ static int link_choose(const struct signal_watched *signal,
 }
 
 /* Query the signal's action, and record whether a link of ours is installed. */
-static int handler_look(struct signal_watched *signal, unsigned number,
-                struct sigaction *action)
+static int handler_query(struct signal_watched *signal, unsigned number,
+                         struct sigaction *action)
 {
 	int rc = xp_sys_sigaction((int)number, NULL, action);
 	unsigned index = rc < 0 ? SIGNAL_NO_LINK : link_of(action);
@@ -260,7 +260,7 @@ static int handler_install(struct signal_watched *signal, unsigned number,
 static int handler_renew(struct signal_watched *signal, unsigned number)
 {
 	struct sigaction action;
-	int rc = handler_look(signal, number, &action);
+	int rc = handler_query(signal, number, &action);
 
 	return rc < 0 || signal->installed ? rc : handler_install(signal, number, &action);
 }
@@ -326,7 +326,7 @@ static int action_set(struct signal_watched *signal, unsigned number,
                       const struct sigaction *action, struct sigaction *found)
 {
 	struct sigaction replaced;
-	int rc = handler_look(signal, number, found);
+	int rc = handler_query(signal, number, found);
 
 	if (rc < 0)
 		return rc;
@@ -456,7 +456,7 @@ void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number)
 	if (xp_selfpipe_want(selfpipe, number, false)) {
 		XP_ASSERT(signal->observers > 0);
 		if (--signal->observers == 0 &&
-		    handler_look(signal, number, &action) == 0 && signal->installed)
+		    handler_query(signal, number, &action) == 0 && signal->installed)
 			handler_uninstall(signal, number);
 	}
 	signal_leave(&mask);
@@ -481,7 +481,7 @@ uint64_t xp_signal_losses(unsigned number)
 
 	XP_ASSERT(number < XP_SIGNALS);
 	signal_enter(&mask);
-	handler_look(&signals[number], number, &action);
+	handler_query(&signals[number], number, &action);
 	losses = signals[number].losses;
 	signal_leave(&mask);
 	return losses;
