@@ -90,6 +90,10 @@ static int uring_has_operations(int ring_fd)
 	return rc < 0 ? rc : 0;
 }
 
+/*
+ * Map the two parts of the ring that the kernel shares, and store where its positions and entries
+ * are.
+ */
 static int uring_map(struct uring_ring *ring, int ring_fd,
                     const struct io_uring_params *params)
 {
@@ -228,6 +232,7 @@ static bool uring_usable(void)
 	return usable;
 }
 
+/* Open the ring and `call`, in the library's thread (struct xp_aio_provider). */
 static int uring_open(void)
 {
 	struct uring_ring ring;
@@ -286,6 +291,7 @@ static void uring_call(void)
 
 /* --- Its thread -------------------------------------------------------------- */
 
+/* Fill and publish an entry that does this job. */
 static void uring_fill_job(const struct xp_aio_job *job)
 {
 	static const uint8_t opcodes[] = {

@@ -242,6 +242,7 @@ static void connector_close(struct xp_tracer *tracer, bool forked)
 		connector_disconnect(connector->watch.fd);
 }
 
+/* Pass one event of the kernel to PROC. */
 static void connector_report(struct xpoll *queue, const struct proc_event *event)
 {
 	switch (event->what) {
@@ -275,6 +276,7 @@ static void connector_report_all(struct xpoll *queue, const struct message *mess
 	}
 }
 
+/* Read all reports, up to XP_TRACE_DRAIN_MOST; see xp_tracer_ops.drain for *all and the result. */
 static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool *all)
 {
 	struct connector *connector = (struct connector *)tracer;

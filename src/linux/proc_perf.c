@@ -179,6 +179,7 @@ static void perf_unfollow(struct xp_proc *proc)
 		scope_free(scope);
 }
 
+/* Open events of a process, and replace those that it had.  On failure it keeps the old ones. */
 static int perf_follow(struct xp_tracer *tracer, struct xp_proc *proc,
                        uint32_t fflags)
 {
@@ -211,6 +212,7 @@ static void perf_inherit(struct xp_proc *child, const struct xp_proc *parent)
 
 /* Handling of records */
 
+/* Report a fork.  A process that forks after an exec still has its events, so forget the exec. */
 static void report_fork(struct xpoll *queue, const struct xp_perf_record *record)
 {
 	pid_t parent = (pid_t)record->u.task.ppid;
@@ -253,6 +255,7 @@ static bool dropped_by_exec(const struct xp_proc *proc, uint64_t end_time)
 	return fd >= 0 || fd == -EPERM || end_time - proc->exec_time < DROP_NS;
 }
 
+/* The first thread of a process has exited, or an exec has dropped its events: report which. */
 static void report_exit(struct xpoll *queue, struct perf *perf,
                         const struct xp_perf_record *record)
 {
@@ -270,6 +273,7 @@ static void report_exit(struct xpoll *queue, struct perf *perf,
 	xp_trace_leaving(queue, pid, NULL, (int64_t)record->time);
 }
 
+/* Pass one record of the kernel to PROC. */
 static void perf_report(struct xpoll *queue, struct perf *perf,
                         const struct xp_perf_record *record)
 {
@@ -292,6 +296,7 @@ static void perf_report(struct xpoll *queue, struct perf *perf,
 	}
 }
 
+/* Read all records, up to XP_TRACE_DRAIN_MOST; see xp_tracer_ops.drain for *all and the result. */
 static bool perf_drain(struct xpoll *queue, struct xp_tracer *tracer, bool *all)
 {
 	struct perf *perf = perf_of(tracer);

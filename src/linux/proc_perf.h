@@ -64,6 +64,7 @@ void xp_perf_rings_close(struct xp_perf_rings *rings, bool forked);
 int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
                         void (*ready)(struct xpoll *queue,
                                       struct xp_source_fd *watch));
+/* End the queue's watches of the rings. */
 void xp_perf_rings_unwatch(struct xpoll *queue, struct xp_perf_rings *rings);
 
 /*

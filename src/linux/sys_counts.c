@@ -21,6 +21,7 @@
 #include "sys/libcall.h"
 #include "sys/rawcall.h"
 
+/* Returns the number of bytes that this ioctl(2) stores, or a negative errno value. */
 static int64_t ask(int fd, unsigned long what)
 {
 	int count = 0;
@@ -46,6 +47,7 @@ union unix_answer {
 	char bytes[512];
 };
 
+/* Returns the length of the accept queue that the kernel's answer contains; -ENOENT: none. */
 static int64_t unix_queue_in(union unix_answer *answer, int size)
 {
 	struct unix_diag_msg *message = NLMSG_DATA(&answer->header);
@@ -92,6 +94,7 @@ static int64_t unix_ask(int diag_fd, ino_t inode)
 	return rc < 0 ? rc : unix_queue_in(&answer, length);
 }
 
+/* Returns the backlog of a UNIX domain listener, or a negative errno value. */
 static int64_t unix_backlog(int fd)
 {
 	struct stat status;

@@ -40,6 +40,7 @@ bool xp_sys_pidfd_reaped(int pidfd)
 	return xp_rawcall(SYS_pidfd_send_signal, pidfd, 0, 0, 0, 0, 0) == -ESRCH;
 }
 
+/* Call waitid(2) without reaping, and store the status of the child in the format of waitpid(2). */
 static int wait_status(int kind, int id, int *status)
 {
 	siginfo_t info;

@@ -74,6 +74,7 @@ struct xp_array {
 	bool edges_left;
 };
 
+/* Open the back end's own descriptors.  Returns 0 or a negative errno value. */
 int xp_array_open(struct xp_array *array, const struct xp_array_ops *ops,
                   struct xp_counters *counters);
 void xp_array_close(struct xp_array *array);

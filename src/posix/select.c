@@ -56,6 +56,7 @@ static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t wat
 		(bits != POLLOUT || entry->hup_unwritable);
 }
 
+/* Make the bit sets large enough for fd. */
 static int select_reserve(struct select_state *state, int fd)
 {
 	int words = fd / WORD_BITS + 1;
@@ -111,6 +112,7 @@ static void select_put(struct select_state *state, int fd, uint32_t bits)
 		state->top = (state->top - 1) / WORD_BITS * WORD_BITS;
 }
 
+/* Put the back end's own descriptors into `wanted`. */
 static void select_put_own(struct select_state *state)
 {
 	select_put(state, state->poll.array.wake.fd, POLLIN);
@@ -228,6 +230,7 @@ static int select_read(const struct select_state *state)
 	return count;
 }
 
+/* Call select(2) for all requested bits, and store the results as revents. */
 static int select_ask_sets(struct select_state *state, int64_t deadline_ns,
                            const sigset_t *mask)
 {
@@ -278,6 +281,7 @@ static int select_rest(struct xp_poll_state *state, struct xp_fired *fired,
 	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
 }
 
+/* The back end's `wait`: first report what earlier calls left over, then query all descriptors. */
 static int select_await(void *opaque, int64_t deadline_ns,
                         const sigset_t *mask, struct xp_fired *fired, int cap)
 {

@@ -27,6 +27,7 @@ struct xp_solo {
 	struct xp_counters *counters;
 };
 
+/* Initialise without opening a set. */
 void xp_solo_init(struct xp_solo *solo, struct xp_counters *counters);
 void xp_solo_fini(struct xp_solo *solo);
 /* Returns true if fd is one of these sets. */

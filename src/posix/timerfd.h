@@ -18,6 +18,7 @@ static inline int64_t xp_timer_moment(int64_t deadline_ns)
 	return deadline_ns <= 0 ? 1 : deadline_ns;
 }
 
+/* Returns the argument of timerfd_settime(2) for this time, in nanoseconds, without an interval. */
 static inline struct itimerspec xp_timer_spec(int64_t at_ns)
 {
 	return (struct itimerspec){

@@ -19,6 +19,7 @@ static inline int xp_fd_number(uint64_t ident)
 		: (int)(ident >> 2);
 }
 
+/* Returns the ident of events of this descriptor: the handle. */
 static inline uint64_t xp_fd_ident(int fd)
 {
 	return (uint64_t)fd << 2;
@@ -33,6 +34,8 @@ static inline int xp_fd_of(uintptr_t handle)
 	return xp_fd_number(handle);
 }
 #else
+/* Descriptors of POSIX are the numbers themselves. */
+
 /* Returns the descriptor that the ident of an event means; -1: too large for a descriptor. */
 static inline int xp_fd_number(uint64_t ident)
 {

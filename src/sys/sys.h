@@ -101,6 +101,7 @@ int xp_sys_pipe(int ends[2]);
  * Async-signal-safe.
  */
 void xp_sys_signals_hold(sigset_t *before);
+/* Restore the signal mask that xp_sys_signals_hold stored. */
 void xp_sys_signals_release(const sigset_t *before);
 
 /* sigaction(2). */

@@ -19,6 +19,7 @@ int xp_wakefd_open(struct xp_wakefd *wakefd);
 void xp_wakefd_close(const struct xp_wakefd *wakefd);
 /* Make the descriptor readable.  Async-signal-safe, and never blocks. */
 void xp_wakefd_signal(const struct xp_wakefd *wakefd);
+/* Make the descriptor unreadable. */
 void xp_wakefd_clear(const struct xp_wakefd *wakefd);
 
 /* Returns true if fd is one of the descriptors. */
