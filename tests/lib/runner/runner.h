@@ -1,4 +1,4 @@
-/* runner: what runs its tests, and what it has to be where there is no init. */
+/* runner: runs test programs, as the first process (init) of a system under test. */
 #ifndef RUNNER_H
 #define RUNNER_H
 
@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/* As process 1: a console, a loopback address, files that can be written. */
+/* Called as process 1: makes the console, the loopback address and a writable file system. */
 void init_begin(void);
-/* Ends the system. */
+/* Power the system off. */
 void init_end(void);
 
-/* Every standard file is the kernel's console. */
+/* Make descriptors 0, 1 and 2 refer to the kernel's console. */
 static inline void init_console(void)
 {
 	int fd = open("/dev/console", O_RDWR);

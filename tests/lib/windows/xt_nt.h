@@ -1,6 +1,6 @@
 /*
- * What the harness has of POSIX on Windows: a descriptor is a socket, in an int,
- * which holds every handle.  A pipe is a connection over loopback.
+ * Functions of POSIX for the harness on Windows.  A descriptor is a socket, stored in an int, which
+ * is wide enough for every handle.  A pipe is a connection over loopback.
  */
 #ifndef XT_NT_H
 #define XT_NT_H
@@ -16,11 +16,11 @@ int xt_nt_read(int fd, void *buffer, size_t size);
 int xt_nt_write(int fd, const void *buffer, size_t size);
 int xt_nt_close(int fd);
 int xt_nt_connect(int fd, const struct sockaddr *address, int size);
-int xt_nt_flags(int fd, int command, ...); /* 0, or -1: not open */
+int xt_nt_flags(int fd, int command, ...); /* 0; -1: not open */
 int xt_nt_pipe(int ends[2]);
 int xt_nt_poll(struct pollfd *fds, unsigned long count, int timeout_ms);
 
-/* They end the test as skipped. */
+/* These functions end the test as skipped. */
 int xt_nt_mkfifo(const char *path);
 int xt_nt_no_limit(int which, const void *limit);
 int xt_nt_sigaction(int number, const void *action, void *old);

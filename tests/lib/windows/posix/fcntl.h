@@ -1,4 +1,4 @@
-/* Flags of opening that nothing here is opened with. */
+/* Flags of open(2) that Windows lacks: they are 0 here. */
 #ifndef XT_NT_FCNTL_H
 #define XT_NT_FCNTL_H
 

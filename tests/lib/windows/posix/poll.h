@@ -1,4 +1,4 @@
-/* poll(2), made of select: the library's own mechanism is another. */
+/* poll(2), made of select(): not of the mechanism that the library under test uses. */
 #ifndef XT_NT_POLL_H
 #define XT_NT_POLL_H
 

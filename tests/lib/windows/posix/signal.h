@@ -1,4 +1,4 @@
-/* Names of POSIX signals: there is none that could be sent. */
+/* Names of POSIX signals, so that tests compile: Windows cannot send any. */
 #ifndef XT_NT_SIGNAL_H
 #define XT_NT_SIGNAL_H
 

@@ -1,4 +1,4 @@
-/* read, write and close are the sockets' here: see ../xt_nt.h. */
+/* read, write, close and pipe for sockets instead of files: see ../xt_nt.h. */
 #ifndef XT_NT_UNISTD_H
 #define XT_NT_UNISTD_H
 

@@ -1,4 +1,4 @@
-/* <poll.h> as a system has it that does not know of half-closes. */
+/* <poll.h> of a system without POLLRDHUP, if MODEL_NO_RDHUP is defined. */
 #ifndef MODEL_BSD_POLL_H
 #define MODEL_BSD_POLL_H
 #pragma GCC system_header

@@ -1,5 +1,6 @@
 /*
- * A model of /dev/poll: what its two files share.  All with the model's lock.
+ * A model of /dev/poll: declarations that device.c and poll.c share.  Functions are called with the
+ * model's lock, unless they take it.
  */
 #ifndef MODEL_KERNELS_DEVPOLL_MODEL_H
 #define MODEL_KERNELS_DEVPOLL_MODEL_H
@@ -12,39 +13,43 @@
 
 struct entry {
 	short events;
-	bool there; /* in the set */
-	bool look;  /* there is a reason to */
+	bool there; /* in the device's set */
+	bool look;  /* the device has a reason to poll the file in the next DP_POLL: see device.c */
 };
 
 struct device {
 	bool open;
-	struct entry *entries; /* by number */
-	pid_t owner;           /* 0: nobody has used it */
-	int end;               /* above all numbers that were written */
-	int start;             /* where the next look begins */
-	int readers;           /* asleep in DP_POLL */
-	int writers;           /* that wait for the readers */
+	struct entry *entries; /* indexed by descriptor */
+	pid_t owner;           /* the process that used the device first; 0: none */
+	int end;               /* above all descriptors that were written */
+	int start;             /* descriptor at which the next DP_POLL begins */
+	int readers;           /* threads asleep in DP_POLL */
+	int writers;           /* threads in write(2) that wait until no reader is asleep */
 };
 
 extern struct devpoll_calls dp_model_calls;
 
-/* Handlers may fork, so no signal comes while the lock is held. */
+/* Take the lock with all signals blocked, because signal handlers may fork; and release both. */
 void dp_model_enter(sigset_t *before);
 void dp_model_leave(const sigset_t *before);
-/* The lock alone, around a sleep. */
+/* Take and release the lock alone, around a sleep. */
 void dp_model_lock(void);
 void dp_model_unlock(void);
-/* Until a reader or a writer has moved. */
+/* Sleep until dp_model_moved is called: a reader or a writer has gone on. */
 void dp_model_wait(void);
 void dp_model_moved(void);
 
-/* The device of a number, for this process; NULL and errno. */
+/*
+ * Returns the device with this descriptor; NULL and errno: there is none, or another process owns
+ * it.
+ */
 struct device *dp_model_device(int fd);
-/* It knows no request of ioctl(2). */
+/* Returns true if ioctl(2) is to fail: see devpoll_be_deaf. */
 bool dp_model_deaf(void);
+/* Returns true if a call may not pass this many records: more than the limit of descriptors. */
 bool dp_model_too_many(size_t count);
 
-/* From now on this file reports what happens; false: it never does. */
+/* Have the device notice changes of this file from now on; false: the file cannot be polled. */
 bool dp_model_heed(int device_fd, int fd, short events);
 
 #endif

@@ -1,10 +1,12 @@
 /*
- * A model of event ports: what a port holds.  All with the model's lock.
+ * A model of event ports: declarations that its files share.  Functions are called with the model's
+ * lock.
  *
- * A port is an epoll set, so that it can be polled and be in another one.  A
- * descriptor that is associated is in it for one report, which becomes an event
- * in the port's queue by the next call of the model.  While there is a queue or
- * an alert, a descriptor that is always readable is in the set as well.
+ * A port is an epoll set, so that it can be polled and be in another set.  A descriptor that is
+ * associated with the port has a one-shot entry in the set.  The set's report becomes an event in
+ * the port's queue when a function of the model is called next.  While the port has events in the
+ * queue or an alert, the set also contains a descriptor that is always readable, so that a poll
+ * reports the port.
  */
 #ifndef MODEL_KERNELS_PORT_MODEL_H
 #define MODEL_KERNELS_PORT_MODEL_H
@@ -15,33 +17,36 @@
 
 enum { PORT_FDS = 1 << 16 };
 
-/* In the set: the inotify instance has something to report. */
+/* Token of the inotify instance in the set, which reports events of files. */
 #define MODEL_FILES (UINT64_MAX - 1)
 
 struct association {
 	int events;
 	void *user;
-	uint32_t serial; /* of the set's entry; 0: never associated */
-	bool active;     /* an event may be sent */
-	bool posted;     /* one is in the queue */
+	/* number of the last association, in the token of the set's entry; 0: never associated */
+	uint32_t serial;
+	bool active;     /* associated, and no event was queued since */
+	bool posted;     /* an event of the association is in the queue */
 	bool in_set;
-	bool is_epoll;   /* which a port cannot wait for */
+	bool is_epoll;   /* the file is an epoll set, for which a port cannot wait */
 };
 
 struct queued {
 	port_event_t event;
-	uint32_t serial; /* of the association; 0: of none */
-	struct queued *next; /* in a queue, or of those that are free */
+	uint32_t serial; /* number of the association; 0: sent without one */
+	struct queued *next; /* in the queue of a port, or in the list of free ones */
 };
 
-struct file; /* of a name that is associated */
+struct file; /* a file name that is associated */
 
 struct port {
 	int fd;
+	/* the descriptor that is always readable is in the set */
 	bool lit;
-	struct association *objects; /* by number */
+	struct association *objects; /* indexed by descriptor */
 	int objects_len;
-	int allocated; /* events there are, and objects that would need one */
+	/* number of user events in the queue and of associations, which are limited */
+	int allocated;
 	struct queued *first;
 	struct queued **last;
 	int len;
@@ -55,8 +60,8 @@ struct port {
 };
 
 /*
- * The lock is also taken in signal handlers, so no signal comes while it is, and
- * no thread ends that has it.
+ * State to restore when the lock is released.  Signal handlers take the lock, too, so all signals
+ * are blocked while it is held; cancellation is disabled, so that no thread ends with the lock.
  */
 struct held {
 	sigset_t signals;
@@ -66,39 +71,40 @@ struct held {
 void model_lock(struct held *before);
 void model_unlock(const struct held *before);
 
-/* NULL and errno: it is none. */
+/* Returns the port with this descriptor; NULL and errno: there is none. */
 struct port *model_port(int fd);
 
-/* The limit of events there are, and objects that would need one. */
+/* Returns the limit of `allocated`. */
 int model_most_events(void);
 
+/* Put an event that is in no queue into the list of free ones. */
 void model_free(struct queued *queued);
-/* Put an event into the queue. */
+/* Append an event to the queue.  Returns 0 or ENOMEM. */
 int model_post(struct port *port, const port_event_t *event, uint32_t serial);
 /*
- * The association of that serial number is over: an event of it that nobody has
- * retrieved is none any more.  posted: was there one?  Not any more.
+ * An association ends: remove its event from the queue, if nobody has retrieved that.  Returns
+ * *posted, whether there was one, and sets it to false.
  */
 bool model_take_back(struct port *port, int source, uint32_t serial, bool *posted);
-/* Take what the set has reported into the queue. */
+/* Turn all reports of the set into events in the queue. */
 void model_harvest(struct port *port);
-/* Take events out; how many. */
+/* Move up to max events from the queue to the list.  Returns their number. */
 uint_t model_take(struct port *port, port_event_t *list, uint_t max);
-/* Readable or not, by what there is. */
+/* Make the port's descriptor readable if there are events or an alert, and otherwise end that. */
 void model_light(struct port *port);
 
-/* --- Files: 0 or an errno value ------------------------------------------------ */
+/* --- Files; results are 0 or an errno value ------------------------------------ */
 
 int model_file_associate(struct port *port, const struct file_obj *object,
                          int events, void *user);
 int model_file_dissociate(struct port *port, uintptr_t object);
-/* Take what happened to files into the queue. */
+/* Turn all reports of the inotify instance into events in the queue. */
 void model_files_harvest(struct port *port);
-/* An event of this association is not in the queue any more. */
+/* A program has retrieved the event of this association. */
 void model_file_taken(struct port *port, uint32_t serial);
 void model_files_end(struct port *port);
 
-/* Its number is about to be closed, or to become another file's. */
+/* End the association of a descriptor that is about to be closed, or to refer to another file. */
 void model_dissociate(struct port *port, int fd);
 
 #endif

@@ -1,2 +1,2 @@
-/* It is all in winsock2.h. */
+/* Windows declares the contents in winsock2.h. */
 #include <xt_nt.h>

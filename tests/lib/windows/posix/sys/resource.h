@@ -1,4 +1,7 @@
-/* How many descriptors there may be: nobody limits that. */
+/*
+ * RLIMIT_NOFILE, so that tests compile: Windows has no such limit, and tests that need it are
+ * skipped.
+ */
 #ifndef XT_NT_RESOURCE_H
 #define XT_NT_RESOURCE_H
 

@@ -1,4 +1,4 @@
-/* What winsock2.h calls otherwise. */
+/* POSIX names and types for functions of winsock2.h. */
 #ifndef XT_NT_SOCKET_H
 #define XT_NT_SOCKET_H
 

@@ -1,4 +1,6 @@
-/* Files with names that are none of Windows. */
+/*
+ * mkfifo(2), so that tests compile: Windows has no such files, and tests that need one are skipped.
+ */
 #ifndef XT_NT_STAT_H
 #define XT_NT_STAT_H
 

@@ -1,4 +1,4 @@
-/* Nobody waits for a child that is not named. */
+/* waitpid(2), so that tests compile: tests that need it are skipped on Windows. */
 #ifndef XT_NT_WAIT_H
 #define XT_NT_WAIT_H
 
@@ -9,7 +9,7 @@ static inline pid_t xt_nt_waitpid(void)
 	xt_absent("waitpid(2)");
 }
 
-/* _pclose returns the exit code itself. */
+/* _pclose returns the exit code and no wait status. */
 #define WEXITSTATUS(status) (status)
 
 #define waitpid(pid, status, options) xt_nt_waitpid()

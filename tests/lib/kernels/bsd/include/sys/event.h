@@ -1,4 +1,6 @@
-/* The drop-in's <sys/event.h>, without what a system's own does not declare. */
+/*
+ * The drop-in's <sys/event.h> without filters that the modelled system's header does not declare.
+ */
 #ifndef MODEL_BSD_EVENT_H
 #define MODEL_BSD_EVENT_H
 #pragma GCC system_header

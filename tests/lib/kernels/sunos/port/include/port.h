@@ -1,7 +1,6 @@
 /*
- * Event ports as the manual pages port_create(3C), port_associate(3C),
- * port_get(3C), port_send(3C) and port_alert(3C) of illumos declare them: as
- * much of it as the library uses.
+ * <port.h> of illumos, as far as the library uses event ports: see the manual pages
+ * port_create(3C), port_associate(3C), port_get(3C), port_send(3C) and port_alert(3C) of illumos.
  */
 #ifndef MODEL_PORT_H
 #define MODEL_PORT_H
@@ -25,7 +24,7 @@ typedef struct timespec timespec_t;
 #define PORT_ALERT_SET    1
 #define PORT_ALERT_UPDATE 2
 
-/* What happens to a file; from FILE_DELETE on it is reported unasked. */
+/* Events of files; those from FILE_DELETE on are reported without a request. */
 #define FILE_ACCESS      0x00000001
 #define FILE_MODIFIED    0x00000002
 #define FILE_ATTRIB      0x00000004

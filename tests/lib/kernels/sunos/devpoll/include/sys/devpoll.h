@@ -1,13 +1,13 @@
 /*
- * What Solaris' <sys/devpoll.h> declares, as far as its manual page says,
- * poll(7D), later poll(4D): for a system that has no such header.
+ * <sys/devpoll.h> of Solaris, as its manual page poll(7D), later poll(4D), describes it, for
+ * systems that lack the header.
  */
 #ifndef MODEL_SYS_DEVPOLL_H
 #define MODEL_SYS_DEVPOLL_H
 
 #include <poll.h>
 
-/* In <sys/poll.h> there: takes a descriptor out of the set. */
+/* Solaris declares this in <sys/poll.h>; the record removes a descriptor from the set. */
 #ifndef POLLREMOVE
 #define POLLREMOVE 0x0800
 #endif
