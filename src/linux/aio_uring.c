@@ -28,7 +28,7 @@
 #ifdef XP_HAVE_URING
 
 enum {
-	URING_ENTRIES = 64, /* length of the submission queue */
+	URING_ENTRIES = 64, /* capacity of the submission queue */
 	URING_COMPLETIONS = 256,
 	/* most requests in progress; completions are left for stops and for the poll of `call` */
 	URING_JOBS = 120,
@@ -44,19 +44,20 @@ enum {
 
 /* The ring, memory that the kernel shares with the thread; [I] immutable while open. */
 struct uring_ring {
-	int fd;            /* [I] -1: not open */
+	int fd;            /* [I] descriptor of the ring; -1: not open */
 	unsigned filled;   /* entries that were filled and not submitted yet */
-	void *rings;       /* [I] */
-	size_t rings_size; /* [I] */
-	struct io_uring_sqe *entries; /* [I] */
-	size_t entries_size; /* [I] */
-	_Atomic uint32_t *submit_tail;
-	uint32_t *submit_array;
-	uint32_t submit_mask; /* [I] */
-	_Atomic uint32_t *done_head;
-	const _Atomic uint32_t *done_tail; /* written by the kernel */
-	const struct io_uring_cqe *done;
-	uint32_t done_mask; /* [I] */
+	void *rings;       /* [I] mapping of the positions and the completions */
+	size_t rings_size; /* [I] bytes mapped at `rings` */
+	struct io_uring_sqe *entries; /* [I] mapping of the submission entries */
+	size_t entries_size; /* [I] bytes mapped at `entries` */
+	_Atomic uint32_t *submit_tail; /* position behind the last published entry */
+	uint32_t *submit_array; /* for each position: index of its entry in `entries` */
+	uint32_t submit_mask; /* [I] capacity - 1, so position & mask is an index */
+	_Atomic uint32_t *done_head; /* position of the next completion to read */
+	/* position behind the last completion; written by the kernel */
+	const _Atomic uint32_t *done_tail;
+	const struct io_uring_cqe *done; /* the completions */
+	uint32_t done_mask; /* [I] likewise for `done` */
 };
 
 /* [I] immutable while open, [t] used only by the library's thread. */
@@ -181,7 +182,10 @@ static void uring_give(void)
 	atomic_fetch_add_explicit(uring.ring.submit_tail, 1, memory_order_release);
 }
 
-/* Take back the last published entry, which the kernel has not consumed.  Returns its token. */
+/*
+ * Take back the last published entry, which the kernel has not consumed.  Returns the entry's
+ * token.
+ */
 static uint64_t uring_unfill(void)
 {
 	uint32_t tail =
@@ -192,7 +196,10 @@ static uint64_t uring_unfill(void)
 	return uring.ring.entries[tail & uring.ring.submit_mask].user_data;
 }
 
-/* Consume the next completion.  Returns false if there is none. */
+/*
+ * Store the token and result of the next completion, and give its place back to the kernel.
+ * Returns false if there is no completion.
+ */
 static bool uring_next(uint64_t *token, int32_t *result)
 {
 	uint32_t head = atomic_load_explicit(uring.ring.done_head, memory_order_relaxed);

@@ -24,12 +24,15 @@
 
 struct epoll_state {
 	struct xp_outer outer; /* first member: xp_outer_ops gets a pointer to the state */
-	int epoll_fd;
-	int direct_fd; /* equals epoll_fd; -1 since the first solo entry: see direct_fd_at */
+	int epoll_fd; /* the main set */
+	/*
+	 * equals epoll_fd, for direct_fd_at; -1 once there are solo sets, which a wait reads, too
+	 */
+	int direct_fd;
 	struct xp_wakefd wake;
 	/* the previous set, while the queue replaces the set (renew); otherwise -1 */
 	int previous_fd;
-	struct xp_solo solo;
+	struct xp_solo solo; /* sets inside the main one, for entries of one filter */
 	struct xp_counters *counters;
 };
 

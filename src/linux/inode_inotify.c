@@ -232,7 +232,7 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	path_of(link, path);
 	rc = xp_sys_inotify_add(inodes->watch.fd, path,
 	                        xp_link_mask(link) | IN_MASK_ADD);
-	/* A sandbox may refuse the call with any of these. */
+	/* A sandbox may refuse the call with any of these errors. */
 	if (rc == -EACCES || rc == -ENOSYS)
 		return -EPERM;
 	/* The descriptor is open, so it is /proc that is missing. */

@@ -12,7 +12,7 @@
 struct xp_inode {
 	struct xp_regmap_item item; /* its ident is inotify's watch descriptor */
 	struct xp_list links; /* list of links of its users; in the pool: links this inode */
-	uint32_t mask;        /* the mask of the kernel's watch */
+	uint32_t mask;        /* events that the kernel reports of the inode */
 	int useless;          /* number of reports in a row that no user wanted */
 };
 

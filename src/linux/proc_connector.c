@@ -32,7 +32,7 @@ enum {
 struct connector {
 	struct xp_tracer tracer;
 	struct xp_source_fd watch;
-	bool lost;
+	bool lost; /* the kernel dropped reports, which is not yet reported to PROC */
 };
 
 /* The kernel's struct cn_msg, without the flexible array at its end. */

@@ -44,10 +44,10 @@ struct perf {
 
 /* The events of a registered process; its tracked children share the structure. */
 struct scope {
-	int users;
+	int users; /* number of processes that share this */
 	bool deep; /* children inherit the events */
-	int len;
-	int cap;
+	int len; /* number of events */
+	int cap; /* capacity of events */
 	struct scope_event {
 		pid_t thread;
 		int fd;
@@ -210,7 +210,7 @@ static void perf_inherit(struct xp_proc *child, const struct xp_proc *parent)
 	child->scope = scope;
 }
 
-/* Handling of records */
+/* Handling of records ---------------------------------------------------------- */
 
 /* Report a fork.  A process that forks after an exec still has its events, so forget the exec. */
 static void report_fork(struct xpoll *queue, const struct xp_perf_record *record)

@@ -19,7 +19,7 @@ struct xp_perf_ring {
 	 */
 	struct xp_source_fd watch;
 	int cpu;
-	struct perf_event_mmap_page *page;
+	struct perf_event_mmap_page *page; /* the mapping: positions, then records */
 	uint64_t tail; /* position of the next record to read */
 	uint64_t due;  /* end of the records that the first reading of positions found */
 	uint64_t head; /* end of the records that the second reading of positions found */
@@ -27,8 +27,8 @@ struct xp_perf_ring {
 };
 
 struct xp_perf_rings {
-	struct xp_perf_ring *rings;
-	int len;
+	struct xp_perf_ring *rings; /* indexed by processor */
+	int len;          /* number of rings */
 	size_t data_size; /* bytes of records in each ring, a power of two */
 	bool lost;        /* records may have been lost */
 };
@@ -42,7 +42,7 @@ struct xp_perf_record {
 			uint32_t ppid;
 			uint32_t tid;
 			uint32_t ptid;
-		} task; /* PERF_RECORD_FORK, EXIT */
+		} task; /* of PERF_RECORD_FORK and PERF_RECORD_EXIT */
 		struct {
 			uint32_t pid;
 			uint32_t tid;

@@ -44,7 +44,7 @@ bool xp_pending_now(unsigned number)
 	return xp_sys_signal_is_pending((int)number);
 }
 
-/* Returns true if the program has no handler for the signal. */
+/* Returns true if the program has no handler for the signal, as seen without ours in front. */
 static bool is_unhandled(unsigned number)
 {
 	struct sigaction action;

@@ -20,15 +20,15 @@ enum { XP_OWN_WAKE, XP_OWN_EDGE, XP_OWN_ENTRIES };
 enum xp_array_place {
 	XP_PLACE_NONE, /* not attached */
 	XP_PLACE_IDLE, /* attached, without requested bits */
-	XP_PLACE_ARRAY,
-	XP_PLACE_EDGE,
+	XP_PLACE_ARRAY, /* in the array */
+	XP_PLACE_EDGE, /* in the set of edges */
 };
 
 struct xp_array_entry {
-	uint64_t token;
+	uint64_t token; /* returned in reports */
 	uint64_t file; /* hash of the file's device and inode: see array_file */
 	int32_t index; /* index in the array; /dev/poll: the bits that the device has */
-	uint16_t watch;
+	uint16_t watch; /* requested bits of poll(2) */
 	uint8_t place : 2;  /* enum xp_array_place */
 	uint8_t consumed : 1; /* poll(2) clears the condition that it reports (XP_KIND_CLEARED) */
 	uint8_t hup_unwritable : 1; /* select: after a hang-up the file may be unwritable */
@@ -60,13 +60,13 @@ struct xp_array_ops {
 struct xp_array {
 	const struct xp_array_ops *ops;
 	struct xp_counters *counters;
-	struct xp_array_entry *entries;
-	int len;
-	int attached;
+	struct xp_array_entry *entries; /* indexed by descriptor */
+	int len;      /* capacity of entries */
+	int attached; /* number of attached descriptors */
 	/* marks of files without device and inode, which reveal a reused descriptor */
 	struct xp_marks marks;
 	struct xp_wakefd wake; /* immutable, because any thread signals it without the lock */
-	struct xp_edge edge;
+	struct xp_edge edge; /* the set of edges */
 	/*
 	 * the set of edges may have more reports: its last ones filled all the room, or it was not
 	 * read

@@ -16,7 +16,7 @@
 
 struct xp_edge {
 	int fd; /* descriptor of the set, readable while it has reports; -1: there is no set */
-	struct xp_counters *counters;
+	struct xp_counters *counters; /* counts system calls */
 	void *inner; /* private state of the implementation, epoll_edge.c or the one for kqueue */
 };
 
@@ -36,7 +36,9 @@ bool xp_edge_owns(const struct xp_edge *edge, int fd);
  */
 int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters);
 void xp_edge_fini(struct xp_edge *edge);
-/* Replace the set by an empty one with the same descriptor. */
+/*
+ * Replace the set by an empty one with the same descriptor.  Returns 0 or a negative errno value.
+ */
 int xp_edge_renew(struct xp_edge *edge);
 
 /* Like `attach`, `change` and `detach` of struct xp_backend_ops. */

@@ -21,13 +21,14 @@
 
 enum {
 	/*
-	 * Bits 0 to 2 of `there` are the sets with an entry.  The other bits are the mode of the
-	 * entries and the requested bits.
+	 * Values of edge_sets.there.  Bits 0 to 2: the epoll sets that have an entry of the
+	 * descriptor.  The other bits: whether the entries are level-triggered, and the requested
+	 * bits.
 	 */
 	EDGE_LEVEL = 8,
 	EDGE_IN = 16,
 	EDGE_RDHUP = 32,
-	EDGE_OUT = 64,  /* EDGE_OUT and EDGE_PRI are set for level-triggered entries only */
+	EDGE_OUT = 64,  /* EDGE_OUT and EDGE_PRI only with EDGE_LEVEL */
 	EDGE_PRI = 128,
 	EDGE_ENTRIES = 7,
 };

@@ -17,11 +17,11 @@
 
 /* State of the outer set: the first member of the state of each back end that uses xp_outer_ops. */
 struct xp_outer {
-	int inner_fd;
+	int inner_fd;     /* the queue's own set */
 	int second_fd;    /* a second inner set; -1: none */
 	int fd;           /* the outer set; -1: neither this nor `attention` is open */
-	struct xp_wakefd attention;
-	int alarm_fd;     /* a timerfd; -1: none was needed yet */
+	struct xp_wakefd attention; /* signalled while the outer set has to be readable */
+	int alarm_fd;     /* the alarm, a timerfd; -1: none was needed yet */
 	int64_t alarm_ns; /* time at which alarm_fd becomes readable; XP_NEVER: never */
 };
 

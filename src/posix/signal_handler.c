@@ -49,7 +49,7 @@ struct signal_link {
 struct signal_watched {
 	struct signal_link links[SIGNAL_LINKS];
 	atomic_uint top;           /* [a] index of the link that counts signals */
-	_Atomic uint64_t delivered; /* [a] number of signals so far */
+	_Atomic uint64_t delivered; /* [a] how many signals the handler has counted */
 	int observers;             /* [l] number of self-pipes that want the signal */
 	bool installed;            /* [l] the link `top` was installed when last checked */
 	uint64_t losses;           /* [l] how often the program has replaced our handler */
@@ -339,7 +339,7 @@ static int action_set(struct signal_watched *signal, unsigned number,
 		rc = action_behind(signal, number, action, &replaced);
 	if (rc == -EBUSY) {
 		rc = xp_sys_sigaction((int)number, action, &replaced);
-		/* The program replaced our handler by this library: not counted in `losses`. */
+		/* The program replaced our handler by a call of this library: no loss. */
 		if (rc == 0)
 			signal->installed = false;
 	}

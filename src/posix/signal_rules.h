@@ -25,7 +25,7 @@ static inline bool action_same(const struct sigaction *a, const struct sigaction
  */
 static inline bool signal_harmless(unsigned number)
 {
-#if defined(SIGINFO) && !defined(__linux__) /* BSD */
+#if defined(SIGINFO) && !defined(__linux__) /* BSD and macOS */
 	if (number == SIGINFO || number == SIGIO)
 		return true;
 #endif

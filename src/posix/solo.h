@@ -23,8 +23,8 @@ struct xp_solo {
 	atomic_int fds[XP_SOLO_SETS];
 	/* the last harvest may have left reports of these sets for lack of room */
 	atomic_bool full;
-	atomic_bool any;
-	struct xp_counters *counters;
+	atomic_bool any; /* one of the sets was ever opened */
+	struct xp_counters *counters; /* counts system calls */
 };
 
 /* Initialise without opening a set. */

@@ -14,7 +14,7 @@
 #ifndef O_DIRECT
 #define O_DIRECT 0
 #endif
-#ifdef __APPLE__ /* macOS does not declare fdatasync */
+#ifdef __APPLE__ /* macOS does not declare fdatasync(2): use fsync(2) */
 #define fdatasync fsync
 #endif
 #ifndef O_PATH

@@ -23,7 +23,10 @@ bool xp_sys_is_stream(int fd)
 	                     sizeof type) == 0 && type == SOCK_STREAM;
 }
 
-/* Returns 1 if the socket listens, 0 if not, or a negative errno value. */
+/*
+ * Returns 1 if the socket listens, 0 if not, or a negative errno value; -ENOPROTOOPT: the system
+ * does not show it.
+ */
 static int accepts(int fd)
 {
 	int listens = 0;

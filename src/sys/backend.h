@@ -45,7 +45,7 @@
 #define XP_WATCH_AGAIN_OF(watch) ((watch) >> 24)
 #define XP_WATCH_BITS      (POLLIN | POLLOUT | POLLPRI | POLLRDHUP)
 
-/* Capabilities of a back end. */
+/* Capabilities of a back end: bits of `caps`. */
 enum {
 	/* Several threads may be in `wait`, and a change takes effect on them at once. */
 	XP_CAP_CONCURRENT = 1,
@@ -104,7 +104,7 @@ static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
  * something.
  */
 struct xp_outer_ops {
-	/* Returns the descriptor, which the first call opens. */
+	/* Returns the descriptor, which the first call opens, or a negative errno value. */
 	int (*fd)(void *state);
 	/* on: make the descriptor readable, whatever the kernel reports; otherwise end that. */
 	void (*set_attention)(void *state, bool on);
@@ -184,7 +184,7 @@ struct xp_backend_ops {
 	 * Optional.
 	 */
 	int (*change_unlocked)(void *state, int fd, uint32_t watch, uint64_t token);
-	/* Stop watching; no later report has the descriptor's token. */
+	/* Stop watching; no later report has the token of this registration. */
 	int (*detach)(void *state, int fd);
 
 	/*
@@ -221,7 +221,7 @@ struct xp_backend_ops {
 
 	/* Optional: only for kernels that need it. */
 	const struct xp_renew_ops *renew;
-	/* NULL: xpoll_fd fails with ENOTSUP. */
+	/* NULL: the back end has no such descriptor, and xpoll_fd fails with ENOTSUP. */
 	const struct xp_outer_ops *outer;
 };
 

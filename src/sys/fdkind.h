@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 enum xp_fd_kind {
-	XP_KIND_UNKNOWN, /* not queried yet */
+	XP_KIND_UNKNOWN, /* the file was not queried yet */
 	XP_KIND_REGULAR,
 	XP_KIND_DIRECTORY,
 	XP_KIND_CLEARED,      /* poll(2) consumes what it reports: see xp_fd_poll_clears */

@@ -1,4 +1,4 @@
-/* Reading /proc about other processes. */
+/* Reads states of processes and threads from Linux's /proc. */
 #ifndef XP_SYS_PROCFS_H
 #define XP_SYS_PROCFS_H
 

@@ -53,7 +53,7 @@ static inline bool xp_sys_same_birth(int64_t a_ns, int64_t b_ns)
 }
 int64_t xp_sys_offset(int fd);     /* the file offset */
 int xp_sys_open_flags(int fd);     /* fcntl F_GETFL; -EBADF: not open */
-bool xp_sys_is_path(int fd);       /* opened with O_PATH */
+bool xp_sys_is_path(int fd);       /* true: opened with O_PATH */
 bool xp_sys_is_tty(int fd);
 int xp_sys_readlink(const char *path, char *buffer, size_t size);
 
@@ -104,7 +104,7 @@ void xp_sys_signals_hold(sigset_t *before);
 /* Restore the signal mask that xp_sys_signals_hold stored. */
 void xp_sys_signals_release(const sigset_t *before);
 
-/* sigaction(2). */
+/* sigaction(2), past a drop-in that replaces it. */
 int xp_sys_sigaction(int number, const struct sigaction *action,
                      struct sigaction *before);
 
@@ -145,7 +145,9 @@ int xp_sys_peek_child(pid_t pid, int *status);
 /* Returns a page of memory that the kernel clears in a forked child; NULL: not supported. */
 void *xp_sys_wiped_page(void);
 
-/* Returns a variable of the environment; NULL in set-user-ID programs. */
+/*
+ * Returns a variable of the environment; NULL if it is not set, and always in set-user-ID programs.
+ */
 const char *xp_sys_getenv(const char *name);
 
 #endif

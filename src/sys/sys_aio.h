@@ -10,7 +10,7 @@
 enum {
 	XP_FILE_READABLE = 1,
 	XP_FILE_WRITABLE = 2,
-	XP_FILE_DIRECT = 4,    /* bypasses the page cache */
+	XP_FILE_DIRECT = 4,    /* O_DIRECT: bypasses the page cache */
 	XP_FILE_DIRECTORY = 8,
 	XP_FILE_OTHER = 16,    /* neither on a disk nor a directory: a pipe, a terminal ... */
 };
@@ -22,8 +22,8 @@ enum {
 struct xp_file_id {
 	uint64_t device;
 	uint64_t inode;
-	int flags;  /* F_GETFL */
-	int traits; /* XP_FILE_... */
+	int flags;  /* of fcntl(2), F_GETFL */
+	int traits; /* bits XP_FILE_READABLE ... of the descriptor */
 };
 
 /*
