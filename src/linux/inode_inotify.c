@@ -87,7 +87,7 @@ static uint32_t mask_of_itself(uint32_t notes)
 	return mask & IN_ALL_EVENTS;
 }
 
-/* Returns the events to watch a user's file for. */
+/* Returns the events that the user's requested notes need. */
 static uint32_t mask_of_user(const struct xp_inode_user *user)
 {
 	uint32_t notes = user->notes;
@@ -368,8 +368,8 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
 }
 
 /*
- * Restore the kernel's mask of this inode, which xp_inode_narrow has made too small by mistake: it
- * meant another inode.  Users are informed that reports were lost.
+ * Restore the kernel's mask of this inode: xp_inode_narrow has replaced it by that of another
+ * inode, because a descriptor was reused meanwhile.  Users are informed that reports were lost.
  */
 static void inode_restore_mask(struct xp_inodes *inodes, struct xp_inode *inode)
 {

@@ -17,7 +17,7 @@
 struct xp_edge {
 	int fd; /* descriptor of the set, readable while it has reports; -1: there is no set */
 	struct xp_counters *counters; /* counts system calls */
-	void *inner; /* private state of the implementation, epoll_edge.c or the one for kqueue */
+	void *inner; /* private state of epoll_edge.c or bsd/kqueue_edge.c */
 };
 
 /*

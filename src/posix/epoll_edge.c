@@ -185,7 +185,7 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token
 
 		if (after & ~before & bit) {
 			rc = edge_control(edge, EPOLL_CTL_ADD, i, fd, watch, token);
-			/* left from before a close, because a duplicate was open */
+			/* an entry from before fd was closed, kept by a duplicate */
 			if (rc == -EEXIST)
 				rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
 		} else if (after & again & bit) {

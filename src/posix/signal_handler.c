@@ -78,8 +78,8 @@ static void signal_leave(const sigset_t *mask)
 }
 
 /*
- * Returns true if this process observes signals.  A forked child may find signal_lock held for
- * ever.
+ * Returns true if this process observes signals.  In a forked child signal_lock may stay locked for
+ * ever, so it must not be taken there.
  */
 static bool signal_is_ours(void)
 {
@@ -102,7 +102,7 @@ static void handler_run(unsigned index, int number, siginfo_t *info,
 		atomic_fetch_add(&signal->delivered, 1);
 		xp_selfpipes_signal((unsigned)number);
 	}
-	/* The program's handler may call longjmp(3), or read errno: do nothing after it. */
+	/* The program's handler may leave by longjmp(3): do nothing after calling it. */
 	detailed = atomic_load(&link->detailed);
 	plain = atomic_load(&link->plain);
 	if (!detailed && !plain)

@@ -1,8 +1,8 @@
 /*
  * Marks of open files, to detect that a descriptor was closed and reused.  Needed for files for
- * which fstat(2) returns neither device nor inode, such as sockets on systems with kqueue(2): there
- * a mark is a filter in a kqueue, which the kernel deletes when the descriptor is closed.  Other
- * systems need no marks.
+ * which fstat(2) returns neither device nor inode, such as sockets of the BSDs.  There a mark is a
+ * filter in a kqueue of the library's own, because the kernel deletes the filter when the
+ * descriptor is closed.  Other systems need no marks.
  */
 #ifndef XP_SYS_MARKS_H
 #define XP_SYS_MARKS_H

@@ -119,8 +119,8 @@ bool xp_sys_is_stream(int fd);      /* a socket of SOCK_STREAM */
 int64_t xp_sys_backlog(int fd);     /* connections to accept, at least 1; -EINVAL: no listener */
 bool xp_sys_is_listener(int fd);    /* SO_ACCEPTCONN */
 /*
- * Returns true if a socket, which poll(2) reports as unconnected, is a TCP listener after
- * shutdown(2).
+ * Returns true if the socket, which poll(2) reports as unconnected, is a TCP listener that was shut
+ * down.
  */
 bool xp_sys_was_listener(int fd);
 int64_t xp_sys_socket_room(int fd); /* free bytes in the send buffer */
