@@ -30,7 +30,7 @@ struct epoll_state {
 	 */
 	int direct_fd;
 	struct xp_wakefd wake;
-	/* the previous set, while the queue replaces the set (renew); otherwise -1 */
+	/* the previous set; valid only between `begin` and `end` of xp_renew_ops */
 	int previous_fd;
 	struct xp_solo solo; /* sets inside the main one, for entries of one filter */
 	struct xp_counters *counters;

@@ -118,8 +118,8 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 	if (!xp_proc_ended(fd))
 		return XP_PROC_LIVES;
 	/*
-	 * Try twice, because the process may be reaped between two of the calls, and /proc may fail
-	 * for a short time, for lack of descriptors.
+	 * Try twice, because the process may be reaped between two of the calls, and reading /proc
+	 * may fail for a short time, for example for lack of a descriptor.
 	 */
 	for (int i = 0; i < 2; i++) {
 		if (xp_procfs_zombie_status(pid, &seen) == 0 && !xp_sys_pidfd_reaped(fd)) {

@@ -47,7 +47,7 @@ int xp_fd_kind_anonymous(int fd)
 	return XP_KIND_OTHER;
 }
 
-/* True for /proc, and for the cgroup file systems, which have PSI triggers, too. */
+/* True for /proc, and for the cgroup2 file system, which has PSI triggers, too. */
 bool xp_fd_poll_clears(int fd)
 {
 	int64_t type = xp_sys_fs_type(fd);

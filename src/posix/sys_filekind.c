@@ -21,7 +21,7 @@ bool xp_fd_poll_clears(int fd)
 	return false;
 }
 
-/* A FIFO in a file system has a name, so its link count is positive; that of a pipe is 0. */
+/* A pipe has a link count of 0; a FIFO in a file system has links until its names are removed. */
 bool xp_fs_holds_fifo(int fd)
 {
 	struct stat status;

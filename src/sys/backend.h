@@ -100,8 +100,8 @@ static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 }
 
 /*
- * Functions of the descriptor that xpoll_fd returns; it is readable while xpoll_wait would return
- * something.
+ * Functions of the descriptor that xpoll_fd returns.  The descriptor is readable whenever the queue
+ * has an event, and sometimes when it has none.
  */
 struct xp_outer_ops {
 	/* Returns the descriptor, which the first call opens, or a negative errno value. */

@@ -35,8 +35,8 @@ int xp_fd_kind_anonymous(int fd);
 
 /*
  * Called by xp_fd_kind for a regular file: returns true if poll(2) clears the condition that it
- * reports.  True for all files of Linux's /proc and cgroup file systems, because their mount
- * tables, sysctls and PSI triggers are such files.
+ * reports.  True for all files of Linux's /proc and cgroup2 file systems, because mount tables,
+ * sysctls and PSI triggers are such files.
  */
 bool xp_fd_poll_clears(int fd);
 
