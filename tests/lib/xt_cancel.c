@@ -1,4 +1,4 @@
-/* The storm of xt_cancel.h: threads that wait, and the one that cancels them. */
+/* The storm of xt_cancel.h: the thread that waits and reads, and the one that cancels it. */
 #include "xt_cancel.h"
 
 #include <sched.h>
@@ -70,8 +70,8 @@ static void spin(int64_t ns)
 }
 
 /*
- * The thread is marked as cancelled, and its signal is on its way: end its wait, and give
- * it the time to return from there.
+ * The thread is marked as cancelled, and its signal was not sent yet: end its wait, and give it the
+ * time to return from there.
  */
 static void end_wait(void *argument)
 {

@@ -1,6 +1,7 @@
 /*
- * On Linux a seccomp filter of the thread that calls pthread_cancel hands its tgkill(2)
- * to another thread, which makes the call when before_signal has returned.
+ * Sends cancel signals late (xt_late of xt_cancel.h).  On Linux the thread that calls
+ * pthread_cancel has a seccomp filter, which passes its tgkill(2) to another thread; that one calls
+ * before_signal, and then lets the tgkill(2) be made.
  */
 #include "xt_cancel.h"
 
@@ -17,8 +18,9 @@
 struct xt_late {
 	void (*before_signal)(void *argument);
 	void *argument;
-	struct xt_pair ask, answer; /* a byte for each request */
-	atomic_int listener;        /* of the filter; -1: not yet; -2: refused */
+	struct xt_pair ask, answer; /* one byte for each request and for its completion */
+	/* descriptor that gets the filter's notifications; -1: not open yet; -2: refused */
+	atomic_int listener;
 	pthread_t target;
 	struct xt_thread *caller, *sender;
 };
@@ -56,7 +58,7 @@ static void late_call(void *argument)
 		(void)XT_EXPECT_EQ(pthread_cancel(late->target), 0);
 		(void)XT_EXPECT_EQ(write(late->answer.w, "c", 1), 1);
 	}
-	/* No process: the end of the other thread. */
+	/* A tgkill(2) of no process: the other thread ends when it gets this. */
 	(void)syscall(SYS_tgkill, -1, -1, 0);
 }
 

@@ -1,4 +1,4 @@
-/* xt_check: the comparisons of the checks, and their messages. */
+/* xt_check: the comparisons behind the check macros of xt.h, and their messages. */
 #include "xt_internal.h"
 
 struct named_value {

@@ -1,6 +1,6 @@
 /*
- * xt_fds: the descriptors of a test.  What is made here is non-blocking and
- * close-on-exec, and closed when the test ends, if it is still open then.
+ * xt_fds: the descriptors of a test.  Functions here make them nonblocking and close-on-exec, and
+ * close those that are still open when the test ends.
  */
 #include "xt_internal.h"
 
@@ -48,7 +48,7 @@ void xt_fds_release(void)
 {
 	for (int fd = 0; fd < fds_kept_cap; fd++)
 		if (fds_kept[fd]) {
-			/* The test may have closed it: no error. */
+			/* The test may have closed the descriptor: an error is harmless. */
 			(void)close(fd);
 			fds_kept[fd] = 0;
 		}
@@ -98,7 +98,7 @@ struct xt_pair xt_tcp_bounded(void)
 
 	if (getsockopt(pair.r, SOL_SOCKET, SO_RCVBUF, &room, &size) < 0)
 		xt_broken("SO_RCVBUF");
-	/* A buffer whose size was set does not grow. */
+	/* Setting the size of a buffer stops the kernel from enlarging it. */
 	fds_size(pair.r, SO_RCVBUF, room);
 	fds_size(pair.w, SO_SNDBUF, 4 * room);
 	return pair;
@@ -221,8 +221,8 @@ bool xt_inherited(int fd)
 }
 
 /*
- * Set bits[fd] for the open descriptors below count by reading their list, which takes four
- * system calls instead of one for each number; false if this system has no such list.
+ * Set bits[fd] for the open descriptors below count, by reading the system's list of them: four
+ * system calls instead of one for each descriptor.  Returns false if the system has no such list.
  */
 static bool fds_listed(unsigned char *bits, int count)
 {

@@ -36,11 +36,11 @@ void xt_fill(int fd)
 	static const char block[4096];
 	size_t size = sizeof block;
 
-	/* To the last byte: a socket may refuse a block and take less. */
+	/* Write single bytes at the end: a socket may refuse a block and accept less. */
 	while (size > 0) {
 		ssize_t put = write(fd, block, size);
 
-		/* A datagram may be too long, or find the other side full. */
+		/* A datagram may be too long, or the receiver's buffer may be full. */
 		if (put < 0 && errno != EAGAIN && errno != EMSGSIZE &&
 		    errno != ENOBUFS)
 			xt_broken("write");
@@ -72,7 +72,7 @@ short xt_poll(int fd, int events)
 	return entry.revents;
 }
 
-/* The BSDs do not say POLLERR of a socket's error: it is ready, or hung up. */
+/* The BSDs do not report POLLERR for an error of a socket, but that it is ready or hung up. */
 static bool has_all(int revents, int wanted)
 {
 #ifdef __linux__
@@ -83,7 +83,7 @@ static bool has_all(int revents, int wanted)
 }
 
 #ifdef IO_KEVENT
-/* Not every poll(2) reports this. */
+/* Some systems' poll(2) does not report this. */
 bool xt_ended(int fd)
 {
 	int64_t deadline = xt_now() + XT_SOON;
@@ -108,7 +108,7 @@ bool xt_ended(int fd)
 }
 #endif
 
-/* Kernels limit how many they send a second. */
+/* Kernels limit how many such errors they send in a second. */
 bool xt_refused(int fd)
 {
 #ifdef __linux__

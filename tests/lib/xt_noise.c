@@ -25,7 +25,7 @@ struct xt_noise {
 	struct noise_thread threads[NOISE_THREADS];
 };
 
-/* One life of each registration: all of these must succeed. */
+/* Add, change and delete each registration once: all of these changes must succeed. */
 static const struct noise_step {
 	int16_t filter;
 	uint16_t flags;
@@ -114,7 +114,7 @@ void xt_noise_stop(struct xt_noise *noise)
 	free(noise);
 }
 
-/* One of the two waits that make an xt_take. */
+/* One of the two waits of an xt_take. */
 struct take {
 	struct xpoll *queue;
 	int cap;
@@ -136,7 +136,7 @@ static void *take_main(void *argument)
 	return NULL;
 }
 
-/* Returns true if several waiters may get this event: only for levels and edges. */
+/* Returns true if several waiters may get this event: only if it is level- or edge-triggered. */
 static bool take_may_repeat(struct xpoll *queue,
                             const struct xpoll_event *event)
 {
@@ -210,7 +210,7 @@ static int take_merged(struct xpoll *queue, struct xpoll_event *events, int cap,
 		takes[i].timeout_ns = timeout_ns;
 	}
 	take_twice(takes);
-	/* take what neither has got because it was woken */
+	/* take events that neither wait has got because it was woken */
 	takes[2].timeout_ns = 0;
 	takes[2].finished = &unused;
 	(void)take_main(&takes[2]);

@@ -8,7 +8,10 @@
 #include <sys/syscall.h>
 #endif
 
-/* Give up after this many checks: a test must not depend on it, and only Linux shows it. */
+/*
+ * Number of checks after which xt_asleep gives up.  A test must not depend on the result, and only
+ * Linux shows whether a thread sleeps.
+ */
 #ifdef __linux__
 #define ASLEEP_LOOKS 20000
 #else
@@ -48,7 +51,7 @@ void xt_asleep(struct xt_thread *thread)
 {
 	int kernel_id, seen = 0;
 
-	/* On a busy machine this takes longer than all the looks below. */
+	/* On a busy machine this takes longer than all the checks below. */
 	while ((kernel_id = xt_thread_kernel_id(thread)) == 0 && xt_thread_number() != 0)
 		(void)sched_yield();
 	for (int i = 0; i < ASLEEP_LOOKS && seen < 3; i++) {

@@ -115,7 +115,7 @@ bool xt_has_except(void)
 	return has;
 }
 
-/* The filter itself; its notes are of sockets alone, and so it may be. */
+/* Returns true if EXCEPT can be added for a pipe; some kernels have the filter for sockets only. */
 bool xt_pipes_have_except(void)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -176,7 +176,7 @@ void xt_watchdog(unsigned seconds)
 	xt_watchdog_start(run_name, XT_SANITIZED ? 4 * seconds : seconds);
 }
 
-/* Release everything, in the right order. */
+/* Release what the test has made: first queues, then threads, descriptors and named files. */
 static void run_release(void)
 {
 	xt_queues_release();
