@@ -12,6 +12,7 @@
 #define TREE_NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                     XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
 #define EVENTS 16 /* most events without a change that a call handles after its deadline */
+/* Notes about the root after which its path may lead elsewhere, or nowhere. */
 #define GONE  (XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE)
 
 /*
@@ -28,6 +29,7 @@ static struct xpoll *queue_open(void)
 	return xpoll_open(&options);
 }
 
+/* Check and copy the program's options; NULL leaves the defaults.  Returns 0 or an errno value. */
 static int options_take(struct xpoll_tree_options *taken, const struct xpoll_tree_options *from)
 {
 	const unsigned char *bytes = (const unsigned char *)from;
@@ -43,7 +45,10 @@ static int options_take(struct xpoll_tree_options *taken, const struct xpoll_tre
 	return (taken->flags & ~TREE_FLAGS) != 0 || (taken->notes & ~TREE_NOTES) != 0 ? EINVAL : 0;
 }
 
-/* Watch the root for its own removal or rename, and enter it and all directories below. */
+/*
+ * Watch the root for its own removal or rename, and enter it and all directories below.  Returns 0
+ * or an errno value.
+ */
 static int tree_begin(struct xpoll_tree *tree)
 {
 	int error = xp_tree_add(tree, (uint64_t)tree->root_fd, XPOLL_FILT_VNODE, GONE, tree);
@@ -62,7 +67,7 @@ static int tree_begin(struct xpoll_tree *tree)
 		return tree->root->held->error != 0 ? tree->root->held->error : ENOENT;
 	if (tree->first == NULL && !tree->missed)
 		return 0;
-	/* An event, so that the descriptor of the queue is readable. */
+	/* Changes were found meanwhile: an event of this timer makes xpoll_tree_fd readable. */
 	return xp_tree_timer(tree, TREE_RETRY, 1);
 }
 
@@ -113,7 +118,8 @@ void xpoll_tree_close(struct xpoll_tree *tree)
 		return;
 	xp_changes_free(tree);
 	/*
-	 * First of all: closing descriptors and ending watches would each be a change of the queue.
+	 * Destroy the queue first: while it exists, each watched descriptor that is closed below
+	 * costs a change of the queue.
 	 */
 	xpoll_destroy(tree->queue);
 	xp_follow_close(tree);
@@ -140,7 +146,10 @@ static int64_t now_ns(void)
 	return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Returns the rest of a timeout that began at start_ns. */
+/*
+ * Returns how many nanoseconds of a timeout that began at start_ns are left; a timeout of 0 or less
+ * (wait for ever) is returned as it is.
+ */
 static int64_t time_left(int64_t timeout_ns, int64_t start_ns)
 {
 	int64_t passed_ns;
@@ -151,6 +160,7 @@ static int64_t time_left(int64_t timeout_ns, int64_t start_ns)
 	return passed_ns < timeout_ns ? timeout_ns - passed_ns : 0;
 }
 
+/* Returns true if the path that the program passed still leads to the root. */
 static bool root_is_there(const struct xpoll_tree *tree)
 {
 	const struct held *root = tree->root->held;
@@ -160,6 +170,7 @@ static bool root_is_there(const struct xpoll_tree *tree)
 		now.st_ino == root->ino;
 }
 
+/* Handle a report about the root itself: END, unless its path still leads to it. */
 static void root_event(struct xpoll_tree *tree, uint32_t notes)
 {
 	bool renamed = (notes & GONE) == XPOLL_NOTE_RENAME;
@@ -207,7 +218,10 @@ int xpoll_tree_next(struct xpoll_tree *tree, struct xpoll_tree_change *change,
 		left_ns = time_left(timeout_ns, start_ns);
 		if (left_ns == 0 && late++ == EVENTS)
 			return 0;
-		/* One event at a time: handling it may end the registration of the next one. */
+		/*
+		 * Request one event at a time: handling one may delete the registration, and free
+		 * the `held`, that a second one refers to.
+		 */
 		rc = xpoll_event(tree->queue, NULL, 0, &event, 1, left_ns);
 		if (rc <= 0)
 			return rc;

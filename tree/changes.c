@@ -15,8 +15,8 @@ static void pending_free(struct pending *pending)
 }
 
 /*
- * Append a change, which takes over path.  Returns NULL without memory, and if path is NULL because
- * there was none for it; then records that a change was lost.
+ * Append a change, which becomes the owner of path.  Returns NULL if memory is lacking, also if
+ * path is NULL because it could not be allocated; then frees path and sets tree->missed.
  */
 static struct pending *append(struct xpoll_tree *tree, int kind, char *path)
 {
@@ -87,7 +87,7 @@ bool xp_change_unwatched(struct xpoll_tree *tree, struct held *held, int error)
 	return error != EMFILE && error != ENFILE && error != ENOMEM && error != ENOSPC;
 }
 
-/* Report LOOK for the root if a change was lost for lack of memory. */
+/* If a change was lost for lack of memory, store a LOOK for the root and return true. */
 static bool take_missed(struct xpoll_tree *tree, struct xpoll_tree_change *change)
 {
 	if (!tree->missed)

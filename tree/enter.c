@@ -9,12 +9,12 @@
 
 #include "tree.h"
 
-#define RETRY_NS 100000000LL /* the pause after a check with the result LACKING */
+#define RETRY_NS 100000000LL /* the pause before a check with the result LACKING is repeated */
 
-/* The result of a check. */
+/* The result of the check of one directory; after LATER and LACKING it is checked again. */
 enum outcome {
 	DONE,
-	LATER,   /* the directory is not at its path; the kernel reports why */
+	LATER,   /* the directory is not at its known path; a report that says why will come */
 	LACKING, /* descriptors, watches or memory are lacking */
 };
 
@@ -31,7 +31,10 @@ bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, con
 	return result;
 }
 
-/* Make a node a directory that will be entered.  Returns false without memory. */
+/*
+ * Make a node a directory that is entered by the next check; with XPOLL_TREE_FLAT do nothing.
+ * Returns false if memory is lacking.
+ */
 static bool folder_make(struct xpoll_tree *tree, struct node *node)
 {
 	if ((tree->options.flags & XPOLL_TREE_FLAT) != 0)
@@ -75,7 +78,7 @@ static bool leads_to_folder(const struct xpoll_tree *tree, int fd, const struct 
 	return *is_link;
 }
 
-/* Returns true if the entry of this name is not the known one, which is gone. */
+/* Returns true if the entry that was read is another file than the node of its name knows. */
 static bool is_replaced(const struct node *node, const struct dirent *entry, bool is_folder)
 {
 	if (node->entry_ino != 0 && entry->d_ino != 0 && node->entry_ino != entry->d_ino)
@@ -83,7 +86,10 @@ static bool is_replaced(const struct node *node, const struct dirent *entry, boo
 	return node->is_folder && !is_folder;
 }
 
-/* Handle one entry that was read.  Returns false without memory. */
+/*
+ * Bring the node of an entry that was read up to date: make, replace or change it, and make it due
+ * if it is a directory to enter or check.  Returns false if memory is lacking.
+ */
 static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
                        const struct dirent *entry)
 {
@@ -109,8 +115,8 @@ static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
 		xp_tree_due(tree, node->held);
 	}
 	/*
-	 * If the watch of one file failed, do not try the known files again: they would only fail,
-	 * too.
+	 * If the watch of a file has failed during this reading, watch only files that are new: to
+	 * watch the known ones would fail, too.
 	 */
 	if (!is_folder && !(known && folder->lacks))
 		folder->lacks |= !xp_watch_file(tree, node, fd);
@@ -119,6 +125,7 @@ static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
 	return made;
 }
 
+/* Remove the nodes of a directory whose entries the last reading did not find. */
 static void forget_unread(struct xpoll_tree *tree, struct held *folder)
 {
 	struct node *node = folder->children, *next;
@@ -155,7 +162,10 @@ static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *strea
 	return 0;
 }
 
-/* Read the directory.  Closes fd, unless the watch needs it open. */
+/*
+ * Read the directory that is open as fd; deep: have the known directories in it checked as well.
+ * Closes fd, unless the watch needs it open.  Returns 0 or an errno value.
+ */
 static int folder_read(struct xpoll_tree *tree, struct held *folder, int fd, bool deep)
 {
 	int own = folder->fd == fd
@@ -183,6 +193,7 @@ static int folder_read(struct xpoll_tree *tree, struct held *folder, int fd, boo
 
 /* --- Checking a directory ---------------------------------------------------------- */
 
+/* Open a directory at its known path.  Returns a descriptor, or -1 with errno. */
 static int folder_open(const struct xpoll_tree *tree, const struct node *node)
 {
 	int flags = O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC;
@@ -207,8 +218,8 @@ static bool is_same(const struct held *held, const struct stat *status)
 }
 
 /*
- * Returns true if the parent of the open directory is the parent of its node.  The name does not
- * matter: the parent is watched, and reports a rename.
+ * Returns true if the open directory is in the directory of its node's parent.  Its name there is
+ * not checked: the parent is watched, and reports a rename.  Also true for the root and for links.
  */
 static bool is_in_place(const struct node *node, int fd)
 {
@@ -218,7 +229,7 @@ static bool is_in_place(const struct node *node, int fd)
 		is_same(node->parent->held, &status);
 }
 
-/* Returns true if one of the directories above is the one that a link leads to. */
+/* Returns true if the node is a link to a directory above it, which would be entered for ever. */
 static bool is_loop(const struct node *node, const struct stat *status)
 {
 	const struct node *up = node->is_link ? node->parent : NULL;
@@ -228,7 +239,10 @@ static bool is_loop(const struct node *node, const struct stat *status)
 	return up != NULL;
 }
 
-/* Make the node an entry that is not a directory, and report the entries below it as deleted. */
+/*
+ * Make the node, a link, an entry that is not a directory, and report the entries below it as
+ * deleted.
+ */
 static void folder_leave(struct xpoll_tree *tree, struct node *node)
 {
 	struct held *held = node->held;
@@ -237,9 +251,10 @@ static void folder_leave(struct xpoll_tree *tree, struct node *node)
 	xp_watch_remove(tree, held);
 	node->held = NULL;
 	node->is_folder = false;
-	held->node = NULL; /* freed by the caller of the check */
+	held->node = NULL; /* so check_all frees it */
 }
 
+/* Handle an errno value of opening, watching or reading a directory.  Returns the outcome. */
 static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, int error)
 {
 	if (error == ENOENT || error == ENOTDIR || error == ELOOP) {
@@ -251,7 +266,10 @@ static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, in
 	return xp_change_unwatched(tree, held, error) ? DONE : LACKING;
 }
 
-/* Watch and read a directory that is not watched yet, or that has replaced the watched one. */
+/*
+ * Watch and read a directory that is not watched yet, or that has replaced the watched one.  Takes
+ * over fd.
+ */
 static enum outcome folder_enter(struct xpoll_tree *tree, struct held *held, int fd,
                                  const struct stat *status)
 {
@@ -280,6 +298,7 @@ static enum outcome folder_enter(struct xpoll_tree *tree, struct held *held, int
 	return held->rescan ? LACKING : DONE;
 }
 
+/* Open a directory at its known path, and enter or read it if necessary. */
 static enum outcome folder_check(struct xpoll_tree *tree, struct held *held)
 {
 	int fd = folder_open(tree, held->node);
@@ -318,13 +337,14 @@ static void retry_later(struct xpoll_tree *tree)
 }
 
 /*
- * Check the directories that are due; those to be checked again are due afterwards.  Returns
- * false if a check had the result LACKING; then others that are not watched are not checked.
+ * Check the directories that are due; those to be checked again are due afterwards.  Once one could
+ * not be watched, the others without a watch are not checked, but reported as UNWATCHED.  Returns
+ * false if a check had the result LACKING.
  */
 static bool check_all(struct xpoll_tree *tree)
 {
 	struct held *later = NULL, **last = &later;
-	int lacking = 0; /* the error of a directory that could not be watched */
+	int lacking = 0; /* errno value of a directory that could not be watched; 0: none */
 	bool complete = true;
 
 	while (tree->due != NULL) {
@@ -362,7 +382,10 @@ void xp_tree_catch_up(struct xpoll_tree *tree)
 {
 	size_t entered;
 
-	/* After LATER, try again if a directory was entered: it may be the right parent. */
+	/*
+	 * Check those with the result LATER again if a directory was entered meanwhile: they may
+	 * have moved into that one.
+	 */
 	do {
 		entered = tree->entered;
 		if (!check_all(tree)) {

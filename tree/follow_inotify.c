@@ -1,11 +1,11 @@
 /*
  * Follows a tree on Linux by inotify(7), with one watch for each directory.
  *
- * A watch reports the names that appear and disappear in its directory, in that order, and changes
- * of the contents of its files; so a file needs neither a watch nor a descriptor.  Watches belong
- * to inodes.  Two known directories have the same watch if a link leads to one of them, or if one
- * was replaced while it was entered.  Then reports are applied to the first of them, and the others
- * are read and checked again.
+ * A watch reports the names that appear and disappear in its directory, in the order in which they
+ * do, and changes of the contents of its files; so a file needs neither a watch nor a descriptor.
+ * The kernel has one watch for each inode.  Two known directories have the same watch if a link
+ * leads to one of them, or if one was replaced while it was entered.  Then a report is applied to
+ * the first of the two, and the second one is read and checked again.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +20,17 @@
 
 /* The longest wait for the second report of a rename after the first one. */
 #define MATE_NS 5000000LL
-#define ROUNDS  8 /* buffers that are read in a row before the changes are returned */
+/*
+ * Most reads in a row before the changes are returned.  Reads in use_up, which look for the second
+ * report of a rename, are not counted; after the timer the most is one less.
+ */
+#define ROUNDS  8
 
+/* Reports that were read; the members before the buffer are offsets in it. */
 struct follow {
 	size_t at, len;  /* bounds of the reports in the buffer that were not handled */
 	size_t waiting;  /* end of the reports that were read when TREE_SETTLE was set */
-	size_t waited;   /* end of the reports that have waited for TREE_SETTLE */
+	size_t waited;   /* end of the reports that have waited until TREE_SETTLE expired */
 	_Alignas(struct inotify_event) char buffer[65536];
 };
 
@@ -64,7 +69,10 @@ static size_t report_size(const struct inotify_event *report)
 	return sizeof *report + report->len;
 }
 
-/* Read more reports into the buffer.  Returns false if there are none, or if the buffer is full. */
+/*
+ * Move the reports that were not handled to the start of the buffer, and read more.  Returns false
+ * if there are no more, or if the buffer is full.
+ */
 static bool fill(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;
@@ -85,7 +93,7 @@ static bool fill(struct xpoll_tree *tree)
 	return true;
 }
 
-/* Returns the second report of the rename that this one begins; NULL: it is not in the buffer. */
+/* Returns the second report of the rename that `from` begins; NULL: it is not in the buffer. */
 static struct inotify_event *find_mate(struct follow *follow, const struct inotify_event *from)
 {
 	for (size_t at = follow->at; at < follow->len;) {
@@ -98,13 +106,17 @@ static struct inotify_event *find_mate(struct follow *follow, const struct inoti
 	return NULL;
 }
 
+/* Have a directory read again by the next xp_tree_catch_up. */
 static void reread(struct xpoll_tree *tree, struct held *folder)
 {
 	folder->rescan = true;
 	xp_tree_due(tree, folder);
 }
 
-/* Returns true for a directory, and for a symbolic link to one that is to be followed. */
+/*
+ * Returns true for a directory (is_folder), and for a symbolic link to one that is to be followed;
+ * then sets node->is_link.
+ */
 static bool is_a_folder(struct xpoll_tree *tree, struct node *node, bool is_folder)
 {
 	struct stat status;
@@ -123,7 +135,9 @@ static bool is_a_folder(struct xpoll_tree *tree, struct node *node, bool is_fold
 }
 
 /*
- * A name has appeared.  replaces: a known entry of that name is gone; otherwise it is this entry.
+ * Handle a report that a name has appeared.  If a node of this name is known: `replaces` means that
+ * its file is gone, so a new node takes its place; otherwise a reading of the directory has found
+ * this entry before the report came.
  */
 static void arrive(struct xpoll_tree *tree, struct held *folder, const char *name,
                    bool is_folder, bool replaces)
@@ -139,6 +153,7 @@ static void arrive(struct xpoll_tree *tree, struct held *folder, const char *nam
 		reread(tree, folder);
 }
 
+/* Handle a report that a name has disappeared. */
 static void depart(struct xpoll_tree *tree, struct held *folder, const char *name)
 {
 	struct node *node = xp_node_find(tree, folder->node, name);
@@ -147,7 +162,10 @@ static void depart(struct xpoll_tree *tree, struct held *folder, const char *nam
 		xp_node_remove(tree, node, true);
 }
 
-/* Apply a rename to the known names.  Returns false if they contradict it, or without memory. */
+/*
+ * Apply a rename to the known names.  Returns false if they contradict the report or memory is
+ * lacking; the caller then handles it as a removal and a new entry.
+ */
 static bool move(struct xpoll_tree *tree, struct node *node, struct held *to, const char *name,
                  bool is_folder)
 {
@@ -175,8 +193,9 @@ static bool move(struct xpoll_tree *tree, struct node *node, struct held *to, co
 }
 
 /*
- * If this rename is one half of an exchange (renameat2(2)), returns the report that begins the
- * rename in the other direction; NULL if there is none in the buffer.
+ * mate: the second report of a rename.  If that is one half of an exchange (renameat2(2)), the next
+ * report with its name begins the rename in the other direction.  Returns that report; NULL: the
+ * rename is no exchange, or the report is not in the buffer.
  */
 static struct inotify_event *find_reverse(struct follow *follow, struct inotify_event *mate)
 {
@@ -193,6 +212,7 @@ static struct inotify_event *find_reverse(struct follow *follow, struct inotify_
 	return NULL;
 }
 
+/* Returns true if the file system has this entry now, or if memory is lacking to find out. */
 static bool name_is_there(const struct xpoll_tree *tree, const struct held *folder,
                           const char *name)
 {
@@ -207,7 +227,8 @@ static bool name_is_there(const struct xpoll_tree *tree, const struct held *fold
 
 /*
  * A rename has replaced an entry, and its old name exists as well: the two entries may have been
- * exchanged.  The other one is reported as new.
+ * exchanged.  Reads both directories again; if the reports show an exchange, the entry that was
+ * replaced is reported as new under the old name.
  */
 static void exchanged(struct xpoll_tree *tree, struct held *from, struct held *to,
                       const struct inotify_event *report, struct inotify_event *mate)
@@ -225,6 +246,7 @@ static void exchanged(struct xpoll_tree *tree, struct held *from, struct held *t
 	reverse->mask = other->mask = 0;
 }
 
+/* Handle the first report of a rename.  mate: the second one; NULL: the entry left the tree. */
 static void rename_entry(struct xpoll_tree *tree, struct held *from,
                          const struct inotify_event *report, struct inotify_event *mate)
 {
@@ -236,7 +258,7 @@ static void rename_entry(struct xpoll_tree *tree, struct held *from,
 	if (to != NULL && xp_tree_skips(tree, to->node, mate->name))
 		to = NULL;
 	if (to != NULL && node != NULL && xp_node_is_below(to->node, node))
-		to = NULL; /* into itself: the known names are wrong; enter it again */
+		to = NULL; /* into itself: the known names are wrong, so remove the entry */
 	replaces = to != NULL && xp_node_find(tree, to->node, mate->name) != NULL;
 	if (to != NULL && node != NULL && move(tree, node, to, mate->name, is_folder)) {
 		if (replaces && name_is_there(tree, from, report->name))
@@ -248,6 +270,7 @@ static void rename_entry(struct xpoll_tree *tree, struct held *from,
 		arrive(tree, to, mate->name, is_folder, true);
 }
 
+/* Handle a report about the contents or attributes of an entry, or of the directory itself. */
 static void content(struct xpoll_tree *tree, struct held *folder,
                     const struct inotify_event *report)
 {
@@ -255,8 +278,11 @@ static void content(struct xpoll_tree *tree, struct held *folder,
 	uint32_t notes = xp_watch_notes(report->mask);
 
 	if ((report->mask & IN_ISDIR) != 0)
-		notes &= XPOLL_NOTE_ATTRIB; /* the other notes also come from our own reading */
-	/* A directory reports its own attributes, and its parent as well. */
+		notes &= XPOLL_NOTE_ATTRIB; /* reading a directory causes the others: ignore them */
+	/*
+	 * Attributes of a directory are reported by its own watch, without a name, and by that of
+	 * its parent: ignore the first, except for the root, whose parent is not watched.
+	 */
 	if (report->len > 0)
 		node = xp_node_find(tree, node, report->name);
 	else if (node->parent != NULL)
@@ -265,6 +291,7 @@ static void content(struct xpoll_tree *tree, struct held *folder,
 		xp_change_noted(tree, XPOLL_TREE_CHANGE, notes & tree->options.notes, node);
 }
 
+/* The kernel has dropped reports: report LOOK, and read all watched directories again. */
 static void overflow(struct xpoll_tree *tree)
 {
 	xp_change_append(tree, XPOLL_TREE_LOOK, tree->root);
@@ -273,7 +300,10 @@ static void overflow(struct xpoll_tree *tree)
 			reread(tree, held);
 }
 
-/* Handle a report about a watch itself.  Returns false if it is about an entry of the directory. */
+/*
+ * If the report is about the watched directory itself (its watch has ended, or it was moved), have
+ * the directory checked and return true.
+ */
 static bool about_watch(struct xpoll_tree *tree, const struct inotify_event *report)
 {
 	struct held *held = NULL;
@@ -292,7 +322,7 @@ static bool about_watch(struct xpoll_tree *tree, const struct inotify_event *rep
 	return true;
 }
 
-/* Handle one report.  mate: the second report of the rename that it begins, or NULL. */
+/* Handle one report.  mate: if it begins a rename, the second report of that; else NULL. */
 static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
                     struct inotify_event *mate)
 {
@@ -310,7 +340,7 @@ static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
 		     other = xp_watch_find(tree, report->wd, other))
 			reread(tree, other);
 	if (report->len > 0 && xp_tree_skips(tree, folder->node, report->name)) {
-		/* The second report of a rename is used later, as one of a new entry. */
+		/* If it begins a rename, the second report is handled as one of a new entry. */
 		return;
 	}
 	if ((report->mask & IN_MOVED_FROM) != 0) {
@@ -328,7 +358,10 @@ static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
 	}
 }
 
-/* Set the timer for the second report of a rename.  Returns false if it was awaited long enough. */
+/*
+ * Wait for the second report of the rename at follow->at, by the timer TREE_SETTLE.  Returns false
+ * if it is not waited for: it has been long enough, the buffer is half full, or the timer fails.
+ */
 static bool wait_for_mate(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;
@@ -342,7 +375,10 @@ static bool wait_for_mate(struct xpoll_tree *tree)
 	return tree->settles;
 }
 
-/* Handle the reports in the buffer.  Returns false if the rest has to wait. */
+/*
+ * Handle the reports in the buffer.  Returns false if one of them begins a rename whose second
+ * report is waited for; it and those behind it stay in the buffer.
+ */
 static bool use_up(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;

@@ -1,14 +1,13 @@
 /*
- * Follows a tree on systems without inotify(7), by the VNODE filter.  It reports that something in
- * a directory has changed, but not what, so the directory is read again.
- *
- * A rename is reported as an entry that was deleted and one that was created.
+ * Follows a tree on systems without inotify(7), by the VNODE filter.  The filter reports that
+ * something in a directory has changed, but not what, so the directory is read again.  The program
+ * gets a rename as a DELETE and a CREATE.
  */
 #include <errno.h>
 
 #include "tree.h"
 
-#define SETTLE_NS 5000000LL /* pause between the first report and the reading of directories */
+#define SETTLE_NS 5000000LL /* pause between the first report and the reading of the directories */
 
 int xp_follow_open(struct xpoll_tree *tree)
 {
@@ -21,6 +20,7 @@ void xp_follow_close(struct xpoll_tree *tree)
 	(void)tree;
 }
 
+/* Have the directories that are due checked after the pause; if no timer can be set, check now. */
 static void settle_soon(struct xpoll_tree *tree)
 {
 	if (tree->settles)
@@ -30,6 +30,7 @@ static void settle_soon(struct xpoll_tree *tree)
 		xp_tree_catch_up(tree);
 }
 
+/* Handle a report about a directory or a watched file. */
 static void held_event(struct xpoll_tree *tree, struct held *held,
                        const struct xpoll_event *event)
 {

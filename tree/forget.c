@@ -3,7 +3,7 @@
 
 #include "tree.h"
 
-/* Free a node without children. */
+/* End the watch of a node without children, and free the node. */
 static void node_free(struct xpoll_tree *tree, struct node *node)
 {
 	xp_node_unlink(tree, node);
@@ -22,7 +22,7 @@ static struct node *first_child(const struct node *node)
 	return node->held != NULL ? node->held->children : NULL;
 }
 
-/* This does not recurse, because a tree may be deeper than the stack allows. */
+/* Removes one leaf after the other: a recursion could need more stack than a thread has. */
 void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports)
 {
 	struct node *last;

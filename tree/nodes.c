@@ -19,7 +19,7 @@ static struct node **bucket(const struct xpoll_tree *tree, const struct node *pa
 	return &tree->names[name_hash(parent, name) & (tree->names_size - 1)];
 }
 
-/* Make room for one more name.  Returns false if there is no table at all. */
+/* Make room for one more name.  Returns false only if there is no table at all. */
 static bool names_grow(struct xpoll_tree *tree)
 {
 	size_t size = tree->names_size > 0 ? 2 * tree->names_size : 256;

@@ -2,24 +2,24 @@
  * Declarations that the files of the tree share.
  *
  *   api.c               the calls of <xpoll_tree.h>
- *   follow_inotify.c    reports of the kernel, by name (Linux)
- *   follow_vnode.c      reports of the kernel, by directory (other systems)
+ *   follow_inotify.c    handles the kernel's reports, which have names (Linux)
+ *   follow_vnode.c      handles the kernel's reports, which have no names (other systems)
  *   enter.c             opens, watches and reads directories
- *   forget.c            removes names
- *   watch_inotify.c     watches, and the directories by their watch descriptor (Linux)
- *   watch_vnode.c       watches of other systems
- *   changes.c           the changes that xpoll_tree_next has not returned yet
- *   queue.c             registrations with the queue, and the directories that are due
- *   nodes.c             the names that are known
+ *   forget.c            removes known names
+ *   watch_inotify.c     adds and removes watches of inotify(7), and has a table of them (Linux)
+ *   watch_vnode.c       adds and removes watches (other systems)
+ *   changes.c           has the list of changes that xpoll_tree_next has not returned yet
+ *   queue.c             registers with the queue, and has the list of directories to check
+ *   nodes.c             has the known names
  *
  * Each file calls only those below it.
  *
  * The known names are behind the file system: each report of the kernel is one step towards it.
  * A directory is opened by the path that it has among the known names, and another directory may
- * have that path by now.  So a directory is watched first, and then read; whoever opens it checks
- * that its parent is the one that is known; and a directory for which this fails, or that moved,
- * or whose watch ended, is checked again once the reports that have arrived are used up or have
- * to wait.
+ * have that path by now.  So a directory is watched first, then its parent is compared with the
+ * known one, and then it is read.  A directory that has another parent, or that moved, or whose
+ * watch ended, is due: xp_tree_catch_up checks it again after the reports that have arrived were
+ * handled, except those that wait for the second report of a rename.
  *
  * Only one thread at a time uses a tree, except for xpoll_tree_wake.
  */
@@ -33,36 +33,37 @@
 struct node;
 
 /*
- * The watch of a node, which is a directory, even one that was not entered yet, or (VNODE) a file.
+ * The watch of a node, and the children of a directory.  Every directory that is or will be entered
+ * has one; with follow_vnode.c also every file that is or will be watched.
  */
 struct held {
-	struct node *node; /* NULL: removed; this is freed when it leaves the list `due` */
-	struct node *children;
+	struct node *node; /* NULL: removed; this struct is freed when it leaves the list `due` */
+	struct node *children; /* first of the list; NULL: none is known, or it is a file */
 	int fd;    /* the descriptor that the watch needs open, or -1 */
 	int watch; /* the watch descriptor of inotify(7), or -1; unused with VNODE */
-	bool watched;
+	bool watched;  /* the kernel reports its changes */
 	bool is_due;   /* in the list of directories to check */
-	bool rescan;   /* read again even if the directory is the same */
-	bool lacks;    /* a file in it is not watched: try again */
-	bool deep;     /* after reading, check the known directories below as well */
+	bool rescan;   /* the next check reads the directory even if it is the same */
+	bool lacks;    /* for lack of resources a file in it is not watched: try again */
+	bool deep;     /* the next reading has the known directories in it checked as well */
 	int error; /* the error for which UNWATCHED was reported, or 0 */
-	dev_t dev; /* device of the watched directory */
+	dev_t dev; /* device and inode number of the watched directory */
 	ino_t ino;
-	struct held *next_due;
+	struct held *next_due; /* next in the list tree->due */
 	struct held *next_watch; /* next in its chain of tree->watches */
 };
 
 /* An entry of a directory; the root is the directory that the program passed. */
 struct node {
 	struct node *parent; /* NULL: the root */
-	struct node *next, **link; /* the next sibling; the pointer to this node */
+	struct node *next, **link; /* the next sibling; the pointer to this node in the list */
 	struct node *next_name; /* next in its chain of tree->names */
 	struct held *held; /* NULL: none */
-	char *name; /* its name; the path of the root */
-	ino_t entry_ino; /* as read from the directory, or 0 */
-	unsigned scan; /* number of the last reading that found the entry */
-	bool is_folder; /* has a `held` with children */
-	bool is_link;
+	char *name; /* name in its directory; of the root: the path that the program passed */
+	ino_t entry_ino; /* inode number as read from the directory; 0: unknown */
+	unsigned scan; /* tree->scan of the last reading that found the entry */
+	bool is_folder; /* a directory that is or will be entered: has a `held` */
+	bool is_link; /* is_folder: a symbolic link to a directory, which is followed */
 };
 
 /* A change that xpoll_tree_next has not returned yet. */
@@ -70,59 +71,64 @@ struct pending {
 	struct pending *next;
 	int kind, error;
 	uint32_t notes;
-	char *path, *to; /* `to` may be NULL */
+	char *path, *to; /* owned by this struct; `to` may be NULL */
 };
 
-struct follow; /* of follow_*.c */
+struct follow; /* private to follow_inotify.c */
 
 struct xpoll_tree {
 	struct xpoll *queue;
 	struct xpoll_tree_options options;
 	struct node *root;
-	int root_fd;
+	int root_fd; /* the root, open as long as the tree; -1: not opened yet */
 	struct node **names; /* hash table by directory and name, with chains */
 	size_t names_len, names_size; /* the size is a power of two */
-	int inotify; /* -1: none */
+	int inotify; /* descriptor of inotify(7); -1: none */
 	struct held **watches; /* hash table by watch descriptor, with chains */
 	size_t watches_len, watches_size;
-	struct held *due, **last_due; /* directories to check */
-	unsigned scan;
+	struct held *due, **last_due; /* list of directories to check, and its end */
+	unsigned scan; /* number of readings of directories begun so far */
 	size_t entered; /* number of directories entered so far */
 	bool quiet;  /* in xpoll_tree_open: entries that are found are not reported */
 	bool missed; /* a change was lost for lack of memory */
 	bool retries; /* TREE_RETRY is set; when it expires, `due` is checked again */
 	bool settles; /* TREE_SETTLE is set, to wait for related reports */
-	bool ended;  /* END was reported */
-	struct pending *first, *end;
+	bool ended;  /* END was appended: no change comes after it */
+	struct pending *first, *end; /* list of changes to return; both NULL: empty */
 	struct pending *returned; /* the change whose strings the caller has */
 	struct follow *follow;
 };
 
-/* idents of timers. */
+/* idents of timers: `retries` and `settles` of struct xpoll_tree say what each is for. */
 enum { TREE_RETRY = 1, TREE_SETTLE = 2 };
 
 /* --- nodes.c ----------------------------------------------------------------------- */
 
-/* Make a node for an entry, or for the root if parent is NULL.  Returns NULL without memory. */
+/*
+ * Make a node for an entry, or for the root if parent is NULL.  Returns NULL if memory is lacking,
+ * and sets tree->missed.
+ */
 struct node *xp_node_new(struct xpoll_tree *tree, struct node *parent, const char *name);
+/* Returns the node of a name in a directory; NULL: the name is not known. */
 struct node *xp_node_find(const struct xpoll_tree *tree, const struct node *parent,
                           const char *name);
-/*
- * Allocate the `held` of a node; make a node a directory, which has one.  Return false without
- * memory.
- */
+/* Allocate the `held` of a node.  Returns false if memory is lacking. */
 bool xp_node_make_held(struct xpoll_tree *tree, struct node *node);
+/* Make a node a directory, with a `held`.  Returns false if memory is lacking. */
 bool xp_node_make_folder(struct xpoll_tree *tree, struct node *node);
-/* Move a node, with all below it, to another parent and name.  Returns false without memory. */
+/*
+ * Move a node, with all below it, to another parent and name.  Returns false if memory is lacking,
+ * and then moves nothing.
+ */
 bool xp_node_move(struct xpoll_tree *tree, struct node *node, struct node *parent,
                   const char *name);
 /* Remove a node from the table and from the list of its directory. */
 void xp_node_unlink(struct xpoll_tree *tree, struct node *node);
-/* true also if both are the same */
+/* Returns true if `node` is `above`, or below it. */
 bool xp_node_is_below(const struct node *node, const struct node *above);
 /*
  * Returns the path of a node, such as "src/base/list.h", or "" for the root; the caller frees it.
- * NULL without memory.
+ * NULL: memory is lacking.
  */
 char *xp_node_path(const struct node *node);
 /* Returns the path of an entry that has no node, like xp_node_path. */
@@ -132,7 +138,10 @@ char *xp_node_child_path(const struct node *folder, const char *name);
 
 /* Register something with the queue.  Returns 0 or an errno value. */
 int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata);
-/* Register the timers, so that setting one takes no memory.  Returns 0 or an errno value. */
+/*
+ * Register the timers, disabled, so that setting one later takes no memory.  Returns 0 or an errno
+ * value.
+ */
 int xp_tree_timers_make(struct xpoll_tree *tree);
 /* Set, or set again, a timer that expires once.  Returns 0 or an errno value. */
 int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns);
@@ -141,14 +150,15 @@ void xp_tree_due(struct xpoll_tree *tree, struct held *held);
 
 /* --- changes.c --------------------------------------------------------------------- */
 
-/* Append a change of a node. */
+/* Append a change of this kind with the path of a node. */
 void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node);
-/* Append a rename from path, which is freed; path is NULL if there was no memory for it. */
+/* Append a rename of a node from `path`, which this call frees; NULL: memory was lacking for it. */
 void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node);
+/* Append a change with notes; or add them to the last change, if that has this kind and path. */
 void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const struct node *node);
 /*
- * Report once that a node is not watched.  Returns false if descriptors, watches or memory are
- * lacking, and the caller has to try again.
+ * Append UNWATCHED for a node, with an errno value, unless that was done before.  Returns false if
+ * descriptors, watches or memory are lacking, so that the caller has to try again.
  */
 bool xp_change_unwatched(struct xpoll_tree *tree, struct held *held, int error);
 /* Remove the first change from the list and store it.  Returns false if there is none. */
@@ -158,19 +168,21 @@ void xp_changes_free(struct xpoll_tree *tree);
 /* --- watch_*.c ------------------------------------------------------------------------- */
 
 /*
- * Watch a directory that is open as fd.  Returns 0, or an errno value.  held->fd is fd if the watch
- * needs it open.
+ * Watch a directory that is open as fd.  Returns 0 or an errno value.  If the watch needs fd open,
+ * held->fd is fd afterwards, and xp_watch_remove closes it.
  */
 int xp_watch_add(struct xpoll_tree *tree, struct held *held, int fd);
 /*
- * The directory that is open as fd has the device and inode of the watched one.  Returns true if it
- * is nevertheless another one, because the watch has ended: the report of that may have been lost.
+ * To be called for a directory, open as fd, with the device and inode number of the watched one.
+ * Returns true if the watch has ended nevertheless: the watched one was removed, its inode number
+ * was reused, and the report of its end may have been lost.
  */
 bool xp_watch_has_ended(struct xpoll_tree *tree, const struct held *held, int fd);
+/* End the watch of a directory or file, if it has one. */
 void xp_watch_remove(struct xpoll_tree *tree, struct held *held);
 /*
- * Watch the contents of a file in the directory that is open as fd, unless they are watched.
- * Returns false if the caller has to try again.
+ * Watch the contents of a file in the directory that is open as fd, unless they are watched.  Does
+ * nothing with inotify.  Returns false if a resource is lacking and the caller has to try again.
  */
 bool xp_watch_file(struct xpoll_tree *tree, struct node *node, int fd);
 
@@ -185,21 +197,29 @@ void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports);
 
 /* Enter and check the directories that are due. */
 void xp_tree_catch_up(struct xpoll_tree *tree);
-/* Returns true if the program wants this entry to be skipped. */
+/* Returns true for "." and "..", and if the program's `skip` leaves this entry out. */
 bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name);
 /*
- * Report a new entry, which is entered later if it is a directory.  Returns false without memory.
+ * Report a new entry (unless tree->quiet), and make it due if it is a directory.  Returns false if
+ * memory is lacking.
  */
 bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
 
 /* --- follow_*.c -------------------------------------------------------------------- */
 
-/* Returns 0 or an errno value: ENOTSUP if the kernel does not report options.notes. */
+/* Prepare to get reports.  Returns 0; ENOTSUP: the kernel does not report options.notes; ... */
 int xp_follow_open(struct xpoll_tree *tree);
 void xp_follow_close(struct xpoll_tree *tree);
-/* Handle an event of the queue, which may be the timer TREE_SETTLE, and append its changes. */
+/*
+ * Handle an event of the queue, also of the timer TREE_SETTLE.  With inotify, reads reports and
+ * appends their changes, and then checks the directories that are due.  Elsewhere an event makes
+ * its directory due, and the timer checks the directories.
+ */
 void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event);
-/* Handle all reports that were read, before the tree ends. */
+/*
+ * Append the changes that the kernel has reported until now, without waiting for second reports of
+ * renames.  Called just before END is appended.
+ */
 void xp_follow_drain(struct xpoll_tree *tree);
 
 #endif

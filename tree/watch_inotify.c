@@ -5,6 +5,7 @@
 
 #include "watch_inotify.h"
 
+/* The notes that a program may request, and the events of inotify(7) for them. */
 static const struct {
 	uint32_t note, mask;
 } kinds[] = {
@@ -43,7 +44,10 @@ struct held *xp_watch_find(const struct xpoll_tree *tree, int watch, struct held
 	return held;
 }
 
-/* Make room for one more watch.  Returns false if there is no table at all. */
+/*
+ * Make room for one more watch.  Returns false if there is no table at all; an old one that cannot
+ * grow for lack of memory stays in use.
+ */
 static bool watches_reserve(struct xpoll_tree *tree)
 {
 	size_t size = tree->watches_size > 0 ? 2 * tree->watches_size : 64;
@@ -97,7 +101,10 @@ void xp_watch_unlink(struct xpoll_tree *tree, struct held *held)
 	held->watched = false;
 }
 
-/* Adds a watch of the directory that is open as fd.  Returns its descriptor, or -1 with errno. */
+/*
+ * Add a watch of the directory that is open as fd.  Returns the watch descriptor, which is the old
+ * one if the inode has a watch; or -1 with errno.
+ */
 static int kernel_watch(const struct xpoll_tree *tree, int fd)
 {
 	uint32_t mask = NAMES | IN_ONLYDIR | IN_EXCL_UNLINK;
@@ -120,7 +127,10 @@ int xp_watch_add(struct xpoll_tree *tree, struct held *held, int fd)
 	watch = kernel_watch(tree, fd);
 	if (watch < 0)
 		return errno;
-	/* Check other directories with this watch: one path may have led to another directory. */
+	/*
+	 * Check the other directories with this watch: they have the same inode, so their known
+	 * path may be out of date.
+	 */
 	for (other = xp_watch_find(tree, watch, NULL); other != NULL;
 	     other = xp_watch_find(tree, watch, other))
 		xp_tree_due(tree, other);
@@ -141,7 +151,7 @@ void xp_watch_remove(struct xpoll_tree *tree, struct held *held)
 		return;
 	xp_watch_unlink(tree, held);
 	if (xp_watch_find(tree, watch, NULL) == NULL)
-		(void)inotify_rm_watch(tree->inotify, watch); /* may be gone already */
+		(void)inotify_rm_watch(tree->inotify, watch); /* fails if the watch has ended */
 }
 
 bool xp_watch_file(struct xpoll_tree *tree, struct node *node, int fd)

@@ -9,6 +9,7 @@
 
 #include "tree.h"
 
+/* Watch a directory or file for these notes; held->fd becomes fd.  Returns 0 or an errno value. */
 static int watch(struct xpoll_tree *tree, struct held *held, int fd, uint32_t notes)
 {
 	int error = xp_tree_add(tree, (uint64_t)fd, XPOLL_FILT_VNODE, notes, held);
