@@ -1,7 +1,7 @@
 /*
- * Watches files by kqueue(2): one instance per queue, with one EVFILT_VNODE for each descriptor,
- * whatever its users request.  The kernel removes a filter when its descriptor is closed, without a
- * report.
+ * Watches files by kqueue(2): one kqueue per queue, with one EVFILT_VNODE for each watched
+ * descriptor, which all its registrations ("users") share.  The kernel removes a filter when its
+ * descriptor is closed, without a report.
  */
 #include "source/inode_provider.h"
 
@@ -15,9 +15,10 @@
 /* A descriptor that is watched. */
 struct xp_inode {
 	struct xp_regmap_item item; /* its ident is the descriptor */
-	struct xp_list links;
+	struct xp_list links;       /* its users */
 };
 
+/* The notes that a program may request, and the kernel's notes that are requested for each. */
 static const struct {
 	uint32_t note;
 	uint32_t kernel;
@@ -60,8 +61,8 @@ static uint32_t kernel_notes(uint32_t notes)
 }
 
 /*
- * Convert the kernel's notes to XPOLL_NOTE_ bits; XP_REPORT_LOOK makes a comparison find the
- * others.
+ * Convert the kernel's notes to XPOLL_NOTE_ bits.  Notes that the kernel does not distinguish are
+ * found by a comparison of the file with its last status, which XP_REPORT_LOOK requests.
  */
 static uint32_t notes_reported(uint32_t kernel, bool directory)
 {
@@ -77,16 +78,17 @@ static uint32_t notes_reported(uint32_t kernel, bool directory)
 		notes |= XPOLL_NOTE_WRITE;
 	if (kernel & (NOTE_DELETE | NOTE_LINK))
 		notes |= XPOLL_NOTE_DELETE;
-	/* A comparison does not show that an entry was moved in or out. */
+	/* An entry was moved into or out of the directory, which a comparison does not show. */
 	if (directory && kernel & NOTE_EXTEND)
 		notes |= XPOLL_NOTE_EXTEND;
 	return notes;
 }
 
 /*
- * Returns the kernel's notes that a user who does not listen ignores, so that they wake nobody.  A
- * later comparison shows such changes, except those of the entries of a directory.  Removals and
- * renames are rare, and are never ignored.
+ * Returns the kernel's notes that need not be requested for a user that does not want reports now,
+ * so that they wake no thread.  Changes meanwhile are found by a comparison later; entries moved
+ * into or out of a directory are not, so those notes stay requested if the user has them.  Removals
+ * and renames are rare, and stay requested.
  */
 static uint32_t kernel_passing(const struct xp_inode_user *user)
 {
@@ -104,7 +106,7 @@ static uint32_t kernel_passing(const struct xp_inode_user *user)
 static void inode_reported(struct xp_inodes *inodes, struct xp_inode_user *user,
                            uint32_t kernel)
 {
-	/* These are bits of the kernel, not XPOLL_NOTE_ bits. */
+	/* In this file `ignored` has the kernel's notes, not XPOLL_NOTE_ bits. */
 	if (!user->ops->listens(inodes->queue, user))
 		user->ignored |= kernel & kernel_passing(user);
 	xp_inode_report(inodes, user,
@@ -122,7 +124,10 @@ static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
 	return rc < 0 ? rc : -(int)change.data;
 }
 
-/* Returns the kernel's notes for all users and for `more`; never 0, because a filter needs one. */
+/*
+ * Returns the kernel's notes for all users, and for one `more` unless NULL.  The result is never 0,
+ * because a filter needs a note.
+ */
 static uint32_t inode_wants(const struct xp_inode *inode,
                             const struct xp_inode_user *more)
 {
@@ -135,6 +140,7 @@ static uint32_t inode_wants(const struct xp_inode *inode,
 	return kernel;
 }
 
+/* Give the filter the notes of its users and of `more`; delete it if there is neither. */
 static int inode_update_kernel(struct xp_inodes *inodes,
                                const struct xp_inode *inode,
                                const struct xp_inode_user *more)
@@ -207,7 +213,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 
 	if (rc == 0)
 		rc = inode_make(inodes, user->fd, &inode);
-	/* If the filter is gone, the descriptor was closed and reused: add it again. */
+	/* If the filter is gone, the descriptor was closed and reused: the caller adds it again. */
 	if (rc == 0 && user->self.inode &&
 	    inode_change(inodes, inode, EV_ENABLE, inode_wants(inode, user)) ==
 	    -ENOENT)
@@ -220,7 +226,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	}
 	if (inode && xp_list_empty(&inode->links))
 		inode_drop(inodes, inode);
-	/* fd is open, but the kernel does not report changes of FIFOs, or of this device. */
+	/* Then fd is open, but the kernel does not report changes of FIFOs, or of this device. */
 	return rc == -ENODEV || rc == -EINVAL ? -ENOTSUP : rc;
 }
 
@@ -250,7 +256,7 @@ void xp_inodes_close(struct xp_inodes *inodes)
 
 	for (size_t at = 0; (inode = xp_inode_walk(inodes, &at));)
 		xp_free(inode);
-	/* In a forked child the descriptor may refer to another file. */
+	/* In a forked child the descriptor may refer to another file: do not have it closed. */
 	if (inodes->process != xp_process_current())
 		inodes->watch.fd = -1;
 }

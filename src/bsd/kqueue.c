@@ -19,11 +19,11 @@
 #include "sys/sys.h"
 
 enum {
-	KQ_PAIRS = 512, /* a power of two, and more than XP_FIRED_MOST */
+	KQ_PAIRS = 512, /* size of a hash table: a power of two, and more than XP_FIRED_MOST */
 };
 
 struct kqueue_state {
-	struct xp_kq_set set; /* first member: functions of the set are the back end's */
+	struct xp_kq_set set; /* first member: functions of a set are called with the state */
 	struct xp_wakefd wake; /* immutable: signalled without the lock */
 	pid_t owner;           /* the process that has the kernel's queues */
 };
@@ -77,12 +77,15 @@ static bool kqueue_owns(const void *opaque, int fd)
 
 /* Reports of the kernel -------------------------------------------------------- */
 
-/* Returns the bits of poll(2) for a report with an end of file or an error. */
+/*
+ * Returns the bits of poll(2) for a report that does not show them itself: with an end of file or
+ * an error, or READ of the write end of a pipe.
+ */
 static uint32_t kqueue_probe(struct kqueue_state *state,
                              const struct kevent *event)
 {
 	bool reads = event->filter == EVFILT_READ;
-	/* The queue selects the requested bits. */
+	/* All bits: the queue itself drops those that were not requested. */
 	struct pollfd probe = {
 		.fd = (int)event->ident,
 		.events = POLLIN | POLLOUT | POLLRDHUP,
@@ -97,7 +100,7 @@ static uint32_t kqueue_probe(struct kqueue_state *state,
 	if (event->filter == EVFILT_WRITE && event->flags & EV_EOF &&
 	    bits & (POLLERR | POLLHUP))
 		xp_kq_broken(&state->set, probe.fd);
-	/* Not every poll(2) reports that only the peer has closed its side. */
+	/* Not every poll(2) reports that only the peer has closed its side: add those bits. */
 	if (reads && event->flags & EV_EOF && !xp_kq_hinted(event) &&
 	    !(bits & (POLLRDHUP | POLLHUP)))
 		bits |= POLLIN | POLLRDHUP;
@@ -106,6 +109,7 @@ static uint32_t kqueue_probe(struct kqueue_state *state,
 	return bits;
 }
 
+/* Returns the bits of poll(2) for a report; 0: nothing to report. */
 static uint32_t kqueue_bits(struct kqueue_state *state,
                             const struct kevent *event)
 {
@@ -113,7 +117,7 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
 		return xp_kq_gone(&state->set, event) ? POLLNVAL : 0;
 	if (event->filter == XP_KQ_EXCEPT)
 		return POLLPRI;
-	/* An error also has no data to read and no room to write. */
+	/* data <= 0: probably an error, because there is nothing to read, or no room to write. */
 	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_hinted(event))
 		return kqueue_probe(state, event);
 	return event->filter == EVFILT_READ ? POLLIN : POLLOUT;
@@ -122,7 +126,7 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
 /* Merge the reports of a descriptor into one, with the bits of all. */
 static int kqueue_merge(struct xp_fired *fired, int count)
 {
-	uint16_t places[KQ_PAIRS] = {0}; /* plus 1 */
+	uint16_t places[KQ_PAIRS] = {0}; /* hash table of indices in `fired` plus 1; 0: free */
 	int kept = 0;
 
 	for (int i = 0; i < count; i++) {
@@ -141,6 +145,7 @@ static int kqueue_merge(struct xp_fired *fired, int count)
 	return kept;
 }
 
+/* Convert the kernel's events to reports, one for each descriptor.  Returns their number. */
 static int kqueue_harvest(struct kqueue_state *state,
                           const struct kevent *events, int len,
                           struct xp_fired *fired)
@@ -169,8 +174,8 @@ static int kqueue_harvest(struct kqueue_state *state,
 /* --- Waiting ----------------------------------------------------------------- */
 
 /*
- * Sleep in poll(2) on the queue: kevent(2) takes no signal mask, and may not be a cancellation
- * point.
+ * Sleep in poll(2) on the kqueue, and then take its events: kevent(2) takes no signal mask, and may
+ * not be a cancellation point.
  */
 static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
                                const sigset_t *mask, struct kevent *events,
@@ -185,7 +190,8 @@ static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
 }
 
 /*
- * The program that polls the outer descriptor waits with timeout 0: remove reports that are over.
+ * Called in a wait with timeout 0, with which a program answers a readable outer descriptor: have
+ * the kernel remove reports that no longer hold.
  */
 static void kqueue_outer_probe(struct kqueue_state *state)
 {
@@ -196,8 +202,8 @@ static void kqueue_outer_probe(struct kqueue_state *state)
 }
 
 /*
- * Wait.  The lock is held, or this is the only thread, so changes are passed along.  If there are
- * more changes than fit, this call does not sleep.
+ * Wait.  If the queue's lock is held (timeout 0) or this is the only thread, pending changes are
+ * passed along; if there are more than fit, this call does not sleep.
  */
 static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                         struct xp_fired *fired, int cap)
@@ -211,7 +217,7 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 
 	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
 	if (deadline_ns <= XP_NOW || xp_single_threaded()) {
-		/* A failed change takes an element of the array of events. */
+		/* Limit the changes: each one that fails takes an element of the events. */
 		int room = cap < KQ_RECORDS ? KQ_RECORDS : cap;
 
 		count = xp_kq_load(&state->set, changes,

@@ -1,4 +1,7 @@
-/* The set of edges (posix/edge.h) by the kqueue back end, whose queue is one entry of the array. */
+/*
+ * The set of edge-triggered registrations (posix/edge.h) of the poll and select back ends: a second
+ * instance of the kqueue back end, whose kqueue is one entry of their array.
+ */
 #include "posix/edge.h"
 
 #include <errno.h>
@@ -11,7 +14,7 @@
 #include "bsd/system.h"
 #include "sys/sys.h"
 
-enum { EDGE_ROOM = 16 };
+enum { EDGE_ROOM = 16 }; /* room for the reports of one flush */
 
 int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 {
@@ -34,7 +37,7 @@ void xp_edge_fini(struct xp_edge *edge)
 	xp_free(edge->inner);
 }
 
-/* Returns true for the inner queue and all descriptors that belong to it. */
+/* Returns true if fd is the set's kqueue, or another private descriptor of that back end. */
 bool xp_edge_owns(const struct xp_edge *edge, int fd)
 {
 	return xp_backend_kqueue.owns(edge->inner, fd);
@@ -47,7 +50,10 @@ int xp_edge_renew(struct xp_edge *edge)
 	return -ENOTSUP;
 }
 
-/* Pass the pending changes now: the set may not be polled for a long time. */
+/*
+ * Pass the pending changes to the kernel now, because the set may not be polled for a long time.
+ * Reports of closed descriptors are dropped.
+ */
 static void edge_flush(struct xp_edge *edge)
 {
 	struct xp_fired gone[EDGE_ROOM];

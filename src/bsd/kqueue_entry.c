@@ -14,6 +14,7 @@ struct xp_kq_entry *xp_kq_find(const struct xp_kq_set *set, int fd)
 	return &set->entries[fd];
 }
 
+/* Returns the kernel's filter that stands for a filter of the entry. */
 static int kq_filter(const struct xp_kq_entry *entry, int filter)
 {
 	switch (filter) {
@@ -39,7 +40,7 @@ void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
 
 	xp_kq_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
 	          entry->tag | (hint ? XP_KQ_HINT : 0));
-	/* A mark that no file can reach. */
+	/* No data reaches this low-water mark, so READ reports only the end of file. */
 	if (filter == KQ_READ && (entry->end_only || hint)) {
 		record->fflags = NOTE_LOWAT;
 		record->data = INT_MAX;
@@ -65,7 +66,7 @@ int xp_kq_apply_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
 	return rc < 0 ? rc : -(int)record.data;
 }
 
-/* Kernels use several errors for this. */
+/* Kernels differ in the error for a filter that a file does not support. */
 bool xp_kq_refused(int error)
 {
 	return error == -ENODEV || error == -EINVAL || error == -EPERM ||
@@ -102,8 +103,8 @@ void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 }
 
 /*
- * Apply `flag` to these filters.  The kernel may have removed WRITE of a pipe, so one success
- * suffices.
+ * Apply `flag` to these filters until one of them exists.  Returns 0; -ENOENT: none exists.  The
+ * kernel may have removed WRITE of a pipe, so one that exists suffices.
  */
 static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                         unsigned filters, unsigned flag)
@@ -121,8 +122,8 @@ static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd
 }
 
 /*
- * Returns 0 if READ is still refused with ENXIO: a hung-up terminal has no filter that would end at
- * a close.
+ * Returns 0 if fd probably is still the hung-up terminal: the kernel still refuses READ with ENXIO.
+ * There is no filter whose end would show a close.
  */
 static int kq_verify_hung(struct xp_kq_set *set, const struct xp_kq_entry *entry,
                           int fd)
@@ -150,9 +151,9 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 		: kq_verify_by(set, entry, fd, armed & ~again, EV_ENABLE);
 }
 
-/* Changes that are passed with the next wait */
+/* --- Changes that are passed with the next wait --------------------------------- */
 
-/* Restore WRITE of a pipe, which FreeBSD removes with its last event. */
+/* If the kernel has removed WRITE of a pipe, as FreeBSD does with its last event, replace it. */
 static void kq_mend(struct xp_kq_set *set, int fd)
 {
 	struct xp_kq_entry *entry = xp_kq_find(set, fd);
@@ -167,6 +168,7 @@ static void kq_mend(struct xp_kq_set *set, int fd)
 		entry->there &= (uint8_t)~KQ_BIT(KQ_WRITE);
 }
 
+/* Restore the filters that xp_kq_broken has recorded. */
 static void kq_mend_all(struct xp_kq_set *set)
 {
 	int fd = atomic_exchange(&set->mend, KQ_MEND_NONE);
@@ -201,6 +203,7 @@ static bool kq_twice(const struct xp_kq_entry *entry, int filter)
 	return XP_KQ_ENABLES_ONCE && entry->armed & entry->want & KQ_BIT(filter);
 }
 
+/* Returns the number of records that the changes of an entry take. */
 static int kq_records(const struct xp_kq_entry *entry)
 {
 	unsigned differ = kq_differ(entry);

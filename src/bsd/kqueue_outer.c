@@ -67,7 +67,7 @@ static int kq_outer_fd(void *opaque)
 	return fd;
 }
 
-/* One descriptor shows both reasons. */
+/* Make the wake-up descriptor readable exactly if attention is wanted or the alarm is due. */
 static void kq_outer_show(struct xp_kq_outer *outer)
 {
 	bool readable = outer->attended || outer->due;
@@ -83,7 +83,7 @@ static void kq_outer_show(struct xp_kq_outer *outer)
 	xp_kq_outer_probe(outer);
 }
 
-/* Polling consumes the timer's event, so the wake-up descriptor takes its place. */
+/* The poll consumes the timer's event, so the wake-up descriptor becomes readable in its place. */
 void xp_kq_outer_probe(struct xp_kq_outer *outer)
 {
 	struct kevent events[KQ_OUTER_HELD];
@@ -103,18 +103,18 @@ static void kq_outer_set_attention(void *opaque, bool on)
 	kq_outer_show(&set->outer);
 }
 
-/* Convert to milliseconds, which every kernel supports, but not 0 nor huge values. */
+/* Convert to whole milliseconds, which every BSD accepts; some refuse 0 and very large times. */
 static int64_t alarm_ms(int64_t left_ns)
 {
 	int64_t left_ms = left_ns / XP_NS_PER_MS;
 
-	/* Round up, so as not to fire early; only a time beyond INT32_MAX ms is cut. */
+	/* Round up, so that the timer does not expire early; a time beyond INT32_MAX ms is cut. */
 	return left_ms >= INT32_MAX ? INT32_MAX : left_ms + 1;
 }
 
 /*
- * Set the alarm.  A timer that has fired stays in the queue until it is polled.  For a time that
- * has passed no timer is set, because it would fire a millisecond late.
+ * Set the alarm.  A timer that has expired keeps the outer kqueue readable until it is polled.  For
+ * a time that has passed no timer is set, because it would expire a millisecond late.
  */
 static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 {
@@ -125,10 +125,10 @@ static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 	int rc;
 
 	XP_ASSERT(outer->fd >= 0);
-	/* An alarm that was too far off for a timer has fired too early: set it again. */
+	/* early: the timer's time was cut to INT32_MAX ms and has passed, so set it again. */
 	if (deadline_ns == outer->alarm_ns && !early)
 		return 0;
-	/* Firing too early is harmless: most timers are extended before they expire. */
+	/* Keep a timer that expires earlier: that is harmless, and most are extended in time. */
 	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > now_ns && !early)
 		return 0;
 	if (outer->alarm_ns != XP_NEVER) {

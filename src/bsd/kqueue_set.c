@@ -16,8 +16,9 @@ static int kq_reserve(struct xp_kq_set *set, int fd)
 	return rc < 0 ? rc : XP_TABLE_RESERVE(&set->entries, &set->len, fd + 1);
 }
 
-/* --- What a watch means ------------------------------------------------------ */
+/* --- The filters that a watch requests --------------------------------------- */
 
+/* Returns the set of filters for the requested bits. */
 static uint8_t kq_wanted(uint32_t watch)
 {
 	return (uint8_t)((watch & (POLLIN | POLLRDHUP) ? KQ_BIT(KQ_READ) : 0) |
@@ -25,6 +26,7 @@ static uint8_t kq_wanted(uint32_t watch)
 	                 (watch & POLLPRI ? KQ_BIT(KQ_EXCEPT) : 0));
 }
 
+/* Returns true if READ has to report only the end of file, not data. */
 static bool kq_end_only(uint32_t watch)
 {
 	return (watch & (POLLIN | POLLRDHUP)) == POLLRDHUP;
@@ -42,7 +44,7 @@ static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	entry->armed &= entry->there;
 }
 
-/* Returns true for a device that the kernel refuses because it is always ready. */
+/* Returns true for a device that is always ready, which may be why the kernel refuses it. */
 static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT};
@@ -54,9 +56,9 @@ static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 }
 
 /*
- * Returns true if the registration works without this filter: it is not requested; or it is READ,
- * only for the end of file, and takes no low-water mark, so it could not distinguish the end from
- * data.
+ * The kernel has refused a filter with this error.  Returns true if the registration works without
+ * it: it is not requested; or it is READ that should report only the end of file, and the kernel
+ * refuses the low-water mark without which READ would report data as well.
  */
 static bool kq_dispensable(const struct xp_kq_entry *entry, int filter, int error)
 {
@@ -65,7 +67,10 @@ static bool kq_dispensable(const struct xp_kq_entry *entry, int filter, int erro
 		 (filter == KQ_READ && entry->end_only && xp_kq_refused(error)));
 }
 
-/* Add filters that the kernel does not have.  On failure it has none of them. */
+/*
+ * Add filters that the kernel does not have.  On failure the kernel has none of them afterwards.
+ * Returns 0 or a negative errno value.
+ */
 static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                   unsigned filters)
 {
@@ -88,7 +93,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 			continue;
 		error = rc < 0 ? rc : -(int)records[at].data;
 		at++;
-		/* NetBSD returns EBADF for a pipe without a reader. */
+		/* WRITE of a pipe without a reader is refused, by NetBSD with EBADF: replace it. */
 		if (i == KQ_WRITE && entry->pipe &&
 		    (error == -EPIPE || error == -EBADF))
 			error = xp_kq_break(set, entry, fd);
@@ -98,7 +103,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 			rc = rc < 0 ? rc : error;
 	}
 	if (rc >= 0 && !entry->there)
-		rc = -ENOTSUP; /* without a filter a close could not be noticed */
+		rc = -ENOTSUP; /* without any filter, a close of fd could not be noticed */
 	if (rc < 0) {
 		kq_remove(set, entry, fd, entry->there & filters);
 		return xp_kq_refused(rc) ? -ENOTSUP : rc;
@@ -130,6 +135,7 @@ static void kq_forget(struct xp_kq_entry *entry)
 	entry->armed = 0;
 }
 
+/* Store in the entry what the watch requests. */
 static void kq_describe(struct xp_kq_entry *entry, uint32_t watch,
                         uint64_t token)
 {
@@ -155,7 +161,7 @@ int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		kq_forget(entry);
 	rc = xp_sys_fstat(fd, &status);
 	xp_count(&set->counters->syscalls_check);
-	/* The kernel defines the readiness of these files differently from the queue. */
+	/* The queue itself decides when these files are ready, unlike the kernel: refuse them. */
 	if (rc == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		rc = xp_sys_is_path(fd) ? -ENOTSUP : -EPERM;
 	if (rc == 0)
@@ -206,7 +212,7 @@ int xp_kq_detach(void *opaque, int fd)
 	return rc < 0 ? rc : -(int)records[0].data;
 }
 
-/* Add the filters that were not requested before; the others stay as they are. */
+/* Add filters that the kernel does not have; the enabled states of the others stay. */
 static int kq_add_missing(struct xp_kq_set *set, struct xp_kq_entry *entry,
                           int fd, unsigned missing, unsigned again)
 {

@@ -3,11 +3,11 @@
  *
  * A set is a table, indexed by descriptor, of the filters that the kernel has for each, which of
  * them are enabled there, and which should be.  Changes that only enable or disable are recorded,
- * and passed to the kernel with the next wait.  All functions except xp_kq_broken are called with
- * the queue's lock held.
+ * and passed to the kernel with the next wait.  All functions except xp_kq_broken and xp_kq_gone
+ * are called with the queue's lock held.
  *
- * xpoll_fd returns an outer queue, which contains the inner one, a wake-up descriptor and a timer.
- * Nobody takes events from it.
+ * xpoll_fd returns an outer kqueue, which contains the inner one, a wake-up descriptor and a timer.
+ * The program only polls it; xp_kq_outer_probe alone takes events from it.
  */
 #ifndef XP_BSD_KQUEUE_STATE_H
 #define XP_BSD_KQUEUE_STATE_H
@@ -22,7 +22,7 @@
 
 enum { KQ_READ, KQ_WRITE, KQ_EXCEPT, KQ_FILTERS };
 
-/* Most records that a change of one descriptor takes. */
+/* Most records (struct kevent) that the changes of one descriptor take. */
 enum { KQ_RECORDS = XP_KQ_ENABLES_ONCE ? 2 * KQ_FILTERS : KQ_FILTERS };
 
 #define KQ_BIT(filter) (1u << (filter))
@@ -35,51 +35,53 @@ struct xp_kq_entry {
 	uint8_t there; /* filters that the kernel has */
 	bool attached;
 	bool dirty;    /* in the list of entries with changes to pass */
-	uint8_t touch; /* enabled filters that the kernel has to check again */
-	bool clear;    /* EV_CLEAR */
+	uint8_t touch; /* filters to enable again, so that the kernel checks their state */
+	bool clear;    /* the filters have EV_CLEAR: edge-triggered */
 	bool end_only; /* READ reports only the end of file, not data */
-	uint8_t probed; /* enabled filters that the kernel has just checked */
+	uint8_t probed; /* filters whose state xp_kq_verify has just made the kernel check */
 	bool pipe;
-	bool write_end; /* the write end of a pipe: READ reports only its end */
-	bool hung;     /* a terminal that takes no filter: WRITE represents all */
-	bool broken;   /* a pipe without a reader: EVFILT_USER represents WRITE */
+	bool write_end; /* the write end of a pipe: READ reports only the end of file */
+	bool hung;     /* a terminal for which the kernel refuses filters: WRITE represents all */
+	bool broken;   /* EVFILT_USER, always active, replaces WRITE, which the kernel refuses */
 };
 
 /* The descriptor that xpoll_fd returns. */
 struct xp_kq_outer {
-	int fd;                     /* -1: xpoll_fd was not called */
-	struct xp_wakefd attention; /* its fd is -1: not open either */
-	int64_t alarm_ns;           /* XP_NEVER: the timer is not set */
-	bool attended;              /* the queue wants `attention` readable */
-	bool due;                   /* alarm_ns has passed: `attention` is readable, too */
-	bool readable;
+	int fd;                     /* the outer kqueue; -1: xpoll_fd was not called */
+	struct xp_wakefd attention; /* in the outer kqueue; fd -1: not open yet */
+	int64_t alarm_ns;           /* time of set_alarm; XP_NEVER: there is no alarm */
+	bool attended;              /* set_attention: the queue wants `fd` readable */
+	bool due;                   /* the alarm's time has passed: `fd` has to be readable, too */
+	bool readable;              /* `attention` is readable, for one of these two reasons */
 };
 
 struct xp_kq_set {
-	int fd; /* the kernel's queue */
+	int fd; /* the kqueue in which the kernel has the filters */
 	struct xp_kq_outer outer;
 	struct xp_kq_entry *entries;
 	int len;
-	int *dirty;    /* numbers */
+	int *dirty;    /* descriptors whose entries have changes to pass */
 	int dirty_len;
 	int dirty_cap; /* >= len */
-	atomic_int mend; /* a pipe whose WRITE to restore, or a value below */
+	atomic_int mend; /* descriptor of a pipe whose WRITE may be gone; KQ_MEND_NONE, _ALL */
 	struct xp_counters *counters;
 };
 
+/* KQ_MEND_ALL: there are several such pipes.  KQ_CHUNK: most changes of one call. */
 enum { KQ_MEND_NONE = -1, KQ_MEND_ALL = -2, KQ_CHUNK = 128 };
 
 /* Returns the entry of a descriptor; NULL: not attached. */
 struct xp_kq_entry *xp_kq_find(const struct xp_kq_set *set, int fd);
-/* Returns the flag, EV_ENABLE or EV_DISABLE, that gives the filter its wanted state. */
+/* Returns the flags that give the filter its wanted state: XP_KQ_ENABLE or EV_DISABLE. */
 unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter);
-/* Store the record of a change of one filter. */
+/* Fill `record` with a change of one filter of the entry; flags: EV_ADD, EV_DELETE, EV_ENABLE... */
 void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
                   int fd, int filter, unsigned flags);
 /* Put the entry into the list of entries whose changes are passed with the next wait. */
 void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
 /*
- * Returns true if the error means that the kernel refuses the filter, or its mark, for this file.
+ * Returns true if the error means that the kernel refuses the filter, or its low-water mark, for
+ * this file.
  */
 bool xp_kq_refused(int error);
 /*
@@ -91,15 +93,16 @@ int xp_kq_apply(struct xp_kq_set *set, struct kevent *changes, int count);
 int xp_kq_apply_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
                     int fd, int filter, unsigned flags);
 /*
- * Replace WRITE, which the kernel refuses, by an event that is always active; with EV_CLEAR if
- * WRITE has it.
+ * Replace WRITE, which the kernel refuses, by an EVFILT_USER that is always active; with EV_CLEAR
+ * if WRITE has it.  Returns 0; -EPIPE: the kernel has no EVFILT_USER; or another error.
  */
 int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
 
 /*
- * Returns 0 if fd still is the attached file.  Any change of a filter shows that, even one that
- * changes nothing.  But EV_ENABLE makes the kernel check an enabled filter again, so disabled
- * ones come first, then those of `again`.
+ * Returns 0 if fd still refers to the attached file.  The kernel removes the filters of a closed
+ * descriptor, so any change of a filter shows that, even one that changes nothing.  EV_ENABLE also
+ * makes the kernel check an enabled filter again: so a disabled filter is tried first, then one
+ * of `again`, whose state the caller wants checked anyway.
  */
 int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                  unsigned again);
@@ -113,32 +116,41 @@ int xp_kq_detach(void *set, int fd);
 bool xp_kq_has_pending(const void *set);
 int xp_kq_flush(void *set, struct xp_fired *fired, int cap);
 
-/* Store the changes that were not passed to the kernel; there is room for at least KQ_RECORDS. */
+/*
+ * Store changes to pass to the kernel, which are regarded as passed afterwards; cap is at least
+ * KQ_RECORDS.  Returns their number.  First restores the filters that xp_kq_broken has recorded.
+ */
 int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap);
 
 /*
- * Record that WRITE of a pipe reported the end of its readers, by which the kernel may have removed
- * it.
+ * Record that WRITE of a pipe has reported that no reader is left.  With that report FreeBSD
+ * removes the filter, so the next xp_kq_load restores it.  Any thread may call it.
  */
 void xp_kq_broken(struct xp_kq_set *set, int fd);
-/* Returns true if a change failed because its file is gone.  Any thread may call it. */
+/*
+ * Returns true if a change has failed because its descriptor was closed.  A pipe whose WRITE alone
+ * is gone is recorded by xp_kq_broken instead.  Any thread may call it.
+ */
 bool xp_kq_gone(struct xp_kq_set *set, const struct kevent *failed);
 
 /* --- xpoll_fd ------------------------------------------------------------------ */
 
 void xp_kq_outer_init(struct xp_kq_outer *outer);
-/* ours: false in a forked child. */
+/* ours: false in a forked child, where the descriptor may refer to another file. */
 void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours);
 
-extern const struct xp_outer_ops xp_kq_outer_ops; /* of a set */
+extern const struct xp_outer_ops xp_kq_outer_ops; /* called with a struct xp_kq_set */
 
 /*
- * Make the kernel remove reports that are not true any more: it does so only when the queue is
- * polled, and until then the queue is readable.  Called with the lock held.
+ * Poll the outer kqueue: only then does the kernel remove reports that no longer hold, and until
+ * then the descriptor stays readable.  Called with the lock held.
  */
 void xp_kq_outer_probe(struct xp_kq_outer *outer);
 
-/* Add a descriptor of the library to a queue.  Returns 0 or -errno. */
+/*
+ * Add READ of a descriptor of the library's own to a kqueue; flags: 0 or EV_CLEAR.  Returns 0 or a
+ * negative errno value.
+ */
 int xp_kq_hold(int queue_fd, int fd, unsigned flags);
 
 #endif

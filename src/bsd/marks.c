@@ -1,4 +1,8 @@
-/* Marks of files without an inode: a disabled filter for each, in a queue that nobody polls. */
+/*
+ * Marks (sys/marks.h) of files without an inode number, to detect a reused descriptor: a disabled
+ * filter for each, in a kqueue that no thread waits for.  The kernel removes the filter when the
+ * descriptor is closed.
+ */
 #include "sys/marks.h"
 
 #include <unistd.h>
@@ -18,12 +22,13 @@ int xp_marks_open(struct xp_marks *marks)
 
 void xp_marks_close(struct xp_marks *marks)
 {
-	/* In a forked child the descriptor may refer to another file. */
+	/* Close it in the process that opened it only: in a forked child it may be another file. */
 	if (marks->open && marks->process == getpid())
 		xp_sys_close(marks->fd);
 	marks->open = false;
 }
 
+/* Apply a change to the filter of fd.  Returns 0; -ENOENT: there is none; or another error. */
 static int mark_change(const struct xp_marks *marks, int fd, unsigned flags)
 {
 	struct kevent change;

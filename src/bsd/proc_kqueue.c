@@ -1,6 +1,6 @@
 /*
- * The exit of a process by kqueue(2): a queue for each process, with EVFILT_PROC in it, readable
- * once the process has exited.  Nothing is reaped.
+ * The exit of a process by kqueue(2): the descriptor for a process is a kqueue with an EVFILT_PROC,
+ * and is readable once the process has exited.  No process is reaped.
  */
 #include <errno.h>
 
@@ -14,7 +14,7 @@ static int proc_change(int fd, pid_t pid, int filter, uint32_t fflags)
 	int rc;
 
 	xp_kq_set(&change, (uint64_t)pid, filter, EV_ADD | EV_ONESHOT, fflags, 0);
-	change.data = filter == EVFILT_TIMER; /* fires almost at once */
+	change.data = filter == EVFILT_TIMER; /* 1: a timer expires after a millisecond */
 	rc = xp_sys_kevent_change(fd, &change, 1);
 	return rc < 0 ? rc : -(int)change.data;
 }
@@ -31,7 +31,7 @@ int xp_proc_open(pid_t pid)
 	/* macOS reports the status only to processes that may send it a signal. */
 	if (rc == -EACCES)
 		rc = proc_change(fd, pid, EVFILT_PROC, NOTE_EXIT);
-	/* Some kernels return ESRCH for a zombie. */
+	/* Some kernels return ESRCH for a zombie: a timer makes the queue readable instead. */
 	if (rc == -ESRCH && xp_sys_peek_child(pid, &status) == 0)
 		rc = proc_change(fd, pid, EVFILT_TIMER, 0);
 	if (rc == 0)
@@ -40,13 +40,14 @@ int xp_proc_open(pid_t pid)
 	return rc == -EINVAL || rc == -ENOTSUP ? -ENOTSUP : rc;
 }
 
-/* In a forked child there is no copy: the descriptor is free there, or refers to another file. */
+/* Returns false: the kernel makes the descriptor of xp_proc_open readable by itself. */
 bool xp_proc_is_polled(int fd)
 {
 	(void)fd;
 	return false;
 }
 
+/* A forked child has no copy of the kqueue: there fd is free, or refers to another file. */
 void xp_proc_shut(int fd, bool forked)
 {
 	if (!forked)
@@ -61,7 +62,8 @@ bool xp_proc_ended(int fd)
 }
 
 /*
- * Returns true if the process was reaped: its ID is unused, or belongs to a process that is alive.
+ * To be called after the process has ended.  Returns true if it was reaped: its ID is unused, or
+ * belongs to a process that is alive.
  */
 bool xp_proc_reaped(int fd, pid_t pid)
 {

@@ -17,7 +17,7 @@ int64_t xp_sys_backlog(int fd)
 	int64_t count = xp_sys_is_listener(fd) ? xp_sys_kevent_ask(fd, EVFILT_READ)
 		: -EINVAL;
 
-	/* At least one connection is assumed. */
+	/* The filter reports nothing now: return 1, because the contract is at least one. */
 	return count == 0 ? 1 : count;
 }
 
@@ -34,8 +34,9 @@ static int counts_ask(int fd, unsigned long what, int *count)
 #endif
 
 /*
- * NetBSD reports the bytes in a pipe, and so does Linux with our kqueue(2), where both ends
- * have one number.  FreeBSD reports 0 at the end for writing, whatever is in the pipe.
+ * For the write end of a pipe NetBSD returns the number of bytes in the pipe, and FreeBSD returns 0
+ * whatever is in the pipe.  A build on Linux, over this project's kqueue(2), uses FIONREAD, which
+ * returns the bytes in the pipe at both ends.
  */
 int64_t xp_sys_unsent(int fd)
 {

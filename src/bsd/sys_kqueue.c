@@ -28,7 +28,7 @@ int xp_sys_kevent_change(int queue_fd, struct kevent *changes, int count)
 
 	for (int i = 0; i < count; i++)
 		changes[i].flags |= EV_RECEIPT;
-	/* An interrupted call has applied the changes. */
+	/* Not repeated after EINTR, because an interrupted call has applied the changes. */
 	rc = kevent(queue_fd, changes, count, changes, count, &zero);
 	if (rc >= 0 && rc < count) {
 		errno = EIO;
@@ -44,7 +44,7 @@ int xp_sys_kevent_now(int queue_fd, const struct kevent *changes, int count,
 	static const struct timespec zero;
 	int rc;
 
-	/* Interrupted, it has applied the changes. */
+	/* After EINTR only poll again: the interrupted call has applied the changes. */
 	while ((rc = XP_UNCANCELLED(kevent(queue_fd, changes, count, events, cap, &zero))) ==
 	       -EINTR)
 		count = 0;
@@ -60,7 +60,10 @@ int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
 	                         xp_sys_time_left(deadline_ns, &left)));
 }
 
-/* Returns 1 and the filter's present report in *record; 0: no report. */
+/*
+ * Query what the filter reports about fd now, through a kqueue opened for this call.  Returns 1 and
+ * the report in *record; 0: it reports nothing; or a negative errno value.
+ */
 static int kevent_ask(int fd, int filter, struct kevent *record)
 {
 	int queue_fd = xp_sys_kqueue();

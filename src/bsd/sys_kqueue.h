@@ -15,7 +15,7 @@
 #include <sys/event.h>
 #include <sys/time.h>
 
-/* 0: there is no such filter. */
+/* Filters and notes that some systems lack; 0: this system has none. */
 #ifdef EVFILT_USER
 #define XP_KQ_USER    EVFILT_USER
 #define XP_KQ_TRIGGER NOTE_TRIGGER
@@ -42,24 +42,25 @@
 #define XP_KQ_EXIT_UNKNOWN 0
 #endif
 
-/* A filter that is enabled again must report a state that is already true. */
+/* The flags with which an enabled filter reports a state that already holds. */
 #ifdef __NetBSD__
 #define XP_KQ_ENABLE (EV_ADD | EV_ENABLE)
 #else
 #define XP_KQ_ENABLE EV_ENABLE
 #endif
-/* OpenBSD ignores EV_ENABLE of an enabled filter, so the filter is disabled first. */
+/* true: EV_ENABLE of an enabled filter is ignored, so the filter is disabled first (OpenBSD). */
 #ifdef __OpenBSD__
 #define XP_KQ_ENABLES_ONCE true
 #else
 #define XP_KQ_ENABLES_ONCE false
 #endif
-/* EV_ENABLE alone makes the kernel check the state again, whatever the filter was before. */
+/* true: EV_ENABLE makes the kernel check the state again, even if the filter was enabled. */
 #define XP_KQ_ENABLE_LOOKS (XP_KQ_ENABLE == EV_ENABLE && !XP_KQ_ENABLES_ONCE)
 
 /*
- * Whether kevent(2) is a cancellation point.  By their sources it is not on DragonFly and macOS
- * either; but on macOS poll(2) does not work for a queue.
+ * true: a wait calls kevent(2) directly; false: kevent(2) is no cancellation point, so the wait
+ * sleeps in poll(2) on the kqueue.  By its source kevent(2) of macOS is none either, but there
+ * poll(2) does not work for a kqueue.
  */
 #if defined(__OpenBSD__) || defined(__DragonFly__)
 #define XP_KQ_CANCELLED false
@@ -67,7 +68,7 @@
 #define XP_KQ_CANCELLED true
 #endif
 
-/* An end of file may be reported twice by one call, with the same filter. */
+/* true: one call may report an end of file twice with the same filter (OpenBSD). */
 #ifdef __OpenBSD__
 #define XP_KQ_TWICE true
 #else
@@ -75,8 +76,9 @@
 #endif
 
 /*
- * A tag is 32 bits: it fits into udata everywhere.  Where pointers are longer
- * there is room for a hint beside it.
+ * udata of a filter is its tag, the upper 32 bits of the descriptor's token.  Where pointers are
+ * longer, udata has room for a flag, too: the hint, set for READ of the write end of a pipe.  0:
+ * there is no room.
  */
 #define XP_KQ_HINT ((uintptr_t)(UINTPTR_MAX >> 31 >> 1) ? \
 	(uintptr_t)1 << (sizeof(uintptr_t) * CHAR_BIT / 2) : 0)
@@ -93,7 +95,7 @@ static inline uint32_t xp_kq_tag(const struct kevent *record)
 	return (uint32_t)(uintptr_t)record->udata;
 }
 
-/* The tag is the upper half of the token, the number is the lower. */
+/* Returns the token of the descriptor: the tag is its upper half, the descriptor the lower. */
 static inline uint64_t xp_kq_token(const struct kevent *record)
 {
 	return (uint64_t)xp_kq_tag(record) << 32 | (uint32_t)record->ident;
@@ -104,27 +106,30 @@ static inline bool xp_kq_hinted(const struct kevent *record)
 	return (uintptr_t)record->udata & XP_KQ_HINT;
 }
 
-/* A queue; close-on-exec. */
+/* Open a kqueue, which is close-on-exec.  Returns its descriptor or a negative errno value. */
 int xp_sys_kqueue(void);
 
 /*
- * Apply changes without waiting, each with a receipt, which replaces it in `changes`.  Returns 0,
- * or the error of the whole call.
+ * Apply changes without waiting.  A receipt replaces each change in `changes`: its `data` is 0 or
+ * the errno value of that change.  Returns 0, or the negative errno value of the whole call.
  */
 int xp_sys_kevent_change(int queue_fd, struct kevent *changes, int count);
 
-/* Apply changes and poll; restarted after a signal.  Returns the number of events. */
+/*
+ * Apply changes and take events without waiting; restarted after a signal.  Returns the number of
+ * events, among them changes that failed (EV_ERROR), or a negative errno value.
+ */
 int xp_sys_kevent_now(int queue_fd, const struct kevent *changes, int count,
                       struct kevent *events, int cap);
 
 /*
- * Apply changes and wait for events until a deadline; a cancellation point.  With a signal mask the
- * wait may be restarted after a signal that arrives just before it.
+ * Apply changes and wait for events until a deadline; a cancellation point (XP_KQ_CANCELLED).
+ * Returns the number of events, or -EINTR after a signal handler.
  */
 int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
                        struct kevent *events, int cap, int64_t deadline_ns);
 
-/* Returns the `data` that the filter reports for a descriptor now; 0: no report. */
+/* Returns the `data` that the filter reports for a descriptor now; 0: it reports nothing. */
 int64_t xp_sys_kevent_ask(int fd, int filter);
 
 #endif

@@ -1,4 +1,4 @@
-/* The back ends and providers of FreeBSD, NetBSD, OpenBSD and DragonFly. */
+/* The back ends of FreeBSD, NetBSD, OpenBSD and DragonFly, the best one first. */
 #include "sys/system.h"
 
 #include "bsd/system.h"

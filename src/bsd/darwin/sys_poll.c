@@ -10,7 +10,10 @@
 
 #include "sys/libcall.h"
 
-/* For being readable, which is all that is waited for in this way. */
+/*
+ * Sleep until one of the descriptors is readable; no caller requests other bits.  Returns -EINVAL
+ * for a descriptor that does not fit into a bit set of select(2).
+ */
 int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
                      const sigset_t *mask)
 {

@@ -1,4 +1,4 @@
-/* The back ends and providers of macOS, whose poll(2) takes no mask of signals. */
+/* The back ends of macOS.  poll is none of them: macOS has no poll(2) with a mask of signals. */
 #include "sys/system.h"
 
 #include "bsd/system.h"
