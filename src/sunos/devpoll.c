@@ -4,9 +4,10 @@
  * The device has a set of descriptors; changes are written to it just before a wait
  * (devpoll_set.c).  So a wait is one system call, or two after changes, and a change is none.
  *
- * One thread at a time is in the device: on older kernels a write waits until no thread sleeps in
- * it, and must not do so with the queue's lock held.  The device belongs to the process that wrote
- * to it first.  It cannot be polled itself, takes no signal mask, and has no edges.
+ * Only one thread at a time waits in the device, because on older kernels a write(2) to it blocks
+ * until no thread sleeps in it, and a change must not block with the queue's lock held.  The device
+ * belongs to the process that wrote to it first.  The device itself cannot be polled, takes no
+ * signal mask, and cannot watch edge-triggered.
  */
 #include "sunos/devpoll_state.h"
 
@@ -20,7 +21,11 @@
 #include "sunos/system.h"
 #include "sys/sys.h"
 
-/* Open the device, and add the back end's own two descriptors. */
+/*
+ * Open the device and write the back end's own entries to it: the wake-up descriptor and, if there
+ * is one, the set of edge-triggered registrations.  Returns 0 or a negative errno value; -ENOSYS
+ * also if another device has this name.
+ */
 static int devpoll_open_device(struct devpoll_state *state)
 {
 	struct pollfd own[XP_OWN_ENTRIES];
@@ -32,7 +37,7 @@ static int devpoll_open_device(struct devpoll_state *state)
 	xp_array_own(&state->array, own);
 	rc = xp_sys_devpoll_write(device, own, state->array.edge.fd < 0
 	                          ? XP_OWN_EDGE : XP_OWN_ENTRIES);
-	/* Check that it is the device: another file of that name may accept the records, too. */
+	/* Check that the device has the entry: another file of this name may accept writes, too. */
 	if (rc == 0)
 		rc = xp_sys_devpoll_has(device, state->array.wake.fd);
 	state->device = device;
@@ -64,7 +69,7 @@ static int devpoll_open(void *opaque, int size_hint,
 		rc = devpoll_open_device(state);
 	if (rc < 0)
 		devpoll_free(state);
-	/* The kernel lacks the device, or it is hidden here. */
+	/* -ENOSYS makes the queue use another back end: the device is missing or hidden. */
 	return rc == -ENOENT || rc == -ENXIO || rc == -ENODEV || rc == -ENOTTY
 		? -ENOSYS : rc;
 }
@@ -100,6 +105,7 @@ static int devpoll_flush(void *opaque, struct xp_fired *fired, int cap)
 	return xp_devpoll_write(state);
 }
 
+/* Store reports of the set of edge-triggered registrations.  Returns their number. */
 static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fired,
                                 int room)
 {
@@ -110,7 +116,10 @@ static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fi
 	return count;
 }
 
-/* Store the reports of one descriptor, up to `room` of them. */
+/*
+ * Store the report of one descriptor that the device has returned; for the set of edge-triggered
+ * registrations up to `room` reports.  Returns their number.
+ */
 static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
                           struct xp_fired *fired, int room)
 {
@@ -136,7 +145,7 @@ static int devpoll_report(struct devpoll_state *state, const struct pollfd *read
 	return 0;
 }
 
-/* Wait with a signal mask, by poll(2) of all descriptors. */
+/* Wait with a signal mask, which the device does not take: by poll(2) of all descriptors. */
 static int devpoll_await_masked(struct devpoll_state *state, int64_t deadline_ns,
                                 const sigset_t *mask, struct xp_fired *fired,
                                 int cap)
@@ -167,6 +176,7 @@ static int devpoll_await_masked(struct devpoll_state *state, int64_t deadline_ns
 	return count;
 }
 
+/* Wait by the device.  Returns the number of results in state->fds, or a negative errno value. */
 static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap)
 {
 	for (;;) {
@@ -177,7 +187,7 @@ static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap
 			                      deadline_ns);
 
 		state->more = rc == room;
-		/* EINVAL: the size has to be below the limit of descriptors. */
+		/* EINVAL: the size has to be below the limit of open files, so request less. */
 		if (rc != -EINVAL || room == 1)
 			return rc;
 		state->room = room / 2;
@@ -192,14 +202,17 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 	int len;
 
 	/*
-	 * Report edges first, because level-triggered reports come again in each call and would
-	 * take the room.
+	 * XP_REST asks for more of what the last wait found: report the remaining edges first,
+	 * because level-triggered reports come again in each call and would take the room.
 	 */
 	if (deadline_ns == XP_REST)
 		count = xp_array_report_rest(&state->array, fired, cap);
 	if (count == cap)
 		return count;
-	/* If no report was used, write the changes that remove their causes, and wait again. */
+	/*
+	 * If all results were for bits that are no longer requested, write the changes that remove
+	 * those bits from the device, and wait again.
+	 */
 	do {
 		len = xp_devpoll_write(state);
 		if (len < 0)

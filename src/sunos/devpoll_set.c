@@ -17,9 +17,10 @@
 
 enum {
 	DEVPOLL_RECORDS = 2,     /* most records for one descriptor */
-	DEVPOLL_THERE = 0x10000, /* flag: in the device's set, with the bits below */
+	DEVPOLL_THERE = 0x10000, /* flag: in the device's set; the lower bits are the events */
 };
 
+/* Put a descriptor into the list of those whose changes the next write passes. */
 static void devpoll_mark(struct devpoll_state *state, int fd)
 {
 	struct xp_array_entry *entry = &state->array.entries[fd];
@@ -31,7 +32,7 @@ static void devpoll_mark(struct devpoll_state *state, int fd)
 	state->dirty[state->dirty_len++] = fd;
 }
 
-/* Returns what the device should have for these requested bits. */
+/* Returns entry->index of a descriptor for which the device has these requested bits. */
 static int32_t devpoll_has(uint32_t bits)
 {
 	return bits ? DEVPOLL_THERE | xp_sys_devpoll_bits(bits) : 0;
@@ -42,6 +43,7 @@ static int32_t devpoll_wanted(const struct xp_array_entry *entry)
 	return devpoll_has(entry->place == XP_PLACE_ARRAY ? entry->watch : 0);
 }
 
+/* Store the records that change a descriptor in the device.  Returns their number, 0 to 2. */
 static int devpoll_record(const struct xp_array_entry *entry, int fd,
                           struct pollfd *records)
 {
@@ -61,7 +63,7 @@ static int devpoll_record(const struct xp_array_entry *entry, int fd,
 	return len;
 }
 
-/* Record that the records of the descriptors from index `from` on were written. */
+/* Remove the descriptors from index `from` on from the list: their records were written. */
 static void devpoll_written(struct devpoll_state *state, int from)
 {
 	while (state->dirty_len > from) {
@@ -74,7 +76,7 @@ static void devpoll_written(struct devpoll_state *state, int from)
 	}
 }
 
-/* Write the changes: in one call, unless there are more records than the limit of descriptors. */
+/* Write the changes, in several calls if there are more records than the limit of open files. */
 int xp_devpoll_write(struct devpoll_state *state)
 {
 	int most = state->cap;
@@ -109,7 +111,10 @@ void xp_devpoll_mend(struct devpoll_state *state, int fd)
 	struct xp_array_entry *entry = &state->array.entries[fd];
 
 	XP_ASSERT(fd >= 0 && fd < state->array.len);
-	/* If fd was closed when the records were written, the old entry was not removed. */
+	/*
+	 * If fd was closed when its removal was written, the device still has the old entry: write
+	 * the removal again, and then add what is requested.
+	 */
 	entry->index = DEVPOLL_THERE;
 	entry->as_new = true;
 	devpoll_mark(state, fd);
@@ -156,7 +161,7 @@ int xp_devpoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	struct devpoll_state *state = opaque;
 	int rc = xp_array_attach(opaque, fd, watch, token);
 
-	/* The descriptor may have been reused: then the device has the old file. */
+	/* fd may have been reused, so that the device has the closed file: remove and add it. */
 	if (rc == -EEXIST) {
 		state->array.entries[fd].as_new = true;
 		devpoll_mark(state, fd);

@@ -5,15 +5,15 @@
 #include "posix/array.h"
 
 struct devpoll_state {
-	struct xp_array array; /* entry->index: the bits that the device has */
-	int device;
+	struct xp_array array; /* entry->index: what the device has for it (devpoll_set.c) */
+	int device;            /* descriptor of /dev/poll */
 	struct pollfd *fds; /* records to write; also receives the results of waits */
 	int cap;            /* >= attached + XP_FIRED_MOST */
 	int *dirty;         /* descriptors with changes to write */
 	int dirty_len;
 	int dirty_cap;      /* >= array.len */
 	int room;  /* most results that one call may request */
-	int start; /* index at which a poll of all begins */
+	int start; /* index from which devpoll_await_masked reports, moved on for fairness */
 	bool more; /* the wait in progress got as many results as it requested */
 };
 
@@ -23,7 +23,7 @@ extern const struct xp_array_ops xp_devpoll_array;
 int xp_devpoll_attach(void *state, int fd, uint32_t watch, uint64_t token);
 /* Write the changes.  Returns 0 or a negative errno value. */
 int xp_devpoll_write(struct devpoll_state *state);
-/* The device reported bits that were not requested: write the descriptor again. */
+/* The device reported bits that are not requested: remove and add the descriptor again. */
 void xp_devpoll_mend(struct devpoll_state *state, int fd);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Watches files by event ports: one port per queue, with a watch for each user.
+ * Watches files by event ports: one port per queue, with a watch for each registration ("user").
  *
  * A watch is for a name, and reports once.  The name is the one that /proc has for the descriptor.
  * After an event the watch is made again at once, before the file is compared, so the comparison
@@ -22,11 +22,11 @@
 enum {
 	PORT_FILE_PATH_MOST = 1024,
 	PORT_FILE_EVENTS = 32,
-	/* Most reads in a row: a busy writer must not make this thread keep the lock. */
+	/* Most reads in a row, so that a busy writer cannot make this thread hold the lock long. */
 	PORT_FILE_READS = 64,
 };
 
-/* A user's file. */
+/* The watched file of one user. */
 struct xp_inode {
 	struct xp_regmap_item item; /* its ident is the cookie of the events */
 	struct xp_inode_user *user;
@@ -42,7 +42,7 @@ uint32_t xp_inodes_reportable(void)
 		XPOLL_NOTE_READ;
 }
 
-/* Returns the events to request; those about names are always reported. */
+/* Returns the events to request; the kernel always reports removals and renames. */
 static int port_file_events(uint32_t notes)
 {
 	int events = FILE_NOFOLLOW;
@@ -68,7 +68,10 @@ static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
 	if (events & FILE_RENAME_FROM)
 		notes |= XPOLL_NOTE_RENAME;
 	if (events & FILE_MODIFIED) {
-		/* two writes within one tick of a coarse clock */
+		/*
+		 * A comparison would not find this write: its time is that of the last comparison,
+		 * because the file system's clock is coarse.
+		 */
 		if (xp_same_time(&user->last.st_mtim, &now->st_mtim))
 			notes |= XPOLL_NOTE_WRITE;
 	} else if (events & FILE_ATTRIB) {
@@ -79,6 +82,7 @@ static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
 
 /* --- Names ------------------------------------------------------------------- */
 
+/* Returns true if this path leads to the file of `status`. */
 static bool port_file_has_path(const struct stat *status, const char *path)
 {
 	struct stat found;
@@ -87,7 +91,10 @@ static bool port_file_has_path(const struct stat *status, const char *path)
 		found.st_dev == status->st_dev && found.st_ino == status->st_ino;
 }
 
-/* Returns a hash of the name and of the inode of its directory, which may be renamed itself. */
+/*
+ * Returns a hash of the file's name and of the inode of its directory: unlike a hash of the path,
+ * it stays the same when a directory above is renamed.
+ */
 static uint64_t port_file_place(char *path)
 {
 	char *name = strrchr(path, '/') + 1;
@@ -104,7 +111,10 @@ static uint64_t port_file_place(char *path)
 	return hash;
 }
 
-/* Find the present path; if it differs from the last one, the file was renamed. */
+/*
+ * Find the present path of the file, and report a rename if its place differs from the last one.
+ * Returns 0; -ENOENT: it has no known path; -ENOMEM.
+ */
 static int port_file_find(struct xp_inodes *inodes, struct xp_inode *inode,
                           const struct stat *now)
 {
@@ -131,6 +141,7 @@ static int port_file_find(struct xp_inodes *inodes, struct xp_inode *inode,
 
 /* --- Watches ----------------------------------------------------------------- */
 
+/* Watch the file at inode->path.  Returns 0; -ENOENT: the file is no longer there; or an error. */
 static int port_file_watch(struct xp_inodes *inodes, struct xp_inode *inode,
                            const struct stat *now)
 {
@@ -143,21 +154,24 @@ static int port_file_watch(struct xp_inodes *inodes, struct xp_inode *inode,
 	rc = xp_sys_port_watch(inodes->watch.fd, &inode->object,
 	                       port_file_events(inode->user->notes),
 	                       (uintptr_t)inode->item.ident);
-	/* The name may belong to another file by now. */
+	/* If the path leads to another file by now, that one is watched: end the watch. */
 	inode->armed = rc == 0 && port_file_has_path(now, inode->path);
 	if (rc == 0 && !inode->armed)
 		xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
 	return rc < 0 ? rc : inode->armed ? 0 : -ENOENT;
 }
 
-/* Make the watch of a file whose present status is `now`. */
+/*
+ * Watch a file, whose present status is `now`, for one event.  Returns 0; -ENOTSUP: the file has no
+ * known path; or another negative errno value.
+ */
 static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
                          const struct stat *now)
 {
 	int rc = -ENOENT;
 
 	if (inode->armed) {
-		/* This may withdraw an event, so compare the file. */
+		/* The new watch may discard an event of the old one, so have the file compared. */
 		xp_inode_report(inodes, inode->user, XP_REPORT_LOOK);
 		inode->armed = false;
 	}
@@ -173,6 +187,7 @@ static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
 	return rc == -ENOENT ? -ENOTSUP : rc;
 }
 
+/* Handle an event of a watched file, and watch it again. */
 static void port_file_reported(struct xp_inodes *inodes, const port_event_t *event)
 {
 	struct xp_inode *inode = xp_inode_find(inodes, (uintptr_t)event->portev_user);
@@ -184,7 +199,7 @@ static void port_file_reported(struct xp_inodes *inodes, const port_event_t *eve
 		return; /* the event was sent before the watch ended */
 	user = inode->user;
 	inode->armed = false;
-	/* On an error the comparison finds out what has happened. */
+	/* If fstat(2) fails, the comparison that port_file_notes requests finds that out. */
 	if (xp_sys_fstat(user->fd, &now) < 0)
 		now = user->last;
 	notes = port_file_notes(user, event->portev_events, &now);
@@ -208,7 +223,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 	}
 }
 
-/* Files whose name was lost may have one by now. */
+/* Called from time to time: files without a watch may have a known path by now, so watch them. */
 static void port_files_again(struct xp_inodes *inodes)
 {
 	xp_inodes_harvest(inodes);
@@ -252,7 +267,7 @@ static int port_file_make(struct xp_inodes *inodes, struct xp_inode_user *user)
 
 	if (!inode)
 		return -ENOMEM;
-	/* Cookies may repeat: events with those of 2^32 - 1 watches ago are gone. */
+	/* Cookies repeat after 2^32 - 1 watches, when events with the old ones are long gone. */
 	inodes->made += inodes->made == UINT32_MAX ? 2 : 1;
 	inode->item.ident = inodes->made;
 	inode->user = user;
@@ -276,7 +291,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 		return rc;
 	xp_inodes_harvest(inodes);
 	rc = xp_sys_fstat(user->fd, &now);
-	/* A file without links cannot be renamed; a comparison shows the rest. */
+	/* A file without links has no path to watch: 1 has it compared from time to time. */
 	if (rc == 0 && !joined && now.st_nlink == 0)
 		return user->notes & XPOLL_NOTE_READ ? -ENOTSUP : 1;
 	if (rc == 0 && !joined)
@@ -292,7 +307,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	return rc;
 }
 
-/* The new name was found when its event came. */
+/* The event of the move has made port_file_arm watch the new name, if that is known. */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes;
@@ -307,7 +322,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	if (!inode)
 		return;
 	XP_ASSERT(inode->user == user);
-	/* The kernel keeps even a watch that has reported. */
+	/* The kernel has an object for the watch even after its event: remove it. */
 	xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
 	port_file_drop(inodes, inode);
 }

@@ -1,12 +1,13 @@
 /*
  * The port back end: event ports of illumos and Solaris.
  *
- * An association reports once (port_set.c).  An event has the state of when it was sent, which may
- * be long ago; events that were sent before a wait began are checked by one poll(2).  xpoll_wake
- * sends an event of its own.
+ * An association of a descriptor with the port reports one event (port_set.c).  An event has the
+ * state at the time it was sent, which may be long ago.  So descriptors that were associated before
+ * a wait began are checked by one poll(2) when that wait gets their events.  xpoll_wake sends an
+ * event, too.
  *
- * A port has no edges.  Edge-triggered registrations are in a set of epoll(7), which a port cannot
- * contain; with such registrations a wait sleeps in poll(2) on both.
+ * A port cannot watch edge-triggered.  Such registrations are in a set of epoll(7), which a port
+ * cannot contain; while there are any, a wait sleeps in poll(2) on the port and the set.
  */
 #include "sunos/port_state.h"
 
@@ -20,7 +21,7 @@
 #include "sys/sys.h"
 
 struct port_state {
-	struct xp_outer outer; /* first member; an epoll set, which can contain a port */
+	struct xp_outer outer; /* xpoll_fd: an epoll set with the port; must be first */
 	struct xp_port_set set;
 };
 
@@ -90,7 +91,10 @@ static bool port_has_pending(const void *opaque)
 
 	xp_mutex_lock(&state->set.lock);
 	has_pending = state->set.due_head >= 0 || state->set.lost;
-	/* If associating fails, let the flush end once; the next wait tries again. */
+	/*
+	 * After a flush that failed return false once, so that the caller does not flush for ever;
+	 * the next wait tries again.
+	 */
 	if (has_pending && state->set.stuck) {
 		state->set.stuck = false;
 		has_pending = false;
@@ -119,9 +123,9 @@ struct port_call {
 	struct xp_fired *fired;
 	int cap;
 	int count;
-	uint32_t number;
+	uint32_t number; /* of this wait: set->calls when it began */
 	bool edges; /* the edge set has registrations */
-	bool deaf;  /* it sleeps on the port only, not on the edge set */
+	bool deaf;  /* this wait sleeps on the port only, not on the edge set */
 	int asked;  /* number of events requested from the port */
 	port_event_t events[XP_FIRED_MOST];
 };
@@ -165,7 +169,10 @@ static void port_harvest_edges(struct port_call *call)
 		                               call->fired + call->count, room);
 }
 
-/* Begin to wait, with the set's lock. */
+/*
+ * Begin to wait; called with the set's lock.  Associates the descriptors that are due, unless other
+ * threads may change them; if that has results or fails, *deadline_ns becomes XP_NOW.
+ */
 static int port_begin(struct port_call *call, int64_t *deadline_ns,
                       const sigset_t *mask)
 {
@@ -173,7 +180,7 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 	int rc = 0;
 
 	call->number = ++set->calls;
-	/* The queue's lock is held, or this is the only thread. */
+	/* Then the queue's lock is held, or this is the only thread. */
 	if (*deadline_ns <= XP_NOW || xp_single_threaded())
 		rc = xp_port_associate_due(set, call->fired, call->cap,
 		                           &call->count);
@@ -196,6 +203,7 @@ static void port_end(struct port_call *call)
 	XP_ASSERT(set->waiters >= 0 && set->deaf >= 0);
 }
 
+/* Cleanup handler of a thread that is cancelled in a wait; it may have taken events. */
 static void port_cancelled(void *opaque)
 {
 	struct port_call *call = opaque;
@@ -206,7 +214,10 @@ static void port_cancelled(void *opaque)
 	xp_mutex_unlock(&call->state->set.lock);
 }
 
-/* Sleep.  Returns the number of events of the port, or a negative errno value. */
+/*
+ * Sleep, on the port alone or in poll(2) on the port and the edge set.  Returns the number of
+ * events that were taken from the port, or a negative errno value.
+ */
 static int port_sleep(struct port_call *call, int64_t deadline_ns,
                       const sigset_t *mask)
 {
@@ -231,7 +242,7 @@ static int port_sleep(struct port_call *call, int64_t deadline_ns,
 			room = 0;
 		xp_count_shared(&set->counters->syscalls_check);
 	}
-	/* Port and edge set alternate in going first. */
+	/* The port and the edge set take turns in being read first, so that both get room. */
 	if (call->number % 2)
 		port_harvest_edges(call);
 	room = call->cap - call->count < room ? call->cap - call->count : room;

@@ -1,4 +1,4 @@
-/* The events of a port: their meaning, whether they are still true, and our own events. */
+/* The events of a port: their bits, whether they still hold, and events that wake threads. */
 #include "sunos/port_state.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 	fired->events = port_poll_bits(object, event->portev_events);
 	if (!fired->events)
 		return false;
-	/* An association that was made after this wait began needs no check. */
+	/* The descriptor was associated before this wait began: its event may be out of date. */
 	if (set->calls - object->call > set->calls - call) {
 		int i = unsure->len++;
 
@@ -57,7 +57,7 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 	return true;
 }
 
-/* --- Events of our own: they make threads that sleep at the port return -------------- */
+/* --- Events that make threads sleeping at the port return ------------------------------ */
 
 void xp_port_wake(struct xp_port_set *set)
 {
@@ -69,7 +69,7 @@ void xp_port_called(struct xp_port_set *set)
 {
 	bool others = set->edges > 0 && set->deaf > 0;
 
-	/* One of the threads that have seen the alert turns it off. */
+	/* The alert stays on while threads sleep that do not watch the edge set, but have to. */
 	if (!others && atomic_exchange(&set->alert, false))
 		xp_sys_port_alert(set->fd, false);
 }

@@ -42,8 +42,9 @@ struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd)
 	return &set->objects[fd];
 }
 
-/* --- Which file ---------------------------------------------------------------- */
+/* --- Detecting reused descriptors ---------------------------------------------- */
 
+/* Returns the time that distinguishes a socket from an earlier one with its inode number. */
 static int64_t port_born(const struct stat *status)
 {
 	return S_ISSOCK(status->st_mode) ? (int64_t)status->st_ctime : 0;
@@ -65,8 +66,8 @@ static int port_same_file(struct xp_port_set *set,
 }
 
 /*
- * End the association.  -ENOENT: the descriptor was closed, which ends it; or another thread has
- * just taken its event, which is no error if other threads wait.
+ * End the association, if there is one.  -ENOENT: it has ended, because the descriptor was closed.
+ * If threads wait, or one was cancelled, a thread may also have taken its event: then 0.
  */
 static int port_release(struct xp_port_set *set, struct xp_port_object *object,
                         int fd)
@@ -98,13 +99,14 @@ void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd)
 	set->due_tail = fd;
 }
 
+/* Associate a descriptor with its requested bits.  Returns 0 or a negative errno value. */
 static int port_associate_now(struct xp_port_set *set,
                               struct xp_port_object *object, int fd)
 {
 	uint32_t arming = set->armings + 1;
 	int rc;
 
-	/* 0 means: not associated. */
+	/* Skip 0, which means: not associated. */
 	arming += arming == 0;
 	xp_count_shared(&set->counters->syscalls_change);
 	rc = xp_sys_port_associate(set->fd, fd, object->want, arming);
@@ -117,7 +119,7 @@ static int port_associate_now(struct xp_port_set *set,
 	return 0;
 }
 
-/* Associate all again, because a cancelled thread may have taken their events. */
+/* Make all associated descriptors due: a cancelled thread may have taken their events. */
 static void port_recover(struct xp_port_set *set)
 {
 	set->lost = false;
@@ -160,7 +162,7 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 	return 0;
 }
 
-/* Set the flag first: a thread that sees the alert has to find it, to turn the alert off. */
+/* Set the flag first: a thread that sees the alert turns it off only if the flag is set. */
 void xp_port_call_all(struct xp_port_set *set)
 {
 	atomic_store(&set->alert, true);
@@ -169,7 +171,7 @@ void xp_port_call_all(struct xp_port_set *set)
 
 /* --- Changes ------------------------------------------------------------------- */
 
-/* Move a descriptor out of the edge set. */
+/* Move a descriptor out of the edge set, if it is there. */
 static void port_leave_edges(struct xp_port_set *set,
                              struct xp_port_object *object, int fd)
 {
@@ -181,6 +183,7 @@ static void port_leave_edges(struct xp_port_set *set,
 	object->place = XP_PORT_ASSOCIATED;
 }
 
+/* Watch a descriptor in the edge set, and end its association. */
 static int port_watch_edges(struct xp_port_set *set,
                             struct xp_port_object *object, int fd,
                             uint32_t watch)
@@ -201,6 +204,7 @@ static int port_watch_edges(struct xp_port_set *set,
 	return 0;
 }
 
+/* Record what a watch requests; edge-triggered ones are passed to the edge set at once. */
 static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
                       int fd, uint32_t watch)
 {
@@ -212,7 +216,7 @@ static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
 	return 0;
 }
 
-/* Forget a descriptor, whose association has ended. */
+/* Mark a descriptor as not attached.  The kernel's association of it must have ended. */
 static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 {
 	if (object->place == XP_PORT_EDGE)
@@ -224,8 +228,8 @@ static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 }
 
 /*
- * Returns 0 if fd can be polled; 1: perhaps not by a port, because devices may be epoll sets, such
- * as queues.
+ * Returns 0 if a port can watch fd; 1: the edge set has to, because fd is a device, which may be an
+ * epoll set (such as a queue); or a negative errno value.
  */
 static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 {
@@ -239,13 +243,14 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 		return -ENOTSUP;
 	if (S_ISSOCK(status->st_mode) || S_ISFIFO(status->st_mode))
 		return 0;
-	/* The queue itself decides when these are ready. */
+	/* -EPERM: the queue itself decides when these files are ready. */
 	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode))
 		return -EPERM;
 	rc = xp_edge_admit(&set->edge, fd, 0, status, &cleared);
 	return rc < 0 ? rc : set->edge.fd >= 0;
 }
 
+/* Returns true if fd still refers to the attached file; an association it had is then due. */
 static bool port_known(struct xp_port_set *set, struct xp_port_object *object,
                        int fd)
 {

@@ -2,9 +2,9 @@
  * The state of the port back end: a table of descriptors, with the requested bits and the
  * association of each.
  *
- * An association ends with its event, and unnoticed when the descriptor is closed.  Descriptors
- * that have to be associated, because they have fired or more bits are requested, are in a list of
- * due ones.  The next wait that has the queue's lock associates them.
+ * An association ends with its event, and without a report when the descriptor is closed.
+ * Descriptors that have to be associated, because they have fired or more bits are requested, are
+ * "due": they are in a list, and the next wait that has the queue's lock associates them.
  */
 #ifndef XP_SUNOS_PORT_STATE_H
 #define XP_SUNOS_PORT_STATE_H
@@ -20,56 +20,56 @@
 
 enum xp_port_place {
 	XP_PORT_NONE, /* not attached */
-	XP_PORT_ASSOCIATED,
+	XP_PORT_ASSOCIATED, /* watched by the port, if bits are requested */
 	XP_PORT_EDGE, /* in the edge set */
 };
 
 struct xp_port_object {
 	uint64_t token;
-	uint64_t device; /* identifies the file */
+	uint64_t device; /* device and inode number identify the file */
 	uint64_t inode;
-	int64_t born_s;  /* time of birth of a socket, whose inode number may be reused */
-	uint32_t arming; /* cookie of the association; events with others are stale */
-	uint32_t call;   /* number of the last wait that had begun before */
-	uint16_t want;   /* bits */
+	int64_t born_s;  /* st_ctime of a socket, whose inode number may be reused; else 0 */
+	uint32_t arming; /* cookie of the association, 0: none; other events are stale */
+	uint32_t call;   /* number of the last wait that had begun before the association */
+	uint16_t want;   /* requested bits; 0 also in the edge set */
 	uint16_t armed;  /* bits of the association; 0: none */
 	uint8_t place;   /* enum xp_port_place */
 	bool aside;      /* a device: epoll watches it, even level-triggered */
-	bool due;        /* in the list of due ones */
-	int next;        /* next in that list */
+	bool due;        /* in the list of due descriptors */
+	int next;        /* next descriptor in that list; -1: last */
 };
 
-/* The lock is taken after the queue's, and is not held while a thread sleeps. */
+/* `lock` is taken after the queue's lock, and is not held while a thread sleeps. */
 struct xp_port_set {
-	int fd;               /* immutable */
-	struct xp_edge edge;  /* its descriptor: immutable */
+	int fd;               /* the port; immutable */
+	struct xp_edge edge;  /* the edge set; its descriptor is immutable */
 	struct xp_mutex lock; /* guards all members below */
 	struct xp_counters *counters;
-	struct xp_port_object *objects;
+	struct xp_port_object *objects; /* indexed by descriptor */
 	int len;
-	int due_head; /* -1: none is due */
+	int due_head; /* first due descriptor; -1: none */
 	int due_tail;
-	uint32_t armings;
+	uint32_t armings; /* the last cookie */
 	uint32_t calls; /* number of waits begun */
-	int waiters;    /* threads that may have events that were not handled yet */
-	int deaf;       /* those of them that sleep on the port only */
+	int waiters;    /* threads in a wait, which may have events that are not handled yet */
+	int deaf;       /* threads in a wait that sleeps on the port only, not on the edge set */
 	int edges;      /* number of descriptors in the edge set */
 	bool lost;      /* a thread was cancelled, and may have taken events */
-	bool stuck;     /* memory or the like was lacking for the next due one */
-	atomic_bool alert; /* the port is on alert; used without the lock */
+	bool stuck;     /* the last flush failed, for lack of memory or room in the port */
+	atomic_bool alert; /* the port is on alert: all waits return; used without the lock */
 };
 
-/* Make one thread at the port, this or the next, return.  Async-signal-safe. */
+/* Make a thread that sleeps at the port return, or else the next one.  Async-signal-safe. */
 void xp_port_wake(struct xp_port_set *set);
-/* Make all of them return. */
+/* Make all threads that sleep at the port return, by an alert.  Async-signal-safe. */
 void xp_port_call_all(struct xp_port_set *set);
-/* Called with the lock by a thread that has seen the alert. */
+/* Turn the alert off, if possible; called with the lock by a thread that has seen it. */
 void xp_port_called(struct xp_port_set *set);
 
 int xp_port_set_open(struct xp_port_set *set, struct xp_counters *counters);
 void xp_port_set_close(struct xp_port_set *set);
 
-/* The functions below are called with the lock held.  These are the back end's functions. */
+/* All functions below are called with the lock held.  The first three are the back end's. */
 int xp_port_attach(struct xp_port_set *set, int fd, uint32_t watch,
                    uint64_t token);
 int xp_port_change(struct xp_port_set *set, int fd, uint32_t watch,
@@ -78,17 +78,18 @@ int xp_port_detach(struct xp_port_set *set, int fd);
 
 /* Returns the state of a descriptor; NULL: not attached. */
 struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd);
-/* Put a descriptor into the list of due ones, for the next wait to associate. */
+/* Put a descriptor into the list of due ones, which the next wait associates. */
 void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd);
 
 /*
- * Associate the descriptors that are due.  Closed or reused ones are reported with POLLNVAL: up to
- * cap reports, and *count grows.  Returns 0, or the error if not all are associated.
+ * Associate the descriptors that are due.  Closed or reused ones are reported in `fired` with
+ * POLLNVAL, until *count, the number of reports, is cap; the remaining ones stay due.  Returns 0,
+ * or -ENOMEM or -ENOSPC if one could not be associated.
  */
 int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
                           int cap, int *count);
 
-/* Events that may have been sent long ago, whose present state has to be checked. */
+/* Reports of events that may be out of date, until one poll(2) checks them. */
 struct xp_port_unsure {
 	struct pollfd probes[64];
 	struct xp_fired *fired[64];
@@ -96,9 +97,9 @@ struct xp_port_unsure {
 };
 
 /*
- * Handle an event of a descriptor in the wait with this number.  Returns false if there is nothing
- * to report.  An event that may be out of date is added to `unsure`; after xp_port_recheck it may
- * report nothing.
+ * Store the report of an event in `fired`; call: number of this wait.  Returns false if there is
+ * nothing to report.  An event that may be out of date is added to `unsure`; then xp_port_recheck
+ * stores the present bits in the report, or 0.
  */
 bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
                    uint32_t call, struct xp_port_unsure *unsure,

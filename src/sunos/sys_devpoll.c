@@ -12,7 +12,7 @@
 #include "sys/libcall.h"
 #include "sys/sys.h"
 
-/* Missing before Solaris 11. */
+/* Solaris before 11 lacks O_CLOEXEC. */
 #ifndef O_CLOEXEC
 #define O_CLOEXEC 0
 #endif
@@ -88,9 +88,9 @@ static int devpoll_timeout(int64_t deadline_ns)
 }
 
 /*
- * ioctl(2) may not be a cancellation point.  During this one call the thread may be cancelled at
- * any instruction: nothing has to be undone.  The cancel signal of illumos has no effect on a
- * thread that has disabled cancellation; glibc's differs, see linux/sys_pwait2.c.
+ * ioctl(2) may not be a cancellation point, so for this one call the thread makes itself cancelable
+ * at any instruction; nothing has to be undone then.  On illumos the signal that cancels a thread
+ * has no effect while the thread has cancellation disabled; glibc differs, see linux/sys_pwait2.c.
  */
 int xp_sys_devpoll_wait(int device, struct pollfd *fds, int cap,
                         int64_t deadline_ns)

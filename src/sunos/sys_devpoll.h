@@ -13,8 +13,8 @@
 int xp_sys_devpoll_open(void);
 
 /*
- * Add descriptors to the set, or remove them (POLLREMOVE).  Events of one that is in the set are
- * added to its events.  -EINVAL: more records than the limit of descriptors.
+ * Add descriptors to the set, or remove them (POLLREMOVE).  For a descriptor that is in the set,
+ * events are added to those it has there.  -EINVAL: more records than the limit of open files.
  */
 int xp_sys_devpoll_write(int device, const struct pollfd *fds, int count);
 
@@ -22,14 +22,14 @@ int xp_sys_devpoll_write(int device, const struct pollfd *fds, int count);
 int xp_sys_devpoll_has(int device, int fd);
 
 /*
- * Poll the set, or wait until deadline_ns; the latter is a cancellation point.  Returns the number
- * of results, up to cap; -EINVAL: cap is not below the limit of descriptors.
+ * Poll the set (now), or wait until deadline_ns (wait, a cancellation point).  Returns the number
+ * of results, up to cap; -EINVAL: cap is not below the limit of open files.
  */
 int xp_sys_devpoll_now(int device, struct pollfd *fds, int cap);
 int xp_sys_devpoll_wait(int device, struct pollfd *fds, int cap,
                         int64_t deadline_ns);
 
-/* Returns the bits that this kernel supports. */
+/* Returns those of the requested bits that this kernel supports. */
 short xp_sys_devpoll_bits(uint32_t bits);
 
 #endif

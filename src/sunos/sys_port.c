@@ -1,4 +1,4 @@
-/* port_create(3C) and what goes with it. */
+/* port_create(3C), and the other functions of event ports. */
 #include "sunos/sys_port.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #ifdef POLLRDHUP
 #define PORT_STRANGE 0
 #else
-#define PORT_STRANGE 0x2000 /* a value of our own, if the system has none */
+#define PORT_STRANGE 0x2000 /* this library's POLLRDHUP, which the system does not know */
 #endif
 #ifndef EBADFD
 #define EBADFD EBADF
@@ -73,8 +73,9 @@ void xp_sys_port_alert(int port_fd, bool on)
 }
 
 /*
- * The call may return events together with ETIME, and on some systems with EINTR.  The count may
- * then be the requested one, without events: the first event shows it.
+ * port_getn(3C) may return events together with ETIME, and on some systems with EINTR.  The count
+ * may then be the requested one although there is no event: the first event, cleared before the
+ * call, shows that.
  */
 static int port_get_some(int port_fd, port_event_t *events, int cap,
                          const struct timespec *timeout)

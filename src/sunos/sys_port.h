@@ -6,22 +6,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Close-on-exec. */
+/* Open a port, which is close-on-exec. */
 int xp_sys_port_create(void);
 
-/* Associate fd for one event, or change its association.  -EBADF; -ENOSPC: the process's limit. */
+/*
+ * Associate fd for one event, which will have this cookie, or change its association.  Returns 0;
+ * -EBADF; -ENOSPC: the limit of associations of the process.
+ */
 int xp_sys_port_associate(int port_fd, int fd, int events, uintptr_t cookie);
-/* 0; -ENOENT: not associated, or the event was retrieved; -EBADF. */
+/* End an association.  Returns 0; -ENOENT: there is none, or its event was taken; -EBADF. */
 int xp_sys_port_dissociate(int port_fd, int fd);
 
 /* Send a user event; async-signal-safe.  -ENOSPC: there is no room for one. */
 int xp_sys_port_send(int port_fd);
-/* Turn an alert on or off: all threads return with it, before any event; it needs no room. */
+/*
+ * Turn an alert on or off.  While it is on, every wait returns the alert instead of events.  Unlike
+ * an event of xp_sys_port_send it needs no room in the port.  Async-signal-safe.
+ */
 void xp_sys_port_alert(int port_fd, bool on);
 
-/* Returns a number of events; there may be more. */
+/* Take up to cap events without waiting.  Returns their number; the port may have more. */
 int xp_sys_port_now(int port_fd, port_event_t *events, int cap);
-/* The same, until a deadline; a cancellation point. */
+/* Wait for events until a deadline; a cancellation point.  Returns their number, or -EINTR. */
 int xp_sys_port_wait(int port_fd, port_event_t *events, int cap,
                      int64_t deadline_ns);
 

@@ -7,6 +7,7 @@
 #include "sys/libcall.h"
 #include "sys/sys.h"
 
+/* Returns the errno value that xp_sys_port_watch returns (negated) for one of the kernel's. */
 static int port_file_error(int error)
 {
 	switch (error) {

@@ -1,6 +1,6 @@
 /*
- * The back ends and providers of Solaris.  select is none of them: bits that select(2) does not
- * report would need a helper set, see epoll_edge.c.
+ * The back ends of Solaris, the best one first, and the sources it lacks.  select is none of the
+ * back ends: bits that select(2) does not report would need an epoll set (posix/epoll_edge.c).
  */
 #include "sys/system.h"
 
@@ -15,8 +15,8 @@ const struct xp_system xp_system = {
 	.backends = {&xp_backend_port, &xp_backend_devpoll, &xp_backend_poll},
 };
 
-/* The system does not report how much is left in a buffer. */
+/* XPOLL_FILT_EMPTY is missing: the system does not report how much is left in a send buffer. */
 const struct xp_source_ops xp_source_empty = XP_SOURCE_ABSENT(EMPTY, NULL);
 
-/* The system does not report the exit of a process. */
+/* XPOLL_FILT_PROC is missing: the system does not report the exit of a process. */
 const struct xp_source_ops xp_source_proc = XP_SOURCE_ABSENT(PROC, proc_names);

@@ -1,4 +1,4 @@
-/* epoll(7) and timerfd, through the C library, which is the only way on illumos. */
+/* epoll(7) and timerfd by the C library's functions: on illumos there is no other interface. */
 #include "posix/sys_epoll.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* The back ends and providers of illumos. */
+/* The back ends of illumos, the best one first, and the sources it lacks. */
 #include "sys/system.h"
 
 #include <stddef.h>
@@ -12,8 +12,8 @@ const struct xp_system xp_system = {
 	.backends = {&xp_backend_port, &xp_backend_devpoll, &xp_backend_poll, &xp_backend_select},
 };
 
-/* The system does not report how much is left in a buffer. */
+/* XPOLL_FILT_EMPTY is missing: the system does not report how much is left in a send buffer. */
 const struct xp_source_ops xp_source_empty = XP_SOURCE_ABSENT(EMPTY, NULL);
 
-/* The system does not report the exit of a process. */
+/* XPOLL_FILT_PROC is missing: the system does not report the exit of a process. */
 const struct xp_source_ops xp_source_proc = XP_SOURCE_ABSENT(PROC, proc_names);
