@@ -1,6 +1,7 @@
 /*
- * Functions that the queue calls on other systems only: here no file is among the sockets, and no
- * thread waits for a turn.
+ * Functions of sys/sys.h for which Windows has nothing: threads cannot block signals, no wait is a
+ * poll(2), and no wake-up descriptor is read.  Nor are there set-user-ID programs, for which
+ * xp_sys_getenv would return NULL.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -15,9 +15,9 @@
 #include "windows/system.h"
 
 enum {
-	/* Most calls in a row whose packets report nothing. */
+	/* Most calls in a row whose packets report nothing, before a wait returns. */
 	AFD_TAKES_MOST = 256,
-	/* How long to wait for the completion of cancelled polls. */
+	/* Longest wait for the completion of a cancelled poll when the queue is closed. */
 	AFD_CLOSE_MS = 5000,
 };
 
@@ -80,7 +80,7 @@ static void afd_close(void *opaque)
 	WSACleanup();
 }
 
-/* Milliseconds to sleep, rounded up. */
+/* Returns the time until the deadline in milliseconds, rounded up. */
 static DWORD afd_timeout(int64_t deadline_ns)
 {
 	int64_t left_ns;
@@ -93,7 +93,10 @@ static DWORD afd_timeout(int64_t deadline_ns)
 	return left_ns > 0 ? (DWORD)xp_ms_ceil(left_ns) : 0;
 }
 
-/* Handle the completion of a poll; call: number of this wait. */
+/*
+ * Handle the completion of a poll; call: number of this wait.  A report of a poll that had begun
+ * before this wait is added to `unsure`.  Returns false if there is nothing to report.
+ */
 static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
                        uint32_t call, struct afd_unsure *unsure,
                        struct xp_fired *fired)
@@ -118,7 +121,7 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
 		return true;
 	case AFD_KEY_PROBE:
-		return false; /* the next wait begins its poll */
+		return false; /* sent only to make a thread return: the next wait begins polls */
 	case AFD_KEY_EDGE:
 		return afd_edge_fired(state, (void *)packet->lpOverlapped, fired);
 	case AFD_KEY_OBJECT:
@@ -129,6 +132,7 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 	}
 }
 
+/* Convert packets to reports, and recheck those that may be stale.  Returns their number. */
 static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
                        ULONG len, uint32_t call, struct xp_fired *fired)
 {
@@ -148,9 +152,9 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 }
 
 /*
- * Take packets until one reports something, there are no more, or so many have reported nothing
+ * Take packets until one reports something, the port has no more, or so many have reported nothing
  * that the queue has to check the time.  Returns the number of reports; *rc: 0 or a negative errno
- * value.  Called with the lock.
+ * value.  Called with the lock, which is released while this thread sleeps.
  */
 static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
                     struct xp_fired *fired, int cap, int *rc)
@@ -181,7 +185,7 @@ static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
 	return count > 0 && len == most ? xp_fired_more(fired, count, cap) : count;
 }
 
-/* Take packets of sockets and objects from the port. */
+/* Begin polls and waits that are due, and take packets from the port.  Returns like afd_take. */
 static int afd_ask(struct afd_state *state, DWORD timeout_ms,
                    struct xp_fired *fired, int cap, int *rc)
 {
@@ -199,8 +203,8 @@ static int afd_ask(struct afd_state *state, DWORD timeout_ms,
 }
 
 /*
- * Poll the port and the pipes, alternating which goes first, so that neither takes all the room
- * each time.
+ * Check the pipes, which send no packets, and take packets from the port.  Pipes get half of the
+ * room; if there is room for one report only, the port and the pipes take turns in being first.
  */
 static int ask_with_pipes(struct afd_state *state, int64_t deadline_ns,
                           struct xp_fired *fired, int cap, int *rc)
@@ -236,7 +240,10 @@ static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	return count > 0 ? count : rc;
 }
 
-/* Other threads sleep while this one leaves: report conditions that are still true to them. */
+/*
+ * A thread leaves with events.  If other threads sleep at the port, begin the polls that are due,
+ * so that conditions that still hold are reported to these threads.
+ */
 static void afd_rearm(void *opaque)
 {
 	struct afd_state *state = opaque;

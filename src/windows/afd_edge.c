@@ -1,10 +1,11 @@
 /*
  * Edge-triggered sockets.
  *
- * Polls of the driver report states.  WSAEventSelect records activity: each kind once, and again
- * only after the program has called a function that reads, writes or accepts.  So a socket gets an
- * event object, for which a thread of the system waits; when it is signalled, that thread sends a
- * packet.  A poll reports the end of the peer's data, and the close of the socket.
+ * Polls of the driver report states.  WSAEventSelect records activity ("network events"): each kind
+ * once, and again only after the program has called a function that reads, writes or accepts.  So a
+ * socket gets an event object, for which a thread of the system waits; when it is signalled, that
+ * thread sends a packet to the port.  The end of the peer's data and the close of the socket
+ * are still reported by a poll (afd_sock.c).
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,6 +16,7 @@
 #include "sys/fdnum.h"
 #include "windows/afd_state.h"
 
+/* The kinds of activity to record. */
 enum {
 	EDGE_ALL = FD_READ | FD_WRITE | FD_OOB | FD_ACCEPT | FD_CONNECT,
 };
@@ -24,18 +26,18 @@ enum {
  * beginning and ending such a wait is expensive.
  */
 struct afd_edge {
-	struct xp_list free; /* links it into `edges` while it is free */
-	HANDLE event;        /* signalled by activity */
-	HANDLE wait;
-	HANDLE port;
-	atomic_bool sent; /* its packet was sent and not taken yet: send no other */
-	atomic_int fd; /* the present socket; packets of earlier ones are ignored */
+	struct xp_list free; /* links this struct into state->edges while no socket uses it */
+	HANDLE event;        /* signalled by activity of the socket */
+	HANDLE wait;         /* the system's wait for `event` */
+	HANDLE port;         /* state->port */
+	atomic_bool sent; /* a packet was sent and not taken yet: send no other */
+	atomic_int fd; /* the socket that uses it now, or was the last to do so */
 };
 
 /*
- * Callback on a thread of the system, without any lock.  The thread that takes the packet reads the
- * records afterwards, so it sees all activity before that.  One packet at a time keeps the port
- * from filling up.
+ * Callback on a thread of the system, without any lock: send a packet, unless one is on its way.
+ * The thread that takes the packet reads the recorded activity after clearing `sent`, so it gets
+ * all that was recorded before.  One packet at a time keeps the port from filling up.
  */
 static VOID CALLBACK edge_signalled(void *opaque, BOOLEAN timed_out)
 {
@@ -48,6 +50,7 @@ static VOID CALLBACK edge_signalled(void *opaque, BOOLEAN timed_out)
 		atomic_store(&edge->sent, false);
 }
 
+/* Create the event object, and have the system wait for it. */
 static int edge_make(struct afd_state *state, struct afd_edge *edge)
 {
 	int rc;
@@ -65,6 +68,7 @@ static int edge_make(struct afd_state *state, struct afd_edge *edge)
 	return rc;
 }
 
+/* Give the socket an event object, a free one if there is one. */
 static int edge_take(struct afd_state *state, struct afd_sock *sock)
 {
 	struct afd_edge *edge;
@@ -94,7 +98,7 @@ void afd_edges_close(struct afd_state *state)
 			state->edges.next, struct afd_edge, free);
 
 		xp_list_remove(&edge->free);
-		/* This waits until the callback has returned, which takes no lock. */
+		/* The call waits until the callback has returned; the callback takes no lock. */
 		(void)UnregisterWaitEx(edge->wait, INVALID_HANDLE_VALUE);
 		CloseHandle(edge->event);
 		xp_free(edge);
@@ -102,8 +106,8 @@ void afd_edges_close(struct afd_state *state)
 }
 
 /*
- * Remove the recorded events, which would be reported twice, and poll the present state, because it
- * may have been recorded.
+ * Discard the recorded activity and poll the present state instead, which includes its effects, for
+ * the first report.  Otherwise it would be reported twice.
  */
 static int edge_probe(struct afd_sock *sock, uint32_t watch)
 {
@@ -150,7 +154,7 @@ void afd_edge_end(struct afd_state *state, struct afd_sock *sock)
 	sock->edge = NULL;
 }
 
-/* Returns the bits of poll(2) for these records. */
+/* Returns the bits of poll(2) for recorded activity. */
 static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
 {
 	static const uint32_t dead = POLLIN | POLLRDHUP | POLLOUT | POLLHUP;
@@ -166,7 +170,7 @@ static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
 	if (kinds & FD_CONNECT)
 		events |= records->iErrorCode[FD_CONNECT_BIT] ? POLLERR | dead
 			: POLLOUT;
-	/* The end of the peer's data is left to the poll. */
+	/* FD_CLOSE is not recorded: a poll reports the end of the peer's data. */
 	return events;
 }
 

@@ -1,4 +1,4 @@
-/* Attaches, changes and detaches descriptors by their kind. */
+/* Attaches, changes and detaches descriptors by the functions of their kind (struct afd_kind). */
 #include "windows/afd_state.h"
 
 #include <errno.h>
@@ -31,6 +31,7 @@ static int afd_kind_of(int fd, uint32_t watch, const struct afd_kind **kind)
 	}
 }
 
+/* Change what a descriptor is watched for.  Returns 0; -ENOTSUP: its kind cannot report that. */
 static int afd_watch(struct afd_state *state, struct afd_entry *entry, uint32_t watch,
                      uint64_t token)
 {
@@ -40,6 +41,7 @@ static int afd_watch(struct afd_state *state, struct afd_entry *entry, uint32_t 
 	return entry->kind->watch(state, entry, watch);
 }
 
+/* End the watch of a descriptor and free its entry. */
 static void afd_remove(struct afd_state *state, struct afd_entry *entry)
 {
 	XP_ASSERT(state->entries[entry->fd] == entry);
@@ -49,6 +51,7 @@ static void afd_remove(struct afd_state *state, struct afd_entry *entry)
 	xp_free(entry);
 }
 
+/* Make an entry for a descriptor and watch it.  Returns 0 or a negative errno value. */
 static int afd_add(struct afd_state *state, int fd, uint32_t watch, uint64_t token)
 {
 	const struct afd_kind *kind;

@@ -16,27 +16,28 @@ enum {
 };
 
 /*
- * Objects and pipes have no WRITE, and no edges, because changes between two checks are not seen.
+ * Objects and pipes do not report WRITE, and cannot be edge-triggered, because changes between two
+ * checks are not seen.
  */
 #define OBJECT_CANNOT (POLLOUT | POLLPRI | XP_WATCH_EDGE)
 
 /*
  * An object.  A thread of the system waits for many objects at a time, and sends a packet when one
- * is signalled.  Like a poll of a socket such a wait completes once; the next wait of the queue
- * begins it again.
+ * is signalled.  Like a poll of a socket, the system's wait for an object completes once; the next
+ * wait of the queue begins it again.
  */
 struct afd_object {
 	struct afd_entry entry;
-	PTP_WAIT wait;
-	/* A duplicate: whoever registered the other handle may close it during the wait. */
+	PTP_WAIT wait; /* the system's wait for the object */
+	/* A duplicate of the registered handle, which may be closed while the system waits. */
 	HANDLE handle;
-	HANDLE port;
+	HANDLE port; /* state->port */
 	enum xp_nt_wait kind;
-	/* With XP_NT_WAIT_TAKES: a wait has succeeded, and was not reported yet. */
+	/* With XP_NT_WAIT_TAKES: a wait has taken a signal that was not reported yet. */
 	atomic_bool taken;
 };
 
-/* May run on a thread of the system, without any lock. */
+/* Send the packet of a signalled object.  May run on a thread of the system, without any lock. */
 static void object_send(struct afd_object *object)
 {
 	if (object->kind == XP_NT_WAIT_TAKES)
@@ -54,12 +55,14 @@ static VOID CALLBACK object_signalled(PTP_CALLBACK_INSTANCE instance,
 	object_send(opaque);
 }
 
+/* Returns true if the object is signalled; with XP_NT_WAIT_TAKES this takes the signal. */
 static bool object_try(struct afd_state *state, const struct afd_object *object)
 {
 	xp_count_shared(&state->counters->syscalls_check);
 	return WaitForSingleObject(object->handle, 0) == WAIT_OBJECT_0;
 }
 
+/* Send a packet if the object is signalled, or else have the system wait for it. */
 static void object_begin(struct afd_state *state, struct afd_object *object)
 {
 	xp_count_shared(&state->counters->syscalls_change);
@@ -70,15 +73,19 @@ static void object_begin(struct afd_state *state, struct afd_object *object)
 		SetThreadpoolWait(object->wait, object->handle, NULL);
 }
 
-/* No thread of the system waits afterwards, so what is not wanted is not taken either. */
+/* End the system's wait, so that it takes no signal from an object that is not wanted now. */
 static void object_end(struct afd_state *state, struct afd_object *object)
 {
 	xp_count_shared(&state->counters->syscalls_change);
 	SetThreadpoolWait(object->wait, NULL, NULL);
-	/* The callback takes no lock, so it is over soon; it must run if the wait has succeeded. */
+	/*
+	 * Wait for the callback, which takes no lock.  One that has not begun is cancelled, unless
+	 * the wait has taken a signal, which the callback has to record.
+	 */
 	WaitForThreadpoolWaitCallbacks(object->wait, object->kind == XP_NT_WAIT_READS);
 }
 
+/* Returns true if the registered handle still refers to the object. */
 static bool object_is_same(const struct afd_object *object)
 {
 	return object->entry.is_source ||
@@ -96,7 +103,7 @@ static int object_open(struct afd_state *state, struct afd_entry *entry)
 		return kind;
 	object->kind = (enum xp_nt_wait)kind;
 	object->port = state->port;
-	/* With the right to give back what was taken, if it can be had. */
+	/* Duplicate it with the right to signal the object, for object_give_back, if possible. */
 	if (!(kind == XP_NT_WAIT_TAKES &&
 	      DuplicateHandle(here, xp_nt_handle(entry->fd), here, &object->handle,
 	                      SYNCHRONIZE | EVENT_MODIFY_STATE, FALSE, 0)) &&
@@ -110,7 +117,7 @@ static int object_open(struct afd_state *state, struct afd_entry *entry)
 	return -ENOMEM;
 }
 
-/* -ENOENT: the number is another object's now. */
+/* Change the watch.  Returns 0; -ENOENT: the handle was closed and reused for another object. */
 static int object_watch(struct afd_state *state, struct afd_entry *entry, uint32_t watch)
 {
 	struct afd_object *object = (struct afd_object *)entry;
@@ -131,7 +138,10 @@ static int object_watch(struct afd_state *state, struct afd_entry *entry, uint32
 	return 0;
 }
 
-/* Others that wait for the object get what was taken and not reported; a timer keeps it. */
+/*
+ * Signal the object again, because a signal was taken from it and not reported, and other threads
+ * may wait for that.  For a timer this is not possible.
+ */
 static void object_give_back(const struct afd_object *object)
 {
 	if (!SetEvent(object->handle))
@@ -165,7 +175,8 @@ void afd_objects_submit(struct afd_state *state)
 }
 
 /*
- * Handle the packet of an object.  It may be old, or belong to an earlier object of the descriptor.
+ * Handle the packet of an object.  The packet may be out of date, or belong to an object that was
+ * registered earlier with this descriptor.
  */
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 {
@@ -174,7 +185,7 @@ bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 
 	if (!object || !(object->entry.watch & POLLIN))
 		return false;
-	/* Not taken: an old packet, and a thread of the system may still wait. */
+	/* No signal was taken: the packet is out of date, and the system may still wait. */
 	if (object->kind == XP_NT_WAIT_TAKES && !atomic_load(&object->taken))
 		return false;
 	if (xp_list_empty(&object->entry.item))
@@ -245,7 +256,7 @@ int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap)
 			fired[count++] = (struct xp_fired){.token = pipe->token, .events = events};
 	}
 	XP_ASSERT(count <= cap);
-	/* The next wait begins after the pipes that were reported now. */
+	/* Move the head of the list, so that the next check begins after these pipes. */
 	if (count == cap && item != &state->pipes) {
 		xp_list_remove(&state->pipes);
 		xp_list_append(item, &state->pipes);

@@ -1,9 +1,10 @@
 /*
  * Sockets and their polls.
  *
- * A poll of the driver completes once.  So a poll begins with a wait, and again with the next wait
- * after it has completed.  A poll for more bits than requested stays: its result is compared with
- * the bits that are requested then.  Only a poll for too few bits is replaced at once.
+ * A poll of the driver completes once.  So a wait begins the poll of a socket, and the first wait
+ * after its completion begins the next one.  If fewer bits are requested than the poll in progress
+ * has, it continues: its result is reduced to the bits that are requested when it completes.  If
+ * more bits are requested, the poll is cancelled and replaced.
  */
 #include <errno.h>
 #include <poll.h>
@@ -17,6 +18,7 @@
 
 /* Groups of sockets: each has one handle of the device for its polls ------------------ */
 
+/* Open a handle of the driver for a new group.  NULL: no memory, or the driver fails. */
 static struct afd_group *group_open(struct afd_state *state)
 {
 	struct afd_group *group = xp_alloc(sizeof *group);
@@ -41,7 +43,7 @@ static void group_place(struct afd_state *state, struct afd_group *group)
 	               &group->item);
 }
 
-/* Returns a group with room, and adds a member; NULL: no memory. */
+/* Returns a group that had room for one more socket, which is counted; NULL: group_open fails. */
 static struct afd_group *group_enter(struct afd_state *state)
 {
 	struct afd_group *group = NULL;
@@ -87,8 +89,9 @@ static void sock_update(struct afd_state *state, struct afd_sock *sock)
 }
 
 /*
- * Returns the bits that the next poll requests.  With CLEAR these are the peer's end and the
- * close of the socket, which the records report late or not at all.
+ * Returns the bits that the next poll requests; 0: there is none.  With CLEAR the only bit is
+ * POLLRDHUP, until a poll has reported something: WSAEventSelect records the peer's end late or
+ * never.  Every poll also reports that the socket was closed.
  */
 static uint32_t sock_wants(const struct afd_sock *sock)
 {
@@ -103,6 +106,7 @@ void afd_post_probe(struct afd_state *state)
 	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_PROBE, NULL);
 }
 
+/* Begin a poll for the bits that the socket wants.  Returns 0 or a negative errno value. */
 static int sock_submit(struct afd_state *state, struct afd_sock *sock)
 {
 	struct afd_poll *poll = sock->poll;
@@ -158,7 +162,7 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 	return 0;
 }
 
-/* Begin a poll at once, because threads sleep at the port. */
+/* If threads sleep at the port, begin the poll of a socket at once, for them. */
 static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 {
 	int rc;
@@ -202,7 +206,7 @@ static int sock_open(struct afd_state *state, struct afd_entry *entry)
 	return 0;
 }
 
-/* Request these bits from the next wait on. */
+/* Request these bits from the next wait on, or at once if threads sleep at the port. */
 static int sock_want(struct afd_state *state, struct afd_sock *sock,
                      uint32_t watch)
 {
@@ -259,7 +263,7 @@ const struct afd_kind afd_sock_kind = {
 	.watch = sock_watch,
 };
 
-/* Returns the bits that the driver has reported; 0: the poll was cancelled. */
+/* Returns the bits of a completed poll; 0: it was cancelled or reports none; POLLERR: it failed. */
 static uint32_t poll_answer(const struct afd_poll *poll)
 {
 	if (poll->status.Status == STATUS_CANCELLED)
@@ -270,7 +274,7 @@ static uint32_t poll_answer(const struct afd_poll *poll)
 		: xp_afd_poll_bits(poll->argument.handles[0].events);
 }
 
-/* Returns the requested bits of the driver's report. */
+/* Returns those of the reported bits that were requested, or that poll(2) always reports. */
 static uint32_t sock_events(const struct afd_sock *sock, uint32_t reported)
 {
 	return reported & ((sock->entry.watch & XP_WATCH_BITS) | AFD_REPORTED_ALWAYS);
@@ -299,7 +303,7 @@ void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure)
 	if (len == 0)
 		return;
 	xp_count_shared(&state->counters->syscalls_check);
-	/* If one of them was closed, its own poll reports that. */
+	/* This fails if a socket was closed: keep the reports; that socket's poll reports it. */
 	if (xp_nt_probe(unsure->handles, len) < 0)
 		return;
 	for (int i = 0; i < len; i++)

@@ -1,5 +1,6 @@
 /*
- * The state of the afd back end: the attached descriptors, and the polls of the driver in progress.
+ * The state of the afd back end: the attached descriptors, and the polls in progress of the driver
+ * AFD, which is behind all sockets (nt.h).
  */
 #ifndef XP_WINDOWS_AFD_STATE_H
 #define XP_WINDOWS_AFD_STATE_H
@@ -9,13 +10,14 @@
 #include "sys/backend.h"
 #include "windows/nt.h"
 
-/* Most polls of one handle of the device; the driver searches them one by one. */
+/* Most sockets that poll by one handle of the driver, which searches its polls one by one. */
 enum { AFD_GROUP_MOST = 32 };
 
+/* A handle of the driver, and the sockets that poll by it. */
 struct afd_group {
 	struct xp_list item; /* links the groups; those with room come first */
 	HANDLE device;
-	int socks;
+	int socks; /* number of sockets */
 };
 
 struct afd_state;
@@ -23,7 +25,7 @@ struct afd_entry;
 struct afd_sock;
 struct afd_edge; /* afd_edge.c */
 
-/* A kind of descriptor.  Its functions are called with the lock. */
+/* A kind of descriptor.  The functions of a kind are called with the lock. */
 struct afd_kind {
 	size_t size;     /* size of its entries, which begin with struct afd_entry */
 	uint32_t cannot; /* bits that are refused with -ENOTSUP */
@@ -42,60 +44,61 @@ extern const struct afd_kind afd_pipe_kind;
 /* One descriptor. */
 struct afd_entry {
 	const struct afd_kind *kind;
-	struct xp_list item; /* links it into a list of its kind: updates, lapsed, pipes */
+	struct xp_list item; /* in `updates` (sockets), `lapsed` (objects) or `pipes`, or alone */
 	uint64_t token;
 	uint32_t watch; /* the requested bits and the mode */
-	bool is_source; /* the handle is a source's, and not the program's */
+	bool is_source; /* the library's own handle (XP_WATCH_SOURCE), not one of the program */
 	int fd;
 };
 
-/* A poll.  The driver uses this memory until the packet has come. */
+/* A poll.  The driver uses this memory until the packet of the completed poll was taken. */
 struct afd_poll {
 	IO_STATUS_BLOCK status;
 	struct xp_afd_poll argument;
 	struct afd_sock *sock; /* NULL: the result is ignored */
-	uint32_t call;         /* number of the last wait that had begun before */
+	uint32_t call;         /* number of the last wait that had begun before the poll */
 };
 
+/* A socket. */
 struct afd_sock {
 	struct afd_entry entry;
 	struct afd_group *group;
-	struct afd_poll *poll;
-	HANDLE base;
+	struct afd_poll *poll; /* in progress if `pending`, else for the next poll */
+	HANDLE base;           /* the socket's handle in the driver: xp_nt_base */
 	uint32_t asked; /* bits of the poll in progress */
 	bool pending;   /* a poll is in progress */
-	/* For sockets registered with CLEAR: */
-	struct afd_edge *edge; /* kept while no bits are requested; NULL: none */
-	uint32_t first;        /* bits that were set at the beginning and not reported yet */
-	bool hung;             /* the peer's end was reported */
+	/* For sockets registered with CLEAR (edge-triggered): */
+	struct afd_edge *edge; /* stays while no bits are requested; NULL: none */
+	uint32_t first;        /* bits set when the watch began, which a wait has to report */
+	bool hung;             /* the peer's end or an error was reported: no poll any more */
 };
 
-/* `lock` guards all members without another remark. */
+/* `lock` guards all members for which nothing else is said. */
 struct afd_state {
-	HANDLE port; /* immutable */
-	struct xp_mutex lock; /* taken after the queue's */
+	HANDLE port; /* the completion port; immutable */
+	struct xp_mutex lock; /* taken after the queue's lock */
 	struct xp_counters *counters;
 	struct xp_list groups;
 	struct afd_entry **entries; /* indexed by descriptor */
 	int len;
 	struct xp_list updates; /* sockets whose poll the next wait begins */
-	int polls;   /* number of polls whose packet has not come */
-	int waiters; /* threads at the port */
+	int polls;   /* number of polls whose packet was not taken yet */
+	int waiters; /* threads that sleep at the port */
 	uint32_t calls; /* number of waits begun */
 	struct xp_list edges;  /* struct afd_edge that are free */
 	struct xp_list lapsed; /* objects that the next wait has to check */
 	struct xp_list pipes;  /* pipes with requested bits */
-	DWORD pipe_pause_ms;   /* until they are looked at again */
+	DWORD pipe_pause_ms;   /* longest sleep before the pipes are checked again */
 };
 
 /* Keys of packets: the kind in the low bits, and for objects the descriptor above them. */
 enum {
-	AFD_KEY_POLL,
-	AFD_KEY_WAKE,
-	AFD_KEY_PROBE,
-	AFD_KEY_EDGE,
-	AFD_KEY_OBJECT,
-	AFD_KEY_BITS = 3,
+	AFD_KEY_POLL,     /* a poll has completed */
+	AFD_KEY_WAKE,     /* xpoll_wake */
+	AFD_KEY_PROBE,    /* afd_post_probe */
+	AFD_KEY_EDGE,     /* an edge-triggered socket has activity */
+	AFD_KEY_OBJECT,   /* an object was signalled */
+	AFD_KEY_BITS = 3, /* number of low bits for the kind */
 };
 
 /* Returns the entry of an attached descriptor of this kind, or NULL. */
@@ -114,23 +117,27 @@ int afd_detach(void *opaque, int fd);
 /* Detach all descriptors. */
 void afd_detach_all(struct afd_state *state);
 
-/* Make a thread at the port return and check everything. */
+/* Make a thread that sleeps at the port return to the queue, whose next wait checks everything. */
 void afd_post_probe(struct afd_state *state);
 
 /*
- * Begin the polls that are due.  Closed sockets are reported in `fired`, and *count grows; NULL:
- * that is left for later.  Returns 0, or an error if not all have begun.
+ * Begin the polls of the sockets in `updates`.  Closed sockets, and bits that were set when a watch
+ * began, are reported in `fired`, until *count, the number of reports, is cap.  fired NULL: such
+ * sockets stay in the list.  Returns 0, or an error if not all polls have begun.
  */
 int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
                      int *count);
 
-/* Handle the packet of a poll.  Returns its socket if there is a report, or NULL. */
+/*
+ * Handle the packet of a poll.  Returns its socket and stores the report in `fired`; NULL: there is
+ * nothing to report.
+ */
 struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
                                 struct xp_fired *fired);
 
 /*
- * Results of polls that had begun before this wait, which may be stale: they are polled again, up
- * to XP_AFD_PROBE_MOST in one call.
+ * Reports of polls that had begun before this wait, which may be stale.  Their sockets are polled
+ * again without waiting, up to XP_AFD_PROBE_MOST in one call.
  */
 struct afd_unsure {
 	struct xp_afd_handle handles[XP_AFD_PROBE_MOST];
@@ -139,20 +146,24 @@ struct afd_unsure {
 	int len;
 };
 
+/* Add the report `fired` of a socket; if `unsure` is full then, recheck all. */
 void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
                     struct afd_sock *sock, struct xp_fired *fired);
+/* Poll the sockets again, and store their present bits in the reports, or 0. */
 void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure);
 
+/* Close the handles of the driver; no poll is in progress. */
 void afd_groups_close(struct afd_state *state);
 
 /*
- * Watch a socket edge-triggered.  It begins with a report of the present state, even if the socket
- * was watched so before.
+ * Watch a socket edge-triggered.  The present state is stored in sock->first for the next wait to
+ * report, even if the socket was watched edge-triggered before.
  */
 int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
+/* End that watch, if there is one. */
 void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
-/* A packet of that kind has come; true: it is something to report. */
+/* Handle a packet AFD_KEY_EDGE.  Returns true and stores a report if there is something. */
 bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
                     struct xp_fired *fired);
 /* Release the free event objects. */
@@ -160,12 +171,12 @@ void afd_edges_close(struct afd_state *state);
 
 /* Check the objects in `lapsed`, and have the system wait for those that are not signalled. */
 void afd_objects_submit(struct afd_state *state);
-/* A packet of that kind has come; true: it is something to report. */
+/* Handle a packet AFD_KEY_OBJECT.  Returns true and stores a report if there is something. */
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired);
 
-/* Store the reports of the pipes that are ready. */
+/* Check the pipes, and store up to cap reports of those that are ready.  Returns their number. */
 int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap);
-/* How long a thread may sleep until they are looked at again. */
+/* Returns how long to sleep, at most timeout_ms, before the pipes are checked again. */
 DWORD afd_pipes_pause(struct afd_state *state, DWORD timeout_ms);
 
 #endif

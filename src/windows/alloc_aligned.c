@@ -1,5 +1,6 @@
 /*
- * Memory for C libraries whose free() does not accept aligned blocks: all blocks are aligned here.
+ * Memory for C libraries whose free() does not accept aligned blocks: all blocks are aligned here,
+ * and xp_free releases them by the function for such blocks.
  */
 #include <errno.h>
 #include <malloc.h>

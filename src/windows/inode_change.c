@@ -1,10 +1,11 @@
 /*
- * Watches files through their directories: a handle of a directory is signalled when anything in it
- * has changed.  Then the watched files of the directory are compared, by their own handles, so no
- * name is compared and no report can be lost.
+ * Watches files through their directories: a change handle of a directory is signalled when
+ * anything in the directory has changed.  Then the watched files of the directory are compared with
+ * their last status, by their own handles, so names do not matter and no report can be lost.
  *
- * The system reports a size or a time when they are written to the directory, which may be when the
- * file is closed.  So a file that is watched for writes is also checked from time to time.
+ * The system reports a new size or time of a file when it writes them to the directory, which may
+ * be as late as the file's close.  So a file that is watched for writes is also compared from time
+ * to time.
  */
 #include "source/inode_late.h"
 
@@ -15,7 +16,7 @@
 #include "base/assert.h"
 #include "windows/nt.h"
 
-/* Files with longer paths are not watched, but checked from time to time. */
+/* Files with longer paths are not watched, but compared from time to time. */
 enum { CHANGE_PATH_MOST = 1024 };
 
 #define CHANGE_KINDS                                                      \
@@ -25,10 +26,10 @@ enum { CHANGE_PATH_MOST = 1024 };
 
 /* A directory that is watched. */
 struct xp_inode {
-	struct xp_regmap_item item; /* a hash of its path */
-	struct xp_list links;       /* the users that it reports to */
+	struct xp_regmap_item item; /* ident: a hash of the directory's path */
+	struct xp_list links;       /* the users (registrations) whose files are in it */
 	struct xp_inodes *inodes;
-	struct xp_source_fd watch;
+	struct xp_source_fd watch;  /* fd: the change handle */
 	WCHAR path[];
 };
 
@@ -43,7 +44,7 @@ static uint64_t change_hash(const WCHAR *path)
 	return xp_inode_hash(XP_INODE_HASH, path, wcslen(path) * sizeof *path);
 }
 
-/* Store the present path of an open file. */
+/* Store the present path of an open file.  Returns 0; -ENOTSUP: too long; or another error. */
 static int change_path(int fd, WCHAR *path)
 {
 	DWORD length = GetFinalPathNameByHandleW(xp_nt_handle(fd), path,
@@ -59,7 +60,7 @@ static HANDLE change_handle(const struct xp_inode *inode)
 	return xp_nt_handle(inode->watch.fd);
 }
 
-/* Returns true if the file has another path now; one without links has none. */
+/* Returns true if the file has another path than before; a deleted file has none: false. */
 static bool change_renamed(struct xp_inode_user *user, const struct stat *now)
 {
 	WCHAR path[CHANGE_PATH_MOST];
@@ -71,13 +72,14 @@ static bool change_renamed(struct xp_inode_user *user, const struct stat *now)
 	return true;
 }
 
+/* A change handle is signalled: have all files in the directory compared. */
 static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct xp_inode *inode = XP_CONTAINER_OF(watch, struct xp_inode, watch);
 	struct xp_inodes *inodes = inode->inodes;
 
 	XP_ASSERT(!xp_list_empty(&inode->links));
-	/* Rearm the handle before the comparison: later changes signal it again. */
+	/* Rearm the handle before the comparison, so that later changes signal it again. */
 	(void)FindNextChangeNotification(change_handle(inode));
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
 		xp_inode_report(inodes, link->user, XP_REPORT_LOOK);
@@ -86,6 +88,7 @@ static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
 
 /* --- Directories ------------------------------------------------------------ */
 
+/* Open the change handle of a directory, and have the queue watch it. */
 static int change_open(struct xpoll *queue, struct xp_inode *inode)
 {
 	HANDLE change = FindFirstChangeNotificationW(inode->path, FALSE,
@@ -142,6 +145,7 @@ static void directory_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 	directory_free(inode);
 }
 
+/* Add a user's link to the directory of this path, which is watched from now on. */
 static int directory_join(struct xpoll *queue, struct xp_inodes *inodes,
                           struct xp_inode_link *link, const WCHAR *path)
 {
@@ -174,7 +178,7 @@ static void directory_leave(struct xp_inodes *inodes,
 
 /* --- Users ------------------------------------------------------------------ */
 
-/* Remove the last component.  Returns false for the root of a volume. */
+/* Remove the last component of a path.  Returns false for the root of a volume. */
 static bool path_parent(WCHAR *path)
 {
 	WCHAR *last = wcsrchr(path, L'\\');
@@ -201,7 +205,10 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 		return -ENOTSUP;
 	user->place = change_hash(path);
 	inodes->renamed = change_renamed;
-	/* A directory's handle reports changes of its entries, its parent's all others. */
+	/*
+	 * For a directory, its own change handle reports changes of its entries, and that of its
+	 * parent all other changes.
+	 */
 	if (S_ISDIR(user->last.st_mode)) {
 		rc = directory_join(queue, inodes, &user->self, path);
 		if (rc == 0 && path_parent(path))
@@ -229,7 +236,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	directory_leave(inodes, &user->above);
 }
 
-/* Each directory's handle is watched by itself, so there is nothing to read here. */
+/* Does nothing: the queue watches the change handle of each directory (change_ready). */
 void xp_inodes_harvest(struct xp_inodes *inodes)
 {
 	(void)inodes;

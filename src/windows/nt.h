@@ -16,12 +16,12 @@
 
 #include "sys/fdnum.h"
 
-/* Headers that have it and winternl.h cannot be included together. */
+/* The headers that define STATUS_CANCELLED cannot be included together with winternl.h. */
 #ifndef STATUS_CANCELLED
 #define STATUS_CANCELLED ((NTSTATUS)0xC0000120)
 #endif
 
-/* Returns the handle of a descriptor number. */
+/* Returns the handle that a descriptor stands for (sys/fdnum.h). */
 HANDLE xp_nt_handle(int fd);
 
 /* Returns FILE_TYPE_DISK, FILE_TYPE_CHAR or FILE_TYPE_PIPE (also for sockets); -EBADF. */
@@ -29,24 +29,24 @@ int xp_nt_file_type(int fd);
 
 bool xp_nt_is_socket(int fd);
 
-/* How a wait that succeeds changes the object that it waited for. */
+/* How a successful wait for an object changes the object. */
 enum xp_nt_wait {
 	XP_NT_WAIT_READS, /* not at all: processes, threads, jobs, manual-reset events */
 	/*
-	 * The object is not signalled any more, or one time less: auto-reset events, semaphores,
-	 * and timers, which do not show whether they reset themselves.
+	 * The wait takes the signal, or one of several, from the object: auto-reset events,
+	 * semaphores, and all timers, because no call shows whether a timer resets itself.
 	 */
 	XP_NT_WAIT_TAKES,
 };
 /*
- * Returns an enum xp_nt_wait; -EBADF: not an open handle; -ENOTSUP: of an object that a thread
- * would own, such as a mutex, or that nothing can wait for, and of files and sockets.
+ * Returns an enum xp_nt_wait; -EBADF: not an open handle; -ENOTSUP: a file or socket, an object
+ * that the waiting thread would own, such as a mutex, or one that no thread can wait for.
  */
 int xp_nt_wait_kind(int fd);
 /* Returns true if both handles refer to the same object; false if one is not open. */
 bool xp_nt_is_same(HANDLE first, HANDLE second);
 
-/* Returns true for the input of a console, an object that is signalled while there is input. */
+/* Returns true for the input of a console, a handle that is signalled while there is input. */
 bool xp_nt_is_console(int fd);
 /*
  * Returns the number of bytes to read from a pipe; -EPIPE: none, and the other end is closed;
@@ -76,26 +76,26 @@ struct xp_afd_handle {
 
 /* The argument of a poll, which the driver overwrites with the result. */
 struct xp_afd_poll {
-	LARGE_INTEGER timeout; /* negative: relative, in 100 ns */
+	LARGE_INTEGER timeout; /* in units of 100 ns; negative: relative; 0: do not wait */
 	ULONG count;
 	ULONG exclusive;
-	struct xp_afd_handle handles[1]; /* there may be more of them */
+	struct xp_afd_handle handles[1]; /* there are `count` of them */
 };
 
-/* Convert bits of poll(2) to those of the driver, and back. */
+/* Convert requested bits of poll(2) to those of the driver, and reported ones back. */
 ULONG xp_afd_wanted(uint32_t events);
 uint32_t xp_afd_poll_bits(ULONG reported);
 
 /*
- * Open the driver.  Its polls end as packets of this completion port; NULL: it
- * is for polls that do not wait.  0 or a negative errno value.
+ * Open a handle of the driver.  Its polls complete as packets of this completion port; port NULL:
+ * the handle is for polls that do not wait.  Returns 0 or a negative errno value.
  */
 int xp_nt_open_afd(HANDLE port, HANDLE *afd);
 
 /*
- * Begin a poll.  Returns 0, -EBADF ...  argument: a struct xp_afd_poll of that size.  With a port,
- * a packet with `context` comes even if the poll completes at once; until then the driver uses both
- * structures.
+ * Begin a poll.  argument: a struct xp_afd_poll, `size` bytes long.  If the handle has a port, a
+ * packet with `context` comes even if the poll completes at once; until then the driver uses
+ * `argument` and `status`.  Returns 0, -EBADF ...
  */
 int xp_nt_poll(HANDLE afd, void *argument, ULONG size, IO_STATUS_BLOCK *status,
                void *context);

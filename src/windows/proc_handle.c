@@ -1,6 +1,6 @@
 /*
- * The exit of a process by a handle, which is signalled then.  While the handle is open the process
- * ID is not reused, and the exit code is kept.
+ * The exit of a process by a handle, which is signalled when the process has exited.  While the
+ * handle is open, the process ID is not reused, and the exit code stays available.
  */
 #include <errno.h>
 
@@ -24,7 +24,7 @@ int xp_proc_open(pid_t pid)
 		default:
 			return xp_nt_error(GetLastError());
 		}
-	/* OpenProcess ignores the two lowest bits: check the process ID. */
+	/* OpenProcess ignores the two lowest bits of the ID, so compare the process's own ID. */
 	if (GetProcessId(process) != (DWORD)pid)
 		fd = -ESRCH;
 	else if (xp_fd_number((uintptr_t)process) >= 0)
@@ -56,7 +56,7 @@ bool xp_proc_reaped(int fd, pid_t pid)
 	return false;
 }
 
-/* The status is the system's exit code, for example (int)0xC0000005 for an access violation. */
+/* *status is the system's exit code, for example (int)0xC0000005 for an access violation. */
 enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status)
 {
 	DWORD code;

@@ -2,10 +2,10 @@
  * Console events as signals: Ctrl-C is SIGINT, Ctrl-Break SIGBREAK, and the close of the console
  * SIGTERM.
  *
- * A handler of ours precedes the program's.  It counts the event, signals the self-pipes of the
- * queues that want it, and passes it on to the program's handlers.  A process whose console is
- * closed ends when its handlers have returned, so in that case ours does not return: the program
- * has as long as the system allows.
+ * The library's handler comes before the program's.  It counts the event, signals the self-pipes of
+ * the queues that want the signal, and lets the program's handlers run.  A process whose console
+ * is closed ends when its handlers have returned, so then the library's handler does not return:
+ * the program has as long as the system allows, but its own handlers do not run.
  */
 #include "source/signal.h"
 
@@ -17,11 +17,11 @@
 #include "windows/nt.h"
 
 static pthread_mutex_t console_lock = PTHREAD_MUTEX_INITIALIZER;
-static int console_observers; /* number of self-pipes that want some signal; guarded by the lock */
+static int console_observers; /* sum of all `observers` below; guarded by the lock */
 
 static struct {
-	atomic_int observers; /* number of self-pipes that want it */
-	_Atomic uint64_t delivered;
+	atomic_int observers; /* number of self-pipes that want the signal */
+	_Atomic uint64_t delivered; /* number of events that came while there were observers */
 } console_signals[XP_SIGNALS];
 
 /* Returns the signal of a console event; 0: none. */
@@ -39,7 +39,7 @@ static unsigned console_number(DWORD event)
 	}
 }
 
-/* The handler; it runs on a thread that the system makes for it. */
+/* The library's handler, which runs on a thread that the system makes for the event. */
 static BOOL WINAPI console_event(DWORD event)
 {
 	unsigned number = console_number(event);
@@ -53,7 +53,7 @@ static BOOL WINAPI console_event(DWORD event)
 	return FALSE;
 }
 
-/* Pin the library, because from now on the handler may run at any time. */
+/* Install the handler, and keep the library loaded, because the handler may run at any time. */
 static bool console_handle(void)
 {
 	HMODULE module;
@@ -64,7 +64,7 @@ static bool console_handle(void)
 	return SetConsoleCtrlHandler(console_event, TRUE);
 }
 
-/* Install the handler again, so that it precedes one that the program has installed. */
+/* Install the handler again, so that it comes before one that the program has installed since. */
 static int console_handle_again(void)
 {
 	if (console_observers > 0)
@@ -76,7 +76,7 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 {
 	int rc;
 
-	*losses = 0; /* they are not known */
+	*losses = 0; /* no call shows that a program has replaced the handler */
 	if (number == 0 || number >= XP_SIGNALS)
 		return -EINVAL;
 	if (number != SIGINT && number != SIGBREAK && number != SIGTERM)
@@ -115,7 +115,7 @@ bool xp_signal_in_place(unsigned number)
 	return false;
 }
 
-/* No signal interrupts a wait here. */
+/* The queue calls this only after a signal has interrupted a wait, which does not happen here. */
 bool xp_signal_program_handles(void)
 {
 	return true;
@@ -148,7 +148,7 @@ uint64_t xp_signal_delivered(unsigned number)
 		? atomic_load(&console_signals[number].delivered) : 0;
 }
 
-/* Losses are not known here. */
+/* Returns 0, because no call shows whether the program has replaced the handler. */
 uint64_t xp_signal_losses(unsigned number)
 {
 	(void)number;

@@ -16,7 +16,7 @@ enum {
 	NT_SYNCHRONOUS = 0x20, /* every call on the handle is synchronous */
 };
 
-/* These bits are always requested: otherwise a poll of a dead socket would never complete. */
+/* Every poll requests these bits: otherwise a poll of a dead socket would never complete. */
 #define AFD_ALWAYS (XP_AFD_ABORT | XP_AFD_LOCAL_CLOSE | XP_AFD_CONNECT_FAIL)
 
 NTSYSAPI NTSTATUS NTAPI NtCancelIoFileEx(HANDLE file, IO_STATUS_BLOCK *which,
@@ -51,7 +51,7 @@ uint32_t xp_afd_poll_bits(ULONG reported)
 		events |= POLLPRI;
 	if (reported & XP_AFD_DISCONNECT)
 		events |= POLLIN | POLLRDHUP;
-	/* Reads and writes fail at once, like after a reset on other systems. */
+	/* After a reset reads and writes fail at once: report both, like other systems. */
 	if (reported & XP_AFD_ABORT)
 		events |= POLLIN | POLLRDHUP | POLLOUT | POLLHUP;
 	if (reported & XP_AFD_CONNECT_FAIL)
@@ -99,7 +99,7 @@ static int nt_status(NTSTATUS status)
 
 int xp_nt_open_afd(HANDLE port, HANDLE *afd)
 {
-	/* any name below the device works */
+	/* The driver accepts any name below \Device\Afd. */
 	static WCHAR name[] = L"\\Device\\Afd\\Xpoll";
 	UNICODE_STRING string = {
 		.Length = sizeof name - sizeof *name,
@@ -139,7 +139,7 @@ void xp_nt_poll_cancel(HANDLE afd, IO_STATUS_BLOCK *status)
 {
 	IO_STATUS_BLOCK own;
 
-	/* If the poll has completed meanwhile, its packet is already sent. */
+	/* This fails if the poll has completed meanwhile; then its packet was sent already. */
 	(void)NtCancelIoFileEx(afd, status, &own);
 }
 
@@ -167,7 +167,7 @@ static BOOL CALLBACK probe_open(PINIT_ONCE once, void *argument, void **context)
 	return TRUE;
 }
 
-/* struct xp_afd_poll with room for many handles. */
+/* Like struct xp_afd_poll, but with room for many handles. */
 struct probe {
 	LARGE_INTEGER timeout;
 	ULONG count;
@@ -195,7 +195,7 @@ int xp_nt_probe(struct xp_afd_handle *handles, int count)
 		return rc;
 	if (status.Status == STATUS_PENDING)
 		(void)WaitForSingleObject(probe_afd, INFINITE);
-	/* After a timeout no socket is ready, and the count is not set. */
+	/* A status other than 0 means a timeout: no socket is ready, and the count is not set. */
 	reported = status.Status == 0 ? probe.count : 0;
 	/* The driver returns the ready handles in the order of the request. */
 	for (int i = 0, k = 0; i < count; i++) {

@@ -1,6 +1,6 @@
 /*
- * Reads and writes at an offset.  A handle may have been opened for overlapped operations or not:
- * an event and a wait work for both.
+ * Reads and writes at an offset.  A handle may have been opened for overlapped (asynchronous)
+ * operations or not; an OVERLAPPED with an event, and a wait for the result, work for both.
  */
 #include "sys/sys_aio.h"
 
@@ -13,6 +13,7 @@
 /* Most bytes that one call reads or writes. */
 #define NT_IO_MOST ((size_t)1 << 30)
 
+/* Store the access rights with which a handle was opened. */
 static bool nt_granted_access(HANDLE file, ACCESS_MASK *access)
 {
 	PUBLIC_OBJECT_BASIC_INFORMATION basic;
@@ -51,14 +52,17 @@ int xp_sys_file_traits(int fd, struct xp_file_id *id)
 	return traits;
 }
 
-/* No file is held on this system. */
+/* Returns false, because xp_sys_file_hold never succeeds here. */
 bool xp_sys_file_is_held(int fd, int held)
 {
 	(void)fd, (void)held;
 	return false;
 }
 
-/* Fails, because a second handle would keep the share modes of the first after its close. */
+/*
+ * Fails always: a duplicate would keep the file's share mode in force after the program has closed
+ * its handle.
+ */
 int xp_sys_file_hold(int fd)
 {
 	(void)fd;
@@ -71,7 +75,7 @@ int xp_sys_file_let_go(int held)
 	return 0;
 }
 
-/* Read or write; exactly one of the two buffers is set. */
+/* Read into `to` or write `from`; one is NULL.  Returns the number of bytes, or an error. */
 static int64_t nt_file_move(int fd, void *to, const void *from, size_t size,
                          int64_t offset)
 {

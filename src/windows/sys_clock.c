@@ -1,4 +1,4 @@
-/* The clocks. */
+/* The clocks of sys/sys.h, in nanoseconds. */
 #include "base/time.h"
 #include "sys/sys.h"
 #include "windows/nt.h"
@@ -15,7 +15,7 @@ int64_t xp_sys_now(void)
 	LARGE_INTEGER ticks;
 	LARGE_INTEGER per_second;
 
-	/* Both calls read a page that the kernel shares. */
+	/* Both calls mostly read memory that the kernel shares, so they need no system call. */
 	QueryPerformanceCounter(&ticks);
 	QueryPerformanceFrequency(&per_second);
 	return to_ns(ticks.QuadPart, per_second.QuadPart);

@@ -1,4 +1,4 @@
-/* States of files, pipes and consoles, by their handles. */
+/* The status of files, pipes and consoles, by their handles. */
 #include <errno.h>
 #include <poll.h>
 #include <xpoll.h>
@@ -8,7 +8,7 @@
 #include "sys/sys.h"
 #include "windows/nt.h"
 
-/* Attributes that programs set.  ARCHIVE is left out, because each write sets it. */
+/* Attributes whose change is reported.  ARCHIVE is left out, because each write sets it. */
 #define NT_ATTRIBUTES                                            \
 	(FILE_ATTRIBUTE_READONLY | FILE_ATTRIBUTE_HIDDEN |       \
 	 FILE_ATTRIBUTE_SYSTEM | FILE_ATTRIBUTE_TEMPORARY |      \
@@ -31,8 +31,8 @@ static int64_t nt_wide(DWORD high, DWORD low)
 }
 
 /*
- * Store the status of a file.  The volume is left out: the handle shows whether it is the same
- * file.
+ * Store the status of a file.  st_dev stays 0: the volume is not needed, because a status is only
+ * compared with earlier ones of the same handle.
  */
 static int nt_file_status(HANDLE file, struct stat *status)
 {
@@ -75,7 +75,7 @@ int xp_sys_fstat(int fd, struct stat *status)
 	return 0;
 }
 
-/* Inode numbers have a part that changes when they are reused, so no time of birth is needed. */
+/* *born_ns is 0, unknown: a file index has a part that changes when the index is reused. */
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {
 	*born_ns = 0;

@@ -8,7 +8,7 @@ NTSYSAPI NTSTATUS NTAPI NtQueryEvent(HANDLE event, int class, void *result, ULON
                                      ULONG *length);
 NTSYSAPI NTSTATUS NTAPI NtCompareObjects(HANDLE first, HANDLE second);
 
-/* The kernel stores the name of the type behind the structure. */
+/* Room for a type: the kernel stores its name behind the structure. */
 union object_type {
 	PUBLIC_OBJECT_TYPE_INFORMATION type;
 	unsigned char room[512];
@@ -20,12 +20,13 @@ struct event_state {
 	LONG is_signalled;
 };
 
+/* Returns whether a wait resets the event. */
 static enum xp_nt_wait event_wait(HANDLE event)
 {
 	struct event_state state;
 	ULONG length;
 
-	/* A handle that may not be queried is treated like an event that resets itself. */
+	/* A handle that may not be queried is treated as an auto-reset event. */
 	return NtQueryEvent(event, 0, &state, sizeof state, &length) == 0 && !state.resets
 		? XP_NT_WAIT_READS : XP_NT_WAIT_TAKES;
 }

@@ -13,7 +13,10 @@ static SOCKET socket_of(int fd)
 	return (SOCKET)xp_fd_ident(fd);
 }
 
-/* Query an option.  The last error is preserved, because it is the program's errno. */
+/*
+ * Query a socket option.  The last error is preserved, because a program uses it like errno.
+ * Returns 0 or a negative errno value.
+ */
 static int option(int fd, int name, int *value)
 {
 	int saved = WSAGetLastError();
@@ -127,7 +130,7 @@ int xp_sys_take_error(int fd)
 	return rc < 0 ? rc : error;
 }
 
-/* poll(2), for as many sockets as fit into one poll of the driver */
+/* --- poll(2) with timeout 0, by polls of the driver ------------------------------------- */
 
 static struct xp_afd_handle probe_handle(const struct pollfd *entry)
 {
@@ -137,7 +140,7 @@ static struct xp_afd_handle probe_handle(const struct pollfd *entry)
 	};
 }
 
-/* Store the requested bits and those that poll(2) always reports. */
+/* Store those of the reported bits that were requested or that poll(2) always reports. */
 static int probe_result(struct pollfd *entry, uint32_t reported)
 {
 	uint32_t wanted = (uint32_t)(unsigned short)entry->events | POLLERR |
@@ -157,7 +160,7 @@ static uint32_t probe_one(struct pollfd *entry)
 		: xp_nt_file_probe((int)entry->fd);
 }
 
-/* Poll each alone, because one of them is not a socket, or was closed. */
+/* Poll each descriptor alone, because one of them is not a socket, or was closed. */
 static int probe_each(struct pollfd *fds, int count)
 {
 	int ready = 0;
@@ -167,6 +170,7 @@ static int probe_each(struct pollfd *fds, int count)
 	return ready;
 }
 
+/* Poll descriptors that fit into one poll of the driver.  Returns the number of ready ones. */
 static int probe_some(struct pollfd *fds, int count)
 {
 	struct xp_afd_handle handles[XP_AFD_PROBE_MOST];

@@ -1,4 +1,4 @@
-/* Threads of the library, conditions with a deadline, and the process. */
+/* The library's threads, condition variables with a deadline, and the number of the process. */
 #include "sys/sys_threads.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include "sys/sys.h"
 #include "windows/nt.h"
 
+/* The argument of nt_thread_main, which frees it. */
 struct nt_thread_start {
 	void *(*run)(void *);
 	void *argument;
@@ -63,7 +64,7 @@ int xp_sys_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 	return -ETIMEDOUT;
 }
 
-/* Processes do not fork, so the number is 1 once the process has begun. */
+/* Processes do not fork, so the number of this one is 1 once xp_process_begin has run, else 0. */
 static INIT_ONCE process_once = INIT_ONCE_STATIC_INIT;
 static _Atomic uint32_t process_number;
 

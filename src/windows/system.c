@@ -1,4 +1,4 @@
-/* The back ends and providers of Windows. */
+/* The back end of Windows, and the source it lacks. */
 #include "sys/system.h"
 
 #include <stddef.h>
@@ -10,5 +10,5 @@ const struct xp_system xp_system = {
 	.backends = {&xp_backend_afd},
 };
 
-/* The system does not report how much is left in a buffer. */
+/* XPOLL_FILT_EMPTY is missing: the system does not report how much is left in a send buffer. */
 const struct xp_source_ops xp_source_empty = XP_SOURCE_ABSENT(EMPTY, NULL);

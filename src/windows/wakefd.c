@@ -1,4 +1,4 @@
-/* Wake-up descriptors are event objects. */
+/* Wake-up descriptors: manual-reset event objects, which stay signalled until they are cleared. */
 #include "sys/wakefd.h"
 
 #include <errno.h>

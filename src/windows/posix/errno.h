@@ -1,4 +1,4 @@
-/* Errors of files, which no socket has. */
+/* <errno.h> of the C library, and ESTALE, an error of files that it may lack. */
 #ifndef XP_WINDOWS_POSIX_ERRNO_H
 #define XP_WINDOWS_POSIX_ERRNO_H
 

@@ -82,7 +82,7 @@ static inline int pthread_cond_broadcast(pthread_cond_t *condition)
 	return 0;
 }
 
-/* Good for pthread_equal. */
+/* Returns a pseudo-handle of the calling thread, for pthread_equal only. */
 static inline pthread_t pthread_self(void)
 {
 	return GetCurrentThread();
@@ -100,7 +100,7 @@ static inline int pthread_setcancelstate(int state, int *before)
 	return 0;
 }
 
-/* Nobody is cancelled, so what was pushed never runs but by a pop. */
+/* No thread is cancelled, so a handler that was pushed runs only if the pop executes it. */
 #define pthread_cleanup_push(function, argument)            \
 	do {                                                \
 		void (*xp_cleanup)(void *) = (function);    \

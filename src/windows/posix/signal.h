@@ -1,4 +1,4 @@
-/* There are no signals that a thread could block: the names, and a few numbers. */
+/* <signal.h> for a system whose threads cannot block signals: types and a few numbers. */
 #ifndef XP_WINDOWS_POSIX_SIGNAL_H
 #define XP_WINDOWS_POSIX_SIGNAL_H
 

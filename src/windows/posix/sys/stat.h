@@ -1,6 +1,6 @@
 /*
- * A file as fstat(2) describes it: MinGW's structure has too few bits for the
- * number of a file, and seconds for its times.
+ * The status of a file, like that of fstat(2).  MinGW's structure has too few bits for inode
+ * numbers, and its times have only seconds.
  */
 #ifndef XP_WINDOWS_POSIX_SYS_STAT_H
 #define XP_WINDOWS_POSIX_SYS_STAT_H
@@ -26,7 +26,7 @@ struct stat {
 #define S_IFCHR 0x20000000u
 #define S_IFDIR 0x40000000u
 #define S_IFREG 0x80000000u
-/* The rest of the mode are attributes as Windows has them. */
+/* The other bits of the mode are Windows's FILE_ATTRIBUTE_ bits. */
 
 #define S_ISREG(mode) (((mode) & S_IFMT) == S_IFREG)
 #define S_ISDIR(mode) (((mode) & S_IFMT) == S_IFDIR)
