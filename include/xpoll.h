@@ -68,11 +68,11 @@ struct xpoll_options {
 	const char *backend; /* NULL: $XPOLL_BACKEND if set, else the best usable */
 	uint32_t flags;      /* 0, or any of the five below */
 	int size_hint;       /* descriptors expected; a hint, never a limit */
-	uint32_t busy_poll_us; /* for which a wait polls the network before it sleeps; 0: not */
+	uint32_t busy_poll_us; /* how long to poll network devices before a sleep; 0: not at all */
 	uint32_t reserved;   /* 0 */
 };
 
-/* The flags of an event include the modes of its registration, as on FreeBSD. */
+/* The flags of an event include its registration's CLEAR, ONESHOT and DISPATCH, as on FreeBSD. */
 #define XPOLL_TELL_MODES 0x00000001u
 /*
  * The VNODE filter reports as on FreeBSD: DELETE when any name of the file is
@@ -82,8 +82,8 @@ struct xpoll_options {
 #define XPOLL_VNODE_AS_BSD 0x00000002u
 /*
  * Each wait returns everything that is ready, if the array has room.  Without this flag a wait that
- * delivers descriptors which were enabled since their last event saves system calls: it asks the
- * kernel for others after a few milliseconds, or in the 16th such wait in a row.
+ * finds ready descriptors among those enabled since their last event may return these alone, to
+ * save system calls; after a few milliseconds, or 15 such waits in a row, it asks for others, too.
  */
 #define XPOLL_ALL_READY 0x00000004u
 /* Count the time that threads sleep: idle_ns of xpoll_stats.  Reads a clock twice a sleep. */
@@ -163,7 +163,7 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 #define XPOLL_NOTE_ABSTIME   0x00000010u /* on the real-time clock, once */
 #define XPOLL_NOTE_MONOTONIC 0x00000020u /* ABSTIME on the monotonic clock */
 /* SIGNAL */
-#define XPOLL_NOTE_ACCEPT 0x00000001u /* accept it if all threads block it */
+#define XPOLL_NOTE_ACCEPT 0x00000001u /* consume the signal if all threads block it */
 /* PROC */
 #define XPOLL_NOTE_EXIT           0x80000000u
 #define XPOLL_NOTE_FORK           0x40000000u
@@ -209,9 +209,9 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
 XPOLL_API int xpoll_ctl(struct xpoll *queue, int op, int events,
                         xpoll_fd_t fd, void *data);
 
-/* What xpoll_pwait returns of a descriptor. */
+/* The record of a ready descriptor, which xpoll_pwait returns. */
 struct xpoll_ready {
-	union { /* of the first direction that is reported: read, write, except */
+	union { /* data of the first direction reported, in the order read, write, except */
 		void *data;
 		uint64_t data64;
 	};
@@ -461,17 +461,17 @@ struct xpoll_stats {
 	uint64_t wakes;              /* waits that xpoll_wake made return */
 	uint64_t empty_returns;      /* waits that returned 0 */
 	uint64_t changes;            /* changes requested */
-	uint64_t changes_free;       /* of the changes: without a system call */
-	uint64_t change_errors;      /* of the changes: failed */
-	uint64_t syscalls_wait;      /* system calls: epoll_wait, poll, ... */
-	uint64_t syscalls_change;    /* epoll_ctl, ... */
-	uint64_t syscalls_check;     /* poll(2) and others, to check readiness */
-	uint64_t syscalls_wake;      /* to wake a waiting thread */
+	uint64_t changes_free;       /* changes that needed no system call */
+	uint64_t change_errors;      /* changes that failed */
+	uint64_t syscalls_wait;      /* system calls to wait: epoll_wait, poll, ... */
+	uint64_t syscalls_change;    /* system calls to change registrations: epoll_ctl, ... */
+	uint64_t syscalls_check;     /* system calls to check readiness: poll(2) and others */
+	uint64_t syscalls_wake;      /* system calls to wake a waiting thread */
 	uint64_t stale_dropped;      /* kernel events of deleted registrations */
 	uint64_t fruitless;          /* kernel events of disabled registrations */
 	uint64_t rebuilds;           /* how often the kernel's set was rebuilt */
 	uint64_t registered;         /* registrations now */
-	uint64_t signals_unobserved; /* handlers that the program replaced */
+	uint64_t signals_unobserved; /* how often the program replaced the library's handler */
 	uint64_t idle_ns;            /* time that threads slept; 0 without XPOLL_COUNT_IDLE */
 };
 

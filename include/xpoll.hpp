@@ -49,7 +49,7 @@
 #define XPOLL_HPP_THROWS 0
 #endif
 
-/* One object for all modules of a process, also with -fvisibility=hidden. */
+/* Makes all modules of a process share a class's static objects, even with -fvisibility=hidden. */
 #if defined(__GNUC__) && !defined(_WIN32)
 #define XPOLL_HPP_SHARED __attribute__((visibility("default")))
 #else
@@ -86,7 +86,7 @@ struct XPOLL_HPP_SHARED xpoll {
 		dispatch = XPOLL_DISPATCH,
 		keep_udata = XPOLL_KEEPUDATA,
 		set_udata = XPOLL_SETUDATA,
-		whole = XPOLL_WHOLE, /* queue::ctl */
+		whole = XPOLL_WHOLE, /* for queue::ctl */
 		error = XPOLL_ERROR,
 		eof = XPOLL_EOF,
 	};
@@ -109,7 +109,7 @@ struct XPOLL_HPP_SHARED xpoll {
 		nanoseconds = XPOLL_NOTE_NSECONDS,
 		absolute = XPOLL_NOTE_ABSTIME,
 		monotonic = XPOLL_NOTE_MONOTONIC,
-		/* SIGNAL */
+		/* signal */
 		accept = XPOLL_NOTE_ACCEPT,
 		/* process */
 		exit = XPOLL_NOTE_EXIT,
@@ -171,9 +171,9 @@ struct XPOLL_HPP_SHARED xpoll {
 	class tree; /* <xpoll_tree.hpp> */
 
 	/*
-	 * Resume the coroutine that awaits this event, unless it was destroyed meanwhile;
-	 * false if the event has no udata, or is the status of a change (flag::error).  Any
-	 * other udata must be that of a registration which co_await has made.
+	 * Resume the coroutine that awaits this event, unless it was destroyed meanwhile.
+	 * Returns false if the event has no udata, or is the status of a change (flag::error).
+	 * Any other udata must be that of a registration which co_await has made.
 	 */
 	static bool resume(const event &occurred);
 
@@ -263,7 +263,7 @@ struct xpoll::event : xpoll::c_event {
 		return {xpoll::filter::user, id, flag::none, note::trigger};
 	}
 
-	/* Modes and udata: event::read(fd).clear().with(pointer). */
+	/* Return a copy with a mode or a udata: event::read(fd).clear().with(pointer). */
 	constexpr event oneshot() const noexcept { return and_also(flag::oneshot); }
 	constexpr event clear() const noexcept { return and_also(flag::clear); }
 	constexpr event dispatch() const noexcept { return and_also(flag::dispatch); }
@@ -291,7 +291,7 @@ struct xpoll::event : xpoll::c_event {
 		return changed;
 	}
 
-	/* The contents of an event. */
+	/* Read an event. */
 	constexpr xpoll::filter what() const noexcept
 	{
 		return static_cast<xpoll::filter>(c_event::filter);
@@ -308,7 +308,7 @@ struct xpoll::event : xpoll::c_event {
 	}
 	constexpr bool eof() const noexcept { return has(flag::eof); }
 	/*
-	 * Why a change failed; no error if it succeeded or this is an ordinary event.  With
+	 * Returns why a change failed; no error if it succeeded or this is an ordinary event.  With
 	 * flag::error the other members are those of the change, and `data` is an errno value.
 	 */
 	std::error_code status() const noexcept
@@ -317,7 +317,7 @@ struct xpoll::event : xpoll::c_event {
 	}
 	template <typename T> T *pointer() const noexcept { return static_cast<T *>(udata); }
 
-	/* For logs: "READ ident=5 data=12 EOF". */
+	/* Returns a text for logs, such as "READ ident=5 data=12 EOF". */
 	std::string describe() const
 	{
 		char text[256];
@@ -326,7 +326,7 @@ struct xpoll::event : xpoll::c_event {
 		return len < 0 ? std::string() : std::string(text);
 	}
 
-	/* Whole nanoseconds, rounded up; never negative. */
+	/* Convert to whole nanoseconds, rounded up; a negative time becomes 0. */
 	template <typename Rep, typename Period>
 	static constexpr std::int64_t to_ns(std::chrono::duration<Rep, Period> time) noexcept
 	{
@@ -373,14 +373,15 @@ struct xpoll::ready : xpoll::c_ready {
 static_assert(sizeof(xpoll::ready) == sizeof(struct xpoll_ready));
 
 /*
- * The awaiters that wait, each under a number that no other has had, which is the udata of
- * its registration: an event that is resumed late finds nothing.  Divided into shards, so
- * that threads seldom wait for each other.  One for all modules of a process; its memory is
- * not freed, because static objects may use it until the end.
+ * A table of the awaiters whose coroutines wait.  Each has a number, the udata of its
+ * registration.  A number is not used again before its slot has had 2^32 awaiters, so an event that
+ * is passed to xpoll::resume after its awaiter has gone finds nothing.  The table is divided into
+ * shards, each with a lock, so that threads seldom wait for each other.  All modules of a process
+ * share it, and its memory is not freed, because static objects may use it until the end.
  */
 class XPOLL_HPP_SHARED xpoll::waiting {
 public:
-	/* The number, never 0; 0: no memory. */
+	/* Add an awaiter.  Returns its number; 0: no memory. */
 	static std::uint64_t add(awaiter *waiter) noexcept
 	{
 		std::uint64_t which = reinterpret_cast<std::uintptr_t>(waiter) / 64 % shard_count;
@@ -397,7 +398,7 @@ public:
 		return std::uint64_t{taken.generation} << 32 | index * shard_count | which;
 	}
 
-	/* Remove it; nullptr if it is gone. */
+	/* Remove the awaiter with this number and return it; nullptr: it has gone. */
 	static awaiter *take(std::uint64_t number) noexcept
 	{
 		shard &home = shards[number % shard_count];
@@ -421,17 +422,18 @@ private:
 
 	struct slot {
 		awaiter *waiter = nullptr;
-		std::uint32_t generation = 1; /* of the number that it has, or will have */
-		std::uint32_t next_free = 0;  /* index + 1; 0: none */
+		/* Upper half of the awaiter's number; of the next one's, while the slot is free. */
+		std::uint32_t generation = 1;
+		std::uint32_t next_free = 0;  /* index + 1 of the next free slot; 0: none */
 	};
 
 	struct alignas(64) shard {
 		std::mutex lock;
 		slot *slots = nullptr;
 		std::uint32_t size = 0;
-		std::uint32_t free = 0; /* index + 1; 0: none */
+		std::uint32_t free = 0; /* index + 1 of the first free slot; 0: none */
 
-		/* There is no free slot: twice as many. */
+		/* Double the number of slots.  Returns false if memory is lacking. */
 		bool grow() noexcept
 		{
 			std::uint32_t wanted = size ? 2 * size : 16;
@@ -457,8 +459,8 @@ private:
 inline constinit xpoll::waiting::shard xpoll::waiting::shards[shard_count];
 
 /*
- * What a queue and its awaiters share: the C queue until it is destroyed.  It lives until
- * the last of them has left it.
+ * An object that a queue and its awaiters share, with the C queue until that is destroyed.  It
+ * deletes itself when the last of them calls leave().
  */
 class xpoll::hub {
 public:
@@ -471,7 +473,7 @@ public:
 			delete this;
 	}
 
-	/* The queue is about to be destroyed, or to be its caller's. */
+	/* The C queue will be destroyed, or the caller of release() owns it: do not use it. */
 	void detach() noexcept
 	{
 		std::lock_guard<std::mutex> guard(lock_);
@@ -479,7 +481,7 @@ public:
 		queue_ = nullptr;
 	}
 
-	/* 0, or an errno value. */
+	/* Apply a change that adds a registration.  Returns 0 or an errno value. */
 	int add(const event &wanted) noexcept
 	{
 		std::lock_guard<std::mutex> guard(lock_);
@@ -487,7 +489,7 @@ public:
 		return xpoll_event(queue_, &wanted, 1, nullptr, 0, 0) < 0 ? errno : 0;
 	}
 
-	/* Delete the registration, unless another has taken its place. */
+	/* Delete the registration, unless its udata shows that another has taken its place. */
 	void remove(filter what, std::uint64_t ident, std::uint64_t number) noexcept
 	{
 		std::lock_guard<std::mutex> guard(lock_);
@@ -502,7 +504,7 @@ public:
 private:
 	std::mutex lock_;
 	::xpoll *queue_; /* nullptr: detached */
-	std::atomic<int> users_ = 1;
+	std::atomic<int> users_ = 1; /* calls of enter() without leave(); 1: the queue itself */
 };
 
 /*
@@ -515,10 +517,11 @@ public:
 		const char *backend = nullptr; /* nullptr: $XPOLL_BACKEND, else the best */
 		int size_hint = 0;             /* descriptors expected */
 		std::uint32_t flags = 0;       /* XPOLL_ALL_READY and so on: xpoll_open(3) */
-		std::chrono::microseconds busy_poll{0}; /* of the network device; 0: none */
+		/* How long to poll network devices before a sleep; 0: not at all. */
+		std::chrono::microseconds busy_poll{0};
 	};
 
-	/* No queue, as after a move: every call fails with EINVAL. */
+	/* An object without a queue, as after a move from it: every call fails with EINVAL. */
 	explicit queue(std::nullptr_t) noexcept {}
 	/* Take ownership of a queue of the C interface. */
 	explicit queue(::xpoll *adopted) noexcept : queue_(adopted) {}
@@ -571,7 +574,7 @@ public:
 
 	/*
 	 * Apply changes, then wait; without a timeout, for ever.  `events` must have
-	 * room for at least one.  Returns the part of it that was filled, which is
+	 * room for at least one.  Returns the part of `events` that was filled, which is
 	 * empty at the timeout and after wake().  A change that failed is returned
 	 * with flag::error.  If a signal handler runs, the form with an error_code
 	 * returns errc::interrupted; the form that throws continues to wait, and a
@@ -651,13 +654,15 @@ public:
 		return poll_ns(into, event::to_ns(timeout), mask, error);
 	}
 
-	/* One wait returns empty: one in progress, else the next.  Async-signal-safe. */
+	/* Make one wait return empty: one in progress, else the next.  Async-signal-safe. */
 	void wake() noexcept { (void)xpoll_wake(queue_); }
-	/* All waits that are in progress return empty. */
+	/* Make all waits that are in progress return empty. */
 	void wake_all() noexcept { (void)xpoll_wake_all(queue_); }
 
-	/* A descriptor that is readable while an event is pending, to watch in another
-	 * event loop.  Never read or close it. */
+	/*
+	 * Returns a descriptor that is readable while an event is pending, to watch in another
+	 * event loop.  Never read or close it.
+	 */
 	int fd(std::error_code &error) noexcept { return check(xpoll_fd(queue_), error); }
 	const char *backend() const noexcept
 	{
@@ -665,7 +670,7 @@ public:
 
 		return name ? name : "";
 	}
-	/* The counters since the queue was made: xpoll_stats(3). */
+	/* Returns the counters since the queue was made: xpoll_stats(3). */
 	counters stats() const noexcept
 	{
 		counters now = {};
@@ -678,7 +683,7 @@ public:
 		return xpoll_supports(queue_, static_cast<int>(what),
 		                      static_cast<std::uint32_t>(notes)) == 1;
 	}
-	/* The registration; errc::no_such_file_or_directory if there is none. */
+	/* Returns the registration; errc::no_such_file_or_directory: there is none. */
 	event lookup(filter what, std::integral auto id, std::error_code &error) noexcept
 	{
 		event found;
@@ -788,7 +793,7 @@ public:
 private:
 	static constexpr std::size_t most = std::numeric_limits<int>::max();
 
-	/* A value that does not fit becomes a number that the library refuses. */
+	/* Convert to 32 bits; a time that does not fit becomes a number that xpoll_open refuses. */
 	static std::uint32_t busy_poll_us(std::chrono::microseconds time) noexcept
 	{
 		constexpr auto most = std::numeric_limits<std::uint32_t>::max();
@@ -808,7 +813,7 @@ private:
 		return static_cast<int>(size > most ? most : size);
 	}
 
-	/* The result of the C call, or -1 with errno. */
+	/* Call xpoll_event.  Returns its result, or -1 with errno; EINVAL: no room for an event. */
 	int call(std::span<const event> changes, std::span<event> events,
 	         std::int64_t timeout_ns) noexcept
 	{
@@ -859,8 +864,8 @@ private:
 	}
 
 	/*
-	 * The result of a wait.  After a signal handler `once(left_ns)` is called again, for what
-	 * is left of the time.
+	 * Wait by calling `once(left_ns)`, again after each signal handler with the remaining time.
+	 * Returns the number of records; throws on another error.
 	 */
 	template <typename Call>
 	static std::size_t repeat(std::int64_t timeout_ns, const char *name, Call once)
@@ -890,7 +895,7 @@ private:
 	                         std::int64_t timeout_ns)
 	{
 		return events.first(repeat(timeout_ns, "xpoll_event", [&](std::int64_t left_ns) {
-			/* Changes are applied by the first call. */
+			/* The first call applies the changes, so later ones get none. */
 			return call(std::exchange(changes, {}), events, left_ns);
 		}));
 	}
@@ -903,7 +908,7 @@ private:
 	}
 #endif
 
-	/* For one more awaiter; nullptr: no queue, or no memory. */
+	/* Enter the hub for one more awaiter and return it; nullptr: no queue, or no memory. */
 	hub *share() noexcept
 	{
 		hub *shared = hub_.load(std::memory_order_acquire);
@@ -928,7 +933,7 @@ private:
 	std::atomic<hub *> hub_ = nullptr; /* made when a coroutine first waits */
 };
 
-/* The result of queue::readable and similar calls; `co_await` it at once. */
+/* The object that queue::readable() and its like return; `co_await` it at once. */
 class xpoll::awaiter {
 public:
 	awaiter(awaiter &&) = delete;
@@ -957,8 +962,8 @@ public:
 			wanted.udata64 = number_;
 			waiter_ = waiter;
 			/*
-			 * Another thread may resume the coroutine before the call returns: then
-			 * this object may be gone.
+			 * Another thread may resume the coroutine before add() returns: then this
+			 * object may be gone, so only local variables are used afterwards.
 			 */
 			std::uint64_t number = number_;
 
@@ -974,7 +979,7 @@ public:
 		return false;
 	}
 
-	/* The event; if the error_code has an error, the change that failed. */
+	/* Returns the event; if the error_code has an error, the change that failed. */
 #if XPOLL_HPP_THROWS
 	event await_resume()
 	{
@@ -1004,18 +1009,18 @@ private:
 	void finish(const event &occurred)
 	{
 		change_ = occurred;
-		change_.udata64 = 0; /* which was for resume alone */
+		change_.udata64 = 0; /* the number was for xpoll::resume alone */
 		number_ = 0;
 		waiter_.resume();
 	}
 
 	hub *hub_;
-	int no_hub_;   /* an errno value, if there is none */
+	int no_hub_;   /* the errno value with which co_await fails if hub_ is nullptr; else 0 */
 	event change_; /* replaced by the event when it occurs */
 	std::error_code *error_;
 	std::error_code failure_;
 	std::coroutine_handle<> waiter_;
-	std::uint64_t number_ = 0; /* among those that wait; 0: it does not */
+	std::uint64_t number_ = 0; /* number in `waiting`; 0: the coroutine does not wait */
 };
 
 inline bool xpoll::resume(const event &occurred)

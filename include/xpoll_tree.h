@@ -2,8 +2,8 @@
  * xpoll: a directory tree as one thing to watch.
  *
  * A tree reports changes of the names below a directory, however deep, and of the contents of
- * the files.  Directories that are made, moved, removed or replaced are followed,
- * and what was made in a new directory before it was watched is reported like everything else.
+ * the files.  Directories that are made, moved, removed or replaced are followed, and entries made
+ * in a new directory before it was watched are reported like all others.
  *
  * These functions are part of libxpoll, except on Windows, and use nothing but <xpoll.h>.  The
  * reference is xpoll_tree_open(3).
@@ -29,24 +29,24 @@ struct xpoll_tree_options {
 	uint32_t notes; /* XPOLL_NOTE_WRITE, ATTRIB, OPEN, READ, CLOSE, CLOSE_WRITE; 0: names */
 	/* If not NULL: entries for which skip returns another value than 0 are left out. */
 	int (*skip)(void *argument, const char *path);
-	void *argument;
+	void *argument; /* passed to skip */
 };
 
 /* Kinds of changes. */
 #define XPOLL_TREE_CREATE    1 /* path is new */
-#define XPOLL_TREE_DELETE    2 /* path is gone; what was below a directory is reported before */
+#define XPOLL_TREE_DELETE    2 /* path is gone; entries below a directory are reported before it */
 #define XPOLL_TREE_RENAME    3 /* path is called `to` now, and all below it is there, too */
 #define XPOLL_TREE_CHANGE    4 /* notes have happened to the file; ATTRIB: or the directory */
 #define XPOLL_TREE_LOOK      5 /* reports were dropped: anything below path may have changed */
-#define XPOLL_TREE_UNWATCHED 6 /* path is in the tree and cannot be watched now: error */
+#define XPOLL_TREE_UNWATCHED 6 /* path is in the tree and cannot be watched now: see `error` */
 #define XPOLL_TREE_END       7 /* the directory itself is gone, or has another name */
 
 struct xpoll_tree_change {
 	int kind;
-	int error;        /* of UNWATCHED: an errno value */
-	uint32_t notes;   /* of CHANGE: XPOLL_NOTE_...; of END: DELETE or RENAME */
-	const char *path; /* below the directory, without a slash at the start; "": itself */
-	const char *to;   /* of RENAME; else NULL */
+	int error;        /* UNWATCHED: the errno value; else 0 */
+	uint32_t notes;   /* CHANGE: XPOLL_NOTE_...; END: DELETE or RENAME; else 0 */
+	const char *path; /* relative to the directory; "": the directory itself */
+	const char *to;   /* RENAME: the new path; else NULL */
 };
 
 /*
@@ -69,12 +69,12 @@ XPOLL_API int xpoll_tree_next(struct xpoll_tree *tree, struct xpoll_tree_change 
                               int64_t timeout_ns);
 
 /*
- * A descriptor that is readable when xpoll_tree_next with timeout 0 may have a change.
- * Errors: ENOTSUP (the kernel has none for a queue).
+ * Returns a descriptor that is readable when xpoll_tree_next with timeout 0 may have a change.
+ * Errors: ENOTSUP (the back end has no descriptor for a queue).
  */
 XPOLL_API int xpoll_tree_fd(struct xpoll_tree *tree);
 
-/* Make the wait of xpoll_tree_next return 0, or else its next one.  Async-signal-safe. */
+/* Make a call of xpoll_tree_next that waits return 0, or else the next one.  Async-signal-safe. */
 XPOLL_API int xpoll_tree_wake(struct xpoll_tree *tree);
 
 /* Release a tree.  NULL is ignored. */

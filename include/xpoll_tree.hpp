@@ -33,16 +33,16 @@ public:
 	/* The strings are valid until the next call of next(). */
 	struct change {
 		kind what;
-		std::string_view path; /* below the directory; empty: the directory itself */
-		std::string_view to;   /* renamed: the new path */
-		note notes;            /* changed, ended */
-		std::error_code error; /* unwatched */
+		std::string_view path; /* relative to the directory; empty: the directory itself */
+		std::string_view to;   /* renamed: the new path; else empty */
+		note notes;            /* changed: what happened; ended: deleted or renamed */
+		std::error_code error; /* unwatched: the reason */
 
 		bool has(note one) const noexcept { return (notes & one) != note::none; }
 	};
 
 	struct options {
-		bool flat = false;        /* not the directories below it */
+		bool flat = false;        /* do not enter the directories below it */
 		bool links = false;       /* enter directories that symbolic links lead to */
 		note notes = note::none;  /* what to report about the contents of files */
 		/* Entries for which this returns true are left out; it must not throw. */
@@ -75,8 +75,9 @@ public:
 	}
 
 	/*
-	 * The next change; empty at the timeout, after wake() and on an error.  If a signal handler
-	 * runs, the form with an error_code returns errc::interrupted; the other one continues.
+	 * Returns the next change; empty at the timeout, after wake() and on an error.  If a signal
+	 * handler runs, the form with an error_code stores errc::interrupted; the other one
+	 * continues to wait.
 	 */
 	std::optional<change> next(std::error_code &error) noexcept { return next_ns(-1, error); }
 	template <typename Rep, typename Period>
@@ -86,7 +87,7 @@ public:
 		return next_ns(event::to_ns(timeout), error);
 	}
 
-	/* A descriptor that is readable when next() may have a change.  Never read or close it. */
+	/* Returns a descriptor, readable when next() may have a change.  Never read or close it. */
 	int fd(std::error_code &error) noexcept
 	{
 		int number = xpoll_tree_fd(tree_.get());
@@ -95,7 +96,7 @@ public:
 		return number;
 	}
 
-	/* One next() returns empty: one in progress, else the next.  Async-signal-safe. */
+	/* Make one next() return empty: one in progress, else the next.  Async-signal-safe. */
 	void wake() noexcept { (void)xpoll_tree_wake(tree_.get()); }
 
 #if XPOLL_HPP_THROWS
@@ -153,7 +154,7 @@ private:
 			throw std::system_error(error, what);
 	}
 
-	/* Waits again after a signal handler, for what is left of the time. */
+	/* After a signal handler waits again for the remaining time; throws on other errors. */
 	std::optional<change> next_until(std::int64_t timeout_ns)
 	{
 		using clock = std::chrono::steady_clock;
