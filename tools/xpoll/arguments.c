@@ -1,9 +1,10 @@
 /*
- * Options: parsing, messages, --help, all from one table.
+ * Parses options, and prints messages about them and --help, all from one table (struct
+ * tool_option).
  *
- * Accepts "-n 8", "-n8", "--rounds 5", "--rounds=5" and "-qr" for "-q -r"; behind
- * "--" nothing is an option.  The last of repeated options counts, unless it makes a list.  A
- * message names the argument, what was given and what was expected.
+ * Accepts "-n 8", "-n8", "--rounds 5", "--rounds=5" and "-qr" for "-q -r"; behind "--" no argument
+ * is an option.  If an option is repeated, the last value counts, unless the option makes a list.
+ * A message names the option, the value that was given and the values that are expected.
  */
 #include <errno.h>
 #include <math.h>
@@ -99,6 +100,7 @@ void tool_print_help(const struct tool_usage *usage)
 	printf("  %-18s  %s\n", "--version", "print the version and exit");
 }
 
+/* Print a message about a wrong value of an option.  Returns TOOL_USAGE. */
 static int wrong_value(const struct tool_usage *usage, const struct tool_option *option,
                        const char *value)
 {
@@ -173,7 +175,7 @@ bool tool_read_time(const char *text, double min, double max, int64_t *ns)
 	char *end;
 	double number = strtod(text, &end);
 
-	if (digits == 0 || end != text + digits) /* "" "1.2.3" "inf" "0x1p3" */
+	if (digits == 0 || end != text + digits) /* refuse "", "1.2.3", "inf" and "0x1p3" */
 		return false;
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
 		if (strcmp(end, units[i].name) != 0)
@@ -223,13 +225,16 @@ static bool read_value(const struct tool_option *option, const char *text)
 		list_append(option->value, option->name, text);
 		return text[0] != '\0';
 	case TOOL_FLAG:
-	case TOOL_REST: /* they take no value */
+	case TOOL_REST: /* take_flag has handled both, which take no value */
 		break;
 	}
 	return false;
 }
 
-/* Returns how many characters of the argument are this option's name; 0: it is another option. */
+/*
+ * Returns how many characters at the beginning of the argument are this option's name; 0: the
+ * argument is another option.
+ */
 static size_t match_name(const struct tool_option *option, const char *argument)
 {
 	size_t len = strlen(option->name);
@@ -254,7 +259,7 @@ static const struct tool_option *find_option(const struct tool_usage *usage,
 	return NULL;
 }
 
-/* Handle "-qr", one character for each flag.  Returns like take_option. */
+/* Handle an argument such as "-qr", a letter for each flag.  Returns like take_option. */
 static int take_flags(const struct tool_usage *usage, const char *argument)
 {
 	for (const char *at = argument + 1; *at != '\0'; at++) {
@@ -273,7 +278,10 @@ static int take_flags(const struct tool_usage *usage, const char *argument)
 	return 1;
 }
 
-/* Handle an option without a value in argv[0].  Returns like take_option. */
+/*
+ * Handle argv[0] if it is a flag, or an option that takes all arguments after it (TOOL_REST); left:
+ * number of arguments.  Returns like take_option.
+ */
 static int take_flag(const struct tool_usage *usage, const struct tool_option *option,
                      int left, char **argv)
 {
@@ -298,7 +306,8 @@ static int take_flag(const struct tool_usage *usage, const struct tool_option *o
 }
 
 /*
- * Handle one argument, and perhaps its value.  Returns how many arguments were used; 0: an error.
+ * Handle the option argv[0], and its value, which may be argv[1]; left: number of arguments.
+ * Returns how many arguments were used; 0: a message was printed about an error.
  */
 static int take_option(const struct tool_usage *usage, int left, char **argv)
 {

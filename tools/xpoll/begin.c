@@ -12,9 +12,9 @@
 static void (*sigpipe_before)(int);
 
 /*
- * Open closed standard descriptors, so that a queue does not get one of them and output goes
- * there.  The replacements can be neither read nor written, and a command that is started finds
- * them closed.
+ * Open closed standard descriptors; otherwise a queue could get one of their numbers, and output
+ * would go to the queue.  The replacements can be neither read nor written, and are close-on-exec,
+ * so a command that is started finds them closed.
  */
 static void hold_standard_descriptors(void)
 {
@@ -30,7 +30,7 @@ static void hold_standard_descriptors(void)
 void tool_begin(void)
 {
 	hold_standard_descriptors();
-	/* If the reader of the output exits, tool_flush notices it. */
+	/* If the reader of standard output exits, writes fail with EPIPE: tool_flush handles it. */
 	sigpipe_before = signal(SIGPIPE, SIG_IGN);
 }
 

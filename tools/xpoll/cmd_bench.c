@@ -19,7 +19,7 @@ static int bench_list(const struct bench_workload *const *workloads)
 	return TOOL_OK;
 }
 
-/* Store the arguments in options.  Returns like tool_parse. */
+/* Parse the options of a workload and store them in `options`.  Returns like tool_parse. */
 static int bench_parse(const struct bench_workload *workload, int argc, char **argv,
                        struct bench_options *options)
 {

@@ -20,7 +20,10 @@ static struct xpoll *info_open(const char *backend)
 	return xpoll_open(&options);
 }
 
-/* Open a queue on each back end.  Returns an exit code, after a message, if none can be opened. */
+/*
+ * Open a queue on each back end.  Returns TOOL_GO_ON even if some fail; or an exit code after a
+ * message if no default queue is supported, for example because of XPOLL_BACKEND.
+ */
 static int info_open_all(const struct tool_usage *usage, struct info_queues *queues)
 {
 	struct xpoll *queue = xpoll_open(NULL);
@@ -40,7 +43,7 @@ static int info_open_all(const struct tool_usage *usage, struct info_queues *que
 	return TOOL_GO_ON;
 }
 
-/* Print the back ends that this version has on other systems only. */
+/* Print the usual back ends that are not usable here, and why. */
 static void info_print_missing(const struct info_queues *queues)
 {
 	static const char *const known[] = { "epoll", "poll", "select" };
@@ -74,7 +77,7 @@ static void info_print_backends(const struct info_queues *queues)
 	info_print_missing(queues);
 }
 
-/* Returns the reason why no back end here has this filter. */
+/* Returns a remark about a filter that no back end here has. */
 static const char *info_reason(int filter)
 {
 	switch (filter) {

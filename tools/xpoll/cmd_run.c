@@ -17,7 +17,7 @@
 
 #include "tool.h"
 
-/* exit codes as in a shell */
+/* The exit codes that a shell has for these cases. */
 enum { RUN_NOT_EXECUTABLE = 126, RUN_NOT_FOUND = 127 };
 
 #define RUN_LIBRARY "libxpoll-poll.so"
@@ -41,7 +41,7 @@ struct run {
 
 /* --- The program ---------------------------------------------------------------- */
 
-/* Stores the path at which execvp finds the program.  Returns false if there is none. */
+/* Stores the path at which execvp(3) finds the program.  Returns false if it finds none. */
 static bool run_find(const char *name, char path[PATH_MAX])
 {
 	const char *at = getenv("PATH");
@@ -62,7 +62,8 @@ static bool run_find(const char *name, char path[PATH_MAX])
 }
 
 /*
- * Returns true if the program needs a dynamic linker; examines only files of this command's format.
+ * Returns true if the program, a 64-bit ELF file with this header, needs a dynamic linker (has
+ * PT_INTERP), or if it cannot be read.
  */
 static bool run_has_linker(int fd, const Elf64_Ehdr *head)
 {
@@ -79,8 +80,8 @@ static bool run_has_linker(int fd, const Elf64_Ehdr *head)
 }
 
 /*
- * If the file is a script, replace the path by that of its interpreter; for "env NAME" by that of
- * NAME. Returns false if the file is no script.
+ * If the file is a script (begins with "#!"), replace its path by that of its interpreter; if that
+ * is "env NAME", by that of NAME.  Returns false if the file is no script.
  */
 static bool run_take_interpreter(int fd, char path[PATH_MAX])
 {
@@ -109,7 +110,7 @@ static bool run_take_interpreter(int fd, char path[PATH_MAX])
 	return snprintf(path, PATH_MAX, "%s", word) < PATH_MAX;
 }
 
-/* Returns the obstacle for a program that is no script, or NULL. */
+/* Returns why the drop-in has no effect on a program that is no script, as a phrase; or NULL. */
 static const char *run_obstacle_of(int fd)
 {
 	const char *obstacle = NULL;
@@ -131,12 +132,12 @@ static const char *run_obstacle_of(int fd)
 }
 
 /*
- * Returns why the drop-in will have no effect on this program, or NULL if there is no known
- * reason.  The path becomes that of the file with the obstacle.
+ * Returns why the drop-in will have no effect on this program, as a phrase that follows the path;
+ * NULL: there is no known reason.  For a script the path becomes that of its interpreter.
  */
 static const char *run_obstacle(char path[PATH_MAX])
 {
-	enum { SCRIPTS = 4 }; /* the kernel follows as many interpreters */
+	enum { SCRIPTS = 4 }; /* the kernel follows at most so many scripts as interpreters */
 	const char *obstacle = NULL;
 	bool script = true;
 
@@ -162,8 +163,8 @@ static int run_fail(const char *what, const char *why)
 }
 
 /*
- * Returns the length of the beginning of this LD_PRELOAD that names the runtime of a sanitizer,
- * which has to be the first library.
+ * Returns the length of the beginning of this value of LD_PRELOAD that names runtimes of
+ * sanitizers: these have to stay the first libraries.
  */
 static size_t run_sanitizers(const char *list)
 {
@@ -188,6 +189,7 @@ static size_t run_sanitizers(const char *list)
 	}
 }
 
+/* Add the drop-in to LD_PRELOAD.  Returns an exit code, TOOL_OK or after a message. */
 static int run_prepare(const struct run *run)
 {
 	const char *library = tool_find_library(RUN_LIBRARY);
@@ -223,6 +225,7 @@ static int run_prepare(const struct run *run)
 	return TOOL_OK;
 }
 
+/* Execute the program; returns, with the exit code, only if that fails. */
 static int run_program(const struct run *run)
 {
 	const char *name = run->program[0];
@@ -245,7 +248,7 @@ static int run_program(const struct run *run)
 
 /* --- Arguments ----------------------------------------------------------------------- */
 
-/* TOOL_GO_ON, or the exit code to end with. */
+/* Parse the arguments into *run.  Returns TOOL_GO_ON, or the exit code to end with. */
 static int run_parse(int argc, char **argv, struct run *run)
 {
 	int at = 1;

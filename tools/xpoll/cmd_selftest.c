@@ -1,6 +1,6 @@
 /*
- * xpoll selftest: starts the program that has the tests (tools/selftest), which is beside the
- * library.
+ * xpoll selftest: replaces this command by the program that has the tests (tools/selftest), which
+ * is installed in the directory xpoll beside the library.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /*
- * xpoll watch: the options, the loop and the end.
+ * xpoll watch: its options, its loop, and how it ends.
  *
- * The loop takes one event at a time; see watch.h for why.
+ * The loop takes one event at a time, so that handling it may free other items (watch.h).
  */
 #include <errno.h>
 #include <signal.h>
@@ -13,17 +13,19 @@
 
 #include "watch.h"
 
-enum { TIMED_OUT = 3 }; /* an exit code of this command alone */
+enum { TIMED_OUT = 3 }; /* exit code: --timeout came before --count events */
 
 #define TIMEOUT_MAX (366 * 24 * 3600.0) /* seconds */
 
 /*
- * If the queue always has events, names are compared after this time.  Comparing them takes at most
- * a tenth of the time, however large the directory.
+ * A comparison of names that is due waits until the queue is empty, but at most this long.  The
+ * next one follows after nine times as long as that one took, so comparisons take at most a tenth
+ * of the time, however large the directory.
  */
 #define SETTLE_LATEST_NS (WATCH_SECOND / 50)
 #define SETTLE_REST      9
 
+/* The options that only this file uses. */
 struct watch_options {
 	struct tool_list sources; /* all sources except --exec, in the order of the arguments */
 	struct tool_list excluded;
@@ -34,7 +36,7 @@ struct watch_options {
 
 /* --- The loop ------------------------------------------------------------- */
 
-/* The reader of the output has exited: end. */
+/* An event of standard output: if its reader has exited, end. */
 static void output_ended(struct watch *w, struct watch_item *item,
                          const struct xpoll_event *event)
 {
@@ -43,6 +45,7 @@ static void output_ended(struct watch *w, struct watch_item *item,
 		w->broken = true;
 }
 
+/* If standard output is a pipe or socket, watch it for the exit of its reader. */
 static void watch_output(struct watch *w)
 {
 	static struct watch_item output = { .happened = output_ended };
@@ -59,6 +62,7 @@ static int64_t min_ns(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* Compare names if that is due. */
 static void watch_settle(struct watch *w, int64_t now_ns, bool queue_is_empty)
 {
 	if (now_ns < w->settle_ns ||
@@ -195,7 +199,7 @@ static int watch_start(struct watch *w, const struct watch_options *options)
 		return tool_complain_no_queue(w->usage);
 	watch_signals_open(w);
 	result = watch_run(w, options);
-	/* End the commands that we have started. */
+	/* End the commands of --exec and --run. */
 	stopped = watch_stopped(w);
 	if (w->child != 0)
 		(void)kill(w->child, SIGTERM);
@@ -207,7 +211,7 @@ static int watch_start(struct watch *w, const struct watch_options *options)
 		w->items = item->next;
 		item->close(w, item);
 	}
-	watch_signals_close(); /* first, because the handler wakes the queue */
+	watch_signals_close(); /* before xpoll_destroy, because the handler wakes the queue */
 	xpoll_destroy(w->queue);
 	if (stopped != 0)
 		(void)raise(stopped);

@@ -1,5 +1,5 @@
 /*
- * xpoll info: what its files share.
+ * Declarations that the files of xpoll info share.
  */
 #ifndef XPOLL_INFO_H
 #define XPOLL_INFO_H
@@ -15,12 +15,12 @@
 struct info_queues {
 	const char *names[INFO_QUEUES];
 	struct xpoll *open[INFO_QUEUES];
-	int errors[INFO_QUEUES]; /* error of opening it; 0: it is open */
+	int errors[INFO_QUEUES]; /* errno value with which opening a queue failed; 0: open */
 	int len;
-	char chosen[32]; /* the name of the default */
+	char chosen[32]; /* the name of the default back end; "": no queue could be opened */
 };
 
-/* A filter, or a note of the filter before it, whose name begins with two spaces. */
+/* A filter; or a note, whose name begins with two spaces, of the filter before it in the list. */
 struct info_feature {
 	const char *name;
 	int filter;
@@ -30,16 +30,17 @@ struct info_feature {
 extern const struct info_feature info_features[]; /* ended by name NULL */
 extern const struct info_feature info_sources[];
 
-/* A text that is built piece by piece; pieces without room are left out. */
+/* A text that is built piece by piece; a piece that does not fit is cut. */
 struct info_text {
 	char text[512];
 	size_t used;
 };
 
+/* Append a piece. */
 void info_say(struct info_text *to, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Returns true if the queue of this back end supports the feature. */
+/* Returns true if queue number `at` is open and supports the feature. */
 int info_has(const struct info_queues *queues, int at, const struct info_feature *feature);
 
 /*
@@ -49,19 +50,22 @@ int info_has(const struct info_queues *queues, int at, const struct info_feature
 void info_close(struct info_queues *queues);
 
 /*
- * Store which objects one registration of a source needs, or why it fails.  Returns 1 if the source
- * works here, else 0.
+ * Store as text which kernel objects one registration of a source needs, or why it fails.  Returns
+ * 1 if the source works here, else 0.
  */
 int info_source(const struct info_feature *source, struct info_text *to);
 
-/* The same, by a registration.  Returns 0, or an errno value and stores nothing. */
+/* Make that registration and store its objects.  Returns 0; or an errno value, storing nothing. */
 int info_try(int filter, uint32_t fflags, struct info_text *to);
 
 /* Store the name of the system. */
 void info_system(struct info_text *to);
-/* Store the setting of the system that refuses this, if it is known, in parentheses. */
+/*
+ * Store the setting of the system, in parentheses, that probably made a registration of the filter
+ * fail with this error; nothing if none is known.
+ */
 void info_met(int filter, int error, struct info_text *to);
-/* Call `each` for each limit of this system: a label, its name, its value. */
+/* Call `each` for each limit of this system, with a label for people, a name and the value. */
 void info_limits(void (*each)(const char *label, const char *name, const char *value));
 
 /* Print everything as one JSON object. */

@@ -5,7 +5,7 @@
 
 #include "info.h"
 
-/* Filters, and below each the notes that not every back end knows. */
+/* Filters, and below each the notes that not every back end supports. */
 const struct info_feature info_features[] = {
 	{ "READ", XPOLL_FILT_READ, 0 },
 	{ "  LOWAT", XPOLL_FILT_READ, XPOLL_NOTE_LOWAT },
@@ -53,7 +53,7 @@ void info_close(struct info_queues *queues)
 	}
 }
 
-/* Store the environment variable that selects the provider. */
+/* Store the environment variable that selects the provider of this filter, if it is set. */
 static void info_choice(int filter, struct info_text *to)
 {
 	const char *variable = filter == XPOLL_FILT_AIO ? "XPOLL_AIO"

@@ -43,7 +43,7 @@ static void print_backend(const struct info_queues *queues, int at)
 
 static const char *limit_comma = "";
 
-/* Print a value as a number if it is one. */
+/* Print a limit as a member of an object: its value as a number if it is one, else as a string. */
 static void print_limit(const char *label, const char *name, const char *value)
 {
 	(void)label;

@@ -1,8 +1,8 @@
 /*
  * xpoll info: which kernel objects each event source uses here.
  *
- * This makes a registration, and compares the descriptors and threads of the process before and
- * after.  If the system does not show them, it prints only whether the source works.
+ * Makes a registration, and compares the descriptors and threads of the process before and after,
+ * as /proc shows them.  Without /proc it prints only whether the source works.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,7 +27,7 @@ struct objects {
 	int len;
 };
 
-/* "anon_inode:[eventfd]" and "pipe:[4711]" are an eventfd and a pipe. */
+/* Store a name for a link of /proc/self/fd: "eventfd" for "anon_inode:[eventfd]", "pipe" ... */
 static void name_object(const char *link, char name[NAME_SIZE])
 {
 	const char *colon = strchr(link, ':');
@@ -102,7 +102,7 @@ static void objects_list(struct objects *objects)
 		closedir(folder);
 }
 
-/* Remove each element of `few` from `many`; the rest was added in between. */
+/* Remove each element of `few` from `many`, so that the objects made in between remain. */
 static void objects_subtract(struct objects *many, const struct objects *few)
 {
 	for (int i = 0; i < few->len; i++) {
@@ -115,6 +115,7 @@ static void objects_subtract(struct objects *many, const struct objects *few)
 	}
 }
 
+/* Store the objects as text, equal ones as "eventfd x 2". */
 static void objects_say(const struct objects *objects, struct info_text *to)
 {
 	const char *comma = "";
@@ -136,7 +137,7 @@ static void objects_say(const struct objects *objects, struct info_text *to)
 	info_say(to, "%s", objects->len == 0 ? "none" : "");
 }
 
-/* Returns why there is no ring; NULL: unknown. */
+/* Returns why asynchronous I/O does not use an io_uring; NULL: the reason is unknown. */
 static const char *ring_refused(void)
 {
 	char params[256] = {0};
@@ -154,6 +155,7 @@ static const char *ring_refused(void)
 	return NULL;
 }
 
+/* Store whether asynchronous I/O used an io_uring or threads. */
 static void say_aio(const struct objects *objects, struct info_text *to)
 {
 	const char *reason = ring_refused();
@@ -169,8 +171,9 @@ static void say_aio(const struct objects *objects, struct info_text *to)
 }
 
 /*
- * Start an operation that the page cache cannot satisfy, and wait for it.  Returns 0 or an errno
- * value.  The objects that did it stay for a second.
+ * Start an operation that the page cache cannot satisfy, wait for its event, and list the objects
+ * of the process in `after`: those that did the operation stay for a second.  Returns 0 or an errno
+ * value.
  */
 static int try_aio(struct xpoll *queue, int fd, struct objects *after)
 {
@@ -183,7 +186,7 @@ static int try_aio(struct xpoll *queue, int fd, struct objects *after)
 
 	if (xpoll_aio_submit(queue, &aio) < 0)
 		return errno;
-	/* The structure belongs to the queue until its event was returned. */
+	/* Wait again after EINTR: the queue may use `aio` until its event was returned. */
 	while (xpoll_event(queue, NULL, 0, &event, 1, -1) < 1)
 		if (errno != EINTR)
 			return errno;

@@ -1,4 +1,4 @@
-/* xpoll info: the system, and those of its limits that matter here. */
+/* xpoll info: the system, and its limits that matter for queues. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,7 @@ void info_met(int filter, int error, struct info_text *to)
 		info_say(to, " (fs.inotify.max_user_instances is %ld)", instances);
 }
 
-/* Limits that the system shows as files. */
+/* Limits that Linux shows as files below /proc/sys. */
 static const struct {
 	const char *label, *path;
 } files[] = {

@@ -1,4 +1,4 @@
-/* xpoll info: texts that are built piece by piece. */
+/* xpoll info: appends pieces to a struct info_text. */
 #include <stdarg.h>
 #include <stdio.h>
 

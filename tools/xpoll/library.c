@@ -1,6 +1,6 @@
 /*
- * Finds files that were installed with this command.  The installation may have been moved, so
- * paths are relative to the command.
+ * Finds files that were built or installed with this command.  The installation may have been
+ * moved, so paths are relative to the command's own file.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -11,7 +11,8 @@
 #include "tool.h"
 
 /*
- * Stores the directory of the command, without a slash at its end.  Returns false if it is unknown.
+ * Stores the directory of the command, without a slash at its end.  Returns 1; 0: it is unknown, or
+ * /proc is missing.
  */
 static int library_own_folder(char *folder, size_t size)
 {

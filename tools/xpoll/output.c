@@ -56,8 +56,8 @@ bool tool_flush(void)
 	if (fflush(stdout) == 0 && ferror(stdout) == 0)
 		return true;
 	/*
-	 * An earlier failure has no errno here, and was reported then.  After EINTR a signal ends
-	 * the command, which is message enough.
+	 * Print no message if errno is 0: a write failed before this call.  Nor after EPIPE, which
+	 * only says that the reader has exited, and EINTR, because then a signal ends the command.
 	 */
 	if (!said && errno != EPIPE && errno != EINTR && errno != 0)
 		fprintf(stderr, "xpoll: cannot write to standard output: %s\n",

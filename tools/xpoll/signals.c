@@ -1,6 +1,4 @@
-/*
- * Signals by name, as kill(1) spells them.
- */
+/* Converts signals to names and back, spelled like those of kill(1). */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +33,7 @@ static const struct {
 
 #define SIGNALS (sizeof signals / sizeof signals[0])
 
-/* Returns a whole number up to most; -1: the text is none. */
+/* Returns the whole number that the text is; -1: the text is none, or greater than most. */
 static int read_number(const char *text, int most)
 {
 	size_t digits = strspn(text, "0123456789");

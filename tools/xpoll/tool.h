@@ -1,11 +1,10 @@
 /*
- * The xpoll command: what its subcommands share.
+ * Declarations that the subcommands of the xpoll command share.
  *
- * A subcommand is a file with a struct tool_command, listed in xpoll.c.  It
- * declares its options in a table, from which both the parser and --help are
- * made, so they cannot disagree.
+ * A subcommand is a file with a struct tool_command, listed in commands.c.  The file declares its
+ * options in a table, which both the parser and --help use, so they cannot disagree.
  *
- * Exit codes: 0 done; 1 it failed; 2 the arguments are wrong.
+ * Exit codes: 0 done; 1 the command failed; 2 the arguments are wrong.
  */
 #ifndef XPOLL_TOOL_H
 #define XPOLL_TOOL_H
@@ -18,23 +17,24 @@ enum {
 	TOOL_OK = 0,
 	TOOL_FAILED = 1,
 	TOOL_USAGE = 2,
-	TOOL_GO_ON = -1, /* from tool_parse: the arguments are fine */
+	TOOL_GO_ON = -1, /* returned in place of an exit code: continue */
 };
 
+/* The kind of an option's value, and the type of the variable it is stored in. */
 enum tool_kind {
 	TOOL_COUNT,   /* a whole number from min to max, into an int */
 	TOOL_SECONDS, /* a number from min to max, into a double */
 	TOOL_TIME,    /* "500ms", from min to max seconds; stored in ns in an int64_t */
 	TOOL_CHOICE,  /* one of the choices; its index is stored in an int */
 	TOOL_TEXT,    /* a text that is not empty, into a const char * */
-	TOOL_LIST,    /* a text; each is appended to a struct tool_list */
+	TOOL_LIST,    /* a text; one for each use of the option is appended to a struct tool_list */
 	TOOL_FLAG,    /* no value; stores true in a bool */
-	TOOL_REST,    /* all arguments after it, into a char ** */
+	TOOL_REST,    /* all arguments after the option, into a char ** */
 };
 
-/* An argument; option is NULL for an operand. */
+/* The value of an option of kind TOOL_LIST, or an operand. */
 struct tool_item {
-	const char *option; /* "--file" */
+	const char *option; /* "--file"; NULL: an operand */
 	const char *text;
 };
 
@@ -45,19 +45,19 @@ struct tool_list {
 
 struct tool_option {
 	const char *name;           /* "-n" or "--rounds"; NULL ends the table */
-	const char *value_name;     /* "PIPES" */
+	const char *value_name;     /* "PIPES", for --help */
 	const char *help;
 	enum tool_kind kind;
-	double min;
+	double min; /* bounds of the value; the kind says which use them, and the unit */
 	double max;
 	const char *const *choices; /* ended by NULL */
-	void *value; /* where to store the value; holds the default; below min: none */
+	void *value; /* the variable; holds the default at first (a count below min: no default) */
 };
 
-/* The description of a (sub)command for tool_parse and --help. */
+/* A description of a (sub)command for tool_parse, --help and messages. */
 struct tool_usage {
 	const char *name;     /* "xpoll bench looptest" */
-	const char *synopsis; /* what follows the name: "[OPTION]..." */
+	const char *synopsis; /* text after the name: "[OPTION]..." */
 	const char *text;     /* paragraphs for --help */
 	const struct tool_option *options; /* NULL: none */
 	struct tool_list *operands; /* where to store operands; NULL: operands are an error */
@@ -81,17 +81,14 @@ extern const struct tool_command tool_watch;
 
 /*
  * Parse all arguments, among them --help and --version.  Returns TOOL_GO_ON; or the exit code to
- * end with, after all messages.
+ * end with, if help, the version or a message about wrong arguments was printed.
  */
 int tool_parse(const struct tool_usage *usage, int argc, char **argv);
 
-/* Call first: prepares the standard descriptors and signals that the process was started with. */
+/* Open closed standard descriptors and ignore SIGPIPE; to be called first in main. */
 void tool_begin(void);
 
-/*
- * Restore the signal dispositions that this command was started with, for a program that replaces
- * it.
- */
+/* Restore the disposition of SIGPIPE that tool_begin has changed, before a program is executed. */
 void tool_restore_signals(void);
 
 /* Print a message about wrong arguments.  Returns TOOL_USAGE. */
@@ -104,7 +101,7 @@ int tool_complain(const struct tool_usage *usage, const char *format, ...)
  */
 const char *tool_find_library(const char *name);
 
-/* Print a message about a failure. */
+/* Print a message about a failure to stderr. */
 void tool_warn(const struct tool_usage *usage, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -118,20 +115,20 @@ int tool_complain_no_queue(const struct tool_usage *usage);
 void tool_print_json(const char *text);
 
 /*
- * Returns the length of the UTF-8 sequence at text, and stores its code point; 0: it is none.
- * Overlong forms and surrogates are none.
+ * Returns the length of the UTF-8 sequence at text, and stores its code point; 0: the bytes are not
+ * UTF-8.  Overlong forms and surrogates are not.
  */
 int tool_decode(const unsigned char *text, unsigned *code);
 
 /*
- * Parse a time such as "500ms", "2s", "1.5m" or "3" into nanoseconds.  Returns false if it is none,
- * or not from min to max seconds.
+ * Parse a time such as "500ms", "2s", "1.5m" or "3" (seconds) into nanoseconds.  Returns false if
+ * the text is not a time, or not from min to max seconds.
  */
 bool tool_read_time(const char *text, double min, double max, int64_t *ns);
 
 /*
- * Returns the number of a signal by its name, "HUP", "SIGHUP", "RTMIN+1", or by its number; 0:
- * there is none.  The inverse function stores the text in buffer and returns it.
+ * Returns the number of a signal by its name, "HUP", "SIGHUP", "RTMIN+1", or by its number; 0: the
+ * text is no signal.  The inverse function returns the name, which it may store in buffer.
  */
 int tool_read_signal(const char *text);
 const char *tool_signal_name(int number, char *buffer, size_t size);

@@ -1,12 +1,12 @@
 /*
  * xpoll watch --file: one file by its name.
  *
- * The queue watches an open file, whatever its name; users mean the name.  Programs replace a file
- * by renaming a new one over it, so the directory is watched too, and when the name refers to
- * another file, that one is watched from then on.  Files in the same directory share its
- * registration.
+ * The queue watches an open file, whatever its name, but users of --file mean the name.  Programs
+ * replace a file by renaming a new one over it, so the directory is watched, too, and when the name
+ * refers to another file, that one is watched from then on.  All files of --file in a directory
+ * share the registration of the directory.
  *
- * A file is watched first and then compared, so no change between the two is missed.
+ * A file is watched first, and then its device and inode are stored, so no change is missed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,25 +17,27 @@
 
 #include "watch.h"
 
+/* Notes after which the name may refer to another file, or to none. */
 #define GONE (XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE)
 
 struct file {
 	struct watch_item item;
 	struct folder *folder;
-	struct file *sibling; /* in the same folder */
+	struct file *sibling; /* next file in the list folder->files */
 	const char *path;
-	int fd;               /* -1: no file has this name now */
-	bool ended;           /* no event would report a new file of this name */
-	dev_t dev;
+	int fd;               /* the watched file; -1: no file has this name now */
+	bool ended;           /* no longer a source: no event reports a new file of this name */
+	dev_t dev;            /* device and inode number of the watched file */
 	ino_t ino;
 };
 
+/* The directory of one or more files. */
 struct folder {
 	struct watch_item item;
 	char *path;
-	int fd;     /* -1: cannot be watched */
-	bool dirty; /* names were added or removed */
-	bool gone;  /* it was moved or removed */
+	int fd;     /* -1: the directory cannot be watched, or is gone */
+	bool dirty; /* names were added or removed: watch_file_settle compares them */
+	bool gone;  /* the directory was moved or removed */
 	struct file *files;
 };
 
@@ -80,7 +82,10 @@ static int file_attach(struct watch *w, struct file *it)
 	return 0;
 }
 
-/* Find the file that has the name now.  shown: the loss of the old one was printed. */
+/*
+ * If another file has the name now, print that and watch the new one; if none has, print that.
+ * shown: a line has already said that the old file is gone.
+ */
 static void file_follow(struct watch *w, struct file *it, bool shown)
 {
 	struct stat now;
@@ -114,7 +119,7 @@ static void file_changed(struct watch *w, struct watch_item *item,
 	struct watch_record record = { .source = "file" };
 	uint32_t fflags = event->fflags;
 
-	if ((fflags & XPOLL_NOTE_DELETE) != 0) /* which means these, too */
+	if ((fflags & XPOLL_NOTE_DELETE) != 0) /* a deletion changes attributes and links, too */
 		fflags &= ~(XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK);
 	if (event->data != 0) { /* reports were dropped */
 		watch_say(&record, "overflow");
@@ -127,7 +132,10 @@ static void file_changed(struct watch *w, struct watch_item *item,
 		file_follow(w, it, (event->fflags & GONE) != 0);
 }
 
-/* The file's own report of its loss is better, and arrives at the same time. */
+/*
+ * A directory has changed.  Its names are compared a little later: meanwhile the report of a file
+ * itself arrives, which says more about how the file was lost.
+ */
 static void folder_changed(struct watch *w, struct watch_item *item,
                            const struct xpoll_event *event)
 {
@@ -176,7 +184,7 @@ static struct folder *folder_find(struct watch *w, const char *path)
 	return NULL;
 }
 
-/* Returns the directory of a path, watched if possible; NULL: no memory. */
+/* Returns the directory of a path, which is watched if possible; NULL: no memory. */
 static struct folder *folder_get(struct watch *w, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -207,14 +215,17 @@ static struct folder *folder_get(struct watch *w, const char *path)
 	return folder;
 }
 
-/* The kernel writes the text of such a file when it is read, and reports no change of it. */
+/*
+ * Returns true for a file of /proc or /sys: the kernel makes its text when it is read, and reports
+ * no change.
+ */
 static bool file_is_made_up(const struct file *it)
 {
 	static const char *const systems[] = {"/proc", "/sys"};
 	struct stat top;
 	struct stat root;
 
-	/* if nothing is mounted there, as in a chroot, it is a directory of the root file system */
+	/* If nothing is mounted there, as in a chroot, /proc belongs to the root file system. */
 	for (size_t i = 0; i < sizeof systems / sizeof *systems; i++)
 		if (stat(systems[i], &top) == 0 && top.st_dev == it->dev &&
 		    stat("/", &root) == 0 && top.st_dev != root.st_dev)

@@ -1,4 +1,4 @@
-/* xpoll watch: the list of what is watched, and its registrations. */
+/* xpoll watch: the list of watched items, and their registrations. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -6,8 +6,8 @@
 #include "watch.h"
 
 /*
- * Each directory reports a rename for itself, one after the other.  After this time both have
- * reported it, even if the thread was preempted in between.
+ * The two directories of a rename report it one after the other.  After this time both have done
+ * so, even if the renaming thread was preempted in between.
  */
 #define SETTLE_NS (WATCH_SECOND / 200)
 

@@ -19,8 +19,8 @@ struct address {
 struct listener {
 	struct watch_item item;
 	int fd;
-	struct address address;
-	int connections;
+	struct address address; /* the local one */
+	int connections; /* number of open connections */
 };
 
 struct connection {
@@ -82,7 +82,7 @@ static void connection_readable(struct watch *w, struct watch_item *item,
 	}
 	watch_say(&record, "close");
 	listen_show(w, &record, it->listener, &it->peer, len < 0 ? error : 0);
-	/* one descriptor is free for another connection now */
+	/* A descriptor is free now: enable the listener, which listener_rest may have disabled. */
 	(void)watch_register(w, (uint64_t)it->listener->fd, XPOLL_FILT_READ, XPOLL_ENABLE,
 	                     0, 0, &it->listener->item);
 	watch_unlink(w, item);
@@ -149,7 +149,7 @@ static void listener_readable(struct watch *w, struct watch_item *item,
 	}
 	if (error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS)
 		listener_rest(w, it, error);
-	if (error != 0) /* or the peer has closed the connection meanwhile */
+	if (error != 0) /* on other errors, such as ECONNABORTED, there is no connection: go on */
 		return;
 	watch_say(&record, "accept");
 	listen_show(w, &record, it, &peer, 0);
@@ -162,7 +162,10 @@ static void listener_close(struct watch *w, struct watch_item *item)
 	free(item);
 }
 
-/* "80" "127.0.0.1:80" "[::1]:80"; the caller frees the result; NULL: wrong. */
+/*
+ * Parse "80" (on 127.0.0.1), "127.0.0.1:80" or "[::1]:80".  The caller frees the result with
+ * freeaddrinfo; NULL: the text is wrong.
+ */
 static struct addrinfo *find_address(const char *text)
 {
 	const struct addrinfo hints = {

@@ -10,10 +10,11 @@
 
 #include "watch.h"
 
+/* A word of --events. */
 struct event_word {
 	const char *word;
-	uint32_t note; /* XPOLL_NOTE_..., of what is in the file */
-	uint32_t name; /* WATCH_..., of what it is called */
+	uint32_t note; /* XPOLL_NOTE_... of a change of the file; 0: none */
+	uint32_t name; /* WATCH_... of a change of its name; 0: none */
 };
 
 static const struct event_word event_words[] = {
@@ -95,9 +96,9 @@ void watch_show_name(struct watch *w, const char *source, uint32_t what,
 }
 
 /*
- * If the system has descriptors that only name a file, opening wakes no device, needs no permission
- * to read, and is no event itself.  Elsewhere only files and directories can be opened without side
- * effects.
+ * With O_PATH, opening a file has no effect on a device, needs no permission to read, and is no
+ * event itself.  On systems without O_PATH only regular files and directories can be opened without
+ * side effects, so all others are refused.
  */
 int watch_open(const char *name, int flags)
 {

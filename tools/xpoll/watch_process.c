@@ -2,8 +2,8 @@
  * xpoll watch --pid and --exec: processes and their children.
  *
  * The queue tracks children, and reports each by an event with the udata of the first process.  A
- * source ends when every process of it that was seen has exited; one that is reported late, after
- * its parent's exit, is counted again.
+ * source (that process and its descendants) ends when all its reported processes have exited; if a
+ * child is reported after that, the source counts again until the child exits.
  *
  * If tracking is refused, at least the exit of the process itself is reported, and a message says
  * what is missing.
@@ -22,10 +22,11 @@
 
 #define COMMAND_MAX 1024 /* bytes of a command line */
 
+/* A process that the command line asks to watch, and its descendants. */
 struct processes {
 	struct watch_item item;
-	void *known; /* a tree of struct process: processes that have not exited */
-	int alive;
+	void *known; /* a tree (tsearch(3)) of struct process: processes that have not exited */
+	int alive;   /* number of processes in the tree */
 	pid_t child; /* the process of --exec; 0: none */
 };
 
@@ -50,7 +51,10 @@ static struct process *process_find(struct processes *its, int64_t pid)
 	return found != NULL ? *found : NULL;
 }
 
-/* Add a process; command may be NULL.  Without memory the process stays nameless. */
+/*
+ * Add a process, unless it is known; command may be NULL.  Returns NULL if memory is lacking: then
+ * lines about the process have no command.
+ */
 static struct process *process_know(struct processes *its, int64_t pid,
                                     const char *command)
 {
@@ -78,6 +82,7 @@ static void process_forget(struct processes *its, struct process *it)
 	its->alive--;
 }
 
+/* Read a file of /proc/PID.  Returns the number of bytes; 0: none, or it cannot be opened. */
 static size_t read_proc(int64_t pid, const char *name, char *text, size_t size)
 {
 	char path[48];
@@ -93,7 +98,7 @@ static size_t read_proc(int64_t pid, const char *name, char *text, size_t size)
 	return len;
 }
 
-/* Returns true if the numbers of /proc are those of this process's namespace. */
+/* Returns true if process IDs in /proc belong to the PID namespace of this process. */
 static bool proc_is_ours(void)
 {
 	char name[16];
@@ -106,8 +111,8 @@ static bool proc_is_ours(void)
 }
 
 /*
- * Store the command line of a running process; the name of the program of one that has just exited;
- * nothing if it is gone, or on other systems.
+ * Store the command line of a running process, or the program's name of one that has just exited.
+ * Stores "" if the process is gone; leaves the command as it is if there is no usable /proc.
  */
 static void process_read_command(struct process *it)
 {
@@ -126,6 +131,7 @@ static void process_read_command(struct process *it)
 	it->command[len] = '\0';
 }
 
+/* Append how the process has ended. */
 static void say_end(struct watch_record *record, const struct xpoll_event *event,
                     char *name, size_t size)
 {
@@ -142,7 +148,7 @@ static void say_end(struct watch_record *record, const struct xpoll_event *event
 	}
 }
 
-/* Print the parts of an event: children first, the exit last. */
+/* Print a line for all notes of an event; it: the process, NULL if memory was lacking. */
 static void process_show(struct watch *w, struct process *it,
                          const struct xpoll_event *event)
 {
@@ -160,7 +166,7 @@ static void process_show(struct watch *w, struct process *it,
 		w->partly = true;
 	}
 	watch_about_number(&record, "", "pid", (int64_t)event->ident);
-	/* the whole command line is only printed at the beginning */
+	/* Print the whole command line after an exec only, otherwise its first word. */
 	if (it != NULL && it->command[0] != '\0')
 		watch_about_brief(&record, " ", "command", it->command,
 		                  (event->fflags & XPOLL_NOTE_EXEC) != 0
@@ -209,7 +215,10 @@ static void processes_close(struct watch *w, struct watch_item *item)
 	free(its);
 }
 
-/* Register for as many notes as are permitted.  Returns 0 or an errno value. */
+/*
+ * Register the process for these notes, or, if that fails, for its exit alone, after a message.
+ * Returns 0 or an errno value.
+ */
 static int process_register(struct watch *w, const struct tool_item *argument,
                             struct processes *its, pid_t pid, uint32_t fflags)
 {

@@ -1,9 +1,9 @@
 /*
  * xpoll watch --run: runs a command after events.
  *
- * One save of an editor is a dozen events, so the command starts after a short silence, or after a
- * longer time without one.  Events while it runs make it run once more, never twice at the same
- * time.
+ * One save of an editor causes a dozen events, so the command starts after a short time without
+ * events, or after a longer time if they do not pause.  Events while the command runs make it run
+ * once more, but never twice at the same time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "watch.h"
 
-#define SILENCE_NS  (WATCH_SECOND / 20) /* this silence ends a burst of events */
+#define SILENCE_NS  (WATCH_SECOND / 20) /* a time without events after which the command starts */
 #define PATIENCE_NS (WATCH_SECOND / 2)  /* the longest delay of the command */
 
 static watch_handler run_ended;
@@ -19,7 +19,7 @@ static watch_handler run_ended;
 static struct {
 	struct watch_item item;
 	bool pending; /* the command has to run */
-	int64_t first_ns, last_ns; /* times of the first and the last event since */
+	int64_t first_ns, last_ns; /* times of the first and last event since it last started */
 } run = { .item.happened = run_ended };
 
 static int64_t min_ns(int64_t a, int64_t b)
@@ -34,7 +34,7 @@ static void run_ended(struct watch *w, struct watch_item *item,
 
 	(void)item;
 	w->runner = 0;
-	if (watch_stopped(w) != 0) /* we have ended it ourselves */
+	if (watch_stopped(w) != 0) /* the signal that ends xpoll watch has ended the command, too */
 		return;
 	if (status > 128)
 		tool_warn(w->usage, "--run %s: ended by signal %d", w->run, status - 128);
@@ -104,7 +104,7 @@ static bool watch_is_done(const struct watch *w, bool queue_is_empty)
 {
 	if (w->count > 0 && w->shown >= w->count)
 		return true;
-	/* Children that are reported late make `sources` grow again. */
+	/* The queue must be empty: an event of a child reported late makes `sources` grow again. */
 	return w->sources == 0 && queue_is_empty;
 }
 

@@ -1,9 +1,10 @@
 /*
- * xpoll watch: what happened, as a line of text or an object of JSON.
+ * xpoll watch: prints an event as a line of text or an object of JSON.
  *
- * Names come from outside and may hold anything.  In text what could disturb
- * a terminal is written as \xNN; JSON is pure ASCII, and a byte that is not
- * UTF-8 becomes \udcNN, as Python reads and writes it, so nothing is lost.
+ * Names of files and commands may hold any bytes.  In text, control characters
+ * and bytes that are not UTF-8 are written as \xNN, so that they cannot disturb
+ * a terminal.  JSON is pure ASCII; a byte that is not UTF-8 becomes \udcNN, as
+ * Python reads and writes it, so nothing is lost.
  */
 #include <stdio.h>
 #include <string.h>
@@ -78,7 +79,7 @@ static void print_text(const char *text, int brief)
 	}
 }
 
-/* SGR of ECMA-48, where lines go to a terminal: the time is dim, what happened bold. */
+/* If w->colour, the time is dim and the words are bold, by escape sequences (SGR of ECMA-48). */
 static void show_text(const struct watch *w, const struct watch_record *record,
                       const struct timespec *now)
 {
@@ -139,7 +140,7 @@ void watch_show(struct watch *w, const struct watch_record *record)
 {
 	struct timespec now;
 
-	/* One event may stand for several lines: none beyond those asked for. */
+	/* One event may cause several lines: print none beyond the number of --count. */
 	if (record->words_len == 0 || (w->count > 0 && w->shown >= w->count))
 		return;
 	clock_gettime(CLOCK_REALTIME, &now);

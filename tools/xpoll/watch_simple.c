@@ -1,6 +1,5 @@
 /*
- * xpoll watch: the sources that are one registration each: --timer, --signal,
- * --fd.
+ * xpoll watch: the sources that need one registration each: --timer, --signal, --fd.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,14 +10,15 @@
 
 #include "watch.h"
 
-#define TIMER_MIN 0.001 /* seconds: nobody reads faster */
+#define TIMER_MIN 0.001 /* seconds; more lines than one a millisecond would be of no use */
 #define TIMER_MAX (366 * 24 * 3600.0)
 
+/* A timer, signal or descriptor. */
 struct simple {
 	struct watch_item item;
-	const char *text; /* as it was asked for */
+	const char *text; /* the argument */
 	uint64_t ident;
-	bool counts;      /* data is a number of bytes */
+	bool counts;      /* a descriptor whose events have a number of bytes in `data` */
 };
 
 static void simple_close(struct watch *w, struct watch_item *item)
@@ -27,7 +27,7 @@ static void simple_close(struct watch *w, struct watch_item *item)
 	free(item);
 }
 
-/* Register and keep it, or free it; the result of watch_add. */
+/* Copy the filled struct and register it.  Returns the result of watch_add. */
 static int simple_add(struct watch *w, const struct tool_item *argument,
                       const struct simple *filled, struct xpoll_event registration)
 {
@@ -105,7 +105,7 @@ int watch_add_signal(struct watch *w, const struct tool_item *argument)
 	if (number == SIGKILL || number == SIGSTOP)
 		return tool_complain(w->usage, "%s %s: no process can "
 		                     "catch this signal", argument->option, argument->text);
-	/* Observing is not handling: what would end us has to be ignored. */
+	/* The queue only observes a signal, so ignore it, or its default action would end us. */
 	watch_signal_ignore(number);
 	return simple_add(w, argument, &signal, registration);
 }
@@ -132,7 +132,7 @@ static void fd_readable(struct watch *w, struct watch_item *item,
 	watch_show(w, &record);
 }
 
-/* Edge mode: nobody here reads it, so once for each arrival is enough. */
+/* Registers with XPOLL_CLEAR: one event for new data is enough, because no data is read here. */
 int watch_add_fd(struct watch *w, const struct tool_item *argument)
 {
 	size_t digits = strspn(argument->text, "0123456789");
@@ -154,7 +154,7 @@ int watch_add_fd(struct watch *w, const struct tool_item *argument)
 	if (argument->text[digits] != '\0' || number > INT_MAX)
 		return tool_complain(w->usage, "%s %s: expected the number of a descriptor",
 		                     argument->option, argument->text);
-	/* A close-on-exec descriptor was not inherited: it is one of our own. */
+	/* A descriptor that is close-on-exec was not inherited, but opened by this command. */
 	flags = fcntl((int)number, F_GETFD);
 	if (flags < 0 || (flags & FD_CLOEXEC) != 0)
 		return watch_refuse(w, argument, EBADF);

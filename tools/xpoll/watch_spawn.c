@@ -1,8 +1,11 @@
 /*
- * xpoll watch: the commands it starts, and the signals that end it.
+ * xpoll watch: starts commands, and handles the signals that end it.
  *
- * A command must not notice who started it: dispositions, the signal mask and
- * the limit of open files are given back as they were found.
+ * A command starts with the signal dispositions, the signal mask and the limit of open files that
+ * xpoll watch itself was started with.
+ *
+ * A child that was forked waits at the pipe `gate` for a byte before it executes its program, so
+ * that it can be registered before; by the pipe `failure` it sends the errno value if exec fails.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,20 +19,20 @@
 
 #define SIGNALS_MAX 128
 
-static struct xpoll *to_wake;
-static volatile sig_atomic_t stopped_by; /* the first signal that came */
-static volatile sig_atomic_t stopped_often;
-static volatile sig_atomic_t unseen; /* one that our commands did not get; 0 */
+static struct xpoll *to_wake; /* the queue that the signal handler wakes */
+static volatile sig_atomic_t stopped_by; /* the first signal that came to end us; 0: none */
+static volatile sig_atomic_t stopped_often; /* number of such signals */
+static volatile sig_atomic_t unseen; /* the last signal to pass on; 0: none */
 
-/* The signal dispositions and limits that this process was started with. */
+/* The dispositions, mask and limit that this process was started with. */
 static struct sigaction actions[SIGNALS_MAX];
 static bool kept[SIGNALS_MAX]; /* actions[i] is filled in */
 static sigset_t mask;
 static struct rlimit files;
 
 /*
- * The terminal sends its signals to our commands too; what another process
- * sends comes to us alone.
+ * Handler of the signals that end this command.  A signal of the terminal also goes to the commands
+ * that we have started; one that a process has sent (si_code <= 0) comes to us alone.
  */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
@@ -42,6 +45,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	xpoll_wake(to_wake);
 }
 
+/* Set a disposition, and remember the first one for signals_restore. */
 static void set_action(int number, const struct sigaction *action)
 {
 	if (number < SIGNALS_MAX && !kept[number])
@@ -52,7 +56,7 @@ static void set_action(int number, const struct sigaction *action)
 void watch_signals_open(struct watch *w)
 {
 	static const int ending[] = { SIGINT, SIGTERM, SIGHUP };
-	/* Without SA_RESTART: also a write to a full pipe is to end. */
+	/* Without SA_RESTART, so that the signal also ends a write to a full pipe. */
 	struct sigaction ours = { .sa_flags = SA_SIGINFO, .sa_sigaction = on_signal };
 	const struct sigaction plain = { .sa_handler = SIG_DFL };
 	struct rlimit raised;
@@ -64,13 +68,13 @@ void watch_signals_open(struct watch *w)
 	for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
 		struct sigaction now;
 
-		/* nohup(1) means it. */
+		/* A signal that nohup(1) has made ignored stays ignored. */
 		if (sigaction(ending[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
 			continue;
 		set_action(ending[i], &ours);
 		sigaddset(&wanted, ending[i]);
 	}
-	set_action(SIGCHLD, &plain); /* else nobody could wait for our commands */
+	set_action(SIGCHLD, &plain); /* if it is ignored, waitpid(2) cannot reap our commands */
 	(void)sigprocmask(SIG_UNBLOCK, &wanted, NULL);
 	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return;
@@ -129,7 +133,7 @@ static void close_pair(int fds[2])
 	close(fds[1]);
 }
 
-/* The child: wait for the gate, become the command, or print why not. */
+/* In the child: wait for a byte of `gate`, execute argv, and send errno if that fails. */
 static _Noreturn void become(const struct watch *w, char *const argv[], int gate,
                              int failure)
 {
@@ -164,7 +168,7 @@ int watch_spawn(const struct watch *w, char *const argv[], struct watch_spawned 
 		errno = error;
 		return -1;
 	}
-	/* A signal in the child before its actions are restored would be lost. */
+	/* Block signals: the child would lose those that come before it restores dispositions. */
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &old);
 	spawned->pid = fork();
@@ -192,7 +196,7 @@ int watch_spawn_go(struct watch_spawned *spawned)
 
 	(void)!write(spawned->gate, "", 1);
 	close(spawned->gate);
-	/* Nothing comes if it worked: exec closes the other end. */
+	/* If exec succeeds, it closes the other end, so read(2) returns 0 and error stays 0. */
 	while (read(spawned->failure, &error, sizeof error) < 0 && errno == EINTR)
 		;
 	close(spawned->failure);

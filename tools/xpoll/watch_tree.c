@@ -1,4 +1,4 @@
-/* xpoll watch: --dir, a directory or, with -r, all that is below it, by <xpoll_tree.h>. */
+/* xpoll watch --dir: a directory, or with -r a tree of directories, by <xpoll_tree.h>. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -8,19 +8,22 @@
 
 #include "watch.h"
 
-/* The notes that trees report. */
+/* The notes that a tree can report. */
 #define NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
-#define MESSAGES 10 /* about what cannot be watched: then it is known */
+#define MESSAGES 10 /* most messages about entries that cannot be watched */
 
 struct tree {
 	struct watch_item item;
 	struct watch *watch;
 	struct xpoll_tree *tree;
-	char *path;
+	char *path; /* of the directory, as the argument gave it, without slashes at its end */
 };
 
-/* The path of an entry, beginning as the directory was given; NULL: no memory. */
+/*
+ * Returns the path of an entry: that of the directory, and the path `below` it.  The caller frees
+ * it; NULL: no memory.
+ */
 static char *tree_path(const struct tree *it, const char *below)
 {
 	size_t len = strlen(it->path);
@@ -36,7 +39,10 @@ static char *tree_path(const struct tree *it, const char *below)
 	return path;
 }
 
-/* A pattern without a slash is about the name, one with a slash about the path. */
+/*
+ * The option `skip` of the tree: returns true if a pattern of --exclude matches the entry.  A
+ * pattern without a slash is matched with the name, one with a slash with the path.
+ */
 static int tree_skips(void *argument, const char *below)
 {
 	const struct tree *it = argument;
@@ -122,12 +128,16 @@ static void tree_changed(struct watch *w, struct watch_item *item,
 	int rc = 0;
 
 	(void)event;
-	/* Showing a change may make the next one: standard output may be a file of the tree. */
+	/*
+	 * Check the end before each change: if standard output is a file of the tree, each line
+	 * causes the next change, so the loop might not end.
+	 */
 	while (!watch_has_ended(w, false, watch_now_ns()) &&
 	       (rc = xpoll_tree_next(it->tree, &change, 0)) > 0)
 		show_change(w, it, &change);
 	if (rc < 0 && errno == ESTALE) {
-		(void)xpoll_forget_fd(xpoll_tree_fd(it->tree)); /* may stay readable */
+		/* After its end the tree's descriptor may stay readable: watch it no longer. */
+		(void)xpoll_forget_fd(xpoll_tree_fd(it->tree));
 	} else if (rc < 0 && errno != EINTR) {
 		tool_warn(w->usage, "%s: %s", it->path, strerror(errno));
 		w->failed = true;
@@ -151,7 +161,10 @@ static void tree_close(struct watch *w, struct watch_item *item)
 	tree_free((struct tree *)item);
 }
 
-/* Watch it, and print which of its entries cannot be: 0 or an errno. */
+/*
+ * Watch a tree, and print messages about entries that cannot be watched.  Returns 0 or an errno
+ * value, also if a resource is lacking for an entry.
+ */
 static int tree_open(struct watch *w, struct tree *it)
 {
 	const struct xpoll_tree_options options = {

@@ -1,8 +1,9 @@
 /*
- * The xpoll command: finding its subcommands.
+ * The main function of the xpoll command: finds and runs the subcommand.
  *
- * Output goes to stdout, complaints and progress to stderr.  If stdout cannot
- * be written the exit code is 1, with a message unless the reader went away.
+ * Output goes to stdout, messages and progress to stderr.  If stdout cannot be
+ * written, the exit code is not 0, and a message says why unless the reader of
+ * stdout has exited.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static int print_help(void)
 	return TOOL_OK;
 }
 
-/* argv[0] is the command's name. */
+/* Run the subcommand whose name is argv[0].  Returns its exit code. */
 static int run_named(int argc, char **argv)
 {
 	for (int i = 0; tool_commands[i] != NULL; i++)
@@ -37,7 +38,7 @@ static int run_named(int argc, char **argv)
 	                     argv[0][0] == '-' ? "option" : "command");
 }
 
-/* "help watch", "help bench looptest": the words go before --help. */
+/* "help watch" and "help bench looptest": run "watch --help" and "bench looptest --help". */
 static int help_about(int argc, char **argv)
 {
 	static char option[] = "--help";

@@ -13,7 +13,7 @@ _xpoll_watch() {
 	--timer | --timeout) COMPREPLY=($(compgen -W '100ms 500ms 1s 10s 1m' -- "$cur")) ;;
 	--fd) COMPREPLY=($(compgen -W '0 3' -- "$cur")) ;;
 	--events)
-		# The last one of a list is completed, what is before it stays.
+		# Complete the last word of a list; the words before it stay.
 		local before=
 		[[ $cur != *,* ]] || before=${cur%,*},
 		COMPREPLY=($(compgen -P "$before" -W "create delete rename write extend

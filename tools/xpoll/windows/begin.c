@@ -1,4 +1,4 @@
-/* Nothing of a process on Windows has to be changed for the command. */
+/* On Windows neither standard descriptors nor signals have to be prepared. */
 #include "tool.h"
 
 void tool_begin(void)

@@ -20,7 +20,7 @@ static int handles_count(void)
 	return (int)count;
 }
 
-/* The command's own file. */
+/* Open the command's own file, a file that is certain to exist. */
 static HANDLE file_open(void)
 {
 	char path[MAX_PATH];
@@ -32,7 +32,7 @@ static HANDLE file_open(void)
 	                   OPEN_EXISTING, FILE_ATTRIBUTE_NORMAL, NULL);
 }
 
-/* Start an operation, and wait for it: 0 or an errno. */
+/* Start an operation and wait for its event.  Returns 0 or an errno value. */
 static int try_aio(struct xpoll *queue, HANDLE file)
 {
 	char byte;

@@ -1,5 +1,5 @@
 /*
- * xpoll info: the system.  It has no limits that matter.
+ * xpoll info: the system.  Windows has no limits that matter for queues.
  */
 #include <windows.h>
 
