@@ -44,7 +44,7 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 	if (!fired->events)
 		return false;
 	/* The descriptor was associated before this wait began: its event may be out of date. */
-	if (set->calls - object->call > set->calls - call) {
+	if (set->calls - object->wait_before > set->calls - call) {
 		int i = unsure->len++;
 
 		unsure->probes[i] = (struct pollfd){

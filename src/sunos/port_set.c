@@ -115,7 +115,7 @@ static int port_associate_now(struct xp_port_set *set,
 	set->armings = arming;
 	object->arming = arming;
 	object->armed = object->want;
-	object->call = set->calls;
+	object->wait_before = set->calls;
 	return 0;
 }
 

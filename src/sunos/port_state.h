@@ -30,7 +30,7 @@ struct xp_port_object {
 	uint64_t inode;
 	int64_t born_s;  /* st_ctime of a socket, whose inode number may be reused; else 0 */
 	uint32_t arming; /* cookie of the association, 0: none; other events are stale */
-	uint32_t call;   /* number of the last wait that had begun before the association */
+	uint32_t wait_before; /* number of the last wait that had begun before the association */
 	uint16_t want;   /* requested bits; 0 also in the edge set */
 	uint16_t armed;  /* bits of the association; 0: none */
 	uint8_t place;   /* enum xp_port_place */

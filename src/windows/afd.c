@@ -101,7 +101,7 @@ static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
                        uint32_t call, struct afd_unsure *unsure,
                        struct xp_fired *fired)
 {
-	bool old = state->calls - poll->call > state->calls - call;
+	bool old = state->calls - poll->wait_before > state->calls - call;
 	struct afd_sock *sock = afd_poll_ended(state, poll, fired);
 
 	if (sock && old && !sock->hung && !(fired->events & POLLNVAL))

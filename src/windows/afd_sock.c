@@ -126,7 +126,7 @@ static int sock_submit(struct afd_state *state, struct afd_sock *sock)
 		return rc;
 	sock->pending = true;
 	sock->asked = wants;
-	poll->call = state->calls;
+	poll->wait_before = state->calls;
 	state->polls++;
 	return 0;
 }

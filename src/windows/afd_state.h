@@ -56,7 +56,7 @@ struct afd_poll {
 	IO_STATUS_BLOCK status;
 	struct xp_afd_poll argument;
 	struct afd_sock *sock; /* NULL: the result is ignored */
-	uint32_t call;         /* number of the last wait that had begun before the poll */
+	uint32_t wait_before;  /* number of the last wait that had begun before the poll */
 };
 
 /* A socket. */
