@@ -95,8 +95,8 @@ static bool port_has_pending(const void *opaque)
 	 * After a flush that failed return false once, so that the caller does not flush for ever;
 	 * the next wait tries again.
 	 */
-	if (has_pending && state->set.stuck) {
-		state->set.stuck = false;
+	if (has_pending && state->set.flush_failed) {
+		state->set.flush_failed = false;
 		has_pending = false;
 	}
 	xp_mutex_unlock(&state->set.lock);
@@ -109,7 +109,7 @@ static int port_flush(void *opaque, struct xp_fired *fired, int cap)
 	int count = 0;
 
 	xp_mutex_lock(&state->set.lock);
-	state->set.stuck =
+	state->set.flush_failed =
 		xp_port_associate_due(&state->set, fired, cap, &count) < 0;
 	xp_mutex_unlock(&state->set.lock);
 	return count;
@@ -125,8 +125,8 @@ struct port_call {
 	int count;
 	uint32_t number; /* of this wait: set->calls when it began */
 	bool edges; /* the edge set has registrations */
-	bool deaf;  /* this wait sleeps on the port only, not on the edge set */
-	int asked;  /* number of events requested from the port */
+	bool port_only; /* this wait sleeps on the port only, not on the edge set */
+	int requested; /* number of events requested from the port */
 	port_event_t events[XP_FIRED_MOST];
 };
 
@@ -187,8 +187,8 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 	call->edges = set->edges > 0;
 	if (call->count > 0 || rc < 0)
 		*deadline_ns = XP_NOW;
-	call->deaf = *deadline_ns > XP_NOW && !call->edges && !mask;
-	set->deaf += call->deaf;
+	call->port_only = *deadline_ns > XP_NOW && !call->edges && !mask;
+	set->port_only += call->port_only;
 	set->waiters++;
 	return rc;
 }
@@ -199,8 +199,8 @@ static void port_end(struct port_call *call)
 	struct xp_port_set *set = &call->state->set;
 
 	set->waiters--;
-	set->deaf -= call->deaf;
-	XP_ASSERT(set->waiters >= 0 && set->deaf >= 0);
+	set->port_only -= call->port_only;
+	XP_ASSERT(set->waiters >= 0 && set->port_only >= 0);
 }
 
 /* Cleanup handler of a thread that is cancelled in a wait; it may have taken events. */
@@ -231,8 +231,8 @@ static int port_sleep(struct port_call *call, int64_t deadline_ns,
 
 	if (room == 0)
 		return 0;
-	call->asked = room;
-	if (call->deaf)
+	call->requested = room;
+	if (call->port_only)
 		return xp_sys_port_wait(set->fd, call->events, room, deadline_ns);
 	if (deadline_ns > XP_NOW) {
 		rc = xp_sys_poll_wait(probes, 2, deadline_ns, mask);
@@ -248,7 +248,7 @@ static int port_sleep(struct port_call *call, int64_t deadline_ns,
 	room = call->cap - call->count < room ? call->cap - call->count : room;
 	if (room <= 0)
 		return 0;
-	call->asked = room;
+	call->requested = room;
 	return xp_sys_port_now(set->fd, call->events, room);
 }
 
@@ -265,7 +265,7 @@ static int port_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	call.fired = fired;
 	call.cap = cap;
 	call.count = 0;
-	call.asked = 0;
+	call.requested = 0;
 	xp_mutex_lock(&state->set.lock);
 	before = port_begin(&call, &deadline_ns, mask);
 	xp_mutex_unlock(&state->set.lock);
@@ -278,7 +278,7 @@ static int port_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	xp_mutex_unlock(&state->set.lock);
 	if (call.number % 2 == 0)
 		port_harvest_edges(&call);
-	if (rc > 0 && rc == call.asked)
+	if (rc > 0 && rc == call.requested)
 		call.count = xp_fired_more(fired, call.count, cap);
 	if (call.count > 0)
 		return call.count;

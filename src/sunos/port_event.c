@@ -32,9 +32,9 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 	int fd = (int)event->portev_object;
 	struct xp_port_object *object = xp_port_find(set, fd);
 
-	if (!object || object->arming != (uint32_t)(uintptr_t)event->portev_user)
+	if (!object || object->cookie != (uint32_t)(uintptr_t)event->portev_user)
 		return false;
-	object->arming = 0;
+	object->cookie = 0;
 	object->armed = 0;
 	if (!object->want)
 		return false;
@@ -67,7 +67,7 @@ void xp_port_wake(struct xp_port_set *set)
 
 void xp_port_called(struct xp_port_set *set)
 {
-	bool others = set->edges > 0 && set->deaf > 0;
+	bool others = set->edges > 0 && set->port_only > 0;
 
 	/* The alert stays on while threads sleep that do not watch the edge set, but have to. */
 	if (!others && atomic_exchange(&set->alert, false))

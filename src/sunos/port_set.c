@@ -103,17 +103,17 @@ void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd)
 static int port_associate_now(struct xp_port_set *set,
                               struct xp_port_object *object, int fd)
 {
-	uint32_t arming = set->armings + 1;
+	uint32_t cookie = set->last_cookie + 1;
 	int rc;
 
 	/* Skip 0, which means: not associated. */
-	arming += arming == 0;
+	cookie += cookie == 0;
 	xp_count_shared(&set->counters->syscalls_change);
-	rc = xp_sys_port_associate(set->fd, fd, object->want, arming);
+	rc = xp_sys_port_associate(set->fd, fd, object->want, cookie);
 	if (rc < 0)
 		return rc;
-	set->armings = arming;
-	object->arming = arming;
+	set->last_cookie = cookie;
+	object->cookie = cookie;
 	object->armed = object->want;
 	object->wait_before = set->calls;
 	return 0;
@@ -199,7 +199,7 @@ static int port_watch_edges(struct xp_port_set *set,
 	object->place = XP_PORT_EDGE;
 	object->want = 0;
 	/* Threads that sleep without watching the edge set have to begin to: wake them. */
-	if (set->edges++ == 0 && set->deaf > 0)
+	if (set->edges++ == 0 && set->port_only > 0)
 		xp_port_call_all(set);
 	return 0;
 }
@@ -208,7 +208,7 @@ static int port_watch_edges(struct xp_port_set *set,
 static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
                       int fd, uint32_t watch)
 {
-	if (watch & XP_WATCH_EDGE || (object->aside && watch & XP_WATCH_BITS))
+	if (watch & XP_WATCH_EDGE || (object->edge_set_only && watch & XP_WATCH_BITS))
 		return port_watch_edges(set, object, fd, watch);
 	port_leave_edges(set, object, fd);
 	object->place = XP_PORT_ASSOCIATED;
@@ -224,7 +224,7 @@ static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 	object->place = XP_PORT_NONE;
 	object->armed = 0;
 	object->want = 0;
-	object->arming = 0;
+	object->cookie = 0;
 }
 
 /*
@@ -269,19 +269,19 @@ int xp_port_attach(struct xp_port_set *set, int fd, uint32_t watch,
 {
 	struct xp_port_object *object = xp_port_find(set, fd);
 	struct stat status;
-	int aside;
+	int admitted;
 	int rc;
 
 	if (object && port_known(set, object, fd))
 		return -EEXIST;
 	if (object)
 		port_forget(set, object);
-	aside = port_admit(set, fd, &status);
-	rc = aside < 0 ? aside : XP_TABLE_RESERVE(&set->objects, &set->len, fd + 1);
+	admitted = port_admit(set, fd, &status);
+	rc = admitted < 0 ? admitted : XP_TABLE_RESERVE(&set->objects, &set->len, fd + 1);
 	if (rc < 0)
 		return rc;
 	object = &set->objects[fd];
-	object->aside = aside > 0;
+	object->edge_set_only = admitted > 0;
 	object->token = token;
 	object->device = (uint64_t)status.st_dev;
 	object->inode = (uint64_t)status.st_ino;

@@ -29,12 +29,12 @@ struct xp_port_object {
 	uint64_t device; /* device and inode number identify the file */
 	uint64_t inode;
 	int64_t born_s;  /* st_ctime of a socket, whose inode number may be reused; else 0 */
-	uint32_t arming; /* cookie of the association, 0: none; other events are stale */
+	uint32_t cookie; /* of the association, 0: none; events with others are stale */
 	uint32_t wait_before; /* number of the last wait that had begun before the association */
 	uint16_t want;   /* requested bits; 0 also in the edge set */
 	uint16_t armed;  /* bits of the association; 0: none */
 	uint8_t place;   /* enum xp_port_place */
-	bool aside;      /* a device: epoll watches it, even level-triggered */
+	bool edge_set_only; /* a device: epoll watches it, even level-triggered */
 	bool due;        /* in the list of due descriptors */
 	int next;        /* next descriptor in that list; -1: last */
 };
@@ -49,13 +49,13 @@ struct xp_port_set {
 	int len;
 	int due_head; /* first due descriptor; -1: none */
 	int due_tail;
-	uint32_t armings; /* the last cookie */
+	uint32_t last_cookie; /* the cookie of the latest association */
 	uint32_t calls; /* number of waits begun */
 	int waiters;    /* threads in a wait, which may have events that are not handled yet */
-	int deaf;       /* threads in a wait that sleeps on the port only, not on the edge set */
+	int port_only;  /* threads in a wait that sleeps on the port only, not on the edge set */
 	int edges;      /* number of descriptors in the edge set */
 	bool lost;      /* a thread was cancelled, and may have taken events */
-	bool stuck;     /* the last flush failed, for lack of memory or room in the port */
+	bool flush_failed; /* the last flush failed, for lack of memory or room in the port */
 	atomic_bool alert; /* the port is on alert: all waits return; used without the lock */
 };
 
