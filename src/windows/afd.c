@@ -44,7 +44,7 @@ static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
 	xp_list_init(&state->groups);
 	xp_list_init(&state->updates);
 	xp_list_init(&state->edges);
-	xp_list_init(&state->lapsed);
+	xp_list_init(&state->unchecked);
 	xp_list_init(&state->pipes);
 	return 0;
 }
@@ -104,7 +104,7 @@ static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
 	bool old = state->calls - poll->wait_before > state->calls - call;
 	struct afd_sock *sock = afd_poll_ended(state, poll, fired);
 
-	if (sock && old && !sock->hung && !(fired->events & POLLNVAL))
+	if (sock && old && !sock->end_reported && !(fired->events & POLLNVAL))
 		afd_unsure_add(state, unsure, sock, fired);
 	return sock != NULL;
 }

@@ -119,10 +119,10 @@ static int edge_probe(struct afd_sock *sock, uint32_t watch)
 	rc = xp_nt_probe(&handle, 1);
 	if (rc < 0)
 		return rc;
-	sock->first = xp_afd_poll_bits(handle.events) &
+	sock->first_bits = xp_afd_poll_bits(handle.events) &
 		((watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL);
-	sock->hung = handle.events & XP_AFD_DISCONNECT ||
-		sock->first & (POLLERR | POLLHUP);
+	sock->end_reported = handle.events & XP_AFD_DISCONNECT ||
+		sock->first_bits & (POLLERR | POLLHUP);
 	return 0;
 }
 

@@ -134,7 +134,7 @@ static int object_watch(struct afd_state *state, struct afd_entry *entry, uint32
 	else if (state->waiters > 0)
 		object_begin(state, object);
 	else
-		xp_list_append(&state->lapsed, &entry->item);
+		xp_list_append(&state->unchecked, &entry->item);
 	return 0;
 }
 
@@ -169,8 +169,8 @@ const struct afd_kind afd_object_kind = {
 
 void afd_objects_submit(struct afd_state *state)
 {
-	while (!xp_list_empty(&state->lapsed))
-		object_begin(state, XP_CONTAINER_OF(state->lapsed.next,
+	while (!xp_list_empty(&state->unchecked))
+		object_begin(state, XP_CONTAINER_OF(state->unchecked.next,
 		                                    struct afd_object, entry.item));
 }
 
@@ -189,7 +189,7 @@ bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 	if (object->kind == XP_NT_WAIT_TAKES && !atomic_load(&object->taken))
 		return false;
 	if (xp_list_empty(&object->entry.item))
-		xp_list_append(&state->lapsed, &object->entry.item);
+		xp_list_append(&state->unchecked, &object->entry.item);
 	is_same = object_is_same(object);
 	if (is_same && object->kind == XP_NT_WAIT_READS && !object_try(state, object))
 		return false;

@@ -97,7 +97,7 @@ static uint32_t sock_wants(const struct afd_sock *sock)
 {
 	if (!(sock->entry.watch & XP_WATCH_EDGE))
 		return sock->entry.watch & XP_WATCH_BITS;
-	return sock->hung ? 0 : POLLRDHUP;
+	return sock->end_reported ? 0 : POLLRDHUP;
 }
 
 void afd_post_probe(struct afd_state *state)
@@ -125,7 +125,7 @@ static int sock_submit(struct afd_state *state, struct afd_sock *sock)
 	if (rc < 0)
 		return rc;
 	sock->pending = true;
-	sock->asked = wants;
+	sock->polled_bits = wants;
 	poll->wait_before = state->calls;
 	state->polls++;
 	return 0;
@@ -139,7 +139,7 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 	while (item != &state->updates && *count < cap) {
 		struct afd_sock *sock =
 			XP_CONTAINER_OF(item, struct afd_sock, entry.item);
-		uint32_t first = sock->first;
+		uint32_t first = sock->first_bits;
 		int rc = 0;
 
 		item = item->next;
@@ -152,7 +152,7 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 			continue;
 		}
 		xp_list_remove(&sock->entry.item);
-		sock->first = 0;
+		sock->first_bits = 0;
 		if (rc < 0 || first)
 			fired[(*count)++] = (struct xp_fired){
 				.token = sock->entry.token,
@@ -169,12 +169,12 @@ static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 
 	if (state->waiters == 0)
 		return 0;
-	if (sock->first)
+	if (sock->first_bits)
 		afd_post_probe(state);
 	if (sock->pending || !sock_wants(sock))
 		return 0;
 	rc = sock_submit(state, sock);
-	if (rc == 0 && !sock->first)
+	if (rc == 0 && !sock->first_bits)
 		xp_list_remove(&sock->entry.item);
 	return rc;
 }
@@ -186,7 +186,7 @@ static void sock_orphan(struct afd_sock *sock, struct afd_poll *fresh)
 	xp_nt_poll_cancel(sock->group->device, &sock->poll->status);
 	sock->poll = fresh;
 	sock->pending = false;
-	sock->asked = 0;
+	sock->polled_bits = 0;
 }
 
 static int sock_open(struct afd_state *state, struct afd_entry *entry)
@@ -214,7 +214,7 @@ static int sock_want(struct afd_state *state, struct afd_sock *sock,
 	struct afd_poll *fresh;
 
 	sock->entry.watch = watch;
-	if (sock->pending && sock_wants(sock) & ~sock->asked) {
+	if (sock->pending && sock_wants(sock) & ~sock->polled_bits) {
 		sock->entry.watch = before;
 		fresh = xp_alloc(sizeof *fresh);
 		if (!fresh)
@@ -224,7 +224,7 @@ static int sock_want(struct afd_state *state, struct afd_sock *sock,
 		sock_orphan(sock, fresh);
 		sock->entry.watch = watch;
 	}
-	if (sock->first || (sock_wants(sock) && !sock->pending))
+	if (sock->first_bits || (sock_wants(sock) && !sock->pending))
 		sock_update(state, sock);
 	return sock_submit_now(state, sock);
 }
@@ -234,8 +234,8 @@ static int sock_watch(struct afd_state *state, struct afd_entry *entry, uint32_t
 	struct afd_sock *sock = (struct afd_sock *)entry;
 	int rc = 0;
 
-	sock->first = 0;
-	sock->hung = false;
+	sock->first_bits = 0;
+	sock->end_reported = false;
 	if (watch & XP_WATCH_EDGE)
 		rc = afd_edge_begin(state, sock, watch);
 	else if (watch & XP_WATCH_BITS)
@@ -325,12 +325,12 @@ struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
 		return NULL;
 	}
 	sock->pending = false;
-	sock->asked = 0;
+	sock->polled_bits = 0;
 	if (!sock_wants(sock))
 		return NULL;
 	events = sock_events(sock, poll_answer(poll));
-	sock->hung = events && sock->entry.watch & XP_WATCH_EDGE;
-	if (!(events & POLLNVAL) && !sock->hung)
+	sock->end_reported = events && sock->entry.watch & XP_WATCH_EDGE;
+	if (!(events & POLLNVAL) && !sock->end_reported)
 		sock_update(state, sock);
 	*fired = (struct xp_fired){.token = sock->entry.token, .events = events};
 	return events ? sock : NULL;

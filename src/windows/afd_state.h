@@ -44,7 +44,7 @@ extern const struct afd_kind afd_pipe_kind;
 /* One descriptor. */
 struct afd_entry {
 	const struct afd_kind *kind;
-	struct xp_list item; /* in `updates` (sockets), `lapsed` (objects) or `pipes`, or alone */
+	struct xp_list item; /* in `updates` (sockets), `unchecked` (objects), `pipes`, or alone */
 	uint64_t token;
 	uint32_t watch; /* the requested bits and the mode */
 	bool is_source; /* the library's own handle (XP_WATCH_SOURCE), not one of the program */
@@ -65,12 +65,12 @@ struct afd_sock {
 	struct afd_group *group;
 	struct afd_poll *poll; /* in progress if `pending`, else for the next poll */
 	HANDLE base;           /* the socket's handle in the driver: xp_nt_base */
-	uint32_t asked; /* bits of the poll in progress */
+	uint32_t polled_bits; /* bits that the poll in progress requests */
 	bool pending;   /* a poll is in progress */
 	/* For sockets registered with CLEAR (edge-triggered): */
 	struct afd_edge *edge; /* stays while no bits are requested; NULL: none */
-	uint32_t first;        /* bits set when the watch began, which a wait has to report */
-	bool hung;             /* the peer's end or an error was reported: no poll any more */
+	uint32_t first_bits;   /* bits set when the watch began, which a wait has to report */
+	bool end_reported;     /* the peer's end or an error was reported: no poll any more */
 };
 
 /* `lock` guards all members for which nothing else is said. */
@@ -86,7 +86,7 @@ struct afd_state {
 	int waiters; /* threads that sleep at the port */
 	uint32_t calls; /* number of waits begun */
 	struct xp_list edges;  /* struct afd_edge that are free */
-	struct xp_list lapsed; /* objects that the next wait has to check */
+	struct xp_list unchecked; /* objects that the next wait has to check */
 	struct xp_list pipes;  /* pipes with requested bits */
 	DWORD pipe_pause_ms;   /* longest sleep before the pipes are checked again */
 };
@@ -156,8 +156,8 @@ void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure);
 void afd_groups_close(struct afd_state *state);
 
 /*
- * Watch a socket edge-triggered.  The present state is stored in sock->first for the next wait to
- * report, even if the socket was watched edge-triggered before.
+ * Watch a socket edge-triggered.  The present state is stored in sock->first_bits for the next
+ * wait to report, even if the socket was watched edge-triggered before.
  */
 int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
@@ -169,7 +169,7 @@ bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
 /* Release the free event objects. */
 void afd_edges_close(struct afd_state *state);
 
-/* Check the objects in `lapsed`, and have the system wait for those that are not signalled. */
+/* Check the objects in `unchecked`, and have the system wait for those that are not signalled. */
 void afd_objects_submit(struct afd_state *state);
 /* Handle a packet AFD_KEY_OBJECT.  Returns true and stores a report if there is something. */
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired);
