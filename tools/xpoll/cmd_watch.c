@@ -70,8 +70,8 @@ static void watch_settle(struct watch *w, int64_t now_ns, bool queue_is_empty)
 		return;
 	w->settle_ns = INT64_MAX;
 	watch_file_settle(w);
-	w->rested_ns = watch_now_ns();
-	w->rested_ns += SETTLE_REST * (w->rested_ns - now_ns);
+	w->rest_until_ns = watch_now_ns();
+	w->rest_until_ns += SETTLE_REST * (w->rest_until_ns - now_ns);
 }
 
 /* Returns the longest timeout of the next wait in ns; -1: for ever. */
@@ -152,7 +152,7 @@ static int watch_exit_code(const struct watch *w)
 		return TIMED_OUT;
 	if (w->status != 0)
 		return w->status;
-	return w->partly ? TOOL_FAILED : TOOL_OK;
+	return w->incomplete ? TOOL_FAILED : TOOL_OK;
 }
 
 static int watch_run(struct watch *w, const struct watch_options *options)

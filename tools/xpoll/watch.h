@@ -56,7 +56,7 @@ struct watch {
 	struct watch_item *items;
 	int sources;  /* number of sources that may still report something; 0: end */
 	int shown;    /* number of lines printed, or counted with -q */
-	bool partly;  /* something that was requested cannot be watched: exit code 1 */
+	bool incomplete; /* something that was requested cannot be watched: exit code 1 */
 	bool broken;  /* standard output cannot be written: end with exit code 1 */
 	bool failed;  /* the queue or a tree has failed: exit code 1 */
 	pid_t child;  /* the command of --exec; 0: none, or it has ended */
@@ -69,7 +69,7 @@ struct watch {
 
 	/* Used by watch_settle_soon. */
 	int64_t settle_ns;  /* when to compare names next; INT64_MAX: no comparison is needed */
-	int64_t rested_ns;  /* earliest time of the next comparison */
+	int64_t rest_until_ns; /* earliest time of the next comparison */
 };
 
 /* --- watch_item.c: items and their registrations -------------------------- */

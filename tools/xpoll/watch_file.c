@@ -104,7 +104,7 @@ static void file_follow(struct watch *w, struct file *it, bool shown)
 		watch_show_name(w, "file", WATCH_CREATE, it->path, NULL);
 	} else if (error != ENOENT && error != ENOTDIR) {
 		tool_warn(w->usage, "%s: not watched: %s", it->path, watch_reason(error));
-		w->partly = true;
+		w->incomplete = true;
 	}
 	if (it->fd < 0 && it->folder->fd < 0 && !it->ended) {
 		it->ended = true;

@@ -99,5 +99,5 @@ void watch_settle_soon(struct watch *w)
 	int64_t soon_ns = watch_now_ns() + SETTLE_NS;
 
 	if (w->settle_ns == INT64_MAX)
-		w->settle_ns = soon_ns > w->rested_ns ? soon_ns : w->rested_ns;
+		w->settle_ns = soon_ns > w->rest_until_ns ? soon_ns : w->rest_until_ns;
 }

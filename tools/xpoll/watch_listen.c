@@ -122,7 +122,7 @@ static void listener_rest(struct watch *w, struct listener *it, int error)
 {
 	tool_warn(w->usage, "--listen %s: cannot accept: %s", it->address.text,
 	          watch_reason(error));
-	w->partly = true;
+	w->incomplete = true;
 	(void)watch_register(w, (uint64_t)it->fd, XPOLL_FILT_READ,
 	                     it->connections > 0 ? XPOLL_DISABLE : XPOLL_DELETE, 0, 0,
 	                     &it->item);

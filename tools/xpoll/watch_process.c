@@ -163,7 +163,7 @@ static void process_show(struct watch *w, struct process *it,
 		watch_say(&record, "exec");
 	if ((event->fflags & XPOLL_NOTE_TRACKERR) != 0) {
 		watch_say(&record, "missed");
-		w->partly = true;
+		w->incomplete = true;
 	}
 	watch_about_number(&record, "", "pid", (int64_t)event->ident);
 	/* Print the whole command line after an exec only, otherwise its first word. */
@@ -232,7 +232,7 @@ static int process_register(struct watch *w, const struct tool_item *argument,
 		return error;
 	tool_warn(w->usage, "%s %s: only its end is reported, no forks and execs: %s",
 	          argument->option, argument->text, strerror(error));
-	w->partly = true;
+	w->incomplete = true;
 	return 0;
 }
 

@@ -65,7 +65,7 @@ static void run_start(struct watch *w)
 	free(command);
 	if (error != 0) {
 		tool_warn(w->usage, "--run %s: %s", w->run, watch_reason(error));
-		w->partly = true;
+		w->incomplete = true;
 	}
 }
 

@@ -22,11 +22,11 @@
 static struct xpoll *to_wake; /* the queue that the signal handler wakes */
 static volatile sig_atomic_t stopped_by; /* the first signal that came to end us; 0: none */
 static volatile sig_atomic_t stopped_often; /* number of such signals */
-static volatile sig_atomic_t unseen; /* the last signal to pass on; 0: none */
+static volatile sig_atomic_t not_forwarded; /* the last signal to pass on; 0: none */
 
 /* The dispositions, mask and limit that this process was started with. */
 static struct sigaction actions[SIGNALS_MAX];
-static bool kept[SIGNALS_MAX]; /* actions[i] is filled in */
+static bool saved[SIGNALS_MAX]; /* actions[i] is filled in */
 static sigset_t mask;
 static struct rlimit files;
 
@@ -41,15 +41,15 @@ static void on_signal(int number, siginfo_t *info, void *context)
 		stopped_by = number;
 	stopped_often++;
 	if (info->si_code <= 0)
-		unseen = number;
+		not_forwarded = number;
 	xpoll_wake(to_wake);
 }
 
 /* Set a disposition, and remember the first one for signals_restore. */
 static void set_action(int number, const struct sigaction *action)
 {
-	if (number < SIGNALS_MAX && !kept[number])
-		kept[number] = sigaction(number, NULL, &actions[number]) == 0;
+	if (number < SIGNALS_MAX && !saved[number])
+		saved[number] = sigaction(number, NULL, &actions[number]) == 0;
 	(void)sigaction(number, action, NULL);
 }
 
@@ -86,7 +86,7 @@ void watch_signals_open(struct watch *w)
 static void signals_restore(void)
 {
 	for (int number = 1; number < SIGNALS_MAX; number++)
-		if (kept[number])
+		if (saved[number])
 			(void)sigaction(number, &actions[number], NULL);
 }
 
@@ -110,10 +110,10 @@ void watch_signal_ignore(int number)
 
 int watch_stopped(const struct watch *w)
 {
-	int number = unseen;
+	int number = not_forwarded;
 
 	if (number != 0 && (w->child != 0 || w->runner != 0)) {
-		unseen = 0;
+		not_forwarded = 0;
 		if (w->child != 0)
 			(void)kill(w->child, number);
 		if (w->runner != 0)

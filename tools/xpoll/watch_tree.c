@@ -64,7 +64,7 @@ static int tree_skips(void *argument, const char *below)
 
 static void show_unwatched(struct watch *w, const char *path, int error)
 {
-	w->partly = true;
+	w->incomplete = true;
 	w->unwatched++;
 	if (w->limit == 0 && error != EACCES && error != EPERM && error != ENAMETOOLONG)
 		w->limit = error;
