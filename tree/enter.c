@@ -111,15 +111,15 @@ static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
 	} else if (is_folder && !node->is_folder) {
 		node->is_link = is_link;
 		made = folder_make(tree, node);
-	} else if (node->is_folder && (folder->deep || !node->held->watched)) {
+	} else if (node->is_folder && (folder->checks_below || !node->held->watched)) {
 		xp_tree_due(tree, node->held);
 	}
 	/*
 	 * If the watch of a file has failed during this reading, watch only files that are new: to
 	 * watch the known ones would fail, too.
 	 */
-	if (!is_folder && !(known && folder->lacks))
-		folder->lacks |= !xp_watch_file(tree, node, fd);
+	if (!is_folder && !(known && folder->lacks_watches))
+		folder->lacks_watches |= !xp_watch_file(tree, node, fd);
 	node->entry_ino = entry->d_ino;
 	node->scan = tree->scan;
 	return made;
@@ -174,20 +174,20 @@ static int folder_read(struct xpoll_tree *tree, struct held *folder, int fd, boo
 	int error;
 
 	folder->rescan = true;
-	folder->deep |= deep;
+	folder->checks_below |= deep;
 	if (stream == NULL) {
 		error = errno;
 		if (own >= 0)
 			close(own);
 		return error;
 	}
-	folder->lacks = false;
+	folder->lacks_watches = false;
 	error = entries_read(tree, folder, stream);
 	closedir(stream);
 	if (error != 0)
 		return error;
-	folder->rescan = folder->lacks;
-	folder->deep = false;
+	folder->rescan = folder->lacks_watches;
+	folder->checks_below = false;
 	return 0;
 }
 

@@ -44,8 +44,8 @@ struct held {
 	bool watched;  /* the kernel reports its changes */
 	bool is_due;   /* in the list of directories to check */
 	bool rescan;   /* the next check reads the directory even if it is the same */
-	bool lacks;    /* for lack of resources a file in it is not watched: try again */
-	bool deep;     /* the next reading has the known directories in it checked as well */
+	bool lacks_watches; /* for lack of resources a file in it is not watched: try again */
+	bool checks_below; /* the next reading has the known directories in it checked as well */
 	int error; /* the error for which UNWATCHED was reported, or 0 */
 	dev_t dev; /* device and inode number of the watched directory */
 	ino_t ino;
