@@ -1,4 +1,4 @@
-/* The event level, xpoll_event: applies changes in order, each with its status, and then waits. */
+/* The event level: xpoll_event applies changes in order, each with its status, and then waits. */
 #include <errno.h>
 
 #include "base/result.h"
@@ -15,7 +15,7 @@
 #define READ_WRITE_NOTES \
 	(XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
 
-/* Check the flags of a change; source: NULL for READ, WRITE and EXCEPT. */
+/* Check the flags of a change; source: of its filter, NULL for READ, WRITE and EXCEPT. */
 static int flags_check(const struct xpoll_event *change, const struct xp_source_ops *source)
 {
 	unsigned flags = change->flags, actions = flags & ACTIONS;
@@ -45,6 +45,7 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd,
 	});
 }
 
+/* Apply a change of READ, WRITE or EXCEPT.  late: see xp_change_enable. */
 static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsigned filter,
                      struct xp_late *late)
 {
@@ -54,7 +55,7 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsi
 
 	if (change->fflags & ~notes)
 		return -EINVAL;
-	/* A mark of 0 bytes would always be reached. */
+	/* A low-water mark below 1 byte would always be reached. */
 	if (filter != XP_EXCEPT && change->flags & XPOLL_ADD &&
 	    change->fflags & XPOLL_NOTE_LOWAT && change->data < 1)
 		return -EINVAL;
@@ -87,7 +88,8 @@ static int event_change(struct xpoll *queue, const struct xpoll_event *change, s
 /*
  * Apply the changes in order.  Returns the number of statuses stored in events, or the error of the
  * first failed change for which there was no room.  receipts: number of XPOLL_RECEIPT among all
- * changes.  late: receives a change to make without the lock, from the last change if nevents is 0.
+ * changes.  late: receives what the last change has to do after the lock is released, if nevents is
+ * 0 (no wait follows).
  */
 static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,
                          struct xpoll_event *events, int nevents, int receipts,
@@ -97,7 +99,10 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 
 	xp_sources_change_begins(queue);
 	for (int i = 0; i < nchanges; i++) {
-		/* events may be the same array; statuses are written at most up to this change. */
+		/*
+		 * events may be the array `changes` as well: no status is stored behind this
+		 * change.
+		 */
 		const struct xpoll_event *change = &changes[i];
 		uint64_t syscalls = xp_counter_read(&queue->counters.syscalls_change);
 		bool last = nevents == 0 && i == nchanges - 1;
@@ -110,7 +115,10 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 		if (XP_LIKELY(rc >= 0 && !(change->flags & XPOLL_RECEIPT)))
 			continue;
 		receipts -= (change->flags & XPOLL_RECEIPT) != 0;
-		/* Keep room for the receipts of the remaining changes. */
+		/*
+		 * The free records are needed for the receipts of the remaining changes: return the
+		 * error instead of storing it.
+		 */
 		if (len + receipts >= nevents) {
 			unreported = unreported ? unreported : rc;
 			continue;
@@ -140,12 +148,12 @@ static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event 
 	if (receipts > nevents)
 		return xp_leave_with(queue, -EINVAL);
 	/*
-	 * xp_quiesce may release the lock, so call it before the check for waits of the other
+	 * xp_quiesce may release the lock, so call it before the check for waits of the poll-like
 	 * level.
 	 */
 	if (nchanges > 0)
 		xp_quiesce(queue);
-	/* A call with receipts does not wait. */
+	/* A call with receipts does not wait, so waits of the poll-like level do not exclude it. */
 	if (nevents > 0 && receipts == 0 && XP_UNLIKELY(xp_wait_excluded(queue, XP_EVENTS)))
 		return xp_leave_with(queue, -EBUSY);
 	if (nchanges > 0)
@@ -178,12 +186,12 @@ struct xpoll_event *xpoll_set(struct xpoll_event *event, uint64_t ident, int fil
 	bool fits = filter == (int16_t)filter && flags == (uint16_t)flags;
 
 	event->ident = ident;
-	/* Store filter 0, which every call refuses, if the filter or the flags do not fit. */
+	/* If the filter or the flags do not fit, store filter 0, which every call refuses. */
 	event->filter = fits ? (int16_t)filter : 0;
 	event->flags = (uint16_t)flags;
 	event->fflags = fflags;
 	event->data = data;
-	event->udata64 = 0; /* clear all of it, even where pointers have 32 bits */
+	event->udata64 = 0; /* clear all 64 bits, even where pointers have 32 */
 	event->udata = udata;
 	return event;
 }

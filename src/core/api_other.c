@@ -20,14 +20,16 @@
 
 /* --- Waking ------------------------------------------------------------------------ */
 
-/* This call is async-signal-safe: it takes no lock. */
+/* Async-signal-safe, so this call takes no lock. */
 int xpoll_wake(struct xpoll *queue)
 {
 	if (!queue || !xp_process_owns(queue))
 		return xp_result(queue ? -EBADF : -EINVAL);
 	if (xp_wake_begin(queue)) {
 		queue->ops->wake(queue->backend);
-		/* The last access: the woken thread may call xpoll_destroy after this. */
+		/*
+		 * The last access to the queue: the woken thread may call xpoll_destroy after this.
+		 */
 		xp_writer_end(queue);
 	}
 	return 0;
@@ -53,6 +55,7 @@ int xpoll_fd(struct xpoll *queue)
 	return rc < 0 ? xp_result(rc) : xp_leave_with(queue, xp_outer_open(queue));
 }
 
+/* End all registrations of the descriptor in this queue. */
 static void forget(struct xpoll *queue, int fd)
 {
 	struct xp_registration *reg;
@@ -92,6 +95,7 @@ int xpoll_close_fd(xpoll_fd_t fd)
 
 /* --- Asynchronous I/O ------------------------------------------------------------------ */
 
+/* Make a registration for the operation and start it.  Returns 0 or a negative errno value. */
 static int aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
 {
 	uint64_t ident = (uint64_t)(uintptr_t)aio;
@@ -131,7 +135,7 @@ int xpoll_aio_cancel(struct xpoll *queue, struct xpoll_aio *aio)
 	return xp_leave_with(queue, reg ? 0 : -ENOENT);
 }
 
-/* --- Questions ------------------------------------------------------------------------- */
+/* --- Queries --------------------------------------------------------------------------- */
 
 int64_t xpoll_next_timeout(struct xpoll *queue)
 {
@@ -152,6 +156,7 @@ int64_t xpoll_next_timeout(struct xpoll *queue)
 	return left_ns;
 }
 
+/* Complete `found`, which names a descriptor and its filter, or return -ENOENT. */
 static int lookup_fd(struct xpoll *queue, struct xpoll_event *found)
 {
 	int fd = xp_fd_number(found->ident);
@@ -176,6 +181,7 @@ static int lookup_fd(struct xpoll *queue, struct xpoll_event *found)
 	return 0;
 }
 
+/* Complete `found`, which names an ident and a filter of a source, or return -ENOENT. */
 static int lookup_source(struct xpoll *queue, const struct xp_source_ops *source,
                          struct xpoll_event *found)
 {
@@ -197,7 +203,7 @@ int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter, struct xpoll_e
 	struct xpoll_event found = {.ident = ident, .filter = (int16_t)filter};
 	const struct xp_source_ops *source = xp_source_find(filter);
 	bool known = source || xp_filter_index(filter) >= 0;
-	/* Refreshing a source may register descriptors, so that counts as a change. */
+	/* Refreshing a source may register descriptors, so enter the queue as for a change. */
 	int rc = !registration || !known ? -EINVAL
 		: source ? xp_enter_change(queue) : xp_enter(queue);
 
@@ -278,7 +284,7 @@ unsigned xpoll_version(void)
 	return XPOLL_VERSION;
 }
 
-/* --- Signals: what the program says of them outside of any queue ---------------------------- */
+/* --- Signal actions, which belong to no queue -------------------------------------------- */
 
 int xpoll_signal_changed(int number)
 {

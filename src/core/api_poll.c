@@ -16,8 +16,8 @@
 #define CTL_MODES   (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH | XPOLL_WHOLE)
 
 /*
- * Returns the filters that a change names.  A change without bits names READ, for errors and
- * hang-ups only.
+ * Returns the filters that a change with these bits of poll(2) names.  A change without bits names
+ * READ, for errors and hang-ups only.
  */
 static unsigned ctl_filters(int events)
 {
@@ -56,8 +56,8 @@ static int ctl_add(struct xpoll *queue, int op, int events, int fd, void *data)
 }
 
 /*
- * POLLIN and POLLRDHUP are two requests for READ, which is registered as long as one of them
- * remains.
+ * Apply XPOLL_DELETE.  POLLIN and POLLRDHUP are two requests for READ, which stays registered as
+ * long as one of them remains.
  */
 static int ctl_delete(struct xpoll *queue, int events, int fd)
 {
@@ -73,8 +73,8 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 
 		filters &= ~XP_BIT(XP_READ);
 		/*
-		 * A request has been deleted: it is no error if other named filters are not
-		 * registered.
+		 * One of the named bits has been deleted, so it is no error if other named filters
+		 * are not registered.
 		 */
 		if (rc < 0 || !(filters & slot->present))
 			return rc;
@@ -82,7 +82,7 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 	return xp_change_delete(queue, fd, filters);
 }
 
-/* Returns true if READ is registered for errors and hang-ups alone. */
+/* Returns true if READ is registered without POLLIN and POLLRDHUP, for errors and hang-ups. */
 static bool is_without_bits(const struct xpoll *queue, int fd)
 {
 	const struct xp_slot *slot = xp_entry_find(queue, fd);
@@ -96,7 +96,7 @@ static int ctl(struct xpoll *queue, int op, int events, int fd, void *data, stru
 	if (op & XPOLL_ADD)
 		return ctl_add(queue, op, events, fd, data);
 	if (!events && !is_without_bits(queue, fd))
-		return xp_change_delete(queue, fd, 0); /* fails with ENOENT, or EBADF */
+		return xp_change_delete(queue, fd, 0); /* no filter: fails with ENOENT or EBADF */
 	if (op & XPOLL_DELETE)
 		return ctl_delete(queue, events, fd);
 	if (op & XPOLL_ENABLE)
@@ -164,7 +164,7 @@ static XP_NOINLINE int hand_out_rarely(struct xpoll *queue, const struct xp_foun
 	return xp_leave_with(queue, (int)bits);
 }
 
-/* The registration of this record has ended or is disabled: continue with the next record. */
+/* The registrations of this record have ended or are disabled: continue with the next record. */
 static XP_NOINLINE int revents_again(struct xpoll *queue, void **datap)
 {
 	xp_leave(queue);
@@ -172,8 +172,8 @@ static XP_NOINLINE int revents_again(struct xpoll *queue, void **datap)
 }
 
 /*
- * Take the next descriptor of the batch, and leave the queue.  Returns its bits of poll(2); 0 at
- * the end.
+ * Take the next record of the batch that has an enabled filter, and leave the queue.  Returns the
+ * bits of poll(2); 0 at the end of the batch.
  */
 static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 {
@@ -192,7 +192,7 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	filters = xp_poll_filters(slot, bits);
 	if (XP_UNLIKELY(!xp_slot_is_of(slot, found->token) || !bits))
 		return revents_again(queue, datap);
-	if (datap) /* the udata of the first filter */
+	if (datap) /* the udata of the first ready filter */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	xp_count(&queue->counters.events);
 	if (XP_UNLIKELY(slot->oneshot | slot->dispatch | slot->clear ||
@@ -204,20 +204,20 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 
 static XP_NOINLINE int revents_among_others(struct xpoll *queue, void **datap)
 {
-	/* DISPATCH and ONESHOT change entries that a sleeping thread may be using. */
+	/* DISPATCH and ONESHOT may change entries that a sleeping thread is using. */
 	int rc = xp_enter_change(queue);
 
 	if (XP_LIKELY(rc == 0))
 		return batch_take(queue, datap);
 	(void)xp_result(rc);
-	return 0; /* -1 would have all bits set, and the program would loop for ever */
+	return 0; /* not -1, which has all bits set: the program would loop for ever */
 }
 
 int xpoll_revents(struct xpoll *queue, void **datap)
 {
 	if (!xp_is_alone(queue))
 		return revents_among_others(queue, datap);
-	/* About every second call finds the end of the batch: return without the lock. */
+	/* About every second call finds the end of the batch: return without entering the queue. */
 	if (xp_batch_is_over(queue))
 		return 0;
 	xp_lock_alone(queue);

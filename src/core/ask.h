@@ -1,5 +1,5 @@
 /*
- * When a wait that has found ready candidates calls the kernel as well.
+ * Decides when a wait that has found ready descriptors by poll(2) calls the kernel as well.
  *
  * Most such waits return without a call into the kernel, which saves a system call for each event
  * of a program that toggles its interest.
@@ -11,7 +11,8 @@
 #include "sys/sys.h"
 
 /*
- * The least number of reports to ask for in a wait that has events already: "It is asked for more".
+ * The least number of reports to ask for in a wait that has events already: the row "It is asked
+ * for more" of docs/internals/mechanisms.md.
  */
 enum { XP_ASK_LEAST = 64 };
 
@@ -21,13 +22,19 @@ static inline void xp_ask_soon(struct xpoll *queue)
 	queue->ask.due = true;
 }
 
-/* An event of a report found no room: the next harvests ask for half as many reports. */
+/*
+ * A wait had no room for an event of a report: the next XP_RECENT_FOR calls into the kernel ask for
+ * half as many reports.
+ */
 static inline void xp_ask_crowded(struct xpoll *queue)
 {
 	queue->ask.crowded = XP_RECENT_FOR;
 }
 
-/* Count a call into the kernel, and record what its reports are compared with. */
+/*
+ * Count a call into the kernel, and record in the wait the marks and renewals so far: reports of
+ * this call are outdated for slots that are marked later, and may be of a set that was replaced.
+ */
 static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
 {
 	xp_count(&queue->counters.syscalls_wait);
@@ -38,7 +45,7 @@ static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
 /*
  * Returns the number of reports to ask the kernel for.  room: free records; has_events: this wait
  * has delivered events already.  In that case ask for at least XP_ASK_LEAST, or descriptors that
- * only the kernel reports would starve; a report that finds no room becomes a candidate.
+ * only the kernel reports would starve; one whose report finds no room is checked by the next wait.
  */
 static inline int xp_ask_room(struct xpoll *queue, int room, bool has_events)
 {
@@ -51,12 +58,18 @@ static inline int xp_ask_room(struct xpoll *queue, int room, bool has_events)
 	return has_events && room < XP_ASK_LEAST ? XP_ASK_LEAST : room;
 }
 
-/* Count a wait that has found candidates: returns true if it has to ask the kernel as well. */
+/*
+ * Count a wait that has found events by poll(2).  Returns true if it has to call the kernel as
+ * well.
+ */
 static inline bool xp_ask_count(struct xpoll *queue)
 {
 	if (queue->ask.due || queue->ask.always || ++queue->ask.skipped >= XP_ASK_EVERY)
 		return true;
-	/* A clock tick is a few milliseconds; the first skipped wait is not timed. */
+	/*
+	 * The second such wait reads the clock, and a later one calls the kernel once that clock,
+	 * which ticks every few milliseconds, has advanced.
+	 */
 	if (queue->ask.skipped < 2)
 		return false;
 	if (queue->ask.skipped > 2)

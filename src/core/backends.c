@@ -1,4 +1,4 @@
-/* Lists the back ends of this build, tests them, and chooses the one for a queue. */
+/* Lists the back ends of this build, tests whether they work here, and chooses one for a queue. */
 #include "core/backends.h"
 
 #include <errno.h>
@@ -11,8 +11,8 @@
 #include "sys/system.h"
 
 /*
- * Returns true if the kernel supports the back end.  The test opens it, because version numbers are
- * no proof.
+ * Returns true if the kernel supports the back end.  The test opens the back end, because version
+ * numbers are no proof.
  */
 static bool usable(const struct xp_backend_ops *ops)
 {
@@ -23,11 +23,14 @@ static bool usable(const struct xp_backend_ops *ops)
 	if (rc == 0)
 		ops->close(state);
 	xp_free(state);
-	/* A lack of descriptors or memory proves nothing about the kernel. */
+	/*
+	 * A lack of descriptors or memory proves nothing about the kernel, so that back end is
+	 * usable.
+	 */
 	return rc != -ENOSYS && rc != -EPERM && rc != -EACCES && rc != -EINVAL && rc != -ENOTSUP;
 }
 
-/* All flags: XPOLL_RESTART is the last one. */
+/* All flags of xpoll_open: XPOLL_RESTART is the highest one. */
 enum { OPEN_FLAGS = 2 * XPOLL_RESTART - 1 };
 
 int xp_options_take(const struct xpoll_options *options, struct xpoll_options *taken)
@@ -38,7 +41,7 @@ int xp_options_take(const struct xpoll_options *options, struct xpoll_options *t
 		return 0;
 	if (options->size < offsetof(struct xpoll_options, size_hint) + sizeof options->size_hint)
 		return -EINVAL;
-	/* A newer program may set options that this library does not know. */
+	/* Refuse options of a newer program that this library does not know, unless they are 0. */
 	for (size_t i = sizeof *options; i < options->size; i++)
 		if (bytes[i])
 			return -E2BIG;

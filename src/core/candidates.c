@@ -1,4 +1,4 @@
-/* The list of candidates. */
+/* The list of candidates, the slots whose state the next wait checks by poll(2). */
 #include "core/candidates.h"
 
 #include "base/assert.h"
@@ -47,6 +47,7 @@ void xp_check_all(struct xpoll *queue)
 	struct xp_slot *slot;
 
 	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
+		/* A lost report has made a one-shot entry silent, so the check has to arm it. */
 		if (slot->mode == XP_MODE_ONCE) {
 			xp_late_await(slot);
 			XP_ASSERT(!slot->exclusive);
@@ -98,7 +99,7 @@ void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uin
 	if (!(events & (POLLIN | POLLPRI | POLLERR)) || !queue->lazy ||
 	    xp_slot_kind(fd, slot) != XP_KIND_CLEARED)
 		return;
-	/* Keep only the bits of disabled filters; the enabled ones receive theirs. */
+	/* Keep only the bits of disabled filters; the bits of enabled filters are delivered now. */
 	events &= (missed & XP_BIT(XP_EXCEPT) ? POLLPRI : 0u) |
 		(missed & XP_BIT(XP_READ) ? POLLIN : 0u) |
 		(missed & (XP_BIT(XP_READ) | XP_BIT(XP_WRITE)) ? POLLERR : 0u);

@@ -3,8 +3,7 @@
  *
  * A slot is in the list at most once, linked by slot.next.  The list is first in, first out, except
  * that a check returns the slots for which it had no room to the head.  A check skips filters that
- * were disabled or deleted since.  The xp_check_ functions make candidates: the next wait checks
- * them.
+ * were disabled or deleted since.  The xp_check_ functions below make a slot a candidate.
  */
 #ifndef XP_CORE_CANDIDATES_H
 #define XP_CORE_CANDIDATES_H
@@ -12,8 +11,9 @@
 #include "core/slot.h"
 
 /*
- * Mark the slot, because filters were enabled without a new arming: a report that some thread
- * fetched before may be about a state that was delivered already, so it leads to a check only.
+ * Mark the slot, because filters were enabled, but the arming in the tokens stayed.  A report that
+ * some thread fetched before the mark may be about a state that was delivered already, so that
+ * report leads to a check by poll(2) only.
  */
 static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -26,6 +26,7 @@ static inline bool xp_has_candidates(const struct xpoll *queue)
 	return queue->candidates.len > 0;
 }
 
+/* Append the slot to the list, if it is not in the list yet. */
 static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	if (slot->next != XP_UNQUEUED)
@@ -40,7 +41,7 @@ static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp
 
 /*
  * Remove the slot from the list if it is the only candidate and has no enabled filter and no kept
- * bits.
+ * bits, which saves the next wait a check.
  */
 static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -51,14 +52,14 @@ static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot
 	}
 }
 
-/* Insert the slot at the head: a check had no room for it. */
+/* Insert the slot at the head of the list, because a check had no room for its events. */
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* Remove the first candidate.  Returns its descriptor, and stores its slot. */
 int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
 
 /*
  * Make the slot a candidate for filters that the program has just enabled.  The program named the
- * descriptor, so whatever file it refers to now is the registered one.
+ * descriptor, so the file to which the descriptor refers now is the registered one.
  */
 static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot,
                                        unsigned filters)
@@ -70,8 +71,8 @@ static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_sl
 }
 
 /*
- * Make the slot a candidate for filters that were ready.  The check confirms that the descriptor
- * has not been reused for another file since.
+ * Make the slot a candidate for filters that were ready at their last check or report.  The check
+ * confirms that the descriptor has not been reused for another file since.
  */
 static XP_INLINE void xp_check_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
                                      unsigned filters)
@@ -82,46 +83,53 @@ static XP_INLINE void xp_check_delivered(struct xpoll *queue, int fd, struct xp_
 }
 
 /*
- * These bits of a report found no room in the array.  If poll(2) may check the file, make the slot
- * a candidate; otherwise keep the bits in the slot for the next wait.
+ * Called if these bits of a report or check found no room in the array.  If poll(2) may check the
+ * file, makes the slot a candidate; otherwise keeps the bits in the slot for the next wait.
  */
 void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                  uint32_t events);
 
 /*
- * Make candidates of all slots with enabled filters that the kernel reports by edges or one-shot: a
- * report may have been lost.
+ * Make candidates of all slots with enabled filters in edge-triggered or one-shot entries: a thread
+ * may have lost a report, and the kernel does not repeat it.
  */
 void xp_check_all(struct xpoll *queue);
-/* Record that the event level ignored a hang-up, which the poll-like level has to report. */
+/*
+ * Record that xpoll_event ignored a hang-up or an error of this slot, which xpoll_pwait and
+ * xpoll_wait have to report.
+ */
 static inline void xp_withhold(struct xpoll *queue, struct xp_slot *slot)
 {
 	slot->withheld = queue->withheld = true;
 }
 /*
- * Make candidates of the slots that xp_withhold has marked; called by waits of the poll-like level.
+ * Make candidates of the slots for which xp_withhold was called.  Waits of xpoll_pwait and
+ * xpoll_wait call this.
  */
 void xp_check_withheld(struct xpoll *queue);
 
 /*
- * Returns true if poll(2) clears what it reports about this file, whoever calls it
- * (XP_KIND_CLEARED).  On a lazy queue, slot->kept then holds the bits that poll(2) returned and no
- * filter has received.
+ * Returns true if poll(2) clears the bits that it returns for this file, whoever calls it
+ * (XP_KIND_CLEARED), and the queue is lazy.  Then slot->kept holds the bits that poll(2) returned
+ * and no filter has received.
  */
 static inline bool xp_poll_clears(const struct xpoll *queue, const struct xp_slot *slot)
 {
 	return slot->kind == XP_KIND_CLEARED && queue->lazy;
 }
-/* Add to slot->kept those of the bits that belong to registered filters. */
+/* Add those of the bits to slot->kept that belong to registered filters. */
 void xp_kept_merge(struct xp_slot *slot, uint32_t events);
 /*
- * Call before a change of the entry, because the kernel polls the file in it: poll the file first
- * and keep the bits.
+ * Call before a change of the kernel's entry.  The change makes the kernel poll the file, so, if
+ * poll(2) clears the bits of this file, poll it first and keep the bits.
  */
 void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
-/* Keep those bits of a report that belong to disabled filters. */
+/*
+ * If poll(2) clears the bits of this file, keep those bits of a report that belong to disabled
+ * filters.
+ */
 void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
-/* The same, for a report that is about to be delivered to the enabled filters. */
+/* Like xp_kept_for_disabled, for a report that is about to be delivered to the enabled filters. */
 static inline void xp_kept_rest(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
 {
 	if (XP_UNLIKELY(events & (POLLPRI | POLLERR) && slot->present != slot->enabled))

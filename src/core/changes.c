@@ -14,7 +14,10 @@
 #include "core/marks.h"
 #include "sys/sys.h"
 
-/* No such filter is registered: returns -EBADF if the descriptor is closed, otherwise -ENOENT. */
+/*
+ * Returns the error of a change of filters that are not registered: -EBADF if fd is closed, else
+ * -ENOENT.
+ */
 static int change_missing(struct xpoll *queue, int fd)
 {
 	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
@@ -23,7 +26,7 @@ static int change_missing(struct xpoll *queue, int fd)
 	return rc < 0 ? rc : -ENOENT;
 }
 
-/* Returns the set with these filters added or removed. */
+/* Returns the set with these filters added (in) or removed. */
 static uint8_t with(unsigned set, unsigned filters, bool in)
 {
 	return XP_SET(in ? set | filters : set & ~filters);
@@ -57,15 +60,15 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
 		slot->count = with(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
 		slot->soerr = with(slot->soerr, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
 		slot->lowat = with(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
-		slot->pipe_bits = 0; /* unknown: count.c queries the size again */
+		slot->pipe_bits = 0; /* size of the pipe unknown: count.c queries it again */
 	}
 	slot->requested |= XP_SET(add->requested);
 	XP_ASSERT(!(slot->enabled & ~(unsigned)slot->present));
 }
 
 /*
- * Make the next wait find the state of filters that were enabled, by a check or by a report of the
- * kernel.
+ * Make the next wait find the state of filters that were enabled, by a check with poll(2) or by a
+ * report of the kernel.  late: see xp_change_enable.
  */
 static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                        struct xp_late *late)
@@ -84,9 +87,10 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	bool silent = xp_entry_is_silent(queue, slot);
 	/*
 	 * An ENABLE of a level-triggered entry makes no system call if no report comes while the
-	 * filter is disabled.  After each 64th report try that mode again, unless threads sleep:
-	 * their reports would be older than this ENABLE, so they would have to poll again.  One
-	 * of two threads that wait in turn does that, which is cheaper than a change per event.
+	 * filter is disabled.  So after each 64th report try that mode again, unless threads sleep:
+	 * their reports would be older than this ENABLE, so they would have to poll again.  If two
+	 * threads wait in turn, one may sleep: its additional poll is cheaper than a change of the
+	 * entry per event.
 	 */
 	bool tries = silent && slot->reports == 0 &&
 		queue->threads.sleepers <= (queue->threads.in_turn > 0) &&
@@ -94,8 +98,9 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	if ((xp_poll_clears(queue, slot) && !(filters & ~(unsigned)slot->armed)) ||
 	    (silent && !tries && !late && !xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot))) {
 		/*
-		 * More changes or a wait follow in this call: one poll(2) for all silent entries
-		 * replaces a change of each.
+		 * Make the slot a candidate instead of changing its entry: the next wait checks all
+		 * candidates by one poll(2).  Cheaper for silent entries if more changes or a wait
+		 * follow in this call; necessary for files whose bits a change would clear.
 		 */
 		xp_check_enabled(queue, fd, slot, filters);
 	} else if (silent) {
@@ -104,8 +109,9 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	} else if (awaited && xp_entry_may_report_once(queue, slot)) {
 		/*
-		 * late_failed disables all filters of the entry.  If others were enabled before
-		 * this call, they must stay so: change the entry at once.
+		 * If a late change fails, late_failed disables all filters of the entry.  If other
+		 * filters of it were enabled before this call, they must stay so: change the entry
+		 * at once.
 		 */
 		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE,
 		                       mine & slot->enabled & ~filters ? NULL : late);
@@ -123,8 +129,8 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 }
 
 /*
- * On a queue that is not lazy: pass the enabled filters to the back end.  again: the filters to
- * check.
+ * On a queue that is not lazy (not on epoll): pass the enabled filters to the back end.  again: the
+ * filters that were enabled now, which the back end or poll(2) has to check; 0: none.
  */
 static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
 {
@@ -134,11 +140,16 @@ static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	if (rc < 0)
 		return rc;
 	if (!again) {
-		/* Reports of the other filters are still valid. */
+		/*
+		 * Nothing was enabled, so reports from before this change are not outdated: undo
+		 * the mark that the change has set.
+		 */
 		slot->sequence = before.sequence;
 		slot->marked = before.marked;
 	} else if (slot->mode == XP_MODE_LEVEL && !queue->ops->flush) {
-		/* poll(2) of one descriptor is cheaper than of the whole array. */
+		/*
+		 * A poll(2) of this descriptor is cheaper than one of the back end's whole array.
+		 */
 		xp_check_enabled(queue, fd, slot, again);
 	} else {
 		xp_ask_soon(queue);
@@ -148,7 +159,10 @@ static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 
 /* --- ADD -------------------------------------------------------------------------- */
 
-/* Before an entry is made or changed: keep the bits that the change would clear. */
+/*
+ * Called before an ADD makes or changes an entry: keeps the bits that the kernel's poll in that
+ * change would clear.
+ */
 static void keep_before_add(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	/*
@@ -161,6 +175,7 @@ static void keep_before_add(struct xpoll *queue, int fd, struct xp_slot *slot, u
 	}
 }
 
+/* Register filters of a slot without registrations.  Returns 0 or a negative errno value. */
 static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const struct xp_interest *add)
 {
 	int rc;
@@ -183,8 +198,8 @@ static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const stru
 }
 
 /*
- * Change the entries of a slot for the added filters.  before: the filters of its main entry until
- * now.
+ * Change the kernel's entries of a slot for the filters that an ADD names.  before: the filters
+ * that the main entry had before.  Returns 0 or a negative errno value.
  */
 static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                        unsigned before)
@@ -193,7 +208,10 @@ static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	int rc;
 
 	if (!queue->lazy) {
-		/* The change calls no kernel, so check here whether the descriptor was reused. */
+		/*
+		 * The back end's change makes no system call that would notice a reused descriptor,
+		 * so check that here.
+		 */
 		rc = slot->mode == XP_MODE_NONE ? 0 : xp_entry_same(queue, fd, slot, filters);
 		if (rc == 0)
 			rc = xp_entry_arm_main(queue, fd, slot, filters);
@@ -212,6 +230,7 @@ static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	return rc == 0 && filters ? change_want(queue, fd, slot, filters, NULL) : rc;
 }
 
+/* Apply an ADD to a slot with registrations.  Returns 0 or a negative errno value. */
 static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
                      const struct xp_interest *add)
 {
@@ -229,13 +248,17 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	if (rc == 0)
 		return 0;
 	if (xp_is_gone(rc) || rc == -EPERM) {
-		/* The registered file was closed; the descriptor may refer to another one. */
+		/*
+		 * The registered file was closed; fd may refer to another file, which becomes
+		 * registered.
+		 */
 		if (slot->present)
 			xp_entry_drop(queue, fd, slot);
 		return add_new(queue, fd, slot, add);
 	}
 	before.next = slot->next;
-	before.arming = slot->arming; /* the change of the main entry may have succeeded */
+	/* A change of the main entry may have succeeded before the failure. */
+	before.arming = slot->arming;
 	before.mode = slot->mode;
 	before.armed &= slot->armed;
 	*slot = before;
@@ -244,7 +267,8 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 }
 
 /*
- * The kernel does not support EXCEPT: returns -ENOTSUP, or a more specific error of the descriptor.
+ * Returns the error of an ADD of EXCEPT, which the back end does not support: -ENOTSUP, or a more
+ * specific error of the descriptor.
  */
 static int refuse_except(const struct xpoll *queue, int fd)
 {
@@ -298,10 +322,13 @@ int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 
 /* --- The other changes ------------------------------------------------------------ */
 
-/* Filters or bits were removed: narrow the entry, and check that the descriptor was not reused. */
+/*
+ * Called after a DELETE: takes the removed filters or bits out of the kernel's entry, and checks
+ * that the descriptor was not reused.  filters: those of the main entry that the DELETE named.
+ */
 static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	/* A change would report an edge again that was delivered: leave the entry as it is. */
+	/* If a change would report a delivered edge again, leave the entry as it is. */
 	bool held = queue->lazy && (!filters || xp_entry_is_held(queue, slot, 0));
 	bool is_file = slot->mode == XP_MODE_FILE;
 	int rc = 0;
@@ -318,7 +345,7 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 		: change_exact(queue, fd, slot, 0);
 	/*
 	 * If the change failed for lack of memory, the kernel reports more than is requested, and
-	 * the queue drops that.
+	 * the queue drops the surplus.
 	 */
 	return xp_is_lack(rc) ? 0 : rc;
 }
@@ -370,7 +397,10 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 	return rc;
 }
 
-/* Disable these filters; on a lazy queue the kernel's entry stays as it is. */
+/*
+ * Disable these filters.  On a lazy queue the kernel's entry stays as it is, unless it is
+ * exclusive.  Returns 0 or a negative errno value.
+ */
 static int change_silence(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	int rc = 0;

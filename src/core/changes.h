@@ -8,35 +8,40 @@
 
 struct xp_late;
 
-/* The parameters of an ADD, for both levels. */
+/* The parameters of an ADD, by xpoll_event or xpoll_ctl. */
 struct xp_interest {
 	unsigned filters;
-	unsigned modes;     /* XPOLL_CLEAR, ONESHOT, DISPATCH, WHOLE */
-	unsigned requested; /* XP_REQUEST_IN and so on */
+	unsigned modes;     /* XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH, XPOLL_WHOLE */
+	unsigned requested; /* XP_REQUEST_IN and so on: see slot.h */
 	uint32_t notes;     /* XPOLL_NOTE_COUNT and so on */
-	int64_t lowat;      /* with XPOLL_NOTE_LOWAT */
+	int64_t lowat;      /* low-water mark in bytes, with XPOLL_NOTE_LOWAT */
 	bool enable;        /* also enable filters that are registered and disabled */
+	/* Disable the filters, also if they are new. */
 	bool disable;
-	bool follows;       /* watch the growth of a regular file */
+	bool follows;       /* if fd is a regular file: have its growth watched */
+	/* Filters that are registered already keep their udata. */
 	bool keep_udata;
 	union xp_udata udata;
 };
 
-/* Each returns 0 or a negative errno value. */
+/* The changes of the filters of a descriptor.  Each returns 0 or a negative errno value. */
 int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add);
 int xp_change_delete(struct xpoll *queue, int fd, unsigned filters);
-/* late: receives a change to make after the lock is released; NULL: make all changes at once. */
+/*
+ * late: receives a change of the kernel's entry that the caller makes after it has released the
+ * lock (xp_leave_late); NULL: make all changes at once.
+ */
 int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_late *late);
 int xp_change_disable(struct xpoll *queue, int fd, unsigned filters);
 
 /*
  * Try to make an ENABLE or DISABLE that needs no system call and no wake-up of a thread, the common
- * change on a lazy queue.  Returns false, and changes nothing, if there is more to do.
+ * change on epoll.  Returns false, and changes nothing, if there is more to do.
  */
 static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsigned filters)
 {
 	struct xp_slot *slot = xp_slots_at(queue, fd);
-	bool checked; /* a wait has to check it; otherwise the kernel reports the state */
+	bool checked; /* a wait checks the slot by poll(2); otherwise the kernel reports it */
 
 	if (!slot || filters & ~(unsigned)slot->present || !queue->lazy)
 		return false;
@@ -63,20 +68,26 @@ static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsi
 	return true;
 }
 
-/* Set the bits of READ that the program requests, which are fewer than before. */
+/*
+ * Set the bits of READ (POLLIN, POLLRDHUP) that the program still requests after a DELETE of some
+ * of them.  Returns 0 or a negative errno value.
+ */
 int xp_change_request(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned requested);
 
-/* Count a change with result rc; syscalls: syscalls_change before the change. */
+/* Count a change with result rc.  syscalls: counters.syscalls_change before the change. */
 static inline void xp_change_counted(struct xpoll *queue, int rc, uint64_t syscalls)
 {
 	bool free = rc >= 0 && xp_counter_read(&queue->counters.syscalls_change) == syscalls;
 
-	queue->counters.changes += !free; /* xpoll_stats adds changes_free */
+	queue->counters.changes += !free; /* xpoll_stats returns the sum of both */
 	queue->counters.changes_free += free;
 	queue->counters.change_errors += rc < 0;
 }
 
-/* After a delivery, disable the filter (DISPATCH) or end it (ONESHOT). */
+/*
+ * After a delivery, disable the filter (DISPATCH) or end it (ONESHOT); with XPOLL_WHOLE all filters
+ * of the slot.
+ */
 void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter);
 
 #endif

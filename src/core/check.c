@@ -1,4 +1,7 @@
-/* Checks of candidates by poll(2), and of files. */
+/*
+ * Checks candidates by poll(2), and files.  A candidate is a descriptor whose state the next wait
+ * has to check.
+ */
 #include "core/check.h"
 
 #include <errno.h>
@@ -16,23 +19,27 @@
 
 enum { READINESS = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
 
+/* Candidates that are checked by one poll(2). */
 struct chunk {
 	struct pollfd fds[XP_FIRED_MOST];
-	bool named[XP_FIRED_MOST]; /* it became a candidate because the program enabled it */
+	bool named[XP_FIRED_MOST]; /* slot->check was set: the file needs no confirmation */
 	int len;
 };
 
-/* --- What poll(2) has found ---------------------------------------------------------- */
+/* --- The results of poll(2) ---------------------------------------------------------- */
 
 /*
- * The candidate is not ready.  After XP_FRUITLESS_MOST such checks in a row its entry becomes
- * level-triggered: the program reads everything at once, so checks are a waste.
+ * Called if poll(2) did not find the candidate ready.  After XP_FRUITLESS_MOST such checks in a row
+ * the edge-triggered entry becomes level-triggered: the program reads everything at once, so checks
+ * are a waste.  named: the program has just enabled the filter; such a check does not count.
  */
 static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bool named)
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
-	/* Arm a silent entry, so that it reports the next activity. */
+	/*
+	 * Arm an entry that has reported and is silent since, so that it reports the next activity.
+	 */
 	if (xp_entry_is_silent(queue, slot) && mine)
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, xp_entry_main(queue, slot), mine);
 	if (named || slot->mode != XP_MODE_EDGE || xp_slot_by_edge(slot) & slot->enabled ||
@@ -44,9 +51,11 @@ static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bo
 }
 
 /*
- * Returns true if a candidate that was delivered before still refers to the registered file: the
- * program may have closed the descriptor.  A change of the entry shows that.  It makes the entry
- * level-triggered, because the program does not read everything at once.
+ * Returns true if the descriptor of a candidate that was delivered before still refers to the
+ * registered file; the program may have closed it.  A successful change of the kernel's entry
+ * proves that, and here the change makes the entry level-triggered, because a program that leaves
+ * it ready does not read everything at once.  Where that mode is not possible, ask the kernel
+ * without a change.
  */
 static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned checked)
 {
@@ -62,6 +71,10 @@ static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slo
 	return xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, mine, mine) == 0;
 }
 
+/*
+ * Handle the result of poll(2) for one candidate: deliver ready filters, arm entries of others, or
+ * drop the slot of a closed descriptor.  named: see struct chunk.
+ */
 static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
                               const struct pollfd *found, bool named)
 {
@@ -72,7 +85,10 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 	if (xp_pollbits_in_doubt(POLLRDHUP, events) &&
 	    xp_slot_kind(found->fd, slot) == XP_KIND_SOCKET && xp_sys_half_closed(found->fd))
 		events |= POLLRDHUP;
-	/* Arm a solo filter that is not ready, so that the kernel reports its next activity. */
+	/*
+	 * If a filter that is not ready has a solo entry (its own in the kernel), arm that entry,
+	 * so that the kernel reports the next activity.
+	 */
 	if (XP_UNLIKELY(checked & slot->solo & ~(unsigned)slot->armed) &&
 	    !(events & (POLLHUP | POLLERR | POLLNVAL)))
 		(void)xp_solo_arm(queue, found->fd, slot,
@@ -83,8 +99,9 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 		candidate_idle(queue, found->fd, slot, named);
 	} else if (named || candidate_confirmed(queue, found->fd, slot, checked)) {
 		/*
-		 * POLLHUP and POLLERR come without being requested.  Edge filters that were not
-		 * checked still get theirs from the kernel, so the next wait calls it.
+		 * poll(2) returns POLLHUP and POLLERR without a request.  Edge-triggered filters
+		 * that were not checked get these bits from the kernel's report only, so the next
+		 * wait calls the kernel.
 		 */
 		if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && slot->enabled & ~checked)
 			xp_ask_soon(queue);
@@ -94,11 +111,14 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 	}
 }
 
-/* Handle one candidate after the poll(2) that returned rc. */
+/* Handle one candidate after a poll(2) with result rc. */
 static void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
                              const struct pollfd *found, bool named, int rc)
 {
-	/* poll(2) fails with more than RLIMIT_NOFILE entries, or for lack of memory. */
+	/*
+	 * poll(2) fails with more than RLIMIT_NOFILE entries, or for lack of memory: make the
+	 * kernel report the descriptor instead.
+	 */
 	if (XP_UNLIKELY(rc < 0))
 		xp_entry_publish(queue, found->fd, xp_slots_get(queue, found->fd), XP_ALL_FILTERS);
 	else
@@ -107,13 +127,19 @@ static void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 
 /* --- Candidates that are not checked together with others ---------------------------- */
 
-/* Deliver the kept bits, if fd still refers to the registered file. */
+/*
+ * Deliver the bits in slot->kept to the enabled filters in slot->kept_for, if fd still refers to
+ * the registered file.
+ */
 static void kept_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot)
 {
 	unsigned filters = slot->kept_for & slot->enabled;
 	uint32_t events = slot->kept & (xp_bits_of(slot, filters) | POLLHUP | POLLERR);
 
-	/* A report that does not come again waits until the filter is enabled. */
+	/*
+	 * If poll(2) clears the bits of this file, they do not come again, so keep them until a
+	 * filter that gets them is enabled.  Bits of other files are forgotten.
+	 */
 	if (filters || xp_slot_kind(fd, slot) != XP_KIND_CLEARED)
 		slot->kept = slot->kept_for = 0;
 	if (filters && xp_entry_same_or_drop(queue, fd, slot, filters))
@@ -121,8 +147,8 @@ static void kept_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 }
 
 /*
- * Check a file whose bits poll(2) clears: deliver the bits that it returns now and those that were
- * kept.
+ * Check a file whose bits poll(2) clears: deliver the bits that poll(2) returns now and those that
+ * were kept.
  */
 static void cleared_check(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                        unsigned filters, bool named)
@@ -151,7 +177,10 @@ static void cleared_check(struct xpoll *queue, struct xp_wait *wait, int fd, str
 
 /* --- All candidates ------------------------------------------------------------------- */
 
-/* Remove the first candidate from the list, and add it to the chunk if poll(2) has to check it. */
+/*
+ * Remove the first candidate from the list, and add it to the chunk if poll(2) has to check it
+ * together with others.
+ */
 static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chunk *chunk)
 {
 	struct xp_slot *slot;
@@ -159,7 +188,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	unsigned filters = (slot->check | slot->recheck) & slot->enabled;
 	bool named = slot->check & slot->enabled;
 
-	/* Clear these before poll(2): an event after it makes the slot a candidate again. */
+	/* Clear these before poll(2): what happens afterwards makes the slot a candidate again. */
 	slot->check = slot->recheck = 0;
 	if (XP_UNLIKELY(slot->kept_for))
 		kept_deliver(queue, wait, fd, slot);
@@ -174,8 +203,9 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 		return;
 	}
 	/*
-	 * Level filters are checked along with the candidate's own; an edge filter only if it is
-	 * one of these, or it would be delivered repeatedly.
+	 * Check all enabled level-triggered filters of the slot.  Check an edge-triggered one
+	 * (CLEAR, LOWAT) only if check or recheck named it, or its edge would be delivered
+	 * repeatedly.
 	 */
 	filters = slot->enabled & (filters | ~xp_slot_by_edge(slot));
 	XP_ASSERT(chunk->len < XP_FIRED_MOST);
@@ -186,7 +216,10 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	chunk->named[chunk->len++] = named;
 }
 
-/* The array is full: return the rest of the chunk to the head of the list, in order. */
+/*
+ * Called when the array of the wait is full: returns the candidates of the chunk from `done` on to
+ * the head of the list, in order.
+ */
 static void chunk_return(struct xpoll *queue, struct chunk *chunk, int done)
 {
 	while (chunk->len > done) {
@@ -203,6 +236,7 @@ static void chunk_return(struct xpoll *queue, struct chunk *chunk, int done)
 	}
 }
 
+/* Check the candidates of the chunk by one poll(2), and deliver until the array is full. */
 static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk *chunk)
 {
 	int done = 0, rc;
@@ -215,8 +249,8 @@ static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk 
 }
 
 /*
- * Returns true if taking the next candidate would deliver it at once, which must not happen before
- * the chunk is checked.
+ * Returns true if candidate_take would deliver the next candidate at once.  Candidates of the chunk
+ * come before it, so check them first.
  */
 static bool next_is_delivered(const struct xpoll *queue)
 {
@@ -225,6 +259,7 @@ static bool next_is_delivered(const struct xpoll *queue)
 	return slot->kept_for || xp_poll_clears(queue, slot);
 }
 
+/* Check each candidate once, many by one poll(2), until the array is full. */
 static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct chunk chunk;
@@ -246,7 +281,7 @@ static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-/* The only candidate is not ready, has hung up, or poll(2) failed. */
+/* Handle the only candidate if it is not ready or has hung up, or poll(2) failed with rc. */
 static XP_NOINLINE void probe_unusual(struct xpoll *queue, struct xp_wait *wait,
                                       struct pollfd *probe, int rc)
 {
@@ -293,6 +328,11 @@ void xp_candidates_publish(struct xpoll *queue)
 		int fd = xp_candidate_pop(queue, &slot);
 		unsigned filters = (slot->check | slot->recheck) & slot->enabled;
 
+		/*
+		 * The kernel would not report kept bits and files that poll(2) must not check, and
+		 * would repeat an edge of a held entry: leave these slots in the list, and wake a
+		 * sleeping thread, which checks them.
+		 */
 		if (slot->kept_for || (filters && xp_poll_clears(queue, slot)) ||
 		    (filters && slot->check && !xp_slot_can_probe(fd, slot)) ||
 		    (xp_entry_is_held(queue, slot, filters) && xp_slot_can_probe(fd, slot))) {

@@ -16,7 +16,8 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
 	xp_count(&queue->counters.syscalls_check);
 	if (unread > 0)
 		return unread;
-	if (kind != XP_KIND_SOCKET || eof) /* FIONREAD fails on a terminal that has hung up */
+	/* FIONREAD fails on a terminal that has hung up: nothing is left to read */
+	if (kind != XP_KIND_SOCKET || eof)
 		return unread >= 0 ? unread : eof && kind != XP_KIND_SOCKET ? 0 : 1;
 	backlog = xp_sys_backlog(fd);
 	return backlog >= 0 ? backlog : unread >= 0 ? unread : 1;
@@ -24,8 +25,8 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
 
 /*
  * Returns the free space of a pipe, or a negative errno value.  The size of a pipe hardly ever
- * changes, so it is cached, and queried again now and then and if the pipe holds at least that
- * much.  On some kernels only the free space can be queried.
+ * changes, so it is cached, and queried again in each 64th wait.  On some kernels only the free
+ * space can be queried.
  */
 static int64_t pipe_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
@@ -41,10 +42,14 @@ static int64_t pipe_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 		slot->pipe_bits = XP_HIGHEST_BIT((uint64_t)size) & 31;
 	}
 	unread = xp_sys_unread(fd);
-	/* If the pipe holds more than the cached size, it was enlarged. */
+	/*
+	 * If the pipe holds the cached size or more, it is full or was enlarged: query the free
+	 * space.
+	 */
 	return unread < 0 ? unread : unread < size ? size - unread : xp_sys_pipe_room(fd);
 }
 
+/* Returns the `data` of an event with XPOLL_NOTE_COUNT; 1 if the count is unknown. */
 static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter,
                         bool eof)
 {
@@ -64,8 +69,9 @@ static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 }
 
 /*
- * Returns true if fd is a listener that was shut down.  Only TCP reports that by an end of file; on
- * other sockets a count other than 1 means that it is no listener.
+ * Called for an event with XPOLL_EOF: returns true if fd is a listener, which was shut down then.
+ * Only TCP reports that by an end of file; on other sockets a count other than 1 shows without a
+ * system call that fd is no listener.
  */
 static bool count_aborted(struct xpoll *queue, const struct xpoll_event *event, int fd,
                           bool counted)
@@ -90,7 +96,10 @@ void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xp
 	if (!(slot->soerr & XP_BIT(filter)) || !(event->flags & XPOLL_EOF) ||
 	    xp_slot_kind(fd, slot) != XP_KIND_SOCKET)
 		return;
-	/* Reading a socket's error clears it: copy it from the READ event to the WRITE event. */
+	/*
+	 * Reading a socket's error clears it: copy the error from the READ event to the WRITE
+	 * event.
+	 */
 	if (has_first && event[-1].ident == event->ident && slot->soerr & XP_BIT(XP_READ) &&
 	    event[-1].filter == XPOLL_FILT_READ && event[-1].fflags) {
 		event->fflags = event[-1].fflags;

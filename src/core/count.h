@@ -5,9 +5,9 @@
 #include "core/slot.h"
 
 /*
- * Store the count or the socket error in an event of the slot, if the filter requested it.
- * has_first: the element before it is another event of this wait.  aborted: the descriptor was a
- * TCP listener and was shut down.
+ * Store the count (XPOLL_NOTE_COUNT) and the socket error (XPOLL_NOTE_SOERR) in an event of the
+ * slot, if the filter requested them.  has_first: the event is not the first one in the array, so
+ * the element before it may be compared.  aborted: fd was a TCP listener and was shut down.
  */
 void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xpoll_event *event,
                     bool has_first, bool aborted);

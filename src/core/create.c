@@ -24,7 +24,8 @@ static void wakefds_close(const struct xp_wakefd wakefds[XP_GROUPS])
 }
 
 /*
- * Open a back end; if it serves one thread at a time, also the descriptors that followers wait for.
+ * Open a back end; if it serves one thread at a time, also the descriptors that wake followers, the
+ * threads that wait for their turn.
  */
 static int backend_open(const struct xp_backend_ops *ops, const struct xpoll_options *options,
                         struct xp_counters *counters, void **state,
@@ -55,6 +56,7 @@ static void backend_close(struct xpoll *queue)
 	xp_free(queue->backend);
 }
 
+/* Initialise a queue whose memory is allocated.  Returns 0 or a negative errno value. */
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
                       const struct xpoll_options *options)
 {
@@ -134,7 +136,10 @@ void xpoll_destroy(struct xpoll *queue)
 	if (!queue)
 		return;
 	if (!xp_process_owns(queue)) {
-		/* In a forked child: leave tables alone that may be half changed. */
+		/*
+		 * In a forked child: if a thread of the parent had the lock during the fork, tables
+		 * may be half changed, so only close the back end.
+		 */
 		if (xp_is_inconsistent(queue))
 			queue->ops->close(queue->backend);
 		else
@@ -151,6 +156,7 @@ void xpoll_destroy(struct xpoll *queue)
 
 /* --- In a forked child --------------------------------------------------------------- */
 
+/* Give all registrations kernel objects of this child.  Returns 0 or the first error. */
 static int reinit_registrations(struct xpoll *queue)
 {
 	int sources_rc, fds_rc;

@@ -12,7 +12,7 @@
 struct text {
 	char *buf;
 	size_t size;
-	size_t len; /* length of the whole text, even if it does not fit */
+	size_t len; /* length of the whole text, even of the part that does not fit */
 };
 
 __attribute__((format(printf, 2, 3)))
@@ -61,7 +61,7 @@ static const struct xp_note_name except_names[] = {
 	{XPOLL_NOTE_OOB, "OOB"}, {0, NULL},
 };
 
-/* Append the name of a filter.  Returns the names of its notes. */
+/* Append the name of a filter.  Returns the names of the filter's notes, or NULL. */
 static const struct xp_note_name *text_filter(struct text *text, int filter)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* The times at which sources want to run. */
+/* The times at which the queue has to call its sources, and the timer waiter: see due.h. */
 #include "core/due.h"
 
 #include "base/assert.h"

@@ -1,4 +1,4 @@
-/* The times at which the queue has to call sources, and the thread that sleeps until then. */
+/* The times at which the queue has to call its sources, and the thread that sleeps until then. */
 #ifndef XP_CORE_DUE_H
 #define XP_CORE_DUE_H
 
@@ -10,20 +10,24 @@ static inline int64_t xp_due_of(const struct xpoll *queue, enum xp_source_id id)
 	return queue->sources[id].due_ns;
 }
 
-/* Returns the earliest such time of all sources. */
+/* Returns the earliest time at which some source has to be called, XP_ON_DEMAND or XP_NEVER. */
 static inline int64_t xp_due(const struct xpoll *queue)
 {
 	return queue->due_ns;
 }
 
+/*
+ * Set the time at which the source has to be called.  If no sleeping thread returns by the earliest
+ * of these times, record that one has to be woken (xp_sleepers_mark).
+ */
 void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns);
 
 /*
  * Returns true if no sleeping thread returns by the earliest due time.
  *
  * The timer waiter is the one sleeping thread that sleeps no longer than until timer.until_ns; the
- * others may sleep for ever.  A due time that becomes later does not wake it.  until_ns is XP_NEVER
- * without a timer waiter, and XP_NOW if a thread was woken that becomes one.
+ * other threads may sleep for ever.  A due time that becomes later does not wake the timer waiter.
+ * until_ns is XP_NEVER without a timer waiter, and XP_NOW if a thread was woken to become one.
  */
 static inline bool xp_timer_waiter_missing(const struct xpoll *queue)
 {
@@ -31,17 +35,24 @@ static inline bool xp_timer_waiter_missing(const struct xpoll *queue)
 }
 
 /*
- * Make the calling thread the timer waiter if there is none: *deadline_ns becomes the due time, if
- * that is earlier.  Returns its number, or 0 if another thread is the timer waiter.
+ * Make the calling thread the timer waiter if none sleeps until the due time: *deadline_ns becomes
+ * the due time, if that is earlier.  Returns a number for xp_timer_waiter_end, or 0 if the thread
+ * has not become the timer waiter.
  */
 uint32_t xp_timer_waiter_begin(struct xpoll *queue, int64_t *deadline_ns);
-/* Call after that sleep, with the number that xp_timer_waiter_begin returned. */
+/* Call after the sleep, with the number that xp_timer_waiter_begin returned. */
 void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter);
-/* A sleeping thread was woken to become the timer waiter: wake no other until one has returned. */
+/*
+ * Call when a sleeping thread was woken to become the timer waiter: until a thread has returned
+ * from the kernel, xp_timer_waiter_missing is false, so no other thread is woken.
+ */
 void xp_timer_waiter_woken(struct xpoll *queue);
-/* A thread returned from the kernel, perhaps because of that wake-up. */
+/*
+ * Call when a thread has returned from the kernel, perhaps because of that wake-up: the timer
+ * waiter is missing again until some thread has become it.
+ */
 void xp_timer_waiter_arrived(struct xpoll *queue);
-/* Forget the timer waiter; in a forked child it was a thread of the parent. */
+/* Record that there is no timer waiter, as in a forked child, where it was a parent's thread. */
 void xp_timer_waiter_forget(struct xpoll *queue);
 
 #endif

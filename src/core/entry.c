@@ -1,4 +1,4 @@
-/* The kernel's entries of a slot. */
+/* The kernel's entries of a slot, the main entry and solo entries: see entry.h. */
 #include "core/entry.h"
 
 #include <errno.h>
@@ -45,6 +45,7 @@ bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *s
 		!slot->exclusive && !slot->lowat;
 }
 
+/* Returns the number of filters in the set. */
 static uint64_t entry_count(unsigned filters)
 {
 	return (filters & 1) + (filters >> 1 & 1) + (filters >> 2 & 1);
@@ -75,6 +76,10 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 			slot->udata[i].bits = 0;
 }
 
+/*
+ * Empty the slot and make all reports of its registrations stale.  The kernel's entries stay as
+ * they are.
+ */
 static void entry_clear(struct xpoll *queue, struct xp_slot *slot)
 {
 	xp_outer_end_grace(queue);
@@ -134,8 +139,8 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 
 /*
  * Returns true if the main entry is to be exclusive.  XPOLL_NOTE_EXCLUSIVE is a hint: the kernel
- * allows only POLLIN and POLLOUT in such an entry.  While a filter is disabled the entry is not
- * exclusive, or it could take the wake-up of another queue.
+ * allows only POLLIN and POLLOUT in an exclusive entry.  While a filter is disabled the entry is
+ * not exclusive, or it could take the wake-up of another queue.
  */
 static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *slot,
                                enum xp_mode mode)
@@ -145,12 +150,13 @@ static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *
 		(slot->requested & XP_REQUEST_IN || !(slot->present & XP_BIT(XP_READ)));
 }
 
+/* Returns the bits and flags (XP_WATCH_) of a main entry in this mode with these filters. */
 static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slot,
                             enum xp_mode mode, unsigned filters)
 {
 	/*
-	 * The kernel reports errors and hang-ups even with an empty mask: make it one-shot, so that
-	 * it reports at most one.
+	 * The kernel reports errors and hang-ups of an entry even with an empty mask: make such an
+	 * entry one-shot, so that it reports at most one.
 	 */
 	uint32_t how = mode == XP_MODE_ONCE || (queue->lazy && !filters) ? XP_WATCH_ONESHOT
 		: mode == XP_MODE_EDGE ? XP_WATCH_EDGE
@@ -179,15 +185,19 @@ static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode 
 	slot->spent = 0;
 	slot->idle = 0;
 	slot->fruitless = 0;
+	/*
+	 * A new arming shows which reports are older than this change.  Without one, on a queue
+	 * that is not lazy, the mark does; and solo entries, whose arming is older, still need it.
+	 */
 	if (!queue->lazy)
 		xp_slot_mark(queue, slot);
-	else if (!slot->solo) /* the mark protects reports of solo entries, too */
+	else if (!slot->solo)
 		slot->marked = false;
 	if (queue->lazy || queue->ops->flush)
 		xp_ask_soon(queue);
 	/*
-	 * A back end that passes changes to the kernel only in a wait needs a thread that wakes up
-	 * for it.
+	 * This back end passes changes to the kernel only in a wait, so a sleeping thread has to
+	 * return and poll again.
 	 */
 	if (queue->ops->flush)
 		xp_sleepers_mark(queue);
@@ -210,10 +220,16 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	slot->leftover = false;
 	if (leftover)
 		rc = queue->ops->change(queue->backend, fd, watch, token);
-	/* attach returns different errors for a closed descriptor and for O_PATH */
+	/*
+	 * There is no entry.  Unlike change, attach also returns different errors for a closed
+	 * descriptor and for one of O_PATH.
+	 */
 	if (xp_is_gone(rc))
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
-	/* The kernel has an entry of a file that was closed, and a duplicate of it has fd now. */
+	/*
+	 * The kernel still has an entry of a file that was closed, and fd is a duplicate of that
+	 * file now: change the entry.
+	 */
 	if (XP_UNLIKELY(rc == -EEXIST))
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	if (rc == 0)
@@ -222,8 +238,8 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 }
 
 /*
- * An exclusive entry is changed by DEL and ADD, and the ADD failed: the next wait attaches the
- * slot.
+ * Called if a change of an exclusive entry, which is EPOLL_CTL_DEL and EPOLL_CTL_ADD, has failed in
+ * the latter: there is no entry, and the next wait attaches the slot.
  */
 static void entry_lost(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -247,7 +263,7 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 	entry_renumber(queue, slot, 1);
 	rc = queue->ops->change(queue->backend, fd, watch | XP_WATCH_AGAIN(again),
 	                        xp_slot_token(slot, fd));
-	if (rc == -EPERM) /* the descriptor refers to another file, which the kernel refuses */
+	if (rc == -EPERM) /* fd refers to another file, which the kernel cannot poll */
 		rc = -ENOENT;
 	if (XP_UNLIKELY(rc < 0))
 		entry_renumber(queue, slot, -1);
@@ -276,8 +292,9 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 	if (!late || xp_poll_clears(queue, slot) || atomic_load(&slot->late) == UINT8_MAX)
 		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
 	/*
-	 * No earlier late change is under way here.  A silent entry has reported since the last
-	 * one, and xp_entry_arm, which made this entry edge-triggered, has waited for it.
+	 * No earlier late change of this entry is under way here.  If the entry is silent, it has
+	 * reported after that change, which proves that the kernel has made it; if it is
+	 * edge-triggered, xp_entry_arm, which made it so, has waited for that change.
 	 */
 	XP_ASSERT(filters && (slot->mode == XP_MODE_EDGE || xp_entry_is_silent(queue, slot)));
 	entry_renumber(queue, slot, 1);
@@ -304,7 +321,10 @@ int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsig
 		rc = xp_sys_open_flags(fd);
 		return rc < 0 ? rc : 0;
 	}
-	/* Attaching the same file again fails with EEXIST and leaves its entry alone. */
+	/*
+	 * Attaching the same file again fails with EEXIST and leaves its entry alone.  If it
+	 * succeeds, fd refers to another file, so detach that.
+	 */
 	rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(again), xp_slot_token(slot, fd));
 	if (rc == 0)
 		(void)queue->ops->detach(queue->backend, fd);
@@ -332,6 +352,11 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 
 		if (!(filters & bit) || slot->solo & bit || !others)
 			continue;
+		/*
+		 * CLEAR and level filters do not share an entry; nor do CLEAR filters if an edge
+		 * was delivered, if a sleeping thread may be about to deliver one, or if the new
+		 * filter is disabled.
+		 */
 		if (!(slot->clear & bit) != !(slot->clear & others) ||
 		    (slot->clear & others && (slot->spent || xp_has_sleepers(queue) ||
 		                              !(slot->enabled & bit))))
@@ -340,10 +365,12 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 	return solo;
 }
 
+/* Arm the solo entry of one filter, or make it.  Returns 0 or a negative errno value. */
 static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
 {
 	/*
-	 * Edge-triggered even for a level filter: an unwanted hang-up would be reported for ever.
+	 * Edge-triggered even for a filter without CLEAR, or the kernel would report an unwanted
+	 * hang-up again and again.
 	 */
 	uint32_t watch = xp_bits_of(slot, XP_BIT(filter)) | XP_WATCH_SOLO(filter) | XP_WATCH_EDGE;
 	uint64_t token = xp_slot_token(slot, fd);
@@ -355,7 +382,8 @@ static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
 	if (rc < 0 && !xp_is_gone(rc) && rc != -EPERM) {
 		/*
-		 * No memory, or too many nested sets: use the main entry, which may repeat an edge.
+		 * No memory, or too many nested epoll sets: put the filter into the main entry,
+		 * which may repeat an edge.
 		 */
 		slot->solo &= ~XP_BIT(filter) & XP_ALL_FILTERS;
 		return xp_entry_arm_main(queue, fd, slot, XP_BIT(filter));
@@ -378,7 +406,7 @@ int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filt
 	return rc;
 }
 
-/* --- What follows from reports ------------------------------------------------------ */
+/* --- Changes because of reports ----------------------------------------------------- */
 
 void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
@@ -399,12 +427,16 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, enabled, filters);
 }
 
+/*
+ * A solo entry has reported, but its filter is disabled or not ready.  After XP_FRUITLESS_MOST such
+ * reports in a row, give the entry the mask that is requested now, or end it.
+ */
 static void solo_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
 {
 	if (++slot->fruitless < XP_FRUITLESS_MOST)
 		return;
 	slot->fruitless = 0;
-	if (bit & slot->enabled) { /* an enabled filter: DELETE has narrowed its mask since */
+	if (bit & slot->enabled) { /* a DELETE has narrowed the requested bits since */
 		(void)xp_solo_arm(queue, fd, slot, bit);
 		return;
 	}
@@ -423,8 +455,8 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		solo_fruitless(queue, fd, slot, solo);
 	} else if (slot->mode == XP_MODE_ONCE) {
 		/*
-		 * The report was a hang-up that the event level ignores: the enabled filters still
-		 * need an entry that reports.
+		 * The report was a hang-up that xpoll_event ignores.  The entry is silent now, but
+		 * the enabled filters need an entry that reports.
 		 */
 		if (mine & slot->enabled)
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
@@ -433,9 +465,10 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 			xp_entry_may_report_once(queue, slot) && xp_slot_can_probe(fd, slot);
 
 		/*
-		 * With DISPATCH another thread is handling the descriptor: be silent until it
-		 * enables it.  If these two threads wait in turn, each for one event, look
-		 * a few times first, which is cheaper than a change of the entry per event.
+		 * With DISPATCH another thread is handling the descriptor: make the entry silent
+		 * until that thread enables the filter.  If two threads wait in turn, each for one
+		 * event, let the entry report a few times before, which is cheaper than a change of
+		 * the entry per event.
 		 */
 		if (once && one && queue->threads.in_turn > 0 && !xp_has_sleepers(queue) &&
 		    ++slot->fruitless < XP_FRUITLESS_MOST)
@@ -443,7 +476,10 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		(void)xp_entry_arm(queue, fd, slot, once ? XP_MODE_ONCE : XP_MODE_EDGE,
 		                   once ? 0 : mine, once ? 0 : mine);
 	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= XP_FRUITLESS_MOST) {
-		/* An edge reports all bits that are set, so no enabled filter is ready. */
+		/*
+		 * An edge reports all bits that are set, so no enabled filter is ready: take the
+		 * disabled ones out.
+		 */
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);
 	}
 }

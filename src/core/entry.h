@@ -1,6 +1,9 @@
 /*
  * The kernel's entries of a slot: the main entry, and solo entries of single filters.
  *
+ * A queue is lazy if a change in the kernel costs a system call, as on epoll.  There the main entry
+ * includes disabled filters.  On the other back ends it has only the enabled ones.
+ *
  * The main entry is level-triggered unless one of its filters has CLEAR or LOWAT, or, on a lazy
  * queue, is disabled when the entry is made or changed.  If the kernel reports it while all of its
  * filters are disabled, it becomes edge-triggered, to be silent.  After four checks in a row that
@@ -8,16 +11,13 @@
  * filters still ready.
  *
  * The main entry is one-shot if each report disables or ends all of its filters (DISPATCH,
- * ONESHOT). With ONESHOT it is so from the start, and the silent entry stays in the kernel when the
- * registration ends, so that the next ADD is one change.  With DISPATCH it is level-triggered until
- * the kernel reports it while its filter is disabled and several threads use the queue: an ENABLE
- * of a level-triggered entry costs no system call, but a one-shot entry does not wake threads while
- * another thread handles the descriptor.
+ * ONESHOT).  With ONESHOT it is so from the start, and the silent entry, which has reported, stays
+ * in the kernel when the registration ends, so that the next ADD is one change.  With DISPATCH it
+ * is level-triggered until the kernel reports it while its filter is disabled and several threads
+ * use the queue: an ENABLE of a level-triggered entry costs no system call, but a one-shot entry
+ * does not wake threads while another thread handles the descriptor.
  *
- * A queue is lazy if a change in the kernel costs a system call, as on epoll.  There the main entry
- * includes disabled filters.  On the other back ends it has only the enabled ones.
- *
- * Solo filters exist on lazy queues.  When one bit of an entry has activity, or the entry is
+ * Solo entries exist on lazy queues.  When one bit of an entry has activity, or the entry is
  * changed, the kernel reports the whole entry, but an edge must be delivered only once.  So a
  * filter with CLEAR does not share an entry with a level filter, with an edge that was reported, or
  * with any filter while it is disabled: the filter that is added later gets a solo entry.
@@ -36,7 +36,10 @@ struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 /* Returns true if fd is a descriptor of the queue itself, which nobody may register. */
 bool xp_entry_owns(const struct xpoll *queue, int fd);
 
-/* Returns the filters that the main entry should have. */
+/*
+ * Returns the filters that the main entry should have: on epoll all registered ones without a solo
+ * entry, elsewhere the enabled ones.
+ */
 static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_slot *slot)
 {
 	return queue->lazy ? slot->present & ~(unsigned)slot->solo : slot->enabled;
@@ -53,16 +56,18 @@ static inline bool xp_entry_is_held(const struct xpoll *queue, const struct xp_s
 		xp_entry_main(queue, slot) & slot->enabled & slot->clear & ~filters;
 }
 
-/* Returns how the main entry should be triggered: XP_MODE_LEVEL or XP_MODE_EDGE. */
+/* Returns how the main entry should be triggered now: XP_MODE_LEVEL or XP_MODE_EDGE. */
 enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot);
 
 /*
- * Returns true if the main entry may be one-shot: each report disables or ends all of its
- * filters, none is exclusive or has a low-water mark, and the back end can arm it unlocked.
+ * Returns true if the main entry may be one-shot: each report disables or ends all of its filters,
+ * none is exclusive or has a low-water mark, and the back end can arm it without the queue's lock.
  */
 bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *slot);
 
-/* Returns true if the main entry has reported, and does not report before it is armed. */
+/*
+ * Returns true if the main entry is one-shot and has reported: it has to be armed to report again.
+ */
 static inline bool xp_entry_is_silent(const struct xpoll *queue, const struct xp_slot *slot)
 {
 	return slot->mode == XP_MODE_ONCE && !(slot->armed & xp_entry_main(queue, slot));
@@ -78,42 +83,53 @@ static inline bool xp_is_gone(int rc)
 
 /* End the registrations of these filters in the slot; the kernel's entry stays as it is. */
 void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters);
-/* End all registrations, because the descriptor was closed or refers to another file. */
+/*
+ * Empty the slot, because its descriptor was closed or refers to another file: end all
+ * registrations without an error to the program.
+ */
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * End all registrations and remove the kernel's entries.  silent: leave a silent main entry in the
- * kernel (slot->leftover).  Returns -ENOENT or -EBADF if the file was closed before.
+ * End all registrations and remove the kernel's entries.  silent: a one-shot main entry that has
+ * reported stays in the kernel (slot->leftover).  Returns -ENOENT or -EBADF if the file was closed
+ * before.
  */
 int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent);
 
-/* Add the main entry of a slot that has none to the kernel's set. */
+/*
+ * Add the main entry of a slot that has none to the kernel's set.  Returns 0 or a negative errno
+ * value, such as -EPERM if the kernel cannot poll the file.
+ */
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * Change the main entry.  The kernel then checks the state, and reports filters of `again` that are
- * ready.  If xp_is_gone(result), the slot was dropped.
+ * Change the main entry to this mode and these filters, or add it.  The kernel then checks the
+ * state, and reports at least those filters of `again` that are ready.  If xp_is_gone(result), the
+ * slot was dropped.
  */
 int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                  unsigned filters, unsigned again);
-/* The same, with the mode and the filters that the main entry should have. */
+/* Like xp_entry_arm, with the mode and the filters that the main entry should have. */
 int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 
 struct xp_late;
 /*
- * Arm a silent main entry, or make an edge-triggered one one-shot.  late: receives the change,
- * which xp_leave_late makes without the lock; if it is NULL or stays empty, the change was made at
- * once.
+ * Change a main entry that is silent or edge-triggered to this mode.  late: receives the change,
+ * which xp_leave_late makes after it has released the lock; if it is NULL or stays empty, the
+ * change was made at once.
  */
 int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                       struct xp_late *late);
 
-/* Returns 0 if fd still refers to the registered file; otherwise xp_is_gone(result). */
+/*
+ * Returns 0 if fd still refers to the registered file, or, if the back end has no such check, is
+ * open; otherwise xp_is_gone(result).  again: filters that the back end may report once more.
+ */
 int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
-/* Returns true if fd still refers to the registered file; otherwise drops the slot. */
+/* Returns true if xp_entry_same returns 0; otherwise drops the slot. */
 bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 /*
- * Count a report.  At each 64th, ask the kernel whether fd still refers to the registered file,
- * because nothing else reveals a close while a duplicate is open.  Returns false if not; the slot
- * is dropped.
+ * Count a report.  At each 64th on epoll, ask the kernel whether fd still refers to the registered
+ * file, because nothing else reveals a close while a duplicate is open.  Returns false if fd does
+ * not; then the slot was dropped.
  */
 static inline bool xp_entry_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
@@ -122,23 +138,30 @@ static inline bool xp_entry_confirmed(struct xpoll *queue, int fd, struct xp_slo
 }
 
 /*
- * Returns which of the filters that are being added need solo entries.  before: the filters that
- * the main entry had.
+ * Returns which of the filters that an ADD names need solo entries.  before: the filters that the
+ * main entry had before the ADD.
  */
 unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,
                         unsigned before);
-/* Remove the solo entries of these filters. */
+/* Remove the solo entries of these filters, if they have some. */
 void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
-/* Arm the solo entries of these filters, and make those that do not exist yet. */
+/*
+ * Arm the solo entries of these filters, and make those that do not exist yet.  Returns 0 or
+ * -errno.
+ */
 int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 
-/* Make the kernel report these filters, so that no wait has to check them.  May drop the slot. */
+/*
+ * Make the kernel check these filters and report those that are ready, so that no wait has to check
+ * them.  May drop the slot.
+ */
 void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 
 /*
- * The kernel reported an entry of which no enabled filter is ready.  Change the entry:
- * level-triggered, it would be reported again and again, and edge-triggered, at each activity.
- * part: the filters of the entry.  one: the wait takes one event a call.
+ * The kernel reported an entry, but none of its enabled filters is ready.  Change the entry now or
+ * after some such reports, or the kernel would report it again and again (level-triggered) or at
+ * each activity (edge-triggered).  part: the filters that the report was for.  one: the array of
+ * the wait has room for one event.
  */
 void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned part, bool one);
 

@@ -1,4 +1,4 @@
-/* Files that the kernel cannot poll. */
+/* Files that the kernel cannot poll: see files.h for awake and sleeping files. */
 #include "core/files.h"
 
 #include <errno.h>
@@ -14,13 +14,19 @@
 
 struct xp_file {
 	int fd;
-	struct xp_list turn; /* links it into files.awake or files.asleep, or is in no list */
+	struct xp_list turn; /* links the file into files.awake or files.asleep, or into no list */
+	/* The watch of the file's growth, if `follows`. */
 	struct xp_inode_user growth;
-	bool sized;    /* a regular file whose st_size is its end of file */
+	bool sized;    /* a regular file, in a file system where st_size is the end of file */
 	bool follows;  /* `growth` is watched */
 	bool gone;     /* the descriptor was closed or reused */
-	uint32_t pass; /* the last pass that checked it */
-	unsigned due;  /* filters with CLEAR that have to be checked again */
+	uint32_t pass; /* the last pass (files.pass) that checked this file */
+	/*
+	 * Filters to check even if they have CLEAR, because they were enabled or the file has
+	 * grown.
+	 */
+	unsigned due;
+	/* The identity of the registered file; born_ns: time of birth, 0 if unknown. */
 	uint64_t device;
 	uint64_t inode;
 	int64_t born_ns;
@@ -40,12 +46,14 @@ static void file_place(struct xp_file *file, struct xp_list *list)
 		xp_list_append(list, &file->turn);
 }
 
+/* Move the file to files.awake, so that the next wait checks it. */
 static void file_wake(struct xpoll *queue, struct xp_file *file)
 {
 	file_place(file, &queue->files.awake);
 	xp_sleepers_mark(queue);
 }
 
+/* The file has grown: check READ, even with CLEAR. */
 static void growth_seen(struct xpoll *queue, struct xp_inode_user *user, uint32_t notes, bool lost)
 {
 	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
@@ -55,12 +63,13 @@ static void growth_seen(struct xpoll *queue, struct xp_inode_user *user, uint32_
 	file_wake(queue, file);
 }
 
+/* Returns true if growth matters now: READ is enabled. */
 static bool growth_listens(const struct xpoll *queue, const struct xp_inode_user *user)
 {
 	return xp_slots_get(queue, user->fd)->enabled & XP_BIT(XP_READ);
 }
 
-/* Make the next wait check the file, which finds that it is gone. */
+/* fd does not refer to the file any more: make the next wait check it, which drops the slot. */
 static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
 {
 	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
@@ -85,7 +94,7 @@ static int file_follow(struct xpoll *queue, struct xp_file *file)
 	rc = file->follows ? xp_inode_rewatch(queue, &file->growth, XPOLL_NOTE_WRITE, true)
 		: xp_inode_watch(queue, &file->growth, file->fd, XPOLL_NOTE_WRITE, true);
 	file->follows |= rc == 0;
-	/* The watch found another file, even if device and inode are equal. */
+	/* -ESTALE: fd refers to another file now, even if device and inode number are equal. */
 	return rc == -ESTALE ? -ENOENT : rc;
 }
 
@@ -171,8 +180,8 @@ void xp_files_fini(struct xpoll *queue)
 }
 
 /*
- * Store the status of the file.  Returns 0; -EBADF, -ENOENT: it was closed or reused; or the error
- * of fstat(2).
+ * Store the status of the file.  Returns 0; -EBADF, -ENOENT: the descriptor was closed or reused;
+ * or another error of fstat(2).
  */
 static int file_status(struct xpoll *queue, const struct xp_file *file, struct stat *status)
 {
@@ -215,18 +224,24 @@ int64_t xp_file_left(struct xpoll *queue, int fd)
 	return status.st_size - xp_sys_offset(fd);
 }
 
-/* Returns the filters of a file that have to be checked. */
+/*
+ * Returns the enabled filters of a file that have to be checked: those without CLEAR, and those in
+ * file->due.
+ */
 static unsigned file_wanted(const struct xpoll *queue, const struct xp_file *file)
 {
 	const struct xp_slot *slot = xp_slots_get(queue, file->fd);
-	/* Files have no hang-ups, so a READ without POLLIN is never ready. */
+	/* Files have no hang-ups, so READ is never ready if the program did not request POLLIN. */
 	unsigned filters = XP_BIT(XP_WRITE) |
 		(slot->requested & XP_REQUEST_IN ? XP_BIT(XP_READ) : 0);
 
 	return slot->enabled & filters & (file->due | ~(unsigned)slot->clear);
 }
 
-/* Returns the bits of poll(2) for these filters; -EBADF, -ENOENT: closed or reused. */
+/*
+ * Returns POLLIN and POLLOUT as far as these filters are ready; -EBADF, -ENOENT: the descriptor was
+ * closed or reused.
+ */
 static int file_events(struct xpoll *queue, const struct xp_file *file, unsigned wanted,
                        bool poll_level)
 {
@@ -237,7 +252,10 @@ static int file_events(struct xpoll *queue, const struct xp_file *file, unsigned
 
 	if (rc == -EBADF || rc == -ENOENT)
 		return rc;
-	/* After another error of fstat(2) report it ready: the program's read shows the error. */
+	/*
+	 * After another error of fstat(2) report the file as ready: the program's read shows the
+	 * error.
+	 */
 	if (rc < 0 || !file->sized || poll_level || !(events & POLLIN))
 		return events;
 	xp_count(&queue->counters.syscalls_check);
@@ -252,7 +270,7 @@ static struct xp_file *file_first(const struct xp_list *list)
 
 void xp_files_begin(struct xpoll *queue, bool poll_level)
 {
-	/* At the poll-like level all files are ready, so check all that sleep. */
+	/* For xpoll_pwait and xpoll_wait all files are ready, so wake all that sleep. */
 	int checks = poll_level ? INT32_MAX : XP_ASK_EVERY;
 
 	queue->files.pass++;
@@ -280,7 +298,8 @@ bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
 		return true;
 	file_place(file, *events ? &queue->files.awake : &queue->files.asleep);
 	/*
-	 * A CLEAR filter that was ready is not checked again until the file grows or it is enabled.
+	 * A filter with CLEAR that was ready is not checked again until the file grows or the
+	 * filter is enabled.
 	 */
 	file->due &= ~xp_filters_of((uint32_t)*events);
 	return true;

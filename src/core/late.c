@@ -1,4 +1,4 @@
-/* Waits for late changes: see late.h. */
+/* Waits for late changes, which other threads make without the lock: see late.h. */
 #include "core/late.h"
 
 #include "base/time.h"
@@ -11,8 +11,9 @@ enum {
 };
 
 /*
- * The thread that makes a late change cannot signal a condition: the queue may be gone once it has
- * decremented slot->late.  So the waiting thread sleeps for a short time and checks again.
+ * The thread that makes a late change cannot signal a condition: the queue may be destroyed once
+ * the thread has decremented slot->late.  So the waiting thread sleeps for a short time and checks
+ * again.
  */
 void xp_nap(int64_t ns)
 {

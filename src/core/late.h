@@ -12,7 +12,7 @@
 
 #include "core/slot.h"
 
-/* A late change to make. */
+/* A late change to make: the arguments of the back end's change_unlocked. */
 struct xp_late {
 	struct xp_slot *slot; /* NULL: no change */
 	uint64_t token;
@@ -20,6 +20,7 @@ struct xp_late {
 	int fd;
 };
 
+/* The slow part of xp_late_await, for a slot that has a late change under way. */
 void xp_late_await_busy(struct xp_slot *slot);
 /* Wait until no late change of the slot's entry is under way. */
 static inline void xp_late_await(struct xp_slot *slot)
@@ -28,7 +29,7 @@ static inline void xp_late_await(struct xp_slot *slot)
 		xp_late_await_busy(slot);
 }
 
-/* The same for all slots. */
+/* Wait until no late change of any slot is under way. */
 void xp_late_await_all(struct xpoll *queue);
 /* In a forked child: forget the late changes that threads of the parent were making. */
 void xp_late_forget_all(struct xpoll *queue);

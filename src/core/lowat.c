@@ -10,12 +10,15 @@
 #include "core/due.h"
 #include "sys/sys.h"
 
-/* Marks in bytes, of READ and WRITE, for the descriptors of one page of slots. */
+/* Low-water marks in bytes, of READ and WRITE, for the descriptors of one page of slots. */
 struct xp_lowat_page {
 	int64_t bytes[XP_PAGE_SLOTS][2];
 };
 
-/* The pause before the queue checks filters again that had too little room: "Low-water marks". */
+/*
+ * The pause before the queue checks WRITE filters again that had too little room: the row
+ * "Low-water marks" of docs/internals/mechanisms.md.
+ */
 enum { LOWAT_EVERY_NS = 10 * XP_NS_PER_MS };
 
 static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
@@ -29,7 +32,9 @@ static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
 /* Returns the number of bytes to read, or the room for writing; -ENOTSUP: unknown. */
 static int64_t lowat_count(int fd, enum xp_fd_kind kind, unsigned filter)
 {
-	/* FIONREAD counts only the first datagram, which may stay below the mark for ever. */
+	/*
+	 * FIONREAD counts only the first datagram, which may stay below the mark for ever: refuse.
+	 */
 	if (kind == XP_KIND_SOCKET && !xp_sys_is_stream(fd))
 		return -ENOTSUP;
 	if (filter == XP_READ)
@@ -47,7 +52,10 @@ int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filter)
 	if (kind < 0)
 		return kind;
 	count = lowat_count(fd, (enum xp_fd_kind)kind, filter);
-	/* EINVAL: a listener, which a connection makes ready; EPIPE: a pipe without a reader. */
+	/*
+	 * Allow a listener (EINVAL), which a connection makes ready, and a pipe without a reader
+	 * (EPIPE).
+	 */
 	if (count < 0 && count != -EINVAL && count != -EPIPE)
 		return -ENOTSUP;
 	if (XP_TABLE_RESERVE(&queue->lowat.pages, &queue->lowat.pages_len,
@@ -72,8 +80,8 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
 
 /*
  * Returns true if READ has reached its mark.  The count of bytes to read ends at urgent data, so
- * urgent data suffices.  A poll(2) that fails for lack of memory suffices, too: the edge does not
- * come again.
+ * with urgent data this returns true, too, and also if poll(2) fails for lack of memory, because
+ * the edge does not come again.
  */
 static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *slot)
 {
@@ -91,6 +99,10 @@ static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *sl
 	return rc < 0 || (rc > 0 && probe.revents & POLLPRI);
 }
 
+/*
+ * Returns true if WRITE has reached its mark.  Otherwise records the filter in slot->unmet, and
+ * sets the time at which the queue checks it again.
+ */
 static bool enough_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	int64_t room = slot->kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : xp_sys_pipe_room(fd);

@@ -1,9 +1,9 @@
 /*
  * Low-water marks: XPOLL_NOTE_LOWAT.
  *
- * The kernel's entry of such a filter is edge-triggered, and the queue counts the bytes at each
- * report.  More room for writing makes no second edge, so the queue checks a WRITE filter with too
- * little room again after a pause.
+ * The kernel's entry of a filter with a mark is edge-triggered, and the queue counts the bytes at
+ * each report.  If the room for writing grows further, no second edge comes, so the queue checks a
+ * WRITE filter with too little room again after a pause.
  */
 #ifndef XP_CORE_LOWAT_H
 #define XP_CORE_LOWAT_H
@@ -11,17 +11,20 @@
 #include "core/slot.h"
 
 /*
- * Check that the queue can count the bytes of this file, and allocate memory for the mark.  Returns
- * 0, -ENOTSUP, -ENOMEM or -EBADF.
+ * Check that the queue can count the bytes of this file, and allocate memory for the low-water
+ * mark.  Returns 0, -ENOTSUP, -ENOMEM or -EBADF.
  */
 int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filter);
+/* Store and return the mark in bytes; xp_lowat_prepare has to succeed before. */
 void xp_lowat_set(struct xpoll *queue, int fd, unsigned filter, int64_t bytes);
 int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
 
-/* Returns the bits without those of filters whose mark is not reached. */
+/* Returns `events` without the bits of filters whose low-water mark is not reached. */
 uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
 
-/* Called when the pause is over: make candidates of filters that had too little room. */
+/*
+ * Called when the pause is over: the next wait checks the WRITE filters that had too little room.
+ */
 void xp_lowat_due(struct xpoll *queue);
 
 void xp_lowat_fini(struct xpoll *queue);

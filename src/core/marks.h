@@ -11,9 +11,9 @@ static inline bool xp_has_sleepers(const struct xpoll *queue)
 }
 
 /*
- * Record that a sleeping thread has to return and poll again, because the kernel does not report
- * the event.  The calling thread kicks one when it leaves the queue, unless it delivers the event
- * itself.
+ * If a thread sleeps in the kernel, record that one has to return and poll again, because the
+ * kernel does not report the event.  The calling thread wakes one when it leaves the queue, unless
+ * it delivers the event itself.
  */
 static inline void xp_sleepers_mark(struct xpoll *queue)
 {
@@ -21,8 +21,8 @@ static inline void xp_sleepers_mark(struct xpoll *queue)
 }
 
 /*
- * Clear the mark of xp_sleepers_mark, because the calling thread is about to poll.  Returns whether
- * the mark was set.
+ * Clear the mark of xp_sleepers_mark, because the calling thread polls itself, or wakes a thread.
+ * Returns whether the mark was set.
  */
 static inline bool xp_sleepers_take_mark(struct xpoll *queue)
 {
@@ -33,7 +33,8 @@ static inline bool xp_sleepers_take_mark(struct xpoll *queue)
 }
 
 /*
- * Let xpoll_fd stay readable for updates - 1 calls of xp_outer_update that find no reason for it.
+ * Let the descriptor of xpoll_fd stay readable for (updates - 1) calls of xp_outer_update that find
+ * no reason for it.
  */
 static inline void xp_outer_set_grace(struct xpoll *queue, uint8_t updates)
 {
@@ -41,8 +42,8 @@ static inline void xp_outer_set_grace(struct xpoll *queue, uint8_t updates)
 }
 
 /*
- * A registration ended, or a wait found nothing: from now on xpoll_fd is readable only with a
- * reason.
+ * A registration ended, or a wait found nothing: from now on the descriptor of xpoll_fd is readable
+ * only with a reason.
  */
 static inline void xp_outer_end_grace(struct xpoll *queue)
 {
@@ -50,15 +51,15 @@ static inline void xp_outer_end_grace(struct xpoll *queue)
 }
 
 /*
- * Returns a number that grows when a wait begins and when a thread returns from a sleep.  While it
- * is unchanged, what a source has verified about a registration is still true.
+ * Returns a number that grows when a wait begins and when a thread takes the lock again after a
+ * sleep.  While the number is unchanged, a source need not verify a registration again.
  */
 static inline uint64_t xp_wait_generation(const struct xpoll *queue)
 {
 	return queue->counters.waits + queue->threads.sleeps;
 }
 
-/* A thread has returned from a sleep: results of earlier generations may be wrong by now. */
+/* A thread has returned from a sleep: what sources have verified before may be wrong by now. */
 static inline void xp_wait_generation_end(struct xpoll *queue)
 {
 	queue->threads.sleeps++;
@@ -71,7 +72,7 @@ static inline bool xp_wake_is_pending(const struct xpoll *queue)
 }
 
 /*
- * Take the pending xpoll_wake, for which the calling wait returns.  Returns false if none is
+ * Consume the pending xpoll_wake: the calling wait has to return for it.  Returns false if none is
  * pending.
  */
 static inline bool xp_wake_take(struct xpoll *queue)
@@ -81,8 +82,9 @@ static inline bool xp_wake_take(struct xpoll *queue)
 }
 
 /*
- * Begin xpoll_wake.  Returns true if this call has to wake a thread; then it counts as a writer
- * until xp_writer_end.  Returns false if a wake-up is pending already.
+ * Begin xpoll_wake.  Returns true if this call has to wake a thread; then it counts as a writer,
+ * for which xpoll_destroy waits, until xp_writer_end.  Returns false if a wake-up is pending
+ * already.
  */
 static inline bool xp_wake_begin(struct xpoll *queue)
 {
@@ -104,23 +106,25 @@ static inline void xp_writer_begin(struct xpoll *queue)
 	atomic_fetch_add(&queue->wake.state, XP_WAKE_WRITER);
 }
 
+/* The last access of this thread to the queue, which xpoll_destroy may free after this. */
 static inline void xp_writer_end(struct xpoll *queue)
 {
 	atomic_fetch_sub(&queue->wake.state, XP_WAKE_WRITER);
 }
 
+/* Returns true if some thread uses the queue without its lock. */
 static inline bool xp_has_writers(const struct xpoll *queue)
 {
 	return atomic_load(&queue->wake.state) >= XP_WAKE_WRITER;
 }
 
-/* Record whether the next wait has to attach slots for which the kernel had no memory. */
+/* Record whether slots are missing from the kernel's set, so that the next wait has to add them. */
 static inline void xp_attach_later(struct xpoll *queue, bool later)
 {
 	queue->unattached = later;
 }
 
-/* Record the wait that is about to call a source; NULL: the call is over. */
+/* Record the wait that is about to call functions of a source; NULL: it has called them. */
 static inline void xp_source_wait(struct xpoll *queue, struct xp_wait *wait)
 {
 	queue->source_wait = wait;

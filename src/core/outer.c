@@ -1,4 +1,4 @@
-/* Makes the outer descriptor readable: see outer.h. */
+/* Makes the outer descriptor, which xpoll_fd returns, readable: see outer.h. */
 #include "core/outer.h"
 
 #include <errno.h>
@@ -33,13 +33,19 @@ void xp_outer_update(struct xpoll *queue)
 
 	if (queue->threads.dying)
 		return;
-	/* Candidates come and go with each event, and toggling attention is two system calls. */
+	/*
+	 * Candidates come and go with each event, and switching attention off and on takes two
+	 * system calls: keep it on for a while.
+	 */
 	if (candidates)
 		xp_outer_set_grace(queue, XP_RECENT_FOR);
 	else if (!wanted && queue->outer.grace > 1)
 		wanted = true, xp_outer_set_grace(queue, queue->outer.grace - 1);
 	queue->outer.alarmed |= xp_due(queue) != XP_NEVER;
-	/* If no timer can be set, the descriptor stays readable, so that nobody waits too long. */
+	/*
+	 * If no timer can be set, keep the descriptor readable, so that no event loop waits too
+	 * long.
+	 */
 	if (!wanted && queue->outer.alarmed && outer->set_alarm(queue->backend, xp_due(queue)) < 0)
 		wanted = true;
 	if (wanted != queue->outer.attention)

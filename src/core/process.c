@@ -1,4 +1,4 @@
-/* The queues of this process; a forked child has its own list of them. */
+/* The list of the queues of this process; a forked child begins with an empty list. */
 #include "core/process.h"
 
 #include <pthread.h>
@@ -9,7 +9,8 @@ static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct xp_list queues;
 
 /*
- * Start with an empty list: in a forked child the list and the state of the lock are the parent's.
+ * Called once in each process, also a forked child, where list and lock are copies of the parent's:
+ * starts with an empty list, and lets each source begin.
  */
 static void list_begin(void)
 {

@@ -7,20 +7,25 @@
  * order: the list of queues, then one queue.
  *
  * Words that the core uses:
+ * event level: xpoll_event.  poll-like level: xpoll_ctl, xpoll_pwait, xpoll_wait and xpoll_revents.
  * slot: the queue's state of one descriptor.  filter: READ, WRITE or EXCEPT.
  * entry: the kernel's record of a descriptor; solo entry: the kernel's record of one filter.
+ * silent entry: a one-shot entry that has reported, and reports nothing until it is armed again.
+ * lazy queue: one on epoll, where a change of an entry costs a system call.
  * candidate: a slot whose state the next wait checks by poll(2).  To publish a candidate is to
  *   change its entry, so that the kernel checks the descriptor and reports it.
  * report: what the kernel returns for an entry.  record: what a wait returns to the program.
+ * fruitless report: one of which no enabled filter is ready.  harvest: to fetch reports.
  * kick: make a thread that sleeps in the kernel return and poll again.  kick.wanted: the next
  *   thread that leaves the queue has to kick one.  kick.epoch: counts the calls that kick all.
- * marked slot: reports that were fetched before the mark may be outdated; their state is checked.
+ * marked slot: filters were enabled, but the tokens of reports do not show it, so a report that a
+ *   thread fetched before may be outdated: the queue checks the state instead of delivering it.
  * epoch of a wait: the number of the call.
  * leader: the thread that is in a back end for one thread; follower: a thread that waits until the
  *   leader passes its turn.
  * source: reports events other than readiness.  due: the time at which a source has to run.
- * outer descriptor: what xpoll_fd returns.  attention: makes it readable although the kernel's set
- *   has no report.
+ * outer descriptor: the one that xpoll_fd returns.  attention: makes it readable although the
+ *   kernel's set has no report.
  */
 #ifndef XP_CORE_QUEUE_H
 #define XP_CORE_QUEUE_H
@@ -45,16 +50,18 @@
 /* Constants that several mechanisms share: see docs/internals/mechanisms.md. */
 enum {
 	/*
-	 * A wait that has found candidates calls the kernel too after this many such waits.  Also
-	 * the number of candidates that a wait checks at least, and of files that were not ready
-	 * that it checks at most: "The kernel is not asked", "Checks by poll(2)", "Files that the
-	 * kernel refuses".
+	 * A wait that has found ready descriptors by poll(2) need not call the kernel's wait, but
+	 * every 16th such wait does.  Also the least room of a poll(2) that checks candidates, and
+	 * the number of files, not ready at their last check, that one wait of xpoll_event checks
+	 * again: the rows "The kernel is not asked", "Checks by poll(2)", "Files that the kernel
+	 * refuses" there.
 	 */
 	XP_ASK_EVERY = 16,
 	/*
-	 * Number of waits, or of calls, for which the queue expects a situation to repeat: "Half
-	 * the room", "One-shot entries", "Signals are held", "xpoll_fd stays readable"; also how
-	 * long it trusts the size of a pipe: "The size of a pipe".
+	 * Number of waits, or of calls, for which the queue expects that a situation goes on after
+	 * it was last seen: "Half the room", "One-shot entries", "Signals are held", "xpoll_fd
+	 * stays readable".  Also the number of waits after which the queue asks for the size of a
+	 * pipe again: "The size of a pipe".
 	 */
 	XP_RECENT_FOR = 64,
 	/*
@@ -66,18 +73,18 @@ enum {
 };
 
 enum {
-	XP_GROUPS = 2,       /* groups of followers: a passed turn wakes one group */
-	/* wake.state */
+	XP_GROUPS = 2, /* groups of threads that wait for a turn: passing it wakes one group */
+	/* bits of queue->wake.state */
 	XP_WAKE_PENDING = 1, /* flag: no wait has returned yet for the last xpoll_wake */
-	XP_WAKE_WRITER = 2,  /* added once for each thread that is in xpoll_wake */
+	XP_WAKE_WRITER = 2,  /* added for each thread that uses the queue without its lock */
 };
 
 /* The format of the array that a wait fills. */
 enum xp_format {
 	XP_EVENTS, /* struct xpoll_event, the caller's array */
 	XP_READY,  /* struct xpoll_ready, the caller's array */
-	XP_BATCH,  /* struct xp_found, the queue's batch, for xpoll_revents */
-	XP_ENTERED = 4, /* flag: the caller has entered the queue already */
+	XP_BATCH,  /* struct xp_found, the queue's batch, which xpoll_revents returns */
+	XP_ENTERED = 4, /* flag: the caller has entered the queue (taken its lock) */
 };
 
 /* A ready descriptor that xpoll_wait has found and xpoll_revents is to return. */
@@ -95,40 +102,58 @@ struct xp_wait {
 	};
 	int cap, len;         /* capacity of the array, and number of records in it */
 	int64_t deadline_ns;  /* monotonic clock; XP_NOW: do not sleep; XP_NEVER */
-	const sigset_t *own_mask; /* the mask that the caller passed, or NULL: see xp_wait_mask */
-	sigset_t blocked;     /* the mask to restore, if holds_signals */
+	/* Signal mask that the caller passed, for the sleeps; NULL: none. */
+	const sigset_t *own_mask;
+	sigset_t blocked;     /* if holds_signals: the thread's own signal mask, to restore */
 	enum xp_format format;
-	uint32_t epoch;       /* the number of this call, modulo 2^32 */
-	uint32_t wake_all;    /* queue->wake.all when the call began */
+	uint32_t epoch;       /* number of this waiting call, modulo 2^32 */
+	uint32_t wake_all;    /* queue->wake.all at the start: a change means xpoll_wake_all */
 	/* xp_wait_call zeroes the members from here on. */
-	unsigned spurious;    /* calls into the kernel that delivered no event */
-	uint32_t sequence;    /* queue->sequence before the last call into the kernel */
-	uint32_t set;         /* counters.rebuilds then: identifies the kernel's set */
-	bool delivered_some; /* the last harvest delivered an event */
-	bool repeated;    /* the last harvest reported a filter that this call had delivered */
+	unsigned spurious;    /* calls into the kernel in this wait that led to no event */
+	/*
+	 * queue->sequence before the last call into the kernel: later marks make its reports
+	 * outdated
+	 */
+	uint32_t sequence;
+	/*
+	 * counters.rebuilds before the last call into the kernel: shows if the set was replaced
+	 * since
+	 */
+	uint32_t set;
+	bool delivered_some; /* the last call into the kernel led to an event, or ran a source */
+	/* The last call into the kernel reported a filter that this wait had delivered. */
+	bool repeated;
 	bool more;        /* the kernel may have more reports: poll it again */
-	bool renew;       /* the entry of an ended registration keeps reporting: renew the set */
-	bool listed;      /* this call checked sources or files, which are not candidates */
-	bool must_kick;   /* this thread must wake the next one of an xpoll_wake_all */
-	bool polled;      /* the thread polled once before its first sleep */
+	bool renew;       /* an ended registration is still reported: replace the kernel's set */
+	bool listed; /* sources or files took part: poll the kernel as well while there is room */
+	bool must_kick;   /* this thread took a wake-up of xp_kick_all: it must wake the next one */
+	bool polled;      /* the thread polled before its first sleep: see xp_sleep_prepare */
 	bool has_slept;   /* the thread slept in this call */
-	bool holds_signals; /* all signals are blocked except during the sleeps */
+	bool holds_signals; /* the thread blocks all signals except during its sleeps */
 	bool timed_out;   /* the last sleep lasted until the deadline */
 	bool interrupted; /* a source found that a signal handler ran in the last sleep */
 };
 
 struct xpoll {
-	const struct xp_backend_ops *ops; /* [I] */
+	const struct xp_backend_ops *ops; /* [I] the functions of the back end */
 	void *backend;            /* [I] the back end's private state */
-	bool lazy;                /* [I] true on epoll, where each change costs a system call */
-	uint32_t busy_poll_us;    /* [I] from the options of xpoll_open */
-	bool vnode_as_bsd;        /* [I] XPOLL_VNODE_AS_BSD */
-	bool restarts;            /* [I] XPOLL_RESTART */
-	uint16_t report_modes;    /* [I] the modes that events have in `flags`: XPOLL_TELL_MODES */
-	/* Array of ops->fired_most reports, used by a process with one thread; NULL: see slot.c. */
+	/* [I] true on epoll: a change of an entry costs a system call, so many are avoided */
+	bool lazy;
+	uint32_t busy_poll_us;    /* [I] microseconds, an option of xpoll_open */
+	bool vnode_as_bsd;        /* [I] opened with XPOLL_VNODE_AS_BSD */
+	bool restarts;            /* [I] opened with XPOLL_RESTART */
+	/*
+	 * [I] the modes (XPOLL_CLEAR ...) that events repeat in `flags`; 0 without XPOLL_TELL_MODES
+	 */
+	uint16_t report_modes;
+	/*
+	 * Room for ops->fired_most reports, which a wait uses in place of its stack if the process
+	 * has one thread.  NULL until a descriptor of 256 or more is registered, or if there was no
+	 * memory.
+	 */
 	struct xp_fired *fired;
-	uint32_t process;         /* the owning process: see process.c */
-	struct xp_list queues;    /* [g] links the queues of the process */
+	uint32_t process;         /* number of the process that owns the queue: see process.c */
+	struct xp_list queues;    /* [g] links this queue into the list of process.c */
 	struct xp_mutex lock;
 	struct xp_counters counters; /* counters of system calls are [a] */
 
@@ -136,82 +161,106 @@ struct xpoll {
 	struct {
 		struct xp_slot **pages;
 		int pages_len;
-	} slots;             /* indexed by descriptor: see slot.h */
-	uint32_t sequence;   /* incremented by each xp_slot_mark */
-	uint8_t withheld : 1;   /* some slot may have `withheld` set */
-	uint8_t unattached : 1; /* some slot is not in the kernel's set: see renew.c */
-	uint8_t probed : 1;     /* some source has to be refreshed before a sleep */
+	} slots;             /* pages of slots, indexed by descriptor: see slot.h */
+	uint32_t sequence;   /* number of xp_slot_mark calls, modulo 2^32 */
+	uint8_t withheld : 1;   /* some slot may have `withheld` set: xpoll_pwait checks it */
+	/* Some slot is missing from the kernel's set: the next wait adds it. */
+	uint8_t unattached : 1;
+	uint8_t probed : 1;     /* some source has to be asked before each sleep */
 	struct {
-		int head, tail, len; /* descriptors; slot.next links them: see candidates.c */
-	} candidates;
+		/* Head and tail: descriptors, linked by slot.next; len: number of slots. */
+		int head, tail, len;
+	} candidates;        /* slots that the next wait checks by poll(2): see candidates.h */
 	struct {
-		uint8_t skipped; /* waits since the last call into the kernel */
+		uint8_t skipped; /* waits in a row that returned without calling the kernel */
 		bool due;        /* the next wait must call the kernel */
-		bool always;     /* [I] XPOLL_ALL_READY */
-		uint8_t crowded; /* number of next harvests that ask for half as many reports */
-		int64_t skipped_ns; /* when the second skipped wait began, coarse clock */
+		bool always;     /* [I] XPOLL_ALL_READY: each wait calls the kernel */
+		uint8_t crowded; /* number of next kernel calls that ask for half as many reports */
+		/*
+		 * Coarse clock when `skipped` became 2: once that clock advances, a wait calls the
+		 * kernel.
+		 */
+		int64_t skipped_ns;
 	} ask;               /* see ask.h */
 	struct {
 		struct xp_file **at;   /* indexed by descriptor */
 		int at_len;
-		struct xp_list awake;  /* each wait checks all of these */
-		struct xp_list asleep; /* not ready at their last check; a wait checks a few */
+		struct xp_list awake;  /* files of which each wait checks all */
+		/* Files that were not ready at their last check; each wait checks a few. */
+		struct xp_list asleep;
 		uint32_t pass;         /* number of passes over the files so far */
 	} files;             /* files that the kernel cannot poll: see files.c */
 	struct {
 		struct xp_lowat_page **pages;
 		int pages_len;
-	} lowat;             /* low-water marks, indexed by descriptor: see lowat.c */
+	} lowat;             /* pages of low-water marks, indexed by descriptor: see lowat.c */
 
 	/* Threads: see threads.c. */
 	struct {
 		int sleepers;    /* threads in the back end's wait */
-		int changers;    /* threads that wait until no thread sleeps */
+		/* Threads in xp_quiesce: to make a change, they wait until no thread sleeps. */
+		int changers;
 		int inside;      /* threads that are in a call and have released the lock */
-		uint32_t sleeps; /* number of sleeps that have ended */
-		const int *last; /* address of errno in the thread that waited last: its identity */
-		uint8_t shared;  /* number of next waits for which several threads are assumed */
-		uint8_t in_turn; /* number of next waits for which threads wait in turn */
+		/* Times that a thread took the lock again after releasing it in a call. */
+		uint32_t sleeps;
+		/* Address of errno of the thread that waited last, to recognize it. */
+		const int *last;
+		/* Number of next waits that assume that several threads use the queue. */
+		uint8_t shared;
+		/* Number of next waits that assume that threads wait one after another. */
+		uint8_t in_turn;
 		bool dying;      /* xpoll_destroy has begun */
-		bool inconsistent; /* in a forked child: tables may be half changed */
+		/* In a forked child: the fork may have copied half changed tables. */
+		bool inconsistent;
 	} threads;
 	struct {
-		int event; /* in xpoll_event; this or `poll` is 0 */
-		int poll;  /* in xpoll_pwait or xpoll_wait */
-		bool batch; /* one of the latter is in xpoll_wait */
+		int event; /* threads that wait in xpoll_event; this or `poll` is 0 */
+		int poll;  /* threads in xpoll_pwait or xpoll_wait */
+		bool batch; /* a thread is in xpoll_wait, which fills the batch */
 	} in_wait;           /* numbers of threads in calls that wait */
 	struct {
-		bool wanted;     /* a sleeping thread has to poll again: see marks.h */
-		bool due;        /* wake one thread when the lock is released */
+		/* The thread that leaves next has to make a sleeping one poll: see marks.h. */
+		bool wanted;
+		bool due;        /* wake one sleeping thread when the lock is released */
 		uint32_t epoch;  /* number of xp_kick_all calls */
 		int left;        /* threads of the last xp_kick_all that still sleep */
 	} kick;
 	struct {
-		atomic_uint state; /* [a] */
+		atomic_uint state; /* [a] XP_WAKE_PENDING, plus XP_WAKE_WRITER for each writer */
 		uint32_t all;      /* number of xpoll_wake_all calls */
 	} wake;
 	struct {
-		uint32_t waiter;   /* number of the thread that sleeps at most until due_ns */
+		/* Number of the timer waiter, the thread that sleeps until due_ns; 0: none. */
+		uint32_t waiter;
 		uint32_t numbers;  /* numbers given to timer waiters so far */
-		int64_t until_ns;  /* until when that thread sleeps */
+		/*
+		 * Until when the timer waiter sleeps; XP_NEVER: there is none; XP_NOW: one was
+		 * woken.
+		 */
+		int64_t until_ns;
 	} timer;
 	struct {
-		bool leader;      /* a thread has the turn, and is in the back end */
+		bool leader;      /* a thread has the turn, and may be in the back end */
 		int followers;    /* threads that wait for the turn */
-		int leaving;      /* followers that must return before others may wait */
-		unsigned signalled; /* bit set of groups whose followers are to return */
-		unsigned due;       /* bit set of those groups that xp_unlock has still to wake */
+		int leaving; /* followers that xp_kick_all wakes and that have not returned yet */
+		unsigned signalled; /* bit set of the groups whose followers have to return */
+		unsigned due; /* bit set of the signalled groups that xp_unlock has still to wake */
 		int groups[XP_GROUPS]; /* number of followers in each group */
-		struct xp_wakefd wakefds[XP_GROUPS]; /* [I] what the followers of each group poll */
+		struct xp_wakefd wakefds[XP_GROUPS]; /* [I] the descriptors that followers poll */
 	} turn;              /* for back ends that serve one thread at a time */
 	uint8_t hold_waits;  /* number of next waits that block signals before their first sleep */
-	uint8_t poll_after; /* number of waits until one polls first, without blocking signals */
+	/* Number of next waits that block signals without polling first: see xp_sleep_prepare. */
+	uint8_t poll_after;
 	struct {
 		bool counted; /* [I] XPOLL_COUNT_IDLE: each sleep reads the clock twice */
 		int sleepers; /* threads that sleep now */
-		uint64_t ns;  /* ended sleeps minus start times of current ones; may wrap */
+		/*
+		 * Nanoseconds: lengths of ended sleeps minus start times of current ones; may wrap
+		 */
+		uint64_t ns;
 	} idle;
-	pthread_cond_t thread_left; /* a sleep or a call of a thread has ended */
+	/* Signalled when a thread returns from a sleep or leaves a call. */
+	pthread_cond_t thread_left;
 
 	/* Sources: see sources.c. */
 	struct {
@@ -220,8 +269,9 @@ struct xpoll {
 	} registrations;
 	struct {
 		void *state;
-		struct xp_pool pool; /* memory of its registrations */
-		int64_t due_ns;      /* when its `due` is to be called; XP_NEVER, XP_ON_DEMAND */
+		struct xp_pool pool; /* memory of the source's registrations */
+		/* When to call the source's `due`; XP_NEVER; XP_ON_DEMAND: in each wait. */
+		int64_t due_ns;
 	} sources[XP_SOURCES];
 	int64_t due_ns;      /* the earliest due_ns of all sources */
 	int64_t change_ns;   /* the clock, read once for all changes of a call; XP_NOW: not yet */
@@ -231,12 +281,26 @@ struct xpoll {
 	/* The descriptor of the queue: see outer.c. */
 	struct {
 		bool in_use;      /* xpoll_fd was called: an event loop may poll the descriptor */
-		bool attention;   /* the descriptor is readable although the set has no report */
-		bool alarmed;     /* the descriptor becomes readable at due_ns, by a timer */
-		uint8_t grace;    /* updates for which it stays readable without a reason, plus 1 */
+		/*
+		 * set_attention is on: the descriptor is readable without a report of the kernel's
+		 * set
+		 */
+		bool attention;
+		/*
+		 * Some source had a due time since xpoll_fd was called: from then on
+		 * xp_outer_update passes due_ns, even XP_NEVER, to the back end's set_alarm, unless
+		 * attention is needed.
+		 */
+		bool alarmed;
+		/*
+		 * Number of next updates that leave the descriptor readable without a reason, plus
+		 * 1; 0: none.
+		 */
+		uint8_t grace;
 	} outer;
 
 	struct {
+		/* xpoll_revents returns found[next] next. */
 		int next, len;
 		struct xp_found found[XP_FIRED_MOST];
 	} batch;

@@ -1,4 +1,4 @@
-/* Replaces the kernel's set by a new one. */
+/* Replaces the kernel's set by a new one: see renew.h. */
 #include "core/renew.h"
 
 #include "base/assert.h"
@@ -11,6 +11,10 @@
 #include "core/source_fd.h"
 #include "core/threads.h"
 
+/*
+ * Attach one slot to the set as if it had no entry.  Drops a slot whose descriptor was closed or
+ * reused.  Returns 0, or a lack of memory.
+ */
 static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	int rc;
@@ -54,7 +58,10 @@ int xp_attach_slots(struct xpoll *queue, enum xp_attach which)
 	return first;
 }
 
-/* Drop the slots whose descriptor refers to another file now. */
+/*
+ * Drop the slots whose descriptor refers to another file now: ask the set that the back end has
+ * kept (knows), or change each entry, which fails then.
+ */
 static void renew_confirm(struct xpoll *queue)
 {
 	bool (*knows)(void *state, int fd) = queue->ops->renew->knows;
@@ -82,12 +89,14 @@ void xp_renew(struct xpoll *queue)
 		renew_confirm(queue);
 	xp_late_await_all(queue);
 	if (ops->begin(queue->backend) < 0)
-		return; /* no free descriptor: later stale reports lead here again */
+		/* No free descriptor: further reports of ended registrations lead here again. */
+		return;
 	xp_count(&queue->counters.rebuilds);
 	(void)xp_attach_slots(queue, XP_ATTACH_ALL);
 	/*
 	 * Query the old set only after all slots are in the new one.  In the other order a
-	 * descriptor that is closed and reused in between would add a file that nobody registered.
+	 * descriptor that is closed and reused in between would add a file to the new set that
+	 * nobody registered.
 	 */
 	if (ops->knows) {
 		renew_confirm(queue);

@@ -1,4 +1,4 @@
-/* Turns reports of the kernel into records of a wait. */
+/* Turns reports of the kernel, and results of checks, into records of a wait. */
 #include "core/report.h"
 
 #include "base/assert.h"
@@ -12,10 +12,10 @@
 #include "sys/fdnum.h"
 #include "sys/sys.h"
 
-/* Added to the bits of a TCP listener that was shut down. */
+/* Flag beside the bits of poll(2): the descriptor is a TCP listener that was shut down. */
 #define EVENT_ABORTED 0x40000u
 
-/* --- What a delivery leaves behind ------------------------------------------------ */
+/* --- After a delivery ------------------------------------------------------------- */
 
 void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
@@ -32,8 +32,8 @@ void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 }
 
 /*
- * Returns true if this call has delivered a filter of the slot.  It also does if a call 2^32 calls
- * ago did so and this call has delivered something else.
+ * Returns true if this wait has delivered a filter of the slot.  If the slot was delivered last by
+ * the wait 2^32 calls ago, this is true by mistake once this wait has another record.
  */
 static inline bool is_delivered(const struct xp_wait *wait, const struct xp_slot *slot)
 {
@@ -62,12 +62,16 @@ static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
 		return events;
 	if (slot->enabled & XP_BIT(XP_READ) && xp_sys_was_listener(fd))
 		return POLLIN | POLLRDHUP | EVENT_ABORTED;
-	/* poll(2) had no memory: the kernel will report a level again, but not an edge. */
+	/*
+	 * poll(2) had no memory: the kernel reports a level-triggered entry again, but an edge only
+	 * now, so keep the bits.
+	 */
 	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
 		return events;
 	return events & ~(uint32_t)(POLLHUP | POLLOUT);
 }
 
+/* Returns true if the event of this filter gets XPOLL_EOF. */
 static bool is_eof(int fd, struct xp_slot *slot, unsigned filter, uint32_t events)
 {
 	if (filter == XP_EXCEPT)
@@ -78,7 +82,7 @@ static bool is_eof(int fd, struct xp_slot *slot, unsigned filter, uint32_t event
 	return events & POLLERR && xp_slot_kind(fd, slot) == XP_KIND_FIFO;
 }
 
-/* Store the event of one filter in the caller's array. */
+/* Store the event of one filter in the array of the wait, and apply the modes of the filter. */
 static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                         unsigned filter, uint32_t events)
 {
@@ -111,14 +115,17 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 	xp_handed(queue, fd, slot, bit);
 }
 
-/* Store the events of these filters, beginning with the one that found no room the last time. */
+/*
+ * Store the events of these filters, beginning with the filter that found no room the last time.
+ * Those without room are left to the next wait.
+ */
 static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                          uint32_t events, unsigned filters)
 {
 	unsigned left = 0, first = slot->first;
 
 	slot->first = 0;
-	/* An event may disable other filters, so test `enabled` each time. */
+	/* A delivery may disable other filters (XPOLL_WHOLE), so test `enabled` each time. */
 	while ((filters &= slot->enabled)) {
 		unsigned later = filters & ~0u << first;
 		unsigned filter = XP_LOWEST_BIT(later ? later : filters);
@@ -139,8 +146,8 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 }
 
 /*
- * This call has delivered these filters already, and the kernel reports them once more.  Make a
- * candidate of those whose readiness the kernel may not report again.
+ * Called if the kernel reports filters that this wait has delivered already: makes a candidate of
+ * those whose readiness the kernel may not report again.
  */
 static XP_NOINLINE void recheck_delivered(struct xpoll *queue, struct xp_wait *wait, int fd,
                          struct xp_slot *slot, unsigned filters)
@@ -162,14 +169,15 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 	unsigned wanted = slot->enabled & about, filters;
 
 	/*
-	 * The program requested only POLLRDHUP, but some kernels report the data before it as well.
+	 * The program requested POLLRDHUP without POLLIN.  Some kernels report POLLIN for data as
+	 * well: ignore it, unless there is an end of file, a hang-up or an error.
 	 */
 	if (XP_UNLIKELY(!(slot->requested & XP_REQUEST_IN)) &&
 	    !(reported & (POLLRDHUP | POLLHUP | POLLERR)))
 		reported &= ~(uint32_t)POLLIN;
 	filters = wanted & (xp_filters_of(reported) |
 		(reported & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0));
-	/* This level ignores the hang-up, which the poll-like level has to report. */
+	/* A hang-up or error that gives no event here has to be reported by xpoll_pwait later. */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
 		xp_withhold(queue, slot);
 	if (XP_UNLIKELY(slot->present != slot->enabled) &&
@@ -195,7 +203,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 
 /* --- The poll-like level ------------------------------------------------------------ */
 
-/* Add a record to the caller's array of struct xpoll_ready. */
+/* Add a record to the caller's array of struct xpoll_ready, and apply the modes of the filters. */
 static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, int fd,
                                     struct xp_slot *slot, uint32_t events)
 {
@@ -213,7 +221,7 @@ static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, i
 	xp_handed(queue, fd, slot, filters);
 }
 
-/* Add a record to the batch, for xpoll_revents. */
+/* Add a record to the batch; xpoll_revents applies the modes of the filters. */
 static void batch_store(struct xp_wait *wait, int fd, struct xp_slot *slot, uint32_t events)
 {
 	XP_ASSERT(wait->len < wait->cap);
@@ -223,7 +231,10 @@ static void batch_store(struct xp_wait *wait, int fd, struct xp_slot *slot, uint
 	};
 }
 
-/* The descriptor has a record in this array already: add the bits of a further report to it. */
+/*
+ * Called if the descriptor has a record in this array already: adds the bits of a further report to
+ * that record.
+ */
 static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                       uint32_t events)
 {
@@ -235,7 +246,10 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	while (i < wait->len && fd != (wait->format == XP_BATCH
 		? xp_token_fd(wait->found[i].token) : xp_fd_of(wait->ready[i].fd)))
 		i++;
-	/* an equal epoch of an old call: deliver it in the next call */
+	/*
+	 * fd has no record: the equal epoch is of a call long ago.  The next call delivers the
+	 * bits.
+	 */
 	if (XP_UNLIKELY(i == wait->len)) {
 		xp_postpone(queue, fd, slot, filters, events);
 		return;
@@ -260,8 +274,8 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 }
 
 /*
- * The rare ends of deliver_ready: no filter of these bits is enabled, the descriptor has a record
- * already, or the array is full.
+ * Complete deliver_ready in rare cases: no filter of these bits is enabled, the descriptor has a
+ * record already, or the array is full.
  */
 static XP_NOINLINE void deliver_rarely(struct xpoll *queue, struct xp_wait *wait, int fd,
                                      struct xp_slot *slot, uint32_t events, unsigned about)
@@ -277,10 +291,14 @@ static XP_NOINLINE void deliver_rarely(struct xpoll *queue, struct xp_wait *wait
 	}
 }
 
+/* xp_deliver at the poll-like level: one record for all filters of the descriptor. */
 static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events, unsigned about)
 {
-	/* Remove bits of filters that have other entries, because the report is not about them. */
+	/*
+	 * Remove bits of filters that have other entries in the kernel: the report is not about
+	 * them.
+	 */
 	if (XP_UNLIKELY(slot->present & ~about))
 		events &= xp_bits_of(slot, about) | POLLHUP | POLLERR;
 	if (XP_UNLIKELY(!xp_poll_bits(slot, events) || is_delivered(wait, slot) ||
@@ -319,8 +337,9 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 		return;
 	}
 	/*
-	 * The entry of a closed file of which a duplicate is open; or a report that raced with a
-	 * DELETE.
+	 * The report is of the entry of a closed file of which a duplicate is open, or it raced
+	 * with a DELETE.  The fourth such report of a slot makes the wait replace the kernel's set;
+	 * reports of a set that was replaced meanwhile do not count.
 	 */
 	xp_count(&queue->counters.stale_dropped);
 	if (wait->set != (uint32_t)queue->counters.rebuilds ||
@@ -331,9 +350,9 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 }
 
 /*
- * Filters were enabled after this thread had fetched the report, and another thread may have
- * delivered it before that: check the state.  The kernel reports a level-triggered entry again by
- * itself.  The file must not be one whose reports clear their bits.
+ * Called if filters were enabled after this thread had fetched the report.  Another thread may have
+ * delivered the same readiness before that, so make the slot a candidate, unless the kernel itself
+ * reports a level-triggered entry again.  Not for files of which reports clear the bits.
  */
 static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
                             struct xp_slot *slot, uint32_t events, unsigned about)
@@ -347,22 +366,25 @@ static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wai
 }
 
 /*
- * Returns true if the report has an earlier arming and needs no action, because the later change
- * made the kernel check the state again.
+ * Returns true if the main entry was changed after the report was made, and the report needs no
+ * action, because the change made the kernel check the state again.
  */
 static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *slot,
                                  uint64_t token)
 {
 	if (XP_LIKELY(slot->arming == xp_token_arming(token))) {
 		/*
-		 * A one-shot entry is silent after its report: record that before it can be armed
+		 * The report has made a one-shot entry silent: record that before it can be armed
 		 * again.
 		 */
 		if (slot->mode == XP_MODE_ONCE)
 			slot->armed &= slot->solo;
 		return false;
 	}
-	/* This report has cleared its bits in the file, so it is the only one that has them. */
+	/*
+	 * This report has cleared its bits in the file, so they come in no later report: deliver
+	 * them.
+	 */
 	if (xp_slot_kind(fd, slot) == XP_KIND_CLEARED)
 		return false;
 	wait->more = true;
@@ -381,7 +403,7 @@ static XP_NOINLINE uint32_t half_close(struct xpoll *queue, int fd, struct xp_sl
 	return xp_sys_poll_now(&probe, 1) > 0 ? (unsigned short)probe.revents & POLLRDHUP : 0;
 }
 
-/* Handle all reports except the common ones. */
+/* Handle a report that xp_report does not deliver itself, because it is not of the common kind. */
 static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
                                      const struct xp_fired *fired)
 {
@@ -395,8 +417,8 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 		report_without_registration(queue, wait, fired->token);
 	} else if (XP_UNLIKELY(events & POLLNVAL)) {
 		/*
-		 * select(2) fails if any descriptor is closed, so there is no other report: poll
-		 * again.
+		 * The descriptor is closed.  select(2) has failed because of it, and reported no
+		 * other descriptor: poll again without it.
 		 */
 		wait->more = true;
 		xp_entry_drop(queue, fd, slot);
@@ -426,7 +448,11 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 		return;
 	}
 	slot = xp_slots_get(queue, fd);
-	/* All other reports are about the main entry as it is now, and are delivered at once. */
+	/*
+	 * The common report is of the main entry as it is now, and nothing about the slot is
+	 * special: deliver it at once.  report_other handles all other reports, and each 64th one
+	 * of a slot.
+	 */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_FIRED_SOLO_ANY | POLLNVAL) || slot->solo ||
 	                slot->lowat || slot->is_exclusive || slot->marked ||

@@ -25,7 +25,10 @@ static inline void xp_record_add(struct xp_wait *wait)
 	wait->len++;
 }
 
-/* Prepare to deliver reports.  more: the kernel may have further reports. */
+/*
+ * Prepare to deliver the reports of a call into the kernel.  more: the kernel may have further
+ * ones.
+ */
 static inline void xp_reports_begin(struct xp_wait *wait, bool more)
 {
 	wait->more = more;
@@ -33,14 +36,15 @@ static inline void xp_reports_begin(struct xp_wait *wait, bool more)
 }
 
 /*
- * Make the wait poll the kernel again, although it returned fewer reports than there was room for.
+ * Make the wait poll the kernel again, although the kernel returned fewer reports than there was
+ * room for.
  */
 static inline void xp_reports_go_on(struct xp_wait *wait)
 {
 	wait->more = true;
 }
 
-/* Handle one report of the kernel: deliver it, check the state, or drop it. */
+/* Handle one report of the kernel: deliver it, have the state checked by poll(2), or drop it. */
 void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired);
 
 /*
@@ -52,7 +56,7 @@ void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slo
 
 /*
  * After a delivery of filters without CLEAR, ONESHOT and DISPATCH: have the next wait check those
- * that the kernel does not report again.
+ * that the kernel does not report again, because their entry is edge-triggered.
  */
 static XP_INLINE void xp_handed_level(struct xpoll *queue, int fd, struct xp_slot *slot,
                                       unsigned filters)
@@ -63,7 +67,11 @@ static XP_INLINE void xp_handed_level(struct xpoll *queue, int fd, struct xp_slo
 		xp_check_delivered(queue, fd, slot, filters);
 }
 
-/* After a delivery of enabled filters: apply their modes. */
+/*
+ * After a delivery of enabled filters, apply their modes: end ONESHOT filters, disable DISPATCH
+ * filters, and have the next wait check level-triggered ones where the kernel does not repeat them.
+ * xp_handed_by_mode is the part for slots with ONESHOT or DISPATCH.
+ */
 void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 static XP_INLINE void xp_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {

@@ -16,8 +16,9 @@
 #include "sys/sys.h"
 
 /*
- * Pass the changes that the back end has collected to the kernel, because sleeping threads do not;
- * drop the slots for which that fails.
+ * Pass the changes that the back end has collected for its next wait to the kernel now, because
+ * threads that sleep already have begun their waits without them.  Drops the slots for which that
+ * fails.
  */
 static void flush_changes(struct xpoll *queue)
 {
@@ -39,8 +40,8 @@ static void flush_changes(struct xpoll *queue)
 }
 
 /*
- * Returns true if something is left that a sleeping thread has to find, because the kernel does not
- * report it.
+ * Returns true if the queue has something, such as candidates or active sources, that a sleeping
+ * thread has to find by polling, because the kernel does not report it.
  */
 static bool left_for_sleepers(const struct xpoll *queue)
 {
@@ -50,8 +51,8 @@ static bool left_for_sleepers(const struct xpoll *queue)
 }
 
 /*
- * Leave the remaining events to the sleeping threads: make the kernel report them, or wake one
- * thread that polls.
+ * Leave the remaining events to the sleeping threads: make the kernel report them, or have one
+ * thread woken, which polls.
  */
 static void leave_to_sleepers(struct xpoll *queue)
 {
@@ -84,8 +85,8 @@ int xp_leave_to_others(struct xpoll *queue, int rc)
 }
 
 /*
- * The kernel refused a late change with rc: disable the filters of the main entry again, or end the
- * registrations if the descriptor was closed or refers to another file.
+ * Called if the kernel refused a late change with rc: disables the filters of the main entry again,
+ * or ends the registrations if the descriptor was closed or refers to another file.
  */
 static void late_failed(struct xpoll *queue, const struct xp_late *late, int rc)
 {
@@ -104,6 +105,7 @@ static void late_failed(struct xpoll *queue, const struct xp_late *late, int rc)
 	xp_leave(queue);
 }
 
+/* Make a late change, without the lock.  Returns 0 or a negative errno value. */
 static int late_make(struct xpoll *queue, const struct xp_late *late)
 {
 	int rc;
@@ -111,17 +113,18 @@ static int late_make(struct xpoll *queue, const struct xp_late *late)
 	XP_ASSERT(atomic_load(&late->slot->late) > 0);
 	rc = queue->ops->change_unlocked(queue->backend, late->fd, late->watch, late->token);
 	if (XP_LIKELY(rc == 0)) {
-		/* After this the queue may be destroyed. */
+		/* The last access: after this another thread may destroy the queue. */
 		atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
 		return 0;
 	}
 	/*
-	 * Count as a writer, for which xpoll_destroy waits, before `late` is decremented: a thread
-	 * that waits for late changes holds the lock, which late_failed takes.
+	 * late_failed needs the lock, which a thread that waits for `late` to become 0 holds: so
+	 * decrement `late` first.  To keep the queue alive, count as a writer, for which
+	 * xpoll_destroy waits.
 	 */
 	xp_writer_begin(queue);
 	atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
-	/* the descriptor refers to another file, which the kernel refuses */
+	/* EPERM: fd refers to another file now, one that the kernel cannot poll */
 	rc = rc == -EPERM ? -ENOENT : rc;
 	late_failed(queue, late, rc);
 	xp_writer_end(queue);
@@ -138,9 +141,9 @@ int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
 }
 
 /*
- * Signals are blocked between sleeps if this sleep may end before the wait does.  Before a first
- * sleep with blocked signals, now and then poll once instead: if that finds an event, blocking is
- * saved.
+ * Signals are blocked from now on, except in sleeps, if this sleep may end before the wait does.
+ * If that begins before the first sleep, sometimes (poll_after) poll once instead: if the poll
+ * finds an event, blocking was not needed.
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns)
 {
@@ -172,7 +175,7 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 	return timer;
 }
 
-/* What the cleanup handler of a sleep needs. */
+/* The state of a sleep, for its cleanup handler. */
 struct sleeper {
 	struct xpoll *queue;
 	struct xp_wait *wait;
@@ -181,7 +184,7 @@ struct sleeper {
 	int64_t until_ns; /* a member, because a longjmp may change a local variable */
 };
 
-/* The thread has returned from the sleep and has the lock. */
+/* Called when the thread has returned from the sleep and has the lock again. */
 static void sleeper_awake(const struct sleeper *sleeper)
 {
 	xp_sleep_end(sleeper->queue, sleeper->timer);
@@ -189,8 +192,8 @@ static void sleeper_awake(const struct sleeper *sleeper)
 }
 
 /*
- * Cleanup handler: the thread was cancelled in its sleep, and may have consumed a report, so the
- * next wait checks all slots that are not level-triggered.
+ * Cleanup handler of a sleep in which the thread was cancelled.  The thread may have consumed a
+ * report, so the next wait checks all slots that are not level-triggered.
  */
 static void sleep_cancelled(void *argument)
 {

@@ -10,8 +10,9 @@
 #include "core/threads.h"
 
 /*
- * Release the lock.  Returns rc, or -1 and errno if it is negative.  First see to it that sleeping
- * threads are woken for events that this call leaves behind.
+ * Have sleeping threads woken for events that this call leaves behind, and release the lock.
+ * Returns rc, or -1 and errno if rc is negative.  xp_leave_with does the same, quickly if there is
+ * no other thread.
  */
 int xp_leave_to_others(struct xpoll *queue, int rc);
 static inline int xp_leave_with(struct xpoll *queue, int rc)
@@ -27,7 +28,10 @@ static inline void xp_leave(struct xpoll *queue)
 	(void)xp_leave_with(queue, 0);
 }
 
-/* The same; then make the late change, if there is one.  Returns -1 and errno if that fails. */
+/*
+ * Release the lock like xp_leave_with, and then make the late change; xp_leave_late: if there is
+ * one.  Returns rc, or -1 and errno if rc is negative or the change fails.
+ */
 int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late);
 static inline int xp_leave_late(struct xpoll *queue, int rc, const struct xp_late *late)
 {
@@ -36,8 +40,9 @@ static inline int xp_leave_late(struct xpoll *queue, int rc, const struct xp_lat
 }
 
 /*
- * Prepare to sleep until *until_ns, which becomes earlier if the thread becomes the timer waiter,
- * and XP_PAST if it has to poll once first.  Returns the thread's number as timer waiter, or 0.
+ * Prepare to sleep until *until_ns, which becomes earlier if this thread becomes the timer waiter
+ * (the thread that returns when a source is due), and XP_PAST if it has to poll once first.
+ * Returns the thread's number as timer waiter, or 0.
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns);
 static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wait,
@@ -57,7 +62,7 @@ static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wa
 	return timer;
 }
 
-/* Call after the sleep, with the lock held and the number that xp_sleep_begin returned. */
+/* Call after the sleep, with the lock held.  timer: the number that xp_sleep_begin returned. */
 static inline void xp_sleep_end(struct xpoll *queue, uint32_t timer)
 {
 	xp_idle_end(queue);
@@ -66,8 +71,8 @@ static inline void xp_sleep_end(struct xpoll *queue, uint32_t timer)
 }
 
 /*
- * Sleep in the back end while other threads may use the queue: the lock is released meanwhile.
- * This is a cancellation point.  Returns the result of the back end's wait.
+ * Sleep in the back end with the lock released, so that other threads can use the queue.  This is a
+ * cancellation point.  Takes the lock again, and returns the result of the back end's wait.
  */
 int xp_sleep_shared(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                     struct xp_fired *fired, int cap);

@@ -1,4 +1,4 @@
-/* The table of slots. */
+/* The table of slots, indexed by descriptor: see slot.h. */
 #include "core/slot.h"
 
 #include <limits.h>
@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/table.h"
 
+/* An element of xp_poll_masks; i: a set of filters ORed with bits of slot.requested. */
 #define POLL_MASK(i) \
 	(((i) & XP_ALL_FILTERS ? POLLERR | POLLHUP : 0) | \
 	 ((i) & XP_BIT(XP_READ) && (i) & XP_REQUEST_IN ? POLLIN : 0) | \
@@ -19,11 +20,16 @@ struct xp_slot *xp_slots_make(struct xpoll *queue, int fd)
 	int page = fd >> XP_PAGE_BITS;
 	struct xp_slot **at;
 
-	/* Tables by descriptor double, and their lengths are of type int. */
+	/*
+	 * Tables by descriptor double their lengths, which are of type int and must not overflow.
+	 */
 	if (fd > INT_MAX / 2 ||
 	    XP_TABLE_RESERVE(&queue->slots.pages, &queue->slots.pages_len, page + 1) < 0)
 		return NULL;
-	/* More than one page may be ready at once.  Without memory a wait asks the kernel again. */
+	/*
+	 * More descriptors than one page has may be ready at once: allocate room for more reports.
+	 * Without memory for that a wait calls the kernel several times.
+	 */
 	if (page > 0 && queue->ops->fired_most > 0 && !queue->fired)
 		queue->fired = xp_realloc(NULL, XP_FIRED_ALONE * sizeof *queue->fired);
 	at = &queue->slots.pages[page];

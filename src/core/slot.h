@@ -4,11 +4,11 @@
  * Slots are in pages, indexed by descriptor, that never move and are freed with the queue.
  *
  * The kernel returns a token with each report: the descriptor, and `arming`, a number that grows
- * when registrations end and, on a lazy queue, with each change of the main entry.  A report whose
- * arming is before `born` is stale: its registration has ended.  A report with another earlier
- * arming is superseded: the change made the kernel check the state again, so the report is
- * dropped.  If `marked` is set, a report that was fetched before `sequence` is outdated: the queue
- * checks the state by poll(2) instead.
+ * when registrations end and, on epoll, with each change of the main entry.  A report whose arming
+ * is before `born` is stale: its registration has ended.  A report with another earlier arming is
+ * superseded: the change made the kernel check the state again, so the report is dropped.  If
+ * `marked` is set, a report that was fetched before `sequence` is outdated: the queue checks the
+ * state by poll(2) instead, or lets the kernel report a level-triggered entry again.
  *
  * The queue's lock guards all members except `late`, which is atomic.
  */
@@ -48,14 +48,14 @@ static inline int xp_filter_index(int filter)
 	}
 }
 
-/* Sets of filters. */
+/* A set of filters contains XP_BIT(filter) of each filter in it. */
 #define XP_BIT(filter) (1u << (filter))
 #define XP_SET(filters) ((uint8_t)(filters))
 #define XP_ALL_FILTERS 7u
 
 /*
  * Bits of slot.requested: which bits of poll(2) the program asked for.  They do not overlap with
- * the bits of filters, because both index xp_poll_masks.
+ * XP_BIT of a filter, because a set of filters ORed with these bits is an index of xp_poll_masks.
  */
 enum {
 	XP_REQUEST_IN = 8,     /* READ: POLLIN */
@@ -68,16 +68,17 @@ enum {
  * something else.
  *
  * From         To    When
- * NONE         ...   ADD: EDGE with CLEAR, LOWAT or, on a lazy queue, a disabled filter; ONCE
- *                    with ONESHOT for all of its filters; FILE if the kernel refuses; else LEVEL
- * LEVEL        EDGE  a report finds all of its filters disabled
- * LEVEL        ONCE  the same with DISPATCH, while several threads use the queue
- * EDGE         LEVEL a check finds again what was delivered; checks in a row find nothing; other
- *                    threads sleep, or poll(2) fails, and the kernel has to report it
+ * NONE         ...   ADD: EDGE with CLEAR, LOWAT or, on epoll, a disabled filter; ONCE if all
+ *                    filters are ONESHOT; FILE if the kernel refuses the file; else LEVEL
+ * LEVEL        EDGE  the kernel reports it while all of its filters are disabled
+ * LEVEL        ONCE  the kernel reports it while its DISPATCH filters are disabled, and several
+ *                    threads use the queue
+ * EDGE         LEVEL a check by poll(2) finds a delivered filter still ready; checks in a row find
+ *                    nothing; other threads sleep, or poll(2) fails, so the kernel has to report
  * EDGE         ONCE  ENABLE with DISPATCH while another thread sleeps
- * ONCE         EDGE  a report of a hang-up that the event level ignores
- * ONCE         LEVEL the ENABLE after each 64th report, while no thread sleeps,
- *                    or one of two that wait in turn
+ * ONCE         EDGE  a report of a hang-up that xpoll_event ignores
+ * ONCE         LEVEL the ENABLE after each 64th report, while no thread sleeps, or only one of two
+ *                    that wait alternately
  * LEVEL, EDGE, ...   another ADD, a DELETE of some filters, an ENABLE that changes the entry:
  * ONCE               LEVEL or EDGE, like from NONE
  * any          NONE  the registrations end
@@ -85,57 +86,67 @@ enum {
 enum xp_mode {
 	XP_MODE_NONE,   /* there is no entry */
 	XP_MODE_LEVEL,  /* the kernel's entry is level-triggered */
-	XP_MODE_EDGE,   /* edge-triggered; poll(2) checks delivered level filters */
-	XP_MODE_ONCE,   /* one-shot: silent after a report until it is armed again */
+	XP_MODE_EDGE,   /* edge-triggered; poll(2) checks filters without CLEAR after a delivery */
+	XP_MODE_ONCE,   /* one-shot: after a report it is silent until it is armed again */
 	XP_MODE_FILE,   /* no entry, because the kernel refuses the file: see files.h */
-	XP_MODE_SOURCE, /* level-triggered; a source registered the descriptor */
+	XP_MODE_SOURCE, /* level-triggered; a source watches its own descriptor */
 };
 
-#define XP_LAST      (-1) /* slot.next: the last candidate */
-#define XP_UNQUEUED  (-2) /* slot.next: no candidate */
+#define XP_LAST      (-1) /* slot.next: this slot is the last candidate */
+#define XP_UNQUEUED  (-2) /* slot.next: this slot is no candidate */
 
 struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
-	uint32_t arming;     /* the arming that the token of the main entry has */
+	uint32_t arming; /* the arming in the token of the main entry: see the head of this file */
 	uint32_t born;       /* the arming when the present registrations began */
-	uint32_t sequence;   /* queue->sequence when `marked` was set */
-	uint32_t epoch;      /* the wait that `delivered` is for */
-	int32_t next;        /* next candidate; XP_LAST; XP_UNQUEUED: not a candidate */
-	uint16_t kept;       /* undelivered poll bits of a file that must not be checked */
+	uint32_t sequence;   /* number of the slot's mark: queue->sequence when `marked` was set */
+	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
+	int32_t next; /* descriptor of the next candidate; XP_LAST; XP_UNQUEUED: no candidate */
+	/* Bits still to deliver, of a file that poll(2) must not check: see xp_slot_can_probe. */
+	uint16_t kept;
 
 	/* Sets of filters. */
-	uint8_t present;
-	uint8_t enabled;
+	uint8_t present;   /* registered filters */
+	uint8_t enabled;   /* registered filters that are not disabled */
 	uint8_t requested; /* XP_REQUEST_IN and so on */
-	uint8_t armed;     /* the kernel reports these: their entry has them, and is not silent */
-	uint8_t check;     /* a wait checks these, because the program has enabled them */
-	uint8_t recheck;   /* a wait checks these: delivered, outdated, or without room */
-	uint8_t delivered : 3;  /* the wait `epoch` has delivered these */
+	uint8_t armed;     /* filters that the kernel reports: in an entry that is not silent */
+	/*
+	 * The next wait checks these filters, and takes the file for the registered one: the
+	 * program has enabled them, or a report was lost.
+	 */
+	uint8_t check;
+	/*
+	 * The next wait checks these filters, and confirms the file: they were delivered, had no
+	 * room, or their report was outdated.
+	 */
+	uint8_t recheck;
+	uint8_t delivered : 3;  /* filters that the wait `epoch` has delivered */
 	uint8_t pipe_bits : 5;  /* binary logarithm of a pipe's size; 0: unknown */
-	uint8_t clear;     /* were added with XPOLL_CLEAR */
-	uint8_t oneshot;   /* XPOLL_ONESHOT */
-	uint8_t dispatch;  /* XPOLL_DISPATCH */
-	uint8_t lowat : 3;    /* XPOLL_NOTE_LOWAT: see lowat.h */
-	uint8_t unmet : 3;    /* below their mark; a timer makes them candidates */
+	uint8_t clear;     /* filters that were added with XPOLL_CLEAR */
+	uint8_t oneshot;   /* filters that were added with XPOLL_ONESHOT */
+	uint8_t dispatch;  /* filters that were added with XPOLL_DISPATCH */
+	uint8_t lowat : 3;    /* filters with a low-water mark, XPOLL_NOTE_LOWAT: see lowat.h */
+	uint8_t unmet : 3;    /* filters with less room than their mark: a timer has them checked */
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH affect all filters */
 	uint8_t spent : 1;    /* an edge was delivered since the last change of the main entry */
-	uint8_t exclusive : 3; /* XPOLL_NOTE_EXCLUSIVE; compare is_exclusive */
-	uint8_t soerr : 3;    /* XPOLL_NOTE_SOERR */
-	uint8_t first : 2;    /* index of the filter to deliver first, after a lack of room */
-	uint8_t count : 3;    /* XPOLL_NOTE_COUNT */
+	uint8_t exclusive : 3; /* filters with XPOLL_NOTE_EXCLUSIVE, even if the entry is not */
+	uint8_t soerr : 3;    /* filters whose events have the socket error: XPOLL_NOTE_SOERR */
+	/* Index of the filter that found no room: the next delivery begins with it. */
+	uint8_t first : 2;
+	uint8_t count : 3;    /* filters whose events have a count: XPOLL_NOTE_COUNT */
 	uint8_t solo : 3;     /* filters with a solo entry: see entry.h */
-	uint8_t leftover : 1; /* no filter is registered, but the kernel has a silent entry */
-	uint8_t withheld : 1; /* a wait of the event level ignored a hang-up */
+	uint8_t leftover : 1; /* no filter is registered, but the kernel still has an entry */
+	uint8_t withheld : 1; /* xpoll_event ignored a hang-up, which xpoll_pwait reports */
 	uint8_t kept_for : 3;  /* filters to deliver `kept` to */
 	uint8_t is_exclusive : 1; /* the main entry is exclusive now: see entry.c */
-	uint8_t marked : 1;    /* reports from before `sequence` are outdated */
-	uint8_t fruitless : 3; /* edges in a row that no enabled filter wanted */
+	uint8_t marked : 1;    /* reports fetched before the mark `sequence` are outdated */
+	uint8_t fruitless : 3; /* reports in a row of which no enabled filter was ready */
 
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;      /* enum xp_fd_kind */
-	uint8_t idle : 4;      /* checks in a row that did not find it ready */
-	uint8_t reports : 6;   /* reports, modulo 64; at 0 the file is confirmed */
-	uint8_t stale : 2;     /* reports of ended registrations */
+	uint8_t idle : 4;      /* checks by poll(2) in a row that found nothing ready */
+	uint8_t reports : 6;   /* number of reports, modulo 64; at 0 the file is confirmed */
+	uint8_t stale : 2;     /* reports of ended registrations: the fourth renews the set */
 	atomic_uchar late;     /* number of late changes under way: see late.h */
 };
 
@@ -143,12 +154,13 @@ _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE, "one cache line for each
 
 enum { XP_PAGE_BITS = 8, XP_PAGE_SLOTS = 1 << XP_PAGE_BITS };
 
-/* Returns the slot of fd, and allocates its page if necessary; NULL: no memory. */
+/* Returns the slot of fd, and allocates its page if necessary; NULL: no memory, or fd is huge. */
 struct xp_slot *xp_slots_make(struct xpoll *queue, int fd);
 void xp_slots_fini(struct xpoll *queue);
 
 /*
- * Returns the first slot whose descriptor is at least *fd, and stores its descriptor; NULL: none.
+ * Returns the first slot, used or not, whose descriptor is at least *fd, and stores that; NULL:
+ * none.
  */
 struct xp_slot *xp_slots_walk(const struct xpoll *queue, int *fd);
 
@@ -168,6 +180,7 @@ static inline struct xp_slot *xp_slots_get(const struct xpoll *queue, int fd)
 	return &queue->slots.pages[(unsigned)fd >> XP_PAGE_BITS][fd & (XP_PAGE_SLOTS - 1)];
 }
 
+/* Returns the token of the slot's entries: the kernel returns it with each of their reports. */
 static inline uint64_t xp_slot_token(const struct xp_slot *slot, int fd)
 {
 	return (uint64_t)slot->arming << 32 | (uint32_t)fd;
@@ -190,26 +203,26 @@ static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
 	return xp_token_arming(token) - slot->born <= slot->arming - slot->born;
 }
 
-/* End the registrations of the slot: reports made so far are stale. */
+/* Let new registrations of the slot begin: reports with the tokens used so far become stale. */
 static inline void xp_slot_renumber(struct xp_slot *slot)
 {
 	slot->born = ++slot->arming;
 }
 
-/* Returns the filters for which the entry must be edge-triggered. */
+/* Returns the filters (those with CLEAR or LOWAT) whose entry must be edge-triggered. */
 static inline unsigned xp_slot_by_edge(const struct xp_slot *slot)
 {
 	return slot->clear | slot->lowat;
 }
 
-/* Returns the filters that these bits of poll(2) belong to, POLLERR and POLLHUP left out. */
+/* Returns the filters that these bits of poll(2) belong to; ignores POLLERR and POLLHUP. */
 static inline unsigned xp_filters_of(uint32_t bits)
 {
 	return (bits & (POLLIN | POLLRDHUP) ? XP_BIT(XP_READ) : 0) |
 		(bits & POLLOUT ? XP_BIT(XP_WRITE) : 0) | (bits & POLLPRI ? XP_BIT(XP_EXCEPT) : 0);
 }
 
-/* Indexed by a set of filters and bits of `requested`: the bits that poll(2) would return. */
+/* The bits that poll(2) would return.  The index is a set of filters ORed with slot.requested. */
 extern const uint16_t xp_poll_masks[64];
 
 /*
@@ -222,13 +235,13 @@ static inline uint32_t xp_bits_of(const struct xp_slot *slot, unsigned filters)
 		~(uint32_t)(POLLERR | POLLHUP);
 }
 
-/* Returns those of the bits that poll(2) would return for the enabled filters. */
+/* Returns those bits of `events` that poll(2) would return for the enabled filters. */
 static inline uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
 {
 	return events & xp_poll_masks[slot->enabled | slot->requested];
 }
 
-/* Returns the enabled filters to which such bits, which must not be 0, are delivered. */
+/* Returns the enabled filters that get these bits, a result of xp_poll_bits other than 0. */
 static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits)
 {
 	unsigned enabled = slot->enabled;
@@ -238,7 +251,7 @@ static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits
 		: xp_filters_of(bits) & enabled;
 }
 
-/* Disable these filters; they are no longer checked either. */
+/* Disable these filters, and cancel checks by poll(2) and deliveries that were due for them. */
 static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 {
 	uint8_t left = XP_SET(~filters);
@@ -249,10 +262,10 @@ static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 	slot->kept_for &= left & XP_ALL_FILTERS;
 }
 
-/* Returns the kind of the file, and caches it; XP_KIND_UNKNOWN if a system call failed. */
+/* Returns the kind of the file, cached in the slot; XP_KIND_UNKNOWN if a system call failed. */
 enum xp_fd_kind xp_slot_kind(int fd, struct xp_slot *slot);
 
-/* Returns true if a poll(2) of the file does not change what it reports later. */
+/* Returns true if a poll(2) of the file does not change what the kernel reports of it later. */
 static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
 {
 	return xp_kind_can_probe(xp_slot_kind(fd, slot));

@@ -1,4 +1,7 @@
-/* Descriptors of sources.  Their slots have a struct xp_source_fd in place of registrations. */
+/*
+ * Descriptors of sources.  In place of registrations their slots have a pointer to a struct
+ * xp_source_fd, in udata[0].
+ */
 #include "core/source_fd.h"
 
 #include <errno.h>
@@ -28,7 +31,7 @@ int xp_source_fd_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
 
 	if (!slot)
 		return -ENOMEM;
-	/* The program closed the file that was registered for this descriptor. */
+	/* The program had registered this descriptor and closed it: drop those registrations. */
 	if (slot->present)
 		xp_entry_drop(queue, source_fd->fd, slot);
 	rc = xp_source_fd_attach(queue, source_fd->fd, slot);
@@ -40,6 +43,7 @@ int xp_source_fd_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
 	return 0;
 }
 
+/* Empty the slot: reports of the source's descriptor become stale. */
 static void source_slot_end(struct xp_slot *slot)
 {
 	slot->mode = XP_MODE_NONE;

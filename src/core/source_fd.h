@@ -12,13 +12,13 @@ int xp_source_fd_watch(struct xpoll *queue, struct xp_source_fd *source_fd);
 void xp_source_fd_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd);
 
 /*
- * Call the source whose descriptor the kernel reported by this token.  Returns false if the token
- * belongs to no source.
+ * Call the source whose descriptor the kernel has reported with this token.  Returns false if the
+ * token belongs to no source.
  */
 bool xp_source_fd_fired(struct xpoll *queue, struct xp_wait *wait, uint64_t token);
-/* In a forked child: forget all such descriptors, which are the parent's. */
+/* In a forked child: forget the descriptors of all sources, which belong to the parent. */
 void xp_source_fds_forget(struct xpoll *queue);
-/* Add the descriptor to a new set of the kernel. */
+/* Add the source's descriptor to the kernel's set.  Returns 0 or a negative errno value. */
 int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 
 #endif

@@ -1,4 +1,4 @@
-/* Registrations of the sources. */
+/* Registrations of filters other than READ, WRITE and EXCEPT, and calls of their sources. */
 #include "core/sources.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@ struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t
 }
 
 /*
- * Put an active, enabled registration at the end of the list that is delivered from; remove any
- * other.
+ * Put the registration at the end of the list from which events are delivered, if it is active and
+ * enabled and not in the list; otherwise remove it if it is not active or disabled.
  */
 static void registration_enlist(struct xpoll *queue, struct xp_registration *reg)
 {
@@ -127,6 +127,7 @@ static int registration_add(struct xpoll *queue, const struct xp_source_ops *ops
 	return rc;
 }
 
+/* Apply a change to a registration.  Returns -ESTALE if its ident is another object now. */
 static int registration_modify(struct xpoll *queue, const struct xp_source_ops *ops,
                                struct xp_registration *reg, const struct xpoll_event *change)
 {
@@ -152,6 +153,7 @@ static int registration_modify(struct xpoll *queue, const struct xp_source_ops *
 	return 0;
 }
 
+/* Delete the registration, unless its source is busy with it: -EBUSY. */
 static int registration_delete(struct xpoll *queue, const struct xp_source_ops *ops,
                                struct xp_registration *reg)
 {
@@ -202,7 +204,10 @@ int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
 	return registration_missing(ops, change->ident);
 }
 
-/* The registration that a change is about, or another one of the same hash, or NULL. */
+/*
+ * Returns the registration that a change is about, or another one of the same hash, or NULL; for
+ * prefetching.
+ */
 static const struct xp_registration *guess(const struct xpoll *queue,
                                            const struct xpoll_event *change)
 {
@@ -213,10 +218,15 @@ static const struct xp_registration *guess(const struct xpoll *queue,
 void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int n,
                             bool first)
 {
-	int at[4]; /* the first change, or n, of each of the four times XP_AHEAD changes to come */
+	int at[4]; /* index of the change (i + 1) * XP_AHEAD ahead, at most n */
 
 	for (int i = 0; i < 4; i++)
 		at[i] = (i + 1) * XP_AHEAD < n ? (i + 1) * XP_AHEAD : n;
+	/*
+	 * Prefetch in three stages: of the farthest changes the place in the table, of nearer ones
+	 * the registration, of the nearest the source's data.  The first call also does the earlier
+	 * stages of the nearer changes.
+	 */
 	for (int i = first ? 0 : at[2]; i < at[3]; i++)
 		xp_regmap_prefetch(&queue->registrations.map, changes[i].ident, changes[i].filter);
 	for (int i = first ? 0 : at[1]; i < at[2]; i++)
@@ -243,7 +253,10 @@ int64_t xp_sources_now(struct xpoll *queue)
 
 /* --- Delivery --------------------------------------------------------------------- */
 
-/* Returns true if ident still refers to the registered object; otherwise ends the registration. */
+/*
+ * Returns true if ident still refers to the registered object; otherwise ends the registration and
+ * returns false.
+ */
 static bool registration_confirmed(struct xpoll *queue, struct xp_registration *reg)
 {
 	const struct xp_source_ops *ops = xp_source_of(reg);
@@ -254,6 +267,10 @@ static bool registration_confirmed(struct xpoll *queue, struct xp_registration *
 	return false;
 }
 
+/*
+ * Store the event of an active registration in the array of the wait, and apply the modes of the
+ * registration.  Stores nothing if the source finds that the condition does not hold any more.
+ */
 static void registration_deliver(struct xpoll *queue, struct xp_registration *reg,
                                  struct xp_wait *wait)
 {
@@ -278,7 +295,7 @@ static void registration_deliver(struct xpoll *queue, struct xp_registration *re
 		if (ops->switched)
 			ops->switched(queue, reg);
 	}
-	/* Move it behind the registrations that were not delivered yet. */
+	/* Move the registration behind those that were not delivered yet. */
 	xp_list_remove(&reg->ready);
 	registration_enlist(queue, reg);
 }
@@ -295,8 +312,8 @@ void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
 		more = item != last;
 		item = item->next;
 		/*
-		 * Skip a registration that this wait has delivered.  An equal epoch may be an old
-		 * one, because epochs wrap around; then this wait has delivered nothing yet.
+		 * Skip a registration that this wait has delivered.  An equal epoch may also be
+		 * that of the wait 2^32 calls ago: certainly so while this wait has no record.
 		 */
 		if ((reg->wait_epoch != wait->epoch || wait->len == 0) &&
 		    registration_confirmed(queue, reg))
@@ -304,7 +321,7 @@ void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-/* --- What sources are asked ------------------------------------------------------- */
+/* --- Calls of the sources ----------------------------------------------------------- */
 
 void **xp_source_state(struct xpoll *queue, enum xp_source_id id)
 {
@@ -374,7 +391,10 @@ void xp_sources_init(struct xpoll *queue)
 		xp_due_set(queue, (enum xp_source_id)i, XP_NEVER);
 }
 
-/* Release all registrations, and then the states. */
+/*
+ * Let the sources release what registrations hold, such as descriptors, and free the states of the
+ * sources.  The registrations themselves stay in the table.
+ */
 static void registrations_release(struct xpoll *queue)
 {
 	struct xp_registration *reg;
@@ -407,8 +427,8 @@ void xp_sources_fini(struct xpoll *queue)
 }
 
 /*
- * Let the source inherit a registration.  Frees one that cannot be inherited; if memory is lacking,
- * it stays for another try, and the error is returned.
+ * Let the source inherit a registration.  Frees a registration that cannot be inherited.  If memory
+ * is lacking, the registration stays for another try, and the error is returned.
  */
 static int registration_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
@@ -421,7 +441,7 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 	if (rc < 0)
 		xp_registration_free(queue, reg);
 	else
-		registration_enlist(queue, reg); /* inheriting another one may have activated it */
+		registration_enlist(queue, reg); /* inheriting others may have activated this one */
 	return 0;
 }
 
@@ -432,7 +452,9 @@ int xp_sources_inherit(struct xpoll *queue)
 	int first = 0;
 
 	registrations_release(queue);
-	/* Inheriting one may end others, so collect all in a list first. */
+	/*
+	 * Inheriting a registration may end others, which leave this list: first put all into it.
+	 */
 	xp_list_init(&all);
 	for (size_t i = 0;
 	     (reg = registration_of(xp_regmap_walk(&queue->registrations.map, &i)));)

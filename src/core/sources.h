@@ -1,6 +1,6 @@
 /*
- * Registrations of filters other than READ, WRITE and EXCEPT, and what the queue does for the
- * sources that implement them: see source/source.h.
+ * Registrations of filters other than READ, WRITE and EXCEPT, and the functions of the queue that
+ * serve the sources of these filters: see source/source.h.
  */
 #ifndef XP_CORE_SOURCES_H
 #define XP_CORE_SOURCES_H
@@ -13,10 +13,11 @@ static inline bool xp_sources_active(const struct xpoll *queue)
 	return !xp_list_empty(&queue->registrations.active);
 }
 
+/* Returns the registration of (ident, filter), or NULL. */
 struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident, int filter);
 /*
- * Allocate a registration and add it to the table; the caller attaches it to its source.  NULL: no
- * memory.  slot: the free one that a look for it has returned; NULL: there was no look.
+ * Allocate a registration and add it to the table; the caller attaches it to its source.  Returns
+ * NULL if there is no memory.  slot: the free place that xp_regmap_look returned for it, or NULL.
  */
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
                                              uint64_t ident, struct xp_regmap_slot *slot);
@@ -30,6 +31,7 @@ struct xp_registration *xp_registration_spawn(struct xpoll *queue,
                                               const struct xp_registration *model,
                                               uint64_t ident);
 
+/* More implementations of members of xp_host. */
 void **xp_source_state(struct xpoll *queue, enum xp_source_id id);
 int64_t xp_sources_now(struct xpoll *queue);
 void xp_sources_set_probed(struct xpoll *queue);
@@ -39,8 +41,9 @@ int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
                            const struct xpoll_event *change);
 
 /*
- * Prefetch what changes read that come later: of n, called before each XP_AHEAD-th one; first: it
- * is the first.  The table of registrations was not always empty.
+ * Prefetch memory that later changes of this call will read.  Call before every XP_AHEAD-th change.
+ * changes: this change and those after it, n in number; first: this is the first change of the
+ * call.  The table of registrations must have places (map.len > 0).
  */
 enum { XP_AHEAD = 8 };
 void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int n,
@@ -49,27 +52,30 @@ void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *chang
 /* Deliver active registrations into the array of the wait, each at most once in a call. */
 void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait);
 
-/* Let one source, or all of them, find out which conditions hold before the given step. */
+/*
+ * Let one source, or all of them, find out which conditions hold, because the given step comes
+ * next.  wait: the wait that is calling, or NULL.
+ */
 void xp_source_refresh(struct xpoll *queue, const struct xp_source_ops *ops, enum xp_step before);
 void xp_sources_refresh(struct xpoll *queue, struct xp_wait *wait, enum xp_step before);
 
-/* Call the sources whose due time has come. */
+/* Call the sources whose due time has come.  room: number of free records of the wait. */
 void xp_sources_run_due(struct xpoll *queue, int room);
 
-/* Returns a registration whose ident is this descriptor, or NULL. */
+/* Returns a registration of a source whose ident is this descriptor (VNODE ...), or NULL. */
 struct xp_registration *xp_registration_of_fd(const struct xpoll *queue, int fd);
 /* Wait until no source uses the descriptor any more.  Called without any lock. */
 void xp_sources_await_unused(int fd);
 
-/* Call before the changes of a call: they will share one reading of the clock. */
+/* Call before the changes of a call: they share one reading of the clock (xp_sources_now). */
 void xp_sources_change_begins(struct xpoll *queue);
 
 void xp_sources_init(struct xpoll *queue);
 /* Release all registrations and the states of the sources. */
 void xp_sources_fini(struct xpoll *queue);
 /*
- * In a forked child: give all registrations kernel objects of the child.  Returns 0 or the first
- * error.
+ * In a forked child: give all registrations kernel objects of the child, in place of the parent's.
+ * Returns 0 or the first error.
  */
 int xp_sources_inherit(struct xpoll *queue);
 

@@ -1,4 +1,7 @@
-/* The threads in a queue. */
+/*
+ * Counts the threads that are in calls of one queue, makes them wake each other, and passes the
+ * turn.
+ */
 #include "core/threads.h"
 
 #include "base/assert.h"
@@ -52,7 +55,7 @@ int xp_lock_in_child(struct xpoll *queue)
 	return -EINTR;
 }
 
-/* Wake one sleeping thread if kick, and the groups of followers whose bit is set. */
+/* Wake one sleeping thread if kick is true, and the groups of followers whose bit is set. */
 static void wake(struct xpoll *queue, bool kick, unsigned groups)
 {
 	if (kick)
@@ -63,9 +66,9 @@ static void wake(struct xpoll *queue, bool kick, unsigned groups)
 }
 
 /*
- * Make the descriptors of these groups not readable.  Leave out groups in turn.due, whose
- * descriptor is not readable yet: the thread that will write to them clears them afterwards
- * (xp_unlock).
+ * Make the descriptors of these groups not readable.  The caller leaves out groups in turn.due:
+ * their descriptors are not readable yet, and the thread that will write to them clears them
+ * afterwards, if no follower needs them any more (xp_unlock).
  */
 static void groups_clear(struct xpoll *queue, unsigned groups)
 {
@@ -80,13 +83,20 @@ void xp_unlock(struct xpoll *queue)
 	unsigned groups = queue->turn.due;
 
 	if (XP_UNLIKELY(kick || groups)) {
-		/* Wake without the lock: a woken thread needs it at once, and would block. */
+		/*
+		 * Release the lock before waking: a woken thread needs the lock at once, and would
+		 * block.
+		 */
 		queue->kick.due = false;
 		queue->turn.due = 0;
 		xp_inside_enter(queue);
 		xp_mutex_unlock(&queue->lock);
 		wake(queue, kick, groups);
 		if (xp_lock_again(queue) == 0) {
+			/*
+			 * Followers may have returned before the write above: clear the descriptors
+			 * of their groups again.
+			 */
 			groups_clear(queue, groups & ~queue->turn.signalled);
 			xp_inside_leave(queue);
 		}
@@ -97,7 +107,7 @@ void xp_unlock(struct xpoll *queue)
 uint32_t xp_sleeper_enter(struct xpoll *queue)
 {
 	queue->threads.sleepers++;
-	(void)xp_sleepers_take_mark(queue); /* this thread has just polled */
+	(void)xp_sleepers_take_mark(queue); /* this thread has just polled, so no other has to */
 	xp_kick_due(queue);
 	xp_inside_enter(queue);
 	return queue->kick.epoch;
@@ -130,7 +140,10 @@ void xp_kick_due(struct xpoll *queue)
 	queue->turn.due = 0;
 }
 
-/* Signal the first group that has followers, or all groups. */
+/*
+ * Have the followers of a group woken when the lock is released: of all groups, or, unless one is
+ * signalled already, of the first group that has followers.
+ */
 static void followers_signal(struct xpoll *queue, bool all)
 {
 	bool done = queue->turn.signalled && !all;
@@ -161,8 +174,8 @@ void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 
 /*
  * A thread that xp_kick_all has woken wakes the next one only when it leaves or waits; earlier, its
- * own poll could consume the wake-up.  No thread goes to sleep meanwhile, because the kernel
- * chooses which sleeping thread it wakes.
+ * own poll could consume that wake-up.  No other thread goes to sleep until all have returned,
+ * because the kernel chooses which sleeping thread it wakes.
  */
 void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
 {
@@ -183,7 +196,11 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
 
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
-	/* If several threads sleep with a mask in the kernel, a report wakes all of them. */
+	/*
+	 * If several threads sleep with a signal mask in the kernel, a report wakes all of them.
+	 * So without a mask of the caller hold signals only if no other thread sleeps, and if a
+	 * mask costs little.
+	 */
 	bool all = xp_is_concurrent(queue) && xp_has_sleepers(queue);
 
 	if (queue->restarts || wait->holds_signals ||
@@ -197,7 +214,10 @@ bool xp_is_interrupted(struct xpoll *queue)
 {
 	bool handles;
 
-	/* In a child that a signal handler forked, the parent owns the queue. */
+	/*
+	 * In a child that a signal handler forked, which does not own the queue, the wait has to
+	 * end.
+	 */
 	if (!xp_process_owns(queue))
 		return true;
 	if (queue->restarts || !queue->lock.taken)
@@ -221,7 +241,10 @@ bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
 	return queue->in_wait.event > 0 || (format == XP_BATCH && queue->in_wait.batch);
 }
 
-/* Set the number of next waits for which the queue assumes what happens now; else count down. */
+/*
+ * Update a number of next waits that assume a situation: XP_RECENT_FOR if it happens in this wait;
+ * otherwise one less.
+ */
 static void assume_next(uint8_t *waits, bool happens)
 {
 	*waits = XP_SET(happens ? XP_RECENT_FOR : *waits - (*waits > 0));
@@ -244,7 +267,7 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 	return 0;
 }
 
-/* End the count of a wait.  In a child that a signal handler forked no wait was counted. */
+/* End the count of a wait.  In a child that a signal handler forked the counts are 0 already. */
 static void wait_uncount(struct xpoll *queue, const struct xp_wait *wait)
 {
 	int *waits = wait->format == XP_EVENTS ? &queue->in_wait.event : &queue->in_wait.poll;
@@ -256,8 +279,8 @@ static void wait_uncount(struct xpoll *queue, const struct xp_wait *wait)
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 {
 	/*
-	 * This thread has polled: let the next one do so, one that xp_kick_all has to wake or a
-	 * follower.
+	 * This thread has polled, so let the next thread poll: one that xp_kick_all has to wake, or
+	 * a follower, which gets the turn.
 	 */
 	if (has_turn && xp_is_concurrent(queue))
 		xp_kick_next(queue, wait);
@@ -271,7 +294,7 @@ void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 
 /* --- Turns ------------------------------------------------------------------------- */
 
-/* What the cleanup handler of a follower needs. */
+/* The state of a thread that waits for the turn, for its cleanup handler. */
 struct follower {
 	struct xpoll *queue;
 	struct xp_wait *wait;
@@ -279,6 +302,7 @@ struct follower {
 	int group;
 };
 
+/* End the count of a follower, which has returned with the lock, and clear what woke it. */
 static void follower_leave(const struct follower *follower)
 {
 	struct xpoll *queue = follower->queue;
@@ -289,7 +313,9 @@ static void follower_leave(const struct follower *follower)
 	queue->turn.groups[follower->group]--;
 	if (follower->epoch != queue->kick.epoch && --queue->turn.leaving == 0)
 		pthread_cond_broadcast(&queue->thread_left);
-	/* All followers that had to return have: clear the descriptors that woke them. */
+	/*
+	 * No follower of an xp_kick_all has still to return: make what woke followers unreadable.
+	 */
 	if (queue->turn.leaving == 0) {
 		groups_clear(queue, queue->turn.signalled & ~queue->turn.due);
 		queue->turn.signalled = queue->turn.due = 0;
@@ -303,13 +329,14 @@ void xp_turn_pass(struct xpoll *queue)
 	followers_signal(queue, false);
 }
 
-/* This thread does not take the turn: if no thread has it, pass it to another follower. */
+/* The calling thread does not take the turn: if no thread has it, pass it to another follower. */
 static void turn_refuse(struct xpoll *queue)
 {
 	if (!queue->turn.leader)
 		xp_turn_pass(queue);
 }
 
+/* Cleanup handler of a thread that is cancelled while it waits for the turn. */
 static void follower_cancelled(void *argument)
 {
 	struct follower *follower = argument;
@@ -324,6 +351,7 @@ static void follower_cancelled(void *argument)
 		xp_sys_signals_release(&follower->wait->blocked);
 }
 
+/* Sleep as a follower, once.  Returns the result of poll(2); -EINTR also in a forked child. */
 static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct follower follower = {
@@ -367,8 +395,8 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 		if (xp_deadline_over(wait) || wait->wake_all != queue->wake.all)
 			return 0;
 		/*
-		 * The group's descriptor is readable for followers that xp_kick_all wakes, not for
-		 * this one.
+		 * The descriptors of the groups are readable now for followers that xp_kick_all
+		 * wakes, but not for this thread: wait until these followers have returned.
 		 */
 		if (queue->turn.leaving > 0) {
 			xp_await_left(queue, wait);
@@ -433,8 +461,8 @@ int xp_threads_forget(struct xpoll *queue)
 }
 
 /*
- * Wait until no thread is in xpoll_wake.  Such a thread may be in a signal handler, which cannot
- * signal a condition, so this polls.
+ * Wait until no thread uses the queue without its lock, as xpoll_wake does.  A thread in xpoll_wake
+ * may be in a signal handler, which cannot signal a condition, so check again every millisecond.
  */
 static void await_writers(struct xpoll *queue)
 {

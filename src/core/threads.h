@@ -1,11 +1,11 @@
 /*
- * The threads in a queue: how they take its lock, are counted, wake each other and pass the turn.
- * See docs/internals/locking.md.
+ * How threads that call the same queue take its lock, are counted, wake each other and pass the
+ * turn.  See docs/internals/locking.md.
  *
  * Turns are for back ends that serve one thread at a time: poll, select, /dev/poll.  The thread
- * that has the turn, the leader, is in the back end.  The others, followers, sleep until they get
- * the turn.  A thread that wants to change something makes the leader leave the back end first, and
- * waits for that.
+ * that has the turn, the leader, is in the back end.  The other threads, followers, sleep until
+ * they get the turn.  A thread that wants to change something makes the leader leave the back end
+ * first, and waits until it has left.
  */
 #ifndef XP_CORE_THREADS_H
 #define XP_CORE_THREADS_H
@@ -16,14 +16,15 @@
 #include "core/process.h"
 #include "sys/sys.h"
 
+/* Returns true if several threads may be in the back end's wait at the same time. */
 static inline bool xp_is_concurrent(const struct xpoll *queue)
 {
 	return queue->ops->caps & XP_CAP_CONCURRENT;
 }
 
 /*
- * Returns true if this thread is the only one of its process, so no other thread can use the queue
- * during the call.
+ * Returns true if this thread is the only one of its process and the process owns the queue, so no
+ * other thread can use the queue during the call.  NULL: false.
  */
 static inline bool xp_is_alone(const struct xpoll *queue)
 {
@@ -57,7 +58,9 @@ static inline void xp_unlock_alone(struct xpoll *queue)
 	xp_mutex_unlock_alone(&queue->lock);
 }
 
-/* Returns true if the queue was entered without its mutex: the process has no other thread. */
+/*
+ * Returns true if the queue was entered without taking its mutex: the process has no other thread.
+ */
 static inline bool xp_entered_alone(const struct xpoll *queue)
 {
 	return !queue->lock.taken;
@@ -65,10 +68,11 @@ static inline bool xp_entered_alone(const struct xpoll *queue)
 
 /*
  * Make the leader leave a back end that serves one thread at a time, because the caller is about to
- * change what the leader uses.  May release the lock for a while.
+ * change what the leader uses.  May release the lock for a while.  On other back ends this only
+ * records that several threads use the queue.
  */
 void xp_quiesce(struct xpoll *queue);
-/* Take the lock to change something that a sleeping thread may be using. */
+/* Like xp_enter, for a change of something that a sleeping thread may be using. */
 static inline int xp_enter_change(struct xpoll *queue)
 {
 	int rc = xp_enter(queue);
@@ -78,23 +82,30 @@ static inline int xp_enter_change(struct xpoll *queue)
 	return rc;
 }
 
-/* Release the lock before a sleep. */
+/* Release the lock before a sleep.  Unlike xp_unlock it wakes no thread: xp_sleeper_enter does. */
 static inline void xp_unlock_to_sleep(struct xpoll *queue)
 {
 	xp_mutex_unlock(&queue->lock);
 }
-/* Release the lock, and wake the threads that are due. */
+/* Release the lock, and wake the threads for which kick.due or turn.due is set. */
 void xp_unlock(struct xpoll *queue);
 
-/* Count a thread that is in a call without the lock; xpoll_destroy waits until there is none. */
+/* Count a thread that releases the lock within a call; xpoll_destroy waits until there is none. */
 void xp_inside_enter(struct xpoll *queue);
 void xp_inside_leave(struct xpoll *queue);
-/* Count a thread that is about to sleep in the back end.  Returns kick.epoch. */
+/*
+ * Count a thread that is about to sleep in the back end, and wake the threads for which kick.due or
+ * turn.due is set.  Returns kick.epoch.
+ */
 uint32_t xp_sleeper_enter(struct xpoll *queue);
-/* Call after the sleep; epoch: the result of xp_sleeper_enter. */
+/* Call after the sleep, with the lock; epoch: the result of xp_sleeper_enter. */
 void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch);
-/* Take the lock after a sleep.  Returns -EINTR in a child that a signal handler has forked. */
+/*
+ * Called after a sleep in a child that a signal handler forked meanwhile: forgets the threads of
+ * the parent, takes the lock, and returns -EINTR.
+ */
 int xp_lock_in_child(struct xpoll *queue);
+/* Take the lock after a sleep.  Returns 0, or -EINTR in a child that a signal handler forked. */
 static inline int xp_lock_again(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(!xp_process_owns(queue)))
@@ -103,41 +114,45 @@ static inline int xp_lock_again(struct xpoll *queue)
 	return 0;
 }
 
-/* Wake one sleeping thread when the lock is released; it polls again. */
+/* Have one sleeping thread woken when the lock is released; it polls again. */
 void xp_kick_one(struct xpoll *queue);
-/* Make all threads that sleep now return and poll again: each wakes the next one. */
+/* Make all threads that sleep now, and all followers, return and poll: each wakes the next one. */
 void xp_kick_all(struct xpoll *queue);
 /*
- * Look for the wake-up of another thread among these reports of a poll that did not sleep: if it is
- * there, this thread has to wake the next one in its place.
+ * Call after a poll that did not sleep, while an xp_kick_all is under way.  If there is a wake-up
+ * among these rc reports, a sleeping thread has missed it: the calling thread has to wake the next
+ * one in its place.
  */
 void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc);
-/* A thread that was woken has polled: wake the next thread of an xp_kick_all. */
+/* The calling thread has polled: if xp_kick_all woke it, have the next sleeping thread woken. */
 void xp_kick_next(struct xpoll *queue, struct xp_wait *wait);
-/* Wake the threads that are due now, because the calling thread is about to wait. */
+/*
+ * Wake the threads for which kick.due or turn.due is set now: the calling thread is about to wait.
+ */
 void xp_kick_due(struct xpoll *queue);
 
-/* Wait until a thread returns from its sleep, or leaves the queue. */
+/* Release the lock until another thread returns from its sleep, or leaves the queue. */
 void xp_await_left(struct xpoll *queue, struct xp_wait *wait);
 /*
- * Block all signals between the sleeps of a wait.  A wait may sleep several times, but to its
- * caller it is one sleep, which a signal has to end whenever it comes.
+ * Block all signals between the sleeps of a wait, if that is needed.  A wait may sleep several
+ * times, but to its caller it is one sleep, which a signal has to end whenever it comes.
  */
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait);
 /* Returns true if a signal handler caused the EINTR of a sleep, rather than a stop and continue. */
 bool xp_is_interrupted(struct xpoll *queue);
 
 /*
- * Returns true if no wait of this format may begin, because a thread is in a wait of another
- * format.
+ * Returns true if no wait of this format may begin: a thread is in a wait of the other level
+ * (xpoll_event; or xpoll_pwait and xpoll_wait), or, for XP_BATCH, in xpoll_wait.
  */
 bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format);
-/* Count a wait that begins; -EBUSY: see xp_wait_excluded. */
+/* Count a wait that begins.  Returns -EBUSY if xp_wait_excluded forbids it. */
 int xp_wait_admit(struct xpoll *queue, enum xp_format format);
 /*
- * Call at the end of a wait that xp_wait_admit has counted.  If events are left, a sleeping thread
- * has to take them.  has_turn: this thread was in the back end, and now passes the turn.
+ * Call at the end of a wait that xp_wait_admit has counted: a sleeping thread has to look for
+ * events that this one leaves.  has_turn: this thread was allowed into the back end, and lets
+ * another one in now.
  */
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn);
 
@@ -147,7 +162,7 @@ static inline bool xp_deadline_passed(const struct xp_wait *wait)
 		(wait->deadline_ns != XP_NEVER && xp_sys_now() >= wait->deadline_ns);
 }
 
-/* Returns the signal mask to apply during a sleep; NULL: the thread's present mask. */
+/* Returns the signal mask to apply during a sleep; NULL: leave the thread's present mask. */
 static inline const sigset_t *xp_wait_mask(const struct xp_wait *wait)
 {
 	return !wait->own_mask && wait->holds_signals ? &wait->blocked : wait->own_mask;
@@ -160,16 +175,20 @@ static inline void xp_wait_note_timeout(struct xp_wait *wait, int rc, int64_t un
 }
 
 /*
- * Returns true if the deadline has passed.  If a sleep applies a signal mask, the kernel has to
- * report the timeout, because a signal may have arrived before the deadline.
+ * Returns true if the deadline has passed.  If sleeps apply a signal mask, only a timeout that the
+ * kernel reported counts, because a signal may have arrived before the deadline.
  */
 static inline bool xp_deadline_over(const struct xp_wait *wait)
 {
 	return xp_deadline_passed(wait) && (!xp_wait_mask(wait) || wait->timed_out);
 }
 
-/* Wait for the turn.  Returns 1: this thread has it; 0: the wait is over; -EINTR, -EBADF. */
+/*
+ * Wait until this thread may enter a back end that serves one thread at a time.  Returns 1: it has
+ * the turn; 0: the wait is over; -EINTR; -EBADF: the queue is being destroyed.
+ */
 int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
+/* End the turn of this thread, and have a group of followers woken, of which one takes the turn. */
 void xp_turn_pass(struct xpoll *queue);
 
 /* Begin to count the time of a sleep, for xpoll_stats. */
@@ -181,7 +200,10 @@ static inline void xp_idle_begin(struct xpoll *queue)
 	}
 }
 
-/* End the count.  In a child that a signal handler forked no sleep was begun. */
+/*
+ * End the count of xp_idle_begin.  Nothing is counted in a child that a signal handler forked
+ * during the sleep, because xp_threads_forget has reset the counts.
+ */
 static inline void xp_idle_end(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(queue->idle.sleepers > 0)) {
@@ -190,7 +212,7 @@ static inline void xp_idle_end(struct xpoll *queue)
 	}
 }
 
-/* Returns the total time of all sleeps, including those that last. */
+/* Returns the total time of all sleeps in nanoseconds, including those that are not over yet. */
 static inline uint64_t xp_idle_total(const struct xpoll *queue)
 {
 	return queue->idle.sleepers == 0 ? queue->idle.ns
@@ -200,10 +222,10 @@ static inline uint64_t xp_idle_total(const struct xpoll *queue)
 /* Initialise the lock and the condition variable.  Returns 0 or a negative errno value. */
 int xp_threads_init(struct xpoll *queue);
 void xp_threads_fini(struct xpoll *queue);
-/* In a forked child: initialise them again, and forget the threads of the parent. */
+/* In a forked child: initialise both again, and reset the counts of the parent's threads. */
 int xp_threads_forget(struct xpoll *queue);
 /*
- * In a forked child: returns true if a thread of the parent was in a call during the fork, so the
+ * In a forked child: returns true if a thread of the parent had the lock during the fork, so the
  * tables may be half changed.
  */
 static inline bool xp_is_inconsistent(const struct xpoll *queue)

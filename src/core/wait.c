@@ -25,8 +25,9 @@
 #include "sys/sys_hot.h"
 
 /*
- * A harvest ends after this many reports in a row that led to no event.  A wait whose deadline has
- * passed ends after this many such polls for each registration: "A wait gives up".
+ * A harvest, which fetches reports in several calls, ends after this many reports in a row that led
+ * to no event.  A wait whose deadline has passed ends after this many polls without an event for
+ * each registration: the row "A wait gives up" of docs/internals/mechanisms.md.
  */
 enum { SPURIOUS_MOST = 32 };
 
@@ -77,7 +78,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	if (XP_UNLIKELY(!xp_batch_is_over(queue)))
 		batch_return(queue);
 	xp_batch_end(queue);
-	/* A back end that serves one thread at a time needs the turn. */
+	/* Wait for the turn, if the back end serves one thread at a time. */
 	rc = alone || xp_is_concurrent(queue) ? 1 : xp_turn_take(queue, &wait);
 	has_turn = rc > 0;
 	if (XP_LIKELY(has_turn))
@@ -98,7 +99,10 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	return XP_UNLIKELY(rc < 0) ? xp_result(rc) : wait.len;
 }
 
-/* Returns 0, with wait->len records, or a negative errno value and no record. */
+/*
+ * Deliver ready events, poll the kernel or sleep, until there is a record or the wait has to end.
+ * Returns 0, with wait->len records, or a negative errno value and no record.
+ */
 static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 {
 	for (;;) {
@@ -114,8 +118,9 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			return 0;
 		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.left > 0)) {
 			/*
-			 * An xp_kick_all is under way: this thread could take the wake-ups of
-			 * threads that still sleep, so it waits until they have returned.
+			 * An xp_kick_all is under way: if this thread slept now, it could take the
+			 * wake-up of a thread that sleeps still.  Wait until all threads that have
+			 * to return have returned.
 			 */
 			xp_await_left(queue, wait);
 			continue;
@@ -132,8 +137,9 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 }
 
 /*
- * Before a poll: let threads that change the queue go first, attach missing slots, and run the
- * sources that are due.
+ * Called before each poll: lets threads that change the queue go first, attaches missing slots, and
+ * runs the sources that are due.  Returns 0; -EBADF if the queue is being destroyed; or the error
+ * of attaching the slots.
  */
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 {
@@ -147,13 +153,13 @@ static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 		return 0;
 	if (queue->withheld && wait->format != XP_EVENTS)
 		xp_check_withheld(queue);
-	/* Some sources have conditions that the kernel does not report. */
+	/* Ask the sources that have conditions which the kernel does not report. */
 	if (queue->probed)
 		xp_sources_refresh(queue, wait, XP_BEFORE_SLEEP);
 	return queue->unattached ? xp_attach_slots(queue, XP_ATTACH_REST) : 0;
 }
 
-/* Deliver events that need no call of the back end. */
+/* Deliver the events that are known, or found by poll(2), without a call of the back end. */
 static void take_ready(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (XP_UNLIKELY(xp_sources_active(queue) || xp_has_files(queue)))
@@ -162,7 +168,10 @@ static void take_ready(struct xpoll *queue, struct xp_wait *wait)
 		xp_candidates_check(queue, wait);
 }
 
-/* Deliver from candidates, sources and files; each of the three goes first in every third wait. */
+/*
+ * Deliver from candidates (descriptors to check by poll(2)), sources and files; each of the three
+ * goes first in every third wait.
+ */
 static XP_NOINLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 {
 	wait->listed = true;
@@ -181,7 +190,10 @@ static XP_NOINLINE void gather(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-/* Returns true if a wait that has events polls the kernel as well. */
+/*
+ * Called by a wait that has events, and counts the wait (xp_ask_count).  Returns true if the wait
+ * polls the kernel as well.
+ */
 static bool asks_kernel_too(struct xpoll *queue, const struct xp_wait *wait)
 {
 	return xp_ask_count(queue) ||
@@ -189,8 +201,9 @@ static bool asks_kernel_too(struct xpoll *queue, const struct xp_wait *wait)
 }
 
 /*
- * Returns until when the thread may sleep; XP_NOW: poll without sleeping.  A pending wake-up ends
- * the wait, but only after a poll, because ready events go before it.
+ * Returns until when the thread may sleep; XP_NOW: poll without sleeping; XP_PAST: the same, but
+ * apply the signal mask.  A pending wake-up ends the wait only after a poll, because ready events
+ * go before it.
  */
 static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait)
 {
@@ -203,8 +216,8 @@ static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait
 }
 
 /*
- * Returns true if the back end has changes that this thread must pass to the kernel before it
- * sleeps in parallel with others.
+ * Returns true if the back end has collected changes that this thread must pass to the kernel
+ * before it sleeps in parallel with other threads.
  */
 static bool has_pending(const struct xpoll *queue)
 {
@@ -214,15 +227,15 @@ static bool has_pending(const struct xpoll *queue)
 
 /*
  * Poll the kernel or sleep in it, and poll again while it may have more reports and there is room.
- * The kernel's reports rotate: once it reports what this call has delivered, it has reported
- * everything.
+ * The kernel reports ready descriptors in turn: once it reports one that this wait has delivered,
+ * it has reported all of them.  Returns the number of reports of the first call, or its error.
  */
 static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns)
 {
 	struct xp_fired on_stack[XP_FIRED_MOST];
 	/*
-	 * A process with one thread uses the queue's larger array, which takes no room on the
-	 * stack.
+	 * A process with one thread uses the queue's larger array of reports, if there is one: it
+	 * takes no room on the stack.
 	 */
 	bool alone = xp_entered_alone(queue), has_events = wait->len > 0;
 	struct xp_fired *fired = alone && queue->fired ? queue->fired : on_stack;
@@ -242,7 +255,7 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 	return rc;
 }
 
-/* Poll the kernel without sleeping; how: XP_NOW or XP_REST. */
+/* Poll the kernel without sleeping.  how: XP_NOW, or XP_REST to fetch what the last call left. */
 static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
                       struct xp_fired *fired, int cap)
 {
@@ -257,9 +270,10 @@ static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
 }
 
 /*
- * Sleep as the only thread of the process.  Nobody else can cancel it, so a pending cancellation is
- * acted upon before the sleep.  Signals must not be held: only xp_sleep_shared releases them at a
- * cancellation.  A sleep without a timeout may bypass the back end: see direct_fd_at.
+ * Sleep as the only thread of the process.  No other thread can cancel this one, so a pending
+ * cancellation is acted upon before the sleep.  Signals must not be held (wait->holds_signals):
+ * only xp_sleep_shared releases them at a cancellation.  A sleep without a timeout and a mask may
+ * bypass the back end: see direct_fd_at in sys/backend.h.
  */
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap)
@@ -285,7 +299,10 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	return rc;
 }
 
-/* Poll the kernel for the remaining reports while there is room. */
+/*
+ * Poll the kernel for the remaining reports while there is room.  rc: result of the last call;
+ * has_events: there were events before the first call.
+ */
 static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
                                      struct xp_fired *fired, int most, int rc, bool has_events)
 {
@@ -297,20 +314,20 @@ static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
 		int room = xp_ask_room(queue, wait->cap - wait->len, false);
 		int cap = room < most ? room : most;
 
-		/* the next wait reports an error */
+		/* An error ends this loop, and the next wait gets and returns it. */
 		rc = ask_kernel(queue, wait, XP_REST, fired, cap);
 		deliver(queue, wait, fired, rc, cap);
 		spurious = wait->delivered_some ? 0 : spurious + rc;
 	}
 	/*
 	 * The kernel had events besides those that were found without it, and may have more of
-	 * them.
+	 * them: the next wait calls the kernel even if it finds other events.
 	 */
 	if (has_events && found)
 		xp_ask_soon(queue);
 }
 
-/* Deliver the reports that the kernel returned; rc: their number, or an error. */
+/* Deliver the reports of one call into the kernel; rc: their number, or an error. */
 static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc, int cap)
 {
@@ -319,8 +336,8 @@ static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 	for (int i = 0; i < rc; i++)
 		xp_report(queue, wait, &fired[i]);
 	/*
-	 * Someone may wait for edges of xpoll_fd.  While the set has a report left there is no new
-	 * edge, so poll again until the set is empty.
+	 * An event loop may wait for edges of the descriptor of xpoll_fd.  While the kernel's set
+	 * has a report left there is no new edge, so poll again until the set is empty.
 	 */
 	if (XP_UNLIKELY(queue->outer.in_use) && rc > 0 && !wait->delivered_some)
 		xp_reports_go_on(wait);
@@ -347,7 +364,10 @@ static XP_NOINLINE int harvested(struct xpoll *queue, struct xp_wait *wait, int 
 	return rc;
 }
 
-/* Returns true if the wait has to poll again even if its deadline has passed. */
+/*
+ * Returns true if the wait has to poll again, even if its deadline has passed, because events may
+ * be left that it has not looked at.
+ */
 static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 {
 	return xp_has_candidates(queue) || wait->more || queue->unattached ||
@@ -360,7 +380,7 @@ static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp
 /*
  * Count a poll without an event.  Returns true if the deadline has passed and there were more such
  * polls than the registrations can explain: a back end that always claims to have more reports must
- * not keep the wait.
+ * not keep the wait from ending.
  */
 static XP_NOINLINE bool count_spurious(const struct xpoll *queue, struct xp_wait *wait)
 {
@@ -369,8 +389,8 @@ static XP_NOINLINE bool count_spurious(const struct xpoll *queue, struct xp_wait
 }
 
 /*
- * Returns true if the wait has to return without an event: for a wake-up, which it consumes, or
- * because the deadline has passed.
+ * Returns true if the wait has to return without an event: for xpoll_wake, which it consumes, for
+ * xpoll_wake_all, or because the deadline has passed.
  */
 static XP_NOINLINE bool take_end(struct xpoll *queue, const struct xp_wait *wait)
 {
@@ -384,8 +404,9 @@ static XP_NOINLINE bool take_end(struct xpoll *queue, const struct xp_wait *wait
 }
 
 /*
- * Put the records that xpoll_revents has not returned at the head of the candidates, so that this
- * wait checks them first.
+ * Make candidates of the descriptors whose records xpoll_revents has not returned, ahead of older
+ * candidates, so that this wait checks them first.  A descriptor that was a candidate before stays
+ * among the older ones.
  */
 static XP_NOINLINE void batch_return(struct xpoll *queue)
 {
@@ -404,7 +425,10 @@ static XP_NOINLINE void batch_return(struct xpoll *queue)
 		else
 			xp_postpone(queue, fd, slot, slot->enabled, found->events);
 	}
-	/* Move the candidates from before behind these. */
+	/*
+	 * Rotate the list: candidates that were in it before this loop move to the end, behind the
+	 * slots that the loop has appended, if there are such slots.
+	 */
 	for (before = before < queue->candidates.len ? before : 0; before > 0; before--) {
 		int fd = xp_candidate_pop(queue, &slot);
 
