@@ -38,7 +38,7 @@ static inline void xp_ask_crowded(struct xpoll *queue)
 static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
 {
 	xp_count(&queue->counters.syscalls_wait);
-	wait->sequence = queue->sequence;
+	wait->marks = queue->marks;
 	wait->set = (uint32_t)queue->counters.rebuilds;
 }
 

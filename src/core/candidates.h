@@ -17,7 +17,7 @@
  */
 static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
 {
-	slot->sequence = ++queue->sequence;
+	slot->mark = ++queue->marks;
 	slot->marked = true;
 }
 

@@ -144,7 +144,7 @@ static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		 * Nothing was enabled, so reports from before this change are not outdated: undo
 		 * the mark that the change has set.
 		 */
-		slot->sequence = before.sequence;
+		slot->mark = before.mark;
 		slot->marked = before.marked;
 	} else if (slot->mode == XP_MODE_LEVEL && !queue->ops->flush) {
 		/*

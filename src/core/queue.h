@@ -110,11 +110,8 @@ struct xp_wait {
 	uint32_t wake_all;    /* queue->wake.all at the start: a change means xpoll_wake_all */
 	/* xp_wait_call zeroes the members from here on. */
 	unsigned spurious;    /* calls into the kernel in this wait that led to no event */
-	/*
-	 * queue->sequence before the last call into the kernel: later marks make its reports
-	 * outdated
-	 */
-	uint32_t sequence;
+	/* queue->marks before the last kernel call: later marks make its reports outdated */
+	uint32_t marks;
 	/*
 	 * counters.rebuilds before the last call into the kernel: shows if the set was replaced
 	 * since
@@ -162,7 +159,7 @@ struct xpoll {
 		struct xp_slot **pages;
 		int pages_len;
 	} slots;             /* pages of slots, indexed by descriptor: see slot.h */
-	uint32_t sequence;   /* number of xp_slot_mark calls, modulo 2^32 */
+	uint32_t marks;      /* number of xp_slot_mark calls, modulo 2^32 */
 	uint8_t withheld : 1;   /* some slot may have `withheld` set: xpoll_pwait checks it */
 	/* Some slot is missing from the kernel's set: the next wait adds it. */
 	uint8_t unattached : 1;

@@ -425,8 +425,8 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 	} else if (!(fired->events & XP_FIRED_SOLO_ANY) &&
 	           report_is_superseded(wait, fd, slot, fired->token)) {
 		return;
-	} else if (XP_UNLIKELY(slot->marked && queue->sequence - slot->sequence <
-	                       queue->sequence - wait->sequence) &&
+	} else if (XP_UNLIKELY(slot->marked && queue->marks - slot->mark <
+	                       queue->marks - wait->marks) &&
 	           xp_slot_kind(fd, slot) != XP_KIND_CLEARED) {
 		report_outdated(queue, wait, fd, slot, events, about);
 	} else if (xp_entry_confirmed(queue, fd, slot)) {

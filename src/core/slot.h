@@ -7,7 +7,7 @@
  * when registrations end and, on epoll, with each change of the main entry.  A report whose arming
  * is before `born` is stale: its registration has ended.  A report with another earlier arming is
  * superseded: the change made the kernel check the state again, so the report is dropped.  If
- * `marked` is set, a report that was fetched before `sequence` is outdated: the queue checks the
+ * `marked` is set, a report that was fetched before `mark` is outdated: the queue checks the
  * state by poll(2) instead, or lets the kernel report a level-triggered entry again.
  *
  * The queue's lock guards all members except `late`, which is atomic.
@@ -99,7 +99,7 @@ struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
 	uint32_t arming; /* the arming in the token of the main entry: see the head of this file */
 	uint32_t born;       /* the arming when the present registrations began */
-	uint32_t sequence;   /* number of the slot's mark: queue->sequence when `marked` was set */
+	uint32_t mark;       /* number of the last mark: queue->marks when `marked` was set */
 	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
 	int32_t next; /* descriptor of the next candidate; XP_LAST; XP_UNQUEUED: no candidate */
 	/* Bits still to deliver, of a file that poll(2) must not check: see xp_slot_can_probe. */
@@ -139,7 +139,7 @@ struct xp_slot {
 	uint8_t withheld : 1; /* xpoll_event ignored a hang-up, which xpoll_pwait reports */
 	uint8_t kept_for : 3;  /* filters to deliver `kept` to */
 	uint8_t is_exclusive : 1; /* the main entry is exclusive now: see entry.c */
-	uint8_t marked : 1;    /* reports fetched before the mark `sequence` are outdated */
+	uint8_t marked : 1;    /* reports that were fetched before `mark` are outdated */
 	uint8_t fruitless : 3; /* reports in a row of which no enabled filter was ready */
 
 	uint8_t mode;      /* enum xp_mode */

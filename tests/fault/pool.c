@@ -207,7 +207,7 @@ XT_TEST(level_that_is_older_than_two_billion_changes_is_reported_at_once)
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_DISABLE));
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_ENABLE));
 	XT_GETS(queue, NULL, (uint64_t)pair.r, READ);
-	queue->sequence += (1u << 31) + 5;
+	queue->marks += (1u << 31) + 5;
 	before = xt_stats(queue);
 	XT_GETS(queue, NULL, (uint64_t)pair.r, READ);
 	after = xt_stats(queue);

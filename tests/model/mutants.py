@@ -77,8 +77,8 @@ MUTANTS = {
         "rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);", "rc = 0;", "", EXPLORER),
     # What a thread has harvested, and what the program changes meanwhile.
     "a report older than the last mark is delivered": Mutant(
-        "XP_UNLIKELY(slot->marked && queue->sequence - slot->sequence <\n"
-        "\t                       queue->sequence - wait->sequence)",
+        "XP_UNLIKELY(slot->marked && queue->marks - slot->mark <\n"
+        "\t                       queue->marks - wait->marks)",
         "0", "",
         EXPLORER),
     "a report of an arming before the last one is delivered": Mutant(

@@ -14,14 +14,14 @@ static struct xp_slot slot_of(const struct xpoll *queue, int file)
 
 uint32_t core_sequence(const struct xpoll *queue)
 {
-	return queue->sequence;
+	return queue->marks;
 }
 
 bool core_has_changed(const struct xpoll *queue, int file, uint32_t sequence)
 {
 	struct xp_slot slot = slot_of(queue, file);
 
-	return slot.marked && queue->sequence - slot.sequence < queue->sequence - sequence;
+	return slot.marked && queue->marks - slot.mark < queue->marks - sequence;
 }
 
 unsigned core_is_token(const struct xpoll *queue, int file, uint64_t token)
@@ -37,7 +37,7 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
 	struct xp_slot slot = slot_of(queue, file);
 	const uint8_t *bytes = (const uint8_t *)&slot;
 
-	slot.arming = slot.born = slot.sequence = slot.epoch = 0;
+	slot.arming = slot.born = slot.mark = slot.epoch = 0;
 	slot.delivered = slot.reports = 0; /* of another call; each 64th report is confirmed */
 	slot.next = slot.next != XP_UNQUEUED;
 	for (size_t i = offsetof(struct xp_slot, arming); i < sizeof slot; i++)
