@@ -22,7 +22,7 @@ static void host_unobserved(struct xpoll *queue)
 	xp_count(&queue->counters.signals_unobserved);
 }
 
-static bool host_lets_in(const struct xpoll *queue, unsigned number)
+static bool host_unblocks_signal(const struct xpoll *queue, unsigned number)
 {
 	const struct xp_wait *wait = queue->source_wait;
 	const sigset_t *mask = wait ? xp_wait_mask(wait) : NULL;
@@ -55,7 +55,7 @@ const struct xp_host xp_host = {
 	.awaited = host_awaited,
 	.vnode_as_bsd = host_vnode_as_bsd,
 	.unobserved = host_unobserved,
-	.lets_in = host_lets_in,
+	.lets_in = host_unblocks_signal,
 	.interrupted = host_interrupted,
 	.watch = xp_source_fd_watch,
 	.unwatch = xp_source_fd_unwatch,
