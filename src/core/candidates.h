@@ -11,9 +11,9 @@
 #include "core/slot.h"
 
 /*
- * Mark the slot, because filters were enabled, but the arming in the tokens stayed.  A report that
- * some thread fetched before the mark may be about a state that was delivered already, so that
- * report leads to a check by poll(2) only.
+ * Mark the slot, because filters were enabled, but the number in the tokens of reports (the arming)
+ * stayed.  A report that some thread fetched before the mark may be about a state that was
+ * delivered already, so that report leads to a check by poll(2) only.
  */
 static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -109,8 +109,8 @@ static inline void xp_withhold(struct xpoll *queue, struct xp_slot *slot)
 void xp_check_withheld(struct xpoll *queue);
 
 /*
- * Returns true if poll(2) clears the bits that it returns for this file, whoever calls it
- * (XP_KIND_CLEARED), and the queue is lazy.  Then slot->kept holds the bits that poll(2) returned
+ * Returns true if the queue is lazy (epoll) and poll(2) clears the bits that it returns for this
+ * file, whoever calls it (XP_KIND_CLEARED).  Then slot->kept holds the bits that poll(2) returned
  * and no filter has received.
  */
 static inline bool xp_poll_clears(const struct xpoll *queue, const struct xp_slot *slot)

@@ -398,7 +398,7 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 }
 
 /*
- * Disable these filters.  On a lazy queue the kernel's entry stays as it is, unless it is
+ * Disable these filters.  On a lazy queue (epoll) the kernel's entry stays as it is, unless it is
  * exclusive.  Returns 0 or a negative errno value.
  */
 static int change_silence(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)

@@ -125,7 +125,7 @@ static void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
 		candidate_checked(queue, wait, found, named);
 }
 
-/* --- Candidates that are not checked together with others ---------------------------- */
+/* --- Candidates that are checked one by one ------------------------------------------ */
 
 /*
  * Deliver the bits in slot->kept to the enabled filters in slot->kept_for, if fd still refers to
@@ -188,7 +188,10 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	unsigned filters = (slot->check | slot->recheck) & slot->enabled;
 	bool named = slot->check & slot->enabled;
 
-	/* Clear these before poll(2): what happens afterwards makes the slot a candidate again. */
+	/*
+	 * Clear these sets before poll(2), not after it: what happens afterwards may set them
+	 * again, which must not be lost.
+	 */
 	slot->check = slot->recheck = 0;
 	if (XP_UNLIKELY(slot->kept_for))
 		kept_deliver(queue, wait, fd, slot);

@@ -167,7 +167,8 @@ static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slo
 
 /*
  * Give the main entry a new arming (armings 1), or the previous one again (-1).  On a queue that is
- * not lazy the arming stays, because earlier reports of other filters remain valid there.
+ * not lazy (not on epoll) the arming stays, because earlier reports of other filters remain valid
+ * there.
  */
 static void entry_renumber(const struct xpoll *queue, struct xp_slot *slot, int armings)
 {
@@ -221,8 +222,8 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	if (leftover)
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	/*
-	 * There is no entry.  Unlike change, attach also returns different errors for a closed
-	 * descriptor and for one of O_PATH.
+	 * Make the entry, if there is none to change.  Unlike change, attach returns different
+	 * errors for a closed descriptor and for one of O_PATH.
 	 */
 	if (xp_is_gone(rc))
 		rc = queue->ops->attach(queue->backend, fd, watch, token);

@@ -124,7 +124,7 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
  * open; otherwise xp_is_gone(result).  again: filters that the back end may report once more.
  */
 int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
-/* Returns true if xp_entry_same returns 0; otherwise drops the slot. */
+/* Returns true if xp_entry_same returns 0; otherwise ends all registrations of the slot. */
 bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 /*
  * Count a report.  At each 64th on epoll, ask the kernel whether fd still refers to the registered
@@ -138,12 +138,12 @@ static inline bool xp_entry_confirmed(struct xpoll *queue, int fd, struct xp_slo
 }
 
 /*
- * Returns which of the filters that an ADD names need solo entries.  before: the filters that the
- * main entry had before the ADD.
+ * Returns which of the filters that an ADD names need solo entries, kernel entries of their own.
+ * before: the filters that the main entry had before the ADD.
  */
 unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,
                         unsigned before);
-/* Remove the solo entries of these filters, if they have some. */
+/* Remove the solo entries (kernel entries of their own) of these filters, if there are any. */
 void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 /*
  * Arm the solo entries of these filters, and make those that do not exist yet.  Returns 0 or

@@ -122,7 +122,7 @@ struct xp_wait {
 	bool repeated;
 	bool more;        /* the kernel may have more reports: poll it again */
 	bool renew;       /* an ended registration is still reported: replace the kernel's set */
-	bool listed; /* sources or files took part: poll the kernel as well while there is room */
+	bool listed; /* sources or files were looked at: poll the kernel as well if there is room */
 	bool must_kick;   /* this thread took a wake-up of xp_kick_all: it must wake the next one */
 	bool polled;      /* the thread polled before its first sleep: see xp_sleep_prepare */
 	bool has_slept;   /* the thread slept in this call */
@@ -172,7 +172,8 @@ struct xpoll {
 		uint8_t skipped; /* waits in a row that returned without calling the kernel */
 		bool due;        /* the next wait must call the kernel */
 		bool always;     /* [I] XPOLL_ALL_READY: each wait calls the kernel */
-		uint8_t crowded; /* number of next kernel calls that ask for half as many reports */
+		/* Number of next kernel calls that ask for half as many reports as usual. */
+		uint8_t crowded;
 		/*
 		 * Coarse clock when `skipped` became 2: once that clock advances, a wait calls the
 		 * kernel.
@@ -200,7 +201,7 @@ struct xpoll {
 		int inside;      /* threads that are in a call and have released the lock */
 		/* Times that a thread took the lock again after releasing it in a call. */
 		uint32_t sleeps;
-		/* Address of errno of the thread that waited last, to recognize it. */
+		/* Address of errno of the thread that waited last: identifies the thread. */
 		const int *last;
 		/* Number of next waits that assume that several threads use the queue. */
 		uint8_t shared;
@@ -216,7 +217,10 @@ struct xpoll {
 		bool batch; /* a thread is in xpoll_wait, which fills the batch */
 	} in_wait;           /* numbers of threads in calls that wait */
 	struct {
-		/* The thread that leaves next has to make a sleeping one poll: see marks.h. */
+		/*
+		 * The thread that leaves the queue next has to wake a sleeping one, which polls:
+		 * see marks.h.
+		 */
 		bool wanted;
 		bool due;        /* wake one sleeping thread when the lock is released */
 		uint32_t epoch;  /* number of xp_kick_all calls */

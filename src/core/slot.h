@@ -89,7 +89,8 @@ enum xp_mode {
 	XP_MODE_EDGE,   /* edge-triggered; poll(2) checks filters without CLEAR after a delivery */
 	XP_MODE_ONCE,   /* one-shot: after a report it is silent until it is armed again */
 	XP_MODE_FILE,   /* no entry, because the kernel refuses the file: see files.h */
-	XP_MODE_SOURCE, /* level-triggered; a source watches its own descriptor */
+	/* level-triggered; the descriptor of a source, such as an inotify instance */
+	XP_MODE_SOURCE,
 };
 
 #define XP_LAST      (-1) /* slot.next: this slot is the last candidate */
@@ -109,7 +110,7 @@ struct xp_slot {
 	uint8_t present;   /* registered filters */
 	uint8_t enabled;   /* registered filters that are not disabled */
 	uint8_t requested; /* XP_REQUEST_IN and so on */
-	uint8_t armed;     /* filters that the kernel reports: in an entry that is not silent */
+	uint8_t armed; /* filters that the kernel reports; not those of a silent one-shot entry */
 	/*
 	 * The next wait checks these filters, and takes the file for the registered one: the
 	 * program has enabled them, or a report was lost.
@@ -127,26 +128,27 @@ struct xp_slot {
 	uint8_t dispatch;  /* filters that were added with XPOLL_DISPATCH */
 	uint8_t lowat : 3;    /* filters with a low-water mark, XPOLL_NOTE_LOWAT: see lowat.h */
 	uint8_t unmet : 3;    /* filters with less room than their mark: a timer has them checked */
-	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH affect all filters */
+	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters at once */
 	uint8_t spent : 1;    /* an edge was delivered since the last change of the main entry */
-	uint8_t exclusive : 3; /* filters with XPOLL_NOTE_EXCLUSIVE, even if the entry is not */
+	uint8_t exclusive : 3; /* filters with XPOLL_NOTE_EXCLUSIVE, which is only a hint */
 	uint8_t soerr : 3;    /* filters whose events have the socket error: XPOLL_NOTE_SOERR */
 	/* Index of the filter that found no room: the next delivery begins with it. */
 	uint8_t first : 2;
 	uint8_t count : 3;    /* filters whose events have a count: XPOLL_NOTE_COUNT */
-	uint8_t solo : 3;     /* filters with a solo entry: see entry.h */
+	uint8_t solo : 3;     /* filters with an entry of their own in the kernel: see entry.h */
 	uint8_t leftover : 1; /* no filter is registered, but the kernel still has an entry */
 	uint8_t withheld : 1; /* xpoll_event ignored a hang-up, which xpoll_pwait reports */
 	uint8_t kept_for : 3;  /* filters to deliver `kept` to */
-	uint8_t is_exclusive : 1; /* the main entry is exclusive now: see entry.c */
+	uint8_t is_exclusive : 1; /* the kernel's main entry is exclusive now: see entry.c */
 	uint8_t marked : 1;    /* reports that were fetched before `mark` are outdated */
 	uint8_t fruitless : 3; /* reports in a row of which no enabled filter was ready */
 
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;      /* enum xp_fd_kind */
 	uint8_t idle : 4;      /* checks by poll(2) in a row that found nothing ready */
-	uint8_t reports : 6;   /* number of reports, modulo 64; at 0 the file is confirmed */
-	uint8_t stale : 2;     /* reports of ended registrations: the fourth renews the set */
+	/* Number of reports, modulo 64; at each 0 confirm that the file is the same. */
+	uint8_t reports : 6;
+	uint8_t stale : 2;     /* reports of ended registrations; the fourth has the set replaced */
 	atomic_uchar late;     /* number of late changes under way: see late.h */
 };
 

@@ -27,7 +27,7 @@ struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t
 
 /*
  * Put the registration at the end of the list from which events are delivered, if it is active and
- * enabled and not in the list; otherwise remove it if it is not active or disabled.
+ * enabled and not in that list.  Remove it from the list if it is not active, or is disabled.
  */
 static void registration_enlist(struct xpoll *queue, struct xp_registration *reg)
 {
@@ -453,7 +453,8 @@ int xp_sources_inherit(struct xpoll *queue)
 
 	registrations_release(queue);
 	/*
-	 * Inheriting a registration may end others, which leave this list: first put all into it.
+	 * Inheriting a registration may end others, so first put all into a list, which ended ones
+	 * leave.
 	 */
 	xp_list_init(&all);
 	for (size_t i = 0;

@@ -94,8 +94,8 @@ void xp_unlock(struct xpoll *queue)
 		wake(queue, kick, groups);
 		if (xp_lock_again(queue) == 0) {
 			/*
-			 * Followers may have returned before the write above: clear the descriptors
-			 * of their groups again.
+			 * Followers may have returned, and cleared the descriptors, before `wake`
+			 * wrote to them: clear those of their groups again.
 			 */
 			groups_clear(queue, groups & ~queue->turn.signalled);
 			xp_inside_leave(queue);

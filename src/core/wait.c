@@ -201,9 +201,9 @@ static bool asks_kernel_too(struct xpoll *queue, const struct xp_wait *wait)
 }
 
 /*
- * Returns until when the thread may sleep; XP_NOW: poll without sleeping; XP_PAST: the same, but
- * apply the signal mask.  A pending wake-up ends the wait only after a poll, because ready events
- * go before it.
+ * Returns until when the thread may sleep; XP_NOW: poll without sleeping; XP_PAST: poll without
+ * sleeping, with the signal mask.  A pending wake-up ends the wait only after a poll, because ready
+ * events go before it.
  */
 static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait)
 {
@@ -426,8 +426,8 @@ static XP_NOINLINE void batch_return(struct xpoll *queue)
 			xp_postpone(queue, fd, slot, slot->enabled, found->events);
 	}
 	/*
-	 * Rotate the list: candidates that were in it before this loop move to the end, behind the
-	 * slots that the loop has appended, if there are such slots.
+	 * Rotate the list: candidates that were in it before the loop above move to the end, behind
+	 * the slots that the loop has appended.  If it has appended none, nothing moves.
 	 */
 	for (before = before < queue->candidates.len ? before : 0; before > 0; before--) {
 		int fd = xp_candidate_pop(queue, &slot);
