@@ -14,8 +14,8 @@
 #define BLOCK 512
 
 /*
- * A descriptor that is more often in the array makes each change expensive: then the set is given
- * up.
+ * If a descriptor has more entries in the array than this, array_sync fails, because each change
+ * of one entry visits all entries of the descriptor.
  */
 #define DUPLICATES_MOST 64
 
@@ -35,7 +35,7 @@ static bool array_reserve(struct array *array, size_t count)
 {
 	size_t most = count > array->len ? count : array->len;
 
-	/* In the worst case all old entries and all new ones change. */
+	/* In the worst case each entry of the image and each of the array is a change. */
 	if (!memory_reserve(&array->image_memory, count * sizeof *array->image) ||
 	    !memory_reserve(&array->next_memory, count * sizeof *array->next) ||
 	    !memory_reserve(&array->changed_memory,
@@ -51,8 +51,9 @@ static bool array_reserve(struct array *array, size_t count)
 	return true;
 }
 
-/* --- Places of a number ------------------------------------------------------ */
+/* --- The entries of a descriptor --------------------------------------------- */
 
+/* Remove the entry of the image at this index from the list of its descriptor's entries. */
 static void unlink_place(struct array *array, struct watch *watch, int32_t place)
 {
 	int fd = array->image[place].fd;
@@ -66,6 +67,7 @@ static void unlink_place(struct array *array, struct watch *watch, int32_t place
 	*link = array->next[place];
 }
 
+/* Add the entry to the list of its descriptor's entries.  Returns false without memory. */
 static bool link_place(struct array *array, struct watch *watch, int32_t place)
 {
 	int fd = array->image[place].fd;
@@ -81,7 +83,10 @@ static bool link_place(struct array *array, struct watch *watch, int32_t place)
 	return true;
 }
 
-/* Passes the union of the bits that all entries of a descriptor request to the watch. */
+/*
+ * Request from the watch what all entries of the descriptor request together, nothing if no entry
+ * is left.  Returns false if there are too many entries, or if the watch has failed.
+ */
 static bool want(struct array *array, struct watch *watch, int fd)
 {
 	uint16_t bits = 0;
@@ -107,8 +112,8 @@ static bool want(struct array *array, struct watch *watch, int fd)
 /* --- Comparing ----------------------------------------------------------------- */
 
 /*
- * Copies an entry to the image if it differs, and records its index.  Returns the number of
- * records.
+ * Copy the entry at index `at` to the image if it differs, and record the change as number
+ * `changed`.  Sets revents of the program's entry to 0.  Returns the new number of changes.
  */
 static size_t entry_compare(struct array *array, struct watch *watch,
                             struct pollfd *fds, size_t at, size_t changed)
@@ -127,6 +132,7 @@ static size_t entry_compare(struct array *array, struct watch *watch,
 	return changed + 1;
 }
 
+/* Copy each of the first `count` entries that differs to the image; returns the changes. */
 static size_t compare(struct array *array, struct watch *watch,
                       struct pollfd *fds, size_t count)
 {
@@ -143,6 +149,7 @@ static size_t compare(struct array *array, struct watch *watch,
 	return changed;
 }
 
+/* Set the revents that the last report has stored to 0, in the image and in the array. */
 static void clear_reported(struct array *array, struct pollfd *fds, size_t count)
 {
 	for (size_t i = 0; i < array->reported_len; i++) {
@@ -155,7 +162,10 @@ static void clear_reported(struct array *array, struct pollfd *fds, size_t count
 	array->reported_len = 0;
 }
 
-/* Removes entries beyond the new length from the image, and copies additional ones. */
+/*
+ * Give the image the new length `count`: remove entries beyond it, or copy additional entries of
+ * the program's array.  Records each as a change, and returns the new number of changes.
+ */
 static size_t resize(struct array *array, struct watch *watch,
                      struct pollfd *fds, size_t count, size_t changed)
 {
@@ -177,13 +187,14 @@ static size_t resize(struct array *array, struct watch *watch,
 	return changed;
 }
 
+/* Request from the watch what the changed entries and their previous descriptors need now. */
 static bool apply(struct array *array, struct watch *watch, size_t changed)
 {
 	for (size_t i = 0; i < changed; i++)
 		if (array->changed[i] >= 0 &&
 		    !link_place(array, watch, array->changed[i]))
 			return false;
-	/* A descriptor that only moved within the array is linked at its new index by now. */
+	/* Only now: a descriptor that has moved within the array is linked at its new index. */
 	for (size_t i = 0; i < changed; i++)
 		if (!want(array, watch, array->replaced[i]))
 			return false;
@@ -208,8 +219,9 @@ int64_t array_sync(struct array *array, struct watch *watch,
 	return changed == 0 || apply(array, watch, changed) ? (int64_t)changed : -1;
 }
 
-/* --- Answers -------------------------------------------------------------------- */
+/* --- Results -------------------------------------------------------------------- */
 
+/* Store revents of one entry in the array and in the image, and record that they are not 0. */
 static void write_revents(struct array *array, struct pollfd *fds, int32_t place,
                           short revents)
 {
@@ -221,7 +233,7 @@ static void write_revents(struct array *array, struct pollfd *fds, int32_t place
 int array_report(struct array *array, const struct watch *watch,
                  struct pollfd *fds)
 {
-	/* Another thread that waits on the same array may have set revents. */
+	/* During this call's sleep another thread's call with this array may have set revents. */
 	clear_reported(array, fds, array->len);
 	for (size_t i = 0; i < watch->ready_len; i++) {
 		const struct watch_ready *ready = &watch->ready[i];

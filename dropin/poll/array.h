@@ -1,9 +1,9 @@
 /*
  * The image: a copy of the program's array of struct pollfd as its last call returned it, revents
- * included.  The next call compares the two, and handles only entries that differ.
+ * included.  The next call compares the array with the image, and handles only entries that differ.
  *
- * The slot of each descriptor in the watch has the index of its first entry in the array; `next`
- * links further entries of the same descriptor.
+ * A descriptor may have several entries.  The descriptor's struct watch_slot has the index of the
+ * first one in `first`, and array->next links the further ones.
  */
 #ifndef DROPIN_ARRAY_H
 #define DROPIN_ARRAY_H
@@ -17,30 +17,35 @@
 #include "watch.h"
 
 struct array {
+	/* The memory of the pointers below; changed_memory has changed and replaced. */
 	struct memory image_memory;
 	struct memory next_memory;
 	struct memory changed_memory;
 	struct memory reported_memory;
 	struct pollfd *image;
 	int32_t *next;      /* indexed like image: the next entry of the descriptor, or -1 */
-	int32_t *changed;   /* indexes of entries that array_sync found changed */
-	int32_t *replaced;   /* their previous descriptors */
-	int32_t *reported;  /* indexes of entries whose revents are not 0 */
-	size_t len;
-	size_t reported_len;
+	int32_t *changed;   /* for array_sync: index of each changed entry; -1: beyond the end */
+	int32_t *replaced;  /* for array_sync: the entry's descriptor in the image; -1: it is new */
+	int32_t *reported;  /* indexes of the entries whose revents are not 0 */
+	size_t len;          /* entries of image */
+	size_t reported_len; /* entries of reported */
 };
 
+/* Free the memory, and make the image empty. */
 void array_free(struct array *array);
 
 /*
- * Update the watch by the program's array, and set all revents of the array to 0.  Returns the
- * number of entries that differed; -1 if it fails (no memory, a descriptor that is too large, too
- * many duplicates).
+ * Copy entries of the program's array that differ to the image, request the new bits from the
+ * watch, and set all revents of the array to 0.  Returns the number of entries that differed; -1:
+ * no memory, a descriptor that is too large, or too many entries of one descriptor.
  */
 int64_t array_sync(struct array *array, struct watch *watch,
                    struct pollfd *fds, size_t count);
 
-/* Store the results of the watch in the program's array.  Returns the number of ready entries. */
+/*
+ * Store the results of the last poll of the watch as revents in the program's array and in the
+ * image.  Returns the number of entries whose revents are not 0.
+ */
 int array_report(struct array *array, const struct watch *watch,
                  struct pollfd *fds);
 

@@ -1,8 +1,11 @@
 /*
- * A call, from its beginning to its end.
+ * Runs one call of poll, ppoll, select or pselect from its beginning to its end.
  *
- * While the set is claimed: synchronise it with the array, poll it, store the results.
- * While it is not claimed: sleep in a real poll(2) of the epoll descriptor and the hot descriptors.
+ * A set (pool.h) is an epoll instance with the descriptors of one array.  The thread claims the
+ * set, updates it by the array, polls it and stores the results.  If nothing is ready, it releases
+ * the set and sleeps in poll(2) of the epoll descriptor and of the hot descriptors, which
+ * are not registered with epoll.  A real call is one of the C library's function with the program's
+ * arguments.
  *
  * The sleep is a call of the C library with the signal mask that the program passed, and no set is
  * claimed meanwhile.  So signals interrupt and restart it, and cancellation and longjmp leave it,
@@ -27,13 +30,13 @@
 #include "stats.h"
 #include "sys/sys.h"
 
-/* Result of a step: the set has changed, so start the call over. */
+/* Result of a sleep: another call uses the set or has changed it, so start this call over. */
 #define RESTART INT_MIN
 
-/* Result of poll_set: the real function has to make this call. */
+/* Result of poll_set: the C library's function has to make this call. */
 #define USE_REAL (INT_MIN + 1)
 
-/* A call that would sleep first polls first after this many that slept first. */
+/* One in this many calls of a set that could begin with the sleep polls first. */
 #define SLEEPS_FIRST_MOST 16
 
 /* --- Time ------------------------------------------------------------------------ */
@@ -99,9 +102,9 @@ static int pass(struct call *call)
 }
 
 /*
- * Returns the size of memory that counts as checked by the last real call.  It extends to the end
- * of the array's last page, but not beyond the limit of descriptors, so that not each additional
- * entry needs a real call.
+ * Returns the size up to which a later, longer array needs no real call to check its memory.  The
+ * kernel maps whole pages, so that is the end of this array's last page; but not more entries than
+ * the limit of open files, beyond which poll(2) fails with EINVAL.
  */
 static size_t size_checked(const struct call *call)
 {
@@ -114,8 +117,9 @@ static size_t size_checked(const struct call *call)
 }
 
 /*
- * Record that a real call was made, and when the next is due.  Each descriptor is to be checked by
- * a real call within settings.recheck_ns, and a call may sleep for half of that time.
+ * Record that a real call was made: its memory is known to be mapped, and the next real call is due
+ * after half of settings.recheck_ns.  An event that epoll does not report is found within the
+ * whole of that time, even if it comes just after a real call.
  */
 static void renew(const struct call *call, struct set *set)
 {
@@ -125,7 +129,7 @@ static void renew(const struct call *call, struct set *set)
 	set->recheck_ns = xp_sys_now_coarse() + settings.recheck_ns / 2;
 }
 
-/* Returns true if the last real call has checked all memory of this call. */
+/* Returns true if the last real call of the set has read and written all memory of this call. */
 static bool is_known(const struct call *call, const struct set *set)
 {
 	for (int i = 0; i < BITS_KINDS; i++)
@@ -134,14 +138,15 @@ static bool is_known(const struct call *call, const struct set *set)
 	return call->memory.size <= set->memory.size;
 }
 
+/* Returns true if the period after which a real call checks the set again is over. */
 static bool recheck_is_due(const struct call *call, const struct set *set)
 {
 	return settings.recheck_ns != 0 && call->awake_ns >= set->recheck_ns;
 }
 
 /*
- * Make the real call, because there is no set.  If this call site has called often enough, make a
- * set for its next call.
+ * Make the real call, because there is no unclaimed set for this array.  If the call site has
+ * called often enough without one, make a set for its next call.
  */
 static int run_without(struct call *call)
 {
@@ -158,7 +163,10 @@ static int run_without(struct call *call)
 	return rc;
 }
 
-/* Give up a set that costs more than it saves, or that does not work. */
+/*
+ * Drop a claimed set that costs more than it saves, or that does not work.  The call site has to
+ * call more often before it gets the next set.
+ */
 static void give_up(struct call *call, struct set *set)
 {
 	sites_regret(call->site, set->watch.calls);
@@ -166,9 +174,9 @@ static void give_up(struct call *call, struct set *set)
 }
 
 /*
- * Make the real call although there is a set, which is claimed: for the first call with this
- * memory, in which the kernel checks that all of it is mapped, and once in each period.  Its
- * results show whether the descriptors still refer to the files that are registered.
+ * Make the real call although this thread has claimed a set, and release the set.  That is done for
+ * new memory, because the kernel then checks that all of it is mapped, and once in each period: the
+ * results show whether the descriptors still refer to the files that are registered with epoll.
  */
 static int run_real(struct call *call, struct set *set)
 {
@@ -183,7 +191,7 @@ static int run_real(struct call *call, struct set *set)
 	if (settings.recheck_ns != 0)
 		stats_add(&stats.missed, watch_compare(&set->watch, call->ops->results(call, set),
 		                                       call->count));
-	/* The set's balance does not include the rare comparison. */
+	/* Count the calls of watch_compare here, so that book() does not take them as costs. */
 	stats_add(&stats.syscalls, set->watch.syscalls);
 	set->watch.syscalls = 0;
 	if (set->watch.failed)
@@ -196,20 +204,20 @@ static int run_real(struct call *call, struct set *set)
 /* --- Is the set worth it? ---------------------------------------------------------- */
 
 /*
- * The balance of a set, in units of one check of a descriptor in the kernel.  A real poll(2) checks
- * each descriptor.  The set saves these checks.  It costs the system calls beyond one, a check of
- * each hot descriptor, and some units for each ready descriptor, because epoll_wait(2) takes longer
- * for it than poll(2).
+ * set->worth is the balance of a set, in units of one check of a descriptor in the kernel.  A real
+ * poll(2) checks each descriptor, and a set saves these checks.  A set costs the system calls
+ * beyond one, a check of each hot descriptor, and READY_COST units for each ready descriptor,
+ * because epoll_wait(2) takes longer than poll(2) to report one.
  */
 #define SYSCALL_COST 10
 #define READY_COST   3
 
-/* A set is given up when its balance is below minus the cost of this many real calls. */
+/* A set is given up at a balance below minus this many real calls; the most is plus as many. */
 #define WORTH_CALLS 64
 
 /*
- * Adds to the balance what the call saves, once, and subtracts the system calls made since the last
- * time.
+ * Add the checks that this call saves to the set's balance, unless the call has slept and so has
+ * added them before.  Subtract the cost of the system calls that were made since the last booking.
  */
 static void book(const struct call *call, struct set *set)
 {
@@ -223,15 +231,15 @@ static void book(const struct call *call, struct set *set)
 }
 
 /*
- * Ends a call with the number of ready descriptors, or with USE_REAL.  Releases the set, or gives
- * it up.
+ * Complete the set's balance at the end of a call, then release the set, or give it up if it costs
+ * too much.  rc is the number of ready descriptors, or USE_REAL.
  */
 static void account(struct call *call, struct set *set, int rc)
 {
 	int64_t all = (int64_t)call->checks;
 
 	book(call, set);
-	/* The real function would make one system call, too. */
+	/* Give back one system call, which the real function makes, too. */
 	set->worth += SYSCALL_COST - (rc == USE_REAL ? all : READY_COST * (int64_t)rc);
 	if (set->worth > WORTH_CALLS * all)
 		set->worth = WORTH_CALLS * all;
@@ -241,11 +249,12 @@ static void account(struct call *call, struct set *set, int rc)
 		pool_release(set);
 }
 
-/* --- Looking ----------------------------------------------------------------------- */
+/* --- Polling ----------------------------------------------------------------------- */
 
 /*
- * Polls the set and stores the results for the program.  Returns the number of ready descriptors;
- * USE_REAL; or -EBADF if the set does not work.  `sleep`: results of a sleep, if len > 0.
+ * Poll the set and store the results for the program.  If len > 0, `sleep` has the results of the
+ * sleep that has just ended, so hot descriptors are not polled again.  Returns the number of ready
+ * descriptors; USE_REAL; or -EBADF if the set does not work.
  */
 static int poll_set(struct call *call, struct set *set, const struct pollfd *sleep,
                 int len)
@@ -266,7 +275,9 @@ static int poll_set(struct call *call, struct set *set, const struct pollfd *sle
 }
 
 /*
- * Polls the set.  Returns true if that ends the call: the set is released, and *rcp is the result.
+ * Poll the set.  Returns true if that ends the call: then the set is released or given up, and *rcp
+ * is the result of the call.  Returns false if the call has to sleep; then the set is still
+ * claimed.
  */
 static bool poll_ends_call(struct call *call, struct set *set,
                       const struct pollfd *sleep, int len, int *rcp)
@@ -295,7 +306,7 @@ static bool poll_ends_call(struct call *call, struct set *set,
 
 /* --- Sleeping ----------------------------------------------------------------------- */
 
-/* Returns how long to sleep: until the caller's timeout, or until the next real call is due. */
+/* Returns how long to sleep: until the deadline, but not longer than the next real call is due. */
 static int64_t sleep_ns(const struct call *call, const struct set *set)
 {
 	int64_t left_ns = call_left_ns(call);
@@ -304,6 +315,7 @@ static int64_t sleep_ns(const struct call *call, const struct set *set)
 	return settings.recheck_ns != 0 && left_ns > most_ns ? most_ns : left_ns;
 }
 
+/* Block all signals until the call ends, except in sleeps, which apply call->mask. */
 static void hold_signals(struct call *call)
 {
 	if (call->holds_signals)
@@ -315,6 +327,7 @@ static void hold_signals(struct call *call)
 	stats_add(&stats.syscalls, 2);
 }
 
+/* Sleep in the C library's ppoll(2).  A cancelled thread restores its signal mask. */
 static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
                      int len)
 {
@@ -329,8 +342,9 @@ static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
 }
 
 /*
- * Polls descriptors that have become hot during the sleep.  The others must not be polled again,
- * because a poll may consume their readiness.
+ * Make `sleep`, the len entries that the sleep has polled, contain all present hot descriptors.
+ * Poll those that became hot during the sleep.  Descriptors that the sleep has polled keep its
+ * results, because another poll may clear their readiness.  Returns the new number of entries.
  */
 static int poll_new_hot(const struct watch *watch, struct pollfd *sleep, int len)
 {
@@ -350,9 +364,9 @@ static int poll_new_hot(const struct watch *watch, struct pollfd *sleep, int len
 }
 
 /*
- * Releases the set and sleeps until a descriptor may be ready.  Returns 1 with the set claimed
- * again.  Otherwise it is not claimed: 0, timeout; -1 with errno, mostly EINTR; RESTART, another
- * call uses the set or has used it.
+ * Release the set, sleep until a descriptor may be ready, and claim the set again.  Returns 1 if it
+ * is claimed.  Otherwise another call may use it, and the result is 0: the timeout has passed; -1
+ * with errno, mostly EINTR; RESTART: another call has claimed or changed the set.
  */
 static int sleep_and_claim(struct call *call, struct set *set,
                            struct pollfd *fds, int *len)
@@ -363,7 +377,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 
 	hold_signals(call);
 	*len = watch_sleepers(&set->watch, fds);
-	book(call, set); /* The call may end while the set is not claimed. */
+	book(call, set); /* now, because the call may end while the set is not claimed */
 	pool_sleep(set);
 	pool_release(set);
 	call->was_asleep = true;
@@ -378,21 +392,21 @@ static int sleep_and_claim(struct call *call, struct set *set,
 		return RESTART;
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
 	/*
-	 * At a wake-up the real poll(2) would check closed descriptors again, and report them;
-	 * select(2) does not.
+	 * Like poll(2), which checks all descriptors when it wakes up, find the ones that were
+	 * closed during the sleep; select(2) does not report these.
 	 */
 	if (call->bits.count == 0 && watch_read_closes(&set->watch)) {
 		*len = poll_new_hot(&set->watch, fds, *len);
-		/* A descriptor that was registered again may be ready: harvest the instance. */
+		/* A reused descriptor was registered just now and may be ready: poll epoll, too. */
 		fds[0].revents |= POLLIN;
 	}
 	return 1;
 }
 
 /*
- * Returns true if the call begins with the sleep.  A poll that finds nothing wastes a system call.
- * So if the last call that polled first found nothing, the next calls sleep first, except every
- * SLEEPS_FIRST_MOST-th.
+ * Returns true if the call begins with the sleep, without a poll before it.  A poll that finds
+ * nothing wastes a system call.  So if the last call that polled first found nothing, the next
+ * calls of the set sleep first, except every SLEEPS_FIRST_MOST-th.
  */
 static bool sleep_is_first(const struct call *call, struct set *set)
 {
@@ -405,9 +419,12 @@ static bool sleep_is_first(const struct call *call, struct set *set)
 	return false;
 }
 
-/* --- All of it -------------------------------------------------------------------------- */
+/* --- The whole call ---------------------------------------------------------------------- */
 
-/* Polls and sleeps, with a synchronised set.  Returns the result, -1 with errno, or RESTART. */
+/*
+ * Poll and sleep in turn until the call ends.  The set is claimed and was updated by the array; it
+ * is released.  Returns the call's result, -1 with errno, or RESTART.
+ */
 static int poll_and_sleep(struct call *call, struct set *set)
 {
 	struct pollfd sleep[WATCH_SLEEP_LEN];
@@ -423,14 +440,17 @@ static int poll_and_sleep(struct call *call, struct set *set)
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);
-		if (rc == -1 && errno != EINTR) /* the additional descriptor may exceed the limit */
+		if (rc == -1 && errno != EINTR) /* the additional entry may exceed the limit */
 			return pass(call);
 		if (rc != 1)
 			return rc;
 	}
 }
 
-/* Makes the call with a claimed set, which it releases. */
+/*
+ * Do the call with a claimed set, which is released or dropped.  Returns the call's result, -1 with
+ * errno, or RESTART.
+ */
 static int run(struct call *call, struct set *set)
 {
 	int64_t changed;

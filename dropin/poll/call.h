@@ -15,69 +15,74 @@ struct call;
 
 struct call_ops {
 	/*
-	 * For select: makes an array of struct pollfd in the set's memory; does nothing for poll.
-	 * Returns false if the call has too few descriptors for a set, or if there is no memory.
+	 * select: makes an array of struct pollfd of the program's bit sets, in set->selected, and
+	 * sets call->fds and call->checks; poll: does nothing.  Returns false if the call has fewer
+	 * than settings.least descriptors, or if there is no memory: then make the real call.
 	 */
 	bool (*expand)(struct call *call, struct set *set);
 	/*
-	 * Stores the results of the set for the program.  Returns their number, or a negative errno
-	 * value.
+	 * Stores the results of the last poll of the set in the program's array or bit sets.
+	 * Returns what the function returns (ready entries, or ready bits of all bit sets);
+	 * -EBADF: a select has a descriptor that is not open, so make the real call.
 	 */
 	int (*report)(struct call *call, struct set *set);
-	/* Stores for the program that nothing is ready. */
+	/* Stores in the program's array or bit sets that nothing is ready. */
 	void (*clear)(struct call *call);
-	/* Makes the real call with the remaining time.  Returns its result, or -1 and errno. */
+	/* Calls the C library's function with the time that is left; returns its result. */
 	int (*pass)(struct call *call);
 	/*
-	 * Returns the array with the revents of the real call; for select they are only zero or
-	 * nonzero.
+	 * After a real call, returns an array with its results.  For select `events` is 0, and
+	 * revents is 1 if the descriptor is ready for anything; NULL: no memory for the array.
 	 */
 	const struct pollfd *(*results)(struct call *call, struct set *set);
 };
 
-/* The bit sets of a select; NULL: an empty one. */
+/* The three bit sets of a select(2): readfds, writefds and exceptfds. */
 enum { BITS_IN, BITS_OUT, BITS_EXCEPT, BITS_KINDS };
 
 struct bits {
-	int count; /* descriptors from this one on are ignored */
-	unsigned long *words[BITS_KINDS];
+	int count; /* the nfds of select(2): all descriptors are below it; 0 in a poll(2) */
+	unsigned long *words[BITS_KINDS]; /* the program's fd_sets; NULL: it passed none */
 };
 
 struct call {
-	const struct call_ops *ops;
-	uintptr_t site;
-	uintptr_t key;        /* address of the array, or of one of the bit sets; finds the set */
-	struct extent memory; /* the memory that the real call would read and write */
-	size_t count;         /* entries of fds */
-	size_t checks;        /* descriptors that the real call would check */
-	const sigset_t *mask; /* the program's signal mask, or NULL */
-	int64_t deadline_ns;  /* monotonic clock; XP_NOW, XP_NEVER */
+	const struct call_ops *ops; /* of poll and ppoll, or of select and pselect */
+	uintptr_t site;       /* return address in the program (select: inverted); see sites.h */
+	uintptr_t key;        /* address of the array, or of the first bit set; see pool_find */
+	struct extent memory; /* the array or bit sets, which the real call reads and writes */
+	size_t count;         /* number of entries of fds; for select equal to bits.count */
+	size_t checks;        /* number of descriptors that the kernel polls in a real call */
+	const sigset_t *mask; /* the signal mask during sleeps; NULL: the thread's own */
+	int64_t deadline_ns;  /* end of the timeout, monotonic; XP_NOW: 0; XP_NEVER: none */
 	int64_t awake_ns;     /* when the call began, or last woke up; coarse clock */
-	bool is_poll;         /* the function is poll(2): the timeout is in milliseconds */
+	bool is_poll;         /* the function is poll(2): the timeout is timeout_ms */
 	bool was_asleep;      /* the call has slept, so less than the given timeout is left */
-	bool holds_signals;   /* signals are blocked; sleeps apply `mask` */
-	sigset_t *restore_mask;/* the mask to restore */
+	bool holds_signals;   /* this call has blocked the thread's signals */
+	sigset_t *restore_mask;/* if holds_signals: the mask to restore before returning */
 
 	struct pollfd *fds;             /* the program's array; for select made by `expand` */
-	struct bits bits;               /* select, pselect */
+	struct bits bits;               /* the arguments of select or pselect */
 	const struct timespec *timeout; /* the program's timeout; NULL: none, or is_poll */
 	int timeout_ms;                 /* the program's timeout, if is_poll */
 };
 
-/* Returns the deadline of a wait that begins now with this timeout. */
+/* Returns the deadline of a call that begins now with this timeout; XP_NOW for 0. */
 int64_t call_deadline(int64_t timeout_ns);
 
 /*
- * Returns the timeout for the real call: the caller's; or, if some of it has passed, the rest,
- * stored in `left`.
+ * Returns the timeout to pass to the real call; NULL: none.  Before the first sleep it is the
+ * program's timeout; after that the time that is left, which is stored in *left.
  */
 const struct timespec *call_timeout(const struct call *call,
                                     struct timespec *left);
 
-/* Returns the time that is left; XP_NEVER: for ever. */
+/* Returns the nanoseconds until the deadline, at least 0; XP_NEVER: there is no deadline. */
 int64_t call_left_ns(const struct call *call);
 
-/* Makes the whole call.  Returns its result, or -1 and errno like the real function. */
+/*
+ * Does the whole call, with a set if there is one for this array, else by the real function.
+ * Returns its result, or -1 with errno like the real function.
+ */
 int call_run(struct call *call);
 
 #endif

@@ -1,4 +1,4 @@
-/* Closes of descriptors: the slow part of closing.h, and ranges of descriptors. */
+/* The rarely needed part of closing.h: descriptors registered with epoll, and ranges. */
 #include "closing.h"
 
 #include <limits.h>
@@ -7,18 +7,21 @@
 
 void closing_detach(int fd, uint64_t relying)
 {
-	/* A child of vfork(2) shares this memory, but closes descriptors of its own. */
+	/* A child of vfork(2) shares the parent's memory, but closes its own descriptors only. */
 	if (!pool_is_ours())
 		return;
 	/*
-	 * Remove the entry from the epoll instance: it would outlive the close while a duplicate is
-	 * open.
+	 * Remove fd from the epoll instances: if a duplicate of it stays open, the kernel would
+	 * keep the entry after the close.
 	 */
 	pool_detach(fd, relying);
 	numbers_close_clear(fd);
 }
 
-/* Closes the range, except our own descriptors, all of which are below `known`. */
+/*
+ * Close the descriptors from first to last, except the epoll descriptors of sets.  All of these are
+ * below `known`, so only the descriptors below it are checked.
+ */
 static int close_between(unsigned first, unsigned last, unsigned known)
 {
 	unsigned from = first;

@@ -1,9 +1,9 @@
 /*
- * The work of the poll drop-in before and after a close: see common/close.h.
+ * The work of the poll drop-in before and after a descriptor is closed: see common/close.h.
  *
- * The table of numbers is updated before and after, so that no set relies on a descriptor that
- * refers to another file by then.  The program cannot close our own descriptors: to it they are not
- * open.
+ * Before the close the sets (pool.h) that have registered the descriptor with epoll are made to
+ * register it again, because the same number may refer to another file afterwards.  The program
+ * cannot close the epoll descriptors of this library: close(2) fails as if they were not open.
  */
 #ifndef DROPIN_CLOSING_H
 #define DROPIN_CLOSING_H
@@ -14,10 +14,11 @@
 #include "sys/sys.h"
 
 struct closing {
-	int fd;
-	bool was_ours;
+	int fd;        /* the descriptor that is closed */
+	bool was_ours; /* fd was the epoll descriptor of a set: only dup2(2) and dup3(2) */
 };
 
+/* Returns true if fd is the epoll descriptor of a set, which close(2) must not close. */
 static inline bool closing_refused(int fd)
 {
 	return XP_UNLIKELY(numbers_is_own(fd)) && pool_keeps(fd);
@@ -28,7 +29,7 @@ static inline bool closing_heeds(int fd, int number, int flags)
 	(void)fd;
 	(void)number;
 	(void)flags;
-	return true; /* if the close fails, the sets register the descriptor again */
+	return true; /* even if dup3 will fail: then the sets register the descriptor again */
 }
 
 static inline void closing_duplicated(int fd, int number)
@@ -42,10 +43,13 @@ static inline void closing_part(void)
 	pool_part();
 }
 
-/* Remove fd, which is about to be closed, from the epoll instances of the sets that rely on it. */
+/*
+ * Remove fd, which is about to be closed, from the epoll instances of the sets that have registered
+ * it: those whose bit in `relying` is set (numbers.h).
+ */
 void closing_detach(int fd, uint64_t relying);
 
-/* Inline, like closing_end: after a system call the processor mispredicts each return. */
+/* Inline, like closing_end, which follows the system call: each return costs a misprediction. */
 static inline void closing_begin(struct closing *closing, int fd)
 {
 	uint64_t relying;
@@ -64,8 +68,8 @@ static inline void closing_begin(struct closing *closing, int fd)
 static inline void closing_end(const struct closing *closing, int rc)
 {
 	/*
-	 * dup2(2) or dup3(2) onto the epoll descriptor of a set has failed.  The set has been
-	 * detached from this descriptor, and to the program the number was not open: close it.
+	 * dup2(2) or dup3(2) onto the epoll descriptor of a set has failed.  closing_begin has
+	 * given the descriptor up, and for the program the number was not open: close it.
 	 */
 	if (XP_UNLIKELY(closing->was_ours && rc < 0))
 		xp_sys_close(closing->fd);
@@ -73,6 +77,7 @@ static inline void closing_end(const struct closing *closing, int rc)
 		numbers_close_end(closing->fd);
 }
 
+/* close_range(2) without the epoll descriptors of the sets. */
 int closing_range(unsigned first, unsigned last, int flags);
 
 #endif

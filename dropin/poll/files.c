@@ -1,4 +1,7 @@
-/* Other functions that close or open descriptors: streams, directories and whole tables. */
+/*
+ * Exported functions that close descriptors, in addition to common/close.c: of streams and
+ * directories; and unshare(2), which gives a thread its own table of descriptors.
+ */
 #include <sched.h>
 
 #include "common/close.h"
@@ -6,11 +9,11 @@
 
 EXPORT int unshare(int flags);
 
-/* --- Streams and folders ----------------------------------------------------------- */
+/* --- Streams and directories -------------------------------------------------------- */
 
 /*
- * Begin the close of a stream.  Constructors of other libraries may call this before the real
- * functions are looked up; no set relies on a descriptor then.
+ * Begin the close of a stream.  Constructors of other libraries may call this before this library's
+ * constructor, which looks up the C library's functions: then do so here.
  */
 static void begin(struct closing *closing, FILE *stream)
 {
@@ -52,8 +55,8 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream)
 }
 
 /*
- * Returns the descriptor of a directory.  The volatile pointer keeps the check for NULL, for which
- * closedir(3) fails with EINVAL although it is declared nonnull.
+ * Returns the descriptor of a directory; -1 for NULL, for which closedir(3) fails with EINVAL.  The
+ * parameter of closedir is declared nonnull, so without volatile the compiler would drop the check.
  */
 static int number_of(DIR *volatile directory)
 {
@@ -77,11 +80,11 @@ EXPORT int closedir(DIR *directory)
 	return rc;
 }
 
-/* --- Tables ----------------------------------------------------------------- */
+/* --- Tables of descriptors --------------------------------------------------- */
 
 EXPORT int unshare(int flags)
 {
-	/* pool_part ends all sets, so call it only if the table is shared. */
+	/* If no other thread shares the table, nothing changes, and sets can be used further. */
 	if ((flags & CLONE_FILES) && close_is_shared())
 		pool_part();
 	return real.unshare(flags);

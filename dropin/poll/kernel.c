@@ -1,6 +1,6 @@
 /*
- * Memory and descriptors by system calls of its own: poll(2) may be called in a signal handler that
- * interrupted malloc, so malloc must not be used.
+ * Memory and epoll instances from the kernel.  malloc must not be used here, because the program
+ * may call poll(2) in a signal handler that has interrupted malloc.
  */
 #include "kernel.h"
 
@@ -23,9 +23,9 @@
 
 #define MARK 64 /* F_SETSIG value that marks our epoll instances: the last real-time signal */
 
-/* Our descriptors are placed this far below the end of the kernel's table, or below the limit. */
+/* Our descriptors are in the last AWAY_ROOM numbers of the kernel's table of descriptors. */
 #define AWAY_ROOM  32
-#define AWAY_TABLE 256 /* size up to which a table counts as small */
+#define AWAY_TABLE 256 /* size of the smallest table that kernel_move_away tries */
 
 bool memory_grow(struct memory *memory, size_t size)
 {
@@ -104,7 +104,12 @@ int kernel_move_away(int fd)
 	int copy;
 
 	for (;; end *= 2) {
-		/* The descriptors below fd, and perhaps those before `end`, are open. */
+		/*
+		 * fd was the lowest free number, so all numbers below it are open.  Skip sizes of
+		 * the table whose last AWAY_ROOM numbers begin at or below fd: few of them, or
+		 * none, are free.  A copy at or beyond `end` shows that none was: try twice the
+		 * size.
+		 */
 		if (end - AWAY_ROOM <= fd && end < limit)
 			continue;
 		if (end > limit)
@@ -122,8 +127,8 @@ int kernel_move_away(int fd)
 }
 
 /*
- * The mark is the signal that would report input or output on this file.  It has no other effect,
- * because epoll instances do not send signals and the file has no owner.
+ * The mark is the number of the signal that reports input or output on a file (F_SETSIG).  Setting
+ * it has no other effect, because epoll instances send no signals.
  */
 int kernel_instance(void)
 {
@@ -150,9 +155,9 @@ bool kernel_is_instance(int fd)
 }
 
 /*
- * epoll_wait(2) without a timeout reads the kernel's list of ready entries without a lock, and may
- * miss entries while another thread that polls the instance has them off the list.  poll(2) of the
- * instance waits for that thread.
+ * epoll_wait(2) with timeout 0 reads the kernel's list of ready entries without a lock.  While
+ * another thread polls the instance, the kernel takes the entries off that list, and this call may
+ * find none.  poll(2) of the instance waits until they are back: if it reports readiness, repeat.
  */
 int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shared,
                    unsigned *syscalls)
@@ -195,7 +200,7 @@ int kernel_may_watch(int fd, unsigned *syscalls)
 	if (kind == XP_KIND_FIFO || kind == XP_KIND_COUNTER)
 		return 1;
 	if (kind != XP_KIND_SOCKET)
-		return 0; /* for example terminals, where a poll moves data */
+		return 0; /* for example a terminal, whose poll makes buffered input readable */
 	++*syscalls;
 	switch (socket_domain(fd)) {
 	case AF_UNIX:
@@ -203,7 +208,7 @@ int kernel_may_watch(int fd, unsigned *syscalls)
 	case AF_INET6:
 	case AF_NETLINK:
 		return 1;
-	default: /* for example packet rings in shared memory, which change without a wake-up */
+	default: /* for example AF_PACKET with a ring in memory, which fills without a wake-up */
 		return 0;
 	}
 }

@@ -1,6 +1,6 @@
 /*
- * Memory from the kernel, and system calls that sys/sys.h lacks.  All are async-signal-safe and
- * preserve errno.
+ * Memory from the kernel, and system calls that src/sys/sys.h lacks.  All functions are
+ * async-signal-safe and preserve errno.
  */
 #ifndef DROPIN_KERNEL_H
 #define DROPIN_KERNEL_H
@@ -12,12 +12,13 @@
 /* The size of a page is a multiple of this. */
 #define PAGE_SIZE_LEAST 4096u
 
-/* A block of zeroed memory that can grow; {0} is an empty block. */
+/* A block of memory that can grow; it begins with zeros.  {0} is an empty block. */
 struct memory {
 	void *base;
-	size_t size;
+	size_t size; /* bytes */
 };
 
+/* For memory_reserve: enlarge the block, at least to twice its size. */
 bool memory_grow(struct memory *memory, size_t size);
 
 /*
@@ -29,42 +30,46 @@ static inline bool memory_reserve(struct memory *memory, size_t size)
 	return size <= memory->size || memory_grow(memory, size);
 }
 
+/* Return the memory to the kernel, and make the block empty. */
 void memory_free(struct memory *memory);
 
-/* Returns true if the two blocks differ; size is a multiple of 8. */
+/* Returns true if the two pieces of memory differ; size is a multiple of 8. */
 bool memory_differs(const void *a, const void *b, size_t size);
 
+/* getpid(2) as a system call, which is right after vfork(2), too. */
 int kernel_pid(void);
 
 /*
- * Duplicates fd to a high number, and closes fd in any case.  Returns the duplicate or a negative
+ * Duplicate fd to a high number, and close fd in any case.  Returns the duplicate or a negative
  * errno value.  Low numbers are left to the program, which expects to get the lowest free one.  The
- * number is not so high that the kernel has to enlarge its table of descriptors, which each fork
- * copies.
+ * number is below the size that the kernel's table of descriptors has, if one is free there,
+ * because each fork copies the table.
  */
 int kernel_move_away(int fd);
 
 /*
- * Returns a new epoll instance, or a negative errno value.  The instance has a mark by which
- * kernel_is_instance recognises it, also through duplicates and in forked children.
+ * Returns a new epoll instance, or a negative errno value.  A mark in the instance distinguishes it
+ * from those of the program; duplicates and forked children have the mark, too.
  */
 int kernel_instance(void);
+/* Returns true if fd refers to an instance made by kernel_instance. */
 bool kernel_is_instance(int fd);
 
 /*
- * epoll_wait(2) with timeout 0.  `shared`: other threads may be polling the instance.  Adds the
- * number of system calls to *syscalls.
+ * epoll_wait(2) with timeout 0.  Returns the number of events, or a negative errno value.  Set
+ * `shared` if other threads may be polling the instance.  Adds the number of system calls to
+ * *syscalls.
  */
 struct epoll_event;
 int kernel_collect(int epoll_fd, struct epoll_event *events, int most, bool shared,
                    unsigned *syscalls);
 
-/* Returns the limit of open files. */
+/* Returns the present limit of open files (RLIMIT_NOFILE); descriptors are below it. */
 size_t kernel_descriptor_limit(void);
 
 /*
- * Returns 1 if epoll reports the same bits as poll(2) for this file, 0 if not, -EBADF if fd is not
- * open.  Adds the number of system calls to *syscalls.
+ * Returns 1 if the file is of a kind for which epoll reports the same bits as poll(2), 0 if not or
+ * if that is not known, -EBADF if fd is not open.  Adds the number of system calls to *syscalls.
  */
 int kernel_may_watch(int fd, unsigned *syscalls);
 

@@ -1,4 +1,4 @@
-/* The table of descriptors, and the log of closes. */
+/* The table with a word for each descriptor, and the log of closed descriptors: see numbers.h. */
 #include "numbers.h"
 
 #include <errno.h>
@@ -7,22 +7,23 @@
 /* Length of the table: the kernel's default limit for open files. */
 #define NUMBERS_MOST ((size_t)1 << 20)
 
-#define LOG_LEN 4096u
+#define LOG_LEN 4096u /* entries; later ones overwrite the oldest */
 
 _Atomic uint64_t *numbers_words;
 size_t numbers_len;
 
 static void *words; /* the memory of numbers_words */
-static _Atomic unsigned top;  /* no set ever relied on a descriptor from this on */
-static _Atomic int in_ranges; /* number of threads that are closing a range */
+/* since numbers_reset, no descriptor at or above this had a set bit or was our own */
+static _Atomic unsigned top;
+static _Atomic int in_ranges; /* number of threads between numbers_range_begin and _end */
 
 /* An entry is position << 32 | (descriptor + 1); 0: not written yet. */
 static _Atomic uint64_t log_entries[LOG_LEN];
-static _Atomic uint64_t log_end;
+static _Atomic uint64_t log_end; /* position of the next entry, modulo LOG_LEN its index */
 
 bool numbers_init(void)
 {
-	/* The kernel provides memory only for pages that are used. */
+	/* The table has 8 MiB, of which the kernel provides only the pages that are written. */
 	void *block = mmap(NULL, NUMBERS_MOST * sizeof *numbers_words,
 	                   PROT_READ | PROT_WRITE,
 	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -47,6 +48,7 @@ void numbers_reset(void)
 	in_ranges = 0;
 }
 
+/* Make `top` exceed fd. */
 static void raise_top(int fd)
 {
 	unsigned known = top;
@@ -66,7 +68,7 @@ bool numbers_rely(int fd, int set)
 			return false;
 	} while (!atomic_compare_exchange_weak(&numbers_words[fd], &word,
 	                                       word | UINT64_C(1) << set));
-	/* A thread that begins to close a range after this check sees the bit. */
+	/* A thread that calls numbers_range_begin after this check sees the bit. */
 	if (in_ranges == 0)
 		return true;
 	numbers_unrely(fd, set);
@@ -104,7 +106,7 @@ unsigned numbers_range_begin(unsigned end)
 
 void numbers_range_end(void)
 {
-	/* A fork since then has reset the counter. */
+	/* The counter is 0 if a signal handler has forked since numbers_range_begin. */
 	if (in_ranges > 0)
 		atomic_fetch_sub(&in_ranges, 1);
 }

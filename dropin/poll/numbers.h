@@ -1,17 +1,19 @@
 /*
- * The state of each descriptor, shared by all threads without a lock.
+ * One word of state for each descriptor, shared by all threads without a lock.
  *
- * A closed descriptor may refer to another file at once, while the program's array stays the same.
- * So a set that relies on a registration of a descriptor says so in the descriptor's word, and a
- * thread that closes the descriptor reads the word before and after the close.  One word has all of
- * it, so neither misses the other:
+ * After a close the same number may refer to another file at once, while the program's array stays
+ * the same.  So a set (pool.h) that has registered a descriptor with epoll and relies on that sets
+ * its bit in the descriptor's word, and a thread that closes the descriptor reads the word.  All is
+ * in one word, changed by atomic operations: a set that sets its bit sees that a thread is closing
+ * the descriptor, or that thread sees the bit.
  *
- *   set bits    the sets that rely on their epoll instance for this descriptor
+ *   set bits    one for each set whose epoll instance watches this descriptor
  *   closing     number of threads that are closing this descriptor
- *   own         the descriptor is our own: the program has not opened it
+ *   own         the descriptor is an epoll instance of this library: the program has not opened it
  *
- * A close clears the set bits and appends the descriptor to a log, which each set reads before it
- * uses the reports of its epoll instance.  The log only saves reading the words of all descriptors.
+ * A thread that closes a descriptor clears the set bits and appends the descriptor to a log, which
+ * each set reads before it uses the reports of its epoll instance.  Without the log a set would
+ * have to read the words of all its descriptors.
  */
 #ifndef DROPIN_NUMBERS_H
 #define DROPIN_NUMBERS_H
@@ -21,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NUMBERS_SETS     48
+#define NUMBERS_SETS     48 /* the most sets, because a word has this many set bits */
 #define NUMBERS_SET_BITS ((UINT64_C(1) << NUMBERS_SETS) - 1)
 
 #define NUMBERS_CLOSING_ONE  (UINT64_C(1) << NUMBERS_SETS)
@@ -29,51 +31,54 @@
 
 #define NUMBERS_OWN (UINT64_C(1) << 63)
 
-extern _Atomic uint64_t *numbers_words;
-extern size_t numbers_len; /* 0: not initialised, so no set relies on a descriptor */
+extern _Atomic uint64_t *numbers_words; /* the words, indexed by descriptor */
+extern size_t numbers_len; /* number of words; 0: not initialised, so there is no set */
 
-/* Initialise the table; called once, at the start. */
+/* Initialise the table; called once, at the start.  Returns false if there is no memory. */
 bool numbers_init(void);
-/* Clear the table in a forked child. */
+/* Clear all words, in a forked child. */
 void numbers_reset(void);
 
+/* Returns true if fd has a word. */
 static inline bool numbers_has(int fd)
 {
 	return fd >= 0 && (size_t)fd < numbers_len;
 }
 
 /*
- * Sets the bit of a set that is about to rely on fd.  Returns false if a thread is closing fd, or
- * if fd is our own.
+ * Set the bit of the set with this index in the word of fd; call before fd is registered with
+ * epoll. Returns false, and leaves the bit 0, if a thread is closing fd or if fd is our own.
  */
 bool numbers_rely(int fd, int set);
+/* Clear the set's bit in the word of fd. */
 void numbers_unrely(int fd, int set);
 
+/* Returns true if the set's bit of fd is set: no thread has closed fd since numbers_rely. */
 static inline bool numbers_relied(int fd, int set)
 {
 	return numbers_words[fd] >> set & 1;
 }
 
-/* Returns the bits of the sets that rely on fd. */
+/* Returns the set bits of fd: a bit for each set that has registered fd. */
 static inline uint64_t numbers_relying(int fd)
 {
 	return numbers_words[fd] & NUMBERS_SET_BITS;
 }
 
 /*
- * Call before fd is closed, and numbers_close_end afterwards.  Returns the bits of the sets that
- * rely on fd.
+ * Call before fd is closed, and numbers_close_end afterwards.  Returns the set bits of fd; if there
+ * are any, call numbers_close_clear before the close.
  */
 uint64_t numbers_close_begin(int fd);
-/* Clears the bits of all sets of fd, and appends fd to the log of closes. */
+/* Clear all set bits of fd, and append fd to the log of closes. */
 void numbers_close_clear(int fd);
 
-/* Inline, because after a system call the processor mispredicts each return. */
+/* Inline, because this follows a system call, after which each return costs a misprediction. */
 static inline void numbers_close_end(int fd)
 {
 	uint64_t word = numbers_words[fd];
 
-	/* A fork by a signal handler since then has reset the count. */
+	/* The count is 0 if a signal handler has forked since numbers_close_begin. */
 	while ((word & NUMBERS_CLOSING_BITS) != 0 &&
 	       !atomic_compare_exchange_weak(&numbers_words[fd], &word,
 	                                     word - NUMBERS_CLOSING_ONE))
@@ -81,23 +86,24 @@ static inline void numbers_close_end(int fd)
 }
 
 /*
- * Call before descriptors below `end` are closed, and numbers_range_end afterwards; in between no
- * set begins to rely on a descriptor.  Returns a bound, at most `end`: from it on no set relies on
- * a descriptor, and none is the epoll descriptor of a set.  For each closed descriptor below the
- * bound the caller calls numbers_close_clear, if a set relies on it.
+ * Call before a range of descriptors below `end` is closed, and numbers_range_end afterwards; in
+ * between numbers_rely returns false for all descriptors.  Returns a bound, at most `end`: at or
+ * above it no descriptor has set bits or is our own.  For each descriptor below the bound that is
+ * closed and has set bits, the caller calls numbers_close_clear.
  */
 unsigned numbers_range_begin(unsigned end);
 void numbers_range_end(void);
 
-/* Returns the position at which the next close will be logged. */
+/* Returns the position in the log at which the next closed descriptor will be stored. */
 uint64_t numbers_log_end(void);
 /* Returns the descriptor at a position of the log; -1: overwritten, or not written yet. */
 int numbers_log_at(uint64_t position);
 
-/* Mark fd as the epoll descriptor of a set, or remove the mark. */
+/* Record that fd is the epoll descriptor of a set, or that it is not any more. */
 void numbers_own(int fd);
 void numbers_disown(int fd);
 
+/* Returns true if fd was recorded by numbers_own; the program may have replaced it since. */
 static inline bool numbers_is_own(int fd)
 {
 	return numbers_has(fd) && (numbers_words[fd] & NUMBERS_OWN) != 0;

@@ -50,6 +50,7 @@ static const struct call_ops poll_ops = {
 	.results = poll_results,
 };
 
+/* Returns true if the call passes through to the C library: few entries, far too many, no pool. */
 static inline bool passes(nfds_t count)
 {
 	if (XP_UNLIKELY(settings.stats))
@@ -97,7 +98,7 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 
 	call.mask = mask;
 	call.timeout = timeout;
-	if (timeout && !timeout_is_valid(timeout)) { /* fails with EINVAL */
+	if (timeout && !timeout_is_valid(timeout)) { /* the real function fails with EINVAL */
 		stats_add(&stats.passed, 1);
 		return real.ppoll(fds, count, timeout, mask);
 	}
@@ -106,7 +107,7 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 	return call_run(&call);
 }
 
-/* A short array costs only two comparisons besides the real call. */
+/* Inline, so that a short array costs two comparisons in addition to the real call. */
 static inline int any_poll(struct pollfd *fds, nfds_t count, int timeout_ms, uintptr_t site)
 {
 	return passes(count) ? real.poll(fds, count, timeout_ms)
@@ -132,8 +133,8 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t count,
 }
 
 /*
- * poll(2) of programs compiled with _FORTIFY_SOURCE.  If `size` is too small, the real function
- * ends the program.
+ * Programs compiled with _FORTIFY_SOURCE call this instead of poll(2); `size` is the size of the
+ * array in bytes.  If `count` entries do not fit, the C library's function ends the program.
  */
 EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms,
                       size_t size)

@@ -1,10 +1,10 @@
 /*
- * The pool of sets: how they are claimed, made and dropped.
+ * The pool of sets (pool.h): how a set is claimed, made and dropped.
  *
- * The state of a set goes FREE -> CLAIMED <-> IDLE, and CLAIMED -> RETIRED -> FREE.  The epoll
- * descriptor of a RETIRED set is closed only when no thread is inside a close: such a thread may be
- * about to use it, and would otherwise remove an entry from an epoll instance of the program that
- * got the same descriptor.
+ * The state of a set goes FREE -> CLAIMED <-> IDLE, and CLAIMED -> RETIRED -> FREE.  A dropped set
+ * is RETIRED until no thread is in pool_detach, which removes entries from the sets' epoll
+ * instances. Only then is its epoll descriptor closed: otherwise the program could get the same
+ * number for an epoll instance of its own, and that thread would remove an entry from it.
  */
 #include "pool.h"
 
@@ -18,29 +18,34 @@
 #include "stats.h"
 #include "sys/sys.h"
 
+/* States of a set: unused; used but in no call; in a call; dropped, and its descriptor is open. */
 enum { FREE, IDLE, CLAIMED, RETIRED };
 
-/* A set that was unused for this long makes room for another array. */
+/* If all sets are used, one that was unused for this long is dropped for another array. */
 #define UNUSED_NS (10 * XP_NS_PER_SEC)
 
-/* Value of an epoll_fd that is lost: a descriptor that is never open. */
+/* Value of an epoll_fd whose number the program has reused: a descriptor that is never open. */
 #define GONE INT_MAX
 
-/* Values of *process, on a page that reads as zeros in a forked child. */
+/*
+ * Values of *process, on a page that reads as zeros in a forked child: the child has not started
+ * its pool yet; a thread is doing that; calls may use sets; every call passes through (pool_part,
+ * pool_sandboxed).
+ */
 enum { FORKED, STARTING, RUNNING, PARTED };
 
 static struct set sets[NUMBERS_SETS];
-static _Atomic int sets_len; /* number of sets that were ever used */
-static _Atomic int detaching; /* number of threads that may use the epoll descriptor of a set */
-static _Atomic uint32_t *process;
-static _Atomic int process_id;
+static _Atomic int sets_len;  /* all sets from this index on were never used */
+static _Atomic int detaching; /* number of threads in pool_detach */
+static _Atomic uint32_t *process; /* FORKED, STARTING, RUNNING or PARTED; NULL: no pool */
+static _Atomic int process_id;    /* of the process that has started the pool */
 static _Atomic bool sandboxed; /* the process has installed a seccomp filter; inherited by fork */
 
 /* --- Descriptors ------------------------------------------------------------------ */
 
 /*
- * Returns true if fd is our epoll instance, and the program has not replaced it by a system call of
- * its own.
+ * Returns true if fd is one of our epoll instances, and the program has not put another file there
+ * by a system call of its own.
  */
 static bool is_instance(int fd)
 {
@@ -60,8 +65,8 @@ bool pool_init(void)
 }
 
 /*
- * Forgets a set of the parent, in a forked child.  The memory of a set that another thread of
- * the parent had claimed may be inconsistent, so it is not freed.
+ * In a forked child: close the epoll instance of a set of the parent, and free the set's memory,
+ * unless a thread of the parent was working on the set, whose memory may be inconsistent then.
  */
 static void forget(struct set *set)
 {
@@ -79,6 +84,7 @@ static void forget(struct set *set)
 	set->selected = (struct memory){0};
 }
 
+/* In a forked child: drop all sets, counters and descriptors' states of the parent. */
 static void start_over(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
@@ -115,9 +121,9 @@ bool pool_is_running(void)
 }
 
 /*
- * From now on every call passes through, because threads have different tables of descriptors now,
- * but this library has one table for all.  A thread that sleeps or has claimed a set completes its
- * call.  A forked child has one thread, and uses sets again.
+ * From now on every call passes through: the threads will have different tables of descriptors, but
+ * this library has one state of each descriptor for all threads.  A thread that sleeps or has
+ * claimed a set completes its call.  A forked child has one thread, and uses sets again.
  */
 void pool_part(void)
 {
@@ -143,6 +149,7 @@ bool pool_is_ours(void)
 
 /* --- Claims ----------------------------------------------------------------------- */
 
+/* Claim a set that is in this state.  Returns false if it is in another by now. */
 static bool claim(struct set *set, int from)
 {
 	return atomic_compare_exchange_strong(&set->state, &from, CLAIMED);
@@ -164,7 +171,7 @@ void pool_awake(struct set *set)
 {
 	int sleepers = set->sleepers;
 
-	/* The set may have been reused for another array, with a count of 0. */
+	/* If the set was dropped and reused for another array during the sleep, its count is 0. */
 	while (sleepers > 0 &&
 	       !atomic_compare_exchange_weak(&set->sleepers, &sleepers,
 	                                     sleepers - 1))
@@ -201,8 +208,8 @@ struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns)
 /* --- Making and dropping -------------------------------------------------------------- */
 
 /*
- * Closes the epoll instances of retired sets, unless a thread that closes a descriptor may be about
- * to use one.
+ * Close the epoll instances of retired sets, unless a thread is in pool_detach, which may be about
+ * to use one.  Then that thread calls this function when it leaves.
  */
 static void reap(void)
 {
@@ -237,9 +244,9 @@ void pool_drop(struct set *set)
 }
 
 /*
- * Claims the set that has been unused for the longest time, if that is at least UNUSED_NS.
- * Sleeping threads do not count: a thread that sleeps on a set marks it as used when it wakes up,
- * but it may have left by longjmp, or ended.
+ * Claim the set that has been unused for the longest time.  Returns NULL if that is less than
+ * UNUSED_NS.  Threads that sleep do not make a set count as used: they set used_ns when they wake
+ * up, and some may have left the sleep by longjmp, or have ended.
  */
 static struct set *claim_unused(int64_t now_ns)
 {
@@ -257,6 +264,7 @@ static struct set *claim_unused(int64_t now_ns)
 	return NULL;
 }
 
+/* Claim a set that no array has; NULL: all are used. */
 static struct set *claim_free(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
@@ -299,13 +307,13 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns)
 	return set;
 }
 
-/* --- For closing threads ----------------------------------------------------------------- */
+/* --- For threads that close descriptors -------------------------------------------------- */
 
 void pool_detach(int fd, uint64_t relying)
 {
 	atomic_fetch_add(&detaching, 1);
 	for (int i = 0; i < NUMBERS_SETS; i++)
-		/* The bit in the table shows that the set is not retired. */
+		/* While fd has the set's bit, the set is not retired, and epoll_fd is its own. */
 		if ((relying >> i & 1) && numbers_relied(fd, i))
 			xp_sys_epoll_ctl(sets[i].watch.epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);
 	if (atomic_fetch_sub(&detaching, 1) == 1)
@@ -318,7 +326,7 @@ bool pool_keeps(int fd)
 		return false;
 	if (is_instance(fd))
 		return true;
-	numbers_disown(fd); /* the descriptor belongs to the program now */
+	numbers_disown(fd); /* the program has closed our instance and uses the number now */
 	return false;
 }
 

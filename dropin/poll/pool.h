@@ -1,11 +1,12 @@
 /*
- * The sets: one for each array that the program polls repeatedly.
+ * The pool of sets.  A set is what this library keeps for one array that the program polls
+ * repeatedly (or for the bit sets of a select(2)): a copy of the array, and an epoll instance.
  *
- * There are few sets, and no lock.  A thread claims a set while it works on it, but not while it
- * sleeps.  So a signal handler may poll, leave by longjmp, or end the thread during a sleep.  A
- * thread that finds its set claimed makes the real call.
+ * There are at most NUMBERS_SETS sets, and no lock.  A thread claims a set while it works on it,
+ * but not while it sleeps.  So a signal handler may poll, leave by longjmp, or end the thread
+ * during a sleep.  A thread that finds its set claimed calls the C library's function instead.
  *
- * [c] for the thread that has claimed the set; [a] atomic
+ * Tags of members: [c] for the thread that has claimed the set; [a] atomic.
  */
 #ifndef DROPIN_POOL_H
 #define DROPIN_POOL_H
@@ -17,75 +18,85 @@
 #include "array.h"
 #include "watch.h"
 
-/* A number of bytes at each of these addresses of the program's memory; address 0: none. */
+/* Memory of the program: an array, or up to three bit sets of equal size. */
 struct extent {
-	uintptr_t at[3];
-	size_t size;
+	uintptr_t at[3]; /* addresses; 0: none */
+	size_t size;     /* bytes at each address */
 };
 
 struct set {
-	_Atomic int state;      /* [a] */
-	_Atomic uintptr_t site; /* [a] the call site: an address in the program */
-	_Atomic uintptr_t key;  /* [a] address of the array; for select of one bit set */
+	_Atomic int state;      /* [a] FREE, IDLE, CLAIMED or RETIRED: see pool.c */
+	_Atomic uintptr_t site; /* [a] return address of the calls in the program; 0: none */
+	_Atomic uintptr_t key;  /* [a] address of the array; for select of the first bit set */
 	_Atomic int sleepers;   /* [a] threads that sleep and will claim the set afterwards */
-	_Atomic uint32_t turn;  /* [a] number of calls that changed the requested bits */
+	_Atomic uint32_t turn;  /* [a] incremented when requested bits change: see pool_reclaim */
 	_Atomic int64_t used_ns; /* [a] last claim, or end of a sleep; coarse clock */
 
-	struct watch watch;     /* [c] except epoll_fd */
-	struct array array;     /* [c] */
-	struct memory selected; /* [c] struct selected of select.c */
-	struct extent memory;   /* [c] the memory that the last real call has checked */
-	int64_t recheck_ns;     /* [c] when the next real call is due */
+	struct watch watch;     /* [c] except epoll_fd: the epoll instance */
+	struct array array;     /* [c] the copy of the program's array */
+	struct memory selected; /* [c] one struct selected: a select as an array; see select.c */
+	struct extent memory;   /* [c] the program's memory that the last real call has checked */
+	int64_t recheck_ns;     /* [c] when the next real call is due; coarse clock */
 	int64_t worth;          /* [c] balance of saved checks and costs: see call.c */
-	bool last_poll_empty;   /* [c] the last call that polled first found nothing */
-	uint8_t sleeps_first;       /* [c] calls since then that slept first */
+	bool last_poll_empty;   /* [c] the last call that polled before sleeping found nothing */
+	uint8_t sleeps_first;   /* [c] calls that slept first, since one has polled first */
 };
 
 /*
- * Initialises the pool; called once, at the start.  Returns false if every call has to pass
- * through.
+ * Initialise the pool; called once, at the start.  Returns false if there is no memory: then no set
+ * is ever made, and every call passes through to the C library.
  */
 bool pool_init(void);
 
-/* Returns true if calls may use sets; false if every call passes through. */
+/*
+ * Returns true if calls may use sets; false if every call passes through.  In a forked child the
+ * first call drops the parent's sets.
+ */
 bool pool_is_running(void);
 
 /*
- * Returns true in the process that called pool_init, and in a forked child that has started again.
+ * Returns true in the process that called pool_init, and in a forked child, like pool_is_running.
  * Returns false in a child of vfork(2), which shares our memory but has its own descriptors.
  */
 bool pool_is_ours(void);
 
 /*
  * The process has installed a seccomp filter: from now on every call passes through, in its
- * children too.
+ * children too, because the filter might refuse the system calls of this library.
  */
 void pool_sandboxed(void);
 
-/* Claims a set with this site and key.  Returns NULL if there is none that is unclaimed. */
+/* Claim the set of this call site and array.  Returns NULL if there is none, or it is claimed. */
 struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns);
-/* Makes a set and claims it.  Returns NULL if there are enough, or no memory. */
+/* Make a set and claim it.  Returns NULL if there are enough, or no memory or descriptor. */
 struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns);
 
+/* End the claim of a set. */
 void pool_release(struct set *set);
-/* Call before and after a sleep, in which the set is not claimed. */
+/* Call before and after a sleep, in which the set is not claimed: they count the sleepers. */
 void pool_sleep(struct set *set);
 void pool_awake(struct set *set);
-/* Claims the set after a sleep.  Returns false if it is claimed, or if its turn has changed. */
+/*
+ * Claim the set again after a sleep.  `turn` is the value of set->turn before the sleep.  Returns
+ * false if another thread has claimed the set, or has changed its requested bits or dropped it.
+ */
 bool pool_reclaim(struct set *set, uint32_t turn);
-/* Threads of this process have separate tables of descriptors now: every call passes through. */
+/* Call before a thread gets its own table of descriptors: every call passes through from now on. */
 void pool_part(void);
-/* Gives up a claimed set. */
+/* Free a claimed set, and close its epoll instance as soon as no closing thread uses it. */
 void pool_drop(struct set *set);
 
-/* Removes fd, which is about to be closed, from the epoll instances of these sets. */
+/* Remove fd, which is about to be closed, from the epoll instances of these sets (a bit each). */
 void pool_detach(int fd, uint64_t sets);
 /*
- * Returns true if fd is one of our epoll instances, even if the program has used system calls of
- * its own.
+ * Returns true if fd is one of our epoll instances.  Queries the kernel, because the program may
+ * have closed the instance by a system call of its own and opened another file.
  */
 bool pool_keeps(int fd);
-/* The program reuses this descriptor of ours: its set will be given up. */
+/*
+ * The program reuses the number of one of our epoll instances by dup2(2).  The set that has it
+ * finds no instance in its next call, and is given up.
+ */
 void pool_lost(int number);
 
 #endif

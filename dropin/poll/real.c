@@ -1,17 +1,20 @@
-/* Looks up the real functions. */
+/*
+ * Looks up the C library's functions that this library replaces.  Until real_init, poll, ppoll,
+ * select, pselect and unshare are bare system calls.
+ */
 #include "real.h"
 
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define KERNEL_SIGSET_SIZE 8
+#define KERNEL_SIGSET_SIZE 8 /* bytes of a sigset_t that the kernel's calls read */
 
 static int bare_ppoll(struct pollfd *fds, nfds_t count,
                       const struct timespec *timeout, const sigset_t *mask)
 {
 	struct timespec left;
 
-	if (timeout) /* a copy, because the kernel stores the remaining time in it */
+	if (timeout) /* a copy, because the system call stores the time left in it */
 		left = *timeout;
 	return (int)syscall(SYS_ppoll, fds, count, timeout ? &left : NULL, mask,
 	                    KERNEL_SIGSET_SIZE);

@@ -1,6 +1,6 @@
 /*
- * The functions of the C library that this library replaces: those of common/real.h, and these.
- * Before real_init they are system calls.
+ * Pointers to the C library's functions that this library replaces, apart from those in
+ * common/real.h.  Before real_init poll to unshare are bare system calls.
  */
 #ifndef DROPIN_REAL_H
 #define DROPIN_REAL_H
@@ -29,7 +29,7 @@ struct real {
 	               const struct timespec *, const sigset_t *);
 	int (*unshare)(int);
 
-	/* NULL before real_init, and if the C library lacks the function. */
+	/* The following are NULL before real_init, and if the C library lacks the function. */
 	int (*poll_chk)(struct pollfd *, nfds_t, int, size_t);
 	int (*ppoll_chk)(struct pollfd *, nfds_t, const struct timespec *,
 	                 const sigset_t *, size_t);
@@ -42,7 +42,10 @@ struct real {
 
 extern struct real real;
 
-/* Look up these functions and the common ones.  Not async-signal-safe; called at the start. */
+/*
+ * Look up these functions and those of common/real.h.  Not async-signal-safe.  Called at the start,
+ * or by constructors of other libraries that close a stream or directory before (files.c).
+ */
 void real_init(void);
 
 #endif

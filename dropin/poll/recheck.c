@@ -1,17 +1,19 @@
 /*
- * Compares registrations with the results of a real call.
+ * Compares what epoll reports for the descriptors of a set with the results of a real call, which
+ * shows closes that this library has not seen.
  *
  * A difference alone proves nothing: a descriptor may have become ready after epoll was polled, or
- * another thread may have consumed its readiness.  EPOLL_CTL_MOD shows whether the registration is
- * still for this file, because the kernel identifies a registration by descriptor and file.  It
- * also makes the kernel poll the file again, so the next poll of the instance reports a file that
- * became ready without a wake-up.
+ * another thread may have read what made it ready.  EPOLL_CTL_MOD shows whether the registration is
+ * still for this file, because the kernel identifies a registration by descriptor and file, and
+ * fails with ENOENT.  EPOLL_CTL_MOD also makes the kernel poll the file again, so the next poll of
+ * the instance reports a file that has become ready without a wake-up.
  */
 #include <sys/epoll.h>
 
 #include "linux/sys_linux.h"
 #include "watch.h"
 
+/* Returns true if the epoll instance has fd with its present file. */
 static bool is_registered(struct watch *watch, int fd)
 {
 	const struct watch_slot *slot = &watch->slots[fd];
@@ -22,6 +24,7 @@ static bool is_registered(struct watch *watch, int fd)
 	                        token) == 0;
 }
 
+/* Store the bits that epoll has reported in slot->found, or clear them again. */
 static void mark_found(struct watch *watch, bool found)
 {
 	for (size_t i = 0; i < watch->ready_len; i++) {
@@ -31,9 +34,10 @@ static void mark_found(struct watch *watch, bool found)
 	}
 }
 
+/* Returns true if the real call has reported other bits in this entry than epoll, in `found`. */
 static bool differs(const struct pollfd *entry, uint16_t found)
 {
-	if (entry->events == 0) /* a select, whose results have no bits */
+	if (entry->events == 0) /* by select_results: only whether anything is ready is known */
 		return (entry->revents != 0) != (found != 0);
 	return ((found ^ entry->revents) & (entry->events | WATCH_ALWAYS)) != 0;
 }
@@ -51,7 +55,7 @@ unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t cou
 	}
 	mark_found(watch, true);
 	for (size_t i = 0; i < count; i++) {
-		struct pollfd entry = fds[i]; /* a copy, because the program may change it */
+		struct pollfd entry = fds[i]; /* a copy, as the program may change its array */
 
 		if (entry.fd < 0 || (size_t)entry.fd >= watch->slots_len ||
 		    !differs(&entry, watch->slots[entry.fd].found) ||

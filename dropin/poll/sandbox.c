@@ -1,7 +1,8 @@
 /*
- * Replaces prctl(2) and libseccomp's seccomp_load.  A seccomp filter that the process installs may
- * end it for a system call that the program itself does not make, such as epoll_wait(2).  So from
- * then on every call passes through, in forked children too.
+ * Replaces prctl(2) and libseccomp's seccomp_load, to see when the process installs a seccomp
+ * filter.  The filter may end the process for a system call that the program itself does not make,
+ * such as epoll_wait(2).  So from then on every poll(2) and select(2) passes through to the C
+ * library, in forked children too.
  *
  * A filter that was installed before the program started does not count: a container or a service
  * manager has chosen it for all kinds of programs.
@@ -30,7 +31,7 @@ EXPORT int prctl(int option, ...)
 	va_list arguments;
 	int rc;
 
-	/* Like the C library's prctl, read four arguments, whatever the program passed. */
+	/* Read four arguments even if the program has passed fewer, like the C library's prctl. */
 	va_start(arguments, option);
 	for (int i = 0; i < 4; i++)
 		words[i] = va_arg(arguments, unsigned long);
@@ -42,7 +43,10 @@ EXPORT int prctl(int option, ...)
 	return rc;
 }
 
-/* Returns the real seccomp_load.  A module loaded by dlopen(3) may have its own libseccomp. */
+/*
+ * Returns libseccomp's seccomp_load, or NULL.  If a module that dlopen(3) has loaded needs
+ * libseccomp, RTLD_NEXT does not find it there, so look in the library itself.
+ */
 static load_filter *find_load(void)
 {
 	load_filter *load;

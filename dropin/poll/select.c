@@ -1,4 +1,7 @@
-/* The exported functions select(2) and pselect(2). */
+/*
+ * The exported functions select(2) and pselect(2).  A call with a set (pool.h) is made as a poll of
+ * an array of struct pollfd.  Here "bit sets" are the program's three fd_sets.
+ */
 #include "call.h"
 
 #include <errno.h>
@@ -17,15 +20,16 @@
 
 #define WORD_BITS (8 * (int)sizeof(unsigned long))
 
-/* The bits of poll(2) that make a descriptor ready in each of the three sets. */
+/* The bits of poll(2) that make a descriptor ready in each of the three bit sets. */
 static const short meaning[BITS_KINDS] = {
 	[BITS_IN] = POLLIN | POLLRDNORM | POLLRDBAND | POLLHUP | POLLERR,
 	[BITS_OUT] = POLLOUT | POLLWRNORM | POLLWRBAND | POLLERR,
 	[BITS_EXCEPT] = POLLPRI,
 };
 
-/* --- The program's sets --------------------------------------------------------------- */
+/* --- The program's bit sets ------------------------------------------------------------ */
 
+/* Returns the number of words of each bit set. */
 static size_t words_in(const struct call *call)
 {
 	return ((size_t)call->bits.count + (size_t)WORD_BITS - 1) / (size_t)WORD_BITS;
@@ -33,17 +37,18 @@ static size_t words_in(const struct call *call)
 
 /*
  * The bit sets of a select as an array with an entry for each descriptor, so that an entry keeps
- * its index when the sets change.
+ * its index when the bit sets change.
  */
 struct selected {
+	/* copies of the bit sets that `fds` was made from */
 	unsigned long words[FD_SETSIZE / (8 * sizeof(unsigned long))][BITS_KINDS];
-	struct pollfd fds[FD_SETSIZE]; /* made from `words` */
-	struct pollfd results[FD_SETSIZE];
+	struct pollfd fds[FD_SETSIZE]; /* indexed by descriptor; fd is -1 in unused entries */
+	struct pollfd results[FD_SETSIZE]; /* the results of a real call: see select_results */
 };
 
 /*
- * Copies one word of each of the program's sets, without bits from the count on.  Returns their
- * union.
+ * Copy the word at index `at` of each of the program's bit sets, with bits at or above bits->count
+ * cleared.  Returns the union of the three words.
  */
 static unsigned long words_at(const struct bits *bits, int at, unsigned long words[BITS_KINDS])
 {
@@ -58,7 +63,10 @@ static unsigned long words_at(const struct bits *bits, int at, unsigned long wor
 	return any;
 }
 
-/* Makes the entries of one word; `any`: descriptors that are or were in one of the sets. */
+/*
+ * Make the entries of the descriptors of the word at index `at`.  Bits in `any` are descriptors
+ * that are in a bit set now, or were when the entries were last made; only these entries are made.
+ */
 static void word_expand(struct selected *selected, int at, unsigned long any)
 {
 	for (; any != 0; any &= any - 1) {
@@ -128,7 +136,7 @@ static void select_clear(struct call *call)
 			memset(call->bits.words[kind], 0, size);
 }
 
-/* Returns in which of the program's sets a descriptor is ready, as bits 1 << kind. */
+/* Returns in which of the program's bit sets a descriptor is ready: bits 1 << BITS_IN and so on. */
 static short kinds_of(const struct bits *bits, const struct pollfd *entry)
 {
 	unsigned kinds = 0;
@@ -140,7 +148,7 @@ static short kinds_of(const struct bits *bits, const struct pollfd *entry)
 	return (short)kinds;
 }
 
-/* Stores the results in the program's sets, unless no descriptor is ready. */
+/* Store the results in the program's bit sets, which stay unchanged if no descriptor is ready. */
 static int select_report(struct call *call, struct set *set)
 {
 	struct array *array = &set->array;
@@ -174,7 +182,7 @@ static fd_set *set_of(const struct call *call, int kind)
 	return (fd_set *)(void *)call->bits.words[kind];
 }
 
-/* Makes the real call by pselect, for select too; select_large stores the remaining time. */
+/* Make the real call of select or pselect by pselect(2).  select_large stores the time left. */
 static int select_pass(struct call *call)
 {
 	struct timespec left;
@@ -198,9 +206,10 @@ static unsigned long *words_of(fd_set *set)
 }
 
 /*
- * Returns true if a call with this count passes through.  The kernel reads a bit set only up to the
- * size of its table of descriptors, so a program that passes getdtablesize() may have less memory
- * than the count suggests.
+ * Returns true if a call with this count passes through to the C library: it has too few
+ * descriptors for a set, or more than FD_SETSIZE.  For more, the bit sets may be smaller than the
+ * count says: the kernel reads them only up to the size of its table of descriptors, so a program
+ * may pass getdtablesize() as the count.
  */
 static inline bool passes(int count)
 {
@@ -219,8 +228,8 @@ static int run(struct call *call, uintptr_t site)
 {
 	call->ops = &select_ops;
 	/*
-	 * Not the site itself: by a tail call a function may call poll with the same return
-	 * address.
+	 * Inverted, so that it differs from the site of a poll(2) with the same return address:
+	 * poll and select in tail position return to the same caller.
 	 */
 	call->site = ~site;
 	call->count = (size_t)call->bits.count;
@@ -245,7 +254,7 @@ static int pselect_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	};
 
 	if (timeout) {
-		if (!timeout_is_valid(timeout)) { /* EINVAL */
+		if (!timeout_is_valid(timeout)) { /* the real function fails with EINVAL */
 			stats_add(&stats.passed, 1);
 			return real.pselect(count, in, out, except, timeout, mask);
 		}
@@ -267,7 +276,7 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 
 	if (!timeout)
 		return run(&call, site);
-	if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || /* EINVAL */
+	if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || /* the real function: EINVAL */
 	    __builtin_add_overflow(timeout->tv_sec, timeout->tv_usec / US_PER_SEC,
 	                           &copy.tv_sec)) {
 		stats_add(&stats.passed, 1);
@@ -277,7 +286,7 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	call.timeout = &copy;
 	call.deadline_ns = call_deadline(timeout_ns(&copy));
 	rc = run(&call, site);
-	/* Store the remaining time, even after errors, like the kernel. */
+	/* Store the time left in the program's timeout, even after errors, like the kernel. */
 	if (call.deadline_ns != XP_NEVER) {
 		left_us = call_left_ns(&call) / NS_PER_US;
 		timeout->tv_sec = (time_t)(left_us / US_PER_SEC);

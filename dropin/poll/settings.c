@@ -1,4 +1,7 @@
-/* Reads the environment.  A value that is not a number is ignored. */
+/*
+ * Reads the settings from the environment.  A value that is not a number, or out of range, is
+ * ignored: the default holds.
+ */
 #include "settings.h"
 
 #include <errno.h>
@@ -14,6 +17,7 @@ struct settings settings = {
 	.recheck_ns = XP_NS_PER_SEC,
 };
 
+/* Returns the value of a variable, or `fallback` unless it is a number from 0 to `most`. */
 static long number(const char *name, long fallback, long most)
 {
 	const char *text = xp_sys_getenv(name);

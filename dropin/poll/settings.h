@@ -10,16 +10,18 @@
 #include <stdint.h>
 
 struct settings {
-	bool on;            /* XPOLL_POLL: 0 passes every call through */
-	bool stats;         /* XPOLL_POLL_STATS: print the counters at exit */
-	size_t least;       /* XPOLL_POLL_MIN: fewer descriptors pass through */
-	uint32_t after;     /* XPOLL_POLL_AFTER: so many calls of a place do, too;
-	                       0: none, and arrays are never given up */
-	int64_t recheck_ns; /* XPOLL_POLL_RECHECK, in ms; one real call in each half; 0: none */
+	bool on;            /* XPOLL_POLL; false: every call passes through to the C library */
+	bool stats;         /* XPOLL_POLL_STATS: print the counters of stats.h at exit */
+	size_t least;       /* XPOLL_POLL_MIN: calls with fewer descriptors pass through */
+	uint32_t after;     /* XPOLL_POLL_AFTER: number of calls from one call site that pass
+	                       through before it gets a set; 0: sets are never given up */
+	int64_t recheck_ns; /* XPOLL_POLL_RECHECK (in ms): a set is compared with a real call
+	                       once in each half of this time; 0: never */
 };
 
 extern struct settings settings;
 
+/* Set `settings` from the environment; called once, at the start. */
 void settings_read(void);
 
 #endif

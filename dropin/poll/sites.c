@@ -1,24 +1,25 @@
-/* Counts calls by call site. */
+/* Counts calls of poll and select by call site: see sites.h. */
 #include "sites.h"
 
 #include <stdatomic.h>
 
 #include "settings.h"
 
-#define SITES_LEN 256
+#define SITES_LEN 256 /* entries of the table */
 
 /*
- * A set that is given up has cost as much as about 140 real calls.  So after one such set a site
- * has to call 128 times as often before the next is made, and after two 2048 times as often.  A set
- * that was used for TRUSTED calls does not count.
+ * A set that is given up has cost as much as about 140 real calls.  So after the first one a site
+ * has to call 2^SHIFT_SECOND times as often before the next set is made, and after further ones
+ * 2^SHIFT_OTHERS times.  If a set was used for TRUSTED calls before it was given up, the factor is
+ * that of a first one.
  */
 #define SHIFT_SECOND 7
 #define SHIFT_OTHERS 11
 #define TRUSTED      1000
 
 struct site {
-	_Atomic uint32_t calls;
-	_Atomic uint32_t shift;
+	_Atomic uint32_t calls; /* without a set, since the last set was due */
+	_Atomic uint32_t shift; /* a set is due after settings.after << shift calls */
 };
 
 static struct site sites[SITES_LEN];
@@ -32,7 +33,7 @@ bool sites_ripe(uintptr_t address)
 {
 	struct site *site = site_of(address);
 
-	/* Two threads may count as one; the count need not be exact. */
+	/* Not one atomic operation: two threads' calls may count as one, which is harmless. */
 	uint32_t calls = atomic_load_explicit(&site->calls, memory_order_relaxed);
 
 	atomic_store_explicit(&site->calls, calls + 1, memory_order_relaxed);

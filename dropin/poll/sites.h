@@ -1,7 +1,8 @@
 /*
- * How often each call site in the program has called.  Making a set costs as much as about ten
- * calls, so a site has to call settings.after times first, and far more often after a set of it was
- * given up.  Sites that share an entry of the table are counted together.
+ * Counts how often each call site has called poll or select without a set.  A call site is a place
+ * in the program's code, identified by the return address.  Making a set (pool.h) costs as much as
+ * about ten calls, so a site has to call settings.after times first, and far more often after one
+ * of its sets was given up.  Sites that share an entry of the table are counted together.
  */
 #ifndef DROPIN_SITES_H
 #define DROPIN_SITES_H
@@ -9,9 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Count a call that has no set.  Returns true if it is time to make one. */
+/*
+ * Count a call from this site that has no set.  Returns true if the site has called often enough
+ * for a set, and begins to count at 0 again.
+ */
 bool sites_ripe(uintptr_t site);
-/* A set of this call site was given up after this number of calls. */
+/* Record that a set of this site was given up after `calls` calls: the next comes far later. */
 void sites_regret(uintptr_t site, uint32_t calls);
 
 #endif

@@ -1,4 +1,4 @@
-/* The constructor and the destructor of the library. */
+/* The constructor and the destructor of the library: settings, pool, counters. */
 #include "export.h"
 #include "pool.h"
 #include "real.h"
@@ -9,7 +9,7 @@ __attribute__((constructor)) static void start(void)
 {
 	settings_read();
 	real_init();
-	/* If this fails, every call passes through. */
+	/* If this fails, every call passes through to the C library. */
 	if (settings.on)
 		(void)pool_init();
 }
@@ -18,7 +18,7 @@ __attribute__((destructor)) static void end(void)
 {
 	if (!settings.stats)
 		return;
-	/* Reset the counters of the parent in a forked child that has not called. */
+	/* In a forked child that has made no call, this resets the counters of the parent. */
 	(void)pool_is_ours();
 	stats_print();
 }

@@ -1,4 +1,4 @@
-/* Prints the counters. */
+/* Resets and prints the counters of stats.h. */
 #include "stats.h"
 
 #include <errno.h>
@@ -35,10 +35,7 @@ void stats_print(void)
 	               (unsigned long long)stats.sets, (unsigned long long)stats.evicted,
 	               (unsigned long long)stats.syscalls,
 	               (unsigned long long)stats.missed);
-	/*
-	 * Block SIGPIPE: if nobody reads stderr, the program must not end by a signal because of
-	 * us.
-	 */
+	/* Block SIGPIPE: if nobody reads stderr, our write must not end the program by a signal. */
 	sigemptyset(&broken_pipe);
 	sigaddset(&broken_pipe, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL);

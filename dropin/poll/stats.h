@@ -1,4 +1,4 @@
-/* Counters of the drop-in. */
+/* Counters of the poll drop-in, all atomic; with XPOLL_POLL_STATS=1 they are printed at exit. */
 #ifndef DROPIN_STATS_H
 #define DROPIN_STATS_H
 
@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 struct stats {
-	_Atomic uint64_t calls;    /* counted only if XPOLL_POLL_STATS is 1 */
-	_Atomic uint64_t passed;   /* calls that the real function made */
-	_Atomic uint64_t sets;     /* sets that were made */
-	_Atomic uint64_t evicted;  /* sets that were given up */
+	_Atomic uint64_t calls;    /* of poll, ppoll, select, pselect; if XPOLL_POLL_STATS is 1 */
+	_Atomic uint64_t passed;   /* calls that the C library's function has made */
+	_Atomic uint64_t sets;     /* sets (pool.h) that were made */
+	_Atomic uint64_t evicted;  /* sets that were given up or made room for others */
 	_Atomic uint64_t syscalls; /* system calls made by calls with a set */
-	_Atomic uint64_t missed;   /* closes that only a real call has revealed */
+	_Atomic uint64_t missed;   /* closes found late, by a comparison with a real call */
 };
 
 extern struct stats stats;
@@ -22,9 +22,9 @@ static inline void stats_add(_Atomic uint64_t *counter, uint64_t amount)
 		atomic_fetch_add_explicit(counter, amount, memory_order_relaxed);
 }
 
-/* Reset the counters, in a forked child. */
+/* Set all counters to 0, in a forked child. */
 void stats_reset(void);
-/* Print one line to stderr. */
+/* Print the counters in one line to stderr, unless `calls` is 0. */
 void stats_print(void);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * Hot and cold descriptors: see watch.h.
+ * Registers the descriptors of an array with epoll (cold) or polls them (hot): see watch.h.
  *
- * A registration has the requested bits, and perhaps more.  If the kernel reports only bits that
- * are not requested, the registration is narrowed at once, because a level-triggered entry would
- * report them for ever.
+ * A registration has the bits that the array requests, and perhaps more.  If the kernel reports
+ * only bits that are not requested, the registration is reduced to the requested ones at once,
+ * because a level-triggered registration would report the others in every call.
  */
 #include "watch.h"
 
@@ -19,11 +19,11 @@
 enum {
 	PRESENT = 1, /* in the array, perhaps only for the bits of WATCH_ALWAYS */
 	ARMED = 2,   /* registered in the epoll instance */
-	HOT = 4,
+	HOT = 4,     /* polled by poll(2); perhaps registered, with bits that are not enough */
 	DIRECT = 8,  /* must not be registered: see watch.h */
 };
 
-/* The bits that epoll and poll(2) share; higher bits are flags of epoll. */
+/* The bits that have the same value for epoll and poll(2); higher bits are flags of epoll. */
 #define KERNEL_BITS 0x3fffu
 
 _Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
@@ -34,8 +34,9 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
                "epoll and poll share their bits here");
 
 /*
- * Returns true if the epoll instance is still ours; checked once in each call that changes
- * registrations.  The program may have closed it and have an instance of its own there.
+ * Returns true if epoll_fd still refers to our epoll instance.  The program may have closed it by a
+ * system call of its own, and have another file there.  This is checked before the first change of
+ * a registration in each call.
  */
 static bool watch_is_ours(struct watch *watch)
 {
@@ -48,6 +49,7 @@ static bool watch_is_ours(struct watch *watch)
 	return !watch->failed;
 }
 
+/* epoll_ctl(2) with the bits that the array requests.  Returns 0 or a negative errno value. */
 static int control(struct watch *watch, int op, int fd)
 {
 	const struct watch_slot *slot = &watch->slots[fd];
@@ -69,8 +71,8 @@ struct watch_slot *watch_slot_of(struct watch *watch, int fd)
 	if (XP_LIKELY((size_t)fd < len))
 		return &watch->slots[fd];
 	/*
-	 * Uninitialised entries of the program may have huge descriptors: allocate nothing for
-	 * them.
+	 * An uninitialised entry of the program's array may have a huge descriptor: allocate no
+	 * slots up to there.
 	 */
 	if (!numbers_has(fd) || (size_t)fd >= kernel_descriptor_limit() ||
 	    !memory_reserve(&watch->slots_memory,
@@ -103,19 +105,24 @@ static void hot_remove(struct watch *watch, int fd)
 	watch->slots[watch->hot[last]].hot_at = slot->hot_at;
 }
 
+/*
+ * End the registration of fd, also in the epoll instance if in_kernel is set; otherwise the kernel
+ * has no entry any more.  Clears the set's bit of fd.
+ */
 static void disarm(struct watch *watch, int fd, bool in_kernel)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
 	XP_ASSERT(slot->flags & ARMED);
 	if (in_kernel)
-		control(watch, EPOLL_CTL_DEL, fd); /* fails if the file was closed */
+		control(watch, EPOLL_CTL_DEL, fd); /* fails if fd is another file: no matter */
 	numbers_unrely(fd, watch->set);
 	slot->flags &= (uint8_t)~ARMED;
 	slot->generation++;
 	watch->armed_len--;
 }
 
+/* Add fd to the instance.  Returns 0; -EPERM: its kind of file must not be registered; an error. */
 static int register_new(struct watch *watch, int fd)
 {
 	int rc = kernel_may_watch(fd, &watch->syscalls);
@@ -124,12 +131,15 @@ static int register_new(struct watch *watch, int fd)
 		return -EPERM;
 	if (rc > 0)
 		rc = control(watch, EPOLL_CTL_ADD, fd);
-	if (rc == -EEXIST) /* left over from a close that failed */
+	if (rc == -EEXIST) /* an entry is left over: the close that ended it here has failed */
 		rc = control(watch, EPOLL_CTL_MOD, fd);
 	return rc;
 }
 
-/* Register the requested bits of fd with epoll.  Returns false if fd has to stay hot. */
+/*
+ * Register fd for the requested bits, or change its registration to them, and make fd cold.
+ * Returns false if that fails, so that fd has to be hot.
+ */
 static bool arm(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -160,6 +170,7 @@ static bool arm(struct watch *watch, int fd)
 	return true;
 }
 
+/* Make fd hot; the set fails if there are too many. */
 static void hot_add(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -174,7 +185,8 @@ static void hot_add(struct watch *watch, int fd)
 }
 
 /*
- * Make fd cold if its registration covers the requested bits or can be changed to; otherwise hot.
+ * Make fd cold if its registration has all requested bits or can be changed to them, otherwise hot.
+ * A descriptor that is not in the array becomes neither.
  */
 static void arm_or_add_hot(struct watch *watch, int fd)
 {
@@ -194,7 +206,7 @@ void watch_want(struct watch *watch, int fd, uint16_t bits)
 
 	if ((slot->flags & PRESENT) && slot->wanted == bits)
 		return;
-	/* While fd was not in the array, it may have been reused for a file of another kind. */
+	/* While fd was not in the array, a file of another kind may have got this number. */
 	if (!(slot->flags & PRESENT))
 		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | PRESENT);
 	slot->wanted = bits;
@@ -217,20 +229,22 @@ void watch_suspect(struct watch *watch, int fd)
 	arm_or_add_hot(watch, fd);
 }
 
-/* --- What was closed ----------------------------------------------------------- */
+/* --- Closed descriptors -------------------------------------------------------- */
 
+/* If a thread has closed fd, which has cleared the set's bit of fd, register fd's present file. */
 static void drop_if_closed(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
 	if (!(slot->flags & ARMED) || numbers_relied(fd, watch->set))
 		return;
-	watch->syscalls++; /* count the EPOLL_CTL_DEL of the thread that closed it */
+	watch->syscalls++; /* the closing thread has made an EPOLL_CTL_DEL: a cost of the set */
 	disarm(watch, fd, false);
 	slot->flags &= (uint8_t)~DIRECT;
 	arm_or_add_hot(watch, fd);
 }
 
+/* Handle the entries of the log of closes from log_at on, or check all descriptors. */
 static void read_log(struct watch *watch)
 {
 	uint64_t end = numbers_log_end();
@@ -238,7 +252,7 @@ static void read_log(struct watch *watch)
 	while (watch->log_at != end) {
 		int fd = numbers_log_at(watch->log_at);
 
-		if (fd < 0) /* overwritten, or not written yet: check all descriptors */
+		if (fd < 0) /* the entry was overwritten, or is not written yet: check them all */
 			break;
 		if ((size_t)fd < watch->slots_len)
 			drop_if_closed(watch, fd);
@@ -264,22 +278,25 @@ void watch_begin(struct watch *watch)
 	(void)watch_read_closes(watch);
 	watch->calls++;
 	/*
-	 * Try to register one hot descriptor: it may be open by now, or its close may have ended.
+	 * Try to register one hot descriptor, a different one in each call: it may be open by now,
+	 * or the thread that was closing it may have completed that.
 	 */
 	if (watch->hot_len > 0)
 		(void)arm(watch, watch->hot[watch->calls % (unsigned)watch->hot_len]);
 }
 
-/* --- Looking --------------------------------------------------------------------- */
+/* --- Polling --------------------------------------------------------------------- */
 
+/* Add a result; make_room has reserved the memory. */
 static void found(struct watch *watch, int fd, uint32_t bits)
 {
 	watch->ready[watch->ready_len++] = (struct watch_ready){fd, bits};
 }
 
 /*
- * Replace the epoll instance, because it reports a closed file for ever while a duplicate is open
- * elsewhere.  The new instance gets the same descriptor, which closing threads may be about to use.
+ * Replace the epoll instance, because it has an entry of a closed file that is still open by a
+ * duplicate: the instance would report it in every call, and no descriptor is left to remove it by.
+ * The new instance gets the same number, which closing threads may be about to use.
  */
 static int rebuild(struct watch *watch)
 {
@@ -299,7 +316,10 @@ static int rebuild(struct watch *watch)
 	return 0;
 }
 
-/* The kernel reported only bits that are not requested, and would report them again. */
+/*
+ * The kernel has reported only bits of fd that the array does not request, and would report them
+ * again: reduce the registration to the requested bits, or end it.
+ */
 static void fruitless(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -312,8 +332,9 @@ static void fruitless(struct watch *watch, int fd)
 }
 
 /*
- * Handles one report of the epoll instance.  Returns 1; 0 if the report is about a closed file
- * whose entry cannot be removed; or -EBADF if the instance is not ours.
+ * Handle one report of the epoll instance.  Returns 1 if it was handled; 0 if the report is for a
+ * closed file, whose entry cannot be removed from the instance; -EBADF if its descriptor has no
+ * slot, so that the instance must be one of the program.
  */
 static int reported(struct watch *watch, const struct epoll_event *event)
 {
@@ -323,7 +344,7 @@ static int reported(struct watch *watch, const struct epoll_event *event)
 
 	if (fd >= watch->slots_len)
 		return -EBADF;
-	/* The entry can be removed if fd still refers to the file of the entry. */
+	/* No registration is known: remove the entry, if fd still refers to the entry's file. */
 	if (!(slot->flags & ARMED))
 		return control(watch, EPOLL_CTL_DEL, (int)fd) == 0;
 	if (event->data.u64 != watch_token((int)fd, slot))
@@ -336,6 +357,7 @@ static int reported(struct watch *watch, const struct epoll_event *event)
 	return 1;
 }
 
+/* Take all reports of the epoll instance, and add them to `ready`.  Returns 0 or -EBADF. */
 static int harvest(struct watch *watch)
 {
 	size_t most = watch->armed_len + WATCH_HOT_MOST;
@@ -360,6 +382,7 @@ static int harvest(struct watch *watch)
 	return dead ? rebuild(watch) : 0;
 }
 
+/* Empty `ready`, and reserve memory for all results.  Returns false if there is none. */
 static bool make_room(struct watch *watch)
 {
 	size_t most = watch->armed_len + 2 * WATCH_HOT_MOST;
@@ -389,7 +412,7 @@ int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
 {
 	if (!make_room(watch) || (sleep[0].revents & ~POLLIN) != 0)
 		return -EBADF;
-	/* Skip descriptors that another thread has registered meanwhile: epoll reports them. */
+	/* Skip descriptors that another thread has registered during the sleep: epoll has them. */
 	for (int i = 1; i < len; i++)
 		if (sleep[i].revents != 0 && (watch->slots[sleep[i].fd].flags & HOT))
 			found(watch, sleep[i].fd, (uint16_t)sleep[i].revents);

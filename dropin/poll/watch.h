@@ -1,18 +1,19 @@
 /*
- * The descriptors of one array: some are registered in an epoll instance, and some are polled.
+ * The descriptors of one array of struct pollfd.  Each is either cold or hot:
  *
  *   cold   registered in the epoll instance, level-triggered
- *   hot    polled by poll(2), together with the epoll instance
+ *   hot    polled by poll(2) in each call, together with the epoll instance
  *
- * A registration stays unchanged as long as the kernel does not report bits that are not
- * requested.  So bits that were requested before cost no system call when they are requested again.
+ * A registration may have more bits than the array requests.  It is changed only if the kernel
+ * reports nothing but such additional bits, so bits that the program removes and requests again
+ * cost no system call.
  *
- * Both report exactly the bits of poll(2), because level-triggered epoll polls the file each time
- * it reports it.  Files that are ready without a wake-up by the kernel, or whose readiness a poll
- * consumes, are always hot ("direct").  Also hot is a descriptor that cannot be registered because
- * another thread is closing it, or because it is not open.
+ * Hot and cold descriptors report exactly the bits of poll(2), because level-triggered epoll polls
+ * the file each time it reports it.  A file that becomes ready without a wake-up by the kernel, or
+ * whose readiness is cleared by a poll, must not be registered ("direct") and is always hot.  Also
+ * hot is a descriptor that another thread is closing, or that is not open.
  *
- * Only one thread at a time may call these functions; none of them blocks.
+ * The thread that has claimed the set (pool.h) calls these functions; none of them blocks.
  */
 #ifndef DROPIN_WATCH_H
 #define DROPIN_WATCH_H
@@ -25,95 +26,111 @@
 
 #include "kernel.h"
 
-#define WATCH_HOT_MOST  64
-#define WATCH_SLEEP_LEN (WATCH_HOT_MOST + 1)
+#define WATCH_HOT_MOST  64 /* if there are more hot descriptors, the set is given up */
+#define WATCH_SLEEP_LEN (WATCH_HOT_MOST + 1) /* entries of a sleep: these and the instance */
 
 /* The bits that poll(2) reports whether they are requested or not. */
 #define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
 struct watch_slot {
 	int32_t first;       /* for array.c: index of its first entry in the array, or -1 */
-	uint32_t generation; /* number of the registration, part of its token */
+	uint32_t generation; /* number of its past registrations; part of the token */
 	uint16_t wanted;     /* the POLL* bits that its entries in the array request */
-	uint16_t armed;      /* the POLL* bits of its registration */
-	uint8_t flags;
-	uint8_t hot_at;      /* its index in `hot` */
-	uint16_t found;      /* for watch_compare: the bits that epoll reported */
+	uint16_t armed;      /* if it is registered: the POLL* bits of the registration */
+	uint8_t flags;       /* PRESENT, ARMED, HOT, DIRECT: see watch.c */
+	uint8_t hot_at;      /* if it is hot: its index in watch->hot */
+	uint16_t found;      /* for watch_compare: the bits that epoll reported; else 0 */
 };
 
 struct watch_ready {
 	int fd;
-	uint32_t bits;
+	uint32_t bits; /* the POLL* bits that are ready and requested, or in WATCH_ALWAYS */
 };
 
 struct watch {
-	/* number of the set, whose bit in the table of descriptors it uses */
+	/* index of the set in the pool, and of its bit in the words of numbers.h */
 	int set;
 	_Atomic int epoll_fd;  /* also read by threads that close descriptors */
 
 	struct memory slots_memory;
 	struct watch_slot *slots; /* indexed by descriptor */
 	size_t slots_len;
-	size_t armed_len;
+	size_t armed_len; /* number of registered descriptors */
 
-	int hot[WATCH_HOT_MOST];
+	int hot[WATCH_HOT_MOST]; /* the hot descriptors, in no order */
 	int hot_len;
-	uint32_t calls;
+	uint32_t calls;  /* calls of the program that have used the set */
 	uint64_t log_at; /* position up to which the log of closes was read */
 
-	struct memory events_memory;
+	struct memory events_memory; /* for epoll_wait(2) */
 	struct memory ready_memory;
 	struct watch_ready *ready; /* results of the last poll */
 	size_t ready_len;
 
-	unsigned syscalls; /* system calls of this call, and of closes before it */
-	/* other threads sleep on the instance, and this is the only poll of the call */
+	unsigned syscalls; /* system calls made for the set, and not yet counted as its cost */
+	/* other threads sleep on the instance, and the call polls it only once: timeout 0 */
 	bool shared;
-	bool checked; /* kernel_is_instance was called in this call */
+	bool checked; /* in this call kernel_is_instance has verified epoll_fd */
 	bool failed; /* the set must be given up */
 };
 
-/* Returns 0; or a negative errno value, with nothing left open. */
+/*
+ * Make an epoll instance without registrations for the set of this index.  Returns 0, or a negative
+ * errno value with nothing left open.
+ */
 int watch_init(struct watch *watch, int set);
-/* Forget all registrations.  Returns the epoll descriptor, which the caller closes. */
+/*
+ * Free the memory, and clear the set's bits of all registered descriptors (numbers.h).  Returns the
+ * epoll descriptor, which the caller closes.
+ */
 int watch_fini(struct watch *watch);
 
 /*
- * Returns the slot of a descriptor; NULL: no memory, or the descriptor exceeds the table of
- * descriptors.  A new slot may move all others.
+ * Returns the slot of a descriptor, and makes it if there is none; that may move all slots.  NULL:
+ * no memory, or fd exceeds the limit of open files or the table of numbers.h.
  */
 struct watch_slot *watch_slot_of(struct watch *watch, int fd);
 
 /*
- * Request these bits of fd, which has a slot.  Sets `failed` if there are too many hot descriptors;
- * then, or after an error of a function below, only watch_fini may be called.
+ * The array requests these bits of fd, which has a slot: register fd, or make it hot.  Sets
+ * `failed` if there are too many hot descriptors; then, or after an error of a function below, only
+ * watch_fini may be called.
  */
 void watch_want(struct watch *watch, int fd, uint16_t bits);
+/* fd has left the array.  Its registration, if any, stays until the kernel reports it. */
 void watch_unwant(struct watch *watch, int fd);
 
-/* Reads the log of closes.  Returns true if it has new entries. */
+/*
+ * Read the log of closed descriptors (numbers.h), and register those that were closed again, as
+ * they may be open for other files now.  Returns true if the log had new entries.
+ */
 bool watch_read_closes(struct watch *watch);
 
-/* Call at the start of a call: reads the log, and tries to register one of the hot descriptors. */
+/*
+ * Begin to poll and sleep in a call of the program: read the log of closes, and try to register one
+ * of the hot descriptors.
+ */
 void watch_begin(struct watch *watch);
 
 /*
- * Polls all descriptors and stores the results in `ready`, without waiting.  Returns 0, or -EBADF
- * if there is no memory or the program has closed our instance.
+ * Poll all descriptors without waiting, and store the results in `ready`.  Returns 0, or -EBADF if
+ * there is no memory or the program has closed the set's epoll instance.
  */
 int watch_poll(struct watch *watch);
 
 /*
- * To wait, fill `sleep` with the entries that a real poll(2) has to wait for; returns their
- * number.  After that poll(2) pass them to watch_take, which stores the results like watch_poll.
- * In between other threads may use the watch.
+ * To sleep, call watch_sleepers, poll(2) and watch_take.  watch_sleepers fills `sleep` with entries
+ * for the epoll instance and for the hot descriptors, and returns their number.  watch_take gets
+ * these entries with the results of poll(2), and stores and returns like watch_poll.  In between
+ * other threads may claim the set and change the watch.
  */
 int watch_sleepers(const struct watch *watch, struct pollfd *sleep);
 int watch_take(struct watch *watch, const struct pollfd *sleep, int len);
 
 /*
- * The token that the kernel returns with a report of the registration.  The salt distinguishes it
- * from tokens of the program, which mostly are just a descriptor or an address.
+ * The token (epoll_event.data) that the kernel returns with a report of the registration.  The salt
+ * distinguishes it from tokens of the program's own instances, which mostly are just a descriptor
+ * or an address, in case the program has reused the number of our instance for one of its own.
  */
 #define WATCH_SALT 0xa75e7f0bu
 
@@ -123,17 +140,18 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
 }
 
 /*
- * Compares the reports of epoll with the results of a real call, to find closes that were not
- * noticed.  A cold descriptor for which they differ is checked, and registered again if it refers
- * to another file.  Returns the number of such files.
+ * Compare the reports of epoll with the results of a real call, to find closes that this library
+ * has not seen.  A cold descriptor for which they differ is checked, and registered again if it
+ * refers to another file by now.  Returns the number of these.  NULL for fds: no results.
  */
 unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count);
 
 /* Like watch_poll, but for the cold descriptors only. */
 int watch_collect(struct watch *watch);
 
-/* Replace the registration of a cold descriptor, because it is for another file. */
+/* The registration of fd is for a file that fd no longer refers to: replace the registration. */
 void watch_suspect(struct watch *watch, int fd);
+/* Returns true if fd is in the array and not hot. */
 bool watch_is_cold(const struct watch *watch, int fd);
 
 #endif
