@@ -1,4 +1,7 @@
-/* The exported functions that close descriptors. */
+/*
+ * The functions that close descriptors, exported in place of the C library's.  Each calls closing_*
+ * functions of the drop-in (common/close.h) before and after the C library's function.
+ */
 #include "common/close.h"
 
 #include <errno.h>
@@ -9,7 +12,7 @@
 #include "common/real.h"
 
 EXPORT int close_range(unsigned first, unsigned last, int flags);
-/* OpenBSD and NetBSD declare it otherwise, with a result. */
+/* OpenBSD and NetBSD declare closefrom with an int as result. */
 #if !defined(__OpenBSD__) && !defined(__NetBSD__)
 EXPORT void closefrom(int first);
 #endif
@@ -65,7 +68,8 @@ EXPORT int dup3(int fd, int number, int flags)
 }
 
 /*
- * Returns true unless this thread is the only one: /proc/self/task has a directory for each thread.
+ * /proc/self/task has a directory for each thread, so its number of links is 3 if this thread is
+ * the only one.
  */
 bool close_is_shared(void)
 {
@@ -84,8 +88,8 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 	if (parts)
 		closing_part();
 	/*
-	 * If the table of descriptors is copied, other threads keep theirs; with
-	 * CLOSE_RANGE_CLOEXEC nothing is closed.
+	 * No closing_range where it does not matter: the descriptors of the other threads stay open
+	 * (parts), the call fails, or CLOSE_RANGE_CLOEXEC closes nothing.
 	 */
 	if (parts || first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0)
 		return real_close.close_range(first, last, flags);
@@ -98,7 +102,7 @@ static void close_from(int first)
 
 	if (first < 0)
 		first = 0;
-	/* Kernels before 5.9 have no close_range. */
+	/* If close_range(2) fails (Linux before 5.9 lacks it), use the C library's closefrom. */
 	if (closing_range((unsigned)first, UINT_MAX, 0) < 0 && real_close.closefrom)
 		real_close.closefrom(first);
 	errno = saved;
@@ -122,7 +126,7 @@ EXPORT int fclose(FILE *stream)
 	struct closing closing;
 	int rc;
 
-	if (!real_close.fclose) /* before main, when no function is looked up yet */
+	if (!real_close.fclose) /* before the drop-in's constructor has looked it up */
 		real_close_find();
 	closing_begin_stream(&closing, stream);
 	rc = real_close.fclose(stream);

@@ -1,19 +1,19 @@
 /*
  * The functions that close descriptors, which the drop-ins export in place of the C library's.
  *
- * close.c has close, dup2, dup3, close_range, closefrom and fclose.  The closing.h of each drop-in
- * has what it does before and after a close:
+ * close.c has close, dup2, dup3, close_range, closefrom and fclose, the same for all drop-ins.
+ * They call these functions, which each drop-in defines in its own closing.h:
  *
- *   struct closing   state kept from the beginning of a close to its end
- *   closing_refused  returns true if to the program the descriptor is not open (EBADF)
- *   closing_heeds    returns true if a dup3 onto a descriptor has to be handled
- *   closing_begin    called before a descriptor is closed or reused
- *   closing_duplicated  number is a duplicate of fd now; called before closing_end
- *   closing_end      called afterwards; rc < 0: the descriptor was not reused
- *   closing_range    does all of a close_range
- *   closing_part     this thread is about to get a table of descriptors of its own
+ *   struct closing   one close: state that closing_begin stores and closing_end uses
+ *   closing_refused  returns true if close(2) has to fail with EBADF: fd is the drop-in's own
+ *   closing_heeds    returns true if dup2 or dup3 onto `number` has to be handled
+ *   closing_begin    called before fd is closed, or before dup2 or dup3 replaces it
+ *   closing_duplicated  called after fd was duplicated to `number`, before closing_end
+ *   closing_end      called afterwards; rc < 0: dup2 or dup3 has failed
+ *   closing_range    does all of a close_range(2), with the C library's function
+ *   closing_part     called before this thread gets its own copy of the table of descriptors
  *
- * Closes inside the C library, and by system calls of the program's own, are not noticed.
+ * A close inside the C library, or by a system call of the program's own, calls none of them.
  */
 #ifndef DROPIN_COMMON_CLOSE_H
 #define DROPIN_COMMON_CLOSE_H
@@ -28,8 +28,9 @@
 bool close_is_shared(void);
 
 /*
- * Begin the close of a stream.  The volatile pointer keeps the check for NULL, which the C library
- * handles although the parameter is declared nonnull.
+ * Begin the close of the descriptor of a stream; NULL: of none.  The parameter of fileno is
+ * declared nonnull, so without volatile the compiler would drop the check for NULL, which the
+ * program may pass to functions of the C library that handle it.
  */
 static inline void closing_begin_stream(struct closing *closing, FILE *volatile stream)
 {

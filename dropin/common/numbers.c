@@ -1,16 +1,16 @@
-/* The table of descriptor numbers: pages that are allocated once and stay. */
+/* The table with the state of each descriptor: pages that are allocated at need and never freed. */
 #include "common/numbers.h"
 
 #include <stdlib.h>
 
 enum {
-	NUMBERS_PAGE = 1024,
-	NUMBERS_PAGES = 1 << 14,
+	NUMBERS_PAGE = 1024,     /* descriptors in a page */
+	NUMBERS_PAGES = 1 << 14, /* pages: enough for 2^24 descriptors */
 };
 
 static struct {
 	_Atomic(struct number *) pages[NUMBERS_PAGES];
-	atomic_uint end; /* no number from here on was recorded */
+	atomic_uint end; /* no descriptor at or above this was passed to number_make */
 } numbers_table;
 
 struct number *number_at(int fd)

@@ -1,8 +1,9 @@
 /*
- * The state of each descriptor, for the drop-ins whose objects are descriptors.
+ * A table with the state of each descriptor, for the kqueue and the epoll drop-in.  Both have
+ * objects (kqueues, epoll instances) that the program reaches by descriptors.
  *
- * Every call and every close reads this table without a lock.  A page is allocated at the first use
- * of one of its descriptors, and is never freed.
+ * Every call and every close reads this table without a lock.  A page of it is allocated when
+ * number_make is called for one of its descriptors, and is never freed.  [a] atomic
  */
 #ifndef DROPIN_COMMON_NUMBERS_H
 #define DROPIN_COMMON_NUMBERS_H
@@ -11,20 +12,20 @@
 #include <stdbool.h>
 
 struct number {
-	_Atomic(void *) object; /* [a] the drop-in's object that fd refers to; NULL: none */
-	atomic_bool watched;    /* [a] some object may have a registration of fd */
-	atomic_schar kind;      /* [a] the kind of file, as the drop-in defines it; 0: unknown */
+	_Atomic(void *) object; /* [a] the kqueue or instance that fd refers to; NULL: none */
+	atomic_bool watched;    /* [a] an object may have a registration of fd */
+	atomic_schar kind;      /* [a] kind of fd's file, as the drop-in defines it; 0: unknown */
 };
 
-/* Returns the state of fd, or NULL if number_make was never called for its page. */
+/* Returns the state of fd, or NULL if its page is not allocated: nothing is known of fd. */
 struct number *number_at(int fd);
 /* Like number_at, but allocates the page; NULL: no memory, or fd is out of range. */
 struct number *number_make(int fd);
-/* Record that some object is about to register fd, so that the close of fd is handled. */
+/* Set `watched`: an object is about to register fd, so the close of fd has to be handled. */
 void number_watch(int fd);
-/* Returns true if fd has an object, or if some object may have a registration of fd. */
+/* Returns true if fd has an object, or if `watched` is set: then its close has to be handled. */
 bool number_concerns(int fd);
-/* Returns a bound: every descriptor that was ever recorded is below it. */
+/* Returns a bound: every descriptor that has a state is below it. */
 unsigned numbers_end(void);
 
 #endif

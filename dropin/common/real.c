@@ -1,4 +1,4 @@
-/* Looking up the real functions. */
+/* Looks up the C library's functions that the drop-ins replace; see common/real.h. */
 #include "common/real.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ static int bare_dup3(int fd, int number, int flags)
 
 static int bare_dup2(int fd, int number)
 {
-	if (fd == number) /* dup3 refuses it, dup2 only checks that it is open. */
+	if (fd == number) /* dup3 fails with EINVAL; dup2 only checks that fd is open */
 		return syscall(SYS_fcntl, fd, 1 /* F_GETFD */) < 0 ? -1 : fd;
 	return bare_dup3(fd, number, 0);
 }
@@ -32,7 +32,7 @@ static int bare_close_range(unsigned first, unsigned last, int flags)
 }
 #else
 
-/* Other systems have no bare system calls: look the function up, and call it. */
+/* Other systems have no stable bare system calls: look up the C library's function and call it. */
 static int bare_close(int fd)
 {
 	real_close_find();
@@ -45,7 +45,7 @@ static int bare_dup2(int fd, int number)
 	return real_close.dup2(fd, number);
 }
 
-/* These stay where the C library has no such function. */
+/* Used also after the look-up on systems whose C library lacks the function. */
 static int bare_dup3(int fd, int number, int flags)
 {
 	(void)fd, (void)number, (void)flags;
@@ -72,7 +72,7 @@ void real_find(const char *name, void *pointer)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 
-	if (found) /* Pointers to functions need a copy. */
+	if (found) /* a copy, because C cannot convert a void * to a pointer to a function */
 		memcpy(pointer, &found, sizeof found);
 }
 

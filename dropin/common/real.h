@@ -1,15 +1,17 @@
 /*
- * The C library's functions behind those that a drop-in exports.
+ * Pointers to the "real" functions: the C library's, which a drop-in replaces by functions of the
+ * same names, so that it can call them only through pointers.
  *
- * They are called through pointers, because their names are the drop-in's own functions.
- * The constructor of the drop-in looks them up.  Constructors of other libraries may run
- * earlier and close descriptors, so until then the functions that close are bare system calls.
+ * The constructor of the drop-in looks the functions up.  Constructors of other libraries may run
+ * earlier and close descriptors, so until then close to close_range are bare system calls on Linux.
+ * On other systems close and dup2 do the look-up, and the other two fail with ENOSYS.
  */
 #ifndef DROPIN_COMMON_REAL_H
 #define DROPIN_COMMON_REAL_H
 
 #include <stdio.h>
 
+/* For a function that the drop-in exports; all others are hidden. */
 #define EXPORT __attribute__((visibility("default")))
 
 struct real_close {
@@ -18,19 +20,20 @@ struct real_close {
 	int (*dup3)(int, int, int);
 	int (*close_range)(unsigned, unsigned, int);
 
-	/* NULL before real_close_find, and if the C library lacks the function. */
+	/* These are NULL before real_close_find, and if the C library lacks the function. */
 	void (*closefrom)(int);
 	int (*fclose)(FILE *);
 };
 extern struct real_close real_close;
 
 /*
- * Store the address of the next definition of this function after ours in *pointer, if there is
- * one.
+ * Store the address of the function `name` in *pointer, a pointer to a function.  The next library
+ * after this one that defines it is used, which is the C library or another one in front of it.  If
+ * none does, *pointer stays unchanged.
  */
 void real_find(const char *name, void *pointer);
 
-/* Look up all members of real_close.  Not async-signal-safe; called at the start. */
+/* Look up all members of real_close.  Not async-signal-safe; called by the constructor. */
 void real_close_find(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Timeouts that the program passes. */
+/* Timeouts that the program passes as struct timespec. */
 #ifndef DROPIN_COMMON_TIME_H
 #define DROPIN_COMMON_TIME_H
 
@@ -7,13 +7,14 @@
 
 #include "base/time.h"
 
+/* Returns false if the kernel would refuse the timeout with EINVAL. */
 static inline bool timeout_is_valid(const struct timespec *timeout)
 {
 	return timeout->tv_sec >= 0 && timeout->tv_nsec >= 0 &&
 	       timeout->tv_nsec < XP_NS_PER_SEC;
 }
 
-/* Returns the timeout in nanoseconds; XP_NEVER if it exceeds 292 years. */
+/* Returns a valid timeout in nanoseconds; XP_NEVER if it exceeds 292 years. */
 static inline int64_t timeout_ns(const struct timespec *timeout)
 {
 	if (timeout->tv_sec >= XP_NEVER / XP_NS_PER_SEC)
