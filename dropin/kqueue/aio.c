@@ -1,9 +1,9 @@
 /*
  * Requests of asynchronous I/O whose completion is an event of a queue.
  *
- * FreeBSD reports the event until aio_return has taken the result.  xpoll reports it once; after
- * that a USER registration reports it, whose ident is the address of the request, which no program
- * uses.
+ * FreeBSD returns the event in each kevent(2) until aio_return(2) has taken the result.  xpoll
+ * returns it once; after that a USER registration that stays triggered takes its place.  Both have
+ * the address of request->aio as ident, so no USER event of the program has the same ident.
  */
 #include <aio.h>
 #include <errno.h>
@@ -14,34 +14,37 @@
 
 enum {
 	KQ_AIO_BUCKETS = 256,
-	/* first pause between two checks; it doubles up to this maximum: */
+	/* kq_aio_cancel: the pause between two checks is first this, and doubles up to MOST */
 	KQ_CANCEL_FIRST_NS = 20000,
 	KQ_CANCEL_MOST_NS = 1000000,
 };
 
+/* With any of these flags the event is returned only once. */
 #define KQ_AIO_MODES (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
 
-/* A request for which aio_return has not been called. */
+/* A request for which aio_return has not been called.  All members need the lock of kq_aio. */
 struct kq_request {
 	struct xpoll_aio aio;
-	const struct aiocb *control;
-	struct kq_request *next;
-	struct kq *kq;        /* the queue; NULL: it was or is being destroyed */
-	struct kq *ending;    /* the queue that is being destroyed */
-	void *udata;
-	unsigned short flags; /* flags of the event: EV_ONESHOT ... */
-	bool returned;        /* the event was returned, and aio.result is valid */
-	bool silent;          /* the event was deleted before it was returned */
-	bool asked;           /* aio_cancel has tried to cancel it */
+	const struct aiocb *control; /* the program's structure, by which the request is found */
+	struct kq_request *next;     /* next in the bucket */
+	struct kq *kq;        /* the queue; NULL: the queue was or is being destroyed */
+	struct kq *ending;    /* the queue, while it is being destroyed */
+	void *udata;          /* udata of the event */
+	unsigned short flags; /* the program's flags for the event: EV_ONESHOT and so on */
+	bool returned;        /* xpoll has returned the event, so aio.result is valid */
+	bool silent;          /* no (further) event: EV_DELETE, or the only one was returned */
+	bool asked;           /* kq_aio_cancel has cancelled it while it was in progress */
 };
 
+/* All requests, hashed by control. */
 static struct {
 	pthread_mutex_t lock;
 	struct kq_request *buckets[KQ_AIO_BUCKETS];
 } kq_aio = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- The table; all with the lock held --------------------------------------------- */
+/* --- The table: called with the lock of kq_aio -------------------------------------- */
 
+/* Returns the pointer to the request of this control, or to the NULL where it would be linked. */
 static struct kq_request **kq_aio_place(const void *control)
 {
 	struct kq_request **place =
@@ -52,6 +55,7 @@ static struct kq_request **kq_aio_place(const void *control)
 	return place;
 }
 
+/* Apply a change to xpoll's registration of the request for this filter.  Returns 0 or -errno. */
 static int kq_aio_return(struct kq *kq, const struct kq_request *request,
                          int filter, unsigned flags, unsigned fflags)
 {
@@ -62,7 +66,7 @@ static int kq_aio_return(struct kq *kq, const struct kq_request *request,
 	return xpoll_event(kq->queue, &change, 1, NULL, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Returns the number of bytes, a negative errno value, or -EINPROGRESS. */
+/* Returns a request's result: bytes, or a negative errno value; -EINPROGRESS: not completed. */
 static int64_t kq_aio_result(const struct kq_request *request)
 {
 	struct xpoll_event found;
@@ -72,15 +76,15 @@ static int64_t kq_aio_result(const struct kq_request *request)
 	if (!request->kq)
 		return -EINPROGRESS;
 	/*
-	 * The event may have just been returned by xpoll, and not handled yet: then the result is
-	 * there.
+	 * If xpoll has no such registration, another thread has the event and has not called
+	 * kq_aio_event yet: aio.result is valid.
 	 */
 	return xpoll_lookup(request->kq->queue, (uintptr_t)&request->aio,
 	                    XPOLL_FILT_AIO, &found) < 0
 		? request->aio.result : found.data;
 }
 
-/* Remove the registration of a completed request, or its event, from the queue. */
+/* Remove the registration of a completed request, or the USER one in its place, from the queue. */
 static void kq_aio_withdraw(struct kq_request *request)
 {
 	if (!request->kq)
@@ -93,6 +97,7 @@ static void kq_aio_withdraw(struct kq_request *request)
 		                    XPOLL_DELETE, 0);
 }
 
+/* Unlink and free a request. */
 static void kq_aio_remove(struct kq_request **place)
 {
 	struct kq_request *request = *place;
@@ -144,7 +149,7 @@ int kq_aio_change(struct kq *kq, const struct kevent *change)
 	struct kq_request *request;
 	int rc = 0;
 
-	/* Only a request makes a registration. */
+	/* Registrations of EVFILT_AIO are made by aio_read(2) and the like only. */
 	if (change->flags & EV_ADD)
 		return -EPERM;
 	pthread_mutex_lock(&kq_aio.lock);
@@ -161,6 +166,7 @@ int kq_aio_change(struct kq *kq, const struct kevent *change)
 	return rc;
 }
 
+/* Call visit for each request, with the lock. */
 static void kq_aio_each(void (*visit)(struct kq_request *, void *), void *context)
 {
 	pthread_mutex_lock(&kq_aio.lock);
@@ -171,6 +177,7 @@ static void kq_aio_each(void (*visit)(struct kq_request *, void *), void *contex
 	pthread_mutex_unlock(&kq_aio.lock);
 }
 
+/* For kq_aio_each: separate a request from the queue that is about to be destroyed. */
 static void kq_aio_part(struct kq_request *request, void *context)
 {
 	struct kq *kq = context;
@@ -181,6 +188,7 @@ static void kq_aio_part(struct kq_request *request, void *context)
 	request->ending = kq;
 }
 
+/* For kq_aio_each: the request's queue is destroyed, so the request has completed. */
 static void kq_aio_parted(struct kq_request *request, void *context)
 {
 	struct kq *kq = context;
@@ -212,7 +220,7 @@ void kq_aio_fork(enum kq_fork when)
 		pthread_mutex_unlock(&kq_aio.lock);
 	else
 		kq_aio.lock = unlocked;
-	/* In a forked child: free the copies of the requests, which complete in the parent. */
+	/* In a forked child: free the copies of the requests, as they complete in the parent. */
 	for (int i = 0; when == KQ_FORK_CHILD && i < KQ_AIO_BUCKETS; i++)
 		while (kq_aio.buckets[i])
 			kq_aio_remove(&kq_aio.buckets[i]);
@@ -221,7 +229,8 @@ void kq_aio_fork(enum kq_fork when)
 /* --- Requests ------------------------------------------------------------------------ */
 
 /*
- * Begin a request with the lock held, so that its event is not handled before it is in the table.
+ * Begin a request and put it into the table.  Both with the lock, so that another thread does not
+ * handle the event before the request is in the table.  Returns 0 or a negative errno value.
  */
 static int kq_aio_enter(struct kq *kq, struct kq_request *request)
 {
@@ -232,7 +241,10 @@ static int kq_aio_enter(struct kq *kq, struct kq_request *request)
 	place = kq_aio_place(request->control);
 	if (*place && kq_aio_result(*place) == -EINPROGRESS)
 		rc = -EBUSY;
-	/* The program never took the result of an earlier request with this structure. */
+	/*
+	 * The program has reused the structure of a completed request without aio_return: remove
+	 * the earlier request.
+	 */
 	if (*place && rc == 0) {
 		kq_aio_withdraw(*place);
 		kq_aio_remove(place);
@@ -312,9 +324,9 @@ int64_t kq_aio_take(const struct aiocb *control, bool *found)
 
 struct kq_cancel {
 	int fd;
-	const struct aiocb *control; /* NULL: all requests of this descriptor */
+	const struct aiocb *control; /* the request to cancel; NULL: all requests of fd */
 	bool found;                  /* such a request exists */
-	int rc;
+	int rc;                      /* result of aio_cancel(2) */
 };
 
 int kq_aio_worse(int one, int other)
@@ -326,12 +338,14 @@ int kq_aio_worse(int one, int other)
 	return one == AIO_CANCELED ? one : other;
 }
 
+/* Returns true if this is a request to cancel. */
 static bool kq_aio_is_meant(const struct kq_request *request, const struct kq_cancel *cancel)
 {
 	return cancel->control ? request->control == cancel->control
 		: request->aio.fd == cancel->fd;
 }
 
+/* For kq_aio_each: cancel a request that is meant and in progress. */
 static void kq_aio_ask_to_end(struct kq_request *request, void *context)
 {
 	struct kq_cancel *cancel = context;
@@ -344,6 +358,7 @@ static void kq_aio_ask_to_end(struct kq_request *request, void *context)
 		(void)xpoll_aio_cancel(request->kq->queue, &request->aio);
 }
 
+/* For kq_aio_each: combine what has become of a request that was cancelled into cancel->rc. */
 static void kq_aio_check_end(struct kq_request *request, void *context)
 {
 	struct kq_cancel *cancel = context;
@@ -357,7 +372,7 @@ static void kq_aio_check_end(struct kq_request *request, void *context)
 		: result == -ECANCELED ? AIO_CANCELED : AIO_ALLDONE);
 }
 
-/* Sleeps without being a cancellation point; a signal may end it early. */
+/* Sleep.  This is no cancellation point, and a signal may end the sleep early. */
 static void kq_aio_pause(int64_t pause_ns)
 {
 	const struct timespec pause = {0, (long)pause_ns};
@@ -369,8 +384,8 @@ static void kq_aio_pause(int64_t pause_ns)
 }
 
 /*
- * The kernel may cancel a request later than it is asked to, so the result is known only when the
- * request has completed.  This call therefore sleeps until it has, like xpoll_destroy.
+ * The kernel may complete a cancelled request later, with the data or with ECANCELED, and only then
+ * the result of aio_cancel(2) is known.  So this function sleeps until the requests have completed.
  */
 int kq_aio_cancel(int fd, const struct aiocb *control, bool *found)
 {

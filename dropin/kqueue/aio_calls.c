@@ -1,9 +1,10 @@
 /*
- * aio_read(2) and its relatives, whose completion a queue reports with SIGEV_KEVENT.
+ * The exported functions aio_read(2), aio_write(2) and so on.
  *
- * The C library has these functions but does not know about queues, so this library exports them in
- * its place.  Requests that name a queue are made with xpoll (aio.c); all others are passed to the
- * C library.
+ * In FreeBSD a request whose aio_sigevent has SIGEV_KEVENT reports its completion as an event of a
+ * kqueue.  The C library's functions cannot do that, so this library exports its own in their
+ * place. Requests with SIGEV_KEVENT are made with xpoll (aio.c); all others are passed to the C
+ * library.
  */
 #include <aio.h>
 #include <errno.h>
@@ -13,6 +14,7 @@
 #include "common/numbers.h"
 #include "kq.h"
 
+/* Begin a request with SIGEV_KEVENT.  Returns 0, or -1 with errno. */
 static int kq_aio_submit(struct aiocb *control, int op)
 {
 	struct kq *kq = kq_hold(control->aio_sigevent.sigev_notify_kqueue);
@@ -26,6 +28,7 @@ static int kq_aio_submit(struct aiocb *control, int op)
 	return xp_result(rc);
 }
 
+/* Returns true if the completion of the request is to be an event of a queue. */
 static bool kq_aio_is_ours(const struct aiocb *control)
 {
 	return control && control->aio_sigevent.sigev_notify == SIGEV_KEVENT;
@@ -94,14 +97,14 @@ EXPORT int aio_cancel(int fd, struct aiocb *control)
 	return rc;
 }
 
-/* The `restrict` of the prototypes in <aio.h>, which glibc omits. */
+/* The prototype of lio_listio in <aio.h> has `restrict` here, but not in glibc. */
 #ifdef __GLIBC__
 #define KQ_ELEMENT
 #else
 #define KQ_ELEMENT restrict
 #endif
 
-/* No event reports the completion of a whole list. */
+/* ENOTSUP if SIGEV_KEVENT is used: there is no event for the completion of a whole list. */
 EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int count,
                          struct sigevent *notify)
 {
@@ -117,7 +120,7 @@ EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int c
 
 /* --- Programs that were compiled with _FILE_OFFSET_BITS=64 ------------------------------ */
 
-#ifdef __GLIBC__ /* With other C libraries they call the functions above. */
+#ifdef __GLIBC__ /* With other C libraries these programs call the functions above. */
 
 EXPORT int aio_read64(struct aiocb64 *control)
 {

@@ -1,4 +1,7 @@
-/* Translates one change from struct kevent to struct xpoll_event. */
+/*
+ * Translates one change of the program (struct kevent) into records for xpoll (struct xpoll_event),
+ * and applies the changes that need several steps.
+ */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -10,8 +13,9 @@
 
 #define KQ_ACTIONS (EV_ADD | EV_DELETE | EV_ENABLE | EV_DISABLE)
 #define KQ_MODES   (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
-#define KQ_KNOWN   (KQ_ACTIONS | KQ_MODES | EV_KEEPUDATA)
+#define KQ_KNOWN   (KQ_ACTIONS | KQ_MODES | EV_KEEPUDATA) /* flags that xpoll has, too */
 
+/* The fflags that each filter accepts. */
 #define KQ_USER_NOTES  (NOTE_FFCTRLMASK | NOTE_FFLAGSMASK | NOTE_TRIGGER)
 #define KQ_VNODE_NOTES 0x7ffu
 #define KQ_PROC_NOTES  (NOTE_EXIT | NOTE_FORK | NOTE_EXEC | NOTE_TRACK)
@@ -19,7 +23,8 @@
                         NOTE_NSECONDS | NOTE_ABSTIME)
 
 /*
- * Returns the fflags that a change without EV_ADD sets in an existing registration; 0: unchanged.
+ * Returns the fflags that this change stores in an existing registration, if it has no EV_ADD; 0:
+ * the change leaves the fflags as they are.  In FreeBSD only VNODE and PROC take them.
  */
 static unsigned kq_new_notes(const struct kevent *change)
 {
@@ -31,9 +36,9 @@ static unsigned kq_new_notes(const struct kevent *change)
 }
 
 /*
- * FreeBSD stores the flags of the EV_ADD that makes a USER event without combining
- * them with anything.  Returns true if xpoll, which combines them with 0, would
- * store others.
+ * Returns true if an EV_ADD that makes a USER registration would store other fflags in xpoll than
+ * in FreeBSD.  FreeBSD stores the fflags of this change as they are; xpoll combines them with 0, so
+ * that NOTE_FFNOP and NOTE_FFAND give 0.
  */
 static bool kq_user_keeps_flags(const struct kevent *change)
 {
@@ -44,7 +49,7 @@ static bool kq_user_keeps_flags(const struct kevent *change)
 		(control == NOTE_FFNOP || control == NOTE_FFAND);
 }
 
-/* Returns true if the record for xpoll depends on the present registration. */
+/* Returns true if the record for xpoll depends on what is registered at present. */
 static bool kq_depends(const struct kevent *change)
 {
 	bool user = change->filter == EVFILT_USER;
@@ -63,8 +68,9 @@ bool kq_is_registered(struct kq *kq, const struct kevent *change)
 }
 
 /*
- * Returns the flags of a change that alters fflags: with EV_ADD, if they differ from the registered
- * ones, because in xpoll only ADD can alter them.
+ * Returns the flags for xpoll of a change without EV_ADD that depends on the registration.  If the
+ * change alters fflags, they have EV_ADD, because in xpoll only ADD can alter them.  If it has
+ * neither EV_ENABLE nor EV_DISABLE, they have the one that keeps the registration as it is.
  */
 static unsigned kq_flags_of_altered(struct kq *kq, const struct kevent *change,
                                     unsigned flags)
@@ -72,10 +78,10 @@ static unsigned kq_flags_of_altered(struct kq *kq, const struct kevent *change,
 	unsigned notes = kq_new_notes(change);
 	struct xpoll_event there;
 
-	/* If nothing is registered, xpoll fails with the right errno without EV_ADD. */
+	/* Nothing is registered: without EV_ADD xpoll fails with the errno that FreeBSD returns. */
 	if (xpoll_lookup(kq->queue, change->ident, change->filter, &there) < 0)
 		return flags & EV_DISABLE ? flags : flags | EV_ENABLE;
-	/* Only an EV_ADD of the program may add modes. */
+	/* The EV_ADD is ours, so drop the modes: only an EV_ADD of the program may set them. */
 	if (notes && notes != there.fflags)
 		flags = (flags & ~KQ_MODES) | EV_ADD;
 	if (!(flags & (EV_ENABLE | EV_DISABLE)))
@@ -83,10 +89,7 @@ static unsigned kq_flags_of_altered(struct kq *kq, const struct kevent *change,
 	return flags;
 }
 
-/*
- * Returns the flags for xpoll.  A change without an action keeps the registration enabled or
- * disabled.
- */
+/* Returns the flags of the change for xpoll. */
 static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 {
 	unsigned flags = change->flags & KQ_KNOWN;
@@ -95,13 +98,16 @@ static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 		return EV_DELETE;
 	if (flags & EV_ADD)
 		return flags;
-	/* In FreeBSD each change stores udata, not only ADD. */
+	/* In FreeBSD each change stores udata; in xpoll only an ADD, or one with this flag. */
 	if (!(flags & EV_KEEPUDATA))
 		flags |= XPOLL_SETUDATA;
 	return kq_depends(change) ? kq_flags_of_altered(kq, change, flags) : flags;
 }
 
-/* Returns true if fd is the write end of a pipe without a reader: FreeBSD reports that at once. */
+/*
+ * Returns true if fd is the write end of a pipe without a reader.  An EV_ADD of WRITE then fails
+ * with EPIPE, like in FreeBSD.
+ */
 static bool kq_pipe_is_dead(int fd)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLOUT};
@@ -111,9 +117,9 @@ static bool kq_pipe_is_dead(int fd)
 }
 
 /*
- * Returns true if NOTE_LOWAT of this change is to be passed to xpoll.  FreeBSD compares it only for
- * sockets.  Datagram sockets, for which xpoll has no mark, are ready with a mark of 1 as without
- * one.
+ * Returns true if the low-water mark of this change (NOTE_LOWAT, data) has to be passed to xpoll.
+ * FreeBSD ignores it for files that are no sockets.  xpoll refuses it for datagram sockets, which
+ * are ready with a mark of 1 as they are without a mark, so a mark of 1 is left out for them.
  */
 static bool kq_has_lowat(int fd, const struct kevent *change)
 {
@@ -130,8 +136,8 @@ static bool kq_has_lowat(int fd, const struct kevent *change)
 }
 
 /*
- * Returns true if this is NOTE_FILE_POLL of a file: xpoll has no READ that is ready at the end of a
- * file.
+ * Returns true if this is READ of a regular file with NOTE_FILE_POLL, which in FreeBSD is ready at
+ * the end of the file, too.  xpoll has no such READ, so the change fails with EINVAL.
  */
 static bool kq_has_file_poll(int fd, const struct kevent *change)
 {
@@ -141,6 +147,10 @@ static bool kq_has_file_poll(int fd, const struct kevent *change)
 		fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/*
+ * Complete the record of a READ or WRITE change.  Returns 0, or the negative errno value with which
+ * FreeBSD's kernel would refuse the change.
+ */
 static int kq_translate_fd(struct kq *kq, const struct kevent *change,
                            struct xpoll_event *record)
 {
@@ -153,7 +163,7 @@ static int kq_translate_fd(struct kq *kq, const struct kevent *change,
 		return 0;
 	if (fd < 0)
 		return -EBADF;
-	/* A queue can only be registered for READ. */
+	/* A queue can be registered in another queue for READ only. */
 	if (kq_of_number(fd) == kq ||
 	    (change->filter == EVFILT_WRITE && kq_of_number(fd)) ||
 	    kq_has_file_poll(fd, change))
@@ -168,7 +178,7 @@ static unsigned kq_user_fflags(struct kq *kq, const struct kevent *change)
 {
 	unsigned fflags = change->fflags & KQ_USER_NOTES;
 
-	/* In FreeBSD each change stores `data`; xpoll ignores a USER change without fflags. */
+	/* Each change stores `data` in FreeBSD.  xpoll does that only if there are fflags. */
 	if (!(change->flags & (EV_ADD | EV_DELETE)) && !fflags)
 		return NOTE_FFOR;
 	if (kq_user_keeps_flags(change) && !kq_is_registered(kq, change))
@@ -176,7 +186,10 @@ static unsigned kq_user_fflags(struct kq *kq, const struct kevent *change)
 	return fflags;
 }
 
-/* Translate the other filters: fflags that only ADD may set are left out of other changes. */
+/*
+ * Complete the record of a change of another filter: drop the fflags that FreeBSD ignores.  Returns
+ * 0, or -EINVAL.
+ */
 static int kq_translate_other(struct kq *kq, const struct kevent *change,
                               struct xpoll_event *record)
 {
@@ -196,7 +209,7 @@ static int kq_translate_other(struct kq *kq, const struct kevent *change,
 		return 0;
 	case EVFILT_TIMER:
 		if (!(record->flags & EV_ADD))
-			record->fflags = 0; /* otherwise the timer would restart */
+			record->fflags = 0; /* in xpoll fflags would restart the timer */
 		return record->fflags & ~KQ_TIMER_NOTES ? -EINVAL : 0;
 	case EVFILT_EXCEPT:
 		record->fflags &= NOTE_OOB;
@@ -211,6 +224,10 @@ static int kq_translate_other(struct kq *kq, const struct kevent *change,
 	}
 }
 
+/*
+ * Translate a change into one record, which may depend on what is registered at present.  Returns 0
+ * or a negative errno value.
+ */
 static int kq_translate_plain(struct kq *kq, const struct kevent *change,
                               struct xpoll_event *record)
 {
@@ -228,7 +245,7 @@ static int kq_translate_plain(struct kq *kq, const struct kevent *change,
 	return kq_translate_other(kq, change, record);
 }
 
-/* Returns true for flags that xpoll refuses in combination; FreeBSD accepts some of these. */
+/* Returns true for combinations of flags that xpoll refuses, some of which FreeBSD accepts. */
 static bool kq_is_odd(const struct kevent *change)
 {
 	return (change->flags & EV_ADD &&
@@ -238,8 +255,8 @@ static bool kq_is_odd(const struct kevent *change)
 }
 
 /*
- * Returns true for EV_FORCEONESHOT, which FreeBSD delivers at once; the EV_ADD that makes a
- * registration ignores it.
+ * Returns true if EV_FORCEONESHOT would make FreeBSD return an event of an existing registration at
+ * once, which xpoll cannot do.  FreeBSD ignores the flag in the EV_ADD that makes a registration.
  */
 static bool kq_is_forced(struct kq *kq, const struct kevent *change)
 {
@@ -268,15 +285,17 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
 		return false;
 	if (kq_translate_plain(kq, change, record) < 0)
 		return false;
-	/* A status returns all fflags of the change, even those that are not passed to xpoll. */
+	/* xpoll's status has the fflags of the record, but FreeBSD's has all of the change. */
 	return !(change->fflags & ~record->fflags);
 }
 
+/* Apply one record.  Returns 0 or a negative errno value. */
 static int kq_apply(struct kq *kq, const struct xpoll_event *record)
 {
 	return xpoll_event(kq->queue, record, 1, NULL, 0, 0) < 0 ? -errno : 0;
 }
 
+/* Apply a change of EVFILT_SIGNAL, and record whether the signal is registered. */
 static int kq_change_signal(struct kq *kq, const struct kevent *change)
 {
 	struct xpoll_event record = {
@@ -287,9 +306,12 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
 	int rc;
 
 	record.udata = change->udata;
-	/* While a blocked signal is pending, Linux discards the next one; BSD kernels count it. */
+	/*
+	 * While a blocked signal is pending, Linux discards the next one, but FreeBSD counts it.
+	 * So xpoll has to accept (sigwaitinfo) a signal that all threads block.
+	 */
 	record.fflags = record.flags & EV_ADD ? XPOLL_NOTE_ACCEPT : 0;
-	/* From now on front.c passes calls about the action of this signal to xpoll. */
+	/* From now on front.c passes the program's sigaction(2) of this signal to xpoll. */
 	if (change->ident >= 1 && change->ident <= 64)
 		atomic_fetch_or(&kq_signals_ever,
 		                UINT64_C(1) << (change->ident - 1));
@@ -300,6 +322,7 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
 	return rc;
 }
 
+/* Apply a change that xpoll can take as one record without its `ext` fields, which we store. */
 static int kq_change_plain(struct kq *kq, const struct kevent *change)
 {
 	struct kevent bare = *change;
@@ -315,7 +338,7 @@ static int kq_change_plain(struct kq *kq, const struct kevent *change)
 	return rc < 0 ? rc : kq_apply(kq, &record);
 }
 
-/* Apply a change of EVFILT_PROCDESC, which is READ of a pidfd. */
+/* Apply a change of EVFILT_PROCDESC, for which xpoll gets READ of the pidfd. */
 static int kq_change_procdesc(struct kq *kq, const struct kevent *change)
 {
 	struct kevent read = *change;
@@ -334,7 +357,7 @@ int kq_change(struct kq *kq, const struct kevent *change)
 	    (change->flags & EV_ENABLE && change->flags & EV_DISABLE) ||
 	    kq_is_forced(kq, change))
 		return -EINVAL;
-	/* Delete the registration if it exists, otherwise add it. */
+	/* EV_ADD and EV_DELETE: delete the registration if it exists, otherwise add it. */
 	if (change->flags & EV_ADD && change->flags & EV_DELETE) {
 		struct kevent one = *change;
 

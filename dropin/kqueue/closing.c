@@ -1,4 +1,4 @@
-/* Closes of descriptors by dup2(2), and of ranges of descriptors. */
+/* Closes by dup2(2) and dup3(2), and closes of ranges: the part of closing.h that is not inline. */
 #include "closing.h"
 
 #include <errno.h>
@@ -8,8 +8,9 @@
 #include "common/numbers.h"
 
 /*
- * Returns true if a dup3 onto a descriptor has to be handled.  A dup3 that will fail closes
- * nothing, so no registration may be dropped for it.
+ * Returns true if a dup3 of fd onto `number` has to be handled: `number` is or may be registered,
+ * or is a queue, and the dup3 will close it.  A dup3 that will fail closes nothing, so no
+ * registration may be dropped for it; the conditions are those that dup3 checks.
  */
 bool closing_heeds(int fd, int number, int flags)
 {
@@ -24,7 +25,10 @@ bool closing_heeds(int fd, int number, int flags)
 	return heeds;
 }
 
-/* Close the descriptors that concern queues one by one; the caller closes the others. */
+/*
+ * Handle the close of each descriptor in the range that is registered or a queue.  Those that are
+ * queues are closed here, because kq_close_end must follow the close; the caller closes the others.
+ */
 static void kq_close_some(unsigned first, unsigned last)
 {
 	unsigned end = numbers_end();

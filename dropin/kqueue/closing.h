@@ -1,10 +1,10 @@
 /*
- * The work of the kqueue drop-in before and after a close: see common/close.h.
+ * The work of the kqueue drop-in before and after a descriptor is closed: see common/close.h.
  *
- * A kqueue drops the registrations of a descriptor that is closed, and ends when its own descriptor
- * is closed.  Linux does not report closes.  Closes that this library does not see, inside the C
- * library or by system calls of the program's own, are detected later: see
- * docs/internals/drop-ins.md.
+ * A close ends the registrations of the descriptor in all kqueues, and a kqueue ends when its last
+ * descriptor is closed.  Linux does not report closes, so this library exports close(2) and the
+ * like.  A close inside the C library, or by a system call of the program's own, is detected later:
+ * see docs/internals/drop-ins.md.
  */
 #ifndef KQ_CLOSING_H
 #define KQ_CLOSING_H
@@ -21,6 +21,7 @@ static inline bool closing_refused(int fd)
 	return false;
 }
 
+/* Returns true if a dup3 of fd onto `number` has to be handled: see closing.c. */
 bool closing_heeds(int fd, int number, int flags);
 
 static inline void closing_begin(struct closing *closing, int fd)
@@ -30,22 +31,24 @@ static inline void closing_begin(struct closing *closing, int fd)
 
 static inline void closing_end(const struct closing *closing, int rc)
 {
-	(void)rc; /* if fd is still open, later calls detect that */
+	(void)rc; /* if dup3 has failed, fd is still a queue: the next call that uses fd finds it */
 	if (XP_UNLIKELY(closing->kq))
 		kq_close_end(closing->kq);
 }
 
-/* The next call that uses the duplicate detects what it refers to. */
+/* Nothing to do: if fd is a queue, the next call that uses the duplicate finds the queue. */
 static inline void closing_duplicated(int fd, int number)
 {
 	(void)fd;
 	(void)number;
 }
 
+/* Nothing to do for a thread that gets its own table of descriptors. */
 static inline void closing_part(void)
 {
 }
 
+/* close_range(2): close the descriptors that queues have or are one by one, then all others. */
 int closing_range(unsigned first, unsigned last, int flags);
 
 #endif

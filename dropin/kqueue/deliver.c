@@ -1,4 +1,4 @@
-/* Completes events that are more than a count of bytes. */
+/* Makes events of xpoll like FreeBSD's, where their fflags, data or filter differ. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,11 +10,12 @@
 
 #include "kq.h"
 
-enum { KQ_TCP_CLOSE = 7 };
+enum { KQ_TCP_CLOSE = 7 /* TCP_CLOSE in the kernel's tcp_states.h: not connected any more */ };
 
 /*
- * Returns true if the event is the end of a listener: TCP reports one without a hang-up; for other
- * sockets the bytes to read cannot be counted, so `data` is 1.
+ * Returns true if an event with EV_EOF is the end of a listening socket that was shut down; bits is
+ * what poll(2) reports of it.  A TCP listener has POLLHUP without POLLRDHUP.  Another listener has
+ * POLLRDHUP, like a connection; its bytes cannot be counted, so `data` is 1: query the kernel.
  */
 static bool kq_is_ended_listener(int fd, const struct kevent *event, int bits)
 {
@@ -29,9 +30,9 @@ static bool kq_is_ended_listener(int fd, const struct kevent *event, int bits)
 }
 
 /*
- * Returns the error of a broken connection without clearing it: Linux clears an error when it is
- * read, and the program would find none.  So the error is derived from the state; a program that
- * needs certainty reads SO_ERROR.
+ * Returns the error of a broken connection, which FreeBSD stores in fflags, or 0.  Reading SO_ERROR
+ * would clear the error in Linux, and the program would find none.  So the error is derived from
+ * the state of the connection; a program that needs the exact one reads SO_ERROR.
  */
 static unsigned kq_socket_error(int fd, struct kevent *event)
 {
@@ -59,7 +60,7 @@ static unsigned kq_socket_error(int fd, struct kevent *event)
 	return info.tcpi_rtt == 0 ? ECONNREFUSED : ECONNRESET;
 }
 
-/* Complete an event that has EV_EOF. */
+/* Complete a READ or WRITE event that has EV_EOF: set fflags, data and flags like FreeBSD. */
 static void kq_deliver_end(struct kq *kq, struct kevent *event)
 {
 	int fd = (int)event->ident;
@@ -75,14 +76,14 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 		event->data = 0; /* nothing is left to read from a terminal that has hung up */
 	if (event->filter != EVFILT_WRITE || !kq_is_pipe(fd))
 		return;
-	/* Like FreeBSD, which ends the registration of a pipe without readers. */
+	/* Delete the WRITE registration of a pipe without readers, like FreeBSD. */
 	event->flags |= EV_ONESHOT;
 	xpoll_set(&delete, (uint64_t)fd, XPOLL_FILT_WRITE, XPOLL_DELETE, 0, 0,
 	          NULL);
 	xpoll_event(kq->queue, &delete, 1, NULL, 0, 0);
 }
 
-/* Returns true if fd is a file, which always has room, and for which FreeBSD does not count it. */
+/* Returns true if fd is a regular file or directory, of which FreeBSD returns WRITE with data 0. */
 static bool kq_is_file(int fd)
 {
 	struct stat status;
@@ -97,12 +98,15 @@ bool kq_deliver(struct kq *kq, struct kevent *event)
 		event->filter == EVFILT_WRITE;
 
 	if (event->flags & EV_ERROR) {
-		/* FreeBSD moves fflags into the registration before it fails. */
+		/*
+		 * A status of a failed change.  FreeBSD has moved fflags into the registration by
+		 * then, unless it has found no file or no registration.
+		 */
 		if (event->data != EBADF && event->data != ENOENT)
 			event->fflags = 0;
 		return true;
 	}
-	/* FreeBSD returns a ONESHOT event as it was added: without fflags and data. */
+	/* FreeBSD returns a ONESHOT event of USER with fflags and data 0, whatever was set. */
 	if (event->filter == EVFILT_USER && event->flags & EV_ONESHOT) {
 		event->fflags = 0;
 		event->data = 0;

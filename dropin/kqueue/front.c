@@ -1,10 +1,12 @@
 /*
- * Replaces sigaction(2), signal(3) and sigprocmask(2): in FreeBSD a queue observes a signal
- * whatever the program does to its action or its mask, and leaves no trace in them.
+ * Replaces the C library's functions that set actions or masks of signals: sigaction(2), signal(3),
+ * sigprocmask(2) and the rarer ones below.  In FreeBSD a queue counts a signal whatever the program
+ * does to the signal's action or to its own mask, and the program finds both unchanged.  xpoll may
+ * have installed a handler of its own to count the signal, so it has to see these calls.
  *
- * Only the shared library exports these functions: in a static program no others would be behind
- * them. Signal handlers may call them, and a sanitizer before anything is initialised, so this file
- * is never instrumented, and finds the C library's functions by itself.
+ * Only the shared library exports these functions: a static program has no second definition that
+ * they could call.  Signal handlers may call them, and a sanitizer before anything is initialised,
+ * so this file is never instrumented, and finds the C library's functions by itself.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -29,24 +31,28 @@ EXPORT int sighold(int number);
 EXPORT int sigignore(int number);
 int kq_sigmask(int how, const sigset_t *set, sigset_t *before);
 
-/* Rarely used functions that take one signal number. */
+/* Rarely used functions with one argument of type int: a signal or, of two of them, a mask. */
 enum { SIGBLOCK, SIGSETMASK, SIGHOLD, SIGIGNORE, FEW };
 static const char *const few[FEW] = {"sigblock", "sigsetmask", "sighold", "sigignore"};
 
 static struct {
+	/* the C library's functions; NULL before front_find_all, and if it lacks the function */
 	front_action *_Atomic action;
 	front_simple *_Atomic simple, *_Atomic sysv, *_Atomic set;
 	front_number *_Atomic few[FEW];
 	front_interrupt *_Atomic interrupt;
 	front_mask *_Atomic thread_mask, *_Atomic mask;
-	atomic_bool seen;     /* the program's calls reach this library */
-	/* number of changes of actions and masks that the observation has missed */
+	atomic_bool seen;     /* the program's calls of the main functions reach this library */
+	/* number of changes of actions and masks that were not passed to xpoll */
 	atomic_uint changes;
 	/* bit set of the signals for which siginterrupt(3) was called */
 	atomic_uint_least64_t interrupts;
 } front;
 
-/* Look up a function, and copy its address, because C cannot convert it to a function pointer. */
+/*
+ * Look up the C library's function of this name and store its address in *pointer, by a copy,
+ * because C cannot convert a void * to a pointer to a function.  Returns NULL if there is none.
+ */
 static void *front_find(const char *name, void *pointer)
 {
 	void *found = dlsym(RTLD_NEXT, name);
@@ -55,7 +61,7 @@ static void *front_find(const char *name, void *pointer)
 	return found;
 }
 
-/* Returns true if this library defines what the program reaches by this name. */
+/* Returns true if the program's calls of this name reach this library's function. */
 static bool front_is_first(const char *name)
 {
 	Dl_info ours, found;
@@ -65,7 +71,7 @@ static bool front_is_first(const char *name)
 		found.dli_fbase == ours.dli_fbase;
 }
 
-/* Look up all functions: when the library is loaded, or at an earlier call. */
+/* Look up all functions: when the library is loaded, or at the first call if that is earlier. */
 __attribute__((constructor)) static void front_find_all(void)
 {
 	front_action *action;
@@ -95,14 +101,15 @@ __attribute__((constructor)) static void front_find_all(void)
 	             front_is_first("sigprocmask") && front_is_first("pthread_sigmask"));
 }
 
+/* Returns the bit of a signal in kq_signals_ever and front.interrupts; 0: no such signal. */
 static uint64_t front_bit(int number)
 {
 	return number < 1 || number > 64 ? 0 : UINT64_C(1) << (number - 1);
 }
 
 /*
- * Returns true if any queue observes the signal, or did so before: then our handler may be
- * installed.
+ * Returns true if the signal is or was registered in any queue: then xpoll's handler may be
+ * installed, and calls that set the action have to go through xpoll_sigaction.
  */
 static bool front_observed(int number)
 {
@@ -110,7 +117,8 @@ static bool front_observed(int number)
 }
 
 /*
- * sigaction(2) for the library itself, which bypasses the exported one: see src/posix/sys_libc.c.
+ * The C library's sigaction(2), for calls of xpoll itself (src/posix/sys_libc.c), which must not
+ * reach the function that is exported below.
  */
 int kq_sigaction(int number, const struct sigaction *action,
                  struct sigaction *before)
@@ -127,7 +135,10 @@ EXPORT int sigaction(int number, const struct sigaction *action,
 	                              : kq_sigaction(number, action, before);
 }
 
-/* Set a handler by sigaction(2), like the signal(3) functions of the C library. */
+/*
+ * Set a handler with these flags, like the signal(3) functions of the C library, through xpoll.
+ * Returns the previous handler, or SIG_ERR with errno.
+ */
 static front_handler *front_set(int number, front_handler *handler, int flags)
 {
 	struct sigaction action = {.sa_flags = flags}, before;
@@ -157,7 +168,7 @@ EXPORT front_handler *bsd_signal(int number, front_handler *handler)
 	return signal(number, handler);
 }
 
-/* signal(3) of programs that are compiled for System V or X/Open. */
+/* Programs compiled for System V or X/Open call this as signal(3): the handler is called once. */
 EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 {
 #ifdef __GLIBC__
@@ -173,7 +184,7 @@ EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 	return atomic_load(&front.sysv)(number, handler);
 }
 
-/* Sets the flags of the present handler, and those that later calls of signal(3) use. */
+/* Sets the flags of the present handler, and of those that later calls of signal(3) install. */
 EXPORT int siginterrupt(int number, int interrupts)
 {
 	struct sigaction action;
@@ -195,7 +206,7 @@ EXPORT int siginterrupt(int number, int interrupts)
 	return xpoll_sigaction(number, &action, NULL);
 }
 
-/* --- Changes that are only counted: the next kevent(2) looks at the signals again ------------ */
+/* --- Changes that are only counted: the next kevent(2) registers the signals again ----------- */
 
 uint64_t kq_signals_seen(void)
 {
@@ -204,7 +215,7 @@ uint64_t kq_signals_seen(void)
 
 	if (!atomic_load(&front.seen))
 		return 0;
-	/* Not the address of thread-local data, because a later thread may have the same. */
+	/* A counter gives each thread a number.  An address could be that of an ended thread. */
 	if (!thread)
 		thread = atomic_fetch_add(&last, 1) + 1;
 	return (uint64_t)thread << 32 | atomic_load(&front.changes);
@@ -215,7 +226,10 @@ void kq_signals_changed(void)
 	atomic_fetch_add(&front.changes, 1);
 }
 
-/* Count a call that may have blocked signals or set an action.  Returns rc. */
+/*
+ * Count a call of the C library that may have blocked signals or set an action without xpoll, if
+ * any signal was ever registered.  Returns rc, the result of the call.
+ */
 static int front_changed(int rc)
 {
 	if (atomic_load(&kq_signals_ever))
@@ -223,7 +237,7 @@ static int front_changed(int rc)
 	return rc;
 }
 
-/* pthread_sigmask(3) for the library itself, which bypasses the functions below. */
+/* The C library's pthread_sigmask(3), for this library's own calls, which must not be counted. */
 int kq_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
 	if (!atomic_load(&front.thread_mask))
@@ -248,6 +262,7 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before)
 	return set && how != SIG_UNBLOCK ? front_changed(rc) : rc;
 }
 
+/* Make and count a call of one of the functions in `few`. */
 static int front_call(int name, int argument)
 {
 	front_number *call;

@@ -1,4 +1,4 @@
-/* Reads what /proc has about a descriptor. */
+/* Reads the kernel's description of a descriptor, in /proc/self/fdinfo. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

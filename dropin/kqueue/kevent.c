@@ -1,9 +1,11 @@
 /*
  * kevent(2): applies changes, then returns events.
  *
- * FreeBSD's kernel applies changes one after the other.  The status of one that fails, or has
- * EV_RECEIPT, takes an element of the caller's array; if there is none left, the call ends.  If the
- * array has room for the statuses of all changes, xpoll_event does the same in one call.
+ * FreeBSD's kernel applies changes one after the other.  The status of a change that fails, or has
+ * EV_RECEIPT, takes an element of the caller's array; if no element is left, the call ends.
+ * xpoll_event does the same in one call if the array has an element for each change, there are at
+ * most KQ_CHANGES, and each can be translated into one record.  Otherwise each change is a call of
+ * its own, also if the array has no element at all.
  */
 #include <errno.h>
 #include <limits.h>
@@ -17,11 +19,11 @@
 #include "kq.h"
 
 enum {
-	KQ_CHANGES = 32, /* changes in one call of xpoll_event */
-	KQ_EVENTS = 64,  /* events in an array on the stack */
+	KQ_CHANGES = 32, /* the most changes in one call of xpoll_event */
+	KQ_EVENTS = 64,  /* records of xpoll in an array on the stack */
 };
 
-/* Returns the timeout in nanoseconds; -1: for ever; -2: it is invalid. */
+/* Returns the timeout in nanoseconds; -1: wait for ever; -2: the timeout is invalid. */
 static int64_t kq_timeout(const struct timespec *timeout)
 {
 	if (!timeout)
@@ -30,8 +32,8 @@ static int64_t kq_timeout(const struct timespec *timeout)
 }
 
 /*
- * Translate the most frequent change of an event loop: READ or WRITE is enabled or disabled.
- * fflags and ext do not matter then.  Returns false for any other change.
+ * Translate the most frequent change of an event loop: READ or WRITE is enabled or disabled.  Such
+ * a change ignores fflags, data and ext.  Returns false for any other change.
  */
 static XP_INLINE bool kq_switch(const struct kevent *change,
                                 struct xpoll_event *record)
@@ -80,7 +82,7 @@ static XP_INLINE bool kq_make_or_delete(struct kq *kq,
 	return true;
 }
 
-/* Translate a change for xpoll.  Returns false if it takes more than one record. */
+/* Translate a change into one record for xpoll.  Returns false if one record cannot express it. */
 static XP_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
                                 struct xpoll_event *record)
 {
@@ -89,7 +91,7 @@ static XP_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
 		kq_translate(kq, change, record);
 }
 
-/* Translate one event from xpoll.  Returns false if the program must not get it. */
+/* Translate one record from xpoll into an event.  Returns false if the program must not get it. */
 static XP_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
                                       const struct xpoll_event *record)
 {
@@ -97,7 +99,7 @@ static XP_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
 	event->filter = record->filter;
 	event->flags = record->flags;
 	event->fflags = record->fflags;
-	/* This library requests XPOLL_NOTE_COUNT, not the program. */
+	/* XPOLL_NOTE_COUNT was requested by this library, not by the program. */
 	if (record->filter == EVFILT_READ || record->filter == EVFILT_WRITE)
 		event->fflags &= ~XPOLL_NOTE_COUNT;
 	event->data = record->data;
@@ -114,10 +116,11 @@ static XP_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
 }
 
 /*
- * Translate records in the caller's array.  An array for many records is too large for the stack,
- * and a wait must not allocate.  So xpoll stores its records where the events go, which are twice
- * as large. They become events from the last one on.  Nothing is written beyond the events, because
- * a program may pass a larger count than its array has.
+ * Translate `count` records that xpoll has stored in the caller's array, and return the number of
+ * events.  That array is used if it is large, because a copy would be too large for the stack, and
+ * a wait must not allocate.  An event is twice as large as a record, so the records are translated
+ * from the last one on.  Only the first `count` elements are written, because a program may pass a
+ * larger nevents than its array has.
  */
 static XP_NOINLINE int kq_return_in_place(struct kq *kq, struct kevent *events,
                                           int count)
@@ -141,15 +144,14 @@ static XP_NOINLINE int kq_return_in_place(struct kq *kq, struct kevent *events,
 	return count - first;
 }
 
-/*
- * Returns the array for xpoll's records: the one on the stack, or the caller's if they do not fit.
- */
+/* Returns the array for xpoll's records: `few` on the stack, or the caller's if that is larger. */
 static XP_INLINE struct xpoll_event *kq_room(struct xpoll_event *few,
                                              struct kevent *events, int nevents)
 {
 	return XP_LIKELY(nevents <= KQ_EVENTS) ? few : (void *)events;
 }
 
+/* Translate `count` records, which are in kq_room's array.  Returns the number of events. */
 static XP_INLINE int kq_return_all(struct kq *kq, struct kevent *events,
                                    const struct xpoll_event *few, int nevents,
                                    int count)
@@ -172,9 +174,9 @@ static int64_t kq_now(void)
 }
 
 /*
- * Wait on a queue with asynchronous requests.  All events of a wait may belong to deleted requests,
- * and another wait follows.  A signal between the two would interrupt neither, so signals are
- * unblocked only during the waits.
+ * Wait on a queue that has requests of asynchronous I/O.  If all events of a wait belong to deleted
+ * requests, the program gets none of them, and another wait follows.  A signal between the two
+ * would interrupt neither, so signals are unblocked only during the waits.
  */
 static XP_NOINLINE int kq_wait_again(struct kq *kq,
                                      const struct xpoll_event *changes,
@@ -204,7 +206,10 @@ static XP_NOINLINE int kq_wait_again(struct kq *kq,
 	return count < 0 ? count : kept;
 }
 
-/* Inline: each function between the caller and the system call costs a mispredicted return. */
+/*
+ * Apply the changes and wait, in one call of xpoll_event.  Inline, because each function between
+ * the program and the system call costs a mispredicted return.
+ */
 static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
                              int nchanges, struct kevent *events, int nevents,
                              int64_t timeout_ns)
@@ -222,7 +227,11 @@ static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
 		? count : kq_return_all(kq, events, few, nevents, count);
 }
 
-/* Returns the fflags of a status: FreeBSD alters the record while it applies the change. */
+/*
+ * Returns the fflags for the status of a change with the result rc, like FreeBSD, which alters
+ * fflags while it applies the change.  fresh: an EV_ADD with fflags that made, or would make, a
+ * registration.
+ */
 static unsigned kq_status_fflags(const struct kevent *change, bool fresh, int rc)
 {
 	if (fresh && rc != -EBADF && rc != -EINVAL)
@@ -232,7 +241,10 @@ static unsigned kq_status_fflags(const struct kevent *change, bool fresh, int rc
 	return change->fflags;
 }
 
-/* Apply changes one by one.  Returns the number of statuses stored, or a negative errno value. */
+/*
+ * Apply changes one by one.  Returns the number of statuses stored in `events`, or a negative errno
+ * value.  Sets *over if the call must not wait: there is a status, or no room for one.
+ */
 static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
                       struct kevent *events, int nevents, bool *over)
 {
@@ -259,6 +271,7 @@ static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
 	return taken;
 }
 
+/* Do a call whose changes xpoll cannot take in one call: apply them one by one, then wait. */
 static XP_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
                                   int nchanges, struct kevent *events,
                                   int nevents, const struct timespec *timeout)
@@ -276,8 +289,8 @@ static XP_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
 }
 
 /*
- * Apply changes that need several steps with cancellation disabled, because a cancelled thread
- * would leave them incomplete.
+ * Apply changes without room for statuses, some of which need several steps.  Cancellation is
+ * disabled meanwhile, because a cancelled thread would leave a change incomplete.
  */
 static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
                                              const struct kevent *changes,
@@ -304,7 +317,10 @@ static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
 	return rc;
 }
 
-/* Apply changes without room for statuses: the first error ends the call. */
+/*
+ * Do a call with nevents 0: apply the changes, each in a call of xpoll_event.  The first error ends
+ * the call.  Returns 0, or -1 with errno.
+ */
 static XP_INLINE int kq_call_changes(struct kq *kq,
                                      const struct kevent *changes, int nchanges)
 {
@@ -321,6 +337,7 @@ static XP_INLINE int kq_call_changes(struct kq *kq,
 	return 0;
 }
 
+/* Do the whole call with a held queue.  Returns like kevent(2). */
 static XP_INLINE int kq_call(struct kq *kq, const struct kevent *changes,
                              int nchanges, struct kevent *events, int nevents,
                              const struct timespec *timeout)
@@ -354,7 +371,7 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
                      const struct timespec *timeout)
 {
 	struct kq *kq = kq_hold(fd);
-	/* A single thread cannot be cancelled during the call, except by itself before it. */
+	/* The only thread of a process cannot be cancelled during the call. */
 	bool whole = nchanges > 0 && nevents > 0 && !xp_single_threaded();
 	int state, rc;
 
@@ -370,7 +387,7 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
 	pthread_cleanup_push(kq_cancelled, kq);
 	if (nchanges > 0 && nevents > 0)
 		pthread_testcancel();
-	/* A thread that makes changes is cancelled before all of them, or not at all. */
+	/* A thread with changes is cancelled above, before the first of them, or not at all. */
 	if (XP_UNLIKELY(whole))
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rc = kq_call(kq, changelist, nchanges, eventlist, nevents, timeout);

@@ -1,8 +1,8 @@
 /*
- * A kqueue: an xpoll queue that the program reaches by a descriptor.
+ * A kqueue (struct kq) is an xpoll queue that the program reaches by a descriptor.
  *
- * Tags: [I] immutable while it exists; [t] guarded by the lock of the table; [a] atomic; [x]
- * guarded by `extras`.  docs/internals/drop-ins.md describes the drop-in.
+ * Tags of members: [I] immutable from kq_begin to kq_end; [t] guarded by the lock of table.c; [a]
+ * atomic; [x] guarded by `extras`.  docs/internals/drop-ins.md describes the drop-in.
  */
 #ifndef KQ_H
 #define KQ_H
@@ -22,7 +22,7 @@
 #include "base/threads.h"
 #include "common/real.h"
 
-/* The `ext` fields of a registration, which xpoll cannot store. */
+/* The `ext` fields of the registration with this ident and filter: xpoll cannot store them. */
 struct kq_extra {
 	uint64_t ident;
 	int16_t filter;
@@ -32,72 +32,83 @@ struct kq_extra {
 struct aiocb;
 
 struct kq {
-	atomic_int refs;     /* [a] number of calls in it, plus 1 while a descriptor refers to it */
+	/* [a] number of calls that use it, plus 1 while a descriptor refers to it; 0: ended */
+	atomic_int refs;
 	struct xpoll *queue; /* [I] */
 	int watch_fd;        /* [I] from xpoll_fd; the program's descriptors are duplicates of it */
-	uint64_t serial;     /* [I] identifies the queue; never reused */
+	uint64_t serial;     /* [I] identifies the queue; never reused; see kq_mark in table.c */
 	int numbers;         /* [t] number of known descriptors that refer to it */
-	struct kq *next;     /* [t] next of all queues, or of the free ones */
+	struct kq *next;     /* [t] next queue in kq_table.all, or next free one in queue.c */
 
-	/* Numbers of registrations that xpoll alone cannot implement. */
-	atomic_int special;      /* [a] 0: events of xpoll are returned unchanged */
+	/* Counts of registrations that xpoll alone cannot implement like FreeBSD. */
+	atomic_int special;      /* [a] process descriptors, and registrations with ext */
 	atomic_int requests;     /* [a] requests of asynchronous I/O */
-	atomic_uint_least64_t signals; /* [a] bit set of the observed signals */
-	/* [a] kq_signals_seen() when they were last observed again */
+	atomic_uint_least64_t signals; /* [a] a bit for each signal that is registered */
+	/* [a] value of kq_signals_seen() when kq_signals_renew last registered them again */
 	atomic_uint_least64_t renewed;
 	pthread_mutex_t extras;
-	int *procdescs;          /* [x] process descriptors */
+	int *procdescs;          /* [x] descriptors with an EVFILT_PROCDESC registration */
 	int procdescs_len;       /* [x] */
-	struct kq_extra *exts;   /* [x] */
+	struct kq_extra *exts;   /* [x] the registrations with ext fields that are not 0 */
 	int exts_len;            /* [x] */
 	int exts_cap;            /* [x] */
 };
 
-/* numbers.c ------------------------------------------------------------------ */
+/* numbers.c: what a descriptor refers to --------------------------------------- */
 
 /* Returns the queue that fd refers to; NULL: none is known.  Makes no system call. */
 const struct kq *kq_of_number(int fd);
-/* Returns true if fd, which is watched, is a pipe and not a FIFO.  Queried once and cached. */
+/*
+ * Returns true if fd is a pipe, and not a FIFO, which has a name.  For a descriptor that was passed
+ * to number_watch (common/numbers.h) the result is cached until fd is closed.
+ */
 bool kq_is_pipe(int fd);
 
 /* table.c: the queues that descriptors refer to ------------------------------- */
 
 /*
- * Returns the queue that fd refers to, and holds it until kq_drop; NULL and EBADF: none.  Preserves
- * errno on success.
+ * Returns the queue that fd refers to, and keeps it from ending until kq_drop is called.  Returns
+ * NULL with EBADF if fd is no queue; otherwise errno is unchanged.
  */
 struct kq *kq_hold(int fd);
 void kq_drop(struct kq *kq);
 
-/* Make a descriptor for a new queue.  Returns it, or -errno. */
+/* Make the first descriptor of a new queue, for the program.  Returns it, or -errno. */
 int kq_publish(struct kq *kq);
 /*
- * Call before and after a descriptor is closed.  begin returns the queue that it refers to; NULL:
- * none, and end must not be called.
+ * Call kq_close_begin before a descriptor is closed: it drops the registrations of fd in all
+ * queues, and returns the queue that fd refers to.  If that is not NULL, call kq_close_end after
+ * the close; it ends the queue if fd was its last descriptor.
  */
 struct kq *kq_close_begin(int fd);
 void kq_close_end(struct kq *kq);
 
 /* info.c --------------------------------------------------------------------- */
 
-/* Read /proc/self/fdinfo of fd into text.  Returns -1 if there is none. */
+/* Read /proc/self/fdinfo of fd into text, as a string.  Returns 0; -1 if that fails. */
 int kq_read_info(int fd, char *text, size_t size);
-/* Returns the serial that the mark descriptor has in this epoll instance; 0: none. */
+/*
+ * Returns the serial of the queue that fd refers to: the data of the entry for mark_fd in its epoll
+ * instance (kq_mark in table.c), as /proc shows it; 0: there is no such entry.
+ */
 uint64_t kq_read_serial(int fd, int mark_fd);
 
 /* queue.c: making and ending queues ------------------------------------------- */
 
-/* Make a queue, which only the caller holds.  Returns 0 or -errno. */
+/* Make a queue with one reference, for a descriptor.  Returns 0 or -errno. */
 int kq_begin(struct kq **begun);
-/* End a queue.  Its memory is never freed, only reused, because kq_hold may read it late. */
+/*
+ * End a queue that has no reference.  The memory of struct kq is reused for later queues and never
+ * freed, because another thread in kq_hold may still read `refs`.
+ */
 void kq_end(struct kq *kq);
 
 /* change.c ------------------------------------------------------------------- */
 
-/* Translate a change for xpoll.  Returns false if only kq_change can apply it. */
+/* Translate a change into one record for xpoll.  Returns false if only kq_change can apply it. */
 bool kq_translate(struct kq *kq, const struct kevent *change,
                   struct xpoll_event *record);
-/* Apply one change.  Returns 0 or a negative errno value. */
+/* Apply one change of any kind, in several steps.  Returns 0 or a negative errno value. */
 int kq_change(struct kq *kq, const struct kevent *change);
 /* Returns true if the ident and filter of this change are registered. */
 bool kq_is_registered(struct kq *kq, const struct kevent *change);
@@ -105,41 +116,47 @@ bool kq_is_registered(struct kq *kq, const struct kevent *change);
 /* deliver.c ------------------------------------------------------------------ */
 
 /*
- * Complete an event of xpoll like FreeBSD: ends of files, and registrations that xpoll alone cannot
- * implement.  Returns false if the program must not get it.
+ * Make an event of xpoll like FreeBSD's: fill in fflags and data at the end of a file, and turn
+ * events of registrations that xpoll alone cannot implement into those of their filter.  Returns
+ * false if the program must not get the event.
  */
 bool kq_deliver(struct kq *kq, struct kevent *event);
 
-/* aio.c: requests whose completion is an event --------------------------------- */
+/* aio.c: requests of asynchronous I/O, whose completion is an event ------------- */
 
 /*
- * Rewrites an event of a request as EVFILT_AIO.  Returns false if the program must not get the
- * event, because the request or its registration is gone.
+ * If the event is the completion of a request, turn it into an EVFILT_AIO event.  Returns false if
+ * the program must not get the event: the request, or its registration, was removed meanwhile.
  */
 bool kq_aio_event(struct kq *kq, struct kevent *event);
+/* Apply a change of EVFILT_AIO: only EV_DELETE can succeed.  Returns 0 or -errno. */
 int kq_aio_change(struct kq *kq, const struct kevent *change);
-/* Call before and after xpoll_destroy, which waits for requests in progress. */
+/*
+ * Call before and after xpoll_destroy of a queue, which waits for its requests in progress.  From
+ * kq_aio_end_begin on no function here uses the queue; after kq_aio_end the results can be taken.
+ */
 void kq_aio_end_begin(struct kq *kq);
 void kq_aio_end(struct kq *kq);
 enum kq_fork { KQ_FORK_PREPARE, KQ_FORK_PARENT, KQ_FORK_CHILD };
+/* Call in the three handlers of pthread_atfork(3).  A forked child has no requests. */
 void kq_aio_fork(enum kq_fork when);
 
-/* Begin a request of kq; op is XPOLL_AIO_READ and so on.  Returns 0 or a negative errno. */
+/* Begin a request of kq; op is XPOLL_AIO_READ and so on.  Returns 0 or a negative errno value. */
 int kq_aio_begin(struct kq *kq, struct aiocb *control, int op);
 /*
- * Returns how a request has completed: 0 or a negative errno; -EINPROGRESS: it has not; 1: control
- * is no request of a kqueue.
+ * Like aio_error(3): returns 0 or a negative errno value if the request has completed; -EINPROGRESS
+ * if not; 1 if control is no request of a kqueue.
  */
 int64_t kq_aio_ask(const struct aiocb *control);
 /*
- * Like aio_return(3): returns the result of a completed request, and removes the request.
- * -EINPROGRESS: it has not completed, or control is no request of a kqueue; then *found is
- * false.
+ * Like aio_return(3): remove a completed request, and return its result, the number of bytes or a
+ * negative errno value.  -EINPROGRESS: the request has not completed; or *found is false, and
+ * control is no request of a kqueue.
  */
 int64_t kq_aio_take(const struct aiocb *control, bool *found);
 /*
  * Like aio_cancel(3), but only for requests of kqueues, and returns after they have completed.
- * *found: control is such a request; false if control is NULL.
+ * Sets *found to true if control is such a request, and to false if control is NULL.
  */
 int kq_aio_cancel(int fd, const struct aiocb *control, bool *found);
 /* Returns the worse result of aio_cancel(3): -1, AIO_NOTCANCELED, AIO_CANCELED, AIO_ALLDONE. */
@@ -147,28 +164,41 @@ int kq_aio_worse(int one, int other);
 
 /* suspend.c: signals between two sleeps --------------------------------------- */
 
+/* Block all signals, and store the previous mask in *mask. */
 void kq_signals_block(sigset_t *mask);
+/* Restore the mask (a sigset_t); also a handler for pthread_cleanup_push. */
 void kq_signals_restore(void *mask);
 
 /* special.c: state of registrations that xpoll does not keep ----------------- */
 
-/* Apply a change of EVFILT_PROCDESC.  flags: those of READ, for xpoll. */
+/*
+ * Apply a change of EVFILT_PROCDESC, as a change of READ of the pidfd with these xpoll flags.
+ * Returns 0 or a negative errno value.
+ */
 int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flags);
-/* Call before READ is added to a descriptor.  Returns -EINVAL if it is a process descriptor. */
+/*
+ * Call before the program adds READ to a descriptor.  Returns -EINVAL if the descriptor has an
+ * EVFILT_PROCDESC registration, for which this library uses READ; otherwise 0.
+ */
 int kq_procdesc_yield(struct kq *kq, uint64_t ident);
-/* Turn a READ event of a process descriptor into the EVFILT_PROCDESC event. */
+/* If this READ event is of a process descriptor, turn it into the EVFILT_PROCDESC event. */
 void kq_procdesc_event(struct kq *kq, struct kevent *event);
-/* [a] bit set of signals that any queue has observed */
+/* [a] a bit for each signal that was registered in any queue since the start */
 extern atomic_uint_least64_t kq_signals_ever;
+/* Record that the queue has a registration of this signal, or has none any more. */
 void kq_signals_note(struct kq *kq, int number, bool there);
 /*
- * Observe again the signals whose action or mask may have changed since the calling thread's
- * last call.
+ * Register the queue's signals with xpoll again, if an action or a mask of signals may have changed
+ * since the last time, or if another thread calls: xpoll reads both when a signal is registered.
  */
 void kq_signals_renew(struct kq *kq);
+/* Returns true if an `ext` field of the change is not 0. */
 bool kq_has_ext(const struct kevent *change);
+/* Store or remove the `ext` fields as an EV_ADD or EV_DELETE says.  Returns 0 or -ENOMEM. */
 int kq_ext_note(struct kq *kq, const struct kevent *change);
+/* Copy the stored `ext` fields of the event's registration, if any, to the event. */
 void kq_ext_fill(struct kq *kq, struct kevent *event);
+/* Free and reset the state of this file for a queue that has ended. */
 void kq_special_free(struct kq *kq);
 
 /* real.c: the C library's functions -------------------------------------------- */
@@ -182,25 +212,25 @@ struct kq_real {
 	int (*aio_cancel)(int, struct aiocb *);
 	int (*aio_suspend)(const struct aiocb *const *, int,
 	                   const struct timespec *);
-	__typeof__(&lio_listio) lio_listio; /* <aio.h> differs among C libraries. */
-	bool seen; /* the program's close(2) is ours */
+	__typeof__(&lio_listio) lio_listio; /* The type differs among C libraries. */
+	bool seen; /* the program's calls of close(2) reach this library: see real.c */
 };
 extern struct kq_real kq_real;
 
-/* The C library's sigaction(2), even if front.c replaces it. */
+/* Calls the C library's sigaction(2), even if front.c replaces that name for the program. */
 int kq_sigaction(int number, const struct sigaction *action,
                  struct sigaction *before);
 
 /*
- * Identifies the calling thread and the changes of signals that front.c has seen and could not
- * apply to the observation: while it stays the same, nothing has to be observed again.
- * Returns 0 where changes are not seen.
+ * Returns a number that changes with the calling thread, and with each change of an action or a
+ * mask that front.c has seen and not passed to xpoll.  While it stays the same, no signal has to be
+ * registered again.  Returns 0 if front.c does not see all such calls.
  */
 uint64_t kq_signals_seen(void);
-/* Change the value of kq_signals_seen for all threads, because of a new observation. */
+/* Make kq_signals_seen return another number in all threads. */
 void kq_signals_changed(void);
 
-/* A descriptor that only our own test of close(2) uses. */
+/* An invalid descriptor, closed by real.c to find out whether close(2) reaches this library. */
 #define KQ_PROBE_FD (INT_MIN + 4711)
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "kq.h"
 
+/* Make a queue.  Returns its descriptor or a negative errno value. */
 static int kq_open(void)
 {
 	struct kq *kq;
@@ -27,7 +28,7 @@ EXPORT int kqueue(void)
 	return xp_result(kq_open());
 }
 
-/* All descriptors are close-on-exec: a queue does not survive execve(2). */
+/* O_CLOEXEC changes nothing: descriptors of queues are always close-on-exec. */
 EXPORT int kqueue1(int flags)
 {
 	return xp_result(flags & ~O_CLOEXEC ? -EINVAL : kq_open());

@@ -1,4 +1,4 @@
-/* What descriptors refer to: kqueues, pipes (common/numbers.h). */
+/* Finds out whether a descriptor refers to a kqueue or to a pipe: see common/numbers.h. */
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -8,8 +8,8 @@
 enum { KQ_PIPEFS = 0x50495045 /* of <linux/magic.h> */ };
 
 /*
- * Returns true if fd is a pipe: unlike a FIFO it has no name, so its other end cannot be opened
- * again.
+ * Returns true if fd is a pipe made by pipe(2), not a FIFO.  A FIFO has a name, so another process
+ * may open the other end of it again.  The kernel has pipes in a file system of their own.
  */
 static bool kq_find_pipe(int fd, mode_t mode)
 {

@@ -1,4 +1,4 @@
-/* Makes and ends queues. */
+/* Makes and ends queues.  The memory of an ended one is reused, and never freed. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,10 @@
 
 static struct {
 	pthread_mutex_t lock;
-	struct kq *free; /* linked by next */
+	struct kq *free; /* ended queues, linked by kq->next */
 } kq_pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Returns the memory of an ended queue, or new memory; NULL: none. */
 static struct kq *kq_take(void)
 {
 	struct kq *kq;
@@ -27,6 +28,7 @@ static struct kq *kq_take(void)
 	return kq;
 }
 
+/* Put the memory of an ended queue into the list of free ones. */
 static void kq_give(struct kq *kq)
 {
 	pthread_mutex_lock(&kq_pool.lock);
@@ -49,13 +51,14 @@ void kq_end(struct kq *kq)
 	errno = saved;
 }
 
+/* Make the xpoll queue.  Returns 0 or -errno; then kq->queue may have to be destroyed. */
 static int kq_make(struct kq *kq)
 {
 	struct xpoll_options options;
 
 	memset(&options, 0, sizeof options);
 	options.size = sizeof options;
-	options.backend = "epoll"; /* the back end whose queue has a descriptor */
+	options.backend = "epoll"; /* because the program's descriptor is its epoll instance */
 	options.flags = XPOLL_ALL_READY | XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD;
 	kq->numbers = 0;
 	kq->queue = xpoll_open(&options);

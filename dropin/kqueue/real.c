@@ -1,4 +1,7 @@
-/* Looks up the real functions. */
+/*
+ * Looks up the C library's functions that this library replaces, except those of front.c, and finds
+ * out whether the program's calls of close(2) reach this library.
+ */
 #include <errno.h>
 #include <unistd.h>
 
@@ -12,7 +15,11 @@ __attribute__((weak)) int kq_sigaction(int number,
 	return sigaction(number, action, before);
 }
 
-/* Like pthread_sigmask(3), for this library: CMakeLists.txt gives that name to this function. */
+/*
+ * Like pthread_sigmask(3).  CMakeLists.txt defines pthread_sigmask as kq_sigmask, so this library's
+ * own calls come here, or to the kq_sigmask of front.c if that is linked, and never to the function
+ * that front.c exports.
+ */
 __attribute__((weak)) int kq_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
 	return sigprocmask(how, set, before) < 0 ? errno : 0;
@@ -22,7 +29,10 @@ struct kq_real kq_real;
 
 __attribute__((constructor)) static void kq_find_all(void)
 {
-	/* volatile, because a compiler may bind a direct call of close() to this library's own. */
+	/*
+	 * The address of the close(2) that the program calls.  volatile, because a compiler may
+	 * replace a direct call of close() by one of this library's own function.
+	 */
 	int (*volatile probe)(int) = close;
 	int saved = errno;
 
@@ -36,9 +46,10 @@ __attribute__((constructor)) static void kq_find_all(void)
 	real_find("aio_suspend", &kq_real.aio_suspend);
 	real_find("lio_listio", &kq_real.lio_listio);
 	/*
-	 * If this library is loaded late, the C library's close(2) precedes ours, and closes have
-	 * to be detected later.  Other libraries may precede both, so test it by a close of a
-	 * descriptor that does not exist.
+	 * If this library was loaded by dlopen(3), the program calls the C library's close(2), and
+	 * closes have to be detected later.  Find out by a close of a descriptor that does not
+	 * exist: if the call reaches kq_close_begin, that sets kq_real.seen.  Comparing addresses
+	 * is not enough, because another library may export close(2), too, and call ours.
 	 */
 	probe(KQ_PROBE_FD);
 	errno = saved;

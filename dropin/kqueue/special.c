@@ -1,6 +1,7 @@
 /*
- * State of registrations that xpoll does not keep: process descriptors, signals to be observed
- * again, and the fields ext.  Few programs use it; for the others `special` is 0.
+ * State of registrations that xpoll does not keep: process descriptors, signals that have to be
+ * registered again, and the `ext` fields.  Few programs use process descriptors or `ext`; for other
+ * programs kq->special is 0, and no event needs this file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +18,10 @@
 
 /* --- Process descriptors: pidfds -------------------------------------------------- */
 
-/* Copied from the layout of Linux 6.13 and 6.15, for older headers: linux/pidfd.h. */
+/*
+ * The argument of PIDFD_GET_INFO (Linux 6.13), with exit_code and its bit in the mask (6.15), like
+ * in linux/pidfd.h, which older systems lack.
+ */
 struct kq_pidfd_info {
 	uint64_t mask;
 	uint64_t cgroup;
@@ -26,14 +30,14 @@ struct kq_pidfd_info {
 	int32_t exit_code;
 };
 
-enum { KQ_P_PIDFD = 3 };
+enum { KQ_P_PIDFD = 3 /* P_PIDFD of waitid(2), which older headers lack */ };
 
 #define KQ_PIDFD_GET_INFO  _IOWR(0xff, 11, struct kq_pidfd_info)
 #define KQ_PIDFD_INFO_EXIT UINT64_C(8)
 
 _Static_assert(sizeof(struct kq_pidfd_info) == 64, "the kernel's layout");
 
-/* Returns the index of a process descriptor, or -1.  Called with the lock. */
+/* Returns the index of fd in kq->procdescs, or -1.  Called with the lock `extras`. */
 static int kq_procdesc_index(const struct kq *kq, int fd)
 {
 	for (int i = 0; i < kq->procdescs_len; i++)
@@ -42,7 +46,10 @@ static int kq_procdesc_index(const struct kq *kq, int fd)
 	return -1;
 }
 
-/* Record that fd is a process descriptor, or forget it; -ENOMEM. */
+/*
+ * Record that fd has an EVFILT_PROCDESC registration (there), or that it has none any more.
+ * Returns 0 or -ENOMEM.
+ */
 static int kq_procdesc_note(struct kq *kq, int fd, bool there)
 {
 	int *grown = kq->procdescs;
@@ -76,6 +83,7 @@ static bool kq_is_procdesc(int fd)
 		strstr(text, "\nPid:");
 }
 
+/* Returns true if fd has an EVFILT_PROCDESC registration; fd may be another file by now. */
 static bool kq_procdesc_there(struct kq *kq, int fd)
 {
 	bool there;
@@ -93,8 +101,8 @@ int kq_procdesc_yield(struct kq *kq, uint64_t ident)
 	if (!kq_procdesc_there(kq, fd))
 		return 0;
 	/*
-	 * xpoll cannot have both for one descriptor.  If it is no process descriptor any more,
-	 * forget that.
+	 * xpoll cannot have a READ of the program and the one of EVFILT_PROCDESC for one
+	 * descriptor.  If the process descriptor was closed, fd is another file: remove the record.
 	 */
 	return kq_is_procdesc(fd) ? -EINVAL : kq_procdesc_note(kq, fd, false);
 }
@@ -112,11 +120,11 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
 	xpoll_set(&record, (uint64_t)fd, XPOLL_FILT_READ, (int)flags, 0, 0,
 	          change->udata);
 	if (change->flags & EV_ADD) {
-		/* The exit of a process is reported once. */
+		/* A process ends once, so its event is returned once. */
 		record.flags |= EV_ONESHOT;
 		if (!kq_is_procdesc(fd))
 			return fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
-		/* Refuse a registration that could never report anything. */
+		/* EVFILT_PROCDESC reports NOTE_EXIT only: refuse what could never be reported. */
 		if (change->fflags != NOTE_EXIT)
 			return change->fflags ? -ENOTSUP : -EINVAL;
 		number_watch(fd);
@@ -135,7 +143,11 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
 	return 0;
 }
 
-/* Returns the wait status of a process; -1: unknown. */
+/*
+ * Returns the wait status of the process of a pidfd, like wait(2); -1: unknown.  The first query
+ * works for children that were not waited for, the second one for others, from Linux
+ * 6.15 on.
+ */
 static int kq_procdesc_status(int fd)
 {
 	struct kq_pidfd_info info = {.mask = KQ_PIDFD_INFO_EXIT};
@@ -181,14 +193,17 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 
 	if (there) {
 		atomic_fetch_or(&kq->signals, bit);
-		/* Any thread may block the signal, even one that is renewing the observations. */
+		/*
+		 * The mask may be that of another thread than the one that last registered signals
+		 * again, or is doing so now: let the next kevent(2) of any thread do that.
+		 */
 		kq_signals_changed();
 	} else {
 		atomic_fetch_and(&kq->signals, ~bit);
 	}
 }
 
-/* front.c replaces these definitions, if it is linked. */
+/* front.c replaces this and the next definition, if it is linked. */
 __attribute__((weak)) uint64_t kq_signals_seen(void)
 {
 	return 0;
@@ -199,10 +214,10 @@ __attribute__((weak)) void kq_signals_changed(void)
 }
 
 /*
- * A program may register a signal before it sets its action or blocks it.  xpoll observes the
- * action and the mask that are present at ADD, so each registration is added again, which loses no
- * count.  If front.c is linked, it applies most changes to the observation, and only those that it
- * has counted need this.
+ * A program may register a signal before it sets the signal's action or blocks the signal.  When a
+ * signal is registered, xpoll acts on the action and the mask at that time, so this function
+ * registers each signal again, which loses no count.  front.c, if it is linked, passes new actions
+ * to xpoll itself; then this is needed only after calls that front.c has counted.
  */
 void kq_signals_renew(struct kq *kq)
 {
@@ -261,7 +276,7 @@ static int kq_ext_grow(struct kq *kq)
 	return 0;
 }
 
-/* Store the ext of a new registration, and forget those of an earlier one. */
+/* An EV_ADD replaces what an earlier registration of this ident and filter has stored. */
 int kq_ext_note(struct kq *kq, const struct kevent *change)
 {
 	bool there = kq_has_ext(change);
@@ -305,7 +320,7 @@ void kq_special_free(struct kq *kq)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
-	kq->extras = unlocked; /* in a forked child a thread of the parent may hold it */
+	kq->extras = unlocked; /* in a forked child a thread of the parent may have locked it */
 	free(kq->procdescs);
 	free(kq->exts);
 	kq->procdescs = NULL;

@@ -1,8 +1,9 @@
 /*
- * Calls that sleep several times: aio_suspend(3), and code that kevent shares with it.
+ * aio_suspend(3), and functions that block signals for kevent(2), too.
  *
- * A signal between two sleeps interrupts neither, and the call would continue.  So signals are
- * blocked from the first sleep on, except during the sleeps, which apply the program's mask.
+ * Both calls may sleep several times.  A signal between two sleeps would interrupt neither, and the
+ * call would continue.  So from the first sleep on signals are blocked, except during the sleeps,
+ * which apply the program's mask.
  */
 #include <aio.h>
 #include <errno.h>
@@ -13,7 +14,7 @@
 #include "common/time.h"
 #include "kq.h"
 
-enum { KQ_SUSPEND_NS = 1000000 };
+enum { KQ_SUSPEND_NS = 1000000 /* time between two checks of the requests */ };
 
 void kq_signals_block(sigset_t *mask)
 {
@@ -32,8 +33,9 @@ void kq_signals_restore(void *mask)
 }
 
 /*
- * Wait for one of the requests by repeated checks, because nothing wakes this thread.  Returns 0 or
- * an errno value.
+ * Wait until one of the requests has completed, by a check every KQ_SUSPEND_NS, because a
+ * completion does not wake this thread.  The sleeps apply `mask`.  Returns 0; EAGAIN: the time has
+ * passed; or another errno value, mostly EINTR.
  */
 static int kq_suspend(const struct aiocb *const controls[], int count,
                       int64_t left_ns, const sigset_t *mask)

@@ -1,5 +1,6 @@
 /*
- * The queues that descriptors refer to: how they are found, held, closed and left behind by a fork.
+ * Which queue each descriptor refers to: how a call finds the queue and holds it, and what happens
+ * when a descriptor is closed and when the process forks.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -14,21 +15,25 @@
 #include "common/numbers.h"
 #include "kq.h"
 
-enum { KQ_SWEEP_FEW = 16 };
+enum { KQ_SWEEP_FEW = 16 /* up to so many queues each new one runs kq_sweep */ };
 
 static struct {
 	pthread_mutex_t lock;
-	struct kq *all;       /* [t] queues that a descriptor refers to */
-	uint64_t serial;      /* [t] */
-	int len;              /* [t] of `all` */
-	int sweep_at;         /* [t] length at which kq_sweep runs again */
-	atomic_int mark_fd;   /* [a] an entry of each queue's epoll instance: see kq_is_one */
-	_Atomic pid_t process; /* [a] the process whose descriptors these are */
+	struct kq *all;       /* [t] queues that a descriptor refers to, linked by next */
+	uint64_t serial;      /* [t] serial of the last queue that was made */
+	int len;              /* [t] number of queues in `all` */
+	int sweep_at;         /* [t] value of len at which kq_sweep runs again */
+	/* [a] an eventfd, registered in each queue's epoll instance: see kq_mark; -1: none */
+	atomic_int mark_fd;
+	_Atomic pid_t process; /* [a] the process that has made the last queue */
 } kq_table = {.lock = PTHREAD_MUTEX_INITIALIZER, .mark_fd = -1};
 
 /* --- References -------------------------------------------------------------- */
 
-/* Change the count without an atomic operation, for the only thread of a process. */
+/*
+ * Add `change` to the count of references, in a process with one thread only: a load and a store
+ * cost less than an atomic operation.  Returns the count before.
+ */
 static inline int kq_count(struct kq *kq, int change)
 {
 	int refs = atomic_load_explicit(&kq->refs, memory_order_relaxed);
@@ -37,6 +42,7 @@ static inline int kq_count(struct kq *kq, int change)
 	return refs;
 }
 
+/* Add a reference.  Returns false if the queue has ended. */
 static bool kq_try_hold(struct kq *kq)
 {
 	int refs = atomic_load_explicit(&kq->refs, memory_order_relaxed);
@@ -59,7 +65,10 @@ void kq_drop(struct kq *kq)
 		kq_end(kq);
 }
 
-/* Called with the lock: remove a queue from the list, because no descriptor refers to it. */
+/*
+ * Called with the lock: remove a queue from the list, because no descriptor refers to it.  With the
+ * last queue the eventfd mark_fd is closed.
+ */
 static void kq_unlist(struct kq *kq)
 {
 	struct kq **link = &kq_table.all;
@@ -74,12 +83,12 @@ static void kq_unlist(struct kq *kq)
 	}
 }
 
-/* Queries to the kernel about a descriptor */
+/* --- Queries to the kernel about a descriptor ------------------------------------ */
 
 /*
- * Returns true if fd is a queue of this library: adding the mark fails, because it is there
- * already.  This uses raw system calls: fd may be a descriptor that another thread is just making,
- * and a sanitizer must not report that as a race.
+ * Returns true if fd refers to a queue of this library: adding mark_fd to its epoll instance fails
+ * with EEXIST, because kq_mark has added it.  The system calls are made by syscall(2): fd may be a
+ * descriptor that another thread is just making, and a sanitizer must not report that as a race.
  */
 static bool kq_is_one(int fd)
 {
@@ -89,13 +98,16 @@ static bool kq_is_one(int fd)
 	long rc = syscall(SYS_epoll_ctl, fd, EPOLL_CTL_ADD, mark, &event);
 	bool is = rc < 0 && errno == EEXIST;
 
-	if (rc == 0) /* an epoll instance of the program */
+	if (rc == 0) /* an epoll instance of the program: remove the entry again */
 		syscall(SYS_epoll_ctl, fd, EPOLL_CTL_DEL, mark, &event);
 	errno = saved;
 	return is;
 }
 
-/* Called with the lock: record that fd refers to the queue, too. */
+/*
+ * Called with the lock: record that fd refers to the queue.  Returns false without memory, or if
+ * fd refers to a queue already.
+ */
 static bool kq_number_add(struct kq *kq, int fd)
 {
 	struct number *number = number_make(fd);
@@ -108,8 +120,8 @@ static bool kq_number_add(struct kq *kq, int fd)
 }
 
 /*
- * Called with the lock, when the last known descriptor of a queue is gone: look for duplicates in
- * /proc/self/fd.  Without /proc they are not found.
+ * Called with the lock, when the last known descriptor of a queue was closed: find duplicates of
+ * it, made by dup(2) or fcntl(2), in /proc/self/fd, and record them.  Without /proc none is found.
  */
 static void kq_find_duplicates(struct kq *kq)
 {
@@ -135,7 +147,7 @@ static void kq_find_duplicates(struct kq *kq)
 
 /*
  * Called with the lock, when a descriptor does not refer to the queue any more.  Returns true if
- * the caller has to drop the queue, because no other descriptor does.
+ * no other descriptor does: then the caller has to call kq_drop, which ends the queue.
  */
 static bool kq_number_remove(struct kq *kq)
 {
@@ -151,8 +163,8 @@ static bool kq_number_remove(struct kq *kq)
 /* --- Holding -------------------------------------------------------------------- */
 
 /*
- * Hold the queue that an unknown descriptor refers to, if it is a duplicate of a queue's; else
- * NULL.
+ * Hold the queue that fd refers to, where no queue is recorded for fd: fd may be a duplicate of a
+ * queue's descriptor.  Returns NULL if it is not.
  */
 static XP_COLD struct kq *kq_hold_unknown(int fd)
 {
@@ -171,7 +183,10 @@ static XP_COLD struct kq *kq_hold_unknown(int fd)
 	return kq;
 }
 
-/* Returns true if fd still refers to its queue; needed if this library does not see closes. */
+/*
+ * Returns true if fd still refers to a queue.  Otherwise it was closed without a call of this
+ * library: removes the record, and ends the queue if that was its last descriptor.
+ */
 static XP_COLD bool kq_still_one(int fd)
 {
 	struct number *number = number_at(fd);
@@ -193,8 +208,8 @@ static XP_COLD bool kq_still_one(int fd)
 }
 
 /*
- * Hold a queue while other threads may close it.  kq: the queue that fd has just referred to, or
- * NULL.
+ * The part of kq_hold for all cases but the simplest: other threads may close fd, closes are not
+ * seen, or fd is unknown.  kq: the queue that was recorded for fd just now, or NULL.
  */
 static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 {
@@ -208,7 +223,7 @@ static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 		errno = EBADF;
 		return NULL;
 	}
-	/* The queue may have ended, and even been reused, since fd was looked up. */
+	/* Since fd was looked up, the queue may have ended, and its memory been reused. */
 	if (XP_UNLIKELY(kq_of_number(fd) != kq)) {
 		kq_drop(kq);
 		errno = EBADF;
@@ -226,16 +241,18 @@ struct kq *kq_hold(int fd)
 
 	if (XP_UNLIKELY(!kq || !kq_real.seen || !xp_single_threaded()))
 		return kq_hold_among_others(fd, kq);
-	/* No other thread can end the queue meanwhile. */
+	/* This is the only thread, so nobody ends the queue meanwhile. */
 	kq_count(kq, 1);
 	return kq;
 }
 
-/* --- A new one ------------------------------------------------------------------- */
+/* --- A new queue ----------------------------------------------------------------- */
 
 /*
- * Called with the lock: end queues whose close this library did not see, which bounds the memory
- * that they keep.  A call checks a few queues, or many if their number has doubled.
+ * Called with the lock, before a queue is made: find queues whose descriptors were closed without a
+ * call of this library, which bounds their number.  Returns them, linked by next; the caller drops
+ * them.  Does nothing if there are more than KQ_SWEEP_FEW queues and their number has not doubled
+ * since the last time.
  */
 static struct kq *kq_sweep(void)
 {
@@ -261,6 +278,11 @@ static struct kq *kq_sweep(void)
 	return ended;
 }
 
+/*
+ * Called with the lock: give the queue a serial, and add the eventfd mark_fd to its epoll instance,
+ * with no events and the serial as data.  The entry shows that a descriptor refers to a queue
+ * (kq_is_one) and to which one (kq_read_serial).  Returns 0 or -errno.
+ */
 static int kq_mark(struct kq *kq)
 {
 	struct epoll_event event = {.events = 0};
@@ -275,7 +297,7 @@ static int kq_mark(struct kq *kq)
 	                 &event) < 0 ? -errno : 0;
 }
 
-/* Called with the lock: make a descriptor for the queue.  Returns it, or -errno. */
+/* Called with the lock: make the first descriptor of the queue.  Returns it, or -errno. */
 static int kq_number_new(struct kq *kq)
 {
 	int rc = kq_mark(kq);
@@ -330,7 +352,7 @@ struct kq *kq_close_begin(int fd)
 		kq_real.seen = true;
 	if (!number_concerns(fd))
 		return NULL;
-	/* A child of vfork(2) shares this memory, but closes descriptors of its own. */
+	/* A child of vfork(2) shares the parent's memory, but closes its own descriptors only. */
 	if (kq_table.process != getpid())
 		return NULL;
 	if (atomic_exchange(&number->watched, false)) {
@@ -373,7 +395,10 @@ static void kq_fork_parent(void)
 	pthread_mutex_unlock(&kq_table.lock);
 }
 
-/* In a forked child: forget the parent's queues and descriptors, which the child does not have. */
+/*
+ * In a forked child: close the descriptors of the parent's queues and end the queues, which a child
+ * does not inherit in FreeBSD either.
+ */
 static void kq_fork_child(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
@@ -396,7 +421,7 @@ static void kq_fork_child(void)
 	while (kq_table.all) {
 		struct kq *kq = kq_table.all;
 
-		/* Calls of the parent's threads do not exist here. */
+		/* References are held by calls of the parent's threads, which the child lacks. */
 		kq_unlist(kq);
 		atomic_store(&kq->refs, 0);
 		kq_end(kq);

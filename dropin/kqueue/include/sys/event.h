@@ -6,7 +6,8 @@
  *
  *   cc prog.c $(pkg-config --cflags --libs xpoll-kqueue)
  *
- * kqueue(2) and kevent(2) of this package say what holds here.
+ * The manual pages kqueue(2) and kevent(2) of this package say what differs
+ * from FreeBSD.
  */
 #ifndef XPOLL_SYS_EVENT_H
 #define XPOLL_SYS_EVENT_H
@@ -16,7 +17,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-/* For #ifdef: this is xpoll's. */
+/* For #ifdef: defined if this <sys/event.h> is xpoll's and not the system's. */
 #define XPOLL_KQUEUE 1
 
 #define EVFILT_READ     (-1)
@@ -28,10 +29,10 @@
 #define EVFILT_TIMER    (-7)
 #define EVFILT_PROCDESC (-8)  /* attached to process descriptors */
 #define EVFILT_USER     (-11)
-#define EVFILT_EMPTY    (-13) /* nothing is left to be sent */
-#define EVFILT_SYSCOUNT 13
-/* -9, -10 and -12 are FreeBSD's FS, LIO and SENDFILE, which Linux does not have. */
-/* Not FreeBSD's: out-of-band data, by the names of OpenBSD and macOS. */
+#define EVFILT_EMPTY    (-13) /* a socket's send buffer is empty */
+#define EVFILT_SYSCOUNT 13    /* number of FreeBSD's filters */
+/* -9, -10 and -12 are FreeBSD's FS, LIO and SENDFILE, which are not supported here. */
+/* Out-of-band data: not in FreeBSD; the names are those of OpenBSD and macOS. */
 #define EVFILT_EXCEPT   (-15)
 
 struct kevent {
@@ -40,8 +41,8 @@ struct kevent {
 	unsigned short flags;  /* action flags */
 	unsigned int fflags;   /* filter flags */
 	int64_t data;          /* filter data */
-	void *udata;           /* the program's own */
-	uint64_t ext[4];       /* the program's own, too */
+	void *udata;           /* the program's value, returned in events */
+	uint64_t ext[4];       /* more values of the program, returned in events */
 };
 
 #ifdef __cplusplus
@@ -74,7 +75,7 @@ struct kevent {
 #define EV_DELETE       0x0002
 #define EV_ENABLE       0x0004
 #define EV_DISABLE      0x0008
-#define EV_FORCEONESHOT 0x0100 /* not here: EINVAL */
+#define EV_FORCEONESHOT 0x0100 /* not supported here: EINVAL */
 /* flags */
 #define EV_ONESHOT   0x0010
 #define EV_CLEAR     0x0020
@@ -100,7 +101,7 @@ struct kevent {
 
 /* EVFILT_READ, EVFILT_WRITE */
 #define NOTE_LOWAT     0x0001
-#define NOTE_FILE_POLL 0x0002 /* READ of a file: not here, EINVAL */
+#define NOTE_FILE_POLL 0x0002 /* READ of a regular file: not supported here, EINVAL */
 
 /* EVFILT_EXCEPT */
 #define NOTE_OOB 0x0002
@@ -127,7 +128,10 @@ struct kevent {
 #define NOTE_TRACK      0x00000001
 #define NOTE_TRACKERR   0x00000002
 #define NOTE_CHILD      0x00000004
-/* xpoll: Linux does not give the exit status, data is none. */
+/*
+ * xpoll, in events only: the kernel did not report the exit status of this
+ * process, so data is 0.
+ */
 #define NOTE_EXIT_UNKNOWN 0x00000008
 
 /* EVFILT_TIMER */
@@ -138,8 +142,9 @@ struct kevent {
 #define NOTE_ABSTIME  0x00000010
 
 /*
- * A request of aio_read(2) and the like names its queue in aio_sigevent; these
- * are fields of <signal.h> by FreeBSD's names.
+ * A request of aio_read(2) and the like names its queue in aio_sigevent, with
+ * FreeBSD's names of the fields.  Here they are other names of fields that
+ * struct sigevent of <signal.h> has.
  */
 #define SIGEV_KEVENT        3
 #define sigev_notify_kqueue sigev_signo
@@ -153,20 +158,20 @@ struct kevent {
 #define KQUEUE_CLOEXEC 0x00000001
 
 #ifdef __cplusplus
-#ifdef __GNUC__ /* kevent is a structure and a function, as stat is */
+#ifdef __GNUC__ /* kevent is the name of a structure and of a function, like stat */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #endif
 extern "C" {
 #endif
 
-struct timespec; /* For ISO C of 1999, whose <time.h> has none. */
+struct timespec; /* for strict C99, whose <time.h> does not declare it */
 
 int kqueue(void);
 int kqueue1(int flags);
 int kqueuex(unsigned int flags);
 
-/* For logs: "xpoll-kqueue 1.0.0", of the library that runs. */
+/* Returns the version of the library at run time, such as "xpoll-kqueue 1.0.0", for logs. */
 const char *kqueue_version(void);
 int kevent(int kq, const struct kevent *changelist, int nchanges,
            struct kevent *eventlist, int nevents,
