@@ -1,6 +1,6 @@
 /*
- * The bell of a set, whose queue has no descriptor: a socket pair that is readable while the set
- * has events.  ring.c has the thread that rings the bell.
+ * The bell of a set: a socket pair, one end of which takes the place of the descriptor that the
+ * queue lacks, and is readable while the set has events.  The thread in ring.c puts a message in.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,7 @@ void ep_bell_show(struct ep_set *set, bool ready)
 	pthread_cond_broadcast(&bell->changed);
 }
 
-/* With the lock held: wait until the thread is out of the queue. */
+/* With the set's lock: make the bell's thread leave the queue, and wait until it has. */
 static void park(struct ep_set *set)
 {
 	int state;

@@ -1,14 +1,17 @@
-/* epoll_ctl: its errors, in the order in which Linux finds them, and its changes. */
+/* epoll_ctl(2): checks the arguments in the order in which Linux does, and changes the entry. */
 #include <errno.h>
 #include <sys/stat.h>
 
 #include "ep.h"
 
-/* Flags that may go with EPOLLEXCLUSIVE. */
+/* The EPOLL* bits that may be combined with EPOLLEXCLUSIVE. */
 #define EP_EXCLUSIVE_OK (EPOLLIN | EPOLLOUT | EPOLLERR | EPOLLHUP | EPOLLWAKEUP | EPOLLET | \
                          EPOLLEXCLUSIVE)
 
-/* Regular files, directories and devices without a poll function are always ready. */
+/*
+ * Returns false for files that epoll_ctl(2) refuses with EPERM, because they are always ready:
+ * regular files, directories, and devices without a poll function.
+ */
 static bool can_poll(const struct stat *status)
 {
 	static const char *const plain[] = {"/dev/null", "/dev/zero", "/dev/full"};
@@ -25,12 +28,16 @@ static bool can_poll(const struct stat *status)
 	return true;
 }
 
-/* Returns true if fd was closed unseen and is another file now, so that its entry has ended. */
+/*
+ * Returns true if the descriptor is another file than the entry's.  Then it was closed without a
+ * call of this library, which in Linux would have ended the entry.
+ */
 static bool is_stale(const struct ep_entry *entry, const struct stat *status)
 {
 	return entry->device != status->st_dev || entry->inode != status->st_ino;
 }
 
+/* EPOLL_CTL_ADD, with the set's lock.  Returns 0 or a negative errno value. */
 static int add(struct ep_set *set, int fd, const struct epoll_event *event,
                const struct stat *status, bool is_nested)
 {
@@ -64,7 +71,7 @@ static int add(struct ep_set *set, int fd, const struct epoll_event *event,
 	return rc;
 }
 
-/* Under the set's lock, with arguments that were checked. */
+/* Do a change, with the set's lock and checked arguments.  is_nested: fd is a set. */
 static int change(struct ep_set *set, int op, int fd, const struct epoll_event *event,
                   const struct stat *status, bool is_nested)
 {
@@ -82,6 +89,7 @@ static int change(struct ep_set *set, int op, int fd, const struct epoll_event *
 	return 0;
 }
 
+/* Returns -EINVAL if EPOLLEXCLUSIVE is used where Linux does not allow it, else 0. */
 static int check_event(int op, uint32_t events, bool is_nested)
 {
 	if (!(events & EPOLLEXCLUSIVE))
@@ -96,7 +104,10 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
 {
 	int rc;
 
-	/* A record that the bell's thread has just taken would be delivered beside a new one. */
+	/*
+	 * Keep the bell's thread out of the queue: it would give a record of the former
+	 * registration back after the change, and the program would get an event too much.
+	 */
 	ep_bell_pause(set);
 	pthread_mutex_lock(&set->lock);
 	rc = change(set, op, fd, event, status, is_nested);
@@ -105,7 +116,10 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
 	return rc;
 }
 
-/* Add inner, a set whose descriptor is fd; if the kernel allows no further level, by a bell. */
+/*
+ * Add the set `inner`, which fd refers to.  If the kernel refuses another level of queues (ELOOP),
+ * give `inner` a bell, which is no queue for the kernel, and try again.
+ */
 static int nest(struct ep_set *set, struct ep_set *inner, int fd, const struct epoll_event *event,
                 const struct stat *status)
 {
@@ -119,7 +133,7 @@ static int nest(struct ep_set *set, struct ep_set *inner, int fd, const struct e
 	return change_locked(set, EPOLL_CTL_ADD, fd, event, &of_bell, true);
 }
 
-/* inner: the set of fd, held; NULL: fd is no set. */
+/* Check op and event, and do the change.  inner: the set that fd refers to, or NULL. */
 static int change_checked(struct ep_set *set, struct ep_set *inner, int op, int fd,
                           const struct epoll_event *event, const struct stat *status)
 {

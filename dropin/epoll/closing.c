@@ -1,4 +1,4 @@
-/* Closes by dup2(2), which replaces a descriptor, and of ranges of descriptors. */
+/* Closes by dup2(2) and dup3(2), and closes of ranges: the part of closing.h that is not inline. */
 #include "closing.h"
 
 #include <errno.h>
@@ -8,7 +8,11 @@
 #include "real.h"
 
 
-/* A dup3 that fails closes nothing, and the registrations that were dropped would be lost. */
+/*
+ * Returns true if a dup3 of fd onto `number` has to be handled: one of them is a set or an eventfd,
+ * or may be registered, and the dup3 will succeed.  A dup3 that will fail closes nothing, so no
+ * registration may be dropped for it; the conditions are those that dup3 checks.
+ */
 bool closing_heeds(int fd, int number, int flags)
 {
 	struct rlimit limit;
@@ -21,7 +25,10 @@ bool closing_heeds(int fd, int number, int flags)
 	return heeds;
 }
 
-/* Close the descriptors of objects one by one, and end the registrations of all others. */
+/*
+ * End the registrations of each descriptor in the range.  Those that refer to sets or eventfds are
+ * closed here, because ep_close_end must follow the close; the caller closes the others.
+ */
 static void close_some(unsigned first, unsigned last)
 {
 	unsigned end = numbers_end();

@@ -1,8 +1,8 @@
 /*
- * The work before and after the close of a descriptor: see common/close.h.
+ * The work of the epoll drop-in before and after a descriptor is closed: see common/close.h.
  *
- * A set drops the registrations of a descriptor when it is closed, and ends when its own last
- * one is.  A close by a bare system call, or inside the C library, is not seen.
+ * A close ends the registrations of the descriptor in all sets, and a set ends when its last
+ * descriptor is closed.  A close by a bare system call, or inside the C library, is not seen.
  */
 #ifndef EP_CLOSING_H
 #define EP_CLOSING_H
@@ -10,7 +10,7 @@
 #include "ep.h"
 
 struct closing {
-	struct ep_object *object; /* that loses the descriptor; NULL: none */
+	struct ep_object *object; /* the set or eventfd that fd referred to, or NULL */
 	int fd;
 };
 
@@ -20,6 +20,7 @@ static inline bool closing_refused(int fd)
 	return false;
 }
 
+/* Returns true if a dup3 of fd onto `number` has to be handled: see closing.c. */
 bool closing_heeds(int fd, int number, int flags);
 
 static inline void closing_begin(struct closing *closing, int fd)
@@ -35,16 +36,18 @@ static inline void closing_end(const struct closing *closing, int rc)
 		ep_close_end(closing->object);
 }
 
-/* fd was duplicated as number, whose former file is gone. */
+/* After dup2 or dup3: if fd refers to an object, `number` refers to it, too, from now on. */
 static inline void closing_duplicated(int fd, int number)
 {
 	ep_duplicated(fd, number);
 }
 
+/* Nothing to do for a thread that gets its own table of descriptors. */
 static inline void closing_part(void)
 {
 }
 
+/* close_range(2): close the descriptors of sets and eventfds one by one, then all others. */
 int closing_range(unsigned first, unsigned last, int flags);
 
 #endif

@@ -1,9 +1,10 @@
 /*
- * eventfd: a counter in the messages of a socket pair.
+ * eventfd(2) for systems that lack it: a counter that is the sum of the messages in a socket pair.
  *
- * The program's descriptor is one end.  Each message in it is 8 bytes, a part of the counter, so
- * the kernel reports the descriptor readable exactly while the counter is not 0, and a forked
- * child shares the counter.  write(2) adds a message, and read(2) takes all of them.
+ * The program's descriptor is one end of the pair.  Each message that waits there has 8 bytes, a
+ * number larger than 0.  So the kernel reports the descriptor readable exactly while the counter is
+ * not 0, and a forked child shares the counter.  write(2) adds a message; read(2) takes all of
+ * them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +21,15 @@
 
 struct ep_counter {
 	struct ep_object object;
-	pthread_mutex_t lock;     /* held while messages are taken and put back */
-	int peer;                 /* [I] the end that messages are sent to the other one from */
-	bool is_semaphore;        /* [I] */
-	uint64_t bound;           /* under the lock: the counter is not larger, unless another
+	pthread_mutex_t lock;     /* held while messages are sent, or taken and put back */
+	int peer;                 /* [I] our end of the pair, through which messages are sent */
+	bool is_semaphore;        /* [I] EFD_SEMAPHORE: each read takes 1 */
+	uint64_t bound;           /* guarded by `lock`: the counter is at most this, unless another
 	                             process has added to it */
-	struct ep_counter *next;  /* in the list, under its lock */
+	struct ep_counter *next;  /* next in list.all; guarded by list.lock */
 };
 
+/* All counters, for fork_child. */
 static struct {
 	pthread_mutex_t lock;
 	struct ep_counter *all;
@@ -35,7 +37,7 @@ static struct {
 
 /* --- Messages -------------------------------------------------------------------------- */
 
-/* Take one message; 0: there is none. */
+/* Take one message, and return its number; 0: there is none. */
 static uint64_t take(int fd)
 {
 	uint64_t value = 0;
@@ -43,6 +45,7 @@ static uint64_t take(int fd)
 	return recv(fd, &value, sizeof value, MSG_DONTWAIT) == (ssize_t)sizeof value ? value : 0;
 }
 
+/* Take all messages, and return their sum. */
 static uint64_t take_all(int fd)
 {
 	uint64_t sum = 0, value;
@@ -52,7 +55,7 @@ static uint64_t take_all(int fd)
 	return sum;
 }
 
-/* Returns false if the socket is full of messages. */
+/* Add a message with this number.  Returns false if the socket has no room. */
 static bool put(const struct ep_counter *counter, uint64_t value)
 {
 	return send(counter->peer, &value, sizeof value, MSG_DONTWAIT) == (ssize_t)sizeof value;
@@ -65,7 +68,7 @@ static bool is_nonblocking(int fd)
 
 /* --- read and write ------------------------------------------------------------------------ */
 
-/* Returns what read(2) returns of the counter, or 0 if it is 0. */
+/* Subtract what read(2) takes from the counter, and return it; 0: the counter is 0. */
 static uint64_t try_read(struct ep_counter *counter, int fd)
 {
 	uint64_t value;
@@ -100,7 +103,10 @@ ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t
 	return sizeof value;
 }
 
-/* Returns false if the counter would be too large. */
+/*
+ * Add value to the counter.  Returns false if the counter would be too large.  If there is no room
+ * for a message, or `bound` is too large, combine all messages into one.
+ */
 static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 {
 	uint64_t sum;
@@ -134,7 +140,7 @@ ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer,
 	while (value > 0 && !try_write(counter, fd, value)) {
 		if (is_nonblocking(fd))
 			return -EAGAIN;
-		/* No descriptor reports that the counter was read. */
+		/* No descriptor becomes ready when the counter is read, so sleep and try again. */
 		if (ep_real()->poll(NULL, 0, RETRY_MS) < 0)
 			return -errno;
 	}
@@ -143,6 +149,7 @@ ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer,
 
 /* --- The life of a counter ------------------------------------------------------------------ */
 
+/* object->end: free a counter that has no descriptor any more. */
 static void end_counter(struct ep_object *object)
 {
 	struct ep_counter *counter = (struct ep_counter *)object;
@@ -158,7 +165,7 @@ static void end_counter(struct ep_object *object)
 	free(counter);
 }
 
-/* In a forked child: nobody holds the lock of a counter. */
+/* In a forked child: make all locks new, as a thread of the parent may have held them. */
 static void fork_child(void)
 {
 	pthread_mutex_init(&list.lock, NULL);
@@ -171,6 +178,7 @@ __attribute__((constructor)) static void fork_watch(void)
 	pthread_atfork(NULL, NULL, fork_child);
 }
 
+/* Make the socket pair.  Returns the program's descriptor or a negative errno value. */
 static int open_pair(struct ep_counter *counter, int flags)
 {
 	int fds[2];

@@ -1,10 +1,11 @@
 /*
- * Registrations of a set, and what the queue has of each.
+ * The registrations of a set (struct ep_entry), and the registrations of its xpoll queue that each
+ * of them consists of.
  *
- * An entry is a READ, a WRITE and an EXCEPT registration of xpoll with the same modes: EPOLLET is
- * XPOLL_CLEAR, and EPOLLONESHOT is XPOLL_DISPATCH with XPOLL_WHOLE.  EPOLL_CTL_MOD that keeps the
- * modes enables the requested directions and disables the others, which mostly needs no system
- * call.
+ * An entry has up to three registrations in the queue, READ, WRITE and EXCEPT, with the same modes:
+ * EPOLLET is XPOLL_CLEAR, and EPOLLONESHOT is XPOLL_DISPATCH with XPOLL_WHOLE.  An EPOLL_CTL_MOD
+ * that keeps the modes enables the requested directions and disables the others, which mostly needs
+ * no system call.  A direction is one of POLLIN, POLLOUT and POLLPRI.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
 
 enum {
 	EP_PAGE = 256, /* entries in one allocation */
-	EP_READ = POLLIN | EP_POLLRDHUP, /* the bits of the filter READ */
+	EP_READ = POLLIN | EP_POLLRDHUP, /* POLL* bits that a READ registration can have */
 };
 
 int ep_poll_bits(uint32_t events)
@@ -40,6 +41,7 @@ uint32_t ep_events(int bits)
 		(bits & POLLERR ? EPOLLERR : 0u) | (bits & POLLHUP ? EPOLLHUP : 0u);
 }
 
+/* Returns the flags of xpoll_ctl for the modes in EPOLL* bits. */
 static int modes_of(uint32_t events)
 {
 	return (events & EPOLLET ? XPOLL_CLEAR : 0) |
@@ -95,7 +97,7 @@ void ep_entries_free(struct ep_set *set)
 	atomic_store(&set->is_held, false);
 }
 
-/* A record that is held is of a former registration, or of a changed one. */
+/* The entry ends or changes: drop the record that ep_give_back has kept, if it is of this entry. */
 static void drop_held(struct ep_set *set, const struct ep_entry *entry)
 {
 	if ((uintptr_t)set->held.data == entry->serial)
@@ -123,9 +125,10 @@ void ep_forget(struct ep_set *set, int fd)
 
 /* --- Registrations of the queue --------------------------------------------------------- */
 
+/* xpoll_ctl(3) for an entry.  Returns 0 or a negative errno value. */
 static int ctl(struct ep_set *set, int op, int bits, int fd, const struct ep_entry *entry)
 {
-	/* A serial number takes the place of the pointer: see ep_deliver. */
+	/* The udata is the serial: ep_deliver compares it to find records of ended entries. */
 	return xpoll_ctl(set->queue, op, bits, fd, (void *)entry->serial) < 0 ? -errno : 0;
 }
 
@@ -140,8 +143,9 @@ void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry)
 }
 
 /*
- * Register these bits, which are not 0.  POLLPRI is left out where no filter reports it, and
- * POLLOUT where kqueue(2) refuses a pipe without a reader; ep_deliver calls poll(2) for these.
+ * Add these bits, which are not 0, to the entry's registrations in the queue.  Leaves out POLLPRI
+ * if the system has no filter for it, and POLLOUT if kqueue(2) refuses a pipe without a reader: for
+ * bits that are left out ep_deliver calls poll(2).  Returns 0 or a negative errno value.
  */
 static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits)
 {
@@ -161,7 +165,10 @@ static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits
 	return rc;
 }
 
-/* READ without bits reports errors and hang-ups, which neither EXCEPT nor nothing does. */
+/*
+ * Register READ without bits, which reports errors and hang-ups only, for an entry that requests
+ * neither POLLIN nor POLLOUT.  Linux reports both always; EXCEPT alone would not.
+ */
 static int register_bare(struct ep_set *set, int fd, struct ep_entry *entry)
 {
 	int rc = ctl(set, XPOLL_ADD | modes_of(entry->events), 0, fd, entry);
@@ -186,7 +193,10 @@ int ep_register(struct ep_set *set, int fd, struct ep_entry *entry)
 	return rc;
 }
 
-/* The requested bits of READ change: add the new ones before the old ones go. */
+/*
+ * Change the bits of the READ registration to those in `want`.  Adds the new bits before it deletes
+ * the old ones, so that the registration does not end in between.
+ */
 static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
 	int gone = entry->registered & EP_READ & ~want;
@@ -199,7 +209,10 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 	return rc;
 }
 
-/* EPOLL_CTL_MOD with the same modes: every requested direction is enabled, as if it were new. */
+/*
+ * Do an EPOLL_CTL_MOD that keeps the modes: enable each direction in `want`, which reports it again
+ * as if it were new, and disable the others.
+ */
 static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
 	int off = entry->registered & ~want;
@@ -227,7 +240,7 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	int want = ep_poll_bits(event->events) & (entry->is_nested ? POLLIN : ~0);
 	int rc;
 
-	/* A condition that holds is reported again. */
+	/* The queue reports a condition that holds again, so the kept record is not needed. */
 	drop_held(set, entry);
 	entry->events = event->events;
 	entry->data = event->data.u64;
@@ -236,7 +249,7 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	} else {
 		rc = -EPIPE;
 	}
-	/* Other modes; or kqueue(2) does not enable WRITE of a pipe without a reader. */
+	/* The modes change, or kqueue(2) has refused WRITE of a pipe without a reader. */
 	if (rc == -EPIPE) {
 		ep_unregister(set, fd, entry);
 		rc = ep_register(set, fd, entry);
@@ -264,7 +277,7 @@ void ep_renew(struct ep_set *set, int fd, struct ep_entry *entry)
 void ep_undo(struct ep_set *set, int fd, const struct ep_entry *entry, int bits)
 {
 	int wanted = ep_poll_bits(entry->events);
-	/* Each enabled direction reports errors, and a DISPATCH has disabled them all. */
+	/* Errors concern all directions; and the report of a one-shot has disabled all of them. */
 	bool all = bits & (POLLERR | POLLHUP) || entry->events & EPOLLONESHOT;
 	int on = entry->registered & (all ? wanted : wanted & bits);
 

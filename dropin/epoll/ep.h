@@ -1,9 +1,11 @@
 /*
- * An epoll set: an xpoll queue behind a descriptor of the program.
+ * A set (struct ep_set) is what Linux calls an epoll instance: an xpoll queue that the program
+ * reaches by a descriptor.  One set may be registered in another.
  *
- * Tags: [I] immutable while the set lives; [t] guarded by the lock of the table of sets; [e]
- * guarded by the set's own lock; [a] atomic.  A thread that holds the lock of a set may take
- * those of the sets in it; the lock of the table is taken before the lock of any set.
+ * Tags of members, and of functions that are called with a lock: [I] immutable while the object
+ * lives; [t] guarded by the lock of table.c; [e] guarded by the set's own lock; [a] atomic.  The
+ * lock of the table is taken before the lock of any set.  A thread that holds the lock of a set may
+ * take the locks of the sets that are registered in it.
  */
 #ifndef EP_H
 #define EP_H
@@ -21,112 +23,127 @@
 #include "base/result.h"
 #include "common/numbers.h"
 
-/* The kinds of objects behind descriptors. */
+/* The kinds of objects behind descriptors: sets, and counters, which are eventfds. */
 enum ep_kind { EP_SET = 1, EP_COUNTER };
 
 struct ep_object {
 	enum ep_kind kind; /* [I] */
-	int numbers;       /* [t] open descriptors of the object */
-	/* The last descriptor is gone; called without locks.  [I] */
+	int numbers;       /* [t] open descriptors of the object; for counters also calls */
+	/* Called without locks when `numbers` has become 0.  [I] */
 	void (*end)(struct ep_object *object);
 };
 
 /* The registration of one descriptor in one set. */
 struct ep_entry {
-	bool live;         /* false: the descriptor is not registered */
+	bool live;         /* false: unused, the descriptor is not registered */
 	bool is_nested;    /* the descriptor is a set */
 	bool is_socket;    /* the descriptor is a socket */
 	bool is_bare;      /* READ is registered without bits, for errors and hang-ups */
 	short registered;  /* POLL* bits that the queue has, enabled or not */
 	uint32_t events;   /* the program's EPOLL* bits and flags */
-	uint64_t data;     /* the program's */
-	uintptr_t serial;  /* identifies this ADD in the records of the queue; never 0 */
+	uint64_t data;     /* the program's data, returned in events */
+	uintptr_t serial;  /* identifies this EPOLL_CTL_ADD in records of the queue; never 0 */
 	dev_t device;      /* with inode: the file of the descriptor when it was added */
 	ino_t inode;
 };
 
 /*
- * A thread that keeps the descriptor of a set readable while the set has events, for back
- * ends whose queue has no descriptor.  The thread is started when somebody first watches or
- * polls the set.
+ * The bell of a set: a socket pair that takes the place of the descriptor that the queues of some
+ * back ends lack.  A thread keeps the set's descriptor readable while the set has events.  The
+ * thread is started when the set is first registered in another set or passed to poll(2).
  */
 struct ep_bell {
 	int fds[2];     /* [e] a socket pair; the set's descriptors duplicate fds[0]; -1: none */
 	bool runs;      /* [e] the thread was started */
-	bool is_rung;   /* [e] there is a message in fds[0] */
-	bool is_parked; /* [e] the thread is not in the queue */
+	bool is_rung;   /* [e] fds[0] is readable: there is a message in it */
+	bool is_parked; /* [e] the thread is not in a wait of the queue */
 	bool stops;     /* [e] the thread must end */
-	int pauses;     /* [e] calls that need the thread out of the queue */
+	int pauses;     /* [e] number of calls that keep the thread out of the queue */
 	pthread_t thread;       /* [e] valid if runs */
 	pthread_cond_t changed; /* [e] broadcast when one of the members above was changed */
 };
 
 struct ep_set {
 	struct ep_object object;
-	atomic_int refs;         /* [a] calls in the set, and one while it has descriptors */
-	/* The last reference is gone.  The memory is used again, never freed.  [I] */
+	/* [a] number of calls that use the set, plus 1 while it has descriptors; 0: ended */
+	atomic_int refs;
+	/* Called when `refs` has become 0.  The memory is reused for sets, never freed.  [I] */
 	void (*free)(struct ep_set *set);
-	/* In a forked child, whose only thread calls this.  [I] */
+	/* Called in a forked child, which has no other thread, for each set of the parent.  [I] */
 	void (*fork)(struct ep_set *set);
 	struct xpoll *queue;     /* [I] */
-	struct ep_set *next;     /* [t] in the list of all sets, or of free ones */
-	_Atomic pid_t process;   /* [a] the process that can use the queue */
+	struct ep_set *next;     /* [t] next in the list of all sets, or in set.c's of free ones */
+	_Atomic pid_t process;   /* [a] the process that can use the queue: see ep_adopt */
 	pthread_mutex_t lock;
-	struct ep_entry **pages; /* [e] entries by descriptor; a page may be NULL */
-	int pages_len;           /* [e] */
-	atomic_int live;         /* [a] live entries; written under the lock */
-	atomic_int nested;       /* [a] how many of them are sets; written under the lock */
-	uintptr_t serial;        /* [e] of the last ADD */
-	struct xpoll_ready held; /* [e] a record that was taken and not delivered */
-	atomic_bool is_held;     /* [a] there is one; written under the lock */
-	atomic_int waiters;      /* [a] threads in ep_wait */
+	struct ep_entry **pages; /* [e] entries indexed by descriptor; a page may be NULL */
+	int pages_len;           /* [e] number of pages */
+	atomic_int live;         /* [a] number of live entries; written under the lock */
+	atomic_int nested;       /* [a] number of live entries for sets; written under the lock */
+	uintptr_t serial;        /* [e] serial of the last EPOLL_CTL_ADD */
+	struct xpoll_ready held; /* [e] if is_held: a record that the next wait delivers */
+	atomic_bool is_held;     /* [a] see ep_give_back; written under the lock */
+	atomic_int waiters;      /* [a] number of threads in ep_wait */
 	struct ep_bell bell;
 };
 
-/* True while this thread is in a call of the drop-in: then poll(2) and so on pass through. */
+/*
+ * True while this thread is in a call of this library: then the functions that it exports, such as
+ * poll(2), pass the calls of xpoll through to the C library.
+ */
 extern _Thread_local bool ep_inside;
 
-/* The process whose descriptors the table has.  A child of vfork has another number. */
+/* The process whose descriptors table.c has.  A child of vfork(2) has another process ID. */
 extern _Atomic pid_t ep_process;
 
-/* table.c: the objects of descriptors ------------------------------------------ */
+/* table.c: the objects behind descriptors -------------------------------------- */
 
-/* Returns the set of this descriptor, held until ep_drop; NULL: none.  Keeps errno. */
+/*
+ * Returns the set that fd refers to, and keeps it from ending until ep_drop is called; NULL: fd is
+ * no set.  Preserves errno.
+ */
 struct ep_set *ep_hold(int fd);
 void ep_drop(struct ep_set *set);
-/* Hold an object of another kind, until ep_object_drop; NULL: fd has none. */
+/* Like ep_hold for an object that is no set, until ep_object_drop is called. */
 struct ep_object *ep_object_hold(int fd, enum ep_kind kind);
 void ep_object_drop(struct ep_object *object);
-/* Returns true if the program may have a set, so that poll(2) has to look for them. */
+/* Returns true if the program has any set: then poll(2) has to check whether it got one. */
 bool ep_any_sets(void);
 /*
- * Give a new object its first descriptor, and put a set on the list of all.  Returns the
- * descriptor, or -ENOMEM after closing it.
+ * Record fd as the first descriptor of a new object, and put a set into the list of all.  Returns
+ * fd; or -ENOMEM, after closing fd.
  */
 int ep_publish(struct ep_object *object, int fd);
-/* The program has duplicated fd, which may be one of an object. */
+/* The program has duplicated fd: if fd refers to an object, record that the duplicate does, too. */
 void ep_duplicated(int fd, int duplicate);
 /*
- * Before and after fd is closed.  begin removes the registrations of fd from all sets, and
- * returns the object that loses this descriptor, for end; NULL: none.
+ * Call ep_close_begin before fd is closed: it removes the registrations of fd from all sets, and
+ * returns the object that fd refers to.  If that is not NULL, call ep_close_end after the close; it
+ * ends the object if fd was the last descriptor.
  */
 struct ep_object *ep_close_begin(int fd);
 void ep_close_end(struct ep_object *object);
-/* Make all descriptors of a set duplicates of fd; 0 or -errno. */
+/* Make all descriptors of a set refer to the file of fd, by dup2(2).  Returns 0 or -errno. */
 int ep_replace_fds(struct ep_set *set, int fd);
-/* The descriptors of a set were replaced: sets that watch them watch the new file from now on. */
+/* After ep_replace_fds: register the set's descriptors again in all sets that watch them. */
 void ep_renew_watchers(struct ep_set *set);
 
-/* set.c: the life of a set -------------------------------------------------------- */
+/* set.c: how a set begins and ends -------------------------------------------------- */
 
-/* Make a set, held by the caller, and its first descriptor, which is returned; or -errno. */
+/*
+ * Make a set, with one reference for its descriptors.  Returns its first descriptor, which the
+ * caller passes to ep_publish; or -errno.
+ */
 int ep_begin(struct ep_set **begun);
 /*
- * Give a set whose queue has a descriptor a bell as well, and make the bell its descriptor.  The
- * kernel allows fewer levels of queues than Linux has of sets.  0 or -errno.
+ * Give a set whose queue has a descriptor a bell as well, and make the set's descriptors those of
+ * the bell.  That is needed because the kernel allows fewer levels of queues in queues than Linux
+ * allows of epoll instances.  Returns 0 or -errno.
  */
 int ep_use_bell(struct ep_set *set);
-/* At the first use of a parent's set in this process: make it usable; 0 or -errno. */
+/*
+ * Call before a set is used: if it was made by the parent of this forked child, make its queue
+ * usable in this process.  Returns 0 or -errno.
+ */
 int ep_adopt(struct ep_set *set);
 
 /* entry.c: registrations ----------------------------------------------------------- */
@@ -135,79 +152,110 @@ int ep_adopt(struct ep_set *set);
 struct ep_entry *ep_entry_find(struct ep_set *set, int fd);
 /* Returns the entry of fd, registered or not, or NULL if there is no memory.  [e] */
 struct ep_entry *ep_entry_make(struct ep_set *set, int fd);
+/* Make a live entry unused.  The queue must have no registration of it any more.  [e] */
 void ep_entry_end(struct ep_set *set, struct ep_entry *entry);
-/* Make, change and end the registrations of the queue.  0 or a negative errno.  [e] */
+/*
+ * Make, change and end the queue's registrations of an entry.  If ep_modify fails, the entry has
+ * ended.  Return 0 or a negative errno value.  [e]
+ */
 int ep_register(struct ep_set *set, int fd, struct ep_entry *entry);
 int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event);
 void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry);
-/* fd is another file, and the program need not know: register it again.  [e] */
+/*
+ * fd refers to another file since ep_replace_fds, which the program does not see: register fd again
+ * in the queue.  [e]
+ */
 void ep_renew(struct ep_set *set, int fd, struct ep_entry *entry);
-/* The queue has forgotten fd, which is being closed: end its entry. */
+/* End the entry of fd, if any, after xpoll_forget_fd, because fd is about to be closed. */
 void ep_forget(struct ep_set *set, int fd);
-/* A record with these POLL* bits was not delivered: let the queue report it again.  [e] */
+/*
+ * A record with these POLL* bits was taken from the queue and not delivered: enable the directions
+ * that it concerns, so that the queue reports again what is still ready.  [e]
+ */
 void ep_undo(struct ep_set *set, int fd, const struct ep_entry *entry, int bits);
-/* The POLL* bits that EPOLL* bits request, and back. */
+/* Returns the POLL* bits that EPOLL* bits request. */
 int ep_poll_bits(uint32_t events);
+/* Returns the EPOLL* bits that report POLL* bits. */
 uint32_t ep_events(int bits);
+/* Free all entries of a set that has ended. */
 void ep_entries_free(struct ep_set *set);
 
 /* change.c --------------------------------------------------------------------------- */
 
-/* Carry out epoll_ctl(2); event is NULL for EPOLL_CTL_DEL.  0 or a negative errno. */
+/* Do epoll_ctl(2); EPOLL_CTL_DEL ignores the event.  Returns 0 or a negative errno value. */
 int ep_change(struct ep_set *set, int op, int fd, const struct epoll_event *event);
 
 /* wait.c ----------------------------------------------------------------------------- */
 
-/* Carry out epoll_pwait2(2); returns the number of events or a negative errno. */
+/*
+ * Do epoll_pwait2(2) with the timeout in nanoseconds; negative: none.  Returns the number of events
+ * or a negative errno value.
+ */
 int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64_t timeout_ns,
             const sigset_t *mask);
 
 /* ready.c ---------------------------------------------------------------------------- */
 
-/* Returns true if a wait would find an event, and leaves the event to it. */
+/*
+ * Returns true if ep_wait would find an event, which stays there for it.  Makes the set's
+ * descriptor readable or not, if the set has a bell.
+ */
 bool ep_is_ready(struct ep_set *set);
-/* Make an event of a record of the queue; false: the program must not get it.  [e] */
+/*
+ * Translate a record that was taken from the queue into an event.  Returns false if the program
+ * must not get it: the registration has ended, or no requested condition holds.  [e]
+ */
 bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
 /*
- * A record was taken, and ep_deliver accepted it, to find out whether there is one: let the next
- * wait find it.  [e]
+ * A record was taken from the queue to find out whether the set has an event, and ep_deliver has
+ * accepted it: keep it for the next wait.  [e]
  */
 void ep_give_back(struct ep_set *set, const struct xpoll_ready *record);
-/* Make an event of the record that is held; false: none is, or its condition is over.  [e] */
+/*
+ * Translate the record that ep_give_back has kept into an event.  Returns false if there is none,
+ * or if its condition does not hold any more.  [e]
+ */
 bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
-/* Returns true if fd is a set with an event.  The lock of a set that contains fd may be held. */
+/*
+ * Returns true if fd is a set that has an event.  The caller may hold the lock of a set in which fd
+ * is registered.
+ */
 bool ep_nested_is_ready(int fd);
-/* Have the descriptors of the sets in this one show whether they have events. */
+/* Call ep_is_ready for each set that is registered in this one, so that its bell is up to date. */
 void ep_nest_refresh(struct ep_set *set);
 
 /* bell.c --------------------------------------------------------------------------------- */
 
-/* Make the socket pair; 0 or -errno. */
+/* Make the socket pair of a bell.  Returns 0 or -errno. */
 int ep_bell_make(struct ep_bell *bell);
-/* Between these two the bell's thread takes no event out of the queue. */
+/* From ep_bell_pause to ep_bell_resume the bell's thread is not in the queue and takes no event. */
 void ep_bell_pause(struct ep_set *set);
 void ep_bell_resume(struct ep_set *set);
-/* Make the descriptor of the set readable, or not.  [e] */
+/* If the bell's thread was started, make the set's descriptor readable, or not.  [e] */
 void ep_bell_show(struct ep_set *set, bool ready);
-/* End the thread, and close the socket pair. */
+/* End the bell's thread, and close the socket pair. */
 void ep_bell_end(struct ep_set *set);
 
 /* ring.c ------------------------------------------------------------------------------------ */
 
-/* Somebody watches the descriptor of this set from now on; 0 or a negative errno. */
+/*
+ * Start the bell's thread, if the set has a bell, because its descriptor is registered in another
+ * set or passed to poll(2).  Returns 0 or a negative errno value.
+ */
 int ep_ring_start(struct ep_set *set);
 
 /* nest.c: sets in sets --------------------------------------------------------------------- */
 
-/* Held while a set is added to another one, so that two threads cannot make a ring. */
+/* Locked while a set is added to another, so that two threads cannot make a ring of sets. */
 extern pthread_mutex_t ep_nest_lock;
-/* Returns 0 if `inner` may be added to `outer`, else -ELOOP. */
+/* Returns 0 if `inner` may be added to `outer`; -ELOOP: it would be a ring, or too many levels. */
 int ep_nest_check(struct ep_set *outer, struct ep_set *inner);
+
 /* counter.c: eventfds ------------------------------------------------------------------------ */
 
 struct ep_counter;
-/* read(2) and write(2) of a counter's descriptor; the result or a negative errno. */
+/* Do read(2) and write(2) of an eventfd.  Return the result or a negative errno value. */
 ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t size);
 ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer, size_t size);
 

@@ -1,4 +1,7 @@
-/* The functions of <sys/epoll.h>: their arguments, and the set behind the descriptor. */
+/*
+ * The exported functions of <sys/epoll.h>.  They check the arguments and find the set that the
+ * descriptor refers to; ep_change and ep_wait do the rest.
+ */
 #include <errno.h>
 #include <limits.h>
 
@@ -8,6 +11,7 @@
 
 enum { EP_EVENTS_MOST = INT_MAX / (int)sizeof(struct epoll_event) };
 
+/* Make a set.  Returns its descriptor or a negative errno value. */
 static int ep_open(void)
 {
 	struct ep_set *set;
@@ -29,7 +33,10 @@ EXPORT int epoll_create1(int flags)
 	return xp_result(flags & ~EPOLL_CLOEXEC ? -EINVAL : ep_open());
 }
 
-/* Returns the set of fd, held, or NULL with the error of a descriptor that is none in *rc. */
+/*
+ * Returns the set that fd refers to, held and usable in this process.  Returns NULL with an error
+ * in *rc if fd is not open (-EBADF), is no set (-EINVAL), or if the set cannot be used.
+ */
 static struct ep_set *hold_or_fail(int fd, int *rc)
 {
 	struct ep_set *set = ep_hold(fd);
@@ -49,14 +56,14 @@ static struct ep_set *hold_or_fail(int fd, int *rc)
 
 EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 {
-	/* EPOLL_CTL_DEL ignores its event, which may be NULL or an invalid address. */
+	/* Passed for EPOLL_CTL_DEL, where the program's event may be NULL or an invalid address. */
 	static const struct epoll_event none;
 	struct ep_set *set;
 	int state, rc;
 
 	if (op != EPOLL_CTL_DEL && !event)
 		return xp_result(-EFAULT);
-	/* epoll_ctl(2) is no cancellation point, but the calls below may be. */
+	/* epoll_ctl(2) is no cancellation point, but functions that it calls here may be. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	ep_inside = true;
 	set = hold_or_fail(epfd, &rc);
@@ -69,12 +76,14 @@ EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	return xp_result(rc);
 }
 
+/* For pthread_cleanup_push: end a wait of a cancelled thread. */
 static void cancelled(void *opaque)
 {
 	ep_inside = false;
 	ep_drop(opaque);
 }
 
+/* Do all the waits; timeout_ns < 0: no timeout.  Returns like epoll_wait(2). */
 static int call_wait(int epfd, struct epoll_event *events, int maxevents, int64_t timeout_ns,
                      const sigset_t *mask)
 {

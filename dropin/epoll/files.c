@@ -1,8 +1,8 @@
 /*
- * The functions of files, in front of the C library's, for descriptors of our objects.
+ * Replaces the C library's functions of descriptors, for sets and eventfds.
  *
- * dup(2) and fcntl(2) make further descriptors of an object.  read(2) and write(2) serve
- * counters.  poll(2) and select(2) are in polling.c.
+ * dup(2) and fcntl(2) make further descriptors of an object, which have to be recorded.  read(2)
+ * and write(2) of an eventfd are in counter.c.  poll(2) and select(2) are in polling.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +17,7 @@
 EXPORT int fcntl64(int fd, int command, ...);
 #endif
 
+/* Returns rc; or -1, with errno set from the negative errno value rc. */
 static ssize_t file_result(ssize_t rc)
 {
 	if (rc >= 0)
@@ -25,7 +26,7 @@ static ssize_t file_result(ssize_t rc)
 	return -1;
 }
 
-/* Returns true if fd belongs to a set, which can be neither read nor written. */
+/* Returns true if fd refers to a set: read(2) and write(2) of it fail with EINVAL. */
 static bool is_set(int fd)
 {
 	struct ep_set *set = ep_hold(fd);
@@ -82,7 +83,7 @@ EXPORT int dup(int fd)
 	return duplicate;
 }
 
-/* Every command takes an int, a pointer, or nothing; each arrives whole as a pointer. */
+/* The argument is an int, a pointer, or none; passing it on as a pointer loses nothing. */
 static int any_fcntl(int fd, int command, void *argument)
 {
 	bool is_duplicate = command == F_DUPFD;
@@ -108,7 +109,7 @@ EXPORT int fcntl(int fd, int command, ...)
 }
 
 #ifdef __linux__
-/* The name of fcntl in a program that was compiled with large files. */
+/* Programs compiled with _FILE_OFFSET_BITS=64 call fcntl by this name. */
 EXPORT int fcntl64(int fd, int command, ...)
 {
 	void *argument;

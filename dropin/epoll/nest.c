@@ -1,22 +1,25 @@
-/* Sets in sets: rings, and how deep they may be. */
+/*
+ * Checks whether a set may be added to another one.  Like Linux, refuses sets that would contain
+ * each other in a ring, and too many levels of sets in sets.
+ */
 #include <errno.h>
 
 #include "ep.h"
 
-/* Linux allows as many sets between a set and a file. */
+/* The most sets that may be nested below a set, the same as in Linux. */
 enum { EP_NESTS_MOST = 4 };
 
 pthread_mutex_t ep_nest_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The limits of a walk through the sets in a set: each breaks one of Linux's rules. */
+/* A walk through the sets in a set ends with -ELOOP in these two cases. */
 struct walk {
-	const struct ep_set *forbidden; /* a ring, if it is found */
-	int deepest;                    /* levels that may be nested */
+	const struct ep_set *forbidden; /* finding this set means that there would be a ring */
+	int deepest;                    /* finding more levels than this */
 };
 
 static int walk_into(struct ep_set *set, const struct walk *walk, int depth);
 
-/* Returns how many levels of sets are in fd, or -ELOOP. */
+/* Returns the number of levels of sets that fd is, or -ELOOP; 0: fd is no set. */
 static int walk_entry(int fd, const struct walk *walk, int depth)
 {
 	struct ep_set *inner = ep_hold(fd);
@@ -30,7 +33,10 @@ static int walk_entry(int fd, const struct walk *walk, int depth)
 	return levels;
 }
 
-/* Returns 1 and the levels of the sets in this one, or -ELOOP.  Takes the set's lock. */
+/*
+ * Returns the number of levels that this set and the sets in it are, at least 1; or -ELOOP.  depth
+ * is the level of this set in the walk.  Takes the set's lock.
+ */
 static int walk_into(struct ep_set *set, const struct walk *walk, int depth)
 {
 	int levels = 0;

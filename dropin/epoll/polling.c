@@ -1,9 +1,9 @@
 /*
- * poll(2) and select(2), in front of the C library's, for descriptors of sets.
+ * Replaces poll(2) and select(2) of the C library, for calls with descriptors of sets.
  *
- * The descriptor of a set may be readable without an event, and a set whose queue has no
- * descriptor needs its bell.  So each call with such a descriptor checks the set before and after
- * the real call.
+ * The descriptor of a set may be readable although the set has no event, and the bell of a set
+ * whose queue has no descriptor is only kept up to date while somebody watches the set.  So a call
+ * with such a descriptor checks the set (ep_is_ready) before and after the C library's call.
  */
 #include <errno.h>
 #include <limits.h>
@@ -14,12 +14,12 @@
 #include "ep.h"
 #include "real.h"
 
-/* One call: the array with the sets restricted to POLLIN, and the time it ends at. */
+/* One call of poll(2) or ppoll(2) with sets. */
 struct polling {
-	struct pollfd *fds; /* [len], allocated */
+	struct pollfd *fds; /* allocated copy of the array, requesting only POLLIN of sets */
 	nfds_t len;
-	int64_t end_ns;     /* on the monotonic clock; XP_NEVER: none */
-	const sigset_t *mask;
+	int64_t end_ns;     /* end of the timeout, monotonic clock; XP_NEVER: none */
+	const sigset_t *mask; /* signal mask during the C library's calls, or NULL */
 };
 
 static int64_t now_ns(void)
@@ -30,6 +30,7 @@ static int64_t now_ns(void)
 	return timeout_ns(&now);
 }
 
+/* Returns true if fd refers to a set. */
 static bool is_set(int fd)
 {
 	struct number *number = number_at(fd);
@@ -38,6 +39,7 @@ static bool is_set(int fd)
 	return object && object->kind == EP_SET;
 }
 
+/* Returns true if the program calls with at least one set. */
 static bool has_sets(struct pollfd *fds, nfds_t len)
 {
 	if (ep_inside || !ep_any_sets())
@@ -48,7 +50,10 @@ static bool has_sets(struct pollfd *fds, nfds_t len)
 	return false;
 }
 
-/* Make the descriptor of a set show whether the set has events; returns whether it has. */
+/*
+ * Make the descriptor of a set readable if the set has an event, and keep it so from now on.
+ * Returns true if the set has an event.
+ */
 static bool check_set(int fd)
 {
 	struct ep_set *set = ep_hold(fd);
@@ -62,6 +67,7 @@ static bool check_set(int fd)
 	return ready;
 }
 
+/* Before the first call of the C library: restrict what is requested of sets, and check them. */
 static void check_all_sets(struct polling *polling)
 {
 	for (nfds_t i = 0; i < polling->len; i++) {
@@ -72,7 +78,7 @@ static void check_all_sets(struct polling *polling)
 	}
 }
 
-/* Returns the timeout of poll(2), rounded up. */
+/* Returns the timeout of poll(2) in milliseconds, rounded up; -1: none. */
 static int poll_ms(int64_t end_ns, int64_t left_ns)
 {
 	int64_t left_ms = left_ns / XP_NS_PER_MS + (left_ns % XP_NS_PER_MS != 0);
@@ -80,7 +86,7 @@ static int poll_ms(int64_t end_ns, int64_t left_ns)
 	return end_ns == XP_NEVER ? -1 : left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
-/* One real call, until the end. */
+/* Call the C library's ppoll with the time that is left. */
 static int poll_once(struct polling *polling)
 {
 	struct timespec left;
@@ -88,7 +94,7 @@ static int poll_once(struct polling *polling)
 
 	if (left_ns < 0)
 		left_ns = 0;
-	/* macOS has no ppoll(2), so there is no mask. */
+	/* macOS has no ppoll(2), so the program cannot have passed a mask. */
 	if (!ep_real()->ppoll)
 		return ep_real()->poll(polling->fds, polling->len,
 		                       poll_ms(polling->end_ns, left_ns));
@@ -98,7 +104,10 @@ static int poll_once(struct polling *polling)
 	                        polling->end_ns == XP_NEVER ? NULL : &left, polling->mask);
 }
 
-/* Returns how many descriptors are ready, without sets that have no event. */
+/*
+ * After a call of the C library with `count` ready descriptors: clear revents of sets that have no
+ * event.  Returns the number of descriptors that are still ready.
+ */
 static int count_ready(struct polling *polling, int count)
 {
 	for (nfds_t i = 0; i < polling->len && count > 0; i++) {
@@ -113,6 +122,7 @@ static int count_ready(struct polling *polling, int count)
 	return count;
 }
 
+/* Poll until a descriptor is ready or the timeout has passed.  Returns like poll(2). */
 static int poll_until(struct polling *polling)
 {
 	int count;
@@ -127,12 +137,13 @@ static int poll_until(struct polling *polling)
 	return count;
 }
 
+/* Returns the end of a timeout that begins now; negative: none, XP_NEVER. */
 static int64_t end_after(int64_t left_ns)
 {
 	return left_ns < 0 || left_ns >= XP_NEVER - now_ns() ? XP_NEVER : now_ns() + left_ns;
 }
 
-/* poll(2) of an array with sets. */
+/* Do a poll(2) or ppoll(2) whose array has sets.  timeout: nanoseconds; negative: none. */
 static int poll_sets(struct pollfd *fds, nfds_t len, int64_t timeout, const sigset_t *mask)
 {
 	struct polling polling = {.len = len, .end_ns = end_after(timeout), .mask = mask};
@@ -171,11 +182,12 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t len, const struct timespec *timeout,
 
 /* --- select ------------------------------------------------------------------------------ */
 
-/* Three sets of select(2), each of which may be NULL. */
+/* The program's three fd_sets, each of which may be NULL. */
 struct selected {
 	fd_set *in, *out, *except;
 };
 
+/* Returns true if the program selects at least one set for reading. */
 static bool selects_sets(int len, const struct selected *selected)
 {
 	if (ep_inside || !ep_any_sets() || !selected->in || len > FD_SETSIZE)
@@ -186,7 +198,10 @@ static bool selects_sets(int len, const struct selected *selected)
 	return false;
 }
 
-/* A set is never writable and has no exceptional condition. */
+/*
+ * Copy the fd_sets, without sets in `out` and `except`, because a set is never writable and has no
+ * exceptional condition.  Returns pointers to the copies.
+ */
 static struct selected restrict_sets(int len, const struct selected *requested, fd_set copies[3])
 {
 	fd_set *const from[3] = {requested->in, requested->out, requested->except};
@@ -205,6 +220,7 @@ static struct selected restrict_sets(int len, const struct selected *requested, 
 	return (struct selected){&copies[0], &copies[1], &copies[2]};
 }
 
+/* Like count_ready, for select: remove sets that have no event from found->in. */
 static int count_selected(int len, const struct selected *found, int count)
 {
 	for (int fd = 0; fd < len && count > 0; fd++) {
@@ -216,7 +232,10 @@ static int count_selected(int len, const struct selected *found, int count)
 	return count;
 }
 
-/* select(2) of sets in `requested`, which gets the results. */
+/*
+ * Do a select(2) or pselect(2) with sets in requested->in, and store the results in `requested`.
+ * timeout: nanoseconds; negative: none.
+ */
 static int select_sets(int len, const struct selected *requested, int64_t timeout,
                        const sigset_t *mask)
 {

@@ -1,8 +1,7 @@
 /*
- * The records of the queue as events, and whether a set has any.
- *
- * The two belong together, because an event of a set in a set exists only while the inner set has
- * events itself.
+ * Translates records of the queue into events for the program, and finds out whether a set has an
+ * event.  Each needs the other: a record for a set that is registered in this one is an event only
+ * if that inner set has an event itself.
  */
 #include <errno.h>
 #include <poll.h>
@@ -11,8 +10,10 @@
 #include "real.h"
 
 /*
- * An edge or a one-shot of one direction reports all requested directions that are ready, because
- * Linux has one entry for them all.  And a requested direction may be missing in the queue.
+ * Returns the ready POLL* bits of an entry of which the queue has reported `bits`, with more bits
+ * from poll(2) in two cases.  Linux has one registration for all directions, so an edge or a
+ * one-shot of one direction reports all requested ones that are ready.  And the queue may lack a
+ * requested direction: see add_bits in entry.c.
  */
 static int look_at_all(int fd, const struct ep_entry *entry, int bits)
 {
@@ -30,15 +31,15 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	struct ep_entry *entry = ep_entry_find(set, record->fd);
 	uint32_t events;
 
-	/* The registration has ended since the queue returned the record. */
+	/* Drop a record whose registration has ended since the queue returned it. */
 	if (!entry || entry->serial != (uintptr_t)record->data)
 		return false;
 	events = ep_events(look_at_all(record->fd, entry, record->events));
-	/* After a hang-up both directions are shut down, which not every poll(2) reports. */
+	/* A hang-up of a socket includes EPOLLRDHUP, which not every system's poll(2) reports. */
 	if (events & EPOLLHUP && entry->is_socket)
 		events |= EPOLLRDHUP;
 	events &= entry->events | EPOLLERR | EPOLLHUP;
-	/* The descriptor of a set may be readable without an event. */
+	/* The descriptor of an inner set may be readable although that set has no event. */
 	if (entry->is_nested && !ep_nested_is_ready(record->fd))
 		events = 0;
 	if (!events) {
@@ -51,9 +52,10 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 }
 
 /*
- * The record is held for the next wait.  ENABLE could have the queue report it again, but would
- * make new edges of all directions, and another entry would lose its turn.  Only if the set has
- * the queue's own descriptor, which must stay readable, ENABLE brings back what is not a level.
+ * Keep the record in set->held for the next wait.  Enabling the registration would make the queue
+ * report it again, too, but with new edges of all directions, and after records of other entries.
+ * Only if the set has no bell, its descriptor is the queue's, which must stay readable: then an
+ * edge or a one-shot is enabled.
  */
 void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 {
@@ -65,7 +67,10 @@ void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 	}
 	set->held = *record;
 	atomic_store(&set->is_held, true);
-	/* A thread that sleeps in the queue would have been woken by the event. */
+	/*
+	 * The record is not in the queue any more, so the queue wakes no thread for it: wake one
+	 * thread that sleeps in ep_wait, which delivers it.
+	 */
 	if (atomic_load(&set->waiters) > 0)
 		(void)xpoll_wake(set->queue);
 }
@@ -85,13 +90,13 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event)
 	record.events = ep_real()->poll(&look, 1, 0) == 1 ? look.revents : 0;
 	if (record.events)
 		return ep_deliver(set, &record, event);
-	/* The condition is over: the queue has disabled a one-shot. */
+	/* The condition is over: enable a one-shot again, which its report has disabled. */
 	if (entry->events & EPOLLONESHOT)
 		ep_undo(set, record.fd, entry, set->held.events);
 	return false;
 }
 
-/* Under the lock. */
+/* With the set's lock: returns true if a kept record is an event, and keeps it further. */
 static bool held_is_ready(struct ep_set *set)
 {
 	struct epoll_event event;
@@ -101,7 +106,7 @@ static bool held_is_ready(struct ep_set *set)
 	return ready;
 }
 
-/* Under the lock, with one record: give it back if the program would have got it. */
+/* With the set's lock: returns true if a record from the queue is an event, and keeps it then. */
 static bool look_at_one(struct ep_set *set, const struct xpoll_ready *record)
 {
 	struct epoll_event event;
@@ -126,7 +131,7 @@ bool ep_is_ready(struct ep_set *set)
 	pthread_mutex_lock(&set->lock);
 	ready = held_is_ready(set);
 	pthread_mutex_unlock(&set->lock);
-	/* Each record that is not delivered is not found again. */
+	/* The loop ends: a record that is no event is not returned again. */
 	while (!ready && xpoll_pwait(set->queue, &record, 1, 0, NULL) == 1) {
 		pthread_mutex_lock(&set->lock);
 		ready = look_at_one(set, &record);
@@ -151,7 +156,10 @@ bool ep_nested_is_ready(int fd)
 	return ready;
 }
 
-/* A bell rings a moment later than its set has an event, and a wait that does not sleep is over. */
+/*
+ * The thread of an inner set's bell may show an event a little late.  A wait with timeout 0 would
+ * miss it, so make each inner set show now whether it has an event.
+ */
 void ep_nest_refresh(struct ep_set *set)
 {
 	if (XP_LIKELY(atomic_load_explicit(&set->nested, memory_order_relaxed) == 0))

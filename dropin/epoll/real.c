@@ -1,4 +1,4 @@
-/* Looking up the real functions. */
+/* Looks up the C library's functions that this library replaces. */
 #include "real.h"
 
 #include <errno.h>
@@ -8,14 +8,17 @@
 static struct ep_real real;
 static atomic_bool found;
 
-/* Constructors of other libraries may call one of ours before this one has run. */
+/*
+ * Look up all functions.  Constructors of other libraries may run before this one and call a
+ * function of this library; then ep_real calls this.
+ */
 __attribute__((constructor)) static void find_all(void)
 {
 	int saved = errno;
 
 	real_close_find();
 #ifdef __NetBSD__
-	/* The plain names are those of an older interface. */
+	/* NetBSD's headers give these functions other names: the plain ones are of an old ABI. */
 	real_find("__select50", &real.select);
 	real_find("__pselect50", &real.pselect);
 	real_find("__dup3100", &real_close.dup3);

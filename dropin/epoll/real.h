@@ -1,4 +1,7 @@
-/* The C library's functions behind those of files.c; see common/real.h. */
+/*
+ * Pointers to the C library's functions that files.c and polling.c replace; those for close(2) and
+ * the like are in common/real.h.
+ */
 #ifndef EP_REAL_H
 #define EP_REAL_H
 
@@ -22,7 +25,7 @@ struct ep_real {
 	int (*fcntl)(int, int, ...);
 };
 
-/* Returns the functions, which the first call looks up. */
+/* Returns the functions.  Looks them up if this library's constructor has not run yet. */
 const struct ep_real *ep_real(void);
 
 #endif

@@ -1,15 +1,19 @@
 /*
- * The thread that rings the bell of a set, where the queue has no descriptor.
+ * The thread of a bell (struct ep_bell), which makes the set's descriptor readable.
  *
- * The thread waits in the queue for one event, gives it back, puts a message into the socket
- * pair, and waits until somebody has found the set empty.  An event that the thread has taken
- * would be missed by other waits of the set: so they keep the thread out of the queue.
+ * The thread waits in the queue for one event, gives it back for the next wait of the program, and
+ * puts a message into the socket pair.  Then it waits until a call has found the set without events
+ * and has removed the message.  While the thread has an event, other waits would miss it: so
+ * they call ep_bell_pause, which keeps the thread out of the queue.
  */
 #include <errno.h>
 
 #include "ep.h"
 
-/* Wait for one event of the queue and show it; called and left with the lock held. */
+/*
+ * Wait in the queue for one event, give it back, and make the descriptor readable.  Called and left
+ * with the set's lock, which is not held during the wait.
+ */
 static void wait_and_show(struct ep_set *set)
 {
 	struct xpoll_ready record;
@@ -29,6 +33,7 @@ static void wait_and_show(struct ep_set *set)
 	pthread_cond_broadcast(&set->bell.changed);
 }
 
+/* The thread's function. */
 static void *ring(void *opaque)
 {
 	struct ep_set *set = opaque;
@@ -58,7 +63,7 @@ int ep_ring_start(struct ep_set *set)
 	pthread_mutex_lock(&set->lock);
 	if (!bell->runs) {
 		bell->is_parked = true;
-		/* The thread handles none of the program's signals. */
+		/* The thread must not run signal handlers of the program: block all signals. */
 		pthread_sigmask(SIG_SETMASK, &all, &before);
 		rc = -pthread_create(&bell->thread, NULL, ring, set);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);

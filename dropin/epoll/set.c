@@ -1,4 +1,4 @@
-/* The life of a set. */
+/* Makes and ends sets, and makes the parent's sets usable in a forked child. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,9 +10,10 @@
 
 static struct {
 	pthread_mutex_t lock;
-	struct ep_set *free; /* linked by next */
+	struct ep_set *free; /* ended sets, linked by set->next */
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+/* Put the memory of an ended set into the pool. */
 static void give(struct ep_set *set)
 {
 	pthread_mutex_lock(&pool.lock);
@@ -21,6 +22,7 @@ static void give(struct ep_set *set)
 	pthread_mutex_unlock(&pool.lock);
 }
 
+/* set->free: end a set that has no reference any more. */
 static void free_set(struct ep_set *set)
 {
 	bool inside = ep_inside;
@@ -36,15 +38,16 @@ static void free_set(struct ep_set *set)
 	errno = saved;
 }
 
-/* A set without descriptors lives on while calls are in it. */
+/* set->object.end: drop the descriptors' reference.  Calls that use the set still hold it. */
 static void end_set(struct ep_object *object)
 {
 	ep_drop((struct ep_set *)object);
 }
 
 /*
- * The descriptors must not be the parent's any more, and must be no other file's: they become
- * duplicates of a new bell.  Where there is no descriptor for that, they stay the parent's.
+ * set->fork: in a forked child, replace the descriptors of a set of the parent, which share the
+ * parent's queue or bell, by duplicates of a new bell.  So they stay open, as the program expects,
+ * until ep_adopt.  If there is no descriptor for a bell, they stay shared with the parent.
  */
 static void fork_set(struct ep_set *set)
 {
@@ -61,6 +64,7 @@ static void fork_set(struct ep_set *set)
 		(void)ep_replace_fds(set, bell->fds[0]);
 }
 
+/* Returns the memory of an ended set, or new memory; NULL: none. */
 static struct ep_set *take(void)
 {
 	struct ep_set *set;
@@ -84,7 +88,10 @@ static struct ep_set *take(void)
 	return set;
 }
 
-/* A duplicate of the queue's own descriptor, or of the bell's if the queue has none; or -errno. */
+/*
+ * Returns the set's first descriptor, a duplicate of the queue's descriptor, or of a new bell's if
+ * this back end's queue has none; or -errno.
+ */
 static int make_fd(struct ep_set *set)
 {
 	int fd = xpoll_fd(set->queue);
@@ -102,6 +109,7 @@ static int make_fd(struct ep_set *set)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Make the queue.  Returns the set's first descriptor or -errno. */
 static int open_queue(struct ep_set *set)
 {
 	struct xpoll_options options;
@@ -150,7 +158,10 @@ int ep_use_bell(struct ep_set *set)
 
 /* --- Fork ------------------------------------------------------------------------------ */
 
-/* Under the set's lock. */
+/*
+ * In a forked child, with the set's lock: make the parent's queue one of this process, and give the
+ * set's descriptors to the queue, if it has a descriptor, in place of the bell of fork_set.
+ */
 static int adopt(struct ep_set *set)
 {
 	int fd;

@@ -1,4 +1,7 @@
-/* The objects behind descriptors: how they are found, held, closed and left by a fork. */
+/*
+ * Which object (set or eventfd) each descriptor refers to: how a call finds the object and holds
+ * it, and what happens when a descriptor is duplicated or closed and when the process forks.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,13 +11,14 @@
 
 static struct {
 	pthread_mutex_t lock;
-	struct ep_set *all; /* [t] sets with descriptors */
-	atomic_int sets;    /* [a] the length of `all` */
+	struct ep_set *all; /* [t] sets that a descriptor refers to, linked by set->next */
+	atomic_int sets;    /* [a] number of sets in `all` */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 _Thread_local bool ep_inside;
 _Atomic pid_t ep_process;
 
+/* Returns the object of this kind that fd refers to, or NULL.  Does not hold it. */
 static struct ep_object *object_of(int fd, enum ep_kind kind)
 {
 	struct number *number = number_at(fd);
@@ -26,11 +30,12 @@ static struct ep_object *object_of(int fd, enum ep_kind kind)
 
 /* --- References -------------------------------------------------------------- */
 
+/* Add a reference.  Returns false if the set has ended. */
 static bool try_hold(struct ep_set *set)
 {
 	int refs = atomic_load_explicit(&set->refs, memory_order_relaxed);
 
-	/* A set without references has ended, and is not brought back. */
+	/* A set without references has ended, and must not be held. */
 	while (refs > 0)
 		if (atomic_compare_exchange_weak_explicit(&set->refs, &refs, refs + 1,
 		                                          memory_order_acquire,
@@ -46,7 +51,7 @@ struct ep_set *ep_hold(int fd)
 
 	if (!set || !try_hold(set))
 		return NULL;
-	/* The set may have ended, and even be another one, since the number was looked up. */
+	/* Since fd was looked up, the set may have ended, and its memory been reused. */
 	if (object_of(fd, EP_SET) == object)
 		return set;
 	ep_drop(set);
@@ -68,7 +73,7 @@ struct ep_object *ep_object_hold(int fd, enum ep_kind kind)
 	pthread_mutex_lock(&table.lock);
 	object = object_of(fd, kind);
 	if (object)
-		object->numbers++; /* A call counts as a descriptor. */
+		object->numbers++; /* A call counts like a descriptor. */
 	pthread_mutex_unlock(&table.lock);
 	return object;
 }
@@ -80,7 +85,7 @@ bool ep_any_sets(void)
 
 /* --- Descriptors ------------------------------------------------------------------- */
 
-/* Under the lock: fd is now a descriptor of this object. */
+/* With the table's lock: record that fd refers to this object.  Returns false without memory. */
 static bool assign(struct ep_object *object, int fd)
 {
 	struct number *number = number_make(fd);
@@ -128,7 +133,7 @@ void ep_duplicated(int fd, int duplicate)
 	errno = saved;
 }
 
-/* Under the lock: the set has no descriptor any more. */
+/* With the table's lock: remove a set that has no descriptor any more from the list. */
 static void unlist(struct ep_set *set)
 {
 	struct ep_set **link = &table.all;
@@ -139,7 +144,7 @@ static void unlist(struct ep_set *set)
 	atomic_fetch_sub(&table.sets, 1);
 }
 
-/* The queues have forgotten fd: end its entries in all sets. */
+/* After xpoll_forget_fd, which has ended fd's registrations in all queues: end fd's entries. */
 static void forget_entries(int fd)
 {
 	pthread_mutex_lock(&table.lock);
@@ -155,7 +160,7 @@ struct ep_object *ep_close_begin(int fd)
 	struct ep_object *object = NULL;
 	int saved = errno;
 
-	/* A child of vfork closes its own descriptors, in our memory. */
+	/* A child of vfork(2) shares the parent's memory, but closes its own descriptors only. */
 	if (XP_LIKELY(!number_concerns(fd)) || atomic_load(&ep_process) != getpid())
 		return NULL;
 	if (atomic_exchange(&number->watched, false)) {
@@ -203,7 +208,7 @@ int ep_replace_fds(struct ep_set *set, int fd)
 	return 0;
 }
 
-/* Under the lock: register fd again in each set that has an entry for it. */
+/* With the table's lock: register fd again in each set that has an entry for it. */
 static void renew_number(int fd)
 {
 	for (struct ep_set *set = table.all; set; set = set->next) {
@@ -244,7 +249,10 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&table.lock);
 }
 
-/* The child's descriptors stay valid numbers; ep_adopt makes a set of them when one is used. */
+/*
+ * In a forked child: the descriptors of the parent's sets stay open (set->fork).  When the child
+ * first uses one of these sets, ep_adopt makes it usable.
+ */
 static void fork_child(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;

@@ -1,4 +1,4 @@
-/* epoll_wait: the records of the queue, converted to the events of the program. */
+/* epoll_wait(2): waits in the queue, and translates the queue's records into events. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -6,7 +6,7 @@
 #include "common/time.h"
 #include "ep.h"
 
-enum { EP_RECORDS = 64 /* that fit on the stack */ };
+enum { EP_RECORDS = 64 /* size of the array of records on the stack */ };
 
 static int64_t now_ns(void)
 {
@@ -17,8 +17,9 @@ static int64_t now_ns(void)
 }
 
 /*
- * Deliver records behind the event of held_fd, if that is one.  A level is still in the queue
- * while it is held, and becomes one event.  Returns how many events there are.
+ * Translate records into events.  If held_fd is not negative, events[0] is the event of that
+ * descriptor, from the record that ep_give_back has kept.  A level-triggered registration is also
+ * reported by the queue then: both become one event.  Returns the number of events.
  */
 static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, int count,
                        struct epoll_event *events, int held_fd)
@@ -38,7 +39,7 @@ static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, in
 	return kept;
 }
 
-/* Deliver the record that is held; returns its descriptor, or -1 if there is none. */
+/* Translate the record that ep_give_back has kept.  Returns its descriptor; -1: no event. */
 static int deliver_held(struct ep_set *set, struct epoll_event *event)
 {
 	int fd;
@@ -54,8 +55,10 @@ static int deliver_held(struct ep_set *set, struct epoll_event *event)
 }
 
 /*
- * Wait until there is an event for the program, or until the time is over.  A wait of the queue
- * may return nothing earlier, because ep_bell_pause has woken it, or because no record remains.
+ * Wait until there is an event for the program, or until the timeout has passed.  That may need
+ * several waits of the queue: one may return early without a record, because ep_bell_pause has
+ * woken it, or with records that are no events.  Returns the number of events or a negative errno
+ * value.
  */
 static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
                       struct epoll_event *events, int64_t timeout_ns, const sigset_t *mask)
@@ -84,12 +87,14 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 	return kept;
 }
 
+/* State that `leave` cleans up. */
 struct room {
 	struct ep_set *set;
 	struct xpoll_ready *records; /* allocated; NULL: those on the stack are used */
-	bool is_paused;
+	bool is_paused;              /* ep_bell_pause was called */
 };
 
+/* End a wait, also one of a cancelled thread. */
 static void leave(void *opaque)
 {
 	struct room *room = opaque;
@@ -109,7 +114,7 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	int cap = maxevents;
 	int rc;
 
-	/* A set never returns more records than it has entries. */
+	/* A wait returns at most one record for each live entry. */
 	if (cap > EP_RECORDS && live <= EP_RECORDS)
 		cap = EP_RECORDS;
 	if (cap > EP_RECORDS) {
@@ -125,7 +130,7 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 		ep_bell_pause(set);
 	rc = wait_until(set, room.records ? room.records : few, cap, events, timeout_ns, mask);
 	pthread_cleanup_pop(1);
-	/* The events that were taken may have been the last. */
+	/* If these were the last events, make the set's descriptor unreadable. */
 	if (room.is_paused && set->bell.is_rung)
 		(void)ep_is_ready(set);
 	return rc;

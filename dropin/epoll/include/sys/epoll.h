@@ -1,9 +1,10 @@
 /*
  * epoll(7) for systems that do not have it: see xpoll-epoll(7).
  *
- * The names and numbers are those of Linux.  Where the C library has functions of these names,
- * those of this header are called xpoll_epoll_create and so on for the linker, so that a
- * library that was compiled with the system's header keeps the system's functions.
+ * The names and numbers are those of Linux.  Where the C library has functions of these names
+ * (Linux, illumos), the linker sees the ones declared here as xpoll_epoll_create and so on.  So
+ * other libraries in the program, compiled with the system's header, still call the system's
+ * functions.
  */
 #ifndef XPOLL_SYS_EPOLL_H
 #define XPOLL_SYS_EPOLL_H
@@ -39,7 +40,7 @@ enum EPOLL_EVENTS {
 	EPOLLMSG = 0x400,
 	EPOLLRDHUP = 0x2000
 };
-/* Programs ask by #ifdef for these three. */
+/* Programs check by #ifdef whether these three exist. */
 #define EPOLLIN EPOLLIN
 #define EPOLLRDHUP EPOLLRDHUP
 #define EPOLLPRI EPOLLPRI
