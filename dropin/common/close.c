@@ -42,7 +42,7 @@ EXPORT int dup2(int fd, int number)
 	struct closing closing;
 	int rc;
 
-	if (fd == number || !closing_heeds(fd, number, 0))
+	if (fd == number || !closing_handles(fd, number, 0))
 		return real_close.dup2(fd, number);
 	closing_begin(&closing, number);
 	rc = real_close.dup2(fd, number);
@@ -57,7 +57,7 @@ EXPORT int dup3(int fd, int number, int flags)
 	struct closing closing;
 	int rc;
 
-	if (fd == number || !closing_heeds(fd, number, flags))
+	if (fd == number || !closing_handles(fd, number, flags))
 		return real_close.dup3(fd, number, flags);
 	closing_begin(&closing, number);
 	rc = real_close.dup3(fd, number, flags);
@@ -86,7 +86,7 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 	bool parts = (flags & CLOSE_RANGE_UNSHARE) && close_is_shared();
 
 	if (parts)
-		closing_part();
+		closing_unshare();
 	/*
 	 * No closing_range where it does not matter: the descriptors of the other threads stay open
 	 * (parts), the call fails, or CLOSE_RANGE_CLOEXEC closes nothing.

@@ -13,16 +13,16 @@
  * or may be registered, and the dup3 will succeed.  A dup3 that will fail closes nothing, so no
  * registration may be dropped for it; the conditions are those that dup3 checks.
  */
-bool closing_heeds(int fd, int number, int flags)
+bool closing_handles(int fd, int number, int flags)
 {
 	struct rlimit limit;
 	int saved = errno;
-	bool heeds = (number_concerns(number) || number_concerns(fd)) &&
+	bool handles = (number_concerns(number) || number_concerns(fd)) &&
 		ep_real()->fcntl(fd, F_GETFD) >= 0 && (flags & ~O_CLOEXEC) == 0 && number >= 0 &&
 		(getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)number < limit.rlim_cur);
 
 	errno = saved;
-	return heeds;
+	return handles;
 }
 
 /*

@@ -261,7 +261,7 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	return rc;
 }
 
-void ep_renew(struct ep_set *set, int fd, struct ep_entry *entry)
+void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry)
 {
 	struct stat status;
 
@@ -274,7 +274,7 @@ void ep_renew(struct ep_set *set, int fd, struct ep_entry *entry)
 	entry->inode = status.st_ino;
 }
 
-void ep_undo(struct ep_set *set, int fd, const struct ep_entry *entry, int bits)
+void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, int bits)
 {
 	int wanted = ep_poll_bits(entry->events);
 	/* Errors concern all directions; and the report of a one-shot has disabled all of them. */

@@ -165,14 +165,14 @@ void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry);
  * fd refers to another file since ep_replace_fds, which the program does not see: register fd again
  * in the queue.  [e]
  */
-void ep_renew(struct ep_set *set, int fd, struct ep_entry *entry);
+void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
 /* End the entry of fd, if any, after xpoll_forget_fd, because fd is about to be closed. */
 void ep_forget(struct ep_set *set, int fd);
 /*
  * A record with these POLL* bits was taken from the queue and not delivered: enable the directions
  * that it concerns, so that the queue reports again what is still ready.  [e]
  */
-void ep_undo(struct ep_set *set, int fd, const struct ep_entry *entry, int bits);
+void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, int bits);
 /* Returns the POLL* bits that EPOLL* bits request. */
 int ep_poll_bits(uint32_t events);
 /* Returns the EPOLL* bits that report POLL* bits. */

@@ -15,7 +15,7 @@
  * one-shot of one direction reports all requested ones that are ready.  And the queue may lack a
  * requested direction: see add_bits in entry.c.
  */
-static int look_at_all(int fd, const struct ep_entry *entry, int bits)
+static int poll_all_bits(int fd, const struct ep_entry *entry, int bits)
 {
 	int wanted = ep_poll_bits(entry->events);
 	struct pollfd look = {.fd = fd, .events = (short)wanted};
@@ -34,7 +34,7 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	/* Drop a record whose registration has ended since the queue returned it. */
 	if (!entry || entry->serial != (uintptr_t)record->data)
 		return false;
-	events = ep_events(look_at_all(record->fd, entry, record->events));
+	events = ep_events(poll_all_bits(record->fd, entry, record->events));
 	/* A hang-up of a socket includes EPOLLRDHUP, which not every system's poll(2) reports. */
 	if (events & EPOLLHUP && entry->is_socket)
 		events |= EPOLLRDHUP;
@@ -43,7 +43,7 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	if (entry->is_nested && !ep_nested_is_ready(record->fd))
 		events = 0;
 	if (!events) {
-		ep_undo(set, record->fd, entry, record->events);
+		ep_enable_again(set, record->fd, entry, record->events);
 		return false;
 	}
 	event->events = events;
@@ -62,7 +62,7 @@ void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 	struct ep_entry *entry = ep_entry_find(set, record->fd);
 
 	if (set->bell.fds[0] < 0 && entry->events & (EPOLLET | EPOLLONESHOT)) {
-		ep_undo(set, record->fd, entry, record->events);
+		ep_enable_again(set, record->fd, entry, record->events);
 		return;
 	}
 	set->held = *record;
@@ -92,7 +92,7 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event)
 		return ep_deliver(set, &record, event);
 	/* The condition is over: enable a one-shot again, which its report has disabled. */
 	if (entry->events & EPOLLONESHOT)
-		ep_undo(set, record.fd, entry, set->held.events);
+		ep_enable_again(set, record.fd, entry, set->held.events);
 	return false;
 }
 
@@ -107,7 +107,7 @@ static bool held_is_ready(struct ep_set *set)
 }
 
 /* With the set's lock: returns true if a record from the queue is an event, and keeps it then. */
-static bool look_at_one(struct ep_set *set, const struct xpoll_ready *record)
+static bool keep_if_event(struct ep_set *set, const struct xpoll_ready *record)
 {
 	struct epoll_event event;
 	bool ready = ep_deliver(set, record, &event);
@@ -134,7 +134,7 @@ bool ep_is_ready(struct ep_set *set)
 	/* The loop ends: a record that is no event is not returned again. */
 	while (!ready && xpoll_pwait(set->queue, &record, 1, 0, NULL) == 1) {
 		pthread_mutex_lock(&set->lock);
-		ready = look_at_one(set, &record);
+		ready = keep_if_event(set, &record);
 		pthread_mutex_unlock(&set->lock);
 	}
 	pthread_mutex_lock(&set->lock);

@@ -14,7 +14,7 @@ static struct {
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Put the memory of an ended set into the pool. */
-static void give(struct ep_set *set)
+static void pool_put(struct ep_set *set)
 {
 	pthread_mutex_lock(&pool.lock);
 	set->next = pool.free;
@@ -33,7 +33,7 @@ static void free_set(struct ep_set *set)
 	xpoll_destroy(set->queue);
 	set->queue = NULL;
 	ep_entries_free(set);
-	give(set);
+	pool_put(set);
 	ep_inside = inside;
 	errno = saved;
 }
@@ -65,7 +65,7 @@ static void fork_set(struct ep_set *set)
 }
 
 /* Returns the memory of an ended set, or new memory; NULL: none. */
-static struct ep_set *take(void)
+static struct ep_set *pool_get(void)
 {
 	struct ep_set *set;
 
@@ -123,7 +123,7 @@ static int open_queue(struct ep_set *set)
 
 int ep_begin(struct ep_set **begun)
 {
-	struct ep_set *set = take();
+	struct ep_set *set = pool_get();
 	bool inside = ep_inside;
 	int fd;
 

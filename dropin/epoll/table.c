@@ -217,7 +217,7 @@ static void renew_number(int fd)
 		pthread_mutex_lock(&set->lock);
 		entry = ep_entry_find(set, fd);
 		if (entry)
-			ep_renew(set, fd, entry);
+			ep_register_again(set, fd, entry);
 		pthread_mutex_unlock(&set->lock);
 	}
 }

@@ -33,7 +33,7 @@ struct kq_request {
 	unsigned short flags; /* the program's flags for the event: EV_ONESHOT and so on */
 	bool returned;        /* xpoll has returned the event, so aio.result is valid */
 	bool silent;          /* no (further) event: EV_DELETE, or the only one was returned */
-	bool asked;           /* kq_aio_cancel has cancelled it while it was in progress */
+	bool cancelled;       /* kq_aio_cancel has cancelled it while it was in progress */
 };
 
 /* All requests, hashed by control. */
@@ -56,8 +56,8 @@ static struct kq_request **kq_aio_place(const void *control)
 }
 
 /* Apply a change to xpoll's registration of the request for this filter.  Returns 0 or -errno. */
-static int kq_aio_return(struct kq *kq, const struct kq_request *request,
-                         int filter, unsigned flags, unsigned fflags)
+static int kq_aio_apply(struct kq *kq, const struct kq_request *request,
+                        int filter, unsigned flags, unsigned fflags)
 {
 	struct xpoll_event change;
 
@@ -90,11 +90,11 @@ static void kq_aio_withdraw(struct kq_request *request)
 	if (!request->kq)
 		return;
 	if (!request->returned)
-		(void)kq_aio_return(request->kq, request, XPOLL_FILT_AIO,
-		                    XPOLL_DELETE, 0);
+		(void)kq_aio_apply(request->kq, request, XPOLL_FILT_AIO,
+		                   XPOLL_DELETE, 0);
 	else if (!request->silent)
-		(void)kq_aio_return(request->kq, request, XPOLL_FILT_USER,
-		                    XPOLL_DELETE, 0);
+		(void)kq_aio_apply(request->kq, request, XPOLL_FILT_USER,
+		                   XPOLL_DELETE, 0);
 }
 
 /* Unlink and free a request. */
@@ -135,8 +135,8 @@ bool kq_aio_event(struct kq *kq, struct kevent *event)
 		if (!request->returned && ready && request->flags & KQ_AIO_MODES)
 			request->silent = true;
 		else if (!request->returned && ready)
-			(void)kq_aio_return(kq, request, XPOLL_FILT_USER,
-			                    XPOLL_ADD, XPOLL_NOTE_TRIGGER);
+			(void)kq_aio_apply(kq, request, XPOLL_FILT_USER,
+			                   XPOLL_ADD, XPOLL_NOTE_TRIGGER);
 		request->returned = true;
 	}
 	pthread_mutex_unlock(&kq_aio.lock);
@@ -159,7 +159,7 @@ int kq_aio_change(struct kq *kq, const struct kevent *change)
 	else if (!(change->flags & EV_DELETE))
 		rc = -ENOTSUP;
 	else if (request->returned)
-		rc = kq_aio_return(kq, request, XPOLL_FILT_USER, XPOLL_DELETE, 0);
+		rc = kq_aio_apply(kq, request, XPOLL_FILT_USER, XPOLL_DELETE, 0);
 	if (rc == 0)
 		request->silent = true;
 	pthread_mutex_unlock(&kq_aio.lock);
@@ -178,7 +178,7 @@ static void kq_aio_each(void (*visit)(struct kq_request *, void *), void *contex
 }
 
 /* For kq_aio_each: separate a request from the queue that is about to be destroyed. */
-static void kq_aio_part(struct kq_request *request, void *context)
+static void kq_aio_detach(struct kq_request *request, void *context)
 {
 	struct kq *kq = context;
 
@@ -189,7 +189,7 @@ static void kq_aio_part(struct kq_request *request, void *context)
 }
 
 /* For kq_aio_each: the request's queue is destroyed, so the request has completed. */
-static void kq_aio_parted(struct kq_request *request, void *context)
+static void kq_aio_end_one(struct kq_request *request, void *context)
 {
 	struct kq *kq = context;
 
@@ -202,12 +202,12 @@ static void kq_aio_parted(struct kq_request *request, void *context)
 void kq_aio_end_begin(struct kq *kq)
 {
 	if (atomic_exchange(&kq->requests, 0) > 0)
-		kq_aio_each(kq_aio_part, kq);
+		kq_aio_each(kq_aio_detach, kq);
 }
 
 void kq_aio_end(struct kq *kq)
 {
-	kq_aio_each(kq_aio_parted, kq);
+	kq_aio_each(kq_aio_end_one, kq);
 }
 
 void kq_aio_fork(enum kq_fork when)
@@ -287,7 +287,7 @@ int kq_aio_begin(struct kq *kq, struct aiocb *control, int op)
 	return rc;
 }
 
-int64_t kq_aio_ask(const struct aiocb *control)
+int64_t kq_aio_error(const struct aiocb *control)
 {
 	struct kq_request *request;
 	int64_t result = 0;
@@ -346,25 +346,25 @@ static bool kq_aio_is_meant(const struct kq_request *request, const struct kq_ca
 }
 
 /* For kq_aio_each: cancel a request that is meant and in progress. */
-static void kq_aio_ask_to_end(struct kq_request *request, void *context)
+static void kq_aio_cancel_one(struct kq_request *request, void *context)
 {
 	struct kq_cancel *cancel = context;
 
 	if (!kq_aio_is_meant(request, cancel))
 		return;
 	cancel->found = true;
-	request->asked = kq_aio_result(request) == -EINPROGRESS;
-	if (request->asked && request->kq)
+	request->cancelled = kq_aio_result(request) == -EINPROGRESS;
+	if (request->cancelled && request->kq)
 		(void)xpoll_aio_cancel(request->kq->queue, &request->aio);
 }
 
 /* For kq_aio_each: combine what has become of a request that was cancelled into cancel->rc. */
-static void kq_aio_check_end(struct kq_request *request, void *context)
+static void kq_aio_check_one(struct kq_request *request, void *context)
 {
 	struct kq_cancel *cancel = context;
 	int64_t result;
 
-	if (!kq_aio_is_meant(request, cancel) || !request->asked)
+	if (!kq_aio_is_meant(request, cancel) || !request->cancelled)
 		return;
 	result = kq_aio_result(request);
 	cancel->rc = kq_aio_worse(cancel->rc,
@@ -392,10 +392,10 @@ int kq_aio_cancel(int fd, const struct aiocb *control, bool *found)
 	struct kq_cancel cancel = {.fd = fd, .control = control};
 	int64_t pause_ns = KQ_CANCEL_FIRST_NS;
 
-	kq_aio_each(kq_aio_ask_to_end, &cancel);
+	kq_aio_each(kq_aio_cancel_one, &cancel);
 	for (;;) {
 		cancel.rc = AIO_ALLDONE;
-		kq_aio_each(kq_aio_check_end, &cancel);
+		kq_aio_each(kq_aio_check_one, &cancel);
 		if (cancel.rc != AIO_NOTCANCELED)
 			break;
 		kq_aio_pause(pause_ns);

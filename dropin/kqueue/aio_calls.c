@@ -63,7 +63,7 @@ EXPORT int aio_fsync(int op, struct aiocb *control)
 
 EXPORT int aio_error(const struct aiocb *control)
 {
-	int64_t result = kq_aio_ask(control);
+	int64_t result = kq_aio_error(control);
 
 	if (result <= 0)
 		return (int)-result;

@@ -332,7 +332,7 @@ static int kq_change_plain(struct kq *kq, const struct kevent *change)
 	for (int i = 0; i < 4; i++)
 		bare.ext[i] = 0;
 	if (rc == 0 && change->filter == EVFILT_READ && change->flags & EV_ADD)
-		rc = kq_procdesc_yield(kq, change->ident);
+		rc = kq_procdesc_check_read(kq, change->ident);
 	if (rc == 0)
 		rc = kq_translate_plain(kq, &bare, &record);
 	return rc < 0 ? rc : kq_apply(kq, &record);

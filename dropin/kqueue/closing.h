@@ -22,7 +22,7 @@ static inline bool closing_refused(int fd)
 }
 
 /* Returns true if a dup3 of fd onto `number` has to be handled: see closing.c. */
-bool closing_heeds(int fd, int number, int flags);
+bool closing_handles(int fd, int number, int flags);
 
 static inline void closing_begin(struct closing *closing, int fd)
 {
@@ -44,7 +44,7 @@ static inline void closing_duplicated(int fd, int number)
 }
 
 /* Nothing to do for a thread that gets its own table of descriptors. */
-static inline void closing_part(void)
+static inline void closing_unshare(void)
 {
 }
 

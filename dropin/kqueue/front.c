@@ -42,7 +42,7 @@ static struct {
 	front_number *_Atomic few[FEW];
 	front_interrupt *_Atomic interrupt;
 	front_mask *_Atomic thread_mask, *_Atomic mask;
-	atomic_bool seen;     /* the program's calls of the main functions reach this library */
+	atomic_bool sees_calls; /* the program's calls of the main functions reach this library */
 	/* number of changes of actions and masks that were not passed to xpoll */
 	atomic_uint changes;
 	/* bit set of the signals for which siginterrupt(3) was called */
@@ -97,7 +97,8 @@ __attribute__((constructor)) static void front_find_all(void)
 	for (int i = 0; i < FEW; i++)
 		if (front_find(few[i], &number))
 			atomic_store(&front.few[i], number);
-	atomic_store(&front.seen, front_is_first("sigaction") && front_is_first("signal") &&
+	atomic_store(&front.sees_calls,
+	             front_is_first("sigaction") && front_is_first("signal") &&
 	             front_is_first("sigprocmask") && front_is_first("pthread_sigmask"));
 }
 
@@ -213,7 +214,7 @@ uint64_t kq_signals_seen(void)
 	static atomic_uint last;
 	static _Thread_local unsigned thread;
 
-	if (!atomic_load(&front.seen))
+	if (!atomic_load(&front.sees_calls))
 		return 0;
 	/* A counter gives each thread a number.  An address could be that of an ended thread. */
 	if (!thread)

@@ -147,7 +147,7 @@ int kq_aio_begin(struct kq *kq, struct aiocb *control, int op);
  * Like aio_error(3): returns 0 or a negative errno value if the request has completed; -EINPROGRESS
  * if not; 1 if control is no request of a kqueue.
  */
-int64_t kq_aio_ask(const struct aiocb *control);
+int64_t kq_aio_error(const struct aiocb *control);
 /*
  * Like aio_return(3): remove a completed request, and return its result, the number of bytes or a
  * negative errno value.  -EINPROGRESS: the request has not completed; or *found is false, and
@@ -180,7 +180,7 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
  * Call before the program adds READ to a descriptor.  Returns -EINVAL if the descriptor has an
  * EVFILT_PROCDESC registration, for which this library uses READ; otherwise 0.
  */
-int kq_procdesc_yield(struct kq *kq, uint64_t ident);
+int kq_procdesc_check_read(struct kq *kq, uint64_t ident);
 /* If this READ event is of a process descriptor, turn it into the EVFILT_PROCDESC event. */
 void kq_procdesc_event(struct kq *kq, struct kevent *event);
 /* [a] a bit for each signal that was registered in any queue since the start */
@@ -213,7 +213,7 @@ struct kq_real {
 	int (*aio_suspend)(const struct aiocb *const *, int,
 	                   const struct timespec *);
 	__typeof__(&lio_listio) lio_listio; /* The type differs among C libraries. */
-	bool seen; /* the program's calls of close(2) reach this library: see real.c */
+	bool sees_closes; /* the program's calls of close(2) reach this library: see real.c */
 };
 extern struct kq_real kq_real;
 

@@ -11,7 +11,7 @@ static struct {
 } kq_pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Returns the memory of an ended queue, or new memory; NULL: none. */
-static struct kq *kq_take(void)
+static struct kq *kq_pool_get(void)
 {
 	struct kq *kq;
 
@@ -29,7 +29,7 @@ static struct kq *kq_take(void)
 }
 
 /* Put the memory of an ended queue into the list of free ones. */
-static void kq_give(struct kq *kq)
+static void kq_pool_put(struct kq *kq)
 {
 	pthread_mutex_lock(&kq_pool.lock);
 	kq->next = kq_pool.free;
@@ -47,7 +47,7 @@ void kq_end(struct kq *kq)
 	xpoll_destroy(queue);
 	kq_aio_end(kq);
 	kq_special_free(kq);
-	kq_give(kq);
+	kq_pool_put(kq);
 	errno = saved;
 }
 
@@ -70,7 +70,7 @@ static int kq_make(struct kq *kq)
 
 int kq_begin(struct kq **begun)
 {
-	struct kq *kq = kq_take();
+	struct kq *kq = kq_pool_get();
 	int rc;
 
 	if (!kq)
@@ -78,7 +78,7 @@ int kq_begin(struct kq **begun)
 	rc = kq_make(kq);
 	if (rc < 0) {
 		xpoll_destroy(kq->queue);
-		kq_give(kq);
+		kq_pool_put(kq);
 		return rc;
 	}
 	atomic_store(&kq->refs, 1);

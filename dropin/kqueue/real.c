@@ -48,8 +48,8 @@ __attribute__((constructor)) static void kq_find_all(void)
 	/*
 	 * If this library was loaded by dlopen(3), the program calls the C library's close(2), and
 	 * closes have to be detected later.  Find out by a close of a descriptor that does not
-	 * exist: if the call reaches kq_close_begin, that sets kq_real.seen.  Comparing addresses
-	 * is not enough, because another library may export close(2), too, and call ours.
+	 * exist: if the call reaches kq_close_begin, that sets kq_real.sees_closes.  Comparing
+	 * addresses is not enough: another library may export close(2), too, and call ours.
 	 */
 	probe(KQ_PROBE_FD);
 	errno = saved;

@@ -94,7 +94,7 @@ static bool kq_procdesc_there(struct kq *kq, int fd)
 	return there;
 }
 
-int kq_procdesc_yield(struct kq *kq, uint64_t ident)
+int kq_procdesc_check_read(struct kq *kq, uint64_t ident)
 {
 	int fd = ident > INT_MAX ? -1 : (int)ident;
 

@@ -62,7 +62,7 @@ EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
 	int rc;
 
 	for (int i = 0; i < count; i++)
-		ours |= controls[i] && kq_aio_ask(controls[i]) <= 0;
+		ours |= controls[i] && kq_aio_error(controls[i]) <= 0;
 	if (!ours && kq_real.aio_suspend)
 		return kq_real.aio_suspend(controls, count, timeout);
 	if (!ours)

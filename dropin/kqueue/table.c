@@ -34,7 +34,7 @@ static struct {
  * Add `change` to the count of references, in a process with one thread only: a load and a store
  * cost less than an atomic operation.  Returns the count before.
  */
-static inline int kq_count(struct kq *kq, int change)
+static inline int kq_add_refs(struct kq *kq, int change)
 {
 	int refs = atomic_load_explicit(&kq->refs, memory_order_relaxed);
 
@@ -58,7 +58,7 @@ static bool kq_try_hold(struct kq *kq)
 
 void kq_drop(struct kq *kq)
 {
-	int refs = xp_single_threaded() ? kq_count(kq, -1)
+	int refs = xp_single_threaded() ? kq_add_refs(kq, -1)
 		: atomic_fetch_sub(&kq->refs, 1);
 
 	if (XP_UNLIKELY(refs == 1))
@@ -90,7 +90,7 @@ static void kq_unlist(struct kq *kq)
  * with EEXIST, because kq_mark has added it.  The system calls are made by syscall(2): fd may be a
  * descriptor that another thread is just making, and a sanitizer must not report that as a race.
  */
-static bool kq_is_one(int fd)
+static bool kq_is_queue(int fd)
 {
 	struct epoll_event event = {.events = 0};
 	int saved = errno;
@@ -138,7 +138,7 @@ static void kq_find_duplicates(struct kq *kq)
 		number = number_at(fd);
 		if (number && atomic_load(&number->object))
 			continue;
-		if (kq_is_one(fd) && kq_read_serial(fd, kq_table.mark_fd) == kq->serial)
+		if (kq_is_queue(fd) && kq_read_serial(fd, kq_table.mark_fd) == kq->serial)
 			kq_number_add(kq, fd);
 	}
 	if (folder)
@@ -171,7 +171,7 @@ static XP_COLD struct kq *kq_hold_unknown(int fd)
 	struct kq *kq = NULL;
 
 	pthread_mutex_lock(&kq_table.lock);
-	if (kq_table.all && kq_is_one(fd)) {
+	if (kq_table.all && kq_is_queue(fd)) {
 		uint64_t serial = kq_read_serial(fd, kq_table.mark_fd);
 
 		for (kq = kq_table.all; kq && kq->serial != serial;)
@@ -187,16 +187,16 @@ static XP_COLD struct kq *kq_hold_unknown(int fd)
  * Returns true if fd still refers to a queue.  Otherwise it was closed without a call of this
  * library: removes the record, and ends the queue if that was its last descriptor.
  */
-static XP_COLD bool kq_still_one(int fd)
+static XP_COLD bool kq_is_still_queue(int fd)
 {
 	struct number *number = number_at(fd);
 	struct kq *kq, *ended = NULL;
 
-	if (kq_is_one(fd))
+	if (kq_is_queue(fd))
 		return true;
 	pthread_mutex_lock(&kq_table.lock);
 	kq = atomic_load(&number->object);
-	if (kq && !kq_is_one(fd)) {
+	if (kq && !kq_is_queue(fd)) {
 		atomic_store(&number->object, NULL);
 		if (kq_number_remove(kq))
 			ended = kq;
@@ -215,7 +215,7 @@ static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 {
 	if (XP_UNLIKELY(!kq))
 		kq = kq_hold_unknown(fd);
-	else if (XP_UNLIKELY(!kq_real.seen) && !kq_still_one(fd))
+	else if (XP_UNLIKELY(!kq_real.sees_closes) && !kq_is_still_queue(fd))
 		kq = NULL;
 	else if (!kq_try_hold(kq))
 		kq = NULL;
@@ -239,10 +239,10 @@ struct kq *kq_hold(int fd)
 	                                              memory_order_acquire)
 		: NULL;
 
-	if (XP_UNLIKELY(!kq || !kq_real.seen || !xp_single_threaded()))
+	if (XP_UNLIKELY(!kq || !kq_real.sees_closes || !xp_single_threaded()))
 		return kq_hold_among_others(fd, kq);
 	/* This is the only thread, so nobody ends the queue meanwhile. */
-	kq_count(kq, 1);
+	kq_add_refs(kq, 1);
 	return kq;
 }
 
@@ -266,7 +266,7 @@ static struct kq *kq_sweep(void)
 		struct number *number = number_at((int)fd);
 		struct kq *kq = number ? atomic_load(&number->object) : NULL;
 
-		if (!kq || kq_is_one((int)fd))
+		if (!kq || kq_is_queue((int)fd))
 			continue;
 		atomic_store(&number->object, NULL);
 		if (kq_number_remove(kq)) {
@@ -281,7 +281,7 @@ static struct kq *kq_sweep(void)
 /*
  * Called with the lock: give the queue a serial, and add the eventfd mark_fd to its epoll instance,
  * with no events and the serial as data.  The entry shows that a descriptor refers to a queue
- * (kq_is_one) and to which one (kq_read_serial).  Returns 0 or -errno.
+ * (kq_is_queue) and to which one (kq_read_serial).  Returns 0 or -errno.
  */
 static int kq_mark(struct kq *kq)
 {
@@ -349,7 +349,7 @@ struct kq *kq_close_begin(int fd)
 	struct kq *kq;
 
 	if (XP_UNLIKELY(fd == KQ_PROBE_FD))
-		kq_real.seen = true;
+		kq_real.sees_closes = true;
 	if (!number_concerns(fd))
 		return NULL;
 	/* A child of vfork(2) shares the parent's memory, but closes its own descriptors only. */

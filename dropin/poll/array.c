@@ -54,23 +54,23 @@ static bool array_reserve(struct array *array, size_t count)
 /* --- The entries of a descriptor --------------------------------------------- */
 
 /* Remove the entry of the image at this index from the list of its descriptor's entries. */
-static void unlink_place(struct array *array, struct watch *watch, int32_t place)
+static void unlink_entry(struct array *array, struct watch *watch, int32_t index)
 {
-	int fd = array->image[place].fd;
+	int fd = array->image[index].fd;
 	int32_t *link;
 
 	if (fd < 0)
 		return;
 	link = &watch->slots[fd].first;
-	while (*link != place)
+	while (*link != index)
 		link = &array->next[*link];
-	*link = array->next[place];
+	*link = array->next[index];
 }
 
 /* Add the entry to the list of its descriptor's entries.  Returns false without memory. */
-static bool link_place(struct array *array, struct watch *watch, int32_t place)
+static bool link_entry(struct array *array, struct watch *watch, int32_t index)
 {
-	int fd = array->image[place].fd;
+	int fd = array->image[index].fd;
 	struct watch_slot *slot;
 
 	if (fd < 0)
@@ -78,8 +78,8 @@ static bool link_place(struct array *array, struct watch *watch, int32_t place)
 	slot = watch_slot_of(watch, fd);
 	if (!slot)
 		return false;
-	array->next[place] = slot->first;
-	slot->first = place;
+	array->next[index] = slot->first;
+	slot->first = index;
 	return true;
 }
 
@@ -91,17 +91,17 @@ static bool want(struct array *array, struct watch *watch, int fd)
 {
 	uint16_t bits = 0;
 	int duplicates = 0;
-	int32_t place;
+	int32_t index;
 
 	if (fd < 0)
 		return true;
-	place = watch->slots[fd].first;
-	if (place < 0) {
+	index = watch->slots[fd].first;
+	if (index < 0) {
 		watch_unwant(watch, fd);
 		return true;
 	}
-	for (; place >= 0; place = array->next[place]) {
-		bits |= (uint16_t)array->image[place].events;
+	for (; index >= 0; index = array->next[index]) {
+		bits |= (uint16_t)array->image[index].events;
 		if (++duplicates > DUPLICATES_MOST)
 			return false;
 	}
@@ -115,8 +115,8 @@ static bool want(struct array *array, struct watch *watch, int fd)
  * Copy the entry at index `at` to the image if it differs, and record the change as number
  * `changed`.  Sets revents of the program's entry to 0.  Returns the new number of changes.
  */
-static size_t entry_compare(struct array *array, struct watch *watch,
-                            struct pollfd *fds, size_t at, size_t changed)
+static size_t entry_sync(struct array *array, struct watch *watch,
+                         struct pollfd *fds, size_t at, size_t changed)
 {
 	struct pollfd *known = &array->image[at];
 	struct pollfd now = fds[at];
@@ -125,7 +125,7 @@ static size_t entry_compare(struct array *array, struct watch *watch,
 		fds[at].revents = 0;
 	if (now.fd == known->fd && now.events == known->events)
 		return changed;
-	unlink_place(array, watch, (int32_t)at);
+	unlink_entry(array, watch, (int32_t)at);
 	array->replaced[changed] = known->fd;
 	*known = (struct pollfd){.fd = now.fd, .events = now.events};
 	array->changed[changed] = (int32_t)at;
@@ -133,8 +133,8 @@ static size_t entry_compare(struct array *array, struct watch *watch,
 }
 
 /* Copy each of the first `count` entries that differs to the image; returns the changes. */
-static size_t compare(struct array *array, struct watch *watch,
-                      struct pollfd *fds, size_t count)
+static size_t image_sync(struct array *array, struct watch *watch,
+                         struct pollfd *fds, size_t count)
 {
 	size_t changed = 0;
 
@@ -144,7 +144,7 @@ static size_t compare(struct array *array, struct watch *watch,
 		if (!memory_differs(fds + from, array->image + from, len * sizeof *fds))
 			continue;
 		for (size_t at = from; at < from + len; at++)
-			changed = entry_compare(array, watch, fds, at, changed);
+			changed = entry_sync(array, watch, fds, at, changed);
 	}
 	return changed;
 }
@@ -153,11 +153,11 @@ static size_t compare(struct array *array, struct watch *watch,
 static void clear_reported(struct array *array, struct pollfd *fds, size_t count)
 {
 	for (size_t i = 0; i < array->reported_len; i++) {
-		size_t place = (size_t)array->reported[i];
+		size_t index = (size_t)array->reported[i];
 
-		array->image[place].revents = 0;
-		if (place < count)
-			fds[place].revents = 0;
+		array->image[index].revents = 0;
+		if (index < count)
+			fds[index].revents = 0;
 	}
 	array->reported_len = 0;
 }
@@ -170,7 +170,7 @@ static size_t resize(struct array *array, struct watch *watch,
                      struct pollfd *fds, size_t count, size_t changed)
 {
 	for (size_t at = count; at < array->len; at++, changed++) {
-		unlink_place(array, watch, (int32_t)at);
+		unlink_entry(array, watch, (int32_t)at);
 		array->replaced[changed] = array->image[at].fd;
 		array->changed[changed] = -1;
 	}
@@ -192,7 +192,7 @@ static bool apply(struct array *array, struct watch *watch, size_t changed)
 {
 	for (size_t i = 0; i < changed; i++)
 		if (array->changed[i] >= 0 &&
-		    !link_place(array, watch, array->changed[i]))
+		    !link_entry(array, watch, array->changed[i]))
 			return false;
 	/* Only now: a descriptor that has moved within the array is linked at its new index. */
 	for (size_t i = 0; i < changed; i++)
@@ -213,7 +213,7 @@ int64_t array_sync(struct array *array, struct watch *watch,
 	if (count > INT32_MAX || !array_reserve(array, count))
 		return -1;
 	clear_reported(array, fds, count);
-	changed = compare(array, watch, fds, count < array->len ? count : array->len);
+	changed = image_sync(array, watch, fds, count < array->len ? count : array->len);
 	if (XP_UNLIKELY(count != array->len))
 		changed = resize(array, watch, fds, count, changed);
 	return changed == 0 || apply(array, watch, changed) ? (int64_t)changed : -1;
@@ -222,12 +222,12 @@ int64_t array_sync(struct array *array, struct watch *watch,
 /* --- Results -------------------------------------------------------------------- */
 
 /* Store revents of one entry in the array and in the image, and record that they are not 0. */
-static void write_revents(struct array *array, struct pollfd *fds, int32_t place,
+static void write_revents(struct array *array, struct pollfd *fds, int32_t index,
                           short revents)
 {
-	fds[place].revents = revents;
-	array->image[place].revents = revents;
-	array->reported[array->reported_len++] = place;
+	fds[index].revents = revents;
+	array->image[index].revents = revents;
+	array->reported[array->reported_len++] = index;
 }
 
 int array_report(struct array *array, const struct watch *watch,
@@ -237,14 +237,14 @@ int array_report(struct array *array, const struct watch *watch,
 	clear_reported(array, fds, array->len);
 	for (size_t i = 0; i < watch->ready_len; i++) {
 		const struct watch_ready *ready = &watch->ready[i];
-		int32_t place = watch->slots[ready->fd].first;
+		int32_t index = watch->slots[ready->fd].first;
 
-		for (; place >= 0; place = array->next[place]) {
-			uint32_t wanted = (uint16_t)array->image[place].events;
+		for (; index >= 0; index = array->next[index]) {
+			uint32_t wanted = (uint16_t)array->image[index].events;
 
 			wanted = ready->bits & (wanted | WATCH_ALWAYS);
 			if (wanted != 0)
-				write_revents(array, fds, place, (short)wanted);
+				write_revents(array, fds, index, (short)wanted);
 		}
 	}
 	return (int)array->reported_len;

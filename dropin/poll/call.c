@@ -121,7 +121,7 @@ static size_t size_checked(const struct call *call)
  * after half of settings.recheck_ns.  An event that epoll does not report is found within the
  * whole of that time, even if it comes just after a real call.
  */
-static void renew(const struct call *call, struct set *set)
+static void note_real_call(const struct call *call, struct set *set)
 {
 	set->memory = call->memory;
 	if (call->bits.count == 0)
@@ -130,7 +130,7 @@ static void renew(const struct call *call, struct set *set)
 }
 
 /* Returns true if the last real call of the set has read and written all memory of this call. */
-static bool is_known(const struct call *call, const struct set *set)
+static bool memory_was_checked(const struct call *call, const struct set *set)
 {
 	for (int i = 0; i < BITS_KINDS; i++)
 		if (call->memory.at[i] != 0 && call->memory.at[i] != set->memory.at[i])
@@ -157,7 +157,7 @@ static int run_without(struct call *call)
 		return rc;
 	set = pool_new(call->site, call->key, xp_sys_now_coarse());
 	if (set) {
-		renew(call, set);
+		note_real_call(call, set);
 		pool_release(set);
 	}
 	return rc;
@@ -180,18 +180,18 @@ static void give_up(struct call *call, struct set *set)
  */
 static int run_real(struct call *call, struct set *set)
 {
-	uint32_t turn = set->turn;
+	uint32_t version = set->version;
 	int rc;
 
 	pool_release(set);
 	rc = pass(call);
-	if (rc < 0 || !pool_reclaim(set, turn))
+	if (rc < 0 || !pool_reclaim(set, version))
 		return rc;
-	renew(call, set);
+	note_real_call(call, set);
 	if (settings.recheck_ns != 0)
 		stats_add(&stats.missed, watch_compare(&set->watch, call->ops->results(call, set),
 		                                       call->count));
-	/* Count the calls of watch_compare here, so that book() does not take them as costs. */
+	/* Count the calls of watch_compare here, so that book_costs() does not subtract them. */
 	stats_add(&stats.syscalls, set->watch.syscalls);
 	set->watch.syscalls = 0;
 	if (set->watch.failed)
@@ -219,7 +219,7 @@ static int run_real(struct call *call, struct set *set)
  * Add the checks that this call saves to the set's balance, unless the call has slept and so has
  * added them before.  Subtract the cost of the system calls that were made since the last booking.
  */
-static void book(const struct call *call, struct set *set)
+static void book_costs(const struct call *call, struct set *set)
 {
 	struct watch *watch = &set->watch;
 
@@ -238,7 +238,7 @@ static void account(struct call *call, struct set *set, int rc)
 {
 	int64_t all = (int64_t)call->checks;
 
-	book(call, set);
+	book_costs(call, set);
 	/* Give back one system call, which the real function makes, too. */
 	set->worth += SYSCALL_COST - (rc == USE_REAL ? all : READY_COST * (int64_t)rc);
 	if (set->worth > WORTH_CALLS * all)
@@ -346,7 +346,7 @@ static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
  * Poll those that became hot during the sleep.  Descriptors that the sleep has polled keep its
  * results, because another poll may clear their readiness.  Returns the new number of entries.
  */
-static int poll_new_hot(const struct watch *watch, struct pollfd *sleep, int len)
+static int poll_hot_since_sleep(const struct watch *watch, struct pollfd *sleep, int len)
 {
 	struct pollfd now[WATCH_SLEEP_LEN];
 	int now_len = watch_sleepers(watch, now);
@@ -371,13 +371,13 @@ static int poll_new_hot(const struct watch *watch, struct pollfd *sleep, int len
 static int sleep_and_claim(struct call *call, struct set *set,
                            struct pollfd *fds, int *len)
 {
-	uint32_t turn = set->turn;
+	uint32_t version = set->version;
 	int64_t ns = sleep_ns(call, set);
 	int rc;
 
 	hold_signals(call);
 	*len = watch_sleepers(&set->watch, fds);
-	book(call, set); /* now, because the call may end while the set is not claimed */
+	book_costs(call, set); /* now, because the call may end while the set is not claimed */
 	pool_sleep(set);
 	pool_release(set);
 	call->was_asleep = true;
@@ -388,7 +388,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 		return rc;
 	if (rc == 0 && call_left_ns(call) == 0)
 		return 0;
-	if (!pool_reclaim(set, turn))
+	if (!pool_reclaim(set, version))
 		return RESTART;
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
 	/*
@@ -396,7 +396,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	 * closed during the sleep; select(2) does not report these.
 	 */
 	if (call->bits.count == 0 && watch_read_closes(&set->watch)) {
-		*len = poll_new_hot(&set->watch, fds, *len);
+		*len = poll_hot_since_sleep(&set->watch, fds, *len);
 		/* A reused descriptor was registered just now and may be ready: poll epoll, too. */
 		fds[0].revents |= POLLIN;
 	}
@@ -455,9 +455,9 @@ static int run(struct call *call, struct set *set)
 {
 	int64_t changed;
 
-	set->watch.checked = false;
+	set->watch.instance_checked = false;
 	if (XP_UNLIKELY(recheck_is_due(call, set) ||
-	                !is_known(call, set)))
+	                !memory_was_checked(call, set)))
 		return run_real(call, set);
 	if (!call->ops->expand(call, set)) {
 		if (set->array.len > 0)
@@ -471,7 +471,7 @@ static int run(struct call *call, struct set *set)
 		give_up(call, set);
 		return pass(call);
 	}
-	set->turn += changed > 0;
+	set->version += changed > 0;
 	return poll_and_sleep(call, set);
 }
 

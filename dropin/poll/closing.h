@@ -24,7 +24,7 @@ static inline bool closing_refused(int fd)
 	return XP_UNLIKELY(numbers_is_own(fd)) && pool_keeps(fd);
 }
 
-static inline bool closing_heeds(int fd, int number, int flags)
+static inline bool closing_handles(int fd, int number, int flags)
 {
 	(void)fd;
 	(void)number;
@@ -38,9 +38,9 @@ static inline void closing_duplicated(int fd, int number)
 	(void)number;
 }
 
-static inline void closing_part(void)
+static inline void closing_unshare(void)
 {
-	pool_part();
+	pool_unshare();
 }
 
 /*
@@ -57,7 +57,7 @@ static inline void closing_begin(struct closing *closing, int fd)
 	closing->fd = fd;
 	closing->was_ours = closing_refused(fd);
 	if (XP_UNLIKELY(closing->was_ours))
-		pool_lost(fd);
+		pool_number_reused(fd);
 	if (!numbers_has(fd))
 		return;
 	relying = numbers_close_begin(fd);

@@ -58,7 +58,7 @@ EXPORT FILE *freopen64(const char *path, const char *mode, FILE *stream)
  * Returns the descriptor of a directory; -1 for NULL, for which closedir(3) fails with EINVAL.  The
  * parameter of closedir is declared nonnull, so without volatile the compiler would drop the check.
  */
-static int number_of(DIR *volatile directory)
+static int directory_fd(DIR *volatile directory)
 {
 	int saved = errno;
 	int fd = directory ? dirfd(directory) : -1;
@@ -74,7 +74,7 @@ EXPORT int closedir(DIR *directory)
 
 	if (!real.closedir)
 		real_init();
-	closing_begin(&closing, number_of(directory));
+	closing_begin(&closing, directory_fd(directory));
 	rc = real.closedir(directory);
 	closing_end(&closing, 0);
 	return rc;
@@ -86,6 +86,6 @@ EXPORT int unshare(int flags)
 {
 	/* If no other thread shares the table, nothing changes, and sets can be used further. */
 	if ((flags & CLONE_FILES) && close_is_shared())
-		pool_part();
+		pool_unshare();
 	return real.unshare(flags);
 }

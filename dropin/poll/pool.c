@@ -29,15 +29,15 @@ enum { FREE, IDLE, CLAIMED, RETIRED };
 
 /*
  * Values of *process, on a page that reads as zeros in a forked child: the child has not started
- * its pool yet; a thread is doing that; calls may use sets; every call passes through (pool_part,
- * pool_sandboxed).
+ * its pool yet; a thread is doing that; calls may use sets; every call passes through
+ * (pool_unshare, pool_sandboxed).
  */
-enum { FORKED, STARTING, RUNNING, PARTED };
+enum { FORKED, STARTING, RUNNING, PASSING };
 
 static struct set sets[NUMBERS_SETS];
 static _Atomic int sets_len;  /* all sets from this index on were never used */
 static _Atomic int detaching; /* number of threads in pool_detach */
-static _Atomic uint32_t *process; /* FORKED, STARTING, RUNNING or PARTED; NULL: no pool */
+static _Atomic uint32_t *process; /* FORKED, STARTING, RUNNING or PASSING; NULL: no pool */
 static _Atomic int process_id;    /* of the process that has started the pool */
 static _Atomic bool sandboxed; /* the process has installed a seccomp filter; inherited by fork */
 
@@ -68,7 +68,7 @@ bool pool_init(void)
  * In a forked child: close the epoll instance of a set of the parent, and free the set's memory,
  * unless a thread of the parent was working on the set, whose memory may be inconsistent then.
  */
-static void forget(struct set *set)
+static void forget_parents_set(struct set *set)
 {
 	if (is_instance(set->watch.epoll_fd))
 		xp_sys_close(set->watch.epoll_fd);
@@ -92,8 +92,8 @@ static void start_over(void)
 
 		if (set->state == FREE)
 			continue;
-		forget(set);
-		set->turn++;
+		forget_parents_set(set);
+		set->version++;
 		set->sleepers = 0;
 		set->state = FREE;
 	}
@@ -125,10 +125,10 @@ bool pool_is_running(void)
  * this library has one state of each descriptor for all threads.  A thread that sleeps or has
  * claimed a set completes its call.  A forked child has one thread, and uses sets again.
  */
-void pool_part(void)
+void pool_unshare(void)
 {
 	if (pool_is_running())
-		*process = PARTED;
+		*process = PASSING;
 }
 
 /* This function makes no system call, because the filter might refuse it. */
@@ -138,7 +138,7 @@ void pool_sandboxed(void)
 
 	sandboxed = true;
 	if (process)
-		atomic_compare_exchange_strong(process, &running, PARTED);
+		atomic_compare_exchange_strong(process, &running, PASSING);
 }
 
 bool pool_is_ours(void)
@@ -178,11 +178,11 @@ void pool_awake(struct set *set)
 		;
 }
 
-bool pool_reclaim(struct set *set, uint32_t turn)
+bool pool_reclaim(struct set *set, uint32_t version)
 {
 	if (!pool_is_running() || !claim(set, IDLE))
 		return false;
-	if (set->turn == turn)
+	if (set->version == version)
 		return true;
 	pool_release(set);
 	return false;
@@ -232,7 +232,7 @@ static void reap(void)
 void pool_drop(struct set *set)
 {
 	XP_ASSERT(set->state == CLAIMED);
-	set->turn++;
+	set->version++;
 	set->site = 0;
 	set->key = 0;
 	(void)watch_fini(&set->watch);
@@ -296,7 +296,7 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns)
 	}
 	set->site = site;
 	set->key = key;
-	set->turn++;
+	set->version++;
 	set->sleepers = 0;
 	set->used_ns = now_ns;
 	set->memory = (struct extent){0};
@@ -330,7 +330,7 @@ bool pool_keeps(int fd)
 	return false;
 }
 
-void pool_lost(int number)
+void pool_number_reused(int number)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
 		int expected = number;

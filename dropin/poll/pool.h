@@ -29,7 +29,7 @@ struct set {
 	_Atomic uintptr_t site; /* [a] return address of the calls in the program; 0: none */
 	_Atomic uintptr_t key;  /* [a] address of the array; for select of the first bit set */
 	_Atomic int sleepers;   /* [a] threads that sleep and will claim the set afterwards */
-	_Atomic uint32_t turn;  /* [a] incremented when requested bits change: see pool_reclaim */
+	_Atomic uint32_t version; /* [a] incremented when requested bits change: see pool_reclaim */
 	_Atomic int64_t used_ns; /* [a] last claim, or end of a sleep; coarse clock */
 
 	struct watch watch;     /* [c] except epoll_fd: the epoll instance */
@@ -77,12 +77,12 @@ void pool_release(struct set *set);
 void pool_sleep(struct set *set);
 void pool_awake(struct set *set);
 /*
- * Claim the set again after a sleep.  `turn` is the value of set->turn before the sleep.  Returns
- * false if another thread has claimed the set, or has changed its requested bits or dropped it.
+ * Claim the set again after a sleep.  `version` is set->version before the sleep.  Returns false if
+ * another thread has claimed the set, or has changed its requested bits or dropped it.
  */
-bool pool_reclaim(struct set *set, uint32_t turn);
+bool pool_reclaim(struct set *set, uint32_t version);
 /* Call before a thread gets its own table of descriptors: every call passes through from now on. */
-void pool_part(void);
+void pool_unshare(void);
 /* Free a claimed set, and close its epoll instance as soon as no closing thread uses it. */
 void pool_drop(struct set *set);
 
@@ -97,6 +97,6 @@ bool pool_keeps(int fd);
  * The program reuses the number of one of our epoll instances by dup2(2).  The set that has it
  * finds no instance in its next call, and is given up.
  */
-void pool_lost(int number);
+void pool_number_reused(int number);
 
 #endif

@@ -61,7 +61,7 @@ unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t cou
 		    !differs(&entry, watch->slots[entry.fd].found) ||
 		    !watch_is_cold(watch, entry.fd) || is_registered(watch, entry.fd))
 			continue;
-		watch_suspect(watch, entry.fd);
+		watch_register_again(watch, entry.fd);
 		missed++;
 	}
 	mark_found(watch, false);

@@ -40,8 +40,8 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
  */
 static bool watch_is_ours(struct watch *watch)
 {
-	if (!watch->checked) {
-		watch->checked = true;
+	if (!watch->instance_checked) {
+		watch->instance_checked = true;
 		watch->syscalls++;
 		if (!kernel_is_instance(watch->epoll_fd))
 			watch->failed = true;
@@ -222,7 +222,7 @@ void watch_unwant(struct watch *watch, int fd)
 	hot_remove(watch, fd);
 }
 
-void watch_suspect(struct watch *watch, int fd)
+void watch_register_again(struct watch *watch, int fd)
 {
 	if (watch->slots[fd].flags & ARMED)
 		disarm(watch, fd, true);
@@ -288,7 +288,7 @@ void watch_begin(struct watch *watch)
 /* --- Polling --------------------------------------------------------------------- */
 
 /* Add a result; make_room has reserved the memory. */
-static void found(struct watch *watch, int fd, uint32_t bits)
+static void add_result(struct watch *watch, int fd, uint32_t bits)
 {
 	watch->ready[watch->ready_len++] = (struct watch_ready){fd, bits};
 }
@@ -320,7 +320,7 @@ static int rebuild(struct watch *watch)
  * The kernel has reported only bits of fd that the array does not request, and would report them
  * again: reduce the registration to the requested bits, or end it.
  */
-static void fruitless(struct watch *watch, int fd)
+static void reduce_registration(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
@@ -336,7 +336,7 @@ static void fruitless(struct watch *watch, int fd)
  * closed file, whose entry cannot be removed from the instance; -EBADF if its descriptor has no
  * slot, so that the instance must be one of the program.
  */
-static int reported(struct watch *watch, const struct epoll_event *event)
+static int handle_report(struct watch *watch, const struct epoll_event *event)
 {
 	uint32_t fd = (uint32_t)event->data.u64;
 	struct watch_slot *slot = &watch->slots[fd];
@@ -351,9 +351,9 @@ static int reported(struct watch *watch, const struct epoll_event *event)
 		return 0;
 	bits = event->events & (slot->wanted | WATCH_ALWAYS);
 	if ((slot->flags & (PRESENT | HOT)) != PRESENT || bits == 0)
-		fruitless(watch, (int)fd);
+		reduce_registration(watch, (int)fd);
 	else
-		found(watch, (int)fd, bits);
+		add_result(watch, (int)fd, bits);
 	return 1;
 }
 
@@ -373,7 +373,7 @@ static int harvest(struct watch *watch)
 	if (count < 0)
 		return -EBADF;
 	for (int i = 0; i < count; i++) {
-		int rc = reported(watch, &events[i]);
+		int rc = handle_report(watch, &events[i]);
 
 		if (rc < 0)
 			return rc;
@@ -415,7 +415,7 @@ int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
 	/* Skip descriptors that another thread has registered during the sleep: epoll has them. */
 	for (int i = 1; i < len; i++)
 		if (sleep[i].revents != 0 && (watch->slots[sleep[i].fd].flags & HOT))
-			found(watch, sleep[i].fd, (uint16_t)sleep[i].revents);
+			add_result(watch, sleep[i].fd, (uint16_t)sleep[i].revents);
 	return sleep[0].revents != 0 ? harvest(watch) : 0;
 }
 

@@ -70,7 +70,7 @@ struct watch {
 	unsigned syscalls; /* system calls made for the set, and not yet counted as its cost */
 	/* other threads sleep on the instance, and the call polls it only once: timeout 0 */
 	bool shared;
-	bool checked; /* in this call kernel_is_instance has verified epoll_fd */
+	bool instance_checked; /* in this call kernel_is_instance has verified epoll_fd */
 	bool failed; /* the set must be given up */
 };
 
@@ -150,7 +150,7 @@ unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t cou
 int watch_collect(struct watch *watch);
 
 /* The registration of fd is for a file that fd no longer refers to: replace the registration. */
-void watch_suspect(struct watch *watch, int fd);
+void watch_register_again(struct watch *watch, int fd);
 /* Returns true if fd is in the array and not hot. */
 bool watch_is_cold(const struct watch *watch, int fd);
 

@@ -142,7 +142,7 @@ XT_TEST(set_of_sleepers_that_have_gone_makes_room_too)
 	XT_EQ(sets[0]->sleepers, 0);
 	pool_awake(sets[0]);
 	XT_EQ(sets[0]->sleepers, 0);
-	XT_CHECK(!pool_reclaim(sets[0], sets[0]->turn - 1));
+	XT_CHECK(!pool_reclaim(sets[0], sets[0]->version - 1));
 	for (int i = 1; i < NUMBERS_SETS; i++)
 		pool_awake(sets[i]);
 	drop_all();
