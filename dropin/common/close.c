@@ -88,8 +88,8 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 	if (parts)
 		closing_unshare();
 	/*
-	 * No closing_range where it does not matter: the descriptors of the other threads stay open
-	 * (parts), the call fails, or CLOSE_RANGE_CLOEXEC closes nothing.
+	 * Do not call closing_range if the descriptors of the other threads stay open (parts), if
+	 * the call fails, or if it closes nothing (CLOSE_RANGE_CLOEXEC).
 	 */
 	if (parts || first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0)
 		return real_close.close_range(first, last, flags);

@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+/* The state of one descriptor. */
 struct number {
 	_Atomic(void *) object; /* [a] the kqueue or instance that fd refers to; NULL: none */
 	atomic_bool watched;    /* [a] an object may have a registration of fd */

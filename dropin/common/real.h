@@ -14,6 +14,7 @@
 /* For a function that the drop-in exports; all others are hidden. */
 #define EXPORT __attribute__((visibility("default")))
 
+/* Each member calls the C library's function of the same name. */
 struct real_close {
 	int (*close)(int);
 	int (*dup2)(int, int);

@@ -47,7 +47,7 @@ static inline void closing_unshare(void)
 {
 }
 
-/* close_range(2): close the descriptors of sets and eventfds one by one, then all others. */
+/* close_range(2): end the registrations in the range, close its sets and eventfds, then all. */
 int closing_range(unsigned first, unsigned last, int flags);
 
 #endif

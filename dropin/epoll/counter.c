@@ -19,6 +19,7 @@
 
 #define COUNTER_MOST (UINT64_MAX - 1)
 
+/* One eventfd. */
 struct ep_counter {
 	struct ep_object object;
 	pthread_mutex_t lock;     /* held while messages are sent, or taken and put back */

@@ -210,8 +210,8 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 }
 
 /*
- * Do an EPOLL_CTL_MOD that keeps the modes: enable each direction in `want`, which reports it again
- * as if it were new, and disable the others.
+ * Do an EPOLL_CTL_MOD that keeps the modes: enable each direction in `want`, so that the queue
+ * reports it again like a new one, and disable the others.
  */
 static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {

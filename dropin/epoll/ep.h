@@ -26,6 +26,7 @@
 /* The kinds of objects behind descriptors: sets, and counters, which are eventfds. */
 enum ep_kind { EP_SET = 1, EP_COUNTER };
 
+/* The part that sets and counters have in common: an object that descriptors refer to. */
 struct ep_object {
 	enum ep_kind kind; /* [I] */
 	int numbers;       /* [t] open descriptors of the object; for counters also calls */
@@ -63,6 +64,7 @@ struct ep_bell {
 	pthread_cond_t changed; /* [e] broadcast when one of the members above was changed */
 };
 
+/* A set: an epoll instance of the program. */
 struct ep_set {
 	struct ep_object object;
 	/* [a] number of calls that use the set, plus 1 while it has descriptors; 0: ended */
@@ -106,7 +108,7 @@ void ep_drop(struct ep_set *set);
 /* Like ep_hold for an object that is no set, until ep_object_drop is called. */
 struct ep_object *ep_object_hold(int fd, enum ep_kind kind);
 void ep_object_drop(struct ep_object *object);
-/* Returns true if the program has any set: then poll(2) has to check whether it got one. */
+/* Returns true if there is any set.  Then poll(2) has to check whether a descriptor is one. */
 bool ep_any_sets(void);
 /*
  * Record fd as the first descriptor of a new object, and put a set into the list of all.  Returns
@@ -175,7 +177,7 @@ void ep_forget(struct ep_set *set, int fd);
 void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, int bits);
 /* Returns the POLL* bits that EPOLL* bits request. */
 int ep_poll_bits(uint32_t events);
-/* Returns the EPOLL* bits that report POLL* bits. */
+/* Returns the EPOLL* bits with the meaning of POLL* bits, for an event. */
 uint32_t ep_events(int bits);
 /* Free all entries of a set that has ended. */
 void ep_entries_free(struct ep_set *set);

@@ -19,7 +19,7 @@ struct walk {
 
 static int walk_into(struct ep_set *set, const struct walk *walk, int depth);
 
-/* Returns the number of levels of sets that fd is, or -ELOOP; 0: fd is no set. */
+/* Returns the number of levels of sets from fd down, or -ELOOP; 0: fd is no set. */
 static int walk_entry(int fd, const struct walk *walk, int depth)
 {
 	struct ep_set *inner = ep_hold(fd);
@@ -34,8 +34,8 @@ static int walk_entry(int fd, const struct walk *walk, int depth)
 }
 
 /*
- * Returns the number of levels that this set and the sets in it are, at least 1; or -ELOOP.  depth
- * is the level of this set in the walk.  Takes the set's lock.
+ * Returns the number of levels of sets from this set down, at least 1; or -ELOOP.  depth is the
+ * level of this set in the walk.  Takes the set's lock.
  */
 static int walk_into(struct ep_set *set, const struct walk *walk, int depth)
 {

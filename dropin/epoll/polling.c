@@ -1,5 +1,6 @@
 /*
- * Replaces poll(2) and select(2) of the C library, for calls with descriptors of sets.
+ * Replaces poll(2) and select(2) of the C library, for calls with descriptors of sets.  Here a
+ * "set" is always an epoll instance (struct ep_set), not an fd_set.
  *
  * The descriptor of a set may be readable although the set has no event, and the bell of a set
  * whose queue has no descriptor is only kept up to date while somebody watches the set.  So a call
@@ -14,9 +15,9 @@
 #include "ep.h"
 #include "real.h"
 
-/* One call of poll(2) or ppoll(2) with sets. */
+/* One call of poll(2) or ppoll(2) with descriptors of epoll sets. */
 struct polling {
-	struct pollfd *fds; /* allocated copy of the array, requesting only POLLIN of sets */
+	struct pollfd *fds; /* allocated copy of the array; epoll sets are polled for POLLIN only */
 	nfds_t len;
 	int64_t end_ns;     /* end of the timeout, monotonic clock; XP_NEVER: none */
 	const sigset_t *mask; /* signal mask during the C library's calls, or NULL */
@@ -30,7 +31,7 @@ static int64_t now_ns(void)
 	return timeout_ns(&now);
 }
 
-/* Returns true if fd refers to a set. */
+/* Returns true if fd refers to an epoll set. */
 static bool is_set(int fd)
 {
 	struct number *number = number_at(fd);
@@ -39,7 +40,7 @@ static bool is_set(int fd)
 	return object && object->kind == EP_SET;
 }
 
-/* Returns true if the program calls with at least one set. */
+/* Returns true if an entry of the program's array is an epoll set. */
 static bool has_sets(struct pollfd *fds, nfds_t len)
 {
 	if (ep_inside || !ep_any_sets())
@@ -67,7 +68,7 @@ static bool check_set(int fd)
 	return ready;
 }
 
-/* Before the first call of the C library: restrict what is requested of sets, and check them. */
+/* Check all epoll sets in the array before the first poll, and request only POLLIN of them. */
 static void check_all_sets(struct polling *polling)
 {
 	for (nfds_t i = 0; i < polling->len; i++) {
@@ -143,7 +144,7 @@ static int64_t end_after(int64_t left_ns)
 	return left_ns < 0 || left_ns >= XP_NEVER - now_ns() ? XP_NEVER : now_ns() + left_ns;
 }
 
-/* Do a poll(2) or ppoll(2) whose array has sets.  timeout: nanoseconds; negative: none. */
+/* Do a poll(2) or ppoll(2) whose array has epoll sets.  timeout: nanoseconds; negative: none. */
 static int poll_sets(struct pollfd *fds, nfds_t len, int64_t timeout, const sigset_t *mask)
 {
 	struct polling polling = {.len = len, .end_ns = end_after(timeout), .mask = mask};
@@ -187,7 +188,7 @@ struct selected {
 	fd_set *in, *out, *except;
 };
 
-/* Returns true if the program selects at least one set for reading. */
+/* Returns true if the program selects an epoll set for reading. */
 static bool selects_sets(int len, const struct selected *selected)
 {
 	if (ep_inside || !ep_any_sets() || !selected->in || len > FD_SETSIZE)
@@ -199,8 +200,8 @@ static bool selects_sets(int len, const struct selected *selected)
 }
 
 /*
- * Copy the fd_sets, without sets in `out` and `except`, because a set is never writable and has no
- * exceptional condition.  Returns pointers to the copies.
+ * Copy the fd_sets, and remove epoll sets from the copies of `out` and `except`, because an epoll
+ * set is never writable and has no exceptional condition.  Returns pointers to the copies.
  */
 static struct selected restrict_sets(int len, const struct selected *requested, fd_set copies[3])
 {
@@ -220,7 +221,7 @@ static struct selected restrict_sets(int len, const struct selected *requested, 
 	return (struct selected){&copies[0], &copies[1], &copies[2]};
 }
 
-/* Like count_ready, for select: remove sets that have no event from found->in. */
+/* Like count_ready, for select: remove epoll sets without an event from found->in. */
 static int count_selected(int len, const struct selected *found, int count)
 {
 	for (int fd = 0; fd < len && count > 0; fd++) {
@@ -233,8 +234,8 @@ static int count_selected(int len, const struct selected *found, int count)
 }
 
 /*
- * Do a select(2) or pselect(2) with sets in requested->in, and store the results in `requested`.
- * timeout: nanoseconds; negative: none.
+ * Do a select(2) or pselect(2) with epoll sets in requested->in, and store the results in the
+ * requested fd_sets.  timeout: nanoseconds; negative: none.
  */
 static int select_sets(int len, const struct selected *requested, int64_t timeout,
                        const sigset_t *mask)

@@ -322,6 +322,7 @@ int64_t kq_aio_take(const struct aiocb *control, bool *found)
 
 /* --- Cancelling ----------------------------------------------------------------------- */
 
+/* One call of kq_aio_cancel. */
 struct kq_cancel {
 	int fd;
 	const struct aiocb *control; /* the request to cancel; NULL: all requests of fd */

@@ -3,7 +3,7 @@
  *
  * In FreeBSD a request whose aio_sigevent has SIGEV_KEVENT reports its completion as an event of a
  * kqueue.  The C library's functions cannot do that, so this library exports its own in their
- * place. Requests with SIGEV_KEVENT are made with xpoll (aio.c); all others are passed to the C
+ * place.  Requests with SIGEV_KEVENT are made with xpoll (aio.c); all others are passed to the C
  * library.
  */
 #include <aio.h>

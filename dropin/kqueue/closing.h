@@ -48,7 +48,7 @@ static inline void closing_unshare(void)
 {
 }
 
-/* close_range(2): close the descriptors that queues have or are one by one, then all others. */
+/* close_range(2): end the registrations in the range, close its queues, then all descriptors. */
 int closing_range(unsigned first, unsigned last, int flags);
 
 #endif

@@ -83,7 +83,7 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 	xpoll_event(kq->queue, &delete, 1, NULL, 0, 0);
 }
 
-/* Returns true if fd is a regular file or directory, of which FreeBSD returns WRITE with data 0. */
+/* Returns true if fd is a regular file or directory: their WRITE events have data 0 in FreeBSD. */
 static bool kq_is_file(int fd)
 {
 	struct stat status;

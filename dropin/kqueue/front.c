@@ -263,7 +263,7 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before)
 	return set && how != SIG_UNBLOCK ? front_changed(rc) : rc;
 }
 
-/* Make and count a call of one of the functions in `few`. */
+/* Call one of the functions in `few`, and count the call.  name: SIGBLOCK to SIGIGNORE. */
 static int front_call(int name, int argument)
 {
 	front_number *call;

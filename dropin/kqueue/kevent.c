@@ -20,7 +20,7 @@
 
 enum {
 	KQ_CHANGES = 32, /* the most changes in one call of xpoll_event */
-	KQ_EVENTS = 64,  /* records of xpoll in an array on the stack */
+	KQ_EVENTS = 64,  /* size of the array of xpoll's records on the stack: see kq_room */
 };
 
 /* Returns the timeout in nanoseconds; -1: wait for ever; -2: the timeout is invalid. */

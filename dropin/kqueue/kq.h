@@ -31,6 +31,7 @@ struct kq_extra {
 
 struct aiocb;
 
+/* A kqueue. */
 struct kq {
 	/* [a] number of calls that use it, plus 1 while a descriptor refers to it; 0: ended */
 	atomic_int refs;
@@ -48,10 +49,10 @@ struct kq {
 	atomic_uint_least64_t renewed;
 	pthread_mutex_t extras;
 	int *procdescs;          /* [x] descriptors with an EVFILT_PROCDESC registration */
-	int procdescs_len;       /* [x] */
+	int procdescs_len;       /* [x] number of procdescs */
 	struct kq_extra *exts;   /* [x] the registrations with ext fields that are not 0 */
-	int exts_len;            /* [x] */
-	int exts_cap;            /* [x] */
+	int exts_len;            /* [x] number of exts */
+	int exts_cap;            /* [x] number of exts that fit in the memory */
 };
 
 /* numbers.c: what a descriptor refers to --------------------------------------- */
@@ -203,6 +204,7 @@ void kq_special_free(struct kq *kq);
 
 /* real.c: the C library's functions -------------------------------------------- */
 
+/* Each pointer is the C library's function of the same name; NULL: the C library lacks it. */
 struct kq_real {
 	int (*aio_read)(struct aiocb *);
 	int (*aio_write)(struct aiocb *);

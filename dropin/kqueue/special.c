@@ -194,8 +194,8 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 	if (there) {
 		atomic_fetch_or(&kq->signals, bit);
 		/*
-		 * The mask may be that of another thread than the one that last registered signals
-		 * again, or is doing so now: let the next kevent(2) of any thread do that.
+		 * The signal may be blocked in any thread: make the next kevent(2) of each thread
+		 * register the signals again.
 		 */
 		kq_signals_changed();
 	} else {

@@ -16,6 +16,7 @@
 #include "kernel.h"
 #include "watch.h"
 
+/* The image of one array of the program, and the lists that comparing and reporting need. */
 struct array {
 	/* The memory of the pointers below; changed_memory has changed and replaced. */
 	struct memory image_memory;

@@ -294,7 +294,7 @@ static bool poll_ends_call(struct call *call, struct set *set,
 	}
 	if (!call->was_asleep)
 		set->last_poll_empty = rc == 0;
-	/* With a signal mask even a call without a timeout has to sleep, which applies the mask. */
+	/* A call with a mask has to sleep even if its timeout is 0: the sleep applies the mask. */
 	if (rc == 0 && (call->deadline_ns != XP_NOW || call->mask))
 		return false;
 	account(call, set, rc);
@@ -342,9 +342,9 @@ static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
 }
 
 /*
- * Make `sleep`, the len entries that the sleep has polled, contain all present hot descriptors.
- * Poll those that became hot during the sleep.  Descriptors that the sleep has polled keep its
- * results, because another poll may clear their readiness.  Returns the new number of entries.
+ * `sleep` has the len entries that the sleep has polled.  Replace them by entries for all present
+ * hot descriptors: poll those that became hot during the sleep, and keep the results of the others,
+ * because another poll may clear their readiness.  Returns the new number of entries.
  */
 static int poll_hot_since_sleep(const struct watch *watch, struct pollfd *sleep, int len)
 {
@@ -422,8 +422,8 @@ static bool sleep_is_first(const struct call *call, struct set *set)
 /* --- The whole call ---------------------------------------------------------------------- */
 
 /*
- * Poll and sleep in turn until the call ends.  The set is claimed and was updated by the array; it
- * is released.  Returns the call's result, -1 with errno, or RESTART.
+ * Poll and sleep in turn until the call ends, with a claimed set that was updated by the array, and
+ * release the set.  Returns the call's result, -1 with errno, or RESTART.
  */
 static int poll_and_sleep(struct call *call, struct set *set)
 {

@@ -13,6 +13,7 @@
 
 struct call;
 
+/* The steps of a call that differ between poll and select. */
 struct call_ops {
 	/*
 	 * select: makes an array of struct pollfd of the program's bit sets, in set->selected, and
@@ -40,11 +41,13 @@ struct call_ops {
 /* The three bit sets of a select(2): readfds, writefds and exceptfds. */
 enum { BITS_IN, BITS_OUT, BITS_EXCEPT, BITS_KINDS };
 
+/* The arguments of a select(2) or pselect(2), except the timeout. */
 struct bits {
 	int count; /* the nfds of select(2): all descriptors are below it; 0 in a poll(2) */
 	unsigned long *words[BITS_KINDS]; /* the program's fd_sets; NULL: it passed none */
 };
 
+/* One call of the program: its arguments, and how far it is. */
 struct call {
 	const struct call_ops *ops; /* of poll and ppoll, or of select and pselect */
 	uintptr_t site;       /* return address in the program (select: inverted); see sites.h */

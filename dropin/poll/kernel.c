@@ -64,7 +64,7 @@ bool memory_differs(const void *a, const void *b, size_t size)
 	/* glibc's memcmp is optimised for the processor. */
 	return memcmp(a, b, size) != 0;
 #else
-	/* The memcmp of other libraries, such as musl, compares single bytes. */
+	/* The memcmp of other libraries, such as musl, compares single bytes: compare words. */
 	const char *from_a = a;
 	const char *from_b = b;
 	uint64_t difference = 0;

@@ -36,7 +36,7 @@ void memory_free(struct memory *memory);
 /* Returns true if the two pieces of memory differ; size is a multiple of 8. */
 bool memory_differs(const void *a, const void *b, size_t size);
 
-/* getpid(2) as a system call, which is right after vfork(2), too. */
+/* Returns the process ID by a system call, also in a child of vfork(2). */
 int kernel_pid(void);
 
 /*

@@ -2,10 +2,10 @@
  * One word of state for each descriptor, shared by all threads without a lock.
  *
  * After a close the same number may refer to another file at once, while the program's array stays
- * the same.  So a set (pool.h) that has registered a descriptor with epoll and relies on that sets
- * its bit in the descriptor's word, and a thread that closes the descriptor reads the word.  All is
- * in one word, changed by atomic operations: a set that sets its bit sees that a thread is closing
- * the descriptor, or that thread sees the bit.
+ * the same.  So a set (pool.h), before it registers a descriptor with epoll, sets its bit in the
+ * descriptor's word, and a thread that closes the descriptor reads the word.  Both use atomic
+ * operations on one word: the set sees that a thread is closing the descriptor, or that thread sees
+ * the bit.
  *
  *   set bits    one for each set whose epoll instance watches this descriptor
  *   closing     number of threads that are closing this descriptor
@@ -47,7 +47,7 @@ static inline bool numbers_has(int fd)
 
 /*
  * Set the bit of the set with this index in the word of fd; call before fd is registered with
- * epoll. Returns false, and leaves the bit 0, if a thread is closing fd or if fd is our own.
+ * epoll.  Returns false, and leaves the bit 0, if a thread is closing fd or if fd is our own.
  */
 bool numbers_rely(int fd, int set);
 /* Clear the set's bit in the word of fd. */

@@ -3,7 +3,7 @@
  *
  * The state of a set goes FREE -> CLAIMED <-> IDLE, and CLAIMED -> RETIRED -> FREE.  A dropped set
  * is RETIRED until no thread is in pool_detach, which removes entries from the sets' epoll
- * instances. Only then is its epoll descriptor closed: otherwise the program could get the same
+ * instances.  Only then is its epoll descriptor closed: otherwise the program could get the same
  * number for an epoll instance of its own, and that thread would remove an entry from it.
  */
 #include "pool.h"

@@ -24,6 +24,7 @@ struct extent {
 	size_t size;     /* bytes at each address */
 };
 
+/* One set: an array that the program polls repeatedly, and its epoll instance. */
 struct set {
 	_Atomic int state;      /* [a] FREE, IDLE, CLAIMED or RETIRED: see pool.c */
 	_Atomic uintptr_t site; /* [a] return address of the calls in the program; 0: none */
@@ -68,7 +69,7 @@ void pool_sandboxed(void);
 
 /* Claim the set of this call site and array.  Returns NULL if there is none, or it is claimed. */
 struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns);
-/* Make a set and claim it.  Returns NULL if there are enough, or no memory or descriptor. */
+/* Make a set and claim it.  Returns NULL if all are in use, or without memory or descriptor. */
 struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns);
 
 /* End the claim of a set. */

@@ -20,6 +20,7 @@
 FILE *freopen64(const char *path, const char *mode, FILE *stream);
 #endif
 
+/* Each member calls the C library's function of the same name. */
 struct real {
 	int (*poll)(struct pollfd *, nfds_t, int);
 	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *,

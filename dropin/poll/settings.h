@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Each member is set by the environment variable in its comment: see xpoll-poll(7). */
 struct settings {
 	bool on;            /* XPOLL_POLL; false: every call passes through to the C library */
 	bool stats;         /* XPOLL_POLL_STATS: print the counters of stats.h at exit */

@@ -18,7 +18,7 @@
 #define TRUSTED      1000
 
 struct site {
-	_Atomic uint32_t calls; /* without a set, since the last set was due */
+	_Atomic uint32_t calls; /* calls without a set, since the last set was due */
 	_Atomic uint32_t shift; /* a set is due after settings.after << shift calls */
 };
 

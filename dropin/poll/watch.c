@@ -17,7 +17,7 @@
 #include "sys/sys.h"
 
 enum {
-	PRESENT = 1, /* in the array, perhaps only for the bits of WATCH_ALWAYS */
+	PRESENT = 1, /* in the array, even if `wanted` is 0: poll(2) always reports WATCH_ALWAYS */
 	ARMED = 2,   /* registered in the epoll instance */
 	HOT = 4,     /* polled by poll(2); perhaps registered, with bits that are not enough */
 	DIRECT = 8,  /* must not be registered: see watch.h */
@@ -131,7 +131,7 @@ static int register_new(struct watch *watch, int fd)
 		return -EPERM;
 	if (rc > 0)
 		rc = control(watch, EPOLL_CTL_ADD, fd);
-	if (rc == -EEXIST) /* an entry is left over: the close that ended it here has failed */
+	if (rc == -EEXIST) /* the instance still has fd: the close that disarmed fd has failed */
 		rc = control(watch, EPOLL_CTL_MOD, fd);
 	return rc;
 }
@@ -231,7 +231,7 @@ void watch_register_again(struct watch *watch, int fd)
 
 /* --- Closed descriptors -------------------------------------------------------- */
 
-/* If a thread has closed fd, which has cleared the set's bit of fd, register fd's present file. */
+/* If the set's bit of fd was cleared, a thread has closed fd: register the file that fd is now. */
 static void drop_if_closed(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];

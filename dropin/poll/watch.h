@@ -32,6 +32,7 @@
 /* The bits that poll(2) reports whether they are requested or not. */
 #define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
+/* State of one descriptor; "its" below means the descriptor's. */
 struct watch_slot {
 	int32_t first;       /* for array.c: index of its first entry in the array, or -1 */
 	uint32_t generation; /* number of its past registrations; part of the token */
@@ -42,11 +43,13 @@ struct watch_slot {
 	uint16_t found;      /* for watch_compare: the bits that epoll reported; else 0 */
 };
 
+/* One result of a poll. */
 struct watch_ready {
 	int fd;
 	uint32_t bits; /* the POLL* bits that are ready and requested, or in WATCH_ALWAYS */
 };
 
+/* The descriptors of one array, and the epoll instance that watches the cold ones. */
 struct watch {
 	/* index of the set in the pool, and of its bit in the words of numbers.h */
 	int set;
@@ -101,8 +104,8 @@ void watch_want(struct watch *watch, int fd, uint16_t bits);
 void watch_unwant(struct watch *watch, int fd);
 
 /*
- * Read the log of closed descriptors (numbers.h), and register those that were closed again, as
- * they may be open for other files now.  Returns true if the log had new entries.
+ * Read the log of closed descriptors (numbers.h).  Each of them may be open again for another file:
+ * register that file.  Returns true if the log had new entries.
  */
 bool watch_read_closes(struct watch *watch);
 
