@@ -54,13 +54,13 @@ void number_watch(int fd)
 
 	if (!number)
 		number = number_make(fd);
-	if (number && !atomic_load_explicit(&number->watched, memory_order_relaxed))
-		atomic_store(&number->watched, true);
+	if (number && !atomic_load_explicit(&number->may_be_registered, memory_order_relaxed))
+		atomic_store(&number->may_be_registered, true);
 }
 
 bool number_concerns(int fd)
 {
 	struct number *number = number_at(fd);
 
-	return number && (atomic_load(&number->watched) || atomic_load(&number->object));
+	return number && (atomic_load(&number->may_be_registered) || atomic_load(&number->object));
 }

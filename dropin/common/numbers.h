@@ -13,18 +13,18 @@
 
 /* The state of one descriptor. */
 struct number {
-	_Atomic(void *) object; /* [a] the kqueue or instance that fd refers to; NULL: none */
-	atomic_bool watched;    /* [a] an object may have a registration of fd */
-	atomic_schar kind;      /* [a] kind of fd's file, as the drop-in defines it; 0: unknown */
+	_Atomic(void *) object;        /* [a] kqueue or instance that fd refers to; NULL: none */
+	atomic_bool may_be_registered; /* [a] an object may have a registration of fd */
+	atomic_schar kind;             /* [a] kind of the file, set by the drop-in; 0: unknown */
 };
 
 /* Returns the state of fd, or NULL if its page is not allocated: nothing is known of fd. */
 struct number *number_at(int fd);
 /* Like number_at, but allocates the page; NULL: no memory, or fd is out of range. */
 struct number *number_make(int fd);
-/* Set `watched`: an object is about to register fd, so the close of fd has to be handled. */
+/* Set may_be_registered: an object is about to register fd, so its close has to be handled. */
 void number_watch(int fd);
-/* Returns true if fd has an object, or if `watched` is set: then its close has to be handled. */
+/* Returns true if fd has an object or may be registered, so that its close has to be handled. */
 bool number_concerns(int fd);
 /* Returns a bound: every descriptor that has a state is below it. */
 unsigned numbers_end(void);

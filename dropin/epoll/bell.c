@@ -36,7 +36,7 @@ void ep_bell_show(struct ep_set *set, bool ready)
 }
 
 /* With the set's lock: make the bell's thread leave the queue, and wait until it has. */
-static void park(struct ep_set *set)
+static void park_thread(struct ep_set *set)
 {
 	int state;
 
@@ -55,7 +55,7 @@ void ep_bell_pause(struct ep_set *set)
 		return;
 	pthread_mutex_lock(&set->lock);
 	set->bell.pauses++;
-	park(set);
+	park_thread(set);
 	pthread_mutex_unlock(&set->lock);
 }
 
@@ -78,7 +78,7 @@ void ep_bell_end(struct ep_set *set)
 	if (bell->runs) {
 		pthread_mutex_lock(&set->lock);
 		bell->stops = true;
-		park(set);
+		park_thread(set);
 		pthread_cond_broadcast(&bell->changed);
 		pthread_mutex_unlock(&set->lock);
 		pthread_join(bell->thread, NULL);

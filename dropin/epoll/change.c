@@ -120,8 +120,8 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
  * Add the set `inner`, which fd refers to.  If the kernel refuses another level of queues (ELOOP),
  * give `inner` a bell, which is no queue for the kernel, and try again.
  */
-static int nest(struct ep_set *set, struct ep_set *inner, int fd, const struct epoll_event *event,
-                const struct stat *status)
+static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
+                      const struct epoll_event *event, const struct stat *status)
 {
 	struct stat of_bell;
 	int rc = change_locked(set, EPOLL_CTL_ADD, fd, event, status, true);
@@ -152,7 +152,7 @@ static int change_checked(struct ep_set *set, struct ep_set *inner, int op, int 
 			rc = ep_ring_start(inner);
 	}
 	if (rc == 0)
-		rc = nests ? nest(set, inner, fd, event, status)
+		rc = nests ? add_nested(set, inner, fd, event, status)
 		           : change_locked(set, op, fd, event, status, inner);
 	if (nests)
 		pthread_mutex_unlock(&ep_nest_lock);

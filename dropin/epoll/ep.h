@@ -29,8 +29,8 @@ enum ep_kind { EP_SET = 1, EP_COUNTER };
 /* The part that sets and counters have in common: an object that descriptors refer to. */
 struct ep_object {
 	enum ep_kind kind; /* [I] */
-	int numbers;       /* [t] open descriptors of the object; for counters also calls */
-	/* Called without locks when `numbers` has become 0.  [I] */
+	int descriptors;   /* [t] open descriptors of the object; for counters also calls */
+	/* Called without locks when `descriptors` has become 0.  [I] */
 	void (*end)(struct ep_object *object);
 };
 

@@ -139,7 +139,7 @@ static int poll_until(struct polling *polling)
 }
 
 /* Returns the end of a timeout that begins now; negative: none, XP_NEVER. */
-static int64_t end_after(int64_t left_ns)
+static int64_t end_of_timeout(int64_t left_ns)
 {
 	return left_ns < 0 || left_ns >= XP_NEVER - now_ns() ? XP_NEVER : now_ns() + left_ns;
 }
@@ -147,7 +147,7 @@ static int64_t end_after(int64_t left_ns)
 /* Do a poll(2) or ppoll(2) whose array has epoll sets.  timeout: nanoseconds; negative: none. */
 static int poll_sets(struct pollfd *fds, nfds_t len, int64_t timeout, const sigset_t *mask)
 {
-	struct polling polling = {.len = len, .end_ns = end_after(timeout), .mask = mask};
+	struct polling polling = {.len = len, .end_ns = end_of_timeout(timeout), .mask = mask};
 	int count;
 
 	polling.fds = malloc(len * sizeof *fds);
@@ -240,7 +240,7 @@ static int count_selected(int len, const struct selected *found, int count)
 static int select_sets(int len, const struct selected *requested, int64_t timeout,
                        const sigset_t *mask)
 {
-	int64_t end_ns = end_after(timeout);
+	int64_t end_ns = end_of_timeout(timeout);
 	fd_set copies[3];
 	struct selected found;
 	int count;

@@ -34,7 +34,7 @@ static void wait_and_show(struct ep_set *set)
 }
 
 /* The thread's function. */
-static void *ring(void *opaque)
+static void *ring_bell(void *opaque)
 {
 	struct ep_set *set = opaque;
 	struct ep_bell *bell = &set->bell;
@@ -65,7 +65,7 @@ int ep_ring_start(struct ep_set *set)
 		bell->is_parked = true;
 		/* The thread must not run signal handlers of the program: block all signals. */
 		pthread_sigmask(SIG_SETMASK, &all, &before);
-		rc = -pthread_create(&bell->thread, NULL, ring, set);
+		rc = -pthread_create(&bell->thread, NULL, ring_bell, set);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
 		bell->runs = rc == 0;
 	}

@@ -131,7 +131,7 @@ int ep_begin(struct ep_set **begun)
 		return -ENOMEM;
 	ep_inside = true;
 	set->bell.fds[0] = set->bell.fds[1] = -1;
-	set->object.numbers = 0;
+	set->object.descriptors = 0;
 	fd = open_queue(set);
 	ep_inside = inside;
 	atomic_store(&set->process, getpid());

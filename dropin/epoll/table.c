@@ -73,7 +73,7 @@ struct ep_object *ep_object_hold(int fd, enum ep_kind kind)
 	pthread_mutex_lock(&table.lock);
 	object = object_of(fd, kind);
 	if (object)
-		object->numbers++; /* A call counts like a descriptor. */
+		object->descriptors++; /* A call counts like a descriptor. */
 	pthread_mutex_unlock(&table.lock);
 	return object;
 }
@@ -86,14 +86,14 @@ bool ep_any_sets(void)
 /* --- Descriptors ------------------------------------------------------------------- */
 
 /* With the table's lock: record that fd refers to this object.  Returns false without memory. */
-static bool assign(struct ep_object *object, int fd)
+static bool record_fd(struct ep_object *object, int fd)
 {
 	struct number *number = number_make(fd);
 
 	if (!number)
 		return false;
 	atomic_store(&number->object, object);
-	object->numbers++;
+	object->descriptors++;
 	return true;
 }
 
@@ -101,7 +101,7 @@ int ep_publish(struct ep_object *object, int fd)
 {
 	pthread_mutex_lock(&table.lock);
 	atomic_store(&ep_process, getpid());
-	if (!assign(object, fd)) {
+	if (!record_fd(object, fd)) {
 		pthread_mutex_unlock(&table.lock);
 		real_close.close(fd);
 		return -ENOMEM;
@@ -128,7 +128,7 @@ void ep_duplicated(int fd, int duplicate)
 	pthread_mutex_lock(&table.lock);
 	object = atomic_load(&number->object);
 	if (object)
-		(void)assign(object, duplicate);
+		(void)record_fd(object, duplicate);
 	pthread_mutex_unlock(&table.lock);
 	errno = saved;
 }
@@ -163,7 +163,7 @@ struct ep_object *ep_close_begin(int fd)
 	/* A child of vfork(2) shares the parent's memory, but closes its own descriptors only. */
 	if (XP_LIKELY(!number_concerns(fd)) || atomic_load(&ep_process) != getpid())
 		return NULL;
-	if (atomic_exchange(&number->watched, false)) {
+	if (atomic_exchange(&number->may_be_registered, false)) {
 		xpoll_forget_fd(fd);
 		forget_entries(fd);
 	}
@@ -182,7 +182,7 @@ void ep_close_end(struct ep_object *object)
 	bool last;
 
 	pthread_mutex_lock(&table.lock);
-	last = --object->numbers == 0;
+	last = --object->descriptors == 0;
 	if (last && object->kind == EP_SET)
 		unlist((struct ep_set *)object);
 	pthread_mutex_unlock(&table.lock);

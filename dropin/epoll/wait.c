@@ -87,7 +87,7 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 	return kept;
 }
 
-/* State that `leave` cleans up. */
+/* State that `end_wait` cleans up. */
 struct room {
 	struct ep_set *set;
 	struct xpoll_ready *records; /* allocated; NULL: those on the stack are used */
@@ -95,7 +95,7 @@ struct room {
 };
 
 /* End a wait, also one of a cancelled thread. */
-static void leave(void *opaque)
+static void end_wait(void *opaque)
 {
 	struct room *room = opaque;
 
@@ -125,7 +125,7 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	}
 	ep_nest_refresh(set);
 	atomic_fetch_add(&set->waiters, 1);
-	pthread_cleanup_push(leave, &room);
+	pthread_cleanup_push(end_wait, &room);
 	if (room.is_paused)
 		ep_bell_pause(set);
 	rc = wait_until(set, room.records ? room.records : few, cap, events, timeout_ns, mask);

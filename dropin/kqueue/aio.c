@@ -31,8 +31,8 @@ struct kq_request {
 	struct kq *ending;    /* the queue, while it is being destroyed */
 	void *udata;          /* udata of the event */
 	unsigned short flags; /* the program's flags for the event: EV_ONESHOT and so on */
-	bool returned;        /* xpoll has returned the event, so aio.result is valid */
-	bool silent;          /* no (further) event: EV_DELETE, or the only one was returned */
+	bool was_returned;    /* xpoll has returned the event, so aio.result is valid */
+	bool has_no_event;    /* no (further) event: EV_DELETE, or the only one was returned */
 	bool cancelled;       /* kq_aio_cancel has cancelled it while it was in progress */
 };
 
@@ -71,7 +71,7 @@ static int64_t kq_aio_result(const struct kq_request *request)
 {
 	struct xpoll_event found;
 
-	if (request->returned)
+	if (request->was_returned)
 		return request->aio.result;
 	if (!request->kq)
 		return -EINPROGRESS;
@@ -89,10 +89,10 @@ static void kq_aio_withdraw(struct kq_request *request)
 {
 	if (!request->kq)
 		return;
-	if (!request->returned)
+	if (!request->was_returned)
 		(void)kq_aio_apply(request->kq, request, XPOLL_FILT_AIO,
 		                   XPOLL_DELETE, 0);
-	else if (!request->silent)
+	else if (!request->has_no_event)
 		(void)kq_aio_apply(request->kq, request, XPOLL_FILT_USER,
 		                   XPOLL_DELETE, 0);
 }
@@ -124,7 +124,7 @@ bool kq_aio_event(struct kq *kq, struct kevent *event)
 	if (request && request->kq == kq &&
 	    (uintptr_t)&request->aio == event->ident) {
 		ours = true;
-		ready = !request->silent;
+		ready = !request->has_no_event;
 		result = request->aio.result;
 		event->ident = (uintptr_t)request->control;
 		event->filter = EVFILT_AIO;
@@ -132,12 +132,12 @@ bool kq_aio_event(struct kq *kq, struct kevent *event)
 		event->fflags = 0;
 		event->data = result < 0 ? -result : 0;
 		event->udata = request->udata;
-		if (!request->returned && ready && request->flags & KQ_AIO_MODES)
-			request->silent = true;
-		else if (!request->returned && ready)
+		if (!request->was_returned && ready && request->flags & KQ_AIO_MODES)
+			request->has_no_event = true;
+		else if (!request->was_returned && ready)
 			(void)kq_aio_apply(kq, request, XPOLL_FILT_USER,
 			                   XPOLL_ADD, XPOLL_NOTE_TRIGGER);
-		request->returned = true;
+		request->was_returned = true;
 	}
 	pthread_mutex_unlock(&kq_aio.lock);
 	errno = saved;
@@ -154,14 +154,14 @@ int kq_aio_change(struct kq *kq, const struct kevent *change)
 		return -EPERM;
 	pthread_mutex_lock(&kq_aio.lock);
 	request = *kq_aio_place((const void *)change->ident);
-	if (!request || request->kq != kq || request->silent)
+	if (!request || request->kq != kq || request->has_no_event)
 		rc = -ENOENT;
 	else if (!(change->flags & EV_DELETE))
 		rc = -ENOTSUP;
-	else if (request->returned)
+	else if (request->was_returned)
 		rc = kq_aio_apply(kq, request, XPOLL_FILT_USER, XPOLL_DELETE, 0);
 	if (rc == 0)
-		request->silent = true;
+		request->has_no_event = true;
 	pthread_mutex_unlock(&kq_aio.lock);
 	return rc;
 }
@@ -196,7 +196,7 @@ static void kq_aio_end_one(struct kq_request *request, void *context)
 	if (request->ending != kq)
 		return;
 	request->ending = NULL;
-	request->returned = true;
+	request->was_returned = true;
 }
 
 void kq_aio_end_begin(struct kq *kq)
@@ -232,7 +232,7 @@ void kq_aio_fork(enum kq_fork when)
  * Begin a request and put it into the table.  Both with the lock, so that another thread does not
  * handle the event before the request is in the table.  Returns 0 or a negative errno value.
  */
-static int kq_aio_enter(struct kq *kq, struct kq_request *request)
+static int kq_aio_begin_locked(struct kq *kq, struct kq_request *request)
 {
 	struct kq_request **place;
 	int rc = 0;
@@ -281,7 +281,7 @@ int kq_aio_begin(struct kq *kq, struct aiocb *control, int op)
 		request->aio.offset = control->aio_offset;
 	}
 	request->aio.udata = control;
-	rc = kq_aio_enter(kq, request);
+	rc = kq_aio_begin_locked(kq, request);
 	if (rc < 0)
 		free(request);
 	return rc;

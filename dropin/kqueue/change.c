@@ -50,7 +50,7 @@ static bool kq_user_keeps_flags(const struct kevent *change)
 }
 
 /* Returns true if the record for xpoll depends on what is registered at present. */
-static bool kq_depends(const struct kevent *change)
+static bool kq_needs_lookup(const struct kevent *change)
 {
 	bool user = change->filter == EVFILT_USER;
 
@@ -101,7 +101,7 @@ static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 	/* In FreeBSD each change stores udata; in xpoll only an ADD, or one with this flag. */
 	if (!(flags & EV_KEEPUDATA))
 		flags |= XPOLL_SETUDATA;
-	return kq_depends(change) ? kq_flags_of_altered(kq, change, flags) : flags;
+	return kq_needs_lookup(change) ? kq_flags_of_altered(kq, change, flags) : flags;
 }
 
 /*
@@ -246,7 +246,7 @@ static int kq_translate_plain(struct kq *kq, const struct kevent *change,
 }
 
 /* Returns true for combinations of flags that xpoll refuses, some of which FreeBSD accepts. */
-static bool kq_is_odd(const struct kevent *change)
+static bool kq_has_odd_flags(const struct kevent *change)
 {
 	return (change->flags & EV_ADD &&
 	        change->flags & (EV_DELETE | EV_KEEPUDATA)) ||
@@ -279,8 +279,8 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
 	default:
 		return false;
 	}
-	if (change->flags & EV_RECEIPT || kq_is_odd(change) ||
-	    kq_depends(change) || kq_has_ext(change) ||
+	if (change->flags & EV_RECEIPT || kq_has_odd_flags(change) ||
+	    kq_needs_lookup(change) || kq_has_ext(change) ||
 	    atomic_load_explicit(&kq->special, memory_order_relaxed))
 		return false;
 	if (kq_translate_plain(kq, change, record) < 0)

@@ -20,7 +20,7 @@
 
 enum {
 	KQ_CHANGES = 32, /* the most changes in one call of xpoll_event */
-	KQ_EVENTS = 64,  /* size of the array of xpoll's records on the stack: see kq_room */
+	KQ_EVENTS = 64,  /* size of the array on the stack: see kq_records_array */
 };
 
 /* Returns the timeout in nanoseconds; -1: wait for ever; -2: the timeout is invalid. */
@@ -35,8 +35,8 @@ static int64_t kq_timeout(const struct timespec *timeout)
  * Translate the most frequent change of an event loop: READ or WRITE is enabled or disabled.  Such
  * a change ignores fflags, data and ext.  Returns false for any other change.
  */
-static XP_INLINE bool kq_switch(const struct kevent *change,
-                                struct xpoll_event *record)
+static XP_INLINE bool kq_enable_or_disable(const struct kevent *change,
+                                           struct xpoll_event *record)
 {
 	if ((change->flags != EV_ENABLE && change->flags != EV_DISABLE) ||
 	    (change->filter != EVFILT_READ && change->filter != EVFILT_WRITE))
@@ -55,9 +55,9 @@ static XP_INLINE bool kq_switch(const struct kevent *change,
  * Translate the frequent changes of a connection: READ is added, or READ or WRITE is deleted,
  * without any fflags.  Returns false for any other change.
  */
-static XP_INLINE bool kq_make_or_delete(struct kq *kq,
-                                        const struct kevent *change,
-                                        struct xpoll_event *record)
+static XP_INLINE bool kq_add_or_delete(struct kq *kq,
+                                       const struct kevent *change,
+                                       struct xpoll_event *record)
 {
 	bool made = (change->flags & ~(EV_ENABLE | EV_CLEAR)) == EV_ADD;
 
@@ -86,8 +86,8 @@ static XP_INLINE bool kq_make_or_delete(struct kq *kq,
 static XP_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
                                 struct xpoll_event *record)
 {
-	return kq_switch(change, record) ||
-		kq_make_or_delete(kq, change, record) ||
+	return kq_enable_or_disable(change, record) ||
+		kq_add_or_delete(kq, change, record) ||
 		kq_translate(kq, change, record);
 }
 
@@ -145,13 +145,13 @@ static XP_NOINLINE int kq_return_in_place(struct kq *kq, struct kevent *events,
 }
 
 /* Returns the array for xpoll's records: `few` on the stack, or the caller's if that is larger. */
-static XP_INLINE struct xpoll_event *kq_room(struct xpoll_event *few,
-                                             struct kevent *events, int nevents)
+static XP_INLINE struct xpoll_event *kq_records_array(struct xpoll_event *few,
+                                                      struct kevent *events, int nevents)
 {
 	return XP_LIKELY(nevents <= KQ_EVENTS) ? few : (void *)events;
 }
 
-/* Translate `count` records, which are in kq_room's array.  Returns the number of events. */
+/* Translate `count` records, in the array of kq_records_array.  Returns the number of events. */
 static XP_INLINE int kq_return_all(struct kq *kq, struct kevent *events,
                                    const struct xpoll_event *few, int nevents,
                                    int count)
@@ -193,7 +193,7 @@ static XP_NOINLINE int kq_wait_again(struct kq *kq,
 	pthread_cleanup_push(kq_signals_restore, &mask);
 	do {
 		count = xpoll_event_mask(kq->queue, changes, nchanges,
-		                         kq_room(few, events, nevents), nevents,
+		                         kq_records_array(few, events, nevents), nevents,
 		                         timeout_ns, &mask);
 		kept = kq_return_all(kq, events, few, nevents, count);
 		nchanges = 0;
@@ -222,7 +222,7 @@ static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
 		return kq_wait_again(kq, changes, nchanges, events, nevents,
 		                     timeout_ns);
 	count = xpoll_event(kq->queue, changes, nchanges,
-	                    kq_room(few, events, nevents), nevents, timeout_ns);
+	                    kq_records_array(few, events, nevents), nevents, timeout_ns);
 	return XP_UNLIKELY(count < 0)
 		? count : kq_return_all(kq, events, few, nevents, count);
 }
@@ -272,9 +272,9 @@ static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
 }
 
 /* Do a call whose changes xpoll cannot take in one call: apply them one by one, then wait. */
-static XP_COLD int kq_call_slowly(struct kq *kq, const struct kevent *changes,
-                                  int nchanges, struct kevent *events,
-                                  int nevents, const struct timespec *timeout)
+static XP_COLD int kq_call_by_steps(struct kq *kq, const struct kevent *changes,
+                                    int nchanges, struct kevent *events,
+                                    int nevents, const struct timespec *timeout)
 {
 	int64_t timeout_ns;
 	bool over;
@@ -307,8 +307,8 @@ static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
 		if (kq_record(kq, &changes[i], &record)) {
 			rc = xpoll_event(kq->queue, &record, 1, NULL, 0, 0);
 		} else {
-			rc = kq_call_slowly(kq, &changes[i], nchanges - i, NULL, 0,
-			                    NULL);
+			rc = kq_call_by_steps(kq, &changes[i], nchanges - i, NULL, 0,
+			                      NULL);
 			break;
 		}
 	}
@@ -327,8 +327,8 @@ static XP_INLINE int kq_call_changes(struct kq *kq,
 	for (int i = 0; i < nchanges; i++) {
 		struct xpoll_event record;
 
-		if (!kq_switch(&changes[i], &record) &&
-		    !kq_make_or_delete(kq, &changes[i], &record))
+		if (!kq_enable_or_disable(&changes[i], &record) &&
+		    !kq_add_or_delete(kq, &changes[i], &record))
 			return kq_call_other_changes(kq, &changes[i],
 			                             nchanges - i);
 		if (xpoll_event(kq->queue, &record, 1, NULL, 0, 0) < 0)
@@ -356,8 +356,8 @@ static XP_INLINE int kq_call(struct kq *kq, const struct kevent *changes,
 	       kq_record(kq, &changes[i], &records[i]))
 		i++;
 	if (XP_UNLIKELY(i < nchanges || nchanges > nevents || timeout_ns == -2))
-		return kq_call_slowly(kq, changes, nchanges, events, nevents,
-		                      timeout);
+		return kq_call_by_steps(kq, changes, nchanges, events, nevents,
+		                        timeout);
 	return kq_wait(kq, records, nchanges, events, nevents, timeout_ns);
 }
 

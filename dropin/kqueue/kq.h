@@ -36,9 +36,9 @@ struct kq {
 	/* [a] number of calls that use it, plus 1 while a descriptor refers to it; 0: ended */
 	atomic_int refs;
 	struct xpoll *queue; /* [I] */
-	int watch_fd;        /* [I] from xpoll_fd; the program's descriptors are duplicates of it */
+	int queue_fd;        /* [I] from xpoll_fd; the program's descriptors are duplicates of it */
 	uint64_t serial;     /* [I] identifies the queue; never reused; see kq_mark in table.c */
-	int numbers;         /* [t] number of known descriptors that refer to it */
+	int descriptors;     /* [t] number of known descriptors that refer to it */
 	struct kq *next;     /* [t] next queue in kq_table.all, or next free one in queue.c */
 
 	/* Counts of registrations that xpoll alone cannot implement like FreeBSD. */

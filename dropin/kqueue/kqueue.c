@@ -5,7 +5,7 @@
 #include "kq.h"
 
 /* Make a queue.  Returns its descriptor or a negative errno value. */
-static int kq_open(void)
+static int kq_new_fd(void)
 {
 	struct kq *kq;
 	int rc = kq_begin(&kq);
@@ -25,17 +25,17 @@ EXPORT const char *kqueue_version(void)
 
 EXPORT int kqueue(void)
 {
-	return xp_result(kq_open());
+	return xp_result(kq_new_fd());
 }
 
 /* O_CLOEXEC changes nothing: descriptors of queues are always close-on-exec. */
 EXPORT int kqueue1(int flags)
 {
-	return xp_result(flags & ~O_CLOEXEC ? -EINVAL : kq_open());
+	return xp_result(flags & ~O_CLOEXEC ? -EINVAL : kq_new_fd());
 }
 
 EXPORT int kqueuex(unsigned int flags)
 {
 	return xp_result(flags & ~(unsigned)KQUEUE_CLOEXEC ? -EINVAL
-	                                                    : kq_open());
+	                                                    : kq_new_fd());
 }

@@ -60,12 +60,12 @@ static int kq_make(struct kq *kq)
 	options.size = sizeof options;
 	options.backend = "epoll"; /* because the program's descriptor is its epoll instance */
 	options.flags = XPOLL_ALL_READY | XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD;
-	kq->numbers = 0;
+	kq->descriptors = 0;
 	kq->queue = xpoll_open(&options);
 	if (!kq->queue)
 		return -errno;
-	kq->watch_fd = xpoll_fd(kq->queue);
-	return kq->watch_fd < 0 ? -errno : 0;
+	kq->queue_fd = xpoll_fd(kq->queue);
+	return kq->queue_fd < 0 ? -errno : 0;
 }
 
 int kq_begin(struct kq **begun)

@@ -115,7 +115,7 @@ static bool kq_number_add(struct kq *kq, int fd)
 	if (!number || atomic_load(&number->object))
 		return false;
 	atomic_store(&number->object, kq);
-	kq->numbers++;
+	kq->descriptors++;
 	return true;
 }
 
@@ -132,7 +132,7 @@ static void kq_find_duplicates(struct kq *kq)
 		int fd = atoi(entry->d_name);
 		struct number *number;
 
-		if (entry->d_name[0] == '.' || fd == kq->watch_fd ||
+		if (entry->d_name[0] == '.' || fd == kq->queue_fd ||
 		    fd == dirfd(folder))
 			continue;
 		number = number_at(fd);
@@ -151,10 +151,10 @@ static void kq_find_duplicates(struct kq *kq)
  */
 static bool kq_number_remove(struct kq *kq)
 {
-	if (--kq->numbers > 0)
+	if (--kq->descriptors > 0)
 		return false;
 	kq_find_duplicates(kq);
-	if (kq->numbers > 0)
+	if (kq->descriptors > 0)
 		return false;
 	kq_unlist(kq);
 	return true;
@@ -293,7 +293,7 @@ static int kq_mark(struct kq *kq)
 		return -errno;
 	kq->serial = ++kq_table.serial;
 	event.data.u64 = kq->serial;
-	return epoll_ctl(kq->watch_fd, EPOLL_CTL_ADD, kq_table.mark_fd,
+	return epoll_ctl(kq->queue_fd, EPOLL_CTL_ADD, kq_table.mark_fd,
 	                 &event) < 0 ? -errno : 0;
 }
 
@@ -301,7 +301,7 @@ static int kq_mark(struct kq *kq)
 static int kq_number_new(struct kq *kq)
 {
 	int rc = kq_mark(kq);
-	int fd = rc < 0 ? rc : fcntl(kq->watch_fd, F_DUPFD_CLOEXEC, 0);
+	int fd = rc < 0 ? rc : fcntl(kq->queue_fd, F_DUPFD_CLOEXEC, 0);
 
 	if (rc == 0 && fd < 0)
 		rc = -errno;
@@ -355,7 +355,7 @@ struct kq *kq_close_begin(int fd)
 	/* A child of vfork(2) shares the parent's memory, but closes its own descriptors only. */
 	if (kq_table.process != getpid())
 		return NULL;
-	if (atomic_exchange(&number->watched, false)) {
+	if (atomic_exchange(&number->may_be_registered, false)) {
 		atomic_store(&number->kind, 0);
 		xpoll_forget_fd(fd);
 	}
@@ -413,7 +413,7 @@ static void kq_fork_child(void)
 
 		if (!number)
 			continue;
-		atomic_store(&number->watched, false);
+		atomic_store(&number->may_be_registered, false);
 		atomic_store(&number->kind, 0);
 		if (atomic_exchange(&number->object, NULL))
 			real_close.close((int)fd);

@@ -87,7 +87,7 @@ static bool link_entry(struct array *array, struct watch *watch, int32_t index)
  * Request from the watch what all entries of the descriptor request together, nothing if no entry
  * is left.  Returns false if there are too many entries, or if the watch has failed.
  */
-static bool want(struct array *array, struct watch *watch, int fd)
+static bool request_bits(struct array *array, struct watch *watch, int fd)
 {
 	uint16_t bits = 0;
 	int duplicates = 0;
@@ -166,8 +166,8 @@ static void clear_reported(struct array *array, struct pollfd *fds, size_t count
  * Give the image the new length `count`: remove entries beyond it, or copy additional entries of
  * the program's array.  Records each as a change, and returns the new number of changes.
  */
-static size_t resize(struct array *array, struct watch *watch,
-                     struct pollfd *fds, size_t count, size_t changed)
+static size_t image_resize(struct array *array, struct watch *watch,
+                           struct pollfd *fds, size_t count, size_t changed)
 {
 	for (size_t at = count; at < array->len; at++, changed++) {
 		unlink_entry(array, watch, (int32_t)at);
@@ -188,7 +188,7 @@ static size_t resize(struct array *array, struct watch *watch,
 }
 
 /* Request from the watch what the changed entries and their previous descriptors need now. */
-static bool apply(struct array *array, struct watch *watch, size_t changed)
+static bool apply_changes(struct array *array, struct watch *watch, size_t changed)
 {
 	for (size_t i = 0; i < changed; i++)
 		if (array->changed[i] >= 0 &&
@@ -196,11 +196,11 @@ static bool apply(struct array *array, struct watch *watch, size_t changed)
 			return false;
 	/* Only now: a descriptor that has moved within the array is linked at its new index. */
 	for (size_t i = 0; i < changed; i++)
-		if (!want(array, watch, array->replaced[i]))
+		if (!request_bits(array, watch, array->replaced[i]))
 			return false;
 	for (size_t i = 0; i < changed; i++)
 		if (array->changed[i] >= 0 &&
-		    !want(array, watch, array->image[array->changed[i]].fd))
+		    !request_bits(array, watch, array->image[array->changed[i]].fd))
 			return false;
 	return true;
 }
@@ -215,8 +215,8 @@ int64_t array_sync(struct array *array, struct watch *watch,
 	clear_reported(array, fds, count);
 	changed = image_sync(array, watch, fds, count < array->len ? count : array->len);
 	if (XP_UNLIKELY(count != array->len))
-		changed = resize(array, watch, fds, count, changed);
-	return changed == 0 || apply(array, watch, changed) ? (int64_t)changed : -1;
+		changed = image_resize(array, watch, fds, count, changed);
+	return changed == 0 || apply_changes(array, watch, changed) ? (int64_t)changed : -1;
 }
 
 /* --- Results -------------------------------------------------------------------- */

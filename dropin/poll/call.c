@@ -204,10 +204,10 @@ static int run_real(struct call *call, struct set *set)
 /* --- Is the set worth it? ---------------------------------------------------------- */
 
 /*
- * set->worth is the balance of a set, in units of one check of a descriptor in the kernel.  A real
- * poll(2) checks each descriptor, and a set saves these checks.  A set costs the system calls
- * beyond one, a check of each hot descriptor, and READY_COST units for each ready descriptor,
- * because epoll_wait(2) takes longer than poll(2) to report one.
+ * set->balance is counted in units of one check of a descriptor in the kernel.  A real poll(2)
+ * checks each descriptor, and a set saves these checks.  A set costs the system calls beyond one, a
+ * check of each hot descriptor, and READY_COST units for each ready descriptor, because
+ * epoll_wait(2) takes longer than poll(2) to report one.
  */
 #define SYSCALL_COST 10
 #define READY_COST   3
@@ -224,8 +224,8 @@ static void book_costs(const struct call *call, struct set *set)
 	struct watch *watch = &set->watch;
 
 	if (!call->was_asleep)
-		set->worth += (int64_t)call->checks - watch->hot_len;
-	set->worth -= SYSCALL_COST * (int64_t)watch->syscalls;
+		set->balance += (int64_t)call->checks - watch->hot_len;
+	set->balance -= SYSCALL_COST * (int64_t)watch->syscalls;
 	stats_add(&stats.syscalls, watch->syscalls);
 	watch->syscalls = 0;
 }
@@ -234,16 +234,16 @@ static void book_costs(const struct call *call, struct set *set)
  * Complete the set's balance at the end of a call, then release the set, or give it up if it costs
  * too much.  rc is the number of ready descriptors, or USE_REAL.
  */
-static void account(struct call *call, struct set *set, int rc)
+static void account_and_release(struct call *call, struct set *set, int rc)
 {
 	int64_t all = (int64_t)call->checks;
 
 	book_costs(call, set);
 	/* Give back one system call, which the real function makes, too. */
-	set->worth += SYSCALL_COST - (rc == USE_REAL ? all : READY_COST * (int64_t)rc);
-	if (set->worth > WORTH_CALLS * all)
-		set->worth = WORTH_CALLS * all;
-	if (XP_UNLIKELY(set->worth < -WORTH_CALLS * all) && settings.after != 0)
+	set->balance += SYSCALL_COST - (rc == USE_REAL ? all : READY_COST * (int64_t)rc);
+	if (set->balance > WORTH_CALLS * all)
+		set->balance = WORTH_CALLS * all;
+	if (XP_UNLIKELY(set->balance < -WORTH_CALLS * all) && settings.after != 0)
 		give_up(call, set);
 	else
 		pool_release(set);
@@ -286,7 +286,7 @@ static bool poll_ends_call(struct call *call, struct set *set,
 
 	if (rc == -EBADF || rc == USE_REAL) {
 		if (rc == USE_REAL)
-			account(call, set, USE_REAL);
+			account_and_release(call, set, USE_REAL);
 		else
 			give_up(call, set);
 		*rcp = pass(call);
@@ -297,7 +297,7 @@ static bool poll_ends_call(struct call *call, struct set *set,
 	/* A call with a mask has to sleep even if its timeout is 0: the sleep applies the mask. */
 	if (rc == 0 && (call->deadline_ns != XP_NOW || call->mask))
 		return false;
-	account(call, set, rc);
+	account_and_release(call, set, rc);
 	if (rc == 0)
 		call->ops->clear(call);
 	*rcp = xp_result(rc);
@@ -451,7 +451,7 @@ static int poll_and_sleep(struct call *call, struct set *set)
  * Do the call with a claimed set, which is released or dropped.  Returns the call's result, -1 with
  * errno, or RESTART.
  */
-static int run(struct call *call, struct set *set)
+static int run_with_set(struct call *call, struct set *set)
 {
 	int64_t changed;
 
@@ -486,7 +486,7 @@ int call_run(struct call *call)
 	do {
 		call->awake_ns = xp_sys_now_coarse();
 		set = pool_find(call->site, call->key, call->awake_ns);
-		rc = set ? run(call, set) : run_without(call);
+		rc = set ? run_with_set(call, set) : run_without(call);
 	} while (rc == RESTART);
 	release_signals(call);
 	return rc;

@@ -15,7 +15,7 @@ EXPORT int unshare(int flags);
  * Begin the close of a stream.  Constructors of other libraries may call this before this library's
  * constructor, which looks up the C library's functions: then do so here.
  */
-static void begin(struct closing *closing, FILE *stream)
+static void begin_stream(struct closing *closing, FILE *stream)
 {
 	if (!real.pclose)
 		real_init();
@@ -27,7 +27,7 @@ EXPORT int pclose(FILE *stream)
 	struct closing closing;
 	int rc;
 
-	begin(&closing, stream);
+	begin_stream(&closing, stream);
 	rc = real.pclose(stream);
 	closing_end(&closing, 0);
 	return rc;
@@ -38,7 +38,7 @@ static FILE *reopen(const char *path, const char *mode, FILE *stream, bool large
 	struct closing closing;
 	FILE *opened;
 
-	begin(&closing, stream);
+	begin_stream(&closing, stream);
 	opened = (large && real.freopen64 ? real.freopen64 : real.freopen)(path, mode, stream);
 	closing_end(&closing, 0);
 	return opened;

@@ -51,7 +51,7 @@ static const struct call_ops poll_ops = {
 };
 
 /* Returns true if the call passes through to the C library: few entries, far too many, no pool. */
-static inline bool passes(nfds_t count)
+static inline bool passes_through(nfds_t count)
 {
 	if (XP_UNLIKELY(settings.stats))
 		stats_add(&stats.calls, 1);
@@ -110,14 +110,14 @@ static int ppoll_large(struct pollfd *fds, nfds_t count,
 /* Inline, so that a short array costs two comparisons in addition to the real call. */
 static inline int any_poll(struct pollfd *fds, nfds_t count, int timeout_ms, uintptr_t site)
 {
-	return passes(count) ? real.poll(fds, count, timeout_ms)
+	return passes_through(count) ? real.poll(fds, count, timeout_ms)
 	                     : poll_large(fds, count, timeout_ms, site);
 }
 
 static inline int any_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *timeout,
                             const sigset_t *mask, uintptr_t site)
 {
-	return passes(count) ? real.ppoll(fds, count, timeout, mask)
+	return passes_through(count) ? real.ppoll(fds, count, timeout, mask)
 	                     : ppoll_large(fds, count, timeout, mask, site);
 }
 

@@ -85,7 +85,7 @@ static void forget_parents_set(struct set *set)
 }
 
 /* In a forked child: drop all sets, counters and descriptors' states of the parent. */
-static void start_over(void)
+static void start_over_in_child(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
 		struct set *set = &sets[i];
@@ -115,7 +115,7 @@ bool pool_is_running(void)
 		return false;
 	if (!atomic_compare_exchange_strong(process, &forked, STARTING))
 		return false;
-	start_over();
+	start_over_in_child();
 	*process = RUNNING;
 	return true;
 }
@@ -211,7 +211,7 @@ struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns)
  * Close the epoll instances of retired sets, unless a thread is in pool_detach, which may be about
  * to use one.  Then that thread calls this function when it leaves.
  */
-static void reap(void)
+static void close_retired(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
 		struct set *set = &sets[i];
@@ -240,7 +240,7 @@ void pool_drop(struct set *set)
 	memory_free(&set->selected);
 	stats_add(&stats.evicted, 1);
 	set->state = RETIRED;
-	reap();
+	close_retired();
 }
 
 /*
@@ -301,7 +301,7 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns)
 	set->used_ns = now_ns;
 	set->memory = (struct extent){0};
 	set->last_poll_empty = false;
-	set->worth = 0;
+	set->balance = 0;
 	set->sleeps_first = 0;
 	stats_add(&stats.sets, 1);
 	return set;
@@ -317,7 +317,7 @@ void pool_detach(int fd, uint64_t relying)
 		if ((relying >> i & 1) && numbers_relied(fd, i))
 			xp_sys_epoll_ctl(sets[i].watch.epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);
 	if (atomic_fetch_sub(&detaching, 1) == 1)
-		reap();
+		close_retired();
 }
 
 bool pool_keeps(int fd)

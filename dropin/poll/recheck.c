@@ -35,7 +35,7 @@ static void mark_found(struct watch *watch, bool found)
 }
 
 /* Returns true if the real call has reported other bits in this entry than epoll, in `found`. */
-static bool differs(const struct pollfd *entry, uint16_t found)
+static bool result_differs(const struct pollfd *entry, uint16_t found)
 {
 	if (entry->events == 0) /* by select_results: only whether anything is ready is known */
 		return (entry->revents != 0) != (found != 0);
@@ -58,7 +58,7 @@ unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t cou
 		struct pollfd entry = fds[i]; /* a copy, as the program may change its array */
 
 		if (entry.fd < 0 || (size_t)entry.fd >= watch->slots_len ||
-		    !differs(&entry, watch->slots[entry.fd].found) ||
+		    !result_differs(&entry, watch->slots[entry.fd].found) ||
 		    !watch_is_cold(watch, entry.fd) || is_registered(watch, entry.fd))
 			continue;
 		watch_register_again(watch, entry.fd);

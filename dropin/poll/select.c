@@ -211,7 +211,7 @@ static unsigned long *words_of(fd_set *set)
  * count says: the kernel reads them only up to the size of its table of descriptors, so a program
  * may pass getdtablesize() as the count.
  */
-static inline bool passes(int count)
+static inline bool passes_through(int count)
 {
 	if (XP_UNLIKELY(settings.stats))
 		stats_add(&stats.calls, 1);
@@ -298,7 +298,7 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 EXPORT int select(int count, fd_set *in, fd_set *out, fd_set *except,
                   struct timeval *timeout)
 {
-	if (passes(count))
+	if (passes_through(count))
 		return real.select(count, in, out, except, timeout);
 	return select_large(count, in, out, except, timeout, CALLER);
 }
@@ -306,7 +306,7 @@ EXPORT int select(int count, fd_set *in, fd_set *out, fd_set *except,
 EXPORT int pselect(int count, fd_set *in, fd_set *out, fd_set *except,
                    const struct timespec *timeout, const sigset_t *mask)
 {
-	if (passes(count))
+	if (passes_through(count))
 		return real.pselect(count, in, out, except, timeout, mask);
 	return pselect_large(count, in, out, except, timeout, mask, CALLER);
 }

@@ -18,7 +18,7 @@ struct settings settings = {
 };
 
 /* Returns the value of a variable, or `fallback` unless it is a number from 0 to `most`. */
-static long number(const char *name, long fallback, long most)
+static long read_number(const char *name, long fallback, long most)
 {
 	const char *text = xp_sys_getenv(name);
 	char *end;
@@ -37,14 +37,14 @@ void settings_read(void)
 {
 	int saved = errno;
 
-	settings.on = number("XPOLL_POLL", 1, 1) != 0;
-	settings.stats = number("XPOLL_POLL_STATS", 0, 1) != 0;
-	settings.least = (size_t)number("XPOLL_POLL_MIN", (long)settings.least,
-	                                1000000);
+	settings.on = read_number("XPOLL_POLL", 1, 1) != 0;
+	settings.stats = read_number("XPOLL_POLL_STATS", 0, 1) != 0;
+	settings.least = (size_t)read_number("XPOLL_POLL_MIN", (long)settings.least,
+	                                     1000000);
 	if (settings.least == 0) /* an array needs at least one descriptor */
 		settings.least = 1;
-	settings.after = (uint32_t)number("XPOLL_POLL_AFTER", settings.after, 1000000);
-	settings.recheck_ns = number("XPOLL_POLL_RECHECK", 1000, 86400000) *
+	settings.after = (uint32_t)read_number("XPOLL_POLL_AFTER", settings.after, 1000000);
+	settings.recheck_ns = read_number("XPOLL_POLL_RECHECK", 1000, 86400000) *
 	                      XP_NS_PER_MS;
 	errno = saved;
 }

@@ -116,7 +116,7 @@ static void disarm(struct watch *watch, int fd, bool in_kernel)
 	XP_ASSERT(slot->flags & ARMED);
 	if (in_kernel)
 		control(watch, EPOLL_CTL_DEL, fd); /* fails if fd is another file: no matter */
-	numbers_unrely(fd, watch->set);
+	numbers_unrely(fd, watch->set_index);
 	slot->flags &= (uint8_t)~ARMED;
 	slot->generation++;
 	watch->armed_len--;
@@ -145,19 +145,19 @@ static bool arm(struct watch *watch, int fd)
 	struct watch_slot *slot = &watch->slots[fd];
 	int rc = -ENOENT;
 
-	if ((slot->flags & DIRECT) || !numbers_rely(fd, watch->set))
+	if ((slot->flags & DIRECT) || !numbers_rely(fd, watch->set_index))
 		return false;
 	if (slot->flags & ARMED) {
 		rc = control(watch, EPOLL_CTL_MOD, fd);
 		if (rc < 0)
 			disarm(watch, fd, false);
-		if (rc < 0 && !numbers_rely(fd, watch->set))
+		if (rc < 0 && !numbers_rely(fd, watch->set_index))
 			return false;
 	}
 	if (rc < 0)
 		rc = register_new(watch, fd);
 	if (rc < 0) {
-		numbers_unrely(fd, watch->set);
+		numbers_unrely(fd, watch->set_index);
 		if (rc == -EPERM || rc == -EINVAL || rc == -ELOOP)
 			slot->flags |= DIRECT;
 		return false;
@@ -236,7 +236,7 @@ static void drop_if_closed(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
-	if (!(slot->flags & ARMED) || numbers_relied(fd, watch->set))
+	if (!(slot->flags & ARMED) || numbers_relied(fd, watch->set_index))
 		return;
 	watch->syscalls++; /* the closing thread has made an EPOLL_CTL_DEL: a cost of the set */
 	disarm(watch, fd, false);
@@ -449,7 +449,7 @@ int watch_init(struct watch *watch, int set)
 	if (fd < 0)
 		return fd;
 	numbers_own(fd);
-	*watch = (struct watch){.set = set, .log_at = numbers_log_end()};
+	*watch = (struct watch){.set_index = set, .log_at = numbers_log_end()};
 	watch->epoll_fd = fd;
 	return 0;
 }
@@ -458,7 +458,7 @@ int watch_fini(struct watch *watch)
 {
 	for (size_t i = 0; i < watch->slots_len; i++)
 		if (watch->slots[i].flags & ARMED)
-			numbers_unrely((int)i, watch->set);
+			numbers_unrely((int)i, watch->set_index);
 	memory_free(&watch->slots_memory);
 	memory_free(&watch->events_memory);
 	memory_free(&watch->ready_memory);

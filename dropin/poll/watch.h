@@ -52,7 +52,7 @@ struct watch_ready {
 /* The descriptors of one array, and the epoll instance that watches the cold ones. */
 struct watch {
 	/* index of the set in the pool, and of its bit in the words of numbers.h */
-	int set;
+	int set_index;
 	_Atomic int epoll_fd;  /* also read by threads that close descriptors */
 
 	struct memory slots_memory;
