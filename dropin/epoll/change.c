@@ -29,8 +29,8 @@ static bool can_poll(const struct stat *status)
 }
 
 /*
- * Returns true if the descriptor is another file than the entry's.  Then it was closed without a
- * call of this library, which in Linux would have ended the entry.
+ * Returns true if the descriptor refers to another file than when the entry was made.  Then it was
+ * closed without a call of this library; in Linux the close would have ended the entry.
  */
 static bool is_stale(const struct ep_entry *entry, const struct stat *status)
 {

@@ -52,8 +52,8 @@ static bool has_sets(struct pollfd *fds, nfds_t len)
 }
 
 /*
- * Make the descriptor of a set readable if the set has an event, and keep it so from now on.
- * Returns true if the set has an event.
+ * Make the descriptor of a set readable if the set has an event, otherwise not readable.  From now
+ * on the bell's thread does that.  Returns true if the set has an event.
  */
 static bool check_set(int fd)
 {

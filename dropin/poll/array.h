@@ -28,8 +28,8 @@ struct array {
 	int32_t *changed;   /* for array_sync: index of each changed entry; -1: beyond the end */
 	int32_t *replaced;  /* for array_sync: the entry's descriptor in the image; -1: it is new */
 	int32_t *reported;  /* indexes of the entries whose revents are not 0 */
-	size_t len;          /* entries of image */
-	size_t reported_len; /* entries of reported */
+	size_t len;          /* number of entries of image and next */
+	size_t reported_len; /* number of entries of reported */
 };
 
 /* Free the memory, and make the image empty. */

@@ -24,7 +24,7 @@ enum { FREE, IDLE, CLAIMED, RETIRED };
 /* If all sets are used, one that was unused for this long is dropped for another array. */
 #define UNUSED_NS (10 * XP_NS_PER_SEC)
 
-/* Value of an epoll_fd whose number the program has reused: a descriptor that is never open. */
+/* Value of epoll_fd after pool_number_reused; no descriptor has this number. */
 #define GONE INT_MAX
 
 /*
