@@ -1,4 +1,4 @@
-/* Memory from the C library. */
+/* Allocates from the heap of the C library, and requests huge pages for large tables. */
 #include "base/alloc.h"
 
 #include <errno.h>
@@ -8,12 +8,16 @@
 
 #include "base/compiler.h"
 
-/* The least size of a table for which huge pages are requested. */
+/*
+ * Tables of at least this many bytes request huge pages.  A table of this size covers at least one
+ * whole huge page of 2 MiB (x86-64), at whatever address it begins.
+ */
 #define LARGE ((size_t)4 << 20)
 
 /*
- * Request huge pages for a large table.  In small pages each random access is a miss in the TLB as
- * well, and mapping the pages costs more than filling them.  It is a hint: an error has no effect.
+ * Ask the kernel to map a large table by huge pages.  With small pages each random access misses
+ * the TLB as well as the cache, and the page faults take longer than filling the table.  The kernel
+ * may ignore the request, so errors have no effect either.
  */
 static void want_huge_pages(void *memory, size_t size)
 {

@@ -1,15 +1,22 @@
-/* Memory.  All allocations go through these functions, so that tests can make the n-th fail. */
+/*
+ * Memory.  The library allocates only by these functions, so that tests can make the n-th
+ * allocation fail.
+ */
 #ifndef XP_BASE_ALLOC_H
 #define XP_BASE_ALLOC_H
 
 #include <stddef.h>
 
-/* Returns zeroed memory, or NULL; preserves errno. */
+/* Returns zeroed memory, or NULL without memory; preserves errno. */
 void *xp_alloc(size_t size);
-/* Returns uninitialised memory, aligned to a cache line. */
+/* Returns uninitialised memory that begins a cache line, or NULL; preserves errno. */
 void *xp_alloc_lines(size_t size);
-/* Like realloc(3): the new part is not zeroed; on failure, NULL, the old block stays. */
+/*
+ * Like realloc(3), but preserves errno.  The added bytes are not zeroed; after NULL the old block
+ * remains.
+ */
 void *xp_realloc(void *memory, size_t size);
+/* Free memory of any of these functions; NULL is harmless. */
 void xp_free(void *memory);
 
 #endif

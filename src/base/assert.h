@@ -1,7 +1,7 @@
 /*
- * Assertions of the library's own invariants.  A user's mistake is an error
- * return, never an assertion.  They are compiled in by debug and sanitizer
- * builds only: a release never ends its host program.
+ * Assertions check the library's own invariants; a mistake of the caller is returned as an error
+ * instead.  Only debug and sanitizer builds compile them in, so a release never ends its host
+ * program.
  */
 #ifndef XP_BASE_ASSERT_H
 #define XP_BASE_ASSERT_H
@@ -15,6 +15,7 @@
 			XP_TRAP(); \
 	} while (0)
 #else
+/* The condition is compiled, so that it stays correct, but not evaluated. */
 #define XP_ASSERT(condition) ((void)sizeof((condition) ? 1 : 0))
 #endif
 

@@ -1,4 +1,4 @@
-/* The extensions of the compiler that the library uses, in one place. */
+/* All extensions of gcc and clang that the library uses. */
 #ifndef XP_BASE_COMPILER_H
 #define XP_BASE_COMPILER_H
 
@@ -10,13 +10,13 @@
 #define XP_INLINE      inline __attribute__((always_inline))
 #define XP_NOINLINE       __attribute__((noinline))
 #define XP_TRAP()      __builtin_trap()
-/* Index of the lowest, or highest, bit of x, which must not be 0. */
+/* Returns the index of the lowest, or highest, bit that is set in x; x must not be 0. */
 #define XP_LOWEST_BIT(x)  ((unsigned)__builtin_ctzll(x))
 #define XP_HIGHEST_BIT(x) (63u - (unsigned)__builtin_clzll(x))
 
 /*
- * Prefetch a cache line.  The empty statement keeps gcc from removing a function that does nothing
- * else.
+ * Load the cache line at this address into the cache.  The empty assembly keeps gcc from removing
+ * calls of functions that only prefetch, because gcc must assume that it has an effect.
  */
 static XP_INLINE void xp_prefetch(const void *line)
 {
@@ -24,14 +24,14 @@ static XP_INLINE void xp_prefetch(const void *line)
 	__asm__ volatile ("");
 }
 
-/* Whether this is compiled for ThreadSanitizer. */
+/* 1 in a build with ThreadSanitizer, if the compiler announces it by __SANITIZE_THREAD__. */
 #ifdef __SANITIZE_THREAD__
 #define XP_TSAN 1
 #else
 #define XP_TSAN 0
 #endif
 
-/* Pause the processor, in a loop that waits for another one. */
+/* Let the processor pause for a few cycles: for a loop that waits for another processor. */
 static XP_INLINE void xp_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -41,16 +41,17 @@ static XP_INLINE void xp_relax(void)
 #endif
 }
 
-/* The usual size; a wrong one only costs time. */
+/* Bytes of a cache line, on most processors; where lines are longer, the library is only slower. */
 #define XP_CACHE_LINE 64
 
-/* F(0), F(1) ... F(63): the entries of a table. */
+/* XP_64_OF(F) expands to F(0), F(1) ... F(63): the initialisers of an array. */
 #define XP_4_OF(F, i) F(i), F((i) + 1), F((i) + 2), F((i) + 3)
 #define XP_16_OF(F, i) \
 	XP_4_OF(F, i), XP_4_OF(F, (i) + 4), XP_4_OF(F, (i) + 8), XP_4_OF(F, (i) + 12)
 #define XP_64_OF(F) \
 	XP_16_OF(F, 0), XP_16_OF(F, 16), XP_16_OF(F, 32), XP_16_OF(F, 48)
 
+/* Returns the struct of this type whose `member` the pointer points to. */
 #define XP_CONTAINER_OF(pointer, type, member) \
 	((type *)(void *)((char *)(pointer) - offsetof(type, member)))
 

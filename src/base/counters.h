@@ -1,6 +1,7 @@
 /*
- * Counters that are always on.  They are written and read under the queue's lock, so a plain
- * addition suffices; those that waits without the lock also write are atomic.
+ * The counters of a queue, which xpoll_stats returns: struct xpoll_stats in xpoll.h explains them.
+ * Threads hold the queue's lock to read and write them, so a plain addition suffices; only counters
+ * that a thread may also increment without the lock are atomic.
  */
 #ifndef XP_BASE_COUNTERS_H
 #define XP_BASE_COUNTERS_H
@@ -15,7 +16,7 @@ struct xp_counters {
 	uint64_t events;
 	uint64_t wakes;
 	uint64_t empty_returns;
-	uint64_t changes; /* changes that are not free; xpoll_stats adds the others */
+	uint64_t changes; /* changes not counted in changes_free; xpoll_stats returns the sum */
 	uint64_t changes_free;
 	uint64_t change_errors;
 	uint64_t syscalls_wait;
@@ -39,7 +40,10 @@ static inline void xp_count_plain(uint64_t *counter, uint64_t amount)
 	*counter += amount;
 }
 
-/* Add with the lock held; a count made without it at the same time may be lost. */
+/*
+ * Add while holding the queue's lock, by a load and a store, which are cheaper than an atomic
+ * addition.  An increment by xp_count_shared between the two is lost.
+ */
 static inline void xp_count_locked(xp_shared_counter *counter, uint64_t amount)
 {
 	atomic_store_explicit(counter, xp_counter_read(counter) + amount, memory_order_relaxed);
@@ -51,7 +55,7 @@ static inline void xp_count_locked(xp_shared_counter *counter, uint64_t amount)
 		xp_shared_counter *: xp_count_locked)(counter, amount)
 #define xp_count(counter) xp_count_by(counter, 1)
 
-/* Increment a counter that is also written without the lock. */
+/* Increment a counter without holding the queue's lock. */
 static inline void xp_count_shared(xp_shared_counter *counter)
 {
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);

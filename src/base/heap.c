@@ -1,4 +1,7 @@
-/* The heap of deadlines; d-ary as in Knuth, 5.2.3, exercise 28. */
+/*
+ * The heap of deadlines: each entry has four children (Knuth, The Art of Computer Programming,
+ * 5.2.3, exercise 28).  A place is an index in the array of entries.
+ */
 #include "base/heap.h"
 
 #include <errno.h>
@@ -9,15 +12,17 @@
 
 enum {
 	HEAP_WIDTH = 4,
-	HEAP_AHEAD = 16, /* number of items to prefetch that will move soon */
+	/* an item is prefetched this many additions or removals before it may move */
+	HEAP_AHEAD = 16,
 };
 
+/* Returns the index of an entry's parent. */
 static uint32_t heap_parent(uint32_t place)
 {
 	return place / HEAP_WIDTH + 2;
 }
 
-/* Returns the index of the first child of an entry. */
+/* Returns the index of the first of the four children that an entry may have. */
 static uint32_t heap_children(uint32_t place)
 {
 	return (place - 2) * HEAP_WIDTH;
@@ -29,7 +34,7 @@ static void heap_put(struct xp_heap *heap, uint32_t place, struct xp_heap_entry 
 	entry.item->place = place;
 }
 
-/* Move the entry up from this index until the heap order is right. */
+/* Store the entry at this free index or above it: parents with a later deadline move down first. */
 static XP_INLINE void heap_rise(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	while (place > XP_HEAP_FIRST) {
@@ -43,7 +48,10 @@ static XP_INLINE void heap_rise(struct xp_heap *heap, uint32_t place, struct xp_
 	heap_put(heap, place, entry);
 }
 
-/* Returns the child with the earliest deadline, of those from `place` on. */
+/*
+ * Returns which of the siblings from index `place` on has the earliest deadline; end: the end of
+ * the heap.
+ */
 static uint32_t heap_earliest(const struct xp_heap *heap, uint32_t place, uint32_t end)
 {
 	uint32_t last = place + HEAP_WIDTH < end ? place + HEAP_WIDTH : end;
@@ -56,9 +64,10 @@ static uint32_t heap_earliest(const struct xp_heap *heap, uint32_t place, uint32
 }
 
 /*
- * Move the entry down from this index until the heap order is right.  In a heap of a million the
- * lower levels are not in the cache.  Which child is next is known only after all were compared, so
- * all grandchildren, which are neighbours, are prefetched meanwhile.
+ * Store the entry at this free index or below it: children with an earlier deadline move up first.
+ * In a heap of a million items the lower levels are not in the cache.  Only the comparison of the
+ * children shows whose children are compared next, so all grandchildren, four adjacent cache lines,
+ * are prefetched before it.
  */
 static void heap_sink(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
@@ -109,21 +118,25 @@ int xp_heap_grow(struct xp_heap *heap, uint32_t count)
 {
 	uint32_t cap = heap->cap + heap->cap / 2;
 
-	if (count > UINT32_MAX / HEAP_WIDTH) /* the index of a child has to fit */
+	if (count > UINT32_MAX / HEAP_WIDTH) /* the index of the last child must not overflow */
 		return -ENOMEM;
 	return heap_resize(heap, cap < count ? count : cap);
 }
 
 /*
- * Prefetch items that will move soon.  An item that moves stores its new index; in a heap of a
- * million that is a write to memory that is not in the cache, and later stores wait.  Which items
- * move next is known: the parents of the indexes after the last one, and the last items themselves.
+ * Prefetch the items that a later addition may move.  An item that moves stores its new index; in a
+ * heap of a million items that store misses the cache, and later stores wait for it.  An addition
+ * moves ancestors of the first free place, so fetch those of a place that will be free HEAP_AHEAD
+ * additions later.
  */
 static void heap_fetch_parents(const struct xp_heap *heap, uint32_t place)
 {
 	uint32_t parent;
 
-	/* once for all entries with the same parent */
+	/*
+	 * Four siblings have the same parent: fetch it for the first of them only.  A small heap is
+	 * in the cache anyway.
+	 */
 	if (place % HEAP_WIDTH || place < 2 * HEAP_AHEAD)
 		return;
 	parent = heap_parent(place + HEAP_AHEAD);
@@ -132,6 +145,10 @@ static void heap_fetch_parents(const struct xp_heap *heap, uint32_t place)
 		xp_prefetch(heap->entries[heap_parent(parent)].item);
 }
 
+/*
+ * Prefetch the item that the HEAP_AHEADth removal from now on moves, because each moves the last
+ * one.
+ */
 static void heap_fetch_last(const struct xp_heap *heap)
 {
 	if (heap->len > HEAP_AHEAD)
@@ -148,7 +165,7 @@ void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadli
 	heap_rise(heap, place, entry);
 }
 
-/* Move the entry up or down from this index until the heap order is right. */
+/* Store the entry at this free index, or above or below it, wherever its deadline belongs. */
 static void heap_settle(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	if (place > XP_HEAP_FIRST &&

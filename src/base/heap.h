@@ -1,12 +1,13 @@
 /*
- * A heap of deadlines.
+ * A heap of deadlines: the item with the earliest one is always first.
  *
- * A node has four children, which are in one cache line together with their deadlines: finding the
- * earliest touches no other memory.  The items store their index, so any of them can be removed.
- * Adding and removing an arbitrary item take constant time on average, at worst O(log n); removing
- * the first takes O(log n).
+ * An entry has four children, which are in one cache line together with their deadlines, so finding
+ * the earliest child reads no other memory.  Each item stores its index, so any item can be
+ * removed.  Adding an item and removing an arbitrary one take constant time on average, at worst
+ * O(log n); removing the first takes O(log n).
  *
- * Only xp_heap_reserve allocates: a timer that expires in a wait and continues needs no memory.
+ * Only xp_heap_reserve allocates.  So a periodic timer that expires in a wait, leaves the heap and
+ * returns to it needs no memory.
  */
 #ifndef XP_BASE_HEAP_H
 #define XP_BASE_HEAP_H
@@ -18,7 +19,7 @@
 #include "base/time.h"
 
 struct xp_heap_item {
-	uint32_t place; /* 0: in no heap */
+	uint32_t place; /* index in the heap's entries; 0: in no heap */
 };
 
 struct xp_heap_entry {
@@ -27,18 +28,23 @@ struct xp_heap_entry {
 };
 
 struct xp_heap {
-	struct xp_heap_entry *entries; /* begins a cache line */
-	uint32_t len; /* items in it */
-	uint32_t cap; /* capacity */
+	/* begins a cache line; those before XP_HEAP_FIRST are unused */
+	struct xp_heap_entry *entries;
+	uint32_t len; /* number of items in the heap */
+	uint32_t cap; /* number of items for which there is room */
 };
 
-/* Index of the first entry: siblings begin at a multiple of four. */
+/*
+ * Index of the first entry.  With 3, siblings begin at a multiple of four, so they share a cache
+ * line.
+ */
 enum { XP_HEAP_FIRST = 3 };
 
-void xp_heap_fini(struct xp_heap *heap); /* the items are the caller's */
+void xp_heap_fini(struct xp_heap *heap); /* frees the array; the items belong to the caller */
 
+/* The slow path of xp_heap_reserve, which allocates. */
 int xp_heap_grow(struct xp_heap *heap, uint32_t count);
-/* Make room for this number of items in all.  Returns 0 or -ENOMEM. */
+/* Make room for this number of items, including those in the heap.  Returns 0 or -ENOMEM. */
 static inline int xp_heap_reserve(struct xp_heap *heap, uint32_t count)
 {
 	return XP_LIKELY(count <= heap->cap) ? 0 : xp_heap_grow(heap, count);
@@ -46,6 +52,7 @@ static inline int xp_heap_reserve(struct xp_heap *heap, uint32_t count)
 
 /* Add an item.  There must be room, and the item must be in no heap. */
 void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns);
+/* Remove an item of this heap. */
 void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item);
 /* Give an item of this heap another deadline. */
 void xp_heap_move(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns);

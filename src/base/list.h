@@ -1,4 +1,7 @@
-/* A doubly linked list whose links live in the items. */
+/*
+ * A doubly linked list whose links are members of the items.  The list itself is a link, too: an
+ * empty list, and an item in no list, points to itself.
+ */
 #ifndef XP_BASE_LIST_H
 #define XP_BASE_LIST_H
 
@@ -31,7 +34,9 @@ static inline void xp_list_append(struct xp_list *list, struct xp_list *item)
 	list->prev = item;
 }
 
-/* Remove an item, which becomes an empty list, so that removing it twice is harmless. */
+/*
+ * Remove an item from its list.  The item points to itself then, so removing it twice is harmless.
+ */
 static inline void xp_list_remove(struct xp_list *item)
 {
 	item->prev->next = item->next;
@@ -60,8 +65,8 @@ static inline void xp_list_move(struct xp_list *from, struct xp_list *to)
 }
 
 /*
- * Loop over the items of this type, linked by this member; the body may remove none.  `list` is
- * evaluated in each round.
+ * Loop over the structs of this type that are linked by this member.  The body must not remove
+ * any.  `list` is evaluated in each round.
  */
 #define XP_LIST_EACH(type, item, list, member)                                  \
 	for (type *item = XP_CONTAINER_OF((list)->next, type, member);          \

@@ -1,9 +1,10 @@
-/* The parts of the queue's lock that are not on the fast path. */
+/* The queue's lock, except its fast path: see mutex.h. */
 #include "base/mutex.h"
 
 /*
- * Number of tries before a thread sleeps, chosen by bench threads.  The lock is held for a
- * microsecond, and a sleep with its wake-up takes ten.
+ * Number of attempts to take the mutex before a thread sleeps until it is free, chosen by `xpoll
+ * bench threads`.  A thread holds the lock for about 1 microsecond, while a sleep and its wake-up
+ * take about 10.
  */
 enum { TRIES_MOST = 400 };
 

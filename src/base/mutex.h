@@ -1,9 +1,9 @@
 /*
- * The lock of a queue: a mutex that costs only a branch while the process has one thread.
+ * The lock of a queue: a mutex that is not touched while the process has one thread, which costs a
+ * branch only.
  *
- * No user code runs between lock and unlock, so a process cannot start its second thread there.
- * `taken` records whether the mutex itself was taken, in case the process becomes single-threaded
- * in between.
+ * No code of the program runs between lock and unlock, so no second thread can be created there.
+ * But the other threads may end there: so `taken` records whether unlock has to release the mutex.
  */
 #ifndef XP_BASE_MUTEX_H
 #define XP_BASE_MUTEX_H
@@ -16,18 +16,22 @@
 #include "base/threads.h"
 
 struct xp_mutex {
-	bool inside; /* a thread is between lock and unlock */
-	bool taken;  /* the thread has taken the mutex itself */
+	bool inside; /* a thread holds the lock */
+	bool taken;  /* the thread holds `mutex`, too: the process had several threads */
 	pthread_mutex_t mutex;
 };
 
+/* Returns 0 or a negative errno value. */
 int xp_mutex_init(struct xp_mutex *mutex);
 
-/* Take a mutex that another thread has: try for some microseconds, then sleep. */
+/*
+ * The slow path of xp_mutex_lock: another thread holds the mutex.  Try for some microseconds, then
+ * sleep.
+ */
 void xp_mutex_lock_busy(struct xp_mutex *mutex);
 void xp_mutex_fini(struct xp_mutex *mutex);
 
-/* Lock, when the process is known to have one thread. */
+/* Lock in a process that is known to have one thread. */
 static inline void xp_mutex_lock_alone(struct xp_mutex *mutex)
 {
 	XP_ASSERT(!mutex->inside && !mutex->taken);

@@ -1,17 +1,18 @@
-/* Objects of one size, in blocks. */
+/* The pool of objects of one size: see pool.h. */
 #include "base/pool.h"
 
 #include "base/alloc.h"
 #include "base/assert.h"
 #include "base/compiler.h"
 
-enum { POOL_OBJECTS = 64 }; /* objects of a block: one for each bit of a word */
+enum { POOL_OBJECTS = 64 }; /* objects in a block: one for each bit of its bit set */
 
 /* The head of a block, followed by its objects. */
 struct xp_pool_block {
-	_Alignas(XP_CACHE_LINE) uint64_t free; /* bit set of the free objects */
-	struct xp_pool_block *open; /* the next block with free objects, if this one has any */
-	struct xp_pool_block *next; /* the next of all blocks */
+	_Alignas(XP_CACHE_LINE) uint64_t free; /* bit N: object N is free */
+	/* next in the list of blocks with free objects, if this block has any */
+	struct xp_pool_block *open;
+	struct xp_pool_block *next; /* next in the list of all blocks */
 };
 
 static struct xp_pool_block *pool_grow(struct xp_pool *pool, size_t size)

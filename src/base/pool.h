@@ -1,9 +1,9 @@
 /*
- * Objects of one size, in blocks that never move.
+ * A pool of objects of one size, in blocks that never move.
  *
- * Bits show which objects of a block are free, and one block is used up before the next: objects
- * that are made one after the other are neighbours, whatever was freed before.  Memory is returned
- * with the pool.
+ * A bit set in each block shows which of its objects are free.  The pool uses one block up before
+ * the next, so objects that are made one after the other are mostly neighbours in memory.  The
+ * memory of freed objects stays in the pool until the pool itself is freed.
  */
 #ifndef XP_BASE_POOL_H
 #define XP_BASE_POOL_H
@@ -14,12 +14,17 @@
 struct xp_pool_block;
 
 struct xp_pool {
-	struct xp_pool_block *open; /* the first block with free objects */
-	struct xp_pool_block *all;
+	/* first in the list of blocks with free objects; NULL: there are none */
+	struct xp_pool_block *open;
+	struct xp_pool_block *all; /* first in the list of all blocks */
 };
 
-/* Returns an uninitialised object of this size, and its index in its block; NULL: no memory. */
+/*
+ * Returns an uninitialised object, and stores its index in its block; NULL: no memory.  size: of
+ * the object, the same in all calls for a pool.
+ */
 void *xp_pool_take(struct xp_pool *pool, size_t size, unsigned *place);
+/* Free an object; place: the index that xp_pool_take has stored. */
 void xp_pool_give(struct xp_pool *pool, size_t size, void *object, unsigned place);
 /* Free the pool with all its objects. */
 void xp_pool_fini(struct xp_pool *pool);

@@ -1,4 +1,7 @@
-/* The hash table of registrations. */
+/*
+ * The hash table of registrations: see regmap.h.  An item's home slot is the one that its hash
+ * selects.
+ */
 #include "base/regmap.h"
 
 #include <errno.h>
@@ -6,7 +9,10 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 
-/* Returns the slot of an item, or the first free one after its home slot. */
+/*
+ * Returns the slot of an item; if it is not in the table, the first free slot from its home slot
+ * on.
+ */
 struct xp_regmap_slot *xp_regmap_look(const struct xp_regmap *map, uint64_t ident, int filter)
 {
 	uint32_t hash = xp_regmap_hash(ident, filter);
@@ -45,7 +51,10 @@ int xp_regmap_grow(struct xp_regmap *map, size_t count)
 		larger.len *= 2;
 	larger.slots = xp_alloc(larger.len * sizeof *larger.slots);
 	if (!larger.slots)
-		/* one slot stays free, where a search ends */
+		/*
+		 * Without memory fill the table beyond three quarters, except for one free slot,
+		 * because a search for an item that is not in the table ends there.
+		 */
 		return count < map->len ? 0 : -ENOMEM;
 	for (const struct xp_regmap_slot *slot = map->slots; slot < map->slots + map->len; slot++) {
 		size_t at = (size_t)slot->hash & (larger.len - 1);
@@ -78,7 +87,10 @@ void xp_regmap_remove(struct xp_regmap *map, const struct xp_regmap_item *item, 
 	size_t last = map->len - 1;
 
 	XP_ASSERT(map->slots[free].item == item);
-	/* Move later items back, whose home slot is not after the gap. */
+	/*
+	 * A search must not end at the new gap: move each following item into it whose home slot is
+	 * not behind the gap.
+	 */
 	for (size_t at = (free + 1) & last; map->slots[at].item; at = (at + 1) & last) {
 		if (((at - (size_t)map->slots[at].hash) & last) < ((at - free) & last))
 			continue;

@@ -1,8 +1,10 @@
 /*
- * A hash table of registrations by (ident, filter): linear probing, as in Knuth, 6.4.
+ * A hash table of registrations by (ident, filter), with linear probing (Knuth, The Art of Computer
+ * Programming, 6.4).
  *
- * The hashes and filters are beside the pointers, so that a search reads only the item that it
- * finds.  The table grows when an item is added, never when one is looked up or removed.
+ * Each slot holds the hash and the filter next to the pointer, so a search reads the memory of no
+ * item but the one it finds.  The table grows when room is made or an item is added, never when an
+ * item is searched or removed.
  */
 #ifndef XP_BASE_REGMAP_H
 #define XP_BASE_REGMAP_H
@@ -22,15 +24,17 @@ struct xp_regmap {
 		int filter;
 		struct xp_regmap_item *item; /* NULL: the slot is free */
 	} *slots;
-	size_t len; /* slots: a power of two, or 0 */
-	size_t count, most; /* number of items, and capacity */
+	size_t len; /* number of slots: a power of two, or 0 before the first item */
+	size_t count, most; /* number of items, and how many fit before the table grows */
 };
 
-void xp_regmap_fini(struct xp_regmap *map); /* the items are the caller's */
+void xp_regmap_fini(struct xp_regmap *map); /* frees the slots; the items belong to the caller */
+/* Returns the item with this ident and filter; NULL: there is none. */
 struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map, uint64_t ident, int filter);
 /*
- * The upper half of the key is folded into the lower half, because the upper half of the product
- * depends on all bits of the latter.
+ * Returns the hash of (ident, filter), the upper half of a product.  Its low bits, which select the
+ * slot, depend on the lower half of the key only.  So the upper half, which contains the filter, is
+ * folded into the lower half first.
  */
 static inline uint32_t xp_regmap_hash(uint64_t ident, int filter)
 {
@@ -38,12 +42,18 @@ static inline uint32_t xp_regmap_hash(uint64_t ident, int filter)
 
 	return (uint32_t)((key ^ key >> 32) * 0x9e3779b97f4a7c15u >> 32);
 }
-/* Prefetch the slot where the search for this item begins; the table must have been used. */
+/*
+ * Prefetch the slot where the search for this item begins.  The table must have slots (map->len >
+ * 0).
+ */
 static inline void xp_regmap_prefetch(const struct xp_regmap *map, uint64_t ident, int filter)
 {
 	xp_prefetch(&map->slots[xp_regmap_hash(ident, filter) & (map->len - 1)]);
 }
-/* Returns the item, or another one with the same hash, without reading it; NULL: there is none. */
+/*
+ * Returns the item, or another one with the same hash, because it reads no item; NULL: there is
+ * none.  The table must have slots.
+ */
 static inline struct xp_regmap_item *xp_regmap_guess(const struct xp_regmap *map, uint64_t ident,
                                                      int filter)
 {
@@ -54,25 +64,33 @@ static inline struct xp_regmap_item *xp_regmap_guess(const struct xp_regmap *map
 		at = (at + 1) & (map->len - 1);
 	return map->slots[at].item;
 }
+/* The slow path of xp_regmap_reserve, which allocates. */
 int xp_regmap_grow(struct xp_regmap *map, size_t count);
-/* Make room for this number of items, so that adding them cannot fail.  Returns 0 or -ENOMEM. */
+/*
+ * Make room for this number of items in all, so that adding them cannot fail.  Returns 0 or
+ * -ENOMEM.
+ */
 static inline int xp_regmap_reserve(struct xp_regmap *map, size_t count)
 {
 	return XP_LIKELY(count <= map->most) ? 0 : xp_regmap_grow(map, count);
 }
 /*
- * Returns the slot of an item, or the free one for it; valid until the table changes.  There must
- * be room for one more.
+ * Returns the slot of an item, or the free slot to pass to xp_regmap_put; valid until the table
+ * changes.  The table must have slots.
  */
 struct xp_regmap_slot *xp_regmap_look(const struct xp_regmap *map, uint64_t ident, int filter);
-/* Store the item in the slot that xp_regmap_look has returned. */
+/* Store a new item in the slot that xp_regmap_look has returned.  There must be room for it. */
 void xp_regmap_put(struct xp_regmap *map, struct xp_regmap_slot *slot, struct xp_regmap_item *item,
                    int filter);
 /* Add an item, which must not be in the table.  Returns 0 or -ENOMEM. */
 int xp_regmap_add(struct xp_regmap *map, struct xp_regmap_item *item, int filter);
+/* Remove an item, which must be in the table; allocates nothing, and cannot fail. */
 void xp_regmap_remove(struct xp_regmap *map, const struct xp_regmap_item *item, int filter);
 
-/* Returns the first item from slot *at on, and advances *at beyond it; NULL: there are no more. */
+/*
+ * Returns the first item from slot *at on, which is 0 at first, and sets *at to the slot after it;
+ * NULL: no more.
+ */
 struct xp_regmap_item *xp_regmap_walk(const struct xp_regmap *map, size_t *at);
 
 #endif

@@ -1,17 +1,19 @@
-/* Converts results of the library to the caller's errno. */
+/* Results of the library's functions: 0 or more, or a negative errno value. */
 #ifndef XP_BASE_RESULT_H
 #define XP_BASE_RESULT_H
 
 #include <errno.h>
 #include <stdbool.h>
 
-/* Returns true for errors of lacking memory or descriptors, which may be available later. */
+/* Returns true if memory or descriptors are lacking: a later attempt may succeed. */
 static inline bool xp_is_lack(int rc)
 {
 	return rc == -ENOMEM || rc == -ENOSPC || rc == -EMFILE || rc == -ENFILE;
 }
 
-/* Returns a result >= 0 unchanged; a negative errno value becomes -1 and errno. */
+/*
+ * Returns what a public function returns: a result >= 0 unchanged; for an error -1, and sets errno.
+ */
 static inline int xp_result(int rc)
 {
 	if (rc >= 0)

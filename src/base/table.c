@@ -1,4 +1,4 @@
-/* Arrays that grow by doubling. */
+/* Growing arrays: the capacity is doubled until it suffices. */
 #include "base/table.h"
 
 #include <errno.h>
@@ -19,7 +19,10 @@ int xp_table_grow(void *table, int *len, int count, size_t size)
 		most *= 2;
 	if ((size_t)most > SIZE_MAX / size)
 		return -ENOMEM;
-	/* memcpy, because pointers of different types cannot be accessed by one lvalue */
+	/*
+	 * Copy the pointer by memcpy: *table is a pointer of unknown type, and may not be accessed
+	 * as a char *.
+	 */
 	memcpy(&items, table, sizeof items);
 	items = xp_realloc(items, (size_t)most * size);
 	if (!items)

@@ -1,13 +1,13 @@
 /*
- * Arrays that grow: tables and lists.
- *
- * A table is a pointer to its items and their capacity, both 0 at first.
+ * Growing arrays.  An array is a pointer to its items and an int with its capacity; both are 0 at
+ * first.
  */
 #ifndef XP_BASE_TABLE_H
 #define XP_BASE_TABLE_H
 
 #include <stddef.h>
 
+/* The slow path of XP_TABLE_RESERVE, which allocates. */
 int xp_table_grow(void *table, int *len, int count, size_t size);
 
 static inline int xp_table_reserve(void *table, int *len, int count, size_t size)
@@ -16,8 +16,9 @@ static inline int xp_table_reserve(void *table, int *len, int count, size_t size
 }
 
 /*
- * Make room for `count` items, at most 1 << 30.  `table` is the address of the pointer.  Additional
- * items are zero.  Returns 0; -ENOMEM, and the table is unchanged.
+ * Make room for `count` items, at most 1 << 30.  `table` and `len` are the addresses of the array's
+ * pointer and capacity.  Added items are zero.  Returns 0, or -ENOMEM, and then the array is
+ * unchanged.
  */
 #define XP_TABLE_RESERVE(table, len, count) \
 	xp_table_reserve(table, len, count, sizeof **(table))

@@ -1,7 +1,7 @@
 /*
- * Whether this process has a single thread: a "yes" is always right, a "no" may be wrong.  This is
- * the only test for a feature of the C library outside the folders of systems: every call makes it,
- * so it has to be inline.
+ * Finds out, without a system call, whether the process has only one thread.  The result true is
+ * always right, false may be wrong.  This is the only test for a feature of the C library outside
+ * the folders of systems: every call makes it, so it has to be inline.
  */
 #ifndef XP_BASE_THREADS_H
 #define XP_BASE_THREADS_H
@@ -12,7 +12,10 @@
 #if defined(__has_include)
 #if __has_include(<sys/single_threaded.h>)
 #include <features.h>
-/* Headers of one version may be used to build for an older one. */
+/*
+ * The header may belong to a newer C library than the one to build for (a cross compiler may have
+ * one set of headers for all versions), so check the version, too.
+ */
 #if __GLIBC_PREREQ(2, 32)
 #include <sys/single_threaded.h>
 #define XP_HAVE_SINGLE_THREADED 1
@@ -20,6 +23,7 @@
 #endif
 #endif
 
+/* Returns true if the process has one thread; false: it has several, or that is unknown. */
 static inline bool xp_single_threaded(void)
 {
 #ifdef XP_HAVE_SINGLE_THREADED
@@ -30,8 +34,9 @@ static inline bool xp_single_threaded(void)
 }
 
 /*
- * A cancellation point for the only thread of a process: it can only have cancelled itself before
- * this.
+ * Act on a pending cancellation of the calling thread, the only one of the process.  No other
+ * thread can request one later, so a check before a sleep is enough.  Does nothing where
+ * xp_single_threaded always returns false.
  */
 static inline void xp_cancel_alone(void)
 {

@@ -1,6 +1,6 @@
 /*
- * Deadlines are absolute nanoseconds of the monotonic clock everywhere in the library.  Durations
- * exist only in the interfaces of the caller and of the kernel.
+ * Deadlines in the library are absolute, in nanoseconds of the monotonic clock (TIMER also has some
+ * of the real-time clock).  Durations exist only in the interfaces of the caller and of the kernel.
  */
 #ifndef XP_BASE_TIME_H
 #define XP_BASE_TIME_H
@@ -8,21 +8,25 @@
 #include <limits.h>
 #include <stdint.h>
 
-#define XP_NOW   ((int64_t)0)  /* a deadline in the past: poll without sleeping */
-#define XP_PAST  ((int64_t)1)  /* the same, but handled like a wait that may sleep */
-#define XP_REST  ((int64_t)-1) /* like XP_NOW, for the rest of the last poll's results */
-#define XP_NEVER INT64_MAX
+#define XP_NOW   ((int64_t)0)  /* poll without sleeping */
+/* poll without sleeping, but like a sleep: unlocked, with the signal mask */
+#define XP_PAST  ((int64_t)1)
+#define XP_REST  ((int64_t)-1) /* like XP_NOW, for results that the last poll left */
+#define XP_NEVER INT64_MAX /* no deadline: sleep until there is an event */
 
 #define XP_NS_PER_SEC 1000000000LL
 #define XP_NS_PER_MS  1000000LL
 
-/* Returns now_ns + timeout_ns; saturates at XP_NEVER. */
+/* Returns now_ns + timeout_ns; XP_NEVER if the sum is too large. */
 static inline int64_t xp_deadline(int64_t now_ns, int64_t timeout_ns)
 {
 	return timeout_ns >= XP_NEVER - now_ns ? XP_NEVER : now_ns + timeout_ns;
 }
 
-/* Returns a duration in milliseconds, rounded up: an early return would make the caller spin. */
+/*
+ * Returns a duration in milliseconds, at most INT_MAX.  Rounds up: a wait that returned early would
+ * be called again at once, and keep the processor busy.
+ */
 static inline int xp_ms_ceil(int64_t left_ns)
 {
 	int64_t left_ms = left_ns / XP_NS_PER_MS + (left_ns % XP_NS_PER_MS != 0);

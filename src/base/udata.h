@@ -1,6 +1,6 @@
 /*
- * The user data of a registration: 64 bits, even where pointers have 32.  As in struct xpoll_event,
- * bits that were not stored are 0.
+ * The user data of a registration, as in struct xpoll_event: 64 bits.  Where a pointer has 32 bits,
+ * the bits that storing a pointer leaves are 0.
  */
 #ifndef XP_BASE_UDATA_H
 #define XP_BASE_UDATA_H
