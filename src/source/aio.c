@@ -1,8 +1,9 @@
 /*
  * AIO: asynchronous reads, writes and syncs of files.
  *
- * xpoll_aio_submit makes the registration, and its event ends it.  Data in the page cache is read
- * at once, because no thread could do it sooner.
+ * Each operation is a registration, which xpoll_aio_submit makes and the delivery of its event
+ * ends.  A read of data that is in the page cache is done by xpoll_aio_submit itself, because
+ * passing it to a thread would take longer.
  */
 #include "source/aio.h"
 
@@ -14,7 +15,10 @@
 #include "sys/process.h"
 
 enum {
-	/* Most bytes that a call copies while the queue is locked. */
+	/*
+	 * The longest read, in bytes, that xpoll_aio_submit does itself: the queue is locked
+	 * meanwhile.
+	 */
 	AIO_AT_ONCE_MOST = 64 << 10,
 };
 
@@ -22,11 +26,11 @@ struct aio_registration {
 	struct xp_registration reg;
 	struct xpoll_aio *aio;
 	struct xp_aio_job job;
-	struct xp_list item; /* links it into the state's list */
+	struct xp_list item; /* links it into the state's `regs` */
 };
 
 struct aio_state {
-	struct xp_source_fd watch; /* the descriptor of the port */
+	struct xp_source_fd watch; /* the port's descriptor, readable when jobs are complete */
 	struct xp_aio_port port;
 	struct xp_list regs;
 };
@@ -78,6 +82,7 @@ free_state:
 
 /* --- Submitting ------------------------------------------------------------- */
 
+/* Returns 0 if the program's structure is valid, otherwise -EINVAL. */
 static int aio_check(const struct xpoll_aio *aio)
 {
 	bool moves = aio->op == XPOLL_AIO_READ || aio->op == XPOLL_AIO_WRITE;
@@ -85,7 +90,10 @@ static int aio_check(const struct xpoll_aio *aio)
 
 	if (aio->size < sizeof *aio)
 		return -EINVAL;
-	/* A newer program may set members that this library does not know. */
+	/*
+	 * A newer program has a larger structure: fail if a member that this library lacks is not
+	 * 0.
+	 */
 	for (size_t i = sizeof *aio; i < aio->size; i++)
 		if (bytes[i])
 			return -EINVAL;
@@ -98,7 +106,10 @@ static int aio_check(const struct xpoll_aio *aio)
 	return 0;
 }
 
-/* Returns 0 if the operation is possible with a descriptor of these traits. */
+/*
+ * Returns 0 if a descriptor with these traits allows the operation; otherwise -EBADF, -ENOTSUP,
+ * -EISDIR, or `traits` if that is an error.
+ */
 static int file_check(const struct xpoll_aio *aio, int traits)
 {
 	bool reads = aio->op == XPOLL_AIO_READ;
@@ -109,12 +120,13 @@ static int file_check(const struct xpoll_aio *aio, int traits)
 	if ((reads && !(traits & XP_FILE_READABLE)) ||
 	    (writes && !(traits & XP_FILE_WRITABLE)))
 		return -EBADF;
-	/* Other files, such as pipes, could block for ever, and could not be cancelled. */
+	/* An operation on a pipe or terminal could wait for ever, and could not be cancelled. */
 	if (traits & XP_FILE_OTHER)
 		return -ENOTSUP;
 	return traits & XP_FILE_DIRECTORY && reads ? -EISDIR : 0;
 }
 
+/* Read data that is in the page cache.  Returns false if a worker has to do the job. */
 static bool done_at_once(struct xp_aio_job *job)
 {
 	if (job->op != XPOLL_AIO_READ || job->file.traits & XP_FILE_DIRECT ||
@@ -173,7 +185,7 @@ void xp_aio_cancel_registration(struct xp_registration *reg)
 
 /* --- The source --------------------------------------------------------------- */
 
-/* Refuse: only xpoll_aio_submit makes registrations. */
+/* Refuse an ADD: only xpoll_aio_submit makes registrations. */
 static int aio_attach(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
@@ -188,7 +200,7 @@ static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-/* Before a change, find the operations that have completed. */
+/* Find the operations that have completed before a change, so that DELETE accepts them. */
 static void aio_refresh(struct xpoll *queue, enum xp_step before)
 {
 	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
@@ -197,7 +209,10 @@ static void aio_refresh(struct xpoll *queue, enum xp_step before)
 		port_ready(queue, &state->watch);
 }
 
-/* Returns -EBUSY while the operation uses the program's structure and buffer. */
+/*
+ * Returns -EBUSY, so that DELETE fails, while the operation uses the program's structure and
+ * buffer.
+ */
 static int aio_confirm(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
 {
 	(void)queue, (void)deliver;

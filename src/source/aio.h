@@ -1,9 +1,10 @@
 /*
- * Asynchronous I/O: jobs, which threads of the library or the kernel do, and ports, one for each
- * queue, at which completed jobs are collected.
+ * Asynchronous I/O.  A job is an operation, which a worker (a thread of the library) or the kernel
+ * does.  A port, one for each queue, collects the queue's completed jobs.
  *
- * The workers serve the whole process.  They have a lock of their own, which is taken after a
- * queue's.  No thread exists before the first job.
+ * The workers do the jobs of all queues of the process.  One lock guards the jobs; a thread that
+ * holds a queue's lock may take it, but not the other way round.  No worker exists before the first
+ * job.
  */
 #ifndef XP_SOURCE_AIO_H
 #define XP_SOURCE_AIO_H
@@ -20,69 +21,80 @@
 #include "sys/wakefd.h"
 
 enum xp_aio_stage {
-	XP_AIO_QUEUED,  /* not begun */
-	XP_AIO_RUNNING, /* in progress: uses the descriptor and the buffer */
+	XP_AIO_QUEUED,  /* no worker has taken the job yet */
+	XP_AIO_RUNNING, /* in progress: the operation uses the descriptor and the buffer */
 	XP_AIO_DONE,    /* complete: `result` is set */
 };
 
-/* A job.  [I] immutable once started, [w] guarded by the lock of the workers, [a] atomic. */
+/* A job.  [I] immutable once started, [w] guarded by the workers' lock, [a] atomic. */
 struct xp_aio_job {
-	/* [w] links it into the queue of jobs, or into its port's `done` */
+	/* [w] links it into the list of queued jobs; once complete, into its port's `done` */
 	struct xp_list item;
-	struct xp_list unfinished; /* [w] links all jobs that are not complete */
-	struct xp_list stop;      /* [w] links the running jobs to cancel */
+	struct xp_list unfinished; /* [w] links all queued and running jobs */
+	struct xp_list stop;      /* [w] links running jobs to cancel */
 	struct xp_aio_port *port; /* [I] */
 	enum xp_aio_stage stage;  /* [w] */
-	bool cancelled;           /* [w] */
-	/* [w] bytes or a negative errno value; while it runs, owned by the thread */
+	bool cancelled;           /* [w] cancellation was requested while the job ran */
+	/* [w] bytes or a negative errno value; while the job runs, only its worker uses this */
 	int64_t result;
 	int op;                   /* [I] XPOLL_AIO_... */
 	int fd;                   /* [I] the program's descriptor */
-	/* [I] the descriptor to use: a duplicate that holds the file, or fd */
+	/*
+	 * [I] the descriptor that the operation uses: the duplicate that `hold` keeps open, or fd
+	 */
 	int io_fd;
-	struct xp_file_id file;   /* [I] */
-	struct xp_aio_hold *hold; /* [w] holds the file open; NULL: not held */
+	struct xp_file_id file;   /* [I] the file that fd refers to */
+	/* [w] what keeps the file open; NULL: only the program's fd does */
+	struct xp_aio_hold *hold;
 	void *buffer;             /* [I] */
 	size_t length;            /* [I] */
 	int64_t offset;           /* [I] */
 };
 
+/* The completed jobs of one queue.  The letters are those of struct xp_aio_job. */
 struct xp_aio_port {
 	struct xp_wakefd done_fd; /* [I] readable while there are completed jobs */
-	uint32_t process;    /* [I] the process that opened the port */
-	struct xp_list done; /* [w] */
-	atomic_uint filled;  /* [a] `done` is not empty, and done_fd is readable */
+	uint32_t process;    /* [I] the process that opened the port (sys/process.h) */
+	struct xp_list done; /* [w] completed jobs */
+	/* [a] 1: `done` is not empty, and done_fd is readable or about to be */
+	atomic_uint filled;
 };
 
 /*
- * Open a port.  Returns 0, -EMFILE ...; -ENOTSUP: $XPOLL_AIO names a provider that does not work.
+ * Open a port.  Returns 0, -EMFILE ...; -ENOTSUP: $XPOLL_AIO names a provider that is not usable
+ * here.
  */
 int xp_aio_open(struct xp_aio_port *port);
 /*
- * Cancel the jobs of a port and wait until they are complete; in a forked child, where no thread
- * does them, only close its descriptors.
+ * Cancel the jobs of a port, wait until they are complete, and close the port.  In a forked child,
+ * which has no workers, only close its copies of descriptors.
  */
 void xp_aio_close(struct xp_aio_port *port);
 
 /*
- * Returns true if fd refers to a file that jobs in progress hold, and stores its identity, by one
- * system call.  Returns false if not, or if that is unknown.
+ * Returns true if fd refers to a file that is held open for jobs on fd, and stores the file's
+ * identity, usually by one system call.  Returns false if not, or if that is unknown.
  */
 bool xp_aio_knows(int fd, struct xp_file_id *id);
 /*
- * Start a job.  Returns 0; -EAGAIN, -ENOMEM: no thread can be started; -EMFILE, -ENFILE: the file
- * cannot be held.  The caller owns the job's memory.
+ * Start a job.  Returns 0; -EAGAIN, -ENOMEM: no worker can be started; -EMFILE, -ENFILE: the file
+ * cannot be held open.  The job's memory belongs to the caller, and must stay until the job is
+ * complete.
  */
 int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job);
+/*
+ * Cancel a job: one that is queued is complete at once, with -ECANCELED; for one that runs, this is
+ * a request.  Harmless if the job is complete.
+ */
 void xp_aio_cancel(struct xp_aio_job *job);
-/* Move all completed jobs to this list, which is empty. */
+/* Move all completed jobs of a port to this list. */
 void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs);
-/* Cancel all jobs of a descriptor and wait until they are complete. */
+/* Cancel all jobs on a descriptor of the program and wait until they are complete. */
 void xp_aio_release_fd(int fd);
 
 /* Returns true if a port can be opened. */
 bool xp_aio_usable(void);
-/* Initialise in a new process, in which no thread works. */
+/* Initialise in a new process; also in a forked child, where no worker exists. */
 void xp_aio_begin(void);
 
 /* Called by the queue for xpoll_aio_submit and xpoll_aio_cancel. */

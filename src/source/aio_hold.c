@@ -14,24 +14,28 @@ enum { HOLD_LISTS = 64 };
 
 typedef _Atomic(struct xp_aio_hold *) hold_link;
 
-/* A held file.  [I] immutable while linked, [w] guarded by the lock of the workers. */
+/* A held file.  [I] immutable while linked, [w] guarded by the workers' lock. */
 struct xp_aio_hold {
-	hold_link next;       /* [w] the next in its list */
-	struct xp_file_id id; /* [I] */
+	hold_link next;       /* [w] the next file in its list */
+	struct xp_file_id id; /* [I] the file's identity */
 	int number;           /* [I] the descriptor that the program gave */
-	int fd;               /* [I] our descriptor, which holds the file open */
-	int users;            /* [w] operations in progress that use it */
+	int fd;               /* [I] the library's duplicate of it, which keeps the file open */
+	int users;            /* [w] number of operations in progress that use it */
 };
 
 /*
- * Lists of held files, by descriptor.  A fork may happen at any point, and the child closes the
- * files that it finds linked.  So a file is linked after it is opened, and unlinked before it is
- * closed.
+ * Lists of held files, selected by the program's descriptor.  Another thread may fork at any point,
+ * and the child closes the duplicates that it finds in these lists.  So a file is linked after its
+ * duplicate is opened and unlinked before it is closed: the child never closes a descriptor of the
+ * program.
  */
 static hold_link holds[HOLD_LISTS];
-/* Unused files whose close would release record locks of the program; used without a lock. */
+/*
+ * Files that no operation uses any more, but whose close would release record locks of the program:
+ * closed later.  Accessed without a lock.
+ */
 static hold_link holds_kept;
-/* Copies of files that the parent held; used without a lock. */
+/* In a forked child: files that its parent held.  Accessed without a lock. */
 static hold_link holds_inherited;
 
 static hold_link *hold_list(int number)
@@ -40,8 +44,9 @@ static hold_link *hold_list(int number)
 }
 
 /*
- * Returns true if the hold is of the same open file, or of the same inode with the same flags.
- * The flags are read again, because fcntl(2) may have changed them since the file was held.
+ * Returns true if a held file can be used for an operation on this descriptor: it is the same open
+ * file, or the same inode opened with the same flags.  The flags of the held file are queried,
+ * because fcntl(2) may have changed them since it was opened.
  */
 static bool hold_fits(const struct xp_aio_hold *hold, int number,
                       const struct xp_file_id *id)
@@ -119,7 +124,10 @@ static void hold_push(hold_link *list, struct xp_aio_hold *hold)
 	while (!atomic_compare_exchange_weak(list, &first, hold));
 }
 
-/* Close a list of files; keep those for later whose close would release record locks. */
+/*
+ * Close a list of files; those whose close would release record locks of the program go to
+ * holds_kept.
+ */
 static void hold_close_all(struct xp_aio_hold *hold)
 {
 	while (hold) {
@@ -141,7 +149,7 @@ void xp_aio_hold_close(struct xp_aio_hold *unused)
 		hold_close_all(unused);
 }
 
-/* Move a list to the inherited files. */
+/* Move a list of files to holds_inherited. */
 static void holds_inherit(hold_link *link)
 {
 	struct xp_aio_hold *hold = atomic_exchange(link, NULL);
@@ -165,7 +173,7 @@ void xp_aio_hold_abandon(void)
 {
 	struct xp_aio_hold *hold;
 
-	/* No lock is taken: in the child it may be locked for ever. */
+	/* The workers' lock is not taken: in the child it may be locked for ever. */
 	if (xp_process_current() == 0)
 		xp_aio_hold_begin();
 	hold = atomic_exchange(&holds_inherited, NULL);

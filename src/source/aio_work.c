@@ -1,11 +1,10 @@
 /*
- * The workers: queued jobs, threads that do them, and ports that collect them, for the whole
- * process, so that many queues do not need many threads.
+ * The workers: threads that do the queued jobs of the whole process, and the ports that collect
+ * them, so that many queues do not need many threads.
  *
- * A thread is started when there is a job and no thread waits for one; a thread that has waited for
- * a while without a job exits.  When the last port is closed, all exit.  Only threads of the
- * library do jobs: whatever a thread of the program does, sleeps in, or that it exits, has no
- * effect on a job.
+ * A thread is started if a job is queued and no thread waits for one; a thread that has waited for
+ * a second without a job exits.  When the last port is closed, all exit.  Only threads of the
+ * library do jobs, so a thread of the program may sleep or exit without an effect on a job.
  */
 #include "source/aio_work.h"
 
@@ -21,12 +20,12 @@
 #include "sys/sys_threads.h"
 #include "sys/system.h"
 
-#define AIO_PATIENCE_NS XP_NS_PER_SEC
+#define AIO_PATIENCE_NS XP_NS_PER_SEC /* how long a thread waits for a job before it exits */
 
 enum aio_worker_stage {
 	AIO_WORKER_NONE,
 	AIO_WORKER_RUNS,
-	AIO_WORKER_ENDED, /* has exited, or is about to; not joined yet */
+	AIO_WORKER_ENDED, /* has exited or is about to; to be joined */
 };
 
 struct aio_worker {
@@ -38,18 +37,18 @@ struct aio_worker {
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t jobs;    /* signalled when a job is queued */
-	/* signalled when a job is complete, or when all threads have exited */
+	/* signalled when a job is complete, and when all threads have exited */
 	pthread_cond_t changed;
 	struct xp_list queued;
 	int queued_len;
 	struct xp_list unfinished; /* queued and running jobs */
 	struct xp_list stop;       /* running jobs to cancel */
-	const struct xp_aio_provider *provider; /* NULL: no port is open */
-	bool open;   /* the provider is open in a thread, and can be called */
-	bool looks;  /* the provider will call xp_aio_next before it sleeps in the kernel */
-	int ports;
-	bool ending; /* the last port was closed, and the threads exit */
-	int waiting; /* threads that wait for a job */
+	const struct xp_aio_provider *provider; /* who does the jobs; NULL: no port is open */
+	bool open;   /* a thread has opened the provider, so provider->call may be called */
+	bool looks;  /* the provider calls xp_aio_next before it sleeps, so need not be called */
+	int ports; /* number of open ports */
+	bool ending; /* the last port was closed, so the threads have to exit */
+	int waiting; /* number of threads that wait for a job */
 	struct aio_worker workers[XP_AIO_THREADS];
 } aio_work = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -77,7 +76,10 @@ static void aio_dequeue(struct xp_aio_job *job)
 	aio_work.queued_len--;
 }
 
-/* Record that this thread exits, in the same critical section, so that no job is left to it. */
+/*
+ * Record that the calling thread exits.  The lock has been held since it found no job, so no job is
+ * left to it.
+ */
 static void aio_worker_ends(void)
 {
 	for (int i = 0; i < XP_AIO_THREADS; i++)
@@ -123,7 +125,7 @@ struct xp_aio_job *xp_aio_next_stop(void)
 	return item ? XP_CONTAINER_OF(item, struct xp_aio_job, stop) : NULL;
 }
 
-/* Release the file of a job. */
+/* Release the file of a job; the caller closes the list *unused later. */
 static void aio_drop(struct xp_aio_job *job, struct xp_aio_hold **unused)
 {
 	if (job->hold)
@@ -131,6 +133,7 @@ static void aio_drop(struct xp_aio_job *job, struct xp_aio_hold **unused)
 	job->hold = NULL;
 }
 
+/* Record the result of a job, and pass the job to its port. */
 static void aio_done(struct xp_aio_job *job, int64_t result)
 {
 	struct xp_aio_port *port = job->port;
@@ -157,8 +160,8 @@ void xp_aio_done(struct xp_list *jobs, bool looks)
 		aio_drop(job, &unused);
 	if (unused) {
 		/*
-		 * Close the files before the completion is published: the program finds them
-		 * closed.
+		 * Close the files before the program can see that the jobs are complete: then no
+		 * descriptor of the library is left.
 		 */
 		pthread_mutex_unlock(&aio_work.lock);
 		xp_aio_hold_close(unused);
@@ -166,7 +169,7 @@ void xp_aio_done(struct xp_list *jobs, bool looks)
 	}
 	while ((item = xp_list_take(jobs))) {
 		struct xp_aio_job *job = XP_CONTAINER_OF(item, struct xp_aio_job, item);
-		/* A job that was cancelled while it ran may have one of several results. */
+		/* A cancelled job that had completed first keeps its result. */
 		bool stopped = job->cancelled && job->result == -EINTR;
 
 		aio_done(job, stopped ? -ECANCELED : job->result);
@@ -206,7 +209,7 @@ static void threads_run(void)
 	}
 }
 
-/* The provider with threads that wait for the device. */
+/* The provider that every system has: its threads make blocking system calls. */
 static const struct xp_aio_provider aio_threads = {
 	.name = "threads",
 	.threads = XP_AIO_THREADS,
@@ -218,7 +221,7 @@ static void *aio_worker_main(void *argument)
 	const struct xp_aio_provider *provider;
 
 	(void)argument;
-	/* The thread that started this one has recorded it when it unlocks. */
+	/* Wait until the thread that started this one has recorded it, and unlocks. */
 	pthread_mutex_lock(&aio_work.lock);
 	provider = aio_work.provider;
 	pthread_mutex_unlock(&aio_work.lock);
@@ -237,8 +240,8 @@ static void *aio_worker_main(void *argument)
 }
 
 /*
- * Returns a free element of the table of threads, or NULL; joins a thread that has exited, which
- * does not need the lock any more.
+ * Returns a free element of the table of threads, or NULL, and stores the number of running ones.
+ * Joins threads that have exited or are about to: they need no lock for that.
  */
 static struct aio_worker *aio_worker_place(int *running)
 {
@@ -260,14 +263,17 @@ static struct aio_worker *aio_worker_place(int *running)
 	return place;
 }
 
-/* Make a thread leave the kernel for the jobs; one that opens the provider checks them later. */
+/*
+ * Make the provider's thread leave the kernel, to look for jobs and cancellations.  A thread that
+ * has not opened the provider yet looks later.
+ */
 static void aio_call_out(void)
 {
 	if (aio_work.open && aio_work.provider->call)
 		aio_work.provider->call();
 }
 
-/* Make sure that a thread takes the job that was queued last: call or start one. */
+/* Make sure that a thread takes the job that was queued last: wake, start or call one. */
 static int aio_call(void)
 {
 	struct aio_worker *worker;
@@ -367,7 +373,9 @@ void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs)
 	pthread_mutex_unlock(&aio_work.lock);
 }
 
-/* Cancel all jobs of this descriptor (-1: any) and port (NULL: any). */
+/*
+ * Cancel all jobs of this descriptor (-1: any) and port (NULL: any).  Returns how many still run.
+ */
 static int aio_stop_all(const struct xp_aio_port *port, int fd,
                         struct xp_aio_hold **unused)
 {
@@ -399,7 +407,9 @@ void xp_aio_release_fd(int fd)
 
 /* --- Ports ------------------------------------------------------------------ */
 
-/* Returns the provider to try first; with $XPOLL_AIO, the one that it names. */
+/*
+ * Returns the provider to try first: the one that $XPOLL_AIO names, if set; NULL: it is not usable.
+ */
 static const struct xp_aio_provider *aio_choose(void)
 {
 	const struct xp_aio_provider *best = xp_system.aio;
@@ -436,7 +446,7 @@ int xp_aio_open(struct xp_aio_port *port)
 
 /*
  * The last port was closed: wait until all threads have exited.  Called with the lock, which is
- * released meanwhile.
+ * released while this thread waits.
  */
 static void aio_end(void)
 {

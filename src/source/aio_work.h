@@ -1,4 +1,6 @@
-/* The interface between the queue of jobs (aio_work.c) and the providers that do them. */
+/*
+ * The interface between the list of queued jobs (aio_work.c) and the providers, which do the jobs.
+ */
 #ifndef XP_SOURCE_AIO_WORK_H
 #define XP_SOURCE_AIO_WORK_H
 
@@ -7,24 +9,26 @@
 enum { XP_AIO_THREADS = 4 };
 
 struct xp_aio_provider {
-	const char *name; /* its name in $XPOLL_AIO */
-	int threads;      /* most threads; at most XP_AIO_THREADS */
+	const char *name; /* the value of $XPOLL_AIO that selects it */
+	int threads;      /* how many threads may run it at once; at most XP_AIO_THREADS */
 	/*
-	 * Called in a thread of its own, without the lock: open the provider; do jobs until
-	 * xp_aio_next returns NULL; close it.  If opening fails, threads that wait for the device
-	 * are used instead.
+	 * Called one after the other in each thread of the provider, without the lock.  `open`
+	 * prepares; `run` does jobs until xp_aio_next returns NULL; `close` undoes `open`.  If
+	 * `open` fails, the thread makes blocking calls instead (aio_threads).  `open` and `close`
+	 * are optional.
 	 */
 	int (*open)(void);
 	void (*run)(void);
 	void (*close)(void);
 	/*
-	 * There is a job or a cancellation, and no thread waits in xp_aio_next: make one leave the
-	 * kernel.  Called while the provider is open, with the lock.  Optional.
+	 * A job was queued, or a running one cancelled, and no thread waits in xp_aio_next: make a
+	 * thread leave the kernel.  Called with the lock, while the provider is open.  Optional.
 	 */
 	void (*call)(void);
 	/*
-	 * In a forked child: close the descriptors that this process had opened.  Optional.  This
-	 * and `usable` are called for the system's own provider (sys/system.h).
+	 * In a forked child: close the copies of descriptors that the provider opened in the
+	 * process with this number (sys/process.h).  Optional.  Called, like `usable`, only for the
+	 * provider of the system, xp_system.aio.
 	 */
 	void (*abandon)(uint32_t process);
 	/* Returns true if `open` would succeed.  Any thread may call it at any time. */
@@ -32,17 +36,18 @@ struct xp_aio_provider {
 };
 
 /*
- * Returns the next job, which is running now; NULL: none.  With `patient` it waits for one, and
- * NULL means that this thread has to exit: there was no job for a while, or there will be none.
+ * Returns a queued job, whose stage becomes XP_AIO_RUNNING; NULL: there is none.  With `patient` it
+ * waits for a job, and after NULL the thread has to exit: there was no job for a while, or the last
+ * port was closed.
  */
 struct xp_aio_job *xp_aio_next(bool patient);
-/* Returns a running job that should be cancelled, or NULL; each job once. */
+/* Returns a running job to cancel, each job once; NULL: there is none. */
 struct xp_aio_job *xp_aio_next_stop(void);
-/* Do a job in this thread, waiting for the device.  Returns its result. */
+/* Do a running job by a blocking system call.  Returns its result. */
 int64_t xp_aio_perform(const struct xp_aio_job *job);
 /*
- * Complete the jobs of this list, whose results are set.  Afterwards the list is empty, and the
- * jobs belong to their ports.  looks: the caller calls xp_aio_next next.
+ * Complete the jobs of this list, whose results are set.  They are in their ports then, and the
+ * list is empty.  looks: the caller will call xp_aio_next before it sleeps.
  */
 void xp_aio_done(struct xp_list *jobs, bool looks);
 

@@ -1,9 +1,9 @@
 /*
  * EMPTY: all data that was written to a socket or pipe has left its buffer.
  *
- * The kernels do not report that.  So the queue checks registered descriptors with data every few
- * milliseconds, and an empty one once more when its event is delivered.  A buffer may be filled and
- * emptied between two checks without notice, so CLEAR is not supported.
+ * No kernel reports that.  So the queue checks each registered descriptor with data in its buffer
+ * every 10 ms, and checks an empty one again before its event is delivered.  A buffer that is
+ * filled and emptied between two checks goes unnoticed, so XPOLL_CLEAR is not supported.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -21,13 +21,14 @@
 
 struct empty_registration {
 	struct xp_registration reg;
-	struct xp_list filled; /* links it into the state's list of filled ones */
+	struct xp_list filled; /* links it into the state's `filled`; empty: not in it */
 	dev_t device;          /* device and inode of the registered file */
 	ino_t inode;
 };
 
 struct empty_state {
-	struct xp_marks marks; /* marks of files without an inode */
+	/* marks of the files that fstat(2) does not identify (sys/marks.h) */
+	struct xp_marks marks;
 	struct xp_list filled; /* enabled registrations whose buffer is not empty */
 };
 
@@ -37,7 +38,7 @@ static struct empty_registration *empty_of(const struct xp_registration *reg)
 	                       struct empty_registration, reg);
 }
 
-/* Returns the state, which exists if there is a registration. */
+/* Returns the source's state in this queue; NULL before the first registration. */
 static struct empty_state *empty_state(struct xpoll *queue)
 {
 	return *xp_host.state(queue, XP_SOURCE_EMPTY);
@@ -63,7 +64,10 @@ static int empty_state_make(struct xpoll *queue)
 	return 0;
 }
 
-/* Returns the number of bytes left in the buffer; -ENOTSUP: unknown; -EBADF. */
+/*
+ * Returns the number of bytes in the buffer; -ENOTSUP: not a socket or pipe, or the system does not
+ * return the number; -EBADF, -ENOMEM.
+ */
 static int64_t empty_left(int fd)
 {
 	int kind = xp_fd_kind(fd);
@@ -78,8 +82,8 @@ static int64_t empty_left(int fd)
 }
 
 /*
- * Record that `left` bytes are unsent: with 0 the registration becomes active, otherwise it is
- * checked again while it is enabled.
+ * Record that `left` bytes are in the buffer.  With 0 the registration becomes active; otherwise,
+ * while it is enabled, empty_due checks it again.
  */
 static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_t left)
 {
@@ -99,7 +103,10 @@ static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_
 		xp_host.set_due(queue, XP_SOURCE_EMPTY, xp_sys_now() + EMPTY_EVERY_NS);
 }
 
-/* Check a buffer.  After an error of the kernel the buffer counts as empty. */
+/*
+ * Check a buffer now.  If the kernel returns an error, the buffer counts as empty, so that there is
+ * an event.
+ */
 static void empty_look(struct xpoll *queue, struct xp_registration *reg)
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
@@ -164,7 +171,7 @@ static int empty_touch(struct xpoll *queue, struct xp_registration *reg,
 	return rc == -ENOENT ? -ESTALE : rc;
 }
 
-/* Check the buffer of an enabled registration, and stop checking that of a disabled one. */
+/* Check the buffer when a registration is enabled; stop checking it when it is disabled. */
 static void empty_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	if (reg->flags & XPOLL_DISABLE)
@@ -187,7 +194,10 @@ static int empty_collect(struct xpoll *queue, struct xp_registration *reg,
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
 
-	/* After an error deliver the event: checking again would not help. */
+	/*
+	 * The buffer was filled again: there is no event.  After an error (left < 0) deliver the
+	 * event, because a later check would fail as well.
+	 */
 	if (left > 0) {
 		empty_found(queue, reg, left);
 		return -EAGAIN;
@@ -208,7 +218,10 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 			XP_CONTAINER_OF(item, struct empty_registration, filled);
 
 		item = item->next;
-		/* the delivery detects a closed or reused descriptor */
+		/*
+		 * after an error, too: empty_confirm finds out before delivery if the descriptor
+		 * was closed
+		 */
 		if (xp_sys_unsent((int)empty->reg.item.ident) <= 0) {
 			xp_list_remove(&empty->filled);
 			xp_host.set_active(queue, &empty->reg, true);

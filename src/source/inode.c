@@ -1,6 +1,7 @@
 /*
- * Watches files for users: compares files after reports, and files without reports from time to
- * time.
+ * Watches files for the registrations that use them, called users.  When the kernel reports a
+ * change, the file's status is compared with the last known one; files that the kernel does not
+ * report are compared from time to time.
  */
 #include "source/inode.h"
 
@@ -13,10 +14,10 @@
 #include "sys/fskind.h"
 #include "sys/sys.h"
 
-/* How often files are compared that the kernel does not report. */
+/* The interval at which files are compared that the kernel does not report. */
 #define LOOK_EVERY_NS (100 * XP_NS_PER_MS)
 
-/* Notes that a comparison of two results of fstat(2) can show. */
+/* The notes that a comparison of two results of fstat(2) can show. */
 #define BY_LOOK (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
                  XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_REVOKE | \
                  XPOLL_NOTE_TRUNCATE)
@@ -26,6 +27,10 @@ static struct xp_inodes *inodes_find(struct xpoll *queue)
 	return *xp_host.state(queue, XP_SOURCE_VNODE);
 }
 
+/*
+ * Put the user into the list of files that are compared from time to time (timed), or of files that
+ * the kernel reports.
+ */
 static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
                       struct xp_inode_user *user, bool timed)
 {
@@ -38,7 +43,7 @@ static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
 		                xp_sys_now() + LOOK_EVERY_NS);
 }
 
-/* The directory was moved: watch its new parent, which will report its removal. */
+/* The user's directory was moved: watch its new parent directory, which reports a removal of it. */
 static void user_moved(struct xpoll *queue, struct xp_inodes *inodes,
                        struct xp_inode_user *user)
 {
@@ -46,9 +51,10 @@ static void user_moved(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /*
- * The kernel ended its watch of a file.  Returns true if the user's file still exists: only its
- * last name is gone, and it was opened by another name.  A file with names is then a new one that
- * has the numbers of the old.
+ * The kernel has ended its watch of the file, because the last name was removed.  Returns true, and
+ * watches the file again, if it still exists: the descriptor was opened by another name.  Returns
+ * false if the descriptor's file has a name: then it is a new file, which has the inode number of
+ * the old one.
  */
 static bool user_survives(struct xpoll *queue, struct xp_inodes *inodes,
                           struct xp_inode_user *user, struct stat *now)
@@ -59,10 +65,14 @@ static bool user_survives(struct xpoll *queue, struct xp_inodes *inodes,
 		return false;
 	rc = xp_inode_join(queue, inodes, user);
 	user_list(queue, inodes, user, rc != 0);
-	/* Query the file again, because nothing reported changes in between. */
+	/* Query the status again: changes before the new watch were not reported. */
 	return xp_sys_fstat(user->fd, now) == 0;
 }
 
+/*
+ * Report the notes that the user has requested.  With XPOLL_VNODE_AS_BSD one requested note of a
+ * write brings the others of that write.
+ */
 static void user_deliver(struct xpoll *queue, struct xp_inode_user *user,
                       uint32_t notes, bool lost)
 {
@@ -77,7 +87,10 @@ static void user_deliver(struct xpoll *queue, struct xp_inode_user *user,
 		user->ops->reported(queue, user, asked, lost);
 }
 
-/* Compare the user's file, and report changes to the user.  Returns false if the file is gone. */
+/*
+ * Compare the user's file, and report changes to the user.  Returns false if the descriptor was
+ * closed or reused, or if the file is gone.
+ */
 static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
                         struct xp_inode_user *user)
 {
@@ -91,12 +104,18 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	if (reported & XP_REPORT_BY_TIME)
 		user_list(queue, inodes, user, true);
 	rc = xp_inode_look(user, &now);
-	/* Query this after fstat(2), so that no rename is attributed that happened later. */
+	/*
+	 * Ask this after the query of the status: if that shows effects of a rename, `renamed`
+	 * finds the rename, and the effects are not reported as another change.
+	 */
 	if (rc == 0 && inodes->renamed && inodes->renamed(user, &now))
 		reported |= XPOLL_NOTE_RENAME;
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME) {
 		user_moved(queue, inodes, user);
-		/* The new parent is watched only now: find changes from before that. */
+		/*
+		 * The new parent is watched only now: query the status again, to find a removal
+		 * before that.
+		 */
 		rc = xp_inode_look(user, &now);
 	}
 	gone = rc == -EBADF || rc == -ENOENT;
@@ -112,7 +131,7 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME && now.st_nlink == 0 &&
 	    S_ISDIR(now.st_mode))
 		reported |= XPOLL_NOTE_DELETE;
-	/* If fstat(2) fails on an open file, its file system is gone: only REVOKE is reported. */
+	/* If fstat(2) fails for an open file, the file system is gone: `notes` is REVOKE only. */
 	if (rc == 0) {
 		notes = xp_inode_notes(user, reported, &now);
 		xp_inode_remember(&user->last, reported, &now);
@@ -169,7 +188,7 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct xp_inodes *inodes = inodes_find(queue);
 
-	(void)room; /* there are no more events than registrations */
+	(void)room; /* one event per registration at most, so no limit is needed */
 	if (inodes->again)
 		inodes->again(inodes);
 	XP_LIST_EACH(struct xp_inode_user, user, &inodes->timed, all)
@@ -180,14 +199,14 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 	                : now_ns + LOOK_EVERY_NS);
 }
 
-/* A change has read reports for other users: the next wait compares their files. */
+/* A change may have read reports for other users: let the next wait compare their files. */
 static void compare_soon(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (!xp_list_empty(&inodes->to_compare))
 		xp_host.set_due(queue, XP_SOURCE_VNODE, xp_sys_now());
 }
 
-/* Report to all users what happened up to now, before a watch is changed. */
+/* Report to all users what has happened up to now, before a watch is changed. */
 static void compare_others(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (inodes->watch.fd < 0)
@@ -197,8 +216,9 @@ static void compare_others(struct xpoll *queue, struct xp_inodes *inodes)
 }
 
 /*
- * Let the kernel report the file; or compare it from time to time, if the kernel does not report it
- * and a comparison shows all requested notes.
+ * Make the kernel report the file; or, if it cannot, and a comparison shows all requested notes,
+ * compare the file from time to time.  lenient: also after another error, such as an exhausted
+ * limit.
  */
 static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
                      struct xp_inode_user *user, bool lenient)
@@ -240,7 +260,10 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	return rc;
 }
 
-/* Changes from before a note was requested must not be reported for it. */
+/*
+ * Before notes are requested in addition: take over the status that only they show, so that earlier
+ * changes are not reported for them.
+ */
 static void forget_unrequested(struct xp_inode_user *user, const struct stat *now)
 {
 	if (!(user->notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)))
@@ -257,13 +280,13 @@ static void forget_unrequested(struct xp_inode_user *user, const struct stat *no
 }
 
 /*
- * Before the notes of the user change: report what has happened so far by the present notes.
- * Returns false if fd was reused for another file.
+ * Before the user's requested notes change: report what has happened so far by the old ones.
+ * Returns false if fd was closed or reused for another file.
  */
 static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *inodes,
                                struct xp_inode_user *user)
 {
-	bool compare = !user->self.inode; /* the kernel does not report this file */
+	bool compare = !user->self.inode; /* true: the kernel does not report this file */
 	struct stat now;
 	int rc;
 
@@ -276,7 +299,7 @@ static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *in
 		if (!user_compare(queue, inodes, user))
 			return false;
 	}
-	if (compare) /* user->last is up to date now */
+	if (compare) /* the comparison has updated user->last */
 		return true;
 	rc = xp_inode_look(user, &now);
 	if (rc == 0)
@@ -315,8 +338,8 @@ void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
 	user_list(queue, inodes, user, rc != 0);
 	compare_soon(queue, inodes);
 	/*
-	 * fstat(2) failed, or fd now refers to another file: report nothing.  The registration's
-	 * `confirm` detects that.
+	 * fstat(2) failed, or fd refers to another file now: report nothing.  The registration's
+	 * `confirm` detects that before a delivery.
 	 */
 	if (xp_inode_look(user, &now) < 0)
 		return;
@@ -344,7 +367,7 @@ bool xp_inode_supports(uint32_t notes)
 		!(notes & ~xp_inodes_reportable());
 }
 
-/* End the watches of a list of users, and drop reports for them. */
+/* Mark the users of a list as unwatched, and drop reports for them: the instance is closed soon. */
 static void users_release(struct xp_list *list)
 {
 	struct xp_list *item;

@@ -1,10 +1,11 @@
 /*
  * Changes of the file that a descriptor refers to, whatever its names: used by VNODE, and by READ
- * of a regular file that may grow.
+ * of a regular file, which may grow.
  *
  * A user is a registration that watches one open file.  The kernel reports most changes, through
- * one instance per queue (source/inode_provider.h); then sizes and link counts are compared.  A
- * file that the kernel cannot report is compared from time to time, while a wait runs.
+ * one instance (of inotify, for example) per queue: source/inode_provider.h.  After a report, size
+ * and link count are compared with the last known ones.  A file that the kernel cannot report is
+ * compared from time to time, while a wait runs.
  *
  * Notes are XPOLL_NOTE_ bits of VNODE.  All functions are called with the queue's lock held.
  */
@@ -21,7 +22,7 @@
 struct xp_inode;
 struct xp_inode_user;
 
-/* Links a user to one inode that it watches; unused while inode is NULL. */
+/* Links a user to an inode that is watched for it; not linked if inode is NULL. */
 struct xp_inode_link {
 	struct xp_list item;
 	struct xp_inode *inode;
@@ -30,15 +31,19 @@ struct xp_inode_link {
 
 struct xp_inode_user_ops {
 	/*
-	 * Some of the requested notes happened to the file that the descriptor refers to.  lost:
-	 * the kernel dropped reports, and notes that a comparison cannot show are set on suspicion.
+	 * Some of the requested changes have happened to the user's file.  lost: the kernel has
+	 * dropped reports, so `notes` contains those that a comparison cannot show, although
+	 * nothing may have happened.
 	 */
 	void (*reported)(struct xpoll *queue, struct xp_inode_user *user,
 	             uint32_t notes, bool lost);
-	/* Returns true if the user wants reports at once, and not only when it asks for them. */
+	/*
+	 * Returns true if the user is enabled, and wants reports at once.  If not, the kernel need
+	 * not report the same note again before xp_inode_listen.
+	 */
 	bool (*listens)(const struct xpoll *queue,
 	                const struct xp_inode_user *user);
-	/* The descriptor was closed or reused: end the watch. */
+	/* The descriptor was closed or reused, or the file is gone: end the user's registration. */
 	void (*gone)(struct xpoll *queue, struct xp_inode_user *user);
 };
 
@@ -48,38 +53,45 @@ struct xp_inode_user {
 	uint32_t notes; /* the requested notes */
 	bool as_bsd;    /* XPOLL_VNODE_AS_BSD */
 
-	/* Private to inode.c and the provider. */
-	struct xp_list all;         /* links the queue's users, `reported` or `timed` */
-	struct xp_list to_compare;   /* links the users whose file has to be compared */
-	struct xp_inode_link self;  /* the file itself */
-	struct xp_inode_link above; /* the file's parent directory, which reports rmdir(2) */
-	int reserved;               /* number of inodes that the provider reserves for it */
-	uint64_t place;             /* where the provider found the file last */
-	uint32_t ignored;           /* notes that were ignored because it did not listen */
-	/* notes reported since the last comparison, and XP_REPORT_ bits */
+	/* The following members are private to inode.c and the provider. */
+	struct xp_list all;         /* links it into `reported` or `timed` of struct xp_inodes */
+	struct xp_list to_compare;   /* links it into `to_compare` there, or empty */
+	struct xp_inode_link self;  /* link to the file's inode */
+	struct xp_inode_link above; /* link to a directory's parent, which reports rmdir(2) */
+	int reserved;               /* number of inodes that the provider holds in reserve for it */
+	/* hash of the file's last path, for providers that find renames by it */
+	uint64_t place;
+	/* notes that came while it did not listen, and need no more reports */
+	uint32_t ignored;
+	/* notes that were reported since the last comparison, and XP_REPORT_ bits */
 	uint32_t reported;
-	int64_t born_ns;            /* when the file was created; 0: unknown */
-	struct stat last;           /* its status at the last comparison */
+	int64_t born_ns;            /* the file's time of birth; 0: unknown */
+	struct stat last;           /* the file's status at the last comparison */
 };
 
 /*
- * Begin to watch fd; user->ops is set, everything else is zero.  lenient: if a limit of the kernel
- * is exhausted, the file is compared from time to time instead.
+ * Begin to watch fd for a user, whose `ops` and `as_bsd` are set, and whose other members are
+ * zero.  lenient: if a limit of the kernel is exhausted, compare the file from time to time instead
+ * of failing.
  *
- * -EBADF; -EINVAL: no file; -EPERM: these notes need permission to read the file; -ENOTSUP: the
- * kernel does not report them for this file; -EMFILE, -ENFILE, -ENOSPC, -ENOMEM.
+ * Returns 0; -EBADF; -EINVAL: not a file of a file system; -EPERM: these notes need permission to
+ * read the file; -ENOTSUP: the kernel does not report them for this file; -EMFILE, -ENFILE,
+ * -ENOSPC, -ENOMEM.
  */
 int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
                    uint32_t notes, bool lenient);
-/* Change the requested notes; -ESTALE: fd was reused for another file. */
+/*
+ * Change the requested notes.  -ESTALE: fd was reused for another file; other errors are those of
+ * xp_inode_watch.
+ */
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
                      uint32_t notes, bool lenient);
 /*
- * A user that was disabled wants reports again.  Changes that it has missed are passed to
- * `reported` before this returns.
+ * The user was enabled, and wants reports again.  Changes that were not reported to it meanwhile
+ * are passed to `reported` before this returns.
  */
 void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user);
-/* End a watch; harmless if there is none. */
+/* End the watch of a user; harmless if there is none. */
 void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user);
 
 /* Returns 0 if fd still refers to the watched file; -EBADF: closed; -ENOENT: reused. */
@@ -88,7 +100,7 @@ int xp_inode_confirm(const struct xp_inode_user *user);
 /* Returns true if this system can report all of these notes. */
 bool xp_inode_supports(uint32_t notes);
 
-/* Implementations of `due` and `fini` of a source; fini ends the watches of all users. */
+/* `due` and `fini` of the source VNODE. xp_inodes_fini ends the watches of all users. */
 void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_inodes_fini(struct xpoll *queue, void *state);
 

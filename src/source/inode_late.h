@@ -1,6 +1,6 @@
 /*
  * For providers that watch a file by its name, and get reports of writes late or not at all: event
- * ports, and handles of directories.
+ * ports (sunos) and handles of directories (windows).
  */
 #ifndef XP_SOURCE_INODE_LATE_H
 #define XP_SOURCE_INODE_LATE_H
@@ -10,6 +10,7 @@
 /* The initial value of the FNV-1a hash. */
 #define XP_INODE_HASH UINT64_C(0xcbf29ce484222325)
 
+/* Add bytes to an FNV-1a hash, and return the new hash. */
 static inline uint64_t xp_inode_hash(uint64_t hash, const void *data, size_t size)
 {
 	const unsigned char *byte = data;
@@ -20,8 +21,8 @@ static inline uint64_t xp_inode_hash(uint64_t hash, const void *data, size_t siz
 }
 
 /*
- * Returns 1 if the file also has to be compared from time to time, because of writes; 0 if not; as
- * xp_inode_join does.
+ * Returns the result of xp_inode_join for a watched file: 1 if the file has to be compared from
+ * time to time as well, because of writes; otherwise 0.
  */
 static inline int xp_inode_is_late(const struct xp_inode_user *user)
 {

@@ -1,4 +1,4 @@
-/* Compares two results of fstat(2) for a file: the notes of what happened in between. */
+/* Compares two results of fstat(2) for a file, to find the notes of what happened in between. */
 #include "source/inode_look.h"
 
 #include <errno.h>
@@ -8,13 +8,19 @@
 #include "sys/process.h"
 #include "sys/sys.h"
 
-/* Notes that a comparison cannot show; reported on suspicion if the kernel dropped reports. */
+/*
+ * Notes that a comparison cannot show, or not always.  If the kernel has dropped reports, they are
+ * reported because they may have happened.
+ */
 #define SUSPECTED (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_RENAME | \
                    XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
 #define SUSPECTED_OF_DIRECTORY (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)
 
-/* Query the status of the user's file.  Returns 0; -ENOENT: fd was reused; -EBADF ... */
+/*
+ * Query the status of the user's file.  Returns 0; -ENOENT: fd was reused for another file; -EBADF:
+ * fd was closed; or another error of fstat(2).
+ */
 int xp_inode_look(const struct xp_inode_user *user, struct stat *now)
 {
 	const struct stat *last = &user->last;
@@ -30,7 +36,10 @@ int xp_inode_look(const struct xp_inode_user *user, struct stat *now)
 		? 0 : -ENOENT;
 }
 
-/* A file that grew and shrank again in between shows no change. */
+/*
+ * Returns the notes of a change of size.  A file that has grown and shrunk again in between shows
+ * none.
+ */
 static uint32_t compare_size(const struct stat *old, const struct stat *now)
 {
 	if (S_ISDIR(now->st_mode) || now->st_size == old->st_size)
@@ -39,6 +48,9 @@ static uint32_t compare_size(const struct stat *old, const struct stat *now)
 		: XPOLL_NOTE_TRUNCATE;
 }
 
+/*
+ * Returns the notes of a change of the link count, as the BSDs report it (as_bsd) or as Linux does.
+ */
 static uint32_t compare_links(bool as_bsd, const struct stat *old,
                               const struct stat *now)
 {
@@ -47,7 +59,10 @@ static uint32_t compare_links(bool as_bsd, const struct stat *old,
 	if (as_bsd && !S_ISDIR(now->st_mode))
 		return now->st_nlink < old->st_nlink ? XPOLL_NOTE_DELETE
 			: XPOLL_NOTE_LINK;
-	/* The link count of a directory counts its subdirectories; its removal is not LINK. */
+	/*
+	 * The link count of a directory counts its subdirectories; 0 means that it was removed,
+	 * which is DELETE only.
+	 */
 	if (now->st_nlink == 0)
 		return S_ISDIR(now->st_mode) ? XPOLL_NOTE_DELETE
 			: XPOLL_NOTE_DELETE | XPOLL_NOTE_LINK;
@@ -60,17 +75,23 @@ static bool earlier(const struct timespec *a, const struct timespec *b)
 		(a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
 }
 
-/* Returns true if the file was written.  If its time went back, a program has set it. */
+/*
+ * Returns true if the file was written: its modification time has changed.  If that has gone back,
+ * a program has set it, for example by utimensat(2), which is no write.
+ */
 static bool was_written(const struct stat *old, const struct stat *now)
 {
 	if (xp_same_time(&old->st_mtim, &now->st_mtim))
 		return false;
-	/* or the clock was set back: a write sets both times to the same value */
+	/* Unless the clock was set back: a write sets both times to the same value. */
 	return !earlier(&now->st_mtim, &old->st_mtim) ||
 		xp_same_time(&now->st_mtim, &now->st_ctim);
 }
 
-/* Returns true if an attribute other than the link count has changed. */
+/*
+ * Returns true if an attribute other than the link count has changed: the mode, an owner, or a time
+ * that a program has set.
+ */
 static bool was_set(const struct stat *old, const struct stat *now)
 {
 	return old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
@@ -80,8 +101,9 @@ static bool was_set(const struct stat *old, const struct stat *now)
 }
 
 /*
- * Returns all notes that a comparison shows.  If only the ctime has changed, an attribute has that
- * fstat(2) does not return, unless `reported` explains it.
+ * Returns all notes that a comparison shows.  If only the ctime has changed, the note is ATTRIB,
+ * for an attribute that fstat(2) does not return; unless `reported` has a rename, which changes the
+ * ctime as well.
  */
 uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                         const struct stat *now)
@@ -92,7 +114,7 @@ uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old
 	if (notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE) ||
 	    was_written(old, now))
 		notes |= XPOLL_NOTE_WRITE;
-	/* Linux reports a change of the link count as ATTRIB, too. */
+	/* Like Linux, report a change of the link count as ATTRIB, too. */
 	if (!as_bsd && notes & XPOLL_NOTE_LINK && !S_ISDIR(now->st_mode))
 		notes |= XPOLL_NOTE_ATTRIB;
 	if (old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
@@ -103,7 +125,10 @@ uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old
 	return notes;
 }
 
-/* Returns the notes for the reports about a file with this present status. */
+/*
+ * Returns the notes to deliver for the reports in `reported`, where `now` is the file's present
+ * status.
+ */
 uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
                          const struct stat *now)
 {
@@ -115,7 +140,7 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
 		notes |= compare_size(old, now);
 	if (reported & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE))
 		notes |= links;
-	/* that ATTRIB was caused by the link count */
+	/* The kernel has reported ATTRIB for a change of the link count only. */
 	if (user->as_bsd && links && !S_ISDIR(now->st_mode) &&
 	    !was_set(old, now))
 		notes &= ~(uint32_t)XPOLL_NOTE_ATTRIB;
@@ -128,8 +153,9 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
 }
 
 /*
- * Store the status for the next comparison, except what this one did not compare: its own report is
- * still to come, although fstat(2) has returned the new values already.
+ * Store the status for the next comparison.  Size and link count stay if this comparison did not
+ * use them: fstat(2) may have returned changes whose report is still to come, and that report needs
+ * the old value.
  */
 void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now)
 {
@@ -144,6 +170,7 @@ void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *
 		last->st_nlink = before.st_nlink;
 }
 
+/* The inode's item is its first member, so a pointer to the item is one to the inode. */
 struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, uint64_t number)
 {
 	return (struct xp_inode *)(void *)xp_regmap_find(&inodes->map, number, 0);

@@ -1,6 +1,6 @@
 /*
- * Shared by inode.c and the providers: the state of a queue's watched files, reports, and the
- * comparison of files.
+ * Common to inode.c and the providers: the state of a queue's watched files, reports about them,
+ * and the comparison of files.
  */
 #ifndef XP_SOURCE_INODE_LOOK_H
 #define XP_SOURCE_INODE_LOOK_H
@@ -9,35 +9,39 @@
 #include "source/inode.h"
 #include "source/source.h"
 
-/* Bits of xp_inode_user.reported besides notes. */
+/* Bits of xp_inode_user.reported that are no notes. */
 enum {
-	XP_REPORT_LOOK = 1 << 24, /* compare everything */
-	XP_REPORT_LOST = 1 << 25, /* reports were dropped */
-	XP_REPORT_ENDED = 1 << 26, /* the kernel does not watch it any more */
-	XP_REPORT_BY_TIME = 1 << 27, /* nor reports it: compare it from time to time */
+	XP_REPORT_LOOK = 1 << 24, /* compare the whole status of the file */
+	XP_REPORT_LOST = 1 << 25, /* the kernel has dropped reports */
+	XP_REPORT_ENDED = 1 << 26, /* the kernel has ended its watch of the file */
+	XP_REPORT_BY_TIME = 1 << 27, /* compare the file from time to time */
 };
 
-/* The watched files of one queue: the state of the VNODE source. */
+/* The watched files of one queue: the queue's state of the source VNODE. */
 struct xp_inodes {
 	struct xpoll *queue;
 	struct xp_list reported;  /* users whose files the kernel reports */
 	struct xp_list timed;     /* users whose files are compared from time to time */
-	struct xp_list to_compare; /* users of both lists whose file has to be compared */
+	struct xp_list to_compare; /* users of both lists whose file has to be compared soon */
 	/*
-	 * The kernel's instance; fd is -1 if there is none.  ready: reads reports and compares
-	 * files.
+	 * The inotify instance, kqueue or port; fd is -1 if there is none.  Its `ready` reads the
+	 * reports and compares files.
 	 */
 	struct xp_source_fd watch;
-	uint32_t process;         /* the process that opened it (sys/process.h) */
-	struct xp_regmap map;     /* watched inodes, by the number that the kernel reports */
-	struct xp_list pool;      /* unused inodes, because a wait must not allocate */
-	size_t reserved;          /* number of inodes in both */
-	uint32_t made;            /* number of inodes so far, for providers that number them */
-	/* Called before files are compared by time; optional. */
+	uint32_t process;         /* the process that opened `watch` (sys/process.h) */
+	struct xp_regmap map;     /* watched inodes, by the number that the kernel's reports have */
+	struct xp_list pool;      /* unused inodes, for a wait, which must not allocate */
+	size_t reserved;          /* number of inodes in `map` and `pool` */
+	/* number of inodes made so far, for a provider that numbers them */
+	uint32_t made;
+	/*
+	 * Called before files are compared because of the time: a provider may try again to watch
+	 * those that the kernel does not report.  Optional.
+	 */
 	void (*again)(struct xp_inodes *inodes);
 	/*
-	 * Returns true if the file has been renamed, for systems that do not report it; now: its
-	 * status.
+	 * Returns true if the file was renamed since the last call, for systems that do not report
+	 * that; now: the file's status.  Optional.
 	 */
 	bool (*renamed)(struct xp_inode_user *user, const struct stat *now);
 };
@@ -48,9 +52,13 @@ static inline bool xp_same_time(const struct timespec *a,
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
+/* The notes that a write or a change of size can cause. */
 #define XP_NOTES_WRITTEN (XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)
 
-/* Record a report for a user, whose file is compared later. */
+/*
+ * Record a report about a user's file, which is compared later; notes: XPOLL_NOTE_ and XP_REPORT_
+ * bits.
+ */
 static inline void xp_inode_report(struct xp_inodes *inodes,
                                    struct xp_inode_user *user, uint32_t notes)
 {
@@ -59,27 +67,39 @@ static inline void xp_inode_report(struct xp_inodes *inodes,
 		xp_list_append(&inodes->to_compare, &user->to_compare);
 }
 
-/* 0; -ENOENT: the number is another file's by now; -EBADF ... */
+/*
+ * Query the status of the user's file.  Returns 0; -ENOENT: fd was reused for another file; -EBADF
+ * ...
+ */
 int xp_inode_look(const struct xp_inode_user *user, struct stat *now);
-/* Returns the notes for all differences; reported: notes that may explain them. */
+/*
+ * Returns the notes for all differences between two results of fstat(2); reported: notes that may
+ * explain a change of the ctime.
+ */
 uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                           const struct stat *now);
-/* The notes for what was reported of a file that looks like this now. */
+/* Returns the notes to deliver for the reports in `reported`; now: the file's present status. */
 uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
                         const struct stat *now);
-/* Store the status for the next comparison.  reported: what was compared now. */
+/*
+ * Store the status for the next comparison, as far as the one for the reports in `reported` has
+ * used it.
+ */
 void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now);
 
 /*
- * Returns the inode with this number of the kernel, or NULL.  Each provider has a struct xp_inode
- * of its own, which begins with its item of the map.
+ * Returns the watched inode for which the kernel's reports have this number, or NULL.  Each
+ * provider defines its own struct xp_inode, which begins with its item of the map.
  */
 struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, uint64_t number);
-/* Remove any inode from the map and return it; NULL: the map is empty. */
+/*
+ * Returns the first inode from slot *at of the map on, which is 0 at first, and sets *at to the
+ * slot after it; NULL: no more.
+ */
 struct xp_inode *xp_inode_walk(const struct xp_inodes *inodes, size_t *at);
 /*
- * Take over fd, a new inotify instance, kqueue or port, and have the queue watch it; closes fd on
- * failure.  A negative fd, an error of opening it, is returned as it is.
+ * Take over fd, a new inotify instance, kqueue or port, and have the queue watch it.  Returns 0; on
+ * failure closes fd and returns the error.  A negative fd, the error of opening it, is returned.
  */
 int xp_inodes_opened(struct xpoll *queue, struct xp_inodes *inodes, int fd);
 

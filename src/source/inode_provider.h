@@ -1,33 +1,39 @@
 /*
- * The interface between inode.c and a provider, which gets reports about files from the kernel
- * (linux/inode_inotify.c).  The provider knows which inodes are watched for which users, and passes
- * reports to xp_inode_report; it calls no function of inode.c.  All functions are called with the
- * queue's lock held.
+ * The interface between inode.c and a provider, such as linux/inode_inotify.c, which gets reports
+ * about files from the kernel.  The provider records which inodes the kernel watches for which
+ * users, and passes reports to xp_inode_report; it calls no function of inode.c.  All functions are
+ * called with the queue's lock held.
  */
 #ifndef XP_SOURCE_INODE_PROVIDER_H
 #define XP_SOURCE_INODE_PROVIDER_H
 
 #include "source/inode_look.h"
 
-/* Returns the notes that the kernel can report; 0: it reports nothing. */
+/* Returns the notes that the kernel of this system can report; 0: none. */
 uint32_t xp_inodes_reportable(void);
 
 /*
- * Make the kernel report user->notes of user->fd; user->last is set.  For a user that has joined:
- * change the notes; -ESTALE: fd was reused.  -ENOTSUP: the kernel does not report this file;
- * -EPERM; -EMFILE, -ENFILE, -ENOSPC, -ENOMEM.
+ * Make the kernel report the notes user->notes of user->fd; user->last is the file's status.  For a
+ * user that has joined already, change the notes.  Returns 0; 1: the kernel reports only some of
+ * them, so the file has to be compared from time to time as well.  -ESTALE: fd was reused for
+ * another file; -ENOTSUP: the kernel does not report this file; -EPERM; -EMFILE, -ENFILE, -ENOSPC,
+ * -ENOMEM.
  */
 int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
                   struct xp_inode_user *user);
-/* A directory was moved: watch its new parent instead of the old one. */
+/*
+ * The user's directory was moved: watch its new parent instead of the old one.  After an error the
+ * kernel reports no removal, so the directory has to be compared from time to time.
+ */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user);
+/* End the watch of a user; harmless if it has not joined. */
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user);
 
-/* Read all reports of the kernel. */
+/* Read all reports of the kernel, and pass them to xp_inode_report. */
 void xp_inodes_harvest(struct xp_inodes *inodes);
 /*
- * The queue ends, perhaps in a forked child: free all inodes, without a report to any user.
- * The instance is closed next, unless its descriptor is -1 then.
+ * The queue ends, perhaps in a forked child: free all inodes, without a report to any user.  The
+ * caller closes the instance afterwards, unless this has set its descriptor to -1.
  */
 void xp_inodes_close(struct xp_inodes *inodes);
 

@@ -1,13 +1,14 @@
 /*
  * PROC: the exit of a process, its forks and execs, and those of its children.
  *
- * A registration holds a descriptor of its process, so that a reused process ID is never taken for
- * the same process.  When the descriptor shows that the process has exited, the reports of the
- * tracer are read first: what a process did last comes before its exit.
+ * A registration holds a descriptor of its process, such as a pidfd, so that a reused process ID is
+ * never taken for the same process.  When the descriptor shows that the process has exited, the
+ * reports of the tracer, which follows forks and execs, are read first: what a process did last is
+ * reported before its exit.
  *
- * As in FreeBSD a registration ends with its process, and a tracked child is a registration of its
- * own that starts with NOTE_CHILD and its parent in `data`.  The wait status needs `data` too, so
- * the two never share an event.
+ * As in FreeBSD, a registration ends with its process.  A tracked child has a registration of its
+ * own, whose first event has NOTE_CHILD and the parent's ID in `data`.  The event of the exit has
+ * the wait status in `data`, so NOTE_CHILD and NOTE_EXIT are never in the same event.
  */
 #include "source/proc_trace.h"
 
@@ -31,7 +32,7 @@ static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 	xp_proc_close(queue, proc);
 }
 
-/* Begin to watch a process; after an error nothing has changed. */
+/* Begin to watch a process for these fflags.  After an error nothing is watched or open. */
 static int proc_begin(struct xpoll *queue, struct xp_proc *proc,
                       uint32_t fflags)
 {
@@ -69,8 +70,8 @@ static int proc_state_make(struct xpoll *queue)
 }
 
 /*
- * Handle reports from before this change: they may be about a process that had the ID before, or
- * about a fork that makes this a change of a tracked child.
+ * Handle the tracer's reports from before a change.  They may show that the ID belongs to another
+ * process now, or that the process is a tracked child, which has a registration already.
  */
 static void proc_refresh(struct xpoll *queue, enum xp_step before)
 {
@@ -105,7 +106,7 @@ static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
 
 	if (!(change->flags & XPOLL_ADD))
 		return 0;
-	/* The process may have exited without a wait since. */
+	/* The process may have exited, and its ID may be reused, since the last wait. */
 	rc = xp_proc_replaced(proc);
 	if (rc != 0)
 		return rc < 0 ? rc : -ESTALE;
@@ -113,7 +114,10 @@ static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
 		if (added & XPOLL_NOTE_EXIT)
 			xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
 	} else if (!(change->fflags & XP_PROC_TRACED)) {
-		/* without a descriptor only the tracer can report the exit */
+		/*
+		 * keep it if there is no descriptor, because only the tracer can report the exit
+		 * then
+		 */
 		if (proc->watch.fd >= 0)
 			xp_trace_end(queue, proc);
 	} else if (!xp_proc_is_traced(proc) || added & XPOLL_NOTE_TRACK) {
@@ -149,7 +153,7 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
 		notes |= XPOLL_NOTE_STATUS_UNKNOWN;
 	event->fflags = notes;
 	if (reg->report)
-		return 0; /* the next event reports its exit */
+		return 0; /* the next event has NOTE_EXIT */
 	xp_host.set_active(queue, reg, false);
 	if (!proc->ended)
 		return 0;
@@ -173,7 +177,7 @@ static void proc_release(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct xp_proc *proc = proc_of(reg);
 
-	/* Leave the kernel's set alone: it is the parent's, or is closed next. */
+	/* Leave the descriptor in the kernel's set, which is the parent's or is closed next. */
 	proc->watched = false;
 	proc_close(queue, proc);
 }

@@ -1,4 +1,4 @@
-/* Names of the notes of PROC, also for systems without the source. */
+/* The names of PROC's notes; systems without the source have them, too. */
 #ifndef XP_SOURCE_PROC_NAMES_H
 #define XP_SOURCE_PROC_NAMES_H
 

@@ -1,4 +1,4 @@
-/* One registered process, for the filter and for tracers. */
+/* A registered process, as the filter (proc.c) and the tracers use it: see proc_state.h. */
 #include "source/proc_state.h"
 
 #include "base/assert.h"
@@ -74,7 +74,7 @@ int xp_proc_replaced(const struct xp_proc *proc)
 {
 	int fd = proc->watch.fd;
 
-	/* Without a descriptor the process was gone before one could be opened. */
+	/* Without a descriptor (fd -1) the process had exited before one could be opened. */
 	if (fd >= 0 && !proc->ended && !xp_proc_ended(fd))
 		return 0;
 	if (fd >= 0 && !xp_proc_reaped(fd, xp_proc_pid(proc)))

@@ -2,12 +2,12 @@
  * The parts of PROC, which share this file; each calls only those below it:
  *
  *   proc.c                     the filter: registrations begin, change and end
- *   linux/proc_TRACER.c        tracers: where reports of forks and execs come from
- *   proc_trace.c               forks, execs and exits of processes, and their children
- *   proc_state.c               one registered process
+ *   linux/proc_TRACER.c        tracers: get reports of forks and execs from the kernel
+ *   proc_trace.c               handles reports of forks, execs and exits; tracked children
+ *   proc_state.c               a registered process
  *   linux/proc_pidfd.c         a descriptor of a process, and its status
  *
- * A queue has at most one tracer: it is opened with the first registration that needs one, and
+ * A queue has at most one tracer, which is opened with the first registration that needs one, and
  * closed when none does any more.
  *
  * All functions are called with the queue's lock held.
@@ -22,38 +22,42 @@
 #include "base/list.h"
 #include "source/source.h"
 
-/* Notes that only a tracer can report. */
+/* The notes that only a tracer can report. */
 #define XP_PROC_TRACED \
 	(XPOLL_NOTE_FORK | XPOLL_NOTE_EXEC | XPOLL_NOTE_TRACK)
 
-/* One registered process. */
+/* A registration of PROC, and what is known about its process. */
 struct xp_proc {
 	struct xp_registration reg;
-	struct xp_source_fd watch; /* its descriptor; fd -1: the process was gone already */
-	struct xp_list traced; /* links the processes that the tracer follows */
-	struct xp_list gone;   /* links the processes whose exit is to be reported */
-	struct xp_list doubt;  /* links the processes that may have exited */
-	struct xp_list polled; /* links the processes whose descriptor is never readable */
-	void *scope;           /* the tracer's */
-	uint64_t exec_time;    /* the tracer's */
-	pid_t parent;          /* the parent of a tracked child */
-	int status;            /* the wait status, as in waitpid(2) */
+	/* the process's descriptor; fd -1: the process had exited before one could be opened */
+	struct xp_source_fd watch;
+	struct xp_list traced; /* links the processes that the tracer follows, or empty */
+	struct xp_list gone;   /* links processes that have exited, until that is reported */
+	struct xp_list doubt;  /* links processes that may have exited, until that is checked */
+	struct xp_list polled; /* links processes whose descriptor never becomes readable */
+	void *scope;           /* private to the tracer */
+	uint64_t exec_time;    /* private to the tracer */
+	pid_t parent;          /* process ID of a tracked child's parent; 0: not tracked */
+	int status;            /* the wait status, like that of waitpid(2), if status_known */
 	bool watched;          /* the queue watches the descriptor */
-	bool leaving;          /* the exit of its first thread was reported */
-	bool early;            /* when the process had not ended */
-	bool ended;            /* its exit was recorded */
+	bool leaving;          /* the tracer has reported the exit of the first thread */
+	/* the process lived on after that report, so its status may be wrong */
+	bool early;
+	bool ended;            /* the exit of the process was recorded */
 	bool status_known;     /* `status` is valid */
 };
 
 /* The state of this source in a queue. */
 struct xp_proc_state {
-	struct xp_tracer *tracer; /* NULL: no registration needs it */
-	struct xp_list traced;    /* the xp_proc that it follows */
-	struct xp_list gone;      /* processes to end after all reports were read */
-	struct xp_list doubt;     /* processes to check then, and to watch if they live */
-	struct xp_list polled;    /* processes to check from time to time */
-	uint32_t process;         /* the process that has this state (sys/process.h) */
-	bool busy;                /* the tracer is reporting */
+	struct xp_tracer *tracer; /* NULL: no registration needs one */
+	struct xp_list traced;    /* the processes that the tracer follows */
+	struct xp_list gone;      /* processes to end after the next reports were read */
+	/* processes to check after the next reports, and to watch if they live */
+	struct xp_list doubt;
+	/* processes to check from time to time, because no descriptor shows the exit */
+	struct xp_list polled;
+	uint32_t process;         /* the process that has made this state (sys/process.h) */
+	bool busy;                /* the tracer is reporting, so must not be called or closed */
 };
 
 static inline pid_t xp_proc_pid(const struct xp_proc *proc)
@@ -70,21 +74,25 @@ static inline bool xp_proc_is_traced(const struct xp_proc *proc)
 
 struct xp_proc_state *xp_proc_state(struct xpoll *queue);
 
-/* Returns a registered process, or NULL. */
+/* Returns the registered process with this ID, or NULL. */
 struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid);
+/* Add these notes to the next event of the process, and activate its registration. */
 void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
 
-/* Initialise the members of a new one that are not 0. */
+/* Initialise the members of a new process that are not 0. */
 void xp_proc_init(struct xp_proc *proc);
-/* Make the queue watch its descriptor, or poll it; after an error it has none. */
+/*
+ * Make the queue watch the process's descriptor, or check it from time to time if it never becomes
+ * readable.  After an error the descriptor is closed.
+ */
 int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
-/* Stop watching its descriptor; harmless if it is not watched. */
+/* Stop watching the process's descriptor; harmless if it is not watched. */
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc);
-/* Close its descriptor, if it has one. */
+/* Close the process's descriptor, if there is one. */
 void xp_proc_close(struct xpoll *queue, struct xp_proc *proc);
 /*
- * Returns 1 if the process has exited and its ID was reused, otherwise 0; -errno if resources for
- * the check are lacking.
+ * Returns 1 if the process has exited and its ID belongs to another one now, otherwise 0; a
+ * negative errno value if memory or descriptors for the check are lacking.
  */
 int xp_proc_replaced(const struct xp_proc *proc);
 
@@ -92,23 +100,26 @@ int xp_proc_replaced(const struct xp_proc *proc);
 
 /* Open a descriptor of a process; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
 int xp_proc_open(pid_t pid);
-/* Returns true if this descriptor is never readable: proc_trace.c polls it. */
+/*
+ * Returns true if this descriptor never becomes readable: proc_trace.c checks it from time to time.
+ */
 bool xp_proc_is_polled(int fd);
-/* Close the descriptor.  forked: this is a child of the process that opened it. */
+/* Close the descriptor.  forked: this process is a child of the one that opened it. */
 void xp_proc_shut(int fd, bool forked);
+/* Returns true if the process of the descriptor has exited. */
 bool xp_proc_ended(int fd);
-/* Returns true if pid is free again, or was reused. */
+/* Returns true if the process was reaped, so that its ID is free or belongs to another one. */
 bool xp_proc_reaped(int fd, pid_t pid);
 
 enum xp_proc_outcome {
-	XP_PROC_LIVES,
+	XP_PROC_LIVES, /* has not exited */
 	XP_PROC_ENDED, /* exited, with an unknown status */
-	XP_PROC_STATUS,
+	XP_PROC_STATUS, /* exited, with a known status */
 };
 
 /*
- * Returns whether the process has exited, and stores its wait status.  tracked: it is probably not
- * our child.
+ * Returns whether the process has exited, and stores the wait status if it is known.  tracked: the
+ * process is a tracked child, so probably not a child of this process.
  */
 enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *status);
 
@@ -125,30 +136,38 @@ struct xp_tracer_ops {
 	bool (*usable)(void);
 	/* Open the tracer.  -ENOTSUP: not supported; -EPERM: no permission; -EMFILE, -ENOMEM ... */
 	int (*open)(struct xpoll *queue, struct xp_tracer *tracer);
-	/* End the watches of a tracer while the queue continues; `close` follows. */
+	/*
+	 * Have the queue watch the tracer's descriptors no longer, before `close`.  Not called if
+	 * the queue ends.
+	 */
 	void (*stop)(struct xpoll *queue, struct xp_tracer *tracer);
-	/* Close the tracer.  forked: in a child, which has copies of the parent's objects. */
+	/*
+	 * Close the tracer's descriptors.  forked: in a child, where they are copies, and the
+	 * kernel objects are the parent's.
+	 */
 	void (*close)(struct xp_tracer *tracer, bool forked);
 
 	/*
-	 * Report the process from now on; with XPOLL_NOTE_TRACK in fflags also its children.  It
-	 * may be followed already, and still is after an error: -EPERM, -EMFILE ...  NULL, and so
-	 * the next two: the tracer reports every process.
+	 * Report the process from now on; with XPOLL_NOTE_TRACK in fflags also its children.  If it
+	 * was followed before, an error (-EPERM, -EMFILE ...) changes nothing.  NULL: the tracer
+	 * always reports every process; then `unfollow` and `inherit` are NULL, too.
 	 */
 	int (*follow)(struct xp_tracer *tracer, struct xp_proc *proc,
 	              uint32_t fflags);
+	/* Stop reporting the process. */
 	void (*unfollow)(struct xp_proc *proc);
-	/* Follow a child of a followed process, too. */
+	/* The child of a followed process is reported already: record that it is followed, too. */
 	void (*inherit)(struct xp_proc *child, const struct xp_proc *parent);
 
 	/*
-	 * The tracer's descriptors may not become readable after a poll, although there is more to
-	 * report.
+	 * The tracer's descriptors may not become readable although there is more to report, so
+	 * xp_trace_due reads its reports, too.
 	 */
 	bool shy;
 	/*
-	 * Report like xp_trace_drain, by the functions of proc_trace.h.  Without `*all` it need not
-	 * find out whether there is more, or whether something was lost; if it has, it sets it.
+	 * Read reports, and pass them to the functions of proc_trace.h.  Returns false if it
+	 * stopped after XP_TRACE_DRAIN_MOST.  If *all is false, it may also stop without finding
+	 * out whether there are more or some were lost; if it has found out, it sets *all.
 	 */
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool *all);
 };

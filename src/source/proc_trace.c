@@ -1,10 +1,10 @@
 /*
- * Forks, execs and exits of processes, which the queue's tracer reports, and the registrations of
- * tracked children.
+ * Handles forks, execs and exits of processes, which the queue's tracer reports, and makes the
+ * registrations of tracked children.
  *
- * A tracer identifies processes by ID, and reports them some time later.  By then a child may be
- * gone, so that no descriptor of it can be opened: then the tracer reports its exit as well.  Or
- * the ID may have been reused: the tracer reports the fork of the other process.
+ * A tracer identifies processes by ID, and reports them some time later.  By then a child may have
+ * been reaped, so that no descriptor of it can be opened: then its exit is known from the tracer's
+ * report.  Or its ID may have been reused: then the tracer reports the other process's fork.
  */
 #include "source/proc_trace.h"
 
@@ -18,9 +18,9 @@
 #include "sys/sys.h"
 #include "sys/system.h"
 
-/* The longest delay of an event for a program that polls xpoll_fd. */
+/* The interval at which a `shy` tracer is read, if the program polls xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)
-/* The longest delay of an exit without pidfd_open(2). */
+/* The interval at which processes are checked whose descriptors never become readable. */
 #define POLL_EVERY_NS (100 * XP_NS_PER_MS)
 
 /* Returns true if $XPOLL_PROC allows this tracer; an unknown name allows none. */
@@ -40,7 +40,8 @@ bool xp_trace_usable(void)
 }
 
 /*
- * Call `due` every ASK_EVERY_NS for a program that polls xpoll_fd, to miss no event of the tracer.
+ * Set when to read a tracer that is `shy` again: whenever a thread polls for events, or every
+ * ASK_EVERY_NS if the program polls xpoll_fd.
  */
 static void trace_ask_again(struct xpoll *queue, int64_t now_ns)
 {
@@ -110,9 +111,9 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 }
 
 /*
- * Returns true if the descriptor shows that the process has exited, which is more reliable than a
- * tracer.  If it does not for a process that has exited, it belongs to another process that has the
- * ID now.
+ * Returns true if the descriptor shows that the process has exited; stores the status.  That is
+ * more reliable than a tracer's report.  If the descriptor of a process that has exited does not
+ * show that, another process had got the ID before the descriptor was opened.
  */
 static bool proc_shows_end(struct xp_proc *proc)
 {
@@ -132,7 +133,7 @@ static bool proc_shows_end(struct xp_proc *proc)
 	}
 }
 
-/* Report the exit of a process.  The registration may be gone afterwards. */
+/* Record the exit of a process, and report it if requested.  The registration may be freed. */
 static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 {
 	struct xp_registration *reg = &proc->reg;
@@ -141,11 +142,14 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	proc->ended = true;
 	xp_list_remove(&proc->doubt);
 	xp_list_remove(&proc->gone);
-	/* Keep the descriptor open: it shows whether the ID was reused. */
+	/* Keep the descriptor open: xp_proc_replaced finds out by it whether the ID was reused. */
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
 	if (reg->fflags & XPOLL_NOTE_EXIT) {
-		/* Deliver it after its children, even if another event of it is pending. */
+		/*
+		 * Move the registration to the end of the active ones: the exit is delivered after
+		 * events of children, even if another event of the process is pending.
+		 */
 		xp_host.set_active(queue, reg, false);
 		xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
 	} else if (reg->report == 0) {
@@ -159,8 +163,8 @@ void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
 }
 
 /*
- * A process was just forked or is exiting: check later whether it has exited.  Most short-lived
- * processes have by then, and their descriptors need not be watched.
+ * Check a process that was just forked or is exiting, after the tracer's reports were read.  Most
+ * short-lived processes have exited by then, and need no watch of their descriptor.
  */
 static void doubt_end(struct xpoll *queue, struct xp_proc *proc)
 {
@@ -188,8 +192,8 @@ static void doubts_end(struct xpoll *queue)
 }
 
 /*
- * Read the tracer's reports, all of them before the exit of processes that are gone: the last
- * actions of a process come before its exit.
+ * Read the tracer's reports, and then end the processes that were in `gone` before, so that the
+ * last actions of a process come before its exit.  Returns false if reports are left.
  */
 static bool trace_report(struct xpoll *queue, struct xp_proc_state *state, bool all)
 {
@@ -218,14 +222,14 @@ bool xp_trace_drain(struct xpoll *queue, bool all)
 	heard = trace_report(queue, state, all);
 	if (heard && !xp_list_empty(&state->gone))
 		heard = trace_report(queue, state, true);
-	/* Processes whose exit was found only now end with the next reports. */
+	/* Processes whose exit the second reading has found end after the next one. */
 	if (!xp_list_empty(&state->gone))
 		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
 	state->busy = false;
 	return heard;
 }
 
-/* Check the processes whose descriptor is never readable. */
+/* Check the processes whose descriptors never become readable. */
 static void proc_poll(struct xpoll *queue, struct xp_proc_state *state, int64_t now_ns)
 {
 	struct xp_list todo, *item;
@@ -248,7 +252,7 @@ void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct xp_tracer *tracer = xp_proc_state(queue)->tracer;
 
-	(void)room; /* all reports before an exit are read, however many there are */
+	(void)room; /* all reports before an exit have to be read, however many there are */
 	xp_host.set_due(queue, XP_SOURCE_PROC, XP_NEVER);
 	if (tracer && tracer->ops->shy)
 		trace_ask_again(queue, now_ns);
@@ -278,8 +282,8 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	struct xp_proc *proc;
 
 	/*
-	 * Report what the process did before its exit; if there are too many reports, this is
-	 * called again.
+	 * First report what the process did before its exit.  If reports are left, the descriptor
+	 * stays readable, so this function is called again.
 	 */
 	if (!xp_trace_drain(queue, true))
 		return;
@@ -319,6 +323,7 @@ struct xp_proc *xp_trace_find(struct xpoll *queue, pid_t pid)
 	return proc && xp_proc_is_traced(proc) ? proc : NULL;
 }
 
+/* Make a registration for a new child of a tracked process. */
 static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
@@ -336,7 +341,7 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 	child->parent = xp_proc_pid(parent);
 	reg->flags &= (uint16_t)~XPOLL_DISABLE;
 	rc = xp_proc_hold(child);
-	/* ESRCH: the process is gone, and the tracer reports its exit. */
+	/* ESRCH: the process was reaped, and the tracer will report its exit. */
 	if (rc < 0 && rc != -ESRCH) {
 		xp_host.end(queue, reg);
 		xp_trace_missed(queue, parent);
@@ -351,8 +356,8 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 }
 
 /*
- * A process was forked whose ID is registered.  Returns true if it is the registered one.  If not,
- * that one has exited, which may have to be reported.
+ * A process was forked whose ID has the registration `child`.  Returns true if that is for this
+ * process.  If not, the registered process has exited: report that if it was not.
  */
 static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent_pid)
 {
@@ -361,20 +366,20 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent
 	if (child->ended)
 		return false;
 	/*
-	 * A process that is not followed needs no report of its exit; lost reports show that there
-	 * was one.
+	 * The registered process has exited if the tracer has reported that (`leaving`), or if its
+	 * descriptor shows it: the tracer may not follow it, or have lost the report.
 	 */
 	if (child->leaving || xp_proc_replaced(child) != 0) {
 		xp_list_remove(&child->gone);
 		xp_list_remove(&child->doubt);
-		/* Report first that a child of it cannot be watched. */
+		/* First report TRACKERR of a child in `doubt` that cannot be watched. */
 		doubts_end(queue);
 		if (child->watch.fd >= 0)
 			(void)proc_shows_end(child);
 		proc_end(queue, child);
 		return false;
 	}
-	/* Reports from before the registration were left. */
+	/* The process was registered after the fork, and before the fork was reported. */
 	parent = xp_trace_find(queue, parent_pid);
 	if (parent && !child->parent &&
 	    parent->reg.fflags & XPOLL_NOTE_TRACK) {
@@ -408,8 +413,9 @@ void xp_trace_execed(struct xpoll *queue, pid_t pid)
 }
 
 /*
- * Returns true if the descriptor of a child belongs to another process that has the ID now, because
- * the child was gone when its fork was reported.
+ * Returns true if the ID belongs to a process that started after ended_ns, the time of the
+ * registered child's exit: then the child's descriptor, opened at the report of its fork, is not
+ * the child's.
  */
 static bool is_another(pid_t pid, int64_t ended_ns)
 {
@@ -437,8 +443,8 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 		proc->status_known = true;
 	}
 	/*
-	 * Without a descriptor nothing else reports the exit.  But if another thread calls exec,
-	 * more reports follow.
+	 * Without a descriptor nothing else shows the exit: end the process, but after the next
+	 * reports, because another thread may call exec.
 	 */
 	if (proc->watch.fd < 0 && xp_list_empty(&proc->gone))
 		xp_list_append(&xp_proc_state(queue)->gone, &proc->gone);
@@ -467,8 +473,8 @@ static bool search_visit(void *opaque, pid_t pid)
 }
 
 /*
- * Reports about followed processes may have been lost.  Their living children are found in the
- * system's list of processes, and the children of these in turn.
+ * Reports about any followed process may have been lost.  Living children of followed processes are
+ * found in the system's list of processes, and the children of these in turn.
  */
 void xp_trace_lost(struct xpoll *queue)
 {

@@ -1,60 +1,70 @@
-/* Forks, execs and exits of processes, which a tracer reports. */
+/*
+ * The functions of proc_trace.c: for the filter, and for a tracer to report forks, execs and exits.
+ */
 #ifndef XP_SOURCE_PROC_TRACE_H
 #define XP_SOURCE_PROC_TRACE_H
 
 #include "source/proc_state.h"
 
 enum {
-	/* Most reports that are read at a time, so that many forks cannot keep a thread. */
+	/* Most reports that are read in one call, so that many forks cannot keep a thread in it. */
 	XP_TRACE_DRAIN_MOST = 65536,
 };
 
 /*
- * Follow a process, or change how it is followed by fflags.  -ENOTSUP: no tracer works here;
- * -EPERM: none is permitted; -EMFILE, -ENOMEM ...
+ * Have the tracer follow a process, or change what of it is reported, as fflags require; opens a
+ * tracer if there is none.  -ENOTSUP: no tracer works here; -EPERM: none is permitted; -EMFILE,
+ * -ENOMEM ...
  */
 int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags);
+/* Have the tracer follow the process no longer; harmless if it does not. */
 void xp_trace_end(struct xpoll *queue, struct xp_proc *proc);
 
-/* Open a descriptor of a process. */
+/* Open a descriptor of the process, and store it in proc->watch.  Returns 0 or an error. */
 int xp_proc_hold(struct xp_proc *proc);
 
 /*
- * Read the reports up to now.  Returns false if there were too many to read at a time.  Only with
- * `all` it is certain that none is left.
+ * Read and handle the tracer's reports up to now.  Returns false if there were too many for one
+ * call.  all: read until it is certain that none is left.
  */
 bool xp_trace_drain(struct xpoll *queue, bool all);
 
-/* Close the tracer if no registration needs it, because every fork costs it work. */
+/* Close the tracer if no registration needs it: an open one costs work at every fork. */
 void xp_trace_trim(struct xpoll *queue);
 
-/* Returns true if a tracer works here. */
+/* Returns true if some tracer works on this system. */
 bool xp_trace_usable(void);
 
 /*
- * Implementations of functions of the source; due also reads the reports of a tracer that is `shy`.
+ * `due` and `fini` of the source PROC. xp_trace_due also reads the reports of a tracer that is
+ * `shy`.
  */
 void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_trace_fini(struct xpoll *queue, void *state);
 
-/* Calls by a tracer, in the order of events. */
+/* The tracer calls these functions, in the order of the events. */
 
-/* A process has forked (not made a thread). */
+/* A process has forked (a new thread is not reported). */
 void xp_trace_forked(struct xpoll *queue, pid_t parent, pid_t child);
+/* A process has executed another program. */
 void xp_trace_execed(struct xpoll *queue, pid_t pid);
 /*
- * The first thread of a process has exited, and so has the process, unless other threads live or
- * one calls exec.  status: its wait status, or NULL; at_ns: the time, on the monotonic clock, if
- * the tracer does not report other processes that get the ID, otherwise XP_NEVER.
+ * The first thread of a process has exited; so has the process, unless other threads of it live or
+ * one of them calls exec.  status: the wait status, or NULL if the tracer does not know it.  at_ns:
+ * the time of the exit, on the monotonic clock, from a tracer that does not report a new process
+ * that gets the same ID; otherwise XP_NEVER.
  */
 void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
                       int64_t at_ns);
-/* Reports about this process may have been lost. */
+/* Reports about this process may have been lost: report TRACKERR. */
 void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc);
-/* The same for all followed processes. */
+/*
+ * Reports about all followed processes may have been lost: report TRACKERR for each, and find their
+ * living children.
+ */
 void xp_trace_lost(struct xpoll *queue);
 
-/* Returns a followed process; NULL: it is not followed. */
+/* Returns the process with this ID if the tracer follows it, otherwise NULL. */
 struct xp_proc *xp_trace_find(struct xpoll *queue, pid_t pid);
 
 #endif

@@ -2,11 +2,11 @@
  * SIGNAL: counts deliveries of a signal to this process, whatever its disposition.  Signals are not
  * consumed, except with XPOLL_NOTE_ACCEPT.
  *
- * A registration remembers how many deliveries it has reported; it is active if the provider has
- * counted more.
+ * The provider counts all deliveries, and a registration how many of them it has reported in
+ * events.  The registration is active while the provider's count is larger.
  *
  * A blocked signal that is pending counts as one more delivery.  When it is delivered later, the
- * sum stays the same, so it is not reported again.
+ * pending one is not counted any more, so the sum stays the same and there is no second event.
  */
 #include "source/source.h"
 
@@ -21,22 +21,26 @@
 
 struct signal_registration {
 	struct xp_registration reg;
-	struct xp_list item; /* in the state's list */
-	uint64_t known;      /* deliveries, plus 1 for a pending signal */
-	uint64_t reported;   /* how many of these were reported in events */
-	int fd;              /* readable while the signal is pending; -1: it was not blocked */
-	bool sent;           /* the descriptor was reported, and the signal not examined since */
-	bool ahead;          /* the signal was pending at the last examination */
-	uint64_t losses;     /* losses of the observation that were counted */
+	struct xp_list item; /* links it into the state's `regs` */
+	uint64_t known;      /* largest sum so far: deliveries, plus 1 if the signal is pending */
+	uint64_t reported;   /* how many of `known` were reported in events */
+	/* readable while the signal is pending; -1: no ADD came from a thread that blocks it */
+	int fd;
+	/* `fd` was reported as readable, and the signal was not examined since */
+	bool sent;
+	bool ahead;          /* `known` was more than the deliveries at the last examination */
+	uint64_t losses;     /* value of xp_signal_losses up to which losses were counted */
 };
 
+/* The state of this source in a queue. */
 struct signal_state {
-	struct xp_source_fd watch;
-	struct xp_selfpipe *selfpipe;
-	struct xp_wakefd wakefd; /* the descriptor of the self-pipe */
+	struct xp_source_fd watch; /* the self-pipe's descriptor, for reading */
+	struct xp_selfpipe *selfpipe; /* handlers of observed signals write to it */
+	struct xp_wakefd wakefd; /* the self-pipe's descriptors, to close them in a forked child */
 	struct xp_list regs;
-	struct xp_source_fd blocked; /* the set of the registrations' descriptors; fd -1: none */
-	uint32_t process; /* the process that opened the self-pipe */
+	/* the epoll set of the registrations' `fd`; fd -1: there is none */
+	struct xp_source_fd blocked;
+	uint32_t process; /* the process that opened the self-pipe (sys/process.h) */
 };
 
 static struct signal_registration *signal_registration(struct xp_registration *reg)
@@ -55,17 +59,18 @@ static struct signal_state *state_of(struct xpoll *queue)
 }
 
 /*
- * Find out whether the signal is pending, if it was sent since the last time or was pending then.
+ * Find out whether the signal is pending, and update `known`.  Does nothing unless the signal was
+ * sent since the last examination, or `known` was more than the deliveries then.
  */
 static void signal_examine(struct xpoll *queue, struct signal_registration *self)
 {
 	unsigned number = number_of(&self->reg);
-	/* Read the count first: a signal that is pending afterwards is not included. */
+	/* Read the count first: a signal that is found to be pending afterwards is not in it. */
 	uint64_t delivered = xp_signal_delivered(number);
 	bool sent = self->sent;
 	bool pending;
 
-	/* The handler will count a signal that the next sleep unblocks. */
+	/* If the next sleep unblocks the signal, the handler will run and count it. */
 	if (!(sent || self->ahead) || xp_host.lets_in(queue, number))
 		return;
 	XP_ASSERT(self->fd >= 0 && self->known >= self->reported);
@@ -80,9 +85,16 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 	if (self->known < delivered + pending) {
 		self->known = delivered + pending;
 	} else if (self->known == self->reported && pending) {
+		/*
+		 * The signal was reported again, with the same sum: it may have been accepted and
+		 * sent again.
+		 */
 		self->known += sent && xp_pending_may_be_new(number);
 	} else if (self->known == self->reported && self->ahead && xp_pending_is_gone()) {
-		/* sigwait(3) has accepted the signal: a handler would have counted it by now. */
+		/*
+		 * The signal is not pending, and its handler would have counted it by now: so
+		 * sigwait(3) has accepted it, and `known` was one too many.
+		 */
 		self->known = self->reported = xp_signal_delivered(number);
 		self->ahead = false;
 	}
@@ -101,12 +113,18 @@ static void signal_update(struct xpoll *queue, struct signal_registration *self)
 		xp_host.set_active(queue, &self->reg, true);
 }
 
-/* Activate the registrations whose signals were delivered. */
+/*
+ * Activate the registrations whose signals were delivered.  reported: the self-pipe was reported as
+ * readable.
+ */
 static void signal_interrupted(struct xpoll *queue, bool reported)
 {
 	struct signal_state *state = state_of(queue);
 
-	/* Clear it first, so that later deliveries signal it again. */
+	/*
+	 * Clear the self-pipe before the counts are read, so that a later delivery makes it
+	 * readable again.
+	 */
 	xp_selfpipe_clear(state->selfpipe, reported);
 	XP_LIST_EACH(struct signal_registration, self, &state->regs, item)
 		signal_update(queue, self);
@@ -129,7 +147,10 @@ static void blocked_ready(struct xpoll *queue, struct xp_source_fd *set)
 			signal_registration(reg)->sent = true;
 	}
 	XP_LIST_EACH(struct signal_registration, self, &state_of(queue)->regs, item) {
-		/* If a handler ran on this thread, its sleep did not return EINTR for it. */
+		/*
+		 * This thread does not block the signal, so a handler may have run in its sleep,
+		 * which did not end with EINTR because of this report.
+		 */
 		if (self->fd >= 0 && !xp_sys_signal_is_blocked((int)number_of(&self->reg), NULL))
 			xp_host.interrupted(queue);
 		signal_update(queue, self);
@@ -152,7 +173,10 @@ static int blocked_set_make(struct xpoll *queue, struct xp_source_fd *set)
 	return rc;
 }
 
-/* If the calling thread blocks the signal, watch for its becoming pending. */
+/*
+ * If the calling thread blocks the signal, open a descriptor that becomes readable when the signal
+ * is pending.
+ */
 static int signal_watch(struct xpoll *queue, struct signal_registration *self)
 {
 	struct signal_state *state = state_of(queue);
@@ -216,13 +240,16 @@ static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 		return rc;
 	*place = state;
 	/*
-	 * Read the count before the handler is installed: later deliveries belong to this
+	 * Read the count before the handler is installed: deliveries from now on belong to this
 	 * registration.
 	 */
 	self->known = self->reported = xp_signal_delivered(number_of(reg));
 	self->fd = -1;
 	self->sent = self->ahead = false;
-	/* Before the observation: if that ended again, a pending signal could be discarded. */
+	/*
+	 * Do this before the observation begins: if this failed later, the observation would have
+	 * to end, and restoring the program's action can discard a pending signal.
+	 */
 	rc = signal_watch(queue, self);
 	if (rc < 0)
 		return rc;
@@ -242,7 +269,10 @@ static int signal_attach(struct xpoll *queue, struct xp_registration *reg,
 	return signal_begin(queue, reg);
 }
 
-/* Count losses once for each registration that is affected. */
+/*
+ * Count in the queue's statistics that observation was lost since the last audit; once for each
+ * registration of the signal.
+ */
 static void signal_audit_registration(struct xpoll *queue, struct signal_registration *self,
                                       uint64_t losses)
 {
@@ -295,7 +325,7 @@ static int signal_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->data = (int64_t)(self->known - self->reported);
 	self->reported = self->known;
 	xp_host.set_active(queue, reg, false);
-	/* While no thread waits, the handler need not write to the self-pipe. */
+	/* While no thread sleeps, the handler need not write to the self-pipe. */
 	if (!xp_host.awaited(queue))
 		xp_selfpipe_disarm(state_of(queue)->selfpipe);
 	return 0;
@@ -309,7 +339,7 @@ static void signal_audit(struct xpoll *queue)
 		signal_audit_registration(queue, self, xp_signal_losses(number_of(&self->reg)));
 }
 
-/* Examine signals that were counted while pending: they may have been accepted since. */
+/* Examine signals that were counted as pending: another thread may have accepted them since. */
 static void signal_examine_all(struct xpoll *queue)
 {
 	struct signal_state *state = state_of(queue);

@@ -1,8 +1,9 @@
 /*
- * Observation of signals: what the source SIGNAL needs from its provider.
+ * Observation of signals: the functions that the source SIGNAL needs from its provider, such as
+ * posix/signal_handler.c.
  *
- * A self-pipe is a descriptor, one per queue, that becomes readable when a signal that it wants was
- * delivered to the process.  A count for each signal shows how often.
+ * A self-pipe, one per queue, has a descriptor that becomes readable when a signal that it wants
+ * was delivered to the process.  A count for each signal shows how often it was delivered.
  */
 #ifndef XP_SOURCE_SIGNAL_H
 #define XP_SOURCE_SIGNAL_H
@@ -13,7 +14,10 @@
 
 #include "sys/wakefd.h"
 
-/* One more than the highest signal number; FreeBSD's NSIG leaves out real-time signals. */
+/*
+ * One more than the highest signal number.  On FreeBSD that is not NSIG, which leaves out real-time
+ * signals.
+ */
 #ifdef _SIG_MAXSIG
 enum { XP_SIGNALS = _SIG_MAXSIG + 1 };
 #else
@@ -25,88 +29,109 @@ struct sigaction;
 
 /* Open a self-pipe.  Returns 0 or a negative errno value. */
 int xp_selfpipe_open(struct xp_selfpipe **selfpipe);
+/* Returns the descriptors of a self-pipe. */
 struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe);
 /*
- * Make signals write to the descriptor from now on; called before a thread may sleep.  Returns true
- * if a signal has come already.
+ * Make handlers write to the descriptor from now on; called before a thread may sleep.  Returns
+ * true if a wanted signal has been delivered since the last xp_selfpipe_clear.
  */
 bool xp_selfpipe_arm(struct xp_selfpipe *selfpipe);
-/* No thread sleeps: signals need not write until it is armed again. */
+/*
+ * Handlers need not make the descriptor readable until the next xp_selfpipe_arm, because no thread
+ * sleeps.
+ */
 void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe);
 /*
- * Allow further writes to the self-pipe, after its signals were counted.  reported: the descriptor
- * is known to be readable.
+ * Make the descriptor unreadable, and have the next signal write to it again.  The caller reads the
+ * counts of signals afterwards.  reported: the descriptor is known to be readable.
  */
 void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported);
-/* Close a self-pipe; not in a forked child, which has only its descriptor. */
+/* Close a self-pipe.  Not for a forked child, which closes only the descriptors. */
 void xp_selfpipe_close(struct xp_selfpipe *selfpipe);
-/* Set whether the self-pipe wants this signal.  Returns false if that is not new. */
+/* Set whether the self-pipe wants this signal.  Returns false if it was set so before. */
 bool xp_selfpipe_want(struct xp_selfpipe *selfpipe, unsigned number, bool want);
-/* Make the self-pipes readable that want the signal.  Async-signal-safe, and never blocks. */
+/* Make all self-pipes readable that want this signal.  Async-signal-safe, and never blocks. */
 void xp_selfpipes_signal(unsigned number);
-/* In a new process: forget the self-pipes, which are the parent's. */
+/* In a new process, perhaps a forked child: forget the self-pipes of the parent. */
 void xp_selfpipes_begin(void);
 
 /*
- * Observe a signal for a self-pipe.  If the program has replaced our handler since, it is installed
- * again.  Does nothing if observing would change the effect of the signal.
+ * Observe a signal for a self-pipe: from now on its deliveries are counted.  If the program has
+ * replaced the library's handler since an earlier call, the handler is installed again.  No handler
+ * is installed, and 0 returned, if it would change the effect of the signal.
  *
  * -EINVAL: no such signal, or it cannot be observed; -EBUSY: the program has changed its action too
  * often.  *losses: see xp_signal_losses.
  */
 int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *losses);
-/* Returns true if our handler is still installed. */
+/* Returns true if the library's handler for the signal is still installed. */
 bool xp_signal_in_place(unsigned number);
 /*
- * Returns true if the program has a handler for any signal.  Makes one system call for each signal,
- * and takes no lock.
+ * Returns true if the program has a handler for any signal.  Takes no lock, and makes at most one
+ * system call for each signal, until it finds a handler.
  */
 bool xp_signal_program_handles(void);
-/* Install our handler again, if the signal is observed; async-signal-safe. */
+/*
+ * If the signal is observed, install the library's handler again unless it is in place.
+ * Async-signal-safe.  Returns 0 or an error.
+ */
 int xp_signal_observe_again(unsigned number);
 /*
- * sigaction(2) as if the signal were not observed: sets and returns the action behind our handler.
+ * Like sigaction(2) for a signal that is not observed: sets the program's action, which the
+ * library's handler calls, and stores the previous one. action NULL: only stores it.
  * Async-signal-safe.
  */
 int xp_signal_action(unsigned number, const struct sigaction *action,
                      struct sigaction *before);
+/*
+ * End the observation of a signal for a self-pipe.  After the last one the program's action is
+ * restored.
+ */
 void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number);
 
 /*
- * Blocked signals.  Each has a descriptor in a set, which is a descriptor too, and becomes readable
- * when such a signal is sent and stays pending.
+ * Blocked signals, for which no handler runs.  Each has a descriptor, such as a signalfd, in a set,
+ * which is a descriptor, too.  The set becomes readable when such a signal is sent and stays
+ * pending.
  */
 
-/* Open a set.  Returns its descriptor or a negative errno value; -ENOTSUP: not supported. */
+/* Open a set.  Returns its descriptor or a negative errno value; -ENOTSUP: this system has none. */
 int xp_pending_open(void);
-/* Add a descriptor for the signal and return it; or return a negative errno value. */
+/*
+ * Open a descriptor for the signal, and add it to the set.  Returns it, or a negative errno value.
+ */
 int xp_pending_watch(int set, unsigned number);
-/* Returns the number of a signal that was reported since the last call, or 0. */
+/* Returns the number of a signal that was sent since it was last returned; 0: there is none. */
 unsigned xp_pending_next(int set);
 /* Returns true if the calling thread blocks the signal and the signal is pending. */
 bool xp_pending_now(unsigned number);
 /*
- * The signal was reported again.  Returns true if it may have been accepted and sent again:
- * all threads block it, and the program has no handler for it.
+ * Call if the set has reported a pending signal again.  Returns true if the signal may have been
+ * accepted and sent again in between: the program has no handler for it, and all threads block it,
+ * or that is unknown.
  */
 bool xp_pending_may_be_new(unsigned number);
 /*
- * A pending signal is not pending any more.  Returns true if no handler can be about to
- * run for it, because all other threads sleep.
+ * Call if a pending signal is not pending any more.  Returns true if no handler can be about to run
+ * for it, because all other threads sleep, or if that is unknown.
  */
 bool xp_pending_is_gone(void);
 /*
- * Accept the signal of this descriptor as often as it is pending, count it, and make the
- * self-pipes of all queues readable.  Returns false if a thread does not block it.
+ * Accept the signal of this descriptor as often as it is pending, count it, and make the self-pipes
+ * that want it readable.  Returns false if some thread does not block it, or if it was not pending
+ * any more.
  */
 bool xp_pending_accept(int fd, unsigned number);
-/* Count signals that were accepted. */
+/*
+ * Count this number of accepted signals as deliveries, and make the self-pipes that want them
+ * readable.
+ */
 void xp_signal_accepted(unsigned number, unsigned count);
 
-/* Returns the number of deliveries so far, with accepted ones; it may grow at any time. */
+/* Returns the number of deliveries so far, with accepted signals; it may grow at any time. */
 uint64_t xp_signal_delivered(unsigned number);
 
-/* Returns how often the program has ended the observation of this signal. */
+/* Returns how often the program has replaced the library's handler of this signal. */
 uint64_t xp_signal_losses(unsigned number);
 
 /* Initialise in a new process, perhaps a copy of one whose threads held the lock. */

@@ -1,9 +1,9 @@
 /*
- * Self-pipes: a descriptor for each queue that signal handlers make readable.
+ * Self-pipes: descriptors, one for each queue, that signal handlers make readable.
  *
  * A handler may run at any time and on any thread, even on one that is opening or closing a
- * self-pipe.  So a self-pipe is never freed, only reused; and a handler counts itself as a user
- * while it uses the descriptor, which the last user closes.
+ * self-pipe.  So the memory of a self-pipe is never freed, but reused.  And a handler counts itself
+ * as a user while it uses the descriptor, which is closed by the last user.
  */
 #include "source/signal.h"
 
@@ -16,35 +16,38 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 
-/* Flags of a self-pipe's state, beside the number of handlers that use it. */
-#define SELFPIPE_FREE    0x80000000u /* not in use: it has no descriptor */
-#define SELFPIPE_CLOSING 0x40000000u /* the last handler that uses it closes it */
+/* Flags of a self-pipe's `state`; the other bits are the number of its users. */
+#define SELFPIPE_FREE    0x80000000u /* in no queue; has no descriptor */
+#define SELFPIPE_CLOSING 0x40000000u /* the last user closes the descriptor */
 
 /*
- * A write and a read for each signal would be most of its cost, and only a sleeping thread needs
- * them.  So handlers write to the descriptor only while it is armed.  A thread that is about to
- * sleep arms it, and then checks whether a signal has come; a handler records the signal, and then
- * checks whether the self-pipe is armed.  With sequential consistency one of them sees the other.
+ * Most of the cost of a signal would be one write and one read of the descriptor, but only a
+ * sleeping thread needs them.  So handlers write to the descriptor only while the self-pipe is
+ * armed.  A thread that is about to sleep first arms it and then checks whether a signal has come;
+ * a handler first records the signal and then checks whether the self-pipe is armed.  Both orders
+ * are sequentially consistent, so one of the two sees what the other did.
  */
 enum selfpipe_armed {
 	SELFPIPE_DISARMED,
 	SELFPIPE_ARMED,
-	SELFPIPE_WRITTEN, /* armed, and written or about to be */
+	SELFPIPE_WRITTEN, /* armed, and a handler has written or is about to */
 };
 
 /* [I] immutable, [a] atomic. */
 struct xp_selfpipe {
-	struct xp_selfpipe *next;      /* [I] */
-	atomic_int fd;                 /* [a] the two ends of a wake-up descriptor, */
-	atomic_int write_fd;           /* [a] set while it is free */
-	atomic_uint state;             /* [a] */
+	struct xp_selfpipe *next;      /* [I] the next of all self-pipes */
+	/* [a] end that becomes readable; set while the self-pipe is free */
+	atomic_int fd;
+	atomic_int write_fd;           /* [a] end that handlers write; set while it is free */
+	atomic_uint state;             /* [a] SELFPIPE_ flags, and number of users */
 	atomic_uint armed;             /* [a] enum selfpipe_armed */
-	atomic_uint signalled;         /* [a] 1: a wanted signal has arrived since the last clear */
-	atomic_uint wants[XP_SIGNALS]; /* [a] 0 or 1 */
+	atomic_uint signalled;         /* [a] 1: a wanted signal has come since xp_selfpipe_clear */
+	atomic_uint wants[XP_SIGNALS]; /* [a] by signal number; 1: the self-pipe wants it */
 };
 
-static pthread_mutex_t selfpipe_lock = PTHREAD_MUTEX_INITIALIZER; /* held while one is opened */
-static struct xp_selfpipe *_Atomic selfpipes;
+/* held while a self-pipe is opened */
+static pthread_mutex_t selfpipe_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct xp_selfpipe *_Atomic selfpipes; /* list of all self-pipes, free ones, too */
 
 struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe)
 {
@@ -56,6 +59,10 @@ struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe)
 	return wakefd;
 }
 
+/*
+ * End a use of the self-pipe.  The last user closes the descriptor, if the self-pipe is to be
+ * closed.
+ */
 static void selfpipe_leave(struct xp_selfpipe *selfpipe)
 {
 	struct xp_wakefd wakefd = xp_selfpipe_wakefd(selfpipe);
@@ -66,7 +73,11 @@ static void selfpipe_leave(struct xp_selfpipe *selfpipe)
 		xp_wakefd_close(&wakefd);
 }
 
-/* A handler that is left by longjmp in here leaks a descriptor, and nothing else. */
+/*
+ * Make the self-pipe readable, if it wants the signal and is armed.  If another signal's handler
+ * interrupts this and leaves it by longjmp(3), the descriptor is never closed; nothing else is
+ * harmed.
+ */
 static void selfpipe_signal(struct xp_selfpipe *selfpipe, unsigned number)
 {
 	struct xp_wakefd wakefd;
@@ -90,7 +101,7 @@ void xp_selfpipes_signal(unsigned number)
 		selfpipe_signal(selfpipe, number);
 }
 
-/* Returns a free self-pipe, or a new one, which is added to the list. */
+/* Returns a free self-pipe, or a new one, which is added to the list; NULL: no memory. */
 static struct xp_selfpipe *selfpipe_find(void)
 {
 	struct xp_selfpipe *selfpipe = atomic_load(&selfpipes);
@@ -149,7 +160,10 @@ void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe)
 	atomic_compare_exchange_strong(&selfpipe->armed, &armed, SELFPIPE_DISARMED);
 }
 
-/* A slow handler may write after this; then the descriptor is readable once without reason. */
+/*
+ * A handler that was delayed may write after this: then the descriptor is readable once without a
+ * reason.
+ */
 void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported)
 {
 	struct xp_wakefd wakefd = xp_selfpipe_wakefd(selfpipe);
@@ -164,7 +178,10 @@ void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported)
 void xp_selfpipe_close(struct xp_selfpipe *selfpipe)
 {
 	XP_ASSERT(!(atomic_load(&selfpipe->state) & (SELFPIPE_FREE | SELFPIPE_CLOSING)));
-	/* Enter like a handler that writes: the last one to leave closes the self-pipe. */
+	/*
+	 * Count this thread as a user, like a handler: the last user to leave closes the
+	 * descriptor.
+	 */
 	atomic_fetch_add(&selfpipe->state, SELFPIPE_CLOSING + 1);
 	selfpipe_leave(selfpipe);
 }

@@ -3,13 +3,16 @@
  * table of functions per filter.
  *
  * A registration of such a filter is a struct xp_registration, found by (ident, filter).  The queue
- * owns it; the source's private part follows it in memory.  The source reports through xp_host, at
- * the end of this file.  A new kind of event is a new source; the queue does not change.
+ * owns it; the source may add private members, which follow struct xp_registration in memory.  The
+ * source calls the queue by the functions of xp_host, at the end of this file.  A new kind of event
+ * is a new source; the queue does not change.
  *
- * A source has a state for each queue (xp_host.state), allocated with its first registration.  The
- * queue watches descriptors for the source, such as an inotify instance or a pidfd.
+ * A source has a state for each queue (xp_host.state), which its first registration in the queue
+ * allocates.  The queue can watch descriptors for the source, such as an inotify instance or a
+ * pidfd.
  *
- * All functions are called with the queue's lock held, and only `fini` may sleep.
+ * All functions of struct xp_source_ops are called with the queue's lock held, and only `fini` may
+ * sleep.
  */
 #ifndef XP_SOURCE_SOURCE_H
 #define XP_SOURCE_SOURCE_H
@@ -28,22 +31,28 @@
 struct xp_registration {
 	struct xp_regmap_item item; /* ident */
 	int8_t filter;
-	uint8_t place : 6;   /* in its block of the pool */
-	uint8_t active : 1;  /* the condition is true */
-	uint8_t orphan : 1;  /* in a forked child: not inherited yet */
-	uint16_t flags;      /* XPOLL_CLEAR, ONESHOT, DISPATCH, DISABLE */
-	uint32_t fflags;     /* requested fflags */
-	struct xp_list ready; /* links it into the queue's list of active registrations */
-	int64_t data;
+	uint8_t place : 6;   /* index in its block of the pool that it is from (base/pool.h) */
+	uint8_t active : 1;  /* there is an event to deliver, if the registration is enabled */
+	uint8_t orphan : 1;  /* in a forked child: xpoll_reinit must call `inherit` again */
+	uint16_t flags;      /* XPOLL_CLEAR, _ONESHOT, _DISPATCH, _DISABLE */
+	uint32_t fflags;     /* the fflags that the program requested */
+	struct xp_list ready; /* links the active and enabled registrations of the queue */
+	int64_t data; /* private to the source */
 	union xp_udata udata;
-	uint32_t wait_epoch; /* the last wait that delivered it */
-	/* What happened, the event's fflags; or, of a timer that runs, the place in the heap. */
+	uint32_t wait_epoch; /* number of the last wait that delivered it */
+	/* VNODE and PROC: fflags of the next event.  TIMER: place in the heap of running timers. */
 	union { uint32_t report; struct xp_heap_item timer; };
-	/* Of a timer; or, of VNODE, xp_host.wait_generation when the file was verified. */
+	/*
+	 * TIMER: the next expiration, on the timer's clock.  VNODE: xp_host.wait_generation when
+	 * `ident` was last verified.
+	 */
 	union { int64_t deadline_ns; uint64_t verified; };
 };
 
-/* All sources: add a source here and write its file; docs/internals/sources.md lists the rest. */
+/*
+ * All sources.  To add one, add it here and write source/NAME.c; docs/internals/sources.md lists
+ * the other steps.
+ */
 #define XP_SOURCE_LIST(each) \
 	each(USER, user) \
 	each(TIMER, timer) \
@@ -57,45 +66,46 @@ struct xp_registration {
 #define XP_SOURCE_DECLARATION(upper, lower) \
 	extern const struct xp_source_ops xp_source_##lower;
 
-/* Indexes into a queue's table of states. */
+/* Indexes of the sources in a queue's array of states. */
 enum xp_source_id {
 	XP_SOURCE_LIST(XP_SOURCE_ID)
-	XP_SOURCE_NONE, /* not a source: due times of the queue itself */
+	XP_SOURCE_NONE, /* not a source: the index for due times of the queue itself */
 	XP_SOURCES,
 };
 
-/* The name of a bit of fflags; a list ends with bit 0. */
+/* The name of a bit of fflags.  An array of these ends with bit 0. */
 struct xp_note_name {
 	uint32_t bit;
 	const char *name;
 };
 
-/* The step before which `refresh` is called. */
+/* The step of the queue before which it calls `refresh`. */
 enum xp_step {
-	XP_BEFORE_CHANGE, /* a change is applied, or a registration is looked up */
+	XP_BEFORE_CHANGE, /* applying a change, or returning the state of a registration */
 	/*
-	 * A wait is about to return EINTR, because a signal handler ran on its thread.  If
-	 * `refresh` activates a registration, the wait returns that event instead.
+	 * Returning EINTR from a wait, because a signal handler ran on its thread.  If `refresh`
+	 * activates a registration, the wait returns that event instead.
 	 */
 	XP_BEFORE_EINTR,
 	/*
-	 * A thread is about to poll the kernel, and may sleep.  From now on each event of the
-	 * source must make a watched descriptor readable, as long as xp_host.awaited.  Only after
-	 * xp_host.set_probed.
+	 * Polling the kernel, perhaps with a sleep.  From now on, while xp_host.awaited returns
+	 * true, each event of the source must make a watched descriptor readable.  Only sources
+	 * that have called xp_host.set_probed get this call.
 	 */
 	XP_BEFORE_SLEEP,
-	XP_BEFORE_COUNTERS, /* the counters are read: update those that need a check */
+	XP_BEFORE_COUNTERS, /* reading the counters: update those that only a check finds */
 };
 
-/* Functions of a source for the whole process.  Called without the queue's lock. */
+/* Functions of a source that concern the whole process.  Called without the lock of any queue. */
 struct xp_source_process {
 	/*
-	 * Initialise in a new process, perhaps a copy of one whose threads held locks.  No other
-	 * thread runs yet.
+	 * Initialise the process-wide data, once in each process: before its first queue exists,
+	 * and in a forked child before a queue is used.  In a child the data, and the state of
+	 * locks, are copies from the parent.
 	 */
 	void (*begin)(void);
 	/*
-	 * The program is about to close this descriptor, which no queue has any more: wait until
+	 * The program is about to close this descriptor, which is in no queue any more: wait until
 	 * the source does not use it.  Optional.
 	 */
 	void (*unused)(int fd);
@@ -104,88 +114,99 @@ struct xp_source_process {
 struct xp_source_ops {
 	int filter;
 	enum xp_source_id id;
-	const char *name;                 /* the name in XPOLL_FILT_NAME */
+	const char *name;                 /* the filter's name after XPOLL_FILT_ */
 	const struct xp_note_name *notes; /* names of its fflags; NULL: none */
-	bool bare; /* a change may have fflags without an action, as a trigger */
-	uint16_t implied; /* flags that every registration gets: XPOLL_CLEAR or 0 */
+	bool bare; /* a change may have fflags, but no action such as ADD: a trigger */
+	/* flags that every registration gets besides its own, such as XPOLL_CLEAR */
+	uint16_t implied;
 	uint32_t fflags;  /* the fflags that a change may have */
-	size_t size;      /* of its registrations, struct xp_registration first */
+	size_t size;      /* size of its registrations, which begin with struct xp_registration */
 
-	/* The ident is a descriptor; a registration ends when it is closed. */
+	/* The ident is a descriptor, and the registration ends when the program closes it. */
 	bool of_fd;
 
 	/*
-	 * Find out which conditions are true now, before this step.  Called only if there is a
-	 * state.  Optional.
+	 * Find out what has happened up to now, and activate registrations for it; `before` is the
+	 * step that follows.  Called only if the source has a state in this queue.  Optional.
 	 */
 	void (*refresh)(struct xpoll *queue, enum xp_step before);
 	/*
-	 * Begin a new registration.  Returns 0, or -EINVAL ...  NULL: this system lacks the source.
+	 * Begin a new registration.  Returns 0, or the error of the change, such as -EINVAL.  NULL:
+	 * this system lacks the source, and each ADD fails with ENOTSUP.
 	 */
 	int (*attach)(struct xpoll *queue, struct xp_registration *reg,
 	              const struct xpoll_event *change);
 	/*
-	 * Change an existing registration; may alter fflags and data.  -ESTALE: its ident refers to
-	 * another object now; it ends, and an ADD makes a new one.
+	 * Change an existing registration; may alter its fflags and data.  Returns 0, or the error
+	 * of the change.  -ESTALE: the ident refers to another object now, so the registration
+	 * ends, and an ADD makes a new one.
 	 */
 	int (*touch)(struct xpoll *queue, struct xp_registration *reg,
 	             const struct xpoll_event *change);
-	/* The registration ends; the queue frees its memory.  Optional. */
+	/* The registration ends: undo `attach`.  The queue frees the memory.  Optional. */
 	void (*detach)(struct xpoll *queue, struct xp_registration *reg);
 	/*
-	 * Store fflags and data of the event; reset them if CLEAR.  Returns 0 or XPOLL_EOF; or
-	 * -EAGAIN: the condition is not true any more, so the source has deactivated the
-	 * registration and stored nothing.
+	 * Store fflags and data of the event to deliver; with XPOLL_CLEAR, reset them in the
+	 * registration.  Returns 0, or XPOLL_EOF as a flag for the event.  -EAGAIN: the condition
+	 * is not true any more, so the source has deactivated the registration and stored nothing.
 	 */
 	int (*collect)(struct xpoll *queue, struct xp_registration *reg,
 	               struct xpoll_event *event);
 
 	/*
-	 * Prefetch memory of the source that changes of this registration will use soon.  The
-	 * registration may change or end before.  Optional.
+	 * Prefetch the source's data that a change of this registration will read soon.  The
+	 * registration may be another one with the same hash, and may change or end before the
+	 * change comes.  Optional.
 	 */
 	void (*prefetch)(struct xpoll *queue, const struct xp_registration *reg);
 
 	/*
 	 * For idents that can be reused, such as descriptors: verify that the ident still refers to
-	 * the registered object.  Returns 0; -EBADF: it refers to nothing; -ENOENT: to another
-	 * object; -EBUSY: it cannot be deleted now, and stays.  Called before DELETE and before
-	 * delivery, unless the source has just verified it; after an error except -EBUSY the
-	 * registration ends.  Optional.
+	 * the registered object.  Returns 0; -EBADF: it refers to nothing; -ENOENT: it refers to
+	 * another object; -EBUSY: DELETE must fail now, and the registration stays.  Called before
+	 * DELETE and before delivery (deliver: for the latter).  After another error than -EBUSY
+	 * the registration ends.  Optional.
 	 */
 	int (*confirm)(struct xpoll *queue, const struct xp_registration *reg, bool deliver);
 
-	/* Returns true if this system supports all of these fflags.  NULL: it supports `fflags`. */
+	/*
+	 * Returns true if this system supports all of these fflags.  NULL: it supports all bits of
+	 * the member `fflags` above.
+	 */
 	bool (*supports)(uint32_t fflags);
 	/*
-	 * The registration was enabled or disabled, by a change or by DISPATCH: see its flags.  For
-	 * sources that save work for disabled registrations.  Optional.
+	 * A change or DISPATCH has enabled or disabled the registration: its flags have
+	 * XPOLL_DISABLE or not.  For sources that save work for disabled registrations.  Optional.
 	 */
 	void (*switched)(struct xpoll *queue, struct xp_registration *reg);
 	/*
 	 * The time passed to xp_host.set_due has come.  The waiting thread has room for `room`
-	 * events; activating many more would only delay all threads.  If some are left, set the
-	 * time again, and this is called at once.
+	 * events; to activate many more would only delay all threads.  If registrations are left to
+	 * activate, pass a time in the past to set_due, and the next wait calls this function
+	 * again.
 	 */
 	void (*due)(struct xpoll *queue, int64_t now_ns, int room);
 
 	/*
-	 * The queue ends, perhaps in a forked child, which has copies of the kernel's objects:
-	 * close and free what the registration holds, and change nothing that the parent shares.
-	 * Optional.
+	 * The queue ends, perhaps in a forked child, which has copies of the parent's descriptors:
+	 * close and free what the registration holds, but change no kernel object that the parent
+	 * uses.  Optional.
 	 */
 	void (*release)(struct xpoll *queue, struct xp_registration *reg);
-	/* The same for the state, after all registrations; may sleep. */
+	/*
+	 * Free the source's state in the same way, after `release` of all registrations; may sleep.
+	 */
 	void (*fini)(struct xpoll *queue, void *state);
 	/*
-	 * In xpoll_reinit, after `release` and `fini`: give the registration kernel objects of the
-	 * child.  If this fails or is NULL, the registration ends.
+	 * In xpoll_reinit, after `release` and `fini` of the copied queue: make kernel objects of
+	 * the child for the registration.  If this fails or is NULL, the registration ends; after
+	 * an error of lacking memory or descriptors it stays until the next xpoll_reinit.
 	 */
 	int (*inherit)(struct xpoll *queue, struct xp_registration *reg);
-	const struct xp_source_process *process; /* NULL: the source needs none */
+	const struct xp_source_process *process; /* NULL: the source has no data of the process */
 };
 
-/* A source that a system lacks has only names: each ADD fails with ENOTSUP. */
+/* The table of a source that a system lacks: names only, so each ADD fails with ENOTSUP. */
 #define XP_SOURCE_ABSENT(upper, names)        \
 	{                                     \
 		.filter = XPOLL_FILT_##upper, \
@@ -196,97 +217,103 @@ struct xp_source_ops {
 
 /* Returns the source of a filter; NULL: there is no such filter. */
 const struct xp_source_ops *xp_source_find(int filter);
-/* By the number of the filter, which is negative. */
+/* All sources, indexed by -filter, because the numbers of filters are negative. */
 extern const struct xp_source_ops *const xp_source_by_filter[];
-/* The source of a registration. */
+/* Returns the source of a registration. */
 static inline const struct xp_source_ops *xp_source_of(const struct xp_registration *reg)
 {
 	return xp_source_by_filter[-reg->filter];
 }
-/* All sources; ends with NULL. */
+/* All sources, in the order of XP_SOURCE_LIST; ends with NULL. */
 extern const struct xp_source_ops *const xp_sources[];
 
 XP_SOURCE_LIST(XP_SOURCE_DECLARATION)
 
-/* A descriptor of a source that the queue watches for being readable. */
+/* A descriptor that the queue watches for a source until it becomes readable. */
 struct xp_source_fd {
 	int fd;
-	/* The descriptor was reported as readable: read it without blocking. */
+	/* The kernel reported the descriptor as readable: read it without blocking. */
 	void (*ready)(struct xpoll *queue, struct xp_source_fd *source_fd);
 };
 
 /*
- * In place of a time: `due` is called whenever a thread polls for events.  For a source whose
- * descriptor may not be readable although it has something to report.
+ * For set_due, in place of a time: call `due` whenever a thread polls for events.  For a source
+ * whose descriptor may not be readable although the source has something to report.
  */
 #define XP_ON_DEMAND (XP_NEVER - 1)
 
-/* The functions of the queue that sources may call. */
+/* The functions of the queue that sources may call, with the queue's lock held. */
 struct xp_host {
-	/* The condition of a registration has become true, or false. */
+	/* Record that the registration has an event to deliver (active), or none any more. */
 	void (*set_active)(struct xpoll *queue, struct xp_registration *reg, bool active);
-	/* A number that changes when a wait begins, and when a thread is back from a sleep. */
+	/*
+	 * Returns a number that changes when a wait begins and when a thread returns from a sleep.
+	 * While the number is the same, idents that the source has verified need no second check.
+	 */
 	uint64_t (*wait_generation)(const struct xpoll *queue);
 
 	/* Returns the registration of (ident, filter); NULL: there is none. */
 	struct xp_registration *(*find)(const struct xpoll *queue, uint64_t ident,
 	                                int filter);
 	/*
-	 * Make a registration for the source itself, such as one for a tracked child: a copy of
-	 * `model` with another ident, without its private part and not attached.  Returns NULL
-	 * without memory, or if there is such a registration.
+	 * Make a registration on behalf of the source, such as one for a tracked child: with
+	 * another ident, and the flags, fflags and udata of `model`.  Its private part is zero, and
+	 * `attach` is not called.  Returns NULL without memory, or if the ident has a registration
+	 * already.
 	 */
 	struct xp_registration *(*spawn)(struct xpoll *queue, const struct xp_registration *model,
 	                                 uint64_t ident);
-	/* Detach and free a registration. */
+	/* Call `detach` for a registration, and free it. */
 	void (*end)(struct xpoll *queue, struct xp_registration *reg);
 
-	/* Returns the address of the source's state in this queue, which is NULL at first. */
+	/*
+	 * Returns the address of the pointer to the source's state in this queue; the pointer is
+	 * NULL at first, and the source sets it.
+	 */
 	void **(*state)(struct xpoll *queue, enum xp_source_id id);
 	/*
-	 * Call `due` at this time of the monotonic clock, or soon after; XP_NEVER: not at all.  The
-	 * time remains set until the source sets another, which `due` has to do.
+	 * Call `due` at this time of the monotonic clock or soon after, and in each later wait
+	 * until the source sets another time; so `due` must set one.  XP_NEVER: do not call it.
 	 */
 	void (*set_due)(struct xpoll *queue, enum xp_source_id id,
 	                int64_t deadline_ns);
-	/*
-	 * Returns the time of the monotonic clock for a change; all changes of a call get the same.
-	 */
+	/* Returns the time of the monotonic clock; the same one for all changes of a call. */
 	int64_t (*now)(struct xpoll *queue);
 	/*
-	 * Returns true if xpoll_fd was called, so perhaps no thread polls the queue, and
-	 * XP_ON_DEMAND is not enough.  When that begins, `due` of sources with XP_ON_DEMAND is
-	 * called.
+	 * Returns true if xpoll_fd was called.  Then perhaps no thread waits in the queue, and
+	 * XP_ON_DEMAND does not suffice.  The first xpoll_fd of a queue calls `due` of the sources
+	 * with XP_ON_DEMAND, so that they can set a time instead.
 	 */
 	bool (*outer_in_use)(const struct xpoll *queue);
 	/*
-	 * For sources whose conditions change without a system call: have `refresh` called before
-	 * each sleep.  Their descriptors need not be readable while no thread sleeps.
+	 * For sources whose conditions change without a system call: call `refresh` before each
+	 * sleep from now on.  While no thread sleeps, their descriptors need not be readable.
 	 */
 	void (*set_probed)(struct xpoll *queue);
 	/*
-	 * Returns true if a thread sleeps in the kernel, or if xpoll_fd was called.  If not, no
-	 * thread sleeps before the next XP_BEFORE_SLEEP.
+	 * Returns true if a thread sleeps in the kernel, or if xpoll_fd was called, so that a
+	 * thread outside the queue may sleep.  If false, no thread sleeps before the next
+	 * XP_BEFORE_SLEEP.
 	 */
 	bool (*awaited)(const struct xpoll *queue);
 	/* Returns true if the queue was opened with XPOLL_VNODE_AS_BSD. */
 	bool (*vnode_as_bsd)(const struct xpoll *queue);
-	/* An observed signal has lost its handler: count it. */
+	/* Count that the program has replaced the handler of an observed signal. */
 	void (*unobserved)(struct xpoll *queue);
 	/*
-	 * Returns true if a wait calls the source, and its sleeps unblock this signal, which the
-	 * thread blocks now.
+	 * Returns true if the source is called by a wait whose sleeps unblock this signal, although
+	 * the waiting thread blocks it now.
 	 */
 	bool (*lets_in)(const struct xpoll *queue, unsigned number);
 	/*
-	 * A handler may have run in the sleep of the thread that calls `ready`: if that yields no
-	 * event, its wait ends with EINTR.
+	 * Called in `ready`: a signal handler may have run in the thread's last sleep.  If that
+	 * sleep yields no event, the wait returns EINTR.
 	 */
 	void (*interrupted)(struct xpoll *queue);
 
 	/*
-	 * Watch a descriptor.  Returns 0 or a negative errno value.  The source owns the memory,
-	 * and calls unwatch before it closes the descriptor.
+	 * Watch a descriptor until it becomes readable.  Returns 0 or a negative errno value.  The
+	 * memory belongs to the source, which must call unwatch before it closes the descriptor.
 	 */
 	int (*watch)(struct xpoll *queue, struct xp_source_fd *source_fd);
 	void (*unwatch)(struct xpoll *queue, struct xp_source_fd *source_fd);

@@ -1,4 +1,4 @@
-/* The table of the sources. */
+/* The tables of all sources, made from XP_SOURCE_LIST. */
 #include <stddef.h>
 
 #include "source/source.h"

@@ -2,20 +2,20 @@
  * TIMER: one-shot and periodic timers.
  *
  * A timer runs if it is enabled and will expire again; then it is in the heap of its clock.  When
- * it expires it leaves the heap, and it returns when its event is delivered; the number of
- * expirations in between is computed from the clock then.  So a timer whose events nobody takes
- * costs nothing, and none drifts.
+ * it expires, it leaves the heap; when its event is delivered, the number of its expirations is
+ * computed from the clock, and it returns to the heap.  So a timer whose events nobody takes costs
+ * nothing, and no timer drifts.
  *
- * A timer whose deadline is extended, like an idle timeout at each activity, stays where it is in
- * the heap, by its old deadline, until it is the first; then it moves.  So its deadline in the heap
- * is `deadline_ns` or earlier.
+ * A timer whose deadline is extended, like an idle timeout at each activity, keeps its place in the
+ * heap, by the old deadline, until it is the first one; then it moves.  So the deadline of its heap
+ * entry is `deadline_ns` or earlier.
  *
- * Deadlines of the real-time clock are converted to the monotonic clock, and again when the clock
- * is set.  The kernel reports that by a descriptor, one for the queue, which the first such timer
- * opens.
+ * Deadlines of the real-time clock are converted to the monotonic clock, and converted again when
+ * the real-time clock is set.  The kernel reports that by a descriptor, one for each queue, which
+ * the queue's first such timer opens.
  *
- * As in FreeBSD, an ADD restarts an existing timer and discards its count, and a period of 0 is the
- * shortest possible in its unit.
+ * As in FreeBSD, an ADD restarts an existing timer and discards its count of expirations, and a
+ * period of 0 is the shortest possible in its unit.
  */
 #include "source/source.h"
 
@@ -30,34 +30,42 @@
 
 #define UNITS (XPOLL_NOTE_SECONDS | XPOLL_NOTE_MSECONDS | \
                XPOLL_NOTE_USECONDS | XPOLL_NOTE_NSECONDS)
+/* Fflags of a timer that expires once, at an absolute time. */
 #define ONCE  (XPOLL_NOTE_ABSTIME | XPOLL_NOTE_MONOTONIC)
 
-/* Without that descriptor, setting the clock is detected after this time. */
+/*
+ * If no descriptor reports that the real-time clock was set, `due` is called at this interval at
+ * least, and converts the deadlines again.
+ */
 #define STEP_LOOK_NS XP_NS_PER_SEC
 
 enum { MONOTONIC, REALTIME, CLOCKS };
 
-enum { PUT_OFF_MOST = 16 }; /* timers that were put off and move in one call */
+enum { PUT_OFF_MOST = 16 }; /* most extended timers that one call moves in the heap */
 
 /* The timers of one queue. */
 struct timers {
 	struct xp_heap heaps[CLOCKS];
-	uint32_t counts[CLOCKS]; /* timers, running or not */
-	int64_t due_ns;          /* the due time that was passed to the queue */
-	int64_t first_ns;        /* the first deadline of REALTIME ... */
-	int64_t first_due_ns;    /* ... converted to the monotonic clock */
-	struct xp_source_fd step; /* reports that the clock was set; fd < 0: not open yet */
-	bool step_missing;       /* it cannot be opened */
+	uint32_t counts[CLOCKS]; /* number of timers of each clock, in its heap or not */
+	int64_t due_ns;          /* the time that was passed to xp_host.set_due */
+	int64_t first_ns;        /* earliest deadline of the real-time clock, on that clock */
+	int64_t first_due_ns;    /* result of translate for first_ns, on the monotonic clock */
+	struct xp_source_fd step; /* readable when the real-time clock was set; fd -1: not open */
+	bool step_missing;       /* the system has no such descriptor, or refuses it */
 };
 
+/* Returns the clock of a timer's deadline. */
 static unsigned clock_of(uint32_t fflags)
 {
 	return (fflags & ONCE) == XPOLL_NOTE_ABSTIME ? REALTIME : MONOTONIC;
 }
 
-/* Indexed by the bits of the unit: its length, and the largest count. */
+/*
+ * The units of time, indexed by their bits in fflags; `most` is the largest number of units whose
+ * nanoseconds fit in 64 bits.
+ */
 static const struct unit {
-	int64_t ns; /* 0: more than one unit is given */
+	int64_t ns; /* nanoseconds of a unit; 0: the bits of more than one unit */
 	int64_t most;
 } timer_units[UNITS + 1] = {
 	[XPOLL_NOTE_SECONDS] = {XP_NS_PER_SEC, XP_NEVER / XP_NS_PER_SEC},
@@ -72,7 +80,7 @@ static const struct unit *unit_of(uint32_t fflags)
 	return &timer_units[fflags & UNITS];
 }
 
-/* Returns `data` in nanoseconds; saturates at XP_NEVER. */
+/* Returns `data`, a number of units, in nanoseconds; XP_NEVER if they do not fit. */
 static int64_t span_ns(uint32_t fflags, int64_t data)
 {
 	const struct unit *unit = unit_of(fflags);
@@ -85,7 +93,10 @@ static int change_check(const struct xpoll_event *change)
 	return change->data < 0 || !unit_of(change->fflags)->ns ? -EINVAL : 0;
 }
 
-/* Returns the time of the monotonic clock for the first deadline of the real-time clock. */
+/*
+ * Returns the time of the monotonic clock at which the real-time clock reaches first_ns; or a time
+ * within STEP_LOOK_NS, if nothing reports that the real-time clock was set.
+ */
 static int64_t translate(const struct timers *timers, int64_t first_ns)
 {
 	int64_t realtime_ns;
@@ -94,7 +105,10 @@ static int64_t translate(const struct timers *timers, int64_t first_ns)
 
 	if (first_ns == XP_NEVER)
 		return XP_NEVER;
-	/* reading the clocks in this order makes no timer early */
+	/*
+	 * Read the monotonic clock after the other: then a delay in between makes a timer late, not
+	 * early.
+	 */
 	realtime_ns = xp_sys_realtime();
 	now_ns = xp_sys_now();
 	due_ns = first_ns <= realtime_ns ? now_ns
@@ -110,8 +124,9 @@ static struct xp_registration *timers_first(const struct xp_heap *heap)
 }
 
 /*
- * Returns the first deadline of the heap; it may be too early if more than PUT_OFF_MOST timers were
- * extended.
+ * Returns the earliest deadline in the heap, after moving extended timers to their present place.
+ * At most PUT_OFF_MOST are moved; then the result may be too early, which costs another call of
+ * `due`.
  */
 static int64_t timers_deadline(struct xp_heap *heap)
 {
@@ -125,7 +140,7 @@ static int64_t timers_deadline(struct xp_heap *heap)
 	return xp_heap_deadline(heap);
 }
 
-/* Pass the earliest deadline to the queue, if it has changed. */
+/* Pass the earliest deadline of both clocks to the queue, if it has changed. */
 static void timers_update_due(struct xpoll *queue, struct timers *timers)
 {
 	int64_t due_ns = timers_deadline(&timers->heaps[MONOTONIC]);
@@ -143,7 +158,9 @@ static void timers_update_due(struct xpoll *queue, struct timers *timers)
 	xp_host.set_due(queue, XP_SOURCE_TIMER, due_ns);
 }
 
-/* Convert the deadlines again, because the clock may have been set. */
+/*
+ * Convert the earliest deadline of the real-time clock again, because that clock may have been set.
+ */
 static void timers_retranslate(struct xpoll *queue, struct timers *timers)
 {
 	timers->first_ns = XP_NEVER;
@@ -151,7 +168,10 @@ static void timers_retranslate(struct xpoll *queue, struct timers *timers)
 	timers_update_due(queue, timers);
 }
 
-/* Put the timer into the heap of its clock if it is enabled and will expire. */
+/*
+ * Put the timer into the heap of its clock, unless it is disabled, waits for delivery, or will not
+ * expire.
+ */
 static void timer_run(struct timers *timers, struct xp_registration *reg)
 {
 	XP_ASSERT(!xp_heap_has(&reg->timer));
@@ -194,13 +214,16 @@ static void timer_due(struct xpoll *queue, int64_t now_ns, int room)
 	timers_retranslate(queue, timers);
 }
 
-/* The real-time clock was set. */
+/* `ready` of the descriptor: the real-time clock was set. */
 static void timers_stepped(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct timers *timers = XP_CONTAINER_OF(watch, struct timers, step);
 	uint64_t count;
 
-	/* The read fails with ECANCELED, which means that the clock was set. */
+	/*
+	 * The read makes the descriptor unreadable again.  It fails with ECANCELED: the clock was
+	 * set.
+	 */
 	(void)xp_sys_read(watch->fd, &count, sizeof count);
 	timers_retranslate(queue, timers);
 }
@@ -247,7 +270,10 @@ static struct timers *timers_make(struct xpoll *queue)
 	return timers;
 }
 
-/* Make room for one more timer on this clock, and open the descriptor that the first one needs. */
+/*
+ * Make room in the heap for one more timer of this clock; for the first one of the real-time clock,
+ * also open the descriptor that reports the setting of that clock.
+ */
 static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
                           unsigned clock)
 {
@@ -259,7 +285,7 @@ static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
 	return rc;
 }
 
-/* Set the deadline and the period as the change says. */
+/* Set the registration's deadline, period and fflags to those of the change. */
 static void timer_set(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
@@ -282,7 +308,7 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 		rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
 	if (rc < 0)
 		return rc;
-	/* An absolute timer gets no implied CLEAR, as on FreeBSD. */
+	/* An absolute timer has CLEAR only if the program has set it, like on FreeBSD. */
 	if (change->fflags & ONCE && !(change->flags & XPOLL_CLEAR))
 		reg->flags &= (uint16_t)~XPOLL_CLEAR;
 	timers->counts[clock]++;
@@ -357,7 +383,10 @@ static void timer_prefetch(struct xpoll *queue, const struct xp_registration *re
 		xp_heap_prefetch(&timers->heaps[clock_of(reg->fflags)], &reg->timer);
 }
 
-/* Returns how often the timer has expired since the last event, and advances the deadline. */
+/*
+ * Returns how often the timer has expired since its last event, and sets the deadline to the next
+ * expiration.
+ */
 static int64_t timer_count(struct xp_registration *reg)
 {
 	int64_t period_ns = span_ns(reg->fflags, reg->data);
@@ -385,7 +414,7 @@ static int timer_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->fflags = 0;
 	event->data = timer_count(reg);
 	xp_host.set_active(queue, reg, false);
-	/* With DISPATCH the timer is disabled now, and does not run. */
+	/* With DISPATCH the queue disables the timer after this, so the timer must not run. */
 	if (reg->flags & XPOLL_DISPATCH)
 		return 0;
 	timer_run(timers, reg);
@@ -411,7 +440,7 @@ static void timer_fini(struct xpoll *queue, void *state)
 	xp_free(timers);
 }
 
-/* Continue the timer in a forked child; one that had expired is due at once. */
+/* Continue the timer in a forked child.  One that has expired before is due at once. */
 static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = timers_make(queue);
@@ -421,7 +450,7 @@ static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 	if (rc < 0)
 		return rc;
 	timers->counts[clock]++;
-	reg->timer.place = 0; /* the old heap is gone */
+	reg->timer.place = 0; /* the copied heap was freed */
 	timer_run(timers, reg);
 	timers_update_due(queue, timers);
 	return 0;

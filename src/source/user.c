@@ -1,12 +1,13 @@
 /*
  * USER: events that the program triggers itself.
  *
- * This source has no descriptor and makes no system call; a trigger activates the registration and,
- * if a thread waits, wakes it.  As in FreeBSD, a change with XPOLL_CLEAR resets a trigger that was
- * not delivered yet, and delivery resets the trigger of a CLEAR registration, but not its flags.
+ * A trigger activates the registration, and the queue wakes a waiting thread.  No kernel object is
+ * needed.  As in FreeBSD, a change with XPOLL_CLEAR resets a trigger that was not delivered yet;
+ * and delivery resets the trigger of a registration with XPOLL_CLEAR, but not its fflags and data.
  */
 #include "source/source.h"
 
+/* Returns the saved flags after the operation that a change requests in its fflags. */
 static uint32_t user_combine(uint32_t saved, uint32_t change)
 {
 	uint32_t operand = change & XPOLL_NOTE_FFLAGSMASK;
@@ -50,7 +51,7 @@ static int user_collect(struct xpoll *queue, struct xp_registration *reg, struct
 	return 0;
 }
 
-/* A registration has no objects of the kernel. */
+/* In a forked child nothing has to be made again: a registration has no kernel objects. */
 static int user_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	(void)queue, (void)reg;

@@ -1,8 +1,8 @@
 /*
  * VNODE: changes of an open file, whatever its names.
  *
- * Changes while no thread waits, or while the registration is disabled, are ORed together and
- * delivered as one event.
+ * Kinds of changes that happen before an event is delivered, because no thread waits or the
+ * registration is disabled, are ORed together and delivered as one event.
  */
 #include <errno.h>
 
@@ -91,7 +91,10 @@ static int vnode_touch(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-/* While the registration is disabled, each kind of change is reported to it once at most. */
+/*
+ * When the registration is enabled, request all reports again: while it is disabled, the kernel may
+ * be made to report each kind of change only once.
+ */
 static void vnode_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	if (!(reg->flags & XPOLL_DISABLE))
@@ -121,7 +124,10 @@ static int vnode_confirm(struct xpoll *queue, const struct xp_registration *reg,
 			&((const struct vnode_registration *)(const void *)reg)->user);
 }
 
-/* Notes from before the fork are the parent's: drop them. */
+/*
+ * Watch the file again in a forked child, and drop notes from before the fork, which the parent
+ * delivers.
+ */
 static int vnode_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	reg->report = 0;
