@@ -28,6 +28,7 @@ static uint32_t heap_children(uint32_t place)
 	return (place - 2) * HEAP_WIDTH;
 }
 
+/* Store an entry at this index, and the index in its item. */
 static void heap_put(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	heap->entries[place] = entry;
@@ -91,6 +92,7 @@ static void heap_sink(struct xp_heap *heap, uint32_t place, struct xp_heap_entry
 	heap_put(heap, place, entry);
 }
 
+/* Move the heap to a new array with room for `cap` items.  Returns 0 or -ENOMEM. */
 static int heap_resize(struct xp_heap *heap, uint32_t cap)
 {
 	struct xp_heap_entry *entries =

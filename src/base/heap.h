@@ -18,10 +18,12 @@
 #include "base/compiler.h"
 #include "base/time.h"
 
+/* The part of an item, such as a timer, that the heap uses. */
 struct xp_heap_item {
 	uint32_t place; /* index in the heap's entries; 0: in no heap */
 };
 
+/* An item in the heap, with its deadline, so that comparing reads no item. */
 struct xp_heap_entry {
 	int64_t deadline_ns;
 	struct xp_heap_item *item;

@@ -29,6 +29,7 @@ int xp_mutex_init(struct xp_mutex *mutex);
  * sleep.
  */
 void xp_mutex_lock_busy(struct xp_mutex *mutex);
+/* Destroy the lock, which no thread may hold. */
 void xp_mutex_fini(struct xp_mutex *mutex);
 
 /* Lock in a process that is known to have one thread. */

@@ -15,6 +15,10 @@ struct xp_pool_block {
 	struct xp_pool_block *next; /* next in the list of all blocks */
 };
 
+/*
+ * Add a block of free objects to the pool; called if no block has any.  Returns it; NULL: no
+ * memory.
+ */
 static struct xp_pool_block *pool_grow(struct xp_pool *pool, size_t size)
 {
 	struct xp_pool_block *block = xp_alloc_lines(sizeof *block + POOL_OBJECTS * size);

@@ -14,6 +14,7 @@
 
 #include "base/compiler.h"
 
+/* The part of an item, such as a registration, that the table uses. */
 struct xp_regmap_item {
 	uint64_t ident;
 };

@@ -22,17 +22,19 @@ enum {
 	AIO_AT_ONCE_MOST = 64 << 10,
 };
 
+/* A registration of AIO: one operation. */
 struct aio_registration {
 	struct xp_registration reg;
-	struct xpoll_aio *aio;
-	struct xp_aio_job job;
+	struct xpoll_aio *aio; /* the program's structure, which gets the result */
+	struct xp_aio_job job; /* the operation, for the workers */
 	struct xp_list item; /* links it into the state's `regs` */
 };
 
+/* The state of this source in a queue. */
 struct aio_state {
 	struct xp_source_fd watch; /* the port's descriptor, readable when jobs are complete */
-	struct xp_aio_port port;
-	struct xp_list regs;
+	struct xp_aio_port port; /* collects completed jobs */
+	struct xp_list regs;     /* all registrations of AIO in the queue */
 };
 
 static struct aio_registration *aio_registration(struct xp_registration *reg)
@@ -40,6 +42,7 @@ static struct aio_registration *aio_registration(struct xp_registration *reg)
 	return XP_CONTAINER_OF(reg, struct aio_registration, reg);
 }
 
+/* Activate the registrations whose jobs are complete. */
 static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct aio_state *state = XP_CONTAINER_OF(watch, struct aio_state, watch);
@@ -57,6 +60,7 @@ static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	}
 }
 
+/* Make the state, with a port whose descriptor the queue watches.  Returns 0 or an error. */
 static int state_open(struct xpoll *queue, struct aio_state **opened)
 {
 	struct aio_state *state = xp_alloc(sizeof *state);
@@ -244,6 +248,10 @@ static bool aio_supports(uint32_t fflags)
 	return fflags == 0 && xp_aio_usable();
 }
 
+/*
+ * Free the state: waits until all operations are complete.  In a forked child they have no results,
+ * because the parent's workers do them.
+ */
 static void aio_fini(struct xpoll *queue, void *opaque)
 {
 	struct aio_state *state = opaque;

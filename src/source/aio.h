@@ -97,9 +97,13 @@ bool xp_aio_usable(void);
 /* Initialise in a new process; also in a forked child, where no worker exists. */
 void xp_aio_begin(void);
 
-/* Called by the queue for xpoll_aio_submit and xpoll_aio_cancel. */
+/*
+ * Start the operation of a new registration, for xpoll_aio_submit.  Returns 0 or an error; after an
+ * error the queue frees the registration.
+ */
 int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
                   struct xpoll_aio *aio);
+/* Cancel the operation of a registration, for xpoll_aio_cancel; harmless if it is complete. */
 void xp_aio_cancel_registration(struct xp_registration *reg);
 
 #endif

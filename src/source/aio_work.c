@@ -76,10 +76,7 @@ static void aio_dequeue(struct xp_aio_job *job)
 	aio_work.queued_len--;
 }
 
-/*
- * Record that the calling thread exits.  The lock has been held since it found no job, so no job is
- * left to it.
- */
+/* Record that the calling thread exits, in the critical section in which it has found no job. */
 static void aio_worker_ends(void)
 {
 	for (int i = 0; i < XP_AIO_THREADS; i++)
@@ -196,6 +193,7 @@ int64_t xp_aio_perform(const struct xp_aio_job *job)
 	}
 }
 
+/* `run` of the provider: do jobs until there is none for a while. */
 static void threads_run(void)
 {
 	struct xp_aio_job *job;
@@ -216,6 +214,7 @@ static const struct xp_aio_provider aio_threads = {
 	.run = threads_run,
 };
 
+/* A worker: does jobs by the provider, or by blocking calls if that cannot be opened. */
 static void *aio_worker_main(void *argument)
 {
 	const struct xp_aio_provider *provider;
@@ -339,6 +338,7 @@ int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
 	return rc;
 }
 
+/* Cancel a job: one that is queued is complete at once, one that runs is passed to its worker. */
 static void aio_stop(struct xp_aio_job *job, struct xp_aio_hold **unused)
 {
 	if (job->stage == XP_AIO_QUEUED) {
@@ -374,7 +374,7 @@ void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs)
 }
 
 /*
- * Cancel all jobs of this descriptor (-1: any) and port (NULL: any).  Returns how many still run.
+ * Cancel the jobs of this descriptor (-1: any) and port (NULL: any).  Returns how many still run.
  */
 static int aio_stop_all(const struct xp_aio_port *port, int fd,
                         struct xp_aio_hold **unused)
@@ -407,9 +407,7 @@ void xp_aio_release_fd(int fd)
 
 /* --- Ports ------------------------------------------------------------------ */
 
-/*
- * Returns the provider to try first: the one that $XPOLL_AIO names, if set; NULL: it is not usable.
- */
+/* Returns the provider to try first, which $XPOLL_AIO may name; NULL: that one is not usable. */
 static const struct xp_aio_provider *aio_choose(void)
 {
 	const struct xp_aio_provider *best = xp_system.aio;

@@ -19,6 +19,7 @@
 /* The pause between two checks. */
 #define EMPTY_EVERY_NS (10 * XP_NS_PER_MS)
 
+/* A registration of EMPTY: one socket or pipe. */
 struct empty_registration {
 	struct xp_registration reg;
 	struct xp_list filled; /* links it into the state's `filled`; empty: not in it */
@@ -26,6 +27,7 @@ struct empty_registration {
 	ino_t inode;
 };
 
+/* The state of this source in a queue. */
 struct empty_state {
 	/* marks of the files that fstat(2) does not identify (sys/marks.h) */
 	struct xp_marks marks;
@@ -44,6 +46,7 @@ static struct empty_state *empty_state(struct xpoll *queue)
 	return *xp_host.state(queue, XP_SOURCE_EMPTY);
 }
 
+/* Make the state of this source in the queue, if there is none.  Returns 0 or an error. */
 static int empty_state_make(struct xpoll *queue)
 {
 	struct empty_state *made;
@@ -114,6 +117,9 @@ static void empty_look(struct xpoll *queue, struct xp_registration *reg)
 	empty_found(queue, reg, left > 0 ? left : 0);
 }
 
+/*
+ * Register a socket or pipe, and check its buffer.  Marks a file that fstat(2) does not identify.
+ */
 static int empty_attach(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
@@ -141,6 +147,7 @@ static int empty_attach(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
+/* Returns 0 if the descriptor refers to the registered file; -EBADF: closed; -ENOENT: reused. */
 static int empty_confirm(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
 {
 	struct stat status;
@@ -156,6 +163,7 @@ static int empty_confirm(struct xpoll *queue, const struct xp_registration *reg,
 		? 0 : -ENOENT;
 }
 
+/* An ADD of a registered descriptor checks the buffer again; other changes have no effect here. */
 static int empty_touch(struct xpoll *queue, struct xp_registration *reg,
                        const struct xpoll_event *change)
 {
@@ -189,6 +197,7 @@ static void empty_detach(struct xpoll *queue, struct xp_registration *reg)
 		xp_marks_remove(&empty_state(queue)->marks, (int)reg->item.ident);
 }
 
+/* Check the buffer once more before the event is delivered. */
 static int empty_collect(struct xpoll *queue, struct xp_registration *reg,
                          struct xpoll_event *event)
 {
@@ -207,6 +216,7 @@ static int empty_collect(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
+/* Check the buffers that were not empty, every EMPTY_EVERY_NS while there are some. */
 static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct empty_state *state = empty_state(queue);
@@ -242,6 +252,7 @@ static void empty_fini(struct xpoll *queue, void *state)
 	xp_free(empty);
 }
 
+/* Register the descriptor again in a forked child, and check its buffer. */
 static int empty_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);

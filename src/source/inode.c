@@ -22,6 +22,7 @@
                  XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_REVOKE | \
                  XPOLL_NOTE_TRUNCATE)
 
+/* Returns the state of the source VNODE in this queue; NULL: there is none. */
 static struct xp_inodes *inodes_find(struct xpoll *queue)
 {
 	return *xp_host.state(queue, XP_SOURCE_VNODE);
@@ -140,6 +141,7 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	return true;
 }
 
+/* Compare the files in `to_compare`, and end the registrations of those that are gone. */
 static void inodes_compare(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	struct xp_list *item;
@@ -153,6 +155,7 @@ static void inodes_compare(struct xpoll *queue, struct xp_inodes *inodes)
 	}
 }
 
+/* The instance is readable: read its reports, and compare the files that they are about. */
 static void inodes_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct xp_inodes *inodes = inodes_find(queue);

@@ -25,6 +25,7 @@ static struct xp_proc *proc_of(struct xp_registration *reg)
 	return XP_CONTAINER_OF(reg, struct xp_proc, reg);
 }
 
+/* Watch the process no longer, and close its descriptor. */
 static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_trace_end(queue, proc);
@@ -50,6 +51,7 @@ static int proc_begin(struct xpoll *queue, struct xp_proc *proc,
 	return rc;
 }
 
+/* Make the state of this source in the queue, if there is none.  Returns 0 or -ENOMEM. */
 static int proc_state_make(struct xpoll *queue)
 {
 	void **place = xp_host.state(queue, XP_SOURCE_PROC);
@@ -97,6 +99,10 @@ static int proc_attach(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
+/*
+ * An ADD for a registered process changes the requested fflags; other changes have no effect here.
+ * -ESTALE: the ID belongs to another process.
+ */
 static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
@@ -135,6 +141,10 @@ static void proc_detach(struct xpoll *queue, struct xp_registration *reg)
 	xp_trace_trim(queue);
 }
 
+/*
+ * Store the event.  NOTE_CHILD is delivered without NOTE_EXIT, which stays for the next event,
+ * because each needs `data`.  The event of the exit ends the registration.
+ */
 static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
                         struct xpoll_event *event)
 {
@@ -161,6 +171,10 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
 	return XPOLL_EOF;
 }
 
+/*
+ * Returns true if a descriptor of a process can be opened and, for fflags that need a tracer, if
+ * one works.
+ */
 static bool proc_supports(uint32_t fflags)
 {
 	int fd = xp_proc_open(getpid());

@@ -72,6 +72,7 @@ static inline bool xp_proc_is_traced(const struct xp_proc *proc)
 
 /* One registered process (proc_state.c). ------------------------------------- */
 
+/* Returns the state of this source in the queue; NULL before the first registration. */
 struct xp_proc_state *xp_proc_state(struct xpoll *queue);
 
 /* Returns the registered process with this ID, or NULL. */
@@ -125,14 +126,17 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 
 /* Tracers. --------------------------------------------------------- */
 
+/* A tracer of one queue; private members of its kind follow. */
 struct xp_tracer {
 	const struct xp_tracer_ops *ops;
 };
 
+/* A kind of tracer, such as the process connector. */
 struct xp_tracer_ops {
-	const char *name;
-	size_t size; /* size of its state, which begins with struct xp_tracer */
+	const char *name; /* the value of $XPOLL_PROC that selects it */
+	size_t size; /* size of a tracer of this kind, which begins with struct xp_tracer */
 
+	/* Returns true if `open` would succeed in this process. */
 	bool (*usable)(void);
 	/* Open the tracer.  -ENOTSUP: not supported; -EPERM: no permission; -EMFILE, -ENOMEM ... */
 	int (*open)(struct xpoll *queue, struct xp_tracer *tracer);

@@ -450,6 +450,7 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 		xp_list_append(&xp_proc_state(queue)->gone, &proc->gone);
 }
 
+/* Argument of search_visit, which adds the processes that it registers to `found`. */
 struct search {
 	struct xpoll *queue;
 	struct xp_proc *parent;

@@ -19,10 +19,11 @@
 #include "sys/process.h"
 #include "sys/sys.h"
 
+/* A registration of SIGNAL.  A sum is the number of deliveries, plus 1 for a pending signal. */
 struct signal_registration {
 	struct xp_registration reg;
 	struct xp_list item; /* links it into the state's `regs` */
-	uint64_t known;      /* largest sum so far: deliveries, plus 1 if the signal is pending */
+	uint64_t known;      /* the largest sum so far; less if somebody accepts a pending signal */
 	uint64_t reported;   /* how many of `known` were reported in events */
 	/* readable while the signal is pending; -1: no ADD came from a thread that blocks it */
 	int fd;
@@ -100,6 +101,7 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 	}
 }
 
+/* Update `known`, and activate the registration if there are deliveries to report. */
 static void signal_update(struct xpoll *queue, struct signal_registration *self)
 {
 	uint64_t delivered;
@@ -136,6 +138,7 @@ static void selfpipe_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	signal_interrupted(queue, true);
 }
 
+/* The set of descriptors is readable: blocked signals were sent. */
 static void blocked_ready(struct xpoll *queue, struct xp_source_fd *set)
 {
 	unsigned number;
@@ -157,6 +160,7 @@ static void blocked_ready(struct xpoll *queue, struct xp_source_fd *set)
 	}
 }
 
+/* Open the set of descriptors for blocked signals, and have the queue watch it. */
 static int blocked_set_make(struct xpoll *queue, struct xp_source_fd *set)
 {
 	int rc;
@@ -202,6 +206,7 @@ static void signal_unwatch(struct signal_registration *self)
 	self->fd = -1;
 }
 
+/* Make the state, with a self-pipe that the queue watches.  Returns 0 or an error. */
 static int state_make(struct xpoll *queue, struct signal_state **made)
 {
 	struct signal_state *state = xp_alloc(sizeof *state);
@@ -229,6 +234,7 @@ free_state:
 	return rc;
 }
 
+/* Begin to observe the signal of a new or inherited registration. */
 static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 {
 	void **place = xp_host.state(queue, XP_SOURCE_SIGNAL);
@@ -282,6 +288,10 @@ static void signal_audit_registration(struct xpoll *queue, struct signal_registr
 	self->losses = losses;
 }
 
+/*
+ * An ADD watches for a pending signal, if the calling thread blocks it.  Every change installs the
+ * library's handler again, if the program has replaced it.
+ */
 static int signal_touch(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
@@ -312,6 +322,7 @@ static void signal_detach(struct xpoll *queue, struct xp_registration *reg)
 	xp_signal_ignore(state_of(queue)->selfpipe, number_of(reg));
 }
 
+/* Store the number of deliveries since the last event. */
 static int signal_collect(struct xpoll *queue, struct xp_registration *reg,
                           struct xpoll_event *event)
 {
@@ -351,6 +362,10 @@ static void signal_examine_all(struct xpoll *queue)
 			signal_update(queue, self);
 }
 
+/*
+ * Activate registrations whose signals have come without a report, and count lost observation
+ * before the counters are read.
+ */
 static void signal_refresh(struct xpoll *queue, enum xp_step before)
 {
 	if (before == XP_BEFORE_EINTR ||
@@ -372,6 +387,10 @@ static void signal_release(struct xpoll *queue, struct xp_registration *reg)
 		xp_signal_ignore(state->selfpipe, number_of(reg));
 }
 
+/*
+ * Free the state.  In a forked child close only the copies of descriptors, because the self-pipe is
+ * the parent's.
+ */
 static void signal_fini(struct xpoll *queue, void *opaque)
 {
 	struct signal_state *state = opaque;

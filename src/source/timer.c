@@ -188,6 +188,7 @@ static void timer_stop(struct timers *timers, struct xp_registration *reg)
 		               &reg->timer);
 }
 
+/* Activate up to `room` timers whose deadline has passed; extended ones move instead. */
 static void timers_expire(struct xpoll *queue, struct xp_heap *heap,
                           int64_t now_ns, int room)
 {
@@ -228,6 +229,10 @@ static void timers_stepped(struct xpoll *queue, struct xp_source_fd *watch)
 	timers_retranslate(queue, timers);
 }
 
+/*
+ * Open the descriptor that reports the setting of the real-time clock, if the system has one, and
+ * have the queue watch it.  Returns 0 or an error.
+ */
 static int step_begin(struct xpoll *queue, struct timers *timers)
 {
 	int rc;
@@ -319,6 +324,10 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
+/*
+ * An ADD of an existing timer restarts it; other changes have no effect here.  A running timer that
+ * is extended stays where it is in the heap.
+ */
 static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
                        const struct xpoll_event *change)
 {
@@ -406,6 +415,7 @@ static int64_t timer_count(struct xp_registration *reg)
 	return missed + 1;
 }
 
+/* Store the number of expirations since the last event, and let a periodic timer run again. */
 static int timer_collect(struct xpoll *queue, struct xp_registration *reg,
                          struct xpoll_event *event)
 {

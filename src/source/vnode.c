@@ -17,6 +17,7 @@
                XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
                XPOLL_NOTE_TRUNCATE)
 
+/* A registration of VNODE: one open file. */
 struct vnode_registration {
 	struct xp_registration reg;
 	struct xp_inode_user user;
@@ -74,6 +75,9 @@ static int vnode_attach(struct xpoll *queue, struct xp_registration *reg,
 	return xp_inode_watch(queue, user, fd, change->fflags, false);
 }
 
+/*
+ * An ADD of a registered descriptor changes the requested notes; other changes have no effect here.
+ */
 static int vnode_touch(struct xpoll *queue, struct xp_registration *reg,
                        const struct xpoll_event *change)
 {
