@@ -36,7 +36,7 @@ static void heap_put(struct xp_heap *heap, uint32_t place, struct xp_heap_entry 
 }
 
 /* Store the entry at this free index or above it: parents with a later deadline move down first. */
-static XP_INLINE void heap_rise(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
+static XP_INLINE void heap_move_up(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	while (place > XP_HEAP_FIRST) {
 		uint32_t parent = heap_parent(place);
@@ -70,7 +70,7 @@ static uint32_t heap_earliest(const struct xp_heap *heap, uint32_t place, uint32
  * children shows whose children are compared next, so all grandchildren, four adjacent cache lines,
  * are prefetched before it.
  */
-static void heap_sink(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
+static void heap_move_down(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	uint32_t end = XP_HEAP_FIRST + heap->len;
 
@@ -131,7 +131,7 @@ int xp_heap_grow(struct xp_heap *heap, uint32_t count)
  * moves ancestors of the first free place, so fetch those of a place that will be free HEAP_AHEAD
  * additions later.
  */
-static void heap_fetch_parents(const struct xp_heap *heap, uint32_t place)
+static void heap_prefetch_parents(const struct xp_heap *heap, uint32_t place)
 {
 	uint32_t parent;
 
@@ -151,7 +151,7 @@ static void heap_fetch_parents(const struct xp_heap *heap, uint32_t place)
  * Prefetch the item that the HEAP_AHEADth removal from now on moves, because each moves the last
  * one.
  */
-static void heap_fetch_last(const struct xp_heap *heap)
+static void heap_prefetch_last(const struct xp_heap *heap)
 {
 	if (heap->len > HEAP_AHEAD)
 		xp_prefetch(heap->entries[XP_HEAP_FIRST + heap->len - HEAP_AHEAD].item);
@@ -163,18 +163,18 @@ void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadli
 	uint32_t place = XP_HEAP_FIRST + heap->len++;
 
 	XP_ASSERT(heap->len <= heap->cap && !xp_heap_has(item));
-	heap_fetch_parents(heap, place);
-	heap_rise(heap, place, entry);
+	heap_prefetch_parents(heap, place);
+	heap_move_up(heap, place, entry);
 }
 
 /* Store the entry at this free index, or above or below it, wherever its deadline belongs. */
-static void heap_settle(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
+static void heap_move(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	if (place > XP_HEAP_FIRST &&
 	    entry.deadline_ns < heap->entries[heap_parent(place)].deadline_ns)
-		heap_rise(heap, place, entry);
+		heap_move_up(heap, place, entry);
 	else
-		heap_sink(heap, place, entry);
+		heap_move_down(heap, place, entry);
 }
 
 void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item)
@@ -185,17 +185,17 @@ void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item)
 	XP_ASSERT(place >= XP_HEAP_FIRST && place < XP_HEAP_FIRST + heap->len);
 	XP_ASSERT(heap->entries[place].item == item);
 	item->place = 0;
-	heap_fetch_last(heap);
+	heap_prefetch_last(heap);
 	last = heap->entries[XP_HEAP_FIRST + --heap->len];
 	if (last.item == item)
 		return;
-	heap_settle(heap, place, last);
+	heap_move(heap, place, last);
 }
 
 void xp_heap_move(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns)
 {
 	XP_ASSERT(heap->entries[item->place].item == item);
-	heap_settle(heap, item->place, (struct xp_heap_entry){deadline_ns, item});
+	heap_move(heap, item->place, (struct xp_heap_entry){deadline_ns, item});
 }
 
 void xp_heap_prefetch(const struct xp_heap *heap, const struct xp_heap_item *item)

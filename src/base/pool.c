@@ -11,7 +11,7 @@ enum { POOL_OBJECTS = 64 }; /* objects in a block: one for each bit of its bit s
 struct xp_pool_block {
 	_Alignas(XP_CACHE_LINE) uint64_t free; /* bit N: object N is free */
 	/* next in the list of blocks with free objects, if this block has any */
-	struct xp_pool_block *open;
+	struct xp_pool_block *next_with_free;
 	struct xp_pool_block *next; /* next in the list of all blocks */
 };
 
@@ -26,13 +26,13 @@ static struct xp_pool_block *pool_grow(struct xp_pool *pool, size_t size)
 	if (!block)
 		return NULL;
 	*block = (struct xp_pool_block){.free = UINT64_MAX, .next = pool->all};
-	pool->open = pool->all = block;
+	pool->with_free = pool->all = block;
 	return block;
 }
 
 void *xp_pool_take(struct xp_pool *pool, size_t size, unsigned *place)
 {
-	struct xp_pool_block *block = pool->open ? pool->open : pool_grow(pool, size);
+	struct xp_pool_block *block = pool->with_free ? pool->with_free : pool_grow(pool, size);
 
 	if (!block)
 		return NULL;
@@ -40,7 +40,7 @@ void *xp_pool_take(struct xp_pool *pool, size_t size, unsigned *place)
 	*place = XP_LOWEST_BIT(block->free);
 	block->free &= block->free - 1;
 	if (!block->free)
-		pool->open = block->open;
+		pool->with_free = block->next_with_free;
 	return (char *)(block + 1) + *place * size;
 }
 
@@ -50,8 +50,8 @@ void xp_pool_give(struct xp_pool *pool, size_t size, void *object, unsigned plac
 
 	XP_ASSERT(place < POOL_OBJECTS && !(block->free >> place & 1));
 	if (!block->free) {
-		block->open = pool->open;
-		pool->open = block;
+		block->next_with_free = pool->with_free;
+		pool->with_free = block;
 	}
 	block->free |= UINT64_C(1) << place;
 }
@@ -64,5 +64,5 @@ void xp_pool_fini(struct xp_pool *pool)
 		pool->all = block->next;
 		xp_free(block);
 	}
-	pool->open = NULL;
+	pool->with_free = NULL;
 }

@@ -15,7 +15,7 @@ struct xp_pool_block;
 
 struct xp_pool {
 	/* first in the list of blocks with free objects; NULL: there are none */
-	struct xp_pool_block *open;
+	struct xp_pool_block *with_free;
 	struct xp_pool_block *all; /* first in the list of all blocks */
 };
 

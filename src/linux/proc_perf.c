@@ -369,7 +369,7 @@ static void perf_close(struct xp_tracer *tracer, bool forked)
 const struct xp_tracer_ops xp_tracer_perf = {
 	.name = "perf",
 	.size = sizeof(struct perf),
-	.shy = true,
+	.on_demand = true,
 	.usable = perf_usable,
 	.open = perf_open,
 	.stop = perf_stop,

@@ -18,8 +18,8 @@ typedef _Atomic(struct xp_aio_hold *) hold_link;
 struct xp_aio_hold {
 	hold_link next;       /* [w] the next file in its list */
 	struct xp_file_id id; /* [I] the file's identity */
-	int number;           /* [I] the descriptor that the program gave */
-	int fd;               /* [I] the library's duplicate of it, which keeps the file open */
+	int program_fd;       /* [I] the descriptor that the program gave */
+	int held_fd;          /* [I] the library's duplicate of it, which keeps the file open */
 	int users;            /* [w] number of operations in progress that use it */
 };
 
@@ -34,7 +34,7 @@ static hold_link holds[HOLD_LISTS];
  * Files that no operation uses any more, but whose close would release record locks of the program:
  * closed later.  Accessed without a lock.
  */
-static hold_link holds_kept;
+static hold_link holds_to_close_later;
 /* In a forked child: files that its parent held.  Accessed without a lock. */
 static hold_link holds_inherited;
 
@@ -51,10 +51,10 @@ static hold_link *hold_list(int number)
 static bool hold_fits(const struct xp_aio_hold *hold, int number,
                       const struct xp_file_id *id)
 {
-	return hold->number == number && hold->id.inode == id->inode &&
+	return hold->program_fd == number && hold->id.inode == id->inode &&
 		hold->id.device == id->device &&
-		(xp_sys_file_is_held(number, hold->fd) ||
-		 xp_sys_open_flags(hold->fd) == id->flags);
+		(xp_sys_file_is_held(number, hold->held_fd) ||
+		 xp_sys_open_flags(hold->held_fd) == id->flags);
 }
 
 bool xp_aio_hold_may(int fd)
@@ -65,7 +65,7 @@ bool xp_aio_hold_may(int fd)
 bool xp_aio_hold_knows(int fd, struct xp_file_id *id)
 {
 	for (const struct xp_aio_hold *hold = *hold_list(fd); hold; hold = hold->next)
-		if (hold->number == fd && xp_sys_file_is_held(fd, hold->fd)) {
+		if (hold->program_fd == fd && xp_sys_file_is_held(fd, hold->held_fd)) {
 			*id = hold->id;
 			return true;
 		}
@@ -80,30 +80,30 @@ int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold)
 	for (*hold = *list; *hold; *hold = (*hold)->next)
 		if (hold_fits(*hold, fd, id)) {
 			(*hold)->users++;
-			return (*hold)->fd;
+			return (*hold)->held_fd;
 		}
 	made = xp_alloc(sizeof *made);
 	if (!made)
 		return -ENOMEM;
-	made->fd = xp_sys_file_hold(fd);
-	if (made->fd < 0) {
-		int rc = made->fd;
+	made->held_fd = xp_sys_file_hold(fd);
+	if (made->held_fd < 0) {
+		int rc = made->held_fd;
 
 		xp_free(made);
 		return rc == -ENOTSUP ? fd : rc;
 	}
 	made->id = *id;
-	made->number = fd;
+	made->program_fd = fd;
 	made->users = 1;
 	made->next = *list;
 	*list = made;
 	*hold = made;
-	return made->fd;
+	return made->held_fd;
 }
 
 void xp_aio_hold_drop(struct xp_aio_hold *hold, struct xp_aio_hold **unused)
 {
-	hold_link *link = hold_list(hold->number);
+	hold_link *link = hold_list(hold->program_fd);
 
 	XP_ASSERT(hold->users > 0);
 	if (--hold->users > 0)
@@ -126,25 +126,25 @@ static void hold_push(hold_link *list, struct xp_aio_hold *hold)
 
 /*
  * Close a list of files; those whose close would release record locks of the program go to
- * holds_kept.
+ * holds_to_close_later.
  */
 static void hold_close_all(struct xp_aio_hold *hold)
 {
 	while (hold) {
 		struct xp_aio_hold *next = hold->next;
 
-		if (xp_sys_file_let_go(hold->fd) == 0)
+		if (xp_sys_file_let_go(hold->held_fd) == 0)
 			xp_free(hold);
 		else
-			hold_push(&holds_kept, hold);
+			hold_push(&holds_to_close_later, hold);
 		hold = next;
 	}
 }
 
 void xp_aio_hold_close(struct xp_aio_hold *unused)
 {
-	if (atomic_load_explicit(&holds_kept, memory_order_relaxed))
-		hold_close_all(atomic_exchange(&holds_kept, NULL));
+	if (atomic_load_explicit(&holds_to_close_later, memory_order_relaxed))
+		hold_close_all(atomic_exchange(&holds_to_close_later, NULL));
 	if (unused)
 		hold_close_all(unused);
 }
@@ -166,7 +166,7 @@ void xp_aio_hold_begin(void)
 {
 	for (int i = 0; i < HOLD_LISTS; i++)
 		holds_inherit(&holds[i]);
-	holds_inherit(&holds_kept);
+	holds_inherit(&holds_to_close_later);
 }
 
 void xp_aio_hold_abandon(void)
@@ -181,7 +181,7 @@ void xp_aio_hold_abandon(void)
 		struct xp_aio_hold *next = hold->next;
 
 		/* A child has no record locks of its parent, so closing is harmless. */
-		xp_sys_close(hold->fd);
+		xp_sys_close(hold->held_fd);
 		xp_free(hold);
 		hold = next;
 	}

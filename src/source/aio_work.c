@@ -45,7 +45,7 @@ static struct {
 	struct xp_list stop;       /* running jobs to cancel */
 	const struct xp_aio_provider *provider; /* who does the jobs; NULL: no port is open */
 	bool open;   /* a thread has opened the provider, so provider->call may be called */
-	bool looks;  /* the provider calls xp_aio_next before it sleeps, so need not be called */
+	bool asks_again; /* the provider calls xp_aio_next before it sleeps: no call is needed */
 	int ports; /* number of open ports */
 	bool ending; /* the last port was closed, so the threads have to exit */
 	int waiting; /* number of threads that wait for a job */
@@ -106,7 +106,7 @@ struct xp_aio_job *xp_aio_next(bool patient)
 	} else if (patient) {
 		aio_worker_ends();
 	} else {
-		aio_work.looks = false;
+		aio_work.asks_again = false;
 	}
 	pthread_mutex_unlock(&aio_work.lock);
 	return job;
@@ -123,7 +123,7 @@ struct xp_aio_job *xp_aio_next_stop(void)
 }
 
 /* Release the file of a job; the caller closes the list *unused later. */
-static void aio_drop(struct xp_aio_job *job, struct xp_aio_hold **unused)
+static void aio_release_file(struct xp_aio_job *job, struct xp_aio_hold **unused)
 {
 	if (job->hold)
 		xp_aio_hold_drop(job->hold, unused);
@@ -131,7 +131,7 @@ static void aio_drop(struct xp_aio_job *job, struct xp_aio_hold **unused)
 }
 
 /* Record the result of a job, and pass the job to its port. */
-static void aio_done(struct xp_aio_job *job, int64_t result)
+static void aio_complete(struct xp_aio_job *job, int64_t result)
 {
 	struct xp_aio_port *port = job->port;
 
@@ -146,15 +146,15 @@ static void aio_done(struct xp_aio_job *job, int64_t result)
 	pthread_cond_broadcast(&aio_work.changed);
 }
 
-void xp_aio_done(struct xp_list *jobs, bool looks)
+void xp_aio_done(struct xp_list *jobs, bool asks_again)
 {
 	struct xp_aio_hold *unused = NULL;
 	struct xp_list *item;
 
 	pthread_mutex_lock(&aio_work.lock);
-	aio_work.looks |= looks;
+	aio_work.asks_again |= asks_again;
 	XP_LIST_EACH(struct xp_aio_job, job, jobs, item)
-		aio_drop(job, &unused);
+		aio_release_file(job, &unused);
 	if (unused) {
 		/*
 		 * Close the files before the program can see that the jobs are complete: then no
@@ -169,7 +169,7 @@ void xp_aio_done(struct xp_list *jobs, bool looks)
 		/* A cancelled job that had completed first keeps its result. */
 		bool stopped = job->cancelled && job->result == -EINTR;
 
-		aio_done(job, stopped ? -ECANCELED : job->result);
+		aio_complete(job, stopped ? -ECANCELED : job->result);
 	}
 	pthread_mutex_unlock(&aio_work.lock);
 }
@@ -229,7 +229,7 @@ static void *aio_worker_main(void *argument)
 	pthread_mutex_lock(&aio_work.lock);
 	aio_work.provider = provider;
 	aio_work.open = true;
-	aio_work.looks = true;
+	aio_work.asks_again = true;
 	pthread_mutex_unlock(&aio_work.lock);
 	provider->run();
 	if (provider->close)
@@ -266,14 +266,14 @@ static struct aio_worker *aio_worker_place(int *running)
  * Make the provider's thread leave the kernel, to look for jobs and cancellations.  A thread that
  * has not opened the provider yet looks later.
  */
-static void aio_call_out(void)
+static void aio_interrupt_thread(void)
 {
 	if (aio_work.open && aio_work.provider->call)
 		aio_work.provider->call();
 }
 
 /* Make sure that a thread takes the job that was queued last: wake, start or call one. */
-static int aio_call(void)
+static int aio_find_thread(void)
 {
 	struct aio_worker *worker;
 	int running;
@@ -291,8 +291,8 @@ static int aio_call(void)
 		else if (running == 0)
 			return rc;
 	}
-	if (!aio_work.looks)
-		aio_call_out();
+	if (!aio_work.asks_again)
+		aio_interrupt_thread();
 	return 0;
 }
 
@@ -326,11 +326,11 @@ int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
 		xp_list_append(&aio_work.queued, &job->item);
 		aio_work.queued_len++;
 		xp_list_append(&aio_work.unfinished, &job->unfinished);
-		rc = aio_call();
+		rc = aio_find_thread();
 		if (rc < 0) {
 			aio_dequeue(job);
 			xp_list_remove(&job->unfinished);
-			aio_drop(job, &unused);
+			aio_release_file(job, &unused);
 		}
 	}
 	pthread_mutex_unlock(&aio_work.lock);
@@ -339,16 +339,16 @@ int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
 }
 
 /* Cancel a job: one that is queued is complete at once, one that runs is passed to its worker. */
-static void aio_stop(struct xp_aio_job *job, struct xp_aio_hold **unused)
+static void aio_cancel_job(struct xp_aio_job *job, struct xp_aio_hold **unused)
 {
 	if (job->stage == XP_AIO_QUEUED) {
 		aio_dequeue(job);
-		aio_drop(job, unused);
-		aio_done(job, -ECANCELED);
+		aio_release_file(job, unused);
+		aio_complete(job, -ECANCELED);
 	} else if (job->stage == XP_AIO_RUNNING && !job->cancelled) {
 		job->cancelled = true;
 		xp_list_append(&aio_work.stop, &job->stop);
-		aio_call_out();
+		aio_interrupt_thread();
 	}
 }
 
@@ -357,7 +357,7 @@ void xp_aio_cancel(struct xp_aio_job *job)
 	struct xp_aio_hold *unused = NULL;
 
 	pthread_mutex_lock(&aio_work.lock);
-	aio_stop(job, &unused);
+	aio_cancel_job(job, &unused);
 	pthread_mutex_unlock(&aio_work.lock);
 	xp_aio_hold_close(unused);
 }
@@ -376,8 +376,8 @@ void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs)
 /*
  * Cancel the jobs of this descriptor (-1: any) and port (NULL: any).  Returns how many still run.
  */
-static int aio_stop_all(const struct xp_aio_port *port, int fd,
-                        struct xp_aio_hold **unused)
+static int aio_cancel_jobs(const struct xp_aio_port *port, int fd,
+                           struct xp_aio_hold **unused)
 {
 	struct xp_list *next = aio_work.unfinished.next;
 	int count = 0;
@@ -388,7 +388,7 @@ static int aio_stop_all(const struct xp_aio_port *port, int fd,
 		next = next->next;
 		if ((port && job->port != port) || (fd >= 0 && job->fd != fd))
 			continue;
-		aio_stop(job, unused);
+		aio_cancel_job(job, unused);
 		count += job->stage != XP_AIO_DONE;
 	}
 	return count;
@@ -399,7 +399,7 @@ void xp_aio_release_fd(int fd)
 	struct xp_aio_hold *unused = NULL;
 
 	pthread_mutex_lock(&aio_work.lock);
-	while (aio_stop_all(NULL, fd, &unused) > 0)
+	while (aio_cancel_jobs(NULL, fd, &unused) > 0)
 		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, XP_NEVER);
 	pthread_mutex_unlock(&aio_work.lock);
 	xp_aio_hold_close(unused);
@@ -451,7 +451,7 @@ static void aio_end(void)
 	XP_ASSERT(xp_list_empty(&aio_work.unfinished));
 	aio_work.ending = true;
 	pthread_cond_broadcast(&aio_work.jobs);
-	aio_call_out();
+	aio_interrupt_thread();
 	for (int i = 0; i < XP_AIO_THREADS; i++) {
 		if (aio_work.workers[i].stage == AIO_WORKER_NONE)
 			continue;
@@ -482,7 +482,7 @@ void xp_aio_close(struct xp_aio_port *port)
 		return;
 	}
 	pthread_mutex_lock(&aio_work.lock);
-	while (aio_stop_all(port, -1, &unused) > 0)
+	while (aio_cancel_jobs(port, -1, &unused) > 0)
 		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, XP_NEVER);
 	XP_ASSERT(aio_work.ports > 0);
 	if (--aio_work.ports == 0)

@@ -47,8 +47,8 @@ struct xp_aio_job *xp_aio_next_stop(void);
 int64_t xp_aio_perform(const struct xp_aio_job *job);
 /*
  * Complete the jobs of this list, whose results are set.  They are in their ports then, and the
- * list is empty.  looks: the caller will call xp_aio_next before it sleeps.
+ * list is empty.  asks_again: the caller will call xp_aio_next before it sleeps.
  */
-void xp_aio_done(struct xp_list *jobs, bool looks);
+void xp_aio_done(struct xp_list *jobs, bool asks_again);
 
 #endif

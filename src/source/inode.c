@@ -32,8 +32,8 @@ static struct xp_inodes *inodes_find(struct xpoll *queue)
  * Put the user into the list of files that are compared from time to time (timed), or of files that
  * the kernel reports.
  */
-static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
-                      struct xp_inode_user *user, bool timed)
+static void user_set_list(struct xpoll *queue, struct xp_inodes *inodes,
+                          struct xp_inode_user *user, bool timed)
 {
 	bool first = timed && xp_list_empty(&inodes->timed);
 
@@ -45,10 +45,10 @@ static void user_list(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /* The user's directory was moved: watch its new parent directory, which reports a removal of it. */
-static void user_moved(struct xpoll *queue, struct xp_inodes *inodes,
-                       struct xp_inode_user *user)
+static void user_watch_new_parent(struct xpoll *queue, struct xp_inodes *inodes,
+                                  struct xp_inode_user *user)
 {
-	user_list(queue, inodes, user, xp_inode_follow(inodes, user) < 0);
+	user_set_list(queue, inodes, user, xp_inode_follow(inodes, user) < 0);
 }
 
 /*
@@ -57,15 +57,15 @@ static void user_moved(struct xpoll *queue, struct xp_inodes *inodes,
  * false if the descriptor's file has a name: then it is a new file, which has the inode number of
  * the old one.
  */
-static bool user_survives(struct xpoll *queue, struct xp_inodes *inodes,
-                          struct xp_inode_user *user, struct stat *now)
+static bool user_rejoin_if_alive(struct xpoll *queue, struct xp_inodes *inodes,
+                                 struct xp_inode_user *user, struct stat *now)
 {
 	int rc;
 
 	if (now->st_nlink > 0)
 		return false;
 	rc = xp_inode_join(queue, inodes, user);
-	user_list(queue, inodes, user, rc != 0);
+	user_set_list(queue, inodes, user, rc != 0);
 	/* Query the status again: changes before the new watch were not reported. */
 	return xp_sys_fstat(user->fd, now) == 0;
 }
@@ -103,7 +103,7 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 
 	user->reported = 0;
 	if (reported & XP_REPORT_BY_TIME)
-		user_list(queue, inodes, user, true);
+		user_set_list(queue, inodes, user, true);
 	rc = xp_inode_look(user, &now);
 	/*
 	 * Ask this after the query of the status: if that shows effects of a rename, `renamed`
@@ -112,7 +112,7 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0 && inodes->renamed && inodes->renamed(user, &now))
 		reported |= XPOLL_NOTE_RENAME;
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME) {
-		user_moved(queue, inodes, user);
+		user_watch_new_parent(queue, inodes, user);
 		/*
 		 * The new parent is watched only now: query the status again, to find a removal
 		 * before that.
@@ -122,7 +122,7 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	gone = rc == -EBADF || rc == -ENOENT;
 	if (!gone && rc == 0 && reported & XP_REPORT_ENDED &&
 	    !(reported & XPOLL_NOTE_REVOKE))
-		gone = !user_survives(queue, inodes, user, &now);
+		gone = !user_rejoin_if_alive(queue, inodes, user, &now);
 	if (gone)
 		return false;
 	/*
@@ -203,14 +203,14 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 }
 
 /* A change may have read reports for other users: let the next wait compare their files. */
-static void compare_soon(struct xpoll *queue, struct xp_inodes *inodes)
+static void compare_in_next_wait(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (!xp_list_empty(&inodes->to_compare))
 		xp_host.set_due(queue, XP_SOURCE_VNODE, xp_sys_now());
 }
 
 /* Report to all users what has happened up to now, before a watch is changed. */
-static void compare_others(struct xpoll *queue, struct xp_inodes *inodes)
+static void compare_reported(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (inodes->watch.fd < 0)
 		return;
@@ -231,7 +231,7 @@ static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc < 0 && (rc == -ESTALE || user->notes & ~(uint32_t)BY_LOOK ||
 	               (rc != -ENOTSUP && rc != -EPERM && !lenient)))
 		return rc;
-	user_list(queue, inodes, user, rc != 0);
+	user_set_list(queue, inodes, user, rc != 0);
 	return 0;
 }
 
@@ -254,12 +254,12 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	user->notes = notes;
 	user->reported = 0;
 	user->ignored = 0;
-	compare_others(queue, inodes);
+	compare_reported(queue, inodes);
 	rc = user_join(queue, inodes, user, lenient);
 	if (rc < 0)
 		user->self.user = NULL;
 	else
-		compare_soon(queue, inodes);
+		compare_in_next_wait(queue, inodes);
 	return rc;
 }
 
@@ -267,7 +267,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
  * Before notes are requested in addition: take over the status that only they show, so that earlier
  * changes are not reported for them.
  */
-static void forget_unrequested(struct xp_inode_user *user, const struct stat *now)
+static void take_over_unrequested(struct xp_inode_user *user, const struct stat *now)
 {
 	if (!(user->notes & (XPOLL_NOTE_EXTEND | XPOLL_NOTE_TRUNCATE)))
 		user->last.st_size = now->st_size;
@@ -306,7 +306,7 @@ static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *in
 		return true;
 	rc = xp_inode_look(user, &now);
 	if (rc == 0)
-		forget_unrequested(user, &now);
+		take_over_unrequested(user, &now);
 	return rc != -EBADF && rc != -ENOENT;
 }
 
@@ -324,7 +324,7 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
 	rc = user_join(queue, inodes, user, lenient);
 	if (rc < 0)
 		user->notes = before;
-	compare_soon(queue, inodes);
+	compare_in_next_wait(queue, inodes);
 	return rc;
 }
 
@@ -338,8 +338,8 @@ void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
 		return;
 	user->ignored = 0;
 	rc = xp_inode_join(queue, inodes, user);
-	user_list(queue, inodes, user, rc != 0);
-	compare_soon(queue, inodes);
+	user_set_list(queue, inodes, user, rc != 0);
+	compare_in_next_wait(queue, inodes);
 	/*
 	 * fstat(2) failed, or fd refers to another file now: report nothing.  The registration's
 	 * `confirm` detects that before a delivery.
@@ -361,7 +361,7 @@ void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user)
 	xp_list_remove(&user->all);
 	xp_list_remove(&user->to_compare);
 	user->self.user = NULL;
-	compare_soon(queue, inodes);
+	compare_in_next_wait(queue, inodes);
 }
 
 bool xp_inode_supports(uint32_t notes)

@@ -29,7 +29,7 @@ static struct xp_proc *proc_of(struct xp_registration *reg)
 static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_trace_end(queue, proc);
-	xp_list_remove(&proc->gone);
+	xp_list_remove(&proc->to_end);
 	xp_proc_close(queue, proc);
 }
 
@@ -63,8 +63,8 @@ static int proc_state_make(struct xpoll *queue)
 	if (!state)
 		return -ENOMEM;
 	xp_list_init(&state->traced);
-	xp_list_init(&state->gone);
-	xp_list_init(&state->doubt);
+	xp_list_init(&state->to_end);
+	xp_list_init(&state->maybe_exited);
 	xp_list_init(&state->polled);
 	state->process = xp_process_current();
 	*place = state;

@@ -29,8 +29,8 @@ void xp_proc_init(struct xp_proc *proc)
 {
 	proc->watch.fd = -1;
 	xp_list_init(&proc->traced);
-	xp_list_init(&proc->gone);
-	xp_list_init(&proc->doubt);
+	xp_list_init(&proc->to_end);
+	xp_list_init(&proc->maybe_exited);
 	xp_list_init(&proc->polled);
 }
 
@@ -44,7 +44,7 @@ void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
 
 void xp_proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
-	xp_list_remove(&proc->doubt);
+	xp_list_remove(&proc->maybe_exited);
 	xp_proc_unwatch(queue, proc);
 	if (proc->watch.fd >= 0)
 		xp_proc_shut(proc->watch.fd,

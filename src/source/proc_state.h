@@ -32,17 +32,18 @@ struct xp_proc {
 	/* the process's descriptor; fd -1: the process had exited before one could be opened */
 	struct xp_source_fd watch;
 	struct xp_list traced; /* links the processes that the tracer follows, or empty */
-	struct xp_list gone;   /* links processes that have exited, until that is reported */
-	struct xp_list doubt;  /* links processes that may have exited, until that is checked */
+	struct xp_list to_end; /* links processes that have exited, until that is reported */
+	/* links processes that may have exited, until that is checked */
+	struct xp_list maybe_exited;
 	struct xp_list polled; /* links processes whose descriptor never becomes readable */
 	void *scope;           /* private to the tracer */
 	uint64_t exec_time;    /* private to the tracer */
 	pid_t parent;          /* process ID of a tracked child's parent; 0: not tracked */
 	int status;            /* the wait status, like that of waitpid(2), if status_known */
 	bool watched;          /* the queue watches the descriptor */
-	bool leaving;          /* the tracer has reported the exit of the first thread */
+	bool main_exited;      /* the tracer has reported the exit of the first thread */
 	/* the process lived on after that report, so its status may be wrong */
-	bool early;
+	bool status_suspect;
 	bool ended;            /* the exit of the process was recorded */
 	bool status_known;     /* `status` is valid */
 };
@@ -51,13 +52,13 @@ struct xp_proc {
 struct xp_proc_state {
 	struct xp_tracer *tracer; /* NULL: no registration needs one */
 	struct xp_list traced;    /* the processes that the tracer follows */
-	struct xp_list gone;      /* processes to end after the next reports were read */
+	struct xp_list to_end;    /* processes to end after the next reports were read */
 	/* processes to check after the next reports, and to watch if they live */
-	struct xp_list doubt;
+	struct xp_list maybe_exited;
 	/* processes to check from time to time, because no descriptor shows the exit */
 	struct xp_list polled;
 	uint32_t process;         /* the process that has made this state (sys/process.h) */
-	bool busy;                /* the tracer is reporting, so must not be called or closed */
+	bool reporting;           /* the tracer reports now: do not call or close it */
 };
 
 static inline pid_t xp_proc_pid(const struct xp_proc *proc)
@@ -167,7 +168,7 @@ struct xp_tracer_ops {
 	 * The tracer's descriptors may not become readable although there is more to report, so
 	 * xp_trace_due reads its reports, too.
 	 */
-	bool shy;
+	bool on_demand;
 	/*
 	 * Read reports, and pass them to the functions of proc_trace.h.  Returns false if it
 	 * stopped after XP_TRACE_DRAIN_MOST.  If *all is false, it may also stop without finding

@@ -18,7 +18,7 @@
 #include "sys/sys.h"
 #include "sys/system.h"
 
-/* The interval at which a `shy` tracer is read, if the program polls xpoll_fd. */
+/* The interval at which a tracer is read on demand, if the program polls xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)
 /* The interval at which processes are checked whose descriptors never become readable. */
 #define POLL_EVERY_NS (100 * XP_NS_PER_MS)
@@ -40,7 +40,7 @@ bool xp_trace_usable(void)
 }
 
 /*
- * Set when to read a tracer that is `shy` again: whenever a thread polls for events, or every
+ * Set when to read an `on_demand` tracer again: when a thread polls for events, or after
  * ASK_EVERY_NS if the program polls xpoll_fd.
  */
 static void trace_ask_again(struct xpoll *queue, int64_t now_ns)
@@ -51,8 +51,8 @@ static void trace_ask_again(struct xpoll *queue, int64_t now_ns)
 	xp_host.set_due(queue, XP_SOURCE_PROC, next_ns);
 }
 
-static int trace_try(struct xpoll *queue, struct xp_proc_state *state,
-                     const struct xp_tracer_ops *ops)
+static int tracer_open(struct xpoll *queue, struct xp_proc_state *state,
+                       const struct xp_tracer_ops *ops)
 {
 	struct xp_tracer *tracer = xp_alloc(ops->size);
 	int rc;
@@ -66,18 +66,18 @@ static int trace_try(struct xpoll *queue, struct xp_proc_state *state,
 		return rc;
 	}
 	state->tracer = tracer;
-	if (ops->shy)
+	if (ops->on_demand)
 		trace_ask_again(queue, xp_sys_now());
 	return 0;
 }
 
-static int trace_open(struct xpoll *queue, struct xp_proc_state *state)
+static int tracer_choose(struct xpoll *queue, struct xp_proc_state *state)
 {
 	int refused = -ENOTSUP;
 
 	for (size_t i = 0; !state->tracer && xp_system.tracers[i]; i++) {
 		int rc = !trace_allowed(xp_system.tracers[i]) ? -ENOTSUP
-			: trace_try(queue, state, xp_system.tracers[i]);
+			: tracer_open(queue, state, xp_system.tracers[i]);
 
 		if (rc == -EPERM)
 			refused = rc;
@@ -90,7 +90,7 @@ static int trace_open(struct xpoll *queue, struct xp_proc_state *state)
 int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
-	int rc = xp_proc_is_polled(proc->watch.fd) ? -ENOTSUP : trace_open(queue, state);
+	int rc = xp_proc_is_polled(proc->watch.fd) ? -ENOTSUP : tracer_choose(queue, state);
 
 	if (rc == 0 && state->tracer->ops->follow)
 		rc = state->tracer->ops->follow(state->tracer, proc, fflags);
@@ -123,7 +123,7 @@ static bool proc_shows_end(struct xp_proc *proc)
 	case XP_PROC_LIVES:
 		return false;
 	case XP_PROC_ENDED:
-		if (proc->early)
+		if (proc->status_suspect)
 			proc->status_known = false;
 		return true;
 	default:
@@ -140,8 +140,8 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 
 	XP_ASSERT(!proc->ended);
 	proc->ended = true;
-	xp_list_remove(&proc->doubt);
-	xp_list_remove(&proc->gone);
+	xp_list_remove(&proc->maybe_exited);
+	xp_list_remove(&proc->to_end);
 	/* Keep the descriptor open: xp_proc_replaced finds out by it whether the ID was reused. */
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
@@ -166,13 +166,13 @@ void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
  * Check a process that was just forked or is exiting, after the tracer's reports were read.  Most
  * short-lived processes have exited by then, and need no watch of their descriptor.
  */
-static void doubt_end(struct xpoll *queue, struct xp_proc *proc)
+static void check_exit(struct xpoll *queue, struct xp_proc *proc)
 {
-	if (proc->leaving && proc_shows_end(proc)) {
-		xp_list_append(&xp_proc_state(queue)->gone, &proc->gone);
+	if (proc->main_exited && proc_shows_end(proc)) {
+		xp_list_append(&xp_proc_state(queue)->to_end, &proc->to_end);
 		return;
 	}
-	proc->early = proc->leaving;
+	proc->status_suspect = proc->main_exited;
 	if (!proc->watched && xp_proc_watch(queue, proc) < 0) {
 		struct xp_proc *parent = xp_proc_find(queue, proc->parent);
 
@@ -183,50 +183,50 @@ static void doubt_end(struct xpoll *queue, struct xp_proc *proc)
 }
 
 /* Check all processes that may have exited. */
-static void doubts_end(struct xpoll *queue)
+static void check_exits(struct xpoll *queue)
 {
 	struct xp_list *item;
 
-	while ((item = xp_list_take(&xp_proc_state(queue)->doubt)))
-		doubt_end(queue, XP_CONTAINER_OF(item, struct xp_proc, doubt));
+	while ((item = xp_list_take(&xp_proc_state(queue)->maybe_exited)))
+		check_exit(queue, XP_CONTAINER_OF(item, struct xp_proc, maybe_exited));
 }
 
 /*
- * Read the tracer's reports, and then end the processes that were in `gone` before, so that the
+ * Read the tracer's reports, and then end the processes that were in `to_end` before, so that the
  * last actions of a process come before its exit.  Returns false if reports are left.
  */
 static bool trace_report(struct xpoll *queue, struct xp_proc_state *state, bool all)
 {
 	struct xp_list ended, *item;
-	bool heard;
+	bool all_read;
 
 	xp_list_init(&ended);
-	xp_list_move(&state->gone, &ended);
+	xp_list_move(&state->to_end, &ended);
 	all = all || !xp_list_empty(&ended);
-	heard = state->tracer->ops->drain(queue, state->tracer, &all);
-	doubts_end(queue);
-	while (heard && (item = xp_list_take(&ended)))
-		proc_end(queue, XP_CONTAINER_OF(item, struct xp_proc, gone));
-	xp_list_move(&ended, &state->gone);
-	return heard;
+	all_read = state->tracer->ops->drain(queue, state->tracer, &all);
+	check_exits(queue);
+	while (all_read && (item = xp_list_take(&ended)))
+		proc_end(queue, XP_CONTAINER_OF(item, struct xp_proc, to_end));
+	xp_list_move(&ended, &state->to_end);
+	return all_read;
 }
 
 bool xp_trace_drain(struct xpoll *queue, bool all)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
-	bool heard;
+	bool all_read;
 
-	if (!state->tracer || state->busy)
+	if (!state->tracer || state->reporting)
 		return true;
-	state->busy = true;
-	heard = trace_report(queue, state, all);
-	if (heard && !xp_list_empty(&state->gone))
-		heard = trace_report(queue, state, true);
+	state->reporting = true;
+	all_read = trace_report(queue, state, all);
+	if (all_read && !xp_list_empty(&state->to_end))
+		all_read = trace_report(queue, state, true);
 	/* Processes whose exit the second reading has found end after the next one. */
-	if (!xp_list_empty(&state->gone))
+	if (!xp_list_empty(&state->to_end))
 		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
-	state->busy = false;
-	return heard;
+	state->reporting = false;
+	return all_read;
 }
 
 /* Check the processes whose descriptors never become readable. */
@@ -254,7 +254,7 @@ void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 
 	(void)room; /* all reports before an exit have to be read, however many there are */
 	xp_host.set_due(queue, XP_SOURCE_PROC, XP_NEVER);
-	if (tracer && tracer->ops->shy)
+	if (tracer && tracer->ops->on_demand)
 		trace_ask_again(queue, now_ns);
 	(void)xp_trace_drain(queue, true);
 	xp_trace_trim(queue);
@@ -266,7 +266,7 @@ void xp_trace_trim(struct xpoll *queue)
 	struct xp_proc_state *state = xp_proc_state(queue);
 	struct xp_tracer *tracer = state->tracer;
 
-	if (!tracer || state->busy || !xp_list_empty(&state->traced))
+	if (!tracer || state->reporting || !xp_list_empty(&state->traced))
 		return;
 	state->tracer = NULL;
 	xp_host.set_due(queue, XP_SOURCE_PROC,
@@ -348,7 +348,7 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 		return;
 	}
 	if (rc == 0)
-		xp_list_append(&state->doubt, &child->doubt);
+		xp_list_append(&state->maybe_exited, &child->maybe_exited);
 	if (state->tracer->ops->inherit)
 		state->tracer->ops->inherit(child, parent);
 	xp_list_append(&state->traced, &child->traced);
@@ -366,14 +366,14 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent
 	if (child->ended)
 		return false;
 	/*
-	 * The registered process has exited if the tracer has reported that (`leaving`), or if its
-	 * descriptor shows it: the tracer may not follow it, or have lost the report.
+	 * The registered process has exited if the tracer has reported that, or if its descriptor
+	 * shows it: the tracer may not follow it, or have lost the report.
 	 */
-	if (child->leaving || xp_proc_replaced(child) != 0) {
-		xp_list_remove(&child->gone);
-		xp_list_remove(&child->doubt);
-		/* First report TRACKERR of a child in `doubt` that cannot be watched. */
-		doubts_end(queue);
+	if (child->main_exited || xp_proc_replaced(child) != 0) {
+		xp_list_remove(&child->to_end);
+		xp_list_remove(&child->maybe_exited);
+		/* First report TRACKERR of a child in `maybe_exited` that cannot be watched. */
+		check_exits(queue);
 		if (child->watch.fd >= 0)
 			(void)proc_shows_end(child);
 		proc_end(queue, child);
@@ -429,14 +429,14 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 
 	if (!proc || proc->ended)
 		return;
-	proc->leaving = true;
+	proc->main_exited = true;
 	if (at_ns != XP_NEVER)
-		proc->early = proc->watch.fd >= 0 && !xp_proc_ended(proc->watch.fd);
-	else if (proc->watch.fd >= 0 && xp_list_empty(&proc->doubt))
-		xp_list_append(&xp_proc_state(queue)->doubt, &proc->doubt);
-	if (proc->early && is_another(pid, at_ns)) {
+		proc->status_suspect = proc->watch.fd >= 0 && !xp_proc_ended(proc->watch.fd);
+	else if (proc->watch.fd >= 0 && xp_list_empty(&proc->maybe_exited))
+		xp_list_append(&xp_proc_state(queue)->maybe_exited, &proc->maybe_exited);
+	if (proc->status_suspect && is_another(pid, at_ns)) {
 		xp_proc_close(queue, proc);
-		proc->early = false;
+		proc->status_suspect = false;
 	}
 	if (status) {
 		proc->status = *status;
@@ -446,8 +446,8 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 	 * Without a descriptor nothing else shows the exit: end the process, but after the next
 	 * reports, because another thread may call exec.
 	 */
-	if (proc->watch.fd < 0 && xp_list_empty(&proc->gone))
-		xp_list_append(&xp_proc_state(queue)->gone, &proc->gone);
+	if (proc->watch.fd < 0 && xp_list_empty(&proc->to_end))
+		xp_list_append(&xp_proc_state(queue)->to_end, &proc->to_end);
 }
 
 /* Argument of search_visit, which adds the processes that it registers to `found`. */

@@ -37,7 +37,7 @@ bool xp_trace_usable(void);
 
 /*
  * `due` and `fini` of the source PROC. xp_trace_due also reads the reports of a tracer that is
- * `shy`.
+ * `on_demand`.
  */
 void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_trace_fini(struct xpoll *queue, void *state);

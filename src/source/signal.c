@@ -28,9 +28,10 @@ struct signal_registration {
 	/* readable while the signal is pending; -1: no ADD came from a thread that blocks it */
 	int fd;
 	/* `fd` was reported as readable, and the signal was not examined since */
-	bool sent;
-	bool ahead;          /* `known` was more than the deliveries at the last examination */
-	uint64_t losses;     /* value of xp_signal_losses up to which losses were counted */
+	bool newly_sent;
+	/* `known` was more than the deliveries at the last examination */
+	bool counts_pending;
+	uint64_t losses_counted; /* value of xp_signal_losses up to which losses were counted */
 };
 
 /* The state of this source in a queue. */
@@ -68,21 +69,21 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 	unsigned number = number_of(&self->reg);
 	/* Read the count first: a signal that is found to be pending afterwards is not in it. */
 	uint64_t delivered = xp_signal_delivered(number);
-	bool sent = self->sent;
+	bool sent = self->newly_sent;
 	bool pending;
 
 	/* If the next sleep unblocks the signal, the handler will run and count it. */
-	if (!(sent || self->ahead) || xp_host.lets_in(queue, number))
+	if (!(sent || self->counts_pending) || xp_host.lets_in(queue, number))
 		return;
 	XP_ASSERT(self->fd >= 0 && self->known >= self->reported);
-	self->sent = false;
+	self->newly_sent = false;
 	pending = xp_pending_now(number);
 	if (pending && self->reg.fflags & XPOLL_NOTE_ACCEPT &&
 	    xp_pending_accept(self->fd, number)) {
-		self->ahead = false;
+		self->counts_pending = false;
 		return;
 	}
-	self->ahead = pending || self->known > delivered;
+	self->counts_pending = pending || self->known > delivered;
 	if (self->known < delivered + pending) {
 		self->known = delivered + pending;
 	} else if (self->known == self->reported && pending) {
@@ -91,13 +92,13 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 		 * sent again.
 		 */
 		self->known += sent && xp_pending_may_be_new(number);
-	} else if (self->known == self->reported && self->ahead && xp_pending_is_gone()) {
+	} else if (self->known == self->reported && self->counts_pending && xp_pending_is_gone()) {
 		/*
 		 * The signal is not pending, and its handler would have counted it by now: so
 		 * sigwait(3) has accepted it, and `known` was one too many.
 		 */
 		self->known = self->reported = xp_signal_delivered(number);
-		self->ahead = false;
+		self->counts_pending = false;
 	}
 }
 
@@ -147,7 +148,7 @@ static void blocked_ready(struct xpoll *queue, struct xp_source_fd *set)
 		struct xp_registration *reg = xp_host.find(queue, number, XPOLL_FILT_SIGNAL);
 
 		if (reg)
-			signal_registration(reg)->sent = true;
+			signal_registration(reg)->newly_sent = true;
 	}
 	XP_LIST_EACH(struct signal_registration, self, &state_of(queue)->regs, item) {
 		/*
@@ -251,7 +252,7 @@ static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 	 */
 	self->known = self->reported = xp_signal_delivered(number_of(reg));
 	self->fd = -1;
-	self->sent = self->ahead = false;
+	self->newly_sent = self->counts_pending = false;
 	/*
 	 * Do this before the observation begins: if this failed later, the observation would have
 	 * to end, and restoring the program's action can discard a pending signal.
@@ -259,7 +260,7 @@ static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 	rc = signal_watch(queue, self);
 	if (rc < 0)
 		return rc;
-	rc = xp_signal_observe(state->selfpipe, number_of(reg), &self->losses);
+	rc = xp_signal_observe(state->selfpipe, number_of(reg), &self->losses_counted);
 	if (rc < 0) {
 		signal_unwatch(self);
 		return rc;
@@ -282,10 +283,10 @@ static int signal_attach(struct xpoll *queue, struct xp_registration *reg,
 static void signal_audit_registration(struct xpoll *queue, struct signal_registration *self,
                                       uint64_t losses)
 {
-	XP_ASSERT(losses >= self->losses);
-	if (losses != self->losses)
+	XP_ASSERT(losses >= self->losses_counted);
+	if (losses != self->losses_counted)
 		xp_host.unobserved(queue);
-	self->losses = losses;
+	self->losses_counted = losses;
 }
 
 /*
@@ -296,7 +297,7 @@ static int signal_touch(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
 	struct signal_registration *self = signal_registration(reg);
-	uint64_t losses = self->losses;
+	uint64_t losses = self->losses_counted;
 	int rc;
 
 	if (change->flags & XPOLL_ADD) {

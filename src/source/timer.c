@@ -49,7 +49,7 @@ struct timers {
 	uint32_t counts[CLOCKS]; /* number of timers of each clock, in its heap or not */
 	int64_t due_ns;          /* the time that was passed to xp_host.set_due */
 	int64_t first_ns;        /* earliest deadline of the real-time clock, on that clock */
-	int64_t first_due_ns;    /* result of translate for first_ns, on the monotonic clock */
+	int64_t first_due_ns;    /* result of to_monotonic for first_ns, on the monotonic clock */
 	struct xp_source_fd step; /* readable when the real-time clock was set; fd -1: not open */
 	bool step_missing;       /* the system has no such descriptor, or refuses it */
 };
@@ -97,7 +97,7 @@ static int change_check(const struct xpoll_event *change)
  * Returns the time of the monotonic clock at which the real-time clock reaches first_ns; or a time
  * within STEP_LOOK_NS, if nothing reports that the real-time clock was set.
  */
-static int64_t translate(const struct timers *timers, int64_t first_ns)
+static int64_t to_monotonic(const struct timers *timers, int64_t first_ns)
 {
 	int64_t realtime_ns;
 	int64_t now_ns;
@@ -148,7 +148,7 @@ static void timers_update_due(struct xpoll *queue, struct timers *timers)
 
 	if (XP_UNLIKELY(first_ns != timers->first_ns)) {
 		timers->first_ns = first_ns;
-		timers->first_due_ns = translate(timers, first_ns);
+		timers->first_due_ns = to_monotonic(timers, first_ns);
 	}
 	if (timers->first_due_ns < due_ns)
 		due_ns = timers->first_due_ns;
@@ -161,7 +161,7 @@ static void timers_update_due(struct xpoll *queue, struct timers *timers)
 /*
  * Convert the earliest deadline of the real-time clock again, because that clock may have been set.
  */
-static void timers_retranslate(struct xpoll *queue, struct timers *timers)
+static void timers_convert_again(struct xpoll *queue, struct timers *timers)
 {
 	timers->first_ns = XP_NEVER;
 	timers->first_due_ns = XP_NEVER;
@@ -212,7 +212,7 @@ static void timer_due(struct xpoll *queue, int64_t now_ns, int room)
 	if (timers->heaps[REALTIME].len)
 		timers_expire(queue, &timers->heaps[REALTIME],
 		              xp_sys_realtime(), room);
-	timers_retranslate(queue, timers);
+	timers_convert_again(queue, timers);
 }
 
 /* `ready` of the descriptor: the real-time clock was set. */
@@ -226,7 +226,7 @@ static void timers_stepped(struct xpoll *queue, struct xp_source_fd *watch)
 	 * set.
 	 */
 	(void)xp_sys_read(watch->fd, &count, sizeof count);
-	timers_retranslate(queue, timers);
+	timers_convert_again(queue, timers);
 }
 
 /*

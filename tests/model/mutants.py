@@ -54,10 +54,10 @@ MUTANTS = {
         "self->fd", "came . times.*-6 ",
         "source.signal_fork:child_reinit_observes_its_own"),
     "a handler that has not begun is forgotten": Mutant(
-        "self->ahead && xp_pending_is_gone()", "self->ahead", "",
+        "self->counts_pending && xp_pending_is_gone()", "self->counts_pending", "",
         "fault.signal:handler_of_another_thread_that_has_not_begun_counts_nothing"),
     "a signal behind a handled one is not looked for": Mutant(
-        "self->ahead = pending || self->known > delivered;", "", "",
+        "self->counts_pending = pending || self->known > delivered;", "", "",
         "fault.signal:signal_sent_before_the_handler_of_another_one_begins_is_counted"),
     "marks are not kept": Mutant(
         "unread >= xp_lowat_get(queue, fd, XP_READ)", "unread >= 0", "has no reason|at most",
