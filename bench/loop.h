@@ -1,14 +1,13 @@
 /*
- * A loop: one way of waiting for descriptors, behind one interface; and what the files of
- * workloads share.
+ * A loop: a way to wait for descriptors, behind one interface; and what the files of workloads
+ * share.
  *
- * So a workload is written once, and what differs between its variants is the
- * waiting alone: xpoll, the kernel's calls used by hand, another library.  The
- * price is a call through a pointer for each change and each wait, the same for
- * all of them.
+ * With loops a workload is written once, and its variants differ in the waiting only: xpoll, the
+ * kernel's calls used by hand, another library.  The price is a call through a pointer for each
+ * change and each wait, the same for all variants.
  *
- * Descriptors are known by an id, their place in the workload's table of
- * targets; that is also the cookie that comes back with an event.
+ * A descriptor is identified by its id, the index in the workload's table of targets; events
+ * contain the id.
  */
 #ifndef BENCH_LOOP_H
 #define BENCH_LOOP_H
@@ -19,11 +18,11 @@
 #include <pthread.h>
 #include <sys/un.h>
 
-#include <xpoll.h> /* and poll(2) */
+#include <xpoll.h> /* includes <poll.h>, too */
 
 #include "bench.h"
 
-/* For --help: the variants of a workload that is written on loops. */
+/* For --help: the variants of each workload that is written on loops. */
 #define LOOP_HELP \
 	"\n" \
 	"xpoll-NAME   xpoll on a back end, through its event level\n" \
@@ -31,109 +30,115 @@
 	"kevent, libkqueue   the same on kevent(2) of libxpoll-kqueue and of libkqueue\n" \
 	"libevent, libev, libuv   the same on these libraries, if they are here\n"
 
-/* And of one that programs can do, too. */
+/* For --help: variants of workloads that programs of peers/ can do, too. */
 #define PROGRAM_HELP \
 	"mio, polling   Rust's, if they are in $XPOLL_BENCH_PEERS\n"
 
-/* Rivals of xpoll and of the libraries. */
+/* The usual `references` of a workload. */
 #define LOOP_REFERENCES { "raw-epoll", "raw-poll", "limit" }
 
-#define LOOP_WOKEN (-1) /* no id: somebody called wake */
-#define LOOP_LAST  1    /* with LOOP_TRACKS: the id of the report after which there is none */
+#define LOOP_WOKEN (-1) /* in place of an id: `wake` was called */
+#define LOOP_LAST  1    /* with LOOP_TRACKS: the id of the last report */
 
 enum loop_ability {
-	LOOP_LEVEL = 1,    /* an event comes again until it is dealt with */
-	LOOP_EDGE = 2,     /* an event comes once for each new activity */
-	LOOP_DISPATCH = 4, /* an event disables itself */
-	LOOP_EXCLUSIVE = 64, /* level, of a listener that others wait for, too */
+	LOOP_LEVEL = 1,    /* level-triggered */
+	LOOP_EDGE = 2,     /* edge-triggered */
+	LOOP_DISPATCH = 4, /* an event disables its descriptor */
+	LOOP_EXCLUSIVE = 64, /* level-triggered, for a listener in several loops */
 	LOOP_MODES = LOOP_LEVEL | LOOP_EDGE | LOOP_DISPATCH | LOOP_EXCLUSIVE,
-	LOOP_THREADS = 8,  /* several threads may wait at a time */
+	LOOP_THREADS = 8,  /* several threads may wait at once */
 	LOOP_WAKE = 16,    /* another thread can end a wait */
-	LOOP_CLOSES = 32,  /* its descriptors may be closed and opened again */
-	LOOP_SWITCHES = 128, /* interest in reading and writing: LOOP_WATCH */
-	LOOP_NESTS = 256,    /* in another loop of its kind */
+	LOOP_CLOSES = 32,  /* registered descriptors may be closed and their numbers reused */
+	LOOP_SWITCHES = 128, /* the requested events can be changed: LOOP_WATCH */
+	LOOP_NESTS = 256,    /* the loop has a descriptor that another loop of its kind can watch */
 	LOOP_TIMERS = 512,
 	LOOP_FILES = 1024,
-	LOOP_PROCESSES = 2048, /* and signals */
+	LOOP_PROCESSES = 2048, /* the end of processes, and signals */
 	LOOP_READS = 4096,
 	LOOP_USERS = 8192,
-	LOOP_TRACKS = 16384, /* a process, and what it forks: POLLIN; each end: POLLOUT */
+	/* a process and its descendants: each fork is POLLIN, each end POLLOUT */
+	LOOP_TRACKS = 16384,
 };
 
-/* LOOP_WATCH: the target's events are others than before. */
+/* A change of a target; LOOP_WATCH: the target's `events` differ from `before`. */
 enum loop_change { LOOP_ADD, LOOP_DELETE, LOOP_DISABLE, LOOP_ENABLE, LOOP_CLOSE, LOOP_WATCH };
 
 struct loop_target {
-	int fd;       /* of LOOP_CLOSE: closed afterwards */
-	short events; /* POLLIN, POLLOUT or both; with LOOP_SWITCHES also none */
-	short before; /* what they were before the last LOOP_WATCH */
+	int fd;       /* LOOP_CLOSE closes it */
+	short events; /* requested: POLLIN, POLLOUT or both; with LOOP_SWITCHES also none */
+	short before; /* `events` before the last LOOP_WATCH */
 };
 
-/* What a workload has opened for all variants, and a loop knows of its descriptors. */
+/* The descriptors and data of a workload, which all variants share. */
 struct bench_field {
 	const struct bench_options *options;
 	struct bench_pairs pairs; /* the read end of pair i has the id i */
 	struct loop_target *targets;
 	int len;
-	const char *folder; /* with LOOP_FILES: target i is its file i */
-	void *own; /* of the workload's setup_size */
+	const char *folder; /* with LOOP_FILES: the folder whose file "i" is target i */
+	void *own; /* the workload's data, of its setup_size */
 };
 
+/* An event. */
 struct loop_ready {
 	int id;
-	short events; /* of a signal: how often it came */
+	short events; /* POLL bits; for a signal: how often it came */
 };
 
-#define LOOP_ENABLE_MAX 64 /* in one call of enable */
+#define LOOP_ENABLE_MAX 64 /* most ids in one call of `enable` */
 
-#define LOOP_BLOCK     4096 /* what a read reads */
-#define LOOP_READS_MAX 64   /* in flight */
+#define LOOP_BLOCK     4096 /* bytes of a read */
+#define LOOP_READS_MAX 64   /* most reads in flight */
 
+/* An asynchronous read of LOOP_BLOCK bytes. */
 struct loop_read {
-	int id; /* less than the field's len; that of no other read in flight */
+	int id; /* of no other read in flight; less than the field's `len` */
 	int fd;
-	void *buffer; /* of LOOP_BLOCK */
+	void *buffer;
 	off_t offset;
 };
 
-/* What one thread needs for its waits. */
+/*
+ * The buffers of one thread for its waits.  Several threads may wait in one loop, each with a hand.
+ */
 struct loop_hand {
 	struct loop_ready *ready;
-	void *records; /* room for cap records of record_size */
+	void *records; /* for the loop: cap records of its record_size */
 	int cap;
-	int len; /* what loop_report has put there */
-	const struct loop_ready *enable; /* for the next wait of a loop that `enables` */
+	int len; /* number of events in `ready` */
+	/* for a loop that `enables`: the next wait enables these */
+	const struct loop_ready *enable;
 	int enable_len;
 };
 
 /*
- * A rival: what it is called, what it can do, and how.  Functions return >= 0, or -errno.
+ * A way to wait: its name, its abilities, and its functions, which return >= 0, or -errno.
  *
  * can       a set of enum loop_ability
- * library   that it needs; NULL: none
- * usable    here; NULL: always
- * size      of the state: all zero when it is opened, freed when it is closed
- * change    the same change for each of these ids
- * wait      wait until something is ready, or only look; how many there are in
- *           hand->ready.  0 if a signal came that nobody needs to know.
- * enables   in the same call wait enables what its hand names, at most hand->cap
- * enable    enable again what was reported, at most LOOP_ENABLE_MAX; NULL: LOOP_ENABLE of
- *           each id
- * turn      of a library that calls back, whose wait is loop_wait_called: run it once
- * wake      end a wait that runs, or the next one, with LOOP_WOKEN or with 0
- * wake_all  end all waits that run; false: they have ended
- * waits     how many have begun; NULL: nobody knows
- * fd        is readable when something is ready
- * timers    these expire in so many ns; ns is NULL: they are cancelled.  What has expired
- *           is counted by wait, without a record.
- * trigger   with LOOP_USERS, of whose ids a change is: one, and take its event
- * file      watch target id, or no more
- * process   report its end
- * signal    report it
- * read      begin it; its end is reported
- * syscalls  those that are not counted in bench_calls; NULL: there are none
- * uncounted nobody knows them
- * open, close   NULL: nothing to do; close also when open has failed, wherever that was
+ * library   the library that it needs; NULL: none
+ * usable    returns true if it works here; NULL: always
+ * size      bytes of its state, which is zero before `open`, and freed after `close`
+ * change    make the same change for each of these ids
+ * wait      wait until there is an event; if not `block`, do not sleep.  Returns the number of
+ *           events, which are in hand->ready; 0 also after a signal that nobody waits for.
+ * enables   `wait` enables the targets of hand->enable, at most hand->cap, by the same system call
+ * enable    enable the targets of these events again, at most LOOP_ENABLE_MAX; NULL: make the
+ *           change LOOP_ENABLE for each
+ * turn      for a library that calls back, whose `wait` is loop_wait_called: run the library once
+ * wake      end the wait that runs, or the next one, which returns LOOP_WOKEN or 0
+ * wake_all  on: end all waits that run; off: called after they have ended
+ * waits     returns how many waits have begun; NULL: nobody counts them
+ * fd        returns a descriptor that is readable while there is an event
+ * timers    arm these timers to expire in ns[i] nanoseconds, or cancel them (ns is NULL).  `wait`
+ *           counts those that have expired, but returns no records of them.
+ * trigger   with LOOP_USERS, whose targets are user events: trigger one, and take its event
+ * file      watch the file of this target (on), or stop watching
+ * process   report the end of this process
+ * signal    report deliveries of this signal
+ * read      begin a read, whose end is an event
+ * syscalls  returns the number of calls that bench_calls does not contain; NULL: none
+ * uncounted nobody knows the number of system calls
+ * open, close   NULL: nothing to do.  `close` is called even if opening has failed at any step.
  */
 struct loop_ops {
 	const char *name;
@@ -167,36 +172,38 @@ extern const struct loop_ops loop_queue, loop_epoll, loop_poll, loop_kevent, loo
 	loop_libevent, loop_libev, loop_libuv, loop_hand, loop_timerfd, loop_io_uring,
 	loop_posix_aio, loop_connector;
 
-/* queue.c: queues on this back end have a descriptor. */
+/* queue.c: returns true if a queue on this back end has a descriptor. */
 bool queue_nests(const char *backend);
-/* System calls that this queue has made, or BENCH_UNKNOWN. */
+/* Returns the number of system calls of this queue, or BENCH_UNKNOWN. */
 uint64_t queue_calls(struct xpoll *queue);
 
-/* With LOOP_FILES: the file of a target. */
+/* With LOOP_FILES: store the path of a target's file. */
 #define LOOP_PATH_MAX 64
 static inline void loop_path(char path[LOOP_PATH_MAX], const char *folder, int id)
 {
 	snprintf(path, LOOP_PATH_MAX, "%s/%d", folder, id);
 }
 
-/* A loop in use, with one hand. */
+/* An open loop, with the hand of one thread. */
 struct loop {
 	const struct loop_ops *ops;
 	void *state;
 	struct loop_hand hand;
 };
 
-/* cap: events in one wait.  0 or -errno. */
+/*
+ * Open a loop; cap: most events of one wait.  Returns 0 or -errno; close the loop in either case.
+ */
 int loop_open(struct loop *loop, const struct bench_way *way, const struct bench_field *field,
               int cap);
-/* Also one that was not opened. */
+/* Close a loop; harmless if it is zero. */
 void loop_close(struct loop *loop);
-/* Hands of further threads; 0 or -errno. */
+/* Open a hand for another thread.  Returns 0 or -errno. */
 int loop_hand_open(struct loop_hand *hand, const struct loop_ops *ops, int cap);
 void loop_hand_close(struct loop_hand *hand);
-/* Add, or whatever it is, all from 0 to len, 64 in a call; 0 or -errno. */
+/* Make a change for all ids below len, 64 in a call.  Returns 0 or -errno. */
 int loop_change_all(struct loop *loop, enum loop_change change, int len);
-/* Made so far by this thread and by the loop; or BENCH_UNKNOWN. */
+/* Returns the number of system calls of this thread and of the loop so far, or BENCH_UNKNOWN. */
 uint64_t loop_syscalls(const struct loop *loop);
 
 static inline int loop_change(struct loop *loop, enum loop_change change, const int *ids,
@@ -210,7 +217,7 @@ static inline int loop_wait(struct loop *loop, bool block)
 	return loop->ops->wait(loop->state, &loop->hand, block);
 }
 
-/* Wait for an event; how many there are, or -errno. */
+/* Wait until there are events.  Returns their number, or -errno. */
 static inline int loop_await(struct loop *loop)
 {
 	int count;
@@ -221,7 +228,7 @@ static inline int loop_await(struct loop *loop)
 	return count;
 }
 
-/* The target's events are these from now on. */
+/* Request these events of a target from now on, and no others. */
 static inline int loop_watch(struct loop *loop, struct bench_field *field, int id, short events)
 {
 	field->targets[id].before = field->targets[id].events;
@@ -229,6 +236,7 @@ static inline int loop_watch(struct loop *loop, struct bench_field *field, int i
 	return loop_change(loop, LOOP_WATCH, &id, 1);
 }
 
+/* Enable the targets of these events again. */
 static inline int loop_enable(struct loop *loop, const struct loop_ready *ready, int len)
 {
 	int rc = 0;
@@ -240,6 +248,7 @@ static inline int loop_enable(struct loop *loop, const struct loop_ready *ready,
 	return rc;
 }
 
+/* Enable these targets again, and wait; by one system call if the loop can. */
 static inline int loop_enable_and_wait(struct loop *loop, const struct loop_ready *ready,
                                        int len, bool block)
 {
@@ -254,13 +263,14 @@ static inline int loop_enable_and_wait(struct loop *loop, const struct loop_read
 	return rc < 0 ? rc : loop_wait(loop, block);
 }
 
+/* Append an event to hand->ready, if there is room. */
 static inline void loop_report(struct loop_hand *hand, int id, short events)
 {
 	if (hand->len < hand->cap)
 		hand->ready[hand->len++] = (struct loop_ready){ id, events };
 }
 
-/* The first member of a loop on a library that calls back. */
+/* The first member of the state of a loop on a library that calls back. */
 struct loop_called {
 	const struct loop_ops *ops;
 	const struct loop_target *targets;
@@ -268,27 +278,31 @@ struct loop_called {
 	bool dispatch;
 };
 
-/* A callback is not given whose it is: it is that of the thread that waits. */
+/* The loop in whose wait this thread is: libraries do not pass it to callbacks. */
 extern _Thread_local struct loop_called *loop_running;
 
 void loop_called_init(struct loop_called *loop, const struct bench_field *field,
                       const struct bench_way *way);
+/* `wait` of loops on libraries that call back. */
 int loop_wait_called(void *loop, struct loop_hand *hand, bool block);
 
 /* --- What workloads share -------------------------------------------------- */
 
-/* One turn of one variant. */
+/* One turn of one variant; the runner passes this to the variant's functions. */
 struct bench_turn {
-	struct loop loop; /* the variant's, if it is written on one and ops.room is not 0 */
+	struct loop loop; /* open if the variant is written on loops and its ops.room is not 0 */
 	const struct bench_way *way;
 	struct bench_field *field;
 	const struct bench_phase *phase;
-	int count;  /* operations that run may do */
-	struct bench_sample *sample; /* of this phase: all zero before */
-	void *own; /* of the size that the variant's ops say */
+	int count;  /* most operations that `run` may do */
+	struct bench_sample *sample; /* results of this phase, zero at first */
+	void *own; /* the variant's data, of its ops.size */
 };
 
-/* A round: of as many as the phase's value says (0: all), but at most turn->count. */
+/*
+ * Returns the number of operations of a round: the phase's value, or n if that is 0 or larger; at
+ * most turn->count.
+ */
 static inline int bench_round(const struct bench_turn *turn)
 {
 	int n = turn->way->options->n;
@@ -298,10 +312,10 @@ static inline int bench_round(const struct bench_turn *turn)
 	return k < turn->count ? k : turn->count;
 }
 
-/* System calls of this thread, where they are counted one by one. */
+/* Number of system calls of this thread, which the code that makes them counts. */
 extern _Thread_local uint64_t bench_calls;
 
-/* One byte; 0 or -errno. */
+/* Write one byte to a pair.  Returns 0 or -errno. */
 static inline int bench_give(const struct bench_pair *pair)
 {
 	ssize_t len = write(pair->write_fd, "t", 1);
@@ -311,6 +325,7 @@ static inline int bench_give(const struct bench_pair *pair)
 		return 0;
 	return len < 0 ? -errno : -EIO;
 }
+/* Read one byte from a pair.  Returns 0 or -errno. */
 static inline int bench_take(const struct bench_pair *pair)
 {
 	char byte;
@@ -324,14 +339,14 @@ static inline int bench_take(const struct bench_pair *pair)
 
 /* --- serve: k active descriptors among n, in rounds ------------------------ */
 
-#define SERVE_IDLE_ACTIVE 10 /* those of the workloads idle and drop-in */
+#define SERVE_IDLE_ACTIVE 10 /* active descriptors of the workloads idle and drop-in */
 
 extern const struct bench_ops serve_ops;
 extern const struct bench_variant serve_limit;
 
 /* --- looptest: one token goes round ------------------------------------------ */
 
-/* On xpoll, through the poll-like calls of the original. */
+/* looptest on xpoll, by the poll-like calls of the original. */
 struct looptest {
 	const struct bench_pairs *pipes;
 	struct xpoll *queue;
@@ -346,22 +361,27 @@ void looptest_close(struct bench_turn *turn);
 	.syscalls = looptest_syscalls, .close = looptest_close, \
 }
 
-/* By hand on epoll(7), and on any loop. */
+/* looptest by hand on epoll(7), and on any loop. */
 extern const struct bench_ops looptest_epoll_ops, looptest_loop_ops;
-int looptest_epoll(const struct bench_turn *turn); /* the descriptor of its set */
+int looptest_epoll(const struct bench_turn *turn); /* returns the epoll descriptor */
 
 /* --- threads, processes and listeners: system.c ------------------------------ */
 
-/* A thread that gets no signals: those are for the one that measures; 0 or -errno. */
+/*
+ * Start a thread that blocks all signals, because they are for the thread that measures.  Returns 0
+ * or -errno.
+ */
 int bench_thread_start(pthread_t *thread, void *(*main)(void *argument), void *argument);
 
-/* Like fork(2), but the kernel kills the child when this process ends. */
+/* Like fork(2), but the kernel kills the child when the parent ends. */
 pid_t bench_fork(void);
 
-/* Read an eventfd that others write to; 0 or -errno. */
+/* Wait until another thread writes to this eventfd, and read it.  Returns 0 or -errno. */
 int bench_await(int fd);
 
-/* A socket of this family that listens; address: where.  Its number, or -errno. */
+/*
+ * Open a listening socket of this family, and store its address.  Returns the descriptor or -errno.
+ */
 struct bench_address {
 	union {
 		struct sockaddr any;

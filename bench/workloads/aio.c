@@ -1,9 +1,9 @@
 /*
  * aio: random reads of 4 KiB, 1, 8 or 64 of them in flight.
  *
- * A file of n blocks lies in the page cache, or is read past it (O_DIRECT).  An operation is
- * one read.  By hand it is an io_uring(7) whose ring is entered once for all that is new; and
- * glibc's aio_read(3), which has threads.  The limit is pread(2), which waits.
+ * A file of n blocks is in the page cache, or is read without it (O_DIRECT).  An operation is one
+ * read.  The rivals are an io_uring(7) used by hand, which is entered once for all new reads, and
+ * aio_read(3) of glibc, which has threads.  The limit is pread(2), which waits for the data.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static const struct loop_ops loop_pread = {
 enum { AIO_CACHED, AIO_DIRECT };
 
 struct aio {
-	int fds[2]; /* of both */
+	int fds[2]; /* descriptors of the file, indexed by AIO_CACHED and AIO_DIRECT */
 	char (*buffers)[LOOP_BLOCK];
 };
 
@@ -121,7 +121,8 @@ static int aio_begin(struct bench_field *field)
 	if (test->fds[AIO_CACHED] < 0)
 		return -errno;
 	test->fds[AIO_DIRECT] = open(path, O_RDONLY | O_DIRECT | O_CLOEXEC);
-	if (test->fds[AIO_DIRECT] < 0 && errno == EINVAL) /* a file system without it */
+	/* the file system does not support O_DIRECT */
+	if (test->fds[AIO_DIRECT] < 0 && errno == EINVAL)
 		test->fds[AIO_DIRECT] = open(path, O_RDONLY | O_CLOEXEC);
 	unlink(path);
 	if (test->fds[AIO_DIRECT] < 0)

@@ -1,7 +1,7 @@
 /*
  * beside: looptest while something else is registered in the same queue and stays idle.
  *
- * The cost for a server of one signal, child, file, timer or user event that it also waits
+ * Measures what a server pays for one signal, child, file, timer or user event that it also waits
  * for, and for a queue whose descriptor another loop may watch.
  */
 #include <signal.h>
@@ -16,13 +16,16 @@
 
 #define PATH "/tmp/xpoll-bench.XXXXXX"
 
-/* The kinds of registration, one for each phase; FILE_READ is a regular file at its end. */
+/*
+ * The kinds of registration, one for each phase.  FILE_READ is READ of a regular file at its end;
+ * EXPOSED is a call of xpoll_fd.
+ */
 enum { ALONE, SIGNAL, PROC, VNODE, TIMER, USER, FILE_READ, EXPOSED };
 
 struct beside {
-	int now; /* what is registered */
+	int now; /* the kind that is registered */
 	int file;
-	int idle; /* an eventfd: by hand each of these is one descriptor more */
+	int idle; /* an eventfd, which raw-epoll registers for each kind */
 	pid_t child;
 	char path[sizeof PATH];
 };
@@ -59,7 +62,10 @@ static int beside_begin(struct bench_field *field)
 	return test->child < 0 ? -errno : 0;
 }
 
-/* Filters, flags and notes have the same numbers in both interfaces. */
+/*
+ * Returns the change that registers or deletes a kind.  Filters, flags and notes have the same
+ * numbers in xpoll and in kevent(2) of the drop-in.
+ */
 static struct xpoll_event beside_change(const struct beside *test, int what, bool on)
 {
 	const struct xpoll_event changes[] = {
@@ -103,7 +109,8 @@ static int beside_set(struct bench_turn *turn, int what, bool on)
 		return 0;
 	if (what == EXPOSED)
 		return xpoll_fd(beside_queue(turn)) < 0 && errno != ENOTSUP ? -errno : 0;
-	if (turn->way->backend == NULL && turn->loop.ops == NULL) /* epoll takes no file */
+	/* raw-epoll; epoll(7) refuses regular files */
+	if (turn->way->backend == NULL && turn->loop.ops == NULL)
 		return what != FILE_READ &&
 		       epoll_ctl(looptest_epoll(turn), on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL,
 		                 test->idle, &event) < 0 ? -errno : 0;
@@ -112,11 +119,17 @@ static int beside_set(struct bench_turn *turn, int what, bool on)
 	     ? beside_kevent(turn, &change)
 	     : xpoll_event(beside_queue(turn), &change, 1, NULL, 0, 0)) >= 0)
 		return 0;
-	/* Valgrind has no pidfd_open(2): counts.py leaves that row out. */
+	/*
+	 * Valgrind has no pidfd_open(2): measure without the process. counts.py leaves that row
+	 * out.
+	 */
 	return what == PROC && (errno == ENOTSUP || errno == ENOENT) ? 0 : -errno;
 }
 
-/* The first phase begins with a new queue. */
+/*
+ * Replace the registration by that of the phase.  The first phase has a new queue, so nothing is
+ * registered.
+ */
 static int beside_prepare(struct bench_turn *turn)
 {
 	struct beside *test = turn->field->own;

@@ -1,28 +1,28 @@
 /*
  * churn: accept, register, one request, close.
  *
- * A server and its clients in one thread, over TCP on the loopback.  In a round n
- * clients connect and send a request; the server accepts and registers each,
- * reads the request, answers and closes; the clients read the answer and close.
+ * A server and its clients in one thread, over TCP on the loopback.  In a round n clients connect
+ * and send a request; the server accepts and registers each connection, reads the request, answers
+ * and closes; the clients read the answer and close.
  *
- * Trap: the side that closes first keeps the port for a minute, and there are
- * but 28000 of them.  So the clients end with a reset, which forgets both sides.
+ * Caution: the side that closes first keeps the port for a minute, and there are only 28000 ports.
+ * So the clients close with a reset, after which neither side keeps it.
  */
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #include "loop.h"
 
-#define LISTENER 0 /* its id; connections have those from 1 on */
+#define LISTENER 0 /* the listener's id; connections have ids from 1 on */
 
 struct churn {
 	struct bench_address address;
 	int *clients;
-	int *unused; /* ids of no connection */
+	int *unused; /* ids that no connection has */
 	int unused_len;
 };
 
-/* Also what a variant that failed has left. */
+/* Close all sockets, also those that a failed variant has left open. */
 static void churn_close(struct bench_field *field)
 {
 	const struct churn *test = field->own;
@@ -65,7 +65,10 @@ static int churn_begin(struct bench_turn *turn)
 	return loop_change(&turn->loop, LOOP_ADD, &listener, 1);
 }
 
-/* The watchdog's signal may strike while it waits: then it goes on by itself. */
+/*
+ * Connect a client.  If a signal of the watchdog interrupts connect(2), the kernel goes on
+ * connecting: wait for that.
+ */
 static int churn_connect_one(const struct churn *test, int client)
 {
 	struct pollfd connected = { .fd = client, .events = POLLOUT };
@@ -110,7 +113,7 @@ static int churn_accept(struct bench_turn *turn)
 	}
 }
 
-/* How many connections were served, or -errno. */
+/* Serve an event.  Returns the number of connections that were served completely, or -errno. */
 static int churn_serve(struct bench_turn *turn, int id)
 {
 	struct churn *test = turn->field->own;
@@ -147,7 +150,7 @@ static int churn_finish(int *client)
 	return rc;
 }
 
-/* A round. */
+/* Do a round. */
 static int churn_run(struct bench_turn *turn)
 {
 	struct churn *test = turn->field->own;

@@ -1,18 +1,16 @@
 /*
- * costs: what each operation of a queue takes, as in the kqueue paper's figures
- * 10 to 13.
+ * costs: what each operation of a queue takes, like figures 10 to 13 of the kqueue paper.
  *
- * A pass goes through the life of n sockets: they are registered, waited for
- * while none is ready, disabled and enabled twice (the first change of a stable
- * interest may be dearer than the next), waited for while all are ready, and
- * deleted.  Changes are followed by one wait that finds nothing, and it counts:
- * what they leave to be done by the next wait is part of what they take.
+ * A pass goes through the life of n sockets: they are registered, waited for while none is ready,
+ * disabled and enabled twice (the first change of a stable interest may cost more than the next),
+ * waited for while all are ready, and deleted.  Each kind of change is followed by one wait that
+ * finds nothing, which is measured with it, because changes may leave work to the next wait.
  */
 #include "loop.h"
 
-#define WAITS 16 /* of each kind, in a pass */
+#define WAITS 16 /* waits of each kind in a pass */
 
-/* Find nothing; 0 or -errno. */
+/* Make a wait that finds nothing.  Returns 0 or -errno. */
 static int costs_look(struct bench_turn *turn)
 {
 	int count = loop_wait(&turn->loop, false);
@@ -20,7 +18,7 @@ static int costs_look(struct bench_turn *turn)
 	return count > 0 ? -EPROTO : count;
 }
 
-/* Find all of them, in one call or as many as it takes; 0 or -errno. */
+/* Wait until all sockets were reported, mostly in one call.  Returns 0 or -errno. */
 static int costs_look_for_all(struct bench_turn *turn)
 {
 	int left = turn->field->len;
@@ -35,6 +33,7 @@ static int costs_look_for_all(struct bench_turn *turn)
 	return 0;
 }
 
+/* Change all sockets, and make a wait that finds nothing. */
 static int costs_apply(struct bench_turn *turn, enum loop_change change)
 {
 	int rc = loop_change_all(&turn->loop, change, turn->field->len);
@@ -42,7 +41,7 @@ static int costs_apply(struct bench_turn *turn, enum loop_change change)
 	return rc < 0 ? rc : costs_look(turn);
 }
 
-/* --- Phases, and what has to be before them ------------------------------------- */
+/* --- Phases, and what prepares them ---------------------------------------------- */
 
 static int costs_change(struct bench_turn *turn)
 {

@@ -1,18 +1,20 @@
 /*
- * drop-in: ten active descriptors among n, and a program that polls them.
+ * drop-in: ten active descriptors among n, in a program that uses poll(2).
  *
- * The program is written for poll(2): in each round ten bytes arrive, it polls,
- * goes through its whole array, and reads where something is.  It is measured
- * on the kernel's poll(2) and on the drop-in's, which is the same program in
- * the same process, with another function behind the pointer.  Beside it the
- * same work written for epoll(7).
+ * In each round ten bytes arrive; the program polls, goes through its whole array, and reads where
+ * a byte is.  It is measured on the kernel's poll(2) and on that of the drop-in: the same program
+ * in the same process, which calls the other function.  Another variant does the same work by
+ * epoll(7).
  */
 #include <fcntl.h>
 #include <stdlib.h>
 
 #include "loop.h"
 
-/* The drop-in's functions: it stays, as it has no way back, with LD_PRELOAD neither. */
+/*
+ * The drop-in's functions.  The library stays loaded, because it cannot be unloaded; with
+ * LD_PRELOAD it stays, too.
+ */
 static struct {
 	int (*poll)(struct pollfd *, nfds_t, int);
 	int (*dup3)(int, int, int);
@@ -25,7 +27,7 @@ static struct bench_library dropin_library = {
 	.functions = &dropin,
 };
 
-/* All variants poll the same array. */
+/* The array that all variants poll. */
 struct dropin {
 	struct pollfd *fds;
 };
@@ -53,7 +55,7 @@ static int dropin_begin(struct bench_field *field)
 struct textbook_loop {
 	struct pollfd *fds;
 	int len;
-	uint64_t calls_before; /* of the drop-in */
+	uint64_t calls_before; /* the drop-in's system calls when this was opened */
 };
 
 static int textbook_open(void *opened, const struct bench_field *field,
@@ -69,14 +71,14 @@ static int textbook_open(void *opened, const struct bench_field *field,
 	return 0;
 }
 
-/* All are in the array from the beginning, and stay there. */
+/* Does nothing: all descriptors are in the array from the beginning, and stay there. */
 static int textbook_change(void *opened, enum loop_change change, const int *ids, int len)
 {
 	(void)opened, (void)change, (void)ids, (void)len;
 	return 0;
 }
 
-/* Go through the array, as far as poll(2) has found something. */
+/* Report the descriptors that poll(2) has found, up to the last one; left: their number. */
 static int textbook_take(const struct textbook_loop *loop, struct loop_hand *hand, int left)
 {
 	hand->len = 0;
@@ -115,9 +117,8 @@ static int dropin_wait(void *opened, struct loop_hand *hand, bool block)
 }
 
 /*
- * What the drop-in has in its epoll instance would make each write of the other
- * variants dearer, so all of it is taken out: a copy of itself takes the place of
- * each descriptor.
+ * Descriptors in the drop-in's epoll instance would make the writes of other variants slower.  So
+ * take them out, by replacing each descriptor with a copy of itself.
  */
 static void dropin_close(void *opened)
 {
@@ -127,7 +128,7 @@ static void dropin_close(void *opened)
 		int copy = dup(loop->fds[id].fd);
 
 		if (copy < 0)
-			continue; /* the others get a little dearer */
+			continue; /* writes of other variants get a little slower */
 		(void)dropin.dup3(copy, loop->fds[id].fd, O_CLOEXEC);
 		close(copy);
 	}

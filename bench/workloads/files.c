@@ -1,9 +1,9 @@
 /*
  * files: from the change of a file to the event.
  *
- * A pass adds and deletes watches, writes to files one by one, and makes a burst as a build
- * does: many files are written, renamed and removed, and then all is taken that is reported.
- * Those that were removed are made and watched again, which does not count.
+ * A pass adds and deletes watches, writes to files one by one, and makes a burst like a build: many
+ * files are written, renamed and removed, and then all reports are taken.  The removed files are
+ * then made and watched again, which is not measured.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,17 +12,17 @@
 #include "loop.h"
 
 #define FOLDER    "/tmp/xpoll-bench.XXXXXX"
-#define BURST_MAX 1000 /* files */
+#define BURST_MAX 1000 /* most files that a phase uses */
 #define EVENTS    8192
 
 struct files {
 	char folder[sizeof FOLDER];
-	int some;  /* are used in a phase */
-	int there; /* files */
+	int some;  /* number of files that a phase uses */
+	int there; /* number of files that exist */
 	bool *reported;
 };
 
-/* Even if there is one of this name. */
+/* Make the file of a target, in place of one with this name. */
 static int files_make(struct bench_field *field, int id)
 {
 	char path[LOOP_PATH_MAX];
@@ -71,7 +71,10 @@ static int files_watch(struct bench_turn *turn, int id, bool on)
 	return turn->loop.ops->file(turn->loop.state, id, on);
 }
 
-/* Each of those that are used, which are spread over all; how many they are. */
+/*
+ * Call `one` for each file that a phase uses; they are spread evenly over all.  Returns their
+ * number, or an error.
+ */
 static int files_each(struct bench_turn *turn, int (*one)(struct bench_turn *turn, int id))
 {
 	const struct files *test = turn->field->own;
@@ -133,7 +136,7 @@ static int burst_check_one(struct bench_turn *turn, int id)
 	return ((const struct files *)turn->field->own)->reported[id] ? 0 : -EPROTO;
 }
 
-/* Each one that was changed has to be reported. */
+/* Change files, and take all reports.  Fails unless each changed file was reported. */
 static int files_burst(struct bench_turn *turn)
 {
 	struct files *test = turn->field->own;
@@ -147,7 +150,7 @@ static int files_burst(struct bench_turn *turn)
 	return count < 0 ? count : files_each(turn, burst_check_one);
 }
 
-/* --- Before the first one of a pass ----------------------------------------------- */
+/* --- Before the first phase of a pass -------------------------------------------- */
 
 static int remake_one(struct bench_turn *turn, int id)
 {
@@ -164,7 +167,7 @@ static int rewatch_one(struct bench_turn *turn, int id)
 	return rc < 0 ? rc : files_watch(turn, id, true);
 }
 
-/* As before the burst of the pass before. */
+/* Make and watch the files again that the last pass has removed, and drop the reports. */
 static int files_restore(struct bench_turn *turn)
 {
 	int rc = files_each(turn, rewatch_one);

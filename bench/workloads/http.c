@@ -1,11 +1,11 @@
 /*
- * http: a small web server, HTTP/1.1 with connections that stay, on any loop.
+ * http: a small web server, HTTP/1.1 with persistent connections, on any loop.
  *
- * The server is this process, whose time is measured; another one has the clients.  Of n
- * connections k are busy: the clients send a request on each of them, then read all
- * answers, then begin again.  In the last two phases a connection is watched for reading
- * or for writing in turns, as by servers that write when a socket is writable and read
- * no further request before: so interest changes twice for each request.
+ * The server is this process, whose processor time is measured; another process has the clients.
+ * Of n connections k are busy: the clients send a request on each of them, read all answers, and
+ * begin again.  In the last two phases a connection is watched for either reading or writing, like
+ * in servers that write when a socket is writable and read no further request before.  So interest
+ * changes twice for each request.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -28,19 +28,19 @@ static const char not_found[] = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n
 enum { HTTP_AT_ONCE, HTTP_TURNS };
 
 struct http_connection {
-	int len;              /* of a request, as far as it is there */
-	const char *reply;    /* to be written; NULL: none */
+	int len;              /* bytes of `request` that have arrived */
+	const char *reply;    /* answer to write when the socket is writable; NULL: none */
 	char request[REQUEST_MAX];
 };
 
 struct http {
 	struct http_connection *connections;
-	int len; /* of them are open */
-	int clients; /* their process reads from it what to do */
+	int len; /* number of open connections */
+	int clients; /* pipe from which the clients' process reads orders */
 	pid_t pid;
 };
 
-/* What the clients are to do. */
+/* An order to the clients: `count` requests on `busy` connections. */
 struct http_order {
 	int busy;
 	int count;
@@ -48,7 +48,7 @@ struct http_order {
 
 /* --- The server ---------------------------------------------------------------- */
 
-/* The answer to what begins the buffer; NULL: it is not complete. */
+/* Returns the answer to the first request in the buffer; NULL: it has not arrived completely. */
 static const char *http_parse(struct http_connection *connection)
 {
 	char *end = memmem(connection->request, (size_t)connection->len, "\r\n\r\n", 4);
@@ -68,7 +68,7 @@ static struct http_connection *http_connection(const struct bench_turn *turn, in
 	return &((const struct http *)turn->field->own)->connections[id];
 }
 
-/* Requests that were answered: 1; or -errno. */
+/* Write the answer.  Returns 1, the number of answered requests, or -errno. */
 static int http_reply(struct bench_turn *turn, int id)
 {
 	struct http_connection *connection = http_connection(turn, id);
@@ -79,7 +79,8 @@ static int http_reply(struct bench_turn *turn, int id)
 	bench_calls++;
 	connection->reply = NULL;
 	if (written != (ssize_t)len)
-		return written < 0 ? -errno : -EIO; /* clients take what they get */
+		/* the answer fits, because clients read each one */
+		return written < 0 ? -errno : -EIO;
 	return 1;
 }
 
@@ -164,7 +165,9 @@ static int client_finish(int fd)
 	return memcmp(reply, answer, len);
 }
 
-/* On `busy` of the connections, spread over all of them. */
+/*
+ * Send order->count requests on `busy` connections, which are spread evenly, and check the answers.
+ */
 static int clients_obey(const int *fds, int len, const struct http_order *order)
 {
 	int step = len / order->busy;
@@ -183,7 +186,7 @@ static int clients_obey(const int *fds, int len, const struct http_order *order)
 	return 0;
 }
 
-/* Another process; it ends with this one. */
+/* The clients' process: connects, and obeys orders until the pipe is closed. */
 static void clients_main(const struct bench_address *address, int len, int orders)
 {
 	static const struct linger reset = { .l_onoff = 1, .l_linger = 0 };

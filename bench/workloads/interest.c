@@ -1,6 +1,4 @@
-/*
- * pause, unread, proxy: interest changes as programs change it.
- */
+/* pause, unread, proxy: programs that change interest in ways that are common. */
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -9,8 +7,8 @@
 /* --- pause: one socket of n is disabled at every M-th of its events ------------- */
 
 struct pause_state {
-	int events; /* of the socket that is paused: the first one */
-	int next;   /* one of the others */
+	int events; /* number of events of the first socket, which is paused at times */
+	int next;   /* the other socket that was served last */
 };
 
 static int pause_open(struct bench_turn *turn)
@@ -18,7 +16,7 @@ static int pause_open(struct bench_turn *turn)
 	return loop_change_all(&turn->loop, LOOP_ADD, turn->field->len);
 }
 
-/* Take the event of this socket, and its byte. */
+/* Take the event of this socket, and read its byte. */
 static int pause_take(struct bench_turn *turn, int id)
 {
 	int count = loop_await(&turn->loop);
@@ -30,7 +28,7 @@ static int pause_take(struct bench_turn *turn, int id)
 	return bench_take(&turn->field->pairs.at[id]);
 }
 
-/* The other socket is served while the first one has data, but is disabled. */
+/* Disable the first socket, which has data; serve the other one; enable the first one again. */
 static int pause_other(struct bench_turn *turn, int other)
 {
 	static const int first = 0;
@@ -45,7 +43,7 @@ static int pause_other(struct bench_turn *turn, int other)
 	return rc < 0 ? rc : pause_take(turn, first);
 }
 
-/* Two events: of the first socket and of another one. */
+/* Do two operations: an event of the first socket and one of another socket. */
 static int pause_run(struct bench_turn *turn)
 {
 	struct pause_state *state = turn->own;
@@ -82,7 +80,9 @@ static int unread_open(struct bench_turn *turn)
 	return rc < 0 ? rc : 0;
 }
 
-/* Wait for the event of writing; wakes counts the waits that returned something. */
+/*
+ * Wait until the socket is reported as writable.  `wakes` counts the waits that returned something.
+ */
 static int unread_writable(struct bench_turn *turn, int id)
 {
 	for (;;) {
@@ -118,15 +118,15 @@ static int unread_run(struct bench_turn *turn)
 /* --- proxy: two sockets a session, back pressure in both directions -------------- */
 
 #define PIECE   4096
-#define PIECES  8    /* that each peer sends in a round */
-#define SENDING 8192 /* bytes that a socket of the proxy takes, at most */
+#define PIECES  8    /* pieces that each peer sends in a round */
+#define SENDING 8192 /* size of the send buffers of the proxy's sockets */
 #define ROOM    256
 
-/* A socket of the proxy; those of a session have the ids 2s and 2s + 1. */
+/* A socket of the proxy.  The two sockets of session s have the ids 2s and 2s + 1. */
 struct proxy_side {
-	int at; /* of `data`, which was read here and is to be written to the other one */
+	int at; /* how much of `data` was written to the session's other socket */
 	int len;
-	char data[PIECE];
+	char data[PIECE]; /* read from this socket */
 };
 
 static int proxy_open_setup(struct bench_field *field)
@@ -155,7 +155,10 @@ static void proxy_close(struct bench_turn *turn)
 	free(*(struct proxy_side **)turn->own);
 }
 
-/* Write what was read from this side to the other one; 1 if all of it is written. */
+/*
+ * Write the data that was read from this side to the other one.  Returns 1 if all is written, 0 if
+ * the other one is full, or -errno.
+ */
 static int proxy_write(struct bench_turn *turn, int from)
 {
 	struct proxy_side *side = *(struct proxy_side **)turn->own + from;
@@ -169,7 +172,10 @@ static int proxy_write(struct bench_turn *turn, int from)
 	return side->at == side->len;
 }
 
-/* Nothing more is read here until the other side has taken what was. */
+/*
+ * Read a piece and write it to the other side.  If that side is full, stop reading here, and wait
+ * until it is writable.
+ */
 static int proxy_readable(struct bench_turn *turn, int id)
 {
 	const struct loop_target *targets = turn->field->targets;
@@ -190,6 +196,7 @@ static int proxy_readable(struct bench_turn *turn, int id)
 	                                targets[id ^ 1].events | POLLOUT);
 }
 
+/* Write the remaining data to this side, and then read from the other side again. */
 static int proxy_writable(struct bench_turn *turn, int id)
 {
 	const struct loop_target *targets = turn->field->targets;
@@ -202,7 +209,7 @@ static int proxy_writable(struct bench_turn *turn, int id)
 	                                targets[id ^ 1].events | POLLIN);
 }
 
-/* An event may be older than a change that an event before it in the same array made. */
+/* Serve an event, unless an earlier event of the same wait has changed the socket's interest. */
 static int proxy_serve(struct bench_turn *turn, const struct loop_ready *ready)
 {
 	const struct loop_target *target = &turn->field->targets[ready->id];
@@ -215,7 +222,7 @@ static int proxy_serve(struct bench_turn *turn, const struct loop_ready *ready)
 	return rc;
 }
 
-/* Read at all peers of these sessions; returns how many bytes that were, or -errno. */
+/* Read at the peers of these sockets.  Returns the number of bytes, or -errno. */
 static int proxy_receive(const struct bench_turn *turn, int sockets)
 {
 	char bytes[4 * SENDING];
@@ -244,7 +251,7 @@ static int proxy_send(const struct bench_turn *turn, int sockets)
 	return 0;
 }
 
-/* A round: the peers send all, and read only when the proxy can do nothing more. */
+/* Do a round: the peers send all pieces, and read only when the proxy has nothing to do. */
 static int proxy_run(struct bench_turn *turn)
 {
 	int sockets = 2 * turn->phase->value < turn->field->len ? 2 * turn->phase->value

@@ -1,28 +1,27 @@
 /*
  * looptest: one token goes round n pipes.
  *
- * The benchmark of the original xpoll.  Both ends of n pipes are registered:
- * the read ends for reading, the write ends for writing but disabled.  When a
- * read end is ready, its byte is read and the next pipe's write end is enabled;
- * when that is ready, it is disabled and a byte is written.  So each read takes
- * two waits, two changes of interest, one write and one read.
+ * The benchmark of the original xpoll.  Both ends of n pipes are registered: the read ends for
+ * reading, the write ends for writing, but disabled.  When a read end is ready, its byte is read
+ * and the next pipe's write end is enabled; when that one is ready, it is disabled and a byte is
+ * written.  So each read takes two waits, two changes of interest, one write and one read.
  *
- * What the README of the original prints as reads/sec counts iterations, two
- * for each read.  Here a read is a read.
+ * The README of the original prints iterations as reads/sec, two for each read.  Here a read counts
+ * as one.
  */
 #include <sys/epoll.h>
 
 #include "loop.h"
 
-#define LOOPTEST_EVENTS 64 /* room for events in one wait */
+#define LOOPTEST_EVENTS 64 /* most events that one wait returns */
 
-/* Put the token into the first pipe; 0 or -errno. */
+/* Put the token into the first pipe.  Returns 0 or -errno. */
 static int looptest_start(const struct bench_pairs *pipes)
 {
 	return bench_give(&pipes->at[0]);
 }
 
-/* Take the token out; 1 (a read was done) or -errno. */
+/* Read the token from a pipe.  Returns 1, the number of reads, or -errno. */
 static inline int looptest_take(const struct bench_pair *pipe)
 {
 	int rc = bench_take(pipe);
@@ -38,7 +37,7 @@ static inline struct bench_pair *looptest_next(const struct bench_pairs *pipes,
 	return &pipes->at[index < pipes->len ? index : 0];
 }
 
-/* Take turns, each of which returns how many reads it did, until count are done. */
+/* Call `turn`, which returns the number of its reads, until `count` reads are done. */
 static inline int looptest_turns(void *state, int count, int (*turn)(void *state))
 {
 	int reads = 0;
@@ -114,7 +113,7 @@ static int queue_turn(void *opened)
 	while ((revents = xpoll_revents(state->queue, &pipe)) != 0) {
 		int rc;
 
-		if (pipe == NULL) /* a file beside the pipes */
+		if (pipe == NULL) /* of another registration in the queue (beside.c) */
 			continue;
 		rc = revents & POLLIN ? queue_readable(state, pipe)
 		                          : queue_writable(state, pipe);
@@ -136,22 +135,19 @@ uint64_t looptest_syscalls(const struct bench_turn *turn)
 	return bench_calls + queue_calls(((const struct looptest *)turn->own)->queue);
 }
 
-/* --- By hand on epoll(7), twice -----------------------------------------------
+/* --- By hand on epoll(7), in two ways -------------------------------------------
  *
- * Pointers are the cookies.
+ * raw-epoll: level-triggered, one epoll_ctl(MOD) for each change.  A write end that is not
+ * wanted stays in the set with an empty mask.
  *
- * raw-epoll: level-triggered, one epoll_ctl(MOD) for each change.  A write end that
- * is not wanted stays in the set with an empty mask.
- *
- * four-calls: the system calls that lazy interest needs.  Each end is registered
- * once, the read ends level-triggered and the write ends edge-triggered, and
- * poll(2) with timeout 0 looks at the write end that is wanted.  There is no
- * bookkeeping: it knows that one write end at a time is.  This is what the method
- * can reach at best.
+ * four-calls: only the system calls that xpoll makes on epoll.  Each end is registered once,
+ * the read ends level-triggered and the write ends edge-triggered, and poll(2) with timeout 0
+ * checks the write end that is wanted.  At most one is, so no bookkeeping is needed.  This is
+ * the best that the method of xpoll can reach.
  */
 struct token_state {
 	const struct bench_pairs *pipes;
-	struct bench_pair *wanted; /* of four-calls: its write end is enabled */
+	struct bench_pair *wanted; /* four-calls: the pipe whose write end is wanted; NULL: none */
 	int fd;
 	struct epoll_event events[LOOPTEST_EVENTS];
 };
@@ -193,7 +189,7 @@ static void token_close(struct bench_turn *turn)
 		close(state->fd);
 }
 
-/* Wait, and serve what is ready; how many reads that were, or -errno. */
+/* Wait, and pass each event to `serve`.  Returns the number of reads, or -errno. */
 static inline int token_serve(struct token_state *state,
                               int (*serve)(struct token_state *, const struct epoll_event *))
 {
@@ -268,7 +264,7 @@ static int four_open(struct bench_turn *turn)
 	return token_fill(turn, EPOLLOUT | EPOLLET);
 }
 
-/* The write end is ready: it is disabled, and written to. */
+/* The wanted write end is ready: want it no longer, and write to it. */
 static int four_writable(struct token_state *state)
 {
 	struct bench_pair *pipe = state->wanted;
@@ -285,7 +281,7 @@ static int four_event(struct token_state *state, const struct epoll_event *event
 		state->wanted = looptest_next(state->pipes, pipe);
 		return looptest_take(pipe);
 	}
-	/* An edge of a write end that nobody wants means nothing. */
+	/* Ignore an edge of a write end that is not wanted. */
 	return pipe == state->wanted ? four_writable(state) : 0;
 }
 
@@ -320,7 +316,7 @@ static const struct bench_ops looptest_four_ops = {
 	.close = token_close,
 };
 
-/* --- On a loop: a pipe has two ids, that of its read end is even ------------ */
+/* --- On a loop: the read end of pipe i has the id 2i, the write end 2i + 1 -------- */
 
 static int ring_open(struct bench_turn *turn)
 {
@@ -334,7 +330,7 @@ static int ring_open(struct bench_turn *turn)
 	return rc < 0 ? rc : looptest_start(&turn->field->pairs);
 }
 
-/* How many reads this was, or -errno. */
+/* Serve an event.  Returns the number of reads, or -errno. */
 static int ring_serve(struct bench_turn *turn, int id)
 {
 	const struct bench_pairs *pipes = &turn->field->pairs;
@@ -380,7 +376,7 @@ static int limit_open(struct bench_turn *turn)
 
 static int limit_run(struct bench_turn *turn)
 {
-	const struct bench_pair **at = turn->own; /* the token is in this pipe */
+	const struct bench_pair **at = turn->own; /* the pipe that has the token */
 	const struct bench_pairs *pipes = &turn->field->pairs;
 
 	if (*at == NULL)
@@ -403,7 +399,7 @@ static const struct bench_ops limit_ops = {
 
 static const struct bench_variant looptest_limit = { .name = "limit", .ops = &limit_ops };
 
-/* Of the kernel's calls by hand, those that change few descriptors are written out. */
+/* The variants on epoll(7) by hand are functions of this file; the others are loops. */
 static const struct bench_variant looptest_peers[] = {
 	{ "raw-epoll", &looptest_epoll_ops, NULL },
 	{ "four-calls", &looptest_four_ops, NULL },

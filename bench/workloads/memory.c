@@ -1,12 +1,12 @@
 /*
  * memory: what a registered descriptor takes in the process.
  *
- * A pass makes an empty queue, and one that registers n idle descriptors and looks once; then it
- * closes the queue.  The bytes are those that the process has allocated meanwhile, with the
- * structures that a library has the program keep.  What the kernel keeps is not among them.
+ * A pass opens an empty queue, then one in which n idle descriptors are registered and waited for
+ * once, and closes that.  The result is the memory that the process has allocated for it, including
+ * the structures that a library requires of the program.  Memory of the kernel is not counted.
  *
- * The descriptors are duplicates of one end of a pipe: of n pipes only every
- * other number would be registered, which no server does.
+ * The descriptors are duplicates of one end of a pipe, so their numbers are consecutive, like in a
+ * server.  Of n pipes only every other number would be registered.
  */
 #include <fcntl.h>
 
@@ -14,7 +14,7 @@
 
 struct memory {
 	int ends[2];
-	int len; /* so many targets are open */
+	int len; /* number of open targets */
 };
 
 static void memory_close(struct bench_field *field)
@@ -73,7 +73,10 @@ static int memory_destroy(struct bench_turn *turn)
 	return turn->field->len;
 }
 
-/* Without kevent(2) of the drop-in: the kernel refuses it more than 500 duplicates of one file. */
+/*
+ * No kevent(2) of the drop-in: the kernel refuses to let it watch more than 500 duplicates of one
+ * file.
+ */
 static const struct bench_variant memory_peers[] = {
 	{ "raw-epoll", NULL, &loop_epoll }, { "raw-poll", NULL, &loop_poll },
 	{ "libevent", NULL, &loop_libevent }, { "libev", NULL, &loop_libev },

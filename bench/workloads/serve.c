@@ -1,15 +1,15 @@
 /*
- * active, idle, edge, dispatch: k active descriptors among n, in rounds.
+ * active, idle, nested, edge, dispatch: k active descriptors among n, in rounds.
  *
- * In a round k of n pipes get a byte each; the program waits until it has read
- * them all.  The active ones are spread evenly over the pipes and stay the same.
- * It is one program; what differs is k and how the descriptors are registered.
+ * In a round k of n pipes get a byte each; the program waits until it has read them all.  The
+ * active pipes are spread evenly and stay the same.  All are one program; they differ in k and in
+ * how the descriptors are registered.
  */
 #include "loop.h"
 
 #define SERVE_ACTIVE_MAX 256
 
-/* A byte into each of k pipes, evenly spread; 0 or -errno. */
+/* Write a byte to each of k pipes, which are spread evenly.  Returns 0 or -errno. */
 static int serve_write(const struct bench_pairs *pairs, int k)
 {
 	int step = pairs->len / k;
@@ -21,9 +21,10 @@ static int serve_write(const struct bench_pairs *pairs, int k)
 }
 
 struct serve_state {
-	struct loop outer; /* of nested: the loop is its only descriptor */
+	struct loop outer; /* nested: another loop, which watches the turn's loop only */
 	struct loop_target target;
-	struct loop_ready dispatched[SERVE_ACTIVE_MAX]; /* to be enabled with the next wait */
+	/* dispatch: events whose pipes the next wait enables */
+	struct loop_ready dispatched[SERVE_ACTIVE_MAX];
 	int dispatched_len;
 };
 
@@ -41,7 +42,7 @@ static int serve_open_outer(struct bench_turn *turn)
 }
 
 /*
- * Edges that come with registering are over: what is measured begins with nothing
+ * Register all pipes, and take the edges that this causes: the measurement begins with nothing
  * active.
  */
 static int serve_open(struct bench_turn *turn)
@@ -69,12 +70,12 @@ static uint64_t serve_syscalls(const struct bench_turn *turn)
 	const struct serve_state *state = turn->own;
 	uint64_t calls = loop_syscalls(&turn->loop);
 
-	/* Those of this thread are in both. */
+	/* Both numbers contain the system calls of this thread. */
 	return calls == BENCH_UNKNOWN || state->outer.ops == NULL
 		? calls : calls + loop_syscalls(&state->outer) - bench_calls;
 }
 
-/* Read where something is; how many reads that were, or -errno. */
+/* Read the pipes that are reported.  Returns the number of reads, or -errno. */
 static int serve_ready(struct bench_turn *turn, int count)
 {
 	struct serve_state *state = turn->own;
@@ -97,7 +98,7 @@ static int serve_ready(struct bench_turn *turn, int count)
 	return reads;
 }
 
-/* A round. */
+/* Do a round. */
 static int serve_run(struct bench_turn *turn)
 {
 	struct serve_state *state = turn->own;
@@ -151,10 +152,10 @@ const struct bench_variant serve_limit = { .name = "limit", .ops = &limit_ops };
 
 #define LIMIT_HELP "limit        the writes and reads alone\n"
 
-/* What the four share. */
+/* Members that all workloads of this file share. */
 #define SERVE .unit = "read", .ops = SERVE_OPS, .limit = &serve_limit
 
-/* And those with three phases. */
+/* Members of those with three phases. */
 #define SERVE_PHASES \
 	SERVE, .n_default = 1000, .phases = { \
 		{ .name = "k=1", .value = 1 }, { .name = "k=16", .value = 16 }, \

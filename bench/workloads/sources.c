@@ -1,6 +1,6 @@
 /*
- * sources: a process that ends, or a signal.  One operation makes it happen and waits until
- * it is reported.  burst: many of them at once.
+ * sources: a process that ends, or a signal.  One operation causes the event and waits until it is
+ * reported.  burst: many events at once.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static void sources_end(struct bench_field *field)
 	sigaction(SIGUSR1, field->own, NULL);
 }
 
-/* Else the signal would end this process. */
+/* Ignore the signal, which would end this process before a variant watches for it. */
 static int sources_begin(struct bench_field *field)
 {
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
@@ -26,7 +26,7 @@ static int sources_open(struct bench_turn *turn)
 	return turn->loop.ops->signal(turn->loop.state, SIGUSR1);
 }
 
-/* One event. */
+/* Take one event. */
 static int sources_wait(struct bench_turn *turn)
 {
 	int count = loop_await(&turn->loop);
@@ -87,13 +87,13 @@ const struct bench_workload bench_sources = {
 
 /* --- burst -------------------------------------------------------------------------- */
 
-#define BURST_MAX 1000 /* signals that are sent before one is taken */
+#define BURST_MAX 1000 /* most signals that are sent before the first event is taken */
 
 struct burst {
 	struct sigaction old;
 	pid_t *pids;
-	int len; /* children that were made and not reaped */
-	int gate; /* they end when it is closed */
+	int len; /* number of children that are not reaped */
+	int gate; /* the children end when this end of a pipe is closed */
 };
 
 static void burst_reap(struct burst *test)
@@ -145,7 +145,7 @@ static pid_t burst_fork(int gate[2])
 	return pid;
 }
 
-/* All children are made and watched; they wait at the gate. */
+/* Make all children, and watch them.  They wait until the pipe `gate` is closed. */
 static int burst_fork_all(struct bench_turn *turn)
 {
 	struct burst *test = turn->field->own;
@@ -166,13 +166,16 @@ static int burst_fork_all(struct bench_turn *turn)
 		bench_signals_progress();
 	}
 	close(gate[0]);
-	/* No child must have a copy of a descriptor that the loop opens for another one. */
+	/*
+	 * Watch them only now, so that no child has copies of descriptors that the loop opens for
+	 * others.
+	 */
 	for (int i = 0; i < test->len && rc >= 0; i++)
 		rc = turn->loop.ops->process(turn->loop.state, i, test->pids[i]);
 	return rc;
 }
 
-/* All end at once; each is reported, and reaped. */
+/* Let all children end, take the event of each, and reap them. */
 static int burst_children(struct bench_turn *turn)
 {
 	struct burst *test = turn->field->own;
@@ -193,7 +196,7 @@ static int burst_children(struct bench_turn *turn)
 	return n;
 }
 
-/* Of those that were sent each is counted, however few events report them. */
+/* Send signals, and take events until their counts are as many, however few events there are. */
 static int burst_signals(struct bench_turn *turn)
 {
 	int n = turn->field->len < BURST_MAX ? turn->field->len : BURST_MAX;

@@ -1,12 +1,12 @@
 /*
- * Many threads wait, mostly in one queue.
+ * The engine of workloads in which many threads wait, mostly in one queue.
  *
- * For each number of threads a pass starts them, has a number of operations done, which
- * alone is measured, and joins them.  Workloads differ in what a thread does when its wait
- * has returned (step) and in what the thread that measures does meanwhile (drive).
+ * For each number of threads a pass starts them, has them do a number of operations, which alone is
+ * measured, and joins them.  The kinds of work differ in what a thread does when its wait has
+ * returned (step) and in what the thread that measures does meanwhile (drive).
  *
- * Where descriptors are active all the time, a round ends after LIMIT_MS even if fewer
- * operations were done: a library that makes no progress shows as a number, not as a hang.
+ * Where descriptors are active all the time, a round ends after LIMIT_MS even if fewer operations
+ * were done, so a library that makes no progress has a low result and does not hang.
  */
 #include <sys/eventfd.h>
 
@@ -14,7 +14,10 @@
 
 #define LIMIT_MS 2000
 
-/* A worker has done so many: who does the last one says so. */
+/*
+ * Count the operations that a worker has done.  The worker that does the last one of a round writes
+ * to `done`.
+ */
 void threads_served(struct threads_state *state, int count)
 {
 	long left = atomic_fetch_sub(&state->left, count);
@@ -39,7 +42,7 @@ int busy_drive(struct threads_state *state, int count)
 	return rc > 0 ? bench_await(state->done) : 0;
 }
 
-/* One after the other; who takes it says so. */
+/* Cause one event after the other; the worker that takes it writes to `done`. */
 int one_drive(struct threads_state *state, int count)
 {
 	int rc = 0;
@@ -60,7 +63,7 @@ static void *worker_main(void *argument)
 		worker->rc = state->kind->step(worker);
 		atomic_store_explicit(&worker->calls, bench_calls, memory_order_relaxed);
 	}
-	/* It is over: enabled for the next ones, and the next thread is woken. */
+	/* The pass is over: enable the targets for the next pass, and wake the next thread. */
 	if (worker->rc >= 0)
 		worker->rc = loop_enable(&worker->loop, worker->served, worker->enable_len);
 	if (!state->kind->own && state->kind->prepare == NULL)
@@ -137,7 +140,7 @@ static int workers_end(struct threads_state *state)
 	return rc;
 }
 
-/* Calls that were made so far, by whomever, or BENCH_UNKNOWN. */
+/* Returns the number of system calls of all threads so far, or BENCH_UNKNOWN. */
 static uint64_t threads_calls(const struct threads_state *state)
 {
 	uint64_t calls = state->kind->own ? bench_calls : loop_syscalls(&state->turn->loop);
@@ -146,13 +149,17 @@ static uint64_t threads_calls(const struct threads_state *state)
 		const struct threads_worker *worker = &state->workers[i];
 
 		calls += atomic_load_explicit(&worker->calls, memory_order_relaxed);
-		if (state->kind->own) /* which has those of this thread in it */
+		/* without the calls of this thread, which loop_syscalls includes */
+		if (state->kind->own)
 			calls += loop_syscalls(&worker->loop) - bench_calls;
 	}
 	return calls;
 }
 
-/* What there was so far; threads that are always busy do not stop for this one. */
+/*
+ * Store the counts and the time so far.  Busy threads go on meanwhile: read all again if they have
+ * done too many operations in between.
+ */
 static void threads_look(const struct threads_state *state, struct bench_sample *sample)
 {
 	int tries = 0;
@@ -168,7 +175,10 @@ static void threads_look(const struct threads_state *state, struct bench_sample 
 	         ++tries < 1000);
 }
 
-/* How many operations; or -errno. */
+/*
+ * Do a round, and add its time and counts to the sample.  Returns the number of operations, or
+ * -errno.
+ */
 static int threads_round(struct threads_state *state, struct bench_sample *sample)
 {
 	const struct threads_kind *kind = state->kind;
@@ -190,7 +200,7 @@ static int threads_round(struct threads_state *state, struct bench_sample *sampl
 	return kind->full ? (int)(after.operations - before.operations) : count;
 }
 
-/* This many of the pairs are active, evenly spread, and hold a byte; 0 or -errno. */
+/* Write a byte to the active pairs, which are spread evenly.  Returns 0 or -errno. */
 static int threads_fill(struct threads_state *state)
 {
 	struct bench_turn *turn = state->turn;
@@ -204,7 +214,7 @@ static int threads_fill(struct threads_state *state)
 	for (int i = 0; i < len && rc >= 0; i++) {
 		bool active = i % (len / k) == 0 && i / (len / k) < k;
 
-		/* A socket can be written to at any time, so an idle one must not be watched. */
+		/* A socket is always writable, so watch idle ones for reading only. */
 		if (turn->way->workload->loops & LOOP_SWITCHES)
 			rc = loop_watch(&turn->loop, turn->field, i,
 			                active ? POLLIN | POLLOUT : POLLIN);
@@ -233,7 +243,8 @@ int threads_run(struct bench_turn *turn)
 	while (state->len < threads && rc >= 0)
 		rc = worker_start(state);
 	if (rc >= 0)
-		rc = threads_round(state, &unused); /* it warms up */
+		/* the first round warms up, and is not measured */
+		rc = threads_round(state, &unused);
 	for (int i = 0; i < rounds && rc >= 0; i++) {
 		rc = threads_round(state, turn->sample);
 		done += rc;

@@ -1,15 +1,15 @@
 /*
- * threads, pool, pool-both, echo, reactor: descriptors are active all the time, and threads
- * share them.
+ * threads, pool, pool-both, echo, reactor: descriptors are active all the time, and threads share
+ * them.
  */
 #include "threads.h"
 
 /*
- * An event that finds nothing to read is no error: a library that gives one event to two
- * threads shows as calls.
+ * An event for which there is nothing to read is no error: if a library passes one event to two
+ * threads, that shows as additional system calls.
  */
 
-/* Take what is in one pair, and put it back if the kind wants it full. */
+/* Read the byte of a pair, and write it back if the kind keeps pairs full. */
 int pool_handle(struct threads_worker *worker, const struct loop_ready *ready)
 {
 	const struct threads_state *state = worker->state;
@@ -58,7 +58,7 @@ static int both_handle(struct threads_worker *worker, const struct loop_ready *r
 	return rc;
 }
 
-/* A request is answered; then its client reads the answer and sends the next request. */
+/* Answer a request; then, as the client, read the answer and send the next request. */
 static int echo_handle(struct threads_worker *worker, const struct loop_ready *ready)
 {
 	const struct bench_pair *server = &worker->state->pairs->at[ready->id];
@@ -89,7 +89,7 @@ int pool_step(struct threads_worker *worker)
 	return count < 0 ? count : rc;
 }
 
-/* The first thread waits and hands out jobs; the others do them. */
+/* The first thread waits, and passes the ids of ready pairs to the workers. */
 static int reactor_step(struct threads_worker *worker)
 {
 	struct threads_state *state = worker->state;
@@ -107,6 +107,7 @@ static int reactor_step(struct threads_worker *worker)
 	return count;
 }
 
+/* `step` of reactor: a worker takes a job and does it; the first thread hands them out. */
 static int job_step(struct threads_worker *worker)
 {
 	struct threads_state *state = worker->state;
@@ -130,7 +131,7 @@ static int job_step(struct threads_worker *worker)
 	return rc;
 }
 
-/* k of the pairs are active. */
+/* Phases by number of threads and number k of active pairs. */
 #define POOL_PHASES \
 	.phases = { \
 		PHASE("2 threads, k=1", 2, 1), PHASE("2 threads, k=4", 2, 4), \

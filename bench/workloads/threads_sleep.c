@@ -1,5 +1,6 @@
 /*
- * hand-off, changes, wake-all, listener: threads sleep, and one event or wake comes at a time.
+ * hand-off, changes, wake-all, listener: threads sleep, and there is one event or wake-up at a
+ * time.
  */
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -40,7 +41,10 @@ static int woken_step(struct threads_worker *worker)
 	return rc;
 }
 
-/* All are to sleep; where nobody says that they do, they most likely do. */
+/*
+ * Let all threads sleep.  A loop that counts its waits shows when they do; with others they most
+ * likely do after this time.
+ */
 static int woken_prepare(struct threads_state *state)
 {
 	const struct timespec while_they_go = { .tv_nsec = 100000 + 20000 * state->len };

@@ -1,12 +1,11 @@
 /*
- * timers: a million of them, armed, armed again, cancelled, expired.
+ * timers: a million timers are armed, armed again, cancelled, and expire.
  *
- * The timers of a server with many connections: each has a timeout that is seldom
- * reached.  In a pass all of them are armed, to random times more than an hour ahead; armed
- * again, in another order, as at each activity of a connection; cancelled, in that order;
- * armed again, to random times within the next half second at most; and when the last one
- * is due, all are taken.  Arming for the last phase, and
- * waiting, are not measured.
+ * These are the timers of a server with many connections, each with a timeout that is seldom
+ * reached.  In a pass all timers are armed, to random times more than an hour ahead; armed again,
+ * in another order, like at each activity of a connection; cancelled, in that order; armed again,
+ * to random times within the next half second; and taken when the last one is due.  Arming for the
+ * last phase, and waiting, are not measured.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +16,17 @@
 #define BATCH  64
 #define FAR_NS (INT64_C(3600) * 1000000000)
 
-/* Half a microsecond for each, from a millisecond to half a second. */
+/*
+ * The range of times for the last phase, in ns: half a microsecond for each timer, from a
+ * millisecond to half a second.
+ */
 #define NEAR_NS(n) \
 	((n) < 2000 ? 1000000 : (n) < 1000000 ? 500 * (uint32_t)(n) : 500000000)
 
 struct timers {
 	uint32_t *ids;    /* 0, 1, 2, ... */
-	uint32_t *order;  /* of cancelling */
-	uint32_t *delays; /* ns, less than near_ns */
+	uint32_t *order;  /* random order in which timers are armed again and cancelled */
+	uint32_t *delays; /* random times of the timers in ns, less than near_ns */
 	uint32_t near_ns;
 };
 
@@ -37,7 +39,7 @@ static void timers_end(struct bench_field *field)
 	free(test->delays);
 }
 
-/* xorshift64*: the same numbers in each run. */
+/* Returns a random number, by xorshift64*; the same ones in each run. */
 static uint32_t timers_random(uint64_t *seed)
 {
 	*seed ^= *seed >> 12;
@@ -69,7 +71,10 @@ static int timers_begin(struct bench_field *field)
 	return 0;
 }
 
-/* All of them in this order: in more_ns and their delay, or if ns is NULL cancelled. */
+/*
+ * Arm all timers in this order, to more_ns plus their delay; if ns is NULL, cancel them.  ns:
+ * memory for BATCH times.
+ */
 static int timers_set(struct bench_turn *turn, const uint32_t *ids, int64_t *ns,
                       int64_t more_ns)
 {
@@ -127,8 +132,8 @@ static int timers_take(struct bench_turn *turn)
 }
 
 /*
- * Arm all of them, and sleep until everything is due, also in whole milliseconds.  The
- * watchdog is of no use here: a pass may take long, but waits for nothing else.
+ * Arm all timers, and sleep until all are due, also for libraries that count whole milliseconds.
+ * An interruption by the watchdog is ignored: the sleep is long, but it ends.
  */
 static int timers_sleep(struct bench_turn *turn)
 {
@@ -170,7 +175,7 @@ const struct bench_workload bench_timers = {
 		"Nothing waits in a phase, so the times are processor time.  The first pass of\n"
 		"each turn only warms up.  bytes: memory for each timer, with the program's\n"
 		"structures, after the phase.\n",
-	.rounds_default = 5, /* a pass takes a second */
+	.rounds_default = 5, /* because a pass takes a second */
 	.phases = {
 		{ .name = "arm", .run = timers_arm },
 		{ .name = "re-arm", .run = timers_rearm },

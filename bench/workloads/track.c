@@ -1,10 +1,10 @@
 /*
- * track: a process that forks without a pause, and who follows all that it makes.
+ * track: a process forks without a pause, and this process follows all its children.
  *
- * In a pass a process makes n children, one after the other, each of which ends at once.
- * Measured are the processor time of who follows them, and that of the processes
- * themselves; and by the clock, how long it takes until the last report was taken.  Forks
- * that are not reported, or whose end is not, do not count.
+ * In a pass a process makes n children, one after the other, each of which ends at once.  Measured
+ * are the processor time of the process that follows, that of the processes themselves, and the
+ * real time until the last report was taken.  Forks that are not reported, or whose end is not, do
+ * not count.
  */
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -14,7 +14,10 @@
 
 /* --- What they share --------------------------------------------------------------- */
 
-/* Begins when its end of the pipe is closed; an end each, so that none of them waits. */
+/*
+ * The process that forks: begins when the other end of the pipe is closed.  It waits for each child
+ * before it makes the next one.
+ */
 static void root_main(int begin, int n)
 {
 	char byte;
@@ -36,7 +39,10 @@ static int64_t time_ns(struct timeval time)
 	return (int64_t)time.tv_sec * 1000000000 + (int64_t)time.tv_usec * 1000;
 }
 
-/* Wait for the end of the process that forks: what it and its children took; or -errno. */
+/*
+ * Wait for the end of the process that forks.  Returns the processor time that it and its children
+ * used, or -errno.
+ */
 static int64_t track_end(pid_t root)
 {
 	struct rusage usage;
@@ -49,12 +55,15 @@ static int64_t track_end(pid_t root)
 }
 
 struct track_state {
-	int forks; /* that were reported, with their ends; or -errno */
+	int forks; /* number of forks that were reported, with their ends; or -errno */
 	uint64_t followed_ns;
 	uint64_t known_ns;
 };
 
-/* How many forks were reported, with their ends; or -errno. */
+/*
+ * Take reports until all have come.  Returns the number of forks that were reported, with their
+ * ends; or -errno.
+ */
 static int track_take(struct bench_turn *turn)
 {
 	int n = turn->field->len;
@@ -78,7 +87,7 @@ static int track_take(struct bench_turn *turn)
 	return n;
 }
 
-/* The process that forks, when `begin` is closed; or -errno. */
+/* Start the process that forks, which begins when *begin is closed.  Returns its ID, or -errno. */
 static pid_t track_start(int n, int *begin)
 {
 	int ends[2];
@@ -96,7 +105,7 @@ static pid_t track_start(int n, int *begin)
 	return root < 0 ? -errno : root;
 }
 
-/* All is done in this phase; what the others are about is kept for them. */
+/* The first phase does all the work, and keeps the results of the other two phases for them. */
 static int track_follow(struct bench_turn *turn)
 {
 	struct track_state *state = turn->own;

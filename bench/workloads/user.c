@@ -1,11 +1,11 @@
 /*
  * user: registrations without a descriptor, from a few to ten millions.
  *
- * A pass goes through the life of a queue with n of them: it is opened; all are added; some
- * are triggered and returned, one at a time, and disabled and enabled; half are deleted;
- * the queue is closed with the other half in it.  What is touched is all over the table, so
- * with many of them it is memory that takes the time: by-hand shows how much, which finds
- * what is meant by an ident of 64 bits, as xpoll does.  In the array nothing has to be found.
+ * A pass goes through the life of a queue with n user events: it is opened; all are added; some are
+ * triggered and returned, one at a time, and disabled and enabled; half are deleted; the queue is
+ * closed with the other half in it.  The events that are touched are spread over the table, so with
+ * many events memory takes most of the time.  The variant by-hand shows how much: like xpoll it
+ * finds events by an ident of 64 bits.  In the variant array nothing is searched.
  */
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -16,29 +16,32 @@
 #define BATCH    64
 #define OPENINGS 16
 #define SOME_MAX 20000
-#define TRIGGER  (-1) /* where others are an enum loop_change */
+#define TRIGGER  (-1) /* value of the phase that triggers; others have an enum loop_change */
 
-enum { ALL, HALF, SOME }; /* are touched in a phase */
+enum { ALL, HALF, SOME }; /* how many events a phase touches */
 
 /* --- By hand: a list of those triggered, an eventfd; a hash table, or just an array --- */
 
 struct user {
-	struct user *next; /* triggered, or free */
+	struct user *next; /* the next in the list of triggered or of free ones */
 	uint64_t ident;
 	bool enabled;
-	char rest[40]; /* so that it is as large as one of xpoll's */
+	char rest[40]; /* makes it as large as a registration of xpoll */
 };
 
 struct user_loop {
 	int epoll;
 	int event;
 	struct user *all, *triggered;
-	/* Of the hash table; each is at the first free place from its own on. */
+	/*
+	 * The hash table, with linear probing: each event is at the first place that was free, from
+	 * the one that its hash selects.
+	 */
 	struct place {
 		uint64_t ident;
-		struct user *user; /* NULL: it is free */
+		struct user *user; /* NULL: the place is free */
 	} *table;
-	size_t len; /* a power of two, more than twice as many as there are */
+	size_t len; /* number of places: a power of two, at least twice `count` */
 	size_t count;
 	struct user *free;
 };
@@ -86,7 +89,10 @@ static int array_change(void *opened, enum loop_change change, const int *ids, i
 	return 0;
 }
 
-/* With an eventfd for the thread that waits, as who triggers may be another. */
+/*
+ * Trigger an event, and take it.  An eventfd wakes the thread that waits, because in a program
+ * another thread may trigger.
+ */
 static int hand_trigger(struct user_loop *loop, struct user *user)
 {
 	struct epoll_event event;
@@ -122,7 +128,7 @@ static size_t table_place(const struct user_loop *loop, uint64_t ident)
 	return (size_t)(hash ^ hash >> 32) & (loop->len - 1);
 }
 
-/* The place where it is, or would be. */
+/* Returns the place of the event; if there is none, the free place for it. */
 static size_t table_find(const struct user_loop *loop, uint64_t ident)
 {
 	size_t at = table_place(loop, ident);
@@ -167,7 +173,10 @@ static int table_add(struct user_loop *loop, uint64_t ident)
 	return 0;
 }
 
-/* Those behind it move up, if they were to be there. */
+/*
+ * Remove the event at this place.  Events behind it move into the gap if a search for them would
+ * end there.
+ */
 static void table_remove(struct user_loop *loop, size_t at)
 {
 	struct user *user = loop->table[at].user;
@@ -264,7 +273,7 @@ static int user_batch(struct bench_turn *turn, const int *ids, int len)
 	return rc;
 }
 
-/* Those that are touched are one after the other, but far from each other. */
+/* Make the phase's change of a number of events, each far from the one before in the table. */
 static int user_run(struct bench_turn *turn)
 {
 	int n = turn->field->len;
@@ -283,7 +292,10 @@ static int user_run(struct bench_turn *turn)
 	return rc < 0 ? rc : count;
 }
 
-/* Those of a queue that was closed are gone with it. */
+/*
+ * Returns the number of system calls; unknown in the phase `open`, whose queues are closed again,
+ * with their counts.
+ */
 static uint64_t user_syscalls(const struct bench_turn *turn)
 {
 	return turn->phase->run == user_open ? BENCH_UNKNOWN : loop_syscalls(&turn->loop);

@@ -1,9 +1,9 @@
 /*
- * wake: one thread ends another one's wait.
+ * wake: one thread ends another thread's wait.
  *
- * Two threads with a queue each wake each other in turns.  An operation is one
- * wake, from the call to the return of the wait: half of a turn there and back.
- * On an idle machine most of it is the kernel's scheduler.
+ * Two threads with a queue each wake each other in turns.  An operation is one wake, from the call
+ * to the return of the other thread's wait.  On an idle machine most of that time is the kernel's
+ * scheduler.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,7 +11,7 @@
 
 #include "loop.h"
 
-#define EVENTS 4 /* room for them */
+#define EVENTS 4 /* most events of one wait */
 
 /* --- The limit: an eventfd, and a read that waits ------------------------------- */
 
@@ -24,7 +24,7 @@ static int eventfd_open(void *fd, const struct bench_field *field, const struct 
 
 static int eventfd_wait(void *fd, struct loop_hand *hand, bool block)
 {
-	(void)hand, (void)block; /* it waits */
+	(void)hand, (void)block; /* the read always waits */
 	bench_calls++;
 	return bench_await(*(int *)fd);
 }
@@ -52,7 +52,7 @@ static const struct loop_ops loop_eventfd = {
 /* --- Two threads ----------------------------------------------------------------- */
 
 struct wake_state {
-	struct loop there; /* of the other thread; the turn's is that of this one */
+	struct loop there; /* the other thread's loop; this thread has the turn's */
 	struct loop *here;
 	bool started;
 	atomic_bool stopping;
@@ -64,7 +64,7 @@ static int wake_send(struct loop *loop)
 	return loop->ops->wake(loop->state);
 }
 
-/* Returns when it was woken, or when a signal came: -EINTR. */
+/* Wait until the loop is woken.  Returns -EINTR after a signal. */
 static int wake_wait(struct loop *loop)
 {
 	return loop_wait(loop, true);
@@ -104,7 +104,7 @@ static int wake_open(struct bench_turn *turn)
 	return rc;
 }
 
-/* There, and back. */
+/* Wake the other thread, and wait until it wakes this one: two operations. */
 static int wake_run(struct bench_turn *turn)
 {
 	int rc = wake_send(&((struct wake_state *)turn->own)->there);
@@ -114,7 +114,7 @@ static int wake_run(struct bench_turn *turn)
 	return rc < 0 ? rc : 2;
 }
 
-/* Those of this thread, twice: the other one makes the same. */
+/* Returns the system calls of this thread, twice, because the other thread makes the same ones. */
 static uint64_t wake_syscalls(const struct bench_turn *turn)
 {
 	uint64_t calls = loop_syscalls(&turn->loop);
