@@ -30,7 +30,7 @@ struct xp_heap_entry {
 };
 
 struct xp_heap {
-	/* begins a cache line; those before XP_HEAP_FIRST are unused */
+	/* array that begins a cache line; entries before XP_HEAP_FIRST are unused */
 	struct xp_heap_entry *entries;
 	uint32_t len; /* number of items in the heap */
 	uint32_t cap; /* number of items for which there is room */

@@ -13,6 +13,7 @@
 
 struct xp_pool_block;
 
+/* A pool; zero: without blocks. */
 struct xp_pool {
 	/* first in the list of blocks with free objects; NULL: there are none */
 	struct xp_pool_block *with_free;

@@ -11,7 +11,8 @@
 #define XP_NOW   ((int64_t)0)  /* poll without sleeping */
 /* poll without sleeping, but like a sleep: unlocked, with the signal mask */
 #define XP_PAST  ((int64_t)1)
-#define XP_REST  ((int64_t)-1) /* like XP_NOW, for results that the last poll left */
+/* like XP_NOW, for the reports for which the last poll had no room */
+#define XP_REST  ((int64_t)-1)
 #define XP_NEVER INT64_MAX /* no deadline: sleep until there is an event */
 
 #define XP_NS_PER_SEC 1000000000LL

@@ -1,6 +1,6 @@
 /*
- * The user data of a registration, as in struct xpoll_event: 64 bits.  Where a pointer has 32 bits,
- * the bits that storing a pointer leaves are 0.
+ * The user data of a registration, like in struct xpoll_event: 64 bits.  Storing a pointer of 32
+ * bits sets the other 32 bits to 0.
  */
 #ifndef XP_BASE_UDATA_H
 #define XP_BASE_UDATA_H

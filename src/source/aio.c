@@ -27,7 +27,7 @@ struct aio_registration {
 	struct xp_registration reg;
 	struct xpoll_aio *aio; /* the program's structure, which gets the result */
 	struct xp_aio_job job; /* the operation, for the workers */
-	struct xp_list item; /* links it into the state's `regs` */
+	struct xp_list item; /* links the registration into the state's `regs` */
 };
 
 /* The state of this source in a queue. */
@@ -204,7 +204,7 @@ static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-/* Find the operations that have completed before a change, so that DELETE accepts them. */
+/* Before a change, find the operations that have completed, so that DELETE accepts them. */
 static void aio_refresh(struct xpoll *queue, enum xp_step before)
 {
 	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);

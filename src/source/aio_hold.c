@@ -19,7 +19,8 @@ struct xp_aio_hold {
 	hold_link next;       /* [w] the next file in its list */
 	struct xp_file_id id; /* [I] the file's identity */
 	int program_fd;       /* [I] the descriptor that the program gave */
-	int held_fd;          /* [I] the library's duplicate of it, which keeps the file open */
+	/* [I] the library's duplicate of program_fd, which keeps the file open */
+	int held_fd;
 	int users;            /* [w] number of operations in progress that use it */
 };
 

@@ -14,8 +14,8 @@
 struct xp_aio_hold;
 
 /*
- * Returns true if a file that was passed as this descriptor may be held; false: none is.  Called
- * without the lock.
+ * Returns false if no file that was passed as this descriptor is held; true: perhaps one is.
+ * Called without the lock.
  */
 bool xp_aio_hold_may(int fd);
 /* Returns true if fd refers to a held file, and stores the file's identity. */

@@ -25,7 +25,7 @@
 enum aio_worker_stage {
 	AIO_WORKER_NONE,
 	AIO_WORKER_RUNS,
-	AIO_WORKER_ENDED, /* has exited or is about to; to be joined */
+	AIO_WORKER_ENDED, /* the thread has exited or is about to, and must be joined */
 };
 
 struct aio_worker {

@@ -22,7 +22,7 @@
 /* A registration of EMPTY: one socket or pipe. */
 struct empty_registration {
 	struct xp_registration reg;
-	struct xp_list filled; /* links it into the state's `filled`; empty: not in it */
+	struct xp_list filled; /* links the registration into the state's `filled` */
 	dev_t device;          /* device and inode of the registered file */
 	ino_t inode;
 };

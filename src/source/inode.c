@@ -44,7 +44,7 @@ static void user_set_list(struct xpoll *queue, struct xp_inodes *inodes,
 		                xp_sys_now() + LOOK_EVERY_NS);
 }
 
-/* The user's directory was moved: watch its new parent directory, which reports a removal of it. */
+/* The user's directory was moved: watch its new parent, which reports the directory's removal. */
 static void user_watch_new_parent(struct xpoll *queue, struct xp_inodes *inodes,
                                   struct xp_inode_user *user)
 {
@@ -165,7 +165,7 @@ static void inodes_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	inodes_compare(queue, inodes);
 }
 
-/* Returns the state of the queue, allocated at the first call; NULL: no memory. */
+/* Returns the queue's state of VNODE, allocated at the first call; NULL: no memory. */
 static struct xp_inodes *inodes_make(struct xpoll *queue)
 {
 	void **state = xp_host.state(queue, XP_SOURCE_VNODE);
@@ -289,7 +289,7 @@ static void take_over_unrequested(struct xp_inode_user *user, const struct stat 
 static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *inodes,
                                struct xp_inode_user *user)
 {
-	bool compare = !user->self.inode; /* true: the kernel does not report this file */
+	bool compare = !user->self.inode; /* the kernel does not report this file */
 	struct stat now;
 	int rc;
 

@@ -54,14 +54,19 @@ struct xp_inode_user {
 	bool as_bsd;    /* XPOLL_VNODE_AS_BSD */
 
 	/* The following members are private to inode.c and the provider. */
-	struct xp_list all;         /* links it into `reported` or `timed` of struct xp_inodes */
-	struct xp_list to_compare;   /* links it into `to_compare` there, or empty */
+	/* links the user into `reported` or `timed` of struct xp_inodes */
+	struct xp_list all;
+	/*
+	 * links the user into `to_compare` of struct xp_inodes, while its file has to be compared
+	 */
+	struct xp_list to_compare;
 	struct xp_inode_link self;  /* link to the file's inode */
 	struct xp_inode_link above; /* link to a directory's parent, which reports rmdir(2) */
-	int reserved;               /* number of inodes that the provider holds in reserve for it */
-	/* hash of the file's last path, for providers that find renames by it */
+	/* number of inodes that the provider has allocated for this user */
+	int reserved;
+	/* for providers that find renames by comparing paths: hash of the file's last path */
 	uint64_t place;
-	/* notes that came while it did not listen, and need no more reports */
+	/* notes reported while the user did not listen, which need not be reported again */
 	uint32_t ignored;
 	/* notes that were reported since the last comparison, and XP_REPORT_ bits */
 	uint32_t reported;
@@ -100,7 +105,7 @@ int xp_inode_confirm(const struct xp_inode_user *user);
 /* Returns true if this system can report all of these notes. */
 bool xp_inode_supports(uint32_t notes);
 
-/* `due` and `fini` of the source VNODE. xp_inodes_fini ends the watches of all users. */
+/* The functions `due` and `fini` of VNODE; the latter ends the watches of all users. */
 void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_inodes_fini(struct xpoll *queue, void *state);
 

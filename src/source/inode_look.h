@@ -22,7 +22,8 @@ struct xp_inodes {
 	struct xpoll *queue;
 	struct xp_list reported;  /* users whose files the kernel reports */
 	struct xp_list timed;     /* users whose files are compared from time to time */
-	struct xp_list to_compare; /* users of both lists whose file has to be compared soon */
+	/* users of `reported` and `timed` whose file is to be compared next */
+	struct xp_list to_compare;
 	/*
 	 * The inotify instance, kqueue or port; fd is -1 if there is none.  Its `ready` reads the
 	 * reports and compares files.
@@ -30,7 +31,7 @@ struct xp_inodes {
 	struct xp_source_fd watch;
 	uint32_t process;         /* the process that opened `watch` (sys/process.h) */
 	struct xp_regmap map;     /* watched inodes, by the number that the kernel's reports have */
-	struct xp_list pool;      /* unused inodes, for a wait, which must not allocate */
+	struct xp_list pool;      /* unused inodes, because a wait must not allocate one */
 	size_t reserved;          /* number of inodes in `map` and `pool` */
 	/* number of inodes made so far, for a provider that numbers them */
 	uint32_t made;

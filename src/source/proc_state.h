@@ -42,7 +42,7 @@ struct xp_proc {
 	int status;            /* the wait status, like that of waitpid(2), if status_known */
 	bool watched;          /* the queue watches the descriptor */
 	bool main_exited;      /* the tracer has reported the exit of the first thread */
-	/* the process lived on after that report, so its status may be wrong */
+	/* the process lived on after main_exited was set, so `status` may be wrong */
 	bool status_suspect;
 	bool ended;            /* the exit of the process was recorded */
 	bool status_known;     /* `status` is valid */

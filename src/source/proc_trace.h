@@ -7,7 +7,7 @@
 #include "source/proc_state.h"
 
 enum {
-	/* Most reports that are read in one call, so that many forks cannot keep a thread in it. */
+	/* Most reports that one call reads, so that many forks cannot keep a thread in the call. */
 	XP_TRACE_DRAIN_MOST = 65536,
 };
 
@@ -36,8 +36,8 @@ void xp_trace_trim(struct xpoll *queue);
 bool xp_trace_usable(void);
 
 /*
- * `due` and `fini` of the source PROC. xp_trace_due also reads the reports of a tracer that is
- * `on_demand`.
+ * The functions `due` and `fini` of PROC.  The former also reads the reports of an `on_demand`
+ * tracer.
  */
 void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_trace_fini(struct xpoll *queue, void *state);

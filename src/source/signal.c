@@ -22,8 +22,8 @@
 /* A registration of SIGNAL.  A sum is the number of deliveries, plus 1 for a pending signal. */
 struct signal_registration {
 	struct xp_registration reg;
-	struct xp_list item; /* links it into the state's `regs` */
-	uint64_t known;      /* the largest sum so far; less if somebody accepts a pending signal */
+	struct xp_list item; /* links the registration into the state's `regs` */
+	uint64_t known;      /* the largest sum so far; reduced if a pending signal was accepted */
 	uint64_t reported;   /* how many of `known` were reported in events */
 	/* readable while the signal is pending; -1: no ADD came from a thread that blocks it */
 	int fd;

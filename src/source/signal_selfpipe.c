@@ -17,7 +17,7 @@
 #include "base/assert.h"
 
 /* Flags of a self-pipe's `state`; the other bits are the number of its users. */
-#define SELFPIPE_FREE    0x80000000u /* in no queue; has no descriptor */
+#define SELFPIPE_FREE    0x80000000u /* unused: belongs to no queue, and has no descriptor */
 #define SELFPIPE_CLOSING 0x40000000u /* the last user closes the descriptor */
 
 /*
@@ -36,13 +36,13 @@ enum selfpipe_armed {
 /* [I] immutable, [a] atomic. */
 struct xp_selfpipe {
 	struct xp_selfpipe *next;      /* [I] the next of all self-pipes */
-	/* [a] end that becomes readable; set while the self-pipe is free */
+	/* [a] the end that becomes readable; changes only while SELFPIPE_FREE */
 	atomic_int fd;
-	atomic_int write_fd;           /* [a] end that handlers write; set while it is free */
+	atomic_int write_fd;           /* [a] the end that handlers write to; likewise */
 	atomic_uint state;             /* [a] SELFPIPE_ flags, and number of users */
 	atomic_uint armed;             /* [a] enum selfpipe_armed */
 	atomic_uint signalled;         /* [a] 1: a wanted signal has come since xp_selfpipe_clear */
-	atomic_uint wants[XP_SIGNALS]; /* [a] by signal number; 1: the self-pipe wants it */
+	atomic_uint wants[XP_SIGNALS]; /* [a] indexed by signal number; 1: wanted */
 };
 
 /* held while a self-pipe is opened */

@@ -51,7 +51,8 @@ struct timers {
 	int64_t first_ns;        /* earliest deadline of the real-time clock, on that clock */
 	int64_t first_due_ns;    /* result of to_monotonic for first_ns, on the monotonic clock */
 	struct xp_source_fd step; /* readable when the real-time clock was set; fd -1: not open */
-	bool step_missing;       /* the system has no such descriptor, or refuses it */
+	/* nothing reports that the clock was set, so `step` stays closed */
+	bool step_missing;
 };
 
 /* Returns the clock of a timer's deadline. */
@@ -106,7 +107,7 @@ static int64_t to_monotonic(const struct timers *timers, int64_t first_ns)
 	if (first_ns == XP_NEVER)
 		return XP_NEVER;
 	/*
-	 * Read the monotonic clock after the other: then a delay in between makes a timer late, not
+	 * Read the monotonic clock last: then a delay between the two makes a timer late, not
 	 * early.
 	 */
 	realtime_ns = xp_sys_realtime();
@@ -140,7 +141,7 @@ static int64_t timers_deadline(struct xp_heap *heap)
 	return xp_heap_deadline(heap);
 }
 
-/* Pass the earliest deadline of both clocks to the queue, if it has changed. */
+/* Pass the earliest deadline of all timers to the queue, if it has changed. */
 static void timers_update_due(struct xpoll *queue, struct timers *timers)
 {
 	int64_t due_ns = timers_deadline(&timers->heaps[MONOTONIC]);
@@ -255,7 +256,7 @@ static int step_begin(struct xpoll *queue, struct timers *timers)
 	return rc;
 }
 
-/* Returns the state of the queue, allocated at the first call; NULL: no memory. */
+/* Returns the queue's state of TIMER, allocated at the first call; NULL: no memory. */
 static struct timers *timers_make(struct xpoll *queue)
 {
 	void **state = xp_host.state(queue, XP_SOURCE_TIMER);
