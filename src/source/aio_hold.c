@@ -49,8 +49,8 @@ static hold_link *hold_list(int number)
  * file, or the same inode opened with the same flags.  The flags of the held file are queried,
  * because fcntl(2) may have changed them since it was opened.
  */
-static bool hold_fits(const struct xp_aio_hold *hold, int number,
-                      const struct xp_file_id *id)
+static bool hold_is_usable(const struct xp_aio_hold *hold, int number,
+                           const struct xp_file_id *id)
 {
 	return hold->program_fd == number && hold->id.inode == id->inode &&
 		hold->id.device == id->device &&
@@ -79,7 +79,7 @@ int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold)
 	struct xp_aio_hold *made;
 
 	for (*hold = *list; *hold; *hold = (*hold)->next)
-		if (hold_fits(*hold, fd, id)) {
+		if (hold_is_usable(*hold, fd, id)) {
 			(*hold)->users++;
 			return (*hold)->held_fd;
 		}

@@ -44,11 +44,11 @@ static struct {
 	struct xp_list unfinished; /* queued and running jobs */
 	struct xp_list stop;       /* running jobs to cancel */
 	const struct xp_aio_provider *provider; /* who does the jobs; NULL: no port is open */
-	bool open;   /* a thread has opened the provider, so provider->call may be called */
+	bool provider_open; /* a thread has opened the provider, so provider->call may be called */
 	bool asks_again; /* the provider calls xp_aio_next before it sleeps: no call is needed */
 	int ports; /* number of open ports */
 	bool ending; /* the last port was closed, so the threads have to exit */
-	int waiting; /* number of threads that wait for a job */
+	int waiting_threads; /* number of threads that wait for a job */
 	struct aio_worker workers[XP_AIO_THREADS];
 } aio_work = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -83,7 +83,7 @@ static void aio_worker_ends(void)
 		if (aio_work.workers[i].stage == AIO_WORKER_RUNS &&
 		    pthread_equal(aio_work.workers[i].thread, pthread_self()))
 			aio_work.workers[i].stage = AIO_WORKER_ENDED;
-	aio_work.open = false;
+	aio_work.provider_open = false;
 }
 
 struct xp_aio_job *xp_aio_next(bool patient)
@@ -95,10 +95,10 @@ struct xp_aio_job *xp_aio_next(bool patient)
 	pthread_mutex_lock(&aio_work.lock);
 	if (patient)
 		deadline_ns = xp_sys_now() + AIO_PATIENCE_NS;
-	aio_work.waiting += patient;
+	aio_work.waiting_threads += patient;
 	while (patient && !aio_work.ending && rc == 0 && xp_list_empty(&aio_work.queued))
 		rc = xp_sys_cond_wait(&aio_work.jobs, &aio_work.lock, deadline_ns);
-	aio_work.waiting -= patient;
+	aio_work.waiting_threads -= patient;
 	if (!xp_list_empty(&aio_work.queued)) {
 		job = XP_CONTAINER_OF(aio_work.queued.next, struct xp_aio_job, item);
 		aio_dequeue(job);
@@ -228,7 +228,7 @@ static void *aio_worker_main(void *argument)
 		provider = &aio_threads;
 	pthread_mutex_lock(&aio_work.lock);
 	aio_work.provider = provider;
-	aio_work.open = true;
+	aio_work.provider_open = true;
 	aio_work.asks_again = true;
 	pthread_mutex_unlock(&aio_work.lock);
 	provider->run();
@@ -268,7 +268,7 @@ static struct aio_worker *aio_worker_place(int *running)
  */
 static void aio_interrupt_thread(void)
 {
-	if (aio_work.open && aio_work.provider->call)
+	if (aio_work.provider_open && aio_work.provider->call)
 		aio_work.provider->call();
 }
 
@@ -279,7 +279,7 @@ static int aio_find_thread(void)
 	int running;
 	int rc;
 
-	if (aio_work.queued_len <= aio_work.waiting) {
+	if (aio_work.queued_len <= aio_work.waiting_threads) {
 		pthread_cond_signal(&aio_work.jobs);
 		return 0;
 	}

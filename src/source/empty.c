@@ -71,7 +71,7 @@ static int empty_state_make(struct xpoll *queue)
  * Returns the number of bytes in the buffer; -ENOTSUP: not a socket or pipe, or the system does not
  * return the number; -EBADF, -ENOMEM.
  */
-static int64_t empty_left(int fd)
+static int64_t empty_bytes_left(int fd)
 {
 	int kind = xp_fd_kind(fd);
 	int64_t left;
@@ -88,7 +88,7 @@ static int64_t empty_left(int fd)
  * Record that `left` bytes are in the buffer.  With 0 the registration becomes active; otherwise,
  * while it is enabled, empty_due checks it again.
  */
-static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_t left)
+static void empty_record(struct xpoll *queue, struct xp_registration *reg, int64_t left)
 {
 	struct empty_state *state = empty_state(queue);
 	bool first = xp_list_empty(&state->filled);
@@ -110,11 +110,11 @@ static void empty_found(struct xpoll *queue, struct xp_registration *reg, int64_
  * Check a buffer now.  If the kernel returns an error, the buffer counts as empty, so that there is
  * an event.
  */
-static void empty_look(struct xpoll *queue, struct xp_registration *reg)
+static void empty_check(struct xpoll *queue, struct xp_registration *reg)
 {
 	int64_t left = xp_sys_unsent((int)reg->item.ident);
 
-	empty_found(queue, reg, left > 0 ? left : 0);
+	empty_record(queue, reg, left > 0 ? left : 0);
 }
 
 /*
@@ -132,7 +132,7 @@ static int empty_attach(struct xpoll *queue, struct xp_registration *reg,
 		return -EBADF;
 	if (change->flags & XPOLL_CLEAR)
 		return -ENOTSUP;
-	left = empty_left((int)change->ident);
+	left = empty_bytes_left((int)change->ident);
 	rc = left < 0 ? (int)left : xp_sys_fstat((int)change->ident, &status);
 	if (rc == 0)
 		rc = empty_state_make(queue);
@@ -143,7 +143,7 @@ static int empty_attach(struct xpoll *queue, struct xp_registration *reg,
 	empty->device = status.st_dev;
 	empty->inode = status.st_ino;
 	xp_list_init(&empty->filled);
-	empty_found(queue, reg, left);
+	empty_record(queue, reg, left);
 	return 0;
 }
 
@@ -175,7 +175,7 @@ static int empty_touch(struct xpoll *queue, struct xp_registration *reg,
 		return -ENOTSUP;
 	rc = empty_confirm(queue, reg, false);
 	if (rc == 0)
-		empty_look(queue, reg);
+		empty_check(queue, reg);
 	return rc == -ENOENT ? -ESTALE : rc;
 }
 
@@ -185,7 +185,7 @@ static void empty_switched(struct xpoll *queue, struct xp_registration *reg)
 	if (reg->flags & XPOLL_DISABLE)
 		xp_list_remove(&empty_of(reg)->filled);
 	else if (!reg->active)
-		empty_look(queue, reg);
+		empty_check(queue, reg);
 }
 
 static void empty_detach(struct xpoll *queue, struct xp_registration *reg)
@@ -208,7 +208,7 @@ static int empty_collect(struct xpoll *queue, struct xp_registration *reg,
 	 * event, because a later check would fail as well.
 	 */
 	if (left > 0) {
-		empty_found(queue, reg, left);
+		empty_record(queue, reg, left);
 		return -EAGAIN;
 	}
 	event->fflags = 0;
@@ -262,7 +262,7 @@ static int empty_inherit(struct xpoll *queue, struct xp_registration *reg)
 		rc = xp_marks_add(&empty_state(queue)->marks, (int)reg->item.ident);
 	xp_list_init(&empty_of(reg)->filled);
 	if (rc == 0)
-		empty_found(queue, reg, left);
+		empty_record(queue, reg, left);
 	return rc;
 }
 

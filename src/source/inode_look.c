@@ -69,7 +69,7 @@ static uint32_t compare_links(bool as_bsd, const struct stat *old,
 	return XPOLL_NOTE_LINK;
 }
 
-static bool earlier(const struct timespec *a, const struct timespec *b)
+static bool is_earlier(const struct timespec *a, const struct timespec *b)
 {
 	return a->tv_sec < b->tv_sec ||
 		(a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
@@ -84,7 +84,7 @@ static bool was_written(const struct stat *old, const struct stat *now)
 	if (xp_same_time(&old->st_mtim, &now->st_mtim))
 		return false;
 	/* Unless the clock was set back: a write sets both times to the same value. */
-	return !earlier(&now->st_mtim, &old->st_mtim) ||
+	return !is_earlier(&now->st_mtim, &old->st_mtim) ||
 		xp_same_time(&now->st_mtim, &now->st_ctim);
 }
 
@@ -92,7 +92,7 @@ static bool was_written(const struct stat *old, const struct stat *now)
  * Returns true if an attribute other than the link count has changed: the mode, an owner, or a time
  * that a program has set.
  */
-static bool was_set(const struct stat *old, const struct stat *now)
+static bool attribute_changed(const struct stat *old, const struct stat *now)
 {
 	return old->st_mode != now->st_mode || old->st_uid != now->st_uid ||
 		old->st_gid != now->st_gid ||
@@ -142,7 +142,7 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
 		notes |= links;
 	/* The kernel has reported ATTRIB for a change of the link count only. */
 	if (user->as_bsd && links && !S_ISDIR(now->st_mode) &&
-	    !was_set(old, now))
+	    !attribute_changed(old, now))
 		notes &= ~(uint32_t)XPOLL_NOTE_ATTRIB;
 	if (reported & (XP_REPORT_LOOK | XP_REPORT_LOST | XP_REPORT_ENDED))
 		notes |= xp_inode_compare(user->as_bsd, reported, old, now);

@@ -115,7 +115,7 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
  * more reliable than a tracer's report.  If the descriptor of a process that has exited does not
  * show that, another process had got the ID before the descriptor was opened.
  */
-static bool proc_shows_end(struct xp_proc *proc)
+static bool descriptor_shows_end(struct xp_proc *proc)
 {
 	int status;
 
@@ -168,7 +168,7 @@ void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
  */
 static void check_exit(struct xpoll *queue, struct xp_proc *proc)
 {
-	if (proc->main_exited && proc_shows_end(proc)) {
+	if (proc->main_exited && descriptor_shows_end(proc)) {
 		xp_list_append(&xp_proc_state(queue)->to_end, &proc->to_end);
 		return;
 	}
@@ -230,7 +230,7 @@ bool xp_trace_drain(struct xpoll *queue, bool all)
 }
 
 /* Check the processes whose descriptors never become readable. */
-static void proc_poll(struct xpoll *queue, struct xp_proc_state *state, int64_t now_ns)
+static void check_polled(struct xpoll *queue, struct xp_proc_state *state, int64_t now_ns)
 {
 	struct xp_list todo, *item;
 
@@ -241,7 +241,7 @@ static void proc_poll(struct xpoll *queue, struct xp_proc_state *state, int64_t 
 
 		XP_ASSERT(!proc->ended && proc->watch.fd >= 0);
 		xp_list_append(&state->polled, &proc->polled);
-		if (proc_shows_end(proc))
+		if (descriptor_shows_end(proc))
 			proc_end(queue, proc);
 	}
 	if (!xp_list_empty(&state->polled))
@@ -258,7 +258,7 @@ void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 		trace_ask_again(queue, now_ns);
 	(void)xp_trace_drain(queue, true);
 	xp_trace_trim(queue);
-	proc_poll(queue, xp_proc_state(queue), now_ns);
+	check_polled(queue, xp_proc_state(queue), now_ns);
 }
 
 void xp_trace_trim(struct xpoll *queue)
@@ -288,7 +288,7 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	if (!xp_trace_drain(queue, true))
 		return;
 	proc = xp_proc_find(queue, pid);
-	if (proc && &proc->watch == watch && proc->watched && proc_shows_end(proc))
+	if (proc && &proc->watch == watch && proc->watched && descriptor_shows_end(proc))
 		proc_end(queue, proc);
 	xp_trace_trim(queue);
 }
@@ -375,7 +375,7 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent
 		/* First report TRACKERR of a child in `maybe_exited` that cannot be watched. */
 		check_exits(queue);
 		if (child->watch.fd >= 0)
-			(void)proc_shows_end(child);
+			(void)descriptor_shows_end(child);
 		proc_end(queue, child);
 		return false;
 	}
@@ -417,7 +417,7 @@ void xp_trace_execed(struct xpoll *queue, pid_t pid)
  * registered child's exit: then the child's descriptor, opened at the report of its fork, is not
  * the child's.
  */
-static bool is_another(pid_t pid, int64_t ended_ns)
+static bool id_was_reused(pid_t pid, int64_t ended_ns)
 {
 	return ended_ns != XP_NEVER && xp_procfs_started(pid) > ended_ns;
 }
@@ -434,7 +434,7 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 		proc->status_suspect = proc->watch.fd >= 0 && !xp_proc_ended(proc->watch.fd);
 	else if (proc->watch.fd >= 0 && xp_list_empty(&proc->maybe_exited))
 		xp_list_append(&xp_proc_state(queue)->maybe_exited, &proc->maybe_exited);
-	if (proc->status_suspect && is_another(pid, at_ns)) {
+	if (proc->status_suspect && id_was_reused(pid, at_ns)) {
 		xp_proc_close(queue, proc);
 		proc->status_suspect = false;
 	}
@@ -450,16 +450,16 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 		xp_list_append(&xp_proc_state(queue)->to_end, &proc->to_end);
 }
 
-/* Argument of search_visit, which adds the processes that it registers to `found`. */
-struct search {
+/* Argument of child_search_visit, which adds the processes that it registers to `found`. */
+struct child_search {
 	struct xpoll *queue;
 	struct xp_proc *parent;
 	struct xp_list *found;
 };
 
-static bool search_visit(void *opaque, pid_t pid)
+static bool child_search_visit(void *opaque, pid_t pid)
 {
-	struct search *search = opaque;
+	struct child_search *search = opaque;
 	struct xp_proc *child;
 
 	if (xp_proc_find(search->queue, pid))
@@ -487,14 +487,14 @@ void xp_trace_lost(struct xpoll *queue)
 	xp_list_move(&state->traced, &todo);
 	while ((item = xp_list_take(&todo))) {
 		struct xp_proc *proc = XP_CONTAINER_OF(item, struct xp_proc, traced);
-		struct search search = {queue, proc, &todo};
+		struct child_search search = {queue, proc, &todo};
 
 		xp_list_append(&state->traced, &proc->traced);
 		xp_trace_missed(queue, proc);
 		if (proc->watch.fd < 0)
 			proc_end(queue, proc);
 		else if (proc->reg.fflags & XPOLL_NOTE_TRACK)
-			(void)xp_procfs_children(xp_proc_pid(proc), search_visit,
+			(void)xp_procfs_children(xp_proc_pid(proc), child_search_visit,
 			                         &search);
 	}
 }
