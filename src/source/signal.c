@@ -73,7 +73,7 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 	bool pending;
 
 	/* If the next sleep unblocks the signal, the handler will run and count it. */
-	if (!(sent || self->counts_pending) || xp_host.lets_in(queue, number))
+	if (!(sent || self->counts_pending) || xp_host.unblocks_signal(queue, number))
 		return;
 	XP_ASSERT(self->fd >= 0 && self->known >= self->reported);
 	self->newly_sent = false;

@@ -304,7 +304,7 @@ struct xp_host {
 	 * Returns true if the source is called by a wait whose sleeps unblock this signal, although
 	 * the waiting thread blocks it now.
 	 */
-	bool (*lets_in)(const struct xpoll *queue, unsigned number);
+	bool (*unblocks_signal)(const struct xpoll *queue, unsigned number);
 	/*
 	 * Called in `ready`: a signal handler may have run in the thread's last sleep.  If that
 	 * sleep yields no event, the wait returns EINTR.
