@@ -41,7 +41,7 @@
 
 enum { MONOTONIC, REALTIME, CLOCKS };
 
-enum { PUT_OFF_MOST = 16 }; /* most extended timers that one call moves in the heap */
+enum { PUT_OFF_MOST = 16 }; /* timers that were put off and move when a deadline is asked for */
 
 /* The timers of one queue. */
 struct timers {
@@ -189,19 +189,23 @@ static void timer_stop(struct timers *timers, struct xp_registration *reg)
 		               &reg->timer);
 }
 
-/* Activate up to `room` timers whose deadline has passed; extended ones move instead. */
+/*
+ * Activate up to `room` timers that have expired.  Those that were put off move and take no room,
+ * because they would keep back a timer that has expired.
+ */
 static void timers_expire(struct xpoll *queue, struct xp_heap *heap,
                           int64_t now_ns, int room)
 {
-	while (room-- > 0 && xp_heap_deadline(heap) <= now_ns && heap->len) {
+	while (room > 0 && xp_heap_deadline(heap) <= now_ns && heap->len) {
 		struct xp_registration *reg = timers_first(heap);
 
 		if (reg->deadline_ns > xp_heap_deadline(heap)) {
 			xp_heap_move(heap, &reg->timer, reg->deadline_ns);
-		} else {
-			xp_heap_remove(heap, &reg->timer);
-			xp_host.set_active(queue, reg, true);
+			continue;
 		}
+		room--;
+		xp_heap_remove(heap, &reg->timer);
+		xp_host.set_active(queue, reg, true);
 	}
 }
 

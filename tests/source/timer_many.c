@@ -287,3 +287,26 @@ XT_TEST(put_off_and_back_comes_at_the_earlier_moment)
 	XT_CHECK(xpoll_next_timeout(queue) > HOUR_NS / 2 - (xt_now() - base));
 	XT_EQ(xt_stats(queue).registered, 19);
 }
+
+/* Those that were put off take no room in a call, so one that has expired comes beside others. */
+XT_TEST(expired_one_comes_at_once_beside_many_that_were_put_off)
+{
+	enum { COUNT = 300 };
+	struct xpoll *queue = xt_open_quiet();
+	int64_t base = xt_now();
+	struct xpoll_event events[4];
+
+	for (int i = 0; i < COUNT; i++)
+		XT_OK(xt_change(queue, (uint64_t)i, TIMER, XPOLL_ADD | XPOLL_ONESHOT,
+		                XPOLL_NOTE_MONOTONIC | NSECONDS, base + i, NULL));
+	for (int i = COUNT - 1; i >= 0; i--)
+		XT_OK(add(queue, (uint64_t)i, XPOLL_ONESHOT, HOUR_NS));
+	XT_OK(xt_change(queue, COUNT, TIMER, XPOLL_ADD | XPOLL_ONESHOT,
+	                XPOLL_NOTE_MONOTONIC | NSECONDS, base + COUNT, NULL));
+	XT_OK(xt_change(queue, 0, XPOLL_FILT_USER, XPOLL_ADD, XPOLL_NOTE_TRIGGER, 0, NULL));
+	while (xt_now() <= base + COUNT)
+		continue;
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 2);
+	XT_CHECK(xt_find(events, 2, COUNT, TIMER) >= 0);
+	xt_destroy(queue);
+}
