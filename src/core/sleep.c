@@ -141,18 +141,19 @@ int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
 }
 
 /*
- * Signals are blocked from now on, except in sleeps, if this sleep may end before the wait does.
- * If that begins before the first sleep, sometimes (poll_after) poll once instead: if the poll
- * finds an event, blocking was not needed.
+ * Signals are blocked between sleeps if this sleep may end before the wait does, and with a mask of
+ * the caller, which holds between them, too; with XPOLL_RESTART only with a mask.  Before a first
+ * sleep with blocked signals, now and then poll once instead: if that finds an event, blocking is
+ * saved.
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns)
 {
 	uint32_t timer = xp_timer_waiter_begin(queue, until_ns);
 	bool again = wait->has_slept;
 	bool masked = xp_wait_mask(wait) != NULL;
-	bool hold = !queue->restarts &&
-		(again || queue->hold_waits > 0 || masked || *until_ns < wait->deadline_ns ||
-		 !xp_is_concurrent(queue));
+	bool hold = masked || (!queue->restarts &&
+		(again || queue->hold_waits > 0 || *until_ns < wait->deadline_ns ||
+		 !xp_is_concurrent(queue)));
 
 	if (hold && !again && !masked) {
 		if (!wait->polled && queue->poll_after == 0) {

@@ -203,8 +203,8 @@ void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 	 */
 	bool all = xp_is_concurrent(queue) && xp_has_sleepers(queue);
 
-	if (queue->restarts || wait->holds_signals ||
-	    (!wait->own_mask && (all || !(queue->ops->caps & XP_CAP_MASK))))
+	if (wait->holds_signals ||
+	    (!wait->own_mask && (queue->restarts || all || !(queue->ops->caps & XP_CAP_MASK))))
 		return;
 	xp_sys_signals_hold(&wait->blocked);
 	wait->holds_signals = true;

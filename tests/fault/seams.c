@@ -247,10 +247,9 @@ XT_TEST(signal_after_a_vain_report_or_a_change_until_the_deadline_is_eintr)
 }
 
 /* It is handled when the call is over, although the thread does not block it. */
-XT_TEST(mask_that_blocks_holds_after_a_vain_sleep)
+static void mask_holds_after_a_vain_sleep(struct xpoll *queue)
 {
 	struct waiter waiter = {.timeout_ns = LONG_NS};
-	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pipe = xt_pipe();
 	struct xt_thread *thread;
 	sigset_t block;
@@ -267,6 +266,33 @@ XT_TEST(mask_that_blocks_holds_after_a_vain_sleep)
 	(void)signal(SIGUSR1, SIG_DFL);
 	XT_EXPECT_EQ(waiter.rc, 1);
 	XT_EXPECT_EQ(waiter.seam.handled_then, 0);
+	XT_EXPECT_EQ(atomic_load(&handled), 1);
+	XT_EXPECT(waiter.mask_kept);
+}
+
+XT_TEST(mask_that_blocks_holds_after_a_vain_sleep)
+{
+	XT_CALL(mask_holds_after_a_vain_sleep(xt_open_quiet()));
+}
+
+XT_TEST(mask_that_blocks_holds_after_a_vain_sleep_if_the_queue_restarts)
+{
+	XT_CALL(mask_holds_after_a_vain_sleep(xt_open_flags(XPOLL_RESTART)));
+}
+
+/* A signal that the mask lets in is handled in the wait, which goes on to its deadline. */
+XT_TEST(mask_that_lets_in_ends_no_wait_if_the_queue_restarts)
+{
+	struct waiter waiter = {.timeout_ns = 5000000};
+	struct xpoll *queue = xt_open_flags(XPOLL_RESTART);
+	sigset_t none;
+
+	handle();
+	(void)sigemptyset(&none);
+	waiter.mask = &none;
+	xt_join(waiter_start(&waiter, queue));
+	(void)signal(SIGUSR1, SIG_DFL);
+	XT_EXPECT_EQ(waiter.rc, 0);
 	XT_EXPECT_EQ(atomic_load(&handled), 1);
 	XT_EXPECT(waiter.mask_kept);
 }
