@@ -38,6 +38,9 @@ void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 	} else {
 		slot->kept_for |= filters & XP_ALL_FILTERS;
 		slot->kept |= (uint16_t)events;
+		/* The next signal is taken when this one is delivered: see kept_deliver. */
+		if (slot->kind == XP_KIND_CLEARED && queue->ops->caps & XP_CAP_CONCURRENT)
+			(void)queue->ops->change(queue->backend, fd, 0, xp_slot_token(slot, fd));
 	}
 	xp_candidate_append(queue, fd, slot);
 }
@@ -75,10 +78,8 @@ void xp_check_withheld(struct xpoll *queue)
 
 void xp_kept_merge(struct xp_slot *slot, uint32_t events)
 {
-	uint32_t wanted = POLLERR | (slot->present & XP_BIT(XP_READ) ? POLLIN : 0) |
-		(slot->present & XP_BIT(XP_EXCEPT) ? POLLPRI : 0);
-
-	slot->kept |= (uint16_t)(events & wanted);
+	events &= POLLERR | (xp_bits_of(slot, slot->present) & (POLLIN | POLLPRI));
+	slot->kept |= (uint16_t)events;
 }
 
 void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
@@ -96,12 +97,14 @@ void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uin
 {
 	unsigned missed = slot->present & ~(unsigned)slot->enabled;
 
-	if (!(events & (POLLIN | POLLPRI | POLLERR)) || !queue->lazy ||
+	if (!missed || !(events & (POLLIN | POLLPRI | POLLERR)) ||
 	    xp_slot_kind(fd, slot) != XP_KIND_CLEARED)
 		return;
-	/* Keep only the bits of disabled filters; the bits of enabled filters are delivered now. */
-	events &= (missed & XP_BIT(XP_EXCEPT) ? POLLPRI : 0u) |
-		(missed & XP_BIT(XP_READ) ? POLLIN : 0u) |
+	/* Keep only the bits of disabled filters; the enabled ones receive theirs. */
+	events &= (xp_bits_of(slot, missed) & (POLLIN | POLLPRI)) |
 		(missed & (XP_BIT(XP_READ) | XP_BIT(XP_WRITE)) ? POLLERR : 0u);
-	xp_kept_merge(slot, events);
+	if (queue->lazy)
+		xp_kept_merge(slot, events);
+	else if (queue->ops->caps & XP_CAP_CONCURRENT && missed & xp_filters_of(events))
+		xp_postpone(queue, fd, slot, missed & xp_filters_of(events), events);
 }

@@ -169,10 +169,8 @@ static void keep_before_add(struct xpoll *queue, int fd, struct xp_slot *slot, u
 	 * Files whose bits poll(2) clears mostly report POLLPRI, so an ADD of other filters saves
 	 * the query for the kind of the file.
 	 */
-	if (queue->lazy && filters & XP_BIT(XP_EXCEPT)) {
-		(void)xp_slot_kind(fd, slot);
+	if (queue->lazy && filters & XP_BIT(XP_EXCEPT) && xp_slot_kind(fd, slot) == XP_KIND_CLEARED)
 		xp_kept_before_change(queue, fd, slot);
-	}
 }
 
 /* Register filters of a slot without registrations.  Returns 0 or a negative errno value. */

@@ -136,13 +136,10 @@ static void kept_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 	unsigned filters = slot->kept_for & slot->enabled;
 	uint32_t events = slot->kept & (xp_bits_of(slot, filters) | POLLHUP | POLLERR);
 
-	/*
-	 * If poll(2) clears the bits of this file, they do not come again, so keep them until a
-	 * filter that gets them is enabled.  Bits of other files are forgotten.
-	 */
-	if (filters || xp_slot_kind(fd, slot) != XP_KIND_CLEARED)
-		slot->kept = slot->kept_for = 0;
-	if (filters && xp_entry_same_or_drop(queue, fd, slot, filters))
+	if (!(slot->kept_for &= ~filters & XP_ALL_FILTERS))
+		slot->kept = 0;
+	if (filters && xp_entry_same_or_drop(queue, fd, slot, filters) &&
+	    (slot->kind != XP_KIND_CLEARED || xp_entry_arm_main(queue, fd, slot, filters) == 0))
 		xp_deliver(queue, wait, fd, slot, events, filters);
 }
 
@@ -230,10 +227,7 @@ static void chunk_return(struct xpoll *queue, struct chunk *chunk, int done)
 		struct xp_slot *slot = xp_slots_get(queue, left->fd);
 		unsigned filters = xp_filters_of((unsigned short)left->events) & slot->enabled;
 
-		if (chunk->named[chunk->len])
-			slot->check |= XP_SET(filters);
-		else
-			slot->recheck |= XP_SET(filters);
+		*(chunk->named[chunk->len] ? &slot->check : &slot->recheck) |= XP_SET(filters);
 		if (filters)
 			xp_candidate_push(queue, left->fd, slot);
 	}

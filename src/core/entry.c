@@ -56,9 +56,10 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 	uint8_t left = XP_SET(~filters);
 
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
-	xp_outer_end_grace(queue);
+	xp_outer_set_grace(queue, 0);
 	xp_count_by(&queue->counters.registered, -entry_count(filters));
 	xp_slot_disable(slot, filters);
+	slot->kept_for &= left & XP_ALL_FILTERS;
 	slot->present &= left;
 	slot->clear &= left;
 	slot->oneshot &= left;
@@ -82,7 +83,7 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
  */
 static void entry_clear(struct xpoll *queue, struct xp_slot *slot)
 {
-	xp_outer_end_grace(queue);
+	xp_outer_set_grace(queue, 0);
 	xp_count_by(&queue->counters.registered, -entry_count(slot->present));
 	xp_late_await(slot);
 	*slot = (struct xp_slot){
@@ -274,7 +275,7 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 		entry_armed(queue, slot, mode, filters);
 	else if (slot->is_exclusive || watch & XP_WATCH_EXCLUSIVE)
 		entry_lost(queue, slot);
-	if (rc == 0 && slot->kept && slot->enabled && xp_poll_clears(queue, slot))
+	if (rc == 0 && slot->kept && slot->enabled && slot->kind == XP_KIND_CLEARED)
 		xp_check_enabled(queue, fd, slot, slot->enabled);
 	return rc;
 }

@@ -38,11 +38,13 @@ bool xp_entry_owns(const struct xpoll *queue, int fd);
 
 /*
  * Returns the filters that the main entry should have: on epoll all registered ones without a solo
- * entry, elsewhere the enabled ones.
+ * entry, elsewhere the enabled ones.  None for a file whose last report took a signal from it: that
+ * report is delivered before the next one is taken.
  */
 static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_slot *slot)
 {
-	return queue->lazy ? slot->present & ~(unsigned)slot->solo : slot->enabled;
+	return queue->lazy ? slot->present & ~(unsigned)slot->solo
+		: slot->enabled & ~(slot->kind == XP_KIND_CLEARED ? slot->kept_for : 0u);
 }
 
 /*

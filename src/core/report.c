@@ -19,11 +19,9 @@
 
 void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	for (; filters & slot->enabled; filters &= filters - 1) {
+	for (; (filters &= slot->enabled); filters &= filters - 1) {
 		unsigned i = XP_LOWEST_BIT(filters);
 
-		if (!(slot->enabled & XP_BIT(i)))
-			continue;
 		if ((slot->oneshot | slot->dispatch) & XP_BIT(i))
 			xp_change_delivered(queue, fd, slot, i);
 		else
@@ -74,12 +72,10 @@ static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
 /* Returns true if the event of this filter gets XPOLL_EOF. */
 static bool is_eof(int fd, struct xp_slot *slot, unsigned filter, uint32_t events)
 {
-	if (filter == XP_EXCEPT)
-		return false;
-	if (events & POLLHUP || (filter == XP_READ && events & POLLRDHUP))
-		return true;
 	/* POLLERR on a pipe means that it has no reader. */
-	return events & POLLERR && xp_slot_kind(fd, slot) == XP_KIND_FIFO;
+	return filter != XP_EXCEPT &&
+		(events & POLLHUP || (filter == XP_READ && events & POLLRDHUP) ||
+		 (events & POLLERR && xp_slot_kind(fd, slot) == XP_KIND_FIFO));
 }
 
 /* Store the event of one filter in the array of the wait, and apply the modes of the filter. */
@@ -150,9 +146,16 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
  * those whose readiness the kernel may not report again.
  */
 static XP_NOINLINE void recheck_delivered(struct xpoll *queue, struct xp_wait *wait, int fd,
-                         struct xp_slot *slot, unsigned filters)
+                         struct xp_slot *slot, uint32_t events, unsigned filters)
 {
 	wait->repeated |= filters != 0;
+	/*
+	 * These bits do not come again.  A lazy queue keeps them by checks, and a back end that
+	 * serves one thread at a time by itself.
+	 */
+	if (filters && slot->kind == XP_KIND_CLEARED && !xp_poll_clears(queue, slot) &&
+	    queue->ops->caps & XP_CAP_CONCURRENT)
+		xp_postpone(queue, fd, slot, filters, events);
 	if (slot->mode != XP_MODE_ONCE) {
 		filters &= ~xp_slot_by_edge(slot);
 		filters &= slot->mode == XP_MODE_EDGE ? XP_ALL_FILTERS : slot->solo;
@@ -188,7 +191,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		return;
 	}
 	if (is_delivered(wait, slot)) {
-		recheck_delivered(queue, wait, fd, slot, filters & slot->delivered);
+		recheck_delivered(queue, wait, fd, slot, reported, filters & slot->delivered);
 		filters &= ~(unsigned)slot->delivered;
 		if (!filters)
 			return;
@@ -257,7 +260,7 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	if (wait->format == XP_BATCH)
 		slot->delivered = XP_ALL_FILTERS &
 			xp_poll_filters(slot, xp_poll_bits(slot, wait->found[i].events));
-	recheck_delivered(queue, wait, fd, slot, filters & slot->delivered);
+	recheck_delivered(queue, wait, fd, slot, events, filters & slot->delivered);
 	if (!(filters & ~(unsigned)slot->delivered) && !(bits & (POLLERR | POLLHUP | POLLRDHUP)))
 		return;
 	if (wait->format == XP_BATCH) {

@@ -253,7 +253,10 @@ static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits
 		: xp_filters_of(bits) & enabled;
 }
 
-/* Disable these filters, and cancel checks by poll(2) and deliveries that were due for them. */
+/*
+ * Disable these filters; they are no longer checked either.  Bits that do not come again wait until
+ * the filters are enabled.
+ */
 static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 {
 	uint8_t left = XP_SET(~filters);
@@ -261,7 +264,7 @@ static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 	slot->enabled &= left;
 	slot->check &= left;
 	slot->recheck &= left;
-	slot->kept_for &= left & XP_ALL_FILTERS;
+	slot->kept_for &= XP_ALL_FILTERS & (slot->kind == XP_KIND_CLEARED ? ~0u : left);
 }
 
 /* Returns the kind of the file, cached in the slot; XP_KIND_UNKNOWN if a system call failed. */

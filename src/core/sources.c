@@ -76,7 +76,7 @@ void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
 {
 	const struct xp_source_ops *ops = xp_source_of(reg);
 
-	xp_outer_end_grace(queue);
+	xp_outer_set_grace(queue, 0);
 	xp_list_remove(&reg->ready);
 	xp_regmap_remove(&queue->registrations.map, &reg->item, ops->filter);
 	xp_count_by(&queue->counters.registered, (uint64_t)-1);

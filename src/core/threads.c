@@ -236,9 +236,8 @@ bool xp_is_interrupted(struct xpoll *queue)
 
 bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
 {
-	if (format == XP_EVENTS)
-		return queue->in_wait.poll > 0;
-	return queue->in_wait.event > 0 || (format == XP_BATCH && queue->in_wait.batch);
+	return format == XP_EVENTS ? queue->in_wait.poll > 0
+		: queue->in_wait.event > 0 || (format == XP_BATCH && queue->in_wait.batch);
 }
 
 /*

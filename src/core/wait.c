@@ -91,7 +91,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 		xp_count_by(&queue->counters.events, (uint64_t)wait.len);
 	if (XP_UNLIKELY(wait.len == 0) && rc == 0) {
 		xp_count(&queue->counters.empty_returns);
-		xp_outer_end_grace(queue);
+		xp_outer_set_grace(queue, 0);
 	}
 	xp_leave(queue);
 	if (XP_UNLIKELY(wait.holds_signals))

@@ -353,6 +353,46 @@ XT_TEST(what_was_taken_waits_for_room_and_for_enable)
 		XT_EXPECT(CloseHandle(events[i]));
 }
 
+/* Enables or disables all of them. */
+static void switch_all(struct xpoll *queue, const HANDLE *handles, int count, int flags)
+{
+	for (int i = 0; i < count; i++)
+		XT_EXPECT_EQ(xt_flag(queue, nt_ident(handles[i]), READ, flags), 0);
+}
+
+/* Beside an event that needs no packet, the queue takes more than it has room for. */
+XT_TEST(what_was_taken_beside_others_waits_for_room_and_for_enable)
+{
+	enum { COUNT = 4, EACH = 20 };
+	struct xpoll *queue = xt_open_quiet();
+	HANDLE semaphores[COUNT];
+	struct xpoll_event events[8];
+	int delivered = 0;
+
+	for (int i = 0; i < COUNT; i++) {
+		semaphores[i] = CreateSemaphoreA(NULL, EACH, 100, NULL);
+		XT_OK(watch(queue, semaphores[i], 0));
+	}
+	for (int round = 0; round < 2 * COUNT * EACH; round++) {
+		int room = 2 + round % 5, count;
+
+		XT_OK(xt_change(queue, 4, XPOLL_FILT_USER, XPOLL_ADD | XPOLL_CLEAR,
+		                XPOLL_NOTE_TRIGGER, 0, NULL));
+		count = xpoll_event(queue, NULL, 0, events, room, 0);
+		XT_CHECK(count >= 1);
+		for (int i = 0; i < count; i++)
+			delivered += events[i].filter == READ;
+		if (round % 3)
+			continue;
+		switch_all(queue, semaphores, COUNT, XPOLL_DISABLE);
+		XT_NONE(queue);
+		switch_all(queue, semaphores, COUNT, XPOLL_ENABLE);
+	}
+	XT_EQ(delivered + events_left(queue), COUNT * EACH);
+	for (int i = 0; i < COUNT; i++)
+		XT_EXPECT(CloseHandle(semaphores[i]));
+}
+
 XT_TEST(poll_like_level_has_objects)
 {
 	struct xpoll *queue = xt_open_quiet();
