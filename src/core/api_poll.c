@@ -152,21 +152,23 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 	return xp_wait_call(queue, XP_BATCH, NULL, XP_FIRED_MOST, timeout_ns, NULL);
 }
 
-/* Complete batch_take for filters with modes, or with bits to keep for disabled filters. */
+/*
+ * Complete batch_take for filters with modes, or with bits to keep for disabled filters.  Continue
+ * with the next record if the registration has ended or is disabled.
+ */
 static XP_NOINLINE int hand_out_rarely(struct xpoll *queue, const struct xp_found *found,
-                                       unsigned filters, uint32_t bits)
+                                       unsigned filters, uint32_t bits, void **datap)
 {
 	int fd = xp_token_fd(found->token);
 	struct xp_slot *slot = xp_slots_get(queue, fd);
+	bool is_of = xp_slot_is_of(slot, found->token);
 
-	xp_kept_rest(queue, fd, slot, found->events);
-	xp_handed(queue, fd, slot, filters);
-	return xp_leave_with(queue, (int)bits);
-}
-
-/* The registrations of this record have ended or are disabled: continue with the next record. */
-static XP_NOINLINE int revents_again(struct xpoll *queue, void **datap)
-{
+	if (is_of)
+		xp_kept_for_disabled(queue, fd, slot, found->events);
+	if (is_of && bits) {
+		xp_handed(queue, fd, slot, filters);
+		return xp_leave_with(queue, (int)bits);
+	}
 	xp_leave(queue);
 	return xpoll_revents(queue, datap);
 }
@@ -191,13 +193,13 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	bits = xp_poll_bits(slot, found->events);
 	filters = xp_poll_filters(slot, bits);
 	if (XP_UNLIKELY(!xp_slot_is_of(slot, found->token) || !bits))
-		return revents_again(queue, datap);
+		return hand_out_rarely(queue, found, 0, 0, datap);
 	if (datap) /* the udata of the first ready filter */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	xp_count(&queue->counters.events);
 	if (XP_UNLIKELY(slot->oneshot | slot->dispatch | slot->clear ||
 	                found->events & (POLLPRI | POLLERR)))
-		return hand_out_rarely(queue, found, filters, bits);
+		return hand_out_rarely(queue, found, filters, bits, datap);
 	xp_handed_level(queue, fd, slot, filters);
 	return xp_leave_with(queue, (int)bits);
 }

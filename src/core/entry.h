@@ -38,8 +38,8 @@ bool xp_entry_owns(const struct xpoll *queue, int fd);
 
 /*
  * Returns the filters that the main entry should have: on epoll all registered ones without a solo
- * entry, elsewhere the enabled ones.  None for a file whose last report took a signal from it: that
- * report is delivered before the next one is taken.
+ * entry, elsewhere the enabled ones.  A filter is left out while bits are kept for it that its file
+ * does not report again: these are delivered before the kernel is asked for more.
  */
 static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_slot *slot)
 {

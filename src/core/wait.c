@@ -418,9 +418,11 @@ static XP_NOINLINE void batch_return(struct xpoll *queue)
 		int fd = xp_token_fd(found->token);
 
 		slot = xp_slots_get(queue, fd);
-		if (!xp_slot_is_of(slot, found->token) || !slot->enabled)
+		if (!xp_slot_is_of(slot, found->token))
 			continue;
-		if (slot->mode == XP_MODE_FILE)
+		if (!slot->enabled)
+			xp_kept_for_disabled(queue, fd, slot, found->events);
+		else if (slot->mode == XP_MODE_FILE)
 			xp_file_ask(queue, fd, slot->enabled);
 		else
 			xp_postpone(queue, fd, slot, slot->enabled, found->events);

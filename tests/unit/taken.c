@@ -242,3 +242,27 @@ XT_TEST(second_report_in_a_call_comes_with_the_next)
 	XT_EXPECT_EQ(events_of(1, 8, 0), 1);
 	XT_EXPECT_EQ(events_of(1, 8, 0), 0);
 }
+
+/* What the poll-like level has found is given back if it is disabled meanwhile. */
+static void disabled_before_it_is_taken(bool asks)
+{
+	void *data;
+
+	XT_CALL(begin());
+	files[0].signals = 1;
+	XT_EXPECT_EQ(xpoll_wait(queue, 0), 1);
+	change(0, XPOLL_DISABLE);
+	if (asks)
+		XT_EXPECT_EQ(xpoll_revents(queue, &data), 0);
+	XT_EXPECT_EQ(xpoll_wait(queue, 0), 0);
+	change(0, XPOLL_ENABLE);
+	XT_EXPECT_EQ(xpoll_wait(queue, 0), 1);
+	XT_EXPECT_EQ(xpoll_revents(queue, &data), POLLIN);
+	XT_EXPECT_EQ(xpoll_wait(queue, 0), 0);
+}
+
+XT_TEST(report_disabled_before_xpoll_revents_waits_for_enable)
+{
+	XT_CALL(disabled_before_it_is_taken(true));
+	XT_CALL(disabled_before_it_is_taken(false));
+}
