@@ -49,13 +49,14 @@ public:
 		std::function<bool(const char *path)> skip = {};
 	};
 
-	tree(const char *path, const options &wanted, std::error_code &error) noexcept
+	/* `wanted` is copied by the caller: a copy of `skip` may throw. */
+	tree(const char *path, options wanted, std::error_code &error) noexcept
 	{
 		::xpoll_tree_options given = {};
 
 		error = {};
 		if (wanted.skip) {
-			skip_.reset(new (std::nothrow) skipper(wanted.skip));
+			skip_.reset(new (std::nothrow) skipper(std::move(wanted.skip)));
 			if (!skip_) {
 				error = std::make_error_code(std::errc::not_enough_memory);
 				return;

@@ -7,7 +7,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -69,6 +71,37 @@ static void entries_are_skipped_and_folders_left_alone(const fs::path &top)
 	CHECK(!tree.next(0s));
 }
 
+/* A function whose copy finds no memory. */
+struct uncopyable_skip {
+	uncopyable_skip() = default;
+	uncopyable_skip(uncopyable_skip &&) = default;
+	uncopyable_skip(const uncopyable_skip &) { throw std::bad_alloc(); }
+	bool operator()(const char *) const { return false; }
+
+	char large[100] = {}; /* so that std::function allocates it */
+};
+
+static void lack_of_memory_for_a_copy_is_thrown(const fs::path &top)
+{
+	xpoll::tree::options options = {.skip = uncopyable_skip()};
+	std::error_code error;
+	int thrown = 0;
+
+	try {
+		xpoll::tree tree(top.c_str(), options, error);
+	} catch (const std::bad_alloc &) {
+		thrown++;
+	}
+	try {
+		xpoll::tree tree(top.c_str(), options);
+	} catch (const std::bad_alloc &) {
+		thrown++;
+	}
+	CHECK(thrown == 2);
+	xpoll::tree moved(top.c_str(), std::move(options), error);
+	CHECK(!error && !moved.next(0s));
+}
+
 static void errors_are_thrown_or_returned(const fs::path &top)
 {
 	std::error_code error;
@@ -98,6 +131,7 @@ int main()
 
 	changes_come_with_their_names(top);
 	entries_are_skipped_and_folders_left_alone(top);
+	lack_of_memory_for_a_copy_is_thrown(top);
 	errors_are_thrown_or_returned(top);
 	return 0;
 }
