@@ -9,12 +9,12 @@
 
 enum { NUMBERS = 1 << 30 };
 
-/* A back end without an array of reports: making slots asks for its length. */
-static const struct xp_backend_ops no_reports;
+/* A queue asks its back end how many reports a wait may have. */
+static const struct xp_backend_ops few, many = {.fired_most = XP_FIRED_ALONE};
 
 XT_TEST(highest_number_of_the_table_has_a_slot)
 {
-	static struct xpoll queue = { .ops = &no_reports };
+	static struct xpoll queue = {.ops = &few};
 	struct xp_slot *slot = xp_slots_make(&queue, NUMBERS - 1);
 
 	XT_CHECK(slot);
@@ -26,7 +26,7 @@ XT_TEST(highest_number_of_the_table_has_a_slot)
 
 XT_TEST(number_beyond_the_table_is_refused)
 {
-	static struct xpoll queue = { .ops = &no_reports };
+	static struct xpoll queue = {.ops = &few};
 
 	XT_CHECK(xp_slots_make(&queue, 0));
 	XT_CHECK(!xp_slots_make(&queue, NUMBERS));
@@ -34,4 +34,15 @@ XT_TEST(number_beyond_the_table_is_refused)
 	XT_CHECK(queue.slots.pages_len < 10);
 	XT_CHECK(!xp_slots_at(&queue, INT32_MAX));
 	xp_slots_fini(&queue);
+}
+
+XT_TEST(larger_array_of_reports_is_made_with_the_second_page)
+{
+	static struct xpoll queue = {.ops = &many}, other = {.ops = &few};
+
+	XT_CHECK(xp_slots_make(&queue, XP_PAGE_SLOTS - 1) && !queue.fired);
+	XT_CHECK(xp_slots_make(&queue, XP_PAGE_SLOTS) && queue.fired);
+	XT_CHECK(xp_slots_make(&other, XP_PAGE_SLOTS) && !other.fired);
+	xp_slots_fini(&queue);
+	xp_slots_fini(&other);
 }
