@@ -34,8 +34,8 @@ static inline bool xp_sleepers_take_mark(struct xpoll *queue)
 
 /*
  * Let the descriptor of xpoll_fd stay readable for (updates - 1) calls of xp_outer_update that find
- * no reason for it.  0: a registration ended, or a wait found nothing, so from now on it is readable
- * only with a reason.
+ * no reason for it.  0: a registration ended, or a wait found nothing, so from now on it needs a
+ * reason.
  */
 static inline void xp_outer_set_grace(struct xpoll *queue, uint8_t updates)
 {
