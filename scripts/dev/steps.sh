@@ -55,8 +55,9 @@ check_steps() {
 		sweep_steps "$sweep"
 		build tsan all_unit all_contract all_contract_over all_source all_stress \
 			all_fault all_dropin all_dropin_kqueue
+		# The epoll drop-in replaces poll(2), and ThreadSanitizer's own takes its place.
 		suite tsan build/tsan -L 'unit|contract|source|stress|fault|dropin|kqueue' \
-			-LE 'cpp|once|alone|nightly' -E "$on_other_back_ends"
+			-LE 'cpp|once|alone|nightly|dropin-epoll' -E "$on_other_back_ends"
 	fi
 	valgrind_steps '^(unit\.|contract\..*\.epoll$)'
 	drd_steps '^contract\.(concurrent|waiters|wake|cancel)\.epoll'
