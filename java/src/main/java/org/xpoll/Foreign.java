@@ -73,9 +73,14 @@ final class Foreign {
     /** Calls a function; errno is stored in the cell. */
     static long call(long function, Memory errno, long a, long b, long c, long d, long e,
             long f, long g) throws Throwable {
-        return jni ? Jni.call(function, errno.address, a, b, c, d, e, f, g)
-                : (long) Linked.CALL.invokeExact(MemorySegment.ofAddress(function),
-                        MemorySegment.ofBuffer(errno.bytes), a, b, c, d, e, f, g);
+        try {
+            return jni ? Jni.call(function, errno.address, a, b, c, d, e, f, g)
+                    : (long) Linked.CALL.invokeExact(MemorySegment.ofAddress(function),
+                            MemorySegment.ofBuffer(errno.bytes), a, b, c, d, e, f, g);
+        } finally {
+            // C writes to the cell after the function, also one that nobody reads.
+            Reference.reachabilityFence(errno);
+        }
     }
 
     /** The C string at an address, which nothing before the copy can invalidate. */
