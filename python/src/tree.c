@@ -47,8 +47,11 @@ static PyObject *change_object(struct xpy_state *state, const struct xpoll_tree_
 		[XPOLL_TREE_LOOK] = "look",     [XPOLL_TREE_UNWATCHED] = "unwatched",
 		[XPOLL_TREE_END] = "end",
 	};
+	/* A later library may report more: looking is right after anything. */
+	int kind = change->kind > 0 && change->kind <= XPOLL_TREE_END ? change->kind
+	                                                              : XPOLL_TREE_LOOK;
 	PyObject *object, *values = Py_BuildValue(
-		"(sNNki)", kinds[change->kind], path_object(change->path),
+		"(sNNki)", kinds[kind], path_object(change->path),
 		path_object(change->to), (unsigned long)change->notes, change->error);
 
 	if (!values)
