@@ -49,20 +49,19 @@ static void park_thread(struct ep_set *set)
 	pthread_setcancelstate(state, NULL);
 }
 
-void ep_bell_pause(struct ep_set *set)
+bool ep_bell_pause(struct ep_set *set)
 {
 	if (set->bell.fds[0] < 0)
-		return;
+		return false;
 	pthread_mutex_lock(&set->lock);
 	set->bell.pauses++;
 	park_thread(set);
 	pthread_mutex_unlock(&set->lock);
+	return true;
 }
 
 void ep_bell_resume(struct ep_set *set)
 {
-	if (set->bell.fds[0] < 0)
-		return;
 	pthread_mutex_lock(&set->lock);
 	if (--set->bell.pauses == 0)
 		pthread_cond_broadcast(&set->bell.changed);
@@ -86,6 +85,6 @@ void ep_bell_end(struct ep_set *set)
 	real_close.close(bell->fds[0]);
 	real_close.close(bell->fds[1]);
 	bell->fds[0] = bell->fds[1] = -1;
-	bell->runs = bell->is_rung = bell->is_parked = bell->stops = false;
+	bell->stays = bell->runs = bell->is_rung = bell->is_parked = bell->stops = false;
 	bell->pauses = 0;
 }

@@ -55,6 +55,7 @@ static int add(struct ep_set *set, int fd, const struct epoll_event *event,
 	*entry = (struct ep_entry){
 		.is_nested = is_nested,
 		.is_socket = S_ISSOCK(status->st_mode),
+		.is_device = S_ISCHR(status->st_mode),
 		.events = event->events,
 		.data = event->data.u64,
 		.serial = ++set->serial,
@@ -102,17 +103,16 @@ static int check_event(int op, uint32_t events, bool is_nested)
 static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_event *event,
                          const struct stat *status, bool is_nested)
 {
+	bool is_paused;
 	int rc;
 
-	/*
-	 * Keep the bell's thread out of the queue: it would give a record of the former
-	 * registration back after the change, and the program would get an event too much.
-	 */
-	ep_bell_pause(set);
+	/* A record that the bell's thread has just taken would be delivered beside a new one. */
+	is_paused = ep_bell_pause(set);
 	pthread_mutex_lock(&set->lock);
 	rc = change(set, op, fd, event, status, is_nested);
 	pthread_mutex_unlock(&set->lock);
-	ep_bell_resume(set);
+	if (is_paused)
+		ep_bell_resume(set);
 	return rc;
 }
 
@@ -147,7 +147,7 @@ static int change_checked(struct ep_set *set, struct ep_set *inner, int op, int 
 		if (rc == 0)
 			rc = ep_nest_check(set, inner);
 		if (rc == 0)
-			rc = ep_adopt(inner);
+			rc = ep_ring_adopt(inner);
 		if (rc == 0)
 			rc = ep_ring_start(inner);
 	}

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -27,13 +28,14 @@ struct ep_counter {
 	bool is_semaphore;        /* [I] EFD_SEMAPHORE: each read takes 1 */
 	uint64_t bound;           /* guarded by `lock`: the counter is at most this, unless another
 	                             process has added to it */
-	struct ep_counter *next;  /* next in list.all; guarded by list.lock */
+	struct ep_counter *next;  /* in the list of all, under its lock */
+	struct ep_counter *next_free;
 };
 
-/* All counters, for fork_child. */
+/* The memory of a counter is used again, never freed: see ep_object_hold. */
 static struct {
 	pthread_mutex_t lock;
-	struct ep_counter *all;
+	struct ep_counter *all, *free;
 } list = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- Messages -------------------------------------------------------------------------- */
@@ -67,38 +69,75 @@ static bool is_nonblocking(int fd)
 	return ep_real()->fcntl(fd, F_GETFL) & O_NONBLOCK;
 }
 
+/* The state of a thread that has the lock of a counter. */
+struct locked {
+	sigset_t mask;
+	int cancel;
+};
+
+/*
+ * A signal handler may write to the counter that this thread is using, and would wait for ever.  A
+ * cancelled thread would keep the lock.
+ */
+static struct locked lock_counter(struct ep_counter *counter)
+{
+	struct locked before;
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel);
+	pthread_sigmask(SIG_SETMASK, &all, &before.mask);
+	pthread_mutex_lock(&counter->lock);
+	return before;
+}
+
+static void unlock_counter(struct ep_counter *counter, const struct locked *before)
+{
+	pthread_mutex_unlock(&counter->lock);
+	pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
+	pthread_setcancelstate(before->cancel, NULL);
+}
+
 /* --- read and write ------------------------------------------------------------------------ */
 
 /* Subtract what read(2) takes from the counter, and return it; 0: the counter is 0. */
 static uint64_t try_read(struct ep_counter *counter, int fd)
 {
-	uint64_t value;
+	struct locked before = lock_counter(counter);
+	uint64_t value = counter->is_semaphore ? take(fd) : take_all(fd);
 
-	pthread_mutex_lock(&counter->lock);
-	value = counter->is_semaphore ? take(fd) : take_all(fd);
 	if (counter->is_semaphore && value > 1) {
 		(void)put(counter, value - 1);
 		value = 1;
 	}
 	counter->bound = value > counter->bound || !counter->is_semaphore
 		? 0 : counter->bound - value;
-	pthread_mutex_unlock(&counter->lock);
+	unlock_counter(counter, &before);
 	return value;
+}
+
+/* Sleep until there is a message: in recv(2), which a handler with SA_RESTART does not end. */
+static int sleep_until_any(int fd)
+{
+	uint64_t value;
+
+	return recv(fd, &value, sizeof value, MSG_PEEK) < 0 && errno != EAGAIN ? -errno : 0;
 }
 
 ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t size)
 {
 	uint64_t value;
+	int rc;
 
 	if (size < sizeof value)
 		return -EINVAL;
+	pthread_testcancel();
 	while ((value = try_read(counter, fd)) == 0) {
-		struct pollfd look = {.fd = fd, .events = POLLIN};
-
 		if (is_nonblocking(fd))
 			return -EAGAIN;
-		if (ep_real()->poll(&look, 1, -1) < 0)
-			return -errno;
+		rc = sleep_until_any(fd);
+		if (rc < 0)
+			return rc;
 	}
 	memcpy(buffer, &value, sizeof value);
 	return sizeof value;
@@ -110,10 +149,10 @@ ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t
  */
 static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 {
+	struct locked before = lock_counter(counter);
 	uint64_t sum;
 	bool fits = true;
 
-	pthread_mutex_lock(&counter->lock);
 	if (value > COUNTER_MOST - counter->bound || !put(counter, value)) {
 		sum = take_all(fd);
 		fits = value <= COUNTER_MOST - sum;
@@ -124,7 +163,7 @@ static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 	} else {
 		counter->bound += value;
 	}
-	pthread_mutex_unlock(&counter->lock);
+	unlock_counter(counter, &before);
 	return fits;
 }
 
@@ -138,6 +177,7 @@ ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer,
 	memcpy(&value, buffer, sizeof value);
 	if (value > COUNTER_MOST)
 		return -EINVAL;
+	pthread_testcancel();
 	while (value > 0 && !try_write(counter, fd, value)) {
 		if (is_nonblocking(fd))
 			return -EAGAIN;
@@ -150,20 +190,53 @@ ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer,
 
 /* --- The life of a counter ------------------------------------------------------------------ */
 
-/* object->end: free a counter that has no descriptor any more. */
+static void give(struct ep_counter *counter)
+{
+	pthread_mutex_lock(&list.lock);
+	counter->next_free = list.free;
+	list.free = counter;
+	pthread_mutex_unlock(&list.lock);
+}
+
 static void end_counter(struct ep_object *object)
 {
 	struct ep_counter *counter = (struct ep_counter *)object;
-	struct ep_counter **link = &list.all;
+	int saved = errno;
+
+	real_close.close(counter->peer);
+	give(counter);
+	errno = saved;
+}
+
+static struct ep_counter *take_free(void)
+{
+	struct ep_counter *counter;
 
 	pthread_mutex_lock(&list.lock);
-	while (*link != counter)
-		link = &(*link)->next;
-	*link = counter->next;
+	counter = list.free;
+	if (counter)
+		list.free = counter->next_free;
 	pthread_mutex_unlock(&list.lock);
-	real_close.close(counter->peer);
-	pthread_mutex_destroy(&counter->lock);
-	free(counter);
+	return counter;
+}
+
+static struct ep_counter *take_counter(void)
+{
+	struct ep_counter *counter = take_free();
+
+	if (counter)
+		return counter;
+	counter = calloc(1, sizeof *counter);
+	if (!counter)
+		return NULL;
+	counter->object.kind = EP_COUNTER;
+	counter->object.end = end_counter;
+	pthread_mutex_init(&counter->lock, NULL);
+	pthread_mutex_lock(&list.lock);
+	counter->next = list.all;
+	list.all = counter;
+	pthread_mutex_unlock(&list.lock);
+	return counter;
 }
 
 /* In a forked child: make all locks new, as a thread of the parent may have held them. */
@@ -197,27 +270,23 @@ static int open_pair(struct ep_counter *counter, int flags)
 
 static int open_counter(unsigned initval, int flags)
 {
-	struct ep_counter *counter = calloc(1, sizeof *counter);
+	struct ep_counter *counter = take_counter();
 	int fd = counter ? open_pair(counter, flags) : -ENOMEM;
 
 	if (fd < 0) {
-		free(counter);
+		if (counter)
+			give(counter);
 		return fd;
 	}
-	counter->object.kind = EP_COUNTER;
-	counter->object.end = end_counter;
+	counter->object.descriptors = 0;
 	counter->is_semaphore = flags & EFD_SEMAPHORE;
 	counter->bound = initval;
-	pthread_mutex_init(&counter->lock, NULL);
-	pthread_mutex_lock(&list.lock);
-	counter->next = list.all;
-	list.all = counter;
-	pthread_mutex_unlock(&list.lock);
+	atomic_store(&counter->object.refs, 1);
 	if (initval > 0)
 		(void)put(counter, initval);
 	fd = ep_publish(&counter->object, fd);
 	if (fd < 0)
-		end_counter(&counter->object);
+		ep_object_drop(&counter->object);
 	return fd;
 }
 

@@ -234,9 +234,26 @@ static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry,
 	return rc;
 }
 
+/* A change has failed half-way: the entry stays what it was, unless the queue lost the file. */
+static void restore(struct ep_set *set, int fd, struct ep_entry *entry,
+                    const struct ep_entry *before, int rc)
+{
+	ep_unregister(set, fd, entry);
+	entry->events = before->events;
+	entry->data = before->data;
+	if (rc == -ENOENT || ep_register(set, fd, entry) < 0)
+		ep_entry_end(set, entry);
+}
+
 int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event)
 {
-	bool same = modes_of(entry->events) == modes_of(event->events);
+	struct ep_entry before = *entry;
+	/*
+	 * FreeBSD's kqueue(2) refuses a terminal after a hang-up, and ENABLE makes no new edge of
+	 * what takes its place.
+	 */
+	bool is_refused = entry->is_device && event->events & EPOLLET;
+	bool same = modes_of(entry->events) == modes_of(event->events) && !is_refused;
 	int want = ep_poll_bits(event->events) & (entry->is_nested ? POLLIN : ~0);
 	int rc;
 
@@ -254,10 +271,8 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 		ep_unregister(set, fd, entry);
 		rc = ep_register(set, fd, entry);
 	}
-	if (rc < 0) {
-		ep_unregister(set, fd, entry);
-		ep_entry_end(set, entry);
-	}
+	if (rc < 0)
+		restore(set, fd, entry, &before, rc);
 	return rc;
 }
 

@@ -23,14 +23,15 @@
 #include "base/result.h"
 #include "common/numbers.h"
 
-/* The kinds of objects behind descriptors: sets, and counters, which are eventfds. */
-enum ep_kind { EP_SET = 1, EP_COUNTER };
+/* The kinds of objects behind descriptors. */
+enum ep_kind { EP_SET = 1, EP_COUNTER, EP_TIMER, EP_SIGNALS };
 
 /* The part that sets and counters have in common: an object that descriptors refer to. */
 struct ep_object {
 	enum ep_kind kind; /* [I] */
-	int descriptors;   /* [t] open descriptors of the object; for counters also calls */
-	/* Called without locks when `descriptors` has become 0.  [I] */
+	int descriptors;   /* [t] open descriptors of the object */
+	atomic_int refs;   /* [a] of a counter: calls, and one while it has descriptors */
+	/* The last descriptor, or reference of a counter, is gone; called without locks.  [I] */
 	void (*end)(struct ep_object *object);
 };
 
@@ -39,6 +40,7 @@ struct ep_entry {
 	bool live;         /* false: unused, the descriptor is not registered */
 	bool is_nested;    /* the descriptor is a set */
 	bool is_socket;    /* the descriptor is a socket */
+	bool is_device;    /* the descriptor is a character device, as a terminal is */
 	bool is_bare;      /* READ is registered without bits, for errors and hang-ups */
 	short registered;  /* POLL* bits that the queue has, enabled or not */
 	uint32_t events;   /* the program's EPOLL* bits and flags */
@@ -55,6 +57,7 @@ struct ep_entry {
  */
 struct ep_bell {
 	int fds[2];     /* [e] a socket pair; the set's descriptors duplicate fds[0]; -1: none */
+	bool stays;     /* [e] the kernel refuses the queue's descriptor in another queue */
 	bool runs;      /* [e] the thread was started */
 	bool is_rung;   /* [e] fds[0] is readable: there is a message in it */
 	bool is_parked; /* [e] the thread is not in a wait of the queue */
@@ -74,8 +77,10 @@ struct ep_set {
 	/* Called in a forked child, which has no other thread, for each set of the parent.  [I] */
 	void (*fork)(struct ep_set *set);
 	struct xpoll *queue;     /* [I] */
-	struct ep_set *next;     /* [t] next in the list of all sets, or in set.c's of free ones */
-	_Atomic pid_t process;   /* [a] the process that can use the queue: see ep_adopt */
+	struct ep_set *next;     /* [t] in the list of all sets, or of free ones */
+	_Atomic pid_t process;   /* [a] the process that can use the queue */
+	/* Of the thread in ep_is_ready, which has taken a record; taken before `lock`. */
+	pthread_mutex_t look;
 	pthread_mutex_t lock;
 	struct ep_entry **pages; /* [e] entries indexed by descriptor; a page may be NULL */
 	int pages_len;           /* [e] number of pages */
@@ -97,7 +102,20 @@ extern _Thread_local bool ep_inside;
 /* The process whose descriptors table.c has.  A child of vfork(2) has another process ID. */
 extern _Atomic pid_t ep_process;
 
-/* table.c: the objects behind descriptors -------------------------------------- */
+/* Set in a forked child that has timers or signalfds, until their threads run again. */
+extern atomic_bool ep_is_child;
+void ep_revive_threads(void);
+/* In a forked child: let ep_revive call this function once, to start a thread. */
+void ep_revive_by(void (*start)(void));
+
+/* Called by each function that may use a timer or a signalfd. */
+static inline void ep_revive(void)
+{
+	if (XP_UNLIKELY(atomic_load_explicit(&ep_is_child, memory_order_relaxed)))
+		ep_revive_threads();
+}
+
+/* table.c: the objects of descriptors ------------------------------------------ */
 
 /*
  * Returns the set that fd refers to, and keeps it from ending until ep_drop is called; NULL: fd is
@@ -105,7 +123,10 @@ extern _Atomic pid_t ep_process;
  */
 struct ep_set *ep_hold(int fd);
 void ep_drop(struct ep_set *set);
-/* Like ep_hold for an object that is no set, until ep_object_drop is called. */
+/*
+ * Hold an object of another kind, until ep_object_drop; NULL: fd has none.  A signal handler may
+ * write to a counter while the thread has any lock, so for a counter neither of the two takes one.
+ */
 struct ep_object *ep_object_hold(int fd, enum ep_kind kind);
 void ep_object_drop(struct ep_object *object);
 /* Returns true if there is any set.  Then poll(2) has to check whether a descriptor is one. */
@@ -124,9 +145,11 @@ void ep_duplicated(int fd, int duplicate);
  */
 struct ep_object *ep_close_begin(int fd);
 void ep_close_end(struct ep_object *object);
-/* Make all descriptors of a set refer to the file of fd, by dup2(2).  Returns 0 or -errno. */
-int ep_replace_fds(struct ep_set *set, int fd);
-/* After ep_replace_fds: register the set's descriptors again in all sets that watch them. */
+/* Make all descriptors of an object duplicates of fd; 0 or -errno. */
+int ep_replace_fds(struct ep_object *object, int fd);
+/* In a forked child: fd is another file now, and its entries in the sets stay valid. */
+void ep_restamp_entries(int fd);
+/* The descriptors of a set were replaced: sets that watch them watch the new file from now on. */
 void ep_renew_watchers(struct ep_set *set);
 
 /* set.c: how a set begins and ends -------------------------------------------------- */
@@ -143,8 +166,8 @@ int ep_begin(struct ep_set **begun);
  */
 int ep_use_bell(struct ep_set *set);
 /*
- * Call before a set is used: if it was made by the parent of this forked child, make its queue
- * usable in this process.  Returns 0 or -errno.
+ * At the first use of a parent's set in this process: make it usable; 0 or -errno.  The sets in it
+ * are adopted already: see ep_ring_adopt.
  */
 int ep_adopt(struct ep_set *set);
 
@@ -190,11 +213,11 @@ int ep_change(struct ep_set *set, int op, int fd, const struct epoll_event *even
 /* wait.c ----------------------------------------------------------------------------- */
 
 /*
- * Do epoll_pwait2(2) with the timeout in nanoseconds; negative: none.  Returns the number of events
- * or a negative errno value.
+ * Carry out epoll_pwait2(2); returns the number of events or a negative errno.  Called with
+ * cancellation disabled; a wait that has no event yet may be cancelled if `state` allows it.
  */
 int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64_t timeout_ns,
-            const sigset_t *mask);
+            const sigset_t *mask, int state);
 
 /* ready.c ---------------------------------------------------------------------------- */
 
@@ -231,8 +254,11 @@ void ep_nest_refresh(struct ep_set *set);
 
 /* Make the socket pair of a bell.  Returns 0 or -errno. */
 int ep_bell_make(struct ep_bell *bell);
-/* From ep_bell_pause to ep_bell_resume the bell's thread is not in the queue and takes no event. */
-void ep_bell_pause(struct ep_set *set);
+/*
+ * Between these two the bell's thread takes no event out of the queue.  Resume only if pause has
+ * returned true: a set without a bell may get one meanwhile.
+ */
+bool ep_bell_pause(struct ep_set *set);
 void ep_bell_resume(struct ep_set *set);
 /* If the bell's thread was started, make the set's descriptor readable, or not.  [e] */
 void ep_bell_show(struct ep_set *set, bool ready);
@@ -246,19 +272,27 @@ void ep_bell_end(struct ep_set *set);
  * set or passed to poll(2).  Returns 0 or a negative errno value.
  */
 int ep_ring_start(struct ep_set *set);
+/* Adopt the sets in this one, which it watches, and then this one; 0 or -errno. */
+int ep_ring_adopt(struct ep_set *set);
 
 /* nest.c: sets in sets --------------------------------------------------------------------- */
 
-/* Locked while a set is added to another, so that two threads cannot make a ring of sets. */
+/*
+ * Held while a set is added to another one, so that two threads cannot make a ring.  Taken before
+ * every other lock.
+ */
 extern pthread_mutex_t ep_nest_lock;
 /* Returns 0 if `inner` may be added to `outer`; -ELOOP: it would be a ring, or too many levels. */
 int ep_nest_check(struct ep_set *outer, struct ep_set *inner);
 
-/* counter.c: eventfds ------------------------------------------------------------------------ */
+/* counter.c, timer.c, signals.c: eventfd, timerfd, signalfd ------------------------------------ */
 
 struct ep_counter;
 /* Do read(2) and write(2) of an eventfd.  Return the result or a negative errno value. */
 ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t size);
 ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer, size_t size);
+/* read(2) of a timer and of a signalfd; the result or a negative errno. */
+ssize_t ep_timer_read(struct ep_object *object, int fd, void *buffer, size_t size);
+ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t size);
 
 #endif

@@ -47,7 +47,7 @@ static struct ep_set *hold_or_fail(int fd, int *rc)
 		errno = saved;
 		return NULL;
 	}
-	*rc = ep_adopt(set);
+	*rc = ep_ring_adopt(set);
 	if (*rc == 0)
 		return set;
 	ep_drop(set);
@@ -88,21 +88,25 @@ static int call_wait(int epfd, struct epoll_event *events, int maxevents, int64_
                      const sigset_t *mask)
 {
 	struct ep_set *set;
-	int rc;
+	int state, rc;
 
 	if (maxevents <= 0 || maxevents > EP_EVENTS_MOST)
 		return xp_result(-EINVAL);
 	if (!events)
 		return xp_result(-EFAULT);
+	ep_revive();
+	/* Only the wait of the queue is a cancellation point, because no lock is held there. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	set = hold_or_fail(epfd, &rc);
-	if (!set)
-		return xp_result(rc);
-	ep_inside = true;
-	pthread_cleanup_push(cancelled, set);
-	rc = ep_wait(set, events, maxevents, timeout_ns, mask);
-	pthread_cleanup_pop(0);
-	ep_inside = false;
-	ep_drop(set);
+	if (set) {
+		ep_inside = true;
+		pthread_cleanup_push(cancelled, set);
+		rc = ep_wait(set, events, maxevents, timeout_ns, mask, state);
+		pthread_cleanup_pop(0);
+		ep_inside = false;
+		ep_drop(set);
+	}
+	pthread_setcancelstate(state, NULL);
 	return xp_result(rc);
 }
 

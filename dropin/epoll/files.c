@@ -1,8 +1,8 @@
 /*
  * Replaces the C library's functions of descriptors, for sets and eventfds.
  *
- * dup(2) and fcntl(2) make further descriptors of an object, which have to be recorded.  read(2)
- * and write(2) of an eventfd are in counter.c.  poll(2) and select(2) are in polling.c.
+ * dup(2) and fcntl(2) make further descriptors of an object.  read(2) serves counters, timers and
+ * signalfds, and write(2) counters.  poll(2) and select(2) are in polling.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,24 +36,50 @@ static bool is_set(int fd)
 	return set;
 }
 
-static void drop_counter(void *counter)
+static void drop_object(void *object)
 {
-	ep_object_drop(counter);
+	ep_object_drop(object);
+}
+
+/* Returns the object of fd, held, if fd has one that is not a set. */
+static struct ep_object *hold_object(int fd)
+{
+	struct ep_object *object = NULL;
+
+	for (int kind = EP_COUNTER; kind <= EP_SIGNALS && !object; kind++)
+		object = ep_object_hold(fd, (enum ep_kind)kind);
+	return object;
+}
+
+static ssize_t read_object(struct ep_object *object, int fd, void *buffer, size_t size)
+{
+	if (object->kind == EP_TIMER)
+		return ep_timer_read(object, fd, buffer, size);
+	if (object->kind == EP_SIGNALS)
+		return ep_signals_read(object, fd, buffer, size);
+	return ep_counter_read((struct ep_counter *)object, fd, buffer, size);
+}
+
+static ssize_t write_object(struct ep_object *object, int fd, const void *buffer, size_t size)
+{
+	return object->kind == EP_COUNTER
+		? ep_counter_write((struct ep_counter *)object, fd, buffer, size) : -EINVAL;
 }
 
 EXPORT ssize_t read(int fd, void *buffer, size_t size)
 {
 	struct number *number = number_at(fd);
-	struct ep_counter *counter;
+	struct ep_object *object;
 	ssize_t rc;
 
 	if (XP_LIKELY(!number || !atomic_load_explicit(&number->object, memory_order_relaxed)))
 		return ep_real()->read(fd, buffer, size);
-	counter = (struct ep_counter *)ep_object_hold(fd, EP_COUNTER);
-	if (!counter)
+	ep_revive();
+	object = hold_object(fd);
+	if (!object)
 		return is_set(fd) ? file_result(-EINVAL) : ep_real()->read(fd, buffer, size);
-	pthread_cleanup_push(drop_counter, counter);
-	rc = file_result(ep_counter_read(counter, fd, buffer, size));
+	pthread_cleanup_push(drop_object, object);
+	rc = file_result(read_object(object, fd, buffer, size));
 	pthread_cleanup_pop(1);
 	return rc;
 }
@@ -61,16 +87,16 @@ EXPORT ssize_t read(int fd, void *buffer, size_t size)
 EXPORT ssize_t write(int fd, const void *buffer, size_t size)
 {
 	struct number *number = number_at(fd);
-	struct ep_counter *counter;
+	struct ep_object *object;
 	ssize_t rc;
 
 	if (XP_LIKELY(!number || !atomic_load_explicit(&number->object, memory_order_relaxed)))
 		return ep_real()->write(fd, buffer, size);
-	counter = (struct ep_counter *)ep_object_hold(fd, EP_COUNTER);
-	if (!counter)
+	object = hold_object(fd);
+	if (!object)
 		return is_set(fd) ? file_result(-EINVAL) : ep_real()->write(fd, buffer, size);
-	pthread_cleanup_push(drop_counter, counter);
-	rc = file_result(ep_counter_write(counter, fd, buffer, size));
+	pthread_cleanup_push(drop_object, object);
+	rc = file_result(write_object(object, fd, buffer, size));
 	pthread_cleanup_pop(1);
 	return rc;
 }

@@ -43,6 +43,7 @@ static bool is_set(int fd)
 /* Returns true if an entry of the program's array is an epoll set. */
 static bool has_sets(struct pollfd *fds, nfds_t len)
 {
+	ep_revive();
 	if (ep_inside || !ep_any_sets())
 		return false;
 	for (nfds_t i = 0; i < len; i++)
@@ -59,12 +60,16 @@ static bool check_set(int fd)
 {
 	struct ep_set *set = ep_hold(fd);
 	bool ready = false;
+	int state;
 
 	if (!set)
 		return false;
-	if (ep_adopt(set) == 0 && ep_ring_start(set) == 0)
+	/* Only the real call is a cancellation point, because no lock is held there. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	if (ep_ring_adopt(set) == 0 && ep_ring_start(set) == 0)
 		ready = ep_is_ready(set);
 	ep_drop(set);
+	pthread_setcancelstate(state, NULL);
 	return ready;
 }
 
@@ -191,6 +196,7 @@ struct selected {
 /* Returns true if the program selects an epoll set for reading. */
 static bool selects_sets(int len, const struct selected *selected)
 {
+	ep_revive();
 	if (ep_inside || !ep_any_sets() || !selected->in || len > FD_SETSIZE)
 		return false;
 	for (int fd = 0; fd < len; fd++)
@@ -281,9 +287,9 @@ EXPORT int select(int len, fd_set *in, fd_set *out, fd_set *except, struct timev
 		return ep_real()->select(len, in, out, except, timeout);
 	if (!timeout)
 		return select_sets(len, &requested, -1, NULL);
-	time.tv_sec = timeout->tv_sec;
-	time.tv_nsec = 0;
-	return select_sets(len, &requested, timeout_ns(&time) + timeout->tv_usec * 1000, NULL);
+	time.tv_sec = timeout->tv_sec + timeout->tv_usec / 1000000;
+	time.tv_nsec = timeout->tv_usec % 1000000 * 1000;
+	return select_sets(len, &requested, timeout_ns(&time), NULL);
 }
 
 EXPORT int pselect(int len, fd_set *in, fd_set *out, fd_set *except,

@@ -52,16 +52,17 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 }
 
 /*
- * Keep the record in set->held for the next wait.  Enabling the registration would make the queue
- * report it again, too, but with new edges of all directions, and after records of other entries.
- * Only if the set has no bell, its descriptor is the queue's, which must stay readable: then an
- * edge or a one-shot is enabled.
+ * The record is held for the next wait.  ENABLE could have the queue report it again, but would
+ * make new edges of all directions, and another entry would lose its turn.  Only if the set has
+ * the queue's own descriptor, which must stay readable, ENABLE brings back what is not a level.
+ * And if a record is held already, as in a forked child whose thread does not ring yet.
  */
 void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 {
 	struct ep_entry *entry = ep_entry_find(set, record->fd);
 
-	if (set->bell.fds[0] < 0 && entry->events & (EPOLLET | EPOLLONESHOT)) {
+	if (atomic_load(&set->is_held) ||
+	    (set->bell.fds[0] < 0 && entry->events & (EPOLLET | EPOLLONESHOT))) {
 		ep_enable_again(set, record->fd, entry, record->events);
 		return;
 	}
@@ -75,16 +76,14 @@ void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 		(void)xpoll_wake(set->queue);
 }
 
-bool ep_deliver_held(struct ep_set *set, struct epoll_event *event)
+/* Make an event of the record that is held, and keep it. */
+static bool look_at_held(struct ep_set *set, struct epoll_event *event)
 {
 	struct ep_entry *entry = ep_entry_find(set, set->held.fd);
 	struct pollfd look = {.fd = set->held.fd};
 	struct xpoll_ready record = set->held;
 
-	if (!atomic_load(&set->is_held))
-		return false;
-	atomic_store(&set->is_held, false);
-	if (!entry)
+	if (!atomic_load(&set->is_held) || !entry)
 		return false;
 	look.events = (short)ep_poll_bits(entry->events);
 	record.events = ep_real()->poll(&look, 1, 0) == 1 ? look.revents : 0;
@@ -96,13 +95,25 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event)
 	return false;
 }
 
-/* With the set's lock: returns true if a kept record is an event, and keeps it further. */
+bool ep_deliver_held(struct ep_set *set, struct epoll_event *event)
+{
+	bool ready = look_at_held(set, event);
+
+	atomic_store(&set->is_held, false);
+	return ready;
+}
+
+/*
+ * Under the lock.  Threads that are about to sleep ask for is_held without it, so it must not be
+ * false for a moment.
+ */
 static bool held_is_ready(struct ep_set *set)
 {
 	struct epoll_event event;
-	bool ready = ep_deliver_held(set, &event);
+	bool ready = look_at_held(set, &event);
 
-	atomic_store(&set->is_held, ready);
+	if (!ready)
+		atomic_store(&set->is_held, false);
 	return ready;
 }
 
@@ -120,14 +131,16 @@ static bool keep_if_event(struct ep_set *set, const struct xpoll_ready *record)
 bool ep_is_ready(struct ep_set *set)
 {
 	struct xpoll_ready record;
-	bool inside = ep_inside, ready;
+	bool inside = ep_inside, ready, is_paused;
 	int saved = errno;
 
 	if (ep_adopt(set) < 0)
 		return false;
 	ep_inside = true;
 	ep_nest_refresh(set);
-	ep_bell_pause(set);
+	/* Two threads would take two records, and one the wake that is for a thread that waits. */
+	pthread_mutex_lock(&set->look);
+	is_paused = ep_bell_pause(set);
 	pthread_mutex_lock(&set->lock);
 	ready = held_is_ready(set);
 	pthread_mutex_unlock(&set->lock);
@@ -140,7 +153,9 @@ bool ep_is_ready(struct ep_set *set)
 	pthread_mutex_lock(&set->lock);
 	ep_bell_show(set, ready);
 	pthread_mutex_unlock(&set->lock);
-	ep_bell_resume(set);
+	if (is_paused)
+		ep_bell_resume(set);
+	pthread_mutex_unlock(&set->look);
 	ep_inside = inside;
 	errno = saved;
 	return ready;

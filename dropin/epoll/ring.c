@@ -44,6 +44,8 @@ static void *ring_bell(void *opaque)
 	while (!bell->stops) {
 		if (bell->pauses > 0 || bell->is_rung)
 			pthread_cond_wait(&bell->changed, &set->lock);
+		else if (atomic_load(&set->is_held)) /* since before the fork */
+			ep_bell_show(set, true);
 		else
 			wait_and_show(set);
 	}
@@ -71,4 +73,29 @@ int ep_ring_start(struct ep_set *set)
 	}
 	pthread_mutex_unlock(&set->lock);
 	return rc;
+}
+
+static void adopt_nested(struct ep_set *set)
+{
+	pthread_mutex_lock(&set->lock);
+	for (int fd = 0; fd < (int)numbers_end(); fd++) {
+		struct ep_entry *entry = ep_entry_find(set, fd);
+		struct ep_set *inner = entry && entry->is_nested ? ep_hold(fd) : NULL;
+
+		if (!inner)
+			continue;
+		if (ep_ring_adopt(inner) == 0)
+			(void)ep_ring_start(inner);
+		ep_drop(inner);
+	}
+	pthread_mutex_unlock(&set->lock);
+}
+
+int ep_ring_adopt(struct ep_set *set)
+{
+	if (XP_LIKELY(atomic_load(&set->process) == atomic_load(&ep_process)))
+		return 0;
+	if (atomic_load(&set->nested) > 0)
+		adopt_nested(set);
+	return ep_adopt(set);
 }

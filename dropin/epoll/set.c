@@ -26,8 +26,9 @@ static void pool_put(struct ep_set *set)
 static void free_set(struct ep_set *set)
 {
 	bool inside = ep_inside;
-	int saved = errno;
+	int saved = errno, state;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	ep_inside = true;
 	ep_bell_end(set);
 	xpoll_destroy(set->queue);
@@ -35,10 +36,24 @@ static void free_set(struct ep_set *set)
 	ep_entries_free(set);
 	pool_put(set);
 	ep_inside = inside;
+	pthread_setcancelstate(state, NULL);
 	errno = saved;
 }
 
-/* set->object.end: drop the descriptors' reference.  Calls that use the set still hold it. */
+/* Another thread of the parent may have had the lock. */
+static void fork_child(void)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	pool.lock = unlocked;
+}
+
+__attribute__((constructor)) static void fork_watch(void)
+{
+	pthread_atfork(NULL, NULL, fork_child);
+}
+
+/* A set without descriptors lives on while calls are in it. */
 static void end_set(struct ep_object *object)
 {
 	ep_drop((struct ep_set *)object);
@@ -52,16 +67,18 @@ static void end_set(struct ep_object *object)
 static void fork_set(struct ep_set *set)
 {
 	static const pthread_cond_t no_waiter = PTHREAD_COND_INITIALIZER;
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 	struct ep_bell *bell = &set->bell;
 
+	set->look = unlocked;
 	atomic_store(&set->waiters, 0);
 	if (bell->fds[0] >= 0) {
 		real_close.close(bell->fds[0]);
 		real_close.close(bell->fds[1]);
 	}
-	*bell = (struct ep_bell){.fds = {-1, -1}, .changed = no_waiter};
+	*bell = (struct ep_bell){.fds = {-1, -1}, .stays = bell->stays, .changed = no_waiter};
 	if (ep_bell_make(bell) == 0)
-		(void)ep_replace_fds(set, bell->fds[0]);
+		(void)ep_replace_fds(&set->object, bell->fds[0]);
 }
 
 /* Returns the memory of an ended set, or new memory; NULL: none. */
@@ -84,6 +101,7 @@ static struct ep_set *pool_get(void)
 	set->free = free_set;
 	set->fork = fork_set;
 	pthread_mutex_init(&set->lock, NULL);
+	pthread_mutex_init(&set->look, NULL);
 	pthread_cond_init(&set->bell.changed, NULL);
 	return set;
 }
@@ -149,30 +167,42 @@ int ep_use_bell(struct ep_set *set)
 
 	pthread_mutex_lock(&set->lock);
 	rc = set->bell.fds[0] < 0 ? ep_bell_make(&set->bell) : 0;
+	set->bell.stays |= rc == 0;
 	pthread_mutex_unlock(&set->lock);
 	if (rc == 0)
-		rc = ep_replace_fds(set, set->bell.fds[0]);
+		rc = ep_replace_fds(&set->object, set->bell.fds[0]);
 	ep_renew_watchers(set);
 	return rc;
 }
 
 /* --- Fork ------------------------------------------------------------------------------ */
 
-/*
- * In a forked child, with the set's lock: make the parent's queue one of this process, and give the
- * set's descriptors to the queue, if it has a descriptor, in place of the bell of fork_set.
- */
+/* Under the set's lock: the descriptors of the sets in it are other files in this process. */
+static void renew_nested(struct ep_set *set)
+{
+	for (int fd = 0; fd < (int)numbers_end(); fd++) {
+		struct ep_entry *entry = ep_entry_find(set, fd);
+
+		if (entry && entry->is_nested)
+			ep_register_again(set, fd, entry);
+	}
+}
+
+/* Under the set's lock. */
 static int adopt(struct ep_set *set)
 {
 	int fd;
 
 	if (xpoll_reinit(set->queue) < 0)
 		return -errno;
-	fd = xpoll_fd(set->queue);
-	if (fd < 0 && errno != ENOTSUP)
+	if (atomic_load(&set->nested) > 0)
+		renew_nested(set);
+	fd = set->bell.stays ? -1 : xpoll_fd(set->queue);
+	/* The bell stays also where the kernel allows no further level of queues. */
+	if (fd < 0 && !set->bell.stays && errno != ENOTSUP && errno != ELOOP)
 		return -errno;
 	if (fd >= 0) {
-		int rc = ep_replace_fds(set, fd);
+		int rc = ep_replace_fds(&set->object, fd);
 
 		if (rc < 0)
 			return rc;

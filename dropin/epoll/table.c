@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ep.h"
@@ -17,6 +18,10 @@ static struct {
 
 _Thread_local bool ep_inside;
 _Atomic pid_t ep_process;
+atomic_bool ep_is_child;
+/* What starts the threads of timers and of signalfds in a forked child. */
+enum { EP_REVIVALS = 2 };
+static void (*revivals[EP_REVIVALS])(void);
 
 /* Returns the object of this kind that fd refers to, or NULL.  Does not hold it. */
 static struct ep_object *object_of(int fd, enum ep_kind kind)
@@ -30,14 +35,13 @@ static struct ep_object *object_of(int fd, enum ep_kind kind)
 
 /* --- References -------------------------------------------------------------- */
 
-/* Add a reference.  Returns false if the set has ended. */
-static bool try_hold(struct ep_set *set)
+static bool try_hold(atomic_int *count)
 {
-	int refs = atomic_load_explicit(&set->refs, memory_order_relaxed);
+	int refs = atomic_load_explicit(count, memory_order_relaxed);
 
-	/* A set without references has ended, and must not be held. */
+	/* An object without references has ended, and is not brought back. */
 	while (refs > 0)
-		if (atomic_compare_exchange_weak_explicit(&set->refs, &refs, refs + 1,
+		if (atomic_compare_exchange_weak_explicit(count, &refs, refs + 1,
 		                                          memory_order_acquire,
 		                                          memory_order_relaxed))
 			return true;
@@ -49,7 +53,7 @@ struct ep_set *ep_hold(int fd)
 	struct ep_object *object = object_of(fd, EP_SET);
 	struct ep_set *set = (struct ep_set *)object;
 
-	if (!set || !try_hold(set))
+	if (!set || !try_hold(&set->refs))
 		return NULL;
 	/* Since fd was looked up, the set may have ended, and its memory been reused. */
 	if (object_of(fd, EP_SET) == object)
@@ -64,10 +68,25 @@ void ep_drop(struct ep_set *set)
 		set->free(set);
 }
 
+/* Without a lock, which is safe because the memory of a counter is never freed. */
+static struct ep_object *hold_counter(int fd)
+{
+	struct ep_object *object = object_of(fd, EP_COUNTER);
+
+	if (!object || !try_hold(&object->refs))
+		return NULL;
+	if (object_of(fd, EP_COUNTER) == object)
+		return object;
+	ep_object_drop(object);
+	return NULL;
+}
+
 struct ep_object *ep_object_hold(int fd, enum ep_kind kind)
 {
 	struct ep_object *object;
 
+	if (kind == EP_COUNTER)
+		return hold_counter(fd);
 	if (!object_of(fd, kind))
 		return NULL;
 	pthread_mutex_lock(&table.lock);
@@ -123,7 +142,9 @@ void ep_duplicated(int fd, int duplicate)
 	struct ep_object *object;
 	int saved = errno;
 
-	if (!number || !atomic_load(&number->object) || duplicate < 0)
+	/* A child of vfork has descriptors of its own, in our memory. */
+	if (!number || !atomic_load(&number->object) || duplicate < 0 ||
+	    atomic_load(&ep_process) != getpid())
 		return;
 	pthread_mutex_lock(&table.lock);
 	object = atomic_load(&number->object);
@@ -186,29 +207,81 @@ void ep_close_end(struct ep_object *object)
 	if (last && object->kind == EP_SET)
 		unlist((struct ep_set *)object);
 	pthread_mutex_unlock(&table.lock);
-	if (last)
+	if (last && object->kind == EP_COUNTER)
+		ep_object_drop(object);
+	else if (last)
 		object->end(object);
 	errno = saved;
 }
 
 void ep_object_drop(struct ep_object *object)
 {
-	ep_close_end(object);
+	if (object->kind != EP_COUNTER)
+		ep_close_end(object);
+	else if (atomic_fetch_sub(&object->refs, 1) == 1)
+		object->end(object);
 }
 
-int ep_replace_fds(struct ep_set *set, int fd)
+int ep_replace_fds(struct ep_object *object, int fd)
 {
 	unsigned end = numbers_end();
 
-	for (unsigned i = 0; i < end; i++)
-		if (object_of((int)i, EP_SET) == &set->object &&
-		    (real_close.dup2(fd, (int)i) < 0 ||
-		     ep_real()->fcntl((int)i, F_SETFD, FD_CLOEXEC) < 0))
+	for (unsigned i = 0; i < end; i++) {
+		int flags;
+
+		if (object_of((int)i, object->kind) != object)
+			continue;
+		flags = ep_real()->fcntl((int)i, F_GETFD);
+		if (real_close.dup2(fd, (int)i) < 0 ||
+		    ep_real()->fcntl((int)i, F_SETFD, flags & FD_CLOEXEC) < 0)
 			return -errno;
+	}
 	return 0;
 }
 
-/* With the table's lock: register fd again in each set that has an entry for it. */
+/* The child has one thread, and the locks of the sets may be those of lost threads. */
+void ep_restamp_entries(int fd)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return;
+	for (struct ep_set *set = table.all; set; set = set->next) {
+		struct ep_entry *entry = ep_entry_find(set, fd);
+
+		if (!entry)
+			continue;
+		entry->device = status.st_dev;
+		entry->inode = status.st_ino;
+	}
+}
+
+void ep_revive_by(void (*start)(void))
+{
+	int i = 0;
+
+	/* The process may be a child's child, which has the function already. */
+	while (revivals[i] && revivals[i] != start)
+		i++;
+	revivals[i] = start;
+	atomic_store(&ep_is_child, true);
+}
+
+void ep_revive_threads(void)
+{
+	bool inside = ep_inside;
+	int saved = errno;
+
+	ep_inside = true;
+	if (atomic_exchange(&ep_is_child, false))
+		for (int i = 0; i < EP_REVIVALS; i++)
+			if (revivals[i])
+				revivals[i]();
+	ep_inside = inside;
+	errno = saved;
+}
+
+/* Under the lock: register fd again in each set that has an entry for it. */
 static void renew_number(int fd)
 {
 	for (struct ep_set *set = table.all; set; set = set->next) {
@@ -235,18 +308,42 @@ void ep_renew_watchers(struct ep_set *set)
 
 /* --- Fork ----------------------------------------------------------------------------- */
 
+static void unlock_until(const struct ep_set *end)
+{
+	for (struct ep_set *set = table.all; set != end; set = set->next)
+		pthread_mutex_unlock(&set->lock);
+}
+
+/* Returns the set whose lock another thread has, without any lock; NULL: all are locked. */
+static struct ep_set *try_lock_all(void)
+{
+	for (struct ep_set *set = table.all; set; set = set->next) {
+		if (pthread_mutex_trylock(&set->lock) == 0)
+			continue;
+		unlock_until(set);
+		return set;
+	}
+	return NULL;
+}
+
+/* A thread with the lock of a set may wait for one of a set in it, whatever their order is. */
 static void fork_prepare(void)
 {
+	struct ep_set *busy;
+
+	pthread_mutex_lock(&ep_nest_lock);
 	pthread_mutex_lock(&table.lock);
-	for (struct ep_set *set = table.all; set; set = set->next)
-		pthread_mutex_lock(&set->lock);
+	while ((busy = try_lock_all()) != NULL) {
+		pthread_mutex_lock(&busy->lock);
+		pthread_mutex_unlock(&busy->lock);
+	}
 }
 
 static void fork_parent(void)
 {
-	for (struct ep_set *set = table.all; set; set = set->next)
-		pthread_mutex_unlock(&set->lock);
+	unlock_until(NULL);
 	pthread_mutex_unlock(&table.lock);
+	pthread_mutex_unlock(&ep_nest_lock);
 }
 
 /*
@@ -258,6 +355,7 @@ static void fork_child(void)
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 	int saved = errno;
 
+	ep_nest_lock = unlocked;
 	table.lock = unlocked;
 	atomic_store(&ep_process, getpid());
 	ep_inside = false;

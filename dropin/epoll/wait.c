@@ -54,6 +54,28 @@ static int deliver_held(struct ep_set *set, struct epoll_event *event)
 	return fd;
 }
 
+/* The arguments of one call. */
+struct waiting {
+	struct epoll_event *events;
+	int64_t timeout_ns;
+	const sigset_t *mask;
+	int state; /* of cancellation, in the wait of the queue */
+};
+
+/* Wait in the queue; after an event was taken, the thread must not be cancelled. */
+static int wait_in_queue(struct ep_set *set, struct xpoll_ready *records, int cap,
+                         const struct waiting *waiting, bool has_event)
+{
+	int count;
+
+	if (has_event)
+		return xpoll_pwait(set->queue, records, cap, 0, waiting->mask);
+	pthread_setcancelstate(waiting->state, NULL);
+	count = xpoll_pwait(set->queue, records, cap, waiting->timeout_ns, waiting->mask);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	return count;
+}
+
 /*
  * Wait until there is an event for the program, or until the timeout has passed.  That may need
  * several waits of the queue: one may return early without a record, because ep_bell_pause has
@@ -61,27 +83,28 @@ static int deliver_held(struct ep_set *set, struct epoll_event *event)
  * value.
  */
 static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
-                      struct epoll_event *events, int64_t timeout_ns, const sigset_t *mask)
+                      struct waiting *waiting)
 {
-	bool is_timed = timeout_ns > 0 && timeout_ns < XP_NEVER;
-	int64_t end_ns = is_timed ? now_ns() + timeout_ns : 0;
+	int64_t begin_ns = waiting->timeout_ns > 0 ? now_ns() : 0;
+	bool is_timed = waiting->timeout_ns > 0 && waiting->timeout_ns < XP_NEVER - begin_ns;
+	int64_t end_ns = is_timed ? begin_ns + waiting->timeout_ns : 0;
 	int count, held_fd, kept;
 
 	do {
-		held_fd = deliver_held(set, events);
+		held_fd = deliver_held(set, waiting->events);
 		kept = held_fd >= 0;
 		if (kept == cap)
 			return kept;
-		count = xpoll_pwait(set->queue, records, cap - kept, kept ? 0 : timeout_ns, mask);
+		count = wait_in_queue(set, records, cap - kept, waiting, kept > 0);
 		if (count < 0)
 			return kept ? kept : -errno;
-		kept = deliver_all(set, records, count, events, held_fd);
-		if (count == 0 && timeout_ns == 0)
+		kept = deliver_all(set, records, count, waiting->events, held_fd);
+		if (count == 0 && waiting->timeout_ns == 0)
 			return kept;
 		if (is_timed) {
-			timeout_ns = end_ns - now_ns();
-			if (timeout_ns < 0)
-				timeout_ns = 0;
+			waiting->timeout_ns = end_ns - now_ns();
+			if (waiting->timeout_ns < 0)
+				waiting->timeout_ns = 0;
 		}
 	} while (kept == 0);
 	return kept;
@@ -105,11 +128,22 @@ static void end_wait(void *opaque)
 		ep_bell_resume(room->set);
 }
 
-int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64_t timeout_ns,
-            const sigset_t *mask)
+static bool is_rung(struct ep_set *set)
 {
+	bool rung;
+
+	pthread_mutex_lock(&set->lock);
+	rung = set->bell.is_rung;
+	pthread_mutex_unlock(&set->lock);
+	return rung;
+}
+
+int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64_t timeout_ns,
+            const sigset_t *mask, int state)
+{
+	struct waiting waiting = {events, timeout_ns, mask, state};
 	struct xpoll_ready few[EP_RECORDS];
-	struct room room = {.set = set, .is_paused = set->bell.fds[0] >= 0};
+	struct room room = {.set = set};
 	int live = atomic_load(&set->live);
 	int cap = maxevents;
 	int rc;
@@ -126,12 +160,11 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	ep_nest_refresh(set);
 	atomic_fetch_add(&set->waiters, 1);
 	pthread_cleanup_push(end_wait, &room);
-	if (room.is_paused)
-		ep_bell_pause(set);
-	rc = wait_until(set, room.records ? room.records : few, cap, events, timeout_ns, mask);
+	room.is_paused = ep_bell_pause(set);
+	rc = wait_until(set, room.records ? room.records : few, cap, &waiting);
 	pthread_cleanup_pop(1);
-	/* If these were the last events, make the set's descriptor unreadable. */
-	if (room.is_paused && set->bell.is_rung)
+	/* The events that were taken may have been the last. */
+	if (room.is_paused && is_rung(set))
 		(void)ep_is_ready(set);
 	return rc;
 }

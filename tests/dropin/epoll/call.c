@@ -240,3 +240,48 @@ XT_TEST(a_mask_lets_a_signal_in_while_waiting)
 	sigaction(SIGUSR1, &before, NULL);
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
+
+/* Returns what one wait returns of the only entry. */
+static uint32_t next_bits(int set)
+{
+	struct epoll_event event;
+
+	return epoll_wait(set, &event, 1, 20000) == 1 ? event.events : 0;
+}
+
+XT_TEST(an_end_of_a_terminal_is_an_edge_again_after_a_change)
+{
+	int set = kit_open(), fd;
+	struct xt_pair pty = xt_pty();
+
+	fd = pty.r;
+	XT_OK(kit_add(set, fd, EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET));
+	(void)next_bits(set);
+	xt_close(pty.w);
+	XT_CHECK(next_bits(set) & EPOLLHUP);
+	while (epoll_wait(set, &(struct epoll_event){0}, 1, 0) == 1)
+		continue;
+	(void)xt_drain(fd);
+	while (epoll_wait(set, &(struct epoll_event){0}, 1, 0) == 1)
+		continue;
+	XT_OK(kit_mod(set, fd, EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET));
+	XT_CHECK(next_bits(set) & EPOLLHUP);
+}
+
+XT_TEST(an_old_end_of_a_terminal_is_an_edge_again_after_a_change)
+{
+	int set = kit_open(), fd;
+	struct xt_pair pty = xt_pty();
+
+	fd = pty.r;
+	xt_close(pty.w);
+	XT_OK(kit_add(set, fd, EPOLLIN | EPOLLOUT | EPOLLPRI | EPOLLRDHUP | EPOLLET));
+	XT_CHECK(next_bits(set) & EPOLLHUP);
+	while (epoll_wait(set, &(struct epoll_event){0}, 1, 0) == 1)
+		continue;
+	(void)xt_drain(fd);
+	while (epoll_wait(set, &(struct epoll_event){0}, 1, 0) == 1)
+		continue;
+	XT_OK(kit_mod(set, fd, EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLET));
+	XT_CHECK(next_bits(set) & EPOLLHUP);
+}

@@ -2,6 +2,9 @@
  * Goal: eventfd(2): the counter, semaphores, limits, blocking, readiness, duplicates, fork.
  * Method: values are written and read back, and the descriptor is asked by poll and a set.
  */
+#include <pthread.h>
+#include <signal.h>
+
 #include "kit.h"
 
 static int value_of(int fd, uint64_t *value)
@@ -151,4 +154,111 @@ XT_TEST(close_on_exec_is_on_request)
 	XT_EQ(fcntl(xt_keep(eventfd(0, EFD_CLOEXEC)), F_GETFD), FD_CLOEXEC);
 	XT_EQ(fcntl(xt_keep(eventfd(0, 0)), F_GETFD), 0);
 	XT_CHECK(!(fcntl(xt_keep(eventfd(0, 0)), F_GETFL) & O_NONBLOCK));
+}
+
+static void *read_cancelled(void *argument)
+{
+	uint64_t value;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cancel(pthread_self());
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+	(void)value_of(*(int *)argument, &value);
+	return NULL;
+}
+
+XT_TEST(a_cancelled_read_leaves_the_counter)
+{
+	int fd = xt_keep(eventfd(3, EFD_NONBLOCK));
+	pthread_t thread;
+	uint64_t value;
+	void *result;
+
+	XT_OK(pthread_create(&thread, NULL, read_cancelled, &fd));
+	XT_OK(pthread_join(thread, &result));
+	XT_CHECK(result == PTHREAD_CANCELED);
+	XT_OK(add_to(fd, 4));
+	XT_OK(value_of(fd, &value));
+	XT_EQ(value, 7);
+}
+
+static int handled_fd;
+
+static void add_in_handler(int signal)
+{
+	(void)signal;
+	(void)add_to(handled_fd, 1);
+}
+
+static void kill_often(void *argument)
+{
+	pthread_t *target = argument;
+
+	for (int i = 0; i < 3000; i++)
+		(void)pthread_kill(*target, SIGUSR1);
+}
+
+XT_TEST(a_signal_handler_may_write)
+{
+	struct sigaction action = {.sa_handler = add_in_handler, .sa_flags = SA_RESTART};
+	struct xt_thread *thread;
+	pthread_t self = pthread_self();
+	uint64_t value, sum = 0, handled;
+
+	handled_fd = xt_keep(eventfd(0, EFD_NONBLOCK));
+	XT_OK(sigaction(SIGUSR1, &action, NULL));
+	thread = xt_start(kill_often, &self);
+	for (int i = 0; i < 3000; i++) {
+		XT_OK(add_to(handled_fd, 1000000));
+		if (i % 2 && value_of(handled_fd, &value) == 0)
+			sum += value;
+	}
+	xt_join(thread);
+	action.sa_handler = SIG_DFL;
+	XT_OK(sigaction(SIGUSR1, &action, NULL));
+	if (value_of(handled_fd, &value) == 0)
+		sum += value;
+	handled = sum - UINT64_C(3000) * 1000000;
+	XT_CHECK(handled > 0 && handled <= 3000);
+}
+
+struct restarted {
+	int fd;
+	pthread_t reader;
+	atomic_int handled;
+};
+static struct restarted restarted;
+
+static void count_signal(int signal)
+{
+	(void)signal;
+	atomic_fetch_add(&restarted.handled, 1);
+}
+
+/* The signal is most often handled while the reader sleeps; either way the read goes on. */
+static void interrupt_and_add(void *argument)
+{
+	(void)argument;
+	for (int i = 1; i <= 20; i++) {
+		(void)pthread_kill(restarted.reader, SIGUSR1);
+		while (atomic_load(&restarted.handled) < i)
+			sched_yield();
+	}
+	(void)add_to(restarted.fd, 9);
+}
+
+XT_TEST(a_read_goes_on_after_a_handler_that_restarts)
+{
+	struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+	struct xt_thread *thread;
+	uint64_t value;
+
+	restarted = (struct restarted){.fd = xt_keep(eventfd(0, 0)), .reader = pthread_self()};
+	XT_OK(sigaction(SIGUSR1, &action, NULL));
+	thread = xt_start(interrupt_and_add, NULL);
+	XT_OK(value_of(restarted.fd, &value));
+	XT_EQ(value, 9);
+	xt_join(thread);
+	action.sa_handler = SIG_DFL;
+	XT_OK(sigaction(SIGUSR1, &action, NULL));
 }

@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 
 const char *const kind_names[KINDS] = {
-	"pipe", "pipe's end", "FIFO", "TCP", "UDP", "UNIX", "listener", "PTY", "eventfd", "set",
+	"pipe", "pipe's end", "FIFO", "TCP", "UDP", "UNIX", "listener", "PTY", "eventfd",
+	"timerfd", "signalfd", "set",
 };
 
 static void make_fifo(struct slot *slot, int side)
@@ -46,6 +47,7 @@ static void make_udp(struct slot *slot, int side)
 
 void file_make(struct slot *slot, int side, const struct side *calls)
 {
+	slot->calls[side] = calls;
 	switch (slot->kind) {
 	case PIPE:
 		take_pair(slot, side, xt_pipe(), false);
@@ -70,6 +72,14 @@ void file_make(struct slot *slot, int side, const struct side *calls)
 		break;
 	case PTY:
 		take_pair(slot, side, xt_pty(), false);
+		break;
+	case TIMERFD:
+		slot->fd[side] = calls->timerfd();
+		slot->peer[side] = -1;
+		break;
+	case SIGNALFD:
+		slot->fd[side] = calls->signalfd(SIGRTMIN + calls->number);
+		slot->peer[side] = -1;
 		break;
 	case EVENTFD:
 		slot->fd[side] = calls->eventfd();
@@ -98,6 +108,18 @@ static int readable_bytes(int fd)
 	return ioctl(fd, FIONREAD, &bytes) < 0 ? 0 : bytes;
 }
 
+/* A timer expires, or a signal is sent where none is pending: a second one may come late. */
+static void put_kernel_object(const struct slot *slot, int side)
+{
+	int fd = slot->fd[side];
+
+	if (slot->kind == TIMERFD)
+		slot->calls[side]->expire(fd);
+	else if (!(xt_poll(fd, POLLIN) & POLLIN))
+		(void)kill(getpid(), SIGRTMIN + slot->calls[side]->number);
+	(void)xt_poll_until(fd, POLLIN, POLLIN);
+}
+
 /* Something to be read arrives; a pipe's end gets room, if its reader is there. */
 void file_put(const struct slot *slot, int side)
 {
@@ -106,6 +128,10 @@ void file_put(const struct slot *slot, int side)
 	uint64_t one = 1;
 	char byte = 'x';
 
+	if (slot->kind == TIMERFD || slot->kind == SIGNALFD) {
+		put_kernel_object(slot, side);
+		return;
+	}
 	if (slot->kind == EVENTFD)
 		(void)!write(slot->fd[side], &one, sizeof one);
 	else if (slot->kind == LISTENER)
@@ -126,9 +152,12 @@ void file_put(const struct slot *slot, int side)
 void file_get(const struct slot *slot, int side)
 {
 	uint64_t value;
+	char info[128];
 	int fd;
 
-	if (slot->kind == EVENTFD)
+	if (slot->kind == SIGNALFD)
+		(void)!read(slot->fd[side], info, sizeof info);
+	else if (slot->kind == EVENTFD || slot->kind == TIMERFD)
 		(void)!read(slot->fd[side], &value, sizeof value);
 	else if (slot->kind == LISTENER)
 		while ((fd = accept(slot->fd[side], NULL, NULL)) >= 0)

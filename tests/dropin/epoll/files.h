@@ -5,7 +5,10 @@
 #include "side.h"
 #include "xt.h"
 
-enum kind { PIPE, PIPE_END, FIFO, TCP, UDP, UNIX, LISTENER, PTY, EVENTFD, NESTED, KINDS };
+enum kind {
+	PIPE, PIPE_END, FIFO, TCP, UDP, UNIX, LISTENER, PTY, EVENTFD, TIMERFD, SIGNALFD,
+	NESTED, KINDS
+};
 extern const char *const kind_names[KINDS];
 enum mode { LEVEL, EDGE, ONESHOT, EDGE_ONCE, EXCLUSIVE, MODES };
 enum { SIDES = 2, SETS = 2, SLOTS = 9 };
@@ -14,6 +17,7 @@ enum { SIDES = 2, SETS = 2, SLOTS = 9 };
 struct slot {
 	enum kind kind;
 	int fd[SIDES], peer[SIDES];
+	const struct side *calls[SIDES];
 	bool is_shut;         /* the peer has shut down */
 	int copies;           /* slots of duplicates, by a bit each, with this one */
 	bool is_in[SETS];     /* registered */

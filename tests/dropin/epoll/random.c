@@ -93,6 +93,9 @@ static bool allowed(const struct slot *slot, int set, uint32_t kernel, uint32_t 
 	/* A set that stays ready is no further edge. */
 	if (slot->kind == NESTED)
 		return events & EPOLLET || has_edges_or_terminals(1);
+	/* Any signal, also the other side's, is an edge of each readable signalfd of the kernel. */
+	if (slot->kind == SIGNALFD && events & EPOLLET && kernel == EPOLLIN && dropin == 0)
+		return true;
 	if (!(events & EPOLLET) || kernel & ~dropin & ~(uint32_t)EPOLLOUT)
 		return false;
 	/* kqueue(2) may report an edge again whenever another filter is changed. */
@@ -401,9 +404,15 @@ static void step(void)
 
 static void begin(void)
 {
+	sigset_t mask;
+
+	sigemptyset(&mask);
 	run.side[0] = &side_kernel;
 	run.side[1] = &side_dropin;
 	run.random = xt_seed();
+	for (int side = 0; side < SIDES; side++)
+		sigaddset(&mask, SIGRTMIN + run.side[side]->number);
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
 	for (int side = 0; side < SIDES; side++) {
 		struct xt_pair stop = xt_pipe();
 

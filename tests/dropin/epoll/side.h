@@ -22,6 +22,12 @@ struct side {
 	/* The number of events, or -1 with errno.  At most SIDE_MOST. */
 	int (*wait)(int set, struct side_event *events, int maxevents, int timeout);
 	int (*eventfd)(void);
+	int (*timerfd)(void);
+	/* Make a timer expire now. */
+	void (*expire)(int fd);
+	/* A signalfd of one blocked signal, which the sides do not share. */
+	int (*signalfd)(int number);
+	int number; /* of that signal, from SIGRTMIN on */
 };
 
 enum { SIDE_MOST = 64 };

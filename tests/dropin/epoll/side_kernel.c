@@ -1,9 +1,22 @@
 /* The calls of Linux's kernel. */
 #include <errno.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
 
 #include "side.h"
 #include "sides.inc"
 
-const struct side side_kernel = {"the kernel", side_create, side_ctl, side_wait, side_eventfd};
+const struct side side_kernel = {
+	.name = "the kernel",
+	.create = side_create,
+	.ctl = side_ctl,
+	.wait = side_wait,
+	.eventfd = side_eventfd,
+	.timerfd = side_timerfd,
+	.expire = side_expire,
+	.signalfd = side_signalfd,
+	.number = 5,
+};

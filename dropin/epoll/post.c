@@ -1,0 +1,123 @@
+/* The pipe of post.h. */
+#include "post.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "real.h"
+
+enum { EP_BYTES_MOST = 256 /* more would add nothing; every pipe has room for them */ };
+
+static int make_pipe(int fds[2])
+{
+	if (pipe(fds) < 0)
+		return -errno;
+	for (int i = 0; i < 2; i++)
+		ep_real()->fcntl(fds[i], F_SETFD, FD_CLOEXEC);
+	return 0;
+}
+
+int ep_post_open(struct ep_post *post, int flags)
+{
+	int command = flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD;
+	int fd, rc = make_pipe(post->fds);
+
+	if (rc < 0)
+		return rc;
+	post->bytes = 0;
+	if (flags & O_NONBLOCK)
+		ep_real()->fcntl(post->fds[0], F_SETFL, O_NONBLOCK);
+	fd = ep_real()->fcntl(post->fds[0], command, 0);
+	rc = -errno;
+	if (fd >= 0)
+		return fd;
+	ep_post_close(post);
+	return rc;
+}
+
+void ep_post_close(struct ep_post *post)
+{
+	real_close.close(post->fds[0]);
+	real_close.close(post->fds[1]);
+}
+
+void ep_post_ring(struct ep_post *post)
+{
+	char byte = 1;
+
+	if (post->bytes < EP_BYTES_MOST && ep_real()->write(post->fds[1], &byte, 1) == 1)
+		post->bytes++;
+}
+
+void ep_post_silence(struct ep_post *post)
+{
+	char bytes[EP_BYTES_MOST];
+
+	if (post->bytes > 0)
+		(void)!ep_real()->read(post->fds[0], bytes, (size_t)post->bytes);
+	post->bytes = 0;
+}
+
+void ep_post_fork(struct ep_object *object, struct ep_post *post)
+{
+	int flags = ep_real()->fcntl(post->fds[0], F_GETFL);
+	int fds[2];
+
+	if (make_pipe(fds) < 0)
+		return;
+	ep_real()->fcntl(fds[0], F_SETFL, flags & O_NONBLOCK);
+	(void)ep_replace_fds(object, fds[0]);
+	for (unsigned i = 0; i < numbers_end(); i++) {
+		struct number *number = number_at((int)i);
+
+		if (number && atomic_load(&number->object) == object)
+			ep_restamp_entries((int)i);
+	}
+	ep_post_close(post);
+	*post = (struct ep_post){.fds = {fds[0], fds[1]}};
+}
+
+int ep_post_lock(pthread_mutex_t *lock)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	pthread_mutex_lock(lock);
+	return state;
+}
+
+void ep_post_unlock(pthread_mutex_t *lock, int state)
+{
+	pthread_mutex_unlock(lock);
+	pthread_setcancelstate(state, NULL);
+}
+
+bool ep_post_is_nonblocking(int fd)
+{
+	return ep_real()->fcntl(fd, F_GETFL) & O_NONBLOCK;
+}
+
+int ep_post_wait(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN};
+
+	return ep_real()->poll(&look, 1, -1) < 0 ? -errno : 0;
+}
+
+int ep_post_start(void *(*run)(void *))
+{
+	sigset_t all, before;
+	pthread_attr_t attributes;
+	pthread_t thread;
+	int rc;
+
+	sigfillset(&all);
+	pthread_attr_init(&attributes);
+	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = -pthread_create(&thread, &attributes, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attributes);
+	return rc;
+}

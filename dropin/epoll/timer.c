@@ -1,0 +1,421 @@
+/*
+ * timerfd: timers whose descriptor a thread makes readable.
+ *
+ * The state of all timers is under one lock.  The thread sleeps until the first of them is due; it
+ * is started when a timer is first set.  read(2) computes the expirations by the clock, so they
+ * are right also if the thread is late.  As on Linux, a timer with an interval is silent from
+ * its expiration until read(2) or timerfd_gettime(2).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "common/time.h"
+#include "post.h"
+#include "real.h"
+
+enum {
+	/* A clock that may be set, and then cuts a sleep short, is read so often. */
+	CLOCK_CHECK_NS = 1000000000,
+	/* Larger changes are those of a clock that was set; adjtime(2) makes smaller ones. */
+	CLOCK_STEP_NS = 20000000,
+};
+
+struct ep_timer {
+	struct ep_object object;
+	struct ep_timer *next; /* in the list */
+	struct ep_post post;
+	clockid_t clock;       /* [I] as the program chose it */
+	clockid_t base;        /* the clock of due_ns: the monotonic one for relative times */
+	int64_t due_ns;        /* of the next expiration; 0: the timer is not armed */
+	int64_t interval_ns;
+	int64_t offset_ns;     /* of the real-time clock, when cancels was set */
+	uint64_t ticks;        /* expirations that were not read */
+	bool is_expired;       /* has expired, and is silent until a call restarts it */
+	bool cancels;          /* TFD_TIMER_CANCEL_ON_SET */
+	bool is_canceled;      /* the clock was set, and no read has reported that */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct ep_timer *all;
+	bool runs;              /* the thread runs */
+	pthread_cond_t changed; /* on the monotonic clock; signalled when a timer is set */
+} timers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static int64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return timeout_ns(&now);
+}
+
+static int64_t offset_ns(void)
+{
+	return now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC);
+}
+
+/* Returns a sum of times, at most XP_NEVER. */
+static int64_t add_ns(int64_t a_ns, int64_t b_ns)
+{
+	return a_ns > XP_NEVER - b_ns ? XP_NEVER : a_ns + b_ns;
+}
+
+/* --- Expirations, under the lock ---------------------------------------------------------- */
+
+/* Expire and cancel what is due. */
+static void update(struct ep_timer *timer)
+{
+	if (timer->cancels && !timer->is_canceled &&
+	    llabs(offset_ns() - timer->offset_ns) > CLOCK_STEP_NS) {
+		timer->is_canceled = true;
+		ep_post_ring(&timer->post);
+	}
+	if (timer->due_ns == 0 || timer->is_expired || now_ns(timer->base) < timer->due_ns)
+		return;
+	timer->is_expired = true;
+	timer->ticks++;
+	if (timer->interval_ns == 0)
+		timer->due_ns = 0;
+	ep_post_ring(&timer->post);
+}
+
+/* Count the expirations since the timer became silent, and let it ring at the next one. */
+static void restart(struct ep_timer *timer)
+{
+	int64_t missed;
+
+	if (!timer->is_expired || timer->interval_ns == 0)
+		return;
+	missed = (now_ns(timer->base) - timer->due_ns) / timer->interval_ns;
+	/* A clock that was set back has missed none. */
+	if (missed < 0)
+		missed = 0;
+	timer->ticks += (uint64_t)missed;
+	timer->due_ns += (missed + 1) * timer->interval_ns;
+	timer->is_expired = false;
+	pthread_cond_signal(&timers.changed);
+}
+
+static struct timespec to_timespec(int64_t ns)
+{
+	return (struct timespec){.tv_sec = (time_t)(ns / XP_NS_PER_SEC),
+	                         .tv_nsec = (long)(ns % XP_NS_PER_SEC)};
+}
+
+/* The setting as timerfd_gettime(2) returns it. */
+static struct itimerspec setting(struct ep_timer *timer)
+{
+	int64_t left_ns;
+
+	update(timer);
+	restart(timer);
+	left_ns = timer->due_ns == 0 ? 0 : timer->due_ns - now_ns(timer->base);
+	/* An armed timer has at least a nanosecond left. */
+	if (timer->due_ns != 0 && left_ns <= 0)
+		left_ns = 1;
+	return (struct itimerspec){.it_interval = to_timespec(timer->interval_ns),
+	                           .it_value = to_timespec(left_ns)};
+}
+
+/* --- The thread --------------------------------------------------------------------------- */
+
+/* Under the lock: expire what is due; returns the time until something is. */
+static int64_t update_all(void)
+{
+	int64_t first_ns = XP_NEVER;
+
+	for (struct ep_timer *timer = timers.all; timer; timer = timer->next) {
+		bool is_armed, is_checked;
+		int64_t left_ns;
+
+		update(timer);
+		is_armed = timer->due_ns != 0 && !timer->is_expired;
+		left_ns = is_armed ? timer->due_ns - now_ns(timer->base) : XP_NEVER;
+		is_checked = (is_armed && timer->base != CLOCK_MONOTONIC) || timer->cancels;
+		if (is_checked && left_ns > CLOCK_CHECK_NS)
+			left_ns = CLOCK_CHECK_NS;
+		if (left_ns < first_ns)
+			first_ns = left_ns;
+	}
+	return first_ns < 0 ? 0 : first_ns;
+}
+
+/* Under the lock: sleep until a timer is set, or for this time. */
+static void sleep_for(int64_t left_ns)
+{
+	struct timespec end;
+
+	if (left_ns == XP_NEVER) {
+		pthread_cond_wait(&timers.changed, &timers.lock);
+		return;
+	}
+#ifdef __APPLE__
+	end = to_timespec(left_ns);
+	pthread_cond_timedwait_relative_np(&timers.changed, &timers.lock, &end);
+#else
+	end = to_timespec(add_ns(now_ns(CLOCK_MONOTONIC), left_ns));
+	pthread_cond_timedwait(&timers.changed, &timers.lock, &end);
+#endif
+}
+
+static void *ring_timers(void *unused)
+{
+	(void)unused;
+	ep_inside = true;
+	pthread_mutex_lock(&timers.lock);
+	for (;;) {
+		int64_t left_ns = update_all();
+
+		if (left_ns > 0)
+			sleep_for(left_ns);
+	}
+	return NULL;
+}
+
+static void make_condition(void)
+{
+	pthread_condattr_t attributes;
+
+	pthread_condattr_init(&attributes);
+#ifndef __APPLE__
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+#endif
+	pthread_cond_init(&timers.changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+/* Under the lock. */
+static int start(void)
+{
+	int rc;
+
+	if (timers.runs)
+		return 0;
+	make_condition();
+	rc = ep_post_start(ring_timers);
+	timers.runs = rc == 0;
+	return rc;
+}
+
+/* --- read ----------------------------------------------------------------------------------- */
+
+/* Returns the expirations, 0 if there are none yet, or -ECANCELED; each is reported once. */
+static int try_read(struct ep_timer *timer, uint64_t *ticks)
+{
+	int state, rc = 0;
+
+	state = ep_post_lock(&timers.lock);
+	update(timer);
+	if (timer->is_canceled) {
+		timer->is_canceled = false;
+		timer->offset_ns = offset_ns();
+		rc = -ECANCELED;
+	} else if (timer->ticks > 0) {
+		restart(timer);
+	}
+	*ticks = rc < 0 ? 0 : timer->ticks;
+	timer->ticks = 0;
+	if (*ticks > 0 || rc < 0) {
+		timer->is_expired = false;
+		ep_post_silence(&timer->post);
+	}
+	ep_post_unlock(&timers.lock, state);
+	return rc;
+}
+
+ssize_t ep_timer_read(struct ep_object *object, int fd, void *buffer, size_t size)
+{
+	struct ep_timer *timer = (struct ep_timer *)object;
+	uint64_t ticks;
+	int rc;
+
+	if (size < sizeof ticks)
+		return -EINVAL;
+	while ((rc = try_read(timer, &ticks)) == 0 && ticks == 0) {
+		if (ep_post_is_nonblocking(fd))
+			return -EAGAIN;
+		rc = ep_post_wait(fd);
+		if (rc < 0)
+			return rc;
+	}
+	if (rc < 0)
+		return rc;
+	memcpy(buffer, &ticks, sizeof ticks);
+	return sizeof ticks;
+}
+
+/* --- The calls -------------------------------------------------------------------------------- */
+
+static void end_timer(struct ep_object *object)
+{
+	struct ep_timer *timer = (struct ep_timer *)object;
+	struct ep_timer **link = &timers.all;
+	int state;
+
+	state = ep_post_lock(&timers.lock);
+	while (*link != timer)
+		link = &(*link)->next;
+	*link = timer->next;
+	ep_post_unlock(&timers.lock, state);
+	ep_post_close(&timer->post);
+	free(timer);
+}
+
+static int open_timer(clockid_t clock, int flags)
+{
+	struct ep_timer *timer = calloc(1, sizeof *timer);
+	int fd = timer ? ep_post_open(&timer->post, flags) : -ENOMEM;
+	int state;
+
+	if (fd < 0) {
+		free(timer);
+		return fd;
+	}
+	timer->object.kind = EP_TIMER;
+	timer->object.end = end_timer;
+	timer->clock = timer->base = clock;
+	state = ep_post_lock(&timers.lock);
+	timer->next = timers.all;
+	timers.all = timer;
+	ep_post_unlock(&timers.lock, state);
+	fd = ep_publish(&timer->object, fd);
+	if (fd < 0)
+		end_timer(&timer->object);
+	return fd;
+}
+
+EXPORT int timerfd_create(int clockid, int flags)
+{
+	bool is_known = clockid == CLOCK_REALTIME || clockid == CLOCK_MONOTONIC;
+
+#ifdef CLOCK_BOOTTIME
+	is_known |= clockid == CLOCK_BOOTTIME;
+#endif
+	if (!is_known || flags & ~EP_POST_FLAGS)
+		return xp_result(-EINVAL);
+	return xp_result(open_timer((clockid_t)clockid, flags));
+}
+
+/* Returns the timer of fd, held, or NULL with the error in *rc. */
+static struct ep_timer *hold_timer(int fd, int *rc)
+{
+	struct ep_object *object;
+	int saved = errno;
+
+	ep_revive();
+	object = ep_object_hold(fd, EP_TIMER);
+	if (!object)
+		*rc = ep_real()->fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
+	errno = saved;
+	return (struct ep_timer *)object;
+}
+
+/* Under the lock. */
+static int set(struct ep_timer *timer, int flags, const struct itimerspec *value)
+{
+	bool is_absolute = flags & TFD_TIMER_ABSTIME;
+	int64_t value_ns = timeout_ns(&value->it_value);
+	int rc = value_ns > 0 ? start() : 0;
+
+	if (rc < 0)
+		return rc;
+	timer->base = is_absolute || timer->clock != CLOCK_REALTIME ? timer->clock
+	                                                            : CLOCK_MONOTONIC;
+	timer->interval_ns = timeout_ns(&value->it_interval);
+	timer->due_ns = value_ns == 0 || is_absolute ? value_ns
+	                                             : add_ns(now_ns(timer->base), value_ns);
+	timer->ticks = 0;
+	timer->is_expired = timer->is_canceled = false;
+	timer->cancels = is_absolute && flags & TFD_TIMER_CANCEL_ON_SET &&
+		timer->clock == CLOCK_REALTIME && value_ns > 0;
+	timer->offset_ns = timer->cancels ? offset_ns() : 0;
+	ep_post_silence(&timer->post);
+	update(timer);
+	if (timer->due_ns > 0)
+		pthread_cond_signal(&timers.changed);
+	return 0;
+}
+
+EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new_value,
+                           struct itimerspec *old_value)
+{
+	struct ep_timer *timer;
+	struct itimerspec before;
+	int state, rc = 0;
+
+	if (!new_value)
+		return xp_result(-EFAULT);
+	if (flags & ~(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET) ||
+	    !timeout_is_valid(&new_value->it_value) || !timeout_is_valid(&new_value->it_interval))
+		return xp_result(-EINVAL);
+	timer = hold_timer(fd, &rc);
+	if (!timer)
+		return xp_result(rc);
+	state = ep_post_lock(&timers.lock);
+	before = setting(timer);
+	rc = set(timer, flags, new_value);
+	ep_post_unlock(&timers.lock, state);
+	ep_object_drop(&timer->object);
+	if (rc == 0 && old_value)
+		*old_value = before;
+	return xp_result(rc);
+}
+
+EXPORT int timerfd_gettime(int fd, struct itimerspec *curr_value)
+{
+	int state, rc = 0;
+	struct ep_timer *timer = hold_timer(fd, &rc);
+
+	if (!timer)
+		return xp_result(rc);
+	state = ep_post_lock(&timers.lock);
+	*curr_value = setting(timer);
+	ep_post_unlock(&timers.lock, state);
+	ep_object_drop(&timer->object);
+	return 0;
+}
+
+/* --- Fork ---------------------------------------------------------------------------------- */
+
+static void fork_prepare(void)
+{
+	pthread_mutex_lock(&timers.lock);
+}
+
+static void fork_parent(void)
+{
+	pthread_mutex_unlock(&timers.lock);
+}
+
+static void revive(void)
+{
+	pthread_mutex_lock(&timers.lock);
+	/* If there is no memory for a thread, a later timerfd_settime(2) may start it. */
+	timers.runs = false;
+	(void)start();
+	pthread_mutex_unlock(&timers.lock);
+}
+
+/* The child has copies of the timers, and no thread. */
+static void fork_child(void)
+{
+	pthread_mutex_init(&timers.lock, NULL);
+	for (struct ep_timer *timer = timers.all; timer; timer = timer->next) {
+		bool is_readable = timer->post.bytes > 0;
+
+		ep_post_fork(&timer->object, &timer->post);
+		if (is_readable && timer->post.bytes == 0)
+			ep_post_ring(&timer->post);
+	}
+	if (timers.runs)
+		ep_revive_by(revive);
+}
+
+__attribute__((constructor)) static void fork_watch(void)
+{
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
+}

@@ -1,0 +1,235 @@
+/*
+ * Goal: signalfd: blocked signals are read, with their fields; masks, several descriptors, order,
+ * readiness, fork.
+ * Method: signals are blocked in every thread and sent to the process or to this thread.
+ */
+#include <signal.h>
+
+#include "kit.h"
+
+static sigset_t mask_of(int first, int second)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, first);
+	if (second)
+		sigaddset(&mask, second);
+	return mask;
+}
+
+/* A descriptor of these signals, which are blocked as well. */
+static int open_signals(int first, int second)
+{
+	sigset_t mask = mask_of(first, second);
+
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	return xt_keep(signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC));
+}
+
+/* Returns the number of the next signal, or the negative errno. */
+static int next_of(int fd)
+{
+	struct signalfd_siginfo info;
+
+	return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : -errno;
+}
+
+XT_TEST(a_signal_is_read_with_its_fields)
+{
+	int fd = open_signals(SIGUSR1, 0);
+	struct signalfd_siginfo info;
+
+	XT_EQ(sizeof info, 128);
+	XT_EQ(next_of(fd), -EAGAIN);
+	XT_EQ(kill(getpid(), SIGUSR1), 0);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_EQ(xt_poll(fd, POLLIN | POLLOUT | POLLPRI), POLLIN);
+	XT_EQ(read(fd, &info, sizeof info), sizeof info);
+	XT_EQ(info.ssi_signo, SIGUSR1);
+	XT_EQ(info.ssi_code, SI_USER);
+	XT_EQ(info.ssi_pid, getpid());
+	XT_EQ(info.ssi_uid, getuid());
+	XT_EQ(next_of(fd), -EAGAIN);
+	XT_CHECK(!kit_readable(fd));
+}
+
+XT_TEST(a_real_time_signal_has_a_value)
+{
+	sigset_t mask = mask_of(SIGRTMIN + 1, 0);
+	struct signalfd_siginfo info[3];
+	int fd;
+
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	for (int i = 1; i <= 2; i++)
+		XT_EQ(sigqueue(getpid(), SIGRTMIN + 1, (union sigval){.sival_int = 40 + i}), 0);
+	fd = open_signals(SIGRTMIN + 1, 0);
+	XT_EQ(read(fd, info, sizeof info), 2 * sizeof info[0]);
+	XT_EQ(info[0].ssi_int, 41);
+	XT_EQ(info[1].ssi_int, 42);
+	XT_EQ(info[1].ssi_code, SI_QUEUE);
+}
+
+XT_TEST(the_lowest_number_is_read_first)
+{
+	sigset_t mask = mask_of(SIGUSR1, SIGUSR2);
+	int fd;
+
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	XT_EQ(kill(getpid(), SIGUSR2), 0);
+	XT_EQ(kill(getpid(), SIGUSR1), 0);
+	fd = open_signals(SIGUSR1, SIGUSR2);
+	XT_EQ(next_of(fd), SIGUSR1);
+	XT_EQ(next_of(fd), SIGUSR2);
+	XT_EQ(next_of(fd), -EAGAIN);
+}
+
+XT_TEST(what_was_pending_is_readable_at_once)
+{
+	sigset_t mask = mask_of(SIGUSR1, 0);
+	int fd;
+
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	XT_EQ(raise(SIGUSR1), 0);
+	fd = open_signals(SIGUSR1, 0);
+	XT_CHECK(kit_readable(fd));
+	XT_EQ(next_of(fd), SIGUSR1);
+	/* One that is sent to this thread is read by this thread. */
+	XT_EQ(raise(SIGUSR1), 0);
+	XT_EQ(next_of(fd), SIGUSR1);
+}
+
+XT_TEST(a_set_reports_each_signal)
+{
+	int set = kit_open(), fd = open_signals(SIGUSR1, SIGUSR2);
+
+	XT_OK(kit_add(set, fd, EPOLLIN | EPOLLOUT | EPOLLET));
+	KIT_NONE(set);
+	XT_EQ(kill(getpid(), SIGUSR1), 0);
+	KIT_GETS(set, fd, EPOLLIN);
+	KIT_NONE(set);
+	XT_EQ(kill(getpid(), SIGUSR2), 0);
+	KIT_GETS(set, fd, EPOLLIN);
+	XT_EQ(next_of(fd), SIGUSR1);
+	XT_EQ(next_of(fd), SIGUSR2);
+	XT_OK(kit_mod(set, fd, EPOLLIN));
+	KIT_NONE(set);
+}
+
+XT_TEST(two_descriptors_read_the_same_signals)
+{
+	int one = open_signals(SIGUSR1, 0), both = open_signals(SIGUSR1, SIGUSR2);
+
+	XT_EQ(kill(getpid(), SIGUSR1), 0);
+	XT_CHECK(xt_poll_until(one, POLLIN, POLLIN));
+	XT_CHECK(kit_readable(both));
+	XT_EQ(next_of(both), SIGUSR1);
+	XT_CHECK(!kit_readable(one));
+	XT_EQ(next_of(one), -EAGAIN);
+	XT_EQ(kill(getpid(), SIGUSR2), 0);
+	XT_CHECK(xt_poll_until(both, POLLIN, POLLIN));
+	XT_CHECK(!kit_readable(one));
+	XT_EQ(next_of(both), SIGUSR2);
+}
+
+XT_TEST(a_mask_can_be_changed)
+{
+	int fd = open_signals(SIGUSR1, SIGUSR2);
+	sigset_t first = mask_of(SIGUSR1, 0), second = mask_of(SIGUSR2, 0), pending;
+
+	XT_EQ(signalfd(fd, &first, 0), fd);
+	XT_EQ(kill(getpid(), SIGUSR2), 0);
+	XT_EQ(kill(getpid(), SIGUSR1), 0);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_EQ(next_of(fd), SIGUSR1);
+	XT_EQ(next_of(fd), -EAGAIN);
+	XT_EQ(signalfd(fd, &second, 0), fd);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	/* What no mask has any more is pending again. */
+	XT_EQ(signalfd(fd, &first, 0), fd);
+	XT_CHECK(!kit_readable(fd));
+	XT_EQ(next_of(fd), -EAGAIN);
+	do
+		sigpending(&pending);
+	while (!sigismember(&pending, SIGUSR2));
+	XT_EQ(signalfd(fd, &second, 0), fd);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_EQ(next_of(fd), SIGUSR2);
+}
+
+static void send_later(void *argument)
+{
+	(void)argument;
+	(void)kill(getpid(), SIGUSR1);
+}
+
+XT_TEST(a_blocking_read_waits)
+{
+	sigset_t mask = mask_of(SIGUSR1, 0);
+	struct xt_thread *thread;
+	int fd;
+
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	fd = xt_keep(signalfd(-1, &mask, 0));
+	thread = xt_start(send_later, NULL);
+	XT_EQ(next_of(fd), SIGUSR1);
+	xt_join(thread);
+}
+
+XT_TEST(errors_are_those_of_linux)
+{
+	int fd = open_signals(SIGUSR1, 0), other = xt_keep(eventfd(0, 0));
+	sigset_t mask = mask_of(SIGUSR1, SIGKILL);
+	char bytes[128] = {0};
+
+	XT_FAILS(signalfd(-1, &mask, 1 << 30), EINVAL);
+	XT_FAILS(signalfd(other, &mask, 0), EINVAL);
+	XT_FAILS(signalfd(-2, &mask, 0), EBADF);
+	XT_EQ(signalfd(fd, &mask, 0), fd);
+	XT_FAILS(read(fd, bytes, 127), EINVAL);
+	XT_FAILS(write(fd, bytes, 128), EINVAL);
+	XT_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	XT_CHECK(fcntl(fd, F_GETFL) & O_NONBLOCK);
+}
+
+XT_TEST(a_close_leaves_signals_to_the_process)
+{
+	sigset_t mask = mask_of(SIGUSR1, 0);
+	int fd, number = 0;
+
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	fd = signalfd(-1, &mask, SFD_NONBLOCK);
+	XT_EQ(kill(getpid(), SIGUSR1), 0);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	xt_close(fd);
+	XT_EQ(sigwait(&mask, &number), 0);
+	XT_EQ(number, SIGUSR1);
+}
+
+struct family {
+	int set, fd;
+};
+
+static void in_child(void *argument)
+{
+	struct family *family = argument;
+
+	/* The parent's signal is not the child's. */
+	KIT_NONE(family->set);
+	XT_EQ(kill(getpid(), SIGUSR1), 0);
+	KIT_GETS(family->set, family->fd, EPOLLIN);
+	XT_EQ(next_of(family->fd), SIGUSR1);
+	KIT_NONE(family->set);
+}
+
+XT_TEST(a_forked_child_reads_its_own_signals)
+{
+	struct family family = {.set = kit_open(), .fd = open_signals(SIGUSR1, 0)};
+
+	XT_OK(kit_add(family.set, family.fd, EPOLLIN));
+	XT_EQ(kill(getpid(), SIGUSR1), 0);
+	KIT_GETS(family.set, family.fd, EPOLLIN);
+	XT_CHECK(xt_child(in_child, &family));
+	KIT_HAS(family.set, family.fd, EPOLLIN);
+	XT_EQ(next_of(family.fd), SIGUSR1);
+}

@@ -1,0 +1,241 @@
+/*
+ * Goal: timerfd: expirations, intervals, absolute times, clocks, readiness, fork, a set clock.
+ * Method: timers are due at once or never, and intervals are so short that every read finds some.
+ * The real-time clock is this program's own, so that it can be set.
+ */
+#include <sys/syscall.h>
+
+#include "kit.h"
+
+static atomic_llong clock_change_s;
+
+/* In place of the C library's; the change is that of a clock that was set. */
+__attribute__((visibility("default")))
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+	long rc = syscall(SYS_clock_gettime, clock, now);
+
+	if (clock == CLOCK_REALTIME)
+		now->tv_sec += (time_t)atomic_load(&clock_change_s);
+	return (int)rc;
+}
+
+static int open_timer(clockid_t clock)
+{
+	return xt_keep(timerfd_create(clock, TFD_NONBLOCK | TFD_CLOEXEC));
+}
+
+static int set_timer(int fd, int flags, time_t value_s, long value_ns, long interval_ns)
+{
+	struct itimerspec setting = {
+		.it_value = {.tv_sec = value_s, .tv_nsec = value_ns},
+		.it_interval = {.tv_nsec = interval_ns},
+	};
+
+	return timerfd_settime(fd, flags, &setting, NULL) < 0 ? errno : 0;
+}
+
+/* Returns the expirations, or the negative errno. */
+static int64_t ticks_of(int fd)
+{
+	uint64_t ticks;
+
+	return read(fd, &ticks, sizeof ticks) == (ssize_t)sizeof ticks ? (int64_t)ticks : -errno;
+}
+
+XT_TEST(a_timer_expires_once)
+{
+	static const clockid_t clocks[] = {CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME};
+
+	for (int i = 0; i < 3; i++) {
+		int fd = open_timer(clocks[i]);
+
+		XT_EQ(ticks_of(fd), -EAGAIN);
+		XT_CHECK(!kit_readable(fd));
+		XT_OK(set_timer(fd, 0, 0, 2000000, 0));
+		XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+		XT_EQ(xt_poll(fd, POLLIN | POLLOUT | POLLPRI), POLLIN);
+		XT_EQ(ticks_of(fd), 1);
+		XT_EQ(ticks_of(fd), -EAGAIN);
+		XT_CHECK(!kit_readable(fd));
+	}
+}
+
+XT_TEST(an_interval_counts_until_it_is_read)
+{
+	int fd = open_timer(CLOCK_MONOTONIC);
+	struct timespec now;
+
+	/* A second ago, each millisecond. */
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	XT_OK(set_timer(fd, TFD_TIMER_ABSTIME, now.tv_sec - 1, now.tv_nsec, 1000000));
+	XT_CHECK(kit_readable(fd));
+	XT_CHECK(ticks_of(fd) >= 1000);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_CHECK(ticks_of(fd) >= 1);
+}
+
+XT_TEST(a_set_reports_each_expiration_once)
+{
+	int set = kit_open(), fd = open_timer(CLOCK_MONOTONIC);
+
+	XT_OK(kit_add(set, fd, EPOLLIN | EPOLLOUT | EPOLLET));
+	KIT_NONE(set);
+	XT_OK(set_timer(fd, 0, 0, 1000000, 1000000));
+	KIT_GETS(set, fd, EPOLLIN);
+	KIT_NONE(set); /* Silent until it is read. */
+	XT_CHECK(ticks_of(fd) >= 1);
+	KIT_GETS(set, fd, EPOLLIN);
+	XT_OK(set_timer(fd, 0, 0, 0, 0));
+	XT_OK(kit_mod(set, fd, EPOLLIN));
+	KIT_NONE(set);
+}
+
+XT_TEST(gettime_returns_the_time_that_is_left)
+{
+	int fd = open_timer(CLOCK_REALTIME);
+	struct itimerspec setting, before;
+
+	XT_EQ(timerfd_gettime(fd, &setting), 0);
+	XT_EQ(setting.it_value.tv_sec + setting.it_value.tv_nsec, 0);
+	XT_OK(set_timer(fd, 0, 1000, 0, 7));
+	XT_EQ(timerfd_gettime(fd, &setting), 0);
+	XT_CHECK(setting.it_value.tv_sec > 900 && setting.it_value.tv_sec <= 1000);
+	XT_EQ(setting.it_interval.tv_nsec, 7);
+	setting.it_value = (struct timespec){0};
+	XT_EQ(timerfd_settime(fd, 0, &setting, &before), 0);
+	XT_CHECK(before.it_value.tv_sec > 900 && before.it_value.tv_sec <= 1000);
+	XT_EQ(timerfd_gettime(fd, &setting), 0);
+	XT_EQ(setting.it_value.tv_sec + setting.it_value.tv_nsec, 0);
+	XT_EQ(setting.it_interval.tv_nsec, 7);
+	/* The expirations before a call are not lost, and the next one is an edge. */
+	XT_OK(set_timer(fd, 0, 0, 1, 1000000));
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_EQ(timerfd_gettime(fd, &setting), 0);
+	XT_CHECK(setting.it_value.tv_nsec > 0 && setting.it_value.tv_nsec <= 1000000);
+	XT_CHECK(kit_readable(fd));
+	XT_CHECK(ticks_of(fd) >= 1);
+}
+
+XT_TEST(a_new_setting_forgets_expirations)
+{
+	int fd = open_timer(CLOCK_MONOTONIC);
+
+	XT_OK(set_timer(fd, TFD_TIMER_ABSTIME, 0, 1, 0));
+	XT_CHECK(kit_readable(fd));
+	XT_OK(set_timer(fd, 0, 1000, 0, 0));
+	XT_CHECK(!kit_readable(fd));
+	XT_EQ(ticks_of(fd), -EAGAIN);
+}
+
+static void set_later(void *argument)
+{
+	(void)set_timer(*(int *)argument, 0, 0, 1000000, 0);
+}
+
+XT_TEST(a_blocking_read_waits)
+{
+	int fd = xt_keep(timerfd_create(CLOCK_MONOTONIC, 0));
+	struct xt_thread *thread = xt_start(set_later, &fd);
+
+	XT_EQ(ticks_of(fd), 1);
+	xt_join(thread);
+}
+
+XT_TEST(errors_are_those_of_linux)
+{
+	int fd = open_timer(CLOCK_MONOTONIC), other = xt_keep(eventfd(0, 0));
+	struct itimerspec setting;
+	uint64_t value = 1;
+
+	XT_FAILS(timerfd_create(CLOCK_PROCESS_CPUTIME_ID, 0), EINVAL);
+	XT_FAILS(timerfd_create(CLOCK_MONOTONIC, 1 << 30), EINVAL);
+	XT_STATUS(set_timer(fd, 8, 1, 0, 0), EINVAL);
+	XT_STATUS(set_timer(fd, 0, -1, 0, 0), EINVAL);
+	XT_STATUS(set_timer(fd, 0, 0, 1000000000, 0), EINVAL);
+	XT_STATUS(set_timer(other, 0, 1, 0, 0), EINVAL);
+	XT_FAILS(timerfd_gettime(other, &setting), EINVAL);
+	XT_FAILS(timerfd_gettime(-1, &setting), EBADF);
+	XT_FAILS(read(fd, &value, 4), EINVAL);
+	XT_FAILS(write(fd, &value, sizeof value), EINVAL);
+	XT_EQ(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	XT_EQ(fcntl(xt_keep(timerfd_create(CLOCK_REALTIME, 0)), F_GETFD), 0);
+}
+
+XT_TEST(duplicates_have_one_timer)
+{
+	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK), copy = xt_keep(dup(fd));
+
+	XT_OK(set_timer(fd, TFD_TIMER_ABSTIME, 0, 1, 0));
+	xt_close(fd);
+	XT_CHECK(kit_readable(copy));
+	XT_EQ(ticks_of(copy), 1);
+	XT_EQ(ticks_of(copy), -EAGAIN);
+}
+
+XT_TEST(an_absolute_time_follows_a_clock_that_is_set)
+{
+	int fd = open_timer(CLOCK_REALTIME);
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	XT_OK(set_timer(fd, TFD_TIMER_ABSTIME, now.tv_sec + 1000, 0, 0));
+	XT_CHECK(!kit_readable(fd));
+	atomic_store(&clock_change_s, 2000);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_EQ(ticks_of(fd), 1);
+	atomic_store(&clock_change_s, 0);
+}
+
+XT_TEST(a_clock_that_is_set_cancels)
+{
+	int fd = open_timer(CLOCK_REALTIME);
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	XT_OK(set_timer(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, now.tv_sec + 1000, 0, 0));
+	XT_EQ(ticks_of(fd), -EAGAIN);
+	atomic_store(&clock_change_s, -500);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_EQ(ticks_of(fd), -ECANCELED);
+	XT_CHECK(!kit_readable(fd));
+	XT_EQ(ticks_of(fd), -EAGAIN);
+	atomic_store(&clock_change_s, 0);
+	XT_EQ(ticks_of(fd), -ECANCELED);
+}
+
+struct family {
+	int set, fd, unset;
+};
+
+static void in_child(void *argument)
+{
+	struct family *family = argument;
+
+	/* The timer goes on, and is the child's own. */
+	KIT_GETS(family->set, family->fd, EPOLLIN);
+	XT_CHECK(ticks_of(family->fd) >= 1);
+	KIT_GETS(family->set, family->fd, EPOLLIN);
+	XT_OK(kit_mod(family->set, family->fd, EPOLLIN));
+	XT_OK(set_timer(family->fd, 0, 0, 0, 0));
+	KIT_NONE(family->set);
+	XT_OK(set_timer(family->unset, 0, 0, 1, 0));
+	XT_CHECK(xt_poll_until(family->unset, POLLIN, POLLIN));
+	XT_CHECK(fcntl(family->fd, F_GETFL) & O_NONBLOCK);
+	XT_EQ(fcntl(family->fd, F_GETFD), FD_CLOEXEC);
+}
+
+XT_TEST(a_forked_child_has_timers_of_its_own)
+{
+	struct family family = {
+		.set = kit_open(), .fd = open_timer(CLOCK_MONOTONIC),
+		.unset = open_timer(CLOCK_MONOTONIC),
+	};
+
+	XT_OK(kit_add(family.set, family.fd, EPOLLIN | EPOLLET));
+	XT_OK(set_timer(family.fd, 0, 0, 2000000, 2000000));
+	XT_CHECK(xt_child(in_child, &family));
+	XT_CHECK(xt_poll_until(family.fd, POLLIN, POLLIN));
+	XT_CHECK(ticks_of(family.fd) >= 1);
+	XT_CHECK(!kit_readable(family.unset));
+}
