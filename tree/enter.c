@@ -55,8 +55,8 @@ bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder)
 /* --- Reading a directory ----------------------------------------------------------- */
 
 /*
- * Returns true for a directory, and for a symbolic link to one that is to be followed; then sets
- * *is_link.
+ * Returns true for a directory; with XPOLL_TREE_LINKS also for a symbolic link to a directory.
+ * Sets *is_link to true for such a link, otherwise to false.
  */
 static bool leads_to_folder(const struct xpoll_tree *tree, int fd, const struct dirent *entry,
                             bool *is_link)

@@ -258,7 +258,8 @@ static void rename_entry(struct xpoll_tree *tree, struct held *from,
 	if (to != NULL && xp_tree_skips(tree, to->node, mate->name))
 		to = NULL;
 	if (to != NULL && node != NULL && xp_node_is_below(to->node, node))
-		to = NULL; /* into itself: the known names are wrong, so remove the entry */
+		/* No directory moves into itself: the known names are wrong, so only remove it. */
+		to = NULL;
 	replaces = to != NULL && xp_node_find(tree, to->node, mate->name) != NULL;
 	if (to != NULL && node != NULL && move(tree, node, to, mate->name, is_folder)) {
 		if (replaces && name_is_there(tree, from, report->name))

@@ -1,4 +1,4 @@
-/* Removes known names, with the watches of their nodes, and reports them as deleted. */
+/* Removes known names, with the watches of their nodes; reports deletions if the caller asks. */
 #include <stdlib.h>
 
 #include "tree.h"

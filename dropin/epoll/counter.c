@@ -24,7 +24,11 @@
 struct ep_counter {
 	struct ep_object object;
 	pthread_mutex_t lock;     /* held while messages are sent, or taken and put back */
-	int peer;                 /* [I] our end of the pair, through which messages are sent */
+	/*
+	 * [I] The library's end of the socket pair: a message sent into this end makes the
+	 * program's descriptor readable.
+	 */
+	int peer;
 	bool is_semaphore;        /* [I] EFD_SEMAPHORE: each read takes 1 */
 	uint64_t bound;           /* guarded by `lock`: the counter is at most this, unless another
 	                             process has added to it */

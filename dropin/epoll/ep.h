@@ -191,7 +191,7 @@ void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry);
  * in the queue.  [e]
  */
 void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
-/* End the entry of fd, if any, after xpoll_forget_fd, because fd is about to be closed. */
+/* End the entry of fd, if any.  The caller has called xpoll_forget_fd and will close fd. */
 void ep_forget(struct ep_set *set, int fd);
 /*
  * A record with these POLL* bits was taken from the queue and not delivered: enable the directions

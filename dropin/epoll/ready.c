@@ -10,10 +10,10 @@
 #include "real.h"
 
 /*
- * Returns the ready POLL* bits of an entry of which the queue has reported `bits`, with more bits
- * from poll(2) in two cases.  Linux has one registration for all directions, so an edge or a
- * one-shot of one direction reports all requested ones that are ready.  And the queue may lack a
- * requested direction: see add_bits in entry.c.
+ * Returns the ready POLL* bits of an entry: `bits`, which the queue has reported, and in two cases
+ * also the requested bits that poll(2) returns now.  First: an edge-triggered or one-shot entry
+ * requests several bits, because Linux reports all ready directions together.  Second: the queue
+ * has refused a requested bit (add_bits in entry.c).  For a nested set returns `bits`.
  */
 static int poll_all_bits(int fd, const struct ep_entry *entry, int bits)
 {

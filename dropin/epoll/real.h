@@ -13,7 +13,7 @@
 
 #include "common/real.h"
 
-/* Each member calls the C library's function of the same name. */
+/* Each member calls the C library's function that a program calls by this name. */
 struct ep_real {
 	int (*poll)(struct pollfd *, nfds_t, int);
 	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);

@@ -60,7 +60,10 @@ static unsigned kq_socket_error(int fd, struct kevent *event)
 	return info.tcpi_rtt == 0 ? ECONNREFUSED : ECONNRESET;
 }
 
-/* Complete a READ or WRITE event that has EV_EOF: set fflags, data and flags like FreeBSD. */
+/*
+ * Complete a READ or WRITE event that has EV_EOF: set fflags and data like FreeBSD.  A WRITE event
+ * of a pipe without readers gets EV_ONESHOT, and its registration is deleted.
+ */
 static void kq_deliver_end(struct kq *kq, struct kevent *event)
 {
 	int fd = (int)event->ident;

@@ -132,7 +132,10 @@ static size_t entry_sync(struct array *array, struct watch *watch,
 	return changed + 1;
 }
 
-/* Copy each of the first `count` entries that differs to the image; returns the changes. */
+/*
+ * Copy to the image each of the first `count` entries whose fd or events have changed.  Sets the
+ * revents of all entries in a changed block to 0.  Returns the number of copied entries.
+ */
 static size_t image_sync(struct array *array, struct watch *watch,
                          struct pollfd *fds, size_t count)
 {

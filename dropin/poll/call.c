@@ -191,7 +191,7 @@ static int run_real(struct call *call, struct set *set)
 	if (settings.recheck_ns != 0)
 		stats_add(&stats.missed, watch_compare(&set->watch, call->ops->results(call, set),
 		                                       call->count));
-	/* Count the calls of watch_compare here, so that book_costs() does not subtract them. */
+	/* Count watch_compare's system calls here, so that book_costs charges no set for them. */
 	stats_add(&stats.syscalls, set->watch.syscalls);
 	set->watch.syscalls = 0;
 	if (set->watch.failed)

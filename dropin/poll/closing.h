@@ -45,7 +45,8 @@ static inline void closing_unshare(void)
 
 /*
  * Remove fd, which is about to be closed, from the epoll instances of the sets that have registered
- * it: those whose bit in `relying` is set (numbers.h).
+ * it: those whose bit in `relying` is set (numbers.h).  Clears these bits of fd, and writes fd to
+ * the log of closes.  Does nothing in a child of vfork(2).
  */
 void closing_detach(int fd, uint64_t relying);
 

@@ -25,7 +25,8 @@
 
 /* Our descriptors are in the last AWAY_ROOM numbers of the kernel's table of descriptors. */
 #define AWAY_ROOM  32
-#define AWAY_TABLE 256 /* size of the smallest table that kernel_move_away tries */
+/* Size of the smallest table that kernel_move_away tries, unless RLIMIT_NOFILE is lower. */
+#define AWAY_TABLE 256
 
 bool memory_grow(struct memory *memory, size_t size)
 {

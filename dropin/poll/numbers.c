@@ -13,7 +13,10 @@ _Atomic uint64_t *numbers_words;
 size_t numbers_len;
 
 static void *words; /* the memory of numbers_words */
-/* since numbers_reset, no descriptor at or above this had a set bit or was our own */
+/*
+ * No descriptor from `top` on has had the bit of a set, or was one of the library's own, since
+ * numbers_reset.
+ */
 static _Atomic unsigned top;
 static _Atomic int in_ranges; /* number of threads between numbers_range_begin and _end */
 

@@ -231,7 +231,11 @@ void watch_register_again(struct watch *watch, int fd)
 
 /* --- Closed descriptors -------------------------------------------------------- */
 
-/* If the set's bit of fd was cleared, a thread has closed fd: register the file that fd is now. */
+/*
+ * If the set has registered fd, and its bit in the word of fd is cleared, a thread has closed fd:
+ * forget the registration.  If fd is still in the array, register the file that fd refers to now,
+ * or make fd hot.
+ */
 static void drop_if_closed(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];

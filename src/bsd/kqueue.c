@@ -85,7 +85,7 @@ static uint32_t kqueue_probe(struct kqueue_state *state,
                              const struct kevent *event)
 {
 	bool reads = event->filter == EVFILT_READ;
-	/* All bits: the queue itself drops those that were not requested. */
+	/* Ask for all bits of READ and WRITE; the queue drops those that were not requested. */
 	struct pollfd probe = {
 		.fd = (int)event->ident,
 		.events = POLLIN | POLLOUT | POLLRDHUP,

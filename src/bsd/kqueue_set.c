@@ -32,7 +32,7 @@ static bool kq_end_only(uint32_t watch)
 	return (watch & (POLLIN | POLLRDHUP)) == POLLRDHUP;
 }
 
-/* --- Changed at once ------------------------------------------------------------ */
+/* --- Attach, change and detach -------------------------------------------------- */
 
 static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                       unsigned filters)

@@ -41,7 +41,11 @@ struct xp_kq_entry {
 	uint8_t probed; /* filters whose state xp_kq_verify has just made the kernel check */
 	bool pipe;
 	bool write_end; /* the write end of a pipe: READ reports only the end of file */
-	bool hung;     /* a terminal for which the kernel refuses filters: WRITE represents all */
+	/*
+	 * A terminal whose other side is closed, for which the kernel refuses filters: an
+	 * EVFILT_USER, always active, in the place of WRITE reports for all requested filters.
+	 */
+	bool hung;
 	bool broken;   /* EVFILT_USER, always active, replaces WRITE, which the kernel refuses */
 };
 
@@ -67,7 +71,10 @@ struct xp_kq_set {
 	struct xp_counters *counters;
 };
 
-/* KQ_MEND_ALL: there are several such pipes.  KQ_CHUNK: most changes of one call. */
+/*
+ * KQ_MEND_ALL: WRITE may be gone for several pipes, so `mend` names none.  KQ_CHUNK: most changes
+ * that one call of kevent(2) passes.
+ */
 enum { KQ_MEND_NONE = -1, KQ_MEND_ALL = -2, KQ_CHUNK = 128 };
 
 /* Returns the entry of a descriptor; NULL: not attached. */

@@ -86,11 +86,11 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		return rc;
 	bool silent = xp_entry_is_silent(queue, slot);
 	/*
-	 * An ENABLE of a level-triggered entry makes no system call if no report comes while the
-	 * filter is disabled.  So after each 64th report try that mode again, unless threads sleep:
-	 * their reports would be older than this ENABLE, so they would have to poll again.  If two
-	 * threads wait in turn, one may sleep: its additional poll is cheaper than a change of the
-	 * entry per event.
+	 * An ENABLE of a level-triggered entry is free if no report came while the filter was
+	 * disabled.  So after each 64th report make a silent entry level-triggered again.  Do not
+	 * do so while threads sleep: a sleeping thread would return with a report older than this
+	 * ENABLE, and would have to poll again.  If threads wait in turn, one of them may sleep:
+	 * one more poll costs less than a change of the entry for each event.
 	 */
 	bool tries = silent && slot->reports == 0 &&
 		queue->threads.sleepers <= (queue->threads.in_turn > 0) &&
@@ -166,8 +166,8 @@ static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 static void keep_before_add(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	/*
-	 * Files whose bits poll(2) clears mostly report POLLPRI, so an ADD of other filters saves
-	 * the query for the kind of the file.
+	 * Most files whose bits poll(2) clears report POLLPRI.  So on epoll only an ADD with EXCEPT
+	 * queries the kind of the file; other ADDs do without that system call.
 	 */
 	if (queue->lazy && filters & XP_BIT(XP_EXCEPT) && xp_slot_kind(fd, slot) == XP_KIND_CLEARED)
 		xp_kept_before_change(queue, fd, slot);

@@ -278,7 +278,10 @@ static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 	}
 }
 
-/* Handle the only candidate if it is not ready or has hung up, or poll(2) failed with rc. */
+/*
+ * Handle the only candidate if poll(2) has failed or found nothing, if an error or a hang-up is
+ * among its bits, or if POLLRDHUP is in doubt.  rc: the result of poll(2).
+ */
 static XP_NOINLINE void probe_unusual(struct xpoll *queue, struct xp_wait *wait,
                                       struct pollfd *probe, int rc)
 {

@@ -69,9 +69,9 @@ static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 }
 
 /*
- * Called for an event with XPOLL_EOF: returns true if fd is a listener, which was shut down then.
- * Only TCP reports that by an end of file; on other sockets a count other than 1 shows without a
- * system call that fd is no listener.
+ * Called for a socket event with XPOLL_EOF.  Returns true if the event is READ and fd is still a
+ * listener: then it was shut down, which only TCP reports by an end of file.  counted: event->data
+ * has the count, which is 1 (unknown) for a listener, so any other count saves the system call.
  */
 static bool count_aborted(struct xpoll *queue, const struct xpoll_event *event, int fd,
                           bool counted)

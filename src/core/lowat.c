@@ -16,8 +16,8 @@ struct xp_lowat_page {
 };
 
 /*
- * The pause before the queue checks WRITE filters again that had too little room: the row
- * "Low-water marks" of docs/internals/mechanisms.md.
+ * Time between two checks of a WRITE filter whose free space is below its low-water mark.  No edge
+ * reports that the space has grown, so the queue checks it again and again.
  */
 enum { LOWAT_EVERY_NS = 10 * XP_NS_PER_MS };
 

@@ -172,7 +172,7 @@ struct xpoll {
 		uint8_t skipped; /* waits in a row that returned without calling the kernel */
 		bool due;        /* the next wait must call the kernel */
 		bool always;     /* [I] XPOLL_ALL_READY: each wait calls the kernel */
-		/* Number of next kernel calls that ask for half as many reports as usual. */
+		/* So many of the next calls into the kernel ask for half the usual reports. */
 		uint8_t crowded;
 		/*
 		 * Coarse clock when `skipped` became 2: once that clock advances, a wait calls the

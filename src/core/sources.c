@@ -27,7 +27,8 @@ struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t
 
 /*
  * Put the registration at the end of the list from which events are delivered, if it is active and
- * enabled and not in that list.  Remove it from the list if it is not active, or is disabled.
+ * enabled and not in that list, and have a sleeping thread woken for it.  Remove the registration
+ * from the list if it is not active, or is disabled.
  */
 static void registration_enlist(struct xpoll *queue, struct xp_registration *reg)
 {

@@ -197,9 +197,9 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
 	/*
-	 * If several threads sleep with a signal mask in the kernel, a report wakes all of them.
-	 * So without a mask of the caller hold signals only if no other thread sleeps, and if a
-	 * mask costs little.
+	 * On epoll and kqueue a thread that holds signals sleeps in poll(2), and one report wakes
+	 * every thread that sleeps so.  So if the caller gave no mask, hold signals only if no
+	 * other thread sleeps and a mask costs little; with XPOLL_RESTART do not hold them then.
 	 */
 	bool all = xp_is_concurrent(queue) && xp_has_sleepers(queue);
 

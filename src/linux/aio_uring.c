@@ -262,8 +262,8 @@ static int uring_open(void)
 	ring.fd = -1;
 	uring.ring = ring;
 	/*
-	 * Set fd last: then a child forked meanwhile, in uring_abandon, closes all of the ring or
-	 * nothing.
+	 * Set fd last: if the process forks meanwhile, uring_abandon in the child closes the whole
+	 * ring or nothing.
 	 */
 	uring.ring.fd = ring_fd;
 	return 0;

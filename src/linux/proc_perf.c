@@ -236,9 +236,10 @@ static void report_exec(struct xpoll *queue, const struct xp_perf_record *record
 }
 
 /*
- * The events of the process have ended.  Returns true if an exec has dropped them while the process
- * runs on: the last report was an exec, and the process still exists, or belongs to another user
- * now, or the time since the exec is too short to run a program.
+ * Called when the kernel's events of the process have ended.  Returns true if an exec has dropped
+ * them and the process runs on.  That is so if the last report was an exec and one of three holds:
+ * the process exists; the process belongs to another user now; less than DROP_NS has passed since
+ * the exec, too little for a program to run.
  */
 static bool dropped_by_exec(const struct xp_proc *proc, uint64_t end_time)
 {
@@ -273,7 +274,10 @@ static void report_exit(struct xpoll *queue, struct perf *perf,
 	xp_trace_leaving(queue, pid, NULL, (int64_t)record->time);
 }
 
-/* Pass one record of the kernel to PROC. */
+/*
+ * Pass a record of the kernel about a fork, an exec or an exit to PROC.  A loss of records is noted
+ * in rings.lost, and perf_drain reports it; other records are dropped.
+ */
 static void perf_report(struct xpoll *queue, struct perf *perf,
                         const struct xp_perf_record *record)
 {

@@ -27,7 +27,10 @@ static bool is_on_disk(int fd)
 		(S_ISREG(status.st_mode) || S_ISBLK(status.st_mode));
 }
 
-/* Returns true if read_now would neither wait for a device nor consume data, as from a pipe. */
+/*
+ * Returns true if fd is a file on a disk, opened without O_DIRECT.  Then read_now neither waits for
+ * a device nor takes data away, which a read from a pipe would do.
+ */
 static bool may_be_read_now(int fd)
 {
 	int flags = xp_sys_open_flags(fd);

@@ -310,7 +310,7 @@ int xp_procfs_ended(int proc_fd, int *status)
 	*status = (int)strtol(strrchr(after, ' '), NULL, 10);
 	/*
 	 * Without permission the kernel shows a status of 0.  With permission readlink(2) on `exe`
-	 * fails with ENOENT for a zombie.
+	 * fails with ENOENT for a zombie.  So without that error a status of 0 becomes -1: unknown.
 	 */
 	if (*status == 0 && xp_rawcall(SYS_readlinkat, proc_fd, (long)"exe", (long)text,
 	                               sizeof text, 0, 0) != -ENOENT)

@@ -113,8 +113,8 @@ static int array_place(struct xp_array *array, int fd, uint32_t watch, uint64_t 
 
 	XP_ASSERT(fd < array->len);
 	/*
-	 * A poll of the set would poll the file and clear its bits, so that reading the set's
-	 * reports would find none.
+	 * The edge set cannot watch this file, so refuse.  A poll of the set's descriptor polls the
+	 * file too, which clears the file's bits: the set would then have no report to read.
 	 */
 	if (after && entry->consumed)
 		return -ENOTSUP;

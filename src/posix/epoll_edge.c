@@ -28,7 +28,11 @@ enum {
 	EDGE_LEVEL = 8,
 	EDGE_IN = 16,
 	EDGE_RDHUP = 32,
-	EDGE_OUT = 64,  /* EDGE_OUT and EDGE_PRI only with EDGE_LEVEL */
+	/*
+	 * Set only with EDGE_LEVEL, like EDGE_PRI.  Without it bits 1 and 2 show whether POLLOUT
+	 * and POLLPRI are requested.
+	 */
+	EDGE_OUT = 64,
 	EDGE_PRI = 128,
 	EDGE_ENTRIES = 7,
 };

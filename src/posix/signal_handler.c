@@ -48,7 +48,7 @@ struct signal_link {
 
 struct signal_watched {
 	struct signal_link links[SIGNAL_LINKS];
-	atomic_uint top;           /* [a] index of the link that counts signals */
+	atomic_uint top;           /* [a] index in `links` of the handler that counts signals */
 	_Atomic uint64_t delivered; /* [a] how many signals the handler has counted */
 	int observers;             /* [l] number of self-pipes that want the signal */
 	bool installed;            /* [l] the link `top` was installed when last checked */

@@ -42,7 +42,11 @@ struct xp_port_object {
 /* `lock` is taken after the queue's lock, and is not held while a thread sleeps. */
 struct xp_port_set {
 	int fd;               /* the port; immutable */
-	struct xp_edge edge;  /* the edge set; its descriptor is immutable */
+	/*
+	 * The epoll set of the descriptors that the port does not watch: edge-triggered ones and
+	 * devices.  The number of its own descriptor never changes.
+	 */
+	struct xp_edge edge;
 	struct xp_mutex lock; /* guards all members below */
 	struct xp_counters *counters;
 	struct xp_port_object *objects; /* indexed by descriptor */

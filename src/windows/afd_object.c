@@ -62,7 +62,10 @@ static bool object_try(struct afd_state *state, const struct afd_object *object)
 	return WaitForSingleObject(object->handle, 0) == WAIT_OBJECT_0;
 }
 
-/* Send a packet if the object is signalled, or else have the system wait for it. */
+/*
+ * Take the object out of `unchecked`.  Send a packet if the object is signalled, or if `taken` is
+ * set (a wait has taken a signal that was not reported yet); else have the system wait for it.
+ */
 static void object_begin(struct afd_state *state, struct afd_object *object)
 {
 	xp_count_shared(&state->counters->syscalls_change);

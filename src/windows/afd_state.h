@@ -13,7 +13,7 @@
 /* Most sockets that poll by one handle of the driver, which searches its polls one by one. */
 enum { AFD_GROUP_MOST = 32 };
 
-/* A handle of the driver, and the sockets that poll by it. */
+/* A handle of the driver, and the number of sockets that poll by it. */
 struct afd_group {
 	struct xp_list item; /* links the groups; those with room come first */
 	HANDLE device;
@@ -44,7 +44,11 @@ extern const struct afd_kind afd_pipe_kind;
 /* One descriptor. */
 struct afd_entry {
 	const struct afd_kind *kind;
-	struct xp_list item; /* in `updates` (sockets), `unchecked` (objects), `pipes`, or alone */
+	/*
+	 * Links the entry into a list of struct afd_state: `updates` (sockets), `unchecked`
+	 * (objects) or `pipes`; or into no list.
+	 */
+	struct xp_list item;
 	uint64_t token;
 	uint32_t watch; /* the requested bits and the mode */
 	bool is_source; /* the library's own handle (XP_WATCH_SOURCE), not one of the program */
