@@ -134,8 +134,8 @@ static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
 }
 
 /* Check op and event, and do the change.  inner: the set that fd refers to, or NULL. */
-static int change_checked(struct ep_set *set, struct ep_set *inner, int op, int fd,
-                          const struct epoll_event *event, const struct stat *status)
+static int check_and_change(struct ep_set *set, struct ep_set *inner, int op, int fd,
+                            const struct epoll_event *event, const struct stat *status)
 {
 	bool nests = inner && op == EPOLL_CTL_ADD;
 	int rc = check_event(op, event->events, inner);
@@ -172,7 +172,7 @@ int ep_change(struct ep_set *set, int op, int fd, const struct epoll_event *even
 		rc = -EPERM;
 	else {
 		inner = ep_hold(fd);
-		rc = change_checked(set, inner, op, fd, event, &status);
+		rc = check_and_change(set, inner, op, fd, event, &status);
 		if (inner)
 			ep_drop(inner);
 	}

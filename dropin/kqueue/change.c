@@ -72,8 +72,8 @@ bool kq_is_registered(struct kq *kq, const struct kevent *change)
  * change alters fflags, they have EV_ADD, because in xpoll only ADD can alter them.  If it has
  * neither EV_ENABLE nor EV_DISABLE, they have the one that keeps the registration as it is.
  */
-static unsigned kq_flags_of_altered(struct kq *kq, const struct kevent *change,
-                                    unsigned flags)
+static unsigned kq_flags_without_add(struct kq *kq, const struct kevent *change,
+                                     unsigned flags)
 {
 	unsigned notes = kq_new_notes(change);
 	struct xpoll_event there;
@@ -101,7 +101,7 @@ static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 	/* In FreeBSD each change stores udata; in xpoll only an ADD, or one with this flag. */
 	if (!(flags & EV_KEEPUDATA))
 		flags |= XPOLL_SETUDATA;
-	return kq_needs_lookup(change) ? kq_flags_of_altered(kq, change, flags) : flags;
+	return kq_needs_lookup(change) ? kq_flags_without_add(kq, change, flags) : flags;
 }
 
 /*

@@ -87,7 +87,7 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 }
 
 /* Returns true if fd is a regular file or directory: their WRITE events have data 0 in FreeBSD. */
-static bool kq_is_file(int fd)
+static bool kq_is_file_or_directory(int fd)
 {
 	struct stat status;
 
@@ -115,7 +115,7 @@ bool kq_deliver(struct kq *kq, struct kevent *event)
 		event->data = 0;
 	}
 	if (event->filter == EVFILT_WRITE && event->data == 1 &&
-	    kq_is_file((int)event->ident))
+	    kq_is_file_or_directory((int)event->ident))
 		event->data = 0;
 	if (event->flags & EV_EOF && descriptor)
 		kq_deliver_end(kq, event);

@@ -106,8 +106,8 @@ void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
  * Apply `flag` to these filters until one of them exists.  Returns 0; -ENOENT: none exists.  The
  * kernel may have removed WRITE of a pipe, so one that exists suffices.
  */
-static int kq_verify_by(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
-                        unsigned filters, unsigned flag)
+static int kq_apply_to_any(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
+                           unsigned filters, unsigned flag)
 {
 	int rc = -ENOENT;
 
@@ -144,11 +144,11 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	entry->probed = 0;
 	if (entry->hung)
 		return kq_verify_hung(set, entry, fd);
-	rc = kq_verify_by(set, entry, fd, entry->there & ~armed, EV_DISABLE);
+	rc = kq_apply_to_any(set, entry, fd, entry->there & ~armed, EV_DISABLE);
 	if (rc == -ENOENT)
-		rc = kq_verify_by(set, entry, fd, armed & again, EV_ENABLE);
+		rc = kq_apply_to_any(set, entry, fd, armed & again, EV_ENABLE);
 	return rc != -ENOENT ? rc
-		: kq_verify_by(set, entry, fd, armed & ~again, EV_ENABLE);
+		: kq_apply_to_any(set, entry, fd, armed & ~again, EV_ENABLE);
 }
 
 /* --- Changes that are passed with the next wait --------------------------------- */

@@ -156,8 +156,8 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
  * Complete batch_take for filters with modes, or with bits to keep for disabled filters.  Continue
  * with the next record if the registration has ended or is disabled.
  */
-static XP_NOINLINE int hand_out_rarely(struct xpoll *queue, const struct xp_found *found,
-                                       unsigned filters, uint32_t bits, void **datap)
+static XP_NOINLINE int hand_out_or_skip(struct xpoll *queue, const struct xp_found *found,
+                                        unsigned filters, uint32_t bits, void **datap)
 {
 	int fd = xp_token_fd(found->token);
 	struct xp_slot *slot = xp_slots_get(queue, fd);
@@ -193,13 +193,13 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	bits = xp_poll_bits(slot, found->events);
 	filters = xp_poll_filters(slot, bits);
 	if (XP_UNLIKELY(!xp_slot_is_of(slot, found->token) || !bits))
-		return hand_out_rarely(queue, found, 0, 0, datap);
+		return hand_out_or_skip(queue, found, 0, 0, datap);
 	if (datap) /* the udata of the first ready filter */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	xp_count(&queue->counters.events);
 	if (XP_UNLIKELY(slot->oneshot | slot->dispatch | slot->clear ||
 	                found->events & (POLLPRI | POLLERR)))
-		return hand_out_rarely(queue, found, filters, bits, datap);
+		return hand_out_or_skip(queue, found, filters, bits, datap);
 	xp_handed_level(queue, fd, slot, filters);
 	return xp_leave_with(queue, (int)bits);
 }

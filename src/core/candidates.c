@@ -63,15 +63,15 @@ void xp_check_all(struct xpoll *queue)
 	}
 }
 
-void xp_check_withheld(struct xpoll *queue)
+void xp_check_ignored_hangups(struct xpoll *queue)
 {
 	struct xp_slot *slot;
 
-	queue->withheld = false;
+	queue->hangup_ignored = false;
 	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
-		if (!slot->withheld)
+		if (!slot->hangup_ignored)
 			continue;
-		slot->withheld = 0;
+		slot->hangup_ignored = 0;
 		xp_check_enabled(queue, fd, slot, slot->enabled);
 	}
 }

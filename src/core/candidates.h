@@ -98,15 +98,15 @@ void xp_check_all(struct xpoll *queue);
  * Record that xpoll_event ignored a hang-up or an error of this slot, which xpoll_pwait and
  * xpoll_wait have to report.
  */
-static inline void xp_withhold(struct xpoll *queue, struct xp_slot *slot)
+static inline void xp_note_ignored_hangup(struct xpoll *queue, struct xp_slot *slot)
 {
-	slot->withheld = queue->withheld = true;
+	slot->hangup_ignored = queue->hangup_ignored = true;
 }
 /*
- * Make candidates of the slots for which xp_withhold was called.  Waits of xpoll_pwait and
- * xpoll_wait call this.
+ * Make candidates of the slots for which xp_note_ignored_hangup was called.  Waits of xpoll_pwait
+ * and xpoll_wait call this.
  */
-void xp_check_withheld(struct xpoll *queue);
+void xp_check_ignored_hangups(struct xpoll *queue);
 
 /*
  * Returns true if the queue is lazy (epoll) and poll(2) clears the bits that it returns for this

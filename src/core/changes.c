@@ -58,7 +58,8 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
 		slot->exclusive = with(slot->exclusive, filters,
 		                       add->notes & XPOLL_NOTE_EXCLUSIVE) & 7;
 		slot->count = with(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
-		slot->soerr = with(slot->soerr, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
+		slot->socket_error = with(slot->socket_error, filters,
+		                          add->notes & XPOLL_NOTE_SOERR) & 7;
 		slot->lowat = with(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
 		slot->pipe_bits = 0; /* size of the pipe unknown: count.c queries it again */
 	}
@@ -115,7 +116,7 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		 */
 		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE,
 		                       mine & slot->enabled & ~filters ? NULL : late);
-	} else if (awaited && !xp_entry_is_held(queue, slot, filters)) {
+	} else if (awaited && !xp_change_repeats_edge(queue, slot, filters)) {
 		/*
 		 * A sleeping thread does not check candidates: make the kernel report the filters.
 		 */
@@ -327,7 +328,7 @@ int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	/* If a change would report a delivered edge again, leave the entry as it is. */
-	bool held = queue->lazy && (!filters || xp_entry_is_held(queue, slot, 0));
+	bool held = queue->lazy && (!filters || xp_change_repeats_edge(queue, slot, 0));
 	bool is_file = slot->mode == XP_MODE_FILE;
 	int rc = 0;
 

@@ -335,7 +335,7 @@ void xp_candidates_publish(struct xpoll *queue)
 		 */
 		if (slot->kept_for || (filters && xp_poll_clears(queue, slot)) ||
 		    (filters && slot->check && !xp_slot_can_probe(fd, slot)) ||
-		    (xp_entry_is_held(queue, slot, filters) && xp_slot_can_probe(fd, slot))) {
+		    (xp_change_repeats_edge(queue, slot, filters) && xp_slot_can_probe(fd, slot))) {
 			xp_sleepers_mark(queue);
 			xp_candidate_append(queue, fd, slot);
 			continue;

@@ -51,8 +51,8 @@ static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_
  * Returns true if a change of the main entry would report an edge again, of a filter other than
  * `filters`: an edge that was delivered, or that a sleeping thread may be about to deliver.
  */
-static inline bool xp_entry_is_held(const struct xpoll *queue, const struct xp_slot *slot,
-                                    unsigned filters)
+static inline bool xp_change_repeats_edge(const struct xpoll *queue, const struct xp_slot *slot,
+                                          unsigned filters)
 {
 	return (slot->spent || xp_has_sleepers(queue)) &&
 		xp_entry_main(queue, slot) & slot->enabled & slot->clear & ~filters;

@@ -103,7 +103,7 @@ static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *sl
  * Returns true if WRITE has reached its mark.  Otherwise records the filter in slot->unmet, and
  * sets the time at which the queue checks it again.
  */
-static bool enough_room(struct xpoll *queue, int fd, struct xp_slot *slot)
+static bool room_or_check_later(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	int64_t room = slot->kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : xp_sys_pipe_room(fd);
 
@@ -128,7 +128,7 @@ uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uin
 	if (marked & XP_BIT(XP_READ) && events & POLLIN && !(events & POLLRDHUP) &&
 	    !enough_to_read(queue, fd, slot))
 		events &= ~(uint32_t)POLLIN;
-	if (marked & XP_BIT(XP_WRITE) && events & POLLOUT && !enough_room(queue, fd, slot))
+	if (marked & XP_BIT(XP_WRITE) && events & POLLOUT && !room_or_check_later(queue, fd, slot))
 		events &= ~(uint32_t)POLLOUT;
 	return events;
 }

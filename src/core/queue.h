@@ -160,7 +160,8 @@ struct xpoll {
 		int pages_len;
 	} slots;             /* pages of slots, indexed by descriptor: see slot.h */
 	uint32_t marks;      /* number of xp_slot_mark calls, modulo 2^32 */
-	uint8_t withheld : 1;   /* some slot may have `withheld` set: xpoll_pwait checks it */
+	/* Some slot may have `hangup_ignored` set: xpoll_pwait checks it. */
+	uint8_t hangup_ignored : 1;
 	/* Some slot is missing from the kernel's set: the next wait adds it. */
 	uint8_t unattached : 1;
 	uint8_t probed : 1;     /* some source has to be asked before each sleep */

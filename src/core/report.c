@@ -106,7 +106,7 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 		event->flags |= (uint16_t)((slot->clear & bit ? XPOLL_CLEAR : 0u) |
 		                           (slot->oneshot & bit ? XPOLL_ONESHOT : 0u) |
 		                           (slot->dispatch & bit ? XPOLL_DISPATCH : 0u));
-	if (XP_UNLIKELY((slot->count | slot->soerr) & bit))
+	if (XP_UNLIKELY((slot->count | slot->socket_error) & bit))
 		xp_event_count(queue, fd, slot, event, wait->len > 1, events & EVENT_ABORTED);
 	xp_handed(queue, fd, slot, bit);
 }
@@ -182,7 +182,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		(reported & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0));
 	/* A hang-up or error that gives no event here has to be reported by xpoll_pwait later. */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
-		xp_withhold(queue, slot);
+		xp_note_ignored_hangup(queue, slot);
 	if (XP_UNLIKELY(slot->present != slot->enabled) &&
 	    (!filters || events & (POLLPRI | POLLERR)))
 		xp_kept_for_disabled(queue, fd, slot, events);

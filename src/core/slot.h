@@ -131,13 +131,13 @@ struct xp_slot {
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters at once */
 	uint8_t spent : 1;    /* an edge was delivered since the last change of the main entry */
 	uint8_t exclusive : 3; /* filters with XPOLL_NOTE_EXCLUSIVE, which is only a hint */
-	uint8_t soerr : 3;    /* filters whose events have the socket error: XPOLL_NOTE_SOERR */
+	uint8_t socket_error : 3; /* filters whose events have the socket error: XPOLL_NOTE_SOERR */
 	/* Index of the filter that found no room: the next delivery begins with it. */
 	uint8_t first : 2;
 	uint8_t count : 3;    /* filters whose events have a count: XPOLL_NOTE_COUNT */
 	uint8_t solo : 3;     /* filters with an entry of their own in the kernel: see entry.h */
 	uint8_t leftover : 1; /* no filter is registered, but the kernel still has an entry */
-	uint8_t withheld : 1; /* xpoll_event ignored a hang-up, which xpoll_pwait reports */
+	uint8_t hangup_ignored : 1; /* xpoll_event ignored a hang-up, which xpoll_pwait reports */
 	uint8_t kept_for : 3;  /* filters to deliver `kept` to */
 	uint8_t is_exclusive : 1; /* the kernel's main entry is exclusive now: see entry.c */
 	uint8_t marked : 1;    /* reports that were fetched before `mark` are outdated */

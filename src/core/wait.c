@@ -149,10 +149,10 @@ static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 		return -EBADF;
 	if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
 		xp_sources_run_due(queue, wait->cap - wait->len);
-	if (XP_LIKELY(!(queue->withheld | queue->unattached | queue->probed)))
+	if (XP_LIKELY(!(queue->hangup_ignored | queue->unattached | queue->probed)))
 		return 0;
-	if (queue->withheld && wait->format != XP_EVENTS)
-		xp_check_withheld(queue);
+	if (queue->hangup_ignored && wait->format != XP_EVENTS)
+		xp_check_ignored_hangups(queue);
 	/* Ask the sources that have conditions which the kernel does not report. */
 	if (queue->probed)
 		xp_sources_refresh(queue, wait, XP_BEFORE_SLEEP);

@@ -84,7 +84,7 @@ int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context)
  * Called with each thread of this process: combine its state with that of the others in *opaque.  A
  * thread that exits meanwhile is skipped.  Returns false if no later thread can change the result.
  */
-static bool visit_signals(void *opaque, pid_t thread)
+static bool combine_thread_state(void *opaque, pid_t thread)
 {
 	struct xp_procfs_signals *others = opaque;
 	char text[2048];
@@ -114,7 +114,7 @@ int xp_procfs_signals(struct xp_procfs_signals *others)
 {
 	others->asleep = true;
 	others->blocked = UINT64_MAX;
-	return xp_procfs_threads(getpid(), visit_signals, others);
+	return xp_procfs_threads(getpid(), combine_thread_state, others);
 }
 
 struct children {

@@ -51,8 +51,8 @@ static int64_t port_born(const struct stat *status)
 }
 
 /* Returns 0 if fd still refers to the attached file; -ENOENT: it was reused; -EBADF. */
-static int port_same_file(struct xp_port_set *set,
-                          const struct xp_port_object *object, int fd)
+static int port_check_file(struct xp_port_set *set,
+                           const struct xp_port_object *object, int fd)
 {
 	struct stat status;
 	int rc = xp_sys_fstat(fd, &status);
@@ -146,7 +146,7 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 		XP_ASSERT(object->due);
 		if (object->place == XP_PORT_ASSOCIATED &&
 		    object->want & ~object->armed) {
-			rc = port_same_file(set, object, fd);
+			rc = port_check_file(set, object, fd);
 			if (rc == 0)
 				rc = port_associate_now(set, object, fd);
 		}
@@ -256,7 +256,7 @@ static bool port_known(struct xp_port_set *set, struct xp_port_object *object,
 {
 	bool armed = object->armed != 0;
 
-	if (port_same_file(set, object, fd) < 0 ||
+	if (port_check_file(set, object, fd) < 0 ||
 	    port_release(set, object, fd) < 0)
 		return false;
 	if (armed)
@@ -319,7 +319,7 @@ int xp_port_detach(struct xp_port_set *set, int fd)
 		xp_count(&set->counters->syscalls_check);
 		return rc < 0 ? rc : -ENOENT;
 	}
-	rc = port_same_file(set, object, fd);
+	rc = port_check_file(set, object, fd);
 	if (rc == 0) {
 		rc = port_release(set, object, fd);
 		port_leave_edges(set, object, fd);

@@ -86,7 +86,7 @@ MUTANTS = {
         "0) {", "",
         EXPLORER),
     "an entry is changed for another filter whose edge may be delivered twice": Mutant(
-        "} else if (awaited && !xp_entry_is_held(queue, slot, filters)) {",
+        "} else if (awaited && !xp_change_repeats_edge(queue, slot, filters)) {",
         "} else if (awaited) {", "",
         EXPLORER),
     "a filter is reported twice in a call": Mutant(
@@ -213,7 +213,7 @@ MUTANTS = {
         "contract.pollike:second_thread_in_wait_is_ebusy"),
     # What is stored.
     "hang-ups that the event level ignores are lost": Mutant(
-        "xp_withhold(queue, slot);",
+        "xp_note_ignored_hangup(queue, slot);",
         ";", "",
         "contract.pollike:hang_up_that_the_event_level_does_not_tell_is_reported"),
     "an unconnected socket hangs up": Mutant(

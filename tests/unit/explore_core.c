@@ -44,7 +44,7 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
 		hash = mixed(hash, bytes[i]);
 	return mixed(hash, (unsigned)queue->ask.due << 8 |
 	             (unsigned)(queue->candidates.len > 0) << 9 |
-	             (unsigned)queue->kick.wanted << 10 | (unsigned)queue->withheld << 11 |
+	             (unsigned)queue->kick.wanted << 10 | (unsigned)queue->hangup_ignored << 11 |
 	             queue->ask.skipped);
 }
 

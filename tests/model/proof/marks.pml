@@ -51,7 +51,7 @@ inline xp_entry_publish()
 	linked = linked || amount > 0
 }
 
-/* src/core/lowat.c: xp_lowat_reached, enough_to_read, enough_room */
+/* src/core/lowat.c: xp_lowat_reached, enough_to_read, room_or_check_later */
 inline xp_lowat_reached()
 {
 	if
