@@ -78,7 +78,7 @@ static bool leads_to_folder(const struct xpoll_tree *tree, int fd, const struct 
 	return *is_link;
 }
 
-/* Returns true if the entry that was read is another file than the node of its name knows. */
+/* Returns true if the entry that was read is another file than the one the node was made for. */
 static bool is_replaced(const struct node *node, const struct dirent *entry, bool is_folder)
 {
 	if (node->entry_ino != 0 && entry->d_ino != 0 && node->entry_ino != entry->d_ino)
@@ -383,8 +383,8 @@ void xp_tree_catch_up(struct xpoll_tree *tree)
 	size_t entered;
 
 	/*
-	 * Check those with the result LATER again if a directory was entered meanwhile: they may
-	 * have moved into that one.
+	 * Check the directories with the result LATER again if a directory was entered meanwhile:
+	 * they may have moved into the entered one.
 	 */
 	do {
 		entered = tree->entered;

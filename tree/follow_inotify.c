@@ -114,8 +114,8 @@ static void reread(struct xpoll_tree *tree, struct held *folder)
 }
 
 /*
- * Returns true for a directory (is_folder), and for a symbolic link to one that is to be followed;
- * then sets node->is_link.
+ * Returns true for a directory (is_folder); with XPOLL_TREE_LINKS also for a symbolic link to a
+ * directory, and then sets node->is_link to true.
  */
 static bool is_a_folder(struct xpoll_tree *tree, struct node *node, bool is_folder)
 {
@@ -258,7 +258,7 @@ static void rename_entry(struct xpoll_tree *tree, struct held *from,
 	if (to != NULL && xp_tree_skips(tree, to->node, mate->name))
 		to = NULL;
 	if (to != NULL && node != NULL && xp_node_is_below(to->node, node))
-		/* No directory moves into itself: the known names are wrong, so only remove it. */
+		/* A directory cannot move into itself: the known names are wrong, so remove it. */
 		to = NULL;
 	replaces = to != NULL && xp_node_find(tree, to->node, mate->name) != NULL;
 	if (to != NULL && node != NULL && move(tree, node, to, mate->name, is_folder)) {
@@ -323,7 +323,7 @@ static bool about_watch(struct xpoll_tree *tree, const struct inotify_event *rep
 	return true;
 }
 
-/* Handle one report.  mate: if it begins a rename, the second report of that; else NULL. */
+/* Handle one report.  mate: the second report of the rename that `report` begins, or NULL. */
 static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
                     struct inotify_event *mate)
 {
@@ -341,7 +341,7 @@ static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
 		     other = xp_watch_find(tree, report->wd, other))
 			reread(tree, other);
 	if (report->len > 0 && xp_tree_skips(tree, folder->node, report->name)) {
-		/* If it begins a rename, the second report is handled as one of a new entry. */
+		/* If the report begins a rename, the second one is handled like a new entry's. */
 		return;
 	}
 	if ((report->mask & IN_MOVED_FROM) != 0) {
@@ -361,7 +361,7 @@ static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
 
 /*
  * Wait for the second report of the rename at follow->at, by the timer TREE_SETTLE.  Returns false
- * if it is not waited for: it has been long enough, the buffer is half full, or the timer fails.
+ * without a wait if the wait has lasted long enough, the buffer is half full, or the timer fails.
  */
 static bool wait_for_mate(struct xpoll_tree *tree)
 {
@@ -378,7 +378,7 @@ static bool wait_for_mate(struct xpoll_tree *tree)
 
 /*
  * Handle the reports in the buffer.  Returns false if one of them begins a rename whose second
- * report is waited for; it and those behind it stay in the buffer.
+ * report is waited for; the first report and all behind it stay in the buffer.
  */
 static bool use_up(struct xpoll_tree *tree)
 {

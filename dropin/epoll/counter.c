@@ -80,8 +80,8 @@ struct locked {
 };
 
 /*
- * A signal handler may write to the counter that this thread is using, and would wait for ever.  A
- * cancelled thread would keep the lock.
+ * Lock the counter, with signals blocked and cancellation disabled.  Otherwise a signal handler
+ * that writes to this counter would wait for ever, and a cancelled thread would keep the lock.
  */
 static struct locked lock_counter(struct ep_counter *counter)
 {

@@ -31,7 +31,10 @@ struct ep_object {
 	enum ep_kind kind; /* [I] */
 	int descriptors;   /* [t] open descriptors of the object */
 	atomic_int refs;   /* [a] of a counter: calls, and one while it has descriptors */
-	/* The last descriptor, or reference of a counter, is gone; called without locks.  [I] */
+	/*
+	 * [I] Called without locks when the last descriptor of the object, or the last reference of
+	 * a counter, is gone.
+	 */
 	void (*end)(struct ep_object *object);
 };
 
@@ -79,7 +82,7 @@ struct ep_set {
 	struct xpoll *queue;     /* [I] */
 	struct ep_set *next;     /* [t] in the list of all sets, or of free ones */
 	_Atomic pid_t process;   /* [a] the process that can use the queue */
-	/* Of the thread in ep_is_ready, which has taken a record; taken before `lock`. */
+	/* A thread in ep_is_ready holds it while it takes a record; taken before `lock`. */
 	pthread_mutex_t look;
 	pthread_mutex_t lock;
 	struct ep_entry **pages; /* [e] entries indexed by descriptor; a page may be NULL */
@@ -166,8 +169,8 @@ int ep_begin(struct ep_set **begun);
  */
 int ep_use_bell(struct ep_set *set);
 /*
- * At the first use of a parent's set in this process: make it usable; 0 or -errno.  The sets in it
- * are adopted already: see ep_ring_adopt.
+ * Make a set of the parent process usable in a forked child, at its first use there.  Returns 0 or
+ * -errno.  The sets that are registered in this set are adopted already: see ep_ring_adopt.
  */
 int ep_adopt(struct ep_set *set);
 
@@ -255,8 +258,8 @@ void ep_nest_refresh(struct ep_set *set);
 /* Make the socket pair of a bell.  Returns 0 or -errno. */
 int ep_bell_make(struct ep_bell *bell);
 /*
- * Between these two the bell's thread takes no event out of the queue.  Resume only if pause has
- * returned true: a set without a bell may get one meanwhile.
+ * From ep_bell_pause to ep_bell_resume the bell's thread takes no event out of the queue.  Call
+ * ep_bell_resume only if ep_bell_pause has returned true: the set may get its bell meanwhile.
  */
 bool ep_bell_pause(struct ep_set *set);
 void ep_bell_resume(struct ep_set *set);
@@ -272,7 +275,7 @@ void ep_bell_end(struct ep_set *set);
  * set or passed to poll(2).  Returns 0 or a negative errno value.
  */
 int ep_ring_start(struct ep_set *set);
-/* Adopt the sets in this one, which it watches, and then this one; 0 or -errno. */
+/* Adopt the sets that are registered in this set, and then this set.  Returns 0 or -errno. */
 int ep_ring_adopt(struct ep_set *set);
 
 /* nest.c: sets in sets --------------------------------------------------------------------- */
@@ -291,7 +294,7 @@ struct ep_counter;
 /* Do read(2) and write(2) of an eventfd.  Return the result or a negative errno value. */
 ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t size);
 ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer, size_t size);
-/* read(2) of a timer and of a signalfd; the result or a negative errno. */
+/* Do read(2) of a timer and of a signalfd.  Return the result or a negative errno value. */
 ssize_t ep_timer_read(struct ep_object *object, int fd, void *buffer, size_t size);
 ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t size);
 

@@ -52,10 +52,11 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 }
 
 /*
- * The record is held for the next wait.  ENABLE could have the queue report it again, but would
- * make new edges of all directions, and another entry would lose its turn.  Only if the set has
- * the queue's own descriptor, which must stay readable, ENABLE brings back what is not a level.
- * And if a record is held already, as in a forked child whose thread does not ring yet.
+ * Hold the record for the next wait.  An ENABLE would have the queue report the record again, but
+ * would make new edges of all directions, and another entry would lose its turn.  So ENABLE is for
+ * two cases only.  First: the set has no bell, so the queue's own descriptor must stay readable,
+ * and the entry is edge-triggered or one-shot, which the queue does not report twice by itself.
+ * Second: a record is held already, as in a forked child whose thread does not ring yet.
  */
 void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 {
@@ -76,7 +77,7 @@ void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 		(void)xpoll_wake(set->queue);
 }
 
-/* Make an event of the record that is held, and keep it. */
+/* Make an event of the held record, which stays held.  Returns false if there is no event. */
 static bool look_at_held(struct ep_set *set, struct epoll_event *event)
 {
 	struct ep_entry *entry = ep_entry_find(set, set->held.fd);
@@ -104,8 +105,8 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event)
 }
 
 /*
- * Under the lock.  Threads that are about to sleep ask for is_held without it, so it must not be
- * false for a moment.
+ * Called with the set's lock.  Threads that are about to sleep read is_held without the lock, so it
+ * must not become false while the record stays held.
  */
 static bool held_is_ready(struct ep_set *set)
 {
@@ -138,7 +139,10 @@ bool ep_is_ready(struct ep_set *set)
 		return false;
 	ep_inside = true;
 	ep_nest_refresh(set);
-	/* Two threads would take two records, and one the wake that is for a thread that waits. */
+	/*
+	 * Admit one thread at a time: two would take two records, and one of the two threads would
+	 * consume the wake that is meant for a waiting thread.
+	 */
 	pthread_mutex_lock(&set->look);
 	is_paused = ep_bell_pause(set);
 	pthread_mutex_lock(&set->lock);

@@ -197,7 +197,7 @@ static bool apply_changes(struct array *array, struct watch *watch, size_t chang
 		if (array->changed[i] >= 0 &&
 		    !link_entry(array, watch, array->changed[i]))
 			return false;
-	/* Only now: a descriptor that has moved within the array is linked at its new index. */
+	/* Request bits after all links: a moved descriptor is linked at its new index only now. */
 	for (size_t i = 0; i < changed; i++)
 		if (!request_bits(array, watch, array->replaced[i]))
 			return false;
@@ -236,7 +236,7 @@ static void write_revents(struct array *array, struct pollfd *fds, int32_t index
 int array_report(struct array *array, const struct watch *watch,
                  struct pollfd *fds)
 {
-	/* During this call's sleep another thread's call with this array may have set revents. */
+	/* Another thread's call with this array may have set revents during this call's sleep. */
 	clear_reported(array, fds, array->len);
 	for (size_t i = 0; i < watch->ready_len; i++) {
 		const struct watch_ready *ready = &watch->ready[i];

@@ -26,7 +26,7 @@ static int change_missing(struct xpoll *queue, int fd)
 	return rc < 0 ? rc : -ENOENT;
 }
 
-/* Returns the set with these filters added (in) or removed. */
+/* Returns `set` with these filters added if `in` is true, otherwise removed. */
 static uint8_t with(unsigned set, unsigned filters, bool in)
 {
 	return XP_SET(in ? set | filters : set & ~filters);
@@ -100,8 +100,8 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	    (silent && !tries && !late && !xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot))) {
 		/*
 		 * Make the slot a candidate instead of changing its entry: the next wait checks all
-		 * candidates by one poll(2).  Cheaper for silent entries if more changes or a wait
-		 * follow in this call; necessary for files whose bits a change would clear.
+		 * candidates by one poll(2).  That is cheaper for silent entries if more changes or
+		 * a wait follow in this call, and necessary for files whose bits a change clears.
 		 */
 		xp_check_enabled(queue, fd, slot, filters);
 	} else if (silent) {

@@ -200,13 +200,13 @@ struct xpoll {
 		/* Threads in xp_quiesce: to make a change, they wait until no thread sleeps. */
 		int changers;
 		int inside;      /* threads that are in a call and have released the lock */
-		/* Times that a thread took the lock again after releasing it in a call. */
+		/* How often a thread has taken the lock again after releasing it in a call. */
 		uint32_t sleeps;
 		/* Address of errno of the thread that waited last: identifies the thread. */
 		const int *last;
-		/* Number of next waits that assume that several threads use the queue. */
+		/* So many of the next waits assume that several threads use the queue. */
 		uint8_t shared;
-		/* Number of next waits that assume that threads wait one after another. */
+		/* So many of the next waits assume that threads wait one after another. */
 		uint8_t in_turn;
 		bool dying;      /* xpoll_destroy has begun */
 		/* In a forked child: the fork may have copied half changed tables. */
@@ -236,8 +236,8 @@ struct xpoll {
 		uint32_t waiter;
 		uint32_t numbers;  /* numbers given to timer waiters so far */
 		/*
-		 * Until when the timer waiter sleeps; XP_NEVER: there is none; XP_NOW: one was
-		 * woken.
+		 * Time until which the timer waiter sleeps.  XP_NEVER: there is no timer waiter;
+		 * XP_NOW: the timer waiter was woken.
 		 */
 		int64_t until_ns;
 	} timer;
@@ -250,8 +250,9 @@ struct xpoll {
 		int groups[XP_GROUPS]; /* number of followers in each group */
 		struct xp_wakefd wakefds[XP_GROUPS]; /* [I] the descriptors that followers poll */
 	} turn;              /* for back ends that serve one thread at a time */
-	uint8_t hold_waits;  /* number of next waits that block signals before their first sleep */
-	/* Number of next waits that block signals without polling first: see xp_sleep_prepare. */
+	/* So many of the next waits block signals before their first sleep. */
+	uint8_t hold_waits;
+	/* So many of the next waits block signals without polling first: see xp_sleep_prepare. */
 	uint8_t poll_after;
 	struct {
 		bool counted; /* [I] XPOLL_COUNT_IDLE: each sleep reads the clock twice */
@@ -295,8 +296,8 @@ struct xpoll {
 		 */
 		bool alarmed;
 		/*
-		 * Number of next updates that leave the descriptor readable without a reason, plus
-		 * 1; 0: none.
+		 * One more than the number of next updates that leave the descriptor readable
+		 * without a reason; 0: no update does.
 		 */
 		uint8_t grace;
 	} outer;

@@ -224,9 +224,9 @@ void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *chang
 	for (int i = 0; i < 4; i++)
 		at[i] = (i + 1) * XP_AHEAD < n ? (i + 1) * XP_AHEAD : n;
 	/*
-	 * Prefetch in three stages: of the farthest changes the place in the table, of nearer ones
-	 * the registration, of the nearest the source's data.  The first call also does the earlier
-	 * stages of the nearer changes.
+	 * Prefetch in three stages: for the farthest changes the place in the table, for nearer
+	 * ones the registration, for the nearest ones the source's data.  The first call also does
+	 * the earlier stages for the nearer changes.
 	 */
 	for (int i = first ? 0 : at[2]; i < at[3]; i++)
 		xp_regmap_prefetch(&queue->registrations.map, changes[i].ident, changes[i].filter);
@@ -313,8 +313,8 @@ void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
 		more = item != last;
 		item = item->next;
 		/*
-		 * Skip a registration that this wait has delivered.  An equal epoch may also be
-		 * that of the wait 2^32 calls ago: certainly so while this wait has no record.
+		 * Skip a registration that this wait has delivered.  The epochs may also be equal
+		 * because 2^32 waits have passed: so skip none while this wait has no record.
 		 */
 		if ((reg->wait_epoch != wait->epoch || wait->len == 0) &&
 		    registration_confirmed(queue, reg))

@@ -141,8 +141,8 @@ void xp_kick_due(struct xpoll *queue)
 }
 
 /*
- * Have the followers of a group woken when the lock is released: of all groups, or, unless one is
- * signalled already, of the first group that has followers.
+ * Have followers woken when the lock is released.  If `all` is true, those of all groups; otherwise
+ * those of the first group that has followers, unless a group is signalled already.
  */
 static void followers_signal(struct xpoll *queue, bool all)
 {
@@ -241,8 +241,8 @@ bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
 }
 
 /*
- * Update a number of next waits that assume a situation: XP_RECENT_FOR if it happens in this wait;
- * otherwise one less.
+ * Update *waits, the number of next waits that assume a situation.  If the situation occurs in this
+ * wait, the number becomes XP_RECENT_FOR; otherwise it is reduced by 1.
  */
 static void assume_next(uint8_t *waits, bool happens)
 {
@@ -266,7 +266,10 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 	return 0;
 }
 
-/* End the count of a wait.  In a child that a signal handler forked the counts are 0 already. */
+/*
+ * Stop counting a wait that ends.  In a child that a signal handler forked the counts are 0
+ * already.
+ */
 static void wait_uncount(struct xpoll *queue, const struct xp_wait *wait)
 {
 	int *waits = wait->format == XP_EVENTS ? &queue->in_wait.event : &queue->in_wait.poll;

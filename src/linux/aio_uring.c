@@ -39,7 +39,7 @@ enum {
 	URING_PROBED = 64, /* number of operations to query the kernel about */
 };
 
-/* The kernel's largest read or write; of longer ones this much is done. */
+/* The kernel's largest read or write; a longer request transfers only this many bytes. */
 #define URING_BYTES_MOST 0x7ffff000u
 
 /* The ring, memory that the kernel shares with the thread; [I] immutable while open. */
@@ -57,7 +57,7 @@ struct uring_ring {
 	/* position behind the last completion; written by the kernel */
 	const _Atomic uint32_t *done_tail;
 	const struct io_uring_cqe *done; /* the completions */
-	uint32_t done_mask; /* [I] likewise for `done` */
+	uint32_t done_mask; /* [I] capacity of `done` - 1, so position & done_mask is an index */
 };
 
 /* [I] immutable while open, [t] used only by the library's thread. */
@@ -213,7 +213,7 @@ static bool uring_next(uint64_t *token, int32_t *result)
 	return true;
 }
 
-/* Open and close a ring; *argument (bool): it could be opened. */
+/* Open and close a ring.  Sets *argument, a bool, to whether the ring could be opened. */
 static void *uring_try(void *argument)
 {
 	struct uring_ring ring;

@@ -38,7 +38,8 @@ static int read_entries(int fd, void *buffer, size_t size)
 }
 
 /*
- * Returns true if /proc shows this process's PID namespace; that of another has other process IDs.
+ * Returns true if /proc shows the PID namespace of this process.  A /proc of another namespace has
+ * other process IDs.
  */
 static bool proc_is_ours(void)
 {
@@ -125,8 +126,8 @@ struct children {
 };
 
 /*
- * Call the visitor for each number in a file.  A blank follows each number; a read may end within
- * one.
+ * Call the visitor for each number in a file.  A blank follows each number; a read may end within a
+ * number.
  */
 static int visit_numbers(int fd, const struct children *of)
 {

@@ -77,8 +77,9 @@ static uint64_t array_file(const struct stat *status)
 }
 
 /*
- * Check by fstat(2), and by a mark if it shows no identity, that fd still refers to the file of
- * this entry; NULL: fd is not attached.  Returns 0; -ENOENT: not attached, or another file; -EBADF.
+ * Check that fd still refers to the file of this entry (NULL: fd is not attached): by fstat(2), and
+ * by a mark if fstat(2) shows no identity.  Returns 0; -ENOENT: not attached, or another file;
+ * -EBADF.
  */
 static int array_confirm(struct xp_array *array, const struct xp_array_entry *entry,
                          int fd)

@@ -189,7 +189,7 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token
 
 		if (after & ~before & bit) {
 			rc = edge_control(edge, EPOLL_CTL_ADD, i, fd, watch, token);
-			/* an entry from before fd was closed, kept by a duplicate */
+			/* A duplicate has kept the entry of a closed file with this number. */
 			if (rc == -EEXIST)
 				rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
 		} else if (after & again & bit) {

@@ -343,7 +343,7 @@ static int action_set(struct signal_watched *signal, unsigned number,
 		if (rc == 0)
 			signal->installed = false;
 	}
-	/* Another thread has set an action meanwhile: that was the previous one. */
+	/* Another thread has set an action meanwhile, so that is the previous action. */
 	if (rc == 0 && link_of(&replaced) == SIGNAL_NO_LINK)
 		*found = replaced;
 	return rc;

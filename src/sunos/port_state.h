@@ -29,7 +29,7 @@ struct xp_port_object {
 	uint64_t device; /* device and inode number identify the file */
 	uint64_t inode;
 	int64_t born_s;  /* st_ctime of a socket, whose inode number may be reused; else 0 */
-	uint32_t cookie; /* of the association, 0: none; events with others are stale */
+	uint32_t cookie; /* of the association, 0: none; events with other cookies are stale */
 	uint32_t wait_before; /* number of the last wait that had begun before the association */
 	uint16_t want;   /* requested bits; 0 also in the edge set */
 	uint16_t armed;  /* bits of the association; 0: none */
@@ -63,7 +63,7 @@ struct xp_port_set {
 	atomic_bool alert; /* the port is on alert: all waits return; used without the lock */
 };
 
-/* Make a thread that sleeps at the port return, or else the next one.  Async-signal-safe. */
+/* Make one thread that waits at the port return, now or later.  Async-signal-safe. */
 void xp_port_wake(struct xp_port_set *set);
 /* Make all threads that sleep at the port return, by an alert.  Async-signal-safe. */
 void xp_port_call_all(struct xp_port_set *set);

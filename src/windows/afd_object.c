@@ -82,7 +82,7 @@ static void object_end(struct afd_state *state, struct afd_object *object)
 	xp_count_shared(&state->counters->syscalls_change);
 	SetThreadpoolWait(object->wait, NULL, NULL);
 	/*
-	 * Wait for the callback, which takes no lock.  One that has not begun is cancelled, unless
+	 * Wait for the callback, which takes no lock.  Cancel a callback that has not begun, unless
 	 * the wait has taken a signal, which the callback has to record.
 	 */
 	WaitForThreadpoolWaitCallbacks(object->wait, object->kind == XP_NT_WAIT_READS);
@@ -106,7 +106,7 @@ static int object_open(struct afd_state *state, struct afd_entry *entry)
 		return kind;
 	object->kind = (enum xp_nt_wait)kind;
 	object->port = state->port;
-	/* Duplicate it with the right to signal the object, for object_give_back, if possible. */
+	/* Get the right to signal the object, for object_give_back, if that is possible. */
 	if (!(kind == XP_NT_WAIT_TAKES &&
 	      DuplicateHandle(here, xp_nt_handle(entry->fd), here, &object->handle,
 	                      SYNCHRONIZE | EVENT_MODIFY_STATE, FALSE, 0)) &&

@@ -165,7 +165,7 @@ void afd_groups_close(struct afd_state *state);
  */
 int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
-/* End that watch, if there is one. */
+/* End the edge-triggered watch of a socket, if there is one. */
 void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
 /* Handle a packet AFD_KEY_EDGE.  Returns true and stores a report if there is something. */
 bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
