@@ -56,14 +56,14 @@ int xp_regmap_grow(struct xp_regmap *map, size_t count)
 		 * because a search for an item that is not in the table ends there.
 		 */
 		return count < map->len ? 0 : -ENOMEM;
-	for (const struct xp_regmap_slot *slot = map->slots; slot < map->slots + map->len; slot++) {
-		size_t at = (size_t)slot->hash & (larger.len - 1);
+	for (size_t i = 0; i < map->len; i++) {
+		size_t at = (size_t)map->slots[i].hash & (larger.len - 1);
 
-		if (!slot->item)
+		if (!map->slots[i].item)
 			continue;
 		while (larger.slots[at].item)
 			at = (at + 1) & (larger.len - 1);
-		larger.slots[at] = *slot;
+		larger.slots[at] = map->slots[i];
 		larger.count++;
 	}
 	xp_free(map->slots);
