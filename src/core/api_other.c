@@ -173,7 +173,7 @@ static int lookup_fd(struct xpoll *queue, struct xpoll_event *found)
 	                          (slot->enabled & bit ? 0 : XPOLL_DISABLE));
 	found->fflags = (slot->exclusive & bit ? XPOLL_NOTE_EXCLUSIVE : 0u) |
 		(slot->count & bit ? XPOLL_NOTE_COUNT : 0u) |
-		(slot->socket_error & bit ? XPOLL_NOTE_SOERR : 0u) |
+		(slot->so_error & bit ? XPOLL_NOTE_SOERR : 0u) |
 		(slot->lowat & bit ? XPOLL_NOTE_LOWAT : 0u) |
 		(index == XP_EXCEPT && slot->requested & XP_REQUEST_OOB ? XPOLL_NOTE_OOB : 0u);
 	found->data = slot->lowat & bit ? xp_lowat_get(queue, fd, index) : 0;

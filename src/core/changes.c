@@ -58,8 +58,7 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
 		slot->exclusive = with(slot->exclusive, filters,
 		                       add->notes & XPOLL_NOTE_EXCLUSIVE) & 7;
 		slot->count = with(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
-		slot->socket_error = with(slot->socket_error, filters,
-		                          add->notes & XPOLL_NOTE_SOERR) & 7;
+		slot->so_error = with(slot->so_error, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
 		slot->lowat = with(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
 		slot->pipe_bits = 0; /* size of the pipe unknown: count.c queries it again */
 	}

@@ -93,14 +93,14 @@ void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xp
 	counted = slot->count & XP_BIT(filter);
 	if (counted)
 		event->data = count_of(queue, fd, slot, filter, event->flags & XPOLL_EOF);
-	if (!(slot->socket_error & XP_BIT(filter)) || !(event->flags & XPOLL_EOF) ||
+	if (!(slot->so_error & XP_BIT(filter)) || !(event->flags & XPOLL_EOF) ||
 	    xp_slot_kind(fd, slot) != XP_KIND_SOCKET)
 		return;
 	/*
 	 * Reading a socket's error clears it: copy the error from the READ event to the WRITE
 	 * event.
 	 */
-	if (has_first && event[-1].ident == event->ident && slot->socket_error & XP_BIT(XP_READ) &&
+	if (has_first && event[-1].ident == event->ident && slot->so_error & XP_BIT(XP_READ) &&
 	    event[-1].filter == XPOLL_FILT_READ && event[-1].fflags) {
 		event->fflags = event[-1].fflags;
 		return;

@@ -67,7 +67,7 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 	slot->lowat &= left & XP_ALL_FILTERS;
 	slot->exclusive &= left & XP_ALL_FILTERS;
 	slot->count &= left & XP_ALL_FILTERS;
-	slot->socket_error &= left & XP_ALL_FILTERS;
+	slot->so_error &= left & XP_ALL_FILTERS;
 	if (filters & XP_BIT(XP_READ))
 		slot->requested &= XP_REQUEST_OOB;
 	if (filters & XP_BIT(XP_EXCEPT))

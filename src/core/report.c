@@ -106,7 +106,7 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 		event->flags |= (uint16_t)((slot->clear & bit ? XPOLL_CLEAR : 0u) |
 		                           (slot->oneshot & bit ? XPOLL_ONESHOT : 0u) |
 		                           (slot->dispatch & bit ? XPOLL_DISPATCH : 0u));
-	if (XP_UNLIKELY((slot->count | slot->socket_error) & bit))
+	if (XP_UNLIKELY((slot->count | slot->so_error) & bit))
 		xp_event_count(queue, fd, slot, event, wait->len > 1, events & EVENT_ABORTED);
 	xp_handed(queue, fd, slot, bit);
 }

@@ -131,7 +131,7 @@ struct xp_slot {
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters at once */
 	uint8_t spent : 1;    /* an edge was delivered since the last change of the main entry */
 	uint8_t exclusive : 3; /* filters with XPOLL_NOTE_EXCLUSIVE, which is only a hint */
-	uint8_t socket_error : 3; /* filters whose events have the socket error: XPOLL_NOTE_SOERR */
+	uint8_t so_error : 3; /* filters whose events have the socket error: XPOLL_NOTE_SOERR */
 	/* Index of the filter that found no room: the next delivery begins with it. */
 	uint8_t first : 2;
 	uint8_t count : 3;    /* filters whose events have a count: XPOLL_NOTE_COUNT */
