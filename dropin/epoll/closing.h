@@ -47,7 +47,10 @@ static inline void closing_unshare(void)
 {
 }
 
-/* close_range(2): end the registrations in the range, close its sets and eventfds, then all. */
+/*
+ * Do close_range(2): end the registrations of the descriptors in the range, close those of sets and
+ * eventfds, then have the C library close the rest of the range.
+ */
 int closing_range(unsigned first, unsigned last, int flags);
 
 #endif

@@ -73,7 +73,10 @@ static bool check_set(int fd)
 	return ready;
 }
 
-/* Check all epoll sets in the array before the first poll, and request only POLLIN of them. */
+/*
+ * Before the first poll, check all epoll sets in the array, and keep only POLLIN and POLLRDNORM of
+ * the bits requested of them.
+ */
 static void check_all_sets(struct polling *polling)
 {
 	for (nfds_t i = 0; i < polling->len; i++) {

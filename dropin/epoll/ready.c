@@ -77,7 +77,11 @@ void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 		(void)xpoll_wake(set->queue);
 }
 
-/* Make an event of the held record, which stays held.  Returns false if there is no event. */
+/*
+ * Poll the descriptor of the held record (set->held, a report that was given back for a later wait)
+ * and store an event if it is still ready.  Returns false if there is no event.  The record stays
+ * held in both cases.
+ */
 static bool look_at_held(struct ep_set *set, struct epoll_event *event)
 {
 	struct ep_entry *entry = ep_entry_find(set, set->held.fd);

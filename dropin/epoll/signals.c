@@ -46,7 +46,8 @@ static struct {
 	struct kept *kept;   /* oldest first */
 	bool runs;           /* the thread runs */
 	pthread_t thread;
-	sigset_t waits_for;  /* the signals that the thread waits for */
+	/* The signals of all masks when the thread last began to wait; `kick` wakes it, too. */
+	sigset_t waits_for;
 	int kick;            /* the signal sent to make the thread read the masks again; 0: none */
 } signals = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -200,7 +201,10 @@ static void *accept_signals(void *unused)
 	return NULL;
 }
 
-/* Under the lock: the masks have changed.  Any signal that the thread waits for wakes it. */
+/*
+ * Under the lock, after a change of the masks: send the thread one of the signals for which it
+ * waits, so that it reads the masks again; nothing if an earlier such signal is still on its way.
+ */
 static void kick(void)
 {
 	for (int number = 1; number < SIGNALS_END && signals.kick == 0; number++)
@@ -230,7 +234,11 @@ static int follow_masks(void)
 	if (!unite(&all))
 		return 0;
 	signals.runs = true;
-	sigemptyset(&signals.waits_for); /* A change before the thread waits needs no kick. */
+	/*
+	 * The new thread unites the masks before its first wait, so a mask that changes until then
+	 * needs no kick: with the empty set, kick sends no signal.
+	 */
+	sigemptyset(&signals.waits_for);
 	rc = ep_post_start(run_thread);
 	if (rc < 0)
 		signals.runs = false;

@@ -160,7 +160,10 @@ int64_t kq_aio_take(const struct aiocb *control, bool *found);
  * Sets *found to true if control is such a request, and to false if control is NULL.
  */
 int kq_aio_cancel(int fd, const struct aiocb *control, bool *found);
-/* Returns the worse result of aio_cancel(3): -1, AIO_NOTCANCELED, AIO_CANCELED, AIO_ALLDONE. */
+/*
+ * Returns the worse of two results of aio_cancel(3).  From the worst to the best: -1,
+ * AIO_NOTCANCELED, AIO_CANCELED, AIO_ALLDONE.
+ */
 int kq_aio_worse(int one, int other);
 
 /* suspend.c: signals between two sleeps --------------------------------------- */

@@ -26,7 +26,8 @@ struct array {
 	struct pollfd *image;
 	int32_t *next;      /* indexed like image: the next entry of the descriptor, or -1 */
 	int32_t *changed;   /* for array_sync: index of each changed entry; -1: beyond the end */
-	int32_t *replaced;  /* for array_sync: the entry's descriptor in the image; -1: it is new */
+	/* for array_sync: the descriptor that each changed entry had before; negative: none */
+	int32_t *replaced;
 	int32_t *reported;  /* indexes of the entries whose revents are not 0 */
 	size_t len;          /* number of entries of image and next */
 	size_t reported_len; /* number of entries of reported */

@@ -102,9 +102,10 @@ static int pass(struct call *call)
 }
 
 /*
- * Returns the size up to which a later, longer array needs no real call to check its memory.  The
- * kernel maps whole pages, so that is the end of this array's last page; but not more entries than
- * the limit of open files, beyond which poll(2) fails with EINVAL.
+ * Returns the number of bytes, from the address of this call's array on, that a later call may use
+ * without calling the C library's poll(2) only to check its memory.  The kernel maps whole pages,
+ * so the number reaches to the end of the array's last page; but at most to the limit of open files
+ * in entries, because poll(2) fails with EINVAL beyond that.
  */
 static size_t size_checked(const struct call *call)
 {

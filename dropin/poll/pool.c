@@ -84,7 +84,10 @@ static void forget_parents_set(struct set *set)
 	set->selected = (struct memory){0};
 }
 
-/* In a forked child: drop all sets, counters and descriptors' states of the parent. */
+/*
+ * In a forked child: drop all sets, counters and descriptors' states of the parent, and store the
+ * child's process ID.  Memory of a set that a thread of the parent had claimed stays allocated.
+ */
 static void start_over_in_child(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {

@@ -27,7 +27,8 @@ struct extent {
 /* One set: an array that the program polls repeatedly, and its epoll instance. */
 struct set {
 	_Atomic int state;      /* [a] FREE, IDLE, CLAIMED or RETIRED: see pool.c */
-	_Atomic uintptr_t site; /* [a] return address of the calls in the program; 0: none */
+	/* [a] return address of the calls in the program, inverted for select; 0: none */
+	_Atomic uintptr_t site;
 	_Atomic uintptr_t key;  /* [a] address of the array; for select of the first bit set */
 	_Atomic int sleepers;   /* [a] threads that sleep and will claim the set afterwards */
 	_Atomic uint32_t version; /* [a] incremented when requested bits change: see pool_reclaim */

@@ -110,8 +110,8 @@ void watch_unwant(struct watch *watch, int fd);
 bool watch_read_closes(struct watch *watch);
 
 /*
- * Begin to poll and sleep in a call of the program: read the log of closes, and try to register one
- * of the hot descriptors.
+ * Called when a call of the program begins to poll or sleep: reads the log of closes, and tries to
+ * register one of the hot descriptors, those that epoll does not watch and each call polls.
  */
 void watch_begin(struct watch *watch);
 

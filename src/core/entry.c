@@ -294,9 +294,10 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 	if (!late || xp_poll_clears(queue, slot) || atomic_load(&slot->late) == UINT8_MAX)
 		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
 	/*
-	 * No earlier late change of this entry is under way here.  If the entry is silent, it has
-	 * reported after that change, which proves that the kernel has made it; if it is
-	 * edge-triggered, xp_entry_arm, which made it so, has waited for that change.
+	 * No earlier late change (one made after the lock was released) of this entry is under way.
+	 * A one-shot entry without armed filters has reported since that change, or the change has
+	 * failed.  An edge-triggered entry was made by xp_entry_arm or xp_entry_attach, and a late
+	 * change was awaited before.
 	 */
 	XP_ASSERT(filters && (slot->mode == XP_MODE_EDGE || xp_entry_is_silent(queue, slot)));
 	entry_renumber(queue, slot, 1);

@@ -136,7 +136,8 @@ struct xpoll {
 	void *backend;            /* [I] the back end's private state */
 	/* [I] true on epoll: a change of an entry costs a system call, so many are avoided */
 	bool lazy;
-	uint32_t busy_poll_us;    /* [I] microseconds, an option of xpoll_open */
+	/* [I] how long the kernel polls network devices before a sleep, in us; 0: not at all */
+	uint32_t busy_poll_us;
 	bool vnode_as_bsd;        /* [I] opened with XPOLL_VNODE_AS_BSD */
 	bool restarts;            /* [I] opened with XPOLL_RESTART */
 	/*
@@ -164,7 +165,8 @@ struct xpoll {
 	uint8_t hangup_ignored : 1;
 	/* Some slot is missing from the kernel's set: the next wait adds it. */
 	uint8_t unattached : 1;
-	uint8_t probed : 1;     /* some source has to be asked before each sleep */
+	/* some source has called set_probed: call `refresh` of all before each poll or sleep */
+	uint8_t probed : 1;
 	struct {
 		/* Head and tail: descriptors, linked by slot.next; len: number of slots. */
 		int head, tail, len;

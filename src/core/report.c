@@ -150,8 +150,10 @@ static XP_NOINLINE void recheck_delivered(struct xpoll *queue, struct xp_wait *w
 {
 	wait->repeated |= filters != 0;
 	/*
-	 * These bits do not come again.  A lazy queue keeps them by checks, and a back end that
-	 * serves one thread at a time by itself.
+	 * The report has cleared the bits of this file (XP_KIND_CLEARED) in the kernel, so no later
+	 * report has them: deliver them in the next wait.  That is not needed on a lazy queue,
+	 * where checks keep the bits, or with a back end without XP_CAP_CONCURRENT, which keeps
+	 * them itself.
 	 */
 	if (filters && slot->kind == XP_KIND_CLEARED && !xp_poll_clears(queue, slot) &&
 	    queue->ops->caps & XP_CAP_CONCURRENT)

@@ -3,12 +3,15 @@
  *
  * Slots are in pages, indexed by descriptor, that never move and are freed with the queue.
  *
- * The kernel returns a token with each report: the descriptor, and `arming`, a number that grows
- * when registrations end and, on epoll, with each change of the main entry.  A report whose arming
- * is before `born` is stale: its registration has ended.  A report with another earlier arming is
- * superseded: the change made the kernel check the state again, so the report is dropped.  If
- * `marked` is set, a report that was fetched before `mark` is outdated: the queue checks the
- * state by poll(2) instead, or lets the kernel report a level-triggered entry again.
+ * The kernel returns a token with each report: the descriptor, and `arming`.  That number grows
+ * when the registrations end; on a lazy queue (epoll) also with each change of the main entry.
+ *
+ * A report is stale if its arming is before `born`: the registration has ended.  A report of the
+ * main entry with an arming between `born` and the present one is superseded and dropped, because
+ * the change made the kernel check the state again.  If `marked` is set, a report fetched before
+ * `mark` is outdated: the queue checks the state by poll(2) instead, or lets the kernel report a
+ * level-triggered entry again.  A report that has cleared its bits in the file (XP_KIND_CLEARED) is
+ * neither superseded nor outdated, because no later report has the bits.
  *
  * The queue's lock guards all members except `late`, which is atomic.
  */
@@ -127,7 +130,8 @@ struct xp_slot {
 	uint8_t oneshot;   /* filters that were added with XPOLL_ONESHOT */
 	uint8_t dispatch;  /* filters that were added with XPOLL_DISPATCH */
 	uint8_t lowat : 3;    /* filters with a low-water mark, XPOLL_NOTE_LOWAT: see lowat.h */
-	uint8_t unmet : 3;    /* filters with less room than their mark: a timer has them checked */
+	/* WRITE, if the buffer had less room than its low-water mark: a timer has it checked */
+	uint8_t unmet : 3;
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters at once */
 	uint8_t spent : 1;    /* an edge was delivered since the last change of the main entry */
 	uint8_t exclusive : 3; /* filters with XPOLL_NOTE_EXCLUSIVE, which is only a hint */

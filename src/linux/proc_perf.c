@@ -238,8 +238,9 @@ static void report_exec(struct xpoll *queue, const struct xp_perf_record *record
 /*
  * Called when the kernel's events of the process have ended.  Returns true if an exec has dropped
  * them and the process runs on.  That is so if the last report was an exec and one of three holds:
- * the process exists; the process belongs to another user now; less than DROP_NS has passed since
- * the exec, too little for a program to run.
+ * perf_event_open(2) succeeds for the process; that call fails with EPERM, for example because the
+ * process belongs to another user now; less than DROP_NS has passed since the exec, too little for
+ * a program to run.
  */
 static bool dropped_by_exec(const struct xp_proc *proc, uint64_t end_time)
 {

@@ -61,7 +61,10 @@ static inline bool xp_solo_any(const struct xp_solo *solo)
 	return atomic_load_explicit(&solo->any, memory_order_relaxed);
 }
 
-/* For xp_solo_first: store reports of all these sets in half of the room. */
+/*
+ * The slow path of xp_solo_first: store reports of the solo sets, at most half of cap, rounded up.
+ * Returns their number.
+ */
 int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
 
 /*

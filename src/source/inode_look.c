@@ -101,9 +101,9 @@ static bool attribute_changed(const struct stat *old, const struct stat *now)
 }
 
 /*
- * Returns all notes that a comparison shows.  If only the ctime has changed, the note is ATTRIB,
- * for an attribute that fstat(2) does not return; unless `reported` has a rename, which changes the
- * ctime as well.
+ * Returns all notes that a comparison shows.  If no other note results and the ctime has changed,
+ * the note is ATTRIB, for an attribute that is not compared here or a time that was set; unless
+ * `reported` has a rename, which changes the ctime as well.
  */
 uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                         const struct stat *now)

@@ -366,8 +366,8 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent
 	if (child->ended)
 		return false;
 	/*
-	 * The registered process has exited if the tracer has reported that, or if its descriptor
-	 * shows it: the tracer may not follow it, or have lost the report.
+	 * `child` has exited if the tracer has reported that, or if its descriptor shows it (for
+	 * the case that the tracer does not follow the process, or has lost the report).
 	 */
 	if (child->main_exited || xp_proc_replaced(child) != 0) {
 		xp_list_remove(&child->to_end);

@@ -103,7 +103,10 @@ int xp_pending_open(void);
 int xp_pending_watch(int set, unsigned number);
 /* Returns the number of a signal that was sent since it was last returned; 0: there is none. */
 unsigned xp_pending_next(int set);
-/* Returns true if the calling thread blocks the signal and the signal is pending. */
+/*
+ * Returns true if the calling thread blocks the signal and the signal is pending; false also on
+ * systems without signalfd(2).
+ */
 bool xp_pending_now(unsigned number);
 /*
  * Call if the set has reported a pending signal again.  Returns true if the signal may have been

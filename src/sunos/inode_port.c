@@ -26,7 +26,7 @@ enum {
 	PORT_FILE_READS = 64,
 };
 
-/* The watched file of one user. */
+/* One watched file; each registration (user) has a watch of its own. */
 struct xp_inode {
 	struct xp_regmap_item item; /* its ident is the cookie of the events */
 	struct xp_inode_user *user;

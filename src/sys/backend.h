@@ -6,8 +6,10 @@
  * memory in `wait`.
  *
  * Every function is called with the queue's lock held, except `wake`, which may also run in a
- * signal handler, `change_unlocked`, and `wait` when it may sleep (see there).  Results are >= 0 or
- * a negative errno value; a failed change leaves the kernel's entry as it was.
+ * signal handler, `change_unlocked`, `wait` when it may sleep (see there), and `open`, `busy_poll`
+ * and `close`, during which no other thread uses the state.  Results are >= 0 or a negative errno
+ * value.  A failed change leaves the kernel's entry as it was, unless the entry is or becomes
+ * exclusive: then there may be none.
  *
  * Requested and reported bits are those of poll(2): POLLIN POLLOUT POLLPRI POLLRDHUP, and in
  * reports also POLLERR POLLHUP POLLNVAL.
@@ -184,7 +186,11 @@ struct xp_backend_ops {
 	 * Optional.
 	 */
 	int (*change_unlocked)(void *state, int fd, uint32_t watch, uint64_t token);
-	/* Stop watching; no later report has the token of this registration. */
+	/*
+	 * Stop watching.  If that succeeds, the kernel makes no further report with the token of
+	 * this registration.  If it fails because fd is closed or refers to another file, reports
+	 * of the old file may still come.
+	 */
 	int (*detach)(void *state, int fd);
 
 	/*

@@ -71,7 +71,10 @@ struct XP_AS_EPOLL xp_fired {
 	uint64_t token;
 };
 
-/* For systems without POLLRDHUP: returns true if the peer of a socket has closed its side. */
+/*
+ * For systems without POLLRDHUP: returns true if the kernel shows that the peer of a socket has
+ * closed its side; false also if the kernel cannot show that.
+ */
 #if XP_POLL_LACKS_RDHUP
 bool xp_sys_half_closed(int fd);
 #else
