@@ -25,9 +25,13 @@ static inline bool action_same(const struct sigaction *a, const struct sigaction
  */
 static inline bool signal_harmless(unsigned number)
 {
-#if defined(SIGINFO) && !defined(__linux__) /* BSD and macOS */
-	if (number == SIGINFO || number == SIGIO)
+#if defined(SIGINFO) && !defined(__linux__) /* BSD, macOS and illumos */
+	if (number == SIGINFO)
 		return true;
+#ifndef __sun /* illumos: SIGIO is SIGPOLL, which ends the process by default */
+	if (number == SIGIO)
+		return true;
+#endif
 #endif
 	return number == SIGCHLD || number == SIGURG || number == SIGWINCH ||
 		number == SIGCONT;
