@@ -14,11 +14,9 @@
 
 #include "common/real.h"
 
-/* musl declares only freopen, but has a symbol of this name. */
-#ifdef freopen64
+/* musl does not declare freopen64, or only as a macro, but programs for glibc call it there. */
 #undef freopen64
 FILE *freopen64(const char *path, const char *mode, FILE *stream);
-#endif
 
 /* Each member calls the C library's function of the same name. */
 struct real {
