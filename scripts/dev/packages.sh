@@ -6,6 +6,7 @@ done
 
 # How packages are installed; and, as TOOL=PACKAGE,..., those that bring a tool, where that
 # is not one package of its name.  Nothing after "=": none does, or none is needed.
+install= names=
 case $manager in
 apt-get)
 	install="apt-get install -y --no-install-recommends"
