@@ -372,7 +372,7 @@ static int use_mask(struct ep_signals *object, const sigset_t *mask)
 	rc = follow_masks();
 	send_unwanted();
 	silence();
-	/* What was kept for others is readable here as well. */
+	/* A signal that was kept for another signalfd makes this one readable as well. */
 	if (find(&object->mask))
 		ep_post_ring(&object->post);
 	accept_pending(&object->mask);

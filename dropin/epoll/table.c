@@ -19,7 +19,7 @@ static struct {
 _Thread_local bool ep_inside;
 _Atomic pid_t ep_process;
 atomic_bool ep_is_child;
-/* What starts the threads of timers and of signalfds in a forked child. */
+/* Functions that start the threads of timers and of signalfds in a forked child. */
 enum { EP_REVIVALS = 2 };
 static void (*revivals[EP_REVIVALS])(void);
 

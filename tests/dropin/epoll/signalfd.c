@@ -145,7 +145,7 @@ XT_TEST(a_mask_can_be_changed)
 	XT_EQ(next_of(fd), -EAGAIN);
 	XT_EQ(signalfd(fd, &second, 0), fd);
 	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
-	/* What no mask has any more is pending again. */
+	/* A signal that is in no mask any more is pending in the process again. */
 	XT_EQ(signalfd(fd, &first, 0), fd);
 	XT_CHECK(!kit_readable(fd));
 	XT_EQ(next_of(fd), -EAGAIN);
