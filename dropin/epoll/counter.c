@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "ep.h"
+#include "lock.h"
 #include "real.h"
 
 #define COUNTER_MOST (UINT64_MAX - 1)
@@ -32,15 +32,9 @@ struct ep_counter {
 	bool is_semaphore;        /* [I] EFD_SEMAPHORE: each read takes 1 */
 	uint64_t bound;           /* guarded by `lock`: the counter is at most this, unless another
 	                             process has added to it */
-	struct ep_counter *next;  /* in the list of all, under its lock */
-	struct ep_counter *next_free;
 };
 
-/* The memory of a counter is used again, never freed: see ep_object_hold. */
-static struct {
-	pthread_mutex_t lock;
-	struct ep_counter *all, *free;
-} list = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static pool_list pool;
 
 /* --- Messages -------------------------------------------------------------------------- */
 
@@ -73,41 +67,12 @@ static bool is_nonblocking(int fd)
 	return ep_real()->fcntl(fd, F_GETFL) & O_NONBLOCK;
 }
 
-/* The state of a thread that has the lock of a counter. */
-struct locked {
-	sigset_t mask;
-	int cancel;
-};
-
-/*
- * Lock the counter, with signals blocked and cancellation disabled.  Otherwise a signal handler
- * that writes to this counter would wait for ever, and a cancelled thread would keep the lock.
- */
-static struct locked lock_counter(struct ep_counter *counter)
-{
-	struct locked before;
-	sigset_t all;
-
-	sigfillset(&all);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel);
-	pthread_sigmask(SIG_SETMASK, &all, &before.mask);
-	pthread_mutex_lock(&counter->lock);
-	return before;
-}
-
-static void unlock_counter(struct ep_counter *counter, const struct locked *before)
-{
-	pthread_mutex_unlock(&counter->lock);
-	pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
-	pthread_setcancelstate(before->cancel, NULL);
-}
-
 /* --- read and write ------------------------------------------------------------------------ */
 
 /* Subtract what read(2) takes from the counter, and return it; 0: the counter is 0. */
 static uint64_t try_read(struct ep_counter *counter, int fd)
 {
-	struct locked before = lock_counter(counter);
+	struct ep_locked before = ep_lock(&counter->lock);
 	uint64_t value = counter->is_semaphore ? take(fd) : take_all(fd);
 
 	if (counter->is_semaphore && value > 1) {
@@ -116,7 +81,7 @@ static uint64_t try_read(struct ep_counter *counter, int fd)
 	}
 	counter->bound = value > counter->bound || !counter->is_semaphore
 		? 0 : counter->bound - value;
-	unlock_counter(counter, &before);
+	ep_unlock(&counter->lock, &before);
 	return value;
 }
 
@@ -153,7 +118,7 @@ ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t
  */
 static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 {
-	struct locked before = lock_counter(counter);
+	struct ep_locked before = ep_lock(&counter->lock);
 	uint64_t sum;
 	bool fits = true;
 
@@ -167,7 +132,7 @@ static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 	} else {
 		counter->bound += value;
 	}
-	unlock_counter(counter, &before);
+	ep_unlock(&counter->lock, &before);
 	return fits;
 }
 
@@ -194,39 +159,20 @@ ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer,
 
 /* --- The life of a counter ------------------------------------------------------------------ */
 
-static void give(struct ep_counter *counter)
-{
-	pthread_mutex_lock(&list.lock);
-	counter->next_free = list.free;
-	list.free = counter;
-	pthread_mutex_unlock(&list.lock);
-}
-
 static void end_counter(struct ep_object *object)
 {
 	struct ep_counter *counter = (struct ep_counter *)object;
 	int saved = errno;
 
 	real_close.close(counter->peer);
-	give(counter);
+	pool_give(&pool, &object->free);
 	errno = saved;
 }
 
-static struct ep_counter *take_free(void)
+/* Returns the memory of an ended counter, or new memory; NULL: none. */
+static struct ep_counter *allocate(void)
 {
-	struct ep_counter *counter;
-
-	pthread_mutex_lock(&list.lock);
-	counter = list.free;
-	if (counter)
-		list.free = counter->next_free;
-	pthread_mutex_unlock(&list.lock);
-	return counter;
-}
-
-static struct ep_counter *take_counter(void)
-{
-	struct ep_counter *counter = take_free();
+	struct ep_counter *counter = pool_take(&pool);
 
 	if (counter)
 		return counter;
@@ -236,19 +182,20 @@ static struct ep_counter *take_counter(void)
 	counter->object.kind = EP_COUNTER;
 	counter->object.end = end_counter;
 	pthread_mutex_init(&counter->lock, NULL);
-	pthread_mutex_lock(&list.lock);
-	counter->next = list.all;
-	list.all = counter;
-	pthread_mutex_unlock(&list.lock);
 	return counter;
 }
 
-/* In a forked child: make all locks new, as a thread of the parent may have held them. */
+/* In a forked child: make all locks new, because a thread of the parent may have held them. */
 static void fork_child(void)
 {
-	pthread_mutex_init(&list.lock, NULL);
-	for (struct ep_counter *counter = list.all; counter; counter = counter->next)
-		pthread_mutex_init(&counter->lock, NULL);
+	for (unsigned fd = 0; fd < numbers_end(); fd++) {
+		struct ep_object *object = ep_object_hold((int)fd, EP_COUNTER);
+
+		if (!object)
+			continue;
+		pthread_mutex_init(&((struct ep_counter *)object)->lock, NULL);
+		ep_object_drop(object);
+	}
 }
 
 __attribute__((constructor)) static void fork_watch(void)
@@ -274,12 +221,12 @@ static int open_pair(struct ep_counter *counter, int flags)
 
 static int open_counter(unsigned initval, int flags)
 {
-	struct ep_counter *counter = take_counter();
+	struct ep_counter *counter = allocate();
 	int fd = counter ? open_pair(counter, flags) : -ENOMEM;
 
 	if (fd < 0) {
 		if (counter)
-			give(counter);
+			pool_give(&pool, &counter->object.free);
 		return fd;
 	}
 	counter->object.descriptors = 0;

@@ -22,19 +22,22 @@
 #include "base/compiler.h"
 #include "base/result.h"
 #include "common/numbers.h"
+#include "common/pool.h"
 
 /* The kinds of objects behind descriptors. */
-enum ep_kind { EP_SET = 1, EP_COUNTER, EP_TIMER, EP_SIGNALS };
+enum ep_kind { EP_ANY, EP_SET, EP_COUNTER, EP_TIMER, EP_SIGNALS };
 
-/* The part that sets and counters have in common: an object that descriptors refer to. */
+/*
+ * An object that descriptors refer to: the first member of sets, counters, timers and signalfds.
+ * The memory of an object is reused for objects of the same kind, and never freed.
+ */
 struct ep_object {
-	enum ep_kind kind; /* [I] */
-	int descriptors;   /* [t] open descriptors of the object */
-	atomic_int refs;   /* [a] of a counter: calls, and one while it has descriptors */
-	/*
-	 * [I] Called without locks when the last descriptor of the object, or the last reference of
-	 * a counter, is gone.
-	 */
+	struct pool_node free; /* in the pool of the kind, once the object has ended */
+	enum ep_kind kind;     /* [I] never EP_ANY */
+	int descriptors;       /* [t] open descriptors of the object */
+	/* [a] number of calls that use the object, plus 1 while it has descriptors; 0: ended */
+	atomic_int refs;
+	/* [I] Called without locks when the last reference is gone. */
 	void (*end)(struct ep_object *object);
 };
 
@@ -73,14 +76,10 @@ struct ep_bell {
 /* A set: an epoll instance of the program. */
 struct ep_set {
 	struct ep_object object;
-	/* [a] number of calls that use the set, plus 1 while it has descriptors; 0: ended */
-	atomic_int refs;
-	/* Called when `refs` has become 0.  The memory is reused for sets, never freed.  [I] */
-	void (*free)(struct ep_set *set);
 	/* Called in a forked child, which has no other thread, for each set of the parent.  [I] */
 	void (*fork)(struct ep_set *set);
 	struct xpoll *queue;     /* [I] */
-	struct ep_set *next;     /* [t] in the list of all sets, or of free ones */
+	struct ep_set *next;     /* [t] in the list of all sets */
 	_Atomic pid_t process;   /* [a] the process that can use the queue */
 	/* A thread in ep_is_ready holds it while it takes a record; taken before `lock`. */
 	pthread_mutex_t look;
@@ -121,17 +120,24 @@ static inline void ep_revive(void)
 /* table.c: the objects of descriptors ------------------------------------------ */
 
 /*
- * Returns the set that fd refers to, and keeps it from ending until ep_drop is called; NULL: fd is
- * no set.  Preserves errno.
- */
-struct ep_set *ep_hold(int fd);
-void ep_drop(struct ep_set *set);
-/*
- * Hold an object of another kind, until ep_object_drop; NULL: fd has none.  A signal handler may
- * write to a counter while the thread has any lock, so for a counter neither of the two takes one.
+ * Returns the object of this kind that fd refers to, and keeps it from ending until ep_object_drop
+ * is called; NULL: there is none.  Takes no lock, because a signal handler may read from and write
+ * to an object while the thread has any lock.  Preserves errno.
  */
 struct ep_object *ep_object_hold(int fd, enum ep_kind kind);
 void ep_object_drop(struct ep_object *object);
+
+/* The same for sets. */
+static inline struct ep_set *ep_hold(int fd)
+{
+	return (struct ep_set *)ep_object_hold(fd, EP_SET);
+}
+
+static inline void ep_drop(struct ep_set *set)
+{
+	ep_object_drop(&set->object);
+}
+
 /* Returns true if there is any set.  Then poll(2) has to check whether a descriptor is one. */
 bool ep_any_sets(void);
 /*

@@ -13,10 +13,6 @@
 #include "ep.h"
 #include "real.h"
 
-#ifdef __linux__
-EXPORT int fcntl64(int fd, int command, ...);
-#endif
-
 /* Returns rc; or -1, with errno set from the negative errno value rc. */
 static ssize_t file_result(ssize_t rc)
 {
@@ -26,38 +22,23 @@ static ssize_t file_result(ssize_t rc)
 	return -1;
 }
 
-/* Returns true if fd refers to a set: read(2) and write(2) of it fail with EINVAL. */
-static bool is_set(int fd)
-{
-	struct ep_set *set = ep_hold(fd);
-
-	if (set)
-		ep_drop(set);
-	return set;
-}
-
 static void drop_object(void *object)
 {
 	ep_object_drop(object);
 }
 
-/* Returns the object of fd, held, if fd has one that is not a set. */
-static struct ep_object *hold_object(int fd)
-{
-	struct ep_object *object = NULL;
-
-	for (int kind = EP_COUNTER; kind <= EP_SIGNALS && !object; kind++)
-		object = ep_object_hold(fd, (enum ep_kind)kind);
-	return object;
-}
-
 static ssize_t read_object(struct ep_object *object, int fd, void *buffer, size_t size)
 {
-	if (object->kind == EP_TIMER)
+	switch (object->kind) {
+	case EP_COUNTER:
+		return ep_counter_read((struct ep_counter *)object, fd, buffer, size);
+	case EP_TIMER:
 		return ep_timer_read(object, fd, buffer, size);
-	if (object->kind == EP_SIGNALS)
+	case EP_SIGNALS:
 		return ep_signals_read(object, fd, buffer, size);
-	return ep_counter_read((struct ep_counter *)object, fd, buffer, size);
+	default: /* a set */
+		return -EINVAL;
+	}
 }
 
 static ssize_t write_object(struct ep_object *object, int fd, const void *buffer, size_t size)
@@ -75,9 +56,9 @@ EXPORT ssize_t read(int fd, void *buffer, size_t size)
 	if (XP_LIKELY(!number || !atomic_load_explicit(&number->object, memory_order_relaxed)))
 		return ep_real()->read(fd, buffer, size);
 	ep_revive();
-	object = hold_object(fd);
+	object = ep_object_hold(fd, EP_ANY);
 	if (!object)
-		return is_set(fd) ? file_result(-EINVAL) : ep_real()->read(fd, buffer, size);
+		return ep_real()->read(fd, buffer, size);
 	pthread_cleanup_push(drop_object, object);
 	rc = file_result(read_object(object, fd, buffer, size));
 	pthread_cleanup_pop(1);
@@ -92,9 +73,9 @@ EXPORT ssize_t write(int fd, const void *buffer, size_t size)
 
 	if (XP_LIKELY(!number || !atomic_load_explicit(&number->object, memory_order_relaxed)))
 		return ep_real()->write(fd, buffer, size);
-	object = hold_object(fd);
+	object = ep_object_hold(fd, EP_ANY);
 	if (!object)
-		return is_set(fd) ? file_result(-EINVAL) : ep_real()->write(fd, buffer, size);
+		return ep_real()->write(fd, buffer, size);
 	pthread_cleanup_push(drop_object, object);
 	rc = file_result(write_object(object, fd, buffer, size));
 	pthread_cleanup_pop(1);
@@ -109,12 +90,18 @@ EXPORT int dup(int fd)
 	return duplicate;
 }
 
-/* The argument is an int, a pointer, or none; passing it on as a pointer loses nothing. */
-static int any_fcntl(int fd, int command, void *argument)
+EXPORT int fcntl(int fd, int command, ...)
 {
+	va_list arguments;
+	void *argument;
 	bool is_duplicate = command == F_DUPFD;
-	int rc = ep_real()->fcntl(fd, command, argument);
+	int rc;
 
+	/* The argument is an int, a pointer, or none; passing it on as a pointer loses nothing. */
+	va_start(arguments, command);
+	argument = va_arg(arguments, void *);
+	va_end(arguments);
+	rc = ep_real()->fcntl(fd, command, argument);
 #ifdef F_DUPFD_CLOEXEC
 	is_duplicate |= command == F_DUPFD_CLOEXEC;
 #endif
@@ -123,29 +110,9 @@ static int any_fcntl(int fd, int command, void *argument)
 	return rc;
 }
 
-EXPORT int fcntl(int fd, int command, ...)
-{
-	void *argument;
-	va_list arguments;
-
-	va_start(arguments, command);
-	argument = va_arg(arguments, void *);
-	va_end(arguments);
-	return any_fcntl(fd, command, argument);
-}
-
 #ifdef __linux__
 /* Programs compiled with _FILE_OFFSET_BITS=64 call fcntl by this name. */
-EXPORT int fcntl64(int fd, int command, ...)
-{
-	void *argument;
-	va_list arguments;
-
-	va_start(arguments, command);
-	argument = va_arg(arguments, void *);
-	va_end(arguments);
-	return any_fcntl(fd, command, argument);
-}
+EXPORT int fcntl64(int fd, int command, ...) __attribute__((alias("fcntl")));
 #endif
 
 EXPORT int eventfd_read(int fd, eventfd_t *value)

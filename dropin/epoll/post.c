@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "real.h"
@@ -26,6 +27,7 @@ int ep_post_open(struct ep_post *post, int flags)
 	if (rc < 0)
 		return rc;
 	post->bytes = 0;
+	post->sleep[0] = post->sleep[1] = -1;
 	if (flags & O_NONBLOCK)
 		ep_real()->fcntl(post->fds[0], F_SETFL, O_NONBLOCK);
 	fd = ep_real()->fcntl(post->fds[0], command, 0);
@@ -38,16 +40,29 @@ int ep_post_open(struct ep_post *post, int flags)
 
 void ep_post_close(struct ep_post *post)
 {
-	real_close.close(post->fds[0]);
-	real_close.close(post->fds[1]);
+	for (int i = 0; i < 2; i++) {
+		real_close.close(post->fds[i]);
+		if (post->sleep[i] >= 0)
+			real_close.close(post->sleep[i]);
+	}
+}
+
+/* Wake the reads that sleep: they return from recv(2) until the message is taken. */
+static void wake(struct ep_post *post)
+{
+	char byte = 1;
+
+	(void)!send(post->sleep[1], &byte, 1, MSG_DONTWAIT);
 }
 
 void ep_post_ring(struct ep_post *post)
 {
 	char byte = 1;
 
-	if (post->bytes < EP_BYTES_MOST && ep_real()->write(post->fds[1], &byte, 1) == 1)
-		post->bytes++;
+	if (post->bytes == EP_BYTES_MOST || ep_real()->write(post->fds[1], &byte, 1) != 1)
+		return;
+	if (post->bytes++ == 0 && post->sleep[0] >= 0)
+		wake(post);
 }
 
 void ep_post_silence(struct ep_post *post)
@@ -56,6 +71,8 @@ void ep_post_silence(struct ep_post *post)
 
 	if (post->bytes > 0)
 		(void)!ep_real()->read(post->fds[0], bytes, (size_t)post->bytes);
+	if (post->bytes > 0 && post->sleep[0] >= 0)
+		(void)!recv(post->sleep[0], bytes, 1, MSG_DONTWAIT);
 	post->bytes = 0;
 }
 
@@ -75,34 +92,41 @@ void ep_post_fork(struct ep_object *object, struct ep_post *post)
 			ep_restamp_entries((int)i);
 	}
 	ep_post_close(post);
-	*post = (struct ep_post){.fds = {fds[0], fds[1]}};
+	*post = (struct ep_post){.fds = {fds[0], fds[1]}, .sleep = {-1, -1}};
 }
 
-int ep_post_lock(pthread_mutex_t *lock)
+/* Make the socket pair, if there is none yet.  Returns 0 or -errno. */
+static int make_sleep(struct ep_post *post)
 {
-	int state;
+	int fds[2];
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	pthread_mutex_lock(lock);
-	return state;
+	if (post->sleep[0] >= 0)
+		return 0;
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) < 0)
+		return -errno;
+	for (int i = 0; i < 2; i++) {
+		ep_real()->fcntl(fds[i], F_SETFD, FD_CLOEXEC);
+		post->sleep[i] = fds[i];
+	}
+	if (post->bytes > 0)
+		wake(post);
+	return 0;
 }
 
-void ep_post_unlock(pthread_mutex_t *lock, int state)
+int ep_post_wait(struct ep_post *post, pthread_mutex_t *lock, int fd)
 {
-	pthread_mutex_unlock(lock);
-	pthread_setcancelstate(state, NULL);
-}
+	struct ep_locked before;
+	char byte;
+	int rc;
 
-bool ep_post_is_nonblocking(int fd)
-{
-	return ep_real()->fcntl(fd, F_GETFL) & O_NONBLOCK;
-}
-
-int ep_post_wait(int fd)
-{
-	struct pollfd look = {.fd = fd, .events = POLLIN};
-
-	return ep_real()->poll(&look, 1, -1) < 0 ? -errno : 0;
+	if (ep_real()->fcntl(fd, F_GETFL) & O_NONBLOCK)
+		return -EAGAIN;
+	before = ep_lock(lock);
+	rc = make_sleep(post);
+	ep_unlock(lock, &before);
+	if (rc < 0)
+		return rc;
+	return recv(post->sleep[0], &byte, 1, MSG_PEEK) < 0 ? -errno : 0;
 }
 
 int ep_post_start(void *(*run)(void *))

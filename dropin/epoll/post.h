@@ -1,18 +1,26 @@
 /*
  * A post: the pipe behind the descriptor of a timer or of a signalfd.
  *
- * The program's descriptor duplicates the end that is read.  The pipe has a byte in it while
- * the object is readable, and each further byte is an edge.  The functions of an object with a
- * post need the lock of that object's kind.
+ * The program's descriptor duplicates the end that is read.  The pipe has a byte in it while the
+ * object is readable, and each further byte is an edge.
+ *
+ * A read(2) of the program must not sleep in the pipe, because it would take a byte, nor in
+ * poll(2), which fails with EINTR after a signal handler with SA_RESTART.  So the first read that
+ * sleeps makes a socket pair, which has a message while the pipe has a byte, and sleeps in a
+ * recv(2) that leaves the message there.
+ *
+ * The functions need the lock of the object's kind, except those that say otherwise.
  */
 #ifndef EP_POST_H
 #define EP_POST_H
 
 #include "ep.h"
+#include "lock.h"
 
 struct ep_post {
-	int fds[2]; /* both ends, private */
-	int bytes;  /* in the pipe */
+	int fds[2];   /* both ends of the pipe, private */
+	int bytes;    /* in the pipe */
+	int sleep[2]; /* the socket pair in which reads sleep; -1: none has slept yet */
 };
 
 /* The flags with which Linux's calls create these descriptors. */
@@ -30,15 +38,10 @@ void ep_post_silence(struct ep_post *post);
  */
 void ep_post_fork(struct ep_object *object, struct ep_post *post);
 /*
- * Take and release the lock of a kind of object, without cancellation in between, because read(2)
- * and write(2) of the pipe are cancellation points.  lock returns the state for unlock.
+ * Sleep until the program's descriptor fd is readable.  Returns 0; -EAGAIN if fd is non-blocking;
+ * or another negative errno value.  The caller does not have the lock.
  */
-int ep_post_lock(pthread_mutex_t *lock);
-void ep_post_unlock(pthread_mutex_t *lock, int state);
-/* Returns true if reads of fd must not sleep. */
-bool ep_post_is_nonblocking(int fd);
-/* Sleep until fd is readable; 0 or -errno. */
-int ep_post_wait(int fd);
+int ep_post_wait(struct ep_post *post, pthread_mutex_t *lock, int fd);
 /* Start a thread that handles no signal of the program and is never joined; 0 or -errno. */
 int ep_post_start(void *(*run)(void *));
 

@@ -8,23 +8,12 @@
 #include "ep.h"
 #include "real.h"
 
-static struct {
-	pthread_mutex_t lock;
-	struct ep_set *free; /* ended sets, linked by set->next */
-} pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static pool_list pool;
 
-/* Put the memory of an ended set into the pool. */
-static void pool_put(struct ep_set *set)
+/* object->end: end a set that has no reference any more. */
+static void end_set(struct ep_object *object)
 {
-	pthread_mutex_lock(&pool.lock);
-	set->next = pool.free;
-	pool.free = set;
-	pthread_mutex_unlock(&pool.lock);
-}
-
-/* set->free: end a set that has no reference any more. */
-static void free_set(struct ep_set *set)
-{
+	struct ep_set *set = (struct ep_set *)object;
 	bool inside = ep_inside;
 	int saved = errno, state;
 
@@ -34,29 +23,10 @@ static void free_set(struct ep_set *set)
 	xpoll_destroy(set->queue);
 	set->queue = NULL;
 	ep_entries_free(set);
-	pool_put(set);
+	pool_give(&pool, &object->free);
 	ep_inside = inside;
 	pthread_setcancelstate(state, NULL);
 	errno = saved;
-}
-
-/* Another thread of the parent may have had the lock. */
-static void fork_child(void)
-{
-	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-
-	pool.lock = unlocked;
-}
-
-__attribute__((constructor)) static void fork_watch(void)
-{
-	pthread_atfork(NULL, NULL, fork_child);
-}
-
-/* A set without descriptors lives on while calls are in it. */
-static void end_set(struct ep_object *object)
-{
-	ep_drop((struct ep_set *)object);
 }
 
 /*
@@ -82,15 +52,10 @@ static void fork_set(struct ep_set *set)
 }
 
 /* Returns the memory of an ended set, or new memory; NULL: none. */
-static struct ep_set *pool_get(void)
+static struct ep_set *allocate(void)
 {
-	struct ep_set *set;
+	struct ep_set *set = pool_take(&pool);
 
-	pthread_mutex_lock(&pool.lock);
-	set = pool.free;
-	if (set)
-		pool.free = set->next;
-	pthread_mutex_unlock(&pool.lock);
 	if (set)
 		return set;
 	set = calloc(1, sizeof *set);
@@ -98,7 +63,6 @@ static struct ep_set *pool_get(void)
 		return NULL;
 	set->object.kind = EP_SET;
 	set->object.end = end_set;
-	set->free = free_set;
 	set->fork = fork_set;
 	pthread_mutex_init(&set->lock, NULL);
 	pthread_mutex_init(&set->look, NULL);
@@ -141,7 +105,7 @@ static int open_queue(struct ep_set *set)
 
 int ep_begin(struct ep_set **begun)
 {
-	struct ep_set *set = pool_get();
+	struct ep_set *set = allocate();
 	bool inside = ep_inside;
 	int fd;
 
@@ -153,7 +117,7 @@ int ep_begin(struct ep_set **begun)
 	fd = open_queue(set);
 	ep_inside = inside;
 	atomic_store(&set->process, getpid());
-	atomic_store(&set->refs, 1);
+	atomic_store(&set->object.refs, 1);
 	if (fd < 0)
 		ep_drop(set);
 	else

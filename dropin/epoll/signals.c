@@ -14,12 +14,7 @@
 
 #include "post.h"
 #include "real.h"
-
-#if defined(__APPLE__) || defined(__OpenBSD__)
-#define HAS_SIGINFO 0
-#else
-#define HAS_SIGINFO 1 /* sigwaitinfo and sigtimedwait */
-#endif
+#include "siginfo.h"
 
 #if defined(NSIG)
 enum { SIGNALS_END = NSIG > 65 ? NSIG : 65 };
@@ -41,7 +36,8 @@ struct kept {
 };
 
 static struct {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* taken by ep_lock */
+	struct ep_locked before_fork; /* of the thread that calls fork(2) */
 	struct ep_signals *all;
 	struct kept *kept;   /* oldest first */
 	bool runs;           /* the thread runs */
@@ -50,6 +46,8 @@ static struct {
 	sigset_t waits_for;
 	int kick;            /* the signal sent to make the thread read the masks again; 0: none */
 } signals = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pool_list pool;
 
 /* --- Kept signals, under the lock ------------------------------------------------------------ */
 
@@ -130,22 +128,6 @@ static void send_unwanted(void)
 }
 
 /* --- The thread ------------------------------------------------------------------------------ */
-
-/* Wait for one of these signals; returns its number. */
-static int wait_for(const sigset_t *mask, siginfo_t *info)
-{
-	int number = 0;
-
-	memset(info, 0, sizeof *info);
-#if HAS_SIGINFO
-	number = sigwaitinfo(mask, info);
-#else
-	if (sigwait(mask, &number) != 0)
-		number = -1;
-#endif
-	info->si_signo = number;
-	return number;
-}
 
 /*
  * Returns true if a signal may be the one that kick sent.  One that the process has sent itself by
@@ -261,34 +243,12 @@ static void accept_pending(const sigset_t *mask)
 #endif
 }
 
-static struct signalfd_siginfo describe(const siginfo_t *info)
-{
-	struct signalfd_siginfo out;
-
-	memset(&out, 0, sizeof out);
-	out.ssi_signo = (uint32_t)info->si_signo;
-	out.ssi_errno = info->si_errno;
-	out.ssi_code = info->si_code;
-	out.ssi_pid = (uint32_t)info->si_pid;
-	out.ssi_uid = (uint32_t)info->si_uid;
-	if (info->si_signo == SIGCHLD)
-		out.ssi_status = info->si_status;
-#if HAS_SIGINFO
-	if (info->si_code == SI_QUEUE || info->si_code == SI_TIMER) {
-		out.ssi_int = info->si_value.sival_int;
-		out.ssi_ptr = (uint64_t)(uintptr_t)info->si_value.sival_ptr;
-	}
-#endif
-	return out;
-}
-
 /* Read one signal; returns false if there is none. */
 static bool try_read(struct ep_signals *object, struct signalfd_siginfo *out)
 {
+	struct ep_locked before = ep_lock(&signals.lock);
 	struct kept **link, *kept = NULL;
-	int state;
 
-	state = ep_post_lock(&signals.lock);
 	accept_pending(&object->mask);
 	link = find(&object->mask);
 	if (link) {
@@ -296,7 +256,7 @@ static bool try_read(struct ep_signals *object, struct signalfd_siginfo *out)
 		*link = kept->next;
 		silence();
 	}
-	ep_post_unlock(&signals.lock, state);
+	ep_unlock(&signals.lock, &before);
 	if (!kept)
 		return false;
 	*out = describe(&kept->info);
@@ -306,6 +266,7 @@ static bool try_read(struct ep_signals *object, struct signalfd_siginfo *out)
 
 ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t size)
 {
+	struct ep_signals *self = (struct ep_signals *)object;
 	struct signalfd_siginfo one;
 	size_t len = 0;
 	int rc;
@@ -313,16 +274,14 @@ ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t s
 	if (size < sizeof one)
 		return -EINVAL;
 	while (len + sizeof one <= size) {
-		if (try_read((struct ep_signals *)object, &one)) {
+		if (try_read(self, &one)) {
 			memcpy((char *)buffer + len, &one, sizeof one);
 			len += sizeof one;
 			continue;
 		}
 		if (len > 0)
 			break;
-		if (ep_post_is_nonblocking(fd))
-			return -EAGAIN;
-		rc = ep_post_wait(fd);
+		rc = ep_post_wait(&self->post, &signals.lock, fd);
 		if (rc < 0)
 			return rc;
 	}
@@ -383,55 +342,72 @@ static void end_signals(struct ep_object *opaque)
 {
 	struct ep_signals *object = (struct ep_signals *)opaque;
 	struct ep_signals **link = &signals.all;
-	int state;
+	struct ep_locked before;
 
-	state = ep_post_lock(&signals.lock);
+	before = ep_lock(&signals.lock);
 	while (*link != object)
 		link = &(*link)->next;
 	*link = object->next;
 	(void)follow_masks();
 	send_unwanted();
-	ep_post_unlock(&signals.lock, state);
+	ep_unlock(&signals.lock, &before);
 	ep_post_close(&object->post);
-	free(object);
+	pool_give(&pool, &opaque->free);
+}
+
+/* Returns the memory of an ended signalfd, or new memory; NULL: none. */
+static struct ep_signals *allocate(void)
+{
+	struct ep_signals *object = pool_take(&pool);
+
+	if (object)
+		return object;
+	object = calloc(1, sizeof *object);
+	if (!object)
+		return NULL;
+	object->object.kind = EP_SIGNALS;
+	object->object.end = end_signals;
+	return object;
 }
 
 static int open_signals(const sigset_t *mask, int flags)
 {
-	struct ep_signals *object = calloc(1, sizeof *object);
+	struct ep_signals *object = allocate();
 	int fd = object ? ep_post_open(&object->post, flags) : -ENOMEM;
-	int state, rc;
+	struct ep_locked before;
+	int rc;
 
 	if (fd < 0) {
-		free(object);
+		if (object)
+			pool_give(&pool, &object->object.free);
 		return fd;
 	}
-	object->object.kind = EP_SIGNALS;
-	object->object.end = end_signals;
-	state = ep_post_lock(&signals.lock);
+	before = ep_lock(&signals.lock);
 	object->next = signals.all;
 	signals.all = object;
 	rc = use_mask(object, mask);
-	ep_post_unlock(&signals.lock, state);
+	ep_unlock(&signals.lock, &before);
+	atomic_store(&object->object.refs, 1);
 	if (rc < 0)
 		real_close.close(fd);
 	else
 		rc = ep_publish(&object->object, fd);
 	if (rc < 0)
-		end_signals(&object->object);
+		ep_object_drop(&object->object);
 	return rc;
 }
 
 static int change_mask(int fd, const sigset_t *mask)
 {
 	struct ep_object *object = ep_object_hold(fd, EP_SIGNALS);
-	int state, rc;
+	struct ep_locked before;
+	int rc;
 
 	if (!object)
 		return ep_real()->fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
-	state = ep_post_lock(&signals.lock);
+	before = ep_lock(&signals.lock);
 	rc = use_mask((struct ep_signals *)object, mask);
-	ep_post_unlock(&signals.lock, state);
+	ep_unlock(&signals.lock, &before);
 	ep_object_drop(object);
 	return rc < 0 ? rc : fd;
 }
@@ -448,26 +424,31 @@ EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
 
 static void fork_prepare(void)
 {
-	pthread_mutex_lock(&signals.lock);
+	struct ep_locked before = ep_lock(&signals.lock);
+
+	signals.before_fork = before;
 }
 
-static void fork_parent(void)
+/* In the parent and in the child, which has a copy of the locked lock. */
+static void fork_end(void)
 {
-	pthread_mutex_unlock(&signals.lock);
+	struct ep_locked before = signals.before_fork;
+
+	ep_unlock(&signals.lock, &before);
 }
 
 static void revive(void)
 {
-	pthread_mutex_lock(&signals.lock);
+	struct ep_locked before = ep_lock(&signals.lock);
+
 	if (!signals.runs)
 		(void)follow_masks();
-	pthread_mutex_unlock(&signals.lock);
+	ep_unlock(&signals.lock, &before);
 }
 
 /* The child reads its own signals, of which none is pending, and has no thread. */
 static void fork_child(void)
 {
-	pthread_mutex_init(&signals.lock, NULL);
 	while (signals.kept) {
 		struct kept *kept = signals.kept;
 
@@ -480,9 +461,10 @@ static void fork_child(void)
 	signals.kick = 0;
 	if (signals.all)
 		ep_revive_by(revive);
+	fork_end();
 }
 
 __attribute__((constructor)) static void fork_watch(void)
 {
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	pthread_atfork(fork_prepare, fork_end, fork_child);
 }

@@ -23,14 +23,14 @@ atomic_bool ep_is_child;
 enum { EP_REVIVALS = 2 };
 static void (*revivals[EP_REVIVALS])(void);
 
-/* Returns the object of this kind that fd refers to, or NULL.  Does not hold it. */
+/* Returns the object of this kind that fd refers to, or NULL, without a reference to it. */
 static struct ep_object *object_of(int fd, enum ep_kind kind)
 {
 	struct number *number = number_at(fd);
 	struct ep_object *object = number
 		? atomic_load_explicit(&number->object, memory_order_acquire) : NULL;
 
-	return object && object->kind == kind ? object : NULL;
+	return object && (kind == EP_ANY || object->kind == kind) ? object : NULL;
 }
 
 /* --- References -------------------------------------------------------------- */
@@ -48,53 +48,23 @@ static bool try_hold(atomic_int *count)
 	return false;
 }
 
-struct ep_set *ep_hold(int fd)
+struct ep_object *ep_object_hold(int fd, enum ep_kind kind)
 {
-	struct ep_object *object = object_of(fd, EP_SET);
-	struct ep_set *set = (struct ep_set *)object;
-
-	if (!set || !try_hold(&set->refs))
-		return NULL;
-	/* Since fd was looked up, the set may have ended, and its memory been reused. */
-	if (object_of(fd, EP_SET) == object)
-		return set;
-	ep_drop(set);
-	return NULL;
-}
-
-void ep_drop(struct ep_set *set)
-{
-	if (atomic_fetch_sub(&set->refs, 1) == 1)
-		set->free(set);
-}
-
-/* Without a lock, which is safe because the memory of a counter is never freed. */
-static struct ep_object *hold_counter(int fd)
-{
-	struct ep_object *object = object_of(fd, EP_COUNTER);
+	struct ep_object *object = object_of(fd, kind);
 
 	if (!object || !try_hold(&object->refs))
 		return NULL;
-	if (object_of(fd, EP_COUNTER) == object)
+	/* Since fd was looked up, the object may have ended, and its memory been reused. */
+	if (object_of(fd, kind) == object)
 		return object;
 	ep_object_drop(object);
 	return NULL;
 }
 
-struct ep_object *ep_object_hold(int fd, enum ep_kind kind)
+void ep_object_drop(struct ep_object *object)
 {
-	struct ep_object *object;
-
-	if (kind == EP_COUNTER)
-		return hold_counter(fd);
-	if (!object_of(fd, kind))
-		return NULL;
-	pthread_mutex_lock(&table.lock);
-	object = object_of(fd, kind);
-	if (object)
-		object->descriptors++; /* A call counts like a descriptor. */
-	pthread_mutex_unlock(&table.lock);
-	return object;
+	if (atomic_fetch_sub(&object->refs, 1) == 1)
+		object->end(object);
 }
 
 bool ep_any_sets(void)
@@ -207,19 +177,9 @@ void ep_close_end(struct ep_object *object)
 	if (last && object->kind == EP_SET)
 		unlist((struct ep_set *)object);
 	pthread_mutex_unlock(&table.lock);
-	if (last && object->kind == EP_COUNTER)
+	if (last)
 		ep_object_drop(object);
-	else if (last)
-		object->end(object);
 	errno = saved;
-}
-
-void ep_object_drop(struct ep_object *object)
-{
-	if (object->kind != EP_COUNTER)
-		ep_close_end(object);
-	else if (atomic_fetch_sub(&object->refs, 1) == 1)
-		object->end(object);
 }
 
 int ep_replace_fds(struct ep_object *object, int fd)

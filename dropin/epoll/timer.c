@@ -39,11 +39,14 @@ struct ep_timer {
 };
 
 static struct {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock; /* taken by ep_lock */
+	struct ep_locked before_fork; /* of the thread that calls fork(2) */
 	struct ep_timer *all;
 	bool runs;              /* the thread runs */
 	pthread_cond_t changed; /* on the monotonic clock; signalled when a timer is set */
 } timers = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static pool_list pool;
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -206,9 +209,9 @@ static int start(void)
 /* Returns the expirations, 0 if there are none yet, or -ECANCELED; each is reported once. */
 static int try_read(struct ep_timer *timer, uint64_t *ticks)
 {
-	int state, rc = 0;
+	struct ep_locked before = ep_lock(&timers.lock);
+	int rc = 0;
 
-	state = ep_post_lock(&timers.lock);
 	update(timer);
 	if (timer->is_canceled) {
 		timer->is_canceled = false;
@@ -223,7 +226,7 @@ static int try_read(struct ep_timer *timer, uint64_t *ticks)
 		timer->is_expired = false;
 		ep_post_silence(&timer->post);
 	}
-	ep_post_unlock(&timers.lock, state);
+	ep_unlock(&timers.lock, &before);
 	return rc;
 }
 
@@ -236,9 +239,7 @@ ssize_t ep_timer_read(struct ep_object *object, int fd, void *buffer, size_t siz
 	if (size < sizeof ticks)
 		return -EINVAL;
 	while ((rc = try_read(timer, &ticks)) == 0 && ticks == 0) {
-		if (ep_post_is_nonblocking(fd))
-			return -EAGAIN;
-		rc = ep_post_wait(fd);
+		rc = ep_post_wait(&timer->post, &timers.lock, fd);
 		if (rc < 0)
 			return rc;
 	}
@@ -254,37 +255,55 @@ static void end_timer(struct ep_object *object)
 {
 	struct ep_timer *timer = (struct ep_timer *)object;
 	struct ep_timer **link = &timers.all;
-	int state;
+	struct ep_locked before;
 
-	state = ep_post_lock(&timers.lock);
+	before = ep_lock(&timers.lock);
 	while (*link != timer)
 		link = &(*link)->next;
 	*link = timer->next;
-	ep_post_unlock(&timers.lock, state);
+	ep_unlock(&timers.lock, &before);
 	ep_post_close(&timer->post);
-	free(timer);
+	pool_give(&pool, &object->free);
+}
+
+/* Returns the memory of an ended timer, or new memory; NULL: none.  The timer is not armed. */
+static struct ep_timer *allocate(void)
+{
+	struct ep_timer *timer = pool_take(&pool);
+
+	if (!timer) {
+		timer = calloc(1, sizeof *timer);
+		if (!timer)
+			return NULL;
+		timer->object.kind = EP_TIMER;
+		timer->object.end = end_timer;
+	}
+	timer->due_ns = timer->interval_ns = 0;
+	timer->ticks = 0;
+	timer->is_expired = timer->cancels = timer->is_canceled = false;
+	return timer;
 }
 
 static int open_timer(clockid_t clock, int flags)
 {
-	struct ep_timer *timer = calloc(1, sizeof *timer);
+	struct ep_timer *timer = allocate();
 	int fd = timer ? ep_post_open(&timer->post, flags) : -ENOMEM;
-	int state;
+	struct ep_locked before;
 
 	if (fd < 0) {
-		free(timer);
+		if (timer)
+			pool_give(&pool, &timer->object.free);
 		return fd;
 	}
-	timer->object.kind = EP_TIMER;
-	timer->object.end = end_timer;
 	timer->clock = timer->base = clock;
-	state = ep_post_lock(&timers.lock);
+	before = ep_lock(&timers.lock);
 	timer->next = timers.all;
 	timers.all = timer;
-	ep_post_unlock(&timers.lock, state);
+	ep_unlock(&timers.lock, &before);
+	atomic_store(&timer->object.refs, 1);
 	fd = ep_publish(&timer->object, fd);
 	if (fd < 0)
-		end_timer(&timer->object);
+		ep_object_drop(&timer->object);
 	return fd;
 }
 
@@ -344,8 +363,9 @@ EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new_value
                            struct itimerspec *old_value)
 {
 	struct ep_timer *timer;
-	struct itimerspec before;
-	int state, rc = 0;
+	struct itimerspec old;
+	struct ep_locked before;
+	int rc = 0;
 
 	if (!new_value)
 		return xp_result(-EFAULT);
@@ -355,26 +375,27 @@ EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new_value
 	timer = hold_timer(fd, &rc);
 	if (!timer)
 		return xp_result(rc);
-	state = ep_post_lock(&timers.lock);
-	before = setting(timer);
+	before = ep_lock(&timers.lock);
+	old = setting(timer);
 	rc = set(timer, flags, new_value);
-	ep_post_unlock(&timers.lock, state);
+	ep_unlock(&timers.lock, &before);
 	ep_object_drop(&timer->object);
 	if (rc == 0 && old_value)
-		*old_value = before;
+		*old_value = old;
 	return xp_result(rc);
 }
 
 EXPORT int timerfd_gettime(int fd, struct itimerspec *curr_value)
 {
-	int state, rc = 0;
+	int rc = 0;
 	struct ep_timer *timer = hold_timer(fd, &rc);
+	struct ep_locked before;
 
 	if (!timer)
 		return xp_result(rc);
-	state = ep_post_lock(&timers.lock);
+	before = ep_lock(&timers.lock);
 	*curr_value = setting(timer);
-	ep_post_unlock(&timers.lock, state);
+	ep_unlock(&timers.lock, &before);
 	ep_object_drop(&timer->object);
 	return 0;
 }
@@ -383,27 +404,32 @@ EXPORT int timerfd_gettime(int fd, struct itimerspec *curr_value)
 
 static void fork_prepare(void)
 {
-	pthread_mutex_lock(&timers.lock);
+	struct ep_locked before = ep_lock(&timers.lock);
+
+	timers.before_fork = before;
 }
 
-static void fork_parent(void)
+/* In the parent and in the child, which has a copy of the locked lock. */
+static void fork_end(void)
 {
-	pthread_mutex_unlock(&timers.lock);
+	struct ep_locked before = timers.before_fork;
+
+	ep_unlock(&timers.lock, &before);
 }
 
 static void revive(void)
 {
-	pthread_mutex_lock(&timers.lock);
+	struct ep_locked before = ep_lock(&timers.lock);
+
 	/* If there is no memory for a thread, a later timerfd_settime(2) may start it. */
 	timers.runs = false;
 	(void)start();
-	pthread_mutex_unlock(&timers.lock);
+	ep_unlock(&timers.lock, &before);
 }
 
 /* The child has copies of the timers, and no thread. */
 static void fork_child(void)
 {
-	pthread_mutex_init(&timers.lock, NULL);
 	for (struct ep_timer *timer = timers.all; timer; timer = timer->next) {
 		bool is_readable = timer->post.bytes > 0;
 
@@ -413,9 +439,10 @@ static void fork_child(void)
 	}
 	if (timers.runs)
 		ep_revive_by(revive);
+	fork_end();
 }
 
 __attribute__((constructor)) static void fork_watch(void)
 {
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	pthread_atfork(fork_prepare, fork_end, fork_child);
 }

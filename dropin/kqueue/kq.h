@@ -20,6 +20,7 @@
 #include "base/compiler.h"
 #include "base/result.h"
 #include "base/threads.h"
+#include "common/pool.h"
 #include "common/real.h"
 
 /* The `ext` fields of the registration with this ident and filter: xpoll cannot store them. */
@@ -33,13 +34,14 @@ struct aiocb;
 
 /* A kqueue. */
 struct kq {
+	struct pool_node free; /* in kq_pool, once the queue has ended */
 	/* [a] number of calls that use it, plus 1 while a descriptor refers to it; 0: ended */
 	atomic_int refs;
 	struct xpoll *queue; /* [I] */
 	int queue_fd;        /* [I] from xpoll_fd; the program's descriptors are duplicates of it */
 	uint64_t serial;     /* [I] identifies the queue; never reused; see kq_mark in table.c */
 	int descriptors;     /* [t] number of known descriptors that refer to it */
-	struct kq *next;     /* [t] next queue in kq_table.all, or next free one in queue.c */
+	struct kq *next;     /* [t] next queue in kq_table.all */
 
 	/* Counts of registrations that xpoll alone cannot implement like FreeBSD. */
 	atomic_int special;      /* [a] process descriptors, and registrations with ext */

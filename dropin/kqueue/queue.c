@@ -5,36 +5,19 @@
 
 #include "kq.h"
 
-static struct {
-	pthread_mutex_t lock;
-	struct kq *free; /* ended queues, linked by kq->next */
-} kq_pool = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static pool_list kq_pool;
 
 /* Returns the memory of an ended queue, or new memory; NULL: none. */
-static struct kq *kq_pool_get(void)
+static struct kq *kq_allocate(void)
 {
-	struct kq *kq;
+	struct kq *kq = pool_take(&kq_pool);
 
-	pthread_mutex_lock(&kq_pool.lock);
-	kq = kq_pool.free;
-	if (kq)
-		kq_pool.free = kq->next;
-	pthread_mutex_unlock(&kq_pool.lock);
 	if (kq)
 		return kq;
 	kq = calloc(1, sizeof *kq);
 	if (kq)
 		pthread_mutex_init(&kq->extras, NULL);
 	return kq;
-}
-
-/* Put the memory of an ended queue into the list of free ones. */
-static void kq_pool_put(struct kq *kq)
-{
-	pthread_mutex_lock(&kq_pool.lock);
-	kq->next = kq_pool.free;
-	kq_pool.free = kq;
-	pthread_mutex_unlock(&kq_pool.lock);
 }
 
 void kq_end(struct kq *kq)
@@ -47,7 +30,7 @@ void kq_end(struct kq *kq)
 	xpoll_destroy(queue);
 	kq_aio_end(kq);
 	kq_special_free(kq);
-	kq_pool_put(kq);
+	pool_give(&kq_pool, &kq->free);
 	errno = saved;
 }
 
@@ -70,7 +53,7 @@ static int kq_make(struct kq *kq)
 
 int kq_begin(struct kq **begun)
 {
-	struct kq *kq = kq_pool_get();
+	struct kq *kq = kq_allocate();
 	int rc;
 
 	if (!kq)
@@ -78,7 +61,7 @@ int kq_begin(struct kq **begun)
 	rc = kq_make(kq);
 	if (rc < 0) {
 		xpoll_destroy(kq->queue);
-		kq_pool_put(kq);
+		pool_give(&kq_pool, &kq->free);
 		return rc;
 	}
 	atomic_store(&kq->refs, 1);

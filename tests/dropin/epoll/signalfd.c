@@ -176,6 +176,45 @@ XT_TEST(a_blocking_read_waits)
 	xt_join(thread);
 }
 
+static atomic_int handled;
+
+static void count_signal(int signal)
+{
+	(void)signal;
+	atomic_fetch_add(&handled, 1);
+}
+
+/* The handled signal is most often handled while the reader sleeps. */
+static void interrupt_and_send(void *argument)
+{
+	for (int i = 1; i <= 20; i++) {
+		(void)pthread_kill(*(pthread_t *)argument, SIGUSR2);
+		while (atomic_load(&handled) < i)
+			sched_yield();
+	}
+	(void)kill(getpid(), SIGUSR1);
+}
+
+XT_TEST(a_read_goes_on_after_a_handler_that_restarts)
+{
+	struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+	sigset_t mask = mask_of(SIGUSR1, 0);
+	pthread_t self = pthread_self();
+	struct xt_thread *thread;
+	int fd;
+
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	fd = xt_keep(signalfd(-1, &mask, 0));
+	XT_OK(sigaction(SIGUSR2, &action, NULL));
+	mask = mask_of(SIGUSR2, 0);
+	pthread_sigmask(SIG_UNBLOCK, &mask, NULL);
+	thread = xt_start(interrupt_and_send, &self);
+	XT_EQ(next_of(fd), SIGUSR1);
+	xt_join(thread);
+	action.sa_handler = SIG_DFL;
+	XT_OK(sigaction(SIGUSR2, &action, NULL));
+}
+
 XT_TEST(errors_are_those_of_linux)
 {
 	int fd = open_signals(SIGUSR1, 0), other = xt_keep(eventfd(0, 0));

@@ -142,6 +142,87 @@ XT_TEST(a_blocking_read_waits)
 	xt_join(thread);
 }
 
+struct restarted {
+	int fd;
+	pthread_t reader;
+	atomic_int handled;
+};
+static struct restarted restarted;
+
+static void count_signal(int signal)
+{
+	(void)signal;
+	atomic_fetch_add(&restarted.handled, 1);
+}
+
+/* The signal is most often handled while the reader sleeps; either way the read goes on. */
+static void interrupt_and_set(void *argument)
+{
+	(void)argument;
+	for (int i = 1; i <= 20; i++) {
+		(void)pthread_kill(restarted.reader, SIGUSR1);
+		while (atomic_load(&restarted.handled) < i)
+			sched_yield();
+	}
+	(void)set_timer(restarted.fd, 0, 0, 1000000, 0);
+}
+
+XT_TEST(a_read_goes_on_after_a_handler_that_restarts)
+{
+	struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+	struct xt_thread *thread;
+
+	restarted.fd = xt_keep(timerfd_create(CLOCK_MONOTONIC, 0));
+	restarted.reader = pthread_self();
+	for (int round = 0; round < 2; round++) {
+		atomic_store(&restarted.handled, 0);
+		XT_OK(sigaction(SIGUSR1, &action, NULL));
+		thread = xt_start(interrupt_and_set, NULL);
+		XT_EQ(ticks_of(restarted.fd), 1);
+		xt_join(thread);
+	}
+	action.sa_handler = SIG_DFL;
+	XT_OK(sigaction(SIGUSR1, &action, NULL));
+}
+
+static void use_timer(int signal)
+{
+	int saved = errno;
+
+	(void)signal;
+	(void)ticks_of(restarted.fd);
+	(void)set_timer(restarted.fd, 0, 0, 1, 0);
+	errno = saved;
+}
+
+static void kill_often(void *argument)
+{
+	pthread_t *target = argument;
+
+	for (int i = 0; i < 3000; i++)
+		(void)pthread_kill(*target, SIGUSR1);
+}
+
+XT_TEST(a_signal_handler_may_use_a_timer)
+{
+	struct sigaction action = {.sa_handler = use_timer, .sa_flags = SA_RESTART};
+	pthread_t self = pthread_self();
+	struct xt_thread *thread;
+
+	restarted.fd = open_timer(CLOCK_MONOTONIC);
+	XT_OK(sigaction(SIGUSR1, &action, NULL));
+	thread = xt_start(kill_often, &self);
+	for (int i = 0; i < 3000; i++) {
+		(void)ticks_of(restarted.fd);
+		XT_OK(set_timer(restarted.fd, 0, 0, 1, 0));
+	}
+	xt_join(thread);
+	action.sa_handler = SIG_DFL;
+	XT_OK(sigaction(SIGUSR1, &action, NULL));
+	XT_CHECK(xt_poll_until(restarted.fd, POLLIN, POLLIN));
+	XT_EQ(ticks_of(restarted.fd), 1);
+}
+
 XT_TEST(errors_are_those_of_linux)
 {
 	int fd = open_timer(CLOCK_MONOTONIC), other = xt_keep(eventfd(0, 0));

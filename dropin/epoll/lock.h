@@ -1,0 +1,37 @@
+/*
+ * Locks of eventfds, timers and signalfds.  A signal handler may call read(2) and write(2), so a
+ * thread that has one of these locks handles no signal: the handler would wait for ever.  Nor can
+ * the thread be cancelled, because the calls that it makes under the lock are cancellation points.
+ */
+#ifndef EP_LOCK_H
+#define EP_LOCK_H
+
+#include <pthread.h>
+#include <signal.h>
+
+/* The state of the thread before ep_lock. */
+struct ep_locked {
+	sigset_t mask;
+	int cancel;
+};
+
+static inline struct ep_locked ep_lock(pthread_mutex_t *lock)
+{
+	struct ep_locked before;
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel);
+	pthread_sigmask(SIG_SETMASK, &all, &before.mask);
+	pthread_mutex_lock(lock);
+	return before;
+}
+
+static inline void ep_unlock(pthread_mutex_t *lock, const struct ep_locked *before)
+{
+	pthread_mutex_unlock(lock);
+	pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
+	pthread_setcancelstate(before->cancel, NULL);
+}
+
+#endif
