@@ -17,23 +17,28 @@ static int64_t now_ns(void)
 }
 
 /*
- * Translate records into events.  If held_fd is not negative, events[0] is the event of that
- * descriptor, from the record that ep_give_back has kept.  A level-triggered registration is also
- * reported by the queue then: both become one event.  Returns the number of events.
+ * Translate records into at most `cap` events.  If held_fd is not negative, events[0] is the event
+ * of that descriptor, from the record that ep_give_back has kept.  If the queue reports the
+ * descriptor as well, because it is level-triggered, both become one event; otherwise one record
+ * may find no room, and is kept for the next wait.  Returns the number of events.
  */
 static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, int count,
-                       struct epoll_event *events, int held_fd)
+                       struct epoll_event *events, int held_fd, int cap)
 {
 	int kept = held_fd >= 0;
 
 	pthread_mutex_lock(&set->lock);
 	for (int i = 0; i < count; i++) {
-		bool is_delivered = ep_deliver(set, &records[i], &events[kept]);
+		struct epoll_event event;
 
-		if (is_delivered && records[i].fd == held_fd)
-			events[0].events |= events[kept].events;
+		if (!ep_deliver(set, &records[i], &event))
+			continue;
+		if (records[i].fd == held_fd)
+			events[0].events |= event.events;
+		else if (kept < cap)
+			events[kept++] = event;
 		else
-			kept += is_delivered;
+			ep_give_back(set, &records[i]);
 	}
 	pthread_mutex_unlock(&set->lock);
 	return kept;
@@ -95,10 +100,10 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 		kept = held_fd >= 0;
 		if (kept == cap)
 			return kept;
-		count = wait_in_queue(set, records, cap - kept, waiting, kept > 0);
+		count = wait_in_queue(set, records, cap, waiting, kept > 0);
 		if (count < 0)
 			return kept ? kept : -errno;
-		kept = deliver_all(set, records, count, waiting->events, held_fd);
+		kept = deliver_all(set, records, count, waiting->events, held_fd, cap);
 		if (count == 0 && waiting->timeout_ns == 0)
 			return kept;
 		if (is_timed) {

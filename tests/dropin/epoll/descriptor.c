@@ -134,6 +134,59 @@ XT_TEST(a_set_is_selected)
 	XT_EQ(pselect(set + 1, &in, NULL, NULL, NULL, NULL), 1);
 }
 
+/*
+ * Returns true if the descriptor itself is not readable.  poll(2) of the library would not report a
+ * set without an event in any case; a set that has no socket is one of the kernel's queues.
+ */
+static bool is_silent(int set)
+{
+	char byte;
+
+	return recv(set, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+}
+
+XT_TEST(a_set_without_an_event_is_silent)
+{
+	int set = kit_open(), outer = kit_open();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(kit_add(set, pipe.r, EPOLLIN));
+	XT_OK(kit_add(outer, set, EPOLLIN));
+	XT_CHECK(is_silent(set));
+	for (int i = 0; i < 3; i++) {
+		xt_put(pipe.w);
+		KIT_GETS(outer, set, EPOLLIN);
+		xt_get(pipe.r);
+		KIT_NONE(set);
+		XT_CHECK(is_silent(set));
+		KIT_NONE(outer);
+		xt_put(pipe.w);
+		XT_CHECK(kit_readable(set));
+		xt_get(pipe.r);
+		XT_CHECK(!kit_readable(set));
+		XT_CHECK(is_silent(set));
+	}
+}
+
+XT_TEST(a_wait_after_a_poll_returns_all_that_there_is_room_for)
+{
+	int set = kit_open();
+	struct xt_pair pipes[3];
+	struct epoll_event events[3];
+
+	for (int i = 0; i < 3; i++) {
+		pipes[i] = xt_pipe();
+		XT_OK(kit_add(set, pipes[i].r, EPOLLIN));
+		xt_put(pipes[i].w);
+	}
+	for (int i = 0; i < 12; i++) {
+		XT_CHECK(kit_readable(set));
+		XT_EQ(epoll_wait(set, events, 2, 0), 2);
+		XT_CHECK(events[0].data.u64 != events[1].data.u64);
+		XT_EQ(epoll_wait(set, events, 1, 0), 1);
+	}
+}
+
 XT_TEST(sets_are_watched_by_sets)
 {
 	int outer = kit_open(), inner = kit_open();

@@ -1,102 +1,68 @@
 /*
  * Goal: in any order of changes, activity, waits and closes, the drop-in returns what Linux's
- * epoll returns: the same errno of each change, and the same events.
- * Method: each step is made twice, on files of the same kinds: with the kernel's epoll, and with
- * the drop-in over another back end.  After a wait both sets are waited on until nothing new
- * comes: the bits of each entry are compared, and how often it came if it is an edge or a
- * one-shot.  Only closes differ: the kernel keeps the entry of a file that has a duplicate, so
- * there it is deleted first.  DIFFERENCES.md has the other differences; allowed() names them.
- * The seed is printed; XT_SEED repeats it, XPOLL_EPOLL_STEPS sets the length, and
- * XPOLL_EPOLL_PAIRS prints how often each operation met each kind of file in each mode.
+ * epoll(7) returns: the same errno of each change, and the same events.
+ * Method: random programs run on Linux's epoll(7), and what it returns is recorded (record.c); then
+ * this program makes the same steps on the drop-in.  So the kernel cannot answer for the drop-in,
+ * and another system's kernel is compared with Linux by the recording in this folder, linux.txt.
+ * After a wait both are waited on until nothing new comes: the bits of each entry are compared, and
+ * how often it came if it is an edge or a one-shot.  Only closes differ: the kernel keeps the entry
+ * of a file that has a duplicate, so it is deleted first.  DIFFERENCES.md has the other
+ * differences; is_allowed names them.
+ *
+ *   XT_SEED               repeats a random program; the seed is printed
+ *   XPOLL_EPOLL_STEPS     its length
+ *   XPOLL_EPOLL_REPLAY    a recording, in place of linux.txt
+ *   XPOLL_EPOLL_PAIRS     print how often each operation met each kind of file in each mode
  */
 #include <sys/epoll.h>
+#include <sys/wait.h>
 
-#include "files.h"
-#include "side.h"
+#include "program.h"
 
-static const char *const mode_names[MODES] = {"level", "edge", "once", "edge once", "exclusive"};
-static const uint32_t mode_flags[MODES] = {
-	0, EPOLLET, EPOLLONESHOT, EPOLLET | EPOLLONESHOT, EPOLLEXCLUSIVE,
-};
-enum op { ADD, MOD, DEL, PUT, GET, FILL, SHUT, CLOSE_PEER, CLOSE, DUP, WAIT, WAITERS, OPS };
-static const char *const op_names[OPS] = {
-	"ADD", "MOD", "DEL", "write", "read", "fill", "shutdown", "peer closed", "close", "dup",
-	"wait", "waiters",
-};
-enum { STOP = SLOTS, ROUNDS_MOST = 200, QUIET_ROUNDS = 24 };
+/* How often a wait is repeated for files that report late, and the pause before. */
+#ifdef __linux__
+enum { REPEATS = 1, PAUSE_MS = 0 };
+#else
+enum { REPEATS = 10, PAUSE_MS = 1 };
+#endif
 
-/* The events that one side has returned of each entry since the last comparison. */
-struct seen {
-	uint32_t events[SLOTS + 1];
-	int count[SLOTS + 1];
-};
+static char folder[4096]; /* of this program */
+static long allowed; /* differences */
 
-static struct run {
-	uint64_t random;
-	const struct side *side[SIDES];
-	int set[SIDES][SETS];
-	int stop[SIDES][2]; /* a pipe */
-	struct slot slots[SLOTS];
-	long ran[OPS][KINDS][MODES];
-	long delivered;
-	long allowed; /* differences */
-	bool has_waiters;
-	int step;
-} run;
+/* --- Differences that are allowed: each case is an item of DIFFERENCES.md ----------------- */
 
-static unsigned any(unsigned below)
+/* Returns true if a kernel with kqueue(2), or a model of one, decides what is reported. */
+static bool is_over_kqueue(void)
 {
-	return xt_random(&run.random) % below;
+#ifdef __linux__
+	return getenv("MODEL_KERNEL");
+#else
+	return xt_kqueue();
+#endif
 }
 
-/* Slot 0 is the set that may be in the other one, for ever. */
-static void make(int index)
+/*
+ * Returns true if it is not certain whether the inner set has an event: an edge may be reported
+ * again, a terminal is ready a moment later than its peer has acted, and the kernel may wake only
+ * one of several exclusive entries of a file.
+ */
+static bool inner_is_uncertain(void)
 {
-	struct slot *slot = &run.slots[index];
+	for (int i = 0; i < SLOTS; i++) {
+		const struct slot *slot = &state.slots[i];
 
-	memset(slot, 0, sizeof *slot);
-	slot->kind = index == 0 ? NESTED : (enum kind)any(NESTED);
-	slot->copies = 1 << index;
-	for (int side = 0; side < SIDES; side++) {
-		slot->fd[side] = run.set[side][1]; /* of a set */
-		file_make(slot, side, run.side[side]);
-	}
-}
-
-/* --- Comparing ----------------------------------------------------------------------- */
-
-/* Edges may be reported again, and a terminal is ready a moment later than its peer has acted. */
-static bool has_edges_or_terminals(int set)
-{
-	for (int i = 0; i < SLOTS; i++)
-		if (run.slots[i].is_in[set] &&
-		    (run.slots[i].events[set] & EPOLLET || run.slots[i].kind == PTY))
+		if (slot->is_in[1] && (slot->events[1] & (EPOLLET | EPOLLEXCLUSIVE) ||
+		    slot->kind == PTY || slot->is_unsure[1]))
 			return true;
-	return false;
+	}
+	return is_over_kqueue();
 }
 
-/* Returns true if the two sides may differ in this: each case is an item of DIFFERENCES.md. */
-static bool allowed(const struct slot *slot, int set, uint32_t kernel, uint32_t dropin)
+/* Returns true if the edges of a file may differ in this. */
+static bool edge_is_allowed(const struct slot *slot, uint32_t events, uint32_t kernel,
+                            uint32_t dropin)
 {
-	uint32_t events = slot->events[set];
-
-	/* kqueue(2) reports few ends without EPOLLIN, and refuses a pipe without a reader. */
-	if (getenv("MODEL_KERNEL") && kernel & (EPOLLHUP | EPOLLERR | EPOLLRDHUP) &&
-	    (!(events & EPOLLIN) || slot->kind == PIPE_END) && dropin == 0)
-		return true;
-	/* The kernel may wake only one of several exclusive entries of a file. */
-	if (events & EPOLLEXCLUSIVE && (kernel & ~dropin) == 0)
-		return true;
-	/* The stop pipe, which sends threads home, is in the inner set as well. */
-	if (slot->kind == NESTED && run.has_waiters)
-		return true;
-	/* A set that stays ready is no further edge. */
-	if (slot->kind == NESTED)
-		return events & EPOLLET || has_edges_or_terminals(1);
-	/* Any signal, also the other side's, is an edge of each readable signalfd of the kernel. */
-	if (slot->kind == SIGNALFD && events & EPOLLET && kernel == EPOLLIN && dropin == 0)
-		return true;
-	if (!(events & EPOLLET) || kernel & ~dropin & ~(uint32_t)EPOLLOUT)
+	if (kernel & ~dropin & ~(uint32_t)EPOLLOUT)
 		return false;
 	/* kqueue(2) may report an edge again whenever another filter is changed. */
 	if (xt_kqueue() && (kernel & ~dropin) == 0)
@@ -109,369 +75,182 @@ static bool allowed(const struct slot *slot, int set, uint32_t kernel, uint32_t 
 	return (dropin & kernel) == kernel && (kernel != 0 || slot->kind == PTY);
 }
 
-/* After an allowed difference an entry is armed on one side only: arm it on both. */
-static void arm_again(int index, int set)
+/* Returns true if the kernel's and the drop-in's events of a slot may differ in this. */
+static bool is_allowed(const struct step *step, const struct slot *slot, uint32_t kernel,
+                       uint32_t dropin)
 {
-	struct slot *slot = &run.slots[index];
+	uint32_t events = slot->events[step->set];
 
-	for (int side = 0; side < SIDES; side++)
-		run.side[side]->ctl(run.set[side][set], EPOLL_CTL_MOD, slot->fd[side],
-		                    slot->events[set], (uint64_t)index);
+	/* kqueue(2) reports few ends without EPOLLIN, and refuses a pipe without a reader. */
+	if (is_over_kqueue() && kernel & (EPOLLHUP | EPOLLERR | EPOLLRDHUP) &&
+	    (!(events & EPOLLIN) || slot->kind == PIPE_END) && dropin == 0)
+		return true;
+	/* The kernel may wake only one of several exclusive entries of a file. */
+	if (events & EPOLLEXCLUSIVE && (kernel & ~dropin) == 0)
+		return true;
+	/* The stop pipe is in the inner set as well; and a set that stays ready is no edge. */
+	if (slot->kind == NESTED)
+		return step->op == WAITERS || events & EPOLLET || inner_is_uncertain();
+	/* Any signal is an edge of each readable signalfd of the kernel. */
+	if (slot->kind == SIGNALFD && events & EPOLLET && kernel == EPOLLIN && dropin == 0)
+		return true;
+	return events & EPOLLET && edge_is_allowed(slot, events, kernel, dropin);
 }
 
-/* No wait returns an entry twice. */
-static void check_twice(int side, const struct side_event *events, int count)
+/* --- Comparing ----------------------------------------------------------------------------- */
+
+static void compare_slot(const struct step *step, int index, const struct seen *kernel,
+                         const struct seen *dropin)
 {
-	for (int i = 0; i < count; i++)
-		for (int j = 0; j < i; j++)
-			if (events[i].data == events[j].data)
-				xt_fail(__FILE__, __LINE__, "step %d: %s returns %ju twice",
-				        run.step, run.side[side]->name, (uintmax_t)events[i].data);
-}
-
-static void note(struct seen *seen, const struct side_event *events, int count)
-{
-	for (int i = 0; i < count; i++) {
-		if (events[i].data > STOP) {
-			xt_fail(__FILE__, __LINE__, "step %d: data %ju", run.step,
-			        (uintmax_t)events[i].data);
-			continue;
-		}
-		seen->events[events[i].data] |= events[i].events;
-		seen->count[events[i].data]++;
-	}
-}
-
-/* Wait until nothing new comes, `room` events at a time. */
-static void drain(int side, int set, int room, struct seen *seen)
-{
-	int quiet = 0;
-
-	for (int i = 0; i < ROUNDS_MOST && quiet < QUIET_ROUNDS; i++) {
-		struct side_event events[SIDE_MOST];
-		struct seen before = *seen;
-		int count = run.side[side]->wait(run.set[side][set], events, room, 0);
-
-		if (count <= 0)
-			return;
-		note(seen, events, count);
-		check_twice(side, events, count);
-		quiet++;
-		if (memcmp(before.events, seen->events, sizeof before.events) != 0)
-			quiet = 0;
-	}
-}
-
-static void compare_one(int index, int set, const struct seen *kernel, const struct seen *dropin)
-{
-	struct slot *slot = &run.slots[index];
-	bool counts = slot->events[set] & (EPOLLET | EPOLLONESHOT);
+	struct slot *slot = &state.slots[index];
+	uint32_t events = slot->events[step->set];
+	bool counts = events & (EPOLLET | EPOLLONESHOT);
 	/* An edge is not reported more often than there are directions, unless it is an end. */
 	bool is_end = dropin->events[index] & (EPOLLHUP | EPOLLERR);
-	int most = is_end || xt_kqueue() ? ROUNDS_MOST : 4 * (kernel->count[index] + 1);
+	bool is_often = !is_end && !xt_kqueue() &&
+		dropin->count[index] > 4 * (kernel->count[index] + 1);
 
-	if (kernel->count[index] > 0) {
-		run.delivered++;
-		run.ran[WAIT][slot->kind][slot->mode[set]]++;
-	}
-	if (kernel->events[index] == dropin->events[index] &&
-	    (!counts || kernel->count[index] == dropin->count[index]))
+	if (slot->is_unsure[step->set] || (kernel->events[index] == dropin->events[index] &&
+	    (!counts || kernel->count[index] == dropin->count[index])))
 		return;
-	if (allowed(slot, set, kernel->events[index], dropin->events[index]) &&
-	    (!counts || slot->kind == NESTED || dropin->count[index] <= most)) {
-		run.allowed++;
-		arm_again(index, set);
+	if (is_allowed(step, slot, kernel->events[index], dropin->events[index]) &&
+	    (!counts || slot->kind == NESTED || !is_often)) {
+		allowed++;
+		/* One of the two may be armed, and the other not. */
+		slot->is_unsure[step->set] = counts;
 		return;
 	}
 	xt_fail(__FILE__, __LINE__, "step %d: slot %d, a %s, %s, in set %d for 0x%x: the kernel "
-	        "0x%x, %d times, the drop-in 0x%x, %d times", run.step, index,
-	        kind_names[slot->kind], mode_names[slot->mode[set]], set, slot->events[set],
+	        "0x%x, %d times, the drop-in 0x%x, %d times", state.step, index,
+	        kind_names[slot->kind], mode_names[slot->mode[step->set]], step->set, events,
 	        kernel->events[index], kernel->count[index], dropin->events[index],
 	        dropin->count[index]);
 }
 
-static void compare(int set, const struct seen *kernel, const struct seen *dropin)
+static void compare(const struct step *step, const struct answer *kernel,
+                    const struct answer *dropin)
 {
-	for (int i = 0; i < SLOTS; i++)
-		compare_one(i, set, kernel, dropin);
-}
+	const struct slot *slot = &state.slots[step->index];
 
-static void wait_for_both(int set)
-{
-	struct seen seen[SIDES];
-	int room = 1 + (int)any(8);
-
-	memset(seen, 0, sizeof seen);
-	for (int side = 0; side < SIDES; side++)
-		drain(side, set, room, &seen[side]);
-	/* A terminal may be late on one side. */
-	if (memcmp(seen[0].events, seen[1].events, sizeof seen[0].events) != 0)
-		for (int side = 0; side < SIDES; side++)
-			drain(side, set, room, &seen[side]);
-	compare(set, &seen[0], &seen[1]);
-}
-
-/* --- Changes --------------------------------------------------------------------------- */
-
-static uint32_t any_events(void)
-{
-	static const uint32_t bits[] = {EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLPRI};
-	uint32_t events = 0;
-
-	if (any(8) == 0)
-		return 0;
-	for (int i = 0; i < 4; i++)
-		if (any(2) == 0)
-			events |= bits[i];
-	return events;
-}
-
-static void change(enum op op, int index, int set)
-{
-	static const int calls[] = {EPOLL_CTL_ADD, EPOLL_CTL_MOD, EPOLL_CTL_DEL};
-	struct slot *slot = &run.slots[index];
-	enum mode mode = op == DEL ? slot->mode[set] : (enum mode)any(MODES);
-	uint32_t events = any_events() | mode_flags[mode];
-	int status[SIDES];
-
-	if (mode == EXCLUSIVE && any(4) > 0)
-		events &= ~(uint32_t)(EPOLLRDHUP | EPOLLPRI);
-	for (int side = 0; side < SIDES; side++)
-		status[side] = run.side[side]->ctl(run.set[side][set], calls[op], slot->fd[side],
-		                                   events, (uint64_t)index);
-	run.ran[op][slot->kind][mode]++;
-	if (status[0] != status[1])
-		xt_fail(__FILE__, __LINE__, "step %d: %s of slot %d, a %s, 0x%x, set %d: "
-		        "the kernel %s, the drop-in %s", run.step, op_names[op], index,
-		        kind_names[slot->kind], events, set, xt_error_name(status[0]),
-		        xt_error_name(status[1]));
-	if (status[0] != 0)
+	if (step->op == WAIT || step->op == WAITERS) {
+		for (int i = 0; i < SLOTS; i++)
+			compare_slot(step, i, &kernel->seen, &dropin->seen);
 		return;
-	slot->is_in[set] = op != DEL;
-	slot->mode[set] = mode;
-	slot->events[set] = events;
+	}
+	if (strcmp(kernel->error, dropin->error) != 0)
+		xt_fail(__FILE__, __LINE__, "step %d: %s of slot %d, a %s, 0x%x, set %d: the "
+		        "kernel %s, the drop-in %s", state.step, op_names[step->op], step->index,
+		        kind_names[slot->kind], step->value, step->set, kernel->error,
+		        dropin->error);
+	if (kernel->value != dropin->value)
+		xt_fail(__FILE__, __LINE__, "step %d: a read of slot %d, a %s: the kernel %ju, "
+		        "the drop-in %ju", state.step, step->index, kind_names[slot->kind],
+		        (uintmax_t)kernel->value, (uintmax_t)dropin->value);
 }
 
-/* --- Activity -------------------------------------------------------------------------- */
-
-static void act(enum op op, int index)
+static void replay_step(const struct step *step, const struct answer *kernel)
 {
-	struct slot *slot = &run.slots[index];
+	struct answer dropin = {.error = "0"};
 
-	run.ran[op][slot->kind][slot->mode[0]]++;
-	for (int side = 0; side < SIDES; side++) {
-		if (op == PUT)
-			file_put(slot, side);
-		else if (op == GET)
-			file_get(slot, side);
-		else if (op == FILL)
-			file_fill(slot, side);
-		else if (op == SHUT)
-			file_shut(slot, side);
-		else
-			file_close_peer(slot, side);
+	pairs_count(step, kernel);
+	perform(step, &dropin);
+	for (int i = 0; i < REPEATS && step->op == WAIT &&
+	     memcmp(kernel->seen.events, dropin.seen.events, sizeof dropin.seen.events); i++) {
+		(void)poll(NULL, 0, PAUSE_MS);
+		perform_again(step, &dropin);
 	}
-	slot->is_shut |= op == SHUT && (slot->kind == TCP || slot->kind == UNIX);
-	/* The peer belongs to all duplicates. */
-	for (int i = 0; i < SLOTS; i++) {
-		if (!(slot->copies & 1 << i))
-			continue;
-		run.slots[i].is_shut = slot->is_shut;
-		for (int side = 0; side < SIDES; side++)
-			run.slots[i].peer[side] = slot->peer[side];
-	}
+	compare(step, kernel, &dropin);
+	program_note(step, kernel);
+	state.step++;
 }
 
-/* --- Closing --------------------------------------------------------------------------- */
-
-static void close_slot(int index)
+static void replay(const char *path)
 {
-	struct slot *slot = &run.slots[index];
+	FILE *file = fopen(path, "r");
+	struct answer kernel;
+	struct step step;
 
-	run.ran[CLOSE][slot->kind][slot->mode[0]]++;
-	for (int set = 0; set < SETS; set++)
-		if (slot->is_in[set])
-			run.side[0]->ctl(run.set[0][set], EPOLL_CTL_DEL, slot->fd[0], 0, 0);
-	for (int side = 0; side < SIDES; side++) {
-		close(slot->fd[side]);
-		if (slot->copies == 1 << index && slot->peer[side] >= 0)
-			close(slot->peer[side]);
-	}
-	for (int i = 0; i < SLOTS; i++)
-		run.slots[i].copies &= ~(1 << index);
+	if (!file)
+		XT_SKIP("there is no recording");
+	xt_watchdog(600);
+	perform_begin();
+	while (recording_read(file, &step, &kernel) && !xt_failures())
+		replay_step(&step, &kernel);
+	if (!feof(file) && !xt_failures())
+		xt_fail(__FILE__, __LINE__, "step %d of %s cannot be read", state.step, path);
+	fclose(file);
+	perform_end();
+	xt_note("%d steps, %ld differences that are allowed", state.step, allowed);
 }
 
-/* Another slot becomes a duplicate. */
-static void duplicate(int from, int to)
-{
-	struct slot *slot = &run.slots[from], *copy = &run.slots[to];
+/* --- The tests ----------------------------------------------------------------------------- */
 
-	if (from == to || to == 0 || from == 0)
+static void find_folder(int argc, char **argv)
+{
+	char *slash;
+
+	if (argc < 1)
 		return;
-	run.ran[DUP][slot->kind][slot->mode[0]]++;
-	close_slot(to);
-	*copy = *slot;
-	memset(copy->is_in, 0, sizeof copy->is_in);
-	memset(copy->mode, 0, sizeof copy->mode);
-	memset(copy->events, 0, sizeof copy->events);
-	for (int side = 0; side < SIDES; side++)
-		copy->fd[side] = dup(slot->fd[side]);
-	copy->copies |= 1 << to;
-	for (int i = 0; i < SLOTS; i++)
-		if (copy->copies & 1 << i)
-			run.slots[i].copies = copy->copies;
+	snprintf(folder, sizeof folder, "%s", argv[0]);
+	slash = strrchr(folder, '/');
+	if (slash)
+		slash[1] = '\0';
+	else
+		folder[0] = '\0';
 }
 
-/* --- Several threads --------------------------------------------------------------------- */
-
-struct waiter {
-	int side, set;
-	struct side_event events[SIDE_MOST];
-	int count;
-};
-
-static void wait_once(void *opaque)
+__attribute__((constructor)) static void hear_of_main(void)
 {
-	struct waiter *waiter = opaque;
-
-	waiter->count = run.side[waiter->side]->wait(run.set[waiter->side][waiter->set],
-	                                             waiter->events, 8, 20000);
+	xt_main_first = find_folder;
 }
 
-/* Threads wait while something happens to a slot, until all are sent home by the stop pipe. */
-static void wait_by_threads(int side, int set, int threads, int index, struct seen *seen)
+/* Returns the path of a file in the folder of this program. */
+static const char *beside(const char *name)
 {
-	struct waiter waiters[3];
-	struct xt_thread *started[3];
+	static char path[sizeof folder + 64];
 
-	for (int i = 0; i < threads; i++) {
-		waiters[i] = (struct waiter){.side = side, .set = set};
-		started[i] = xt_start(wait_once, &waiters[i]);
-	}
-	file_put(&run.slots[index], side);
-	xt_put(run.stop[side][1]);
-	for (int i = 0; i < threads; i++) {
-		xt_join(started[i]);
-		note(seen, waiters[i].events, waiters[i].count);
-	}
-	xt_threads_reuse();
-	(void)xt_get(run.stop[side][0]);
-	drain(side, set, 8, seen);
+	snprintf(path, sizeof path, "%s%s", folder, name);
+	return path;
 }
 
-static void wait_among_threads(int set, int index)
+XT_TEST(a_recording_of_linux_is_repeated)
 {
-	struct seen seen[SIDES];
-	int threads = 1 + (int)any(3);
+	const char *path = getenv("XPOLL_EPOLL_REPLAY");
 
-	run.ran[WAITERS][run.slots[index].kind][run.slots[index].mode[set]]++;
-	memset(seen, 0, sizeof seen);
-	for (int side = 0; side < SIDES; side++) {
-		drain(side, set, 8, &seen[side]);
-		wait_by_threads(side, set, threads, index, &seen[side]);
-	}
-	run.has_waiters = true;
-	compare(set, &seen[0], &seen[1]);
-	run.has_waiters = false;
+	replay(path ? path : beside("epoll_linux.txt"));
 }
 
-/* --- The run ------------------------------------------------------------------------------ */
-
-static void step(void)
+/* In a child: record a program on the kernel's epoll(7), with none of the models. */
+static void run_recorder(const char *path, const char *seed)
 {
-	/* Waits with threads are slow, and closes leave nothing to be reported. */
-	enum op op = (enum op)any(any(8) == 0 ? OPS : WAITERS);
-	int index = (int)any(SLOTS), set = (int)any(SETS);
+	int null = open("/dev/null", O_WRONLY);
 
-	if ((op == CLOSE || op == CLOSE_PEER || op == DUP) && any(3) > 0)
-		op = ADD;
-
-	if (op <= DEL && (index != 0 || set == 0)) {
-		change(op, index, set);
-	} else if (op >= PUT && op <= CLOSE_PEER) {
-		act(op, index);
-	} else if (op == CLOSE && index != 0) {
-		close_slot(index);
-		make(index);
-	} else if (op == DUP) {
-		duplicate(index, (int)any(SLOTS));
-	} else if (op == WAIT) {
-		wait_for_both(set);
-	} else if (op == WAITERS) {
-		wait_among_threads(set, index);
-	}
-}
-
-static void begin(void)
-{
-	sigset_t mask;
-
-	sigemptyset(&mask);
-	run.side[0] = &side_kernel;
-	run.side[1] = &side_dropin;
-	run.random = xt_seed();
-	for (int side = 0; side < SIDES; side++)
-		sigaddset(&mask, SIGRTMIN + run.side[side]->number);
-	pthread_sigmask(SIG_BLOCK, &mask, NULL);
-	for (int side = 0; side < SIDES; side++) {
-		struct xt_pair stop = xt_pipe();
-
-		run.stop[side][0] = stop.r;
-		run.stop[side][1] = stop.w;
-		for (int set = 0; set < SETS; set++) {
-			run.set[side][set] = run.side[side]->create();
-			run.side[side]->ctl(run.set[side][set], EPOLL_CTL_ADD, stop.r, EPOLLIN,
-			                    STOP);
-		}
-	}
-	for (int i = 0; i < SLOTS; i++)
-		make(i);
-}
-
-static void end(void)
-{
-	for (int i = 1; i < SLOTS; i++)
-		close_slot(i);
-	for (int side = 0; side < SIDES; side++)
-		for (int set = 0; set < SETS; set++)
-			close(run.set[side][set]);
-}
-
-/* How often each operation met each kind of file in each mode; how many never did. */
-static int print_ran(void)
-{
-	int none = 0;
-
-	for (int op = 0; op < OPS; op++)
-		for (int kind = 0; kind < KINDS; kind++)
-			for (int mode = 0; mode < MODES; mode++) {
-				bool exists = kind != NESTED || (op != CLOSE && op != DUP &&
-				        mode != EXCLUSIVE && (op < PUT || op > CLOSE_PEER));
-
-				if (exists && run.ran[op][kind][mode] == 0)
-					none++;
-				if (getenv("XPOLL_EPOLL_PAIRS"))
-					printf("%-12s %-10s %-10s %ld\n", op_names[op],
-					       kind_names[kind], mode_names[mode],
-					       run.ran[op][kind][mode]);
-			}
-	return none;
+	dup2(null, STDOUT_FILENO);
+	unsetenv("LD_PRELOAD");
+	unsetenv("LD_LIBRARY_PATH");
+	setenv("XPOLL_EPOLL_RECORD", path, 1);
+	setenv("XPOLL_BACKEND", "poll", 1);
+	execl(beside("epoll_record"), "epoll_record", "--seed", seed, (char *)NULL);
+	_exit(126);
 }
 
 XT_TEST(random_programs_return_what_linux_returns)
 {
-	const char *text = getenv("XPOLL_EPOLL_STEPS");
-	int steps = text ? atoi(text) : 4000;
-	int none;
+	const char *path = xt_name("recording");
+	char seed[32], *text = getenv("XPOLL_EPOLL_STEPS");
+	pid_t child;
+	int status, none;
 
-	signal(SIGPIPE, SIG_IGN);
-	begin();
-	for (run.step = 0; run.step < steps && xt_failures() == 0; run.step++)
-		step();
-	end();
-	none = print_ran();
-	xt_note("%d steps, %ld events, %ld allowed differences, %d combinations never ran",
-	        run.step, run.delivered, run.allowed, none);
-	/* Fewer steps may leave some out. */
-	XT_CHECK(none == 0 || steps < 100000);
+	if (access(beside("epoll_record"), X_OK) < 0)
+		XT_SKIP("no epoll(7) to be recorded");
+	snprintf(seed, sizeof seed, "%ju", (uintmax_t)xt_seed());
+	child = fork();
+	if (child == 0)
+		run_recorder(path, seed);
+	XT_EQ(waitpid(child, &status, 0), child);
+	XT_EQ(status, 0);
+	XT_CALL(replay(path));
+	none = pairs_print();
+	if (text && atoi(text) >= 20000)
+		XT_EQ(none, 0);
 }

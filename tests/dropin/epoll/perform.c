@@ -1,0 +1,355 @@
+/* Carries out the steps of a random program on this process's epoll(7): see program.h. */
+#include <sys/epoll.h>
+
+#include "program.h"
+
+enum {
+	ROOM_MOST = 64,
+	ROUNDS_MOST = 200,   /* waits in a drain */
+	QUIET_ROUNDS = 24,   /* waits without anything new that end a drain */
+};
+
+#define ALL_MODES (EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE)
+const uint32_t mode_flags[MODES] = {
+	0, EPOLLET, EPOLLONESHOT, EPOLLET | EPOLLONESHOT, EPOLLEXCLUSIVE,
+};
+
+struct state state;
+
+static struct {
+	int stop[2]; /* a pipe in both sets */
+	/*
+	 * The last step was a wait in the outer set, of which the inner one is a level-triggered
+	 * entry for EPOLLIN: 1 if it was reported, 0 if not; -1 otherwise.
+	 */
+	int nested_ready;
+} own;
+
+/* --- Waiting -------------------------------------------------------------------------- */
+
+/* A set reports no entry twice in one wait. */
+static void check_twice(const struct epoll_event *events, int count)
+{
+	for (int i = 0; i < count; i++)
+		for (int j = 0; j < i; j++)
+			if (events[i].data.u64 == events[j].data.u64)
+				xt_fail(__FILE__, __LINE__, "step %d: slot %ju twice", state.step,
+				        (uintmax_t)events[i].data.u64);
+}
+
+/* Add the events to what was seen.  Returns the slots that they are of, by a bit each. */
+static unsigned note(struct seen *seen, const struct epoll_event *events, int count)
+{
+	unsigned slots = 0;
+
+	for (int i = 0; i < count; i++) {
+		uint64_t index = events[i].data.u64;
+
+		if (index > STOP) {
+			xt_fail(__FILE__, __LINE__, "step %d: data %ju", state.step,
+			        (uintmax_t)index);
+			continue;
+		}
+		seen->events[index] |= events[i].events;
+		seen->count[index]++;
+		slots |= 1u << index;
+	}
+	return slots;
+}
+
+/* Level-triggered entries of files that become ready at once, by a bit each. */
+static unsigned prompt_levels(int set)
+{
+	unsigned slots = 0;
+
+	for (int i = 0; i < SLOTS; i++) {
+		const struct slot *slot = &state.slots[i];
+		bool is_prompt = slot->kind == PIPE || slot->kind == FIFO || slot->kind == UNIX ||
+			slot->kind == EVENTFD;
+
+		if (is_prompt && slot->is_in[set] && slot->mode[set] == LEVEL)
+			slots |= 1u << i;
+	}
+	return slots;
+}
+
+/*
+ * Wait until nothing new comes, `room` events at a time.  A wait returns all that is ready if there
+ * is much room: DIFFERENCES.md.
+ */
+static void drain(int set, int room, struct seen *seen)
+{
+	unsigned levels = prompt_levels(set), last = 0;
+	bool had_room = false;
+
+	for (int i = 0, quiet = 0; i < ROUNDS_MOST && quiet < QUIET_ROUNDS; i++) {
+		struct epoll_event events[ROOM_MOST];
+		struct seen before = *seen;
+		int count = epoll_wait(state.set[set], events, room, 0);
+		unsigned slots;
+
+		if (count <= 0)
+			return;
+		slots = note(seen, events, count);
+		check_twice(events, count);
+		if (had_room && slots & levels & ~last)
+			xt_fail(__FILE__, __LINE__, "step %d: set %d: a wait for %d returned only "
+			        "0x%x, not 0x%x", state.step, set, room, last,
+			        slots & levels & ~last);
+		last = slots;
+		had_room = 3 * count < room;
+		quiet = memcmp(before.events, seen->events, sizeof before.events) ? 0 : quiet + 1;
+	}
+}
+
+static bool has_terminal(int set)
+{
+	for (int i = 0; i < SLOTS; i++)
+		if (state.slots[i].is_in[set] && state.slots[i].kind == PTY)
+			return true;
+	return false;
+}
+
+/* The outer set reports the inner one if, and only if, a wait in that returns something. */
+static void check_nested(int set, const struct seen *seen)
+{
+	const struct slot *nested = &state.slots[0];
+	bool has_event = false;
+
+	if (set == 0) {
+		bool is_checked = nested->is_in[0] && nested->mode[0] == LEVEL &&
+			nested->events[0] & EPOLLIN && !has_terminal(1);
+
+		own.nested_ready = is_checked ? seen->count[0] > 0 : -1;
+		return;
+	}
+	for (int i = 0; i <= STOP; i++)
+		has_event |= seen->count[i] > 0;
+	if (own.nested_ready >= 0 && own.nested_ready != has_event)
+		xt_fail(__FILE__, __LINE__, "step %d: the outer set %s an inner set %s event",
+		        state.step, own.nested_ready ? "reports" : "does not report",
+		        has_event ? "with an" : "without");
+	own.nested_ready = -1;
+}
+
+static void wait_in(int set, int room, struct answer *answer)
+{
+	drain(set, room, &answer->seen);
+	if (has_terminal(set)) { /* Its line discipline is a thread of the kernel. */
+		(void)poll(NULL, 0, 1);
+		drain(set, room, &answer->seen);
+	}
+	check_nested(set, &answer->seen);
+}
+
+/* --- Several threads --------------------------------------------------------------------- */
+
+struct waiter {
+	int set;
+	struct epoll_event events[8];
+	int count;
+};
+
+static void wait_once(void *opaque)
+{
+	struct waiter *waiter = opaque;
+
+	waiter->count = epoll_wait(state.set[waiter->set], waiter->events, 8, 20000);
+}
+
+/* Threads wait while something happens to a slot, until all are sent home by the stop pipe. */
+static void wait_by_threads(const struct step *step, struct seen *seen)
+{
+	struct waiter waiters[3];
+	struct xt_thread *started[3];
+
+	drain(step->set, 8, seen);
+	for (unsigned i = 0; i < step->value; i++) {
+		waiters[i] = (struct waiter){.set = step->set};
+		started[i] = xt_start(wait_once, &waiters[i]);
+	}
+	file_put(&state.slots[step->index], 1);
+	xt_put(own.stop[1]);
+	for (unsigned i = 0; i < step->value; i++) {
+		xt_join(started[i]);
+		note(seen, waiters[i].events, waiters[i].count);
+	}
+	xt_threads_reuse();
+	(void)xt_get(own.stop[0]);
+	drain(step->set, 8, seen);
+}
+
+/* --- The other steps ---------------------------------------------------------------------- */
+
+static int change(const struct step *step)
+{
+	static const int calls[] = {EPOLL_CTL_ADD, EPOLL_CTL_MOD, EPOLL_CTL_DEL};
+	struct epoll_event event = {.events = step->value, .data.u64 = (uint64_t)step->index};
+
+	return epoll_ctl(state.set[step->set], calls[step->op], state.slots[step->index].fd,
+	                 &event) < 0 ? errno : 0;
+}
+
+static void make(int index, enum kind kind)
+{
+	struct slot *slot = &state.slots[index];
+
+	memset(slot, 0, sizeof *slot);
+	slot->kind = kind;
+	slot->copies = 1 << index;
+	slot->fd = state.set[1];
+	file_make(slot);
+}
+
+/* On Linux a registration lasts as long as a duplicate is open: so it is deleted first. */
+static void close_slot(int index)
+{
+	struct slot *slot = &state.slots[index];
+
+	for (int set = 0; set < SETS; set++)
+		if (slot->is_in[set] && slot->copies != 1 << index)
+			(void)change(&(struct step){.op = DEL, .index = index, .set = set});
+	close(slot->fd);
+	if (slot->copies == 1 << index && slot->peer >= 0)
+		close(slot->peer);
+	for (int i = 0; i < SLOTS; i++)
+		state.slots[i].copies &= ~(1 << index);
+}
+
+static void duplicate(int from, int to)
+{
+	struct slot *slot = &state.slots[from], *copy = &state.slots[to];
+
+	close_slot(to);
+	*copy = *slot;
+	for (int set = 0; set < SETS; set++) {
+		copy->is_in[set] = copy->is_unsure[set] = false;
+		copy->mode[set] = LEVEL;
+		copy->events[set] = 0;
+	}
+	copy->fd = dup(slot->fd);
+	copy->copies |= 1 << to;
+	for (int i = 0; i < SLOTS; i++)
+		if (copy->copies & 1 << i)
+			state.slots[i].copies = copy->copies;
+}
+
+/* The peer belongs to all duplicates. */
+static void share_peer(const struct slot *slot)
+{
+	for (int i = 0; i < SLOTS; i++) {
+		if (!(slot->copies & 1 << i))
+			continue;
+		state.slots[i].is_shut = slot->is_shut;
+		state.slots[i].peer = slot->peer;
+	}
+}
+
+void perform(const struct step *step, struct answer *answer)
+{
+	struct slot *slot = &state.slots[step->index];
+
+	if (step->op != WAIT)
+		own.nested_ready = -1;
+	switch (step->op) {
+	case ADD:
+	case MOD:
+	case DEL:
+		snprintf(answer->error, sizeof answer->error, "%s",
+		         xt_error_name(change(step)));
+		break;
+	case PUT:
+		file_put(slot, step->value);
+		break;
+	case GET:
+		answer->value = file_get(slot);
+		break;
+	case FILL:
+		file_fill(slot);
+		break;
+	case SHUT:
+		file_shut(slot);
+		slot->is_shut |= slot->kind == TCP || slot->kind == UNIX;
+		share_peer(slot);
+		break;
+	case CLOSE_PEER:
+		file_close_peer(slot);
+		share_peer(slot);
+		break;
+	case CLOSE:
+		close_slot(step->index);
+		break;
+	case DUP:
+		duplicate(step->index, (int)step->value);
+		break;
+	case WAIT:
+		wait_in(step->set, (int)step->value, answer);
+		break;
+	case WAITERS:
+		wait_by_threads(step, &answer->seen);
+		break;
+	default:
+		make(step->index, (enum kind)step->value);
+	}
+}
+
+void perform_again(const struct step *step, struct answer *answer)
+{
+	drain(step->set, 8, &answer->seen);
+}
+
+void program_note(const struct step *step, const struct answer *answer)
+{
+	struct slot *slot = &state.slots[step->index];
+
+	if (step->op > DEL || strcmp(answer->error, "0") != 0)
+		return;
+	slot->is_in[step->set] = step->op != DEL;
+	slot->is_unsure[step->set] = false;
+	if (step->op == DEL)
+		return;
+	slot->events[step->set] = step->value;
+	for (int mode = 0; mode < MODES; mode++)
+		if ((step->value & ALL_MODES) == mode_flags[mode])
+			slot->mode[step->set] = (enum mode)mode;
+}
+
+/* Block the signal of the signalfds, of which an earlier program may have left one. */
+static void begin_signals(void)
+{
+	sigset_t mask, pending;
+	int number;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, FILE_SIGNAL);
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	if (sigpending(&pending) == 0 && sigismember(&pending, FILE_SIGNAL))
+		(void)sigwait(&mask, &number);
+}
+
+void perform_begin(void)
+{
+	struct xt_pair stop = xt_pipe();
+
+	memset(&state, 0, sizeof state);
+	begin_signals();
+	signal(SIGPIPE, SIG_IGN);
+	own.stop[0] = stop.r;
+	own.stop[1] = stop.w;
+	own.nested_ready = -1;
+	for (int set = 0; set < SETS; set++) {
+		struct epoll_event event = {.events = EPOLLIN, .data.u64 = STOP};
+
+		state.set[set] = epoll_create1(EPOLL_CLOEXEC);
+		if (epoll_ctl(state.set[set], EPOLL_CTL_ADD, stop.r, &event) < 0)
+			xt_fail(__FILE__, __LINE__, "epoll_ctl: %s", xt_error_name(errno));
+	}
+}
+
+void perform_end(void)
+{
+	for (int i = 1; i < SLOTS; i++)
+		close_slot(i);
+	for (int set = 0; set < SETS; set++)
+		close(state.set[set]);
+}

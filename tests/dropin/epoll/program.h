@@ -1,0 +1,95 @@
+/*
+ * A random program for epoll(7): steps on files of all kinds that are registered in two sets, and
+ * what each step returns.
+ *
+ * draw.c chooses the steps, perform.c carries them out on the epoll(7) of the process, and
+ * recording.c writes steps with their results as lines of text, and reads them:
+ *
+ *     ADD 3 0 80000005 = 0
+ *     wait 0 0 8 = 0 3:5*1 7:1*2
+ *
+ * These are the operation, the slot, the set, a number, the name of the errno, and after a wait the
+ * slots that were reported, with their bits and how often.  The errno of a read is the name of the
+ * result, and its number of bytes, or the value that an eventfd or a timerfd had, follows.
+ */
+#ifndef PROGRAM_H
+#define PROGRAM_H
+
+#include "files.h"
+
+enum op {
+	ADD, MOD, DEL, PUT, GET, FILL, SHUT, CLOSE_PEER, CLOSE, DUP, WAIT, WAITERS, MAKE, OPS
+};
+extern const char *const op_names[OPS];
+extern const char *const mode_names[MODES];
+/* The EPOLL* flags of a mode. */
+extern const uint32_t mode_flags[MODES];
+
+struct step {
+	enum op op;
+	int index; /* of the slot */
+	int set;
+	/*
+	 * ADD and MOD: events.  PUT: the value for an eventfd.  DUP: the slot that becomes the
+	 * duplicate.  WAIT: maxevents.  WAITERS: threads.  MAKE: the kind of the new file.
+	 */
+	uint32_t value;
+};
+
+/* The data of the pipe that sends threads home; the data of all others are their slots. */
+enum { STOP = SLOTS };
+
+/* What was reported of each slot: all bits, and how often. */
+struct seen {
+	uint32_t events[SLOTS + 1];
+	int count[SLOTS + 1];
+};
+
+struct answer {
+	char error[16]; /* "0", or the name of the errno */
+	uint64_t value; /* of a read */
+	struct seen seen;
+};
+
+/* perform.c: the state of this process's program -------------------------------------- */
+
+extern struct state {
+	struct slot slots[SLOTS];
+	int set[SETS];
+	int step; /* number of the present step */
+} state;
+
+void perform_begin(void);
+/* Carry out a step; the results are added to the answer. */
+void perform(const struct step *step, struct answer *answer);
+/* Wait again in the set of a wait, because some files report late. */
+void perform_again(const struct step *step, struct answer *answer);
+/*
+ * Record what the program knows after a change of an entry that has succeeded, or a close: the
+ * answer is that of Linux.
+ */
+void program_note(const struct step *step, const struct answer *answer);
+void perform_end(void);
+
+/* recording.c --------------------------------------------------------------------------- */
+
+void recording_write(FILE *file, const struct step *step, const struct answer *answer);
+/* Returns false at the end of the recording, or where it is no recording. */
+bool recording_read(FILE *file, struct step *step, struct answer *answer);
+
+/* Count a step for the table of pairs. */
+void pairs_count(const struct step *step, const struct answer *answer);
+/*
+ * Print how often each operation met each kind of file in each mode, if XPOLL_EPOLL_PAIRS is set.
+ * Returns how many pairs never ran.
+ */
+int pairs_print(void);
+
+/* draw.c --------------------------------------------------------------------------------- */
+
+/* Choose the next step. */
+void draw(struct step *step, uint64_t *random);
+/* Choose the first file of a slot; also after a close. */
+void draw_make(struct step *step, int index, uint64_t *random);
+
+#endif

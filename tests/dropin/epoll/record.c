@@ -1,0 +1,47 @@
+/*
+ * Goal: a recording of what Linux's epoll(7) returns to a random program, for random.c.
+ * Method: the program is linked with the C library alone.  It writes XPOLL_EPOLL_STEPS steps from
+ * the seed XT_SEED to the file XPOLL_EPOLL_RECORD.  With XPOLL_EPOLL_EDGES=0 no step uses EPOLLET.
+ */
+#include "program.h"
+
+static void record(FILE *file, const struct step *step)
+{
+	struct answer answer = {.error = "0"};
+
+	/* A file must be known before its steps are counted, and a change before it is made. */
+	perform(step, &answer);
+	program_note(step, &answer);
+	recording_write(file, step, &answer);
+	state.step++;
+}
+
+XT_TEST(linux_is_recorded)
+{
+	const char *path = getenv("XPOLL_EPOLL_RECORD"), *text = getenv("XPOLL_EPOLL_STEPS");
+	int steps = text ? atoi(text) : 4000;
+	uint64_t random = xt_seed();
+	struct step step;
+	FILE *file;
+
+	if (!path)
+		XT_SKIP("XPOLL_EPOLL_RECORD names no file");
+	xt_watchdog(600);
+	file = fopen(path, "w");
+	XT_CHECK(file);
+	perform_begin();
+	for (int i = 0; i < SLOTS; i++) {
+		draw_make(&step, i, &random);
+		record(file, &step);
+	}
+	while (state.step < steps && !xt_failures()) {
+		draw(&step, &random);
+		record(file, &step);
+		if (step.op != CLOSE)
+			continue;
+		draw_make(&step, step.index, &random);
+		record(file, &step);
+	}
+	perform_end();
+	XT_EQ(fclose(file), 0);
+}
