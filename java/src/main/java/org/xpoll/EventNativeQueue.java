@@ -10,6 +10,14 @@ final class EventNativeQueue extends NativeQueue {
     private static final long MACHINE_SIGNALS = 1L << 4 | 1L << 5 | 1L << 7 | 1L << 8 | 1L << 11;
 
     EventList events;
+    /** For the thread that has the turn. */
+    final Waiter waiter = new Waiter() {
+        @Override
+        int nativeWait(long address, long nanos) {
+            return Native.event(errno, address, events.memory(), 0, events.memory(),
+                    events.capacity(), nanos);
+        }
+    };
     /** Operations in flight, by the address of their memory; under changes. */
     private final Map<Long, Aio> operations = new HashMap<>();
     /** How many; not less than there are. */
@@ -39,12 +47,6 @@ final class EventNativeQueue extends NativeQueue {
                         + " is used by the virtual machine");
             }
         }
-    }
-
-    @Override
-    int nativeWait(long queue, long nanos) {
-        return Native.event(waitErrno, queue, events.memory(), 0, events.memory(),
-                events.capacity(), nanos);
     }
 
     /** Started, or refused: a negative error number. */

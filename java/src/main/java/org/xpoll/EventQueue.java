@@ -270,7 +270,7 @@ public final class EventQueue implements AutoCloseable {
     private void finish(EventList events, long nanos, long deadline) throws IOException {
         queue.events = events;
         try {
-            int n = queue.await(nanos, deadline);
+            int n = queue.await(queue.waiter, nanos, deadline);
             queue.finish(events, n);
             events.setSize(n);
         } finally {

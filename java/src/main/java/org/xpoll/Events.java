@@ -20,6 +20,8 @@ public final class Events implements Iterable<Event> {
     private int[] fds;
     private short[] bits;
     private Member[] members;
+    /** Where C stores events; made by the first wait, which has loaded the library. */
+    private @Nullable Ready ready;
     private int size;
     /** Members up to here may be of an earlier batch. */
     private int filled;
@@ -144,9 +146,15 @@ public final class Events implements Iterable<Event> {
         size = 0;
     }
 
-    /** How many a wait may put here. */
-    int most() {
-        return grows ? Integer.MAX_VALUE : fds.length;
+    /** The memory for a wait, in which so many events, or as many as this holds, find room. */
+    Ready ready(int wanted) {
+        Ready found = ready;
+        int room = grows ? Math.max(wanted, fds.length) : fds.length;
+        if (found == null || found.capacity() < room) {
+            found = new Ready(room);
+            ready = found;
+        }
+        return found;
     }
 
     void put(Member member, short events) {
@@ -160,6 +168,12 @@ public final class Events implements Iterable<Event> {
         bits[i] = events;
         members[i] = member;
         size = i + 1;
+    }
+
+    /** Copies the events to the beginning of these arrays. */
+    void copy(int[] toFds, short[] toBits) {
+        System.arraycopy(fds, 0, toFds, 0, size);
+        System.arraycopy(bits, 0, toBits, 0, size);
     }
 
     /** Lets go of everything. */

@@ -15,8 +15,6 @@ final class Member {
     final Object attachment;
     /** What the program asked for, with {@link Poller#ONESHOT}. */
     volatile int interest;
-    /** The last call that returned it; for the thread that has the turn. */
-    long round;
     /** The directions that C has a registration for, as its poll bits. */
     int registered;
 

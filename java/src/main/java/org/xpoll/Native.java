@@ -31,6 +31,7 @@ final class Native {
     private static final long DESTROY = find("xpoll_destroy");
     private static final long CTL = find("xpoll_ctl");
     private static final long WAIT = find("xpoll_wait");
+    private static final long PWAIT = find("xpoll_pwait");
     private static final long EVENT = find("xpoll_event");
     private static final long WAKE = find("xpoll_wake");
     private static final long LOOKUP = find("xpoll_lookup");
@@ -53,10 +54,6 @@ final class Native {
         static final MethodHandle CTL = Linker.nativeLinker().downcallHandle(
                 MemorySegment.ofAddress(Native.CTL),
                 FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_INT, JAVA_LONG),
-                CRITICAL);
-        static final MethodHandle REVENTS = Linker.nativeLinker().downcallHandle(
-                MemorySegment.ofAddress(find("xpoll_revents")),
-                FunctionDescriptor.of(JAVA_INT, JAVA_LONG, JAVA_LONG),
                 CRITICAL);
     }
 
@@ -155,13 +152,13 @@ final class Native {
         }
     }
 
-    static int revents(long queue, Memory data) {
+    static int pwait(Memory cell, long queue, Memory ready, int most, long nanos) {
         try {
-            return (int) Quick.REVENTS.invokeExact(queue, data.address);
+            return result((int) call(PWAIT, cell, queue, ready.address, most, nanos, 0, 0), cell);
         } catch (Throwable e) {
             throw impossible(e);
         } finally {
-            Reference.reachabilityFence(data);
+            Reference.reachabilityFence(ready);
         }
     }
 

@@ -13,19 +13,21 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * One queue of the C library, and the rules by which threads share it.
  *
- * <p>Waiting: one thread at a time has the turn. It alone calls what waits, and what it keeps in
- * fields or in native cells needs no other lock. Others stand in line; the first of the line is
- * unparked when the turn is given back. Taking the turn is one atomic instruction.
+ * <p>Waiting: a thread waits with a {@link Waiter} of its own, or it takes the turn, which one
+ * thread at a time has. Others stand in line; the first of the line is unparked when the turn is
+ * given back. Taking the turn is one atomic instruction. Virtual threads always take it.
  *
  * <p>Changing: under the monitor {@link #changes}, which nobody holds while waiting. C makes a
  * change known to a thread that waits at that moment.
  *
- * <p>Closing: {@link #closed} is set and the waiting thread woken. The queue is released by whoever
- * finds it closed and the turn free; the turn is then never given back, so nobody gets in again.
+ * <p>Closing: {@link #closed} is set and one waiting thread woken, which wakes the next. The queue
+ * is released by the thread that finds it closed, the turn free and no other thread inside; the
+ * turn is then never given back, so nobody gets in again.
  *
- * <p>Waking: C wakes for three reasons that it does not distinguish: {@link #wakeup}, an interrupt,
- * and close. The thread that returns looks which it was; if it was none, because the interrupt came
- * when its thread had just left, it goes on waiting.
+ * <p>Waking: C wakes one thread, for three reasons that it does not distinguish: {@link #wakeup},
+ * an interrupt, and close. The thread that returns checks which it was. If another thread was
+ * interrupted, it wakes the next one and lets that thread leave first. If there is no reason,
+ * because the interrupt came when its thread had just left, it goes on waiting.
  */
 abstract class NativeQueue {
     /** Guards the queue's address and whatever a subclass changes. */
@@ -34,9 +36,6 @@ abstract class NativeQueue {
     private final Object waking = new Object();
     /** For calls under {@link #changes}. */
     final Memory changeErrno;
-    /** For calls of the thread that has the turn. */
-    final Memory waitErrno;
-
     /** So that a moment so long from now is a number as well. */
     private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE / 2);
 
@@ -44,20 +43,23 @@ abstract class NativeQueue {
     private static final int WAITS_BEFORE_A_LOOK = 8;
 
     private static final VarHandle TURN;
+    private static final VarHandle INSIDE;
     private static final VarHandle WAKEUP;
 
-    private final InterruptGuard guard = new InterruptGuard(this::wake);
     private final ReentrantLock line = new ReentrantLock();
     /** Written before the queue is published, cleared under changes, waking and the turn. */
     private volatile long address;
     volatile boolean turn;
+    /** How many threads wait without the turn. */
+    private volatile int inside;
+    private final Object gate = new Object();
+    /** How many waiters were interrupted in C and have not left it; changed with gate held. */
+    private volatile int interrupted;
     /** The thread at the head of the line, or null. */
     private volatile Thread first;
     private volatile boolean closed;
     /** A wakeup that no wait has answered yet. */
     private volatile boolean wakeup;
-    /** Not negative: look before waiting. For the thread that has the turn. */
-    private int credit;
     /** The virtual thread that parks or is about to: unparking it is enough to wake the queue. */
     private volatile Thread parked;
     /** Where the queue is watched for virtual threads; refused, they have a substitute. */
@@ -69,6 +71,7 @@ abstract class NativeQueue {
         try {
             MethodHandles.Lookup lookup = MethodHandles.lookup();
             TURN = lookup.findVarHandle(NativeQueue.class, "turn", boolean.class);
+            INSIDE = lookup.findVarHandle(NativeQueue.class, "inside", int.class);
             WAKEUP = lookup.findVarHandle(NativeQueue.class, "wakeup", boolean.class);
         } catch (ReflectiveOperationException e) {
             throw new ExceptionInInitializerError(e);
@@ -78,7 +81,6 @@ abstract class NativeQueue {
     NativeQueue(QueueOptions options) throws IOException {
         NativeLibrary.load();
         changeErrno = Native.errnoCell();
-        waitErrno = Native.errnoCell();
         long opened = Native.open(options);
         if (opened == -Errno.ENOTSUP) {
             throw new UnsupportedOperationException(unsupported(options));
@@ -104,15 +106,12 @@ abstract class NativeQueue {
         }
     }
 
-    /** Waits in C with the turn; no results are lost if it is not called again. */
-    abstract int nativeWait(long queue, long nanos);
-
     /** The queue is no more; with changes held. */
     void destroyed() {
         // Most have nothing to do then.
     }
 
-    /** The queue; call it with changes held or with the turn. */
+    /** The queue; call it with changes held, with the turn, or between enter and leave. */
     final long address() throws QueueClosedException {
         long queue = address;
         if (closed || queue == 0) {
@@ -138,8 +137,25 @@ abstract class NativeQueue {
     }
 
     /** Whether nobody waits in C, nor is about to; a moment later that may be otherwise. */
-    final boolean isTurnFree() {
-        return !turn;
+    final boolean isIdle() {
+        return !turn && inside == 0;
+    }
+
+    /** Before a wait without the turn; {@link #leave} is to follow. */
+    final void enter() throws QueueClosedException {
+        INSIDE.getAndAdd(this, 1);
+        if (closed) {
+            leave();
+            throw new QueueClosedException();
+        }
+    }
+
+    final void leave() {
+        INSIDE.getAndAdd(this, -1);
+        if (closed) {
+            wake();
+            release();
+        }
     }
 
     /** When a wait of so many nanoseconds is over; means nothing unless they are positive. */
@@ -221,6 +237,7 @@ abstract class NativeQueue {
             LockSupport.unpark(next);
         }
         if (closed) {
+            wake();
             release();
         }
     }
@@ -228,22 +245,22 @@ abstract class NativeQueue {
     // --- Waiting -------------------------------------------------------------
 
     /**
-     * Waits, with the turn.
+     * Waits, with the turn or between enter and leave; virtual threads with the turn.
      *
      * @return what nativeWait returned, if positive; 0 when the time is up or after a wakeup
      */
-    final int await(long nanos, long deadline) throws IOException {
+    final int await(Waiter waiter, long nanos, long deadline) throws IOException {
         for (;;) {
             long left = left(nanos, deadline);
             if (left == 0) {
-                return look();
+                return look(waiter);
             }
             long queue = address();
             if (Thread.currentThread().isInterrupted()) {
                 throw interrupted();
             }
-            int n = Thread.currentThread().isVirtual() || credit >= 0 || wakeup
-                    ? lookFirst(queue, left) : guardedWait(queue, left);
+            int n = Thread.currentThread().isVirtual() || waiter.credit >= 0 || wakeup
+                    ? lookFirst(waiter, queue, left) : waiter.guardedWait(this, queue, left);
             if (n > 0) {
                 return n;
             }
@@ -253,22 +270,13 @@ abstract class NativeQueue {
         }
     }
 
-    private int look() throws IOException {
-        int n = nativeWait(address(), 0);
+    private int look(Waiter waiter) throws IOException {
+        int n = waiter.nativeWait(address(), 0);
         if (n <= 0) {
             isOver(n);
             return 0;
         }
         return n;
-    }
-
-    /** A look of a call that has events already: a wake that it answers is for another one. */
-    final int lookAgain() throws IOException {
-        int n = nativeWait(address(), 0);
-        if (n <= 0 && wakeup) {
-            wake();
-        }
-        return Math.max(n, 0);
     }
 
     /** After a wait without events: is there a reason to return? */
@@ -280,45 +288,77 @@ abstract class NativeQueue {
             throw new QueueClosedException();
         }
         if (Thread.currentThread().isInterrupted()) {
-            if (wakeup) {
+            if (wakeup || interrupted > 0) {
                 // C has answered it with this wait; the next one shall have it.
                 wake();
             }
             return false; // The caller's next look at it throws.
         }
-        return n == 0 && wakeup && (boolean) WAKEUP.getAndSet(this, false);
+        boolean over = n == 0 && wakeup && (boolean) WAKEUP.getAndSet(this, false);
+        if (interrupted > 0) {
+            wake();
+            if (!over) {
+                letInterruptedLeave();
+            }
+        }
+        return over;
+    }
+
+    /** Called by a waiter's guard: the waiter's thread was interrupted in C, or shortly before. */
+    final void interrupt(Waiter waiter) {
+        synchronized (gate) {
+            if (!waiter.isInterrupted) {
+                waiter.isInterrupted = true;
+                interrupted++;
+            }
+        }
+        wake();
+    }
+
+    /** The waiter's thread has left C. */
+    final void left(Waiter waiter) {
+        if (waiter.isInterrupted) {
+            synchronized (gate) {
+                waiter.isInterrupted = false;
+                interrupted--;
+                gate.notifyAll();
+            }
+        }
+    }
+
+    /** Keeps this thread from taking the wake of an interrupted one again. */
+    private void letInterruptedLeave() {
+        synchronized (gate) {
+            try {
+                if (interrupted > 0) {
+                    gate.wait(100); // Not for ever: its thread may have had no stack to notify.
+                }
+            } catch (InterruptedException e) {
+                Thread.currentThread().interrupt();
+            }
+        }
     }
 
     /**
      * A look needs no guard, and does not keep a carrier; but where it finds nothing it was one
      * system call too many. So on platform threads it is tried as long as it finds something.
      */
-    private int lookFirst(long queue, long nanos) {
-        int n = nativeWait(queue, 0);
+    private int lookFirst(Waiter waiter, long queue, long nanos) {
+        int n = waiter.nativeWait(queue, 0);
         if (n != 0) {
-            credit = 0;
+            waiter.credit = 0;
             return n;
         }
-        credit = -WAITS_BEFORE_A_LOOK;
+        waiter.credit = -WAITS_BEFORE_A_LOOK;
         if (wakeup || closed) {
             return n; // It answers a wake as any wait does.
         }
-        return Thread.currentThread().isVirtual() ? virtualWait(queue, nanos)
-                : guardedWait(queue, nanos);
-    }
-
-    private int guardedWait(long queue, long nanos) {
-        credit++;
-        guard.enter();
-        try {
-            return nativeWait(queue, nanos);
-        } finally {
-            guard.leave();
-        }
+        return Thread.currentThread().isVirtual() ? virtualWait(waiter, queue, nanos)
+                : waiter.guardedWait(this, queue, nanos);
     }
 
     /** A carrier must not be kept in native code; see {@link QueueWatch}. */
-    private int virtualWait(long queue, long nanos) {
+    private int virtualWait(Waiter waiter, long queue, long nanos) {
         parked = Thread.currentThread();
         try {
             if (isWatched(queue)) {
@@ -334,7 +374,7 @@ abstract class NativeQueue {
         if (substitute == null) {
             substitute = new Substitute(this);
         }
-        return substitute.await(queue, nanos);
+        return substitute.await(waiter, queue, nanos);
     }
 
     /** Whether the thread will be unparked when there is an event. */
@@ -373,7 +413,8 @@ abstract class NativeQueue {
     // --- Waking and closing ----------------------------------------------------
 
     final void wakeup() {
-        if (!(boolean) WAKEUP.getAndSet(this, true) && !unpark()) {
+        // A virtual thread that is unparked may return for an event: then another thread is woken.
+        if (!(boolean) WAKEUP.getAndSet(this, true) && (!unpark() || inside > 0)) {
             wake();
         }
     }
@@ -407,9 +448,16 @@ abstract class NativeQueue {
 
     /** Frees the queue if nobody is in it; whoever is does it on leaving. */
     private void release() {
-        if (!tryTurn()) {
-            return;
+        while (inside == 0 && tryTurn()) {
+            if (inside == 0) {
+                free();
+                return;
+            }
+            turn = false;
         }
+    }
+
+    private void free() {
         synchronized (changes) {
             long queue;
             synchronized (waking) {

@@ -9,104 +9,100 @@ import java.util.Objects;
  * The queue behind a {@link Poller}, and its members.
  *
  * <p>The table is indexed by descriptor. It and the members' fields are changed under the queue's
- * lock for changes. The thread that has the turn reads the table without: what it misses by that
- * has an earlier generation, or is registered in C only after it was put into the table.
+ * lock for changes. Threads that wait read the table without: what they miss by that has an earlier
+ * generation, or is registered in C only after it was put into the table.
  */
 final class PollQueue extends NativeQueue {
     private static final int DIRECTIONS = Poller.POLLIN | Poller.POLLOUT | Poller.POLLPRI;
     /** How many filters stand for them; and how many changes go to C at a time. */
     private static final int FILTERS = 3;
     private static final int BATCH = 128;
-    /** So many C returns at a time. */
-    private static final int C_BATCH = 256;
-    /** A look that finds so many may have left others for the next one, unless it returns all. */
-    private static final int MANY = 64;
+    /** An event disables all directions of a descriptor in this mode. */
+    private static final int ONE_SHOT = Xpoll.DISPATCH | Xpoll.WHOLE;
 
-    /** Where C puts a member's token; for the thread that has the turn. */
-    private final Memory token = new Memory(8);
     private final IdentityHashMap<Object, Member> byObject = new IdentityHashMap<>();
     private volatile Member[] members = new Member[64];
     private int generations;
-    private int size;
+    private volatile int size;
     private int capacity;
-    private final int many;
     /** Changes that go to C together; made for the first of them. */
     private EventList batch;
-    /** What the last call of next found. */
-    private short nextEvents;
-    /** The number of the call that has the turn, and what it had found when it last asked. */
-    private long round;
-    private int found;
+    /** Waits without taking an event, with the turn. */
+    private final Waiter observer = new Waiter() {
+        @Override
+        int nativeWait(long address, long nanos) {
+            // Rounded up, so that it is not over too early; a longer wait is continued.
+            long millis = nanos <= 0 ? nanos : Math.min((nanos - 1) / 1_000_000 + 1, 1 << 30);
+            return Native.await(errno, address, (int) Math.max(millis, -1));
+        }
+    };
 
     PollQueue(QueueOptions options, int capacity) throws IOException {
         super(options);
         this.capacity = capacity;
-        many = (options.flags & QueueOptions.ALL_READY) == 0 ? MANY : C_BATCH;
     }
 
-    // --- Waiting, with the turn ----------------------------------------------
+    // --- Waiting ---------------------------------------------------------------
 
-    @Override
-    int nativeWait(long queue, long nanos) {
-        // Rounded up, so that it is not over too early; a longer wait is continued.
-        long millis = nanos <= 0 ? nanos : Math.min((nanos - 1) / 1_000_000 + 1, 1 << 30);
-        return Native.await(waitErrno, queue, (int) Math.max(millis, -1));
-    }
-
-    /** Takes the turn, for one call of the program: in it a member comes once. */
-    boolean takeRound(long nanos, long deadline) throws IOException {
-        if (!takeTurn(nanos, deadline)) {
-            return false;
-        }
-        round++;
-        found = 0;
-        return true;
-    }
-
-    /**
-     * How many more are ready, for a call that has found so many and has room for more than C
-     * returns at a time; 0 as soon as a look brings nothing new.
-     */
-    int more(int ready, int count, int room) throws IOException {
-        boolean anyNew = count > found;
-        found = count;
-        return ready < many || room <= C_BATCH || !anyNew || count >= room || count >= size ? 0
-                : lookAgain();
-    }
-
-    /** The next ready member, or null at the end; what of it is ready is {@link #nextEvents}. */
-    Member next() throws IOException {
-        long queue = address();
-        for (;;) {
-            int revents = Native.revents(queue, token);
-            if (revents == 0) {
-                return null;
-            }
-            long found = token.bytes.getLong(0);
-            Member member = at((int) found);
-            if (member == null || member.generation != (int) (found >>> 32)) {
-                continue;
-            }
-            if (FdAccess.isClosed(member.io)) {
-                silence(member);
-                continue;
-            }
-            if (member.isOneShot()) {
-                delivered(member, revents);
-            } else if (member.round == round) {
-                continue; // Still ready in a second look.
-            }
-            member.round = round;
-            short events = member.events(revents);
-            if (events != 0) {
-                nextEvents = events;
-                return member;
+    /** Waits until there are events, and leaves them to the next wait. */
+    void observe(long nanos, long deadline) throws IOException {
+        checkOpen();
+        if (takeTurn(nanos, deadline)) {
+            try {
+                await(observer, nanos, deadline);
+            } finally {
+                turn = false;
+                turnGiven();
             }
         }
     }
 
-    short nextEvents() {
-        return nextEvents;
+    /** Fills a batch, which is empty, with at most so many events. */
+    void await(Events into, int most, long nanos, long deadline) throws IOException {
+        boolean shares = !Thread.currentThread().isVirtual();
+        checkOpen();
+        if (shares) {
+            enter();
+        } else if (!takeTurn(nanos, deadline)) {
+            return;
+        }
+        try {
+            collect(into, most, nanos, deadline);
+        } finally {
+            if (shares) {
+                leave();
+            } else {
+                turn = false;
+                turnGiven();
+            }
+        }
+    }
+
+    private void collect(Events into, int most, long nanos, long deadline) throws IOException {
+        Ready ready = into.ready(Math.min(most, size));
+        ready.most = most;
+        int count;
+        do {
+            count = await(ready, nanos, deadline);
+            for (int i = 0; i < count; i++) {
+                put(into, ready.token(i), ready.events(i));
+            }
+        } while (into.size() == 0 && count > 0 && nanos != 0);
+    }
+
+    private void put(Events into, long token, int revents) throws IOException {
+        Member member = at((int) token);
+        if (member == null || member.generation != (int) (token >>> 32)) {
+            return;
+        }
+        if (FdAccess.isClosed(member.io)) {
+            silence(member);
+            return;
+        }
+        short events = member.events(revents);
+        if (events != 0) {
+            into.put(member, events);
+        }
     }
 
     /**
@@ -117,19 +113,6 @@ final class PollQueue extends NativeQueue {
         synchronized (changes) {
             if (at(member.fd) == member) {
                 ctl(Xpoll.DELETE, member.registered, member, true);
-            }
-        }
-    }
-
-    /** C disables the directions that it reported; one-shot means all of them. */
-    private void delivered(Member member, int revents) throws IOException {
-        int rest = member.registered & ~revents;
-        if (rest == 0) {
-            return;
-        }
-        synchronized (changes) {
-            if (at(member.fd) == member) {
-                ctl(Xpoll.DISABLE, rest, member, true);
             }
         }
     }
@@ -226,7 +209,7 @@ final class PollQueue extends NativeQueue {
         int wanted = Member.directions(member.interest);
         int asked = Member.asked(member.interest);
         int op = Xpoll.ADD | (wanted == 0 ? Xpoll.DISABLE : 0)
-                | (member.isOneShot() ? Xpoll.DISPATCH : 0);
+                | (member.isOneShot() ? ONE_SHOT : 0);
         if (before != null && before.isOneShot() && !member.isOneShot()) {
             // Only this ends the mode; a bad descriptor has lost its registration anyway.
             ctl(Xpoll.DELETE, before.registered, member, true);
@@ -289,7 +272,7 @@ final class PollQueue extends NativeQueue {
             int wanted = Member.directions(interest);
             int added = wanted & ~member.registered;
             if (added != 0) {
-                int mode = member.isOneShot() ? Xpoll.DISPATCH : 0;
+                int mode = member.isOneShot() ? ONE_SHOT : 0;
                 ctl(Xpoll.ADD | mode, added, member, false);
                 member.registered |= added;
             }
@@ -328,7 +311,7 @@ final class PollQueue extends NativeQueue {
 
     private void toggle(int op, Member member) throws IOException {
         int directions = toggled(op, member);
-        if (directions != 0 && !(isTurnFree()
+        if (directions != 0 && !(isIdle()
                 && Native.quickCtl(address(), op, directions & DIRECTIONS, member.fd))) {
             ctl(op, directions, member, false);
         }

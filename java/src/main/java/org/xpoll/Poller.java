@@ -32,10 +32,11 @@ import javax.net.ssl.SSLSocket;
  * <h2>Threads</h2>
  *
  * <p>Every method may be called by any thread at any time. Changes never wait for a thread that
- * waits, and take effect in the wait in progress. Several threads may wait: they take turns, so
- * each event goes to one of them; but a descriptor that is still ready, since it was not read yet,
- * goes to the next one, too, unless it was added with {@link #ONESHOT}. Virtual threads may wait:
- * one that finds nothing ready parks, so no carrier is blocked.
+ * waits, and take effect in the wait in progress. Any number of threads may wait at the same time,
+ * each with {@code Events} of its own. A descriptor that is still ready, since it was not read yet,
+ * may go to several of them, unless it was added with {@link #ONESHOT}: then an event disables both
+ * directions, and the thread that got it owns the connection until it calls {@link #enable(int)}.
+ * Virtual threads wait in turns: one that finds nothing ready parks, so no carrier is blocked.
  *
  * <p>After {@code remove} no later wait reports the descriptor, also when its number is used
  * again; a batch that was returned before is not taken back. Remove before closing. Closing first
@@ -82,12 +83,12 @@ public final class Poller implements AutoCloseable {
     private static final int INPUT = POLLIN | POLLPRI | POLLOUT | POLLERR | POLLHUP | POLLNVAL
             | POLLRDNORM | POLLRDBAND | POLLWRBAND | ONESHOT;
     private static final int OUTPUT_ONLY = POLLERR | POLLHUP | POLLNVAL;
-    private static final int HANDLER_BATCH = 256;
+    private static final int SPARE_BATCH = 256;
     private static final Cleaner CLEANER = Cleaner.create();
 
     final PollQueue queue;
     private final Cleaner.Cleanable cleanable;
-    /** The batch for handlers, while no thread uses it. */
+    /** The batch for handlers and arrays, while no thread uses it. */
     private final AtomicReference<Events> spare = new AtomicReference<>();
 
     /**
@@ -488,31 +489,18 @@ public final class Poller implements AutoCloseable {
                     + maxRet);
         }
         long nanos = nanos(timeout);
-        long deadline = NativeQueue.deadline(nanos);
-        if (!takeTurn(nanos, deadline)) {
+        if (maxRet == 0) {
+            queue.observe(nanos, NativeQueue.deadline(nanos));
+            Reference.reachabilityFence(this);
             return 0;
         }
+        Events batch = takeSpare();
         try {
-            int count = 0;
-            int ready;
-            while (count == 0 && (ready = queue.await(nanos, deadline)) > 0) {
-                for (; ready > 0; ready = queue.more(ready, count, maxRet)) {
-                    Member member;
-                    int room = count + Math.min(ready, maxRet - count);
-                    while (count < room && (member = queue.next()) != null) {
-                        fds[count] = member.fd;
-                        revents[count++] = queue.nextEvents();
-                    }
-                }
-                if (nanos == 0 || maxRet == 0) {
-                    break;
-                }
-            }
+            int count = pollNanos(batch, maxRet, nanos);
+            batch.copy(fds, revents);
             return count;
         } finally {
-            queue.turn = false;
-            queue.turnGiven();
-            Reference.reachabilityFence(this);
+            giveSpare(batch);
         }
     }
 
@@ -630,36 +618,18 @@ public final class Poller implements AutoCloseable {
     }
 
     private int pollNanos(Events into, long nanos) throws IOException {
+        return pollNanos(into, Integer.MAX_VALUE, nanos);
+    }
+
+    private int pollNanos(Events into, int most, long nanos) throws IOException {
         into.clear();
-        long deadline = NativeQueue.deadline(nanos);
-        if (takeTurn(nanos, deadline)) {
-            try {
-                int ready;
-                while (into.size() == 0 && (ready = queue.await(nanos, deadline)) > 0) {
-                    fill(into, ready);
-                    if (nanos == 0) {
-                        break;
-                    }
-                }
-            } finally {
-                queue.turn = false;
-                queue.turnGiven();
-                Reference.reachabilityFence(this);
-            }
+        try {
+            queue.await(into, most, nanos, NativeQueue.deadline(nanos));
+        } finally {
+            Reference.reachabilityFence(this);
         }
         into.trim();
         return into.size();
-    }
-
-    private void fill(Events into, int first) throws IOException {
-        int most = into.most();
-        for (int ready = first; ready > 0; ready = queue.more(ready, into.size(), most)) {
-            int room = into.size() + Math.min(ready, most - into.size());
-            Member member;
-            while (into.size() < room && (member = queue.next()) != null) {
-                into.put(member, queue.nextEvents());
-            }
-        }
     }
 
     /**
@@ -717,10 +687,7 @@ public final class Poller implements AutoCloseable {
 
     private int pollNanos(long nanos, EventHandler handler) throws IOException {
         Objects.requireNonNull(handler, "handler");
-        Events batch = spare.getAndSet(null);
-        if (batch == null) {
-            batch = new Events(HANDLER_BATCH, true);
-        }
+        Events batch = takeSpare();
         try {
             int count = pollNanos(batch, nanos);
             for (int i = 0; i < count; i++) {
@@ -728,15 +695,18 @@ public final class Poller implements AutoCloseable {
             }
             return count;
         } finally {
-            batch.drop();
-            spare.set(batch);
+            giveSpare(batch);
         }
     }
 
-    /** A closed poller is found before the turn is taken, as are null arrays and handlers. */
-    private boolean takeTurn(long nanos, long deadline) throws IOException {
-        queue.checkOpen();
-        return queue.takeRound(nanos, deadline);
+    private Events takeSpare() {
+        Events batch = spare.getAndSet(null);
+        return batch != null ? batch : new Events(SPARE_BATCH, true);
+    }
+
+    private void giveSpare(Events batch) {
+        batch.drop();
+        spare.set(batch);
     }
 
     private static long nanos(long millis) {

@@ -20,6 +20,7 @@ final class Substitute implements Runnable {
     private final NativeQueue queue;
     private final ThreadPoolExecutor threads;
     private Thread client;
+    private Waiter waiter;
     private long address;
     private long nanos;
     private int result;
@@ -34,8 +35,9 @@ final class Substitute implements Runnable {
     }
 
     /** Called by the virtual thread; it waits as long as its substitute, also when interrupted. */
-    int await(long address, long nanos) {
+    int await(Waiter waiter, long address, long nanos) {
         this.client = Thread.currentThread();
+        this.waiter = waiter;
         this.address = address;
         this.nanos = nanos;
         done = false;
@@ -46,10 +48,11 @@ final class Substitute implements Runnable {
             LockSupport.park(this);
             if (Thread.interrupted()) {
                 interrupted = true;
-                queue.wake();
+                queue.interrupt(waiter);
             }
         }
         client = null;
+        queue.left(waiter);
         if (interrupted) {
             Thread.currentThread().interrupt();
         }
@@ -61,7 +64,7 @@ final class Substitute implements Runnable {
         Thread waiting = client;
         result = -Errno.EINTR;
         try {
-            result = queue.nativeWait(address, nanos);
+            result = waiter.nativeWait(address, nanos);
         } finally {
             done = true;
             LockSupport.unpark(waiting);

@@ -51,28 +51,30 @@ class SeamTest {
         long before = Long.MAX_VALUE;
         boolean less = true;
 
+        final Waiter waiter = new Waiter() {
+            @Override
+            int nativeWait(long address, long nanos) {
+                if (nanos == 0) {
+                    int n = Native.await(errno, address, 0);
+                    Runnable next = afterLook;
+                    afterLook = null;
+                    if (next != null) {
+                        next.run();
+                    }
+                    return n;
+                }
+                return sleeps(nanos)
+                        ? Native.await(errno, address, nanos < 0 ? -1 : (int) (nanos / 1_000_000))
+                        : cutResult;
+            }
+        };
+
         /** The seam is before the sleep of that number; those before it are cut off. */
         Queue(int seam, int cutResult, Runnable atSeam) throws IOException {
             super(new QueueOptions());
             this.seam = seam;
             this.cutResult = cutResult;
             this.atSeam = atSeam;
-        }
-
-        @Override
-        int nativeWait(long queue, long nanos) {
-            if (nanos == 0) {
-                int n = Native.await(waitErrno, queue, 0);
-                Runnable next = afterLook;
-                afterLook = null;
-                if (next != null) {
-                    next.run();
-                }
-                return n;
-            }
-            return sleeps(nanos)
-                    ? Native.await(waitErrno, queue, nanos < 0 ? -1 : (int) (nanos / 1_000_000))
-                    : cutResult;
         }
 
         @Override
@@ -102,7 +104,7 @@ class SeamTest {
             long deadline = NativeQueue.deadline(nanos);
             assertTrue(queue.takeTurn(nanos, deadline));
             try {
-                return queue.await(nanos, deadline);
+                return queue.await(queue.waiter, nanos, deadline);
             } finally {
                 queue.turn = false;
                 queue.turnGiven();
@@ -198,7 +200,7 @@ class SeamTest {
         assertEquals(1, started(FOREVER).get());
         assertEquals(1, Posix.read(pipe[0]));
         assertTrue(queue.tryTurn());
-        assertEquals(0, queue.await(FOREVER, 0));
+        assertEquals(0, queue.await(queue.waiter, FOREVER, 0));
         queue.turn = false;
         queue.close();
         Posix.close(pipe);

@@ -88,6 +88,11 @@ class WaitingTest {
         if (state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING) {
             return true;
         }
+        return isInC(thread);
+    }
+
+    /** A virtual thread never is; a platform thread that is about to be counts as well. */
+    private static boolean isInC(Thread thread) {
         if (thread.isVirtual()) {
             return false;
         }
@@ -246,6 +251,27 @@ class WaitingTest {
             read += waiter.result();
         }
         assertEquals(total, read);
+    }
+
+    /** Platform threads sleep in C at the same time, so none is woken to take another's place. */
+    @Test
+    void severalWaiters_eachInC_shareTheDescriptors() throws Exception {
+        int[] other = Posix.pipe();
+        for (int fd : new int[] {pipe[0], other[0]}) {
+            poller.addOneShot(fd, Poller.POLLIN, null);
+        }
+        List<Waiter> waiters = new ArrayList<>(List.of(waiter(-1), waiter(-1)));
+        Until.yes(() -> waiters.stream().filter(one -> isInC(one.thread)).count()
+                == (virtual ? 0 : 2));
+        for (int[] next : List.of(pipe, other)) {
+            Posix.write(next[1], 1);
+            Until.yes(() -> waiters.stream().anyMatch(one -> one.task.isDone()));
+            // The first descriptor, which is still readable, does not end the second wait.
+            Waiter done = waiters.stream().filter(one -> one.task.isDone()).findAny().get();
+            assertEquals(1, done.result());
+            waiters.remove(done);
+        }
+        Posix.close(other);
     }
 
     @Test
