@@ -258,6 +258,7 @@ static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
 	if (!xp_list_empty(&inode->links))
 		return;
 	(void)xp_sys_inotify_remove(inodes->watch.fd, (int)inode->item.ident);
+	inodes->removed++;
 	xp_inode_free(inodes, inode);
 }
 
@@ -339,17 +340,20 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 			xp_inode_leave(inodes, user);
 		return rc;
 	}
-	return xp_inode_follow(inodes, user) < 0 ? 1 : 0;
+	return xp_inode_follow(inodes, user) < 0;
 }
 
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
+	int rc;
+
 	link_leave(inodes, &user->above);
 	if (!wants_above(user))
 		return 0;
 	if (xp_fs_is_mounted(user->fd))
 		return -ENOTSUP;
-	return link_join(inodes, &user->above);
+	rc = link_join(inodes, &user->above);
+	return rc < 0 ? rc : 1;
 }
 
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)

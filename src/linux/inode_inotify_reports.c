@@ -189,6 +189,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 	size_t kept = 0;
 	size_t ready;
 
+	inodes->removed = 0;
 	for (int i = 0; i < HARVEST_READS || kept > 0; i++) {
 		int rc = xp_sys_read(inodes->watch.fd, reports.bytes + kept,
 		                     READ_BYTES);

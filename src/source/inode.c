@@ -14,6 +14,12 @@
 #include "sys/fskind.h"
 #include "sys/sys.h"
 
+/*
+ * inotify reports each removal of a watch.  After so many removals the reports are read, because
+ * the kernel drops reports beyond 16384 (/proc/sys/fs/inotify/max_queued_events).
+ */
+#define REMOVED_MOST 4096
+
 /* The interval at which files are compared that the kernel does not report. */
 #define LOOK_EVERY_NS (100 * XP_NS_PER_MS)
 
@@ -44,11 +50,16 @@ static void user_set_list(struct xpoll *queue, struct xp_inodes *inodes,
 		                xp_sys_now() + LOOK_EVERY_NS);
 }
 
-/* The user's directory was moved: watch its new parent, which reports the directory's removal. */
-static void user_watch_new_parent(struct xpoll *queue, struct xp_inodes *inodes,
-                                  struct xp_inode_user *user)
+/*
+ * The user's file was renamed: watch its new name or parent.  Returns true if changes since the
+ * rename may not have been reported.
+ */
+static bool user_follow(struct xpoll *queue, struct xp_inodes *inodes, struct xp_inode_user *user)
 {
-	user_set_list(queue, inodes, user, xp_inode_follow(inodes, user) < 0);
+	int rc = xp_inode_follow(inodes, user);
+
+	user_set_list(queue, inodes, user, rc < 0);
+	return rc != 0;
 }
 
 /*
@@ -111,14 +122,11 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	 */
 	if (rc == 0 && inodes->renamed && inodes->renamed(user, &now))
 		reported |= XPOLL_NOTE_RENAME;
-	if (rc == 0 && reported & XPOLL_NOTE_RENAME) {
-		user_watch_new_parent(queue, inodes, user);
-		/*
-		 * The new parent is watched only now: query the status again, to find a removal
-		 * before that.
-		 */
+	/*
+	 * If a new parent is watched only now, query the status again, to find an earlier removal.
+	 */
+	if (rc == 0 && reported & XPOLL_NOTE_RENAME && user_follow(queue, inodes, user))
 		rc = xp_inode_look(user, &now);
-	}
 	gone = rc == -EBADF || rc == -ENOENT;
 	if (!gone && rc == 0 && reported & XP_REPORT_ENDED &&
 	    !(reported & XPOLL_NOTE_REVOKE))
@@ -209,15 +217,6 @@ static void compare_in_next_wait(struct xpoll *queue, struct xp_inodes *inodes)
 		xp_host.set_due(queue, XP_SOURCE_VNODE, xp_sys_now());
 }
 
-/* Report to all users what has happened up to now, before a watch is changed. */
-static void compare_reported(struct xpoll *queue, struct xp_inodes *inodes)
-{
-	if (inodes->watch.fd < 0)
-		return;
-	xp_inodes_harvest(inodes);
-	inodes_compare(queue, inodes);
-}
-
 /*
  * Make the kernel report the file; or, if it cannot, and a comparison shows all requested notes,
  * compare the file from time to time.  lenient: also after another error, such as an exhausted
@@ -233,6 +232,25 @@ static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
 		return rc;
 	user_set_list(queue, inodes, user, rc != 0);
 	return 0;
+}
+
+/*
+ * A new user has joined an inode that others watch: read the reports, which may be about changes
+ * before this, and drop those for the new user.
+ */
+static void drop_earlier_reports(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	xp_inodes_harvest(inodes);
+	user->ignored = 0;
+	user->reported &= XP_REPORT_LOST | XP_REPORT_ENDED;
+	if (!user->reported)
+		xp_list_remove(&user->to_compare);
+}
+
+/* Returns true if others watch the same inode: the list has more items than its head and this. */
+static bool user_has_company(const struct xp_inode_user *user)
+{
+	return user->self.inode && user->self.item.next != user->self.item.prev;
 }
 
 int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
@@ -254,12 +272,12 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	user->notes = notes;
 	user->reported = 0;
 	user->ignored = 0;
-	compare_reported(queue, inodes);
 	rc = user_join(queue, inodes, user, lenient);
 	if (rc < 0)
 		user->self.user = NULL;
-	else
-		compare_in_next_wait(queue, inodes);
+	else if (user_has_company(user))
+		drop_earlier_reports(inodes, user);
+	compare_in_next_wait(queue, inodes);
 	return rc;
 }
 
@@ -358,6 +376,8 @@ void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user)
 	if (!user->self.user || !inodes)
 		return;
 	xp_inode_leave(inodes, user);
+	if (inodes->removed >= REMOVED_MOST)
+		xp_inodes_harvest(inodes);
 	xp_list_remove(&user->all);
 	xp_list_remove(&user->to_compare);
 	user->self.user = NULL;

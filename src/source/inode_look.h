@@ -35,6 +35,8 @@ struct xp_inodes {
 	size_t reserved;          /* number of inodes in `map` and `pool` */
 	/* number of inodes made so far, for a provider that numbers them */
 	uint32_t made;
+	/* inotify: number of watches that were removed since the reports were last read */
+	int removed;
 	/*
 	 * Called before files are compared because of the time: a provider may try again to watch
 	 * those that the kernel does not report.  Optional.

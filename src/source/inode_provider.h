@@ -14,16 +14,17 @@ uint32_t xp_inodes_reportable(void);
 
 /*
  * Make the kernel report the notes user->notes of user->fd; user->last is the file's status.  For a
- * user that has joined already, change the notes.  Returns 0; 1: the kernel reports only some of
- * them, so the file has to be compared from time to time as well.  -ESTALE: fd was reused for
- * another file; -ENOTSUP: the kernel does not report this file; -EPERM; -EMFILE, -ENFILE, -ENOSPC,
- * -ENOMEM.
+ * user that has joined already, change the notes.  A new user gets no reports of earlier changes.
+ * Returns 0; 1: the kernel reports only some of the notes, so the file has to be compared from time
+ * to time as well.  -ESTALE: fd was reused for another file; -ENOTSUP: the kernel does not report
+ * this file; -EPERM; -EMFILE, -ENFILE, -ENOSPC, -ENOMEM.
  */
 int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
                   struct xp_inode_user *user);
 /*
- * The user's directory was moved: watch its new parent instead of the old one.  After an error the
- * kernel reports no removal, so the directory has to be compared from time to time.
+ * The user's file was renamed: watch its new name or parent, if this provider watches one.  Returns
+ * 0; 1: that is watched now, and a change since the rename was not reported.  After an error the
+ * kernel does not report all changes, so the file has to be compared from time to time.
  */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user);
 /* End the watch of a user; harmless if it has not joined. */

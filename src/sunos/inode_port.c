@@ -312,7 +312,7 @@ int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes;
 	return user->self.inode && user->self.inode->armed &&
-		!xp_inode_is_late(user) ? 0 : -ENOTSUP;
+		!xp_inode_is_late(user) ? 1 : -ENOTSUP;
 }
 
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)

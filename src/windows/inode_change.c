@@ -227,7 +227,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	xp_inode_leave(inodes, user);
-	return xp_inode_join(inodes->queue, inodes, user) == 0 ? 0 : -ENOTSUP;
+	return xp_inode_join(inodes->queue, inodes, user) == 0 ? 1 : -ENOTSUP;
 }
 
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)

@@ -339,4 +339,21 @@ XT_TEST(overflow_of_the_kernels_queue_is_reported)
 	VNODE_GETS(queue, named, XPOLL_NOTE_RENAME);
 }
 
+/* The kernel reports each removal of a watch: these reports do not fill its queue. */
+XT_TEST(many_deletes_without_a_wait_lose_nothing)
+{
+	struct xpoll *queue = xt_open_quiet();
+	int files[2] = {xt_make("a", "x"), xt_make("b", "x")};
+	int quiet = xt_make("c", "text");
+
+	XT_OK(vnode_add(queue, quiet, 0, XPOLL_NOTE_WRITE));
+	for (int i = 0; i < 20000; i++) {
+		XT_OK(vnode_add(queue, files[i % 2], 0, XPOLL_NOTE_WRITE));
+		XT_OK(xt_flag(queue, (uint64_t)files[i % 2], VNODE, XPOLL_DELETE));
+	}
+	XT_NONE(queue);
+	xt_put(quiet);
+	VNODE_GETS(queue, quiet, XPOLL_NOTE_WRITE);
+}
+
 #endif

@@ -195,6 +195,39 @@ XT_TEST(refusals_are_told_and_change_nothing)
 	XT_EXPECT(xpoll_next_timeout(queue) >= 0);
 }
 
+/* A second registration of a file reads the reports of earlier changes, which are not its own. */
+XT_TEST(second_registration_gets_no_report_of_an_earlier_change)
+{
+	struct xpoll *queue = start();
+	struct xpoll_event events[3];
+	int file = xt_file("text");
+	int copy = xt_dup(file);
+
+	XT_OK(add(queue, file, XPOLL_NOTE_WRITE));
+	report(1, IN_MODIFY);
+	XT_OK(add(queue, copy, XPOLL_NOTE_WRITE));
+	XT_CALL(expect(queue, file, XPOLL_NOTE_WRITE, 0));
+	XT_NONE(queue);
+	report(1, IN_MODIFY);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 3, XT_SOON), 2);
+}
+
+/* The kernel ends the watch between the two calls: the registration gets a new one. */
+XT_TEST(watch_that_ends_while_a_second_registration_joins_is_made_again)
+{
+	struct xpoll *queue = start();
+	struct xpoll_event events[3];
+	int file = xt_file("text"); /* Without a name. */
+	int copy = xt_dup(file);
+
+	XT_OK(add(queue, file, XPOLL_NOTE_WRITE));
+	report(1, IN_IGNORED);
+	XT_OK(add(queue, copy, XPOLL_NOTE_WRITE));
+	XT_NONE(queue);
+	report(1, IN_MODIFY);
+	XT_EQ(xpoll_event(queue, NULL, 0, events, 3, XT_SOON), 2);
+}
+
 /* The kernel says by the watch's number that it is another file. */
 XT_TEST(number_used_again_is_found_by_the_watch)
 {
