@@ -94,6 +94,20 @@ static DWORD afd_timeout(int64_t deadline_ns)
 }
 
 /*
+ * Convert a packet of a socket's activity to a report, which is added to `unsure`.  Returns false
+ * if there is nothing to report.
+ */
+static bool afd_activity(struct afd_state *state, struct afd_edge *edge,
+                         struct afd_unsure *unsure, struct xp_fired *fired)
+{
+	struct afd_sock *sock = afd_edge_fired(state, edge, fired);
+
+	if (sock && !(fired->events & POLLNVAL))
+		afd_unsure_add(state, unsure, sock, fired);
+	return sock != NULL;
+}
+
+/*
  * Handle the completion of a poll; call: number of this wait.  A report of a poll that had begun
  * before this wait is added to `unsure`.  Returns false if there is nothing to report.
  */
@@ -123,7 +137,7 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 	case AFD_KEY_PROBE:
 		return false; /* sent only to make a thread return: the next wait begins polls */
 	case AFD_KEY_EDGE:
-		return afd_edge_fired(state, (void *)packet->lpOverlapped, fired);
+		return afd_activity(state, (void *)packet->lpOverlapped, unsure, fired);
 	case AFD_KEY_OBJECT:
 		return afd_object_fired(state, (int)(key >> AFD_KEY_BITS), fired);
 	default:

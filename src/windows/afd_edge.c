@@ -105,55 +105,6 @@ void afd_edges_close(struct afd_state *state)
 	}
 }
 
-/*
- * Discard the recorded activity and poll the present state instead, which includes its effects, for
- * the first report.  Otherwise it would be reported twice.
- */
-static int edge_probe(struct afd_sock *sock, uint32_t watch)
-{
-	struct xp_afd_handle handle = {sock->base, xp_afd_wanted(watch), 0};
-	WSANETWORKEVENTS records;
-	int rc;
-
-	(void)WSAEnumNetworkEvents((SOCKET)xp_fd_ident(sock->entry.fd), NULL, &records);
-	rc = xp_nt_probe(&handle, 1);
-	if (rc < 0)
-		return rc;
-	sock->first_bits = xp_afd_poll_bits(handle.events) &
-		((watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL);
-	sock->end_reported = handle.events & XP_AFD_DISCONNECT ||
-		sock->first_bits & (POLLERR | POLLHUP);
-	return 0;
-}
-
-int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
-                   uint32_t watch)
-{
-	int rc = sock->edge ? 0 : edge_take(state, sock);
-
-	if (rc < 0)
-		return rc;
-	xp_count_by(&state->counters->syscalls_change, 2);
-	xp_count(&state->counters->syscalls_check);
-	if (WSAEventSelect((SOCKET)xp_fd_ident(sock->entry.fd), sock->edge->event,
-	                   EDGE_ALL) == 0)
-		rc = edge_probe(sock, watch);
-	else
-		rc = xp_nt_error((DWORD)WSAGetLastError());
-	if (rc < 0)
-		afd_edge_end(state, sock);
-	return rc;
-}
-
-void afd_edge_end(struct afd_state *state, struct afd_sock *sock)
-{
-	if (!sock->edge)
-		return;
-	(void)WSAEventSelect((SOCKET)xp_fd_ident(sock->entry.fd), NULL, 0);
-	xp_list_append(&state->edges, &sock->edge->free);
-	sock->edge = NULL;
-}
-
 /* Returns the bits of poll(2) for recorded activity. */
 static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
 {
@@ -174,8 +125,84 @@ static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
 	return events;
 }
 
-bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
-                    struct xp_fired *fired)
+/* Returns the bits that the filters of XP_WATCH_AGAIN stand for. */
+static uint32_t again_bits(uint32_t watch)
+{
+	static const uint32_t bits[] = {POLLIN | POLLRDHUP, POLLOUT, POLLPRI};
+	uint32_t again = 0;
+
+	for (int i = 0; i < 3; i++)
+		again |= XP_WATCH_AGAIN_OF(watch) & (1u << i) ? bits[i] : 0;
+	return again;
+}
+
+uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock)
+{
+	uint32_t watch = sock->entry.watch;
+	struct xp_afd_handle handle = {sock->base, xp_afd_wanted(watch), 0};
+	WSANETWORKEVENTS records;
+	uint32_t due = sock->due_bits;
+	uint32_t bits;
+
+	sock->due_bits = 0;
+	if (!due)
+		return 0;
+	xp_count_by(&state->counters->syscalls_check, 2);
+	/* Discard the recorded activity, whose effects the state includes: it is reported once. */
+	if (WSAEnumNetworkEvents((SOCKET)xp_fd_ident(sock->entry.fd), NULL, &records) != 0 ||
+	    xp_nt_probe(&handle, 1) < 0)
+		return POLLNVAL;
+	due |= edge_poll_bits(&records);
+	bits = xp_afd_poll_bits(handle.events) & due &
+		((watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL);
+	sock->end_reported = handle.events & XP_AFD_DISCONNECT || bits & (POLLERR | POLLHUP);
+	return bits;
+}
+
+/* Give the socket an event object, which records activity from now on. */
+static int edge_select(struct afd_state *state, struct afd_sock *sock)
+{
+	int rc = edge_take(state, sock);
+
+	if (rc < 0)
+		return rc;
+	xp_count(&state->counters->syscalls_change);
+	if (WSAEventSelect((SOCKET)xp_fd_ident(sock->entry.fd), sock->edge->event,
+	                   EDGE_ALL) == 0)
+		return 0;
+	rc = xp_nt_error((DWORD)WSAGetLastError());
+	afd_edge_end(state, sock);
+	return rc;
+}
+
+int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
+                   uint32_t watch)
+{
+	bool is_new = !sock->edge;
+	int rc = is_new ? edge_select(state, sock) : 0;
+
+	if (rc < 0)
+		return rc;
+	sock->due_bits |= again_bits(watch) | (watch & ~sock->entry.watch & XP_WATCH_BITS);
+	/* The end of the peer's data or an error, once reported, comes again only if asked for. */
+	if (is_new || !sock->end_reported)
+		sock->due_bits |= POLLERR | POLLHUP | POLLNVAL;
+	if (is_new)
+		sock->due_bits |= XP_WATCH_BITS;
+	return 0;
+}
+
+void afd_edge_end(struct afd_state *state, struct afd_sock *sock)
+{
+	if (!sock->edge)
+		return;
+	(void)WSAEventSelect((SOCKET)xp_fd_ident(sock->entry.fd), NULL, 0);
+	xp_list_append(&state->edges, &sock->edge->free);
+	sock->edge = NULL;
+}
+
+struct afd_sock *afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
+                                struct xp_fired *fired)
 {
 	int fd = atomic_load(&edge->fd);
 	struct afd_sock *sock = afd_find(state, fd, &afd_sock_kind);
@@ -184,12 +211,12 @@ bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
 
 	atomic_store(&edge->sent, false);
 	if (!sock || !(sock->entry.watch & XP_WATCH_EDGE))
-		return false;
+		return NULL;
 	XP_ASSERT(sock->edge);
 	xp_count_shared(&state->counters->syscalls_check);
 	if (WSAEnumNetworkEvents((SOCKET)xp_fd_ident(fd), NULL, &records) == 0)
 		events = edge_poll_bits(&records);
 	events &= (sock->entry.watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL;
 	*fired = (struct xp_fired){.token = sock->entry.token, .events = events};
-	return events != 0;
+	return events ? sock : NULL;
 }

@@ -139,20 +139,23 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 	while (item != &state->updates && *count < cap) {
 		struct afd_sock *sock =
 			XP_CONTAINER_OF(item, struct afd_sock, entry.item);
-		uint32_t first = sock->first_bits;
+		uint32_t first;
 		int rc = 0;
 
 		item = item->next;
-		if (!sock->pending && sock_wants(sock))
-			rc = sock_submit(state, sock);
-		if (rc == -ENOMEM || (rc < 0 && !fired))
-			return rc;
-		if (first && !fired) {
+		if (sock->due_bits && !fired) {
 			afd_post_probe(state);
 			continue;
 		}
+		/* The check comes first: the end of the peer's data needs no poll after it. */
+		first = afd_edge_check(state, sock);
+		if (!sock->pending && sock_wants(sock))
+			rc = sock_submit(state, sock);
+		if (rc == -ENOMEM || (rc < 0 && !fired)) {
+			sock->due_bits = first;
+			return rc;
+		}
 		xp_list_remove(&sock->entry.item);
-		sock->first_bits = 0;
 		if (rc < 0 || first)
 			fired[(*count)++] = (struct xp_fired){
 				.token = sock->entry.token,
@@ -169,12 +172,14 @@ static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 
 	if (state->waiters == 0)
 		return 0;
-	if (sock->first_bits)
+	if (sock->due_bits) {
 		afd_post_probe(state);
+		return 0;
+	}
 	if (sock->pending || !sock_wants(sock))
 		return 0;
 	rc = sock_submit(state, sock);
-	if (rc == 0 && !sock->first_bits)
+	if (rc == 0)
 		xp_list_remove(&sock->entry.item);
 	return rc;
 }
@@ -224,7 +229,7 @@ static int sock_want(struct afd_state *state, struct afd_sock *sock,
 		sock_orphan(sock, fresh);
 		sock->entry.watch = watch;
 	}
-	if (sock->first_bits || (sock_wants(sock) && !sock->pending))
+	if (sock->due_bits || (sock_wants(sock) && !sock->pending))
 		sock_update(state, sock);
 	return sock_submit_now(state, sock);
 }
@@ -234,12 +239,14 @@ static int sock_watch(struct afd_state *state, struct afd_entry *entry, uint32_t
 	struct afd_sock *sock = (struct afd_sock *)entry;
 	int rc = 0;
 
-	sock->first_bits = 0;
-	sock->end_reported = false;
-	if (watch & XP_WATCH_EDGE)
+	if (watch & XP_WATCH_EDGE) {
 		rc = afd_edge_begin(state, sock, watch);
-	else if (watch & XP_WATCH_BITS)
-		afd_edge_end(state, sock);
+	} else {
+		sock->due_bits = 0;
+		sock->end_reported = false;
+		if (watch & XP_WATCH_BITS)
+			afd_edge_end(state, sock);
+	}
 	return rc < 0 ? rc : sock_want(state, sock, watch);
 }
 
@@ -286,7 +293,7 @@ void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
 	int i = unsure->len++;
 
 	unsure->handles[i] = (struct xp_afd_handle){
-		sock->base, xp_afd_wanted(sock_wants(sock)), 0,
+		sock->base, xp_afd_wanted(sock->entry.watch & XP_WATCH_BITS), 0,
 	};
 	unsure->socks[i] = sock;
 	unsure->fired[i] = fired;
@@ -306,10 +313,14 @@ void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure)
 	/* This fails if a socket was closed: keep the reports; that socket's poll reports it. */
 	if (xp_nt_probe(unsure->handles, len) < 0)
 		return;
-	for (int i = 0; i < len; i++)
-		unsure->fired[i]->events = sock_events(
-			unsure->socks[i],
-			xp_afd_poll_bits(unsure->handles[i].events));
+	for (int i = 0; i < len; i++) {
+		const struct afd_sock *sock = unsure->socks[i];
+		uint32_t bits = sock_events(sock, xp_afd_poll_bits(unsure->handles[i].events));
+
+		if (sock->entry.watch & XP_WATCH_EDGE)
+			bits &= unsure->fired[i]->events;
+		unsure->fired[i]->events = bits;
+	}
 }
 
 struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,

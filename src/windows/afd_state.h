@@ -73,7 +73,7 @@ struct afd_sock {
 	bool pending;   /* a poll is in progress */
 	/* For sockets registered with CLEAR (edge-triggered): */
 	struct afd_edge *edge; /* stays while no bits are requested; NULL: none */
-	uint32_t first_bits;   /* bits set when the watch began, which a wait has to report */
+	uint32_t due_bits;     /* bits that the next wait checks and reports */
 	bool end_reported;     /* the peer's end or an error was reported: no poll any more */
 };
 
@@ -140,8 +140,8 @@ struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
                                 struct xp_fired *fired);
 
 /*
- * Reports of polls that had begun before this wait, which may be stale.  Their sockets are polled
- * again without waiting, up to XP_AFD_PROBE_MOST in one call.
+ * Reports that may be stale: those of polls that had begun before this wait, and of recorded
+ * activity.  Their sockets are polled again without waiting, up to XP_AFD_PROBE_MOST in one call.
  */
 struct afd_unsure {
 	struct xp_afd_handle handles[XP_AFD_PROBE_MOST];
@@ -153,23 +153,32 @@ struct afd_unsure {
 /* Add the report `fired` of a socket; if `unsure` is full then, recheck all. */
 void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
                     struct afd_sock *sock, struct xp_fired *fired);
-/* Poll the sockets again, and store their present bits in the reports, or 0. */
+/*
+ * Poll the sockets again, and store their present bits in the reports, or 0; of an edge-triggered
+ * socket only those bits that had activity.
+ */
 void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure);
 
 /* Close the handles of the driver; no poll is in progress. */
 void afd_groups_close(struct afd_state *state);
 
 /*
- * Watch a socket edge-triggered.  The present state is stored in sock->first_bits for the next
- * wait to report, even if the socket was watched edge-triggered before.
+ * Watch a socket edge-triggered.  The next wait reports the present state; if the socket was
+ * watched edge-triggered before, only the bits that are new in `watch`, those of XP_WATCH_AGAIN,
+ * and those with activity that was not reported yet.
  */
 int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
+/* Returns those bits of sock->due_bits that are set now, and clears it; POLLNVAL: no socket. */
+uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock);
 /* End the edge-triggered watch of a socket, if there is one. */
 void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
-/* Handle a packet AFD_KEY_EDGE.  Returns true and stores a report if there is something. */
-bool afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
-                    struct xp_fired *fired);
+/*
+ * Handle a packet AFD_KEY_EDGE.  Returns its socket and stores the recorded activity in `fired`;
+ * NULL: there is nothing to report.
+ */
+struct afd_sock *afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
+                                struct xp_fired *fired);
 /* Release the free event objects. */
 void afd_edges_close(struct afd_state *state);
 
