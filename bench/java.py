@@ -2,7 +2,7 @@
 """Measure the Java binding: looptest beside Java's Selector and C, the table of 1999, and the JDK's
 HTTP server on both selectors.
 
-  java.py [--quick]
+  java.py [--quick] [--part looptest|servers|http]
 
 Makes the demo jar (build/release/java), runs it, and writes java-looptest.json and
 java-servers.json and java-http.json in build/bench;
@@ -158,7 +158,7 @@ def http(java, quick):
     runs = {name: [] for name in SELECTORS}
     for number, name in rounds.turns(list(SELECTORS), 1 if quick else 11):
         print(f"  HTTP server, round {number + 1}: {name}", file=sys.stderr)
-        runs[name].append(http_once(java, name, 10000 if quick else 100000))
+        runs[name].append(http_once(java, name, 5000 if quick else 20000))
     for name, samples in runs.items():
         times = [sample["us_per_request"] for sample in samples]
         yield {**rounds.medians(samples), "selector": name, "idle": IDLE, "active": ACTIVE,
@@ -169,12 +169,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true",
                         help="one round, a tenth of the writes, no 4000 connections")
-    quick = parser.parse_args().quick
+    parser.add_argument("--part", choices=("looptest", "servers", "http"), help="only this")
+    given = parser.parse_args()
     java = find_command()
     version = subprocess.run([java[0], "-version"], capture_output=True, text=True,
                              check=False).stderr
     for part in looptest, servers, http:
-        rows = list(part(java, quick))
+        if given.part not in (None, part.__name__):
+            continue
+        rows = list(part(java, given.quick))
         rounds.save(str(ROOT / f"build/bench/java-{part.__name__}.json"), {
             "measured": datetime.date.today().isoformat(), "java": version.splitlines()[0],
             "kernel": platform.release(), "processors": os.cpu_count(), "flags": FLAGS,

@@ -3,6 +3,7 @@
 # mostly make none, and a Selector's interestOps makes one for each change.
 #
 # A selector of xpoll-nio, whose keys are muted while they have data, does not sleep in ppoll(2).
+# A selection that another thread's wakeup ends polls the kernel once.
 #
 #   calls.sh BUILD_FOLDER
 set -u
@@ -34,7 +35,8 @@ class Calls {
         switch (arguments[0]) {
             case "poller" -> poller(pipe);
             case "selector" -> selector(pipe);
-            default -> muted(pipe);
+            case "muted" -> muted(pipe);
+            default -> woken();
         }
     }
 
@@ -84,6 +86,17 @@ class Calls {
         }
     }
 
+    /** Another thread wakes the selector, before it sleeps or while it does. */
+    static void woken() throws Exception {
+        try (Selector selector = Selector.open()) {
+            for (int i = 0; i < ROUNDS; i++) {
+                Thread waker = Thread.ofPlatform().start(selector::wakeup);
+                check(selector.select() == 0);
+                waker.join();
+            }
+        }
+    }
+
     static void check(boolean holds) {
         if (!holds) {
             throw new AssertionError();
@@ -102,20 +115,22 @@ changes() {
 	grep -c 'epoll_ctl(' "$work/log"
 }
 
-# masks: how often a thread of Java's sleeps with another signal mask
-masks() {
-	strace -D -f -qq -e trace=ppoll -o "$work/log" \
+# by_xpoll WHICH CALLS PATTERN: how often a program whose selectors are xpoll's makes a call
+by_xpoll() {
+	strace -D -f -qq -e trace="$2" -o "$work/log" \
 		"$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -Xmx64m \
 		--enable-native-access=ALL-UNNAMED --add-exports=java.base/sun.nio.ch=ALL-UNNAMED \
 		-Djava.nio.channels.spi.SelectorProvider=org.xpoll.nio.XpollSelectorProvider \
-		-cp "$jar:$nio:$work" Calls muted >"$work/out" 2>&1 ||
+		-cp "$jar:$nio:$work" Calls "$1" >"$work/out" 2>&1 ||
 		{ cat "$work/out" >&2; exit 1; }
-	grep -c 'ppoll(' "$work/log"
+	grep -c "$3" "$work/log"
 }
 
 poller=$(changes poller) || exit 1
 selector=$(changes selector) || exit 1
 echo "changes of the kernel's set: $poller by a Poller, $selector by a Selector"
-masks=$(masks)
+masks=$(by_xpoll muted ppoll 'ppoll(')
 echo "sleeps of a selector with muted keys that change the signal mask: $masks"
-[ "$poller" -lt 50 ] && [ "$selector" -ge 1000 ] && [ "$masks" -lt 10 ]
+polls=$(by_xpoll woken epoll_wait,epoll_pwait,epoll_pwait2 'epoll_p*wait2*(')
+echo "polls of a selector that is woken 500 times: $polls"
+[ "$poller" -lt 50 ] && [ "$selector" -ge 1000 ] && [ "$masks" -lt 10 ] && [ "$polls" -lt 800 ]

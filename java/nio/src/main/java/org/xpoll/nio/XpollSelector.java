@@ -154,8 +154,8 @@ final class XpollSelector extends SelectorImpl {
         long deadline = timeout > 0 ? System.nanoTime() + nanos : 0;
         while (nanos != 0 && !woken.get() && !Thread.currentThread().isInterrupted()) {
             try {
-                if (queue.awaitNanos(null, events, nanos) > 0) {
-                    return;
+                if (queue.awaitNanos(null, events, nanos) > 0 || woken.get()) {
+                    return; // A wait that a wakeup ends has polled the kernel.
                 }
             } catch (InterruptedIOException e) {
                 break; // The thread's status says so, too.
