@@ -121,16 +121,22 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
  * give `inner` a bell, which is no queue for the kernel, and try again.
  */
 static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
-                      const struct epoll_event *event, const struct stat *status)
+                      const struct epoll_event *event)
 {
-	struct stat of_bell;
-	int rc = change_locked(set, EPOLL_CTL_ADD, fd, event, status, true);
+	struct stat status;
+	int rc = ep_ring_start(inner);
 
+	if (rc < 0)
+		return rc;
+	/* ep_ring_start may have put another file behind fd. */
+	if (fstat(fd, &status) < 0)
+		return -EBADF;
+	rc = change_locked(set, EPOLL_CTL_ADD, fd, event, &status, true);
 	if (rc != -ELOOP || inner->bell.fds[0] >= 0)
 		return rc;
-	if (ep_use_bell(inner) < 0 || ep_ring_start(inner) < 0 || fstat(fd, &of_bell) < 0)
+	if (ep_use_bell(inner) < 0 || ep_ring_start(inner) < 0 || fstat(fd, &status) < 0)
 		return -ELOOP;
-	return change_locked(set, EPOLL_CTL_ADD, fd, event, &of_bell, true);
+	return change_locked(set, EPOLL_CTL_ADD, fd, event, &status, true);
 }
 
 /* Check op and event, and do the change.  inner: the set that fd refers to, or NULL. */
@@ -148,11 +154,9 @@ static int check_and_change(struct ep_set *set, struct ep_set *inner, int op, in
 			rc = ep_nest_check(set, inner);
 		if (rc == 0)
 			rc = ep_ring_adopt(inner);
-		if (rc == 0)
-			rc = ep_ring_start(inner);
 	}
 	if (rc == 0)
-		rc = nests ? add_nested(set, inner, fd, event, status)
+		rc = nests ? add_nested(set, inner, fd, event)
 		           : change_locked(set, op, fd, event, status, inner);
 	if (nests)
 		pthread_mutex_unlock(&ep_nest_lock);

@@ -162,13 +162,21 @@ static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits
 	}
 	if (rc == 0)
 		entry->registered |= (short)bits;
+	/* The bits take the place of a READ without bits. */
+	entry->is_bare &= !(entry->registered & EP_READ);
 	return rc;
 }
 
 /*
- * Register READ without bits, which reports errors and hang-ups only, for an entry that requests
- * neither POLLIN nor POLLOUT.  Linux reports both always; EXCEPT alone would not.
+ * Returns true if none of the directions in `want` that the queue has reports errors and hang-ups:
+ * then READ without bits must report them.  Linux reports both always; EXCEPT alone would not.
  */
+static bool needs_bare(const struct ep_entry *entry, int want)
+{
+	return !(entry->registered & want & (EP_READ | POLLOUT));
+}
+
+/* Register READ without bits, which reports errors and hang-ups only. */
 static int register_bare(struct ep_set *set, int fd, struct ep_entry *entry)
 {
 	int rc = ctl(set, XPOLL_ADD | modes_of(entry->events), 0, fd, entry);
@@ -186,7 +194,7 @@ int ep_register(struct ep_set *set, int fd, struct ep_entry *entry)
 		bits &= POLLIN;
 	if (bits)
 		rc = add_bits(set, fd, entry, bits);
-	if (rc == 0 && !(entry->registered & (EP_READ | POLLOUT)))
+	if (rc == 0 && needs_bare(entry, bits))
 		rc = register_bare(set, fd, entry);
 	if (rc < 0)
 		ep_unregister(set, fd, entry);
@@ -210,25 +218,44 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 }
 
 /*
+ * Enable READ without bits if these directions need it, otherwise disable it.  An entry keeps it
+ * once it has it, so that a program that pauses and resumes a descriptor makes no system calls.
+ */
+static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int want)
+{
+	int rc = 0;
+
+	if (!needs_bare(entry, want))
+		return entry->is_bare ? ctl(set, XPOLL_DISABLE, 0, fd, entry) : 0;
+	if (entry->is_bare)
+		return ctl(set, XPOLL_ENABLE, 0, fd, entry);
+	if (entry->registered & EP_READ)
+		rc = ctl(set, XPOLL_DELETE, entry->registered & EP_READ, fd, entry);
+	entry->registered &= ~EP_READ;
+	return rc < 0 ? rc : register_bare(set, fd, entry);
+}
+
+/*
  * Do an EPOLL_CTL_MOD that keeps the modes: enable each direction in `want`, so that the queue
  * reports it again like a new one, and disable the others.
  */
 static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
-	int off = entry->registered & ~want;
 	int on = entry->registered & want;
 	int fresh = want & ~entry->registered & ~EP_READ;
-	int rc = 0;
+	int off, rc = 0;
 
 	if (want & EP_READ && (entry->registered & EP_READ) != (want & EP_READ)) {
 		rc = change_read(set, fd, entry, want);
-		off &= ~EP_READ;
 		on &= ~EP_READ;
 	}
-	if (rc == 0 && off)
-		rc = ctl(set, XPOLL_DISABLE, off, fd, entry);
 	if (rc == 0 && fresh)
 		rc = add_bits(set, fd, entry, fresh);
+	if (rc == 0)
+		rc = switch_bare(set, fd, entry, want);
+	off = entry->registered & ~want;
+	if (rc == 0 && off)
+		rc = ctl(set, XPOLL_DISABLE, off, fd, entry);
 	if (rc == 0 && on)
 		rc = ctl(set, XPOLL_ENABLE, on, fd, entry);
 	return rc;
@@ -255,17 +282,14 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	bool is_refused = entry->is_device && event->events & EPOLLET;
 	bool same = modes_of(entry->events) == modes_of(event->events) && !is_refused;
 	int want = ep_poll_bits(event->events) & (entry->is_nested ? POLLIN : ~0);
-	int rc;
+	int rc = -EPIPE;
 
 	/* The queue reports a condition that holds again, so the kept record is not needed. */
 	drop_held(set, entry);
 	entry->events = event->events;
 	entry->data = event->data.u64;
-	if (same && !entry->is_bare && want & (EP_READ | POLLOUT)) {
+	if (same)
 		rc = switch_directions(set, fd, entry, want);
-	} else {
-		rc = -EPIPE;
-	}
 	/* The modes change, or kqueue(2) has refused WRITE of a pipe without a reader. */
 	if (rc == -EPIPE) {
 		ep_unregister(set, fd, entry);
@@ -298,6 +322,6 @@ void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, i
 
 	if (on)
 		(void)ctl(set, XPOLL_ENABLE, on, fd, entry);
-	if (entry->is_bare && all)
+	if (entry->is_bare && all && needs_bare(entry, wanted))
 		(void)ctl(set, XPOLL_ENABLE, 0, fd, entry);
 }

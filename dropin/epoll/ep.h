@@ -47,7 +47,7 @@ struct ep_entry {
 	bool is_nested;    /* the descriptor is a set */
 	bool is_socket;    /* the descriptor is a socket */
 	bool is_device;    /* the descriptor is a character device, as a terminal is */
-	bool is_bare;      /* READ is registered without bits, for errors and hang-ups */
+	bool is_bare;      /* READ is registered without bits: see switch_bare in entry.c */
 	short registered;  /* POLL* bits that the queue has, enabled or not */
 	uint32_t events;   /* the program's EPOLL* bits and flags */
 	uint64_t data;     /* the program's data, returned in events */
@@ -92,6 +92,7 @@ struct ep_set {
 	struct xpoll_ready held; /* [e] if is_held: a record that the next wait delivers */
 	atomic_bool is_held;     /* [a] see ep_give_back; written under the lock */
 	atomic_int waiters;      /* [a] number of threads in ep_wait */
+	bool is_exposed;         /* [e] the descriptors are readable while there are events */
 	struct ep_bell bell;
 };
 
@@ -168,6 +169,13 @@ void ep_renew_watchers(struct ep_set *set);
  * caller passes to ep_publish; or -errno.
  */
 int ep_begin(struct ep_set **begun);
+/*
+ * Called before a set is registered in another one or passed to poll(2): make its descriptors those
+ * of the queue, or of a bell if the queue has none.  Until then they are a socket that is never
+ * readable, because a queue whose descriptor is in use passes each change to the kernel at once.
+ * Returns 0 or -errno.
+ */
+int ep_expose(struct ep_set *set);
 /*
  * Give a set whose queue has a descriptor a bell as well, and make the set's descriptors those of
  * the bell.  That is needed because the kernel allows fewer levels of queues in queues than Linux
@@ -277,8 +285,8 @@ void ep_bell_end(struct ep_set *set);
 /* ring.c ------------------------------------------------------------------------------------ */
 
 /*
- * Start the bell's thread, if the set has a bell, because its descriptor is registered in another
- * set or passed to poll(2).  Returns 0 or a negative errno value.
+ * Call ep_expose, and start the bell's thread if the set has a bell, because the descriptor is
+ * registered in another set or passed to poll(2).  Returns 0 or a negative errno value.
  */
 int ep_ring_start(struct ep_set *set);
 /* Adopt the sets that are registered in this set, and then this set.  Returns 0 or -errno. */

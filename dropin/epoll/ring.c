@@ -57,10 +57,10 @@ int ep_ring_start(struct ep_set *set)
 {
 	struct ep_bell *bell = &set->bell;
 	sigset_t all, before;
-	int rc = 0;
+	int rc = ep_expose(set);
 
-	if (bell->fds[0] < 0)
-		return 0;
+	if (rc < 0 || bell->fds[0] < 0)
+		return rc;
 	sigfillset(&all);
 	pthread_mutex_lock(&set->lock);
 	if (!bell->runs) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ep.h"
@@ -30,15 +31,30 @@ static void end_set(struct ep_object *object)
 }
 
 /*
+ * Returns a new descriptor that stands for a set until ep_expose: a socket that is never readable.
+ * While the queue has no descriptor in use it can pass its changes to the kernel in the next wait.
+ */
+static int make_fd(void)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+
+	if (fd < 0)
+		return -errno;
+	ep_real()->fcntl(fd, F_SETFD, FD_CLOEXEC);
+	return fd;
+}
+
+/*
  * set->fork: in a forked child, replace the descriptors of a set of the parent, which share the
- * parent's queue or bell, by duplicates of a new bell.  So they stay open, as the program expects,
- * until ep_adopt.  If there is no descriptor for a bell, they stay shared with the parent.
+ * parent's queue or bell, by duplicates of a new socket.  So they stay open, as the program
+ * expects, until ep_expose.  If there is no descriptor for a socket, they stay shared.
  */
 static void fork_set(struct ep_set *set)
 {
 	static const pthread_cond_t no_waiter = PTHREAD_COND_INITIALIZER;
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 	struct ep_bell *bell = &set->bell;
+	int fd = set->is_exposed ? make_fd() : -1;
 
 	set->look = unlocked;
 	atomic_store(&set->waiters, 0);
@@ -47,8 +63,11 @@ static void fork_set(struct ep_set *set)
 		real_close.close(bell->fds[1]);
 	}
 	*bell = (struct ep_bell){.fds = {-1, -1}, .stays = bell->stays, .changed = no_waiter};
-	if (ep_bell_make(bell) == 0)
-		(void)ep_replace_fds(&set->object, bell->fds[0]);
+	set->is_exposed = false;
+	if (fd < 0)
+		return;
+	(void)ep_replace_fds(&set->object, fd);
+	real_close.close(fd);
 }
 
 /* Returns the memory of an ended set, or new memory; NULL: none. */
@@ -70,27 +89,6 @@ static struct ep_set *allocate(void)
 	return set;
 }
 
-/*
- * Returns the set's first descriptor, a duplicate of the queue's descriptor, or of a new bell's if
- * this back end's queue has none; or -errno.
- */
-static int make_fd(struct ep_set *set)
-{
-	int fd = xpoll_fd(set->queue);
-	int rc;
-
-	if (fd < 0 && errno != ENOTSUP)
-		return -errno;
-	if (fd < 0) {
-		rc = ep_bell_make(&set->bell);
-		if (rc < 0)
-			return rc;
-		fd = set->bell.fds[0];
-	}
-	fd = ep_real()->fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	return fd < 0 ? -errno : fd;
-}
-
 /* Make the queue.  Returns the set's first descriptor or -errno. */
 static int open_queue(struct ep_set *set)
 {
@@ -100,7 +98,7 @@ static int open_queue(struct ep_set *set)
 	options.size = sizeof options;
 	options.flags = XPOLL_ALL_READY;
 	set->queue = xpoll_open(&options);
-	return set->queue ? make_fd(set) : -errno;
+	return set->queue ? make_fd() : -errno;
 }
 
 int ep_begin(struct ep_set **begun)
@@ -114,6 +112,7 @@ int ep_begin(struct ep_set **begun)
 	ep_inside = true;
 	set->bell.fds[0] = set->bell.fds[1] = -1;
 	set->object.descriptors = 0;
+	set->is_exposed = false;
 	fd = open_queue(set);
 	ep_inside = inside;
 	atomic_store(&set->process, getpid());
@@ -123,6 +122,41 @@ int ep_begin(struct ep_set **begun)
 	else
 		*begun = set;
 	return fd;
+}
+
+/* Under the set's lock: make the set's descriptors duplicates of the queue's or of a bell's. */
+static int expose(struct ep_set *set)
+{
+	int fd = set->bell.stays ? -1 : xpoll_fd(set->queue);
+	int rc;
+
+	/* The bell stays also where the kernel allows no further level of queues. */
+	if (fd < 0 && !set->bell.stays && errno != ENOTSUP && errno != ELOOP)
+		return -errno;
+	if (fd < 0) {
+		rc = ep_bell_make(&set->bell);
+		if (rc < 0)
+			return rc;
+		fd = set->bell.fds[0];
+	}
+	rc = ep_replace_fds(&set->object, fd);
+	set->is_exposed = rc == 0;
+	return rc;
+}
+
+int ep_expose(struct ep_set *set)
+{
+	bool inside = ep_inside;
+	int saved = errno, rc = 0;
+
+	ep_inside = true;
+	pthread_mutex_lock(&set->lock);
+	if (!set->is_exposed)
+		rc = expose(set);
+	pthread_mutex_unlock(&set->lock);
+	ep_inside = inside;
+	errno = saved;
+	return rc;
 }
 
 int ep_use_bell(struct ep_set *set)
@@ -155,23 +189,10 @@ static void renew_nested(struct ep_set *set)
 /* Under the set's lock. */
 static int adopt(struct ep_set *set)
 {
-	int fd;
-
 	if (xpoll_reinit(set->queue) < 0)
 		return -errno;
 	if (atomic_load(&set->nested) > 0)
 		renew_nested(set);
-	fd = set->bell.stays ? -1 : xpoll_fd(set->queue);
-	/* The bell stays also where the kernel allows no further level of queues. */
-	if (fd < 0 && !set->bell.stays && errno != ENOTSUP && errno != ELOOP)
-		return -errno;
-	if (fd >= 0) {
-		int rc = ep_replace_fds(&set->object, fd);
-
-		if (rc < 0)
-			return rc;
-		ep_bell_end(set);
-	}
 	atomic_store(&set->process, atomic_load(&ep_process));
 	return 0;
 }

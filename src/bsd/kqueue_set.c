@@ -144,7 +144,9 @@ static void kq_describe(struct xp_kq_entry *entry, uint32_t watch,
 	if (entry->hung && entry->want)
 		entry->want = KQ_BIT(KQ_WRITE);
 	entry->clear = watch & XP_WATCH_EDGE;
-	entry->end_only = kq_end_only(watch);
+	/* A disabled READ keeps its low-water mark, so that enabling it again is a free change. */
+	if (entry->want & KQ_BIT(KQ_READ))
+		entry->end_only = kq_end_only(watch);
 }
 
 int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -170,6 +172,7 @@ int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return rc;
 	entry = &set->entries[fd];
 	entry->hung = false;
+	entry->end_only = false;
 	kq_describe(entry, watch, token);
 	entry->pipe = S_ISFIFO(status.st_mode);
 	entry->write_end = entry->pipe &&
