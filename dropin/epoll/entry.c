@@ -13,10 +13,11 @@
 
 #include "ep.h"
 
+/* Where the system has no POLLRDHUP, CMakeLists.txt chooses a bit, also for libxpoll's copy. */
 #ifdef POLLRDHUP
 #define EP_POLLRDHUP POLLRDHUP
 #else
-#define EP_POLLRDHUP 0
+#define EP_POLLRDHUP XP_OWN_RDHUP
 #endif
 
 enum {

@@ -157,6 +157,12 @@ struct ep_object *ep_close_begin(int fd);
 void ep_close_end(struct ep_object *object);
 /* Make all descriptors of an object duplicates of fd; 0 or -errno. */
 int ep_replace_fds(struct ep_object *object, int fd);
+/*
+ * In a forked child, which does not inherit kqueues: the descriptors of sets that were duplicates
+ * of a kqueue are closed.  Open a socket with the number of each, until set->fork replaces it, so
+ * that no other new descriptor gets that number.
+ */
+void ep_reserve_descriptors(void);
 /* In a forked child: fd is another file now, and its entries in the sets stay valid. */
 void ep_restamp_entries(int fd);
 /* The descriptors of a set were replaced: sets that watch them watch the new file from now on. */

@@ -8,14 +8,27 @@
 
 #include "real.h"
 
-enum { EP_BYTES_MOST = 256 /* more would add nothing; every pipe has room for them */ };
+enum {
+	EP_BYTES_MOST = 256, /* more would add nothing; every pipe has room for them */
+	EP_FILL = 512,       /* PIPE_BUF of the BSDs: a pipe with less room is not writable */
+};
 
 static int make_pipe(int fds[2])
 {
+	static const char bytes[EP_FILL];
+
 	if (pipe(fds) < 0)
 		return -errno;
 	for (int i = 0; i < 2; i++)
 		ep_real()->fcntl(fds[i], F_SETFD, FD_CLOEXEC);
+	/*
+	 * The pipes of the BSDs and illumos go in both directions: fill the one that nobody reads,
+	 * so that fds[0] never is writable.  Elsewhere the first write fails with EBADF.
+	 */
+	ep_real()->fcntl(fds[0], F_SETFL, O_NONBLOCK);
+	while (ep_real()->write(fds[0], bytes, sizeof bytes) > 0)
+		continue;
+	ep_real()->fcntl(fds[0], F_SETFL, 0);
 	return 0;
 }
 
@@ -81,6 +94,7 @@ void ep_post_fork(struct ep_object *object, struct ep_post *post)
 	int flags = ep_real()->fcntl(post->fds[0], F_GETFL);
 	int fds[2];
 
+	ep_reserve_descriptors();
 	if (make_pipe(fds) < 0)
 		return;
 	ep_real()->fcntl(fds[0], F_SETFL, flags & O_NONBLOCK);

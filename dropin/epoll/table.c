@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -306,6 +307,25 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&ep_nest_lock);
 }
 
+void ep_reserve_descriptors(void)
+{
+	int spare = -1;
+
+	for (unsigned i = 0; i < numbers_end(); i++) {
+		if (!object_of((int)i, EP_SET) || ep_real()->fcntl((int)i, F_GETFD) >= 0)
+			continue;
+		if (spare < 0) {
+			spare = socket(AF_UNIX, SOCK_DGRAM, 0);
+			ep_real()->fcntl(spare, F_SETFD, FD_CLOEXEC);
+		}
+		if (spare != (int)i)
+			ep_real()->fcntl(spare, F_DUPFD_CLOEXEC, (int)i);
+	}
+	/* The socket itself may have got the number of a set. */
+	if (spare >= 0 && !object_of(spare, EP_SET))
+		real_close.close(spare);
+}
+
 /*
  * In a forked child: the descriptors of the parent's sets stay open (set->fork).  When the child
  * first uses one of these sets, ep_adopt makes it usable.
@@ -319,6 +339,7 @@ static void fork_child(void)
 	table.lock = unlocked;
 	atomic_store(&ep_process, getpid());
 	ep_inside = false;
+	ep_reserve_descriptors();
 	for (struct ep_set *set = table.all; set; set = set->next) {
 		set->lock = unlocked;
 		set->fork(set);

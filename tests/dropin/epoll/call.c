@@ -110,6 +110,13 @@ XT_TEST(oneshot_is_silent_until_modified)
 	KIT_HAS(set, pair.r, EPOLLIN | EPOLLHUP);
 }
 
+/* A BSD's pipe goes in both directions, and cannot tell its end for writing. */
+#ifdef __linux__
+#define BROKEN_PIPE EPOLLERR
+#else
+#define BROKEN_PIPE EPOLLHUP
+#endif
+
 XT_TEST(errors_and_hang_ups_need_no_bit)
 {
 	int set = kit_open();
@@ -123,9 +130,9 @@ XT_TEST(errors_and_hang_ups_need_no_bit)
 	KIT_HAS(set, pipe.r, EPOLLHUP);
 	XT_OK(kit_del(set, pipe.r));
 	xt_close(other.r);
-	KIT_HAS(set, other.w, EPOLLERR);
+	KIT_HAS(set, other.w, BROKEN_PIPE);
 	XT_OK(kit_mod(set, other.w, EPOLLPRI));
-	KIT_HAS(set, other.w, EPOLLERR);
+	KIT_HAS(set, other.w, BROKEN_PIPE);
 }
 
 XT_TEST(half_closes_are_reported_on_request)

@@ -277,6 +277,33 @@ XT_TEST(a_forked_child_has_a_set_of_its_own)
 	KIT_NONE(outer);
 }
 
+static void low_in_child(void *argument)
+{
+	const int *fds = argument;
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(kit_add(fds[0], pipe.r, EPOLLIN));
+	xt_put(pipe.w);
+	for (int i = 0; i < 2; i++) {
+		KIT_HAS(fds[i], pipe.r, EPOLLIN);
+		XT_CHECK(kit_readable(fds[i]));
+	}
+}
+
+/* A child has no kqueue of its parent, so the lowest numbers may be those of duplicates. */
+XT_TEST(a_forked_child_keeps_duplicates_with_low_numbers)
+{
+	struct xt_pair low = xt_pipe();
+	int set = kit_open(), fds[2];
+
+	xt_close(low.r);
+	xt_close(low.w);
+	for (int i = 0; i < 2; i++)
+		fds[i] = xt_keep(dup(set));
+	XT_CHECK(fds[0] < set && fds[1] < set);
+	XT_CHECK(xt_child(low_in_child, fds));
+}
+
 static void close_only(void *argument)
 {
 	xt_close(*(int *)argument);

@@ -75,6 +75,25 @@ static bool edge_is_allowed(const struct slot *slot, uint32_t events, uint32_t k
 	return (dropin & kernel) == kernel && (kernel != 0 || slot->kind == PTY);
 }
 
+/*
+ * The pipes of the BSDs go in both directions: the end for reading is writable, and the end for
+ * writing hangs up, without an error, and is readable then.  A terminal hangs up without an error.
+ */
+static bool end_is_allowed(const struct slot *slot, uint32_t kernel, uint32_t dropin)
+{
+#ifdef __linux__
+	(void)slot, (void)kernel, (void)dropin;
+	return false;
+#else
+	uint32_t differing = kernel ^ dropin;
+
+	if ((slot->kind == PIPE_END || slot->kind == PTY) && kernel & EPOLLERR)
+		return dropin & EPOLLHUP;
+	return slot->kind == PIPE &&
+		!(differing & ~(EPOLLOUT | (kernel & EPOLLHUP ? EPOLLIN : 0u)));
+#endif
+}
+
 /* Returns true if the kernel's and the drop-in's events of a slot may differ in this. */
 static bool is_allowed(const struct step *step, const struct slot *slot, uint32_t kernel,
                        uint32_t dropin)
@@ -87,6 +106,8 @@ static bool is_allowed(const struct step *step, const struct slot *slot, uint32_
 		return true;
 	/* The kernel may wake only one of several exclusive entries of a file. */
 	if (events & EPOLLEXCLUSIVE && (kernel & ~dropin) == 0)
+		return true;
+	if (end_is_allowed(slot, kernel, dropin))
 		return true;
 	/* The stop pipe is in the inner set as well; and a set that stays ready is no edge. */
 	if (slot->kind == NESTED)

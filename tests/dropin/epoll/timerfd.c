@@ -45,9 +45,14 @@ static int64_t ticks_of(int fd)
 
 XT_TEST(a_timer_expires_once)
 {
-	static const clockid_t clocks[] = {CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME};
+	static const clockid_t clocks[] = {
+		CLOCK_MONOTONIC, CLOCK_REALTIME,
+#ifdef CLOCK_BOOTTIME
+		CLOCK_BOOTTIME,
+#endif
+	};
 
-	for (int i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++) {
 		int fd = open_timer(clocks[i]);
 
 		XT_EQ(ticks_of(fd), -EAGAIN);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static const struct model_kernel kernels[] = {
 	{
@@ -29,7 +31,11 @@ static const struct model_kernel kernels[] = {
 	},
 };
 
-enum { KERNELS = sizeof kernels / sizeof *kernels, NOTES = 1 << 17 };
+enum {
+	KERNELS = sizeof kernels / sizeof *kernels,
+	NOTES = 1 << 17,
+	DUPLICATES_END = 256, /* a test has no kqueue with a higher number */
+};
 
 /* A table by hash; what is closed is found by its inode. */
 struct note {
@@ -110,4 +116,27 @@ bool model_is_enabled(int queue, const struct kevent *change)
 		enabled = note->enabled;
 	pthread_mutex_unlock(&lock);
 	return enabled;
+}
+
+/*
+ * In a forked child: close the duplicates of kqueues, which a child does not inherit either.  The
+ * drop-in's kqueues are epoll sets; it has closed those that it knows.
+ */
+static void close_duplicates(void)
+{
+	static const char of_epoll[] = "anon_inode:[eventpoll]";
+
+	for (int fd = 0; fd < DUPLICATES_END; fd++) {
+		char path[32], target[sizeof of_epoll];
+
+		(void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		if (readlink(path, target, sizeof target) == sizeof of_epoll - 1 &&
+		    memcmp(target, of_epoll, sizeof of_epoll - 1) == 0)
+			(void)syscall(SYS_close, fd);
+	}
+}
+
+__attribute__((constructor)) static void watch_forks(void)
+{
+	pthread_atfork(NULL, NULL, close_duplicates);
 }
