@@ -187,6 +187,20 @@ XT_TEST(a_wait_after_a_poll_returns_all_that_there_is_room_for)
 	}
 }
 
+XT_TEST(a_one_shot_that_poll_has_found_is_reported_once_after_a_change)
+{
+	int set = kit_open();
+	struct xt_pair pipe = xt_pipe();
+	struct epoll_event event;
+
+	XT_OK(kit_add(set, pipe.r, EPOLLIN | EPOLLONESHOT));
+	xt_put(pipe.w);
+	XT_CHECK(kit_readable(set));
+	XT_OK(kit_mod(set, pipe.r, EPOLLIN | EPOLLONESHOT));
+	XT_EQ(epoll_wait(set, &event, 1, 0), 1);
+	KIT_NONE(set);
+}
+
 XT_TEST(sets_are_watched_by_sets)
 {
 	int outer = kit_open(), inner = kit_open();
@@ -228,6 +242,29 @@ XT_TEST(a_wait_in_an_outer_set_is_woken)
 	xt_get(pipes[0].r);
 	KIT_NONE(outer);
 	KIT_NONE(middle);
+}
+
+/*
+ * On some back ends the inner set's descriptor becomes readable by input of which no event is
+ * requested any more.  That neither ends the wait nor uses up the one-shot.
+ */
+XT_TEST(an_inner_set_without_an_event_ends_no_wait)
+{
+	int outer = kit_open(), inner = kit_open();
+	struct xt_pair pairs[2] = {xt_socketpair(SOCK_STREAM), {0, 0}}, other = xt_pipe();
+	struct xt_thread *thread = xt_start(put_late, pairs);
+	struct epoll_event event;
+
+	xt_fill(pairs[0].r);
+	XT_OK(kit_add(inner, other.r, EPOLLIN));
+	XT_OK(kit_add(inner, pairs[0].r, EPOLLIN | EPOLLOUT));
+	XT_OK(kit_mod(inner, pairs[0].r, EPOLLOUT));
+	XT_OK(kit_add(outer, inner, EPOLLIN | EPOLLONESHOT));
+	atomic_store((atomic_int *)&pairs[1].r, 1);
+	XT_EQ(epoll_wait(outer, &event, 1, 100), 0);
+	xt_join(thread);
+	xt_put(other.w);
+	KIT_GETS(outer, inner, EPOLLIN);
 }
 
 XT_TEST(rings_of_sets_are_refused)

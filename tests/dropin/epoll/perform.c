@@ -18,9 +18,10 @@ struct state state;
 
 static struct {
 	int stop[2]; /* a pipe in both sets */
+	bool nested_is_spent; /* the inner set is a one-shot that was reported */
 	/*
-	 * The last step was a wait in the outer set, of which the inner one is a level-triggered
-	 * entry for EPOLLIN: 1 if it was reported, 0 if not; -1 otherwise.
+	 * The last step was a wait in the outer set, which had to report the inner one if that has
+	 * an event: 1 if it was reported, 0 if not; -1 otherwise.
 	 */
 	int nested_ready;
 } own;
@@ -110,6 +111,12 @@ static bool has_terminal(int set)
 	return false;
 }
 
+static void note_nested(int set, const struct seen *seen)
+{
+	own.nested_is_spent |= set == 0 && seen->count[0] > 0 &&
+		state.slots[0].events[0] & EPOLLONESHOT;
+}
+
 /* The outer set reports the inner one if, and only if, a wait in that returns something. */
 static void check_nested(int set, const struct seen *seen)
 {
@@ -117,10 +124,11 @@ static void check_nested(int set, const struct seen *seen)
 	bool has_event = false;
 
 	if (set == 0) {
-		bool is_checked = nested->is_in[0] && nested->mode[0] == LEVEL &&
-			nested->events[0] & EPOLLIN && !has_terminal(1);
+		bool is_checked = nested->is_in[0] && !(nested->events[0] & EPOLLET) &&
+			nested->events[0] & EPOLLIN && !own.nested_is_spent && !has_terminal(1);
 
 		own.nested_ready = is_checked ? seen->count[0] > 0 : -1;
+		note_nested(0, seen);
 		return;
 	}
 	for (int i = 0; i <= STOP; i++)
@@ -140,6 +148,15 @@ static void wait_in(int set, int room, struct answer *answer)
 		drain(set, room, &answer->seen);
 	}
 	check_nested(set, &answer->seen);
+}
+
+/* A signal makes all signalfds readable, perhaps one after another. */
+static void put(const struct slot *slot, uint32_t value)
+{
+	file_put(slot, value);
+	for (int i = 0; i < SLOTS && slot->kind == SIGNALFD; i++)
+		if (state.slots[i].kind == SIGNALFD)
+			(void)xt_poll_until(state.slots[i].fd, POLLIN, POLLIN);
 }
 
 /* --- Several threads --------------------------------------------------------------------- */
@@ -168,7 +185,7 @@ static void wait_by_threads(const struct step *step, struct seen *seen)
 		waiters[i] = (struct waiter){.set = step->set};
 		started[i] = xt_start(wait_once, &waiters[i]);
 	}
-	file_put(&state.slots[step->index], 1);
+	put(&state.slots[step->index], 1);
 	xt_put(own.stop[1]);
 	for (unsigned i = 0; i < step->value; i++) {
 		xt_join(started[i]);
@@ -259,7 +276,7 @@ void perform(const struct step *step, struct answer *answer)
 		         xt_error_name(change(step)));
 		break;
 	case PUT:
-		file_put(slot, step->value);
+		put(slot, step->value);
 		break;
 	case GET:
 		answer->value = file_get(slot);
@@ -287,6 +304,7 @@ void perform(const struct step *step, struct answer *answer)
 		break;
 	case WAITERS:
 		wait_by_threads(step, &answer->seen);
+		note_nested(step->set, &answer->seen);
 		break;
 	default:
 		make(step->index, (enum kind)step->value);
@@ -306,6 +324,8 @@ void program_note(const struct step *step, const struct answer *answer)
 		return;
 	slot->is_in[step->set] = step->op != DEL;
 	slot->is_unsure[step->set] = false;
+	if (step->index == 0)
+		own.nested_is_spent = false;
 	if (step->op == DEL)
 		return;
 	slot->events[step->set] = step->value;
@@ -337,6 +357,7 @@ void perform_begin(void)
 	own.stop[0] = stop.r;
 	own.stop[1] = stop.w;
 	own.nested_ready = -1;
+	own.nested_is_spent = false;
 	for (int set = 0; set < SETS; set++) {
 		struct epoll_event event = {.events = EPOLLIN, .data.u64 = STOP};
 
