@@ -55,7 +55,6 @@ static int add(struct ep_set *set, int fd, const struct epoll_event *event,
 	*entry = (struct ep_entry){
 		.is_nested = is_nested,
 		.is_socket = S_ISSOCK(status->st_mode),
-		.is_device = S_ISCHR(status->st_mode),
 		.events = event->events,
 		.data = event->data.u64,
 		.serial = ++set->serial,

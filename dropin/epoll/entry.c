@@ -276,12 +276,7 @@ static void restore(struct ep_set *set, int fd, struct ep_entry *entry,
 int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event)
 {
 	struct ep_entry before = *entry;
-	/*
-	 * FreeBSD's kqueue(2) refuses a terminal after a hang-up, and ENABLE makes no new edge of
-	 * what takes its place.
-	 */
-	bool is_refused = entry->is_device && event->events & EPOLLET;
-	bool same = modes_of(entry->events) == modes_of(event->events) && !is_refused;
+	bool same = modes_of(entry->events) == modes_of(event->events);
 	int want = ep_poll_bits(event->events) & (entry->is_nested ? POLLIN : ~0);
 	int rc = -EPIPE;
 

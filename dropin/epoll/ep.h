@@ -46,7 +46,6 @@ struct ep_entry {
 	bool live;         /* false: unused, the descriptor is not registered */
 	bool is_nested;    /* the descriptor is a set */
 	bool is_socket;    /* the descriptor is a socket */
-	bool is_device;    /* the descriptor is a character device, as a terminal is */
 	bool is_bare;      /* READ is registered without bits: see switch_bare in entry.c */
 	short registered;  /* POLL* bits that the queue has, enabled or not */
 	uint32_t events;   /* the program's EPOLL* bits and flags */

@@ -227,6 +227,14 @@ static int kq_add_missing(struct xp_kq_set *set, struct xp_kq_entry *entry,
 	return rc;
 }
 
+/* Returns the filters that ENABLE checks again: of a hung-up terminal the only one. */
+static unsigned kq_again(const struct xp_kq_entry *entry, uint32_t watch)
+{
+	unsigned again = XP_WATCH_AGAIN_OF(watch);
+
+	return entry->hung && again ? KQ_BIT(KQ_WRITE) : again;
+}
+
 int xp_kq_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct xp_kq_set *set = opaque;
@@ -250,7 +258,7 @@ int xp_kq_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 			return rc;
 		}
 		if (entry->clear)
-			entry->touch |= XP_WATCH_AGAIN_OF(watch) & entry->want &
+			entry->touch |= kq_again(entry, watch) & entry->want &
 				~(entry->probed | missing) & 7u;
 		entry->probed = 0;
 		if (entry->want != entry->armed || entry->touch)

@@ -336,6 +336,29 @@ XT_TEST(clear_beside_level_is_told_of_a_hang_up_once)
 	XT_EXPECT_EQ(told, 1);
 }
 
+/* S3, S4: ENABLE makes a new edge of the end of a terminal, which was before or after the ADD. */
+XT_TEST(clear_terminal_hung_up_comes_again_after_enable)
+{
+	for (int after = 0; after < 2; after++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair pty = xt_pty();
+
+		if (!after)
+			xt_close(pty.w);
+		XT_OK(xt_add(queue, pty.r, READ, XPOLL_CLEAR));
+		if (after)
+			xt_close(pty.w);
+		XT_GETS(queue, NULL, pty.r, READ);
+		(void)xt_drain(pty.r);
+		while (xpoll_event(queue, NULL, 0, &(struct xpoll_event){0}, 1, 0) == 1)
+			continue;
+		for (int i = 0; i < 3; i++) {
+			XT_OK(xt_flag(queue, (uint64_t)pty.r, READ, XPOLL_ENABLE));
+			XT_GETS(queue, NULL, pty.r, READ);
+		}
+	}
+}
+
 /* S9: one level and one edge queue on the same pipe do not disturb each other */
 /* Its poll ends at once, whoever asks again. */
 XT_TEST(clear_terminal_hung_up_while_registered_is_told_once)
