@@ -350,8 +350,8 @@ abstract class NativeQueue {
             return n;
         }
         waiter.credit = -WAITS_BEFORE_A_LOOK;
-        if (wakeup || closed) {
-            return n; // It answers a wake as any wait does.
+        if (wakeup || closed || interrupted > 0) {
+            return n; // It may have taken a wake, as any wait does.
         }
         return Thread.currentThread().isVirtual() ? virtualWait(waiter, queue, nanos)
                 : waiter.guardedWait(this, queue, nanos);

@@ -13,6 +13,7 @@ import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
+import java.util.concurrent.Semaphore;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -272,6 +273,39 @@ class WaitingTest {
             waiters.remove(done);
         }
         Posix.close(other);
+    }
+
+    /** C wakes any thread: each wake has to reach the thread, and the reason, that it is for. */
+    @Test
+    void wakeupsAndInterrupts_ofSeveralWaiters_allArrive() throws Exception {
+        Semaphore ends = new Semaphore(0);
+        List<Waiter> waiters = new ArrayList<>();
+        for (int i = 0; i < 4; i++) {
+            waiters.add(new Waiter(() -> {
+                Events events = new Events(1);
+                for (;;) {
+                    try {
+                        poller.pollMillis(events, -1);
+                    } catch (QueueClosedException e) {
+                        return 0;
+                    } catch (InterruptedIOException e) {
+                        Thread.interrupted();
+                    }
+                    ends.release();
+                }
+            }));
+        }
+        for (int i = 0; i < 300; i++) {
+            waiters.get(i % 4).thread.interrupt();
+            poller.wakeup();
+            waiters.get((i + 1 + i % 3) % 4).thread.interrupt();
+            ends.acquire(3);
+        }
+        poller.close();
+        for (Waiter waiter : waiters) {
+            assertEquals(0, waiter.result());
+        }
+        assertEquals(0, ends.availablePermits());
     }
 
     @Test
