@@ -74,6 +74,29 @@ static uint32_t draw_value(enum op op, uint64_t *random)
 	}
 }
 
+/*
+ * Choose the slot and the set: of several, those whose pair has run the least.  A write goes where
+ * a wait has reported the least.
+ */
+static void draw_place(struct step *step, uint64_t *random)
+{
+	int tries = step->op > DEL && step->op != WAIT ? 12 : 1;
+	long least = -1;
+
+	for (int i = 0; i < tries; i++) {
+		struct step other = {
+			.op = step->op, .index = (int)any(random, SLOTS),
+			.set = (int)any(random, SETS), .value = draw_value(step->op, random),
+		};
+		long ran = pairs_ran(&other, other.op == PUT ? WAIT : other.op);
+
+		if (!is_possible(&other) || (least >= 0 && ran >= least))
+			continue;
+		*step = other;
+		least = ran;
+	}
+}
+
 void draw(struct step *step, uint64_t *random)
 {
 	bool was_outer_wait = step->op == WAIT && step->set == 0;
@@ -81,12 +104,11 @@ void draw(struct step *step, uint64_t *random)
 	do {
 		/* Waits with threads are slow, and closes leave nothing to be reported. */
 		step->op = (enum op)any(random, any(random, 8) == 0 ? MAKE : WAITERS);
-		step->index = (int)any(random, SLOTS);
-		step->set = (int)any(random, SETS);
 		if ((step->op == CLOSE || step->op == CLOSE_PEER || step->op == DUP) &&
 		    any(random, 3) > 0)
 			step->op = ADD;
-		step->value = draw_value(step->op, random);
+		step->value = 0;
+		draw_place(step, random);
 	} while (!is_possible(step));
 	/* Does the inner set have the event that the outer one has, or has not, reported? */
 	if (was_outer_wait && any(random, 2) == 0)

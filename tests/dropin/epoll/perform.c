@@ -143,7 +143,8 @@ static void check_nested(int set, const struct seen *seen)
 static void wait_in(int set, int room, struct answer *answer)
 {
 	drain(set, room, &answer->seen);
-	if (has_terminal(set)) { /* Its line discipline is a thread of the kernel. */
+	/* The line discipline of a terminal runs in a thread of the kernel. */
+	if (has_terminal(set)) {
 		(void)poll(NULL, 0, 1);
 		drain(set, room, &answer->seen);
 	}

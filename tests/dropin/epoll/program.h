@@ -77,8 +77,9 @@ void recording_write(FILE *file, const struct step *step, const struct answer *a
 /* Returns false at the end of the recording, or where it is no recording. */
 bool recording_read(FILE *file, struct step *step, struct answer *answer);
 
-/* Count a step for the table of pairs. */
+/* Count a step for the table of pairs; and how often the step's pair has run, with this op. */
 void pairs_count(const struct step *step, const struct answer *answer);
+long pairs_ran(const struct step *step, enum op op);
 /*
  * Print how often each operation met each kind of file in each mode, if XPOLL_EPOLL_PAIRS is set.
  * Returns how many pairs never ran.

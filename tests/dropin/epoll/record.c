@@ -9,7 +9,9 @@ static void record(FILE *file, const struct step *step)
 {
 	struct answer answer = {.error = "0"};
 
-	/* A file must be known before its steps are counted, and a change before it is made. */
+	if (step->op == MAKE)
+		state.slots[step->index].kind = (enum kind)step->value;
+	pairs_count(step, &answer);
 	perform(step, &answer);
 	program_note(step, &answer);
 	recording_write(file, step, &answer);

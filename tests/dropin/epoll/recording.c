@@ -82,6 +82,13 @@ void pairs_count(const struct step *step, const struct answer *answer)
 			ran[WAIT][state.slots[i].kind][state.slots[i].mode[step->set]]++;
 }
 
+long pairs_ran(const struct step *step, enum op op)
+{
+	const struct slot *slot = &state.slots[step->index];
+
+	return ran[op][slot->kind][slot->mode[step->set]];
+}
+
 int pairs_print(void)
 {
 	int none = 0;
