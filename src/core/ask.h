@@ -11,10 +11,11 @@
 #include "sys/sys.h"
 
 /*
- * The least number of reports to ask for in a wait that has events already: the row "It is asked
- * for more" of docs/internals/mechanisms.md.
+ * The least number of reports to ask for in a wait that has events already.  Reports without room
+ * become candidates.  The XP_ASK_EVERY waits until the next such call deliver more candidates than
+ * that, so the list becomes empty: the row "It is asked for more" of docs/internals/mechanisms.md.
  */
-enum { XP_ASK_LEAST = 64 };
+enum { XP_ASK_LEAST = XP_ASK_EVERY / 2 };
 
 /* Make the next wait call the kernel: something changed that only the kernel can report. */
 static inline void xp_ask_soon(struct xpoll *queue)

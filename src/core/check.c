@@ -256,15 +256,18 @@ static bool next_is_delivered(const struct xpoll *queue)
 	return slot->kept_for || xp_poll_clears(queue, slot);
 }
 
-/* Check each candidate once, many by one poll(2), until the array is full. */
+/*
+ * Check each candidate once, many by one poll(2), until the array is full.  Most candidates are
+ * ready, so the first poll(2) has no more of them than the array has room for.
+ */
 static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct chunk chunk;
 	int left = queue->candidates.len;
 
-	while (left > 0 && !xp_wait_is_full(wait)) {
+	for (int least = 1; left > 0 && !xp_wait_is_full(wait); least = XP_ASK_EVERY) {
 		int room = wait->cap - wait->len;
-		int want = room < XP_ASK_EVERY ? XP_ASK_EVERY : room;
+		int want = room < least ? least : room;
 		int most = want < XP_FIRED_MOST ? want : XP_FIRED_MOST;
 
 		chunk.len = 0;

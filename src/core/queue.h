@@ -51,10 +51,10 @@
 enum {
 	/*
 	 * A wait that has found ready descriptors by poll(2) need not call the kernel's wait, but
-	 * every 16th such wait does.  Also the least room of a poll(2) that checks candidates, and
-	 * the number of files, not ready at their last check, that one wait of xpoll_event checks
-	 * again: the rows "The kernel is not asked", "Checks by poll(2)", "Files that the kernel
-	 * refuses" there.
+	 * every 16th such wait does.  Also the least room of each poll(2) that checks candidates
+	 * after the first one of a wait, and the number of files, not ready at their last check,
+	 * that one wait of xpoll_event checks again: the rows "The kernel is not asked", "Checks by
+	 * poll(2)", "Files that the kernel refuses" there.
 	 */
 	XP_ASK_EVERY = 16,
 	/*

@@ -44,7 +44,7 @@ static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap);
 static void harvest_rest(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired,
-                         int most, int rc, bool has_events);
+                         int most, int rc);
 static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc, int cap);
 static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc);
@@ -247,8 +247,8 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 		: xp_sleep_shared(queue, wait, until_ns, fired, cap);
 
 	deliver(queue, wait, fired, rc, cap);
-	if (XP_UNLIKELY(wait->more || has_events) && (has_events || !xp_wait_is_full(wait)))
-		harvest_rest(queue, wait, fired, most, rc, has_events);
+	if (XP_UNLIKELY(wait->more) && !xp_wait_is_full(wait))
+		harvest_rest(queue, wait, fired, most, rc);
 	if (XP_UNLIKELY(rc < 0 || wait->interrupted || xp_sources_active(queue) ||
 	                xp_has_files(queue)))
 		return harvested(queue, wait, rc);
@@ -299,14 +299,10 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	return rc;
 }
 
-/*
- * Poll the kernel for the remaining reports while there is room.  rc: result of the last call;
- * has_events: there were events before the first call.
- */
+/* Poll the kernel for the remaining reports while there is room.  rc: result of the last call. */
 static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
-                                     struct xp_fired *fired, int most, int rc, bool has_events)
+                                     struct xp_fired *fired, int most, int rc)
 {
-	bool found = wait->more || wait->delivered_some;
 	int spurious = wait->delivered_some ? 0 : rc;
 
 	while (wait->more && !xp_wait_is_full(wait) && spurious < SPURIOUS_MOST &&
@@ -319,12 +315,6 @@ static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
 		deliver(queue, wait, fired, rc, cap);
 		spurious = wait->delivered_some ? 0 : spurious + rc;
 	}
-	/*
-	 * The kernel had events besides those that were found without it, and may have more of
-	 * them: the next wait calls the kernel even if it finds other events.
-	 */
-	if (has_events && found)
-		xp_ask_soon(queue);
 }
 
 /* Deliver the reports of one call into the kernel; rc: their number, or an error. */

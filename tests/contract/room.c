@@ -339,3 +339,38 @@ XT_TEST(xpoll_wait_returns_each_once_after_a_full_batch)
 		}
 	}
 }
+
+/*
+ * A program with room for one event, and descriptors that are all ready all the time.  One of them
+ * is enabled beside an ADD, so the wait checks it and asks the kernel as well.  The reports that
+ * find no room must not keep later waits from asking the kernel alone.
+ */
+XT_TEST(array_of_one_beside_many_that_are_ready_costs_one_call_for_each_event)
+{
+	enum { PIPES = 65, WAITS = 512 };
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_stats before, after;
+	struct xt_pair pipes[PIPES];
+	struct xpoll_event event;
+	uint64_t calls;
+
+	if (!xt_is("epoll"))
+		return; /* elsewhere the kernel looks at all descriptors in each wait */
+	for (int i = 0; i < PIPES; i++) {
+		pipes[i] = xt_pipe();
+		xt_put(pipes[i].w);
+	}
+	XT_OK(xt_add(queue, pipes[0].r, READ, XPOLL_DISABLE));
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
+	for (int i = 1; i < PIPES; i++)
+		XT_OK(xt_add(queue, pipes[i].r, READ, 0));
+	XT_OK(xt_flag(queue, (uint64_t)pipes[0].r, READ, XPOLL_ENABLE));
+	before = xt_stats(queue);
+	for (int i = 0; i < WAITS; i++)
+		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
+	after = xt_stats(queue);
+	calls = after.syscalls_wait - before.syscalls_wait +
+		after.syscalls_check - before.syscalls_check;
+	xt_note("%ju calls, %d events", (uintmax_t)calls, WAITS);
+	XT_EXPECT(calls <= WAITS + WAITS / 4);
+}
