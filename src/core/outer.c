@@ -26,10 +26,7 @@ int xp_outer_open(struct xpoll *queue)
 void xp_outer_update(struct xpoll *queue)
 {
 	const struct xp_outer_ops *outer = queue->ops->outer;
-	bool candidates = xp_has_candidates(queue);
-	bool wanted = candidates || xp_sources_active(queue) ||
-		queue->batch.next < queue->batch.len ||
-		xp_wake_is_pending(queue) || xp_files_ready(queue);
+	bool wanted;
 
 	if (queue->threads.dying)
 		return;
@@ -37,10 +34,13 @@ void xp_outer_update(struct xpoll *queue)
 	 * Candidates come and go with each event, and switching attention off and on takes two
 	 * system calls: keep it on for a while.
 	 */
-	if (candidates)
+	if (xp_has_candidates(queue))
 		xp_outer_set_grace(queue, XP_RECENT_FOR);
-	else if (!wanted && queue->outer.grace > 1)
-		wanted = true, xp_outer_set_grace(queue, queue->outer.grace - 1);
+	else if (queue->outer.grace > 0)
+		xp_outer_set_grace(queue, queue->outer.grace - 1);
+	wanted = queue->outer.grace > 0 || xp_sources_active(queue) ||
+		queue->batch.next < queue->batch.len ||
+		xp_wake_is_pending(queue) || xp_files_ready(queue);
 	queue->outer.alarmed |= xp_due(queue) != XP_NEVER;
 	/*
 	 * If no timer can be set, keep the descriptor readable, so that no event loop waits too

@@ -25,7 +25,7 @@
 static int64_t ask(int fd, unsigned long what)
 {
 	int count = 0;
-	int rc = XP_LIBCALL(ioctl(fd, what, &count));
+	long rc = xp_rawcall_3(SYS_ioctl, fd, (long)what, (long)&count);
 
 	return rc < 0 ? rc : count;
 }
