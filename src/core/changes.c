@@ -322,9 +322,11 @@ int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 
 /*
  * Called after a DELETE: takes the removed filters or bits out of the kernel's entry, and checks
- * that the descriptor was not reused.  filters: those of the main entry that the DELETE named.
+ * that the descriptor was not reused.  filters: those of the main entry that the DELETE named;
+ * confirmed: the removal of a solo entry has shown that the descriptor was not reused.
  */
-static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                         bool confirmed)
 {
 	/* If a change would report a delivered edge again, leave the entry as it is. */
 	bool held = queue->lazy && (!filters || xp_change_repeats_edge(queue, slot, 0));
@@ -333,7 +335,7 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 
 	if (slot->mode == XP_MODE_NONE)
 		return 0;
-	if (held || is_file || !queue->lazy)
+	if (!confirmed && (held || is_file || !queue->lazy))
 		rc = xp_entry_same(queue, fd, slot, XP_ALL_FILTERS & ~(unsigned)slot->present);
 	if (xp_is_gone(rc))
 		xp_entry_drop(queue, fd, slot);
@@ -351,23 +353,22 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 int xp_change_request(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned requested)
 {
 	slot->requested = XP_SET(requested | (slot->requested & XP_REQUEST_OOB));
-	return change_narrow(queue, fd, slot, XP_BIT(XP_READ) & xp_entry_main(queue, slot));
+	return change_narrow(queue, fd, slot, XP_BIT(XP_READ) & xp_entry_main(queue, slot), false);
 }
 
 int xp_change_delete(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_slot *slot = xp_entry_find(queue, fd);
-	unsigned mine;
 
 	filters &= slot ? slot->present : 0;
 	if (!filters)
 		return change_missing(queue, fd);
 	if (filters == slot->present)
 		return xp_entry_end(queue, fd, slot, false);
-	mine = filters & xp_entry_main(queue, slot);
-	xp_solo_end(queue, fd, slot, filters);
+	unsigned mine = filters & xp_entry_main(queue, slot);
+	bool confirmed = xp_solo_end(queue, fd, slot, filters);
 	xp_entry_remove(queue, slot, filters);
-	return change_narrow(queue, fd, slot, mine);
+	return change_narrow(queue, fd, slot, mine, confirmed);
 }
 
 int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_late *late)
@@ -432,7 +433,7 @@ void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 	} else if (filters == slot->present) {
 		(void)xp_entry_end(queue, fd, slot, true);
 	} else {
-		xp_solo_end(queue, fd, slot, filters);
+		(void)xp_solo_end(queue, fd, slot, filters);
 		xp_entry_remove(queue, slot, filters);
 		if (!queue->lazy && slot->mode != XP_MODE_FILE)
 			(void)change_exact(queue, fd, slot, 0);

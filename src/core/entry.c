@@ -105,15 +105,18 @@ void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 		(void)queue->ops->detach(queue->backend, fd);
 }
 
-void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+bool xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
+	bool confirmed = false;
+
 	filters &= slot->solo;
 	for (unsigned i = 0; filters && i < XP_FD_FILTERS; i++)
 		if (filters & slot->armed & XP_BIT(i))
-			(void)queue->ops->change(queue->backend, fd, XP_WATCH_SOLO(i),
-			                         xp_slot_token(slot, fd));
+			confirmed |= queue->ops->change(queue->backend, fd, XP_WATCH_SOLO(i),
+			                                xp_slot_token(slot, fd)) == 0;
 	slot->armed &= XP_SET(~filters);
 	slot->solo &= ~filters & XP_ALL_FILTERS;
+	return confirmed;
 }
 
 int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
@@ -126,7 +129,7 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 		return rc;
 	}
 	if (slot->solo)
-		xp_solo_end(queue, fd, slot, XP_ALL_FILTERS);
+		(void)xp_solo_end(queue, fd, slot, XP_ALL_FILTERS);
 	if (silent && slot->mode == XP_MODE_ONCE && !slot->armed) {
 		entry_clear(queue, slot);
 		slot->leftover = true;

@@ -145,8 +145,11 @@ static inline bool xp_entry_confirmed(struct xpoll *queue, int fd, struct xp_slo
  */
 unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,
                         unsigned before);
-/* Remove the solo entries (kernel entries of their own) of these filters, if there are any. */
-void xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+/*
+ * Remove the solo entries (kernel entries of their own) of these filters, if there are any.
+ * Returns true if the kernel has removed one, which proves that fd refers to the registered file.
+ */
+bool xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 /*
  * Arm the solo entries of these filters, and make those that do not exist yet.  Returns 0 or
  * -errno.

@@ -120,8 +120,8 @@ MUTANTS = {
         "if (0)", "",
         "contract.reuse:hazard_01_add_of_a_file_that_is_back_at_its_number"),
     "DELETE does not reach the kernel": Mutant(
-        "\t\treturn xp_entry_end(queue, fd, slot, false);\n\tmine",
-        "\t\treturn 0;\n\tmine", "was deleted",
+        "\t\treturn xp_entry_end(queue, fd, slot, false);\n\tunsigned mine",
+        "\t\treturn 0;\n\tunsigned mine", "was deleted",
         "contract.delete:delete_ready_one_is_not_delivered"),
     # What nobody wants.
     "a level that nobody wants goes on": Mutant(
