@@ -51,7 +51,7 @@ struct signal_watched {
 	atomic_uint top;           /* [a] index in `links` of the handler that counts signals */
 	_Atomic uint64_t delivered; /* [a] how many signals the handler has counted */
 	int observers;             /* [l] number of self-pipes that want the signal */
-	bool installed;            /* [l] the link `top` was installed when last checked */
+	atomic_bool installed;     /* [a] the link `top` was installed when last checked */
 	uint64_t losses;           /* [l] how often the program has replaced our handler */
 };
 
@@ -381,10 +381,12 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 
 bool xp_signal_in_place(unsigned number)
 {
+	struct signal_watched *signal = &signals[number];
 	struct sigaction action;
 
 	return xp_sys_sigaction((int)number, NULL, &action) == 0 &&
-		link_of(&action) == atomic_load(&signals[number].top);
+		(link_of(&action) == atomic_load(&signal->top) ||
+		 (!signal->installed && !action_observable(number, &action)));
 }
 
 bool xp_signal_program_handles(void)

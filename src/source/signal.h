@@ -64,7 +64,10 @@ void xp_selfpipes_begin(void);
  * often.  *losses: see xp_signal_losses.
  */
 int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *losses);
-/* Returns true if the library's handler for the signal is still installed. */
+/*
+ * Returns true if xp_signal_observe has nothing to do: the library's handler is installed, or the
+ * signal's action is one that the handler must not replace, such as the end of the process.
+ */
 bool xp_signal_in_place(unsigned number);
 /*
  * Returns true if the program has a handler for any signal.  Takes no lock, and makes at most one
