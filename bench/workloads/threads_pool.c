@@ -149,8 +149,7 @@ const struct bench_workload bench_threads = {
 	.help =
 		"Each of N pipes holds a byte.  Each thread waits for up to 16 of them, reads the\n"
 		"byte, writes it back, and enables the pipe with its next wait.\n"
-		THREADS_HELP,
-	.by_clock = true,
+		POOL_HELP,
 	.loops = LOOP_DISPATCH | LOOP_THREADS | LOOP_WAKE,
 };
 
