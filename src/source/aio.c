@@ -42,15 +42,14 @@ static struct aio_registration *aio_registration(struct xp_registration *reg)
 	return XP_CONTAINER_OF(reg, struct aio_registration, reg);
 }
 
-/* Activate the registrations whose jobs are complete. */
-static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
+/* Activate the registrations whose jobs are complete; readable: see xp_aio_collect. */
+static void port_collect(struct xpoll *queue, struct aio_state *state, bool readable)
 {
-	struct aio_state *state = XP_CONTAINER_OF(watch, struct aio_state, watch);
 	struct xp_list done;
 	struct xp_list *item;
 
 	xp_list_init(&done);
-	xp_aio_collect(&state->port, &done);
+	xp_aio_collect(&state->port, &done, readable);
 	while ((item = xp_list_take(&done))) {
 		struct aio_registration *self =
 			XP_CONTAINER_OF(item, struct aio_registration, job.item);
@@ -58,6 +57,11 @@ static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 		self->reg.data = self->job.result;
 		xp_host.set_active(queue, &self->reg, true);
 	}
+}
+
+static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
+{
+	port_collect(queue, XP_CONTAINER_OF(watch, struct aio_state, watch), true);
 }
 
 /* Make the state, with a port whose descriptor the queue watches.  Returns 0 or an error. */
@@ -210,7 +214,7 @@ static void aio_refresh(struct xpoll *queue, enum xp_step before)
 	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
 
 	if (before == XP_BEFORE_CHANGE)
-		port_ready(queue, &state->watch);
+		port_collect(queue, state, false);
 }
 
 /*

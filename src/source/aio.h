@@ -58,6 +58,8 @@ struct xp_aio_port {
 	struct xp_list done; /* [w] completed jobs */
 	/* [a] 1: `done` is not empty, and done_fd is readable or about to be */
 	atomic_uint filled;
+	/* [a] number of threads that write to done_fd without the lock; the port stays open */
+	atomic_uint signalling;
 };
 
 /*
@@ -87,8 +89,11 @@ int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job);
  * a request.  Harmless if the job is complete.
  */
 void xp_aio_cancel(struct xp_aio_job *job);
-/* Move all completed jobs of a port to this list. */
-void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs);
+/*
+ * Move all completed jobs of a port to this list.  readable: done_fd is readable, and is cleared
+ * even if there is no job, because its signal may come after the job was collected.
+ */
+void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs, bool readable);
 /* Cancel all jobs on a descriptor of the program and wait until they are complete. */
 void xp_aio_release_fd(int fd);
 

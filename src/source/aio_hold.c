@@ -104,11 +104,12 @@ int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold)
 
 void xp_aio_hold_drop(struct xp_aio_hold *hold, struct xp_aio_hold **unused)
 {
-	hold_link *link = hold_list(hold->program_fd);
+	hold_link *link;
 
-	XP_ASSERT(hold->users > 0);
-	if (--hold->users > 0)
+	XP_ASSERT(!hold || hold->users > 0);
+	if (!hold || --hold->users > 0)
 		return;
+	link = hold_list(hold->program_fd);
 	while (*link != hold)
 		link = &(*link)->next;
 	*link = hold->next;

@@ -27,8 +27,9 @@ bool xp_aio_hold_knows(int fd, struct xp_file_id *id);
  */
 int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold);
 /*
- * Release a file after an operation.  If no other operation uses it, it is added to the list
- * *unused, NULL at first, which the caller passes to xp_aio_hold_close.
+ * Release a file after an operation; harmless if hold is NULL.  If no other operation uses the
+ * file, it is added to the list *unused, NULL at first, which the caller passes to
+ * xp_aio_hold_close.
  */
 void xp_aio_hold_drop(struct xp_aio_hold *hold, struct xp_aio_hold **unused);
 /*

@@ -122,16 +122,11 @@ struct xp_aio_job *xp_aio_next_stop(void)
 	return item ? XP_CONTAINER_OF(item, struct xp_aio_job, stop) : NULL;
 }
 
-/* Release the file of a job; the caller closes the list *unused later. */
-static void aio_release_file(struct xp_aio_job *job, struct xp_aio_hold **unused)
-{
-	if (job->hold)
-		xp_aio_hold_drop(job->hold, unused);
-	job->hold = NULL;
-}
-
-/* Record the result of a job, and pass the job to its port. */
-static void aio_complete(struct xp_aio_job *job, int64_t result)
+/*
+ * Record the result of a job, and pass the job to its port.  Returns true if the port was empty, so
+ * that the caller has to signal its descriptor.
+ */
+static bool aio_complete(struct xp_aio_job *job, int64_t result)
 {
 	struct xp_aio_port *port = job->port;
 
@@ -141,20 +136,20 @@ static void aio_complete(struct xp_aio_job *job, int64_t result)
 	xp_list_remove(&job->stop);
 	xp_list_remove(&job->unfinished);
 	xp_list_append(&port->done, &job->item);
-	if (!atomic_exchange(&port->filled, 1))
-		xp_wakefd_signal(&port->done_fd);
 	pthread_cond_broadcast(&aio_work.changed);
+	return !atomic_exchange(&port->filled, 1);
 }
 
 void xp_aio_done(struct xp_list *jobs, bool asks_again)
 {
 	struct xp_aio_hold *unused = NULL;
+	struct xp_aio_port *port = NULL;
 	struct xp_list *item;
 
 	pthread_mutex_lock(&aio_work.lock);
 	aio_work.asks_again |= asks_again;
 	XP_LIST_EACH(struct xp_aio_job, job, jobs, item)
-		aio_release_file(job, &unused);
+		xp_aio_hold_drop(job->hold, &unused);
 	if (unused) {
 		/*
 		 * Close the files before the program can see that the jobs are complete: then no
@@ -169,29 +164,23 @@ void xp_aio_done(struct xp_list *jobs, bool asks_again)
 		/* A cancelled job that had completed first keeps its result. */
 		bool stopped = job->cancelled && job->result == -EINTR;
 
-		aio_complete(job, stopped ? -ECANCELED : job->result);
+		if (!aio_complete(job, stopped ? -ECANCELED : job->result))
+			continue;
+		if (port)
+			xp_wakefd_signal(&port->done_fd);
+		port = job->port;
 	}
+	if (port)
+		atomic_fetch_add(&port->signalling, 1);
 	pthread_mutex_unlock(&aio_work.lock);
+	/* Signal the last port without the lock, which the woken thread takes at once. */
+	if (port) {
+		xp_wakefd_signal(&port->done_fd);
+		atomic_fetch_sub(&port->signalling, 1);
+	}
 }
 
 /* --- Threads ---------------------------------------------------------------- */
-
-int64_t xp_aio_perform(const struct xp_aio_job *job)
-{
-	XP_ASSERT(job->stage == XP_AIO_RUNNING);
-	switch (job->op) {
-	case XPOLL_AIO_READ:
-		return xp_sys_pread(job->io_fd, job->buffer, job->length, job->offset);
-	case XPOLL_AIO_WRITE:
-		return xp_sys_pwrite(job->io_fd, job->buffer, job->length, job->offset);
-	case XPOLL_AIO_FSYNC:
-		return xp_sys_fsync(job->io_fd);
-	case XPOLL_AIO_FDATASYNC:
-		return xp_sys_fdatasync(job->io_fd);
-	default:
-		return -EINVAL;
-	}
-}
 
 /* `run` of the provider: do jobs until there is none for a while. */
 static void threads_run(void)
@@ -272,17 +261,19 @@ static void aio_interrupt_thread(void)
 		aio_work.provider->call();
 }
 
-/* Make sure that a thread takes the job that was queued last: wake, start or call one. */
+/*
+ * Make sure that a thread takes the job that was queued last: start or call one.  Returns 1 if a
+ * thread waits for a job: the caller signals `jobs` after it has unlocked, because the woken thread
+ * takes the lock at once.
+ */
 static int aio_find_thread(void)
 {
 	struct aio_worker *worker;
 	int running;
 	int rc;
 
-	if (aio_work.queued_len <= aio_work.waiting_threads) {
-		pthread_cond_signal(&aio_work.jobs);
-		return 0;
-	}
+	if (aio_work.queued_len <= aio_work.waiting_threads)
+		return 1;
 	worker = aio_worker_place(&running);
 	if (worker && running < aio_work.provider->threads) {
 		rc = xp_sys_thread_start(&worker->thread, aio_worker_main, NULL);
@@ -330,12 +321,14 @@ int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
 		if (rc < 0) {
 			aio_dequeue(job);
 			xp_list_remove(&job->unfinished);
-			aio_release_file(job, &unused);
+			xp_aio_hold_drop(job->hold, &unused);
 		}
 	}
 	pthread_mutex_unlock(&aio_work.lock);
+	if (rc > 0)
+		pthread_cond_signal(&aio_work.jobs);
 	xp_aio_hold_close(unused);
-	return rc;
+	return rc < 0 ? rc : 0;
 }
 
 /* Cancel a job: one that is queued is complete at once, one that runs is passed to its worker. */
@@ -343,8 +336,9 @@ static void aio_cancel_job(struct xp_aio_job *job, struct xp_aio_hold **unused)
 {
 	if (job->stage == XP_AIO_QUEUED) {
 		aio_dequeue(job);
-		aio_release_file(job, unused);
-		aio_complete(job, -ECANCELED);
+		xp_aio_hold_drop(job->hold, unused);
+		if (aio_complete(job, -ECANCELED))
+			xp_wakefd_signal(&job->port->done_fd);
 	} else if (job->stage == XP_AIO_RUNNING && !job->cancelled) {
 		job->cancelled = true;
 		xp_list_append(&aio_work.stop, &job->stop);
@@ -362,13 +356,13 @@ void xp_aio_cancel(struct xp_aio_job *job)
 	xp_aio_hold_close(unused);
 }
 
-void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs)
+void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs, bool readable)
 {
-	if (!atomic_load(&port->filled))
+	if (!readable && !atomic_load(&port->filled))
 		return;
+	xp_wakefd_clear(&port->done_fd);
 	pthread_mutex_lock(&aio_work.lock);
 	atomic_store(&port->filled, 0);
-	xp_wakefd_clear(&port->done_fd);
 	xp_list_move(&port->done, jobs);
 	pthread_mutex_unlock(&aio_work.lock);
 }
@@ -428,6 +422,7 @@ int xp_aio_open(struct xp_aio_port *port)
 		return rc;
 	port->process = xp_process_current();
 	atomic_init(&port->filled, 0);
+	atomic_init(&port->signalling, 0);
 	xp_list_init(&port->done);
 	pthread_mutex_lock(&aio_work.lock);
 	while (aio_work.ending)
@@ -484,6 +479,9 @@ void xp_aio_close(struct xp_aio_port *port)
 	pthread_mutex_lock(&aio_work.lock);
 	while (aio_cancel_jobs(port, -1, &unused) > 0)
 		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, XP_NEVER);
+	/* The thread of the last job may not have returned from writing to done_fd. */
+	while (atomic_load(&port->signalling) > 0)
+		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, xp_sys_now() + XP_NS_PER_MS);
 	XP_ASSERT(aio_work.ports > 0);
 	if (--aio_work.ports == 0)
 		aio_end();

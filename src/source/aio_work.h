@@ -4,7 +4,11 @@
 #ifndef XP_SOURCE_AIO_WORK_H
 #define XP_SOURCE_AIO_WORK_H
 
+#include <errno.h>
+
+#include "base/assert.h"
 #include "source/aio.h"
+#include "sys/sys.h"
 
 enum { XP_AIO_THREADS = 4 };
 
@@ -44,7 +48,22 @@ struct xp_aio_job *xp_aio_next(bool patient);
 /* Returns a running job to cancel, each job once; NULL: there is none. */
 struct xp_aio_job *xp_aio_next_stop(void);
 /* Do a running job by a blocking system call.  Returns its result. */
-int64_t xp_aio_perform(const struct xp_aio_job *job);
+static inline int64_t xp_aio_perform(const struct xp_aio_job *job)
+{
+	XP_ASSERT(job->stage == XP_AIO_RUNNING);
+	switch (job->op) {
+	case XPOLL_AIO_READ:
+		return xp_sys_pread(job->io_fd, job->buffer, job->length, job->offset);
+	case XPOLL_AIO_WRITE:
+		return xp_sys_pwrite(job->io_fd, job->buffer, job->length, job->offset);
+	case XPOLL_AIO_FSYNC:
+		return xp_sys_fsync(job->io_fd);
+	case XPOLL_AIO_FDATASYNC:
+		return xp_sys_fdatasync(job->io_fd);
+	default:
+		return -EINVAL;
+	}
+}
 /*
  * Complete the jobs of this list, whose results are set.  They are in their ports then, and the
  * list is empty.  asks_again: the caller will call xp_aio_next before it sleeps.
