@@ -19,10 +19,6 @@
 #include "sys/fskind.h"
 #include "sys/sys.h"
 
-enum {
-	LONG_NAME = 300, /* longer than a name may be in any file system */
-};
-
 /* Upper bound of the ticks of file times, on kernels without fine ones. */
 #define CLOCK_TICK_NS (20 * XP_NS_PER_MS)
 
@@ -220,6 +216,50 @@ void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode)
 	xp_list_append(&inodes->pool, &inode->links);
 }
 
+bool xp_inode_spare_end(struct xp_inodes *inodes)
+{
+	struct xp_inode *inode = inodes->spare;
+
+	if (!inode)
+		return false;
+	(void)xp_sys_inotify_remove(inodes->watch.fd, (int)inode->item.ident);
+	inodes->removed++;
+	xp_regmap_remove(&inodes->map, &inode->item, 0);
+	xp_free(inode);
+	inodes->reserved--;
+	inodes->spare = NULL;
+	return true;
+}
+
+/*
+ * The only user of an inode leaves: keep the inode as the spare one.  A file whose birth is unknown
+ * could be mistaken for a later one, so its inode is not kept.  Returns true if it is kept.
+ */
+static bool spare_keep(struct xp_inodes *inodes, struct xp_inode_user *user)
+{
+	struct xp_list *item = &user->self.item;
+
+	if (!user->self.inode || item->next != item->prev || user->born_ns == 0)
+		return false;
+	(void)xp_inode_spare_end(inodes);
+	inodes->spare = user->self.inode;
+	inodes->spare_device = user->last.st_dev;
+	inodes->spare_number = user->last.st_ino;
+	inodes->spare_born_ns = user->born_ns;
+	user->self.inode = NULL;
+	user->reserved--;
+	xp_list_remove(item);
+	return true;
+}
+
+/* The spare inode has got a user, which had reserved another inode for its link: free that one. */
+static void spare_used(struct xp_inodes *inodes)
+{
+	xp_free(XP_CONTAINER_OF(xp_list_take(&inodes->pool), struct xp_inode, links));
+	inodes->reserved--;
+	inodes->spare = NULL;
+}
+
 /*
  * Make the kernel watch the link's file, or add the link's mask to the watch.  Returns the watch
  * number, or an error.
@@ -230,8 +270,9 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	int rc;
 
 	path_of(link, path);
-	rc = xp_sys_inotify_add(inodes->watch.fd, path,
-	                        xp_link_mask(link) | IN_MASK_ADD);
+	do
+		rc = xp_sys_inotify_add(inodes->watch.fd, path, xp_link_mask(link) | IN_MASK_ADD);
+	while (rc == -ENOSPC && xp_inode_spare_end(inodes));
 	/* A sandbox may refuse the call with any of these errors. */
 	if (rc == -EACCES || rc == -ENOSYS)
 		return -EPERM;
@@ -268,16 +309,22 @@ static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
  */
 static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
-	int number = link_watch(inodes, link);
-	struct xp_inode *inode;
+	struct xp_inode *inode = inodes->spare;
+	/* The kernel may report all events of the link already. */
+	bool watched = !link->inode && !xp_link_is_above(link) &&
+		xp_inode_is_spare(inodes, link->user) && !(xp_link_mask(link) & ~inode->mask);
+	int number = watched ? (int)inode->item.ident : link_watch(inodes, link);
 
 	if (number < 0)
 		return number;
 	if (link->inode && link->inode->item.ident != (uint64_t)number) {
 		number_undo(inodes, number);
+		link_leave(inodes, link);
 		return -ESTALE;
 	}
 	inode = inode_make(inodes, number);
+	if (inode == inodes->spare)
+		spare_used(inodes);
 	inode->mask |= xp_link_mask(link);
 	inode->useless = 0;
 	if (!link->inode) {
@@ -285,27 +332,6 @@ static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 		xp_list_append(&inode->links, &link->item);
 	}
 	return 0;
-}
-
-void xp_inode_await(struct xp_inodes *inodes, int number)
-{
-	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
-	char path[XP_FD_PATH_SIZE + LONG_NAME];
-	size_t len;
-
-	if (!inode)
-		return;
-	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item) {
-		if (xp_link_is_above(link))
-			continue;
-		/* Look up a name that is too long to exist, or to be cached as missing. */
-		len = path_of(link, path);
-		memset(path + len, 'x', LONG_NAME);
-		path[len] = '/';
-		path[len + LONG_NAME - 1] = '\0';
-		(void)xp_sys_readlink(path, path, 1);
-		return;
-	}
 }
 
 /*
@@ -359,7 +385,8 @@ int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	link_leave(inodes, &user->above);
-	link_leave(inodes, &user->self);
+	if (!spare_keep(inodes, user))
+		link_leave(inodes, &user->self);
 	inodes_release(inodes, user);
 }
 
@@ -377,6 +404,10 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
  */
 static void inode_restore_mask(struct xp_inodes *inodes, struct xp_inode *inode)
 {
+	if (xp_list_empty(&inode->links)) {
+		(void)xp_inode_spare_end(inodes);
+		return;
+	}
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
 		number_undo(inodes, link_watch(inodes, link));
 	inode_report(inodes, inode, XP_REPORT_LOST);

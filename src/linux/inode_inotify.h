@@ -25,12 +25,8 @@ static inline bool xp_link_is_above(const struct xp_inode_link *link)
 /* Return an inode to the pool, once no user has a link to it and the kernel does not watch it. */
 void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
 
-/*
- * Wait until the kernel has reported both halves of all renames in a directory that have begun.
- * The kernel holds a lock of the directory during a rename, and also to look up a name, which this
- * does.
- */
-void xp_inode_await(struct xp_inodes *inodes, int number);
+/* Stop watching the spare inode, and free it.  Returns false if there is none. */
+bool xp_inode_spare_end(struct xp_inodes *inodes);
 
 /*
  * Returns the notes that an event about the watched file itself (not about an entry of a directory)

@@ -6,6 +6,7 @@
 #include "base/assert.h"
 #include "base/compiler.h"
 #include "linux/inode_inotify.h"
+#include "linux/sys_linux.h"
 #include "sys/sys.h"
 
 enum {
@@ -20,6 +21,7 @@ enum {
 	HARVEST_READS = 128,
 	/* After so many reports in a row that no user wanted, the mask is made smaller. */
 	USELESS_MOST = 8,
+	LONG_NAME = 300, /* longer than a name may be in any file system */
 };
 
 /*
@@ -104,6 +106,10 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
 	struct xp_list *item = inode->links.next;
 	bool wanted = false;
 
+	if (item == &inode->links) {
+		(void)xp_inode_spare_end(inodes); /* only the spare inode has no links */
+		return;
+	}
 	while (item != &inode->links) {
 		struct xp_inode_link *link =
 			XP_CONTAINER_OF(item, struct xp_inode_link, item);
@@ -128,6 +134,7 @@ static void all_lost(struct xp_inodes *inodes)
 {
 	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
 
+	(void)xp_inode_spare_end(inodes); /* its watch may have ended */
 	for (int i = 0; i < 2; i++)
 		XP_LIST_EACH(struct xp_inode_user, user, lists[i], all)
 			xp_inode_report(inodes, user, XP_REPORT_LOST);
@@ -152,6 +159,32 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 }
 
 /*
+ * Wait until the kernel has reported both halves of all renames in a directory that have begun.
+ * The kernel holds a lock of the directory during a rename, and also to look up a name, which this
+ * function does.
+ */
+static void rename_await(struct xp_inodes *inodes, int number)
+{
+	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
+	char path[XP_FD_PATH_SIZE + LONG_NAME];
+	size_t len;
+
+	if (!inode)
+		return;
+	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item) {
+		if (xp_link_is_above(link))
+			continue;
+		/* Look up a name that is too long to exist, or to be cached as missing. */
+		len = xp_fd_path(path, link->user->fd, "");
+		memset(path + len, 'x', LONG_NAME);
+		path[len] = '/';
+		path[len + LONG_NAME - 1] = '\0';
+		(void)xp_sys_readlink(path, path, 1);
+		return;
+	}
+}
+
+/*
  * The kernel reports a rename within a directory as two halves, one soon after the other, and a
  * read may come between them.  Returns the offset of the first report, from `from` on, that is a
  * first half without its second one; if there is none, the end.  Waits until the renames of these
@@ -170,7 +203,7 @@ static size_t renames_await(struct xp_inodes *inodes, struct reports *reports,
 		if (half->mask & IN_MOVED_FROM && !rename_marked(reports, half) &&
 		    at >= from) {
 			if (half->wd != awaited)
-				xp_inode_await(inodes, half->wd);
+				rename_await(inodes, half->wd);
 			awaited = half->wd;
 			first = at < first ? at : first;
 		}

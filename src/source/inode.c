@@ -235,8 +235,8 @@ static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /*
- * A new user has joined an inode that others watch: read the reports, which may be about changes
- * before this, and drop those for the new user.
+ * A new user has joined an inode that was watched before: read the reports, which may be about
+ * earlier changes, and drop those for the new user.
  */
 static void drop_earlier_reports(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
@@ -257,6 +257,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
                    uint32_t notes, bool lenient)
 {
 	struct xp_inodes *inodes = inodes_make(queue);
+	const struct xp_inode *spare;
 	int rc = xp_sys_fstat_born(fd, &user->last, &user->born_ns);
 
 	XP_ASSERT(user->ops && !user->self.inode);
@@ -272,10 +273,16 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	user->notes = notes;
 	user->reported = 0;
 	user->ignored = 0;
+	spare = inodes->spare;
+	if (xp_inode_is_spare(inodes, user)) {
+		/* A report about the spare inode is of an earlier change, and ends its watch. */
+		xp_inodes_harvest(inodes);
+		spare = NULL;
+	}
 	rc = user_join(queue, inodes, user, lenient);
 	if (rc < 0)
 		user->self.user = NULL;
-	else if (user_has_company(user))
+	else if (user_has_company(user) || (spare && user->self.inode == spare))
 		drop_earlier_reports(inodes, user);
 	compare_in_next_wait(queue, inodes);
 	return rc;

@@ -38,6 +38,16 @@ struct xp_inodes {
 	/* inotify: number of watches that were removed since the reports were last read */
 	int removed;
 	/*
+	 * inotify: the inode that a user left last, which the kernel still watches, so that the
+	 * same file can be watched again without a change in the kernel; it has no links.  NULL:
+	 * none.
+	 */
+	struct xp_inode *spare;
+	/* the file of `spare`: results of xp_sys_fstat_born */
+	dev_t spare_device;
+	ino_t spare_number;
+	int64_t spare_born_ns;
+	/*
 	 * Called before files are compared because of the time: a provider may try again to watch
 	 * those that the kernel does not report.  Optional.
 	 */
@@ -53,6 +63,15 @@ static inline bool xp_same_time(const struct timespec *a,
                                 const struct timespec *b)
 {
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Returns true if the inode `spare` is that of the user's file. */
+static inline bool xp_inode_is_spare(const struct xp_inodes *inodes,
+                                     const struct xp_inode_user *user)
+{
+	return inodes->spare && user->born_ns == inodes->spare_born_ns &&
+		user->last.st_ino == inodes->spare_number &&
+		user->last.st_dev == inodes->spare_device;
 }
 
 /* The notes that a write or a change of size can cause. */

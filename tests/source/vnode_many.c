@@ -94,7 +94,40 @@ XT_TEST(two_descriptors_of_one_file_share_a_watch)
 	VNODE_GETS(queue, again, XPOLL_NOTE_ATTRIB);
 	XT_CHECK(watches_are(1));
 	XT_OK(xt_flag(queue, (uint64_t)again, VNODE, XPOLL_DELETE));
+	/* The watch of the last file that was deleted ends with its first report. */
+	xt_put(file);
+	XT_NONE(queue);
 	XT_CHECK(watches_are(0));
+}
+
+/* The watch of a deleted registration serves the next one of the same file. */
+XT_TEST(deleted_and_added_again_begins_with_now)
+{
+	static const uint32_t notes[] = {QUIET_NOTES, XPOLL_NOTE_ATTRIB, XPOLL_NOTE_WRITE};
+	struct xpoll *queue = xt_open();
+	int file = xt_make("f", "text");
+	int copy = xt_dup(file);
+	uint64_t ident = (uint64_t)file;
+
+	for (int i = 0; i < 12; i++) {
+		int fd = i % 2 ? copy : file;
+
+		XT_OK(vnode_add(queue, file, 0, notes[i % 3]));
+		if (i & 1)
+			xt_put(file);
+		XT_OK(xt_flag(queue, ident, VNODE, XPOLL_DELETE));
+		if (i & 2)
+			xt_put(file);
+		if (i & 4)
+			XT_OK(fchmod(file, 0600));
+		XT_OK(vnode_add(queue, fd, 0, QUIET_NOTES));
+		XT_NONE(queue);
+		xt_put(file);
+		VNODE_GETS(queue, fd, XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND);
+		XT_OK(fchmod(file, 0640));
+		VNODE_GETS(queue, fd, XPOLL_NOTE_ATTRIB);
+		XT_OK(xt_flag(queue, (uint64_t)fd, VNODE, XPOLL_DELETE));
+	}
 }
 
 /* Who comes later does not get what was before. */
@@ -142,6 +175,18 @@ XT_TEST(notes_given_up_do_not_wake)
 	XT_CHECK(wakes_at_most(queue, file, 10));
 	XT_OK(fchmod(file, 0600));
 	VNODE_GETS(queue, copy, XPOLL_NOTE_ATTRIB);
+}
+
+XT_TEST(deleted_registration_wakes_once)
+{
+	struct xpoll *queue = xt_open_quiet();
+	int file = xt_make("f", "text");
+
+	XT_SINGLE_ONLY();
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
+	XT_CHECK(wakes_at_most(queue, file, 1));
+	XT_CHECK(watches_are(0));
 }
 
 /* S1: what happened before the ADD that requests it is not reported. */

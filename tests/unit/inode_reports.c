@@ -212,6 +212,33 @@ XT_TEST(second_registration_gets_no_report_of_an_earlier_change)
 	XT_EQ(xpoll_event(queue, NULL, 0, events, 3, XT_SOON), 2);
 }
 
+/* While it has no user, the watch may end, or the kernel may lose the report that it has ended. */
+XT_TEST(watch_of_a_deleted_registration_is_not_used_after_its_end)
+{
+	static const uint32_t ends[] = {IN_UNMOUNT, IN_IGNORED, IN_MODIFY, IN_Q_OVERFLOW, 0};
+	struct xpoll *queue = start();
+	int file = xt_file("text");
+
+	for (int i = 0; i < 5; i++) {
+		next_number = i + 1;
+		XT_OK(add(queue, file, XPOLL_NOTE_WRITE));
+		asked = 0;
+		XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
+		if (ends[i])
+			report(ends[i] == IN_Q_OVERFLOW ? -1 : i + 1, ends[i]);
+		next_number = i + 20;
+		XT_OK(add(queue, file, XPOLL_NOTE_WRITE));
+		XT_EXPECT_EQ(asked != 0, ends[i] != 0);
+		XT_EXPECT_EQ(removed == i + 1, ends[i] != 0);
+		XT_NONE(queue);
+		report(ends[i] ? i + 20 : i + 1, IN_MODIFY);
+		XT_CALL(expect(queue, file, XPOLL_NOTE_WRITE, 0));
+		XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
+		report(ends[i] ? i + 20 : i + 1, IN_MODIFY);
+		XT_NONE(queue);
+	}
+}
+
 /* The kernel ends the watch between the two calls: the registration gets a new one. */
 XT_TEST(watch_that_ends_while_a_second_registration_joins_is_made_again)
 {
