@@ -46,6 +46,7 @@ struct ep_entry {
 	bool live;         /* false: unused, the descriptor is not registered */
 	bool is_nested;    /* the descriptor is a set */
 	bool is_socket;    /* the descriptor is a socket */
+	bool is_half_closed; /* the queue has reported POLLRDHUP, which lasts */
 	bool is_bare;      /* READ is registered without bits: see switch_bare in entry.c */
 	short registered;  /* POLL* bits that the queue has, enabled or not */
 	uint32_t events;   /* the program's EPOLL* bits and flags */

@@ -9,21 +9,42 @@
 #include "ep.h"
 #include "real.h"
 
+/* Bits that poll(2) of this system does not take may mean something else there. */
+#ifdef POLLRDHUP
+#define EP_UNPOLLED 0
+#else
+#define EP_UNPOLLED XP_OWN_RDHUP
+#endif
+
 /*
- * Returns the ready POLL* bits of an entry: `bits`, which the queue has reported, and in two cases
- * also the requested bits that poll(2) returns now.  First: an edge-triggered or one-shot entry
- * requests several bits, because Linux reports all ready directions together.  Second: the queue
- * has refused a requested bit (add_bits in entry.c).  For a nested set returns `bits`.
+ * Returns the requested POLL* bits of an entry that are ready now.  `bits` are those that the queue
+ * has reported: where poll(2) lacks POLLRDHUP, the queue's report of it is kept, because the peer
+ * of a socket does not open its side again.
  */
-static int poll_all_bits(int fd, const struct ep_entry *entry, int bits)
+static int poll_now(int fd, struct ep_entry *entry, int bits)
 {
 	int wanted = ep_poll_bits(entry->events);
-	struct pollfd look = {.fd = fd, .events = (short)wanted};
+	struct pollfd look = {.fd = fd, .events = (short)(wanted & ~EP_UNPOLLED)};
+	int found = ep_real()->poll(&look, 1, 0) == 1 ? look.revents : 0;
+
+	entry->is_half_closed |= bits & EP_UNPOLLED;
+	return entry->is_half_closed ? found | (wanted & EP_UNPOLLED) : found;
+}
+
+/*
+ * Returns the ready POLL* bits of an entry: `bits`, which the queue has reported, and in two cases
+ * also the requested bits that are ready now.  First: an edge-triggered or one-shot entry requests
+ * several bits, because Linux reports all ready directions together.  Second: the queue has refused
+ * a requested bit (add_bits in entry.c).  For a nested set returns `bits`.
+ */
+static int poll_all_bits(int fd, struct ep_entry *entry, int bits)
+{
+	int wanted = ep_poll_bits(entry->events);
 	bool is_whole = entry->events & (EPOLLET | EPOLLONESHOT) && wanted & (wanted - 1);
 
 	if (entry->is_nested || (!is_whole && !(wanted & ~entry->registered)))
 		return bits;
-	return ep_real()->poll(&look, 1, 0) == 1 ? bits | look.revents : bits;
+	return bits | poll_now(fd, entry, bits);
 }
 
 bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epoll_event *event)
@@ -85,13 +106,11 @@ void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 static bool look_at_held(struct ep_set *set, struct epoll_event *event)
 {
 	struct ep_entry *entry = ep_entry_find(set, set->held.fd);
-	struct pollfd look = {.fd = set->held.fd};
 	struct xpoll_ready record = set->held;
 
 	if (!atomic_load(&set->is_held) || !entry)
 		return false;
-	look.events = (short)ep_poll_bits(entry->events);
-	record.events = ep_real()->poll(&look, 1, 0) == 1 ? look.revents : 0;
+	record.events = poll_now(record.fd, entry, record.events);
 	if (record.events)
 		return ep_deliver(set, &record, event);
 	/* The condition is over: enable a one-shot again, which its report has disabled. */

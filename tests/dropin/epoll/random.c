@@ -77,8 +77,8 @@ static bool edge_is_allowed(const struct slot *slot, uint32_t events, uint32_t k
 }
 
 /*
- * The pipes of the BSDs go in both directions: the end for reading is writable, and the end for
- * writing hangs up, without an error, and is readable then.  A terminal hangs up without an error.
+ * A hang-up on a BSD: of a pipe's end for writing and of a terminal without an error, and of no
+ * file with EPOLLOUT.  Its pipes go in both directions, and are readable when they have hung up.
  */
 static bool end_is_allowed(const struct slot *slot, uint32_t kernel, uint32_t dropin)
 {
@@ -86,12 +86,13 @@ static bool end_is_allowed(const struct slot *slot, uint32_t kernel, uint32_t dr
 	(void)slot, (void)kernel, (void)dropin;
 	return false;
 #else
-	uint32_t differing = kernel ^ dropin;
+	bool is_hung = kernel & EPOLLHUP, is_pipe = slot->kind == PIPE;
+	uint32_t may_differ = (is_hung || is_pipe ? EPOLLOUT : 0u) |
+		(is_hung && (is_pipe || slot->kind == FIFO) ? EPOLLIN : 0u);
 
 	if ((slot->kind == PIPE_END || slot->kind == PTY) && kernel & EPOLLERR)
 		return dropin & EPOLLHUP;
-	return slot->kind == PIPE &&
-		!(differing & ~(EPOLLOUT | (kernel & EPOLLHUP ? EPOLLIN : 0u)));
+	return !((kernel ^ dropin) & ~may_differ);
 #endif
 }
 
