@@ -114,19 +114,22 @@ static int poll_once(struct polling *polling)
 }
 
 /*
- * After a call of the C library with `count` ready descriptors: clear revents of sets that have no
- * event.  Returns the number of descriptors that are still ready.
+ * After a call of the C library with `count` ready descriptors: set or clear POLLIN of each set,
+ * whose descriptor may be readable without an event.  FreeBSD's kqueue, with several processors,
+ * shows an event of a kqueue in it a moment late.  Returns how many descriptors are ready.
  */
 static int count_ready(struct polling *polling, int count)
 {
-	for (nfds_t i = 0; i < polling->len && count > 0; i++) {
+	for (nfds_t i = 0; i < polling->len; i++) {
 		struct pollfd *one = &polling->fds[i];
+		bool before = one->revents != 0;
 
-		if (!(one->revents & (POLLIN | POLLRDNORM)) || !is_set(one->fd) ||
-		    check_set(one->fd))
+		if (!is_set(one->fd))
 			continue;
 		one->revents &= (short)~(POLLIN | POLLRDNORM);
-		count -= one->revents == 0;
+		if (check_set(one->fd))
+			one->revents |= one->events;
+		count += (one->revents != 0) - before;
 	}
 	return count;
 }
@@ -139,7 +142,7 @@ static int poll_until(struct polling *polling)
 	check_all_sets(polling);
 	do {
 		count = poll_once(polling);
-		if (count <= 0)
+		if (count < 0)
 			return count;
 		count = count_ready(polling, count);
 	} while (count == 0 && (polling->end_ns == XP_NEVER || now_ns() < polling->end_ns));
@@ -230,14 +233,21 @@ static struct selected restrict_sets(int len, const struct selected *requested, 
 	return (struct selected){&copies[0], &copies[1], &copies[2]};
 }
 
-/* Like count_ready, for select: remove epoll sets without an event from found->in. */
-static int count_selected(int len, const struct selected *found, int count)
+/* Like count_ready, for select: add sets with an event to found->in, and remove the others. */
+static int count_selected(int len, const struct selected *requested,
+                          const struct selected *found, int count)
 {
-	for (int fd = 0; fd < len && count > 0; fd++) {
-		if (!FD_ISSET(fd, found->in) || !is_set(fd) || check_set(fd))
+	for (int fd = 0; fd < len; fd++) {
+		bool before = FD_ISSET(fd, found->in), ready;
+
+		if (!FD_ISSET(fd, requested->in) || !is_set(fd))
 			continue;
-		FD_CLR(fd, found->in);
-		count--;
+		ready = check_set(fd);
+		if (ready)
+			FD_SET(fd, found->in);
+		else
+			FD_CLR(fd, found->in);
+		count += ready - before;
 	}
 	return count;
 }
@@ -270,7 +280,7 @@ static int select_sets(int len, const struct selected *requested, int64_t timeou
 		                           end_ns == XP_NEVER ? NULL : &left, mask);
 		if (count < 0)
 			return count;
-		count = count_selected(len, &found, count);
+		count = count_selected(len, requested, &found, count);
 	} while (count == 0 && (end_ns == XP_NEVER || now_ns() < end_ns));
 	*requested->in = *found.in;
 	if (requested->out)
