@@ -211,7 +211,8 @@ XT_TEST(sets_are_watched_by_sets)
 	KIT_NONE(outer);
 	xt_put(pipe.w);
 	KIT_GETS(outer, inner, EPOLLIN);
-	KIT_HAS(outer, inner, EPOLLIN);
+	/* FreeBSD's kqueue shows an event of a kqueue in it a moment late. */
+	KIT_GETS(outer, inner, EPOLLIN);
 	KIT_HAS(inner, pipe.r, EPOLLIN);
 	KIT_NONE(outer);
 	KIT_NONE(inner);
