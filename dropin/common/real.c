@@ -72,6 +72,8 @@ void real_find(const char *name, void *pointer)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 
+	if (!found)
+		found = dlsym(RTLD_DEFAULT, name);
 	if (found) /* a copy, because C cannot convert a void * to a pointer to a function */
 		memcpy(pointer, &found, sizeof found);
 }

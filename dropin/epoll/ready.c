@@ -47,6 +47,18 @@ static int poll_all_bits(int fd, struct ep_entry *entry, int bits)
 	return bits | poll_now(fd, entry, bits);
 }
 
+/*
+ * Returns true if the hang-up of this socket includes a shutdown by the peer, which not every
+ * system's poll(2) reports as POLLRDHUP: then an end of file can be read.  A socket that was never
+ * connected reports a hang-up on Linux, but no input.
+ */
+static bool has_peer_shut_down(int fd, const struct ep_entry *entry)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN};
+
+	return entry->is_socket && ep_real()->poll(&look, 1, 0) == 1 && look.revents & POLLIN;
+}
+
 bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epoll_event *event)
 {
 	struct ep_entry *entry = ep_entry_find(set, record->fd);
@@ -56,8 +68,8 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	if (!entry || entry->serial != (uintptr_t)record->data)
 		return false;
 	events = ep_events(poll_all_bits(record->fd, entry, record->events));
-	/* A hang-up of a socket includes EPOLLRDHUP, which not every system's poll(2) reports. */
-	if (events & EPOLLHUP && entry->is_socket)
+	if (events & EPOLLHUP && entry->events & EPOLLRDHUP && !(events & EPOLLRDHUP) &&
+	    has_peer_shut_down(record->fd, entry))
 		events |= EPOLLRDHUP;
 	events &= entry->events | EPOLLERR | EPOLLHUP;
 	/* The descriptor of an inner set may be readable although that set has no event. */

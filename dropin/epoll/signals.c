@@ -414,6 +414,8 @@ static int change_mask(int fd, const sigset_t *mask)
 
 EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
 {
+	if (!mask)
+		return xp_result(-EFAULT);
 	if (flags & ~EP_POST_FLAGS)
 		return xp_result(-EINVAL);
 	ep_revive();

@@ -67,16 +67,20 @@ struct waiting {
 	int state; /* of cancellation, in the wait of the queue */
 };
 
-/* Wait in the queue; after an event was taken, the thread must not be cancelled. */
+/*
+ * Wait in the queue; after an event was taken, the thread must not be cancelled.  Like on Linux, a
+ * wait that does not sleep runs no handler of a signal that only the mask lets in.
+ */
 static int wait_in_queue(struct ep_set *set, struct xpoll_ready *records, int cap,
                          const struct waiting *waiting, bool has_event)
 {
+	const sigset_t *mask = waiting->timeout_ns == 0 ? NULL : waiting->mask;
 	int count;
 
 	if (has_event)
-		return xpoll_pwait(set->queue, records, cap, 0, waiting->mask);
+		return xpoll_pwait(set->queue, records, cap, 0, NULL);
 	pthread_setcancelstate(waiting->state, NULL);
-	count = xpoll_pwait(set->queue, records, cap, waiting->timeout_ns, waiting->mask);
+	count = xpoll_pwait(set->queue, records, cap, waiting->timeout_ns, mask);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	return count;
 }

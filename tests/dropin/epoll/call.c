@@ -248,6 +248,39 @@ XT_TEST(a_mask_lets_a_signal_in_while_waiting)
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
+XT_TEST(a_mask_lets_no_signal_into_a_wait_that_does_not_sleep)
+{
+	int set = kit_open();
+	struct xt_pair pipe = xt_pipe();
+	struct epoll_event event;
+	sigset_t blocked, before, pending;
+
+	sigemptyset(&blocked);
+	sigaddset(&blocked, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &blocked, &before);
+	raise(SIGUSR1);
+	XT_EQ(epoll_pwait(set, &event, 1, 0, &before), 0);
+	XT_OK(kit_add(set, pipe.r, EPOLLIN));
+	xt_put(pipe.w);
+	XT_EQ(epoll_pwait(set, &event, 1, 0, &before), 1);
+	sigpending(&pending);
+	XT_CHECK(sigismember(&pending, SIGUSR1) == 1);
+	signal(SIGUSR1, SIG_IGN); /* removes the pending signal */
+	signal(SIGUSR1, SIG_DFL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+XT_TEST(a_socket_that_was_never_connected_has_no_half_close)
+{
+	int set = kit_open();
+	int fd = xt_keep(socket(AF_INET, SOCK_STREAM, 0));
+	struct epoll_event event;
+
+	XT_OK(kit_add(set, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP));
+	if (epoll_wait(set, &event, 1, 0) == 1) /* a BSD reports nothing */
+		XT_CHECK(!(event.events & (EPOLLIN | EPOLLRDHUP)));
+}
+
 /* Returns what one wait returns of the only entry. */
 static uint32_t next_bits(int set)
 {

@@ -223,6 +223,7 @@ XT_TEST(errors_are_those_of_linux)
 
 	XT_FAILS(signalfd(-1, &mask, 1 << 30), EINVAL);
 	XT_FAILS(signalfd(other, &mask, 0), EINVAL);
+	XT_FAILS(signalfd(-1, NULL, 0), EFAULT);
 	XT_FAILS(signalfd(-2, &mask, 0), EBADF);
 	XT_EQ(signalfd(fd, &mask, 0), fd);
 	XT_FAILS(read(fd, bytes, 127), EINVAL);
