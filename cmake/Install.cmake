@@ -33,11 +33,10 @@ if(TARGET xpoll_kqueue)
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xpoll-kqueue/sys)
 endif()
 
-# On Linux it is for the tests.
-set(installs_epoll OFF)
-if(TARGET xpoll_epoll AND NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  set(installs_epoll ON)
-  install(TARGETS xpoll_epoll EXPORT xpollTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+if(TARGET xpoll_epoll)
+  install(TARGETS ${XPOLL_EPOLL_LIBRARIES} EXPORT xpollTargets
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   install(DIRECTORY dropin/epoll/include/sys
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/xpoll-epoll)
 endif()
@@ -87,6 +86,11 @@ set(pc_more)
 if(NOT XPOLL_SHARED)
   set(pc_more " \${libs_private}")
 endif()
+# The BSDs and macOS have dlsym(3) in the C library.
+set(pc_dl)
+if(CMAKE_DL_LIBS)
+  set(pc_dl " -l${CMAKE_DL_LIBS}")
+endif()
 configure_file(cmake/xpoll.pc.in ${PROJECT_BINARY_DIR}/xpoll.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/xpoll.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -97,7 +101,7 @@ if(TARGET xpoll_kqueue)
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
-if(installs_epoll)
+if(TARGET xpoll_epoll)
   configure_file(dropin/epoll/xpoll-epoll.pc.in ${PROJECT_BINARY_DIR}/xpoll-epoll.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/xpoll-epoll.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
@@ -116,7 +120,7 @@ endif()
 if(NOT TARGET xpoll_kqueue)
   list(APPEND absent "\\.2$")
 endif()
-if(NOT installs_epoll)
+if(NOT TARGET xpoll_epoll)
   list(APPEND absent "/xpoll-epoll\\.7$")
 endif()
 foreach(section 1 2 3 7)

@@ -50,9 +50,14 @@ class Xpoll(ConanFile):
         library.set_property("pkg_config_name", "xpoll")
         if self.settings.os == "Linux":
             library.system_libs = ["pthread"]
-            kqueue = self.cpp_info.components["kqueue"]
-            kqueue.libs = ["xpoll-kqueue"]
-            kqueue.includedirs = ["include/xpoll-kqueue"]
-            kqueue.system_libs = ["pthread", "dl"]
-            kqueue.set_property("cmake_target_name", "xpoll::kqueue")
-            kqueue.set_property("pkg_config_name", "xpoll-kqueue")
+            self.drop_in("kqueue", ["pthread", "dl"])
+        elif self.settings.os in ("FreeBSD", "Macos"):
+            self.drop_in("epoll", ["pthread"])
+
+    def drop_in(self, name, system_libs):
+        part = self.cpp_info.components[name]
+        part.libs = [f"xpoll-{name}"]
+        part.includedirs = [f"include/xpoll-{name}"]
+        part.system_libs = system_libs
+        part.set_property("cmake_target_name", f"xpoll::{name}")
+        part.set_property("pkg_config_name", f"xpoll-{name}")

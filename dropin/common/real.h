@@ -30,9 +30,9 @@ extern struct real_close real_close;
 /*
  * Store the address of the function `name` in *pointer, a pointer to a function.  The next library
  * after this one that defines it is used, which is the C library or another one in front of it.
- * Where the C library was loaded before this one, it is the first library that defines the function,
- * and the program does not call this library's function.  If no library defines it, *pointer stays
- * unchanged.
+ * Where the loader finds the C library before this one, the first library that defines the function
+ * is used, and the program's calls do not reach this library's function.  If no library defines it,
+ * *pointer stays unchanged.
  */
 void real_find(const char *name, void *pointer);
 

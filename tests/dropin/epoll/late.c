@@ -8,11 +8,14 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#define CHECK(condition)                 \
-	do {                             \
-		if (!(condition))        \
-			return __LINE__; \
-	} while (0)
+static int failed; /* the first line that failed; 0: none */
+
+static void check(int is_true, int line)
+{
+	if (!is_true && !failed)
+		failed = line;
+}
+#define CHECK(condition) check((condition), __LINE__)
 
 static int change(int set, int op, int fd)
 {
@@ -54,5 +57,5 @@ int main(void)
 	CHECK(change(set, EPOLL_CTL_ADD, timer) == 0);
 	CHECK(timerfd_settime(timer, 0, &soon, NULL) == 0);
 	CHECK(next(set, 20000) == timer);
-	return 0;
+	return failed;
 }

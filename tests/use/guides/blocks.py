@@ -48,6 +48,11 @@ TABLE = {
         "Coroutines": ["cpp_resume"],
         "Read, or give up after a while": ["cpp_give_up"],
     },
+    "docs/guide/epoll.md": {
+        "Build it": ["epoll_by_hand", "epoll_by_configure", "epoll_by_cmake",
+                     "epoll_by_cmake_unchanged", "epoll_by_meson"],
+        "Test it": ["epoll_over_poll"],
+    },
     "docs/guide/errors.md": {"Errors of a change": ["add_reader"]},
     "docs/guide/from-epoll.md": {"A server": ["echo_server"]},
     "docs/guide/from-kqueue.md": {"A program": ["from_kqueue"]},

@@ -32,6 +32,9 @@ LINE_CPP = "c++ -std=c++20 prog.cpp $(pkg-config --cflags --libs xpoll)\n"
 COMPILES = re.compile(r"^(cc|c\+\+) ")
 PORT = re.compile(r"\b7000\b")
 TRIES = 20  # another process may take the port
+# The header, the function and a call of it that a program of another system checks for.
+DROP_INS = {"kqueue": ("sys/event.h", "kqueue", "kqueue()"),
+            "epoll": ("sys/epoll.h", "epoll_create1", "epoll_create1(0)")}
 
 
 def free_port():
@@ -291,27 +294,93 @@ class Guides(unittest.TestCase):
             client.sendall(b"please\n")
             self.assertGreater(sum(map(len, iter(lambda: client.recv(1 << 20), b""))), 1 << 20)
 
-    def kqueue_program(self, folder="."):
-        os.makedirs(self.path(folder), exist_ok=True)
-        shutil.copy(os.path.join(CONSUMER, "kqueue.c"), self.path(os.path.join(folder, "prog.c")))
+    def drop_in_program(self, name):
+        shutil.copy(os.path.join(CONSUMER, f"{name}.c"), self.path("prog.c"))
 
-    def run_kqueue_by_hand(self, block):
-        self.kqueue_program()
-        self.shell(f"{block.text}./a.out")
+    def run_drop_in(self, name, program):
+        self.shell(program)
+        # On Linux the program would run without the drop-in as well.
+        if name == "epoll" and sys.platform == "linux":
+            self.assertIn("U xpoll_epoll_ctl", self.shell(f"nm {program}"))
 
-    def run_kqueue_by_configure(self, block):
+    def by_hand(self, name, block):
+        self.drop_in_program(name)
+        self.shell(block.text)
+        self.run_drop_in(name, "./a.out")
+
+    def by_configure(self, name, block):
         """A configure script as Autoconf's: the header by CPPFLAGS, the function by LIBS."""
-        self.kqueue_program()
-        self.write("configure", """#!/bin/sh
+        header, function, _ = DROP_INS[name]
+        self.drop_in_program(name)
+        self.write("configure", f"""#!/bin/sh
 for word; do
-	case $word in CPPFLAGS=*) CPPFLAGS=${word#*=} ;; LIBS=*) LIBS=${word#*=} ;; esac
+	case $word in CPPFLAGS=*) CPPFLAGS=${{word#*=}} ;; LIBS=*) LIBS=${{word#*=}} ;; esac
 done
-printf '#include <sys/event.h>\\n' | cc -E $CPPFLAGS - >/dev/null || exit 1
-printf 'char kqueue(); int main() { return kqueue(); }' | cc -xc -w - -o conftest $LIBS || exit 1
+printf '#include <{header}>\\n' | cc -E $CPPFLAGS - >/dev/null || exit 1
+printf 'char {function}(); int main() {{ return {function}(); }}' |
+	cc -xc -w - -o conftest $LIBS || exit 1
 cc $CPPFLAGS prog.c -o prog $LIBS
 """)
         os.chmod(self.path("configure"), 0o755)
-        self.shell(f"{block.text}./prog")
+        self.shell(block.text)
+        self.run_drop_in(name, "./prog")
+
+    def by_cmake(self, name, block):
+        self.cmake_program(block.text, f"{name}.c")
+        self.run_drop_in(name, "build/prog")
+
+    def by_cmake_unchanged(self, name, block):
+        """A project that does not know of this library, and checks for the function."""
+        header, function, call = DROP_INS[name]
+        self.drop_in_program(name)
+        self.write("CMakeLists.txt", f"""cmake_minimum_required(VERSION 3.20)
+project(guide C)
+include(CheckSymbolExists)
+include(CheckCSourceRuns)
+check_symbol_exists({function} "{header}" HAVE_IT)
+check_c_source_runs("#include <{header}>
+int main(void) {{ return {call} < 0; }}" IT_RUNS)
+if(NOT HAVE_IT OR NOT IT_RUNS)
+  message(FATAL_ERROR "no {function}")
+endif()
+add_executable(prog prog.c)
+""")
+        self.shell(f"{block.text}cmake --build build")
+        self.run_drop_in(name, "build/prog")
+
+    def by_meson(self, name, block):
+        self.meson_program(block.text, f"{name}.c")
+        self.run_drop_in(name, "build/prog")
+
+    def run_kqueue_by_hand(self, block):
+        self.by_hand("kqueue", block)
+
+    def run_kqueue_by_configure(self, block):
+        self.by_configure("kqueue", block)
+
+    def run_kqueue_by_cmake(self, block):
+        self.by_cmake("kqueue", block)
+
+    def run_kqueue_by_cmake_unchanged(self, block):
+        self.by_cmake_unchanged("kqueue", block)
+
+    def run_kqueue_by_meson(self, block):
+        self.by_meson("kqueue", block)
+
+    def run_epoll_by_hand(self, block):
+        self.by_hand("epoll", block)
+
+    def run_epoll_by_configure(self, block):
+        self.by_configure("epoll", block)
+
+    def run_epoll_by_cmake(self, block):
+        self.by_cmake("epoll", block)
+
+    def run_epoll_by_cmake_unchanged(self, block):
+        self.by_cmake_unchanged("epoll", block)
+
+    def run_epoll_by_meson(self, block):
+        self.by_meson("epoll", block)
 
     def cmake_program(self, lines, program):
         self.write("CMakeLists.txt", "cmake_minimum_required(VERSION 3.20)\nproject(guide C)\n"
@@ -319,28 +388,8 @@ cc $CPPFLAGS prog.c -o prog $LIBS
         shutil.copy(os.path.join(CONSUMER, program), self.path("prog.c"))
         self.shell("cmake -G Ninja -B build && cmake --build build && build/prog")
 
-    def run_kqueue_by_cmake(self, block):
-        self.cmake_program(block.text, "kqueue.c")
-
     def run_packaging_cmake(self, block):
         self.cmake_program(block.text, "main.c")
-
-    def run_kqueue_by_cmake_unchanged(self, block):
-        """A project that does not know of this library, and checks for kqueue(2)."""
-        self.kqueue_program()
-        self.write("CMakeLists.txt", """cmake_minimum_required(VERSION 3.20)
-project(guide C)
-include(CheckSymbolExists)
-include(CheckCSourceRuns)
-check_symbol_exists(kqueue "sys/event.h" HAVE_KQUEUE)
-check_c_source_runs("#include <sys/event.h>
-int main(void) { return kqueue() < 0; }" KQUEUE_RUNS)
-if(NOT HAVE_KQUEUE OR NOT KQUEUE_RUNS)
-  message(FATAL_ERROR "no kqueue")
-endif()
-add_executable(prog prog.c)
-""")
-        self.shell(f"{block.text}cmake --build build && build/prog")
 
     def meson_program(self, lines, program):
         if not shutil.which("meson"):
@@ -349,11 +398,13 @@ add_executable(prog prog.c)
         self.write("meson.build", f"project('guide', 'c')\n{lines}")
         self.shell("meson setup build && ninja -C build && build/prog")
 
-    def run_kqueue_by_meson(self, block):
-        self.meson_program(block.text, "kqueue.c")
-
     def run_packaging_meson(self, block):
         self.meson_program(block.text, "main.c")
+
+    def run_epoll_over_poll(self, block):
+        self.drop_in_program("epoll")
+        self.shell(LINE.replace("-std=c11 ", "-o prog ").replace(" xpoll", " xpoll-epoll"))
+        self.shell(block.text)
 
     def run_kqueue_version(self, block):
         """Lines for a function of a program; the comment says what is printed."""

@@ -93,36 +93,39 @@ use_pkg_config() {
 		$compile -o "$work/cxx-static" $static
 		run "$work/cxx-shared" "$work/cxx-static"
 	fi
-	kqueue_by_pkg_config
+	drop_in_by_pkg_config kqueue "c99 c11 gnu17"
+	drop_in_by_pkg_config epoll "gnu99 gnu11 gnu17"
 }
 
-# As the first lines of <sys/event.h> say.
-kqueue_by_pkg_config() {
-	[ -f "$libdir/pkgconfig/xpoll-kqueue.pc" ] || return 0
-	compile=$(pkg-config --cflags xpoll-kqueue)
-	shared=$(pkg-config --libs xpoll-kqueue)
-	static="$libdir/libxpoll-kqueue.a"
-	static="$static $(pkg-config --static --libs xpoll-kqueue | sed 's/-lxpoll-kqueue//')"
+# drop_in_by_pkg_config NAME STANDARDS: consumer/NAME.c with libxpoll-NAME, if that is installed.
+drop_in_by_pkg_config() {
+	[ -f "$libdir/pkgconfig/xpoll-$1.pc" ] || return 0
+	compile=$(pkg-config --cflags "xpoll-$1")
+	shared=$(pkg-config --libs "xpoll-$1")
+	static="$libdir/libxpoll-$1.a"
+	static="$static $(pkg-config --static --libs "xpoll-$1" | sed "s/-lxpoll-$1//")"
 
-	for standard in c99 c11 gnu17; do
-		${CC:-cc} -std=$standard $strict $compile "$here/consumer/kqueue.c" \
-			-o "$work/kqueue-$standard" $shared
-		run "$work/kqueue-$standard"
+	for standard in $2; do
+		${CC:-cc} -std=$standard $strict $compile "$here/consumer/$1.c" \
+			-o "$work/$1-$standard" $shared
+		run "$work/$1-$standard"
 	done
-	${CC:-cc} $strict $compile "$here/consumer/kqueue.c" -o "$work/kqueue-static" $static
-	run "$work/kqueue-static"
+	${CC:-cc} $strict $compile "$here/consumer/$1.c" -o "$work/$1-static" $static
+	run "$work/$1-static"
 	if with_cxx; then
-		c++ -x c++ $strict $compile "$here/consumer/kqueue.c" -o "$work/kqueue-cxx" $shared
-		run "$work/kqueue-cxx"
+		c++ -x c++ $strict $compile "$here/consumer/$1.c" -o "$work/$1-cxx" $shared
+		run "$work/$1-cxx"
 	fi
-	# Its copy of the library is hidden, so both fit into one program.
-	if nm -D --defined-only "$libdir/libxpoll-kqueue.so" | grep ' xp'; then
+	# The drop-in's copy of the library is hidden, so both fit into one program.
+	if nm -D --defined-only "$libdir/libxpoll-$1.so" | grep ' xp' | grep -v "$own_names"; then
 		fail "the names above are not hidden"
 	fi
-	if nm -g --defined-only "$libdir/libxpoll-kqueue.a" | grep ' xp'; then
+	if nm -g --defined-only "$libdir/libxpoll-$1.a" | grep ' xp' | grep -v "$own_names"; then
 		fail "the names above are not local"
 	fi
 }
+# The functions of the drop-in for epoll(7) have these names on systems that have them.
+own_names=' xpoll_\(epoll\|eventfd\|timerfd\|signalfd\)'
 
 use_find_package() {
 	with_cxx || true # The project below leaves its C++ programs out as well.
@@ -191,7 +194,8 @@ find_package_in() {
 	quiet cmake -G Ninja -S "$here/consumer" -B "$work/build" -D xpoll_DIR="$1" \
 		-D CMAKE_C_FLAGS="$strict" -D CMAKE_CXX_FLAGS="$strict"
 	cmake --build "$work/build"
-	for name in c-shared c-static cxx-shared cxx-static kqueue-shared kqueue-static; do
+	for name in c-shared c-static cxx-shared cxx-static kqueue-shared kqueue-static \
+		epoll-shared epoll-static; do
 		[ ! -x "$work/build/$name" ] || run "$work/build/$name"
 	done
 }
