@@ -92,24 +92,6 @@ static void heap_move_down(struct xp_heap *heap, uint32_t place, struct xp_heap_
 	heap_put(heap, place, entry);
 }
 
-/* Move the heap to a new array with room for `cap` items.  Returns 0 or -ENOMEM. */
-static int heap_resize(struct xp_heap *heap, uint32_t cap)
-{
-	struct xp_heap_entry *entries =
-		xp_alloc_lines(sizeof *entries * (XP_HEAP_FIRST + (size_t)cap));
-
-	if (!entries)
-		return -ENOMEM;
-	XP_ASSERT(cap >= heap->len);
-	if (heap->len)
-		memcpy(entries + XP_HEAP_FIRST, heap->entries + XP_HEAP_FIRST,
-		       sizeof *entries * heap->len);
-	xp_free(heap->entries);
-	heap->entries = entries;
-	heap->cap = cap;
-	return 0;
-}
-
 void xp_heap_fini(struct xp_heap *heap)
 {
 	xp_free(heap->entries);
@@ -118,11 +100,21 @@ void xp_heap_fini(struct xp_heap *heap)
 
 int xp_heap_grow(struct xp_heap *heap, uint32_t count)
 {
-	uint32_t cap = heap->cap + heap->cap / 2;
+	uint32_t larger = heap->cap + heap->cap / 2, cap = larger < count ? count : larger;
+	struct xp_heap_entry *entries;
 
 	if (count > UINT32_MAX / HEAP_WIDTH) /* the index of the last child must not overflow */
 		return -ENOMEM;
-	return heap_resize(heap, cap < count ? count : cap);
+	entries = xp_alloc_lines(sizeof *entries * (XP_HEAP_FIRST + (size_t)cap));
+	if (!entries)
+		return -ENOMEM;
+	if (heap->len)
+		memcpy(entries + XP_HEAP_FIRST, heap->entries + XP_HEAP_FIRST,
+		       sizeof *entries * heap->len);
+	xp_free(heap->entries);
+	heap->entries = entries;
+	heap->cap = cap;
+	return 0;
 }
 
 /*

@@ -13,7 +13,6 @@
 #define XP_BASE_HEAP_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "base/compiler.h"
 #include "base/time.h"

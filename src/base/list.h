@@ -6,7 +6,6 @@
 #define XP_BASE_LIST_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/compiler.h"
 

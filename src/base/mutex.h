@@ -8,11 +8,7 @@
 #ifndef XP_BASE_MUTEX_H
 #define XP_BASE_MUTEX_H
 
-#include <pthread.h>
-#include <stdbool.h>
-
 #include "base/assert.h"
-#include "base/compiler.h"
 #include "base/threads.h"
 
 struct xp_mutex {

@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
-#include "base/compiler.h"
 
 enum { POOL_OBJECTS = 64 }; /* objects in a block: one for each bit of its bit set */
 

@@ -9,7 +9,6 @@
 #ifndef XP_BASE_REGMAP_H
 #define XP_BASE_REGMAP_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/compiler.h"

@@ -12,11 +12,6 @@ union xp_udata {
 	void *pointer;
 };
 
-static inline union xp_udata xp_udata_bits(uint64_t bits)
-{
-	return (union xp_udata){ .bits = bits };
-}
-
 static inline union xp_udata xp_udata_pointer(void *pointer)
 {
 	union xp_udata udata = { .bits = 0 };

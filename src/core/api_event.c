@@ -1,11 +1,8 @@
 /* The event level: xpoll_event applies changes in order, each with its status, and then waits. */
-#include <errno.h>
 
-#include "base/result.h"
 #include "core/changes.h"
 #include "core/sleep.h"
 #include "core/sources.h"
-#include "core/threads.h"
 #include "core/wait.h"
 #include "sys/fdnum.h"
 
@@ -41,7 +38,7 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd,
 		.disable = change->flags & XPOLL_DISABLE,
 		.follows = filter == XP_READ,
 		.keep_udata = change->flags & XPOLL_KEEPUDATA,
-		.udata = xp_udata_bits(change->udata64),
+		.udata.bits = change->udata64,
 	});
 }
 
@@ -68,7 +65,7 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsi
 	rc = change->flags & XPOLL_ENABLE ? xp_change_enable(queue, fd, XP_BIT(filter), late)
 		: xp_change_disable(queue, fd, XP_BIT(filter));
 	if (rc == 0 && change->flags & XPOLL_SETUDATA)
-		xp_slots_get(queue, fd)->udata[filter] = xp_udata_bits(change->udata64);
+		xp_slots_get(queue, fd)->udata[filter].bits = change->udata64;
 	return rc;
 }
 

@@ -1,22 +1,14 @@
 /* The public calls that neither change a registration nor wait. */
-#include <errno.h>
 #include <string.h>
 
-#include "base/assert.h"
-#include "base/result.h"
-#include "core/due.h"
+#include "core/count.h"
+#include "core/create.h"
 #include "core/entry.h"
-#include "core/lowat.h"
-#include "core/marks.h"
-#include "core/outer.h"
-#include "core/process.h"
 #include "core/sleep.h"
 #include "core/sources.h"
-#include "core/threads.h"
 #include "source/aio.h"
 #include "source/signal.h"
 #include "sys/fdnum.h"
-#include "sys/sys.h"
 
 /* --- Waking ------------------------------------------------------------------------ */
 
@@ -242,34 +234,20 @@ int xpoll_supports(const struct xpoll *queue, int filter, uint32_t fflags)
 int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats, size_t size)
 {
 	struct xpoll *writable = (struct xpoll *)(uintptr_t)queue;
-	struct xp_counters *counters;
 	struct xpoll_stats copy;
 	int rc = stats && size > 0 ? xp_enter(writable) : -EINVAL;
 
 	if (rc < 0)
 		return xp_result(rc);
-	counters = &writable->counters;
 	/* Let the sources update their counters. */
 	xp_sources_refresh(writable, NULL, XP_BEFORE_COUNTERS);
-	copy = (struct xpoll_stats){
-		.waits = counters->waits,
-		.events = counters->events,
-		.wakes = counters->wakes,
-		.empty_returns = counters->empty_returns,
-		.changes = counters->changes + counters->changes_free,
-		.changes_free = counters->changes_free,
-		.change_errors = counters->change_errors,
-		.syscalls_wait = counters->syscalls_wait,
-		.syscalls_change = xp_counter_read(&counters->syscalls_change),
-		.syscalls_check = xp_counter_read(&counters->syscalls_check),
-		.syscalls_wake = xp_counter_read(&counters->syscalls_wake),
-		.stale_dropped = counters->stale_dropped,
-		.fruitless = counters->fruitless,
-		.rebuilds = counters->rebuilds,
-		.registered = counters->registered,
-		.signals_unobserved = counters->signals_unobserved,
-		.idle_ns = xp_idle_total(writable),
-	};
+	copy = writable->stats;
+	copy.changes += copy.changes_free;
+	copy.syscalls_wait = xp_counter_read(&writable->counters.syscalls_wait);
+	copy.syscalls_change = xp_counter_read(&writable->counters.syscalls_change);
+	copy.syscalls_check = xp_counter_read(&writable->counters.syscalls_check);
+	copy.syscalls_wake = xp_counter_read(&writable->counters.syscalls_wake);
+	copy.idle_ns = xp_idle_total(writable);
 	xp_leave(writable);
 	/*
 	 * The structure of a newer program may be longer: zero the members that this library lacks.

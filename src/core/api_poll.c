@@ -1,14 +1,9 @@
 /* The poll-like level: xpoll_ctl, xpoll_pwait, xpoll_wait, xpoll_revents. */
-#include <errno.h>
 
-#include "base/result.h"
-#include "base/time.h"
-#include "core/candidates.h"
 #include "core/changes.h"
 #include "core/entry.h"
 #include "core/report.h"
 #include "core/sleep.h"
-#include "core/threads.h"
 #include "core/wait.h"
 #include "sys/fdnum.h"
 
@@ -133,7 +128,7 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, vo
 		xp_unlock_alone(queue);
 		return ctl_any(queue, op, events, fd, data);
 	}
-	queue->counters.changes_free++;
+	queue->stats.changes_free++;
 	return xp_leave_with(queue, 0);
 }
 
@@ -153,24 +148,24 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 }
 
 /*
- * Complete batch_take for filters with modes, or with bits to keep for disabled filters.  Continue
- * with the next record if the registration has ended or is disabled.
+ * Complete batch_take for a record whose slot was changed since, whose filters have modes, or which
+ * has bits to keep for disabled filters.  Continue with the next record if the registration has
+ * ended or is disabled.
  */
-static XP_NOINLINE int hand_out_or_skip(struct xpoll *queue, const struct xp_found *found,
-                                        unsigned filters, uint32_t bits, void **datap)
+static XP_NOINLINE int batch_take_other(struct xpoll *queue, const struct xpoll_ready *found,
+                                        void **datap)
 {
-	int fd = xp_token_fd(found->token);
-	struct xp_slot *slot = xp_slots_get(queue, fd);
-	bool is_of = xp_slot_is_of(slot, found->token);
+	union xp_udata udata;
+	uint32_t bits = xp_ready_take(queue, found, &udata);
 
-	if (is_of)
-		xp_kept_for_disabled(queue, fd, slot, found->events);
-	if (is_of && bits) {
-		xp_handed(queue, fd, slot, filters);
-		return xp_leave_with(queue, (int)bits);
+	if (!bits) {
+		xp_leave(queue);
+		return xpoll_revents(queue, datap);
 	}
-	xp_leave(queue);
-	return xpoll_revents(queue, datap);
+	if (datap)
+		*datap = udata.pointer;
+	queue->stats.events++;
+	return xp_leave_with(queue, (int)bits);
 }
 
 /*
@@ -179,7 +174,7 @@ static XP_NOINLINE int hand_out_or_skip(struct xpoll *queue, const struct xp_fou
  */
 static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 {
-	const struct xp_found *found;
+	const struct xpoll_ready *found;
 	struct xp_slot *slot;
 	uint32_t bits;
 	unsigned filters;
@@ -188,18 +183,17 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	if (xp_batch_is_over(queue))
 		return xp_leave_with(queue, 0);
 	found = xp_batch_next(queue);
-	fd = xp_token_fd(found->token);
+	fd = xp_token_fd(found->data64);
 	slot = xp_slots_get(queue, fd);
-	bits = xp_poll_bits(slot, found->events);
+	bits = xp_poll_bits(slot, (uint32_t)found->events);
+	if (XP_UNLIKELY(slot->arming != xp_token_arming(found->data64) || !bits ||
+	                slot->oneshot | slot->dispatch | slot->clear ||
+	                found->events & (POLLPRI | POLLERR)))
+		return batch_take_other(queue, found, datap);
 	filters = xp_poll_filters(slot, bits);
-	if (XP_UNLIKELY(!xp_slot_is_of(slot, found->token) || !bits))
-		return hand_out_or_skip(queue, found, 0, 0, datap);
 	if (datap) /* the udata of the first ready filter */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
-	xp_count(&queue->counters.events);
-	if (XP_UNLIKELY(slot->oneshot | slot->dispatch | slot->clear ||
-	                found->events & (POLLPRI | POLLERR)))
-		return hand_out_or_skip(queue, found, filters, bits, datap);
+	queue->stats.events++;
 	xp_handed_level(queue, fd, slot, filters);
 	return xp_leave_with(queue, (int)bits);
 }

@@ -40,7 +40,7 @@ static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
 {
 	xp_count(&queue->counters.syscalls_wait);
 	wait->marks = queue->marks;
-	wait->set = (uint32_t)queue->counters.rebuilds;
+	wait->set = (uint32_t)queue->stats.rebuilds;
 }
 
 /*

@@ -1,8 +1,6 @@
 /* The list of candidates, the slots whose state the next wait checks by poll(2). */
 #include "core/candidates.h"
 
-#include "base/assert.h"
-#include "core/late.h"
 #include "sys/sys.h"
 
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot)
@@ -27,13 +25,20 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 	return fd;
 }
 
+/* Add those of the bits to slot->kept that belong to registered filters. */
+static void kept_merge(struct xp_slot *slot, uint32_t events)
+{
+	events &= POLLERR | (xp_bits_of(slot, slot->present) & (POLLIN | POLLPRI));
+	slot->kept |= (uint16_t)events;
+}
+
 void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                  uint32_t events)
 {
 	if (xp_slot_can_probe(fd, slot)) {
 		slot->recheck |= XP_SET(filters);
 	} else if (xp_poll_clears(queue, slot)) {
-		xp_kept_merge(slot, events);
+		kept_merge(slot, events);
 		slot->recheck |= XP_SET(filters & slot->present);
 	} else {
 		slot->kept_for |= filters & XP_ALL_FILTERS;
@@ -76,12 +81,6 @@ void xp_check_ignored_hangups(struct xpoll *queue)
 	}
 }
 
-void xp_kept_merge(struct xp_slot *slot, uint32_t events)
-{
-	events &= POLLERR | (xp_bits_of(slot, slot->present) & (POLLIN | POLLPRI));
-	slot->kept |= (uint16_t)events;
-}
-
 void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLPRI};
@@ -90,7 +89,7 @@ void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
 		return;
 	xp_count(&queue->counters.syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0 && !(probe.revents & POLLNVAL))
-		xp_kept_merge(slot, (unsigned short)probe.revents);
+		kept_merge(slot, (unsigned short)probe.revents);
 }
 
 void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
@@ -104,7 +103,7 @@ void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uin
 	events &= (xp_bits_of(slot, missed) & (POLLIN | POLLPRI)) |
 		(missed & (XP_BIT(XP_READ) | XP_BIT(XP_WRITE)) ? POLLERR : 0u);
 	if (queue->lazy)
-		xp_kept_merge(slot, events);
+		kept_merge(slot, events);
 	else if (queue->ops->caps & XP_CAP_CONCURRENT && missed & xp_filters_of(events))
 		xp_postpone(queue, fd, slot, missed & xp_filters_of(events), events);
 }

@@ -117,8 +117,6 @@ static inline bool xp_poll_clears(const struct xpoll *queue, const struct xp_slo
 {
 	return slot->kind == XP_KIND_CLEARED && queue->lazy;
 }
-/* Add those of the bits to slot->kept that belong to registered filters. */
-void xp_kept_merge(struct xp_slot *slot, uint32_t events);
 /*
  * Call before a change of the kernel's entry.  The change makes the kernel poll the file, so, if
  * poll(2) clears the bits of this file, poll it first and keep the bits.
@@ -129,11 +127,5 @@ void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
  * filters.
  */
 void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
-/* Like xp_kept_for_disabled, for a report that is about to be delivered to the enabled filters. */
-static inline void xp_kept_rest(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
-{
-	if (XP_UNLIKELY(events & (POLLPRI | POLLERR) && slot->present != slot->enabled))
-		xp_kept_for_disabled(queue, fd, slot, events);
-}
 
 #endif

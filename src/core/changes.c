@@ -1,18 +1,10 @@
 /* ADD, DELETE, ENABLE and DISABLE of a descriptor's filters. */
 #include "core/changes.h"
 
-#include <errno.h>
-
-#include "base/assert.h"
 #include "base/result.h"
-#include "core/ask.h"
-#include "core/candidates.h"
+#include "core/count.h"
 #include "core/entry.h"
 #include "core/files.h"
-#include "core/late.h"
-#include "core/lowat.h"
-#include "core/marks.h"
-#include "sys/sys.h"
 
 /*
  * Returns the error of a change of filters that are not registered: -EBADF if fd is closed, else
@@ -42,7 +34,7 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
 
 		if (!add->keep_udata || fresh & XP_BIT(i))
 			slot->udata[i] = add->udata;
-		xp_count_by(&queue->counters.registered, fresh >> i & 1);
+		queue->stats.registered += fresh >> i & 1;
 	}
 	slot->present |= XP_SET(filters);
 	slot->enabled |= XP_SET(add->enable ? filters : fresh);
@@ -232,7 +224,7 @@ static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
                      const struct xp_interest *add)
 {
-	uint64_t registered = queue->counters.registered;
+	uint64_t registered = queue->stats.registered;
 	struct xp_slot before;
 	int rc;
 
@@ -260,7 +252,7 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 	before.mode = slot->mode;
 	before.armed &= slot->armed;
 	*slot = before;
-	queue->counters.registered = registered;
+	queue->stats.registered = registered;
 	return rc;
 }
 

@@ -6,8 +6,6 @@
 #include "core/candidates.h"
 #include "core/marks.h"
 
-struct xp_late;
-
 /* The parameters of an ADD, by xpoll_event or xpoll_ctl. */
 struct xp_interest {
 	unsigned filters;
@@ -79,9 +77,9 @@ static inline void xp_change_counted(struct xpoll *queue, int rc, uint64_t sysca
 {
 	bool free = rc >= 0 && xp_counter_read(&queue->counters.syscalls_change) == syscalls;
 
-	queue->counters.changes += !free; /* xpoll_stats returns the sum of both */
-	queue->counters.changes_free += free;
-	queue->counters.change_errors += rc < 0;
+	queue->stats.changes += !free; /* xpoll_stats returns the sum of both */
+	queue->stats.changes_free += free;
+	queue->stats.change_errors += rc < 0;
 }
 
 /*

@@ -4,17 +4,11 @@
  */
 #include "core/check.h"
 
-#include <errno.h>
-
-#include "base/assert.h"
 #include "core/ask.h"
-#include "core/candidates.h"
+#include "core/count.h"
 #include "core/entry.h"
 #include "core/files.h"
-#include "core/lowat.h"
-#include "core/marks.h"
 #include "core/report.h"
-#include "sys/sys.h"
 #include "sys/sys_hot.h"
 
 enum { READINESS = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
@@ -112,8 +106,8 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 }
 
 /* Handle one candidate after a poll(2) with result rc. */
-static void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
-                             const struct pollfd *found, bool named, int rc)
+static XP_NOINLINE void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
+                                         const struct pollfd *found, bool named, int rc)
 {
 	/*
 	 * poll(2) fails with more than RLIMIT_NOFILE entries, or for lack of memory: make the
@@ -282,18 +276,6 @@ static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 }
 
 /*
- * Handle the only candidate if poll(2) has failed or found nothing, if an error or a hang-up is
- * among its bits, or if POLLRDHUP is in doubt.  rc: the result of poll(2).
- */
-static XP_NOINLINE void probe_unusual(struct xpoll *queue, struct xp_wait *wait,
-                                      struct pollfd *probe, int rc)
-{
-	if (rc == -EINTR)
-		rc = xp_sys_poll_now(probe, 1);
-	candidate_probed(queue, wait, probe, true, rc);
-}
-
-/*
  * A program that handles one event after the other mostly has one candidate, which it has enabled
  * and which is ready.  That case is handled here without a chunk.
  */
@@ -321,7 +303,8 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 	if (XP_LIKELY(rc > 0 && !(events & ~READINESS) && !xp_pollbits_in_doubt(POLLRDHUP, events)))
 		xp_deliver(queue, wait, fd, slot, events, filters);
 	else
-		probe_unusual(queue, wait, &probe, rc);
+		candidate_probed(queue, wait, &probe, true,
+		                 rc == -EINTR ? xp_sys_poll_now(&probe, 1) : rc);
 }
 
 void xp_candidates_publish(struct xpoll *queue)

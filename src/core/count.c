@@ -1,11 +1,16 @@
-/* XPOLL_NOTE_COUNT and XPOLL_NOTE_SOERR: counts and socket errors in events. */
+/* Counts of bytes and connections: XPOLL_NOTE_COUNT, XPOLL_NOTE_SOERR and XPOLL_NOTE_LOWAT. */
 #include "core/count.h"
 
 #include <errno.h>
 
-#include "base/assert.h"
+#include "base/alloc.h"
+#include "base/table.h"
+#include "core/candidates.h"
+#include "core/due.h"
 #include "core/files.h"
 #include "sys/sys.h"
+
+/* --- Counts and socket errors in events -------------------------------------------------- */
 
 /* Returns the number of bytes to read, or of connections to accept; 1 if it is unknown. */
 static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, bool eof)
@@ -34,7 +39,7 @@ static int64_t pipe_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	XP_ASSERT(slot->kind == XP_KIND_FIFO);
 	xp_count(&queue->counters.syscalls_check);
-	if (!slot->pipe_bits || queue->counters.waits % XP_RECENT_FOR == 0) {
+	if (!slot->pipe_bits || queue->stats.waits % XP_RECENT_FOR == 0) {
 		size = xp_sys_pipe_size(fd);
 		if (size <= 0)
 			return xp_sys_pipe_room(fd);
@@ -113,4 +118,134 @@ void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xp
 		return;
 	event->fflags = ECONNABORTED;
 	event->data = counted ? 0 : event->data;
+}
+
+/* --- Low-water marks ---------------------------------------------------------------------- */
+
+/*
+ * Time between two checks of a WRITE filter whose free space is below its low-water mark.  No edge
+ * reports that the space has grown, so the queue checks it again and again.
+ */
+enum { LOWAT_EVERY_NS = 10 * XP_NS_PER_MS };
+
+static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
+{
+	XP_ASSERT(fd < queue->lowat.len && filter <= XP_WRITE);
+	return &queue->lowat.bytes[fd][filter];
+}
+
+/* Returns the number of bytes to read, or the room for writing; -ENOTSUP: unknown. */
+static int64_t lowat_count(int fd, enum xp_fd_kind kind, unsigned filter)
+{
+	/*
+	 * FIONREAD counts only the first datagram, which may stay below the mark for ever: refuse.
+	 */
+	if (kind == XP_KIND_SOCKET && !xp_sys_is_stream(fd))
+		return -ENOTSUP;
+	if (filter == XP_READ)
+		return xp_kind_can_probe(kind) ? xp_sys_unread(fd) : -ENOTSUP;
+	return kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd)
+		: kind == XP_KIND_FIFO ? xp_sys_pipe_room(fd) : -ENOTSUP;
+}
+
+int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filter)
+{
+	int kind = fd < 0 ? -EBADF : xp_fd_kind(fd);
+	int64_t count;
+
+	if (kind < 0)
+		return kind;
+	count = lowat_count(fd, (enum xp_fd_kind)kind, filter);
+	/*
+	 * Allow a listener (EINVAL), which a connection makes ready, and a pipe without a reader
+	 * (EPIPE).
+	 */
+	if (count < 0 && count != -EINVAL && count != -EPIPE)
+		return -ENOTSUP;
+	return XP_TABLE_RESERVE(&queue->lowat.bytes, &queue->lowat.len, fd + 1);
+}
+
+void xp_lowat_set(struct xpoll *queue, int fd, unsigned filter, int64_t bytes)
+{
+	XP_ASSERT(bytes > 0);
+	*lowat_at(queue, fd, filter) = bytes;
+}
+
+int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
+{
+	return *lowat_at(queue, fd, filter);
+}
+
+/*
+ * Returns true if READ has reached its mark.  The count of bytes to read ends at urgent data, so
+ * with urgent data this returns true, too, and also if poll(2) fails for lack of memory, because
+ * the edge does not come again.
+ */
+static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *slot)
+{
+	struct pollfd probe = {.fd = fd, .events = POLLPRI};
+	int64_t unread = xp_sys_unread(fd);
+	int rc;
+
+	xp_count(&queue->counters.syscalls_check);
+	if (unread < 0 || unread >= xp_lowat_get(queue, fd, XP_READ))
+		return true;
+	if (slot->kind != XP_KIND_SOCKET)
+		return false;
+	xp_count(&queue->counters.syscalls_check);
+	rc = xp_sys_poll_now(&probe, 1);
+	return rc < 0 || (rc > 0 && probe.revents & POLLPRI);
+}
+
+/*
+ * Returns true if WRITE has reached its mark.  Otherwise records the filter in slot->unmet, and
+ * sets the time at which the queue checks it again.
+ */
+static bool room_or_check_later(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	int64_t room = slot->kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : xp_sys_pipe_room(fd);
+
+	xp_count_by(&queue->counters.syscalls_check, 2);
+	slot->unmet = 0;
+	if (room < 0 || room >= xp_lowat_get(queue, fd, XP_WRITE))
+		return true;
+	slot->unmet = XP_BIT(XP_WRITE);
+	if (xp_due_of(queue, XP_SOURCE_NONE) == XP_NEVER)
+		xp_due_set(queue, XP_SOURCE_NONE, xp_sys_now() + LOWAT_EVERY_NS);
+	return false;
+}
+
+uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
+{
+	unsigned marked = slot->lowat & slot->enabled;
+
+	/* An end of file or an error is reported below the mark, too. */
+	if (XP_LIKELY(!marked) || events & (POLLERR | POLLHUP))
+		return events;
+	(void)xp_slot_kind(fd, slot);
+	if (marked & XP_BIT(XP_READ) && events & POLLIN && !(events & POLLRDHUP) &&
+	    !enough_to_read(queue, fd, slot))
+		events &= ~(uint32_t)POLLIN;
+	if (marked & XP_BIT(XP_WRITE) && events & POLLOUT && !room_or_check_later(queue, fd, slot))
+		events &= ~(uint32_t)POLLOUT;
+	return events;
+}
+
+void xp_lowat_due(struct xpoll *queue)
+{
+	struct xp_slot *slot;
+
+	xp_due_set(queue, XP_SOURCE_NONE, XP_NEVER);
+	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
+		unsigned again = slot->unmet & slot->enabled & slot->lowat;
+
+		slot->unmet = 0;
+		if (again)
+			xp_check_delivered(queue, fd, slot, again);
+	}
+}
+
+void xp_lowat_fini(struct xpoll *queue)
+{
+	xp_free(queue->lowat.bytes);
 }

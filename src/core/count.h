@@ -1,4 +1,11 @@
-/* Counts and errors in events: XPOLL_NOTE_COUNT and XPOLL_NOTE_SOERR. */
+/*
+ * Counts and errors in events, XPOLL_NOTE_COUNT and XPOLL_NOTE_SOERR; low-water marks,
+ * XPOLL_NOTE_LOWAT.
+ *
+ * The kernel's entry of a filter with a mark is edge-triggered, and the queue counts the bytes at
+ * each report.  If the room for writing grows further, no second edge comes, so the queue checks a
+ * WRITE filter with too little room again after a pause.
+ */
 #ifndef XP_CORE_COUNT_H
 #define XP_CORE_COUNT_H
 
@@ -11,5 +18,24 @@
  */
 void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xpoll_event *event,
                     bool has_first, bool aborted);
+
+/*
+ * Check that the queue can count the bytes of this file, and allocate memory for the low-water
+ * mark.  Returns 0, -ENOTSUP, -ENOMEM or -EBADF.
+ */
+int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filter);
+/* Store and return the mark in bytes; xp_lowat_prepare has to succeed before. */
+void xp_lowat_set(struct xpoll *queue, int fd, unsigned filter, int64_t bytes);
+int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
+
+/* Returns `events` without the bits of filters whose low-water mark is not reached. */
+uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
+
+/*
+ * Called when the pause is over: the next wait checks the WRITE filters that had too little room.
+ */
+void xp_lowat_due(struct xpoll *queue);
+
+void xp_lowat_fini(struct xpoll *queue);
 
 #endif

@@ -1,21 +1,159 @@
-/* Creation and destruction of queues, and xpoll_reinit in a forked child. */
-#include <errno.h>
+/*
+ * The queues of a process: choice of their back ends, creation, destruction, and xpoll_reinit in a
+ * forked child.
+ */
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/assert.h"
 #include "base/result.h"
-#include "core/backends.h"
+#include "core/count.h"
+#include "core/create.h"
 #include "core/due.h"
 #include "core/files.h"
-#include "core/late.h"
-#include "core/lowat.h"
-#include "core/process.h"
 #include "core/renew.h"
-#include "core/source_fd.h"
 #include "core/sources.h"
 #include "core/threads.h"
 #include "core/wait.h"
+#include "sys/system.h"
+
+/* --- The list of the queues of this process --------------------------------------------- */
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct xp_list queues;
+
+/*
+ * Called once in each process, also a forked child, where list and lock are copies of the parent's:
+ * starts with an empty list, and lets each source begin.
+ */
+static void list_begin(void)
+{
+	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+
+	list_lock = unlocked;
+	xp_list_init(&queues);
+	for (size_t i = 0; xp_sources[i]; i++)
+		if (xp_sources[i]->process)
+			xp_sources[i]->process->begin();
+}
+
+/* Add the queue to the list, and make this process the owner of the queue. */
+static void process_add(struct xpoll *queue)
+{
+	xp_process_begin(list_begin);
+	pthread_mutex_lock(&list_lock);
+	queue->process = xp_process_current();
+	xp_list_append(&queues, &queue->queues);
+	pthread_mutex_unlock(&list_lock);
+}
+
+/* Remove the queue from the list: xpoll_close_fd and xpoll_forget_fd do not find it any more. */
+static void process_remove(struct xpoll *queue)
+{
+	XP_ASSERT(xp_process_owns(queue));
+	pthread_mutex_lock(&list_lock);
+	xp_list_remove(&queue->queues);
+	pthread_mutex_unlock(&list_lock);
+}
+
+void xp_process_each(void (*function)(struct xpoll *queue, int fd), int fd)
+{
+	XP_ASSERT(fd >= 0);
+	xp_process_begin(list_begin);
+	pthread_mutex_lock(&list_lock);
+	for (struct xp_list *item = queues.next; item != &queues; item = item->next)
+		function(XP_CONTAINER_OF(item, struct xpoll, queues), fd);
+	pthread_mutex_unlock(&list_lock);
+}
+
+/* --- Options and back ends -------------------------------------------------------------- */
+
+/* All flags of xpoll_open: XPOLL_RESTART is the highest one. */
+enum { OPEN_FLAGS = 2 * XPOLL_RESTART - 1 };
+
+/*
+ * Check the options of xpoll_open and copy them to `taken`.  Members that the caller's older,
+ * shorter structure lacks keep their values in `taken`; options NULL: copy nothing.  Returns 0,
+ * -EINVAL, or -E2BIG if a newer program sets an option that this library lacks.
+ */
+static int options_copy(const struct xpoll_options *options, struct xpoll_options *taken)
+{
+	const unsigned char *bytes = (const unsigned char *)options;
+
+	if (!options)
+		return 0;
+	if (options->size < offsetof(struct xpoll_options, size_hint) + sizeof options->size_hint)
+		return -EINVAL;
+	/* Refuse options of a newer program that this library does not know, unless they are 0. */
+	for (size_t i = sizeof *options; i < options->size; i++)
+		if (bytes[i])
+			return -E2BIG;
+	memcpy(taken, options, options->size < sizeof *taken ? options->size : sizeof *taken);
+	if (taken->flags & ~(uint32_t)OPEN_FLAGS || taken->size_hint < 0)
+		return -EINVAL;
+	return taken->busy_poll_us > INT32_MAX || taken->reserved ? -EINVAL : 0;
+}
+
+/*
+ * Returns true if the kernel supports the back end.  The test opens the back end, because version
+ * numbers are no proof.
+ */
+static bool usable(const struct xp_backend_ops *ops)
+{
+	struct xp_counters counters = {0};
+	void *state = xp_alloc(ops->state_size);
+	int rc = state ? ops->open(state, 0, &counters) : -ENOMEM;
+
+	if (rc == 0)
+		ops->close(state);
+	xp_free(state);
+	/*
+	 * A lack of descriptors or memory proves nothing about the kernel, so that back end is
+	 * usable.
+	 */
+	return rc != -ENOSYS && rc != -EPERM && rc != -EACCES && rc != -EINVAL && rc != -ENOTSUP;
+}
+
+/*
+ * Returns the first back end from index *at on that works here, and sets *at to the index after it;
+ * NULL: none.  name: skip those of another name.
+ */
+static const struct xp_backend_ops *next_usable(const char *name, size_t *at)
+{
+	const struct xp_backend_ops *ops;
+
+	while ((ops = xp_system.backends[*at])) {
+		++*at;
+		if ((!name || strcmp(name, ops->name) == 0) && usable(ops))
+			return ops;
+	}
+	return NULL;
+}
+
+int xpoll_backends(const char **names, int cap)
+{
+	const struct xp_backend_ops *ops;
+	size_t at = 0;
+	int count = 0;
+
+	if (cap < 0 || (cap > 0 && !names))
+		return xp_result(-EINVAL);
+	for (; (ops = next_usable(NULL, &at)); count++)
+		if (count < cap)
+			names[count] = ops->name;
+	return count;
+}
+
+/*
+ * Returns the back end of this name, if it works here; name NULL: the one that $XPOLL_BACKEND
+ * names, or the best one that works here.  Returns NULL if there is none.
+ */
+static const struct xp_backend_ops *backend_find(const char *name)
+{
+	const char *chosen = name ? NULL : xp_sys_getenv("XPOLL_BACKEND");
+	size_t at = 0;
+
+	return next_usable(chosen && *chosen ? chosen : name, &at);
+}
 
 static void wakefds_close(const struct xp_wakefd wakefds[XP_GROUPS])
 {
@@ -24,37 +162,44 @@ static void wakefds_close(const struct xp_wakefd wakefds[XP_GROUPS])
 }
 
 /*
- * Open a back end; if it serves one thread at a time, also the descriptors that wake followers, the
- * threads that wait for their turn.
+ * Open a back end by the options; if it serves one thread at a time, also the descriptors that wake
+ * followers, the threads that wait for their turn.  Returns 0 or a negative errno value: -ENOTSUP
+ * also if the back end does not support one of the options.
  */
 static int backend_open(const struct xp_backend_ops *ops, const struct xpoll_options *options,
                         struct xp_counters *counters, void **state,
                         struct xp_wakefd wakefds[XP_GROUPS])
 {
+	bool opened;
 	int rc;
 
+	XP_ASSERT(ops->fired_most <= XP_FIRED_ALONE && !ops->has_pending == !ops->flush);
 	for (int i = 0; i < XP_GROUPS; i++)
 		wakefds[i] = (struct xp_wakefd){.fd = -1, .write_fd = -1};
 	*state = xp_alloc(ops->state_size);
-	rc = *state ? xp_backend_open(ops, *state, options, counters) : -ENOMEM;
-	for (int i = 0; rc == 0 && !(ops->caps & XP_CAP_CONCURRENT) && i < XP_GROUPS; i++) {
+	rc = *state ? ops->open(*state, options->size_hint, counters) : -ENOMEM;
+	opened = rc >= 0;
+	if (opened && options->busy_poll_us)
+		rc = ops->busy_poll ? ops->busy_poll(*state, options->busy_poll_us) : -ENOTSUP;
+	for (int i = 0; rc >= 0 && !(ops->caps & XP_CAP_CONCURRENT) && i < XP_GROUPS; i++)
 		rc = xp_wakefd_open(&wakefds[i]);
-		if (rc < 0)
-			ops->close(*state);
-	}
-	if (rc < 0) {
-		wakefds_close(wakefds);
-		xp_free(*state);
-	}
+	if (rc >= 0)
+		return 0;
+	if (opened)
+		ops->close(*state);
+	wakefds_close(wakefds);
+	xp_free(*state);
 	return rc;
 }
 
 static void backend_close(struct xpoll *queue)
 {
 	queue->ops->close(queue->backend);
-	wakefds_close(queue->turn.wakefds);
+	wakefds_close(queue->turn_wakefds);
 	xp_free(queue->backend);
 }
+
+/* --- Open and destroy ------------------------------------------------------------------ */
 
 /* Initialise a queue whose memory is allocated.  Returns 0 or a negative errno value. */
 static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
@@ -79,7 +224,7 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 	rc = xp_threads_init(queue);
 	if (rc == 0) {
 		rc = backend_open(ops, options, &queue->counters, &queue->backend,
-		                  queue->turn.wakefds);
+		                  queue->turn_wakefds);
 		if (rc < 0)
 			xp_threads_fini(queue);
 	}
@@ -89,12 +234,12 @@ static int queue_init(struct xpoll *queue, const struct xp_backend_ops *ops,
 struct xpoll *xpoll_open(const struct xpoll_options *options)
 {
 	struct xpoll_options taken = {0};
-	const struct xp_backend_ops *ops;
+	const struct xp_backend_ops *ops = NULL;
 	struct xpoll *queue = NULL;
-	int rc = xp_options_take(options, &taken);
+	int rc = options_copy(options, &taken);
 
-	if (rc == 0)
-		rc = xp_backend_find(taken.backend, &ops);
+	if (rc == 0 && !(ops = backend_find(taken.backend)))
+		rc = -ENOTSUP;
 	if (rc == 0)
 		queue = xp_alloc_lines(sizeof *queue);
 	if (rc == 0)
@@ -104,7 +249,7 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 		(void)xp_result(rc);
 		return NULL;
 	}
-	xp_process_add(queue);
+	process_add(queue);
 	return queue;
 }
 
@@ -147,7 +292,7 @@ void xpoll_destroy(struct xpoll *queue)
 		errno = saved;
 		return;
 	}
-	xp_process_remove(queue);
+	process_remove(queue);
 	xp_threads_await_end(queue);
 	xp_threads_fini(queue);
 	queue_free(queue);
@@ -189,16 +334,17 @@ int xpoll_reinit(struct xpoll *queue)
 		return xp_result(rc);
 	backend_close(queue);
 	queue->backend = state;
-	memcpy(queue->turn.wakefds, wakefds, sizeof wakefds);
+	memcpy(queue->turn_wakefds, wakefds, sizeof wakefds);
 	rc = xp_threads_forget(queue);
 	if (rc < 0)
 		return xp_result(rc);
 	parent = queue->process;
-	xp_process_add(queue);
+	process_add(queue);
 	rc = reinit_registrations(queue);
 	if (rc < 0) {
 		/* The parent owns the queue again, so the program can repeat the call. */
-		xp_process_give_back(queue, parent);
+		process_remove(queue);
+		queue->process = parent;
 	}
 	return xp_result(rc);
 }

@@ -1,13 +1,9 @@
 /* xpoll_describe: events as text, for logs. */
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <xpoll.h>
 
-#include "base/assert.h"
 #include "base/result.h"
 #include "core/slot.h"
-#include "source/source.h"
 
 struct text {
 	char *buf;

@@ -1,7 +1,6 @@
 /* The times at which the queue has to call its sources, and the timer waiter: see due.h. */
 #include "core/due.h"
 
-#include "base/assert.h"
 #include "core/marks.h"
 
 void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns)
@@ -9,12 +8,9 @@ void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns)
 	XP_ASSERT(id < XP_SOURCES);
 	queue->sources[id].due_ns = deadline_ns;
 	queue->due_ns = XP_NEVER;
-	queue->on_demand = false;
-	for (int i = 0; i < XP_SOURCES; i++) {
+	for (int i = 0; i < XP_SOURCES; i++)
 		if (queue->sources[i].due_ns < queue->due_ns)
 			queue->due_ns = queue->sources[i].due_ns;
-		queue->on_demand |= queue->sources[i].due_ns == XP_ON_DEMAND;
-	}
 	if (xp_timer_waiter_missing(queue))
 		xp_sleepers_mark(queue);
 }

@@ -1,16 +1,10 @@
 /* The kernel's entries of a slot, the main entry and solo entries: see entry.h. */
 #include "core/entry.h"
 
-#include <errno.h>
-
-#include "base/assert.h"
 #include "base/result.h"
 #include "core/ask.h"
 #include "core/candidates.h"
 #include "core/files.h"
-#include "core/late.h"
-#include "core/marks.h"
-#include "sys/sys.h"
 
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 {
@@ -22,7 +16,7 @@ struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 bool xp_entry_owns(const struct xpoll *queue, int fd)
 {
 	for (int i = 0; i < XP_GROUPS; i++)
-		if (xp_wakefd_has(&queue->turn.wakefds[i], fd))
+		if (xp_wakefd_has(&queue->turn_wakefds[i], fd))
 			return true;
 	return queue->ops->owns && queue->ops->owns(queue->backend, fd);
 }
@@ -57,7 +51,7 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	xp_outer_set_grace(queue, 0);
-	xp_count_by(&queue->counters.registered, -entry_count(filters));
+	queue->stats.registered -= entry_count(filters);
 	xp_slot_disable(slot, filters);
 	slot->kept_for &= left & XP_ALL_FILTERS;
 	slot->present &= left;
@@ -84,7 +78,7 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 static void entry_clear(struct xpoll *queue, struct xp_slot *slot)
 {
 	xp_outer_set_grace(queue, 0);
-	xp_count_by(&queue->counters.registered, -entry_count(slot->present));
+	queue->stats.registered -= entry_count(slot->present);
 	xp_late_await(slot);
 	*slot = (struct xp_slot){
 		.arming = slot->arming,
@@ -456,7 +450,7 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	unsigned solo = part & slot->solo;
 	unsigned mine = xp_entry_main(queue, slot);
 
-	xp_count(&queue->counters.fruitless);
+	queue->stats.fruitless++;
 	if (solo && !(solo & (solo - 1)) && part == solo) {
 		solo_fruitless(queue, fd, slot, solo);
 	} else if (slot->mode == XP_MODE_ONCE) {

@@ -112,7 +112,6 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 /* Like xp_entry_arm, with the mode and the filters that the main entry should have. */
 int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 
-struct xp_late;
 /*
  * Change a main entry that is silent or edge-triggered to this mode.  late: receives the change,
  * which xp_leave_late makes after it has released the lock; if it is NULL or stays empty, the
@@ -128,17 +127,6 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
 /* Returns true if xp_entry_same returns 0; otherwise ends all registrations of the slot. */
 bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
-/*
- * Count a report.  At each 64th on epoll, ask the kernel whether fd still refers to the registered
- * file, because nothing else reveals a close while a duplicate is open.  Returns false if fd does
- * not; then the slot was dropped.
- */
-static inline bool xp_entry_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot)
-{
-	return XP_LIKELY(++slot->reports != 0 || !queue->lazy) ||
-		xp_entry_same_or_drop(queue, fd, slot, 0);
-}
-
 /*
  * Returns which of the filters that an ADD names need solo entries, kernel entries of their own.
  * before: the filters that the main entry had before the ADD.

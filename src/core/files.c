@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "base/alloc.h"
-#include "base/assert.h"
 #include "base/table.h"
 #include "core/marks.h"
 #include "core/slot.h"

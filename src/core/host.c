@@ -1,11 +1,76 @@
-/* struct xp_host: the functions of the queue that sources may call. */
-#include "base/assert.h"
+/*
+ * struct xp_host: the functions of the queue that sources may call; the descriptors that the queue
+ * watches for sources.
+ */
+#include "core/ask.h"
 #include "core/due.h"
-#include "core/marks.h"
-#include "core/source_fd.h"
+#include "core/entry.h"
 #include "core/sources.h"
 #include "core/threads.h"
-#include "sys/sys.h"
+
+/* --- Descriptors of sources --------------------------------------------------------------- */
+
+/* A slot of a source's descriptor has a pointer to its struct xp_source_fd in udata[0]. */
+int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
+{
+	uint32_t watch = POLLIN | XP_WATCH_SOURCE;
+	uint64_t token = xp_slot_token(slot, fd);
+	int rc = xp_entry_owns(queue, fd) ? -EINVAL
+		: queue->ops->attach(queue->backend, fd, watch, token);
+
+	if (rc == -EEXIST)
+		rc = queue->ops->change(queue->backend, fd, watch, token);
+	slot->armed = rc == 0 ? XP_BIT(XP_READ) : 0;
+	return rc;
+}
+
+static int host_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
+{
+	struct xp_slot *slot = xp_slots_make(queue, source_fd->fd);
+	int rc;
+
+	if (!slot)
+		return -ENOMEM;
+	/* The program had registered this descriptor and closed it: drop those registrations. */
+	if (slot->present)
+		xp_entry_drop(queue, source_fd->fd, slot);
+	rc = xp_source_fd_attach(queue, source_fd->fd, slot);
+	if (rc < 0)
+		return rc;
+	slot->mode = XP_MODE_SOURCE;
+	slot->udata[0].pointer = source_fd;
+	xp_ask_soon(queue);
+	return 0;
+}
+
+/* Empty the slot: reports of the source's descriptor become stale. */
+static void source_slot_end(struct xp_slot *slot)
+{
+	slot->mode = XP_MODE_NONE;
+	slot->armed = 0;
+	slot->udata[0].pointer = NULL;
+	xp_slot_renumber(slot);
+}
+
+static void host_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd)
+{
+	struct xp_slot *slot = xp_slots_get(queue, source_fd->fd);
+
+	XP_ASSERT(slot->mode == XP_MODE_SOURCE && slot->udata[0].pointer == source_fd);
+	(void)queue->ops->detach(queue->backend, source_fd->fd);
+	source_slot_end(slot);
+}
+
+void xp_source_fds_forget(struct xpoll *queue)
+{
+	struct xp_slot *slot;
+
+	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++)
+		if (slot->mode == XP_MODE_SOURCE)
+			source_slot_end(slot);
+}
+
+/* --- Other functions ---------------------------------------------------------------------- */
 
 static bool host_outer_in_use(const struct xpoll *queue)
 {
@@ -19,7 +84,7 @@ static bool host_awaited(const struct xpoll *queue)
 
 static void host_unobserved(struct xpoll *queue)
 {
-	xp_count(&queue->counters.signals_unobserved);
+	queue->stats.signals_unobserved++;
 }
 
 static bool host_unblocks_signal(const struct xpoll *queue, unsigned number)
@@ -57,6 +122,6 @@ const struct xp_host xp_host = {
 	.unobserved = host_unobserved,
 	.unblocks_signal = host_unblocks_signal,
 	.interrupted = host_interrupted,
-	.watch = xp_source_fd_watch,
-	.unwatch = xp_source_fd_unwatch,
+	.watch = host_watch,
+	.unwatch = host_unwatch,
 };

@@ -48,7 +48,7 @@ static inline void xp_outer_set_grace(struct xpoll *queue, uint8_t updates)
  */
 static inline uint64_t xp_wait_generation(const struct xpoll *queue)
 {
-	return queue->counters.waits + queue->threads.sleeps;
+	return queue->stats.waits + queue->threads.sleeps;
 }
 
 /* A thread has returned from a sleep: what sources have verified before may be wrong by now. */

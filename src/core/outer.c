@@ -3,7 +3,6 @@
 
 #include <errno.h>
 
-#include "base/time.h"
 #include "core/candidates.h"
 #include "core/due.h"
 #include "core/files.h"
@@ -17,8 +16,7 @@ int xp_outer_open(struct xpoll *queue)
 	if (fd < 0 || queue->outer.in_use)
 		return fd;
 	queue->outer.in_use = true;
-	if (queue->on_demand)
-		xp_sources_run_due(queue, XP_FIRED_MOST);
+	xp_sources_run_due(queue, XP_FIRED_MOST);
 	xp_sources_refresh(queue, NULL, XP_BEFORE_SLEEP);
 	return fd;
 }

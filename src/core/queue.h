@@ -2,9 +2,11 @@
  * struct xpoll, a queue, and struct xp_wait, one call that waits.
  *
  * The queue's lock guards every member, except those with a tag: [I] immutable after xpoll_open;
- * [a] atomic; [g] guarded by the lock of the list of queues (process.c).  `process` is compared
+ * [a] atomic; [g] guarded by the lock of the list of queues (create.c).  `process` is compared
  * without the lock: it changes only in a forked child, before any other thread exists there.  Lock
  * order: the list of queues, then one queue.
+ *
+ * A file of the core includes no header that another one of its includes has.
  *
  * Words that the core uses:
  * event level: xpoll_event.  poll-like level: xpoll_ctl, xpoll_pwait, xpoll_wait and xpoll_revents.
@@ -30,18 +32,8 @@
 #ifndef XP_CORE_QUEUE_H
 #define XP_CORE_QUEUE_H
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <xpoll.h>
-
-#include "base/counters.h"
-#include "base/list.h"
 #include "base/mutex.h"
 #include "base/pool.h"
-#include "base/regmap.h"
 #include "source/source.h"
 #include "sys/backend.h"
 #include "sys/process.h"
@@ -83,22 +75,19 @@ enum {
 enum xp_format {
 	XP_EVENTS, /* struct xpoll_event, the caller's array */
 	XP_READY,  /* struct xpoll_ready, the caller's array */
-	XP_BATCH,  /* struct xp_found, the queue's batch, which xpoll_revents returns */
+	XP_BATCH,  /* struct xpoll_ready, the queue's batch, which xpoll_revents returns */
 	XP_ENTERED = 4, /* flag: the caller has entered the queue (taken its lock) */
-};
-
-/* A ready descriptor that xpoll_wait has found and xpoll_revents is to return. */
-struct xp_found {
-	uint64_t token;
-	uint32_t events;
 };
 
 /* One call that waits. */
 struct xp_wait {
 	union {
 		struct xpoll_event *events; /* with XP_EVENTS */
-		struct xpoll_ready *ready;  /* with XP_READY */
-		struct xp_found *found;     /* with XP_BATCH */
+		/*
+		 * With XP_READY and XP_BATCH.  A record has the token and the bits of the report
+		 * until xp_ready_take takes it: at the end of xpoll_pwait, or in xpoll_revents.
+		 */
+		struct xpoll_ready *ready;
 	};
 	int cap, len;         /* capacity of the array, and number of records in it */
 	int64_t deadline_ns;  /* monotonic clock; XP_NOW: do not sleep; XP_NEVER */
@@ -113,7 +102,7 @@ struct xp_wait {
 	/* queue->marks before the last kernel call: later marks make its reports outdated */
 	uint32_t marks;
 	/*
-	 * counters.rebuilds before the last call into the kernel: shows if the set was replaced
+	 * stats.rebuilds before the last call into the kernel: shows if the set was replaced
 	 * since
 	 */
 	uint32_t set;
@@ -150,10 +139,15 @@ struct xpoll {
 	 * memory.
 	 */
 	struct xp_fired *fired;
-	uint32_t process;         /* number of the process that owns the queue: see process.c */
-	struct xp_list queues;    /* [g] links this queue into the list of process.c */
+	uint32_t process;         /* number of the process that owns the queue: see create.c */
+	struct xp_list queues;    /* [g] links this queue into the list of create.c */
 	struct xp_mutex lock;
-	struct xp_counters counters; /* counters of system calls are [a] */
+	/*
+	 * What xpoll_stats returns, except the members that `counters` and `idle` have.  `changes`
+	 * does not include changes_free.
+	 */
+	struct xpoll_stats stats;
+	struct xp_counters counters; /* [a] */
 
 	/* Descriptors. */
 	struct {
@@ -192,9 +186,9 @@ struct xpoll {
 		uint32_t pass;         /* number of passes over the files so far */
 	} files;             /* files that the kernel cannot poll: see files.c */
 	struct {
-		struct xp_lowat_page **pages;
-		int pages_len;
-	} lowat;             /* pages of low-water marks, indexed by descriptor: see lowat.c */
+		int64_t (*bytes)[2]; /* of READ and WRITE, indexed by descriptor */
+		int len;
+	} lowat;             /* low-water marks: see count.c */
 
 	/* Threads: see threads.c. */
 	struct {
@@ -214,11 +208,11 @@ struct xpoll {
 		/* In a forked child: the fork may have copied half changed tables. */
 		bool inconsistent;
 	} threads;
-	struct {
-		int event; /* threads that wait in xpoll_event; this or `poll` is 0 */
-		int poll;  /* threads in xpoll_pwait or xpoll_wait */
-		bool batch; /* a thread is in xpoll_wait, which fills the batch */
-	} in_wait;           /* numbers of threads in calls that wait */
+	/*
+	 * Numbers of threads in calls that wait, by enum xp_format: in xpoll_event, xpoll_pwait and
+	 * xpoll_wait.
+	 */
+	int in_wait[XP_BATCH + 1];
 	struct {
 		/*
 		 * The thread that leaves the queue next has to wake a sleeping one, which polls:
@@ -250,8 +244,8 @@ struct xpoll {
 		unsigned signalled; /* bit set of the groups whose followers have to return */
 		unsigned due; /* bit set of the signalled groups that xp_unlock has still to wake */
 		int groups[XP_GROUPS]; /* number of followers in each group */
-		struct xp_wakefd wakefds[XP_GROUPS]; /* [I] the descriptors that followers poll */
 	} turn;              /* for back ends that serve one thread at a time */
+	struct xp_wakefd turn_wakefds[XP_GROUPS]; /* [I] the descriptors that followers poll */
 	/* So many of the next waits block signals before their first sleep. */
 	uint8_t hold_waits;
 	/* So many of the next waits block signals without polling first: see xp_sleep_prepare. */
@@ -280,7 +274,6 @@ struct xpoll {
 	} sources[XP_SOURCES];
 	int64_t due_ns;      /* the earliest due_ns of all sources */
 	int64_t change_ns;   /* the clock, read once for all changes of a call; XP_NOW: not yet */
-	bool on_demand;      /* some source has due_ns XP_ON_DEMAND */
 	struct xp_wait *source_wait; /* the wait that is calling a source; NULL: none */
 
 	/* The descriptor of the queue: see outer.c. */
@@ -307,7 +300,7 @@ struct xpoll {
 	struct {
 		/* xpoll_revents returns found[next] next. */
 		int next, len;
-		struct xp_found found[XP_FIRED_MOST];
+		struct xpoll_ready found[XP_FIRED_MOST];
 	} batch;
 };
 

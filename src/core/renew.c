@@ -1,14 +1,11 @@
 /* Replaces the kernel's set by a new one: see renew.h. */
 #include "core/renew.h"
 
-#include "base/assert.h"
 #include "base/result.h"
 #include "core/ask.h"
 #include "core/entry.h"
 #include "core/files.h"
-#include "core/late.h"
-#include "core/marks.h"
-#include "core/source_fd.h"
+#include "core/sources.h"
 #include "core/threads.h"
 
 /*
@@ -91,7 +88,7 @@ void xp_renew(struct xpoll *queue)
 	if (ops->begin(queue->backend) < 0)
 		/* No free descriptor: further reports of ended registrations lead here again. */
 		return;
-	xp_count(&queue->counters.rebuilds);
+	queue->stats.rebuilds++;
 	(void)xp_attach_slots(queue, XP_ATTACH_ALL);
 	/*
 	 * Query the old set only after all slots are in the new one.  In the other order a

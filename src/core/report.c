@@ -1,16 +1,10 @@
 /* Turns reports of the kernel, and results of checks, into records of a wait. */
 #include "core/report.h"
 
-#include "base/assert.h"
-#include "core/ask.h"
-#include "core/candidates.h"
 #include "core/changes.h"
 #include "core/count.h"
 #include "core/entry.h"
-#include "core/lowat.h"
-#include "core/source_fd.h"
 #include "sys/fdnum.h"
-#include "sys/sys.h"
 
 /* Flag beside the bits of poll(2): the descriptor is a TCP listener that was shut down. */
 #define EVENT_ABORTED 0x40000u
@@ -208,34 +202,6 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 
 /* --- The poll-like level ------------------------------------------------------------ */
 
-/* Add a record to the caller's array of struct xpoll_ready, and apply the modes of the filters. */
-static XP_NOINLINE void ready_store(struct xpoll *queue, struct xp_wait *wait, int fd,
-                                    struct xp_slot *slot, uint32_t events)
-{
-	uint32_t bits = xp_poll_bits(slot, events);
-	unsigned filters = xp_poll_filters(slot, bits);
-
-	XP_ASSERT(filters && wait->len < wait->cap);
-	slot->delivered = filters & XP_ALL_FILTERS;
-	wait->ready[wait->len++] = (struct xpoll_ready){
-		.data64 = slot->udata[XP_LOWEST_BIT(filters)].bits,
-		.fd = (xpoll_fd_t)xp_fd_ident(fd),
-		.events = (int)bits,
-	};
-	xp_kept_rest(queue, fd, slot, events);
-	xp_handed(queue, fd, slot, filters);
-}
-
-/* Add a record to the batch; xpoll_revents applies the modes of the filters. */
-static void batch_store(struct xp_wait *wait, int fd, struct xp_slot *slot, uint32_t events)
-{
-	XP_ASSERT(wait->len < wait->cap);
-	wait->found[wait->len++] = (struct xp_found){
-		.token = xp_slot_token(slot, fd),
-		.events = events,
-	};
-}
-
 /*
  * Called if the descriptor has a record in this array already: adds the bits of a further report to
  * that record.
@@ -245,37 +211,23 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 {
 	uint32_t bits = xp_poll_bits(slot, events);
 	unsigned filters = xp_poll_filters(slot, bits);
-	bool is_first;
-	int i = 0;
+	struct xpoll_ready *ready = wait->ready, *end = ready + wait->len;
 
-	while (i < wait->len && fd != (wait->format == XP_BATCH
-		? xp_token_fd(wait->found[i].token) : xp_fd_of(wait->ready[i].fd)))
-		i++;
+	while (ready < end && xp_token_fd(ready->data64) != fd)
+		ready++;
 	/*
 	 * fd has no record: the equal epoch is of a call long ago.  The next call delivers the
 	 * bits.
 	 */
-	if (XP_UNLIKELY(i == wait->len)) {
+	if (XP_UNLIKELY(ready == end)) {
 		xp_postpone(queue, fd, slot, filters, events);
 		return;
 	}
-	if (wait->format == XP_BATCH)
-		slot->delivered = XP_ALL_FILTERS &
-			xp_poll_filters(slot, xp_poll_bits(slot, wait->found[i].events));
+	slot->delivered = XP_ALL_FILTERS &
+		xp_poll_filters(slot, xp_poll_bits(slot, (uint32_t)ready->events));
 	recheck_delivered(queue, wait, fd, slot, events, filters & slot->delivered);
-	if (!(filters & ~(unsigned)slot->delivered) && !(bits & (POLLERR | POLLHUP | POLLRDHUP)))
-		return;
-	if (wait->format == XP_BATCH) {
-		wait->found[i].events |= events;
-		return;
-	}
-	is_first = XP_LOWEST_BIT(filters) < XP_LOWEST_BIT(slot->delivered);
-	slot->delivered |= filters & XP_ALL_FILTERS;
-	wait->ready[i].events |= (int)bits;
-	if (is_first)
-		wait->ready[i].data64 = slot->udata[XP_LOWEST_BIT(filters)].bits;
-	xp_kept_rest(queue, fd, slot, events);
-	xp_handed(queue, fd, slot, filters);
+	if (filters & ~(unsigned)slot->delivered || bits & (POLLERR | POLLHUP | POLLRDHUP))
+		ready->events |= (int)events;
 }
 
 /*
@@ -314,10 +266,48 @@ static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
 	slot->epoch = wait->epoch;
 	slot->fruitless = 0;
 	wait->delivered_some = true;
-	if (wait->format == XP_BATCH)
-		batch_store(wait, fd, slot, events);
-	else
-		ready_store(queue, wait, fd, slot, events);
+	wait->ready[wait->len++] = (struct xpoll_ready){
+		.data64 = xp_slot_token(slot, fd),
+		.events = (int)events,
+	};
+}
+
+uint32_t xp_ready_take(struct xpoll *queue, const struct xpoll_ready *ready, union xp_udata *udata)
+{
+	int fd = xp_token_fd(ready->data64);
+	struct xp_slot *slot = xp_slots_get(queue, fd);
+	uint32_t events = (uint32_t)ready->events, bits = xp_poll_bits(slot, events);
+	unsigned filters = xp_poll_filters(slot, bits);
+
+	if (!xp_slot_is_of(slot, ready->data64))
+		return 0;
+	if (!bits || events & (POLLPRI | POLLERR))
+		xp_kept_for_disabled(queue, fd, slot, events);
+	if (!bits)
+		return 0;
+	*udata = slot->udata[XP_LOWEST_BIT(filters)];
+	xp_handed(queue, fd, slot, filters);
+	return bits;
+}
+
+int xp_ready_finish(struct xpoll *queue, struct xp_wait *wait)
+{
+	int found = wait->len;
+
+	wait->len = 0;
+	for (int i = 0; i < found; i++) {
+		int fd = xp_token_fd(wait->ready[i].data64);
+		union xp_udata udata;
+		uint32_t bits = xp_ready_take(queue, &wait->ready[i], &udata);
+
+		if (bits)
+			wait->ready[wait->len++] = (struct xpoll_ready){
+				.data64 = udata.bits,
+				.fd = (xpoll_fd_t)xp_fd_ident(fd),
+				.events = (int)bits,
+			};
+	}
+	return wait->len;
 }
 
 void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
@@ -331,13 +321,32 @@ void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slo
 
 /* --- Reports of the kernel ----------------------------------------------------------- */
 
+/*
+ * Call the source whose descriptor the kernel has reported with this token.  Returns false if the
+ * token belongs to no source.
+ */
+static bool source_fd_fired(struct xpoll *queue, struct xp_wait *wait, uint64_t token)
+{
+	struct xp_slot *slot = xp_slots_at(queue, xp_token_fd(token));
+	struct xp_source_fd *source_fd;
+
+	if (!slot || slot->mode != XP_MODE_SOURCE || !xp_slot_is_of(slot, token))
+		return false;
+	source_fd = slot->udata[0].pointer;
+	XP_ASSERT(source_fd && source_fd->fd == xp_token_fd(token));
+	xp_source_wait(queue, wait);
+	source_fd->ready(queue, source_fd);
+	xp_source_wait(queue, NULL);
+	return true;
+}
+
 /* Handle a report whose token belongs to a source, or to registrations that have ended. */
 static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct xp_wait *wait,
                                                     uint64_t token)
 {
 	struct xp_slot *slot = xp_slots_get(queue, xp_token_fd(token));
 
-	if (xp_source_fd_fired(queue, wait, token)) {
+	if (source_fd_fired(queue, wait, token)) {
 		wait->delivered_some = true;
 		return;
 	}
@@ -346,8 +355,8 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 	 * with a DELETE.  The fourth such report of a slot makes the wait replace the kernel's set;
 	 * reports of a set that was replaced meanwhile do not count.
 	 */
-	xp_count(&queue->counters.stale_dropped);
-	if (wait->set != (uint32_t)queue->counters.rebuilds ||
+	queue->stats.stale_dropped++;
+	if (wait->set != (uint32_t)queue->stats.rebuilds ||
 	    slot->stale++ < XP_FRUITLESS_MOST - 1)
 		return;
 	slot->stale = 0;
@@ -414,9 +423,9 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 {
 	int fd = xp_token_fd(fired->token);
 	struct xp_slot *slot = xp_slots_get(queue, fd);
-	uint32_t events = fired->events & ~XP_FIRED_SOLO_ANY;
-	unsigned about = XP_ALL_FILTERS & (fired->events & XP_FIRED_SOLO_ANY
-		? fired->events / XP_FIRED_SOLO(0) : ~(unsigned)slot->solo);
+	uint32_t events = fired->events & ~XP_WATCH_SOLO_ANY;
+	unsigned about = XP_ALL_FILTERS & (fired->events & XP_WATCH_SOLO_ANY
+		? fired->events / XP_WATCH_SOLO(0) : ~(unsigned)slot->solo);
 
 	if (XP_UNLIKELY(!slot->present || !xp_slot_is_of(slot, fired->token))) {
 		report_without_registration(queue, wait, fired->token);
@@ -427,14 +436,19 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 		 */
 		wait->more = true;
 		xp_entry_drop(queue, fd, slot);
-	} else if (!(fired->events & XP_FIRED_SOLO_ANY) &&
+	} else if (!(fired->events & XP_WATCH_SOLO_ANY) &&
 	           report_is_superseded(wait, fd, slot, fired->token)) {
 		return;
 	} else if (XP_UNLIKELY(slot->marked && queue->marks - slot->mark <
 	                       queue->marks - wait->marks) &&
 	           xp_slot_kind(fd, slot) != XP_KIND_CLEARED) {
 		report_outdated(queue, wait, fd, slot, events, about);
-	} else if (xp_entry_confirmed(queue, fd, slot)) {
+	} else if (XP_LIKELY(++slot->reports != 0) || queue->ops->caps & XP_CAP_FREE_CHANGE ||
+	           xp_entry_same_or_drop(queue, fd, slot, 0)) {
+		/*
+		 * For each 64th report the condition above asks the kernel whether fd still refers
+		 * to the registered file: nothing else reveals a close while a duplicate is open.
+		 */
 		if (XP_UNLIKELY(slot->is_exclusive))
 			events |= half_close(queue, fd, slot, events);
 		events = xp_lowat_reached(queue, fd, slot, events);
@@ -459,7 +473,7 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 	 * of a slot.
 	 */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
-	                fired->events & (XP_FIRED_SOLO_ANY | POLLNVAL) || slot->solo ||
+	                fired->events & (XP_WATCH_SOLO_ANY | POLLNVAL) || slot->solo ||
 	                slot->lowat || slot->is_exclusive || slot->marked ||
 	                slot->mode == XP_MODE_ONCE || slot->reports == 63)) {
 		report_other(queue, wait, fired);

@@ -84,4 +84,15 @@ static XP_INLINE void xp_handed(struct xpoll *queue, int fd, struct xp_slot *slo
 	xp_handed_level(queue, fd, slot, filters & ~(unsigned)slot->clear);
 }
 
+/*
+ * Take a record of the poll-like level: apply the modes of its filters.  Returns its bits of
+ * poll(2), and stores the udata of its first filter; 0: its registration has ended or is disabled.
+ */
+uint32_t xp_ready_take(struct xpoll *queue, const struct xpoll_ready *ready, union xp_udata *udata);
+/*
+ * Take all records in the array of xpoll_pwait, and complete them for the program.  Returns how
+ * many are left, without those whose registrations the same wait has ended.
+ */
+int xp_ready_finish(struct xpoll *queue, struct xp_wait *wait);
+
 #endif

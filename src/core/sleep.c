@@ -1,19 +1,10 @@
 /* How a call leaves a queue, and how a wait sleeps. */
 #include "core/sleep.h"
 
-#include <errno.h>
-
-#include "base/assert.h"
-#include "base/time.h"
 #include "core/candidates.h"
 #include "core/check.h"
-#include "core/due.h"
 #include "core/entry.h"
-#include "core/marks.h"
-#include "core/outer.h"
 #include "core/sources.h"
-#include "core/threads.h"
-#include "sys/sys.h"
 
 /*
  * Pass the changes that the back end has collected for its next wait to the kernel now, because
@@ -46,7 +37,7 @@ static void flush_changes(struct xpoll *queue)
 static bool left_for_sleepers(const struct xpoll *queue)
 {
 	return xp_has_candidates(queue) || !xp_list_empty(&queue->files.awake) ||
-		(xp_sources_active(queue) && queue->in_wait.poll == 0) ||
+		(xp_sources_active(queue) && !xp_wait_excluded(queue, XP_EVENTS)) ||
 		xp_timer_waiter_missing(queue) || xp_wake_is_pending(queue);
 }
 
@@ -93,7 +84,7 @@ static void late_failed(struct xpoll *queue, const struct xp_late *late, int rc)
 	struct xp_slot *slot = late->slot;
 
 	xp_lock(queue);
-	queue->counters.change_errors++;
+	queue->stats.change_errors++;
 	if (slot->arming == xp_token_arming(late->token)) {
 		if (xp_is_gone(rc)) {
 			xp_entry_drop(queue, late->fd, slot);

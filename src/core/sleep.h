@@ -5,8 +5,8 @@
 #include "base/result.h"
 #include "core/ask.h"
 #include "core/due.h"
-#include "core/late.h"
 #include "core/outer.h"
+#include "core/slot.h"
 #include "core/threads.h"
 
 /*

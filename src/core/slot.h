@@ -18,18 +18,8 @@
 #ifndef XP_CORE_SLOT_H
 #define XP_CORE_SLOT_H
 
-#include <poll.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <xpoll.h>
-
-#include "base/assert.h"
-#include "base/compiler.h"
-#include "base/udata.h"
 #include "core/queue.h"
 #include "sys/fdkind.h"
-#include "sys/pollbits.h"
 
 /* The filters of a descriptor, in the order in which events are delivered. */
 enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
@@ -39,16 +29,8 @@ enum { XP_READ, XP_WRITE, XP_EXCEPT, XP_FD_FILTERS };
  */
 static inline int xp_filter_index(int filter)
 {
-	switch (filter) {
-	case XPOLL_FILT_READ:
-		return XP_READ;
-	case XPOLL_FILT_WRITE:
-		return XP_WRITE;
-	case XPOLL_FILT_EXCEPT:
-		return XP_EXCEPT;
-	default:
-		return -1;
-	}
+	return filter == XPOLL_FILT_READ ? XP_READ : filter == XPOLL_FILT_WRITE ? XP_WRITE
+		: filter == XPOLL_FILT_EXCEPT ? XP_EXCEPT : -1;
 }
 
 /* A set of filters contains XP_BIT(filter) of each filter in it. */
@@ -129,7 +111,7 @@ struct xp_slot {
 	uint8_t clear;     /* filters that were added with XPOLL_CLEAR */
 	uint8_t oneshot;   /* filters that were added with XPOLL_ONESHOT */
 	uint8_t dispatch;  /* filters that were added with XPOLL_DISPATCH */
-	uint8_t lowat : 3;    /* filters with a low-water mark, XPOLL_NOTE_LOWAT: see lowat.h */
+	uint8_t lowat : 3;    /* filters with a low-water mark, XPOLL_NOTE_LOWAT: see count.h */
 	/* WRITE, if the buffer had less room than its low-water mark: a timer has it checked */
 	uint8_t unmet : 3;
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters at once */
@@ -153,7 +135,7 @@ struct xp_slot {
 	/* Number of reports, modulo 64; at each 0 confirm that the file is the same. */
 	uint8_t reports : 6;
 	uint8_t stale : 2;     /* reports of ended registrations; the fourth has the set replaced */
-	atomic_uchar late;     /* number of late changes under way: see late.h */
+	atomic_uchar late;     /* number of late changes under way: see struct xp_late */
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE, "one cache line for each descriptor");
@@ -268,7 +250,8 @@ static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 	slot->enabled &= left;
 	slot->check &= left;
 	slot->recheck &= left;
-	slot->kept_for &= XP_ALL_FILTERS & (slot->kind == XP_KIND_CLEARED ? ~0u : left);
+	if (slot->kind != XP_KIND_CLEARED)
+		slot->kept_for &= left & XP_ALL_FILTERS;
 }
 
 /* Returns the kind of the file, cached in the slot; XP_KIND_UNKNOWN if a system call failed. */
@@ -279,5 +262,41 @@ static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
 {
 	return xp_kind_can_probe(xp_slot_kind(fd, slot));
 }
+
+/*
+ * Late changes: changes of a kernel entry that a call makes after it has released the lock.
+ *
+ * A one-shot entry is silent after its report.  Arming it may wake a thread that needs the lock at
+ * once, so the call that enables the filter releases the lock first.  A report with the new arming
+ * proves that the kernel has made the change, so no late change overtakes another one.  All other
+ * changes of the entry wait, with the lock held, until no late change is under way; a late change
+ * completes without the lock.
+ */
+struct xp_late { /* the arguments of the back end's change_unlocked */
+	struct xp_slot *slot; /* NULL: no change */
+	uint64_t token;
+	uint32_t watch;
+	int fd;
+};
+
+/* The slow part of xp_late_await, for a slot that has a late change under way. */
+void xp_late_await_busy(struct xp_slot *slot);
+/* Wait until no late change of the slot's entry is under way. */
+static inline void xp_late_await(struct xp_slot *slot)
+{
+	if (XP_UNLIKELY(atomic_load_explicit(&slot->late, memory_order_acquire) > 0))
+		xp_late_await_busy(slot);
+}
+
+/* Wait until no late change of any slot is under way. */
+void xp_late_await_all(struct xpoll *queue);
+/* In a forked child: forget the late changes that threads of the parent were making. */
+void xp_late_forget_all(struct xpoll *queue);
+
+/*
+ * Sleep for ns nanoseconds, between two checks of something that another thread does without
+ * signalling a condition.
+ */
+void xp_nap(int64_t ns);
 
 #endif

@@ -1,13 +1,11 @@
 /* Registrations of filters other than READ, WRITE and EXCEPT, and calls of their sources. */
 #include "core/sources.h"
 
-#include <errno.h>
 #include <string.h>
 
-#include "base/assert.h"
 #include "base/result.h"
+#include "core/count.h"
 #include "core/due.h"
-#include "core/lowat.h"
 #include "core/marks.h"
 #include "core/report.h"
 #include "sys/fdnum.h"
@@ -69,7 +67,7 @@ struct xp_registration *xp_registration_make(struct xpoll *queue, const struct x
 	xp_list_init(&reg->ready);
 	xp_regmap_put(map, slot ? slot : xp_regmap_look(map, ident, ops->filter), &reg->item,
 	              ops->filter);
-	xp_count(&queue->counters.registered);
+	queue->stats.registered++;
 	return reg;
 }
 
@@ -80,7 +78,7 @@ void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
 	xp_outer_set_grace(queue, 0);
 	xp_list_remove(&reg->ready);
 	xp_regmap_remove(&queue->registrations.map, &reg->item, ops->filter);
-	xp_count_by(&queue->counters.registered, (uint64_t)-1);
+	queue->stats.registered--;
 	xp_pool_give(&queue->sources[ops->id].pool, ops->size, reg, reg->place);
 }
 
@@ -118,7 +116,7 @@ static int registration_add(struct xpoll *queue, const struct xp_source_ops *ops
 
 	if (!reg)
 		return -ENOMEM;
-	reg->udata = xp_udata_bits(change->udata64);
+	reg->udata.bits = change->udata64;
 	reg->flags = (uint16_t)((change->flags & (REGISTRATION_MODES | XPOLL_DISABLE)) |
 	                        ops->implied);
 	rc = ops->attach(queue, reg, change);
@@ -143,7 +141,7 @@ static int registration_modify(struct xpoll *queue, const struct xp_source_ops *
 	if (added)
 		reg->flags |= change->flags & REGISTRATION_MODES;
 	if ((added && !(change->flags & XPOLL_KEEPUDATA)) || change->flags & XPOLL_SETUDATA)
-		reg->udata = xp_udata_bits(change->udata64);
+		reg->udata.bits = change->udata64;
 	if (change->flags & XPOLL_ENABLE)
 		reg->flags &= (uint16_t)~XPOLL_DISABLE;
 	if (change->flags & XPOLL_DISABLE)

@@ -5,7 +5,7 @@
 #ifndef XP_CORE_SOURCES_H
 #define XP_CORE_SOURCES_H
 
-#include "core/queue.h"
+#include "core/slot.h"
 
 /* Returns true if the condition of some enabled registration holds. */
 static inline bool xp_sources_active(const struct xpoll *queue)
@@ -66,6 +66,11 @@ void xp_sources_run_due(struct xpoll *queue, int room);
 struct xp_registration *xp_registration_of_fd(const struct xpoll *queue, int fd);
 /* Wait until no source uses the descriptor any more.  Called without any lock. */
 void xp_sources_await_unused(int fd);
+
+/* Add the source's descriptor to the kernel's set.  Returns 0 or a negative errno value. */
+int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
+/* In a forked child: forget the descriptors of all sources, which belong to the parent. */
+void xp_source_fds_forget(struct xpoll *queue);
 
 /* Call before the changes of a call: they share one reading of the clock (xp_sources_now). */
 void xp_sources_change_begins(struct xpoll *queue);

@@ -4,12 +4,10 @@
  */
 #include "core/threads.h"
 
-#include "base/assert.h"
-#include "base/time.h"
+#include <string.h>
+
 #include "core/candidates.h"
 #include "core/due.h"
-#include "core/late.h"
-#include "core/marks.h"
 #include "core/outer.h"
 #include "source/signal.h"
 #include "sys/sys_threads.h"
@@ -34,12 +32,8 @@ void xp_threads_fini(struct xpoll *queue)
 	xp_mutex_fini(&queue->lock);
 }
 
-void xp_inside_enter(struct xpoll *queue)
-{
-	queue->threads.inside++;
-}
-
-void xp_inside_leave(struct xpoll *queue)
+/* A thread that has released the lock within a call, counted in threads.inside, has it again. */
+static void inside_leave(struct xpoll *queue)
 {
 	XP_ASSERT(queue->threads.inside > 0);
 	queue->threads.inside--;
@@ -62,7 +56,17 @@ static void wake(struct xpoll *queue, bool kick, unsigned groups)
 		queue->ops->wake(queue->backend);
 	for (unsigned i = 0; i < XP_GROUPS; i++)
 		if (groups & XP_BIT(i))
-			xp_wakefd_signal(&queue->turn.wakefds[i]);
+			xp_wakefd_signal(&queue->turn_wakefds[i]);
+}
+
+/*
+ * Wake the threads for which kick.due or turn.due is set now: the calling thread is about to wait.
+ */
+static void kick_due(struct xpoll *queue)
+{
+	wake(queue, queue->kick.due, queue->turn.due);
+	queue->kick.due = false;
+	queue->turn.due = 0;
 }
 
 /*
@@ -74,7 +78,7 @@ static void groups_clear(struct xpoll *queue, unsigned groups)
 {
 	for (unsigned i = 0; i < XP_GROUPS; i++)
 		if (groups & XP_BIT(i))
-			xp_wakefd_clear(&queue->turn.wakefds[i]);
+			xp_wakefd_clear(&queue->turn_wakefds[i]);
 }
 
 void xp_unlock(struct xpoll *queue)
@@ -89,7 +93,7 @@ void xp_unlock(struct xpoll *queue)
 		 */
 		queue->kick.due = false;
 		queue->turn.due = 0;
-		xp_inside_enter(queue);
+		queue->threads.inside++;
 		xp_mutex_unlock(&queue->lock);
 		wake(queue, kick, groups);
 		if (xp_lock_again(queue) == 0) {
@@ -98,7 +102,7 @@ void xp_unlock(struct xpoll *queue)
 			 * wrote to them: clear those of their groups again.
 			 */
 			groups_clear(queue, groups & ~queue->turn.signalled);
-			xp_inside_leave(queue);
+			inside_leave(queue);
 		}
 	}
 	xp_mutex_unlock(&queue->lock);
@@ -108,8 +112,8 @@ uint32_t xp_sleeper_enter(struct xpoll *queue)
 {
 	queue->threads.sleepers++;
 	(void)xp_sleepers_take_mark(queue); /* this thread has just polled, so no other has to */
-	xp_kick_due(queue);
-	xp_inside_enter(queue);
+	kick_due(queue);
+	queue->threads.inside++;
 	return queue->kick.epoch;
 }
 
@@ -123,7 +127,7 @@ void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch)
 	}
 	if (XP_UNLIKELY(queue->threads.changers > 0 || epoch != queue->kick.epoch))
 		pthread_cond_broadcast(&queue->thread_left);
-	xp_inside_leave(queue);
+	inside_leave(queue);
 }
 
 /* --- Waking -------------------------------------------------------------------------- */
@@ -131,13 +135,6 @@ void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch)
 void xp_kick_one(struct xpoll *queue)
 {
 	queue->kick.due |= xp_has_sleepers(queue);
-}
-
-void xp_kick_due(struct xpoll *queue)
-{
-	wake(queue, queue->kick.due, queue->turn.due);
-	queue->kick.due = false;
-	queue->turn.due = 0;
 }
 
 /*
@@ -157,6 +154,13 @@ static void followers_signal(struct xpoll *queue, bool all)
 	}
 }
 
+/* End the turn of this thread, and have a group of followers woken, of which one takes the turn. */
+static void turn_pass(struct xpoll *queue)
+{
+	queue->turn.leader = false;
+	followers_signal(queue, false);
+}
+
 void xp_kick_all(struct xpoll *queue)
 {
 	queue->kick.epoch++;
@@ -173,11 +177,12 @@ void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 }
 
 /*
- * A thread that xp_kick_all has woken wakes the next one only when it leaves or waits; earlier, its
+ * The calling thread has polled: if xp_kick_all woke it, have the next sleeping thread woken.  A
+ * thread that xp_kick_all has woken wakes the next one only when it leaves or waits; earlier, its
  * own poll could consume that wake-up.  No other thread goes to sleep until all have returned,
  * because the kernel chooses which sleeping thread it wakes.
  */
-void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
+static void kick_next(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (wait->must_kick && queue->kick.left > 0)
 		xp_kick_one(queue);
@@ -187,11 +192,11 @@ void xp_kick_next(struct xpoll *queue, struct xp_wait *wait)
 void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
 {
 	xp_hold_signals(queue, wait);
-	xp_kick_next(queue, wait);
-	xp_kick_due(queue);
-	xp_inside_enter(queue);
+	kick_next(queue, wait);
+	kick_due(queue);
+	queue->threads.inside++;
 	xp_mutex_wait(&queue->lock, &queue->thread_left);
-	xp_inside_leave(queue);
+	inside_leave(queue);
 }
 
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
@@ -223,12 +228,12 @@ bool xp_is_interrupted(struct xpoll *queue)
 	if (queue->restarts || !queue->lock.taken)
 		return !queue->restarts && xp_signal_program_handles();
 	/* The check takes many system calls: release the lock meanwhile. */
-	xp_inside_enter(queue);
+	queue->threads.inside++;
 	xp_mutex_unlock(&queue->lock);
 	handles = xp_signal_program_handles();
 	if (xp_lock_again(queue) < 0)
 		return true;
-	xp_inside_leave(queue);
+	inside_leave(queue);
 	return handles;
 }
 
@@ -236,8 +241,10 @@ bool xp_is_interrupted(struct xpoll *queue)
 
 bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
 {
-	return format == XP_EVENTS ? queue->in_wait.poll > 0
-		: queue->in_wait.event > 0 || (format == XP_BATCH && queue->in_wait.batch);
+	const int *waits = queue->in_wait;
+
+	return format == XP_EVENTS ? waits[XP_READY] + waits[XP_BATCH] > 0
+		: waits[XP_EVENTS] > 0 || (format == XP_BATCH && waits[XP_BATCH] > 0);
 }
 
 /*
@@ -253,29 +260,12 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 {
 	if (XP_UNLIKELY(xp_wait_excluded(queue, format)))
 		return -EBUSY;
-	if (format == XP_EVENTS)
-		queue->in_wait.event++;
-	else
-		queue->in_wait.poll++;
-	queue->in_wait.batch |= format == XP_BATCH;
-	XP_ASSERT(queue->in_wait.event == 0 || queue->in_wait.poll == 0);
+	queue->in_wait[format]++;
 	assume_next(&queue->threads.in_turn, queue->threads.last != &errno);
 	assume_next(&queue->threads.shared,
 	             queue->threads.last != &errno || xp_has_sleepers(queue));
 	queue->threads.last = &errno;
 	return 0;
-}
-
-/*
- * Stop counting a wait that ends.  In a child that a signal handler forked the counts are 0
- * already.
- */
-static void wait_uncount(struct xpoll *queue, const struct xp_wait *wait)
-{
-	int *waits = wait->format == XP_EVENTS ? &queue->in_wait.event : &queue->in_wait.poll;
-
-	*waits -= *waits > 0;
-	queue->in_wait.batch &= wait->format != XP_BATCH;
 }
 
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
@@ -285,10 +275,11 @@ void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 	 * a follower, which gets the turn.
 	 */
 	if (has_turn && xp_is_concurrent(queue))
-		xp_kick_next(queue, wait);
+		kick_next(queue, wait);
 	else if (has_turn)
-		xp_turn_pass(queue);
-	wait_uncount(queue, wait);
+		turn_pass(queue);
+	/* In a child that a signal handler forked the count is 0 already. */
+	queue->in_wait[wait->format] -= queue->in_wait[wait->format] > 0;
 	xp_sleepers_mark(queue);
 	if (xp_has_sleepers(queue) && queue->ops->rearm)
 		queue->ops->rearm(queue->backend);
@@ -322,20 +313,14 @@ static void follower_leave(const struct follower *follower)
 		groups_clear(queue, queue->turn.signalled & ~queue->turn.due);
 		queue->turn.signalled = queue->turn.due = 0;
 	}
-	xp_inside_leave(queue);
-}
-
-void xp_turn_pass(struct xpoll *queue)
-{
-	queue->turn.leader = false;
-	followers_signal(queue, false);
+	inside_leave(queue);
 }
 
 /* The calling thread does not take the turn: if no thread has it, pass it to another follower. */
 static void turn_refuse(struct xpoll *queue)
 {
 	if (!queue->turn.leader)
-		xp_turn_pass(queue);
+		turn_pass(queue);
 }
 
 /* Cleanup handler of a thread that is cancelled while it waits for the turn. */
@@ -363,7 +348,7 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 		.group = queue->turn.groups[0] > 0,
 	};
 	struct pollfd turn = {
-		.fd = queue->turn.wakefds[follower.group].fd,
+		.fd = queue->turn_wakefds[follower.group].fd,
 		.events = POLLIN,
 	};
 	int rc;
@@ -371,10 +356,10 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 	xp_hold_signals(queue, wait);
 	if (xp_has_candidates(queue))
 		xp_kick_one(queue); /* the leader returns and checks them */
-	xp_kick_due(queue);
+	kick_due(queue);
 	queue->turn.followers++;
 	queue->turn.groups[follower.group]++;
-	xp_inside_enter(queue);
+	queue->threads.inside++;
 	xp_idle_begin(queue);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(follower_cancelled, &follower);
@@ -422,13 +407,13 @@ void xp_quiesce(struct xpoll *queue)
 	if (xp_is_concurrent(queue))
 		return;
 	queue->threads.changers++;
-	xp_inside_enter(queue);
+	queue->threads.inside++;
 	while (xp_has_sleepers(queue)) {
 		xp_kick_one(queue);
-		xp_kick_due(queue);
+		kick_due(queue);
 		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	}
-	xp_inside_leave(queue);
+	inside_leave(queue);
 	if (--queue->threads.changers == 0)
 		pthread_cond_broadcast(&queue->thread_left);
 }
@@ -448,16 +433,11 @@ int xp_threads_forget(struct xpoll *queue)
 	queue->kick.left = 0;
 	queue->kick.due = false;
 	(void)xp_sleepers_take_mark(queue);
-	queue->in_wait.event = queue->in_wait.poll = 0;
-	queue->in_wait.batch = false;
+	memset(queue->in_wait, 0, sizeof queue->in_wait);
 	queue->idle.ns = xp_idle_total(queue);
 	queue->idle.sleepers = 0;
 	xp_timer_waiter_forget(queue);
-	queue->turn.leader = false;
-	queue->turn.followers = queue->turn.leaving = 0;
-	queue->turn.signalled = queue->turn.due = 0;
-	for (unsigned i = 0; i < XP_GROUPS; i++)
-		queue->turn.groups[i] = 0;
+	memset(&queue->turn, 0, sizeof queue->turn);
 	xp_outer_forget(queue);
 	return 0;
 }
@@ -477,7 +457,7 @@ void xp_threads_await_end(struct xpoll *queue)
 	xp_mutex_lock(&queue->lock);
 	queue->threads.dying = true;
 	xp_kick_all(queue);
-	xp_kick_due(queue);
+	kick_due(queue);
 	while (queue->threads.inside > 0)
 		xp_mutex_wait(&queue->lock, &queue->thread_left);
 	xp_mutex_unlock(&queue->lock);

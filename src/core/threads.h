@@ -13,8 +13,13 @@
 #include <errno.h>
 
 #include "core/marks.h"
-#include "core/process.h"
 #include "sys/sys.h"
+
+/* Returns true if this process owns the queue; false in a forked child. */
+static inline bool xp_process_owns(const struct xpoll *queue)
+{
+	return queue->process == xp_process_current();
+}
 
 /* Returns true if several threads may be in the back end's wait at the same time. */
 static inline bool xp_is_concurrent(const struct xpoll *queue)
@@ -90,9 +95,6 @@ static inline void xp_unlock_to_sleep(struct xpoll *queue)
 /* Release the lock, and wake the threads for which kick.due or turn.due is set. */
 void xp_unlock(struct xpoll *queue);
 
-/* Count a thread that releases the lock within a call; xpoll_destroy waits until there is none. */
-void xp_inside_enter(struct xpoll *queue);
-void xp_inside_leave(struct xpoll *queue);
 /*
  * Count a thread that is about to sleep in the back end, and wake the threads for which kick.due or
  * turn.due is set.  Returns kick.epoch.
@@ -125,12 +127,6 @@ void xp_kick_all(struct xpoll *queue);
  */
 void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc);
-/* The calling thread has polled: if xp_kick_all woke it, have the next sleeping thread woken. */
-void xp_kick_next(struct xpoll *queue, struct xp_wait *wait);
-/*
- * Wake the threads for which kick.due or turn.due is set now: the calling thread is about to wait.
- */
-void xp_kick_due(struct xpoll *queue);
 
 /* Release the lock until another thread returns from its sleep, or leaves the queue. */
 void xp_await_left(struct xpoll *queue, struct xp_wait *wait);
@@ -188,8 +184,6 @@ static inline bool xp_deadline_over(const struct xp_wait *wait)
  * the turn; 0: the wait is over; -EINTR; -EBADF: the queue is being destroyed.
  */
 int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
-/* End the turn of this thread, and have a group of followers woken, of which one takes the turn. */
-void xp_turn_pass(struct xpoll *queue);
 
 /* Begin to count the time of a sleep, for xpoll_stats. */
 static inline void xp_idle_begin(struct xpoll *queue)

@@ -4,24 +4,14 @@
  */
 #include "core/wait.h"
 
-#include <errno.h>
-#include <stddef.h>
 #include <string.h>
 
-#include "base/assert.h"
-#include "base/result.h"
-#include "base/time.h"
-#include "core/ask.h"
-#include "core/candidates.h"
 #include "core/check.h"
 #include "core/files.h"
-#include "core/marks.h"
 #include "core/renew.h"
 #include "core/report.h"
 #include "core/sleep.h"
 #include "core/sources.h"
-#include "core/threads.h"
-#include "sys/sys.h"
 #include "sys/sys_hot.h"
 
 /*
@@ -72,7 +62,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 		: xp_deadline(xp_sys_now(), timeout_ns);
 	wait.own_mask = mask;
 	wait.format = format;
-	wait.epoch = (uint32_t)++queue->counters.waits;
+	wait.epoch = (uint32_t)++queue->stats.waits;
 	wait.wake_all = queue->wake.all;
 	memset(&wait.spurious, 0, sizeof wait - offsetof(struct xp_wait, spurious));
 	if (XP_UNLIKELY(!xp_batch_is_over(queue)))
@@ -82,15 +72,17 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	rc = alone || xp_is_concurrent(queue) ? 1 : xp_turn_take(queue, &wait);
 	has_turn = rc > 0;
 	if (XP_LIKELY(has_turn))
-		rc = wait_loop(queue, &wait);
+		do
+			rc = wait_loop(queue, &wait);
+		while (format == XP_READY && wait.len > 0 && !xp_ready_finish(queue, &wait));
 	if (!alone)
 		xp_wait_dismiss(queue, &wait, has_turn);
 	if (format == XP_BATCH)
 		queue->batch.len = wait.len;
 	else
-		xp_count_by(&queue->counters.events, (uint64_t)wait.len);
+		queue->stats.events += (uint64_t)wait.len;
 	if (XP_UNLIKELY(wait.len == 0) && rc == 0) {
-		xp_count(&queue->counters.empty_returns);
+		queue->stats.empty_returns++;
 		xp_outer_set_grace(queue, 0);
 	}
 	xp_leave(queue);
@@ -149,7 +141,7 @@ static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 		return -EBADF;
 	if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
 		xp_sources_run_due(queue, wait->cap - wait->len);
-	if (XP_LIKELY(!(queue->hangup_ignored | queue->unattached | queue->probed)))
+	if (XP_LIKELY(!queue->hangup_ignored && !queue->unattached && !queue->probed))
 		return 0;
 	if (queue->hangup_ignored && wait->format != XP_EVENTS)
 		xp_check_ignored_hangups(queue);
@@ -272,8 +264,9 @@ static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
 /*
  * Sleep as the only thread of the process.  No other thread can cancel this one, so a pending
  * cancellation is acted upon before the sleep.  Signals must not be held (wait->holds_signals):
- * only xp_sleep_shared releases them at a cancellation.  A sleep without a timeout and a mask may
- * bypass the back end: see direct_fd_at in sys/backend.h.
+ * only xp_sleep_shared releases them at a cancellation.  A sleep without a timeout may bypass the
+ * back end (direct_fd_at in sys/backend.h), unless xp_sleep_begin holds signals now, which it does
+ * also for the caller's mask: such a sleep needs a mask.
  */
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap)
@@ -287,7 +280,7 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	xp_unlock_to_sleep(queue);
 	xp_cancel_alone();
 	timer = xp_sleep_begin(queue, wait, &until_ns);
-	rc = XP_LIKELY(direct_fd >= 0 && !xp_wait_mask(wait) && until_ns == XP_NEVER)
+	rc = XP_LIKELY(direct_fd >= 0 && !wait->holds_signals && until_ns == XP_NEVER)
 		? xp_sys_direct_wait(direct_fd, fired, cap)
 		: queue->ops->wait(queue->backend, until_ns, xp_wait_mask(wait), fired, cap);
 	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
@@ -374,7 +367,7 @@ static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp
  */
 static XP_NOINLINE bool count_spurious(const struct xpoll *queue, struct xp_wait *wait)
 {
-	return ++wait->spurious > SPURIOUS_MOST * (queue->counters.registered + 1) &&
+	return ++wait->spurious > SPURIOUS_MOST * (queue->stats.registered + 1) &&
 		xp_deadline_passed(wait);
 }
 
@@ -387,7 +380,7 @@ static XP_NOINLINE bool take_end(struct xpoll *queue, const struct xp_wait *wait
 	if (wait->wake_all != queue->wake.all)
 		return true;
 	if (xp_wake_take(queue)) {
-		xp_count(&queue->counters.wakes);
+		queue->stats.wakes++;
 		return true;
 	}
 	return xp_deadline_over(wait);
@@ -400,30 +393,21 @@ static XP_NOINLINE bool take_end(struct xpoll *queue, const struct xp_wait *wait
  */
 static XP_NOINLINE void batch_return(struct xpoll *queue)
 {
-	struct xp_slot *slot;
-	int before = queue->candidates.len;
-
 	while (!xp_batch_is_over(queue)) {
-		const struct xp_found *found = xp_batch_next(queue);
-		int fd = xp_token_fd(found->token);
+		const struct xpoll_ready *found = &queue->batch.found[--queue->batch.len];
+		uint32_t events = (uint32_t)found->events;
+		int fd = xp_token_fd(found->data64);
+		struct xp_slot *slot = xp_slots_get(queue, fd);
 
-		slot = xp_slots_get(queue, fd);
-		if (!xp_slot_is_of(slot, found->token))
+		if (!xp_slot_is_of(slot, found->data64))
 			continue;
-		if (!slot->enabled)
-			xp_kept_for_disabled(queue, fd, slot, found->events);
-		else if (slot->mode == XP_MODE_FILE)
+		if (!slot->enabled) {
+			xp_kept_for_disabled(queue, fd, slot, events);
+		} else if (slot->mode == XP_MODE_FILE) {
 			xp_file_ask(queue, fd, slot->enabled);
-		else
-			xp_postpone(queue, fd, slot, slot->enabled, found->events);
-	}
-	/*
-	 * Rotate the list: candidates that were in it before the loop above move to the end, behind
-	 * the slots that the loop has appended.  If it has appended none, nothing moves.
-	 */
-	for (before = before < queue->candidates.len ? before : 0; before > 0; before--) {
-		int fd = xp_candidate_pop(queue, &slot);
-
-		xp_candidate_append(queue, fd, slot);
+		} else {
+			xp_candidate_push(queue, fd, slot);
+			xp_postpone(queue, fd, slot, slot->enabled, events);
+		}
 	}
 }

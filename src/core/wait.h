@@ -2,7 +2,6 @@
 #ifndef XP_CORE_WAIT_H
 #define XP_CORE_WAIT_H
 
-#include "base/assert.h"
 #include "core/queue.h"
 
 /*
@@ -20,7 +19,7 @@ static inline bool xp_batch_is_over(const struct xpoll *queue)
 }
 
 /* Returns the next record of the batch. */
-static inline const struct xp_found *xp_batch_next(struct xpoll *queue)
+static inline const struct xpoll_ready *xp_batch_next(struct xpoll *queue)
 {
 	XP_ASSERT(!xp_batch_is_over(queue) && queue->batch.len <= XP_FIRED_MOST);
 	return &queue->batch.found[queue->batch.next++];

@@ -8,14 +8,10 @@
  *
  * xpoll_fd returns an outer epoll set that contains this one: see posix/outer.h.
  */
-#include "sys/backend.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <sys/epoll.h>
 
 #include "base/assert.h"
-#include "base/time.h"
 #include "linux/sys_linux.h"
 #include "linux/system.h"
 #include "posix/outer.h"

@@ -19,24 +19,6 @@
 #define O_PATH 0
 #endif
 
-enum {
-	/*
-	 * Values of edge_sets.there.  Bits 0 to 2: the epoll sets that have an entry of the
-	 * descriptor.  The other bits: whether the entries are level-triggered, and the requested
-	 * bits.
-	 */
-	EDGE_LEVEL = 8,
-	EDGE_IN = 16,
-	EDGE_RDHUP = 32,
-	/*
-	 * Set only with EDGE_LEVEL, like EDGE_PRI.  Without it bits 1 and 2 show whether POLLOUT
-	 * and POLLPRI are requested.
-	 */
-	EDGE_OUT = 64,
-	EDGE_PRI = 128,
-	EDGE_ENTRIES = 7,
-};
-
 /*
  * Each edge-triggered filter has an entry of its own, so that a change or an activity of one does
  * not make the kernel report another: READ in the main set, the others in solo sets (solo.h), which
@@ -45,8 +27,11 @@ enum {
  */
 struct edge_sets {
 	struct xp_solo solo;
-	/* indexed by descriptor: the sets that have an entry of it, and flags EDGE_ */
-	uint8_t *there;
+	/* indexed by descriptor */
+	struct edge_entries {
+		uint16_t bits[XP_SOLO_SETS]; /* requested bits of its entry in each set; 0: none */
+		bool level;                  /* the entry is level-triggered */
+	} *entries;
 	int len;
 };
 
@@ -93,7 +78,7 @@ void xp_edge_fini(struct xp_edge *edge)
 	xp_solo_fini(&sets->solo);
 	if (edge->fd >= 0)
 		xp_sys_close(edge->fd);
-	xp_free(sets->there);
+	xp_free(sets->entries);
 	xp_free(sets);
 }
 
@@ -113,7 +98,7 @@ int xp_edge_renew(struct xp_edge *edge)
 	if (rc < 0)
 		return rc;
 	for (int fd = 0; fd < sets->len; fd++)
-		sets->there[fd] = 0;
+		sets->entries[fd] = (struct edge_entries){.level = false};
 	xp_solo_renew(&sets->solo, edge->fd);
 	return 0;
 }
@@ -151,20 +136,6 @@ static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
 	return xp_solo_change(&sets->solo, fd, bits | by_edge | XP_WATCH_SOLO(filter), token);
 }
 
-/* Returns the value of `there` for a descriptor with this watch. */
-static uint8_t edge_there(uint32_t watch)
-{
-	unsigned there = 0;
-
-	for (unsigned i = 0; i < XP_SOLO_SETS; i++)
-		there |= entry_bits(i, watch) ? 1u << i : 0;
-	if (!(watch & XP_WATCH_EDGE))
-		there |= EDGE_LEVEL | (watch & POLLOUT ? EDGE_OUT : 0) |
-			(watch & POLLPRI ? EDGE_PRI : 0);
-	return (uint8_t)(there | (watch & POLLIN ? EDGE_IN : 0) |
-	                 (watch & POLLRDHUP ? EDGE_RDHUP : 0));
-}
-
 /*
  * Add, modify and delete entries of a descriptor until they are those of this watch.  An entry that
  * stays is modified only if the kernel has to check it again or its bits change.
@@ -172,29 +143,27 @@ static uint8_t edge_there(uint32_t watch)
 static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
 	struct edge_sets *sets = edge->inner;
-	uint8_t before = sets->there[fd];
-	uint8_t after = edge_there(watch);
+	struct edge_entries *entries = &sets->entries[fd];
 	unsigned again = XP_WATCH_AGAIN_OF(watch);
+	bool level = !(watch & XP_WATCH_EDGE);
 
 	XP_ASSERT(fd >= 0 && fd < sets->len);
 	if (edge->fd < 0)
-		return after & EDGE_ENTRIES ? -ENOTSUP : 0;
-	if ((before ^ after) & EDGE_LEVEL)
+		return watch & XP_WATCH_BITS ? -ENOTSUP : 0;
+	if (level != entries->level)
 		again = ~0u;
-	if ((before ^ after) & (EDGE_IN | EDGE_RDHUP | EDGE_OUT | EDGE_PRI))
-		again |= 1;
 	for (unsigned i = 0; i < XP_SOLO_SETS; i++) {
-		unsigned bit = 1u << i;
+		uint16_t bits = (uint16_t)entry_bits(i, watch), before = entries->bits[i];
 		int rc = 0;
 
-		if (after & ~before & bit) {
+		if (bits && !before) {
 			rc = edge_control(edge, EPOLL_CTL_ADD, i, fd, watch, token);
 			/* A duplicate has kept the entry of a closed file with this number. */
 			if (rc == -EEXIST)
 				rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
-		} else if (after & again & bit) {
+		} else if (bits && (bits != before || again >> i & 1)) {
 			rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
-		} else if (before & ~after & bit) {
+		} else if (before && !bits) {
 			/*
 			 * This fails if the descriptor was closed; nothing can delete its entry
 			 * then.
@@ -203,20 +172,20 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token
 		}
 		if (rc < 0)
 			return rc;
-		sets->there[fd] = (uint8_t)((sets->there[fd] & ~bit) | (after & bit));
+		entries->bits[i] = bits;
 	}
-	sets->there[fd] = after;
+	entries->level = level;
 	return 0;
 }
 
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
 	struct edge_sets *sets = edge->inner;
-	int rc = XP_TABLE_RESERVE(&sets->there, &sets->len, fd + 1);
+	int rc = XP_TABLE_RESERVE(&sets->entries, &sets->len, fd + 1);
 
 	if (rc < 0)
 		return rc;
-	sets->there[fd] = 0;
+	sets->entries[fd] = (struct edge_entries){.level = false};
 	rc = edge_set(edge, fd, watch, token);
 	if (rc < 0)
 		xp_edge_detach(edge, fd);
@@ -240,9 +209,9 @@ void xp_edge_detach(struct xp_edge *edge, int fd)
 static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
 {
 	int fd = (int)(uint32_t)token;
-	bool level = fd >= 0 && fd < sets->len && sets->there[fd] & EDGE_LEVEL;
+	bool level = fd >= 0 && fd < sets->len && sets->entries[fd].level;
 
-	return level ? 0 : XP_FIRED_SOLO(0);
+	return level ? 0 : XP_WATCH_SOLO(0);
 }
 
 /*

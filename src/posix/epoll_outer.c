@@ -2,7 +2,6 @@
 #include "posix/outer.h"
 
 #include "base/assert.h"
-#include "base/time.h"
 #include "posix/sys_epoll.h"
 #include "sys/sys.h"
 

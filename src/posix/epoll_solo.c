@@ -115,7 +115,7 @@ static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired, int ro
 	xp_count_shared(&solo->counters->syscalls_check);
 	count = xp_sys_epoll_now(atomic_load(&solo->fds[i]), (void *)fired, room);
 	for (int k = 0; k < count; k++)
-		fired[k].events |= XP_FIRED_SOLO(i);
+		fired[k].events |= XP_WATCH_SOLO(i);
 	return count < 0 ? 0 : count;
 }
 

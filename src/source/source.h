@@ -17,15 +17,11 @@
 #ifndef XP_SOURCE_SOURCE_H
 #define XP_SOURCE_SOURCE_H
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <xpoll.h>
 
-#include "base/compiler.h"
 #include "base/heap.h"
 #include "base/list.h"
 #include "base/regmap.h"
-#include "base/time.h"
 #include "base/udata.h"
 
 struct xp_registration {

@@ -17,11 +17,7 @@
 #ifndef XP_SYS_BACKEND_H
 #define XP_SYS_BACKEND_H
 
-#include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "base/counters.h"
 #include "base/time.h"
@@ -35,7 +31,7 @@
 /*
  * For the epoll back end: the watch is for the solo entry of this filter (XP_READ ...), an entry
  * that the descriptor has in addition to its main one (posix/solo.h).  A change without requested
- * bits deletes the solo entry.
+ * bits deletes the solo entry.  In a report: the report comes from the solo entry of this filter.
  */
 #define XP_WATCH_SOLO(filter) (0x100000u << (filter))
 #define XP_WATCH_SOLO_ANY  0x700000u
@@ -79,10 +75,6 @@ enum {
  * full, so the queue calls `wait` again.
  */
 #define XP_FIRED_MORE 0x10000u
-
-/* Flag of a report: the report comes from the solo entry of this filter. */
-#define XP_FIRED_SOLO(filter) (0x100000u << (filter))
-#define XP_FIRED_SOLO_ANY 0x700000u
 
 /*
  * The most reports that one wait stores; the second limit is for a process with one thread, if the

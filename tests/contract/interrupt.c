@@ -244,6 +244,8 @@ XT_TEST(stop_without_a_handler_ends_no_poll_like_wait)
 	XT_CALL(stop_ends_no_wait(true));
 }
 
+extern char __libc_single_threaded __attribute__((weak)); /* false in a child of the runner */
+
 /* The only thread of its process waits until a signal ends that. */
 static bool waits_for_a_signal(bool beside_a_timer)
 {
@@ -271,6 +273,8 @@ static void signal_ends_a_lone_wait(bool beside_a_timer)
 
 	handle(SIGUSR1, 0);
 	child = fork();
+	if (child == 0 && &__libc_single_threaded)
+		__libc_single_threaded = 1;
 	if (child == 0)
 		_exit(waits_for_a_signal(beside_a_timer) ? 0 : 1);
 	XT_CHECK(child > 0);
@@ -356,11 +360,9 @@ static void survives_signals(int mode)
 			break;
 		total += xt_drain(sender.pipe.r);
 		if (mode & XPOLL_DISPATCH)
-			(void)XT_EXPECT_STATUS(
-			    xt_flag(queue, event.ident, READ, XPOLL_ENABLE), 0);
+			(void)XT_EXPECT_STATUS(xt_flag(queue, event.ident, READ, XPOLL_ENABLE), 0);
 		if (mode & XPOLL_ONESHOT)
-			(void)XT_EXPECT_STATUS(
-			    xt_add(queue, sender.pipe.r, READ, mode), 0);
+			(void)XT_EXPECT_STATUS(xt_add(queue, sender.pipe.r, READ, mode), 0);
 	}
 	interrupter_stop(&interrupter);
 	unhandle(SIGUSR1);
@@ -387,9 +389,7 @@ XT_TEST(mask_pending_signal_unblocked_by_it_is_eintr)
 {
 	struct xpoll *queue = xt_open();
 	struct xpoll_event event;
-	sigset_t block;
-	sigset_t open_mask;
-	sigset_t after;
+	sigset_t block, open_mask, after;
 
 	handle(SIGUSR1, 0);
 	(void)sigemptyset(&block);

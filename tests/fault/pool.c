@@ -228,7 +228,7 @@ XT_TEST(wait_whose_number_wraps_delivers_what_is_new)
 			XT_OK(xt_add(queue, pipes[i].r, READ, 0));
 			xt_put(pipes[i].w);
 		}
-		queue->counters.waits = UINT32_MAX;
+		queue->stats.waits = UINT32_MAX;
 		for (int i = 0; i < 2; i++)
 			XT_EXPECT(0 < (room ? xpoll_pwait(queue, records, room, 0, NULL)
 			                    : xpoll_wait(queue, 0)));
@@ -243,7 +243,7 @@ XT_TEST(wait_whose_number_wraps_delivers_a_new_timer)
 	struct xpoll_event event;
 
 	XT_OK(xt_change(queue, 1, XPOLL_FILT_TIMER, XPOLL_ADD | XPOLL_ONESHOT, 0, 1, NULL));
-	queue->counters.waits = UINT32_MAX;
+	queue->stats.waits = UINT32_MAX;
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 }
 
@@ -259,11 +259,11 @@ XT_TEST(wait_whose_number_comes_again_delivers_level)
 		XT_OK(xt_add(queue, pipes[i].r, READ, 0));
 	xt_put(pipes[1].w);
 	XT_GETS(queue, &event, pipes[1].r, READ);
-	queue->counters.waits--;
+	queue->stats.waits--;
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
-	queue->counters.waits--;
+	queue->stats.waits--;
 	XT_EXPECT_EQ(xpoll_pwait(queue, records, 2, 0, NULL), 1);
-	queue->counters.waits--;
+	queue->stats.waits--;
 	xt_put(pipes[0].w);
 	for (int i = 0; i < 2; i++)
 		XT_EXPECT_EQ(xpoll_wait(queue, 0), 2);

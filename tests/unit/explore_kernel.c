@@ -114,7 +114,7 @@ int kernel_harvest(struct xp_fired *fired)
 			continue;
 		fired[count++] = (struct xp_fired){
 			.token = entry->token,
-			.events = now | (i ? XP_FIRED_SOLO(i - 1) : 0),
+			.events = now | (i ? XP_WATCH_SOLO(i - 1) : 0),
 		};
 		entry->fired = entry->watch & XP_WATCH_ONESHOT;
 		entry->ready = !(entry->watch & (XP_WATCH_EDGE | XP_WATCH_ONESHOT));

@@ -106,7 +106,7 @@ static bool report_is_taken(int i)
 {
 	for (int k = 0; k < waiting; k++)
 		for (int n = 0; waits[k].took && n < waits[k].count; n++)
-			if (waits[k].fired[n].events & XP_FIRED_SOLO(i))
+			if (waits[k].fired[n].events & XP_WATCH_SOLO(i))
 				return true;
 	return false;
 }

@@ -92,7 +92,7 @@ inline xp_kick_one()
 	kick_due = kick_due || waiters
 }
 
-/* src/core/threads.c: xp_kick_due, wake */
+/* src/core/threads.c: kick_due, wake */
 inline xp_kick_due()
 {
 	wake_linked = wake_linked || kick_due;
@@ -106,7 +106,7 @@ inline xp_kick_all()
 	xp_kick_one()
 }
 
-/* src/core/threads.c: xp_kick_next */
+/* src/core/threads.c: kick_next */
 inline xp_kick_next()
 {
 	if
@@ -140,7 +140,7 @@ inline xp_timer_waiter_end()
 	fi
 }
 
-/* src/core/threads.c: xp_inside_leave */
+/* src/core/threads.c: inside_leave */
 inline xp_inside_leave()
 {
 	leave(inside);

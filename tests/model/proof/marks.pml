@@ -51,7 +51,7 @@ inline xp_entry_publish()
 	linked = linked || amount > 0
 }
 
-/* src/core/lowat.c: xp_lowat_reached, enough_to_read, room_or_check_later */
+/* src/core/count.c: xp_lowat_reached, enough_to_read, room_or_check_later */
 inline xp_lowat_reached()
 {
 	if
@@ -69,7 +69,7 @@ inline xp_lowat_reached()
 	fi
 }
 
-/* src/core/lowat.c: xp_lowat_due */
+/* src/core/count.c: xp_lowat_due */
 inline xp_lowat_due()
 {
 	due = 0;

@@ -134,7 +134,7 @@ inline kernel_end()
 	token_end(KERNEL)
 }
 
-/* src/core/late.h: xp_late_await: with the lock, which a late change does not need */
+/* src/core/slot.h: xp_late_await: with the lock, which a late change does not need */
 #define xp_late_await() late == 0
 
 /* src/core/entry.c: entry_clear; src/core/slot.h: xp_slot_renumber */

@@ -113,7 +113,7 @@ inline groups_clear()
 	due = 0
 }
 
-/* src/core/threads.c: xp_kick_due, wake */
+/* src/core/threads.c: kick_due, wake */
 inline xp_kick_due()
 {
 	wake_fd = wake_fd || kick_due;
@@ -131,7 +131,7 @@ inline xp_kick_all()
 	signal_all()
 }
 
-/* src/core/threads.c: xp_inside_leave */
+/* src/core/threads.c: inside_leave */
 inline xp_inside_leave()
 {
 	leave(inside);
@@ -175,7 +175,7 @@ inline follower_leave()
 	xp_inside_leave()
 }
 
-/* src/core/threads.c: xp_turn_pass */
+/* src/core/threads.c: turn_pass */
 inline xp_turn_pass()
 {
 	leader = 0;
