@@ -1,6 +1,4 @@
-/*
- * What all loops share.
- */
+/* Functions that all loops share: opening, closing, and counting system calls. */
 #include "loop.h"
 
 #include <stdlib.h>
@@ -91,7 +89,7 @@ uint64_t loop_syscalls(const struct loop *loop)
 {
 	uint64_t own = 0;
 
-	if (loop->ops == NULL) /* not open */
+	if (loop->ops == NULL) /* the loop is not open */
 		return bench_calls;
 	if (loop->ops->uncounted)
 		return BENCH_UNKNOWN;

@@ -1,13 +1,14 @@
 /*
- * From the rounds to the numbers, and those as a table for people or as JSON in a file.
+ * Computes the results from the rounds, and writes them as a table for people or as JSON into a
+ * file.
  *
- * The spread of a row is the distance between the first and the third quartile of its rates,
- * as a part of their median.  A row that spreads more than SPREAD_MAX is no result.
+ * The spread of a row is the distance between the first and the third quartile of its rates, as a
+ * part of their median.  A row whose spread exceeds SPREAD_MAX is no result.
  *
- * Rates are medians of the rounds.  So are ratios: each round gives one, of two
- * turns that are a fraction of a second apart, so what else the machine does
- * strikes both alike; the quotient of two medians would lack that.  System calls
- * per operation are exact: all calls of all rounds over all operations.
+ * Rates are medians of the rounds.  So are ratios: each round gives one, of two turns that are a
+ * fraction of a second apart, so that other programs of the machine affect both alike; the quotient
+ * of two medians would lack that.  System calls per operation are exact: all calls of all rounds
+ * divided by all operations.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -27,7 +28,7 @@ static int compare_doubles(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The median; values are in order afterwards. */
+/* Returns the median, and sorts the values. */
 static double median(double *values, int count)
 {
 	qsort(values, (size_t)count, sizeof *values, compare_doubles);
@@ -36,7 +37,9 @@ static double median(double *values, int count)
 	return (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* The value at this part of what is in order, between two of them if need be. */
+/*
+ * Returns a quantile of sorted values; part: 0 to 1.  Interpolates between two values if necessary.
+ */
 static double quantile(const double *values, int count, double part)
 {
 	double at = part * (count - 1);
@@ -47,7 +50,10 @@ static double quantile(const double *values, int count, double part)
 		: values[below];
 }
 
-/* To another variant in the same phase; NAN: it was not measured. */
+/*
+ * Returns the ratio of the rates to those of another variant in the same phase; NAN: that one was
+ * not measured.
+ */
 static double ratio_to(const struct bench_report *report, const struct bench_result *result,
                        int phase, const char *variant)
 {
@@ -91,7 +97,10 @@ struct row {
 	double calls_max;
 };
 
-/* Its names have two parts, of which one is the workload's. */
+/*
+ * Add a number to a row.  The names in the table and in the JSON have two parts each, one of which
+ * is the workload's unit.
+ */
 static void row_add(struct row *row, double value, int decimals, const char *const head[2],
                     const char *const key[2])
 {
@@ -153,7 +162,10 @@ static struct row row_of(const struct bench_report *report,
 
 /* --- A table --------------------------------------------------------------- */
 
-/* With some decimals; 1234567.8 as 1,234,568; NAN as -. */
+/*
+ * Print a cell: with the column's decimals, and large numbers with separators, such as 1,234,568;
+ * NAN as "-".
+ */
 static void table_cell(FILE *to, const struct column *column)
 {
 	char digits[32];
@@ -212,7 +224,10 @@ static void table_phase(const struct bench_report *report, int phase, FILE *to)
 	}
 }
 
-/* In one line: libraries by their packages, then programs. */
+/*
+ * Print the missing variants in one line: libraries with the names of their packages, then
+ * programs.
+ */
 static void table_missing(const struct bench_report *report, FILE *to)
 {
 	for (int i = 0; i < report->missing_len; i++) {
@@ -337,10 +352,10 @@ void bench_report_json(const struct bench_report *report, FILE *to)
 /* --- The file ------------------------------------------------------------------ */
 
 /*
- * It appears complete or not at all: it is written beside its final name and renamed
- * when done.  Opening happens before the measurement, so a name that cannot be written
- * costs no minute of waiting.  What is no regular file (/dev/null, a fifo) is written
- * directly; a symbolic link is followed, not replaced.
+ * The report's file appears complete or not at all: it is written under another name and renamed at
+ * the end.  It is opened before the measurement, so a name that cannot be written is reported at
+ * once.  A file that is not regular (/dev/null, a FIFO) is written directly; a symbolic link is
+ * followed, not replaced.
  */
 static int output_complain(const struct bench_report *report, const char *path, int error)
 {
@@ -348,7 +363,10 @@ static int output_complain(const struct bench_report *report, const char *path, 
 	return 2;
 }
 
-/* Open what output->path names now, or path.PID.part in its place; 0 or -errno. */
+/*
+ * Open the file output->path if it is not regular; otherwise path.PID.part, which replaces it
+ * later.  Returns 0 or -errno.
+ */
 static int output_open_path(struct bench_output *output)
 {
 	int flags = O_WRONLY | O_CLOEXEC;
@@ -383,7 +401,7 @@ int bench_output_open(struct bench_output *output, const struct bench_report *re
 		return 0;
 	}
 	if (realpath(wanted, output->path) == NULL) { /* follows a link to its file */
-		rc = errno != ENOENT ? -errno : 0; /* there is no such file yet */
+		rc = errno != ENOENT ? -errno : 0; /* ENOENT: the file does not exist yet */
 		snprintf(output->path, sizeof output->path, "%s", wanted);
 	}
 	if (rc == 0)
@@ -396,8 +414,8 @@ int bench_output_commit(struct bench_output *output, const struct bench_report *
 	int error = 0;
 
 	if (output->file == NULL || output->file == stdout)
-		return 0; /* stdout is checked where the process ends */
-	errno = EIO; /* for an error that an earlier write met */
+		return 0; /* errors of stdout are reported when the process exits */
+	errno = EIO; /* the error of an earlier write is not known */
 	if (ferror(output->file) != 0 || fflush(output->file) != 0)
 		error = errno;
 	if (fclose(output->file) != 0 && error == 0)

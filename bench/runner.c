@@ -1,15 +1,13 @@
 /*
- * The runner: rounds, warm-up, and the one loop that all variants share.
+ * The runner: rounds, warm-up, and the measuring loop that all variants share.
  *
- * In each round every variant gets a turn of seconds / rounds.  Turns are short,
- * a fraction of a second, so that whatever else the machine does is spread over
- * all of them, and the order rotates from round to round, so that none is always
- * the one after a noisy neighbour.  A turn opens the variant, then warms up and
- * measures each phase, and closes it.
+ * In each round every variant gets a turn of seconds / rounds.  Turns are fractions of a second, so
+ * that disturbances by other programs are spread over all variants; and the order rotates from
+ * round to round, so that no variant always follows the same one.  A turn opens the variant, then
+ * warms up and measures each phase, and closes the variant.
  *
- * The clock is read between chunks of operations that take about a millisecond
- * each, so reading it costs the same nothing for every variant, and operations
- * are counted exactly.
+ * The clock is read between chunks of operations, which take about a millisecond each: so reading
+ * it costs every variant the same, next to nothing, and operations are counted exactly.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,10 +20,14 @@
 
 #define CHUNK_MIN       8
 #define CHUNK_MAX       65536
-#define CHUNK_ENOUGH_NS 500000   /* a chunk that takes longer grows no more */
-#define WARM_UP_NS      50000000 /* the least time for it, unless 2n are done */
+#define CHUNK_ENOUGH_NS 500000   /* a chunk that takes longer is not enlarged any more */
+/* least time of a warm-up, unless 2n operations are done earlier */
+#define WARM_UP_NS      50000000
 
-/* The kernel's count of them, if it is open; else that of the variant. */
+/*
+ * Returns the number of system calls so far: the kernel's count if it is available, otherwise the
+ * variant's.
+ */
 static uint64_t runner_syscalls(const struct bench_ops *ops, const struct bench_turn *turn)
 {
 	uint64_t counted = bench_counter();
@@ -35,20 +37,23 @@ static uint64_t runner_syscalls(const struct bench_ops *ops, const struct bench_
 	return ops->syscalls != NULL ? ops->syscalls(turn) : loop_syscalls(&turn->loop);
 }
 
-/* BENCH_UNKNOWN and anything is BENCH_UNKNOWN. */
+/* Returns the sum of two counts; BENCH_UNKNOWN if one of them is unknown. */
 static uint64_t runner_add(uint64_t a, uint64_t b)
 {
 	return a == BENCH_UNKNOWN || b == BENCH_UNKNOWN ? BENCH_UNKNOWN : a + b;
 }
 
-/* Those since there were `before`; fewer: some are gone with what was closed. */
+/*
+ * Returns the difference of two counts; BENCH_UNKNOWN also if it is negative, because closed
+ * descriptors have taken their counts with them.
+ */
 static uint64_t runner_more(uint64_t before, uint64_t after)
 {
 	return before == BENCH_UNKNOWN || after == BENCH_UNKNOWN || after < before
 		? BENCH_UNKNOWN : after - before;
 }
 
-/* Until so many operations of the turn's phase are done; how many they were. */
+/* Run the turn's phase until `count` operations are done.  Returns their number, or -errno. */
 static int runner_chunk(const struct bench_ops *ops, struct bench_turn *turn, int count)
 {
 	bench_run_function *run = ops->run != NULL ? ops->run : turn->phase->run;
@@ -71,7 +76,7 @@ int bench_counted(const struct bench_ops *ops, struct bench_turn *turn, int coun
 	return runner_chunk(ops, turn, count);
 }
 
-/* The turn's phase: until the budget is used up, or operations_max are done. */
+/* Measure the turn's phase until budget_ns has passed or operations_max operations are done. */
 static int runner_loop(const struct bench_workload *workload, const struct bench_ops *ops,
                        struct bench_turn *turn, int64_t budget_ns, uint64_t operations_max)
 {
@@ -96,13 +101,13 @@ static int runner_loop(const struct bench_workload *workload, const struct bench
 			return -EINTR;
 	} while (last_ns - start_ns < budget_ns && sample->operations < operations_max);
 	if (sample->elapsed_ns > 0)
-		return 0; /* the variant knows better */
+		return 0; /* the phase has measured itself */
 	sample->elapsed_ns = (uint64_t)(last_ns - start_ns);
 	sample->syscalls = runner_more(calls, runner_syscalls(ops, turn));
 	return 0;
 }
 
-/* The turn's phase: so many operations at once. */
+/* Measure the turn's phase for `count` operations (--operations). */
 static int runner_count(const struct bench_workload *workload, const struct bench_ops *ops,
                         struct bench_turn *turn, int count)
 {
@@ -112,7 +117,7 @@ static int runner_count(const struct bench_workload *workload, const struct benc
 	int done = bench_counted(ops, turn, count);
 
 	calls = runner_more(calls, runner_syscalls(ops, turn));
-	if (sample->elapsed_ns == 0) { /* else the variant knows better */
+	if (sample->elapsed_ns == 0) { /* otherwise the phase has measured itself */
 		sample->elapsed_ns = (uint64_t)(bench_elapsed_ns(workload) - start_ns);
 		sample->syscalls = calls;
 	}
@@ -122,8 +127,8 @@ static int runner_count(const struct bench_workload *workload, const struct benc
 }
 
 /*
- * A visit to one phase, in the first pass as a warm-up; used: memory, before the variant was
- * opened.
+ * Run one phase; the first pass is a warm-up.  used: memory that was allocated before the variant
+ * was opened.
  */
 static int runner_phase(const struct bench_report *report, const struct bench_ops *ops,
                         struct bench_turn *turn, int64_t budget_ns, int pass, uint64_t used)
@@ -161,9 +166,10 @@ static void runner_sum(struct bench_sample *sum, const struct bench_sample *samp
 }
 
 /*
- * All phases.  A phase that depends on no other is measured when it has just warmed up, with
- * its part of the budget.  Else they are gone through one after the other, as often as the
- * budget allows, but at least twice: the first pass warms up; after it the memory is there.
+ * Measure all phases.  A phase that does not depend on others is measured directly after its
+ * warm-up, with its part of the budget.  Phases that depend on each other run one after the other,
+ * as often as the budget allows, but at least twice: the first pass is the warm-up, after which all
+ * memory is allocated.
  */
 static int runner_phases(const struct bench_report *report, const struct bench_ops *ops,
                          struct bench_turn *turn, int64_t budget_ns, uint64_t used,
@@ -281,7 +287,7 @@ static int runner_rounds(struct bench_report *report, struct bench_field *field)
 	return rc;
 }
 
-/* What all variants have n of; 0 or -errno. */
+/* Open the n things that all variants share.  Returns 0 or -errno. */
 static int runner_open(const struct bench_report *report, struct bench_field *field)
 {
 	const struct bench_workload *workload = report->workload;
@@ -319,7 +325,7 @@ static void runner_close(struct bench_field *field)
 	free(field->own);
 }
 
-/* Everything between a valid set of options and complete results. */
+/* Do all measurements for a valid set of options.  Returns an exit code. */
 static int runner_collect(struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;
@@ -379,7 +385,7 @@ static int runner_pin(const struct bench_report *report)
 int bench_run(const struct bench_workload *workload,
               const struct bench_options *options)
 {
-	static struct bench_report report; /* it is large */
+	static struct bench_report report; /* static, because it is too large for the stack */
 	int exit_code;
 
 	report.workload = workload;
@@ -390,11 +396,13 @@ int bench_run(const struct bench_workload *workload,
 	if (exit_code == 0)
 		exit_code = bench_reserve_descriptors(&report);
 	if (exit_code == 0) {
-		bench_signals_install(); /* before there is anything to clean up */
+		/* before anything is opened that a signal would leave behind */
+		bench_signals_install();
 		exit_code = runner_report(&report);
 		bench_signals_restore();
 	}
 	if (bench_interrupted() != 0)
-		(void)raise(bench_interrupted()); /* the caller sees how we ended */
+		/* end by the signal, so that the parent process can see it */
+		(void)raise(bench_interrupted());
 	return exit_code;
 }

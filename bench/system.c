@@ -1,6 +1,4 @@
-/*
- * Time, limits, signals, memory, pipes.
- */
+/* Clocks, limits, signals, memory and pipes, for the runner and the workloads. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -53,7 +51,9 @@ int64_t bench_elapsed_ns(const struct bench_workload *workload)
 
 static int counter_fd = -1;
 
-/* The number of the tracepoint; 0: this process may not use it. */
+/*
+ * Returns the number of the kernel's tracepoint for system calls; 0: this process must not use it.
+ */
 static uint64_t counter_tracepoint(void)
 {
 	static const char *const paths[] = {
@@ -157,10 +157,16 @@ void bench_complain(const struct bench_workload *workload, const char *format, .
 
 /* --- Room for descriptors -------------------------------------------------- */
 
-/* stdin, stdout, stderr, the report, those of queues and workloads, what we inherited */
+/*
+ * Room for stdin, stdout, stderr, the report, the descriptors of queues and workloads, and
+ * inherited ones.
+ */
 #define OWN_DESCRIPTORS 64
 
-/* Raise the soft limit, past the hard one if that is allowed; what it is then. */
+/*
+ * Raise the soft limit of open files, beyond the hard limit if that is allowed.  Returns the new
+ * limit.
+ */
 static rlim_t limits_raise(rlim_t wanted)
 {
 	struct rlimit limit;
@@ -199,7 +205,7 @@ int bench_reserve_descriptors(const struct bench_report *report)
 
 /* --- The process and the machine ------------------------------------------- */
 
-/* As glibc's mallinfo2 has it: malloc.h of other C libraries does not declare it. */
+/* The result of glibc's mallinfo2, which malloc.h of other C libraries does not declare. */
 struct memory_info {
 	size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks;
 	size_t keepcost;
@@ -213,7 +219,10 @@ uint64_t bench_memory_used(void)
 
 	if (found == NULL)
 		return 0;
-	/* ISO C has no cast from an object's address to a function's. */
+	/*
+	 * Copy the pointer, because ISO C cannot convert a pointer to an object to one to a
+	 * function.
+	 */
 	memcpy(&ask, &found, sizeof ask);
 	info = ask();
 	return (uint64_t)info.uordblks + (uint64_t)info.hblkhd;
@@ -230,7 +239,7 @@ int bench_pin(int cpu)
 	return sched_setaffinity(0, sizeof set, &set) < 0 ? -errno : 0;
 }
 
-/* The text after "model name :" in /proc/cpuinfo; false if there is none. */
+/* Store the text after "model name :" in /proc/cpuinfo.  Returns false if there is none. */
 static bool cpu_from_proc(char *cpu, size_t size)
 {
 	static const char key[] = "model name";
@@ -287,12 +296,12 @@ bool bench_library_load(struct bench_library *library)
 /* --- Signals --------------------------------------------------------------- */
 
 /*
- * SIGINT and SIGTERM ask for a tidy end, and a watchdog notices a wait that does
- * not return.  The measured loops wait without a timeout, as the programs do for
- * which they stand.  If a back end loses an event they would hang for ever, so
- * every ten seconds SIGALRM looks whether anything has been done since; if not,
- * the interrupted wait gives up and the runner reports it.  Threads that never return from
- * a call of the library keep the runner from its end: then the next SIGALRM ends the process.
+ * SIGINT and SIGTERM make the runner clean up and end.  A watchdog detects a wait that does not
+ * return: the measured loops wait without a timeout, like real programs, so if a back end lost an
+ * event they would hang for ever.  Every ten seconds SIGALRM checks whether an operation was done
+ * since the last time.  If not, the interrupted wait fails and the runner reports it.  If threads
+ * never return from a call of the library, the runner cannot end; then the next SIGALRM ends the
+ * process.
  */
 #define WATCHDOG_SECONDS 10
 
@@ -324,7 +333,7 @@ static void signals_set_watchdog(int seconds)
 	memset(&every, 0, sizeof every);
 	every.it_interval.tv_sec = seconds;
 	every.it_value.tv_sec = seconds;
-	(void)setitimer(ITIMER_REAL, &every, NULL); /* cannot fail with these */
+	(void)setitimer(ITIMER_REAL, &every, NULL); /* cannot fail with these arguments */
 }
 
 void bench_signals_install(void)
@@ -335,7 +344,7 @@ void bench_signals_install(void)
 	signals_hang = 0;
 	signals_alive = 1;
 	memset(&action, 0, sizeof action);
-	action.sa_handler = signals_handle; /* no SA_RESTART: waits must end */
+	action.sa_handler = signals_handle; /* without SA_RESTART, so that waits return EINTR */
 	sigemptyset(&action.sa_mask);
 	for (int i = 0; i < 3; i++)
 		(void)sigaction(signals_numbers[i], &action, &signals_old[i]);
@@ -400,7 +409,7 @@ pid_t bench_fork(void)
 
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		if (getppid() != parent) /* it has ended before */
+		if (getppid() != parent) /* the parent has ended before prctl */
 			_exit(1);
 	}
 	return pid;
@@ -459,5 +468,5 @@ void bench_pairs_drain(const struct bench_pairs *pairs)
 
 	for (int i = 0; i < pairs->len; i++)
 		while (read(pairs->at[i].read_fd, rest, sizeof rest) > 0)
-			; /* left over from the variant before */
+			; /* bytes that the previous variant has left */
 }

@@ -1,6 +1,6 @@
 /*
- * What can be measured, and what is: `xpoll bench NAME` finds NAME here, and its variants
- * are xpoll on the back ends asked for, in that order, then the peers, then the limit.
+ * Lists the workloads, and selects the variants to measure: xpoll on the requested back ends, in
+ * that order, then the rivals, then the limit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,10 @@ WORKLOADS(DECLARED)
 
 const struct bench_workload *const bench_workloads[] = { WORKLOADS(LISTED) NULL };
 
-/* A workload that is written on loops is measured on each of these that can do it. */
+/*
+ * The loops of xpoll's rivals.  A workload on loops has those of them as variants that have the
+ * required abilities.
+ */
 static const struct loop_ops *const rivals[] = {
 	&loop_epoll, &loop_poll, &loop_kevent, &loop_libkqueue, &loop_libevent, &loop_libev,
 	&loop_libuv, &loop_hand, &loop_timerfd, &loop_io_uring, &loop_posix_aio,
@@ -28,7 +31,7 @@ static const struct loop_ops *const rivals[] = {
 
 #define BACKENDS_MAX 16
 
-/* The back end that a program gets which does not name one; NULL: none. */
+/* Returns the back end that a program gets if it names none; NULL: none works here. */
 static const char *variants_default_backend(void)
 {
 	static char name[32];
@@ -71,7 +74,7 @@ static void variants_add_backend(struct bench_report *report, const char *backen
 
 	for (int i = 0; i < report->contenders_len; i++)
 		if (strcmp(report->contenders[i].way.backend, backend) == 0)
-			return; /* named twice: measured once */
+			return; /* a back end that is named twice is measured once */
 	if (report->workload->loops & LOOP_NESTS && !queue_nests(backend))
 		variants_miss(report, backend, NULL);
 	else
@@ -95,7 +98,10 @@ static void variants_complain(const struct bench_report *report, const char *sou
 	               (int)len, name, list);
 }
 
-/* The back end of this name of len bytes; NULL and a message if it is not usable here. */
+/*
+ * Returns the back end with this name of len bytes.  If it is not usable here, prints a message and
+ * returns NULL.
+ */
 static const char *variants_find_backend(const struct bench_report *report,
                                          const char *name, size_t len)
 {
@@ -111,7 +117,7 @@ static const char *variants_find_backend(const struct bench_report *report,
 	return NULL;
 }
 
-/* Those that are asked for; an exit code. */
+/* Add the requested back ends as variants.  Returns an exit code. */
 static int variants_add_backends(struct bench_report *report, const char *chosen)
 {
 	const char *at = report->options->backends;
@@ -163,7 +169,7 @@ static void variants_add_peer(struct bench_report *report, const char *name,
 		variants_miss(report, name, library);
 }
 
-/* All that are no back end of xpoll, but the limit. */
+/* Add all rivals as variants: loops, the workload's own variants and programs. */
 static void variants_add_peers(struct bench_report *report)
 {
 	const struct bench_workload *workload = report->workload;

@@ -13,7 +13,7 @@
 
 #define FDS 1024
 
-static struct pollfd pfd[FDS]; /* by descriptor; fd -1: not wanted */
+static struct pollfd pfd[FDS]; /* indexed by descriptor; fd is -1 in entries that are not watched */
 static struct buffer {
 	char text[4096];
 	ssize_t len;

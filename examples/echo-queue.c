@@ -54,7 +54,7 @@ static int handle_events(void)
 	nchanges = 0;
 	for (int i = 0; i < n; i++) {
 		if (events[i].flags & XPOLL_ERROR)
-			wanted--; /* it could not be added */
+			wanted--; /* the descriptor could not be registered */
 		else if (events[i].filter == XPOLL_FILT_WRITE)
 			writeable_fd((int)events[i].ident);
 		else

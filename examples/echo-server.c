@@ -24,12 +24,12 @@
 #define BATCH 64
 
 struct connection {
-	int fd, waits; /* waits for room */
+	int fd, waits; /* true: some of `text` waits until fd is writable */
 	struct loopback_text text;
 };
 
 static struct xpoll *queue;
-static struct connection *connections[FDS]; /* by descriptor */
+static struct connection *connections[FDS]; /* indexed by descriptor */
 static int listener;
 static volatile sig_atomic_t stopping;
 
@@ -53,7 +53,7 @@ static void connection_close(struct connection *it)
 	connections[it->fd] = NULL;
 	xpoll_close_fd(it->fd);
 	free(it);
-	change(listener, XPOLL_FILT_READ, XPOLL_ENABLE, NULL); /* room for one more */
+	change(listener, XPOLL_FILT_READ, XPOLL_ENABLE, NULL); /* a descriptor is free again */
 }
 
 static void connection_open(int fd)
@@ -71,7 +71,7 @@ static void connection_open(int fd)
 		connection_close(it);
 }
 
-/* Returns -1 when the connection is to be closed. */
+/* Serve one event.  Returns -1 if the connection is to be closed. */
 static int connection_serve(struct connection *it)
 {
 	int more = loopback_echo(it->fd, &it->text);
@@ -87,11 +87,12 @@ static int connection_serve(struct connection *it)
 
 static void accept_one(void)
 {
-	int fd = loopback_accept(listener); /* level mode: the rest comes again */
+	/* Accept one connection per event: level mode reports the listener again for the others. */
+	int fd = loopback_accept(listener);
 
 	if (fd >= 0)
 		connection_open(fd);
-	else if (errno == EMFILE || errno == ENFILE) /* not before one is closed */
+	else if (errno == EMFILE || errno == ENFILE) /* stop until a connection is closed */
 		change(listener, XPOLL_FILT_READ, XPOLL_DISABLE, NULL);
 }
 

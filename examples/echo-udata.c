@@ -41,7 +41,7 @@ static void update(struct connection *it, int filter, int flags,
 
 static void readable(struct connection *it);
 
-/* DISPATCH: each event disables its filter, until it is enabled again. */
+/* Registered with DISPATCH: each event disables its filter until it is enabled again. */
 static void writeable(struct connection *it)
 {
 	ssize_t len = write(it->fd, it->text, (size_t)it->len);

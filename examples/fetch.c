@@ -40,7 +40,7 @@ static int change(uint64_t ident, int filter, int flags, int64_t data, struct re
 	return xpoll_event(queue, &event, 1, NULL, 0, 0);
 }
 
-/* With an error, or NULL if the answer is whole. */
+/* End a request.  error: why it failed; NULL: the answer is complete. */
 static void finish(struct request *it, const char *error)
 {
 	if (error != NULL)
@@ -49,7 +49,7 @@ static void finish(struct request *it, const char *error)
 		printf("%s: %zu bytes\n", it->port, it->len);
 	failed += error != NULL;
 	left--;
-	/* ENOENT if it was the timer that ended it. */
+	/* Fails with ENOENT if the timer has expired, because it is ONESHOT. */
 	(void)change((uint64_t)(it - requests), XPOLL_FILT_TIMER, XPOLL_DELETE, 0, NULL);
 	if (it->fd >= 0)
 		xpoll_close_fd(it->fd);
@@ -121,7 +121,7 @@ int main(int argc, char **argv)
 			struct request *it = events[i].udata;
 
 			if (it->fd < 0)
-				continue; /* it ended by an earlier event of this array */
+				continue; /* an earlier event of this array has ended the request */
 			if (events[i].filter == XPOLL_FILT_TIMER)
 				finish(it, "timeout");
 			else if (events[i].filter == XPOLL_FILT_WRITE)

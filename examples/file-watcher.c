@@ -31,7 +31,7 @@ static int watch(struct xpoll *queue, char *path)
 	return fd < 0 ? -1 : xpoll_event(queue, &add, 1, NULL, 0, 0);
 }
 
-/* "PATH: written grown" */
+/* Print a line such as "PATH: written grown". */
 static void print(const char *path, uint32_t notes)
 {
 	printf("%s:", path);
@@ -46,7 +46,7 @@ int main(int argc, char **argv)
 	struct xpoll *queue = xpoll_open(NULL);
 	struct xpoll_event event;
 
-	setvbuf(stdout, NULL, _IOLBF, 0); /* each line at once, into a pipe as well */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* write each line at once, into a pipe, too */
 	for (int i = 1; i < argc; i++) {
 		if (watch(queue, argv[i]) < 0) {
 			perror(argv[i]);
@@ -65,7 +65,7 @@ int main(int argc, char **argv)
 			continue;
 		print(event.udata, event.fflags);
 		if (event.fflags & XPOLL_NOTE_DELETE) {
-			xpoll_close_fd((int)event.ident); /* and it is not watched any more */
+			xpoll_close_fd((int)event.ident); /* this ends the registration */
 			left--;
 		}
 	}

@@ -10,7 +10,7 @@
 #include "loopback.h"
 
 struct connection {
-	int fd, waits; /* waits for room */
+	int fd, waits; /* true: some of `text` waits until fd is writable */
 	struct loopback_text text;
 };
 
@@ -46,7 +46,10 @@ static void connection_open(int fd)
 		connection_close(it);
 }
 
-/* READ or WRITE is enabled, never both: events of one array name it once at most. */
+/*
+ * Serve one event.  Only one of READ and WRITE is enabled, so an array of events names the
+ * connection at most once.
+ */
 static void connection_serve(struct connection *it)
 {
 	int waits = loopback_echo(it->fd, &it->text);

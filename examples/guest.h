@@ -2,10 +2,10 @@
 #ifndef GUEST_H
 #define GUEST_H
 
-/* Listen on that port of the loopback; the descriptor of its queue, or -1 after a message. */
+/* Listen on the port of 127.0.0.1.  Returns the descriptor of the queue; -1 after a message. */
 int guest_open(const char *port);
 
-/* The descriptor is readable: do what there is to do, and return. */
+/* Call when the descriptor is readable: serves all events and returns without waiting. */
 void guest_serve(void);
 
 #endif

@@ -30,7 +30,7 @@
 #define BATCH       16
 #define THREADS_MAX 64
 
-/* Beside the filters, which are all negative, what a connection may want. */
+/* What a connection may wait for besides a filter; filters are negative. */
 enum { WANT_NOTHING, WANT_CLOSE };
 
 #define HEAD "\r\nServer: xpoll\r\nContent-Type: text/plain\r\nContent-Length: "
@@ -44,13 +44,13 @@ static const char reply_too_large[] =
 
 struct connection {
 	int fd;
-	int last;                 /* close it when everything was sent */
+	int last;                 /* close the connection when everything was sent */
 	size_t in_len, out_len, out_sent;
 	char in[2048], out[2048]; /* in ends with a NUL */
 };
 
 static struct xpoll *queue;
-static _Atomic(struct connection *) connections[FDS]; /* by descriptor */
+static _Atomic(struct connection *) connections[FDS]; /* indexed by descriptor */
 static int listener;
 static int mode_flags; /* XPOLL_DISPATCH, or 0 for level mode */
 static atomic_bool stopping;
@@ -75,10 +75,10 @@ static void connection_close(struct connection *it)
 	connections[it->fd] = NULL;
 	xpoll_close_fd(it->fd);
 	free(it);
-	change(listener, XPOLL_FILT_READ, XPOLL_ENABLE, NULL); /* room for one more */
+	change(listener, XPOLL_FILT_READ, XPOLL_ENABLE, NULL); /* a descriptor is free again */
 }
 
-/* READ comes last: from then on another thread may own the connection. */
+/* Registers READ last, because another thread may own the connection from then on. */
 static void connection_open(int fd)
 {
 	struct connection *it = fd < FDS ? calloc(1, sizeof *it) : NULL;
@@ -103,7 +103,7 @@ static void connection_reply(struct connection *it, const char *reply, int last)
 	it->last = last;
 }
 
-/* Answer the complete requests in `in`, as many as there is room for. */
+/* Answer the complete requests in `in`, as long as their answers fit into `out`. */
 static void connection_answer(struct connection *it)
 {
 	const char *end;
@@ -126,7 +126,7 @@ static void connection_answer(struct connection *it)
 		connection_reply(it, reply_too_large, 1);
 }
 
-/* Send and answer until there is nothing to do; what to wait for then. */
+/* Send and answer until nothing is left or the socket is full.  Returns what to wait for. */
 static int connection_go_on(struct connection *it)
 {
 	for (;;) {
@@ -158,7 +158,7 @@ static int connection_read(struct connection *it)
 	return connection_go_on(it);
 }
 
-/* Returns false when no descriptor is free: then not before one is closed. */
+/* Returns false if no descriptor is free: then stop until a connection is closed. */
 static bool accept_all(void)
 {
 	int fd;
@@ -168,24 +168,25 @@ static bool accept_all(void)
 	return errno != EMFILE && errno != ENFILE;
 }
 
-/* Serve one event; which filter to wait for then. */
+/* Serve one event.  Returns what to wait for: a filter, or WANT_NOTHING or WANT_CLOSE. */
 static int serve(const struct xpoll_event *event)
 {
 	struct connection *it = event->udata;
 
 	if (it == NULL)
 		return accept_all() ? XPOLL_FILT_READ : WANT_NOTHING;
-	if (event->flags & XPOLL_ERROR) /* it could not be enabled */
+	if (event->flags & XPOLL_ERROR) /* the filter could not be enabled */
 		return WANT_CLOSE;
 	return event->filter == XPOLL_FILT_READ ? connection_read(it) : connection_go_on(it);
 }
 
-/* Put the changes of interest, two at most, into changes; returns how many. */
+/* Store the changes, two at most, that enable the filter `want`.  Returns their number. */
 static int rearm(const struct xpoll_event *event, int want, struct xpoll_event *changes)
 {
 	int count = 0;
 
-	if (mode_flags == 0 && want != event->filter) /* else it disabled itself */
+	/* In dispatch mode the event has disabled its filter. */
+	if (mode_flags == 0 && want != event->filter)
 		xpoll_set(&changes[count++], event->ident, event->filter, XPOLL_DISABLE, 0, 0,
 		          event->udata);
 	if (want != WANT_NOTHING && (mode_flags != 0 || want != event->filter))

@@ -1,6 +1,4 @@
-/*
- * What the example servers need of sockets; see loopback.h.
- */
+/* The functions for sockets that the example servers share; see loopback.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

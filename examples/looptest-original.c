@@ -57,7 +57,10 @@ static struct channel *open_channels(struct xpoll *queue, int n)
 	return channels;
 }
 
-/* A pipe is ready: take the byte and ask for the next one, or put it in. */
+/*
+ * Serve a pipe that is ready.  If it is readable, read the byte and wait until the next pipe is
+ * writable; if it is writable, write the byte.
+ */
 static int serve(struct xpoll *queue, int revents, struct channel *it,
                  const struct channel *next)
 {
@@ -83,7 +86,7 @@ static double seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* The timed loop; returns how many reads were done. */
+/* The loop whose time is measured.  Returns the number of reads. */
 static long run(struct xpoll *queue, struct channel *channels, int n, long limit_reads,
                 long *iterations)
 {

@@ -23,10 +23,10 @@ struct conn {
 	struct conn *next, *prev;
 	int fd, answering;
 	size_t sent;
-	int64_t last; /* when something happened */
+	int64_t last; /* time of the last event, in milliseconds */
 };
 
-static struct conn conns = { &conns, &conns, -1, 0, 0, 0 }; /* the longest silent one first */
+static struct conn conns = { &conns, &conns, -1, 0, 0, 0 }; /* in the order of `last` */
 static char page[4 << 20];
 static struct xpoll *queue;
 
@@ -38,7 +38,7 @@ static int64_t now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Something happened: to the end of the list. */
+/* Call at each event of a connection: moves it to the end of the list. */
 static void conn_touch(struct conn *it)
 {
 	it->next->prev = it->prev;
@@ -75,7 +75,9 @@ static void conn_open(int fd)
 		conn_close(it);
 }
 
-/* NULL: ENABLE and DISABLE leave the pointer that ADD has stored. */
+/*
+ * Disable READ and enable WRITE.  They pass NULL, because both leave the pointer that ADD stored.
+ */
 static void conn_answer(struct conn *it)
 {
 	it->answering = 1;
@@ -83,7 +85,7 @@ static void conn_answer(struct conn *it)
 	xpoll_ctl(queue, XPOLL_ENABLE, POLLOUT, it->fd, NULL);
 }
 
-/* Returns -1 at the end. */
+/* Serve one event.  Returns -1 if the connection is to be closed. */
 static int conn_serve(struct conn *it)
 {
 	char text[4096];
@@ -103,7 +105,10 @@ static int conn_serve(struct conn *it)
 	return it->sent < sizeof page ? 0 : -1;
 }
 
-/* Milliseconds until the first of the list has been silent for too long; -1 without one. */
+/*
+ * Returns the milliseconds until the first connection has been silent for too long; -1 if there is
+ * none.
+ */
 static int time_left(int64_t idle_ms)
 {
 	int64_t left = conns.next->last + idle_ms - now_ms();
@@ -132,7 +137,8 @@ int main(int argc, char **argv)
 		return pid < 0;
 	}
 	memset(page, '.', sizeof page);
-	queue = xpoll_create(1000); /* not before fork(2): a child has no queue of its parent's */
+	/* Open the queue after fork(2), because a child cannot use its parent's queue. */
+	queue = xpoll_create(1000);
 	if (queue == NULL || xpoll_ctl(queue, XPOLL_ADD, POLLIN, listener, NULL) < 0) {
 		perror("pages-queue");
 		return 1;

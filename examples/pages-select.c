@@ -19,13 +19,13 @@
 
 #include "loopback.h"
 
-#define TICK_US 50000 /* how often timeouts are looked for */
+#define TICK_US 50000 /* period of the checks for timeouts */
 
 struct conn {
 	struct conn *next;
 	int fd, answering;
 	size_t sent;
-	int64_t last; /* when something happened */
+	int64_t last; /* time of the last event, in milliseconds */
 };
 
 static struct conn *conns;
@@ -55,7 +55,7 @@ static void conn_open(int fd)
 	conns = it;
 }
 
-/* Returns -1 at the end. */
+/* Serve a ready connection.  Returns -1 if it is to be closed. */
 static int conn_serve(struct conn *it)
 {
 	char text[4096];

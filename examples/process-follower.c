@@ -23,7 +23,9 @@ static int follow(struct xpoll *queue, pid_t pid, uint32_t notes)
 	return xpoll_event(queue, &add, 1, NULL, 0, 0);
 }
 
-/* A child that begins the command when it is followed; -1: it is not to be had. */
+/*
+ * Fork a child that runs the command once the queue follows it.  Returns its ID; -1: that failed.
+ */
 static pid_t start(struct xpoll *queue, char **command)
 {
 	int gate[2];
@@ -46,7 +48,7 @@ static pid_t start(struct xpoll *queue, char **command)
 	return pid;
 }
 
-/* Returns by how many the processes have become more. */
+/* Print an event.  Returns by how much the number of live processes changes. */
 static int print(const struct xpoll_event *event)
 {
 	int status = (int)event->data;
@@ -75,7 +77,7 @@ int main(int argc, char **argv)
 		perror(argc > 1 ? argv[1] : "usage: process-follower COMMAND [ARGUMENT...]");
 		return 1;
 	}
-	setvbuf(stdout, NULL, _IOLBF, 0); /* each line at once, into a pipe as well */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* write each line at once, into a pipe, too */
 	while (alive > 0) {
 		int count = xpoll_event(queue, NULL, 0, &event, 1, -1);
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <xpoll.h>
 
-/* Print what is new; all of it if the file was truncated. */
+/* Print what was appended; the whole file if it was truncated. */
 static void copy(const char *path, int fd)
 {
 	char text[65536];

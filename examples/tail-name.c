@@ -12,7 +12,7 @@
 
 static struct xpoll *queue;
 
-/* Open and watch; the descriptor, or -1. */
+/* Open a file and watch it.  Returns the descriptor; -1 on error. */
 static int watch(const char *path)
 {
 	int fd = open(path, O_RDONLY);
@@ -23,7 +23,7 @@ static int watch(const char *path)
 	return fd >= 0 && xpoll_event(queue, &add, 1, NULL, 0, 0) == 0 ? fd : -1;
 }
 
-/* Print what is new. */
+/* Print what was appended. */
 static void copy(const char *path, int fd)
 {
 	char text[65536];
@@ -39,7 +39,10 @@ static void copy(const char *path, int fd)
 	fflush(stdout);
 }
 
-/* Where the name leads to now: fd, or another file once that can be opened. */
+/*
+ * Returns a descriptor of the file that now has the name: fd, or that of another file, if it can be
+ * opened.
+ */
 static int follow(const char *path, int fd)
 {
 	struct stat now, old;
@@ -50,7 +53,7 @@ static int follow(const char *path, int fd)
 		other = watch(path);
 	if (other < 0)
 		return fd;
-	copy(path, fd); /* the last lines of the old one */
+	copy(path, fd); /* print the last lines of the old file */
 	xpoll_close_fd(fd);
 	return other;
 }

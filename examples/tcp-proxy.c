@@ -36,7 +36,7 @@ struct link {
 };
 
 static struct xpoll *queue;
-static struct link *dead; /* freed after the events of this turn, which may point to them */
+static struct link *dead; /* links to free after this array of events, which may point to them */
 
 static int change(int fd, int filter, int flags, void *udata)
 {
@@ -81,13 +81,16 @@ static void link_open(int client, int port)
 		free(it);
 		return;
 	}
-	/* Until it is connected, a write is EAGAIN; if it fails, a read says so. */
+	/*
+	 * Until the server's socket is connected, write(2) fails with EAGAIN; if connect(2) fails,
+	 * read(2) returns its error.
+	 */
 	if (direction_open(&it->there, it, client, server) < 0 ||
 	    direction_open(&it->back, it, server, client) < 0)
 		link_close(it);
 }
 
-/* Move what can be moved.  Returns -1 when the connection is to be closed. */
+/* Read and write as far as possible.  Returns -1 if the connection is to be closed. */
 static int direction_serve(struct direction *it)
 {
 	ssize_t len;

@@ -23,7 +23,7 @@
 #define ADD     (XPOLL_ADD | XPOLL_DISPATCH)
 
 static struct xpoll *queue;
-static struct loopback_text texts[FDS]; /* by descriptor */
+static struct loopback_text texts[FDS]; /* indexed by descriptor */
 static int listener;
 static atomic_bool ending;
 
@@ -35,12 +35,13 @@ static int change(int ident, int filter, int flags)
 	return xpoll_event(queue, &event, 1, NULL, 0, 0);
 }
 
-/* READ comes last: from then on another thread may own the connection. */
+/* Registers READ last, because another thread may own the connection from then on. */
 static void accept_one(void)
 {
 	int fd = loopback_accept(listener);
 
-	if (fd >= 0 || (errno != EMFILE && errno != ENFILE)) /* else when one is closed */
+	/* Without a free descriptor, accept again only once a connection is closed. */
+	if (fd >= 0 || (errno != EMFILE && errno != ENFILE))
 		change(listener, XPOLL_FILT_READ, XPOLL_ENABLE);
 	if (fd >= FDS ||
 	    (fd >= 0 && (change(fd, XPOLL_FILT_WRITE, ADD | XPOLL_DISABLE) < 0 ||
@@ -57,7 +58,7 @@ static void serve(int fd)
 		return;
 	texts[fd].sent = texts[fd].len = 0;
 	xpoll_close_fd(fd);
-	change(listener, XPOLL_FILT_READ, XPOLL_ENABLE); /* room for one more */
+	change(listener, XPOLL_FILT_READ, XPOLL_ENABLE); /* a descriptor is free again */
 }
 
 static void *work(void *unused)
@@ -84,7 +85,7 @@ int main(int argc, char **argv)
 
 	queue = xpoll_open(NULL);
 	for (int i = 0; i < 3; i++)
-		signal(signals[i], SIG_IGN); /* the queue observes it all the same */
+		signal(signals[i], SIG_IGN); /* the queue delivers ignored signals, too */
 	if (queue == NULL) {
 		perror("thread-pool");
 		return 1;

@@ -29,7 +29,7 @@ int main(void)
 		perror("timers-and-signals");
 		return 1;
 	}
-	setvbuf(stdout, NULL, _IOLBF, 0); /* each line at once, into a pipe as well */
+	setvbuf(stdout, NULL, _IOLBF, 0); /* write each line at once, into a pipe, too */
 	for (;;) {
 		int count = xpoll_event(queue, NULL, 0, &event, 1, -1);
 
@@ -37,7 +37,7 @@ int main(void)
 			return 1;
 		if (count < 1)
 			continue;
-		/* data: how often, since the last event */
+		/* data is the number of expirations or signals since the last event */
 		if (event.filter == XPOLL_FILT_TIMER) {
 			printf("ticks: %" PRId64 "\n", ticks += event.data);
 		} else if (event.ident == SIGHUP) {

@@ -25,7 +25,7 @@ struct connection {
 
 static struct xpoll *queue;
 static SSL_CTX *context;
-static char text[16384]; /* what is on its way between a socket and a BIO */
+static char text[16384]; /* buffer for moving bytes between a socket and a BIO */
 
 static int change(int ident, int filter, int flags, void *udata)
 {
@@ -62,23 +62,30 @@ static void connection_open(int fd)
 		connection_close(it);
 }
 
-/* Echo what is decrypted.  Returns 1 at the end, after an orderly one or an error. */
+/*
+ * Echo the decrypted text.  Returns 1 if the connection is to be closed: at its end, or after an
+ * error.
+ */
 static int talk(SSL *tls)
 {
 	char plain[4096];
 	int len;
 
-	ERR_clear_error(); /* SSL_get_error looks at this queue, which connections share */
+	/* SSL_get_error reads the queue of errors, which all connections of the thread share. */
+	ERR_clear_error();
 	while ((len = SSL_read(tls, plain, sizeof plain)) > 0)
 		if (SSL_write(tls, plain, len) != len)
 			return 1;
 	len = SSL_get_error(tls, len);
 	if (len == SSL_ERROR_ZERO_RETURN)
-		SSL_shutdown(tls); /* says goodbye as well */
+		SSL_shutdown(tls); /* answer with close_notify */
 	return len != SSL_ERROR_WANT_READ;
 }
 
-/* Returns 1 if some of it has to wait for room, 0 if all is sent, -1 if nobody takes it. */
+/*
+ * Send what OpenSSL has to send.  Returns 1 if some of it waits until fd is writable; 0 if all was
+ * sent; -1 on error.
+ */
 static int send_out(struct connection *it)
 {
 	char *all;
@@ -90,12 +97,12 @@ static int send_out(struct connection *it)
 
 		if (sent < 0)
 			return errno == EAGAIN ? 1 : -1;
-		BIO_read(it->out, text, (int)sent); /* it has been sent */
+		BIO_read(it->out, text, (int)sent); /* remove what was sent */
 	}
 	return 0;
 }
 
-/* Returns -1 when the connection is to be closed. */
+/* Serve one event.  Returns -1 if the connection is to be closed. */
 static int connection_serve(struct connection *it)
 {
 	int waits = send_out(it);
@@ -130,7 +137,7 @@ int main(int argc, char **argv)
 	}
 	context = SSL_CTX_new(TLS_server_method());
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTERM, SIG_IGN); /* the queue delivers it all the same */
+	signal(SIGTERM, SIG_IGN); /* the queue delivers ignored signals, too */
 	if (argc < 3 || SSL_CTX_use_certificate_chain_file(context, argv[1]) != 1 ||
 	    SSL_CTX_use_PrivateKey_file(context, argv[2], SSL_FILETYPE_PEM) != 1) {
 		fprintf(stderr, "usage: tls-echo CERTIFICATE KEY [PORT]\n");

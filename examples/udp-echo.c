@@ -27,7 +27,7 @@ static int change(struct xpoll *queue, int ident, int filter)
 	return xpoll_event(queue, &add, 1, NULL, 0, 0);
 }
 
-/* A socket on 127.0.0.1 that is registered; -1 with errno. */
+/* Open a socket on 127.0.0.1 and register it.  Returns its descriptor; -1 with errno. */
 static int open_port(struct xpoll *queue, const char *port)
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
@@ -54,8 +54,11 @@ static void answer(int fd)
 		ssize_t len = recvfrom(fd, text, sizeof text, 0, (struct sockaddr *)&peer, &size);
 
 		if (len < 0)
-			return; /* no more, or what an earlier answer met: the port lives on */
-		/* A datagram that finds no room is lost, as datagrams may be. */
+			return; /* no datagram is left, or an earlier answer failed */
+		/*
+		 * An answer that does not fit into the socket's buffer is dropped, as datagrams may
+		 * be.
+		 */
 		(void)sendto(fd, text, (size_t)len, 0, (struct sockaddr *)&peer, size);
 	}
 }
@@ -70,7 +73,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	signal(SIGTERM, SIG_IGN); /* the queue delivers it all the same */
+	signal(SIGTERM, SIG_IGN); /* the queue delivers ignored signals, too */
 	if (argc < 2 || change(queue, SIGTERM, XPOLL_FILT_SIGNAL) < 0) {
 		fprintf(stderr, "usage: udp-echo PORT...\n");
 		xpoll_destroy(queue);

@@ -161,7 +161,7 @@ static int64_t time_left(int64_t timeout_ns, int64_t start_ns)
 }
 
 /* Returns true if the path that the program passed still leads to the root. */
-static bool root_is_there(const struct xpoll_tree *tree)
+static bool path_leads_to_root(const struct xpoll_tree *tree)
 {
 	const struct held *root = tree->root->held;
 	struct stat now;
@@ -175,7 +175,7 @@ static void root_event(struct xpoll_tree *tree, uint32_t notes)
 {
 	bool renamed = (notes & GONE) == XPOLL_NOTE_RENAME;
 
-	if (root_is_there(tree))
+	if (path_leads_to_root(tree))
 		return;
 	xp_follow_drain(tree);
 	if (!renamed)

@@ -18,7 +18,7 @@ static void pending_free(struct pending *pending)
  * Append a change, which becomes the owner of path.  Returns NULL if memory is lacking, also if
  * path is NULL because it could not be allocated; then frees path and sets tree->missed.
  */
-static struct pending *append(struct xpoll_tree *tree, int kind, char *path)
+static struct pending *append_change(struct xpoll_tree *tree, int kind, char *path)
 {
 	struct pending *pending = path != NULL ? calloc(1, sizeof *pending) : NULL;
 
@@ -39,7 +39,7 @@ static struct pending *append(struct xpoll_tree *tree, int kind, char *path)
 
 void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node)
 {
-	(void)append(tree, kind, xp_node_path(node));
+	(void)append_change(tree, kind, xp_node_path(node));
 }
 
 void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node)
@@ -48,7 +48,7 @@ void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *n
 	struct pending *pending = NULL;
 
 	if (to != NULL)
-		pending = append(tree, XPOLL_TREE_RENAME, path);
+		pending = append_change(tree, XPOLL_TREE_RENAME, path);
 	else
 		free(path);
 	if (pending != NULL)
@@ -70,7 +70,7 @@ void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const st
 		free(path);
 		return;
 	}
-	pending = append(tree, kind, path);
+	pending = append_change(tree, kind, path);
 	if (pending != NULL)
 		pending->notes = notes;
 }
@@ -80,7 +80,7 @@ bool xp_change_unwatched(struct xpoll_tree *tree, struct held *held, int error)
 	struct pending *pending = NULL;
 
 	if (held->error == 0)
-		pending = append(tree, XPOLL_TREE_UNWATCHED, xp_node_path(held->node));
+		pending = append_change(tree, XPOLL_TREE_UNWATCHED, xp_node_path(held->node));
 	if (pending != NULL)
 		pending->error = error;
 	held->error = error;

@@ -21,8 +21,8 @@
 /* The longest wait for the second report of a rename after the first one. */
 #define MATE_NS 5000000LL
 /*
- * Most reads in a row before the changes are returned.  Reads in use_up, which look for the second
- * report of a rename, are not counted; after the timer the most is one less.
+ * Most reads in a row before the changes are returned.  Reads in handle_buffer, which look for the
+ * second report of a rename, are not counted; after the timer the most is one less.
  */
 #define ROUNDS  8
 
@@ -73,7 +73,7 @@ static size_t report_size(const struct inotify_event *report)
  * Move the reports that were not handled to the start of the buffer, and read more.  Returns false
  * if there are no more, or if the buffer is full.
  */
-static bool fill(struct xpoll_tree *tree)
+static bool read_more_reports(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;
 	ssize_t count;
@@ -94,7 +94,8 @@ static bool fill(struct xpoll_tree *tree)
 }
 
 /* Returns the second report of the rename that `from` begins; NULL: it is not in the buffer. */
-static struct inotify_event *find_mate(struct follow *follow, const struct inotify_event *from)
+static struct inotify_event *find_rename_end(struct follow *follow,
+                                             const struct inotify_event *from)
 {
 	for (size_t at = follow->at; at < follow->len;) {
 		struct inotify_event *report = report_at(follow, at);
@@ -107,7 +108,7 @@ static struct inotify_event *find_mate(struct follow *follow, const struct inoti
 }
 
 /* Have a directory read again by the next xp_tree_catch_up. */
-static void reread(struct xpoll_tree *tree, struct held *folder)
+static void read_folder_again(struct xpoll_tree *tree, struct held *folder)
 {
 	folder->rescan = true;
 	xp_tree_due(tree, folder);
@@ -117,7 +118,7 @@ static void reread(struct xpoll_tree *tree, struct held *folder)
  * Returns true for a directory (is_folder); with XPOLL_TREE_LINKS also for a symbolic link to a
  * directory, and then sets node->is_link to true.
  */
-static bool is_a_folder(struct xpoll_tree *tree, struct node *node, bool is_folder)
+static bool becomes_folder(struct xpoll_tree *tree, struct node *node, bool is_folder)
 {
 	struct stat status;
 	char *path;
@@ -129,7 +130,7 @@ static bool is_a_folder(struct xpoll_tree *tree, struct node *node, bool is_fold
 	rc = path != NULL ? fstatat(tree->root_fd, path, &status, 0) : -1;
 	free(path);
 	if (rc < 0)
-		reread(tree, node->parent->held); /* the known path may be out of date */
+		read_folder_again(tree, node->parent->held); /* the known path may be out of date */
 	node->is_link = rc == 0 && S_ISDIR(status.st_mode);
 	return node->is_link;
 }
@@ -139,8 +140,8 @@ static bool is_a_folder(struct xpoll_tree *tree, struct node *node, bool is_fold
  * its file is gone, so a new node takes its place; otherwise a reading of the directory has found
  * this entry before the report came.
  */
-static void arrive(struct xpoll_tree *tree, struct held *folder, const char *name,
-                   bool is_folder, bool replaces)
+static void entry_appeared(struct xpoll_tree *tree, struct held *folder, const char *name,
+                           bool is_folder, bool replaces)
 {
 	struct node *node = xp_node_find(tree, folder->node, name);
 
@@ -149,12 +150,12 @@ static void arrive(struct xpoll_tree *tree, struct held *folder, const char *nam
 	if (node != NULL)
 		xp_node_remove(tree, node, true);
 	node = xp_node_new(tree, folder->node, name);
-	if (node == NULL || !xp_tree_found(tree, node, is_a_folder(tree, node, is_folder)))
-		reread(tree, folder);
+	if (node == NULL || !xp_tree_found(tree, node, becomes_folder(tree, node, is_folder)))
+		read_folder_again(tree, folder);
 }
 
 /* Handle a report that a name has disappeared. */
-static void depart(struct xpoll_tree *tree, struct held *folder, const char *name)
+static void entry_disappeared(struct xpoll_tree *tree, struct held *folder, const char *name)
 {
 	struct node *node = xp_node_find(tree, folder->node, name);
 
@@ -166,8 +167,8 @@ static void depart(struct xpoll_tree *tree, struct held *folder, const char *nam
  * Apply a rename to the known names.  Returns false if they contradict the report or memory is
  * lacking; the caller then handles it as a removal and a new entry.
  */
-static bool move(struct xpoll_tree *tree, struct node *node, struct held *to, const char *name,
-                 bool is_folder)
+static bool move_entry(struct xpoll_tree *tree, struct node *node, struct held *to,
+                       const char *name, bool is_folder)
 {
 	struct node *former = xp_node_find(tree, to->node, name);
 	bool was_folder = node->is_folder && !node->is_link;
@@ -230,19 +231,19 @@ static bool name_is_there(const struct xpoll_tree *tree, const struct held *fold
  * exchanged.  Reads both directories again; if the reports show an exchange, the entry that was
  * replaced is reported as new under the old name.
  */
-static void exchanged(struct xpoll_tree *tree, struct held *from, struct held *to,
-                      const struct inotify_event *report, struct inotify_event *mate)
+static void entries_exchanged(struct xpoll_tree *tree, struct held *from, struct held *to,
+                              const struct inotify_event *report, struct inotify_event *mate)
 {
 	struct inotify_event *reverse = find_reverse(tree->follow, mate), *other;
 
-	reread(tree, from);
-	reread(tree, to);
+	read_folder_again(tree, from);
+	read_folder_again(tree, to);
 	if (reverse == NULL)
 		return;
-	other = find_mate(tree->follow, reverse);
+	other = find_rename_end(tree->follow, reverse);
 	if (other == NULL || other->wd != report->wd || strcmp(other->name, report->name) != 0)
 		return;
-	arrive(tree, from, report->name, (other->mask & IN_ISDIR) != 0, true);
+	entry_appeared(tree, from, report->name, (other->mask & IN_ISDIR) != 0, true);
 	reverse->mask = other->mask = 0;
 }
 
@@ -261,19 +262,19 @@ static void rename_entry(struct xpoll_tree *tree, struct held *from,
 		/* A directory cannot move into itself: the known names are wrong, so remove it. */
 		to = NULL;
 	replaces = to != NULL && xp_node_find(tree, to->node, mate->name) != NULL;
-	if (to != NULL && node != NULL && move(tree, node, to, mate->name, is_folder)) {
+	if (to != NULL && node != NULL && move_entry(tree, node, to, mate->name, is_folder)) {
 		if (replaces && name_is_there(tree, from, report->name))
-			exchanged(tree, from, to, report, mate);
+			entries_exchanged(tree, from, to, report, mate);
 		return;
 	}
-	depart(tree, from, report->name);
+	entry_disappeared(tree, from, report->name);
 	if (to != NULL)
-		arrive(tree, to, mate->name, is_folder, true);
+		entry_appeared(tree, to, mate->name, is_folder, true);
 }
 
 /* Handle a report about the contents or attributes of an entry, or of the directory itself. */
-static void content(struct xpoll_tree *tree, struct held *folder,
-                    const struct inotify_event *report)
+static void entry_changed(struct xpoll_tree *tree, struct held *folder,
+                          const struct inotify_event *report)
 {
 	struct node *node = folder->node;
 	uint32_t notes = xp_watch_notes(report->mask);
@@ -293,19 +294,19 @@ static void content(struct xpoll_tree *tree, struct held *folder,
 }
 
 /* The kernel has dropped reports: report LOOK, and read all watched directories again. */
-static void overflow(struct xpoll_tree *tree)
+static void reports_overflowed(struct xpoll_tree *tree)
 {
 	xp_change_append(tree, XPOLL_TREE_LOOK, tree->root);
 	for (size_t i = 0; i < tree->watches_size; i++)
 		for (struct held *held = tree->watches[i]; held != NULL; held = held->next_watch)
-			reread(tree, held);
+			read_folder_again(tree, held);
 }
 
 /*
  * If the report is about the watched directory itself (its watch has ended, or it was moved), have
  * the directory checked and return true.
  */
-static bool about_watch(struct xpoll_tree *tree, const struct inotify_event *report)
+static bool handle_watch_report(struct xpoll_tree *tree, const struct inotify_event *report)
 {
 	struct held *held = NULL;
 
@@ -324,22 +325,22 @@ static bool about_watch(struct xpoll_tree *tree, const struct inotify_event *rep
 }
 
 /* Handle one report.  mate: the second report of the rename that `report` begins, or NULL. */
-static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
-                    struct inotify_event *mate)
+static void handle_report(struct xpoll_tree *tree, const struct inotify_event *report,
+                          struct inotify_event *mate)
 {
 	struct held *folder, *other;
 
 	if ((report->mask & IN_Q_OVERFLOW) != 0) {
-		overflow(tree);
+		reports_overflowed(tree);
 		return;
 	}
 	folder = xp_watch_find(tree, report->wd, NULL);
-	if (folder == NULL || about_watch(tree, report))
+	if (folder == NULL || handle_watch_report(tree, report))
 		return;
 	if ((report->mask & NAMES) != 0)
 		for (other = xp_watch_find(tree, report->wd, folder); other != NULL;
 		     other = xp_watch_find(tree, report->wd, other))
-			reread(tree, other);
+			read_folder_again(tree, other);
 	if (report->len > 0 && xp_tree_skips(tree, folder->node, report->name)) {
 		/* If the report begins a rename, the second one is handled like a new entry's. */
 		return;
@@ -349,13 +350,13 @@ static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
 		if (mate != NULL)
 			mate->mask = 0;
 	} else if ((report->mask & IN_CREATE) != 0) {
-		arrive(tree, folder, report->name, report->mask & IN_ISDIR, false);
+		entry_appeared(tree, folder, report->name, report->mask & IN_ISDIR, false);
 	} else if ((report->mask & IN_MOVED_TO) != 0) {
-		arrive(tree, folder, report->name, report->mask & IN_ISDIR, true);
+		entry_appeared(tree, folder, report->name, report->mask & IN_ISDIR, true);
 	} else if ((report->mask & IN_DELETE) != 0) {
-		depart(tree, folder, report->name);
+		entry_disappeared(tree, folder, report->name);
 	} else {
-		content(tree, folder, report);
+		entry_changed(tree, folder, report);
 	}
 }
 
@@ -363,7 +364,7 @@ static void take_in(struct xpoll_tree *tree, const struct inotify_event *report,
  * Wait for the second report of the rename at follow->at, by the timer TREE_SETTLE.  Returns false
  * without a wait if the wait has lasted long enough, the buffer is half full, or the timer fails.
  */
-static bool wait_for_mate(struct xpoll_tree *tree)
+static bool wait_for_rename_end(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;
 
@@ -380,7 +381,7 @@ static bool wait_for_mate(struct xpoll_tree *tree)
  * Handle the reports in the buffer.  Returns false if one of them begins a rename whose second
  * report is waited for; the first report and all behind it stay in the buffer.
  */
-static bool use_up(struct xpoll_tree *tree)
+static bool handle_buffer(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;
 
@@ -389,14 +390,14 @@ static bool use_up(struct xpoll_tree *tree)
 		struct inotify_event *mate = NULL;
 
 		if ((report->mask & IN_MOVED_FROM) != 0) {
-			mate = find_mate(follow, report);
-			if (mate == NULL && fill(tree))
+			mate = find_rename_end(follow, report);
+			if (mate == NULL && read_more_reports(tree))
 				continue;
 			report = report_at(follow, follow->at);
-			if (mate == NULL && wait_for_mate(tree))
+			if (mate == NULL && wait_for_rename_end(tree))
 				return false;
 		}
-		take_in(tree, report, mate);
+		handle_report(tree, report, mate);
 		follow->at += report_size(report);
 	}
 	return true;
@@ -411,9 +412,9 @@ void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event)
 		follow->waited = follow->waiting;
 		tree->settles = false;
 	} else {
-		(void)fill(tree);
+		(void)read_more_reports(tree);
 	}
-	while (use_up(tree) && ++rounds < ROUNDS && fill(tree))
+	while (handle_buffer(tree) && ++rounds < ROUNDS && read_more_reports(tree))
 		continue;
 	xp_tree_catch_up(tree);
 }
@@ -425,6 +426,6 @@ void xp_follow_drain(struct xpoll_tree *tree)
 	do {
 		do {
 			follow->waited = follow->len;
-		} while (!use_up(tree));
-	} while (fill(tree));
+		} while (!handle_buffer(tree));
+	} while (read_more_reports(tree));
 }

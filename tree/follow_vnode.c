@@ -21,7 +21,7 @@ void xp_follow_close(struct xpoll_tree *tree)
 }
 
 /* Have the directories that are due checked after the pause; if no timer can be set, check now. */
-static void settle_soon(struct xpoll_tree *tree)
+static void check_after_pause(struct xpoll_tree *tree)
 {
 	if (tree->settles)
 		return;
@@ -31,8 +31,8 @@ static void settle_soon(struct xpoll_tree *tree)
 }
 
 /* Handle a report about a directory or a watched file. */
-static void held_event(struct xpoll_tree *tree, struct held *held,
-                       const struct xpoll_event *event)
+static void folder_event(struct xpoll_tree *tree, struct held *held,
+                         const struct xpoll_event *event)
 {
 	struct node *node = held->node;
 	uint32_t notes = event->fflags & tree->options.notes;
@@ -48,13 +48,13 @@ static void held_event(struct xpoll_tree *tree, struct held *held,
 		return;
 	held->rescan = true;
 	xp_tree_due(tree, held);
-	settle_soon(tree);
+	check_after_pause(tree);
 }
 
 void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event)
 {
 	if (event->filter != XPOLL_FILT_TIMER) {
-		held_event(tree, event->udata, event);
+		folder_event(tree, event->udata, event);
 		return;
 	}
 	tree->settles = false;

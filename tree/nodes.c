@@ -13,8 +13,8 @@ static size_t name_hash(const struct node *parent, const char *name)
 	return (size_t)(hash ^ hash >> 32);
 }
 
-static struct node **bucket(const struct xpoll_tree *tree, const struct node *parent,
-                            const char *name)
+static struct node **names_chain(const struct xpoll_tree *tree, const struct node *parent,
+                                 const char *name)
 {
 	return &tree->names[name_hash(parent, name) & (tree->names_size - 1)];
 }
@@ -37,7 +37,7 @@ static bool names_grow(struct xpoll_tree *tree)
 		struct node *node = old[i], *next;
 
 		for (; node != NULL; node = next) {
-			struct node **at = bucket(tree, node->parent, node->name);
+			struct node **at = names_chain(tree, node->parent, node->name);
 
 			next = node->next_name;
 			node->next_name = *at;
@@ -50,7 +50,7 @@ static bool names_grow(struct xpoll_tree *tree)
 
 static void node_link(struct xpoll_tree *tree, struct node *node)
 {
-	struct node **at = bucket(tree, node->parent, node->name);
+	struct node **at = names_chain(tree, node->parent, node->name);
 
 	node->next_name = *at;
 	*at = node;
@@ -66,7 +66,7 @@ static void node_link(struct xpoll_tree *tree, struct node *node)
 
 void xp_node_unlink(struct xpoll_tree *tree, struct node *node)
 {
-	struct node **at = bucket(tree, node->parent, node->name);
+	struct node **at = names_chain(tree, node->parent, node->name);
 
 	while (*at != node)
 		at = &(*at)->next_name;
@@ -98,7 +98,7 @@ struct node *xp_node_new(struct xpoll_tree *tree, struct node *parent, const cha
 struct node *xp_node_find(const struct xpoll_tree *tree, const struct node *parent,
                           const char *name)
 {
-	struct node *node = *bucket(tree, parent, name);
+	struct node *node = *names_chain(tree, parent, name);
 
 	while (node != NULL && (node->parent != parent || strcmp(node->name, name) != 0))
 		node = node->next_name;

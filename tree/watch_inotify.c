@@ -29,7 +29,7 @@ uint32_t xp_watch_notes(uint32_t mask)
 	return notes;
 }
 
-static struct held **watch_bucket(const struct xpoll_tree *tree, int watch)
+static struct held **watches_chain(const struct xpoll_tree *tree, int watch)
 {
 	return &tree->watches[(size_t)watch & (tree->watches_size - 1)];
 }
@@ -38,7 +38,7 @@ struct held *xp_watch_find(const struct xpoll_tree *tree, int watch, struct held
 {
 	if (tree->watches == NULL)
 		return NULL;
-	held = held != NULL ? held->next_watch : *watch_bucket(tree, watch);
+	held = held != NULL ? held->next_watch : *watches_chain(tree, watch);
 	while (held != NULL && held->watch != watch)
 		held = held->next_watch;
 	return held;
@@ -65,7 +65,7 @@ static bool watches_reserve(struct xpoll_tree *tree)
 		struct held *held = old[i], *next;
 
 		for (; held != NULL; held = next) {
-			struct held **at = watch_bucket(tree, held->watch);
+			struct held **at = watches_chain(tree, held->watch);
 
 			next = held->next_watch;
 			held->next_watch = *at;
@@ -78,7 +78,7 @@ static bool watches_reserve(struct xpoll_tree *tree)
 
 static void watch_link(struct xpoll_tree *tree, struct held *held, int watch)
 {
-	struct held **at = watch_bucket(tree, watch);
+	struct held **at = watches_chain(tree, watch);
 
 	while (*at != NULL)
 		at = &(*at)->next_watch;
@@ -91,7 +91,7 @@ static void watch_link(struct xpoll_tree *tree, struct held *held, int watch)
 
 void xp_watch_unlink(struct xpoll_tree *tree, struct held *held)
 {
-	struct held **at = watch_bucket(tree, held->watch);
+	struct held **at = watches_chain(tree, held->watch);
 
 	while (*at != held)
 		at = &(*at)->next_watch;

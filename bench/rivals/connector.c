@@ -1,6 +1,6 @@
 /*
- * Following processes by hand: the process connector of netlink(7), whose reports are of all
- * processes.
+ * Follows processes by hand: the process connector of netlink(7), which reports forks and exits of
+ * all processes.
  */
 #include <linux/cn_proc.h>
 #include <linux/connector.h>
@@ -16,8 +16,8 @@ enum { LOST_NS = 1000000000 };
 
 struct connector_loop {
 	int fd;
-	pid_t root; /* makes the others */
-	int64_t heard_ns; /* when the last report of it or its children came */
+	pid_t root; /* the process whose descendants are followed */
+	int64_t heard_ns; /* time of the last report about `root` or its children */
 };
 
 static void connector_close(void *opened)
@@ -28,7 +28,10 @@ static void connector_close(void *opened)
 		close(loop->fd);
 }
 
-/* The kernel answers at once, unless it does not serve this namespace of processes. */
+/*
+ * Wait for the kernel's answer to a request.  The kernel answers at once, or not at all if it does
+ * not serve this namespace of processes.
+ */
 static int connector_answer(int fd, uint32_t number)
 {
 	_Alignas(struct nlmsghdr) char bytes[1024];
@@ -83,7 +86,9 @@ static int connector_process(void *opened, int id, pid_t pid)
 	return 0;
 }
 
-/* Has it ended, whoever reports that? */
+/*
+ * Returns true if the child has exited, by waitid(2), also if the connector has not reported that.
+ */
 static bool connector_ended(pid_t pid)
 {
 	siginfo_t info = { .si_pid = 0 };
@@ -107,9 +112,9 @@ static void connector_report(const struct connector_loop *loop, struct loop_hand
 }
 
 /*
- * Of its children, and its own end, which is the last.  Some get lost, now and then with
- * ENOBUFS; of the last one that is found out when no other has come for a second, however
- * many came of processes that are not followed.
+ * Report forks and exits of the children of `root`, and at last the exit of `root`.  The kernel
+ * drops some reports, now and then with ENOBUFS.  If the last one was dropped, that is noticed when
+ * no report about these processes has come for a second, even if others come.
  */
 static int connector_wait(void *opened, struct loop_hand *hand, bool block)
 {
@@ -117,7 +122,7 @@ static int connector_wait(void *opened, struct loop_hand *hand, bool block)
 	_Alignas(struct nlmsghdr) char bytes[1024];
 	ssize_t size;
 
-	(void)block; /* it waits */
+	(void)block; /* this loop always waits */
 	bench_calls++;
 	hand->len = 0;
 	size = recv(loop->fd, bytes, sizeof bytes, 0);

@@ -1,6 +1,6 @@
 /*
- * A loop on epoll(7), written by hand: one set, one epoll_ctl for each change.  To be woken
- * it has an eventfd in the set, edge-triggered so that it need not be read.
+ * A loop on epoll(7), written by hand: one set, one epoll_ctl(2) for each change.  An eventfd in
+ * the set wakes a thread; it is edge-triggered, so it need not be read.
  */
 #include "loop.h"
 
@@ -13,7 +13,7 @@ struct epoll_loop {
 	uint32_t mode; /* EPOLLET, EPOLLONESHOT, or 0 */
 	int fd;
 	int wake_fd;
-	int all_fd; /* likewise, but level-triggered, for all */
+	int all_fd; /* an eventfd like wake_fd, but level-triggered: wakes all threads */
 };
 
 static void epoll_close(void *opened)
@@ -72,7 +72,7 @@ static int epoll_change(void *opened, enum loop_change change, const int *ids, i
 			close(target->fd);
 			continue;
 		}
-		if (change != LOOP_DISABLE) /* POLLIN is EPOLLIN, as the others */
+		if (change != LOOP_DISABLE) /* POLLIN equals EPOLLIN, and so on */
 			event.events = (uint32_t)target->events | loop->mode;
 		if (epoll_ctl(loop->fd, ops[change], target->fd, &event) < 0)
 			return -errno;

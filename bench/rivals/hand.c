@@ -1,6 +1,6 @@
 /*
- * Files, processes and signals by hand: inotify(7), pidfd_open(2) and signalfd(2), read
- * when epoll(7) reports them.
+ * Watches files, processes and signals by hand: by inotify(7), pidfd_open(2) and signalfd(2), whose
+ * descriptors are in an epoll set.
  */
 #include "loop.h"
 
@@ -12,9 +12,12 @@
 #include <sys/syscall.h>
 
 #define WATCHES_MIN 1024
-#define BATCH       64 /* events and signals in one call */
+#define BATCH       64 /* most events or signals that one call returns */
 
-/* What an event of epoll is: one of these, or the id of a process. */
+/*
+ * Data of the epoll events of the inotify instance and of the signalfd; that of a pidfd is the id
+ * of the process.
+ */
 enum { HAND_FILES = -2, HAND_SIGNALS = -3 };
 
 struct hand_loop {
@@ -22,11 +25,11 @@ struct hand_loop {
 	int epoll;
 	int inotify;
 	int signals;
-	int *pidfds;  /* of each process */
-	int *watches; /* inotify's number of each target */
-	int *ids;     /* of each number */
+	int *pidfds;  /* pidfds, indexed by the id of the process */
+	int *watches; /* watch descriptors of inotify, indexed by target */
+	int *ids;     /* ids of targets, indexed by watch descriptor */
 	int ids_len;
-	sigset_t mask; /* before */
+	sigset_t mask; /* the signal mask before the loop was opened */
 	bool masked;
 };
 
@@ -72,7 +75,10 @@ static int hand_open(void *opened, const struct bench_field *field,
 	return loop->watches == NULL ? -ENOMEM : hand_add(loop, loop->inotify, HAND_FILES);
 }
 
-/* Numbers are given one after the other. */
+/*
+ * Record the target of a watch descriptor.  inotify numbers watches consecutively, so an array
+ * suffices.
+ */
 static int hand_remember(struct hand_loop *loop, int watch, int id)
 {
 	if (watch >= loop->ids_len) {
@@ -89,7 +95,10 @@ static int hand_remember(struct hand_loop *loop, int watch, int id)
 	return 0;
 }
 
-/* That a watch is gone is reported, too; hand is NULL: read just that. */
+/*
+ * Read the reports of inotify.  IN_IGNORED reports that a watch has ended.  hand NULL: discard the
+ * reports.
+ */
 static int hand_take_files(struct hand_loop *loop, struct loop_hand *hand)
 {
 	_Alignas(struct inotify_event) char reports[8192];

@@ -1,6 +1,4 @@
-/*
- * Reads of a file by hand: an io_uring(7) whose ring is entered once for all that is new.
- */
+/* Reads a file by hand by io_uring(7): one io_uring_enter(2) submits all new reads. */
 #include <linux/io_uring.h>
 #include <stdatomic.h>
 #include <sys/mman.h>

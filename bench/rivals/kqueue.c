@@ -1,8 +1,9 @@
 /*
- * Loops on kevent(2): that of libxpoll-kqueue, and libkqueue, found at run time.
+ * Loops on kevent(2): that of libxpoll-kqueue, and libkqueue, both looked up at run time.
  *
- * A program of one thread is written as for a BSD: what is enabled and disabled is collected
- * and goes along with the next wait.  Each event brings a count, which epoll(7) does not.
+ * The code for one thread is written as for a BSD: changes that enable and disable are collected,
+ * and passed with the next wait.  Each event contains a count of bytes, which epoll(7) does not
+ * return.
  *
  * The structures of the two libraries begin with the same members, but differ in size.
  */
@@ -14,7 +15,8 @@
 
 #define CHANGES_MAX 128
 #define SIZE_MAX_OF sizeof(struct kevent)
-#define WAKE_IDENT  0x7fff0000 /* of EVFILT_USER; that of wake_all is the next one */
+/* ident of the EVFILT_USER of `wake`; that of `wake_all` is the next number */
+#define WAKE_IDENT  0x7fff0000
 
 struct kevent_head {
 	uintptr_t ident;
@@ -48,8 +50,8 @@ static struct bench_library libkqueue_library = {
 struct kevent_loop {
 	const struct loop_target *targets;
 	const struct kevent_functions *functions;
-	size_t size; /* of an event */
-	unsigned nseconds; /* NOTE_NSECONDS */
+	size_t size; /* size of the library's struct kevent */
+	unsigned nseconds; /* the library's value of NOTE_NSECONDS */
 	unsigned uses;
 	int fd;
 	int changes_len;
@@ -73,7 +75,7 @@ static int kevent_flush(struct kevent_loop *loop)
 	return rc < 0 ? -errno : 0;
 }
 
-/* The change goes along with the next wait, or now if there is no room for more. */
+/* Collect a change for the next wait; without room for more changes pass them now. */
 static int kevent_collect(struct kevent_loop *loop, struct kevent_head change)
 {
 	*(struct kevent_head *)(void *)(loop->changes + (size_t)loop->changes_len * loop->size) =
@@ -110,7 +112,7 @@ static int kevent_open(void *opened, const struct bench_field *field,
 		.udata = (void *)(intptr_t)LOOP_WOKEN });
 }
 
-/* One direction of one descriptor. */
+/* Apply a change to one direction of a descriptor. */
 static int kevent_change_one(struct kevent_loop *loop, int id, short event, int flags)
 {
 	struct kevent_head change = {
@@ -123,7 +125,10 @@ static int kevent_change_one(struct kevent_loop *loop, int id, short event, int 
 	return waits ? kevent_collect(loop, change) : kevent_submit(loop, change);
 }
 
-/* With LOOP_SWITCHES: a direction that is not wanted is disabled, or if edges are, deleted. */
+/*
+ * With LOOP_SWITCHES: apply a change to one direction.  A direction that is not requested is
+ * disabled, or deleted if it is edge-triggered.
+ */
 static int kevent_watch(struct kevent_loop *loop, enum loop_change change, int id, short event)
 {
 	short events = loop->targets[id].events;
@@ -193,7 +198,7 @@ static int kevent_change(void *opened, enum loop_change change, const int *ids, 
 	return rc;
 }
 
-/* Write the changes that enable what was reported; how many they are. */
+/* Store the changes that enable the reported targets.  Returns their number. */
 static int kevent_fill(const struct kevent_loop *loop, char *records,
                        const struct loop_ready *ready, int len)
 {
@@ -229,7 +234,7 @@ static int kevent_take(const struct kevent_loop *loop, const struct kevent_head 
 		                        (event->fflags & NOTE_EXIT ? POLLOUT : 0));
 		return event->fflags & NOTE_TRACKERR ? -ENOBUFS : 0;
 	}
-	/* The drop-in's are counts; where no other thread reads, 0 would be none. */
+	/* The drop-in returns counts.  If no other thread reads, a count of 0 is an error. */
 	return loop->functions == &dropin && (loop->uses & LOOP_THREADS) == 0 && event->data < 1 &&
 	       (event->filter == EVFILT_READ || event->filter == EVFILT_WRITE) ? -EIO : 0;
 }
@@ -268,7 +273,7 @@ static int kevent_wake(void *opened)
 		.ident = WAKE_IDENT, .filter = EVFILT_USER, .fflags = NOTE_TRIGGER });
 }
 
-/* An event that stays until it is deleted. */
+/* Add or delete an event that is always active, so that all waits return. */
 static int kevent_wake_all(void *opened, bool on)
 {
 	return kevent_submit(opened, (struct kevent_head){
@@ -360,7 +365,10 @@ const struct loop_ops loop_kevent = {
 	KEVENT_FUNCTIONS,
 };
 
-/* A timer and a user event of libkqueue take a descriptor each: not a million of them. */
+/*
+ * libkqueue is no variant of workloads with many timers or user events, because each takes a
+ * descriptor.
+ */
 const struct loop_ops loop_libkqueue = {
 	.name = "libkqueue",
 	.can = KEVENT_CAN,

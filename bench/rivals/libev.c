@@ -1,5 +1,6 @@
 /*
- * libev, found at run time: what of its interface is needed is declared here; a loop on it.
+ * A loop on libev, which is looked up at run time; the parts of its interface that are needed are
+ * declared here.
  */
 #include "loop.h"
 
@@ -7,7 +8,7 @@
 
 #define EV_READ      1
 #define EV_WRITE     2
-#define EV_IO_SET    0x80 /* ev_io_set adds it */
+#define EV_IO_SET    0x80 /* a flag that ev_io_set adds to the events */
 #define EVRUN_NOWAIT 1
 #define EVRUN_ONCE   2
 
@@ -64,7 +65,7 @@ static void libev_happened(void *base, struct libev_watcher *watcher, int events
 		libev.io_stop(base, watcher);
 }
 
-/* With a repeat of its own a timer would go on. */
+/* Callback of a timer that has expired.  The timer does not repeat, so libev has stopped it. */
 static void libev_expired(void *base, struct libev_watcher *watcher, int events)
 {
 	(void)events;
@@ -99,7 +100,7 @@ static int libev_open(void *opened, const struct bench_field *field,
 	return 0;
 }
 
-/* Watch the target for its events, which may be none. */
+/* Start the watcher of a target for the requested events, which may be none. */
 static void libev_start(struct libev_loop *loop, int id)
 {
 	const struct loop_target *target = &loop->called.targets[id];

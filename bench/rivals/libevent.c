@@ -1,6 +1,6 @@
 /*
- * libevent, found at run time: what of its interface is needed is declared here; a loop
- * on it.
+ * A loop on libevent, which is looked up at run time; the parts of its interface that are needed
+ * are declared here.
  */
 #include "loop.h"
 
@@ -35,9 +35,12 @@ static struct bench_library libevent_library = {
 struct libevent_loop {
 	struct loop_called called;
 	void *base;
-	char *events; /* one for each target, or with LOOP_SWITCHES for each direction of it */
+	/*
+	 * event structures: one for each target, or with LOOP_SWITCHES one for each direction of it
+	 */
+	char *events;
 	size_t event_size;
-	int each; /* 1 or 2 */
+	int each; /* number of events of each target: 1 or 2 */
 };
 
 static void libevent_happened(int fd, short events, void *argument)
@@ -91,7 +94,7 @@ static int libevent_assign(struct libevent_loop *loop, void *event, int id, shor
 	                       libevent_happened, (void *)(intptr_t)id);
 }
 
-/* With LOOP_SWITCHES: one direction. */
+/* With LOOP_SWITCHES: apply a change to one direction of a target. */
 static int libevent_watch(struct libevent_loop *loop, enum loop_change change, int id,
                           short event)
 {

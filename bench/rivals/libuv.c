@@ -1,6 +1,6 @@
 /*
- * libuv, found at run time: what of its interface is needed is declared here; a loop
- * on it.
+ * A loop on libuv, which is looked up at run time; the parts of its interface that are needed are
+ * declared here.
  */
 #include "loop.h"
 
@@ -68,18 +68,21 @@ static struct bench_library libuv_library = {
 
 /* --- The loop -------------------------------------------------------------- */
 
-/* A handle is made when its descriptor is added; it is given back a while after it was closed. */
+/*
+ * The state of the loop.  A handle is allocated when its descriptor is added, and freed by the
+ * callback of its close.
+ */
 struct libuv_loop {
 	struct loop_called called;
 	int targets_len;
 	void *loop;
-	void **handles; /* NULL: it was not added */
-	char *timers;   /* made beforehand, each of timer_size */
+	void **handles; /* handles, indexed by target; NULL: the target was not added */
+	char *timers;   /* handles of timers, allocated at once, timer_size bytes each */
 	size_t timer_size;
-	char *reads;    /* requests, likewise */
+	char *reads;    /* requests of reads, allocated at once */
 	const char *folder;
 	void *wake;
-	bool ready; /* to be closed */
+	bool ready; /* the loop was initialised, so it must be closed */
 };
 
 static void libuv_happened(void *handle, int status, int events)
@@ -118,7 +121,8 @@ static void libuv_close(void *opened)
 	}
 	if (loop->ready) {
 		libuv_end_handle(loop->wake);
-		(void)libuv.run(loop->loop, UV_RUN_NOWAIT); /* frees them */
+		/* runs the callbacks that free the handles */
+		(void)libuv.run(loop->loop, UV_RUN_NOWAIT);
 		(void)libuv.loop_close(loop->loop);
 	}
 	free(loop->loop);

@@ -1,10 +1,11 @@
 /*
- * A loop on poll(2), written by hand: a dense array that holds only what is wanted.
- * One that is not any more is replaced by the last, so each change is O(1).  To be
- * woken it has a pipe in the first place.
+ * A loop on poll(2), written by hand: a dense array of the descriptors with requested events.  A
+ * descriptor that leaves the array is replaced by the last one, so each change is O(1).  The first
+ * entry is a pipe that wakes the thread.
  *
- * Trap: once poll(2) has found something it looks at the rest in a fourth of the time.
- * So where a descriptor is in the array matters more than how many there are.
+ * Caution: once poll(2) has found a ready descriptor, it checks each of the remaining ones in a
+ * fourth of the time.  So the position of a ready descriptor matters more than the number of
+ * descriptors.
  */
 #include "loop.h"
 
@@ -14,9 +15,9 @@
 struct poll_loop {
 	const struct loop_target *targets;
 	struct pollfd *fds;
-	int *ids;    /* of each place; LOOP_WOKEN: the pipe */
-	int *places; /* of each id, and one; 0: it has none */
-	int len;     /* places in use */
+	int *ids;    /* ids of targets, indexed like fds; LOOP_WOKEN: the pipe */
+	int *places; /* index in fds plus 1, indexed by id; 0: not in the array */
+	int len;     /* number of entries in fds */
 	int wake_fds[2];
 	bool wakes;
 	bool dispatch;
@@ -114,7 +115,7 @@ static void poll_take_wake(struct poll_loop *loop)
 	char byte;
 
 	bench_calls++;
-	(void)!read(loop->wake_fds[0], &byte, 1); /* one wake at a time */
+	(void)!read(loop->wake_fds[0], &byte, 1); /* read one byte, because each wake writes one */
 }
 
 static int poll_take(struct poll_loop *loop, struct loop_hand *hand, int left)
@@ -131,7 +132,8 @@ static int poll_take(struct poll_loop *loop, struct loop_hand *hand, int left)
 		if (id == LOOP_WOKEN)
 			poll_take_wake(loop);
 		else if (loop->dispatch)
-			loop->fds[place].fd = -1; /* wanted again soon: it stays where it is */
+			/* keep the entry, because the target is enabled again soon */
+			loop->fds[place].fd = -1;
 	}
 	return hand->len;
 }

@@ -1,11 +1,12 @@
-/*
- * Reads of a file by aio_read(3) of the C library, which has threads.
- */
+/* Reads a file by aio_read(3) of the C library, which uses threads. */
 #include <aio.h>
 
 #include "loop.h"
 
-/* The C library's own: libxpoll-kqueue, which this command has for kevent(2), has one, too. */
+/*
+ * The C library's functions, looked up by name: libxpoll-kqueue, which this program loads for
+ * kevent(2), exports functions of these names, too.
+ */
 static struct {
 	int (*read)(struct aiocb *control);
 	int (*error)(const struct aiocb *control);
@@ -22,7 +23,8 @@ static struct bench_library posix_library = {
 
 struct posix_loop {
 	struct aiocb controls[LOOP_READS_MAX];
-	const struct aiocb *busy[LOOP_READS_MAX]; /* or NULL */
+	/* requests in progress, indexed by id; NULL: none */
+	const struct aiocb *busy[LOOP_READS_MAX];
 };
 
 static int posix_read(void *opened, const struct loop_read *read)

@@ -1,17 +1,20 @@
 /*
- * Rivals that are programs: each turn starts one, which measures itself and says what it
- * did in how much processor time.
+ * Rivals that are programs: each turn starts one, which measures itself and prints the number of
+ * operations and the processor time.
  */
 #include <limits.h>
 #include <stdlib.h>
 
 #include "loop.h"
 
-/* In one run; the watchdog has to see something from time to time. */
+/*
+ * Limits of the time of one run in milliseconds.  The watchdog requires some progress from time to
+ * time.
+ */
 #define RUN_MS_MAX 1000
 #define RUN_MS_MIN 20
 
-/* 0 or -ENOENT. */
+/* Store the path of the program of this name.  Returns 0 or -ENOENT. */
 static int program_path(const char *name, char path[PATH_MAX])
 {
 	const char *folder = getenv("XPOLL_BENCH_PEERS");
@@ -27,7 +30,7 @@ bool program_find(const char *name)
 	return program_path(name, path) == 0;
 }
 
-/* The line that it answers with: how many operations, or -errno. */
+/* Read the line that the program prints.  Returns the number of operations, or -errno. */
 static int program_read(FILE *from, struct bench_sample *sample)
 {
 	unsigned operations;
@@ -46,7 +49,7 @@ static int program_read(FILE *from, struct bench_sample *sample)
 	return (int)operations;
 }
 
-/* Its part of the turn. */
+/* Returns how long one run of the program takes in this turn, in milliseconds. */
 static int program_ms(const struct bench_turn *turn)
 {
 	const struct bench_phase *phases = turn->way->workload->phases;

@@ -1,12 +1,12 @@
 /*
- * A loop on xpoll, through its event level: many changes in one call, and those
- * that go with a wait in that call.
+ * A loop on xpoll, by its event level: many changes in one call, and in the call of a wait those
+ * that precede the wait.
  */
 #include "loop.h"
 
 #include <stdlib.h>
 
-#define BATCH 128 /* changes in one call: 64 ids, two directions */
+#define BATCH 128 /* most changes in one call: 64 ids with two directions each */
 
 struct queue_loop {
 	const struct loop_target *targets;
@@ -14,11 +14,11 @@ struct queue_loop {
 	int add_flags;
 	uint32_t add_notes;
 	bool users;
-	bool switches; /* the other direction is registered, too, and disabled */
+	bool switches; /* both directions are registered, and one may be disabled */
 	bool tracks;
-	bool hidden;   /* calls of sources are counted nowhere */
-	struct xpoll_aio *reads; /* by id */
-	struct xpoll_event next; /* goes along with the next wait */
+	bool hidden;   /* system calls of sources are not counted by the queue */
+	struct xpoll_aio *reads; /* the operations, indexed by id */
+	struct xpoll_event next; /* a change to pass with the next wait, if next_len is 1 */
 	int next_len;
 };
 
@@ -63,7 +63,7 @@ static int queue_open(void *opened, const struct bench_field *field,
 	return loop->queue == NULL ? -errno : 0;
 }
 
-/* One or two records for each id; how many. */
+/* Store the records of a change, one or two for each id.  Returns their number. */
 static int queue_fill(const struct queue_loop *loop, struct xpoll_event *changes,
                       int flags, const int *ids, int len)
 {
@@ -86,7 +86,10 @@ static int queue_fill(const struct queue_loop *loop, struct xpoll_event *changes
 	return count;
 }
 
-/* Likewise with LOOP_SWITCHES: of the directions that change, and of LOOP_ADD both. */
+/*
+ * Like queue_fill, with LOOP_SWITCHES: stores records of the directions that change; for LOOP_ADD
+ * of both.
+ */
 static int queue_fill_watch(const struct queue_loop *loop, struct xpoll_event *changes,
                             enum loop_change change, const int *ids, int len)
 {
@@ -111,7 +114,7 @@ static int queue_fill_watch(const struct queue_loop *loop, struct xpoll_event *c
 	return count;
 }
 
-/* What was reported is enabled again. */
+/* Store the records that enable the reported targets again.  Returns their number. */
 static int queue_fill_ready(const struct queue_loop *loop, struct xpoll_event *changes,
                             const struct loop_ready *ready, int len)
 {

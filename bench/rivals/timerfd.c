@@ -1,6 +1,4 @@
-/*
- * Timers by hand: a heap in an array, and a timerfd that is set to its first.
- */
+/* Timers by hand: a heap in an array, and a timerfd that is set to the earliest deadline. */
 #include <stdlib.h>
 #include <sys/timerfd.h>
 
@@ -9,10 +7,11 @@
 struct timerfd_loop {
 	int fd;
 	int len;
-	int64_t set_ns;   /* what it is set to; 0: not set */
-	int64_t *due_ns;  /* of each timer */
-	uint32_t *heap;   /* timers, from 1 on; the first is due first */
-	uint32_t *places; /* of each timer in it; 0: not armed */
+	int64_t set_ns;   /* time to which the timerfd is set; 0: not set */
+	int64_t *due_ns;  /* deadlines, indexed by timer */
+	/* heap of timers, from index 1 on; the first one has the earliest deadline */
+	uint32_t *heap;
+	uint32_t *places; /* index in the heap, indexed by timer; 0: not armed */
 };
 
 static void timerfd_close(void *opened)
@@ -48,7 +47,9 @@ static void heap_put(struct timerfd_loop *loop, uint32_t timer, uint32_t place)
 	loop->places[timer] = place;
 }
 
-/* Put it into this place, which is empty, or where else it belongs. */
+/*
+ * Store a timer at this free index of the heap, or above or below it, where its deadline belongs.
+ */
 static void heap_sift(struct timerfd_loop *loop, uint32_t timer, uint32_t place)
 {
 	const int64_t *due_ns = loop->due_ns;
@@ -115,13 +116,13 @@ static int timerfd_wait(void *opened, struct loop_hand *hand, bool block)
 	int count = 0;
 	int rc;
 
-	(void)hand, (void)block; /* it looks */
+	(void)hand, (void)block; /* the descriptor is nonblocking, so this never waits */
 	bench_calls++;
 	if (read(loop->fd, &times, sizeof times) != sizeof times)
 		return errno == EAGAIN ? 0 : -errno;
 	for (; loop->len > 0 && loop->due_ns[loop->heap[1]] <= now_ns; count++)
 		heap_remove(loop, loop->heap[1]);
-	loop->set_ns = 0; /* it has expired */
+	loop->set_ns = 0; /* the timerfd has expired */
 	rc = loop->len > 0 ? timerfd_set(loop) : 0;
 	return rc < 0 ? rc : count;
 }

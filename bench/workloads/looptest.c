@@ -15,7 +15,7 @@
 
 #define LOOPTEST_EVENTS 64 /* most events that one wait returns */
 
-/* Put the token into the first pipe.  Returns 0 or -errno. */
+/* Write the token, a byte, into the first pipe.  Returns 0 or -errno. */
 static int looptest_start(const struct bench_pairs *pipes)
 {
 	return bench_give(&pipes->at[0]);

@@ -23,7 +23,10 @@ int pool_handle(struct threads_worker *worker, const struct loop_ready *ready)
 	return state->kind->full ? bench_give(pair) : rc;
 }
 
-/* Enable it at once, as a program does whose threads take one event a call. */
+/*
+ * Read the byte of a pair, write it back, and enable the pair at once, like a program whose threads
+ * take one event a call.
+ */
 static int single_handle(struct threads_worker *worker, const struct loop_ready *ready)
 {
 	const struct bench_pair *pair = &worker->state->pairs->at[ready->id];
@@ -37,8 +40,8 @@ static int single_handle(struct threads_worker *worker, const struct loop_ready 
 }
 
 /*
- * Both directions of a socket: where it is writable its peer writes to it, where it is readable
- * it is read.  Its peer may be faster than the readers, so a full socket is no error.
+ * Handle both directions of a socket: if it is writable, its peer is written to; if it is readable,
+ * it is read.  The writers may be faster than the readers, so a full socket is no error.
  */
 static int both_handle(struct threads_worker *worker, const struct loop_ready *ready)
 {

@@ -9,51 +9,54 @@
 #ifdef __linux__
 #include <sys/syscall.h>
 
-static int bare_close(int fd)
+static int default_close(int fd)
 {
 	return (int)syscall(SYS_close, fd);
 }
 
-static int bare_dup3(int fd, int number, int flags)
+static int default_dup3(int fd, int number, int flags)
 {
 	return (int)syscall(SYS_dup3, fd, number, flags);
 }
 
-static int bare_dup2(int fd, int number)
+static int default_dup2(int fd, int number)
 {
 	if (fd == number) /* dup3 fails with EINVAL; dup2 only checks that fd is open */
 		return syscall(SYS_fcntl, fd, 1 /* F_GETFD */) < 0 ? -1 : fd;
-	return bare_dup3(fd, number, 0);
+	return default_dup3(fd, number, 0);
 }
 
-static int bare_close_range(unsigned first, unsigned last, int flags)
+static int default_close_range(unsigned first, unsigned last, int flags)
 {
 	return (int)syscall(SYS_close_range, first, last, flags);
 }
 #else
 
-/* Other systems have no stable bare system calls: look up the C library's function and call it. */
-static int bare_close(int fd)
+/*
+ * Systems other than Linux have no stable interface below the C library, so these defaults look up
+ * the C library's functions at their first call and call them.
+ */
+static int default_close(int fd)
 {
 	real_close_find();
 	return real_close.close(fd);
 }
 
-static int bare_dup2(int fd, int number)
+static int default_dup2(int fd, int number)
 {
 	real_close_find();
 	return real_close.dup2(fd, number);
 }
 
-/* Used also after the look-up on systems whose C library lacks the function. */
-static int bare_dup3(int fd, int number, int flags)
+/* This default stays in use if the C library lacks dup3. */
+static int default_dup3(int fd, int number, int flags)
 {
 	(void)fd, (void)number, (void)flags;
 	errno = ENOSYS;
 	return -1;
 }
 
-static int bare_close_range(unsigned first, unsigned last, int flags)
+static int default_close_range(unsigned first, unsigned last, int flags)
 {
 	(void)first, (void)last, (void)flags;
 	errno = ENOSYS;
@@ -62,10 +65,10 @@ static int bare_close_range(unsigned first, unsigned last, int flags)
 #endif
 
 struct real_close real_close = {
-	.close = bare_close,
-	.dup2 = bare_dup2,
-	.dup3 = bare_dup3,
-	.close_range = bare_close_range,
+	.close = default_close,
+	.dup2 = default_dup2,
+	.dup3 = default_dup3,
+	.close_range = default_close_range,
 };
 
 void real_find(const char *name, void *pointer)

@@ -1,6 +1,7 @@
 /*
- * The bell of a set: a socket pair, one end of which takes the place of the descriptor that the
- * queue lacks, and is readable while the set has events.  The thread in ring.c puts a message in.
+ * The bell of a set: a socket pair for sets whose queue has no descriptor of its own.  The
+ * program's descriptor is one end of the pair; the thread in ring.c sends a message into the other
+ * end while the set has events, which makes the program's descriptor readable.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,10 @@ void ep_bell_show(struct ep_set *set, bool ready)
 	pthread_cond_broadcast(&bell->changed);
 }
 
-/* With the set's lock: make the bell's thread leave the queue, and wait until it has. */
+/*
+ * Called with the set's lock: wake the bell's thread from its wait in the queue, and sleep until it
+ * has left the queue.  The lock is released during that sleep.
+ */
 static void park_thread(struct ep_set *set)
 {
 	int state;

@@ -29,15 +29,16 @@ static bool can_poll(const struct stat *status)
 }
 
 /*
- * Returns true if the descriptor refers to another file than when the entry was made.  Then it was
- * closed without a call of this library; in Linux the close would have ended the entry.
+ * Returns true if the descriptor refers to another file than at EPOLL_CTL_ADD.  Then the program
+ * closed it without a call of this library, for example by a bare system call; in Linux the close
+ * would have ended the entry.
  */
 static bool is_stale(const struct ep_entry *entry, const struct stat *status)
 {
 	return entry->device != status->st_dev || entry->inode != status->st_ino;
 }
 
-/* EPOLL_CTL_ADD, with the set's lock.  Returns 0 or a negative errno value. */
+/* Do an EPOLL_CTL_ADD.  Called with the set's lock.  Returns 0 or a negative errno value. */
 static int add(struct ep_set *set, int fd, const struct epoll_event *event,
                const struct stat *status, bool is_nested)
 {
@@ -71,7 +72,10 @@ static int add(struct ep_set *set, int fd, const struct epoll_event *event,
 	return rc;
 }
 
-/* Do a change, with the set's lock and checked arguments.  is_nested: fd is a set. */
+/*
+ * Do an ADD, MOD or DEL whose arguments are valid.  Called with the set's lock.  is_nested: fd is
+ * the descriptor of a set.
+ */
 static int change(struct ep_set *set, int op, int fd, const struct epoll_event *event,
                   const struct stat *status, bool is_nested)
 {
@@ -90,7 +94,7 @@ static int change(struct ep_set *set, int op, int fd, const struct epoll_event *
 }
 
 /* Returns -EINVAL if EPOLLEXCLUSIVE is used where Linux does not allow it, else 0. */
-static int check_event(int op, uint32_t events, bool is_nested)
+static int check_exclusive(int op, uint32_t events, bool is_nested)
 {
 	if (!(events & EPOLLEXCLUSIVE))
 		return 0;
@@ -105,7 +109,11 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
 	bool is_paused;
 	int rc;
 
-	/* A record that the bell's thread has just taken would be delivered beside a new one. */
+	/*
+	 * Keep the bell's thread out of the queue during the change.  Otherwise a record that the
+	 * thread has just taken would be delivered in addition to a new record of the changed
+	 * entry.
+	 */
 	is_paused = ep_bell_pause(set);
 	pthread_mutex_lock(&set->lock);
 	rc = change(set, op, fd, event, status, is_nested);
@@ -116,8 +124,9 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
 }
 
 /*
- * Add the set `inner`, which fd refers to.  If the kernel refuses another level of queues (ELOOP),
- * give `inner` a bell, which is no queue for the kernel, and try again.
+ * Add the set `inner`, which fd refers to.  The kernel allows only a few levels of queues in
+ * queues: if it fails with ELOOP, give `inner` a bell, whose socket is no queue for the kernel, and
+ * try again.
  */
 static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
                       const struct epoll_event *event)
@@ -143,7 +152,7 @@ static int check_and_change(struct ep_set *set, struct ep_set *inner, int op, in
                             const struct epoll_event *event, const struct stat *status)
 {
 	bool nests = inner && op == EPOLL_CTL_ADD;
-	int rc = check_event(op, event->events, inner);
+	int rc = check_exclusive(op, event->events, inner);
 
 	if (inner == set || op < EPOLL_CTL_ADD || op > EPOLL_CTL_MOD)
 		rc = -EINVAL;

@@ -1,4 +1,4 @@
-/* Closes by dup2(2) and dup3(2), and closes of ranges: the part of closing.h that is not inline. */
+/* The functions of closing.h that are not inline: closes by dup2(2) and dup3(2), and of ranges. */
 #include "closing.h"
 
 #include <errno.h>
@@ -9,9 +9,9 @@
 
 
 /*
- * Returns true if a dup3 of fd onto `number` has to be handled: one of them is a set or an eventfd,
- * or may be registered, and the dup3 will succeed.  A dup3 that will fail closes nothing, so no
- * registration may be dropped for it; the conditions are those that dup3 checks.
+ * Returns true if a dup3 of fd onto `number` has to be handled: one of the two is a set or an
+ * eventfd, or may be registered in a set, and dup3 will succeed.  A dup3 that fails closes nothing,
+ * so it must end no registration; the conditions here are those that dup3 checks.
  */
 bool closing_handles(int fd, int number, int flags)
 {

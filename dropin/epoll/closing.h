@@ -36,13 +36,16 @@ static inline void closing_end(const struct closing *closing, int rc)
 		ep_close_end(closing->object);
 }
 
-/* After dup2 or dup3: if fd refers to an object, `number` refers to it, too, from now on. */
+/*
+ * Called after dup2 or dup3: if fd refers to a set, an eventfd or the like, record that `number`
+ * refers to the same object.
+ */
 static inline void closing_duplicated(int fd, int number)
 {
 	ep_duplicated(fd, number);
 }
 
-/* Nothing to do for a thread that gets its own table of descriptors. */
+/* Called when a thread gets its own table of descriptors by unshare(2); nothing to do here. */
 static inline void closing_unshare(void)
 {
 }

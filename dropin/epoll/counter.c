@@ -23,10 +23,10 @@
 /* One eventfd. */
 struct ep_counter {
 	struct ep_object object;
-	pthread_mutex_t lock;     /* held while messages are sent, or taken and put back */
+	pthread_mutex_t lock;     /* held while messages are sent, or received and sent back */
 	/*
-	 * [I] The library's end of the socket pair: a message sent into this end makes the
-	 * program's descriptor readable.
+	 * [I] the library's end of the socket pair: a message sent into this end makes the
+	 * program's descriptor readable
 	 */
 	int peer;
 	bool is_semaphore;        /* [I] EFD_SEMAPHORE: each read takes 1 */
@@ -38,26 +38,29 @@ static pool_list pool;
 
 /* --- Messages -------------------------------------------------------------------------- */
 
-/* Take one message, and return its number; 0: there is none. */
-static uint64_t take(int fd)
+/* Receive one message and return the number in it; 0: there is no message. */
+static uint64_t take_message(int fd)
 {
 	uint64_t value = 0;
 
 	return recv(fd, &value, sizeof value, MSG_DONTWAIT) == (ssize_t)sizeof value ? value : 0;
 }
 
-/* Take all messages, and return their sum. */
-static uint64_t take_all(int fd)
+/* Receive all messages and return the sum of their numbers. */
+static uint64_t take_all_messages(int fd)
 {
 	uint64_t sum = 0, value;
 
-	while ((value = take(fd)) > 0)
+	while ((value = take_message(fd)) > 0)
 		sum += value;
 	return sum;
 }
 
-/* Add a message with this number.  Returns false if the socket has no room. */
-static bool put(const struct ep_counter *counter, uint64_t value)
+/*
+ * Send a message with this number, which adds it to the counter.  Returns false if the socket
+ * buffer is full.
+ */
+static bool send_message(const struct ep_counter *counter, uint64_t value)
 {
 	return send(counter->peer, &value, sizeof value, MSG_DONTWAIT) == (ssize_t)sizeof value;
 }
@@ -69,14 +72,17 @@ static bool is_nonblocking(int fd)
 
 /* --- read and write ------------------------------------------------------------------------ */
 
-/* Subtract what read(2) takes from the counter, and return it; 0: the counter is 0. */
+/*
+ * Subtract from the counter what read(2) returns, 1 or all of it, and return that; 0: the counter
+ * is 0.
+ */
 static uint64_t try_read(struct ep_counter *counter, int fd)
 {
 	struct ep_locked before = ep_lock(&counter->lock);
-	uint64_t value = counter->is_semaphore ? take(fd) : take_all(fd);
+	uint64_t value = counter->is_semaphore ? take_message(fd) : take_all_messages(fd);
 
 	if (counter->is_semaphore && value > 1) {
-		(void)put(counter, value - 1);
+		(void)send_message(counter, value - 1);
 		value = 1;
 	}
 	counter->bound = value > counter->bound || !counter->is_semaphore
@@ -85,8 +91,11 @@ static uint64_t try_read(struct ep_counter *counter, int fd)
 	return value;
 }
 
-/* Sleep until there is a message: in recv(2), which a handler with SA_RESTART does not end. */
-static int sleep_until_any(int fd)
+/*
+ * Sleep until the counter is not 0.  recv(2) is used, because a signal handler with SA_RESTART does
+ * not end it.
+ */
+static int sleep_until_message(int fd)
 {
 	uint64_t value;
 
@@ -104,7 +113,7 @@ ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t
 	while ((value = try_read(counter, fd)) == 0) {
 		if (is_nonblocking(fd))
 			return -EAGAIN;
-		rc = sleep_until_any(fd);
+		rc = sleep_until_message(fd);
 		if (rc < 0)
 			return rc;
 	}
@@ -113,8 +122,9 @@ ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t
 }
 
 /*
- * Add value to the counter.  Returns false if the counter would be too large.  If there is no room
- * for a message, or `bound` is too large, combine all messages into one.
+ * Add value to the counter.  Returns false if the counter would exceed COUNTER_MOST.  If the socket
+ * has no room for a message, or `bound` is too imprecise to decide, all messages are combined into
+ * one.
  */
 static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 {
@@ -122,12 +132,12 @@ static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 	uint64_t sum;
 	bool fits = true;
 
-	if (value > COUNTER_MOST - counter->bound || !put(counter, value)) {
-		sum = take_all(fd);
+	if (value > COUNTER_MOST - counter->bound || !send_message(counter, value)) {
+		sum = take_all_messages(fd);
 		fits = value <= COUNTER_MOST - sum;
 		sum += fits ? value : 0;
 		if (sum > 0)
-			(void)put(counter, sum);
+			(void)send_message(counter, sum);
 		counter->bound = sum;
 	} else {
 		counter->bound += value;
@@ -150,7 +160,10 @@ ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer,
 	while (value > 0 && !try_write(counter, fd, value)) {
 		if (is_nonblocking(fd))
 			return -EAGAIN;
-		/* No descriptor becomes ready when the counter is read, so sleep and try again. */
+		/*
+		 * No descriptor reports that another thread or process has read the counter, so
+		 * sleep and try again.
+		 */
 		if (ep_real()->poll(NULL, 0, RETRY_MS) < 0)
 			return -errno;
 	}
@@ -185,7 +198,7 @@ static struct ep_counter *allocate(void)
 	return counter;
 }
 
-/* In a forked child: make all locks new, because a thread of the parent may have held them. */
+/* In a forked child: initialise all locks, because a thread of the parent may have held them. */
 static void fork_child(void)
 {
 	for (unsigned fd = 0; fd < numbers_end(); fd++) {
@@ -234,7 +247,7 @@ static int open_counter(unsigned initval, int flags)
 	counter->bound = initval;
 	atomic_store(&counter->object.refs, 1);
 	if (initval > 0)
-		(void)put(counter, initval);
+		(void)send_message(counter, initval);
 	fd = ep_publish(&counter->object, fd);
 	if (fd < 0)
 		ep_object_drop(&counter->object);

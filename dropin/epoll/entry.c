@@ -98,7 +98,10 @@ void ep_entries_free(struct ep_set *set)
 	atomic_store(&set->is_held, false);
 }
 
-/* The entry ends or changes: drop the record that ep_give_back has kept, if it is of this entry. */
+/*
+ * Called when the entry ends or changes: discard set->held, the record that the next wait would
+ * deliver, if it belongs to this entry.
+ */
 static void drop_held(struct ep_set *set, const struct ep_entry *entry)
 {
 	if ((uintptr_t)set->held.data == entry->serial)
@@ -126,40 +129,44 @@ void ep_forget(struct ep_set *set, int fd)
 
 /* --- Registrations of the queue --------------------------------------------------------- */
 
-/* xpoll_ctl(3) for an entry.  Returns 0 or a negative errno value. */
-static int ctl(struct ep_set *set, int op, int bits, int fd, const struct ep_entry *entry)
+/* Call xpoll_ctl(3) for an entry.  Returns 0 or a negative errno value. */
+static int queue_ctl(struct ep_set *set, int op, int bits, int fd, const struct ep_entry *entry)
 {
-	/* The udata is the serial: ep_deliver compares it to find records of ended entries. */
+	/*
+	 * The udata is the entry's serial, so that ep_deliver can detect records of entries that
+	 * have ended.
+	 */
 	return xpoll_ctl(set->queue, op, bits, fd, (void *)entry->serial) < 0 ? -errno : 0;
 }
 
 void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry)
 {
 	if (entry->registered)
-		(void)ctl(set, XPOLL_DELETE, entry->registered, fd, entry);
+		(void)queue_ctl(set, XPOLL_DELETE, entry->registered, fd, entry);
 	if (entry->is_bare)
-		(void)ctl(set, XPOLL_DELETE, 0, fd, entry);
+		(void)queue_ctl(set, XPOLL_DELETE, 0, fd, entry);
 	entry->registered = 0;
 	entry->is_bare = false;
 }
 
 /*
  * Add these bits, which are not 0, to the entry's registrations in the queue.  Leaves out POLLPRI
- * if the system has no filter for it, and POLLOUT if kqueue(2) refuses a pipe without a reader: for
- * bits that are left out ep_deliver calls poll(2).  Returns 0 or a negative errno value.
+ * if the system has no filter for it, and POLLOUT if kqueue(2) refuses a pipe without a reader.
+ * For an entry with a bit that was left out, ep_deliver calls poll(2).  Returns 0 or a negative
+ * errno value.
  */
 static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits)
 {
 	int op = XPOLL_ADD | modes_of(entry->events);
-	int rc = ctl(set, op, bits, fd, entry);
+	int rc = queue_ctl(set, op, bits, fd, entry);
 
 	if (rc == -ENOTSUP && bits & POLLPRI) {
 		bits &= ~POLLPRI;
-		rc = bits ? ctl(set, op, bits, fd, entry) : 0;
+		rc = bits ? queue_ctl(set, op, bits, fd, entry) : 0;
 	}
 	if (rc == -EPIPE) {
 		bits &= ~POLLOUT;
-		rc = bits ? ctl(set, op, bits, fd, entry) : 0;
+		rc = bits ? queue_ctl(set, op, bits, fd, entry) : 0;
 	}
 	if (rc == 0)
 		entry->registered |= (short)bits;
@@ -180,7 +187,7 @@ static bool needs_bare(const struct ep_entry *entry, int want)
 /* Register READ without bits, which reports errors and hang-ups only. */
 static int register_bare(struct ep_set *set, int fd, struct ep_entry *entry)
 {
-	int rc = ctl(set, XPOLL_ADD | modes_of(entry->events), 0, fd, entry);
+	int rc = queue_ctl(set, XPOLL_ADD | modes_of(entry->events), 0, fd, entry);
 
 	entry->is_bare = rc == 0;
 	return rc;
@@ -212,7 +219,7 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 	int rc = add_bits(set, fd, entry, want & EP_READ);
 
 	if (rc == 0 && gone) {
-		rc = ctl(set, XPOLL_DELETE, gone, fd, entry);
+		rc = queue_ctl(set, XPOLL_DELETE, gone, fd, entry);
 		entry->registered &= (short)~gone;
 	}
 	return rc;
@@ -227,11 +234,11 @@ static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int w
 	int rc = 0;
 
 	if (!needs_bare(entry, want))
-		return entry->is_bare ? ctl(set, XPOLL_DISABLE, 0, fd, entry) : 0;
+		return entry->is_bare ? queue_ctl(set, XPOLL_DISABLE, 0, fd, entry) : 0;
 	if (entry->is_bare)
-		return ctl(set, XPOLL_ENABLE, 0, fd, entry);
+		return queue_ctl(set, XPOLL_ENABLE, 0, fd, entry);
 	if (entry->registered & EP_READ)
-		rc = ctl(set, XPOLL_DELETE, entry->registered & EP_READ, fd, entry);
+		rc = queue_ctl(set, XPOLL_DELETE, entry->registered & EP_READ, fd, entry);
 	entry->registered &= ~EP_READ;
 	return rc < 0 ? rc : register_bare(set, fd, entry);
 }
@@ -256,15 +263,18 @@ static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry,
 		rc = switch_bare(set, fd, entry, want);
 	off = entry->registered & ~want;
 	if (rc == 0 && off)
-		rc = ctl(set, XPOLL_DISABLE, off, fd, entry);
+		rc = queue_ctl(set, XPOLL_DISABLE, off, fd, entry);
 	if (rc == 0 && on)
-		rc = ctl(set, XPOLL_ENABLE, on, fd, entry);
+		rc = queue_ctl(set, XPOLL_ENABLE, on, fd, entry);
 	return rc;
 }
 
-/* A change has failed half-way: the entry stays what it was, unless the queue lost the file. */
-static void restore(struct ep_set *set, int fd, struct ep_entry *entry,
-                    const struct ep_entry *before, int rc)
+/*
+ * Called if a change has failed with rc: restore the entry to `before`, or end it if the queue has
+ * found that the descriptor was closed or reused.
+ */
+static void restore_entry(struct ep_set *set, int fd, struct ep_entry *entry,
+                          const struct ep_entry *before, int rc)
 {
 	ep_unregister(set, fd, entry);
 	entry->events = before->events;
@@ -280,7 +290,10 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	int want = ep_poll_bits(event->events) & (entry->is_nested ? POLLIN : ~0);
 	int rc = -EPIPE;
 
-	/* The queue reports a condition that holds again, so the kept record is not needed. */
+	/*
+	 * Discard the held record: after the change the queue reports each condition that still
+	 * holds.
+	 */
 	drop_held(set, entry);
 	entry->events = event->events;
 	entry->data = event->data.u64;
@@ -292,7 +305,7 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 		rc = ep_register(set, fd, entry);
 	}
 	if (rc < 0)
-		restore(set, fd, entry, &before, rc);
+		restore_entry(set, fd, entry, &before, rc);
 	return rc;
 }
 
@@ -312,12 +325,14 @@ void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry)
 void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, int bits)
 {
 	int wanted = ep_poll_bits(entry->events);
-	/* Errors concern all directions; and the report of a one-shot has disabled all of them. */
+	/*
+	 * An error or hang-up disables all directions, and so does any report of a one-shot entry.
+	 */
 	bool all = bits & (POLLERR | POLLHUP) || entry->events & EPOLLONESHOT;
 	int on = entry->registered & (all ? wanted : wanted & bits);
 
 	if (on)
-		(void)ctl(set, XPOLL_ENABLE, on, fd, entry);
+		(void)queue_ctl(set, XPOLL_ENABLE, on, fd, entry);
 	if (entry->is_bare && all && needs_bare(entry, wanted))
-		(void)ctl(set, XPOLL_ENABLE, 0, fd, entry);
+		(void)queue_ctl(set, XPOLL_ENABLE, 0, fd, entry);
 }

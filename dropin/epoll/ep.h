@@ -37,7 +37,10 @@ struct ep_object {
 	int descriptors;       /* [t] open descriptors of the object */
 	/* [a] number of calls that use the object, plus 1 while it has descriptors; 0: ended */
 	atomic_int refs;
-	/* [I] Called without locks when the last reference is gone. */
+	/*
+	 * [I] Ends the object.  Called without locks after its last descriptor was closed; for a
+	 * counter, after `refs` has become 0.
+	 */
 	void (*end)(struct ep_object *object);
 };
 
@@ -63,7 +66,11 @@ struct ep_entry {
  */
 struct ep_bell {
 	int fds[2];     /* [e] a socket pair; the set's descriptors duplicate fds[0]; -1: none */
-	bool stays;     /* [e] the kernel refuses the queue's descriptor in another queue */
+	/*
+	 * [e] the bell is needed even if the queue has a descriptor, because the kernel refuses
+	 * that in another queue
+	 */
+	bool stays;
 	bool runs;      /* [e] the thread was started */
 	bool is_rung;   /* [e] fds[0] is readable: there is a message in it */
 	bool is_parked; /* [e] the thread is not in a wait of the queue */
@@ -76,13 +83,16 @@ struct ep_bell {
 /* A set: an epoll instance of the program. */
 struct ep_set {
 	struct ep_object object;
-	/* Called in a forked child, which has no other thread, for each set of the parent.  [I] */
+	/* [I] Called in a forked child, which has no other thread, for each set of the parent. */
 	void (*fork)(struct ep_set *set);
 	struct xpoll *queue;     /* [I] */
 	struct ep_set *next;     /* [t] in the list of all sets */
 	_Atomic pid_t process;   /* [a] the process that can use the queue */
-	/* A thread in ep_is_ready holds it while it takes a record; taken before `lock`. */
-	pthread_mutex_t look;
+	/*
+	 * Held by a thread in ep_is_ready while it takes a record from the queue; locked before
+	 * `lock`.
+	 */
+	pthread_mutex_t ready_lock;
 	pthread_mutex_t lock;
 	struct ep_entry **pages; /* [e] entries indexed by descriptor; a page may be NULL */
 	int pages_len;           /* [e] number of pages */
@@ -90,7 +100,7 @@ struct ep_set {
 	atomic_int nested;       /* [a] number of live entries for sets; written under the lock */
 	uintptr_t serial;        /* [e] serial of the last EPOLL_CTL_ADD */
 	struct xpoll_ready held; /* [e] if is_held: a record that the next wait delivers */
-	atomic_bool is_held;     /* [a] see ep_give_back; written under the lock */
+	atomic_bool is_held;     /* [a] `held` is valid: see ep_give_back; written under the lock */
 	atomic_int waiters;      /* [a] number of threads in ep_wait */
 	bool is_exposed;         /* [e] the descriptors are readable while there are events */
 	struct ep_bell bell;
@@ -102,13 +112,19 @@ struct ep_set {
  */
 extern _Thread_local bool ep_inside;
 
-/* The process whose descriptors table.c has.  A child of vfork(2) has another process ID. */
+/*
+ * The process whose descriptors are recorded in table.c.  getpid() differs from it in a child of
+ * vfork(2), which shares this memory but has its own descriptors.
+ */
 extern _Atomic pid_t ep_process;
 
-/* Set in a forked child that has timers or signalfds, until their threads run again. */
+/*
+ * True in a forked child that inherited timers or signalfds, until ep_revive has started the
+ * threads that serve them.
+ */
 extern atomic_bool ep_is_child;
 void ep_revive_threads(void);
-/* In a forked child: let ep_revive call this function once, to start a thread. */
+/* Called in a forked child: the next ep_revive calls `start` once, which starts a thread. */
 void ep_revive_by(void (*start)(void));
 
 /* Called by each function that may use a timer or a signalfd. */
@@ -142,11 +158,14 @@ static inline void ep_drop(struct ep_set *set)
 /* Returns true if there is any set.  Then poll(2) has to check whether a descriptor is one. */
 bool ep_any_sets(void);
 /*
- * Record fd as the first descriptor of a new object, and put a set into the list of all.  Returns
- * fd; or -ENOMEM, after closing fd.
+ * Record fd as the first descriptor of a new object; a set is also added to the list of all sets.
+ * Returns fd, or closes fd and returns -ENOMEM.
  */
 int ep_publish(struct ep_object *object, int fd);
-/* The program has duplicated fd: if fd refers to an object, record that the duplicate does, too. */
+/*
+ * Called after the program has duplicated fd: if fd refers to an object, records that the duplicate
+ * refers to it as well.
+ */
 void ep_duplicated(int fd, int duplicate);
 /*
  * Call ep_close_begin before fd is closed: it removes the registrations of fd from all sets, and
@@ -155,7 +174,7 @@ void ep_duplicated(int fd, int duplicate);
  */
 struct ep_object *ep_close_begin(int fd);
 void ep_close_end(struct ep_object *object);
-/* Make all descriptors of an object duplicates of fd; 0 or -errno. */
+/* Replace each descriptor of the object by a duplicate of fd (dup2).  Returns 0 or -errno. */
 int ep_replace_fds(struct ep_object *object, int fd);
 /*
  * In a forked child, which does not inherit kqueues: the descriptors of sets that were duplicates
@@ -165,7 +184,10 @@ int ep_replace_fds(struct ep_object *object, int fd);
 void ep_reserve_descriptors(void);
 /* In a forked child: fd is another file now, and its entries in the sets stay valid. */
 void ep_restamp_entries(int fd);
-/* The descriptors of a set were replaced: sets that watch them watch the new file from now on. */
+/*
+ * Called after ep_replace_fds for a set: registers its descriptors again in the sets that contain
+ * it, because a queue watches a file, not a descriptor.
+ */
 void ep_renew_watchers(struct ep_set *set);
 
 /* set.c: how a set begins and ends -------------------------------------------------- */
@@ -210,15 +232,15 @@ int ep_register(struct ep_set *set, int fd, struct ep_entry *entry);
 int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event);
 void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry);
 /*
- * fd refers to another file since ep_replace_fds, which the program does not see: register fd again
- * in the queue.  [e]
+ * Called after ep_replace_fds has replaced fd, a nested set, by another file: registers fd again in
+ * this set's queue.  [e]
  */
 void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
 /* End the entry of fd, if any.  The caller has called xpoll_forget_fd and will close fd. */
 void ep_forget(struct ep_set *set, int fd);
 /*
- * A record with these POLL* bits was taken from the queue and not delivered: enable the directions
- * that it concerns, so that the queue reports again what is still ready.  [e]
+ * Called if a record with these POLL* bits was taken from the queue and not delivered.  Enables the
+ * directions of these bits, so that the queue reports again what is still ready.  [e]
  */
 void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, int bits);
 /* Returns the POLL* bits that EPOLL* bits request. */
@@ -250,14 +272,14 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
  */
 bool ep_is_ready(struct ep_set *set);
 /*
- * Translate a record that was taken from the queue into an event.  Returns false if the program
- * must not get it: the registration has ended, or no requested condition holds.  [e]
+ * Translate a record of the queue into an event for the program.  Returns false if there is no
+ * event: the entry has ended, or no requested condition holds any more.  [e]
  */
 bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
 /*
- * A record was taken from the queue to find out whether the set has an event, and ep_deliver has
- * accepted it: keep it for the next wait.  [e]
+ * Called if a record was taken from the queue only to find out whether the set is ready, and
+ * ep_deliver has accepted it.  Stores the record in set->held for the next wait.  [e]
  */
 void ep_give_back(struct ep_set *set, const struct xpoll_ready *record);
 /*
@@ -278,12 +300,16 @@ void ep_nest_refresh(struct ep_set *set);
 /* Make the socket pair of a bell.  Returns 0 or -errno. */
 int ep_bell_make(struct ep_bell *bell);
 /*
- * From ep_bell_pause to ep_bell_resume the bell's thread takes no event out of the queue.  Call
- * ep_bell_resume only if ep_bell_pause has returned true: the set may get its bell meanwhile.
+ * Between ep_bell_pause and ep_bell_resume the bell's thread takes no record from the queue.  Call
+ * ep_bell_resume only if ep_bell_pause has returned true (the set had a bell), because the set may
+ * get a bell in between.
  */
 bool ep_bell_pause(struct ep_set *set);
 void ep_bell_resume(struct ep_set *set);
-/* If the bell's thread was started, make the set's descriptor readable, or not.  [e] */
+/*
+ * Make the bell's descriptor readable (ready) or not readable; does nothing if the bell's thread
+ * was not started.  [e]
+ */
 void ep_bell_show(struct ep_set *set, bool ready);
 /* End the bell's thread, and close the socket pair. */
 void ep_bell_end(struct ep_set *set);
@@ -301,8 +327,8 @@ int ep_ring_adopt(struct ep_set *set);
 /* nest.c: sets in sets --------------------------------------------------------------------- */
 
 /*
- * Held while a set is added to another one, so that two threads cannot make a ring.  Taken before
- * every other lock.
+ * Held while a set is added to another one, so that two threads cannot add sets to each other at
+ * the same time.  Locked before every other lock.
  */
 extern pthread_mutex_t ep_nest_lock;
 /* Returns 0 if `inner` may be added to `outer`; -ELOOP: it would be a ring, or too many levels. */

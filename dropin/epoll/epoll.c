@@ -56,14 +56,19 @@ static struct ep_set *hold_or_fail(int fd, int *rc)
 
 EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 {
-	/* Passed for EPOLL_CTL_DEL, where the program's event may be NULL or an invalid address. */
+	/*
+	 * passed for EPOLL_CTL_DEL, for which the program's event may be NULL or an invalid address
+	 */
 	static const struct epoll_event none;
 	struct ep_set *set;
 	int state, rc;
 
 	if (op != EPOLL_CTL_DEL && !event)
 		return xp_result(-EFAULT);
-	/* epoll_ctl(2) is no cancellation point, but functions that it calls here may be. */
+	/*
+	 * Disable cancellation: epoll_ctl(2) is no cancellation point, but functions called below
+	 * may be.
+	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	ep_inside = true;
 	set = hold_or_fail(epfd, &rc);
@@ -76,14 +81,17 @@ EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	return xp_result(rc);
 }
 
-/* For pthread_cleanup_push: end a wait of a cancelled thread. */
+/* Cleanup handler of a thread that is cancelled in a wait: release the set. */
 static void cancelled(void *opaque)
 {
 	ep_inside = false;
 	ep_drop(opaque);
 }
 
-/* Do all the waits; timeout_ns < 0: no timeout.  Returns like epoll_wait(2). */
+/*
+ * Common part of epoll_wait, epoll_pwait and epoll_pwait2; timeout_ns < 0: no timeout.  Returns
+ * like epoll_wait(2).
+ */
 static int call_wait(int epfd, struct epoll_event *events, int maxevents, int64_t timeout_ns,
                      const sigset_t *mask)
 {

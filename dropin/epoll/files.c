@@ -1,8 +1,10 @@
 /*
- * Replaces the C library's functions of descriptors, for sets and eventfds.
+ * Replaces functions of the C library that use the descriptors of sets, eventfds, timerfds and
+ * signalfds.
  *
- * dup(2) and fcntl(2) make further descriptors of an object.  read(2) serves counters, timers and
- * signalfds, and write(2) counters.  poll(2) and select(2) are in polling.c.
+ * Tables of objects: dup(2) and fcntl(2) record further descriptors.  read(2) serves eventfds,
+ * timerfds and signalfds, and write(2) serves eventfds; every other descriptor is passed to the C
+ * library.  poll(2) and select(2) are in polling.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -97,7 +99,10 @@ EXPORT int fcntl(int fd, int command, ...)
 	bool is_duplicate = command == F_DUPFD;
 	int rc;
 
-	/* The argument is an int, a pointer, or none; passing it on as a pointer loses nothing. */
+	/*
+	 * Common part of fcntl and fcntl64.  The argument is an int, a pointer, or missing; it is
+	 * passed on as a pointer, which changes none of these.
+	 */
 	va_start(arguments, command);
 	argument = va_arg(arguments, void *);
 	va_end(arguments);

@@ -11,15 +11,16 @@ enum { EP_NESTS_MOST = 4 };
 
 pthread_mutex_t ep_nest_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A walk through the sets in a set ends with -ELOOP in these two cases. */
+/* Parameters of a walk through the sets below a set; the walk fails with -ELOOP in two cases. */
 struct walk {
-	const struct ep_set *forbidden; /* finding this set means that there would be a ring */
-	int deepest;                    /* finding more levels than this */
+	/* the walk meets this set, so adding it would make a ring */
+	const struct ep_set *forbidden;
+	int deepest;                    /* the number of levels exceeds this */
 };
 
 static int walk_into(struct ep_set *set, const struct walk *walk, int depth);
 
-/* Returns the number of levels of sets from fd down, or -ELOOP; 0: fd is no set. */
+/* Returns the number of levels of sets from fd downwards, or -ELOOP; 0: fd is no set. */
 static int walk_entry(int fd, const struct walk *walk, int depth)
 {
 	struct ep_set *inner = ep_hold(fd);

@@ -53,8 +53,9 @@ static bool has_sets(struct pollfd *fds, nfds_t len)
 }
 
 /*
- * Make the descriptor of a set readable if the set has an event, otherwise not readable.  From now
- * on the bell's thread does that.  Returns true if the set has an event.
+ * Make the descriptor of a set readable if the set has an event, otherwise not readable.  If the
+ * set has a bell, this starts its thread, which keeps the descriptor up to date from now on.
+ * Returns true if the set has an event.
  */
 static bool check_set(int fd)
 {
@@ -64,7 +65,10 @@ static bool check_set(int fd)
 
 	if (!set)
 		return false;
-	/* Only the real call is a cancellation point, because no lock is held there. */
+	/*
+	 * Disable cancellation here, where locks are taken; the C library's call afterwards is a
+	 * cancellation point.
+	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (ep_ring_adopt(set) == 0 && ep_ring_start(set) == 0)
 		ready = ep_is_ready(set);

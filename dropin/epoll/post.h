@@ -19,22 +19,23 @@
 
 struct ep_post {
 	int fds[2];   /* both ends of the pipe, private */
-	int bytes;    /* in the pipe */
+	int bytes;    /* number of bytes in the pipe */
 	int sleep[2]; /* the socket pair in which reads sleep; -1: none has slept yet */
 };
 
-/* The flags with which Linux's calls create these descriptors. */
+/* The flags that timerfd_create(2) and signalfd(2) accept. */
 #define EP_POST_FLAGS (O_CLOEXEC | O_NONBLOCK)
 
-/* Make the pipe; returns the program's descriptor or -errno.  flags: EP_POST_FLAGS. */
+/* Make the pipe.  Returns the program's descriptor, opened with these EP_FD_FLAGS, or -errno. */
 int ep_post_open(struct ep_post *post, int flags);
 void ep_post_close(struct ep_post *post);
-/* Make the descriptor readable, or report a new edge of one that is. */
+/* Write a byte: makes the descriptor readable, or makes a new edge if it is readable already. */
 void ep_post_ring(struct ep_post *post);
 void ep_post_silence(struct ep_post *post);
 /*
- * In a forked child: give the object a pipe of its own, so that neither process takes the other
- * one's bytes.  Without a descriptor for that the child keeps the parent's pipe.
+ * In a forked child: replace the pipe, which is shared with the parent, by a new one, so that
+ * neither process reads the other's bytes.  If no descriptor is free, the child keeps the parent's
+ * pipe.
  */
 void ep_post_fork(struct ep_object *object, struct ep_post *post);
 /*
@@ -42,7 +43,10 @@ void ep_post_fork(struct ep_object *object, struct ep_post *post);
  * or another negative errno value.  The caller does not have the lock.
  */
 int ep_post_wait(struct ep_post *post, pthread_mutex_t *lock, int fd);
-/* Start a thread that handles no signal of the program and is never joined; 0 or -errno. */
+/*
+ * Start a detached thread that runs no signal handler of the program, because all signals are
+ * blocked in it.  Returns 0 or -errno.
+ */
 int ep_post_start(void *(*run)(void *));
 
 #endif

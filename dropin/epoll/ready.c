@@ -1,7 +1,7 @@
 /*
  * Translates records of the queue into events for the program, and finds out whether a set has an
- * event.  Each needs the other: a record for a set that is registered in this one is an event only
- * if that inner set has an event itself.
+ * event.  The two are in one file because they call each other: a record for a nested set is an
+ * event only if the nested set has an event.
  */
 #include <errno.h>
 #include <poll.h>
@@ -111,11 +111,10 @@ void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 }
 
 /*
- * Poll the descriptor of the held record (set->held, a report that was given back for a later wait)
- * and store an event if it is still ready.  Returns false if there is no event.  The record stays
- * held in both cases.
+ * Poll the descriptor of set->held, the record that ep_give_back has stored for a later wait.  If
+ * it is still ready, stores the event and returns true.  The record stays held in both cases.
  */
-static bool look_at_held(struct ep_set *set, struct epoll_event *event)
+static bool poll_held_record(struct ep_set *set, struct epoll_event *event)
 {
 	struct ep_entry *entry = ep_entry_find(set, set->held.fd);
 	struct xpoll_ready record = set->held;
@@ -133,27 +132,31 @@ static bool look_at_held(struct ep_set *set, struct epoll_event *event)
 
 bool ep_deliver_held(struct ep_set *set, struct epoll_event *event)
 {
-	bool ready = look_at_held(set, event);
+	bool ready = poll_held_record(set, event);
 
 	atomic_store(&set->is_held, false);
 	return ready;
 }
 
 /*
- * Called with the set's lock.  Threads that are about to sleep read is_held without the lock, so it
- * must not become false while the record stays held.
+ * Returns true if the held record is still an event; discards it otherwise.  Called with the set's
+ * lock.  is_held must stay true while the record is held, because threads read it without the lock
+ * before they sleep.
  */
 static bool held_is_ready(struct ep_set *set)
 {
 	struct epoll_event event;
-	bool ready = look_at_held(set, &event);
+	bool ready = poll_held_record(set, &event);
 
 	if (!ready)
 		atomic_store(&set->is_held, false);
 	return ready;
 }
 
-/* With the set's lock: returns true if a record from the queue is an event, and keeps it then. */
+/*
+ * Returns true if a record from the queue is an event, and keeps it for the next wait.  Called with
+ * the set's lock.
+ */
 static bool keep_if_event(struct ep_set *set, const struct xpoll_ready *record)
 {
 	struct epoll_event event;
@@ -175,15 +178,18 @@ bool ep_is_ready(struct ep_set *set)
 	ep_inside = true;
 	ep_nest_refresh(set);
 	/*
-	 * Admit one thread at a time: two would take two records, and one of the two threads would
-	 * consume the wake that is meant for a waiting thread.
+	 * Admit one thread at a time.  Two threads would take two records, of which only one can be
+	 * held, and one of them could consume the wake-up that is meant for a waiting thread.
 	 */
-	pthread_mutex_lock(&set->look);
+	pthread_mutex_lock(&set->ready_lock);
 	is_paused = ep_bell_pause(set);
 	pthread_mutex_lock(&set->lock);
 	ready = held_is_ready(set);
 	pthread_mutex_unlock(&set->lock);
-	/* The loop ends: a record that is no event is not returned again. */
+	/*
+	 * The loop ends, because the queue does not return a record again that was found to be no
+	 * event.
+	 */
 	while (!ready && xpoll_pwait(set->queue, &record, 1, 0, NULL) == 1) {
 		pthread_mutex_lock(&set->lock);
 		ready = keep_if_event(set, &record);
@@ -194,7 +200,7 @@ bool ep_is_ready(struct ep_set *set)
 	pthread_mutex_unlock(&set->lock);
 	if (is_paused)
 		ep_bell_resume(set);
-	pthread_mutex_unlock(&set->look);
+	pthread_mutex_unlock(&set->ready_lock);
 	ep_inside = inside;
 	errno = saved;
 	return ready;
@@ -211,8 +217,8 @@ bool ep_nested_is_ready(int fd)
 }
 
 /*
- * The thread of an inner set's bell may show an event a little late.  A wait with timeout 0 would
- * miss it, so make each inner set show now whether it has an event.
+ * The bell's thread of a nested set makes the set's descriptor readable a little late, so a wait
+ * with timeout 0 would miss an event: update the descriptors of all nested sets now.
  */
 void ep_nest_refresh(struct ep_set *set)
 {

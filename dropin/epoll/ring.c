@@ -2,17 +2,18 @@
  * The thread of a bell (struct ep_bell), which makes the set's descriptor readable.
  *
  * The thread waits in the queue for one event, gives it back for the next wait of the program, and
- * puts a message into the socket pair.  Then it waits until a call has found the set without events
- * and has removed the message.  While the thread has an event, other waits would miss it: so
- * they call ep_bell_pause, which keeps the thread out of the queue.
+ * sends a message into the socket pair.  Then it waits until a call has found the set without
+ * events and has removed the message.  While the thread holds an event, other waits would miss that
+ * event, so they call ep_bell_pause, which makes the thread leave the queue.
  */
 #include <errno.h>
 
 #include "ep.h"
 
 /*
- * Wait in the queue for one event, give it back, and make the descriptor readable.  Called and left
- * with the set's lock, which is not held during the wait.
+ * Wait in the queue for one event, give it back for the next wait of the program, and make the
+ * set's descriptor readable.  Called and left with the set's lock, which is released during the
+ * wait.
  */
 static void wait_and_show(struct ep_set *set)
 {
@@ -44,7 +45,8 @@ static void *ring_bell(void *opaque)
 	while (!bell->stops) {
 		if (bell->pauses > 0 || bell->is_rung)
 			pthread_cond_wait(&bell->changed, &set->lock);
-		else if (atomic_load(&set->is_held)) /* since before the fork */
+		/* the parent had held a record before the fork */
+		else if (atomic_load(&set->is_held))
 			ep_bell_show(set, true);
 		else
 			wait_and_show(set);

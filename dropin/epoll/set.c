@@ -56,7 +56,7 @@ static void fork_set(struct ep_set *set)
 	struct ep_bell *bell = &set->bell;
 	int fd = set->is_exposed ? make_fd() : -1;
 
-	set->look = unlocked;
+	set->ready_lock = unlocked;
 	atomic_store(&set->waiters, 0);
 	if (bell->fds[0] >= 0) {
 		real_close.close(bell->fds[0]);
@@ -84,7 +84,7 @@ static struct ep_set *allocate(void)
 	set->object.end = end_set;
 	set->fork = fork_set;
 	pthread_mutex_init(&set->lock, NULL);
-	pthread_mutex_init(&set->look, NULL);
+	pthread_mutex_init(&set->ready_lock, NULL);
 	pthread_cond_init(&set->bell.changed, NULL);
 	return set;
 }
@@ -175,7 +175,10 @@ int ep_use_bell(struct ep_set *set)
 
 /* --- Fork ------------------------------------------------------------------------------ */
 
-/* Under the set's lock: the descriptors of the sets in it are other files in this process. */
+/*
+ * Called with the set's lock, in a forked child: fork_set has replaced the descriptors of the
+ * nested sets by other files, so register these descriptors again.
+ */
 static void renew_nested(struct ep_set *set)
 {
 	for (int fd = 0; fd < (int)numbers_end(); fd++) {
@@ -186,8 +189,12 @@ static void renew_nested(struct ep_set *set)
 	}
 }
 
-/* Under the set's lock. */
-static int adopt(struct ep_set *set)
+/*
+ * Make a set of the parent usable in this forked child: give its queue new kernel objects, and its
+ * descriptors the queue's descriptor instead of the bell's.  Called with the set's lock.  Returns 0
+ * or -errno.
+ */
+static int adopt_locked(struct ep_set *set)
 {
 	if (xpoll_reinit(set->queue) < 0)
 		return -errno;
@@ -206,7 +213,7 @@ int ep_adopt(struct ep_set *set)
 		return 0;
 	pthread_mutex_lock(&set->lock);
 	if (atomic_load(&set->process) != atomic_load(&ep_process))
-		rc = adopt(set);
+		rc = adopt_locked(set);
 	pthread_mutex_unlock(&set->lock);
 	errno = saved;
 	return rc;

@@ -13,7 +13,7 @@
 #endif
 
 /* Accept one of these signals; waits for it.  Returns its number, or a negative number. */
-static inline int wait_for(const sigset_t *mask, siginfo_t *info)
+static inline int wait_for_signal(const sigset_t *mask, siginfo_t *info)
 {
 	int number = 0;
 
@@ -29,7 +29,7 @@ static inline int wait_for(const sigset_t *mask, siginfo_t *info)
 }
 
 /* Returns the record of a signal. */
-static inline struct signalfd_siginfo describe(const siginfo_t *info)
+static inline struct signalfd_siginfo to_siginfo(const siginfo_t *info)
 {
 	struct signalfd_siginfo out;
 

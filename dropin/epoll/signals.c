@@ -1,9 +1,9 @@
 /*
- * signalfd: signals that a thread accepts, and keeps until they are read.
+ * signalfd(2) for systems that lack it.
  *
- * The thread waits for all signals of all masks by sigwait(3).  The program has blocked them in its
- * own threads, as signalfd(2) requires, so the thread gets them.  It keeps each in a list that all
- * signalfds of the process read, as on Linux all of them read the pending signals of the process.
+ * A thread of this library accepts the signals of all masks by sigwait(3).  The program has blocked
+ * them in its own threads, as signalfd(2) requires, so no other thread gets them.  The signals are
+ * kept in one list for the process, from which read(2) of any signalfd takes those in its mask.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,12 +24,12 @@ enum { SIGNALS_END = 65 };
 
 struct ep_signals {
 	struct ep_object object;
-	struct ep_signals *next; /* in the list */
+	struct ep_signals *next; /* next in signals.all */
 	struct ep_post post;
 	sigset_t mask;
 };
 
-/* A signal that was accepted and not read. */
+/* A signal that sigwait(3) has accepted and no read(2) has returned yet. */
 struct kept {
 	struct kept *next;
 	siginfo_t info;
@@ -39,12 +39,13 @@ static struct {
 	pthread_mutex_t lock; /* taken by ep_lock */
 	struct ep_locked before_fork; /* of the thread that calls fork(2) */
 	struct ep_signals *all;
-	struct kept *kept;   /* oldest first */
-	bool runs;           /* the thread runs */
+	struct kept *kept;   /* accepted signals that were not read, oldest first */
+	bool runs;           /* the thread was started and has not ended */
 	pthread_t thread;
-	/* The signals of all masks when the thread last began to wait; `kick` wakes it, too. */
+	/* the union of all masks when the thread last began to wait */
 	sigset_t waits_for;
-	int kick;            /* the signal sent to make the thread read the masks again; 0: none */
+	/* sent to the thread to make it read the masks again, and not accepted yet; 0: none */
+	int interrupt_signal;
 } signals = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static pool_list pool;
@@ -69,8 +70,11 @@ static bool is_wanted(int number)
 	return false;
 }
 
-/* Keep a signal.  Like a pending one, a signal that is not a real-time signal is kept once. */
-static void keep(const siginfo_t *info)
+/*
+ * Add a signal to the list, and make the signalfds that have it in their mask readable.  Like the
+ * kernel, keeps only one instance of a signal that is no real-time signal.
+ */
+static void keep_signal(const siginfo_t *info)
 {
 	struct kept **link = &signals.kept;
 	struct kept *kept;
@@ -89,8 +93,11 @@ static void keep(const siginfo_t *info)
 			ep_post_ring(&one->post);
 }
 
-/* Returns the link to the signal that is read next with this mask, the lowest number first. */
-static struct kept **find(const sigset_t *mask)
+/*
+ * Returns the link to the kept signal that a read with this mask returns: the oldest one of the
+ * lowest number.
+ */
+static struct kept **find_kept(const sigset_t *mask)
 {
 	struct kept **found = NULL;
 
@@ -101,16 +108,16 @@ static struct kept **find(const sigset_t *mask)
 	return found;
 }
 
-/* Make each descriptor without a signal unreadable. */
-static void silence(void)
+/* Make each signalfd for which no signal is kept not readable. */
+static void silence_unready(void)
 {
 	for (struct ep_signals *one = signals.all; one; one = one->next)
-		if (one->post.bytes > 0 && !find(&one->mask))
+		if (one->post.bytes > 0 && !find_kept(&one->mask))
 			ep_post_silence(&one->post);
 }
 
-/* Send the signals that no mask has any more again, so that they are pending for the process. */
-static void send_unwanted(void)
+/* Send kept signals that are in no mask any more to the process again, so that they are pending. */
+static void resend_unwanted(void)
 {
 	struct kept **link = &signals.kept;
 
@@ -130,20 +137,20 @@ static void send_unwanted(void)
 /* --- The thread ------------------------------------------------------------------------------ */
 
 /*
- * Returns true if a signal may be the one that kick sent.  One that the process has sent itself by
- * kill(2) looks the same; the other of the two then counts as the real one.
+ * Returns true if an accepted signal may be that of interrupt_wait.  A signal that the process
+ * sends to itself by kill(2) looks the same; then the second of the two is kept.
  */
-static bool is_kick(const siginfo_t *info)
+static bool is_interrupt(const siginfo_t *info)
 {
 #if HAS_SIGINFO
 	if (info->si_code == SI_QUEUE || info->si_code == SI_TIMER || info->si_pid != getpid())
 		return false;
 #endif
-	return info->si_signo == signals.kick;
+	return info->si_signo == signals.interrupt_signal;
 }
 
-/* Under the lock: store the union of all masks; returns false if it is empty. */
-static bool unite(sigset_t *all)
+/* Store the union of all masks; returns false if it is empty.  Called with the lock. */
+static bool unite_masks(sigset_t *all)
 {
 	bool any = false;
 
@@ -162,37 +169,37 @@ static void *accept_signals(void *unused)
 	(void)unused;
 	ep_inside = true;
 	pthread_mutex_lock(&signals.lock);
-	while (unite(&signals.waits_for)) {
+	while (unite_masks(&signals.waits_for)) {
 		mask = signals.waits_for;
-		if (signals.kick > 0)
-			sigaddset(&mask, signals.kick);
+		if (signals.interrupt_signal > 0)
+			sigaddset(&mask, signals.interrupt_signal);
 		pthread_mutex_unlock(&signals.lock);
-		(void)wait_for(&mask, &info);
+		(void)wait_for_signal(&mask, &info);
 		pthread_mutex_lock(&signals.lock);
 		if (info.si_signo <= 0)
 			continue;
-		if (is_kick(&info))
-			signals.kick = 0;
+		if (is_interrupt(&info))
+			signals.interrupt_signal = 0;
 		else
-			keep(&info);
-		send_unwanted();
+			keep_signal(&info);
+		resend_unwanted();
 	}
 	signals.runs = false;
-	signals.kick = 0;
+	signals.interrupt_signal = 0;
 	pthread_mutex_unlock(&signals.lock);
 	return NULL;
 }
 
 /*
- * Under the lock, after a change of the masks: send the thread one of the signals for which it
- * waits, so that it reads the masks again; nothing if an earlier such signal is still on its way.
+ * Called with the lock, after a change of the masks: sends the thread a signal for which it waits,
+ * so that it reads the masks again; none if it has not accepted the last such signal yet.
  */
-static void kick(void)
+static void interrupt_wait(void)
 {
-	for (int number = 1; number < SIGNALS_END && signals.kick == 0; number++)
+	for (int number = 1; number < SIGNALS_END && signals.interrupt_signal == 0; number++)
 		if (sigismember(&signals.waits_for, number) == 1 &&
 		    pthread_kill(signals.thread, number) == 0)
-			signals.kick = number;
+			signals.interrupt_signal = number;
 }
 
 static void *run_thread(void *unused)
@@ -203,22 +210,23 @@ static void *run_thread(void *unused)
 	return accept_signals(unused);
 }
 
-/* Under the lock: let the thread wait for the signals of all masks; 0 or -errno. */
-static int follow_masks(void)
+/*
+ * Make the thread, started if necessary, wait for the signals of all masks.  Called with the lock.
+ */
+static int wait_for_all_masks(void)
 {
 	sigset_t all;
 	int rc = 0;
 
 	if (signals.runs) {
-		kick();
+		interrupt_wait();
 		return 0;
 	}
-	if (!unite(&all))
+	if (!unite_masks(&all))
 		return 0;
 	signals.runs = true;
 	/*
-	 * The new thread unites the masks before its first wait, so a mask that changes until then
-	 * needs no kick: with the empty set, kick sends no signal.
+	 * The new thread reads the masks before its first wait: interrupt_wait sends it no signal.
 	 */
 	sigemptyset(&signals.waits_for);
 	rc = ep_post_start(run_thread);
@@ -229,7 +237,7 @@ static int follow_masks(void)
 
 /* --- read ------------------------------------------------------------------------------------- */
 
-/* Under the lock: accept what is pending for this thread or the process now. */
+/* Keep the signals of this mask that are pending now.  Called with the lock. */
 static void accept_pending(const sigset_t *mask)
 {
 #if HAS_SIGINFO
@@ -237,29 +245,29 @@ static void accept_pending(const sigset_t *mask)
 	siginfo_t info;
 
 	while (sigtimedwait(mask, &info, &no_time) > 0)
-		keep(&info);
+		keep_signal(&info);
 #else
 	(void)mask;
 #endif
 }
 
-/* Read one signal; returns false if there is none. */
+/* Take the next signal for this signalfd from the list.  Returns false if there is none. */
 static bool try_read(struct ep_signals *object, struct signalfd_siginfo *out)
 {
 	struct ep_locked before = ep_lock(&signals.lock);
 	struct kept **link, *kept = NULL;
 
 	accept_pending(&object->mask);
-	link = find(&object->mask);
+	link = find_kept(&object->mask);
 	if (link) {
 		kept = *link;
 		*link = kept->next;
-		silence();
+		silence_unready();
 	}
 	ep_unlock(&signals.lock, &before);
 	if (!kept)
 		return false;
-	*out = describe(&kept->info);
+	*out = to_siginfo(&kept->info);
 	free(kept);
 	return true;
 }
@@ -290,7 +298,7 @@ ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t s
 
 /* --- The call ------------------------------------------------------------------------- */
 
-/* A BSD drops a signal whose default action is to ignore it, although it is blocked. */
+/* The BSDs discard a signal that is ignored by default, even while it is blocked: set a handler. */
 #ifdef __linux__
 static void keep_from_being_ignored(const sigset_t *mask)
 {
@@ -319,8 +327,8 @@ static void keep_from_being_ignored(const sigset_t *mask)
 }
 #endif
 
-/* Under the lock: this object has a new mask. */
-static int use_mask(struct ep_signals *object, const sigset_t *mask)
+/* Set the mask of this signalfd.  Called with the lock.  Returns 0 or -errno. */
+static int set_mask(struct ep_signals *object, const sigset_t *mask)
 {
 	int rc;
 
@@ -328,11 +336,11 @@ static int use_mask(struct ep_signals *object, const sigset_t *mask)
 	sigdelset(&object->mask, SIGKILL);
 	sigdelset(&object->mask, SIGSTOP);
 	keep_from_being_ignored(&object->mask);
-	rc = follow_masks();
-	send_unwanted();
-	silence();
-	/* A signal that was kept for another signalfd makes this one readable as well. */
-	if (find(&object->mask))
+	rc = wait_for_all_masks();
+	resend_unwanted();
+	silence_unready();
+	/* A signal may be kept already, because another signalfd has it in its mask. */
+	if (find_kept(&object->mask))
 		ep_post_ring(&object->post);
 	accept_pending(&object->mask);
 	return rc;
@@ -348,8 +356,8 @@ static void end_signals(struct ep_object *opaque)
 	while (*link != object)
 		link = &(*link)->next;
 	*link = object->next;
-	(void)follow_masks();
-	send_unwanted();
+	(void)wait_for_all_masks();
+	resend_unwanted();
 	ep_unlock(&signals.lock, &before);
 	ep_post_close(&object->post);
 	pool_give(&pool, &opaque->free);
@@ -385,7 +393,7 @@ static int open_signals(const sigset_t *mask, int flags)
 	before = ep_lock(&signals.lock);
 	object->next = signals.all;
 	signals.all = object;
-	rc = use_mask(object, mask);
+	rc = set_mask(object, mask);
 	ep_unlock(&signals.lock, &before);
 	atomic_store(&object->object.refs, 1);
 	if (rc < 0)
@@ -406,7 +414,7 @@ static int change_mask(int fd, const sigset_t *mask)
 	if (!object)
 		return ep_real()->fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
 	before = ep_lock(&signals.lock);
-	rc = use_mask((struct ep_signals *)object, mask);
+	rc = set_mask((struct ep_signals *)object, mask);
 	ep_unlock(&signals.lock, &before);
 	ep_object_drop(object);
 	return rc < 0 ? rc : fd;
@@ -439,16 +447,16 @@ static void fork_end(void)
 	ep_unlock(&signals.lock, &before);
 }
 
-static void revive(void)
+static void revive_thread(void)
 {
 	struct ep_locked before = ep_lock(&signals.lock);
 
 	if (!signals.runs)
-		(void)follow_masks();
+		(void)wait_for_all_masks();
 	ep_unlock(&signals.lock, &before);
 }
 
-/* The child reads its own signals, of which none is pending, and has no thread. */
+/* In a forked child: discard the parent's signals, and have the next call start the thread. */
 static void fork_child(void)
 {
 	while (signals.kept) {
@@ -460,9 +468,9 @@ static void fork_child(void)
 	for (struct ep_signals *object = signals.all; object; object = object->next)
 		ep_post_fork(&object->object, &object->post);
 	signals.runs = false;
-	signals.kick = 0;
+	signals.interrupt_signal = 0;
 	if (signals.all)
-		ep_revive_by(revive);
+		ep_revive_by(revive_thread);
 	fork_end();
 }
 

@@ -1,6 +1,7 @@
 /*
- * Which object (set or eventfd) each descriptor refers to: how a call finds the object and holds
- * it, and what happens when a descriptor is duplicated or closed and when the process forks.
+ * The objects (sets, eventfds, timerfds and signalfds) that descriptors refer to: how a call finds
+ * the object of a descriptor and holds it, and what happens when a descriptor is duplicated or
+ * closed and when the process forks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +25,10 @@ atomic_bool ep_is_child;
 enum { EP_REVIVALS = 2 };
 static void (*revivals[EP_REVIVALS])(void);
 
-/* Returns the object of this kind that fd refers to, or NULL, without a reference to it. */
+/*
+ * Returns the object of this kind that fd refers to, or NULL.  The caller does not hold it, so it
+ * may end at any time.
+ */
 static struct ep_object *object_of(int fd, enum ep_kind kind)
 {
 	struct number *number = number_at(fd);
@@ -40,7 +44,7 @@ static bool try_hold(atomic_int *count)
 {
 	int refs = atomic_load_explicit(count, memory_order_relaxed);
 
-	/* An object without references has ended, and is not brought back. */
+	/* An object whose count is 0 has ended: do not take a reference. */
 	while (refs > 0)
 		if (atomic_compare_exchange_weak_explicit(count, &refs, refs + 1,
 		                                          memory_order_acquire,
@@ -75,7 +79,10 @@ bool ep_any_sets(void)
 
 /* --- Descriptors ------------------------------------------------------------------- */
 
-/* With the table's lock: record that fd refers to this object.  Returns false without memory. */
+/*
+ * Record that fd refers to this object.  Called with the table's lock.  Returns false if memory is
+ * lacking.
+ */
 static bool record_fd(struct ep_object *object, int fd)
 {
 	struct number *number = number_make(fd);
@@ -113,7 +120,9 @@ void ep_duplicated(int fd, int duplicate)
 	struct ep_object *object;
 	int saved = errno;
 
-	/* A child of vfork has descriptors of its own, in our memory. */
+	/*
+	 * Ignore a child of vfork(2): it shares the parent's memory, but has its own descriptors.
+	 */
 	if (!number || !atomic_load(&number->object) || duplicate < 0 ||
 	    atomic_load(&ep_process) != getpid())
 		return;
@@ -125,8 +134,11 @@ void ep_duplicated(int fd, int duplicate)
 	errno = saved;
 }
 
-/* With the table's lock: remove a set that has no descriptor any more from the list. */
-static void unlist(struct ep_set *set)
+/*
+ * Remove a set whose last descriptor was closed from the list of all sets.  Called with the table's
+ * lock.
+ */
+static void unlist_set(struct ep_set *set)
 {
 	struct ep_set **link = &table.all;
 
@@ -136,7 +148,10 @@ static void unlist(struct ep_set *set)
 	atomic_fetch_sub(&table.sets, 1);
 }
 
-/* After xpoll_forget_fd, which has ended fd's registrations in all queues: end fd's entries. */
+/*
+ * End the entries of fd in all sets.  Called after xpoll_forget_fd, which has ended fd's
+ * registrations in all queues.
+ */
 static void forget_entries(int fd)
 {
 	pthread_mutex_lock(&table.lock);
@@ -176,7 +191,7 @@ void ep_close_end(struct ep_object *object)
 	pthread_mutex_lock(&table.lock);
 	last = --object->descriptors == 0;
 	if (last && object->kind == EP_SET)
-		unlist((struct ep_set *)object);
+		unlist_set((struct ep_set *)object);
 	pthread_mutex_unlock(&table.lock);
 	if (last)
 		ep_object_drop(object);
@@ -200,7 +215,10 @@ int ep_replace_fds(struct ep_object *object, int fd)
 	return 0;
 }
 
-/* The child has one thread, and the locks of the sets may be those of lost threads. */
+/*
+ * Takes no lock: the forked child has one thread, and the locks may be held by threads of the
+ * parent.
+ */
 void ep_restamp_entries(int fd)
 {
 	struct stat status;
@@ -221,7 +239,7 @@ void ep_revive_by(void (*start)(void))
 {
 	int i = 0;
 
-	/* The process may be a child's child, which has the function already. */
+	/* In a child of a forked child the function is recorded already. */
 	while (revivals[i] && revivals[i] != start)
 		i++;
 	revivals[i] = start;
@@ -242,8 +260,11 @@ void ep_revive_threads(void)
 	errno = saved;
 }
 
-/* Under the lock: register fd again in each set that has an entry for it. */
-static void renew_number(int fd)
+/*
+ * Register fd again in the queue of each set that has an entry for it.  Called with the table's
+ * lock.
+ */
+static void register_fd_again(int fd)
 {
 	for (struct ep_set *set = table.all; set; set = set->next) {
 		struct ep_entry *entry;
@@ -263,7 +284,7 @@ void ep_renew_watchers(struct ep_set *set)
 	pthread_mutex_lock(&table.lock);
 	for (unsigned i = 0; i < end; i++)
 		if (object_of((int)i, EP_SET) == &set->object)
-			renew_number((int)i);
+			register_fd_again((int)i);
 	pthread_mutex_unlock(&table.lock);
 }
 
@@ -275,7 +296,10 @@ static void unlock_until(const struct ep_set *end)
 		pthread_mutex_unlock(&set->lock);
 }
 
-/* Returns the set whose lock another thread has, without any lock; NULL: all are locked. */
+/*
+ * Try to lock all sets.  Returns NULL if all are locked; otherwise unlocks those, and returns the
+ * set whose lock another thread holds.
+ */
 static struct ep_set *try_lock_all(void)
 {
 	for (struct ep_set *set = table.all; set; set = set->next) {
@@ -287,7 +311,11 @@ static struct ep_set *try_lock_all(void)
 	return NULL;
 }
 
-/* A thread with the lock of a set may wait for one of a set in it, whatever their order is. */
+/*
+ * Before a fork: take all locks.  Sets cannot be locked in a fixed order, because a thread that
+ * holds the lock of a set may wait for the lock of a nested one: so try, and start again after each
+ * failure.
+ */
 static void fork_prepare(void)
 {
 	struct ep_set *busy;

@@ -1,10 +1,11 @@
 /*
- * timerfd: timers whose descriptor a thread makes readable.
+ * timerfd for systems that lack it: a thread of this library makes the descriptor of an expired
+ * timer readable.
  *
- * The state of all timers is under one lock.  The thread sleeps until the first of them is due; it
- * is started when a timer is first set.  read(2) computes the expirations by the clock, so they
- * are right also if the thread is late.  As on Linux, a timer with an interval is silent from
- * its expiration until read(2) or timerfd_gettime(2).
+ * One lock guards the state of all timers.  The thread sleeps until the first timer is due;
+ * timerfd_settime(2) starts it.  read(2) computes the number of expirations from the clock, so the
+ * number is right even if the thread is late.  Like on Linux, a periodic timer makes no edge
+ * between its expiration and the next read(2) or timerfd_gettime(2).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,32 +18,41 @@
 #include "real.h"
 
 enum {
-	/* A clock that may be set, and then cuts a sleep short, is read so often. */
+	/*
+	 * time between two readings of a clock that may be set, which would make a sleep too long
+	 * or too short
+	 */
 	CLOCK_CHECK_NS = 1000000000,
-	/* Larger changes are those of a clock that was set; adjtime(2) makes smaller ones. */
+	/*
+	 * a larger change of the difference between the clocks means that the real-time clock was
+	 * set; adjtime(2) makes smaller ones
+	 */
 	CLOCK_STEP_NS = 20000000,
 };
 
 struct ep_timer {
 	struct ep_object object;
-	struct ep_timer *next; /* in the list */
+	struct ep_timer *next; /* next in timers.all */
 	struct ep_post post;
 	clockid_t clock;       /* [I] as the program chose it */
-	clockid_t base;        /* the clock of due_ns: the monotonic one for relative times */
-	int64_t due_ns;        /* of the next expiration; 0: the timer is not armed */
+	clockid_t base;        /* the clock of due_ns: for a relative time the monotonic one */
+	int64_t due_ns;        /* time of the next expiration; 0: the timer is not armed */
 	int64_t interval_ns;
-	int64_t offset_ns;     /* of the real-time clock, when cancels was set */
-	uint64_t ticks;        /* expirations that were not read */
-	bool is_expired;       /* has expired, and is silent until a call restarts it */
+	/* if cancels: real-time clock minus monotonic clock when the timer was set */
+	int64_t offset_ns;
+	uint64_t ticks;        /* number of expirations that no read(2) has returned yet */
+	/* the timer has expired, and makes no further edge until a call reads or restarts it */
+	bool is_expired;
 	bool cancels;          /* TFD_TIMER_CANCEL_ON_SET */
-	bool is_canceled;      /* the clock was set, and no read has reported that */
+	/* the real-time clock was set, and no read(2) has returned ECANCELED for that yet */
+	bool is_canceled;
 };
 
 static struct {
 	pthread_mutex_t lock; /* taken by ep_lock */
 	struct ep_locked before_fork; /* of the thread that calls fork(2) */
 	struct ep_timer *all;
-	bool runs;              /* the thread runs */
+	bool runs;              /* the thread was started in this process */
 	pthread_cond_t changed; /* on the monotonic clock; signalled when a timer is set */
 } timers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -61,7 +71,7 @@ static int64_t offset_ns(void)
 	return now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC);
 }
 
-/* Returns a sum of times, at most XP_NEVER. */
+/* Returns the sum of two times; XP_NEVER if it would overflow. */
 static int64_t add_ns(int64_t a_ns, int64_t b_ns)
 {
 	return a_ns > XP_NEVER - b_ns ? XP_NEVER : a_ns + b_ns;
@@ -69,8 +79,11 @@ static int64_t add_ns(int64_t a_ns, int64_t b_ns)
 
 /* --- Expirations, under the lock ---------------------------------------------------------- */
 
-/* Expire and cancel what is due. */
-static void update(struct ep_timer *timer)
+/*
+ * Make the descriptor readable if the timer has expired, or if it is to be cancelled because the
+ * real-time clock was set.
+ */
+static void expire_or_cancel(struct ep_timer *timer)
 {
 	if (timer->cancels && !timer->is_canceled &&
 	    llabs(offset_ns() - timer->offset_ns) > CLOCK_STEP_NS) {
@@ -86,15 +99,18 @@ static void update(struct ep_timer *timer)
 	ep_post_ring(&timer->post);
 }
 
-/* Count the expirations since the timer became silent, and let it ring at the next one. */
-static void restart(struct ep_timer *timer)
+/*
+ * If a periodic timer has expired: add the expirations since then to `ticks`, and arm it for the
+ * next one, which makes the descriptor readable again.
+ */
+static void rearm_periodic(struct ep_timer *timer)
 {
 	int64_t missed;
 
 	if (!timer->is_expired || timer->interval_ns == 0)
 		return;
 	missed = (now_ns(timer->base) - timer->due_ns) / timer->interval_ns;
-	/* A clock that was set back has missed none. */
+	/* The clock was set back: no further expiration has passed. */
 	if (missed < 0)
 		missed = 0;
 	timer->ticks += (uint64_t)missed;
@@ -109,15 +125,15 @@ static struct timespec to_timespec(int64_t ns)
 	                         .tv_nsec = (long)(ns % XP_NS_PER_SEC)};
 }
 
-/* The setting as timerfd_gettime(2) returns it. */
-static struct itimerspec setting(struct ep_timer *timer)
+/* Returns the interval and the time left, like timerfd_gettime(2). */
+static struct itimerspec remaining_setting(struct ep_timer *timer)
 {
 	int64_t left_ns;
 
-	update(timer);
-	restart(timer);
+	expire_or_cancel(timer);
+	rearm_periodic(timer);
 	left_ns = timer->due_ns == 0 ? 0 : timer->due_ns - now_ns(timer->base);
-	/* An armed timer has at least a nanosecond left. */
+	/* Return at least 1 ns for an armed timer, because 0 means that it is not armed. */
 	if (timer->due_ns != 0 && left_ns <= 0)
 		left_ns = 1;
 	return (struct itimerspec){.it_interval = to_timespec(timer->interval_ns),
@@ -126,8 +142,11 @@ static struct itimerspec setting(struct ep_timer *timer)
 
 /* --- The thread --------------------------------------------------------------------------- */
 
-/* Under the lock: expire what is due; returns the time until something is. */
-static int64_t update_all(void)
+/*
+ * Expire all timers that are due.  Called with the lock.  Returns the time until the next one is
+ * due or a clock has to be read again; XP_NEVER: none.
+ */
+static int64_t expire_due_timers(void)
 {
 	int64_t first_ns = XP_NEVER;
 
@@ -135,7 +154,7 @@ static int64_t update_all(void)
 		bool is_armed, is_checked;
 		int64_t left_ns;
 
-		update(timer);
+		expire_or_cancel(timer);
 		is_armed = timer->due_ns != 0 && !timer->is_expired;
 		left_ns = is_armed ? timer->due_ns - now_ns(timer->base) : XP_NEVER;
 		is_checked = (is_armed && timer->base != CLOCK_MONOTONIC) || timer->cancels;
@@ -147,7 +166,10 @@ static int64_t update_all(void)
 	return first_ns < 0 ? 0 : first_ns;
 }
 
-/* Under the lock: sleep until a timer is set, or for this time. */
+/*
+ * Sleep until a timer is set, at most this long.  Called with the lock, which is released
+ * meanwhile.
+ */
 static void sleep_for(int64_t left_ns)
 {
 	struct timespec end;
@@ -171,7 +193,7 @@ static void *ring_timers(void *unused)
 	ep_inside = true;
 	pthread_mutex_lock(&timers.lock);
 	for (;;) {
-		int64_t left_ns = update_all();
+		int64_t left_ns = expire_due_timers();
 
 		if (left_ns > 0)
 			sleep_for(left_ns);
@@ -191,8 +213,8 @@ static void make_condition(void)
 	pthread_condattr_destroy(&attributes);
 }
 
-/* Under the lock. */
-static int start(void)
+/* Start the thread, unless it runs.  Called with the lock.  Returns 0 or -errno. */
+static int start_thread(void)
 {
 	int rc;
 
@@ -206,19 +228,22 @@ static int start(void)
 
 /* --- read ----------------------------------------------------------------------------------- */
 
-/* Returns the expirations, 0 if there are none yet, or -ECANCELED; each is reported once. */
+/*
+ * Store the number of expirations since the last read, 0 if there are none.  Returns 0; -ECANCELED,
+ * once, if the real-time clock was set and the timer has TFD_TIMER_CANCEL_ON_SET.
+ */
 static int try_read(struct ep_timer *timer, uint64_t *ticks)
 {
 	struct ep_locked before = ep_lock(&timers.lock);
 	int rc = 0;
 
-	update(timer);
+	expire_or_cancel(timer);
 	if (timer->is_canceled) {
 		timer->is_canceled = false;
 		timer->offset_ns = offset_ns();
 		rc = -ECANCELED;
 	} else if (timer->ticks > 0) {
-		restart(timer);
+		rearm_periodic(timer);
 	}
 	*ticks = rc < 0 ? 0 : timer->ticks;
 	timer->ticks = 0;
@@ -319,7 +344,10 @@ EXPORT int timerfd_create(int clockid, int flags)
 	return xp_result(open_timer((clockid_t)clockid, flags));
 }
 
-/* Returns the timer of fd, held, or NULL with the error in *rc. */
+/*
+ * Returns the timer that fd refers to, held until ep_object_drop; NULL: none, with the error in
+ * *rc.
+ */
 static struct ep_timer *hold_timer(int fd, int *rc)
 {
 	struct ep_object *object;
@@ -333,12 +361,12 @@ static struct ep_timer *hold_timer(int fd, int *rc)
 	return (struct ep_timer *)object;
 }
 
-/* Under the lock. */
-static int set(struct ep_timer *timer, int flags, const struct itimerspec *value)
+/* Do a timerfd_settime(2) with valid arguments.  Called with the lock.  Returns 0 or -errno. */
+static int set_timer(struct ep_timer *timer, int flags, const struct itimerspec *value)
 {
 	bool is_absolute = flags & TFD_TIMER_ABSTIME;
 	int64_t value_ns = timeout_ns(&value->it_value);
-	int rc = value_ns > 0 ? start() : 0;
+	int rc = value_ns > 0 ? start_thread() : 0;
 
 	if (rc < 0)
 		return rc;
@@ -353,7 +381,7 @@ static int set(struct ep_timer *timer, int flags, const struct itimerspec *value
 		timer->clock == CLOCK_REALTIME && value_ns > 0;
 	timer->offset_ns = timer->cancels ? offset_ns() : 0;
 	ep_post_silence(&timer->post);
-	update(timer);
+	expire_or_cancel(timer);
 	if (timer->due_ns > 0)
 		pthread_cond_signal(&timers.changed);
 	return 0;
@@ -376,8 +404,8 @@ EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new_value
 	if (!timer)
 		return xp_result(rc);
 	before = ep_lock(&timers.lock);
-	old = setting(timer);
-	rc = set(timer, flags, new_value);
+	old = remaining_setting(timer);
+	rc = set_timer(timer, flags, new_value);
 	ep_unlock(&timers.lock, &before);
 	ep_object_drop(&timer->object);
 	if (rc == 0 && old_value)
@@ -394,7 +422,7 @@ EXPORT int timerfd_gettime(int fd, struct itimerspec *curr_value)
 	if (!timer)
 		return xp_result(rc);
 	before = ep_lock(&timers.lock);
-	*curr_value = setting(timer);
+	*curr_value = remaining_setting(timer);
 	ep_unlock(&timers.lock, &before);
 	ep_object_drop(&timer->object);
 	return 0;
@@ -417,17 +445,23 @@ static void fork_end(void)
 	ep_unlock(&timers.lock, &before);
 }
 
-static void revive(void)
+static void revive_thread(void)
 {
 	struct ep_locked before = ep_lock(&timers.lock);
 
-	/* If there is no memory for a thread, a later timerfd_settime(2) may start it. */
+	/*
+	 * Ignore an error: if there is no memory for a thread, a later timerfd_settime(2) tries
+	 * again.
+	 */
 	timers.runs = false;
-	(void)start();
+	(void)start_thread();
 	ep_unlock(&timers.lock, &before);
 }
 
-/* The child has copies of the timers, and no thread. */
+/*
+ * In a forked child, which has copies of the timers but not the thread: give each timer its own
+ * pipe, and have the next call start the thread.
+ */
 static void fork_child(void)
 {
 	for (struct ep_timer *timer = timers.all; timer; timer = timer->next) {
@@ -438,7 +472,7 @@ static void fork_child(void)
 			ep_post_ring(&timer->post);
 	}
 	if (timers.runs)
-		ep_revive_by(revive);
+		ep_revive_by(revive_thread);
 	fork_end();
 }
 

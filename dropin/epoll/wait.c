@@ -44,7 +44,10 @@ static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, in
 	return kept;
 }
 
-/* Translate the record that ep_give_back has kept.  Returns its descriptor; -1: no event. */
+/*
+ * Translate the held record (ep_give_back) into an event.  Returns its descriptor; -1: there is no
+ * event.
+ */
 static int deliver_held(struct ep_set *set, struct epoll_event *event)
 {
 	int fd;
@@ -59,12 +62,12 @@ static int deliver_held(struct ep_set *set, struct epoll_event *event)
 	return fd;
 }
 
-/* The arguments of one call. */
+/* The arguments of one waiting call. */
 struct waiting {
 	struct epoll_event *events;
 	int64_t timeout_ns;
 	const sigset_t *mask;
-	int state; /* of cancellation, in the wait of the queue */
+	int state; /* the cancellation state to apply during the wait in the queue */
 };
 
 /*
@@ -119,14 +122,14 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 	return kept;
 }
 
-/* State that `end_wait` cleans up. */
+/* What end_wait has to release at the end of a wait, also if the thread is cancelled. */
 struct room {
 	struct ep_set *set;
 	struct xpoll_ready *records; /* allocated; NULL: those on the stack are used */
 	bool is_paused;              /* ep_bell_pause was called */
 };
 
-/* End a wait, also one of a cancelled thread. */
+/* Cleanup handler: end a wait, also that of a cancelled thread. */
 static void end_wait(void *opaque)
 {
 	struct room *room = opaque;
@@ -172,7 +175,10 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	room.is_paused = ep_bell_pause(set);
 	rc = wait_until(set, room.records ? room.records : few, cap, &waiting);
 	pthread_cleanup_pop(1);
-	/* The events that were taken may have been the last. */
+	/*
+	 * The wait may have taken the last events: check, so that the bell's descriptor becomes not
+	 * readable.
+	 */
 	if (room.is_paused && is_rung(set))
 		(void)ep_is_ready(set);
 	return rc;

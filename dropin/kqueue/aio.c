@@ -2,8 +2,9 @@
  * Requests of asynchronous I/O whose completion is an event of a queue.
  *
  * FreeBSD returns the event in each kevent(2) until aio_return(2) has taken the result.  xpoll
- * returns it once; after that a USER registration that stays triggered takes its place.  Both have
- * the address of request->aio as ident, so no USER event of the program has the same ident.
+ * returns an event of XPOLL_FILT_AIO once; after that a USER registration that stays triggered
+ * takes its place in the queue.  The ident of both registrations is the address of request->aio, so
+ * no USER registration of the program has the same ident.
  */
 #include <aio.h>
 #include <errno.h>
@@ -22,7 +23,7 @@ enum {
 /* With any of these flags the event is returned only once. */
 #define KQ_AIO_MODES (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
 
-/* A request for which aio_return has not been called.  All members need the lock of kq_aio. */
+/* A request for which aio_return(2) has not been called.  The lock of kq_aio guards all members. */
 struct kq_request {
 	struct xpoll_aio aio;
 	const struct aiocb *control; /* the program's structure, by which the request is found */
@@ -44,8 +45,11 @@ static struct {
 
 /* --- The table: called with the lock of kq_aio -------------------------------------- */
 
-/* Returns the pointer to the request of this control, or to the NULL where it would be linked. */
-static struct kq_request **kq_aio_place(const void *control)
+/*
+ * Returns the link (a bucket or the `next` of a request) that points to the request of this
+ * control, or the NULL link where it would be inserted.
+ */
+static struct kq_request **kq_aio_link_of(const void *control)
 {
 	struct kq_request **place =
 		&kq_aio.buckets[((uintptr_t)control >> 6) % KQ_AIO_BUCKETS];
@@ -76,8 +80,8 @@ static int64_t kq_aio_result(const struct kq_request *request)
 	if (!request->kq)
 		return -EINPROGRESS;
 	/*
-	 * If xpoll has no such registration, another thread has the event and has not called
-	 * kq_aio_event yet: aio.result is valid.
+	 * If xpoll has no such registration, another thread has received the event and is about to
+	 * call kq_aio_event: aio.result is valid.
 	 */
 	return xpoll_lookup(request->kq->queue, (uintptr_t)&request->aio,
 	                    XPOLL_FILT_AIO, &found) < 0
@@ -120,7 +124,7 @@ bool kq_aio_event(struct kq *kq, struct kevent *event)
 	if (!ours && event->filter != EVFILT_USER)
 		return true;
 	pthread_mutex_lock(&kq_aio.lock);
-	request = *kq_aio_place(event->udata);
+	request = *kq_aio_link_of(event->udata);
 	if (request && request->kq == kq &&
 	    (uintptr_t)&request->aio == event->ident) {
 		ours = true;
@@ -149,11 +153,11 @@ int kq_aio_change(struct kq *kq, const struct kevent *change)
 	struct kq_request *request;
 	int rc = 0;
 
-	/* Registrations of EVFILT_AIO are made by aio_read(2) and the like only. */
+	/* Refuse EV_ADD: only aio_read(2) and the like make registrations of EVFILT_AIO. */
 	if (change->flags & EV_ADD)
 		return -EPERM;
 	pthread_mutex_lock(&kq_aio.lock);
-	request = *kq_aio_place((const void *)change->ident);
+	request = *kq_aio_link_of((const void *)change->ident);
 	if (!request || request->kq != kq || request->has_no_event)
 		rc = -ENOENT;
 	else if (!(change->flags & EV_DELETE))
@@ -189,7 +193,7 @@ static void kq_aio_detach(struct kq_request *request, void *context)
 }
 
 /* For kq_aio_each: the request's queue is destroyed, so the request has completed. */
-static void kq_aio_end_one(struct kq_request *request, void *context)
+static void kq_aio_complete_one(struct kq_request *request, void *context)
 {
 	struct kq *kq = context;
 
@@ -207,7 +211,7 @@ void kq_aio_end_begin(struct kq *kq)
 
 void kq_aio_end(struct kq *kq)
 {
-	kq_aio_each(kq_aio_end_one, kq);
+	kq_aio_each(kq_aio_complete_one, kq);
 }
 
 void kq_aio_fork(enum kq_fork when)
@@ -229,8 +233,9 @@ void kq_aio_fork(enum kq_fork when)
 /* --- Requests ------------------------------------------------------------------------ */
 
 /*
- * Begin a request and put it into the table.  Both with the lock, so that another thread does not
- * handle the event before the request is in the table.  Returns 0 or a negative errno value.
+ * Begin a request and put it into the table.  The lock is held for both steps, so that no other
+ * thread handles the event before the request is in the table.  Returns 0 or a negative errno
+ * value.
  */
 static int kq_aio_begin_locked(struct kq *kq, struct kq_request *request)
 {
@@ -238,7 +243,7 @@ static int kq_aio_begin_locked(struct kq *kq, struct kq_request *request)
 	int rc = 0;
 
 	pthread_mutex_lock(&kq_aio.lock);
-	place = kq_aio_place(request->control);
+	place = kq_aio_link_of(request->control);
 	if (*place && kq_aio_result(*place) == -EINPROGRESS)
 		rc = -EBUSY;
 	/*
@@ -248,7 +253,7 @@ static int kq_aio_begin_locked(struct kq *kq, struct kq_request *request)
 	if (*place && rc == 0) {
 		kq_aio_withdraw(*place);
 		kq_aio_remove(place);
-		place = kq_aio_place(request->control);
+		place = kq_aio_link_of(request->control);
 	}
 	if (rc == 0 && xpoll_aio_submit(kq->queue, &request->aio) < 0)
 		rc = -errno;
@@ -294,7 +299,7 @@ int64_t kq_aio_error(const struct aiocb *control)
 	int saved = errno;
 
 	pthread_mutex_lock(&kq_aio.lock);
-	request = *kq_aio_place(control);
+	request = *kq_aio_link_of(control);
 	if (request)
 		result = kq_aio_result(request);
 	pthread_mutex_unlock(&kq_aio.lock);
@@ -308,7 +313,7 @@ int64_t kq_aio_take(const struct aiocb *control, bool *found)
 	int64_t result = -EINPROGRESS;
 
 	pthread_mutex_lock(&kq_aio.lock);
-	place = kq_aio_place(control);
+	place = kq_aio_link_of(control);
 	*found = *place;
 	if (*found)
 		result = kq_aio_result(*place);
@@ -339,19 +344,19 @@ int kq_aio_worse(int one, int other)
 	return one == AIO_CANCELED ? one : other;
 }
 
-/* Returns true if this is a request to cancel. */
-static bool kq_aio_is_meant(const struct kq_request *request, const struct kq_cancel *cancel)
+/* Returns true if `cancel` asks for this request: it is the given one, or has the given fd. */
+static bool kq_aio_matches(const struct kq_request *request, const struct kq_cancel *cancel)
 {
 	return cancel->control ? request->control == cancel->control
 		: request->aio.fd == cancel->fd;
 }
 
-/* For kq_aio_each: cancel a request that is meant and in progress. */
+/* For kq_aio_each: cancel the request if kq_aio_matches and it is in progress. */
 static void kq_aio_cancel_one(struct kq_request *request, void *context)
 {
 	struct kq_cancel *cancel = context;
 
-	if (!kq_aio_is_meant(request, cancel))
+	if (!kq_aio_matches(request, cancel))
 		return;
 	cancel->found = true;
 	request->cancelled = kq_aio_result(request) == -EINPROGRESS;
@@ -359,13 +364,16 @@ static void kq_aio_cancel_one(struct kq_request *request, void *context)
 		(void)xpoll_aio_cancel(request->kq->queue, &request->aio);
 }
 
-/* For kq_aio_each: combine what has become of a request that was cancelled into cancel->rc. */
+/*
+ * For kq_aio_each: combine the outcome of a cancelled request (cancelled, completed, or still in
+                                                                * progress) into cancel->rc.
+ */
 static void kq_aio_check_one(struct kq_request *request, void *context)
 {
 	struct kq_cancel *cancel = context;
 	int64_t result;
 
-	if (!kq_aio_is_meant(request, cancel) || !request->cancelled)
+	if (!kq_aio_matches(request, cancel) || !request->cancelled)
 		return;
 	result = kq_aio_result(request);
 	cancel->rc = kq_aio_worse(cancel->rc,
@@ -385,8 +393,9 @@ static void kq_aio_pause(int64_t pause_ns)
 }
 
 /*
- * The kernel may complete a cancelled request later, with the data or with ECANCELED, and only then
- * the result of aio_cancel(2) is known.  So this function sleeps until the requests have completed.
+ * The kernel may complete a cancelled request later, with the data or with ECANCELED; only then the
+ * result of aio_cancel(2) is known.  So check repeatedly, with sleeps in between, until the
+ * requests have completed.
  */
 int kq_aio_cancel(int fd, const struct aiocb *control, bool *found)
 {

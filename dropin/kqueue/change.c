@@ -78,10 +78,15 @@ static unsigned kq_flags_without_add(struct kq *kq, const struct kevent *change,
 	unsigned notes = kq_new_notes(change);
 	struct xpoll_event there;
 
-	/* Nothing is registered: without EV_ADD xpoll fails with the errno that FreeBSD returns. */
+	/*
+	 * Nothing is registered: without EV_ADD xpoll_event fails with the errno value that FreeBSD
+	 * returns.
+	 */
 	if (xpoll_lookup(kq->queue, change->ident, change->filter, &there) < 0)
 		return flags & EV_DISABLE ? flags : flags | EV_ENABLE;
-	/* The EV_ADD is ours, so drop the modes: only an EV_ADD of the program may set them. */
+	/*
+	 * The EV_ADD is added here, so drop the modes: only an EV_ADD of the program may set them.
+	 */
 	if (notes && notes != there.fflags)
 		flags = (flags & ~KQ_MODES) | EV_ADD;
 	if (!(flags & (EV_ENABLE | EV_DISABLE)))
@@ -98,7 +103,10 @@ static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 		return EV_DELETE;
 	if (flags & EV_ADD)
 		return flags;
-	/* In FreeBSD each change stores udata; in xpoll only an ADD, or one with this flag. */
+	/*
+	 * In FreeBSD each change stores udata.  xpoll stores it in an ADD, or if XPOLL_SETUDATA is
+	 * set.
+	 */
 	if (!(flags & EV_KEEPUDATA))
 		flags |= XPOLL_SETUDATA;
 	return kq_needs_lookup(change) ? kq_flags_without_add(kq, change, flags) : flags;
@@ -178,7 +186,10 @@ static unsigned kq_user_fflags(struct kq *kq, const struct kevent *change)
 {
 	unsigned fflags = change->fflags & KQ_USER_NOTES;
 
-	/* Each change stores `data` in FreeBSD.  xpoll does that only if there are fflags. */
+	/*
+	 * In FreeBSD each change stores `data`; xpoll stores it only if fflags is not 0, so pass
+	 * NOTE_FFOR, which ORs 0 into the flags.
+	 */
 	if (!(change->flags & (EV_ADD | EV_DELETE)) && !fflags)
 		return NOTE_FFOR;
 	if (kq_user_keeps_flags(change) && !kq_is_registered(kq, change))
@@ -187,8 +198,8 @@ static unsigned kq_user_fflags(struct kq *kq, const struct kevent *change)
 }
 
 /*
- * Complete the record of a change of another filter: drop the fflags that FreeBSD ignores.  Returns
- * 0, or -EINVAL.
+ * Complete the record of a change of any filter other than READ and WRITE: drop the fflags that
+ * FreeBSD ignores.  Returns 0, or -EINVAL.
  */
 static int kq_translate_other(struct kq *kq, const struct kevent *change,
                               struct xpoll_event *record)
@@ -209,7 +220,7 @@ static int kq_translate_other(struct kq *kq, const struct kevent *change,
 		return 0;
 	case EVFILT_TIMER:
 		if (!(record->flags & EV_ADD))
-			record->fflags = 0; /* in xpoll fflags would restart the timer */
+			record->fflags = 0; /* xpoll would restart the timer for any fflags */
 		return record->fflags & ~KQ_TIMER_NOTES ? -EINVAL : 0;
 	case EVFILT_EXCEPT:
 		record->fflags &= NOTE_OOB;
@@ -322,7 +333,10 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
 	return rc;
 }
 
-/* Apply a change that xpoll can take as one record without its `ext` fields, which we store. */
+/*
+ * Apply a change whose only difficulty are its `ext` fields: xpoll gets the change without them,
+ * and this library stores them.
+ */
 static int kq_change_plain(struct kq *kq, const struct kevent *change)
 {
 	struct kevent bare = *change;

@@ -1,4 +1,4 @@
-/* Closes by dup2(2) and dup3(2), and closes of ranges: the part of closing.h that is not inline. */
+/* The functions of closing.h that are not inline: closes by dup2(2) and dup3(2), and of ranges. */
 #include "closing.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include "common/numbers.h"
 
 /*
- * Returns true if a dup3 of fd onto `number` has to be handled: `number` is or may be registered,
- * or is a queue, and the dup3 will close it.  A dup3 that will fail closes nothing, so no
- * registration may be dropped for it; the conditions are those that dup3 checks.
+ * Returns true if a dup3 of fd onto `number` has to be handled: it will close `number`, which is a
+ * queue or may be registered in one.  A dup3 that fails closes nothing, so it must end no
+ * registration; the conditions here are those that dup3 checks.
  */
 bool closing_handles(int fd, int number, int flags)
 {

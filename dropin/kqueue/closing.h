@@ -36,14 +36,17 @@ static inline void closing_end(const struct closing *closing, int rc)
 		kq_close_end(closing->kq);
 }
 
-/* Nothing to do: if fd is a queue, the next call that uses the duplicate finds the queue. */
+/*
+ * Called after dup2 and dup3; nothing to do: if fd is a queue, the next call that uses the
+ * duplicate finds the queue.
+ */
 static inline void closing_duplicated(int fd, int number)
 {
 	(void)fd;
 	(void)number;
 }
 
-/* Nothing to do for a thread that gets its own table of descriptors. */
+/* Called when a thread gets its own table of descriptors by unshare(2); nothing to do here. */
 static inline void closing_unshare(void)
 {
 }

@@ -102,8 +102,9 @@ bool kq_deliver(struct kq *kq, struct kevent *event)
 
 	if (event->flags & EV_ERROR) {
 		/*
-		 * A status of a failed change.  FreeBSD has moved fflags into the registration by
-		 * then, unless it has found no file or no registration.
+		 * The status of a failed change.  In FreeBSD its fflags are 0, because the kernel
+		 * has moved them into the registration, unless it has found no file or no
+		 * registration.
 		 */
 		if (event->data != EBADF && event->data != ENOENT)
 			event->fflags = 0;

@@ -31,7 +31,10 @@ EXPORT int sighold(int number);
 EXPORT int sigignore(int number);
 int kq_sigmask(int how, const sigset_t *set, sigset_t *before);
 
-/* Rarely used functions with one argument of type int: a signal or, of two of them, a mask. */
+/*
+ * Indices of `few`: rarely used functions with one argument of type int, which is a signal mask for
+ * the first two and a signal number for the others.
+ */
 enum { SIGBLOCK, SIGSETMASK, SIGHOLD, SIGIGNORE, FEW };
 static const char *const few[FEW] = {"sigblock", "sigsetmask", "sighold", "sigignore"};
 
@@ -42,7 +45,8 @@ static struct {
 	front_number *_Atomic few[FEW];
 	front_interrupt *_Atomic interrupt;
 	front_mask *_Atomic thread_mask, *_Atomic mask;
-	atomic_bool sees_calls; /* the program's calls of the main functions reach this library */
+	/* calls by the program of the functions used most reach this library, not the C library */
+	atomic_bool sees_calls;
 	/* number of changes of actions and masks that were not passed to xpoll */
 	atomic_uint changes;
 	/* bit set of the signals for which siginterrupt(3) was called */
@@ -216,7 +220,10 @@ uint64_t kq_signals_seen(void)
 
 	if (!atomic_load(&front.sees_calls))
 		return 0;
-	/* A counter gives each thread a number.  An address could be that of an ended thread. */
+	/*
+	 * Give each thread a number from a counter.  An address would not do, because that of an
+	 * ended thread may be used again.
+	 */
 	if (!thread)
 		thread = atomic_fetch_add(&last, 1) + 1;
 	return (uint64_t)thread << 32 | atomic_load(&front.changes);

@@ -99,7 +99,7 @@ static XP_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
 	event->filter = record->filter;
 	event->flags = record->flags;
 	event->fflags = record->fflags;
-	/* XPOLL_NOTE_COUNT was requested by this library, not by the program. */
+	/* Remove XPOLL_NOTE_COUNT, which this library requested, not the program. */
 	if (record->filter == EVFILT_READ || record->filter == EVFILT_WRITE)
 		event->fflags &= ~XPOLL_NOTE_COUNT;
 	event->data = record->data;
@@ -272,9 +272,9 @@ static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
 }
 
 /* Do a call whose changes xpoll cannot take in one call: apply them one by one, then wait. */
-static XP_COLD int kq_call_by_steps(struct kq *kq, const struct kevent *changes,
-                                    int nchanges, struct kevent *events,
-                                    int nevents, const struct timespec *timeout)
+static XP_COLD int kq_call_one_by_one(struct kq *kq, const struct kevent *changes,
+                                      int nchanges, struct kevent *events,
+                                      int nevents, const struct timespec *timeout)
 {
 	int64_t timeout_ns;
 	bool over;
@@ -307,8 +307,8 @@ static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
 		if (kq_record(kq, &changes[i], &record)) {
 			rc = xpoll_event(kq->queue, &record, 1, NULL, 0, 0);
 		} else {
-			rc = kq_call_by_steps(kq, &changes[i], nchanges - i, NULL, 0,
-			                      NULL);
+			rc = kq_call_one_by_one(kq, &changes[i], nchanges - i, NULL, 0,
+			                        NULL);
 			break;
 		}
 	}
@@ -356,8 +356,8 @@ static XP_INLINE int kq_call(struct kq *kq, const struct kevent *changes,
 	       kq_record(kq, &changes[i], &records[i]))
 		i++;
 	if (XP_UNLIKELY(i < nchanges || nchanges > nevents || timeout_ns == -2))
-		return kq_call_by_steps(kq, changes, nchanges, events, nevents,
-		                        timeout);
+		return kq_call_one_by_one(kq, changes, nchanges, events, nevents,
+		                          timeout);
 	return kq_wait(kq, records, nchanges, events, nevents, timeout_ns);
 }
 
@@ -371,7 +371,7 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
                      const struct timespec *timeout)
 {
 	struct kq *kq = kq_hold(fd);
-	/* The only thread of a process cannot be cancelled during the call. */
+	/* The call changes something and may wait, and another thread may cancel this one. */
 	bool whole = nchanges > 0 && nevents > 0 && !xp_single_threaded();
 	int state, rc;
 
@@ -387,7 +387,10 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
 	pthread_cleanup_push(kq_cancelled, kq);
 	if (nchanges > 0 && nevents > 0)
 		pthread_testcancel();
-	/* A thread with changes is cancelled above, before the first of them, or not at all. */
+	/*
+	 * A thread with changes is cancelled by pthread_testcancel above, before the first change,
+	 * or not at all: a cancellation after it would lose the statuses.
+	 */
 	if (XP_UNLIKELY(whole))
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	rc = kq_call(kq, changelist, nchanges, eventlist, nevents, timeout);

@@ -35,15 +35,18 @@ struct aiocb;
 /* A kqueue. */
 struct kq {
 	struct pool_node free; /* in kq_pool, once the queue has ended */
-	/* [a] number of calls that use it, plus 1 while a descriptor refers to it; 0: ended */
+	/*
+	 * [a] number of calls that use the queue, plus 1 while a descriptor refers to it; 0: ended
+	 */
 	atomic_int refs;
 	struct xpoll *queue; /* [I] */
 	int queue_fd;        /* [I] from xpoll_fd; the program's descriptors are duplicates of it */
-	uint64_t serial;     /* [I] identifies the queue; never reused; see kq_mark in table.c */
+	/* [I] identifies the queue; never used again for another one: see kq_mark in table.c */
+	uint64_t serial;
 	int descriptors;     /* [t] number of known descriptors that refer to it */
 	struct kq *next;     /* [t] next queue in kq_table.all */
 
-	/* Counts of registrations that xpoll alone cannot implement like FreeBSD. */
+	/* Numbers of registrations for which this library keeps additional state. */
 	atomic_int special;      /* [a] process descriptors, and registrations with ext */
 	atomic_int requests;     /* [a] requests of asynchronous I/O */
 	atomic_uint_least64_t signals; /* [a] a bit for each signal that is registered */
@@ -135,8 +138,9 @@ bool kq_aio_event(struct kq *kq, struct kevent *event);
 /* Apply a change of EVFILT_AIO: only EV_DELETE can succeed.  Returns 0 or -errno. */
 int kq_aio_change(struct kq *kq, const struct kevent *change);
 /*
- * Call before and after xpoll_destroy of a queue, which waits for its requests in progress.  From
- * kq_aio_end_begin on no function here uses the queue; after kq_aio_end the results can be taken.
+ * Call before and after xpoll_destroy of a queue, which waits for its requests in progress.  After
+ * kq_aio_end_begin no function of aio.c uses the queue; after kq_aio_end the program can take the
+ * results of its requests by aio_return(2).
  */
 void kq_aio_end_begin(struct kq *kq);
 void kq_aio_end(struct kq *kq);

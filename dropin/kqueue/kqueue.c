@@ -28,7 +28,10 @@ EXPORT int kqueue(void)
 	return xp_result(kq_new_fd());
 }
 
-/* O_CLOEXEC changes nothing: descriptors of queues are always close-on-exec. */
+/*
+ * The flag O_CLOEXEC is accepted and changes nothing: descriptors of queues are always
+ * close-on-exec.
+ */
 EXPORT int kqueue1(int flags)
 {
 	return xp_result(flags & ~O_CLOEXEC ? -EINVAL : kq_new_fd());

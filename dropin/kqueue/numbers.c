@@ -8,8 +8,9 @@
 enum { KQ_PIPEFS = 0x50495045 /* of <linux/magic.h> */ };
 
 /*
- * Returns true if fd is a pipe made by pipe(2), not a FIFO.  A FIFO has a name, so another process
- * may open the other end of it again.  The kernel has pipes in a file system of their own.
+ * Returns true if fd is a pipe made by pipe(2), not a FIFO, whose other end another process may
+ * open again by its name.  fstatfs(2) shows the difference: the kernel has pipes in a file system
+ * of their own.
  */
 static bool kq_find_pipe(int fd, mode_t mode)
 {

@@ -1,7 +1,7 @@
 /*
  * State of registrations that xpoll does not keep: process descriptors, signals that have to be
- * registered again, and the `ext` fields.  Few programs use process descriptors or `ext`; for other
- * programs kq->special is 0, and no event needs this file.
+ * registered again, and the `ext` fields.  In a program without process descriptors and `ext`,
+ * kq->special is 0, and no event needs this file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -120,7 +120,7 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
 	xpoll_set(&record, (uint64_t)fd, XPOLL_FILT_READ, (int)flags, 0, 0,
 	          change->udata);
 	if (change->flags & EV_ADD) {
-		/* A process ends once, so its event is returned once. */
+		/* Add ONESHOT: a process ends once, so its event is returned once. */
 		record.flags |= EV_ONESHOT;
 		if (!kq_is_procdesc(fd))
 			return fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
@@ -276,7 +276,10 @@ static int kq_ext_grow(struct kq *kq)
 	return 0;
 }
 
-/* An EV_ADD replaces what an earlier registration of this ident and filter has stored. */
+/*
+ * An EV_ADD replaces the `ext` fields that an earlier registration of the same ident and filter has
+ * stored.
+ */
 int kq_ext_note(struct kq *kq, const struct kevent *change)
 {
 	bool there = kq_has_ext(change);

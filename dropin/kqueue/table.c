@@ -1,6 +1,6 @@
 /*
- * Which queue each descriptor refers to: how a call finds the queue and holds it, and what happens
- * when a descriptor is closed and when the process forks.
+ * The queues that descriptors refer to: how a call finds the queue of a descriptor and holds it,
+ * and what happens when a descriptor is closed and when the process forks.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "common/numbers.h"
 #include "kq.h"
 
-enum { KQ_SWEEP_FEW = 16 /* up to so many queues each new one runs kq_sweep */ };
+enum { KQ_SWEEP_FEW = 16 /* with at most this many queues, each new one runs kq_sweep */ };
 
 static struct {
 	pthread_mutex_t lock;
@@ -208,8 +208,8 @@ static XP_COLD bool kq_is_still_queue(int fd)
 }
 
 /*
- * The part of kq_hold for all cases but the simplest: other threads may close fd, closes are not
- * seen, or fd is unknown.  kq: the queue that was recorded for fd just now, or NULL.
+ * The part of kq_hold for a process with several threads, or if closes are not seen by this library
+ * or fd has no recorded queue.  kq: the queue that was recorded for fd just now, or NULL.
  */
 static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 {
@@ -223,7 +223,10 @@ static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 		errno = EBADF;
 		return NULL;
 	}
-	/* Since fd was looked up, the queue may have ended, and its memory been reused. */
+	/*
+	 * Between the look-up and kq_try_hold the queue may have ended, and its memory may have
+	 * been reused for another queue: look up again.
+	 */
 	if (XP_UNLIKELY(kq_of_number(fd) != kq)) {
 		kq_drop(kq);
 		errno = EBADF;
@@ -241,7 +244,10 @@ struct kq *kq_hold(int fd)
 
 	if (XP_UNLIKELY(!kq || !kq_real.sees_closes || !xp_single_threaded()))
 		return kq_hold_among_others(fd, kq);
-	/* This is the only thread, so nobody ends the queue meanwhile. */
+	/*
+	 * Only one thread exists, so no other thread can end the queue between the look-up and
+	 * this.
+	 */
 	kq_add_refs(kq, 1);
 	return kq;
 }
@@ -421,7 +427,10 @@ static void kq_fork_child(void)
 	while (kq_table.all) {
 		struct kq *kq = kq_table.all;
 
-		/* References are held by calls of the parent's threads, which the child lacks. */
+		/*
+		 * Ignore the references: calls of the parent's threads hold them, and the child
+		 * does not have these threads.
+		 */
 		kq_unlist(kq);
 		atomic_store(&kq->refs, 0);
 		kq_end(kq);

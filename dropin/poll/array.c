@@ -1,8 +1,6 @@
 /*
- * Compares the program's array with the image of it.
- *
- * The program may change its array while we read it, so each entry is read once, and only the copy
- * is used.
+ * Compares the program's array with the image of it.  The program may change its array at any time,
+ * so each entry is read once, and only the copy is used.
  */
 #include "array.h"
 
@@ -35,7 +33,7 @@ static bool array_reserve(struct array *array, size_t count)
 {
 	size_t most = count > array->len ? count : array->len;
 
-	/* In the worst case each entry of the image and each of the array is a change. */
+	/* At most all entries of the image and all of the array change. */
 	if (!memory_reserve(&array->image_memory, count * sizeof *array->image) ||
 	    !memory_reserve(&array->next_memory, count * sizeof *array->next) ||
 	    !memory_reserve(&array->changed_memory,
@@ -197,7 +195,10 @@ static bool apply_changes(struct array *array, struct watch *watch, size_t chang
 		if (array->changed[i] >= 0 &&
 		    !link_entry(array, watch, array->changed[i]))
 			return false;
-	/* Request bits after all links: a moved descriptor is linked at its new index only now. */
+	/*
+	 * Request bits only after all entries are linked: a descriptor that moved to another index
+	 * is linked there only now.
+	 */
 	for (size_t i = 0; i < changed; i++)
 		if (!request_bits(array, watch, array->replaced[i]))
 			return false;

@@ -18,7 +18,10 @@
 
 /* The image of one array of the program, and the lists that comparing and reporting need. */
 struct array {
-	/* The memory of the pointers below; changed_memory has changed and replaced. */
+	/*
+	 * The memory that the pointers below refer to; `changed` and `replaced` are both in
+	 * changed_memory.
+	 */
 	struct memory image_memory;
 	struct memory next_memory;
 	struct memory changed_memory;

@@ -36,7 +36,7 @@
 /* Result of poll_set: the C library's function has to make this call. */
 #define USE_REAL (INT_MIN + 1)
 
-/* One in this many calls of a set that could begin with the sleep polls first. */
+/* Of the calls that could begin with the sleep, one in this many polls first. */
 #define SLEEPS_FIRST_MOST 16
 
 /* --- Time ------------------------------------------------------------------------ */
@@ -88,7 +88,7 @@ static void release_signals(void *argument)
 		xp_sys_signals_release(call->restore_mask);
 }
 
-static int pass(struct call *call)
+static int pass_to_library(struct call *call)
 {
 	int rc;
 
@@ -149,9 +149,9 @@ static bool recheck_is_due(const struct call *call, const struct set *set)
  * Make the real call, because there is no unclaimed set for this array.  If the call site has
  * called often enough without one, make a set for its next call.
  */
-static int run_without(struct call *call)
+static int run_without_set(struct call *call)
 {
-	int rc = pass(call);
+	int rc = pass_to_library(call);
 	struct set *set;
 
 	if (rc < 0 || !sites_ripe(call->site))
@@ -185,7 +185,7 @@ static int run_real(struct call *call, struct set *set)
 	int rc;
 
 	pool_release(set);
-	rc = pass(call);
+	rc = pass_to_library(call);
 	if (rc < 0 || !pool_reclaim(set, version))
 		return rc;
 	note_real_call(call, set);
@@ -213,7 +213,10 @@ static int run_real(struct call *call, struct set *set)
 #define SYSCALL_COST 10
 #define READY_COST   3
 
-/* A set is given up at a balance below minus this many real calls; the most is plus as many. */
+/*
+ * The balance is limited to this many times the cost of a real call; below minus this the set is
+ * given up.
+ */
 #define WORTH_CALLS 64
 
 /*
@@ -240,7 +243,7 @@ static void account_and_release(struct call *call, struct set *set, int rc)
 	int64_t all = (int64_t)call->checks;
 
 	book_costs(call, set);
-	/* Give back one system call, which the real function makes, too. */
+	/* One of the system calls is free, because the real function makes one, too. */
 	set->balance += SYSCALL_COST - (rc == USE_REAL ? all : READY_COST * (int64_t)rc);
 	if (set->balance > WORTH_CALLS * all)
 		set->balance = WORTH_CALLS * all;
@@ -290,7 +293,7 @@ static bool poll_ends_call(struct call *call, struct set *set,
 			account_and_release(call, set, USE_REAL);
 		else
 			give_up(call, set);
-		*rcp = pass(call);
+		*rcp = pass_to_library(call);
 		return true;
 	}
 	if (!call->was_asleep)
@@ -378,7 +381,8 @@ static int sleep_and_claim(struct call *call, struct set *set,
 
 	hold_signals(call);
 	*len = watch_sleepers(&set->watch, fds);
-	book_costs(call, set); /* now, because the call may end while the set is not claimed */
+	/* now: a cancellation may end the sleep */
+	book_costs(call, set);
 	pool_sleep(set);
 	pool_release(set);
 	call->was_asleep = true;
@@ -441,8 +445,9 @@ static int poll_and_sleep(struct call *call, struct set *set)
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);
-		if (rc == -1 && errno != EINTR) /* the additional entry may exceed the limit */
-			return pass(call);
+		/* the entry for the epoll descriptor may exceed RLIMIT_NOFILE, with EINVAL */
+		if (rc == -1 && errno != EINTR)
+			return pass_to_library(call);
 		if (rc != 1)
 			return rc;
 	}
@@ -465,12 +470,12 @@ static int run_with_set(struct call *call, struct set *set)
 			pool_release(set);
 		else
 			give_up(call, set);
-		return pass(call);
+		return pass_to_library(call);
 	}
 	changed = array_sync(&set->array, &set->watch, call->fds, call->count);
 	if (XP_UNLIKELY(changed < 0)) {
 		give_up(call, set);
-		return pass(call);
+		return pass_to_library(call);
 	}
 	set->version += changed > 0;
 	return poll_and_sleep(call, set);
@@ -478,7 +483,8 @@ static int run_with_set(struct call *call, struct set *set)
 
 int call_run(struct call *call)
 {
-	sigset_t restore_mask; /* not a member of the call, because most calls do not sleep */
+	/* not a member of struct call, which would be larger for calls that do not sleep */
+	sigset_t restore_mask;
 	struct set *set;
 	int rc;
 
@@ -487,7 +493,7 @@ int call_run(struct call *call)
 	do {
 		call->awake_ns = xp_sys_now_coarse();
 		set = pool_find(call->site, call->key, call->awake_ns);
-		rc = set ? run_with_set(call, set) : run_without(call);
+		rc = set ? run_with_set(call, set) : run_without_set(call);
 	} while (rc == RESTART);
 	release_signals(call);
 	return rc;

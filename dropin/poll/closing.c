@@ -1,4 +1,7 @@
-/* The rarely needed part of closing.h: descriptors registered with epoll, and ranges. */
+/*
+ * The functions of closing.h that are not inline: closes of descriptors that are registered with
+ * epoll, and of ranges.
+ */
 #include "closing.h"
 
 #include <limits.h>
@@ -19,8 +22,8 @@ void closing_detach(int fd, uint64_t relying)
 }
 
 /*
- * Close the descriptors from first to last, except the epoll descriptors of sets.  All of these are
- * below `known`, so only the descriptors below it are checked.
+ * Close the descriptors from first to last, except the epoll descriptors of sets.  Those are all
+ * below `known`, so only descriptors below it are checked.
  */
 static int close_between(unsigned first, unsigned last, unsigned known)
 {

@@ -50,7 +50,10 @@ static inline void closing_unshare(void)
  */
 void closing_detach(int fd, uint64_t relying);
 
-/* Inline, like closing_end, which follows the system call: each return costs a misprediction. */
+/*
+ * Called before a close.  This and closing_end are inline, because each return after a system call
+ * costs a misprediction.
+ */
 static inline void closing_begin(struct closing *closing, int fd)
 {
 	uint64_t relying;

@@ -21,9 +21,12 @@
 #include "sys/fdkind.h"
 #include "sys/sys.h"
 
-#define MARK 64 /* F_SETSIG value that marks our epoll instances: the last real-time signal */
+/* F_SETSIG value that marks the library's epoll instances: the last real-time signal */
+#define MARK 64
 
-/* Our descriptors are in the last AWAY_ROOM numbers of the kernel's table of descriptors. */
+/*
+ * The library's descriptors are in the last AWAY_ROOM numbers of the kernel's table of descriptors.
+ */
 #define AWAY_ROOM  32
 /* Size of the smallest table that kernel_move_away tries, unless RLIMIT_NOFILE is lower. */
 #define AWAY_TABLE 256

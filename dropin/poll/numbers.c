@@ -7,7 +7,7 @@
 /* Length of the table: the kernel's default limit for open files. */
 #define NUMBERS_MOST ((size_t)1 << 20)
 
-#define LOG_LEN 4096u /* entries; later ones overwrite the oldest */
+#define LOG_LEN 4096u /* number of entries; a new entry overwrites the oldest */
 
 _Atomic uint64_t *numbers_words;
 size_t numbers_len;
@@ -71,7 +71,10 @@ bool numbers_rely(int fd, int set)
 			return false;
 	} while (!atomic_compare_exchange_weak(&numbers_words[fd], &word,
 	                                       word | UINT64_C(1) << set));
-	/* A thread that calls numbers_range_begin after this check sees the bit. */
+	/*
+	 * No range is being closed.  A thread that calls numbers_range_begin from now on sees the
+	 * bit of this set.
+	 */
 	if (in_ranges == 0)
 		return true;
 	numbers_unrely(fd, set);
@@ -109,7 +112,7 @@ unsigned numbers_range_begin(unsigned end)
 
 void numbers_range_end(void)
 {
-	/* The counter is 0 if a signal handler has forked since numbers_range_begin. */
+	/* in_ranges is 0 in a child that a signal handler forked after numbers_range_begin. */
 	if (in_ranges > 0)
 		atomic_fetch_sub(&in_ranges, 1);
 }

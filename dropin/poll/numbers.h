@@ -47,7 +47,8 @@ static inline bool numbers_has(int fd)
 
 /*
  * Set the bit of the set with this index in the word of fd; call before fd is registered with
- * epoll.  Returns false, and leaves the bit 0, if a thread is closing fd or if fd is our own.
+ * epoll.  Returns false, and leaves the bit 0, if a thread is closing fd or if fd is an epoll
+ * instance of this library.
  */
 bool numbers_rely(int fd, int set);
 /* Clear the set's bit in the word of fd. */
@@ -73,12 +74,18 @@ uint64_t numbers_close_begin(int fd);
 /* Clear all set bits of fd, and append fd to the log of closes. */
 void numbers_close_clear(int fd);
 
-/* Inline, because this follows a system call, after which each return costs a misprediction. */
+/*
+ * Called after the close: no longer count this thread as closing fd.  Inline, because each return
+ * after a system call costs a misprediction.
+ */
 static inline void numbers_close_end(int fd)
 {
 	uint64_t word = numbers_words[fd];
 
-	/* The count is 0 if a signal handler has forked since numbers_close_begin. */
+	/*
+	 * The count of closing threads is 0 in a child that a signal handler forked after
+	 * numbers_close_begin.
+	 */
 	while ((word & NUMBERS_CLOSING_BITS) != 0 &&
 	       !atomic_compare_exchange_weak(&numbers_words[fd], &word,
 	                                     word - NUMBERS_CLOSING_ONE))
@@ -87,9 +94,11 @@ static inline void numbers_close_end(int fd)
 
 /*
  * Call before a range of descriptors below `end` is closed, and numbers_range_end afterwards; in
- * between numbers_rely returns false for all descriptors.  Returns a bound, at most `end`: at or
- * above it no descriptor has set bits or is our own.  For each descriptor below the bound that is
- * closed and has set bits, the caller calls numbers_close_clear.
+ * between numbers_rely returns false for all descriptors.
+ *
+ * Returns a bound, at most `end`: no descriptor at or above it has set bits or is an epoll instance
+ * of this library.  For each descriptor below the bound that is closed and has set bits, the caller
+ * calls numbers_close_clear.
  */
 unsigned numbers_range_begin(unsigned end);
 void numbers_range_end(void);

@@ -134,7 +134,7 @@ void pool_unshare(void)
 		*process = PASSING;
 }
 
-/* This function makes no system call, because the filter might refuse it. */
+/* Makes no system call, because the filter that was just installed might refuse it. */
 void pool_sandboxed(void)
 {
 	uint32_t running = RUNNING;
@@ -146,14 +146,14 @@ void pool_sandboxed(void)
 
 bool pool_is_ours(void)
 {
-	/* A child of vfork(2) shares our memory, but has another process ID. */
+	/* A child of vfork(2) shares this memory, but has another process ID. */
 	return pool_is_running() && process_id == kernel_pid();
 }
 
 /* --- Claims ----------------------------------------------------------------------- */
 
 /* Claim a set that is in this state.  Returns false if it is in another by now. */
-static bool claim(struct set *set, int from)
+static bool claim_in_state(struct set *set, int from)
 {
 	return atomic_compare_exchange_strong(&set->state, &from, CLAIMED);
 }
@@ -161,7 +161,9 @@ static bool claim(struct set *set, int from)
 void pool_release(struct set *set)
 {
 	XP_ASSERT(set->state == CLAIMED);
-	/* Release: the thread that claims the set next sees all changes. */
+	/*
+	 * memory_order_release: the thread that claims the set next sees all changes of this one.
+	 */
 	atomic_store_explicit(&set->state, IDLE, memory_order_release);
 }
 
@@ -174,7 +176,7 @@ void pool_awake(struct set *set)
 {
 	int sleepers = set->sleepers;
 
-	/* If the set was dropped and reused for another array during the sleep, its count is 0. */
+	/* The count is 0 if the set was dropped and made for another array during the sleep. */
 	while (sleepers > 0 &&
 	       !atomic_compare_exchange_weak(&set->sleepers, &sleepers,
 	                                     sleepers - 1))
@@ -183,7 +185,7 @@ void pool_awake(struct set *set)
 
 bool pool_reclaim(struct set *set, uint32_t version)
 {
-	if (!pool_is_running() || !claim(set, IDLE))
+	if (!pool_is_running() || !claim_in_state(set, IDLE))
 		return false;
 	if (set->version == version)
 		return true;
@@ -198,7 +200,7 @@ struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns)
 	for (int i = 0; i < sets_len; i++) {
 		struct set *set = &sets[i];
 
-		if (set->key != key || set->site != site || !claim(set, IDLE))
+		if (set->key != key || set->site != site || !claim_in_state(set, IDLE))
 			continue;
 		atomic_store_explicit(&set->used_ns, now_ns, memory_order_relaxed);
 		if (set->key == key && set->site == site)
@@ -221,7 +223,7 @@ static void close_retired(void)
 		bool open;
 		int fd;
 
-		if (set->state != RETIRED || detaching > 0 || !claim(set, RETIRED))
+		if (set->state != RETIRED || detaching > 0 || !claim_in_state(set, RETIRED))
 			continue;
 		fd = set->watch.epoll_fd;
 		open = is_instance(fd);
@@ -259,7 +261,7 @@ static struct set *claim_unused(int64_t now_ns)
 		if (sets[i].state == IDLE &&
 		    (!oldest || sets[i].used_ns < oldest->used_ns))
 			oldest = &sets[i];
-	if (!oldest || now_ns - oldest->used_ns < UNUSED_NS || !claim(oldest, IDLE))
+	if (!oldest || now_ns - oldest->used_ns < UNUSED_NS || !claim_in_state(oldest, IDLE))
 		return NULL;
 	if (now_ns - oldest->used_ns >= UNUSED_NS)
 		return oldest;
@@ -273,7 +275,7 @@ static struct set *claim_free(void)
 	for (int i = 0; i < NUMBERS_SETS; i++) {
 		int len = i;
 
-		if (sets[i].state != FREE || !claim(&sets[i], FREE))
+		if (sets[i].state != FREE || !claim_in_state(&sets[i], FREE))
 			continue;
 		atomic_compare_exchange_strong(&sets_len, &len, i + 1);
 		return &sets[i];
@@ -316,7 +318,10 @@ void pool_detach(int fd, uint64_t relying)
 {
 	atomic_fetch_add(&detaching, 1);
 	for (int i = 0; i < NUMBERS_SETS; i++)
-		/* While fd has the set's bit, the set is not retired, and epoll_fd is its own. */
+		/*
+		 * The set has not been retired while its bit of fd is set, so epoll_fd is still the
+		 * set's.
+		 */
 		if ((relying >> i & 1) && numbers_relied(fd, i))
 			xp_sys_epoll_ctl(sets[i].watch.epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);
 	if (atomic_fetch_sub(&detaching, 1) == 1)

@@ -13,7 +13,10 @@
 #include "linux/sys_linux.h"
 #include "watch.h"
 
-/* Returns true if the epoll instance has fd with its present file. */
+/*
+ * Returns true if fd is registered in the epoll instance, and still refers to the file that was
+ * registered.
+ */
 static bool is_registered(struct watch *watch, int fd)
 {
 	const struct watch_slot *slot = &watch->slots[fd];
@@ -37,7 +40,8 @@ static void mark_found(struct watch *watch, bool found)
 /* Returns true if the real call has reported other bits in this entry than epoll, in `found`. */
 static bool result_differs(const struct pollfd *entry, uint16_t found)
 {
-	if (entry->events == 0) /* by select_results: only whether anything is ready is known */
+	/* an entry of select_results, which shows only whether the descriptor is ready */
+	if (entry->events == 0)
 		return (entry->revents != 0) != (found != 0);
 	return ((found ^ entry->revents) & (entry->events | WATCH_ALWAYS)) != 0;
 }

@@ -148,7 +148,10 @@ static short kinds_of(const struct bits *bits, const struct pollfd *entry)
 	return (short)kinds;
 }
 
-/* Store the results in the program's bit sets, which stay unchanged if no descriptor is ready. */
+/*
+ * Store the results of the last poll in the program's bit sets; without a ready descriptor the bit
+ * sets stay unchanged.  Returns the number of bits set, 0, or -EBADF.
+ */
 static int select_report(struct call *call, struct set *set)
 {
 	struct array *array = &set->array;
@@ -177,7 +180,7 @@ static int select_report(struct call *call, struct set *set)
 	return count;
 }
 
-static fd_set *set_of(const struct call *call, int kind)
+static fd_set *fd_set_of_kind(const struct call *call, int kind)
 {
 	return (fd_set *)(void *)call->bits.words[kind];
 }
@@ -187,8 +190,8 @@ static int select_pass(struct call *call)
 {
 	struct timespec left;
 
-	return real.pselect(call->bits.count, set_of(call, BITS_IN),
-	                    set_of(call, BITS_OUT), set_of(call, BITS_EXCEPT),
+	return real.pselect(call->bits.count, fd_set_of_kind(call, BITS_IN),
+	                    fd_set_of_kind(call, BITS_OUT), fd_set_of_kind(call, BITS_EXCEPT),
 	                    call_timeout(call, &left), call->mask);
 }
 
@@ -224,12 +227,12 @@ static inline bool passes_through(int count)
 	return false;
 }
 
-static int run(struct call *call, uintptr_t site)
+static int run_select(struct call *call, uintptr_t site)
 {
 	call->ops = &select_ops;
 	/*
-	 * Inverted, so that it differs from the site of a poll(2) with the same return address:
-	 * poll and select in tail position return to the same caller.
+	 * The return address identifies a call site.  Inverted, it differs from that of a poll(2)
+	 * with the same return address: poll and select in tail position return to the same caller.
 	 */
 	call->site = ~site;
 	call->count = (size_t)call->bits.count;
@@ -260,7 +263,7 @@ static int pselect_large(int count, fd_set *in, fd_set *out, fd_set *except,
 		}
 		call.deadline_ns = call_deadline(timeout_ns(timeout));
 	}
-	return run(&call, site);
+	return run_select(&call, site);
 }
 
 static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
@@ -275,8 +278,9 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	int rc;
 
 	if (!timeout)
-		return run(&call, site);
-	if (timeout->tv_sec < 0 || timeout->tv_usec < 0 || /* the real function: EINVAL */
+		return run_select(&call, site);
+	/* the C library's function fails with EINVAL */
+	if (timeout->tv_sec < 0 || timeout->tv_usec < 0 ||
 	    __builtin_add_overflow(timeout->tv_sec, timeout->tv_usec / US_PER_SEC,
 	                           &copy.tv_sec)) {
 		stats_add(&stats.passed, 1);
@@ -285,7 +289,7 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	copy.tv_nsec = timeout->tv_usec % US_PER_SEC * NS_PER_US;
 	call.timeout = &copy;
 	call.deadline_ns = call_deadline(timeout_ns(&copy));
-	rc = run(&call, site);
+	rc = run_select(&call, site);
 	/* Store the time left in the program's timeout, even after errors, like the kernel. */
 	if (call.deadline_ns != XP_NEVER) {
 		left_us = call_left_ns(&call) / NS_PER_US;

@@ -35,7 +35,10 @@ void stats_print(void)
 	               (unsigned long long)stats.sets, (unsigned long long)stats.evicted,
 	               (unsigned long long)stats.syscalls,
 	               (unsigned long long)stats.missed);
-	/* Block SIGPIPE: if nobody reads stderr, our write must not end the program by a signal. */
+	/*
+	 * Block SIGPIPE: a write to a stderr that is a pipe without a reader must not end the
+	 * program by a signal.
+	 */
 	sigemptyset(&broken_pipe);
 	sigaddset(&broken_pipe, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &broken_pipe, NULL);

@@ -50,7 +50,7 @@ static bool watch_is_ours(struct watch *watch)
 }
 
 /* epoll_ctl(2) with the bits that the array requests.  Returns 0 or a negative errno value. */
-static int control(struct watch *watch, int op, int fd)
+static int control_epoll(struct watch *watch, int op, int fd)
 {
 	const struct watch_slot *slot = &watch->slots[fd];
 
@@ -101,8 +101,8 @@ static void hot_remove(struct watch *watch, int fd)
 		return;
 	slot->flags &= (uint8_t)~HOT;
 	last = --watch->hot_len;
-	watch->hot[slot->hot_at] = watch->hot[last];
-	watch->slots[watch->hot[last]].hot_at = slot->hot_at;
+	watch->hot[slot->hot_index] = watch->hot[last];
+	watch->slots[watch->hot[last]].hot_index = slot->hot_index;
 }
 
 /*
@@ -115,7 +115,8 @@ static void disarm(struct watch *watch, int fd, bool in_kernel)
 
 	XP_ASSERT(slot->flags & ARMED);
 	if (in_kernel)
-		control(watch, EPOLL_CTL_DEL, fd); /* fails if fd is another file: no matter */
+		/* may fail if fd was reused for another file, which is harmless */
+		control_epoll(watch, EPOLL_CTL_DEL, fd);
 	numbers_unrely(fd, watch->set_index);
 	slot->flags &= (uint8_t)~ARMED;
 	slot->generation++;
@@ -130,9 +131,10 @@ static int register_new(struct watch *watch, int fd)
 	if (rc == 0)
 		return -EPERM;
 	if (rc > 0)
-		rc = control(watch, EPOLL_CTL_ADD, fd);
-	if (rc == -EEXIST) /* the instance still has fd: the close that disarmed fd has failed */
-		rc = control(watch, EPOLL_CTL_MOD, fd);
+		rc = control_epoll(watch, EPOLL_CTL_ADD, fd);
+	/* fd is registered already: a close had disarmed it here, and then failed */
+	if (rc == -EEXIST)
+		rc = control_epoll(watch, EPOLL_CTL_MOD, fd);
 	return rc;
 }
 
@@ -148,7 +150,7 @@ static bool arm(struct watch *watch, int fd)
 	if ((slot->flags & DIRECT) || !numbers_rely(fd, watch->set_index))
 		return false;
 	if (slot->flags & ARMED) {
-		rc = control(watch, EPOLL_CTL_MOD, fd);
+		rc = control_epoll(watch, EPOLL_CTL_MOD, fd);
 		if (rc < 0)
 			disarm(watch, fd, false);
 		if (rc < 0 && !numbers_rely(fd, watch->set_index))
@@ -170,7 +172,7 @@ static bool arm(struct watch *watch, int fd)
 	return true;
 }
 
-/* Make fd hot; the set fails if there are too many. */
+/* Make fd hot.  Sets watch->failed if there are WATCH_HOT_MOST hot descriptors already. */
 static void hot_add(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -180,7 +182,7 @@ static void hot_add(struct watch *watch, int fd)
 		return;
 	}
 	slot->flags |= HOT;
-	slot->hot_at = (uint8_t)watch->hot_len;
+	slot->hot_index = (uint8_t)watch->hot_len;
 	watch->hot[watch->hot_len++] = fd;
 }
 
@@ -206,7 +208,10 @@ void watch_want(struct watch *watch, int fd, uint16_t bits)
 
 	if ((slot->flags & PRESENT) && slot->wanted == bits)
 		return;
-	/* While fd was not in the array, a file of another kind may have got this number. */
+	/*
+	 * fd was not in the array before this call.  The program may have closed it and opened a
+	 * file of another kind meanwhile, so clear DIRECT.
+	 */
 	if (!(slot->flags & PRESENT))
 		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | PRESENT);
 	slot->wanted = bits;
@@ -242,7 +247,7 @@ static void drop_if_closed(struct watch *watch, int fd)
 
 	if (!(slot->flags & ARMED) || numbers_relied(fd, watch->set_index))
 		return;
-	watch->syscalls++; /* the closing thread has made an EPOLL_CTL_DEL: a cost of the set */
+	watch->syscalls++; /* count the closing thread's EPOLL_CTL_DEL as a cost of the set */
 	disarm(watch, fd, false);
 	slot->flags &= (uint8_t)~DIRECT;
 	arm_or_add_hot(watch, fd);
@@ -348,9 +353,12 @@ static int handle_report(struct watch *watch, const struct epoll_event *event)
 
 	if (fd >= watch->slots_len)
 		return -EBADF;
-	/* No registration is known: remove the entry, if fd still refers to the entry's file. */
+	/*
+	 * This library has no registration of fd: remove the entry, which succeeds if fd still
+	 * refers to the entry's file.
+	 */
 	if (!(slot->flags & ARMED))
-		return control(watch, EPOLL_CTL_DEL, (int)fd) == 0;
+		return control_epoll(watch, EPOLL_CTL_DEL, (int)fd) == 0;
 	if (event->data.u64 != watch_token((int)fd, slot))
 		return 0;
 	bits = event->events & (slot->wanted | WATCH_ALWAYS);
@@ -362,7 +370,7 @@ static int handle_report(struct watch *watch, const struct epoll_event *event)
 }
 
 /* Take all reports of the epoll instance, and add them to `ready`.  Returns 0 or -EBADF. */
-static int harvest(struct watch *watch)
+static int take_reports(struct watch *watch)
 {
 	size_t most = watch->armed_len + WATCH_HOT_MOST;
 	struct epoll_event *events;
@@ -416,16 +424,19 @@ int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
 {
 	if (!make_room(watch) || (sleep[0].revents & ~POLLIN) != 0)
 		return -EBADF;
-	/* Skip descriptors that another thread has registered during the sleep: epoll has them. */
+	/*
+	 * A descriptor that is not HOT any more was registered by another thread during the sleep:
+	 * skip it, because epoll reports it.
+	 */
 	for (int i = 1; i < len; i++)
 		if (sleep[i].revents != 0 && (watch->slots[sleep[i].fd].flags & HOT))
 			add_result(watch, sleep[i].fd, (uint16_t)sleep[i].revents);
-	return sleep[0].revents != 0 ? harvest(watch) : 0;
+	return sleep[0].revents != 0 ? take_reports(watch) : 0;
 }
 
 int watch_collect(struct watch *watch)
 {
-	return make_room(watch) ? harvest(watch) : -EBADF;
+	return make_room(watch) ? take_reports(watch) : -EBADF;
 }
 
 int watch_poll(struct watch *watch)

@@ -32,15 +32,15 @@
 /* The bits that poll(2) reports whether they are requested or not. */
 #define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
-/* State of one descriptor; "its" below means the descriptor's. */
+/* State of one descriptor of the array. */
 struct watch_slot {
-	int32_t first;       /* for array.c: index of its first entry in the array, or -1 */
-	uint32_t generation; /* number of its past registrations; part of the token */
-	uint16_t wanted;     /* the POLL* bits that its entries in the array request */
-	uint16_t armed;      /* if it is registered: the POLL* bits of the registration */
+	int32_t first; /* for array.c: index of the descriptor's first entry in the array, or -1 */
+	uint32_t generation; /* number of the descriptor's past registrations; part of the token */
+	uint16_t wanted;     /* the POLL* bits that the descriptor's entries in the array request */
+	uint16_t armed; /* if the descriptor is registered: the POLL* bits of the registration */
 	uint8_t flags;       /* PRESENT, ARMED, HOT, DIRECT: see watch.c */
-	uint8_t hot_at;      /* if it is hot: its index in watch->hot */
-	uint16_t found;      /* for watch_compare: the bits that epoll reported; else 0 */
+	uint8_t hot_index;      /* if the descriptor is hot: its index in watch->hot */
+	uint16_t found;      /* during watch_compare: the bits that epoll reported; otherwise 0 */
 };
 
 /* One result of a poll. */
@@ -71,7 +71,7 @@ struct watch {
 	size_t ready_len;
 
 	unsigned syscalls; /* system calls made for the set, and not yet counted as its cost */
-	/* other threads sleep on the instance, and the call polls it only once: timeout 0 */
+	/* other threads sleep on the epoll instance: see kernel_collect */
 	bool shared;
 	bool instance_checked; /* in this call kernel_is_instance has verified epoll_fd */
 	bool failed; /* the set must be given up */

@@ -14,7 +14,7 @@
 #define SIZE   65536
 
 struct block {
-	struct xpoll_aio aio; /* the library's, from submission to event */
+	struct xpoll_aio aio; /* xpoll uses this from xpoll_aio_submit to the event */
 	char bytes[SIZE];
 };
 
@@ -30,8 +30,8 @@ static int submit(struct block *it, int op, int fd, size_t length, int64_t offse
 	return xpoll_aio_submit(queue, &it->aio);
 }
 
-/* Go on after an operation.  Returns 1 if the block is under way again, 0 at the end
- * of the file, -1 on error. */
+/* Continue after an operation has ended.  Returns 1 if the block has another
+ * operation under way; 0 at the end of the file; -1 on error. */
 static int advance(struct block *it, int from, int to)
 {
 	int64_t done = it->aio.result; /* as read(2) and write(2), or a negative errno */

@@ -111,7 +111,7 @@ PyObject *xpy_aio_ended(PyObject *object, int64_t result)
 
 	PyObject *udata = Py_NewRef(aio->udata ? aio->udata : object);
 
-	/* Other threads may be calling its methods. */
+	/* Other threads may be calling methods of the operation. */
 	XPY_BEGIN(object);
 	aio->done = true;
 	aio->operation.result = result;
@@ -130,7 +130,7 @@ static int aio_traverse(PyObject *self, visitproc visit, void *arg)
 	return 0;
 }
 
-/* Keep the buffer: the library may still be using it. */
+/* Leave the buffer, because the library may still use it. */
 static int aio_clear(PyObject *self)
 {
 	Py_CLEAR(as_aio(self)->udata);

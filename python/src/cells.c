@@ -60,7 +60,7 @@ static void cell_free(struct xpy_cells *cells, struct xpy_cell *cell)
 	cell->next_free = cells->first_free;
 	cells->first_free = (uint32_t)(cell - cells->cells);
 	cells->used--;
-	/* Last, because it may run any code. */
+	/* Release the object last, because that may run any code. */
 	Py_DECREF(udata);
 }
 
@@ -152,7 +152,10 @@ static void describe(struct xpy_cell *cell, const struct xpoll_event *change)
 {
 	if (change->flags & XPOLL_ONESHOT)
 		cell->fragile = true;
-	/* Registrations of children share it; the event of an operation frees it. */
+	/*
+	 * The registrations of tracked children share the cell; the event of an operation frees its
+	 * cell.
+	 */
 	if ((change->filter == XPOLL_FILT_PROC &&
 	     change->fflags & XPOLL_NOTE_TRACK) ||
 	    change->filter == XPOLL_FILT_AIO)

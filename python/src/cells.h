@@ -37,13 +37,13 @@ struct xpy_cells {
 
 /* Returns the token for a registration of a descriptor without an object. */
 uint64_t xpy_token_plain(uint64_t ident, int filter);
-/* Returns the descriptor in such a token, or -1. */
+/* Returns the descriptor in a token of xpy_token_plain; -1: the token has a cell. */
 int xpy_token_fd(uint64_t token);
 
 /*
  * Make room for a cell.  This releases the objects of descriptors that were closed without a
- * DELETE, which may run any code: afterwards read the handle and the registrations again.  0, or
- * -1 with MemoryError or, if that code has closed the queue, ValueError.
+ * DELETE, which may run any code: afterwards read the handle and the registrations again.  Returns
+ * 0, or -1 with MemoryError or, if that code has closed the queue, ValueError.
  */
 int xpy_cells_reserve(struct xpy_cells *cells, const struct xpy_handle *handle);
 /*
@@ -69,8 +69,8 @@ struct xpy_cell *xpy_cells_find(const struct xpy_cells *cells, uint64_t token);
 void xpy_cells_settle(struct xpy_cells *cells, const struct xpy_handle *handle,
                       uint64_t token);
 /*
- * The same after an event, for cells whose registration may be over.  A cell of several
- * directions stays if another thread may have an event of it on its way.
+ * Like xpy_cells_settle, after an event, for cells whose registration may have ended.  A cell of
+ * several directions stays if another thread may have an event of it that is not converted yet.
  */
 void xpy_cells_delivered(struct xpy_cells *cells, const struct xpy_handle *handle,
                          uint64_t token);

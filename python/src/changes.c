@@ -16,9 +16,9 @@ static bool look_up(struct xpy_queue *self, const struct xpoll_event *change,
 }
 
 /*
- * The token for an ADD, which has reserved room for a cell.  An event on its way must not be
- * lost when its registration is only modified: that keeps the cell, under a new number.  A
- * descriptor's ADD looks at the descriptor again anyway.
+ * Returns the token for an ADD, which has reserved room for a cell.  If an existing registration is
+ * modified, an event of it that is not converted yet must not be lost: so the cell stays, with a
+ * new number.  The ADD of a descriptor checks the descriptor again anyway, so it gets a new cell.
  */
 static uint64_t choose_token(struct xpy_queue *self, const struct xpoll_event *change,
                              const struct xpoll_event *found, PyObject *udata)
@@ -34,7 +34,7 @@ static uint64_t choose_token(struct xpy_queue *self, const struct xpoll_event *c
 	return xpy_cells_make(&self->cells, &whole, false, udata);
 }
 
-/* No Python code runs between the lookup and the change. */
+/* Apply an ADD.  No Python code runs between the lookup and the change. */
 static int change_add(struct xpy_queue *self, struct xpoll_event *change,
                       PyObject *udata)
 {
@@ -93,7 +93,7 @@ int xpy_change(struct xpy_queue *self, struct xpoll_event *change,
 	/* The queue owns the cell of an operation, which keeps the buffer. */
 	if (xpy_handle_check(&self->handle) < 0 || xpy_check_filter(change->filter) < 0)
 		return -1;
-	/* The udata are tokens of ours. */
+	/* The library's udata are tokens of this module. */
 	if (change->flags & XPOLL_SETUDATA)
 		return EINVAL;
 	/* The result of this call is the receipt. */
@@ -306,7 +306,7 @@ static int parse_wanted(PyObject *fd, PyObject *mask, struct wanted *wanted)
 	wanted->modes = (bits & EDGE_BIT ? XPOLL_CLEAR : 0) |
 		(bits & ONESHOT_BIT ? XPOLL_DISPATCH | XPOLL_WHOLE : 0);
 	wanted->events = (int)(bits & ~(int64_t)(EDGE_BIT | ONESHOT_BIT));
-	/* these are always reported */
+	/* poll(2) always reports these */
 	wanted->events &= ~(POLLERR | POLLHUP);
 	return 0;
 }
@@ -365,7 +365,7 @@ static int change_wanted(struct xpy_queue *self, const struct wanted *wanted,
 	}
 	error = ctl(self, op, events, wanted->fd, udata);
 	surplus = before & ~direction_bits(events);
-	/* A destructor that closed the queue has ended these, too. */
+	/* If a destructor has closed the queue, these directions have ended, too. */
 	if (!error && surplus && self->handle.queue && !self->handle.closing)
 		ctl(self, XPOLL_DELETE, surplus, wanted->fd, NULL);
 	return error;

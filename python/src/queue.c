@@ -7,10 +7,12 @@
 #include <xpy_names.h>
 
 /*
- * Only a queue refers to its guard, so the garbage collector finds both at once.  It finalizes
- * all that it has found before it clears the first object, and a memoryview that is cleared
- * releases its buffer even if an operation uses it: the guard ends the operations before that.
- * A finalizer of the queue itself would not do, because a subclass may have a __del__.
+ * Closes the queue when the garbage collector has found it.
+ *
+ * The collector finalizes all objects that it has found before it clears the first, and clearing a
+ * memoryview releases its buffer even if an operation uses it.  So the guard, to which only its
+ * queue refers and which is therefore found with it, ends the operations when it is finalized.  A
+ * finalizer of the queue itself would not do, because a subclass may have a __del__.
  */
 struct guard {
 	PyObject_HEAD
@@ -344,7 +346,7 @@ static PyGetSetDef queue_getset[] = {
 #define FAST METH_FASTCALL | METH_KEYWORDS
 #define WORDS METH_VARARGS | METH_KEYWORDS
 
-/* The texts are in queue_doc.h: they are the reference. */
+/* The docstrings are in queue_doc.h: they are the reference. */
 #include "queue_doc.h"
 
 static PyMethodDef queue_methods[] = {

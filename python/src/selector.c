@@ -18,7 +18,10 @@ static PyObject *selector_create(PyTypeObject *type, PyObject *args,
 		return NULL;
 	keys = PyDict_New();
 	state = keys ? xpy_state_of(type) : NULL;
-	/* Last: the garbage collector, which knows it from now on, may show it to code. */
+	/*
+	 * Allocate the object last, because from then on the garbage collector may show it to other
+	 * code.
+	 */
 	self = state ? xpy_as_selector(PyType_GenericAlloc(type, 0)) : NULL;
 	if (!self) {
 		Py_XDECREF(keys);

@@ -35,7 +35,7 @@ static int quick_fileno(PyObject *fileobj)
 {
 	int fd = PyObject_AsFileDescriptor(fileobj);
 
-	/* The module selectors has other words for these. */
+	/* Let the caller raise what the module selectors raises for these. */
 	if (fd < 0 && (PyErr_ExceptionMatches(PyExc_TypeError) ||
 	               PyErr_ExceptionMatches(PyExc_ValueError) ||
 	               PyErr_ExceptionMatches(PyExc_OverflowError)))
@@ -117,7 +117,7 @@ PyObject *xpy_selector_key(struct xpy_selector *self, int fd)
 	return key;
 }
 
-/* The key of a file object, a new reference; or NULL with KeyError, ValueError. */
+/* Returns the key of a file object, a new reference; NULL with KeyError or ValueError. */
 static PyObject *find_key(struct xpy_selector *self, PyObject *fileobj, int *fd)
 {
 	PyObject *key;
@@ -139,7 +139,7 @@ int xpy_key_events(PyObject *key)
 	return (int)PyLong_AsLong(PyTuple_GetItem(key, KEY_EVENTS));
 }
 
-/* ((fileobj, fd, events, data),): what a key is made of; Py_BuildValue is slow. */
+/* Returns ((fileobj, fd, events, data),), the arguments of a new key; Py_BuildValue is slow. */
 static PyObject *key_arguments(PyObject *fileobj, PyObject *number, int events,
                                PyObject *data)
 {
@@ -161,8 +161,8 @@ static PyObject *key_arguments(PyObject *fileobj, PyObject *number, int events,
 }
 
 /*
- * A new SelectorKey; NULL with an exception.  The garbage collector may run any code here:
- * afterwards look again whether the queue is open and what is registered.
+ * Returns a new SelectorKey; NULL with an exception.  The garbage collector may run any code here:
+ * afterwards check again whether the queue is open and what is registered.
  */
 static PyObject *make_key(struct xpy_selector *self, PyObject *fileobj, int fd,
                           int events, PyObject *data)
@@ -226,7 +226,10 @@ static int parse_events(PyObject *value, int *events)
 static const char *const key_names[] = {"fileobj", "events", "data", NULL};
 static const char *const fileobj_names[] = {"fileobj", NULL};
 
-/* The descriptor may have been closed since, or the queue: no error. */
+/*
+ * Delete the registrations.  Errors are ignored, because the descriptor or the queue may have been
+ * closed.
+ */
 static void forget(struct xpy_selector *self, int fd)
 {
 	ctl(self, XPOLL_DELETE, XPY_EVENT_READ | XPY_EVENT_WRITE, fd);
@@ -298,8 +301,8 @@ PyObject *xpy_selector_unregister(PyObject *object, PyObject *const *args,
 }
 
 /*
- * A direction that was wanted once stays registered: it is enabled and
- * disabled, which is free.
+ * Change the requested directions.  A direction stays registered once it was requested, because
+ * enabling and disabling cost no system call.
  */
 static int change_events(struct xpy_selector *self, int fd, int before, int after)
 {
@@ -315,8 +318,8 @@ static int change_events(struct xpy_selector *self, int fd, int before, int afte
 }
 
 /*
- * Replace the key of a descriptor by another one.  Making that may have run code, which has
- * changed events or unregistered the descriptor: the key in the dict says what holds.
+ * Replace the key of a descriptor by another one.  While that was made, other code may have changed
+ * events or unregistered the descriptor: the key in the dict shows the present state.
  */
 static int replace_key(struct xpy_selector *self, int fd, int events, PyObject *key)
 {
@@ -341,7 +344,7 @@ static int replace_key(struct xpy_selector *self, int fd, int events, PyObject *
 	return rc;
 }
 
-/* A new reference to the key as it is then; NULL with an exception. */
+/* Returns the modified key, a new reference; NULL with an exception. */
 static PyObject *modify_key(struct xpy_selector *self, PyObject *key, int fd,
                             int events, PyObject *data)
 {

@@ -30,7 +30,7 @@ static inline struct xpy_selector *xpy_as_selector(PyObject *object)
 
 /* --- selector_keys.c --------------------------------------------------------- */
 
-/* The key of a descriptor, a new reference; NULL, perhaps without an exception. */
+/* Returns the key of a descriptor, a new reference; NULL: there is none, or an exception is set. */
 PyObject *xpy_selector_key(struct xpy_selector *self, int fd);
 int xpy_key_fd(PyObject *key);
 int xpy_key_events(PyObject *key);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 enum {
-	/* A wait that returns this many may have left others for the next one. */
+	/* After a wait that returned this many descriptors, others may be ready: wait again. */
 	MANY = 64,
-	/* Descriptors that one wait returns. */
+	/* Most descriptors that one wait returns. */
 	MOST = 256,
 };
 
@@ -21,8 +21,8 @@ static int append_ready(struct xpy_selector *self, PyObject *list, int fd,
 	int rc;
 
 	/*
-	 * Unregistered in a child before reinit, or by code that ran since the wait: it
-	 * would be ready for ever.  A closed queue answers EINVAL.
+	 * The descriptor was unregistered in a child before reinit, or by code that ran since the
+	 * wait: it would be ready for ever, so delete it.  A closed queue returns EINVAL.
 	 */
 	if (!key && !PyErr_Occurred())
 		xpoll_ctl(self->handle.queue, XPOLL_DELETE, POLLIN | POLLOUT, fd, NULL);
@@ -86,9 +86,9 @@ struct ready {
 };
 
 /*
- * Convert the batch.  Returns how many descriptors are new, or -1.  The whole batch is taken first,
- * because code that runs while objects are made may wait, too.  Results without room stay for the
- * next wait.
+ * Convert the batch.  Returns the number of new descriptors, or -1.  All records are taken first,
+ * because code that runs while objects are made may wait, too.  Records without room are returned
+ * by the next wait.
  */
 static int take_batch(struct xpy_selector *self, PyObject *list,
                       struct seen *seen)

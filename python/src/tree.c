@@ -8,7 +8,7 @@ struct xpy_tree {
 	PyObject_HEAD
 	struct xpoll_tree *tree; /* NULL: closed */
 	bool busy;    /* a thread is in `next`: only one may be */
-	bool closing; /* the thread in `next` is to close the tree */
+	bool closing; /* the thread in `next` closes the tree when it returns */
 };
 
 static struct xpy_tree *as_tree(PyObject *object)
@@ -47,7 +47,7 @@ static PyObject *change_object(struct xpy_state *state, const struct xpoll_tree_
 		[XPOLL_TREE_LOOK] = "look",     [XPOLL_TREE_UNWATCHED] = "unwatched",
 		[XPOLL_TREE_END] = "end",
 	};
-	/* A later library may report more: looking is right after anything. */
+	/* A kind that only a later library has becomes LOOK, which is right after any change. */
 	int kind = change->kind > 0 && change->kind <= XPOLL_TREE_END ? change->kind
 	                                                              : XPOLL_TREE_LOOK;
 	PyObject *object, *values = Py_BuildValue(
@@ -72,7 +72,7 @@ static void shut(struct xpy_tree *self)
 	xpoll_tree_close(tree);
 }
 
-/* ValueError if the tree is closed. */
+/* Raise ValueError if the tree is closed. */
 static int check_open(const struct xpy_tree *self)
 {
 	if (self->tree && !self->closing)
@@ -82,9 +82,9 @@ static int check_open(const struct xpy_tree *self)
 }
 
 /*
- * One wait: 1 and *object, 0 at the end of the time, -EINTR, -ESTALE after the last change, or -1
- * with an exception.  The tree stays busy while the object is made: Python code that this runs
- * must not replace the strings.
+ * Wait once.  Returns 1 and stores *object; 0: the timeout is over; -EINTR; -ESTALE: the last
+ * change was returned; or -1 with an exception.  The tree stays busy while the object is made,
+ * because Python code that this runs must not replace the strings.
  */
 static int wait_once(struct xpy_tree *self, int64_t timeout_ns, PyObject **object)
 {
@@ -118,7 +118,7 @@ static int wait_once(struct xpy_tree *self, int64_t timeout_ns, PyObject **objec
 	return rc;
 }
 
-/* Like wait_once, but goes on after signal handlers. */
+/* Like wait_once, but waits again after signal handlers have run. */
 static int wait_for(struct xpy_tree *self, int64_t timeout_ns, PyObject **object)
 {
 	struct xpy_wait wait;
@@ -158,7 +158,10 @@ static PyObject *tree_next(PyObject *self, PyObject *args, PyObject *kwargs)
 	return rc > 0 ? change : NULL;
 }
 
-/* NULL without an exception ends the iteration: after the last change, and after `wake`. */
+/*
+ * Returns the next change.  NULL without an exception, after the last change and after `wake`, ends
+ * the iteration.
+ */
 static PyObject *tree_iterate(PyObject *self)
 {
 	PyObject *change;

@@ -14,8 +14,8 @@ enum {
 /* Conversion of the library's records to objects */
 
 /*
- * Returns true if the event ends an operation on a file.  Its cell says so, which only
- * aio_submit makes; a record with ERROR is the answer to a change.
+ * Returns true if the event is the completion of an operation on a file: its cell is one of
+ * aio_submit.  A record with ERROR is the status of a change.
  */
 static bool ends_operation(const struct xpy_cell *cell, const struct xpoll_event *event)
 {
@@ -23,7 +23,10 @@ static bool ends_operation(const struct xpy_cell *cell, const struct xpoll_event
 		event->filter == XPOLL_FILT_AIO && !(event->flags & XPOLL_ERROR);
 }
 
-/* NULL without an exception: the registration was deleted meanwhile. */
+/*
+ * Returns the object of an event; NULL without an exception: the registration was deleted
+ * meanwhile.
+ */
 static PyObject *take_event(struct xpy_queue *self,
                             const struct xpoll_event *event)
 {
@@ -63,7 +66,7 @@ static PyObject *take_events(struct xpy_queue *self,
 			Py_CLEAR(list);
 	}
 	xpy_taking_end(&self->handle);
-	/* only now, because two events may share an object */
+	/* after the conversion of all events, because two may share an object */
 	for (int i = 0; i < count; i++)
 		xpy_cells_delivered(&self->cells, &self->handle, events[i].udata64);
 	if (list && len < count && PyList_SetSlice(list, len, count, NULL) < 0)
@@ -263,7 +266,7 @@ static PyObject *parse_changes(struct xpy_queue *self, PyObject *changes,
 			Py_CLEAR(tuple);
 			break;
 		}
-		/* before any change is applied */
+		/* checked before any change is applied */
 		if (xpy_check_filter(((struct xpy_event *)item)->event.filter) < 0) {
 			Py_CLEAR(tuple);
 			break;

@@ -21,16 +21,16 @@
 #include <sys/types.h>
 #include <xpoll.h>
 
-/* A function in a PyType_Slot, where ISO C wants no function pointer. */
+/* Convert a function to the void * of a PyType_Slot, which ISO C does not allow. */
 #define XPY_SLOT(function) (__extension__(void *)(function))
 
-/* A docstring there. */
+/* Convert a docstring to the void * of a PyType_Slot. */
 #define XPY_DOC(text) ((void *)(uintptr_t)(text))
 
 /* A method that takes METH_FASTCALL or METH_KEYWORDS. */
 #define XPY_METHOD(function) ((PyCFunction)(void (*)(void))(function))
 
-/* A function that implements such a method. */
+/* A function that implements a method of METH_FASTCALL | METH_KEYWORDS. */
 typedef PyObject *xpy_fast(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames);
 
@@ -115,8 +115,9 @@ static inline bool xpy_handle_idle(const struct xpy_handle *handle)
 }
 
 /*
- * Around the code that makes objects of the events of a wait.  That code may run Python code,
- * which must not free the cell of a later event.  In a forked child reinit has reset the count.
+ * Call these before and after the code that makes objects of the events of a wait.  That code may
+ * run Python code, which must not free the cell of a later event.  In a forked child reinit has
+ * reset the count.
  */
 static inline void xpy_taking_begin(struct xpy_handle *handle)
 {
@@ -133,10 +134,13 @@ static inline void xpy_taking_end(struct xpy_handle *handle)
 PyThreadState *xpy_busy_begin(struct xpy_handle *handle);
 /* Take the GIL again.  Returns false if the queue was closed meanwhile. */
 bool xpy_busy_end(struct xpy_handle *handle, PyThreadState *thread);
-/* The same after a wait.  Returns its count, or -1 with an exception, except for EINTR. */
+/*
+ * Like xpy_busy_end, after a wait.  Returns the wait's result, or -1 with an exception, except for
+ * EINTR.
+ */
 int xpy_wait_end(struct xpy_handle *handle, PyThreadState *thread, int count);
 
-/* A wait that may have to be resumed: PEP 475. */
+/* A wait that is resumed after a signal handler has run: PEP 475. */
 struct xpy_wait {
 	int64_t timeout_ns; /* the remaining timeout; -1: for ever */
 	int64_t end_ns;     /* on the monotonic clock */
@@ -167,7 +171,7 @@ struct xpy_event {
 extern PyType_Spec xpy_event_spec;
 
 /*
- * A new Event.  udata may be NULL; the caller holds a reference to it, because the garbage
+ * Returns a new Event.  udata may be NULL; the caller holds a reference to it, because the garbage
  * collector may run first.
  */
 PyObject *xpy_event_new(struct xpy_state *state, const struct xpoll_event *event,

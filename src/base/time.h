@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #define XP_NOW   ((int64_t)0)  /* poll without sleeping */
-/* poll without sleeping, but like a sleep: unlocked, with the signal mask */
+/* poll without sleeping, but without the lock and with the signal mask, like a sleep */
 #define XP_PAST  ((int64_t)1)
-/* like XP_NOW, for the reports for which the last poll had no room */
+/* like XP_NOW, but only for reports for which the last poll had no room */
 #define XP_REST  ((int64_t)-1)
 #define XP_NEVER INT64_MAX /* no deadline: sleep until there is an event */
 

@@ -50,7 +50,7 @@ uint32_t xp_inodes_reportable(void)
 	return notes;
 }
 
-static uint32_t kernel_notes(uint32_t notes)
+static uint32_t to_kernel_notes(uint32_t notes)
 {
 	uint32_t kernel = 0;
 
@@ -64,7 +64,7 @@ static uint32_t kernel_notes(uint32_t notes)
  * Convert the kernel's notes to XPOLL_NOTE_ bits.  Notes that the kernel does not distinguish are
  * found by a comparison of the file with its last status, which XP_REPORT_LOOK requests.
  */
-static uint32_t notes_reported(uint32_t kernel, bool directory)
+static uint32_t from_kernel_notes(uint32_t kernel, bool directory)
 {
 	static const uint32_t passing = XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
 		XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | XPOLL_NOTE_CLOSE_WRITE |
@@ -86,11 +86,11 @@ static uint32_t notes_reported(uint32_t kernel, bool directory)
 
 /*
  * Returns the kernel's notes that need not be requested for a user that does not want reports now,
- * so that they wake no thread.  Changes meanwhile are found by a comparison later; entries moved
- * into or out of a directory are not, so those notes stay requested if the user has them.  Removals
- * and renames are rare, and stay requested.
+ * so that they wake no thread.  A later comparison of the file finds these changes.  It does not
+ * find entries that were moved into or out of a directory, so those notes stay requested.  Removals
+ * and renames are rare, and stay requested, too.
  */
-static uint32_t kernel_passing(const struct xp_inode_user *user)
+static uint32_t notes_not_needed_now(const struct xp_inode_user *user)
 {
 	uint32_t kernel = NOTE_ATTRIB;
 
@@ -108,13 +108,13 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode_user *user,
 {
 	/* In this file `ignored` has the kernel's notes, not XPOLL_NOTE_ bits. */
 	if (!user->ops->listens(inodes->queue, user))
-		user->ignored |= kernel & kernel_passing(user);
+		user->ignored |= kernel & notes_not_needed_now(user);
 	xp_inode_report(inodes, user,
-	                notes_reported(kernel, S_ISDIR(user->last.st_mode)));
+	                from_kernel_notes(kernel, S_ISDIR(user->last.st_mode)));
 }
 
-static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
-                        unsigned flags, uint32_t kernel)
+static int inode_change_filter(struct xp_inodes *inodes, const struct xp_inode *inode,
+                               unsigned flags, uint32_t kernel)
 {
 	struct kevent change;
 	int rc;
@@ -128,15 +128,15 @@ static int inode_change(struct xp_inodes *inodes, const struct xp_inode *inode,
  * Returns the kernel's notes for all users, and for one `more` unless NULL.  The result is never 0,
  * because a filter needs a note.
  */
-static uint32_t inode_wants(const struct xp_inode *inode,
-                            const struct xp_inode_user *more)
+static uint32_t inode_kernel_notes(const struct xp_inode *inode,
+                                   const struct xp_inode_user *more)
 {
 	uint32_t kernel = NOTE_REVOKE;
 
 	if (more)
-		kernel |= kernel_notes(more->notes);
+		kernel |= to_kernel_notes(more->notes);
 	XP_LIST_EACH(const struct xp_inode_link, link, &inode->links, item)
-		kernel |= kernel_notes(link->user->notes) & ~link->user->ignored;
+		kernel |= to_kernel_notes(link->user->notes) & ~link->user->ignored;
 	return kernel;
 }
 
@@ -147,18 +147,18 @@ static int inode_update_kernel(struct xp_inodes *inodes,
 {
 	bool wanted = more || !xp_list_empty(&inode->links);
 
-	return inode_change(inodes, inode, wanted ? EV_ADD | EV_CLEAR : EV_DELETE,
-	                    inode_wants(inode, more));
+	return inode_change_filter(inodes, inode, wanted ? EV_ADD | EV_CLEAR : EV_DELETE,
+	                           inode_kernel_notes(inode, more));
 }
 
-static void inode_fired(struct xp_inodes *inodes, struct xp_inode *inode,
-                        uint32_t kernel)
+static void inode_report_notes(struct xp_inodes *inodes, struct xp_inode *inode,
+                               uint32_t kernel)
 {
-	uint32_t before = inode_wants(inode, NULL);
+	uint32_t before = inode_kernel_notes(inode, NULL);
 
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
 		inode_reported(inodes, link->user, kernel);
-	if (inode_wants(inode, NULL) != before)
+	if (inode_kernel_notes(inode, NULL) != before)
 		(void)inode_update_kernel(inodes, inode, NULL);
 }
 
@@ -174,7 +174,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 				xp_inode_find(inodes, events[i].ident);
 
 			if (inode)
-				inode_fired(inodes, inode, events[i].fflags);
+				inode_report_notes(inodes, inode, events[i].fflags);
 		}
 	} while (count == 32);
 }
@@ -213,9 +213,12 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 
 	if (rc == 0)
 		rc = inode_make(inodes, user->fd, &inode);
-	/* If the filter is gone, the descriptor was closed and reused: the caller adds it again. */
+	/*
+	 * ENOENT: the filter is gone, so the descriptor was closed and reused; the caller adds the
+	 * file again.
+	 */
 	if (rc == 0 && user->self.inode &&
-	    inode_change(inodes, inode, EV_ENABLE, inode_wants(inode, user)) ==
+	    inode_change_filter(inodes, inode, EV_ENABLE, inode_kernel_notes(inode, user)) ==
 	    -ENOENT)
 		return -ESTALE;
 	if (rc == 0)
@@ -226,11 +229,14 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	}
 	if (inode && xp_list_empty(&inode->links))
 		inode_drop(inodes, inode);
-	/* Then fd is open, but the kernel does not report changes of FIFOs, or of this device. */
+	/* ENODEV, EINVAL: the kernel does not report changes of FIFOs, or of this device. */
 	return rc == -ENODEV || rc == -EINVAL ? -ENOTSUP : rc;
 }
 
-/* The descriptor is watched, not a name, so a move needs no action. */
+/*
+ * Called when the user's directory was moved; nothing to do, because the descriptor is watched and
+ * not a path.
+ */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes, (void)user;

@@ -36,7 +36,7 @@ static int kqueue_open(void *opaque, int size_hint,
 
 	(void)size_hint;
 	state->set.counters = counters;
-	atomic_init(&state->set.mend, KQ_MEND_NONE);
+	atomic_init(&state->set.write_removed, KQ_REMOVED_NONE);
 	xp_kq_outer_init(&state->set.outer);
 	state->owner = getpid();
 	state->set.fd = xp_sys_kqueue();
@@ -99,8 +99,11 @@ static uint32_t kqueue_probe(struct kqueue_state *state,
 		return POLLNVAL;
 	if (event->filter == EVFILT_WRITE && event->flags & EV_EOF &&
 	    bits & (POLLERR | POLLHUP))
-		xp_kq_broken(&state->set, probe.fd);
-	/* Not every poll(2) reports that only the peer has closed its side: add those bits. */
+		xp_kq_note_write_removed(&state->set, probe.fd);
+	/*
+	 * Some kernels' poll(2) does not report that only the peer has closed its side: add those
+	 * bits.
+	 */
 	if (reads && event->flags & EV_EOF && !xp_kq_hinted(event) &&
 	    !(bits & (POLLRDHUP | POLLHUP)))
 		bits |= POLLIN | POLLRDHUP;
@@ -114,10 +117,13 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
                             const struct kevent *event)
 {
 	if (event->flags & EV_ERROR)
-		return xp_kq_gone(&state->set, event) ? POLLNVAL : 0;
+		return xp_kq_is_gone(&state->set, event) ? POLLNVAL : 0;
 	if (event->filter == XP_KQ_EXCEPT)
 		return POLLPRI;
-	/* data <= 0: probably an error, because there is nothing to read, or no room to write. */
+	/*
+	 * data <= 0 means that there is nothing to read or no room to write, so it is probably an
+	 * error.
+	 */
 	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_hinted(event))
 		return kqueue_probe(state, event);
 	return event->filter == EVFILT_READ ? POLLIN : POLLOUT;
@@ -190,7 +196,7 @@ static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
 }
 
 /*
- * Called in a wait with timeout 0, with which a program answers a readable outer descriptor: have
+ * Called in a wait with timeout 0, which a program makes when the outer descriptor is readable: has
  * the kernel remove reports that no longer hold.
  */
 static void kqueue_outer_probe(struct kqueue_state *state)
@@ -202,8 +208,8 @@ static void kqueue_outer_probe(struct kqueue_state *state)
 }
 
 /*
- * Wait.  If the queue's lock is held (timeout 0) or this is the only thread, pending changes are
- * passed along; if there are more than fit, this call does not sleep.
+ * The back end's `wait`.  If the queue's lock is held (timeout 0) or this is the only thread, the
+ * call also passes pending changes; if there are more than fit, it does not sleep.
  */
 static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                         struct xp_fired *fired, int cap)

@@ -21,7 +21,7 @@ static int kq_filter(const struct xp_kq_entry *entry, int filter)
 	case KQ_READ:
 		return EVFILT_READ;
 	case KQ_WRITE:
-		return entry->broken ? XP_KQ_USER : EVFILT_WRITE;
+		return entry->write_replaced ? XP_KQ_USER : EVFILT_WRITE;
 	default:
 		return XP_KQ_EXCEPT;
 	}
@@ -40,12 +40,15 @@ void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
 
 	xp_kq_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
 	          entry->tag | (hint ? XP_KQ_HINT : 0));
-	/* No data reaches this low-water mark, so READ reports only the end of file. */
+	/*
+	 * With this low-water mark, which no amount of data reaches, READ reports only the end of
+	 * file.
+	 */
 	if (filter == KQ_READ && (entry->end_only || hint)) {
 		record->fflags = NOTE_LOWAT;
 		record->data = INT_MAX;
 	}
-	if (filter == KQ_WRITE && entry->broken)
+	if (filter == KQ_WRITE && entry->write_replaced)
 		record->fflags = XP_KQ_TRIGGER;
 }
 
@@ -66,30 +69,36 @@ int xp_kq_apply_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
 	return rc < 0 ? rc : -(int)record.data;
 }
 
-/* Kernels differ in the error for a filter that a file does not support. */
+/* Returns true for all errors that kernels return for a filter that the file does not support. */
 bool xp_kq_refused(int error)
 {
 	return error == -ENODEV || error == -EINVAL || error == -EPERM ||
 		error == -ENOTSUP;
 }
 
-int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
+int xp_kq_replace_write(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 {
 	int rc = -EPIPE;
 
-	entry->broken = XP_KQ_USER != 0;
-	if (entry->broken)
+	entry->write_replaced = XP_KQ_USER != 0;
+	if (entry->write_replaced)
 		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
 		                     EV_ADD | (entry->clear ? EV_CLEAR : 0) |
 		                     xp_kq_switch(entry, KQ_WRITE));
-	/* FreeBSD does not trigger a filter that it has just added: repeat without EV_ADD. */
+	/*
+	 * FreeBSD does not trigger a filter in the change that adds it: repeat the change without
+	 * EV_ADD.
+	 */
 	if (rc == 0)
 		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
 		                     xp_kq_switch(entry, KQ_WRITE) & ~(unsigned)EV_ADD);
 	if (rc == 0)
 		return 0;
-	entry->broken = false;
-	/* The header declares EVFILT_USER, but this kernel lacks it. */
+	entry->write_replaced = false;
+	/*
+	 * The system's header declares EVFILT_USER, but the running kernel may lack it: return
+	 * EPIPE.
+	 */
 	return xp_kq_refused(rc) ? -EPIPE : rc;
 }
 
@@ -123,7 +132,7 @@ static int kq_apply_to_any(struct xp_kq_set *set, struct xp_kq_entry *entry, int
 
 /*
  * Returns 0 if fd probably is still the hung-up terminal: the kernel still refuses READ with ENXIO.
- * There is no filter whose end would show a close.
+ * The entry has no filter in the kernel that would disappear at a close.
  */
 static int kq_verify_hung(struct xp_kq_set *set, const struct xp_kq_entry *entry,
                           int fd)
@@ -138,13 +147,13 @@ static int kq_verify_hung(struct xp_kq_set *set, const struct xp_kq_entry *entry
 int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                  unsigned again)
 {
-	unsigned armed = entry->armed & entry->there;
+	unsigned armed = entry->armed & entry->in_kernel;
 	int rc;
 
 	entry->probed = 0;
-	if (entry->hung)
+	if (entry->is_hung_up)
 		return kq_verify_hung(set, entry, fd);
-	rc = kq_apply_to_any(set, entry, fd, entry->there & ~armed, EV_DISABLE);
+	rc = kq_apply_to_any(set, entry, fd, entry->in_kernel & ~armed, EV_DISABLE);
 	if (rc == -ENOENT)
 		rc = kq_apply_to_any(set, entry, fd, armed & again, EV_ENABLE);
 	return rc != -ENOENT ? rc
@@ -154,64 +163,64 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 /* --- Changes that are passed with the next wait --------------------------------- */
 
 /* If the kernel has removed WRITE of a pipe, as FreeBSD does with its last event, replace it. */
-static void kq_mend(struct xp_kq_set *set, int fd)
+static void kq_restore_write(struct xp_kq_set *set, int fd)
 {
 	struct xp_kq_entry *entry = xp_kq_find(set, fd);
 
-	if (!entry || !entry->pipe || entry->broken ||
-	    !(entry->there & KQ_BIT(KQ_WRITE)))
+	if (!entry || !entry->pipe || entry->write_replaced ||
+	    !(entry->in_kernel & KQ_BIT(KQ_WRITE)))
 		return;
 	if (xp_kq_apply_one(set, entry, fd, KQ_WRITE, xp_kq_switch(entry, KQ_WRITE)) !=
 	    -ENOENT)
 		return;
-	if (xp_kq_break(set, entry, fd) < 0)
-		entry->there &= (uint8_t)~KQ_BIT(KQ_WRITE);
+	if (xp_kq_replace_write(set, entry, fd) < 0)
+		entry->in_kernel &= (uint8_t)~KQ_BIT(KQ_WRITE);
 }
 
-/* Restore the filters that xp_kq_broken has recorded. */
-static void kq_mend_all(struct xp_kq_set *set)
+/* Restore the filters that xp_kq_note_write_removed has recorded. */
+static void kq_restore_recorded(struct xp_kq_set *set)
 {
-	int fd = atomic_exchange(&set->mend, KQ_MEND_NONE);
+	int fd = atomic_exchange(&set->write_removed, KQ_REMOVED_NONE);
 
-	if (fd != KQ_MEND_ALL) {
-		kq_mend(set, fd);
+	if (fd != KQ_REMOVED_SEVERAL) {
+		kq_restore_write(set, fd);
 		return;
 	}
 	for (fd = 0; fd < set->len; fd++)
-		kq_mend(set, fd);
+		kq_restore_write(set, fd);
 }
 
 bool xp_kq_has_pending(const void *opaque)
 {
 	const struct xp_kq_set *set = opaque;
 
-	return set->dirty_len > 0 || atomic_load(&set->mend) != KQ_MEND_NONE;
+	return set->dirty_len > 0 || atomic_load(&set->write_removed) != KQ_REMOVED_NONE;
 }
 
 /* Returns the filters whose changes the kernel does not have yet. */
-static unsigned kq_differ(const struct xp_kq_entry *entry)
+static unsigned kq_unapplied_filters(const struct xp_kq_entry *entry)
 {
 	unsigned differ = entry->want ^ entry->armed;
 
-	differ |= entry->touch & entry->want;
-	return entry->attached ? differ & entry->there : 0;
+	differ |= entry->reenable & entry->want;
+	return entry->attached ? differ & entry->in_kernel : 0;
 }
 
 /* Returns true if the filter is enabled, and has to be disabled before it can be enabled again. */
-static bool kq_twice(const struct xp_kq_entry *entry, int filter)
+static bool kq_needs_disable_first(const struct xp_kq_entry *entry, int filter)
 {
 	return XP_KQ_ENABLES_ONCE && entry->armed & entry->want & KQ_BIT(filter);
 }
 
 /* Returns the number of records that the changes of an entry take. */
-static int kq_records(const struct xp_kq_entry *entry)
+static int kq_record_count(const struct xp_kq_entry *entry)
 {
-	unsigned differ = kq_differ(entry);
+	unsigned differ = kq_unapplied_filters(entry);
 	int count = 0;
 
 	for (int i = 0; i < KQ_FILTERS; i++)
 		if (differ & KQ_BIT(i))
-			count += kq_twice(entry, i) ? 2 : 1;
+			count += kq_needs_disable_first(entry, i) ? 2 : 1;
 	return count;
 }
 
@@ -222,18 +231,18 @@ static int kq_records(const struct xp_kq_entry *entry)
 static int kq_load_one(struct xp_kq_entry *entry, int fd,
                        struct kevent *changes)
 {
-	unsigned differ = kq_differ(entry);
+	unsigned differ = kq_unapplied_filters(entry);
 	int count = 0;
 
 	for (int i = 0; i < KQ_FILTERS; i++) {
 		if (!(differ & KQ_BIT(i)))
 			continue;
-		if (kq_twice(entry, i))
+		if (kq_needs_disable_first(entry, i))
 			xp_kq_record(&changes[count++], entry, fd, i, EV_DISABLE);
 		xp_kq_record(&changes[count++], entry, fd, i, xp_kq_switch(entry, i));
 	}
 	if (entry->attached)
-		entry->armed = entry->want & entry->there;
+		entry->armed = entry->want & entry->in_kernel;
 	return count;
 }
 
@@ -241,39 +250,39 @@ int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap)
 {
 	int count = 0;
 
-	if (atomic_load(&set->mend) != KQ_MEND_NONE)
-		kq_mend_all(set);
+	if (atomic_load(&set->write_removed) != KQ_REMOVED_NONE)
+		kq_restore_recorded(set);
 	XP_ASSERT(cap >= KQ_RECORDS);
 	while (set->dirty_len > 0) {
 		int fd = set->dirty[set->dirty_len - 1];
 		struct xp_kq_entry *entry = &set->entries[fd];
 
-		if (count + kq_records(entry) > cap)
+		if (count + kq_record_count(entry) > cap)
 			break;
 		set->dirty_len--;
 		count += kq_load_one(entry, fd, changes + count);
 		entry->dirty = false;
-		entry->touch = 0;
+		entry->reenable = 0;
 	}
 	return count;
 }
 
-void xp_kq_broken(struct xp_kq_set *set, int fd)
+void xp_kq_note_write_removed(struct xp_kq_set *set, int fd)
 {
-	int none = KQ_MEND_NONE;
+	int none = KQ_REMOVED_NONE;
 
-	if (!atomic_compare_exchange_strong(&set->mend, &none, fd) && none != fd)
-		atomic_store(&set->mend, KQ_MEND_ALL);
+	if (!atomic_compare_exchange_strong(&set->write_removed, &none, fd) && none != fd)
+		atomic_store(&set->write_removed, KQ_REMOVED_SEVERAL);
 }
 
-bool xp_kq_gone(struct xp_kq_set *set, const struct kevent *failed)
+bool xp_kq_is_gone(struct xp_kq_set *set, const struct kevent *failed)
 {
 	int fd = (int)failed->ident;
 	struct stat status;
 
 	if (failed->filter == EVFILT_WRITE && failed->data == ENOENT &&
 	    xp_sys_fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode)) {
-		xp_kq_broken(set, fd);
+		xp_kq_note_write_removed(set, fd);
 		return false;
 	}
 	return failed->data == ENOENT || failed->data == EBADF;
@@ -296,7 +305,7 @@ int xp_kq_flush(void *opaque, struct xp_fired *fired, int cap)
 	if (xp_sys_kevent_change(set->fd, changes, loaded) < 0)
 		return 0;
 	for (int i = 0; i < loaded; i++) {
-		if (!xp_kq_gone(set, &changes[i]))
+		if (!xp_kq_is_gone(set, &changes[i]))
 			continue;
 		fired[count].token = xp_kq_token(&changes[i]);
 		fired[count++].events = POLLNVAL;

@@ -28,7 +28,7 @@ void xp_kq_outer_init(struct xp_kq_outer *outer)
 	outer->attention.fd = -1;
 	outer->attention.write_fd = -1;
 	outer->alarm_ns = XP_NEVER;
-	outer->attended = false;
+	outer->wants_attention = false;
 	outer->due = false;
 	outer->readable = false;
 }
@@ -68,9 +68,9 @@ static int kq_outer_fd(void *opaque)
 }
 
 /* Make the wake-up descriptor readable exactly if attention is wanted or the alarm is due. */
-static void kq_outer_show(struct xp_kq_outer *outer)
+static void kq_outer_update(struct xp_kq_outer *outer)
 {
-	bool readable = outer->attended || outer->due;
+	bool readable = outer->wants_attention || outer->due;
 	bool was = outer->readable;
 
 	XP_ASSERT(outer->attention.fd >= 0);
@@ -83,7 +83,7 @@ static void kq_outer_show(struct xp_kq_outer *outer)
 	xp_kq_outer_probe(outer);
 }
 
-/* The poll consumes the timer's event, so the wake-up descriptor becomes readable in its place. */
+/* Consumes the timer's event, so the wake-up descriptor is made readable in its place. */
 void xp_kq_outer_probe(struct xp_kq_outer *outer)
 {
 	struct kevent events[KQ_OUTER_HELD];
@@ -92,15 +92,15 @@ void xp_kq_outer_probe(struct xp_kq_outer *outer)
 	for (int i = 0; i < count; i++)
 		outer->due |= events[i].filter == EVFILT_TIMER;
 	if (outer->due && !outer->readable)
-		kq_outer_show(outer);
+		kq_outer_update(outer);
 }
 
 static void kq_outer_set_attention(void *opaque, bool on)
 {
 	struct xp_kq_set *set = opaque;
 
-	set->outer.attended = on;
-	kq_outer_show(&set->outer);
+	set->outer.wants_attention = on;
+	kq_outer_update(&set->outer);
 }
 
 /* Convert to whole milliseconds, which every BSD accepts; some refuse 0 and very large times. */
@@ -125,10 +125,16 @@ static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 	int rc;
 
 	XP_ASSERT(outer->fd >= 0);
-	/* early: the timer's time was cut to INT32_MAX ms and has passed, so set it again. */
+	/*
+	 * early: the timer was set to INT32_MAX ms, the longest possible time, and has expired: set
+	 * it again.
+	 */
 	if (deadline_ns == outer->alarm_ns && !early)
 		return 0;
-	/* Keep a timer that expires earlier: that is harmless, and most are extended in time. */
+	/*
+	 * Keep a timer that expires earlier, which is harmless and saves a system call for each
+	 * extension.
+	 */
 	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > now_ns && !early)
 		return 0;
 	if (outer->alarm_ns != XP_NEVER) {
@@ -137,7 +143,7 @@ static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 		outer->alarm_ns = XP_NEVER;
 	}
 	outer->due = deadline_ns <= now_ns;
-	kq_outer_show(outer);
+	kq_outer_update(outer);
 	if (outer->due)
 		outer->alarm_ns = deadline_ns;
 	if (outer->due || deadline_ns == XP_NEVER)

@@ -27,7 +27,7 @@ static uint8_t kq_wanted(uint32_t watch)
 }
 
 /* Returns true if READ has to report only the end of file, not data. */
-static bool kq_end_only(uint32_t watch)
+static bool kq_reports_end_only(uint32_t watch)
 {
 	return (watch & (POLLIN | POLLRDHUP)) == POLLRDHUP;
 }
@@ -40,11 +40,13 @@ static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	for (int i = 0; i < KQ_FILTERS; i++)
 		if (filters & KQ_BIT(i))
 			(void)xp_kq_apply_one(set, entry, fd, i, EV_DELETE);
-	entry->there &= (uint8_t)~filters;
-	entry->armed &= entry->there;
+	entry->in_kernel &= (uint8_t)~filters;
+	entry->armed &= entry->in_kernel;
 }
 
-/* Returns true for a device that is always ready, which may be why the kernel refuses it. */
+/*
+ * Returns true for a device that is always ready; that may be the reason why the kernel refuses it.
+ */
 static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT};
@@ -60,7 +62,7 @@ static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
  * it: it is not requested; or it is READ that should report only the end of file, and the kernel
  * refuses the low-water mark without which READ would report data as well.
  */
-static bool kq_dispensable(const struct xp_kq_entry *entry, int filter, int error)
+static bool kq_works_without(const struct xp_kq_entry *entry, int filter, int error)
 {
 	return error != -EBADF && error != -ENXIO &&
 		(!(entry->want & KQ_BIT(filter)) ||
@@ -80,7 +82,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	int at = 0;
 	int rc;
 
-	XP_ASSERT(!(entry->there & filters));
+	XP_ASSERT(!(entry->in_kernel & filters));
 	for (int i = 0; i < KQ_FILTERS; i++)
 		if (filters & KQ_BIT(i))
 			xp_kq_record(&records[count++], entry, fd, i,
@@ -96,19 +98,19 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 		/* WRITE of a pipe without a reader is refused, by NetBSD with EBADF: replace it. */
 		if (i == KQ_WRITE && entry->pipe &&
 		    (error == -EPIPE || error == -EBADF))
-			error = xp_kq_break(set, entry, fd);
+			error = xp_kq_replace_write(set, entry, fd);
 		if (error == 0)
-			entry->there |= (uint8_t)KQ_BIT(i);
-		else if (!kq_dispensable(entry, i, error))
+			entry->in_kernel |= (uint8_t)KQ_BIT(i);
+		else if (!kq_works_without(entry, i, error))
 			rc = rc < 0 ? rc : error;
 	}
-	if (rc >= 0 && !entry->there)
+	if (rc >= 0 && !entry->in_kernel)
 		rc = -ENOTSUP; /* without any filter, a close of fd could not be noticed */
 	if (rc < 0) {
-		kq_remove(set, entry, fd, entry->there & filters);
+		kq_remove(set, entry, fd, entry->in_kernel & filters);
 		return xp_kq_refused(rc) ? -ENOTSUP : rc;
 	}
-	entry->armed = entry->want & entry->there;
+	entry->armed = entry->want & entry->in_kernel;
 	return 0;
 }
 
@@ -120,33 +122,33 @@ static int kq_add_hung(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 {
 	int rc;
 
-	entry->hung = true;
+	entry->is_hung_up = true;
 	entry->want = entry->want ? KQ_BIT(KQ_WRITE) : 0;
-	rc = xp_kq_break(set, entry, fd);
-	entry->there = rc == 0 ? KQ_BIT(KQ_WRITE) : 0;
-	entry->armed = entry->want & entry->there;
+	rc = xp_kq_replace_write(set, entry, fd);
+	entry->in_kernel = rc == 0 ? KQ_BIT(KQ_WRITE) : 0;
+	entry->armed = entry->want & entry->in_kernel;
 	return rc == -EPIPE ? -ENOTSUP : rc;
 }
 
-static void kq_forget(struct xp_kq_entry *entry)
+static void kq_mark_detached(struct xp_kq_entry *entry)
 {
 	entry->attached = false;
-	entry->there = 0;
+	entry->in_kernel = 0;
 	entry->armed = 0;
 }
 
 /* Store in the entry what the watch requests. */
-static void kq_describe(struct xp_kq_entry *entry, uint32_t watch,
-                        uint64_t token)
+static void kq_store_watch(struct xp_kq_entry *entry, uint32_t watch,
+                           uint64_t token)
 {
 	entry->tag = (uint32_t)(token >> 32);
 	entry->want = kq_wanted(watch);
-	if (entry->hung && entry->want)
+	if (entry->is_hung_up && entry->want)
 		entry->want = KQ_BIT(KQ_WRITE);
 	entry->clear = watch & XP_WATCH_EDGE;
 	/* A disabled READ keeps its low-water mark, so that enabling it again is a free change. */
 	if (entry->want & KQ_BIT(KQ_READ))
-		entry->end_only = kq_end_only(watch);
+		entry->end_only = kq_reports_end_only(watch);
 }
 
 int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -160,10 +162,10 @@ int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	if (entry && xp_kq_verify(set, entry, fd, XP_WATCH_AGAIN_OF(watch)) == 0)
 		return -EEXIST;
 	if (entry)
-		kq_forget(entry);
+		kq_mark_detached(entry);
 	rc = xp_sys_fstat(fd, &status);
 	xp_count(&set->counters->syscalls_check);
-	/* The queue itself decides when these files are ready, unlike the kernel: refuse them. */
+	/* Refuse files whose readiness the queue computes itself. */
 	if (rc == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		rc = xp_sys_is_path(fd) ? -ENOTSUP : -EPERM;
 	if (rc == 0)
@@ -171,13 +173,13 @@ int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	if (rc < 0)
 		return rc;
 	entry = &set->entries[fd];
-	entry->hung = false;
+	entry->is_hung_up = false;
 	entry->end_only = false;
-	kq_describe(entry, watch, token);
+	kq_store_watch(entry, watch, token);
 	entry->pipe = S_ISFIFO(status.st_mode);
 	entry->write_end = entry->pipe &&
 		(xp_sys_open_flags(fd) & O_ACCMODE) == O_WRONLY;
-	entry->broken = false;
+	entry->write_replaced = false;
 	entry->probed = 0;
 	rc = kq_add(set, entry, fd, filters);
 	if (rc == -ENXIO)
@@ -204,11 +206,11 @@ int xp_kq_detach(void *opaque, int fd)
 		return rc < 0 ? rc : -ENOENT;
 	}
 	for (int i = 0; i < KQ_FILTERS; i++)
-		if (entry->there & KQ_BIT(i))
+		if (entry->in_kernel & KQ_BIT(i))
 			xp_kq_record(&records[count++], entry, fd, i, EV_DELETE);
 	rc = xp_kq_apply(set, records, count);
-	kq_forget(entry);
-	/* The kernel may have removed WRITE of a pipe, so one success suffices. */
+	kq_mark_detached(entry);
+	/* One success suffices, because the kernel may have removed WRITE of a pipe. */
 	for (int i = 0; i < count && rc >= 0; i++)
 		if (records[i].data == 0)
 			return 0;
@@ -232,7 +234,7 @@ static unsigned kq_again(const struct xp_kq_entry *entry, uint32_t watch)
 {
 	unsigned again = XP_WATCH_AGAIN_OF(watch);
 
-	return entry->hung && again ? KQ_BIT(KQ_WRITE) : again;
+	return entry->is_hung_up && again ? KQ_BIT(KQ_WRITE) : again;
 }
 
 int xp_kq_change(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -247,8 +249,8 @@ int xp_kq_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return -ENOENT;
 	before = *entry;
 	before.probed = 0;
-	kq_describe(entry, watch, token);
-	missing = entry->want & ~(unsigned)entry->there;
+	kq_store_watch(entry, watch, token);
+	missing = entry->want & ~(unsigned)entry->in_kernel;
 	if (entry->clear == before.clear &&
 	    entry->end_only == before.end_only && entry->tag == before.tag) {
 		rc = missing ? kq_add_missing(set, entry, fd, missing,
@@ -258,27 +260,27 @@ int xp_kq_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 			return rc;
 		}
 		if (entry->clear)
-			entry->touch |= kq_again(entry, watch) & entry->want &
+			entry->reenable |= kq_again(entry, watch) & entry->want &
 				~(entry->probed | missing) & 7u;
 		entry->probed = 0;
-		if (entry->want != entry->armed || entry->touch)
+		if (entry->want != entry->armed || entry->reenable)
 			xp_kq_mark(set, entry, fd);
 		return 0;
 	}
 	rc = xp_kq_verify(set, &before, fd, XP_WATCH_AGAIN_OF(watch));
 	if (rc == 0) {
-		unsigned filters = before.there | missing;
+		unsigned filters = before.in_kernel | missing;
 
-		kq_remove(set, entry, fd, before.there);
-		entry->broken = false;
+		kq_remove(set, entry, fd, before.in_kernel);
+		entry->write_replaced = false;
 		entry->probed = 0;
-		rc = entry->hung ? -ENXIO : kq_add(set, entry, fd, filters);
+		rc = entry->is_hung_up ? -ENXIO : kq_add(set, entry, fd, filters);
 		if (rc == -ENXIO)
 			rc = kq_add_hung(set, entry, fd);
 		if (rc == 0)
 			return 0;
-		before.there = 0;
-		before.broken = false;
+		before.in_kernel = 0;
+		before.write_replaced = false;
 		*entry = before;
 		(void)kq_add(set, entry, fd, filters & ~missing);
 		return rc;

@@ -1,13 +1,13 @@
 /*
  * The parts of the kqueue back end.
  *
- * A set is a table, indexed by descriptor, of the filters that the kernel has for each, which of
- * them are enabled there, and which should be.  Changes that only enable or disable are recorded,
- * and passed to the kernel with the next wait.  All functions except xp_kq_broken and xp_kq_gone
- * are called with the queue's lock held.
+ * A set is a table, indexed by descriptor.  An entry records which filters of the descriptor the
+ * kernel has, which of them are enabled there, and which should be.  Changes that only enable or
+ * disable are recorded, and passed to the kernel with the next wait.  All functions except
+ * xp_kq_note_write_removed and xp_kq_is_gone are called with the queue's lock held.
  *
  * xpoll_fd returns an outer kqueue, which contains the inner one, a wake-up descriptor and a timer.
- * The program only polls it; xp_kq_outer_probe alone takes events from it.
+ * The program only polls it; only xp_kq_outer_probe takes events from it.
  */
 #ifndef XP_BSD_KQUEUE_STATE_H
 #define XP_BSD_KQUEUE_STATE_H
@@ -27,34 +27,36 @@ enum { KQ_RECORDS = XP_KQ_ENABLES_ONCE ? 2 * KQ_FILTERS : KQ_FILTERS };
 
 #define KQ_BIT(filter) (1u << (filter))
 
-/* want, armed, there, touch and probed are sets of filters. */
+/* want, armed, in_kernel, reenable and probed are sets of filters. */
 struct xp_kq_entry {
 	uint32_t tag;  /* upper half of the token; the descriptor is the lower half */
 	uint8_t want;  /* filters that should report */
 	uint8_t armed; /* filters that are enabled in the kernel */
-	uint8_t there; /* filters that the kernel has */
+	uint8_t in_kernel; /* filters that the kernel has */
 	bool attached;
 	bool dirty;    /* in the list of entries with changes to pass */
-	uint8_t touch; /* filters to enable again, so that the kernel checks their state */
+	uint8_t reenable; /* filters to enable again, so that the kernel checks their state */
 	bool clear;    /* the filters have EV_CLEAR: edge-triggered */
 	bool end_only; /* READ reports only the end of file, not data */
 	uint8_t probed; /* filters whose state xp_kq_verify has just made the kernel check */
 	bool pipe;
 	bool write_end; /* the write end of a pipe: READ reports only the end of file */
 	/*
-	 * A terminal whose other side is closed, for which the kernel refuses filters: an
-	 * EVFILT_USER, always active, in the place of WRITE reports for all requested filters.
+	 * The file is a terminal whose other side is closed, for which the kernel refuses filters.
+	 * An EVFILT_USER that is always active is registered in place of WRITE, and reports all
+	 * requested filters.
 	 */
-	bool hung;
-	bool broken;   /* EVFILT_USER, always active, replaces WRITE, which the kernel refuses */
+	bool is_hung_up;
+	/* an EVFILT_USER that is always active replaces WRITE, which the kernel refuses */
+	bool write_replaced;
 };
 
 /* The descriptor that xpoll_fd returns. */
 struct xp_kq_outer {
 	int fd;                     /* the outer kqueue; -1: xpoll_fd was not called */
 	struct xp_wakefd attention; /* in the outer kqueue; fd -1: not open yet */
-	int64_t alarm_ns;           /* time of set_alarm; XP_NEVER: there is no alarm */
-	bool attended;              /* set_attention: the queue wants `fd` readable */
+	int64_t alarm_ns; /* the time that was passed to set_alarm; XP_NEVER: there is no alarm */
+	bool wants_attention; /* set_attention was called: the queue wants `fd` to be readable */
 	bool due;                   /* the alarm's time has passed: `fd` has to be readable, too */
 	bool readable;              /* `attention` is readable, for one of these two reasons */
 };
@@ -67,15 +69,19 @@ struct xp_kq_set {
 	int *dirty;    /* descriptors whose entries have changes to pass */
 	int dirty_len;
 	int dirty_cap; /* >= len */
-	atomic_int mend; /* descriptor of a pipe whose WRITE may be gone; KQ_MEND_NONE, _ALL */
+	/*
+	 * descriptor of a pipe whose WRITE filter the kernel may have removed; KQ_REMOVED_NONE or
+	 * KQ_REMOVED_SEVERAL
+	 */
+	atomic_int write_removed;
 	struct xp_counters *counters;
 };
 
 /*
- * KQ_MEND_ALL: WRITE may be gone for several pipes, so `mend` names none.  KQ_CHUNK: most changes
+ * KQ_REMOVED_SEVERAL: the kernel may have removed WRITE of several pipes.  KQ_CHUNK: most changes
  * that one call of kevent(2) passes.
  */
-enum { KQ_MEND_NONE = -1, KQ_MEND_ALL = -2, KQ_CHUNK = 128 };
+enum { KQ_REMOVED_NONE = -1, KQ_REMOVED_SEVERAL = -2, KQ_CHUNK = 128 };
 
 /* Returns the entry of a descriptor; NULL: not attached. */
 struct xp_kq_entry *xp_kq_find(const struct xp_kq_set *set, int fd);
@@ -103,7 +109,7 @@ int xp_kq_apply_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
  * Replace WRITE, which the kernel refuses, by an EVFILT_USER that is always active; with EV_CLEAR
  * if WRITE has it.  Returns 0; -EPIPE: the kernel has no EVFILT_USER; or another error.
  */
-int xp_kq_break(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
+int xp_kq_replace_write(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
 
 /*
  * Returns 0 if fd still refers to the attached file.  The kernel removes the filters of a closed
@@ -116,7 +122,7 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 
 /* --- The set ------------------------------------------------------------------- */
 
-/* The back end's functions of these names. */
+/* Implementations of the back end's functions of these names. */
 int xp_kq_attach(void *set, int fd, uint32_t watch, uint64_t token);
 int xp_kq_change(void *set, int fd, uint32_t watch, uint64_t token);
 int xp_kq_detach(void *set, int fd);
@@ -124,32 +130,34 @@ bool xp_kq_has_pending(const void *set);
 int xp_kq_flush(void *set, struct xp_fired *fired, int cap);
 
 /*
- * Store changes to pass to the kernel, which are regarded as passed afterwards; cap is at least
- * KQ_RECORDS.  Returns their number.  First restores the filters that xp_kq_broken has recorded.
+ * Store the records of pending changes, which count as passed to the kernel afterwards; cap is at
+ * least KQ_RECORDS.  Returns their number.  First restores filters that xp_kq_note_write_removed
+ * has recorded.
  */
 int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap);
 
 /*
- * Record that WRITE of a pipe has reported that no reader is left.  With that report FreeBSD
- * removes the filter, so the next xp_kq_load restores it.  Any thread may call it.
+ * Call when WRITE of a pipe has reported that no reader is left.  With that report FreeBSD removes
+ * the filter, so the next xp_kq_load restores it.  Any thread may call this function.
  */
-void xp_kq_broken(struct xp_kq_set *set, int fd);
+void xp_kq_note_write_removed(struct xp_kq_set *set, int fd);
 /*
- * Returns true if a change has failed because its descriptor was closed.  A pipe whose WRITE alone
- * is gone is recorded by xp_kq_broken instead.  Any thread may call it.
+ * Returns true if a change has failed because its descriptor was closed.  Returns false for a pipe
+ * of which only WRITE was removed; calls xp_kq_note_write_removed for it.  Any thread may call this
+ * function.
  */
-bool xp_kq_gone(struct xp_kq_set *set, const struct kevent *failed);
+bool xp_kq_is_gone(struct xp_kq_set *set, const struct kevent *failed);
 
 /* --- xpoll_fd ------------------------------------------------------------------ */
 
 void xp_kq_outer_init(struct xp_kq_outer *outer);
-/* ours: false in a forked child, where the descriptor may refer to another file. */
+/* ours: false in a forked child, where the number of the descriptor may refer to another file. */
 void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours);
 
 extern const struct xp_outer_ops xp_kq_outer_ops; /* called with a struct xp_kq_set */
 
 /*
- * Poll the outer kqueue: only then does the kernel remove reports that no longer hold, and until
+ * Poll the outer kqueue.  The kernel removes reports that no longer hold only in a poll, and until
  * then the descriptor stays readable.  Called with the lock held.
  */
 void xp_kq_outer_probe(struct xp_kq_outer *outer);

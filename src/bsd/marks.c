@@ -22,7 +22,10 @@ int xp_marks_open(struct xp_marks *marks)
 
 void xp_marks_close(struct xp_marks *marks)
 {
-	/* Close it in the process that opened it only: in a forked child it may be another file. */
+	/*
+	 * Close the kqueue only in the process that opened it: in a forked child fd may be another
+	 * file.
+	 */
 	if (marks->open && marks->process == getpid())
 		xp_sys_close(marks->fd);
 	marks->open = false;

@@ -47,7 +47,10 @@ bool xp_proc_is_polled(int fd)
 	return false;
 }
 
-/* A forked child has no copy of the kqueue: there fd is free, or refers to another file. */
+/*
+ * Does nothing in a forked child, which has no copy of the kqueue: fd is free there, or refers to
+ * another file.
+ */
 void xp_proc_shut(int fd, bool forked)
 {
 	if (!forked)
@@ -62,8 +65,8 @@ bool xp_proc_ended(int fd)
 }
 
 /*
- * To be called after the process has ended.  Returns true if it was reaped: its ID is unused, or
- * belongs to a process that is alive.
+ * Call after the process has exited.  Returns true if it was reaped: its ID is unused, or belongs
+ * to another process.
  */
 bool xp_proc_reaped(int fd, pid_t pid)
 {

@@ -27,7 +27,7 @@ int64_t xp_sys_socket_room(int fd)
 }
 
 #if defined(FIONWRITE) || defined(__linux__)
-static int counts_ask(int fd, unsigned long what, int *count)
+static int query_ioctl(int fd, unsigned long what, int *count)
 {
 	return XP_LIBCALL(ioctl(fd, what, count));
 }
@@ -46,11 +46,11 @@ int64_t xp_sys_unsent(int fd)
 #if defined(SO_NWRITE)
 	rc = xp_sys_option(fd, SOL_SOCKET, SO_NWRITE, &count, sizeof count);
 #elif defined(FIONWRITE)
-	rc = counts_ask(fd, FIONWRITE, &count);
+	rc = query_ioctl(fd, FIONWRITE, &count);
 #elif defined(__linux__)
-	rc = counts_ask(fd, TIOCOUTQ, &count);
+	rc = query_ioctl(fd, TIOCOUTQ, &count);
 	if (rc == -ENOTTY)
-		rc = counts_ask(fd, FIONREAD, &count);
+		rc = query_ioctl(fd, FIONREAD, &count);
 #else
 	(void)fd;
 	rc = -ENOTSUP;

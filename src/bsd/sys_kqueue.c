@@ -28,7 +28,7 @@ int xp_sys_kevent_change(int queue_fd, struct kevent *changes, int count)
 
 	for (int i = 0; i < count; i++)
 		changes[i].flags |= EV_RECEIPT;
-	/* Not repeated after EINTR, because an interrupted call has applied the changes. */
+	/* Do not repeat the call after EINTR: an interrupted call has applied the changes. */
 	rc = kevent(queue_fd, changes, count, changes, count, &zero);
 	if (rc >= 0 && rc < count) {
 		errno = EIO;
@@ -64,7 +64,7 @@ int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
  * Query what the filter reports about fd now, through a kqueue opened for this call.  Returns 1 and
  * the report in *record; 0: it reports nothing; or a negative errno value.
  */
-static int kevent_ask(int fd, int filter, struct kevent *record)
+static int kevent_query(int fd, int filter, struct kevent *record)
 {
 	int queue_fd = xp_sys_kqueue();
 	int rc;
@@ -80,7 +80,7 @@ static int kevent_ask(int fd, int filter, struct kevent *record)
 int64_t xp_sys_kevent_ask(int fd, int filter)
 {
 	struct kevent record;
-	int rc = kevent_ask(fd, filter, &record);
+	int rc = kevent_query(fd, filter, &record);
 
 	return rc > 0 ? record.data : rc;
 }
@@ -90,6 +90,6 @@ bool xp_sys_half_closed(int fd)
 {
 	struct kevent record;
 
-	return kevent_ask(fd, EVFILT_READ, &record) > 0 && record.flags & EV_EOF;
+	return kevent_query(fd, EVFILT_READ, &record) > 0 && record.flags & EV_EOF;
 }
 #endif

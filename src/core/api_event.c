@@ -97,7 +97,7 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 	xp_sources_change_begins(queue);
 	for (int i = 0; i < nchanges; i++) {
 		/*
-		 * events may be the array `changes` as well: no status is stored behind this
+		 * `events` may be the same array as `changes`: no status is stored behind this
 		 * change.
 		 */
 		const struct xpoll_event *change = &changes[i];

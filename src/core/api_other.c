@@ -12,16 +12,14 @@
 
 /* --- Waking ------------------------------------------------------------------------ */
 
-/* Async-signal-safe, so this call takes no lock. */
+/* This call must be async-signal-safe, so it takes no lock. */
 int xpoll_wake(struct xpoll *queue)
 {
 	if (!queue || !xp_process_owns(queue))
 		return xp_result(queue ? -EBADF : -EINVAL);
 	if (xp_wake_begin(queue)) {
 		queue->ops->wake(queue->backend);
-		/*
-		 * The last access to the queue: the woken thread may call xpoll_destroy after this.
-		 */
+		/* This is the last access to the queue, which the woken thread may destroy. */
 		xp_writer_end(queue);
 	}
 	return 0;
@@ -48,7 +46,7 @@ int xpoll_fd(struct xpoll *queue)
 }
 
 /* End all registrations of the descriptor in this queue. */
-static void forget(struct xpoll *queue, int fd)
+static void end_fd_registrations(struct xpoll *queue, int fd)
 {
 	struct xp_registration *reg;
 	struct xp_slot *slot;
@@ -73,7 +71,7 @@ int xpoll_forget_fd(xpoll_fd_t fd)
 
 	if (number < 0)
 		return xp_result(-EBADF);
-	xp_process_each(forget, number);
+	xp_process_each(end_fd_registrations, number);
 	xp_sources_await_unused(number);
 	return 0;
 }

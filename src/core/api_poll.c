@@ -99,7 +99,7 @@ static int ctl(struct xpoll *queue, int op, int events, int fd, void *data, stru
 	return xp_change_disable(queue, fd, ctl_filters(events));
 }
 
-static XP_NOINLINE int ctl_any(struct xpoll *queue, int op, int events, int fd, void *data)
+static XP_NOINLINE int ctl_slow(struct xpoll *queue, int op, int events, int fd, void *data)
 {
 	struct xp_late late;
 	uint64_t syscalls;
@@ -122,11 +122,11 @@ int xpoll_ctl(struct xpoll *queue, int op, int events, xpoll_fd_t descriptor, vo
 
 	if ((op != XPOLL_ENABLE && op != XPOLL_DISABLE) || events & ~POLL_EVENTS ||
 	    (unsigned)events - 1 >= (POLLIN | POLLOUT | POLLPRI) || !xp_is_alone(queue))
-		return ctl_any(queue, op, events, fd, data);
+		return ctl_slow(queue, op, events, fd, data);
 	xp_lock_alone(queue);
 	if (!xp_change_freely(queue, op, fd, ctl_filters(events))) {
 		xp_unlock_alone(queue);
-		return ctl_any(queue, op, events, fd, data);
+		return ctl_slow(queue, op, events, fd, data);
 	}
 	queue->stats.changes_free++;
 	return xp_leave_with(queue, 0);
@@ -194,7 +194,7 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	if (datap) /* the udata of the first ready filter */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	queue->stats.events++;
-	xp_handed_level(queue, fd, slot, filters);
+	xp_recheck_after_delivery(queue, fd, slot, filters);
 	return xp_leave_with(queue, (int)bits);
 }
 
@@ -206,7 +206,7 @@ static XP_NOINLINE int revents_among_others(struct xpoll *queue, void **datap)
 	if (XP_LIKELY(rc == 0))
 		return batch_take(queue, datap);
 	(void)xp_result(rc);
-	return 0; /* not -1, which has all bits set: the program would loop for ever */
+	return 0; /* not -1, in which all bits are set, so that the program would loop for ever */
 }
 
 int xpoll_revents(struct xpoll *queue, void **datap)

@@ -27,9 +27,9 @@ static inline void xp_ask_soon(struct xpoll *queue)
  * A wait had no room for an event of a report: the next XP_RECENT_FOR calls into the kernel ask for
  * half as many reports.
  */
-static inline void xp_ask_crowded(struct xpoll *queue)
+static inline void xp_ask_half_room(struct xpoll *queue)
 {
-	queue->ask.crowded = XP_RECENT_FOR;
+	queue->ask.half_room_calls = XP_RECENT_FOR;
 }
 
 /*
@@ -52,8 +52,8 @@ static inline int xp_ask_room(struct xpoll *queue, int room, bool has_events)
 {
 	queue->ask.skipped = 0;
 	queue->ask.due = false;
-	if (XP_UNLIKELY(queue->ask.crowded)) {
-		queue->ask.crowded--;
+	if (XP_UNLIKELY(queue->ask.half_room_calls)) {
+		queue->ask.half_room_calls--;
 		room = room > 1 ? room / 2 : 1;
 	}
 	return has_events && room < XP_ASK_LEAST ? XP_ASK_LEAST : room;

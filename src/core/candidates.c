@@ -43,7 +43,10 @@ void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 	} else {
 		slot->kept_for |= filters & XP_ALL_FILTERS;
 		slot->kept |= (uint16_t)events;
-		/* The next signal is taken when this one is delivered: see kept_deliver. */
+		/*
+		 * Request no bits of the file until these are delivered (deliver_kept), so that the
+		 * kernel clears no others.
+		 */
 		if (slot->kind == XP_KIND_CLEARED && queue->ops->caps & XP_CAP_CONCURRENT)
 			(void)queue->ops->change(queue->backend, fd, 0, xp_slot_token(slot, fd));
 	}
@@ -99,7 +102,7 @@ void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uin
 	if (!missed || !(events & (POLLIN | POLLPRI | POLLERR)) ||
 	    xp_slot_kind(fd, slot) != XP_KIND_CLEARED)
 		return;
-	/* Keep only the bits of disabled filters; the enabled ones receive theirs. */
+	/* Keep only the bits of disabled filters, because the enabled ones receive theirs now. */
 	events &= (xp_bits_of(slot, missed) & (POLLIN | POLLPRI)) |
 		(missed & (XP_BIT(XP_READ) | XP_BIT(XP_WRITE)) ? POLLERR : 0u);
 	if (queue->lazy)

@@ -11,9 +11,9 @@
 #include "core/slot.h"
 
 /*
- * Mark the slot, because filters were enabled, but the number in the tokens of reports (the arming)
- * stayed.  A report that some thread fetched before the mark may be about a state that was
- * delivered already, so that report leads to a check by poll(2) only.
+ * Mark the slot.  Called if filters were enabled without a new arming (the number in the tokens of
+ * reports).  A report that a thread fetched before the mark may be about a state that was delivered
+ * already, so such a report only leads to a check by poll(2).
  */
 static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
 {

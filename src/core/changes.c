@@ -10,7 +10,7 @@
  * Returns the error of a change of filters that are not registered: -EBADF if fd is closed, else
  * -ENOENT.
  */
-static int change_missing(struct xpoll *queue, int fd)
+static int unregistered_error(struct xpoll *queue, int fd)
 {
 	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
 
@@ -18,14 +18,14 @@ static int change_missing(struct xpoll *queue, int fd)
 	return rc < 0 ? rc : -ENOENT;
 }
 
-/* Returns `set` with these filters added if `in` is true, otherwise removed. */
-static uint8_t with(unsigned set, unsigned filters, bool in)
+/* Returns `set` with these filters added (in) or removed. */
+static uint8_t put_if(unsigned set, unsigned filters, bool in)
 {
 	return XP_SET(in ? set | filters : set & ~filters);
 }
 
 /* Store the parameters of an ADD in the slot. */
-static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp_interest *add)
+static void store_add(struct xpoll *queue, struct xp_slot *slot, const struct xp_interest *add)
 {
 	unsigned filters = add->filters, fresh = filters & ~(unsigned)slot->present;
 
@@ -47,11 +47,11 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
 		slot->whole |= add->modes & XPOLL_WHOLE ? 1 : 0;
 	}
 	if (add->notes || filters != fresh) {
-		slot->exclusive = with(slot->exclusive, filters,
-		                       add->notes & XPOLL_NOTE_EXCLUSIVE) & 7;
-		slot->count = with(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
-		slot->so_error = with(slot->so_error, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
-		slot->lowat = with(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
+		slot->exclusive = put_if(slot->exclusive, filters,
+		                         add->notes & XPOLL_NOTE_EXCLUSIVE) & 7;
+		slot->count = put_if(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
+		slot->so_error = put_if(slot->so_error, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
+		slot->lowat = put_if(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
 		slot->pipe_bits = 0; /* size of the pipe unknown: count.c queries it again */
 	}
 	slot->requested |= XP_SET(add->requested);
@@ -59,11 +59,11 @@ static void add_merge(struct xpoll *queue, struct xp_slot *slot, const struct xp
 }
 
 /*
- * Make the next wait find the state of filters that were enabled, by a check with poll(2) or by a
- * report of the kernel.  late: see xp_change_enable.
+ * Called after an ENABLE: make the next wait find the state of the enabled filters, by a check with
+ * poll(2) or by a report of the kernel.  late: see xp_change_enable.
  */
-static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
-                       struct xp_late *late)
+static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                           struct xp_late *late)
 {
 	unsigned solo = filters & slot->solo, mine = xp_entry_main(queue, slot);
 	bool awaited = xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot);
@@ -101,9 +101,9 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	} else if (awaited && xp_entry_may_report_once(queue, slot)) {
 		/*
-		 * If a late change fails, late_failed disables all filters of the entry.  If other
-		 * filters of it were enabled before this call, they must stay so: change the entry
-		 * at once.
+		 * A late change that fails disables all filters of the entry (late_change_failed).
+		 * If other filters of the entry were enabled before this call, that must not happen
+		 * to them: change the entry at once.
 		 */
 		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE,
 		                       mine & slot->enabled & ~filters ? NULL : late);
@@ -124,7 +124,7 @@ static int change_want(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
  * On a queue that is not lazy (not on epoll): pass the enabled filters to the back end.  again: the
  * filters that were enabled now, which the back end or poll(2) has to check; 0: none.
  */
-static int change_exact(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
+static int change_pass_to_backend(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
 {
 	struct xp_slot before = *slot;
 	int rc = xp_entry_arm_main(queue, fd, slot, again);
@@ -170,7 +170,7 @@ static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const stru
 {
 	int rc;
 
-	add_merge(queue, slot, add);
+	store_add(queue, slot, add);
 	keep_before_add(queue, fd, slot, add->filters);
 	rc = xp_entry_attach(queue, fd, slot);
 	if (rc == -EPERM) {
@@ -192,7 +192,7 @@ static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const stru
  * that the main entry had before.  Returns 0 or a negative errno value.
  */
 static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
-                       unsigned before)
+                              unsigned before)
 {
 	unsigned solo;
 	int rc;
@@ -202,7 +202,7 @@ static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		 * The back end's change makes no system call that would notice a reused descriptor,
 		 * so check that here.
 		 */
-		rc = slot->mode == XP_MODE_NONE ? 0 : xp_entry_same(queue, fd, slot, filters);
+		rc = slot->mode == XP_MODE_NONE ? 0 : xp_entry_verify(queue, fd, slot, filters);
 		if (rc == 0)
 			rc = xp_entry_arm_main(queue, fd, slot, filters);
 		xp_ask_soon(queue);
@@ -215,14 +215,14 @@ static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	if (xp_entry_main(queue, slot) & filters || xp_entry_main(queue, slot) != before)
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	else
-		rc = xp_entry_same(queue, fd, slot, filters);
+		rc = xp_entry_verify(queue, fd, slot, filters);
 	filters &= slot->solo & slot->enabled;
-	return rc == 0 && filters ? change_want(queue, fd, slot, filters, NULL) : rc;
+	return rc == 0 && filters ? recheck_enabled(queue, fd, slot, filters, NULL) : rc;
 }
 
 /* Apply an ADD to a slot with registrations.  Returns 0 or a negative errno value. */
-static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
-                     const struct xp_interest *add)
+static int add_more(struct xpoll *queue, int fd, struct xp_slot *slot,
+                    const struct xp_interest *add)
 {
 	uint64_t registered = queue->stats.registered;
 	struct xp_slot before;
@@ -230,14 +230,14 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 
 	xp_late_await(slot);
 	before = *slot;
-	add_merge(queue, slot, add);
+	store_add(queue, slot, add);
 	if (slot->mode == XP_MODE_FILE)
 		rc = xp_file_add_again(queue, fd, add->filters, add->follows);
 	else
 		rc = add_entries(queue, fd, slot, add->filters, xp_entry_main(queue, &before));
 	if (rc == 0)
 		return 0;
-	if (xp_is_gone(rc) || rc == -EPERM) {
+	if (xp_is_gone_error(rc) || rc == -EPERM) {
 		/*
 		 * The registered file was closed; fd may refer to another file, which becomes
 		 * registered.
@@ -247,7 +247,10 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return add_new(queue, fd, slot, add);
 	}
 	before.next = slot->next;
-	/* A change of the main entry may have succeeded before the failure. */
+	/*
+	 * Keep what the kernel has now: a change of the main entry may have succeeded before the
+	 * failure.
+	 */
 	before.arming = slot->arming;
 	before.mode = slot->mode;
 	before.armed &= slot->armed;
@@ -257,10 +260,10 @@ static int add_known(struct xpoll *queue, int fd, struct xp_slot *slot,
 }
 
 /*
- * Returns the error of an ADD of EXCEPT, which the back end does not support: -ENOTSUP, or a more
- * specific error of the descriptor.
+ * Called if the back end does not support EXCEPT.  Returns the error of the ADD: -ENOTSUP, or a
+ * more specific error of the descriptor.
  */
-static int refuse_except(const struct xpoll *queue, int fd)
+static int except_refusal_error(const struct xpoll *queue, int fd)
 {
 	const struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(queue, fd);
 	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
@@ -279,7 +282,7 @@ static int change_add(struct xpoll *queue, int fd, const struct xp_interest *add
 	if (fd < 0)
 		return -EBADF;
 	if (slot)
-		return add_known(queue, fd, slot, add);
+		return add_more(queue, fd, slot, add);
 	slot = xp_slots_at(queue, fd);
 	rc = slot ? 0 : xp_sys_open_flags(fd); /* do not allocate a slot for a closed descriptor */
 	if (rc < 0)
@@ -305,7 +308,7 @@ static XP_NOINLINE int add_with_lowat(struct xpoll *queue, int fd, const struct 
 int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 {
 	if (add->filters & XP_BIT(XP_EXCEPT) && !(queue->ops->caps & XP_CAP_EXCEPT))
-		return refuse_except(queue, fd);
+		return except_refusal_error(queue, fd);
 	return add->notes & XPOLL_NOTE_LOWAT ? add_with_lowat(queue, fd, add)
 		: change_add(queue, fd, add);
 }
@@ -328,16 +331,16 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 	if (slot->mode == XP_MODE_NONE)
 		return 0;
 	if (!confirmed && (held || is_file || !queue->lazy))
-		rc = xp_entry_same(queue, fd, slot, XP_ALL_FILTERS & ~(unsigned)slot->present);
-	if (xp_is_gone(rc))
+		rc = xp_entry_verify(queue, fd, slot, XP_ALL_FILTERS & ~(unsigned)slot->present);
+	if (xp_is_gone_error(rc))
 		xp_entry_drop(queue, fd, slot);
 	if (rc < 0 || held || is_file)
 		return rc;
 	rc = queue->lazy ? xp_entry_arm_main(queue, fd, slot, XP_ALL_FILTERS)
-		: change_exact(queue, fd, slot, 0);
+		: change_pass_to_backend(queue, fd, slot, 0);
 	/*
-	 * If the change failed for lack of memory, the kernel reports more than is requested, and
-	 * the queue drops the surplus.
+	 * After a lack of memory the kernel reports more than is requested, which the queue
+	 * ignores.
 	 */
 	return xp_is_lack(rc) ? 0 : rc;
 }
@@ -354,7 +357,7 @@ int xp_change_delete(struct xpoll *queue, int fd, unsigned filters)
 
 	filters &= slot ? slot->present : 0;
 	if (!filters)
-		return change_missing(queue, fd);
+		return unregistered_error(queue, fd);
 	if (filters == slot->present)
 		return xp_entry_end(queue, fd, slot, false);
 	unsigned mine = filters & xp_entry_main(queue, slot);
@@ -371,19 +374,19 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 	int rc;
 
 	if (!slot || filters & ~(unsigned)slot->present)
-		return change_missing(queue, fd);
+		return unregistered_error(queue, fd);
 	before = slot->enabled;
-	born = slot->born;
+	born = slot->first_arming;
 	slot->enabled |= XP_SET(filters);
-	slot->fruitless = 0;
+	slot->fruitless_reports = 0;
 	slot->idle = 0;
 	if (slot->mode == XP_MODE_FILE) {
-		xp_file_ask(queue, fd, filters);
+		xp_file_check_filters(queue, fd, filters);
 		return 0;
 	}
-	rc = queue->lazy ? change_want(queue, fd, slot, filters, late)
-		: change_exact(queue, fd, slot, filters);
-	if (rc < 0 && slot->born == born)
+	rc = queue->lazy ? recheck_enabled(queue, fd, slot, filters, late)
+		: change_pass_to_backend(queue, fd, slot, filters);
+	if (rc < 0 && slot->first_arming == born)
 		slot->enabled = before;
 	return rc;
 }
@@ -392,7 +395,7 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
  * Disable these filters.  On a lazy queue (epoll) the kernel's entry stays as it is, unless it is
  * exclusive.  Returns 0 or a negative errno value.
  */
-static int change_silence(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+static int disable_without_call(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	int rc = 0;
 
@@ -401,7 +404,7 @@ static int change_silence(struct xpoll *queue, int fd, struct xp_slot *slot, uns
 	if (XP_UNLIKELY(slot->is_exclusive))
 		rc = xp_entry_arm_main(queue, fd, slot, 0);
 	else if (!queue->lazy && slot->mode != XP_MODE_FILE)
-		rc = change_exact(queue, fd, slot, 0);
+		rc = change_pass_to_backend(queue, fd, slot, 0);
 	return xp_is_lack(rc) ? 0 : rc;
 }
 
@@ -412,8 +415,8 @@ int xp_change_disable(struct xpoll *queue, int fd, unsigned filters)
 	if (xp_change_freely(queue, XPOLL_DISABLE, fd, filters))
 		return 0;
 	if (!slot || filters & ~(unsigned)slot->present)
-		return change_missing(queue, fd);
-	return change_silence(queue, fd, slot, filters);
+		return unregistered_error(queue, fd);
+	return disable_without_call(queue, fd, slot, filters);
 }
 
 void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
@@ -421,13 +424,13 @@ void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 	unsigned filters = slot->whole ? slot->present : XP_BIT(filter);
 
 	if (!(slot->oneshot & XP_BIT(filter))) {
-		(void)change_silence(queue, fd, slot, filters);
+		(void)disable_without_call(queue, fd, slot, filters);
 	} else if (filters == slot->present) {
 		(void)xp_entry_end(queue, fd, slot, true);
 	} else {
 		(void)xp_solo_end(queue, fd, slot, filters);
 		xp_entry_remove(queue, slot, filters);
 		if (!queue->lazy && slot->mode != XP_MODE_FILE)
-			(void)change_exact(queue, fd, slot, 0);
+			(void)change_pass_to_backend(queue, fd, slot, 0);
 	}
 }

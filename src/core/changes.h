@@ -51,7 +51,7 @@ static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsi
 	slot->idle = 0;
 	if (op == XPOLL_ENABLE) {
 		slot->enabled |= XP_SET(filters);
-		slot->fruitless = 0;
+		slot->fruitless_reports = 0;
 		if (checked) {
 			xp_check_enabled(queue, fd, slot, filters);
 		} else {

@@ -16,18 +16,19 @@ enum { READINESS = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
 /* Candidates that are checked by one poll(2). */
 struct chunk {
 	struct pollfd fds[XP_FIRED_MOST];
-	bool named[XP_FIRED_MOST]; /* slot->check was set: the file needs no confirmation */
+	bool named[XP_FIRED_MOST]; /* slot->check was set: fd need not be checked for reuse */
 	int len;
 };
 
 /* --- The results of poll(2) ---------------------------------------------------------- */
 
 /*
- * Called if poll(2) did not find the candidate ready.  After XP_FRUITLESS_MOST such checks in a row
- * the edge-triggered entry becomes level-triggered: the program reads everything at once, so checks
- * are a waste.  named: the program has just enabled the filter; such a check does not count.
+ * Called if poll(2) has not found the candidate ready.  After XP_FRUITLESS_MOST such checks in a
+ * row its edge-triggered entry becomes level-triggered: the program reads everything at once, so
+ * checks find nothing.  named: the program has just enabled the filter; such a check does not
+ * count.
  */
-static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bool named)
+static void candidate_not_ready(struct xpoll *queue, int fd, struct xp_slot *slot, bool named)
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
@@ -51,17 +52,17 @@ static void candidate_idle(struct xpoll *queue, int fd, struct xp_slot *slot, bo
  * it ready does not read everything at once.  Where that mode is not possible, ask the kernel
  * without a change.
  */
-static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned checked)
+static bool is_same_file(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned checked)
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
 	/*
-	 * Keep the test of `solo` apart from that of `mode`: gcc would read both together with the
-	 * atomic `late`.
+	 * Do not join the tests of `mode` and `solo`: gcc would read both together with the atomic
+	 * `late`.
 	 */
 	if (slot->mode != XP_MODE_EDGE || !mine || slot->solo ||
 	    xp_slot_by_edge(slot) & slot->enabled)
-		return xp_entry_same_or_drop(queue, fd, slot, checked);
+		return xp_entry_verify_or_drop(queue, fd, slot, checked);
 	return xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, mine, mine) == 0;
 }
 
@@ -69,8 +70,8 @@ static bool candidate_confirmed(struct xpoll *queue, int fd, struct xp_slot *slo
  * Handle the result of poll(2) for one candidate: deliver ready filters, arm entries of others, or
  * drop the slot of a closed descriptor.  named: see struct chunk.
  */
-static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
-                              const struct pollfd *found, bool named)
+static void candidate_handle_bits(struct xpoll *queue, struct xp_wait *wait,
+                                  const struct pollfd *found, bool named)
 {
 	struct xp_slot *slot = xp_slots_get(queue, found->fd);
 	uint32_t events = (unsigned short)found->revents;
@@ -90,8 +91,8 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 	if (XP_UNLIKELY(events & POLLNVAL)) {
 		xp_entry_drop(queue, found->fd, slot);
 	} else if (!events) {
-		candidate_idle(queue, found->fd, slot, named);
-	} else if (named || candidate_confirmed(queue, found->fd, slot, checked)) {
+		candidate_not_ready(queue, found->fd, slot, named);
+	} else if (named || is_same_file(queue, found->fd, slot, checked)) {
 		/*
 		 * poll(2) returns POLLHUP and POLLERR without a request.  Edge-triggered filters
 		 * that were not checked get these bits from the kernel's report only, so the next
@@ -106,7 +107,7 @@ static void candidate_checked(struct xpoll *queue, struct xp_wait *wait,
 }
 
 /* Handle one candidate after a poll(2) with result rc. */
-static XP_NOINLINE void candidate_probed(struct xpoll *queue, struct xp_wait *wait,
+static XP_NOINLINE void candidate_handle_poll(struct xpoll *queue, struct xp_wait *wait,
                                          const struct pollfd *found, bool named, int rc)
 {
 	/*
@@ -116,7 +117,7 @@ static XP_NOINLINE void candidate_probed(struct xpoll *queue, struct xp_wait *wa
 	if (XP_UNLIKELY(rc < 0))
 		xp_entry_publish(queue, found->fd, xp_slots_get(queue, found->fd), XP_ALL_FILTERS);
 	else
-		candidate_checked(queue, wait, found, named);
+		candidate_handle_bits(queue, wait, found, named);
 }
 
 /* --- Candidates that are checked one by one ------------------------------------------ */
@@ -125,14 +126,14 @@ static XP_NOINLINE void candidate_probed(struct xpoll *queue, struct xp_wait *wa
  * Deliver the bits in slot->kept to the enabled filters in slot->kept_for, if fd still refers to
  * the registered file.
  */
-static void kept_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot)
+static void deliver_kept(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot)
 {
 	unsigned filters = slot->kept_for & slot->enabled;
 	uint32_t events = slot->kept & (xp_bits_of(slot, filters) | POLLHUP | POLLERR);
 
 	if (!(slot->kept_for &= ~filters & XP_ALL_FILTERS))
 		slot->kept = 0;
-	if (filters && xp_entry_same_or_drop(queue, fd, slot, filters) &&
+	if (filters && xp_entry_verify_or_drop(queue, fd, slot, filters) &&
 	    (slot->kind != XP_KIND_CLEARED || xp_entry_arm_main(queue, fd, slot, filters) == 0))
 		xp_deliver(queue, wait, fd, slot, events, filters);
 }
@@ -141,14 +142,14 @@ static void kept_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, stru
  * Check a file whose bits poll(2) clears: deliver the bits that poll(2) returns now and those that
  * were kept.
  */
-static void cleared_check(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                       unsigned filters, bool named)
+static void check_and_keep(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                           unsigned filters, bool named)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
 	uint32_t events;
 	int rc;
 
-	if (!named && !xp_entry_same_or_drop(queue, fd, slot, filters))
+	if (!named && !xp_entry_verify_or_drop(queue, fd, slot, filters))
 		return;
 	xp_count(&queue->counters.syscalls_check);
 	rc = xp_sys_poll_now(&probe, 1);
@@ -185,13 +186,13 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	 */
 	slot->check = slot->recheck = 0;
 	if (XP_UNLIKELY(slot->kept_for))
-		kept_deliver(queue, wait, fd, slot);
+		deliver_kept(queue, wait, fd, slot);
 	filters &= slot->enabled;
 	if (!filters || slot->mode == XP_MODE_FILE)
 		return; /* disabled or ended; or a file, which each wait checks anyway */
 	if (XP_UNLIKELY(!xp_slot_can_probe(fd, slot))) {
 		if (xp_poll_clears(queue, slot))
-			cleared_check(queue, wait, fd, slot, filters, named);
+			check_and_keep(queue, wait, fd, slot, filters, named);
 		else
 			xp_entry_publish(queue, fd, slot, filters);
 		return;
@@ -214,7 +215,7 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
  * Called when the array of the wait is full: returns the candidates of the chunk from `done` on to
  * the head of the list, in order.
  */
-static void chunk_return(struct xpoll *queue, struct chunk *chunk, int done)
+static void chunk_put_back(struct xpoll *queue, struct chunk *chunk, int done)
 {
 	while (chunk->len > done) {
 		const struct pollfd *left = &chunk->fds[--chunk->len];
@@ -235,15 +236,15 @@ static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk 
 	xp_count(&queue->counters.syscalls_check);
 	rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);
 	for (; done < chunk->len && !xp_wait_is_full(wait); done++)
-		candidate_probed(queue, wait, &chunk->fds[done], chunk->named[done], rc);
-	chunk_return(queue, chunk, done);
+		candidate_handle_poll(queue, wait, &chunk->fds[done], chunk->named[done], rc);
+	chunk_put_back(queue, chunk, done);
 }
 
 /*
- * Returns true if candidate_take would deliver the next candidate at once.  Candidates of the chunk
- * come before it, so check them first.
+ * Returns true if candidate_take would handle the next candidate alone and deliver it at once.
+ * Then check the chunk first, whose candidates come before it.
  */
-static bool next_is_delivered(const struct xpoll *queue)
+static bool next_bypasses_chunk(const struct xpoll *queue)
 {
 	const struct xp_slot *slot = xp_slots_get(queue, queue->candidates.head);
 
@@ -266,7 +267,7 @@ static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 
 		chunk.len = 0;
 		for (; left > 0 && chunk.len < most && !xp_wait_is_full(wait); left--) {
-			if (chunk.len > 0 && next_is_delivered(queue))
+			if (chunk.len > 0 && next_bypasses_chunk(queue))
 				break;
 			candidate_take(queue, wait, &chunk);
 		}
@@ -303,7 +304,7 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 	if (XP_LIKELY(rc > 0 && !(events & ~READINESS) && !xp_pollbits_in_doubt(POLLRDHUP, events)))
 		xp_deliver(queue, wait, fd, slot, events, filters);
 	else
-		candidate_probed(queue, wait, &probe, true,
+		candidate_handle_poll(queue, wait, &probe, true,
 		                 rc == -EINTR ? xp_sys_poll_now(&probe, 1) : rc);
 }
 
@@ -315,9 +316,9 @@ void xp_candidates_publish(struct xpoll *queue)
 		unsigned filters = (slot->check | slot->recheck) & slot->enabled;
 
 		/*
-		 * The kernel would not report kept bits and files that poll(2) must not check, and
-		 * would repeat an edge of a held entry: leave these slots in the list, and wake a
-		 * sleeping thread, which checks them.
+		 * Leave a slot in the list and wake a sleeping thread, which checks it, if the
+		 * kernel would not report it (kept bits, or a file that poll(2) must not check) or
+		 * if changing its entry would repeat an edge.
 		 */
 		if (slot->kept_for || (filters && xp_poll_clears(queue, slot)) ||
 		    (filters && slot->check && !xp_slot_can_probe(fd, slot)) ||

@@ -206,10 +206,10 @@ static bool room_or_check_later(struct xpoll *queue, int fd, struct xp_slot *slo
 	int64_t room = slot->kind == XP_KIND_SOCKET ? xp_sys_socket_room(fd) : xp_sys_pipe_room(fd);
 
 	xp_count_by(&queue->counters.syscalls_check, 2);
-	slot->unmet = 0;
+	slot->below_lowat = 0;
 	if (room < 0 || room >= xp_lowat_get(queue, fd, XP_WRITE))
 		return true;
-	slot->unmet = XP_BIT(XP_WRITE);
+	slot->below_lowat = XP_BIT(XP_WRITE);
 	if (xp_due_of(queue, XP_SOURCE_NONE) == XP_NEVER)
 		xp_due_set(queue, XP_SOURCE_NONE, xp_sys_now() + LOWAT_EVERY_NS);
 	return false;
@@ -237,9 +237,9 @@ void xp_lowat_due(struct xpoll *queue)
 
 	xp_due_set(queue, XP_SOURCE_NONE, XP_NEVER);
 	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
-		unsigned again = slot->unmet & slot->enabled & slot->lowat;
+		unsigned again = slot->below_lowat & slot->enabled & slot->lowat;
 
-		slot->unmet = 0;
+		slot->below_lowat = 0;
 		if (again)
 			xp_check_delivered(queue, fd, slot, again);
 	}

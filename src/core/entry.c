@@ -40,7 +40,7 @@ bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *s
 }
 
 /* Returns the number of filters in the set. */
-static uint64_t entry_count(unsigned filters)
+static uint64_t filter_count(unsigned filters)
 {
 	return (filters & 1) + (filters >> 1 & 1) + (filters >> 2 & 1);
 }
@@ -51,7 +51,7 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	xp_outer_set_grace(queue, 0);
-	queue->stats.registered -= entry_count(filters);
+	queue->stats.registered -= filter_count(filters);
 	xp_slot_disable(slot, filters);
 	slot->kept_for &= left & XP_ALL_FILTERS;
 	slot->present &= left;
@@ -78,7 +78,7 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 static void entry_clear(struct xpoll *queue, struct xp_slot *slot)
 {
 	xp_outer_set_grace(queue, 0);
-	queue->stats.registered -= entry_count(slot->present);
+	queue->stats.registered -= filter_count(slot->present);
 	xp_late_await(slot);
 	*slot = (struct xp_slot){
 		.arming = slot->arming,
@@ -168,25 +168,26 @@ static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slo
  * not lazy (not on epoll) the arming stays, because earlier reports of other filters remain valid
  * there.
  */
-static void entry_renumber(const struct xpoll *queue, struct xp_slot *slot, int armings)
+static void entry_step_arming(const struct xpoll *queue, struct xp_slot *slot, int armings)
 {
 	slot->arming += queue->lazy ? (uint32_t)armings : 0;
 }
 
 /* Record in the slot that the kernel has this main entry now. */
-static void entry_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode mode,
-                        unsigned filters)
+static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum xp_mode mode,
+                               unsigned filters)
 {
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	slot->mode = (uint8_t)mode;
 	slot->armed = XP_SET(filters | (slot->armed & slot->solo));
 	slot->is_exclusive = entry_is_exclusive(queue, slot, mode);
-	slot->spent = 0;
+	slot->edge_delivered = 0;
 	slot->idle = 0;
-	slot->fruitless = 0;
+	slot->fruitless_reports = 0;
 	/*
-	 * A new arming shows which reports are older than this change.  Without one, on a queue
-	 * that is not lazy, the mark does; and solo entries, whose arming is older, still need it.
+	 * Reports with an earlier arming are older than this change.  On a queue that is not lazy
+	 * the arming stays the same, so mark the slot instead.  With solo entries, whose reports
+	 * have an earlier arming, an older mark must stay.
 	 */
 	if (!queue->lazy)
 		xp_slot_mark(queue, slot);
@@ -214,7 +215,7 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	if (xp_entry_owns(queue, fd))
 		return -EINVAL;
-	entry_renumber(queue, slot, 1);
+	entry_step_arming(queue, slot, 1);
 	token = xp_slot_token(slot, fd);
 	slot->leftover = false;
 	if (leftover)
@@ -223,7 +224,7 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	 * Make the entry, if there is none to change.  Unlike change, attach returns different
 	 * errors for a closed descriptor and for one of O_PATH.
 	 */
-	if (xp_is_gone(rc))
+	if (xp_is_gone_error(rc))
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
 	/*
 	 * The kernel still has an entry of a file that was closed, and fd is a duplicate of that
@@ -232,7 +233,7 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	if (XP_UNLIKELY(rc == -EEXIST))
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	if (rc == 0)
-		entry_armed(queue, slot, mode, filters);
+		entry_record_armed(queue, slot, mode, filters);
 	return rc;
 }
 
@@ -240,7 +241,7 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
  * Called if a change of an exclusive entry, which is EPOLL_CTL_DEL and EPOLL_CTL_ADD, has failed in
  * the latter: there is no entry, and the next wait attaches the slot.
  */
-static void entry_lost(struct xpoll *queue, struct xp_slot *slot)
+static void entry_record_lost(struct xpoll *queue, struct xp_slot *slot)
 {
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
@@ -259,19 +260,19 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 	          slot->mode == XP_MODE_ONCE);
 	xp_late_await(slot);
 	xp_kept_before_change(queue, fd, slot);
-	entry_renumber(queue, slot, 1);
+	entry_step_arming(queue, slot, 1);
 	rc = queue->ops->change(queue->backend, fd, watch | XP_WATCH_AGAIN(again),
 	                        xp_slot_token(slot, fd));
 	if (rc == -EPERM) /* fd refers to another file, which the kernel cannot poll */
 		rc = -ENOENT;
 	if (XP_UNLIKELY(rc < 0))
-		entry_renumber(queue, slot, -1);
-	if (xp_is_gone(rc))
+		entry_step_arming(queue, slot, -1);
+	if (xp_is_gone_error(rc))
 		xp_entry_drop(queue, fd, slot);
 	else if (rc == 0)
-		entry_armed(queue, slot, mode, filters);
+		entry_record_armed(queue, slot, mode, filters);
 	else if (slot->is_exclusive || watch & XP_WATCH_EXCLUSIVE)
-		entry_lost(queue, slot);
+		entry_record_lost(queue, slot);
 	if (rc == 0 && slot->kept && slot->enabled && slot->kind == XP_KIND_CLEARED)
 		xp_check_enabled(queue, fd, slot, slot->enabled);
 	return rc;
@@ -291,14 +292,13 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 	if (!late || xp_poll_clears(queue, slot) || atomic_load(&slot->late) == UINT8_MAX)
 		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
 	/*
-	 * No earlier late change (one made after the lock was released) of this entry is under way.
-	 * A one-shot entry without armed filters has reported since that change, or the change has
-	 * failed.  An edge-triggered entry was made by xp_entry_arm or xp_entry_attach, and a late
-	 * change was awaited before.
+	 * No earlier late change of this entry is under way.  A silent one-shot entry has reported
+	 * since its late change, or that change has failed.  For an edge-triggered entry
+	 * xp_entry_arm or xp_entry_attach has waited for any late change.
 	 */
 	XP_ASSERT(filters && (slot->mode == XP_MODE_EDGE || xp_entry_is_silent(queue, slot)));
-	entry_renumber(queue, slot, 1);
-	entry_armed(queue, slot, mode, filters);
+	entry_step_arming(queue, slot, 1);
+	entry_record_armed(queue, slot, mode, filters);
 	xp_count(&queue->counters.syscalls_change);
 	atomic_fetch_add_explicit(&slot->late, 1, memory_order_relaxed);
 	*late = (struct xp_late){
@@ -310,7 +310,7 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 	return 0;
 }
 
-int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again)
+int xp_entry_verify(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again)
 {
 	int rc;
 
@@ -331,9 +331,9 @@ int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsig
 	return rc == -EEXIST ? 0 : rc == -EBADF ? rc : -ENOENT;
 }
 
-bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
+bool xp_entry_verify_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
 {
-	if (xp_entry_same(queue, fd, slot, again) == 0)
+	if (xp_entry_verify(queue, fd, slot, again) == 0)
 		return true;
 	xp_entry_drop(queue, fd, slot);
 	return false;
@@ -358,7 +358,7 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 		 * filter is disabled.
 		 */
 		if (!(slot->clear & bit) != !(slot->clear & others) ||
-		    (slot->clear & others && (slot->spent || xp_has_sleepers(queue) ||
+		    (slot->clear & others && (slot->edge_delivered || xp_has_sleepers(queue) ||
 		                              !(slot->enabled & bit))))
 			solo |= bit;
 	}
@@ -369,8 +369,8 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
 {
 	/*
-	 * Edge-triggered even for a filter without CLEAR, or the kernel would report an unwanted
-	 * hang-up again and again.
+	 * Use an edge-triggered entry even for a filter without CLEAR, or the kernel would report a
+	 * hang-up again and again that the program has not requested.
 	 */
 	uint32_t watch = xp_bits_of(slot, XP_BIT(filter)) | XP_WATCH_SOLO(filter) | XP_WATCH_EDGE;
 	uint64_t token = xp_slot_token(slot, fd);
@@ -380,10 +380,10 @@ static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	if (rc == -ENOENT)
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
-	if (rc < 0 && !xp_is_gone(rc) && rc != -EPERM) {
+	if (rc < 0 && !xp_is_gone_error(rc) && rc != -EPERM) {
 		/*
-		 * No memory, or too many nested epoll sets: put the filter into the main entry,
-		 * which may repeat an edge.
+		 * There is no memory, or epoll sets are nested too deeply: put the filter into the
+		 * main entry, which may repeat an edge.
 		 */
 		slot->solo &= ~XP_BIT(filter) & XP_ALL_FILTERS;
 		return xp_entry_arm_main(queue, fd, slot, XP_BIT(filter));
@@ -431,11 +431,11 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
  * A solo entry has reported, but its filter is disabled or not ready.  After XP_FRUITLESS_MOST such
  * reports in a row, give the entry the mask that is requested now, or end it.
  */
-static void solo_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
+static void solo_handle_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
 {
-	if (++slot->fruitless < XP_FRUITLESS_MOST)
+	if (++slot->fruitless_reports < XP_FRUITLESS_MOST)
 		return;
-	slot->fruitless = 0;
+	slot->fruitless_reports = 0;
 	if (bit & slot->enabled) { /* a DELETE has narrowed the requested bits since */
 		(void)xp_solo_arm(queue, fd, slot, bit);
 		return;
@@ -452,11 +452,11 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 
 	queue->stats.fruitless++;
 	if (solo && !(solo & (solo - 1)) && part == solo) {
-		solo_fruitless(queue, fd, slot, solo);
+		solo_handle_fruitless(queue, fd, slot, solo);
 	} else if (slot->mode == XP_MODE_ONCE) {
 		/*
-		 * The report was a hang-up that xpoll_event ignores.  The entry is silent now, but
-		 * the enabled filters need an entry that reports.
+		 * The report was a hang-up that xpoll_event ignores, and the one-shot entry is
+		 * silent now: arm it for the enabled filters.
 		 */
 		if (mine & slot->enabled)
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
@@ -471,11 +471,11 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		 * the entry per event.
 		 */
 		if (once && one && queue->threads.in_turn > 0 && !xp_has_sleepers(queue) &&
-		    ++slot->fruitless < XP_FRUITLESS_MOST)
+		    ++slot->fruitless_reports < XP_FRUITLESS_MOST)
 			return;
 		(void)xp_entry_arm(queue, fd, slot, once ? XP_MODE_ONCE : XP_MODE_EDGE,
 		                   once ? 0 : mine, once ? 0 : mine);
-	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless >= XP_FRUITLESS_MOST) {
+	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless_reports >= XP_FRUITLESS_MOST) {
 		/*
 		 * An edge reports all bits that are set, so no enabled filter is ready: take the
 		 * disabled ones out.

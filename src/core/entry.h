@@ -38,8 +38,8 @@ bool xp_entry_owns(const struct xpoll *queue, int fd);
 
 /*
  * Returns the filters that the main entry should have: on epoll all registered ones without a solo
- * entry, elsewhere the enabled ones.  A filter is left out while bits are kept for it that its file
- * does not report again: these are delivered before the kernel is asked for more.
+ * entry, elsewhere the enabled ones.  Elsewhere a filter is left out while slot->kept has bits for
+ * it, so that the kernel clears no further bits before these are delivered.
  */
 static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_slot *slot)
 {
@@ -54,7 +54,7 @@ static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_
 static inline bool xp_change_repeats_edge(const struct xpoll *queue, const struct xp_slot *slot,
                                           unsigned filters)
 {
-	return (slot->spent || xp_has_sleepers(queue)) &&
+	return (slot->edge_delivered || xp_has_sleepers(queue)) &&
 		xp_entry_main(queue, slot) & slot->enabled & slot->clear & ~filters;
 }
 
@@ -62,7 +62,7 @@ static inline bool xp_change_repeats_edge(const struct xpoll *queue, const struc
 enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot);
 
 /*
- * Returns true if the main entry may be one-shot: each report disables or ends all of its filters,
+ * Returns true if the main entry may be one-shot: a report disables or ends all of its filters,
  * none is exclusive or has a low-water mark, and the back end can arm it without the queue's lock.
  */
 bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *slot);
@@ -78,7 +78,7 @@ static inline bool xp_entry_is_silent(const struct xpoll *queue, const struct xp
 /*
  * Returns true if the result of a change means that fd was closed, or refers to another file now.
  */
-static inline bool xp_is_gone(int rc)
+static inline bool xp_is_gone_error(int rc)
 {
 	return rc == -ENOENT || rc == -EBADF;
 }
@@ -104,8 +104,8 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
  * Change the main entry to this mode and these filters, or add it.  The kernel then checks the
- * state, and reports at least those filters of `again` that are ready.  If xp_is_gone(result), the
- * slot was dropped.
+ * state, and reports at least those filters of `again` that are ready.  If
+ * xp_is_gone_error(result), the slot was dropped.
  */
 int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                  unsigned filters, unsigned again);
@@ -122,11 +122,11 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 
 /*
  * Returns 0 if fd still refers to the registered file, or, if the back end has no such check, is
- * open; otherwise xp_is_gone(result).  again: filters that the back end may report once more.
+ * open; otherwise xp_is_gone_error(result).  again: filters that the back end may report once more.
  */
-int xp_entry_same(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
-/* Returns true if xp_entry_same returns 0; otherwise ends all registrations of the slot. */
-bool xp_entry_same_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
+int xp_entry_verify(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
+/* Returns true if xp_entry_verify returns 0; otherwise ends all registrations of the slot. */
+bool xp_entry_verify_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 /*
  * Returns which of the filters that an ADD names need solo entries, kernel entries of their own.
  * before: the filters that the main entry had before the ADD.
@@ -151,10 +151,10 @@ int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filt
 void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 
 /*
- * The kernel reported an entry, but none of its enabled filters is ready.  Change the entry now or
- * after some such reports, or the kernel would report it again and again (level-triggered) or at
- * each activity (edge-triggered).  part: the filters that the report was for.  one: the array of
- * the wait has room for one event.
+ * Called if the kernel has reported an entry of which no enabled filter is ready.  Changes the
+ * entry now or after some such reports, or the kernel would report it again and again
+ * (level-triggered) or at each activity (edge-triggered).  part: the filters that the report was
+ * for.  one: the array of the wait has room for one event.
  */
 void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned part, bool one);
 

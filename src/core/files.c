@@ -13,12 +13,13 @@
 
 struct xp_file {
 	int fd;
-	struct xp_list turn; /* links the file into files.awake or files.asleep, or into no list */
+	/* links the file into files.awake or files.asleep, or into no list */
+	struct xp_list list_link;
 	/* The watch of the file's growth, if `follows`. */
 	struct xp_inode_user growth;
-	bool sized;    /* a regular file, in a file system where st_size is the end of file */
+	bool has_end;    /* a regular file, in a file system where st_size is the end of file */
 	bool follows;  /* `growth` is watched */
-	bool gone;     /* the descriptor was closed or reused */
+	bool gone;     /* growth_file_is_gone was called: fd was closed or reused */
 	uint32_t pass; /* the last pass (files.pass) that checked this file */
 	/*
 	 * Filters to check even if they have CLEAR, because they were enabled or the file has
@@ -31,28 +32,30 @@ struct xp_file {
 	int64_t born_ns;
 };
 
-static struct xp_file *file_get(const struct xpoll *queue, int fd)
+static struct xp_file *file_at(const struct xpoll *queue, int fd)
 {
 	XP_ASSERT(queue->files.at[fd]);
 	return queue->files.at[fd];
 }
 
 /* Move the file to the end of a list; NULL: to no list. */
-static void file_place(struct xp_file *file, struct xp_list *list)
+static void file_move_to_list(struct xp_file *file, struct xp_list *list)
 {
-	xp_list_remove(&file->turn);
+	xp_list_remove(&file->list_link);
 	if (list)
-		xp_list_append(list, &file->turn);
+		xp_list_append(list, &file->list_link);
 }
 
 /* Move the file to files.awake, so that the next wait checks it. */
 static void file_wake(struct xpoll *queue, struct xp_file *file)
 {
-	file_place(file, &queue->files.awake);
+	file_move_to_list(file, &queue->files.awake);
 	xp_sleepers_mark(queue);
 }
 
-/* The file has grown: check READ, even with CLEAR. */
+/*
+ * Called when the kernel has reported that the file has grown: checks READ again, even with CLEAR.
+ */
 static void growth_seen(struct xpoll *queue, struct xp_inode_user *user, uint32_t notes, bool lost)
 {
 	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
@@ -63,13 +66,16 @@ static void growth_seen(struct xpoll *queue, struct xp_inode_user *user, uint32_
 }
 
 /* Returns true if growth matters now: READ is enabled. */
-static bool growth_listens(const struct xpoll *queue, const struct xp_inode_user *user)
+static bool growth_is_wanted(const struct xpoll *queue, const struct xp_inode_user *user)
 {
 	return xp_slots_get(queue, user->fd)->enabled & XP_BIT(XP_READ);
 }
 
-/* fd does not refer to the file any more: make the next wait check it, which drops the slot. */
-static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
+/*
+ * Called when fd does not refer to the file any more: makes the next wait check the file, which
+ * drops the slot.
+ */
+static void growth_file_is_gone(struct xpoll *queue, struct xp_inode_user *user)
 {
 	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
 
@@ -79,16 +85,16 @@ static void growth_gone(struct xpoll *queue, struct xp_inode_user *user)
 
 static const struct xp_inode_user_ops growth_user = {
 	.reported = growth_seen,
-	.listens = growth_listens,
-	.gone = growth_gone,
+	.listens = growth_is_wanted,
+	.gone = growth_file_is_gone,
 };
 
-/* Watch the growth of a file with READ, or watch it again after another ADD. */
-static int file_follow(struct xpoll *queue, struct xp_file *file)
+/* Watch the growth of a file that has a READ filter; another ADD renews the watch. */
+static int file_watch_growth(struct xpoll *queue, struct xp_file *file)
 {
 	int rc;
 
-	if (!file->sized)
+	if (!file->has_end)
 		return 0;
 	rc = file->follows ? xp_inode_rewatch(queue, &file->growth, XPOLL_NOTE_WRITE, true)
 		: xp_inode_watch(queue, &file->growth, file->fd, XPOLL_NOTE_WRITE, true);
@@ -113,16 +119,16 @@ int xp_file_add(struct xpoll *queue, int fd, bool follows)
 	*file = (struct xp_file){
 		.fd = fd,
 		.growth.ops = &growth_user,
-		.sized = S_ISREG(status.st_mode) && xp_fs_has_sizes(fd),
+		.has_end = S_ISREG(status.st_mode) && xp_fs_has_sizes(fd),
 		.due = XP_ALL_FILTERS,
 		.device = status.st_dev,
 		.inode = status.st_ino,
 		.born_ns = xp_fs_keeps_births(fd) ? born_ns : 0,
 	};
-	xp_list_init(&file->turn);
+	xp_list_init(&file->list_link);
 	queue->files.at[fd] = file;
 	file_wake(queue, file);
-	rc = follows ? file_follow(queue, file) : 0;
+	rc = follows ? file_watch_growth(queue, file) : 0;
 	if (rc < 0)
 		xp_file_remove(queue, fd);
 	return rc;
@@ -133,34 +139,34 @@ int xp_file_add_again(struct xpoll *queue, int fd, unsigned filters, bool follow
 	int rc = xp_file_confirm(queue, fd);
 
 	if (rc == 0 && follows)
-		rc = file_follow(queue, file_get(queue, fd));
+		rc = file_watch_growth(queue, file_at(queue, fd));
 	if (rc == 0)
-		xp_file_ask(queue, fd, filters);
+		xp_file_check_filters(queue, fd, filters);
 	return rc;
 }
 
 int xp_file_inherit(struct xpoll *queue, int fd)
 {
-	struct xp_file *file = file_get(queue, fd);
+	struct xp_file *file = file_at(queue, fd);
 	bool followed = file->follows;
 	int rc = 0;
 
 	file->follows = false;
 	if (followed)
-		rc = file_follow(queue, file);
+		rc = file_watch_growth(queue, file);
 	if (rc < 0)
 		file->follows = followed;
 	else
-		xp_file_ask(queue, fd, XP_ALL_FILTERS);
+		xp_file_check_filters(queue, fd, XP_ALL_FILTERS);
 	return rc;
 }
 
 void xp_file_remove(struct xpoll *queue, int fd)
 {
-	struct xp_file *file = file_get(queue, fd);
+	struct xp_file *file = file_at(queue, fd);
 
 	xp_inode_unwatch(queue, &file->growth);
-	file_place(file, NULL);
+	file_move_to_list(file, NULL);
 	queue->files.at[fd] = NULL;
 	xp_free(file);
 }
@@ -197,14 +203,14 @@ static int file_status(struct xpoll *queue, const struct xp_file *file, struct s
 int xp_file_confirm(struct xpoll *queue, int fd)
 {
 	struct stat status;
-	int rc = file_status(queue, file_get(queue, fd), &status);
+	int rc = file_status(queue, file_at(queue, fd), &status);
 
 	return rc == -EBADF || rc == -ENOENT ? rc : 0;
 }
 
-void xp_file_ask(struct xpoll *queue, int fd, unsigned filters)
+void xp_file_check_filters(struct xpoll *queue, int fd, unsigned filters)
 {
-	struct xp_file *file = file_get(queue, fd);
+	struct xp_file *file = file_at(queue, fd);
 
 	file->due |= filters;
 	if (file->follows)
@@ -214,11 +220,11 @@ void xp_file_ask(struct xpoll *queue, int fd, unsigned filters)
 
 int64_t xp_file_left(struct xpoll *queue, int fd)
 {
-	struct xp_file *file = file_get(queue, fd);
+	struct xp_file *file = file_at(queue, fd);
 	struct stat status;
 
 	xp_count(&queue->counters.syscalls_check);
-	if (!file->sized || file_status(queue, file, &status) < 0)
+	if (!file->has_end || file_status(queue, file, &status) < 0)
 		return 1;
 	return status.st_size - xp_sys_offset(fd);
 }
@@ -227,7 +233,7 @@ int64_t xp_file_left(struct xpoll *queue, int fd)
  * Returns the enabled filters of a file that have to be checked: those without CLEAR, and those in
  * file->due.
  */
-static unsigned file_wanted(const struct xpoll *queue, const struct xp_file *file)
+static unsigned file_filters_to_check(const struct xpoll *queue, const struct xp_file *file)
 {
 	const struct xp_slot *slot = xp_slots_get(queue, file->fd);
 	/* Files have no hang-ups, so READ is never ready if the program did not request POLLIN. */
@@ -252,10 +258,10 @@ static int file_events(struct xpoll *queue, const struct xp_file *file, unsigned
 	if (rc == -EBADF || rc == -ENOENT)
 		return rc;
 	/*
-	 * After another error of fstat(2) report the file as ready: the program's read shows the
-	 * error.
+	 * After any other error of fstat(2), report the file as ready, so that the program's
+	 * read(2) returns the error.
 	 */
-	if (rc < 0 || !file->sized || poll_level || !(events & POLLIN))
+	if (rc < 0 || !file->has_end || poll_level || !(events & POLLIN))
 		return events;
 	xp_count(&queue->counters.syscalls_check);
 	/* An offset beyond the end counts as ready, as in FreeBSD. */
@@ -264,17 +270,19 @@ static int file_events(struct xpoll *queue, const struct xp_file *file, unsigned
 
 static struct xp_file *file_first(const struct xp_list *list)
 {
-	return XP_CONTAINER_OF(list->next, struct xp_file, turn);
+	return XP_CONTAINER_OF(list->next, struct xp_file, list_link);
 }
 
 void xp_files_begin(struct xpoll *queue, bool poll_level)
 {
-	/* For xpoll_pwait and xpoll_wait all files are ready, so wake all that sleep. */
+	/*
+	 * poll(2) and so xpoll_pwait and xpoll_wait report all files as ready: wake all that sleep.
+	 */
 	int checks = poll_level ? INT32_MAX : XP_ASK_EVERY;
 
 	queue->files.pass++;
 	while (checks-- > 0 && !xp_list_empty(&queue->files.asleep))
-		file_place(file_first(&queue->files.asleep), &queue->files.awake);
+		file_move_to_list(file_first(&queue->files.asleep), &queue->files.awake);
 }
 
 bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
@@ -285,17 +293,17 @@ bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
 	if (xp_list_empty(&queue->files.awake) || file->pass == queue->files.pass)
 		return false;
 	file->pass = queue->files.pass;
-	wanted = file_wanted(queue, file);
+	wanted = file_filters_to_check(queue, file);
 	*fd = file->fd;
 	*events = 0;
 	if (!wanted && !file->gone) {
-		file_place(file, NULL);
+		file_move_to_list(file, NULL);
 		return true;
 	}
 	*events = file_events(queue, file, wanted, poll_level);
 	if (*events < 0)
 		return true;
-	file_place(file, *events ? &queue->files.awake : &queue->files.asleep);
+	file_move_to_list(file, *events ? &queue->files.awake : &queue->files.asleep);
 	/*
 	 * A filter with CLEAR that was ready is not checked again until the file grows or the
 	 * filter is enabled.
@@ -306,8 +314,8 @@ bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
 
 bool xp_files_ready(struct xpoll *queue)
 {
-	XP_LIST_EACH(struct xp_file, file, &queue->files.awake, turn) {
-		unsigned wanted = file_wanted(queue, file);
+	XP_LIST_EACH(struct xp_file, file, &queue->files.awake, list_link) {
+		unsigned wanted = file_filters_to_check(queue, file);
 
 		if (wanted && file_events(queue, file, wanted, false) > 0)
 			return true;

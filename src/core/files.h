@@ -27,7 +27,7 @@ void xp_file_remove(struct xpoll *queue, int fd);
 /* Returns 0 if fd still refers to the recorded file; -EBADF, -ENOENT: it was closed or reused. */
 int xp_file_confirm(struct xpoll *queue, int fd);
 /* Make the next wait check these filters, even those with CLEAR that were delivered. */
-void xp_file_ask(struct xpoll *queue, int fd, unsigned filters);
+void xp_file_check_filters(struct xpoll *queue, int fd, unsigned filters);
 
 /* Returns the number of bytes from the file's offset to its end, perhaps negative; 1 if unknown. */
 int64_t xp_file_left(struct xpoll *queue, int fd);

@@ -34,8 +34,8 @@ static inline bool xp_sleepers_take_mark(struct xpoll *queue)
 
 /*
  * Let the descriptor of xpoll_fd stay readable for (updates - 1) calls of xp_outer_update that find
- * no reason for it.  0: a registration ended, or a wait found nothing, so from now on it needs a
- * reason.
+ * no reason for it.  Called with 0 if a registration has ended or a wait has found nothing: from
+ * now on the descriptor needs a reason.
  */
 static inline void xp_outer_set_grace(struct xpoll *queue, uint8_t updates)
 {
@@ -51,7 +51,10 @@ static inline uint64_t xp_wait_generation(const struct xpoll *queue)
 	return queue->stats.waits + queue->threads.sleeps;
 }
 
-/* A thread has returned from a sleep: what sources have verified before may be wrong by now. */
+/*
+ * Call when a thread has returned from a sleep: objects that sources have verified before must be
+ * verified again.
+ */
 static inline void xp_wait_generation_end(struct xpoll *queue)
 {
 	queue->threads.sleeps++;
@@ -98,7 +101,10 @@ static inline void xp_writer_begin(struct xpoll *queue)
 	atomic_fetch_add(&queue->wake.state, XP_WAKE_WRITER);
 }
 
-/* The last access of this thread to the queue, which xpoll_destroy may free after this. */
+/*
+ * End xp_writer_begin.  This must be the thread's last access to the queue, which xpoll_destroy may
+ * free from now on.
+ */
 static inline void xp_writer_end(struct xpoll *queue)
 {
 	atomic_fetch_sub(&queue->wake.state, XP_WAKE_WRITER);

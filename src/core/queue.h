@@ -93,7 +93,7 @@ struct xp_wait {
 	int64_t deadline_ns;  /* monotonic clock; XP_NOW: do not sleep; XP_NEVER */
 	/* Signal mask that the caller passed, for the sleeps; NULL: none. */
 	const sigset_t *own_mask;
-	sigset_t blocked;     /* if holds_signals: the thread's own signal mask, to restore */
+	sigset_t blocked;     /* if holds_signals: the signal mask to restore after the wait */
 	enum xp_format format;
 	uint32_t epoch;       /* number of this waiting call, modulo 2^32 */
 	uint32_t wake_all;    /* queue->wake.all at the start: a change means xpoll_wake_all */
@@ -111,8 +111,10 @@ struct xp_wait {
 	bool repeated;
 	bool more;        /* the kernel may have more reports: poll it again */
 	bool renew;       /* an ended registration is still reported: replace the kernel's set */
-	bool listed; /* sources or files were looked at: poll the kernel as well if there is room */
-	bool must_kick;   /* this thread took a wake-up of xp_kick_all: it must wake the next one */
+	/* sources or files were checked: also poll the kernel if there is room */
+	bool listed;
+	/* this thread consumed a wake-up of xp_kick_all, so it must wake the next thread */
+	bool must_kick;
 	bool polled;      /* the thread polled before its first sleep: see xp_sleep_prepare */
 	bool has_slept;   /* the thread slept in this call */
 	bool holds_signals; /* the thread blocks all signals except during its sleeps */
@@ -159,7 +161,10 @@ struct xpoll {
 	uint8_t hangup_ignored : 1;
 	/* Some slot is missing from the kernel's set: the next wait adds it. */
 	uint8_t unattached : 1;
-	/* some source has called set_probed: call `refresh` of all before each poll or sleep */
+	/*
+	 * some source has called set_probed: call `refresh` of all sources before each poll or
+	 * sleep
+	 */
 	uint8_t probed : 1;
 	struct {
 		/* Head and tail: descriptors, linked by slot.next; len: number of slots. */
@@ -169,11 +174,14 @@ struct xpoll {
 		uint8_t skipped; /* waits in a row that returned without calling the kernel */
 		bool due;        /* the next wait must call the kernel */
 		bool always;     /* [I] XPOLL_ALL_READY: each wait calls the kernel */
-		/* So many of the next calls into the kernel ask for half the usual reports. */
-		uint8_t crowded;
 		/*
-		 * Coarse clock when `skipped` became 2: once that clock advances, a wait calls the
-		 * kernel.
+		 * Number of next calls into the kernel that ask for half the usual number of
+		 * reports.
+		 */
+		uint8_t half_room_calls;
+		/*
+		 * Coarse clock when `skipped` became 2: when that clock has advanced, a wait calls
+		 * the kernel.
 		 */
 		int64_t skipped_ns;
 	} ask;               /* see ask.h */
@@ -198,14 +206,17 @@ struct xpoll {
 		int inside;      /* threads that are in a call and have released the lock */
 		/* How often a thread has taken the lock again after releasing it in a call. */
 		uint32_t sleeps;
-		/* Address of errno of the thread that waited last: identifies the thread. */
+		/*
+		 * Address of errno (thread-local) of the thread that waited last: identifies the
+		 * thread.
+		 */
 		const int *last;
-		/* So many of the next waits assume that several threads use the queue. */
+		/* Number of next waits that assume that several threads use the queue. */
 		uint8_t shared;
-		/* So many of the next waits assume that threads wait one after another. */
+		/* Number of next waits that assume that threads wait one after another. */
 		uint8_t in_turn;
 		bool dying;      /* xpoll_destroy has begun */
-		/* In a forked child: the fork may have copied half changed tables. */
+		/* In a forked child: a thread may have been changing tables during the fork. */
 		bool inconsistent;
 	} threads;
 	/*
@@ -248,7 +259,7 @@ struct xpoll {
 	struct xp_wakefd turn_wakefds[XP_GROUPS]; /* [I] the descriptors that followers poll */
 	/* So many of the next waits block signals before their first sleep. */
 	uint8_t hold_waits;
-	/* So many of the next waits block signals without polling first: see xp_sleep_prepare. */
+	/* Number of next waits that block signals without polling first: see xp_sleep_prepare. */
 	uint8_t poll_after;
 	struct {
 		bool counted; /* [I] XPOLL_COUNT_IDLE: each sleep reads the clock twice */
@@ -298,7 +309,7 @@ struct xpoll {
 	} outer;
 
 	struct {
-		/* xpoll_revents returns found[next] next. */
+		/* `next`: index of the record that xpoll_revents returns next. */
 		int next, len;
 		struct xpoll_ready found[XP_FIRED_MOST];
 	} batch;

@@ -30,7 +30,7 @@ static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 }
 
 /* Returns true if the kernel should have an entry of the slot, and has none. */
-static bool slot_is_missing(const struct xp_slot *slot)
+static bool slot_lacks_entry(const struct xp_slot *slot)
 {
 	return slot->mode == XP_MODE_SOURCE ? !slot->armed : slot->mode == XP_MODE_NONE;
 }
@@ -46,7 +46,7 @@ int xp_attach_slots(struct xpoll *queue, enum xp_attach which)
 		if (slot->mode == XP_MODE_FILE)
 			rc = which == XP_ATTACH_INHERITED ? xp_file_inherit(queue, fd) : 0;
 		else if ((slot->present || slot->mode == XP_MODE_SOURCE) &&
-		         (which != XP_ATTACH_REST || slot_is_missing(slot)))
+		         (which != XP_ATTACH_REST || slot_lacks_entry(slot)))
 			rc = slot_attach(queue, fd, slot);
 		first = first < 0 ? first : rc;
 	}
@@ -56,10 +56,10 @@ int xp_attach_slots(struct xpoll *queue, enum xp_attach which)
 }
 
 /*
- * Drop the slots whose descriptor refers to another file now: ask the set that the back end has
- * kept (knows), or change each entry, which fails then.
+ * Drop the slots whose descriptor refers to another file now: query the old set that the back end
+ * has kept (`knows`), or change each entry, which fails for such a slot.
  */
-static void renew_confirm(struct xpoll *queue)
+static void drop_reused_slots(struct xpoll *queue)
 {
 	bool (*knows)(void *state, int fd) = queue->ops->renew->knows;
 	struct xp_slot *slot;
@@ -83,10 +83,13 @@ void xp_renew(struct xpoll *queue)
 		return;
 	XP_ASSERT(!ops->knows == !ops->end);
 	if (!ops->knows)
-		renew_confirm(queue);
+		drop_reused_slots(queue);
 	xp_late_await_all(queue);
 	if (ops->begin(queue->backend) < 0)
-		/* No free descriptor: further reports of ended registrations lead here again. */
+		/*
+		 * Without a free descriptor do nothing; further reports of ended registrations lead
+		 * here again.
+		 */
 		return;
 	queue->stats.rebuilds++;
 	(void)xp_attach_slots(queue, XP_ATTACH_ALL);
@@ -96,7 +99,7 @@ void xp_renew(struct xpoll *queue)
 	 * nobody registered.
 	 */
 	if (ops->knows) {
-		renew_confirm(queue);
+		drop_reused_slots(queue);
 		ops->end(queue->backend);
 	}
 	xp_kick_all(queue);

@@ -6,12 +6,14 @@
 #include "core/entry.h"
 #include "sys/fdnum.h"
 
-/* Flag beside the bits of poll(2): the descriptor is a TCP listener that was shut down. */
+/*
+ * An additional flag in a set of poll(2) bits: the descriptor is a TCP listener that was shut down.
+ */
 #define EVENT_ABORTED 0x40000u
 
 /* --- After a delivery ------------------------------------------------------------- */
 
-void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+void xp_delivered_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	for (; (filters &= slot->enabled); filters &= filters - 1) {
 		unsigned i = XP_LOWEST_BIT(filters);
@@ -19,7 +21,7 @@ void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		if ((slot->oneshot | slot->dispatch) & XP_BIT(i))
 			xp_change_delivered(queue, fd, slot, i);
 		else
-			xp_handed(queue, fd, slot, XP_BIT(i));
+			xp_delivered(queue, fd, slot, XP_BIT(i));
 	}
 }
 
@@ -55,8 +57,8 @@ static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
 	if (slot->enabled & XP_BIT(XP_READ) && xp_sys_was_listener(fd))
 		return POLLIN | POLLRDHUP | EVENT_ABORTED;
 	/*
-	 * poll(2) had no memory: the kernel reports a level-triggered entry again, but an edge only
-	 * now, so keep the bits.
+	 * poll(2) failed for lack of memory.  Keep the bits of an edge-triggered entry, which the
+	 * kernel does not report again.
 	 */
 	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
 		return events;
@@ -102,7 +104,7 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 		                           (slot->dispatch & bit ? XPOLL_DISPATCH : 0u));
 	if (XP_UNLIKELY((slot->count | slot->so_error) & bit))
 		xp_event_count(queue, fd, slot, event, wait->len > 1, events & EVENT_ABORTED);
-	xp_handed(queue, fd, slot, bit);
+	xp_delivered(queue, fd, slot, bit);
 }
 
 /*
@@ -130,7 +132,7 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 		left |= XP_BIT(filter);
 	}
 	if (XP_UNLIKELY(left)) {
-		xp_ask_crowded(queue);
+		xp_ask_half_room(queue);
 		xp_postpone(queue, fd, slot, left, events);
 	}
 }
@@ -195,7 +197,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		slot->epoch = wait->epoch;
 		slot->delivered = 0;
 	}
-	slot->fruitless = 0;
+	slot->fruitless_reports = 0;
 	wait->delivered_some = true;
 	events_store(queue, wait, fd, slot, reported, filters);
 }
@@ -206,8 +208,8 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
  * Called if the descriptor has a record in this array already: adds the bits of a further report to
  * that record.
  */
-static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                      uint32_t events)
+static void ready_merge(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
+                        uint32_t events)
 {
 	uint32_t bits = xp_poll_bits(slot, events);
 	unsigned filters = xp_poll_filters(slot, bits);
@@ -216,8 +218,8 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 	while (ready < end && xp_token_fd(ready->data64) != fd)
 		ready++;
 	/*
-	 * fd has no record: the equal epoch is of a call long ago.  The next call delivers the
-	 * bits.
+	 * fd has no record: its epoch is equal by chance, from a wait 2^32 calls ago.  The next
+	 * call delivers the bits.
 	 */
 	if (XP_UNLIKELY(ready == end)) {
 		xp_postpone(queue, fd, slot, filters, events);
@@ -231,17 +233,17 @@ static void ready_add(struct xpoll *queue, struct xp_wait *wait, int fd, struct 
 }
 
 /*
- * Complete deliver_ready in rare cases: no filter of these bits is enabled, the descriptor has a
- * record already, or the array is full.
+ * The rare cases of deliver_ready: no filter of these bits is enabled, the descriptor has a record
+ * already, or the array is full.
  */
-static XP_NOINLINE void deliver_rarely(struct xpoll *queue, struct xp_wait *wait, int fd,
-                                     struct xp_slot *slot, uint32_t events, unsigned about)
+static XP_NOINLINE void deliver_ready_rare(struct xpoll *queue, struct xp_wait *wait, int fd,
+                                           struct xp_slot *slot, uint32_t events, unsigned about)
 {
 	if (!xp_poll_bits(slot, events)) {
 		xp_kept_for_disabled(queue, fd, slot, events);
 		xp_entry_fruitless(queue, fd, slot, about, wait->cap == 1);
 	} else if (is_delivered(wait, slot)) {
-		ready_add(queue, wait, fd, slot, events);
+		ready_merge(queue, wait, fd, slot, events);
 	} else {
 		wait->delivered_some = true;
 		xp_postpone(queue, fd, slot, slot->enabled & about, events);
@@ -260,11 +262,11 @@ static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
 		events &= xp_bits_of(slot, about) | POLLHUP | POLLERR;
 	if (XP_UNLIKELY(!xp_poll_bits(slot, events) || is_delivered(wait, slot) ||
 	                xp_wait_is_full(wait))) {
-		deliver_rarely(queue, wait, fd, slot, events, about);
+		deliver_ready_rare(queue, wait, fd, slot, events, about);
 		return;
 	}
 	slot->epoch = wait->epoch;
-	slot->fruitless = 0;
+	slot->fruitless_reports = 0;
 	wait->delivered_some = true;
 	wait->ready[wait->len++] = (struct xpoll_ready){
 		.data64 = xp_slot_token(slot, fd),
@@ -286,7 +288,7 @@ uint32_t xp_ready_take(struct xpoll *queue, const struct xpoll_ready *ready, uni
 	if (!bits)
 		return 0;
 	*udata = slot->udata[XP_LOWEST_BIT(filters)];
-	xp_handed(queue, fd, slot, filters);
+	xp_delivered(queue, fd, slot, filters);
 	return bits;
 }
 
@@ -351,9 +353,9 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 		return;
 	}
 	/*
-	 * The report is of the entry of a closed file of which a duplicate is open, or it raced
-	 * with a DELETE.  The fourth such report of a slot makes the wait replace the kernel's set;
-	 * reports of a set that was replaced meanwhile do not count.
+	 * The report is of an entry of a closed file of which a duplicate is open, or was fetched
+	 * before a DELETE.  The fourth such report of a slot makes the wait replace the kernel's
+	 * set; reports of a set that was replaced meanwhile do not count.
 	 */
 	queue->stats.stale_dropped++;
 	if (wait->set != (uint32_t)queue->stats.rebuilds ||
@@ -365,8 +367,8 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 
 /*
  * Called if filters were enabled after this thread had fetched the report.  Another thread may have
- * delivered the same readiness before that, so make the slot a candidate, unless the kernel itself
- * reports a level-triggered entry again.  Not for files of which reports clear the bits.
+ * delivered the same readiness in between, so make the slot a candidate, unless the kernel reports
+ * a level-triggered entry again by itself.  Not called for files whose bits a report clears.
  */
 static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
                             struct xp_slot *slot, uint32_t events, unsigned about)
@@ -380,11 +382,10 @@ static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wai
 }
 
 /*
- * Returns true if the main entry was changed after the report was made, and the report needs no
- * action, because the change made the kernel check the state again.
+ * Returns true if the main entry was changed after the kernel made the report.  Then the report is
+ * dropped, because that change made the kernel check the state again.
  */
-static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *slot,
-                                 uint64_t token)
+static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *slot, uint64_t token)
 {
 	if (XP_LIKELY(slot->arming == xp_token_arming(token))) {
 		/*
@@ -396,8 +397,7 @@ static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *s
 		return false;
 	}
 	/*
-	 * This report has cleared its bits in the file, so they come in no later report: deliver
-	 * them.
+	 * The report has cleared its bits in the file, so no later report has them: deliver them.
 	 */
 	if (xp_slot_kind(fd, slot) == XP_KIND_CLEARED)
 		return false;
@@ -406,8 +406,8 @@ static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *s
 }
 
 /* Returns POLLRDHUP if the peer has closed its side, which an exclusive entry does not report. */
-static XP_NOINLINE uint32_t half_close(struct xpoll *queue, int fd, struct xp_slot *slot,
-                                       uint32_t events)
+static XP_NOINLINE uint32_t half_close_bit(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                           uint32_t events)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLRDHUP};
 
@@ -417,9 +417,9 @@ static XP_NOINLINE uint32_t half_close(struct xpoll *queue, int fd, struct xp_sl
 	return xp_sys_poll_now(&probe, 1) > 0 ? (unsigned short)probe.revents & POLLRDHUP : 0;
 }
 
-/* Handle a report that xp_report does not deliver itself, because it is not of the common kind. */
-static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
-                                     const struct xp_fired *fired)
+/* Handle a report that is not of the common kind: see xp_report. */
+static XP_NOINLINE void report_uncommon(struct xpoll *queue, struct xp_wait *wait,
+                                        const struct xp_fired *fired)
 {
 	int fd = xp_token_fd(fired->token);
 	struct xp_slot *slot = xp_slots_get(queue, fd);
@@ -431,8 +431,8 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 		report_without_registration(queue, wait, fired->token);
 	} else if (XP_UNLIKELY(events & POLLNVAL)) {
 		/*
-		 * The descriptor is closed.  select(2) has failed because of it, and reported no
-		 * other descriptor: poll again without it.
+		 * fd was closed.  select(2) failed because of it and reported no other descriptor,
+		 * so poll again without it.
 		 */
 		wait->more = true;
 		xp_entry_drop(queue, fd, slot);
@@ -444,13 +444,13 @@ static XP_NOINLINE void report_other(struct xpoll *queue, struct xp_wait *wait,
 	           xp_slot_kind(fd, slot) != XP_KIND_CLEARED) {
 		report_outdated(queue, wait, fd, slot, events, about);
 	} else if (XP_LIKELY(++slot->reports != 0) || queue->ops->caps & XP_CAP_FREE_CHANGE ||
-	           xp_entry_same_or_drop(queue, fd, slot, 0)) {
+	           xp_entry_verify_or_drop(queue, fd, slot, 0)) {
 		/*
 		 * For each 64th report the condition above asks the kernel whether fd still refers
 		 * to the registered file: nothing else reveals a close while a duplicate is open.
 		 */
 		if (XP_UNLIKELY(slot->is_exclusive))
-			events |= half_close(queue, fd, slot, events);
+			events |= half_close_bit(queue, fd, slot, events);
 		events = xp_lowat_reached(queue, fd, slot, events);
 		if (events)
 			xp_deliver(queue, wait, fd, slot, events, about);
@@ -468,15 +468,15 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 	}
 	slot = xp_slots_get(queue, fd);
 	/*
-	 * The common report is of the main entry as it is now, and nothing about the slot is
-	 * special: deliver it at once.  report_other handles all other reports, and each 64th one
-	 * of a slot.
+	 * The common report is of the main entry as it is now, and the slot needs no special
+	 * treatment: deliver it at once.  report_uncommon handles all other reports, and each 64th
+	 * report of a slot.
 	 */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_WATCH_SOLO_ANY | POLLNVAL) || slot->solo ||
 	                slot->lowat || slot->is_exclusive || slot->marked ||
 	                slot->mode == XP_MODE_ONCE || slot->reports == 63)) {
-		report_other(queue, wait, fired);
+		report_uncommon(queue, wait, fired);
 	} else {
 		slot->reports++;
 		xp_deliver(queue, wait, fd, slot, fired->events, XP_ALL_FILTERS);

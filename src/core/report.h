@@ -55,11 +55,11 @@ void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slo
                 uint32_t events, unsigned about);
 
 /*
- * After a delivery of filters without CLEAR, ONESHOT and DISPATCH: have the next wait check those
- * that the kernel does not report again, because their entry is edge-triggered.
+ * Called after a delivery of filters without CLEAR, ONESHOT and DISPATCH: has the next wait check
+ * those that the kernel does not report again, because their entry is edge-triggered.
  */
-static XP_INLINE void xp_handed_level(struct xpoll *queue, int fd, struct xp_slot *slot,
-                                      unsigned filters)
+static XP_INLINE void xp_recheck_after_delivery(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                                unsigned filters)
 {
 	if (slot->mode != XP_MODE_EDGE)
 		filters &= slot->solo;
@@ -68,20 +68,21 @@ static XP_INLINE void xp_handed_level(struct xpoll *queue, int fd, struct xp_slo
 }
 
 /*
- * After a delivery of enabled filters, apply their modes: end ONESHOT filters, disable DISPATCH
- * filters, and have the next wait check level-triggered ones where the kernel does not repeat them.
- * xp_handed_by_mode is the part for slots with ONESHOT or DISPATCH.
+ * Called after a delivery of enabled filters: applies their modes.  ONESHOT filters end, DISPATCH
+ * filters are disabled, and level-triggered filters that the kernel does not report again are
+ * checked by the next wait.  xp_delivered_by_mode is the part for slots with ONESHOT or DISPATCH.
  */
-void xp_handed_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
-static XP_INLINE void xp_handed(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+void xp_delivered_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+static XP_INLINE void xp_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                   unsigned filters)
 {
 	if (XP_UNLIKELY(filters & (slot->oneshot | slot->dispatch))) {
-		xp_handed_by_mode(queue, fd, slot, filters);
+		xp_delivered_by_mode(queue, fd, slot, filters);
 		return;
 	}
 	if (filters & slot->clear & ~(unsigned)slot->solo)
-		slot->spent = 1;
-	xp_handed_level(queue, fd, slot, filters & ~(unsigned)slot->clear);
+		slot->edge_delivered = 1;
+	xp_recheck_after_delivery(queue, fd, slot, filters & ~(unsigned)slot->clear);
 }
 
 /*

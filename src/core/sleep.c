@@ -34,7 +34,7 @@ static void flush_changes(struct xpoll *queue)
  * Returns true if the queue has something, such as candidates or active sources, that a sleeping
  * thread has to find by polling, because the kernel does not report it.
  */
-static bool left_for_sleepers(const struct xpoll *queue)
+static bool must_wake_sleeper(const struct xpoll *queue)
 {
 	return xp_has_candidates(queue) || !xp_list_empty(&queue->files.awake) ||
 		(xp_sources_active(queue) && !xp_wait_excluded(queue, XP_EVENTS)) ||
@@ -53,7 +53,7 @@ static void leave_to_sleepers(struct xpoll *queue)
 		else
 			xp_sleepers_mark(queue);
 	}
-	if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {
+	if (xp_sleepers_take_mark(queue) && must_wake_sleeper(queue)) {
 		xp_kick_one(queue);
 		if (xp_timer_waiter_missing(queue))
 			xp_timer_waiter_woken(queue);
@@ -79,14 +79,14 @@ int xp_leave_to_others(struct xpoll *queue, int rc)
  * Called if the kernel refused a late change with rc: disables the filters of the main entry again,
  * or ends the registrations if the descriptor was closed or refers to another file.
  */
-static void late_failed(struct xpoll *queue, const struct xp_late *late, int rc)
+static void late_change_failed(struct xpoll *queue, const struct xp_late *late, int rc)
 {
 	struct xp_slot *slot = late->slot;
 
 	xp_lock(queue);
 	queue->stats.change_errors++;
 	if (slot->arming == xp_token_arming(late->token)) {
-		if (xp_is_gone(rc)) {
+		if (xp_is_gone_error(rc)) {
 			xp_entry_drop(queue, late->fd, slot);
 		} else {
 			slot->armed &= slot->solo;
@@ -97,27 +97,30 @@ static void late_failed(struct xpoll *queue, const struct xp_late *late, int rc)
 }
 
 /* Make a late change, without the lock.  Returns 0 or a negative errno value. */
-static int late_make(struct xpoll *queue, const struct xp_late *late)
+static int late_change_make(struct xpoll *queue, const struct xp_late *late)
 {
 	int rc;
 
 	XP_ASSERT(atomic_load(&late->slot->late) > 0);
 	rc = queue->ops->change_unlocked(queue->backend, late->fd, late->watch, late->token);
 	if (XP_LIKELY(rc == 0)) {
-		/* The last access: after this another thread may destroy the queue. */
+		/*
+		 * This is the last access to the queue, which another thread may destroy from now
+		 * on.
+		 */
 		atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
 		return 0;
 	}
 	/*
-	 * late_failed needs the lock, which a thread that waits for `late` to become 0 holds: so
-	 * decrement `late` first.  To keep the queue alive, count as a writer, for which
-	 * xpoll_destroy waits.
+	 * late_change_failed takes the lock, which may be held by a thread that waits for `late` to
+	 * become 0: decrement `late` first.  This thread is counted as a writer, for which
+	 * xpoll_destroy waits, so the queue stays alive.
 	 */
 	xp_writer_begin(queue);
 	atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
 	/* EPERM: fd refers to another file now, one that the kernel cannot poll */
 	rc = rc == -EPERM ? -ENOENT : rc;
-	late_failed(queue, late, rc);
+	late_change_failed(queue, late, rc);
 	xp_writer_end(queue);
 	return rc;
 }
@@ -127,15 +130,15 @@ int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
 	int last;
 
 	xp_leave(queue);
-	last = late_make(queue, late);
+	last = late_change_make(queue, late);
 	return xp_result(rc < 0 ? rc : last);
 }
 
 /*
- * Signals are blocked between sleeps if this sleep may end before the wait does, and with a mask of
- * the caller, which holds between them, too; with XPOLL_RESTART only with a mask.  Before a first
- * sleep with blocked signals, now and then poll once instead: if that finds an event, blocking is
- * saved.
+ * A wait may sleep several times.  Signals are blocked between its sleeps if this sleep may end
+ * before the wait does, or if the caller gave a mask, which holds between the sleeps, too; with
+ * XPOLL_RESTART only with a mask.  Before a first sleep with blocked signals, now and then poll
+ * once without sleeping: if that finds an event, no signals need to be blocked.
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns)
 {
@@ -161,7 +164,7 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 		queue->hold_waits = XP_RECENT_FOR;
 	if (hold)
 		xp_hold_signals(queue, wait);
-	/* XP_NOW would not apply the signal mask; XP_PAST does. */
+	/* XP_PAST polls with the signal mask, XP_NOW without it. */
 	if (*until_ns == XP_NOW)
 		*until_ns = XP_PAST;
 	return timer;
@@ -173,7 +176,8 @@ struct sleeper {
 	struct xp_wait *wait;
 	uint32_t kick_epoch;
 	uint32_t timer;
-	int64_t until_ns; /* a member, because a longjmp may change a local variable */
+	/* a member, because a local variable may be lost in the longjmp of a cancellation */
+	int64_t until_ns;
 };
 
 /* Called when the thread has returned from the sleep and has the lock again. */

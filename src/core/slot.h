@@ -6,12 +6,12 @@
  * The kernel returns a token with each report: the descriptor, and `arming`.  That number grows
  * when the registrations end; on a lazy queue (epoll) also with each change of the main entry.
  *
- * A report is stale if its arming is before `born`: the registration has ended.  A report of the
- * main entry with an arming between `born` and the present one is superseded and dropped, because
- * the change made the kernel check the state again.  If `marked` is set, a report fetched before
- * `mark` is outdated: the queue checks the state by poll(2) instead, or lets the kernel report a
- * level-triggered entry again.  A report that has cleared its bits in the file (XP_KIND_CLEARED) is
- * neither superseded nor outdated, because no later report has the bits.
+ * A report is stale if its arming is before `first_arming`: the registration has ended.  A report
+ * of the main entry with an arming between `first_arming` and the present one is superseded and
+ * dropped, because the change made the kernel check the state again.  If `marked` is set, a report
+ * fetched before `mark` is outdated: the queue checks the state by poll(2) instead, or lets the
+ * kernel report a level-triggered entry again.  A report that has cleared its bits in the file
+ * (XP_KIND_CLEARED) is neither superseded nor outdated, because no later report has the bits.
  *
  * The queue's lock guards all members except `late`, which is atomic.
  */
@@ -84,18 +84,21 @@ enum xp_mode {
 struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
 	uint32_t arming; /* the arming in the token of the main entry: see the head of this file */
-	uint32_t born;       /* the arming when the present registrations began */
+	uint32_t first_arming; /* the arming when the present registrations began */
 	uint32_t mark;       /* number of the last mark: queue->marks when `marked` was set */
 	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
 	int32_t next; /* descriptor of the next candidate; XP_LAST; XP_UNQUEUED: no candidate */
-	/* Bits still to deliver, of a file that poll(2) must not check: see xp_slot_can_probe. */
+	/*
+	 * Bits that were not delivered yet, of a file that poll(2) must not check: see
+	 * xp_slot_can_probe.
+	 */
 	uint16_t kept;
 
 	/* Sets of filters. */
 	uint8_t present;   /* registered filters */
 	uint8_t enabled;   /* registered filters that are not disabled */
 	uint8_t requested; /* XP_REQUEST_IN and so on */
-	uint8_t armed; /* filters that the kernel reports; not those of a silent one-shot entry */
+	uint8_t armed; /* filters that the kernel reports now; none in a silent one-shot entry */
 	/*
 	 * The next wait checks these filters, and takes the file for the registered one: the
 	 * program has enabled them, or a report was lost.
@@ -113,9 +116,10 @@ struct xp_slot {
 	uint8_t dispatch;  /* filters that were added with XPOLL_DISPATCH */
 	uint8_t lowat : 3;    /* filters with a low-water mark, XPOLL_NOTE_LOWAT: see count.h */
 	/* WRITE, if the buffer had less room than its low-water mark: a timer has it checked */
-	uint8_t unmet : 3;
+	uint8_t below_lowat : 3;
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters at once */
-	uint8_t spent : 1;    /* an edge was delivered since the last change of the main entry */
+	/* an edge was delivered since the last change of the main entry */
+	uint8_t edge_delivered : 1;
 	uint8_t exclusive : 3; /* filters with XPOLL_NOTE_EXCLUSIVE, which is only a hint */
 	uint8_t so_error : 3; /* filters whose events have the socket error: XPOLL_NOTE_SOERR */
 	/* Index of the filter that found no room: the next delivery begins with it. */
@@ -123,16 +127,20 @@ struct xp_slot {
 	uint8_t count : 3;    /* filters whose events have a count: XPOLL_NOTE_COUNT */
 	uint8_t solo : 3;     /* filters with an entry of their own in the kernel: see entry.h */
 	uint8_t leftover : 1; /* no filter is registered, but the kernel still has an entry */
-	uint8_t hangup_ignored : 1; /* xpoll_event ignored a hang-up, which xpoll_pwait reports */
+	/* xpoll_event ignored a hang-up, which xpoll_pwait has to report */
+	uint8_t hangup_ignored : 1;
 	uint8_t kept_for : 3;  /* filters to deliver `kept` to */
 	uint8_t is_exclusive : 1; /* the kernel's main entry is exclusive now: see entry.c */
 	uint8_t marked : 1;    /* reports that were fetched before `mark` are outdated */
-	uint8_t fruitless : 3; /* reports in a row of which no enabled filter was ready */
+	uint8_t fruitless_reports : 3; /* reports in a row of which no enabled filter was ready */
 
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;      /* enum xp_fd_kind */
 	uint8_t idle : 4;      /* checks by poll(2) in a row that found nothing ready */
-	/* Number of reports, modulo 64; at each 0 confirm that the file is the same. */
+	/*
+	 * Number of reports, modulo 64; whenever it becomes 0, the queue verifies that fd was not
+	 * reused.
+	 */
 	uint8_t reports : 6;
 	uint8_t stale : 2;     /* reports of ended registrations; the fourth has the set replaced */
 	atomic_uchar late;     /* number of late changes under way: see struct xp_late */
@@ -187,14 +195,17 @@ static inline uint32_t xp_token_arming(uint64_t token)
 /* Returns true if the registrations for which the token was made have not ended. */
 static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
 {
-	/* Unsigned differences are correct even if the arming has wrapped around since `born`. */
-	return xp_token_arming(token) - slot->born <= slot->arming - slot->born;
+	/*
+	 * Unsigned differences are correct even if the arming has wrapped around since
+	 * `first_arming`.
+	 */
+	return xp_token_arming(token) - slot->first_arming <= slot->arming - slot->first_arming;
 }
 
 /* Let new registrations of the slot begin: reports with the tokens used so far become stale. */
 static inline void xp_slot_renumber(struct xp_slot *slot)
 {
-	slot->born = ++slot->arming;
+	slot->first_arming = ++slot->arming;
 }
 
 /* Returns the filters (those with CLEAR or LOWAT) whose entry must be edge-triggered. */
@@ -210,7 +221,10 @@ static inline unsigned xp_filters_of(uint32_t bits)
 		(bits & POLLOUT ? XP_BIT(XP_WRITE) : 0) | (bits & POLLPRI ? XP_BIT(XP_EXCEPT) : 0);
 }
 
-/* The bits that poll(2) would return.  The index is a set of filters ORed with slot.requested. */
+/*
+ * Masks of the bits that poll(2) would return, indexed by a set of filters ORed with
+ * slot.requested.
+ */
 extern const uint16_t xp_poll_masks[64];
 
 /*
@@ -240,8 +254,8 @@ static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits
 }
 
 /*
- * Disable these filters; they are no longer checked either.  Bits that do not come again wait until
- * the filters are enabled.
+ * Disable these filters, and do not check them any more.  Bits in `kept` that the kernel does not
+ * report again (XP_KIND_CLEARED) stay until the filters are enabled.
  */
 static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 {

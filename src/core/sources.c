@@ -28,7 +28,7 @@ struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t
  * enabled and not in that list, and have a sleeping thread woken for it.  Remove the registration
  * from the list if it is not active, or is disabled.
  */
-static void registration_enlist(struct xpoll *queue, struct xp_registration *reg)
+static void registration_update_list(struct xpoll *queue, struct xp_registration *reg)
 {
 	bool ready = reg->active && !(reg->flags & XPOLL_DISABLE);
 
@@ -43,7 +43,7 @@ static void registration_enlist(struct xpoll *queue, struct xp_registration *reg
 void xp_registration_set_active(struct xpoll *queue, struct xp_registration *reg, bool active)
 {
 	reg->active = active ? 1 : 0;
-	registration_enlist(queue, reg);
+	registration_update_list(queue, reg);
 }
 
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
@@ -148,7 +148,7 @@ static int registration_modify(struct xpoll *queue, const struct xp_source_ops *
 		reg->flags |= XPOLL_DISABLE;
 	if (switched && ops->switched)
 		ops->switched(queue, reg);
-	registration_enlist(queue, reg);
+	registration_update_list(queue, reg);
 	return 0;
 }
 
@@ -207,8 +207,8 @@ int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
  * Returns the registration that a change is about, or another one of the same hash, or NULL; for
  * prefetching.
  */
-static const struct xp_registration *guess(const struct xpoll *queue,
-                                           const struct xpoll_event *change)
+static const struct xp_registration *guess_registration(const struct xpoll *queue,
+                                                        const struct xpoll_event *change)
 {
 	return registration_of(
 		xp_regmap_guess(&queue->registrations.map, change->ident, change->filter));
@@ -229,9 +229,9 @@ void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *chang
 	for (int i = first ? 0 : at[2]; i < at[3]; i++)
 		xp_regmap_prefetch(&queue->registrations.map, changes[i].ident, changes[i].filter);
 	for (int i = first ? 0 : at[1]; i < at[2]; i++)
-		xp_prefetch(guess(queue, &changes[i]));
+		xp_prefetch(guess_registration(queue, &changes[i]));
 	for (int i = first ? 0 : at[0]; i < at[1]; i++) {
-		const struct xp_registration *reg = guess(queue, &changes[i]);
+		const struct xp_registration *reg = guess_registration(queue, &changes[i]);
 
 		if (reg && xp_source_of(reg)->prefetch)
 			xp_source_of(reg)->prefetch(queue, reg);
@@ -256,7 +256,7 @@ int64_t xp_sources_now(struct xpoll *queue)
  * Returns true if ident still refers to the registered object; otherwise ends the registration and
  * returns false.
  */
-static bool registration_confirmed(struct xpoll *queue, struct xp_registration *reg)
+static bool registration_confirm_or_end(struct xpoll *queue, struct xp_registration *reg)
 {
 	const struct xp_source_ops *ops = xp_source_of(reg);
 
@@ -296,7 +296,7 @@ static void registration_deliver(struct xpoll *queue, struct xp_registration *re
 	}
 	/* Move the registration behind those that were not delivered yet. */
 	xp_list_remove(&reg->ready);
-	registration_enlist(queue, reg);
+	registration_update_list(queue, reg);
 }
 
 void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
@@ -315,7 +315,7 @@ void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
 		 * because 2^32 waits have passed: so skip none while this wait has no record.
 		 */
 		if ((reg->wait_epoch != wait->epoch || wait->len == 0) &&
-		    registration_confirmed(queue, reg))
+		    registration_confirm_or_end(queue, reg))
 			registration_deliver(queue, reg, wait);
 	}
 }
@@ -440,7 +440,8 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 	if (rc < 0)
 		xp_registration_free(queue, reg);
 	else
-		registration_enlist(queue, reg); /* inheriting others may have activated this one */
+		/* inheriting others may have activated this one */
+		registration_update_list(queue, reg);
 	return 0;
 }
 
@@ -452,8 +453,8 @@ int xp_sources_inherit(struct xpoll *queue)
 
 	registrations_release(queue);
 	/*
-	 * Inheriting a registration may end others, so first put all into a list, which ended ones
-	 * leave.
+	 * Inheriting a registration may end others, so first put all of them into a list, from
+	 * which an ended registration is removed.
 	 */
 	xp_list_init(&all);
 	for (size_t i = 0;

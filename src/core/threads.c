@@ -50,7 +50,7 @@ int xp_lock_in_child(struct xpoll *queue)
 }
 
 /* Wake one sleeping thread if kick is true, and the groups of followers whose bit is set. */
-static void wake(struct xpoll *queue, bool kick, unsigned groups)
+static void wake_threads(struct xpoll *queue, bool kick, unsigned groups)
 {
 	if (kick)
 		queue->ops->wake(queue->backend);
@@ -64,7 +64,7 @@ static void wake(struct xpoll *queue, bool kick, unsigned groups)
  */
 static void kick_due(struct xpoll *queue)
 {
-	wake(queue, queue->kick.due, queue->turn.due);
+	wake_threads(queue, queue->kick.due, queue->turn.due);
 	queue->kick.due = false;
 	queue->turn.due = 0;
 }
@@ -95,11 +95,11 @@ void xp_unlock(struct xpoll *queue)
 		queue->turn.due = 0;
 		queue->threads.inside++;
 		xp_mutex_unlock(&queue->lock);
-		wake(queue, kick, groups);
+		wake_threads(queue, kick, groups);
 		if (xp_lock_again(queue) == 0) {
 			/*
-			 * Followers may have returned, and cleared the descriptors, before `wake`
-			 * wrote to them: clear those of their groups again.
+			 * Followers may have returned, and cleared their groups' descriptors,
+			 * before wake_threads wrote to these: clear them again.
 			 */
 			groups_clear(queue, groups & ~queue->turn.signalled);
 			inside_leave(queue);
@@ -202,9 +202,10 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
 	/*
-	 * On epoll and kqueue a thread that holds signals sleeps in poll(2), and one report wakes
-	 * every thread that sleeps so.  So if the caller gave no mask, hold signals only if no
-	 * other thread sleeps and a mask costs little; with XPOLL_RESTART do not hold them then.
+	 * On epoll and kqueue a thread with blocked signals sleeps in poll(2) instead of the
+	 * kernel's wait, and one report wakes every thread that sleeps so.  So if the caller gave
+	 * no mask, block signals only if no other thread sleeps and if sleeping with a mask costs
+	 * little; never with XPOLL_RESTART.
 	 */
 	bool all = xp_is_concurrent(queue) && xp_has_sleepers(queue);
 
@@ -251,7 +252,7 @@ bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
  * Update *waits, the number of next waits that assume a situation.  If the situation occurs in this
  * wait, the number becomes XP_RECENT_FOR; otherwise it is reduced by 1.
  */
-static void assume_next(uint8_t *waits, bool happens)
+static void expect_situation(uint8_t *waits, bool happens)
 {
 	*waits = XP_SET(happens ? XP_RECENT_FOR : *waits - (*waits > 0));
 }
@@ -261,8 +262,8 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 	if (XP_UNLIKELY(xp_wait_excluded(queue, format)))
 		return -EBUSY;
 	queue->in_wait[format]++;
-	assume_next(&queue->threads.in_turn, queue->threads.last != &errno);
-	assume_next(&queue->threads.shared,
+	expect_situation(&queue->threads.in_turn, queue->threads.last != &errno);
+	expect_situation(&queue->threads.shared,
 	             queue->threads.last != &errno || xp_has_sleepers(queue));
 	queue->threads.last = &errno;
 	return 0;
@@ -295,7 +296,10 @@ struct follower {
 	int group;
 };
 
-/* End the count of a follower, which has returned with the lock, and clear what woke it. */
+/*
+ * Stop counting a follower that has returned and has the lock, and clear the descriptors that woke
+ * it if no other follower needs them.
+ */
 static void follower_leave(const struct follower *follower)
 {
 	struct xpoll *queue = follower->queue;
@@ -307,7 +311,8 @@ static void follower_leave(const struct follower *follower)
 	if (follower->epoch != queue->kick.epoch && --queue->turn.leaving == 0)
 		pthread_cond_broadcast(&queue->thread_left);
 	/*
-	 * No follower of an xp_kick_all has still to return: make what woke followers unreadable.
+	 * All followers that xp_kick_all has woken have returned: make their descriptors not
+	 * readable.
 	 */
 	if (queue->turn.leaving == 0) {
 		groups_clear(queue, queue->turn.signalled & ~queue->turn.due);
@@ -316,8 +321,11 @@ static void follower_leave(const struct follower *follower)
 	inside_leave(queue);
 }
 
-/* The calling thread does not take the turn: if no thread has it, pass it to another follower. */
-static void turn_refuse(struct xpoll *queue)
+/*
+ * Called if a follower ends its wait without the turn: if no thread has the turn, pass it to
+ * another follower.
+ */
+static void turn_decline(struct xpoll *queue)
 {
 	if (!queue->turn.leader)
 		turn_pass(queue);
@@ -331,7 +339,7 @@ static void follower_cancelled(void *argument)
 
 	xp_lock(queue);
 	follower_leave(follower);
-	turn_refuse(queue);
+	turn_decline(queue);
 	xp_wait_dismiss(queue, follower->wait, false);
 	xp_unlock(queue);
 	if (follower->wait->holds_signals)
@@ -391,7 +399,7 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 		}
 		rc = turn_await(queue, wait);
 		if (rc < 0 && !(rc == -EINTR && queue->restarts && xp_process_owns(queue))) {
-			turn_refuse(queue);
+			turn_decline(queue);
 			return rc;
 		}
 	}

@@ -23,25 +23,25 @@ enum { SPURIOUS_MOST = 32 };
 
 static int wait_loop(struct xpoll *queue, struct xp_wait *wait);
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait);
-static void take_ready(struct xpoll *queue, struct xp_wait *wait);
-static void gather(struct xpoll *queue, struct xp_wait *wait);
-static bool asks_kernel_too(struct xpoll *queue, const struct xp_wait *wait);
+static void deliver_found(struct xpoll *queue, struct xp_wait *wait);
+static void deliver_without_kernel(struct xpoll *queue, struct xp_wait *wait);
+static bool must_poll_kernel(struct xpoll *queue, const struct xp_wait *wait);
 static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait);
 static bool has_pending(const struct xpoll *queue);
 static int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns);
-static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
-                      struct xp_fired *fired, int cap);
+static int poll_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
+                       struct xp_fired *fired, int cap);
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap);
 static void harvest_rest(struct xpoll *queue, struct xp_wait *wait, struct xp_fired *fired,
                          int most, int rc);
-static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
-                    int rc, int cap);
-static int harvested(struct xpoll *queue, struct xp_wait *wait, int rc);
+static void deliver_reports(struct xpoll *queue, struct xp_wait *wait,
+                            const struct xp_fired *fired, int rc, int cap);
+static int deliver_after_harvest(struct xpoll *queue, struct xp_wait *wait, int rc);
 static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait);
 static bool count_spurious(const struct xpoll *queue, struct xp_wait *wait);
-static bool take_end(struct xpoll *queue, const struct xp_wait *wait);
-static void batch_return(struct xpoll *queue);
+static bool wait_is_over(struct xpoll *queue, const struct xp_wait *wait);
+static void batch_put_back(struct xpoll *queue);
 
 int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int cap,
                  int64_t timeout_ns, const sigset_t *mask)
@@ -52,7 +52,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
-	/* alone: the process has no other thread that could wait, sleep or be woken. */
+	/* If the process has no other thread, no other thread can wait, sleep or be woken. */
 	alone = xp_entered_alone(queue);
 	format &= ~(unsigned)XP_ENTERED;
 	if (!alone && (rc = xp_wait_admit(queue, format)) < 0)
@@ -66,7 +66,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	wait.wake_all = queue->wake.all;
 	memset(&wait.spurious, 0, sizeof wait - offsetof(struct xp_wait, spurious));
 	if (XP_UNLIKELY(!xp_batch_is_over(queue)))
-		batch_return(queue);
+		batch_put_back(queue);
 	xp_batch_end(queue);
 	/* Wait for the turn, if the back end serves one thread at a time. */
 	rc = alone || xp_is_concurrent(queue) ? 1 : xp_turn_take(queue, &wait);
@@ -103,16 +103,16 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 
 		if (XP_UNLIKELY(rc < 0))
 			return rc;
-		take_ready(queue, wait);
+		deliver_found(queue, wait);
 		if (wait->len == 0)
 			until_ns = sleep_until(queue, wait);
-		else if (!asks_kernel_too(queue, wait))
+		else if (!must_poll_kernel(queue, wait))
 			return 0;
 		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.left > 0)) {
 			/*
 			 * An xp_kick_all is under way: if this thread slept now, it could take the
-			 * wake-up of a thread that sleeps still.  Wait until all threads that have
-			 * to return have returned.
+			 * wake-up of a thread that still sleeps.  Wait until all threads that
+			 * xp_kick_all wakes have returned.
 			 */
 			xp_await_left(queue, wait);
 			continue;
@@ -122,7 +122,7 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			return 0;
 		if (XP_UNLIKELY(rc == -EINTR ? xp_is_interrupted(queue) : rc < 0))
 			return rc;
-		if ((!may_have_more(queue, wait) && take_end(queue, wait)) ||
+		if ((!may_have_more(queue, wait) && wait_is_over(queue, wait)) ||
 		    count_spurious(queue, wait))
 			return 0;
 	}
@@ -145,17 +145,17 @@ static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 		return 0;
 	if (queue->hangup_ignored && wait->format != XP_EVENTS)
 		xp_check_ignored_hangups(queue);
-	/* Ask the sources that have conditions which the kernel does not report. */
+	/* Query the sources with conditions that the kernel does not report. */
 	if (queue->probed)
 		xp_sources_refresh(queue, wait, XP_BEFORE_SLEEP);
 	return queue->unattached ? xp_attach_slots(queue, XP_ATTACH_REST) : 0;
 }
 
 /* Deliver the events that are known, or found by poll(2), without a call of the back end. */
-static void take_ready(struct xpoll *queue, struct xp_wait *wait)
+static void deliver_found(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (XP_UNLIKELY(xp_sources_active(queue) || xp_has_files(queue)))
-		gather(queue, wait);
+		deliver_without_kernel(queue, wait);
 	else if (xp_has_candidates(queue))
 		xp_candidates_check(queue, wait);
 }
@@ -164,7 +164,7 @@ static void take_ready(struct xpoll *queue, struct xp_wait *wait)
  * Deliver from candidates (descriptors to check by poll(2)), sources and files; each of the three
  * goes first in every third wait.
  */
-static XP_NOINLINE void gather(struct xpoll *queue, struct xp_wait *wait)
+static XP_NOINLINE void deliver_without_kernel(struct xpoll *queue, struct xp_wait *wait)
 {
 	wait->listed = true;
 	for (unsigned i = 0; i < 3; i++) {
@@ -186,10 +186,10 @@ static XP_NOINLINE void gather(struct xpoll *queue, struct xp_wait *wait)
  * Called by a wait that has events, and counts the wait (xp_ask_count).  Returns true if the wait
  * polls the kernel as well.
  */
-static bool asks_kernel_too(struct xpoll *queue, const struct xp_wait *wait)
+static bool must_poll_kernel(struct xpoll *queue, const struct xp_wait *wait)
 {
 	return xp_ask_count(queue) ||
-		(XP_UNLIKELY(wait->listed || queue->ask.crowded) && !xp_wait_is_full(wait));
+		(XP_UNLIKELY(wait->listed || queue->ask.half_room_calls) && !xp_wait_is_full(wait));
 }
 
 /*
@@ -234,22 +234,22 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 	int most = fired != on_stack ? queue->ops->fired_most : XP_FIRED_MOST;
 	int room = xp_ask_room(queue, wait->cap - wait->len, has_events);
 	int cap = room < most ? room : most;
-	int rc = until_ns == XP_NOW ? ask_kernel(queue, wait, XP_NOW, fired, cap)
+	int rc = until_ns == XP_NOW ? poll_kernel(queue, wait, XP_NOW, fired, cap)
 		: alone && !wait->holds_signals ? sleep_alone(queue, wait, until_ns, fired, cap)
 		: xp_sleep_shared(queue, wait, until_ns, fired, cap);
 
-	deliver(queue, wait, fired, rc, cap);
+	deliver_reports(queue, wait, fired, rc, cap);
 	if (XP_UNLIKELY(wait->more) && !xp_wait_is_full(wait))
 		harvest_rest(queue, wait, fired, most, rc);
 	if (XP_UNLIKELY(rc < 0 || wait->interrupted || xp_sources_active(queue) ||
 	                xp_has_files(queue)))
-		return harvested(queue, wait, rc);
+		return deliver_after_harvest(queue, wait, rc);
 	return rc;
 }
 
 /* Poll the kernel without sleeping.  how: XP_NOW, or XP_REST to fetch what the last call left. */
-static int ask_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
-                      struct xp_fired *fired, int cap)
+static int poll_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
+                       struct xp_fired *fired, int cap)
 {
 	int rc;
 
@@ -304,15 +304,15 @@ static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
 		int cap = room < most ? room : most;
 
 		/* An error ends this loop, and the next wait gets and returns it. */
-		rc = ask_kernel(queue, wait, XP_REST, fired, cap);
-		deliver(queue, wait, fired, rc, cap);
+		rc = poll_kernel(queue, wait, XP_REST, fired, cap);
+		deliver_reports(queue, wait, fired, rc, cap);
 		spurious = wait->delivered_some ? 0 : spurious + rc;
 	}
 }
 
 /* Deliver the reports of one call into the kernel; rc: their number, or an error. */
-static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
-                    int rc, int cap)
+static void deliver_reports(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
+                            int rc, int cap)
 {
 	XP_ASSERT(rc <= cap);
 	xp_reports_begin(wait, rc == cap);
@@ -332,7 +332,7 @@ static void deliver(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
  * Deliver from sources and files after a call into the kernel with result rc.  Returns rc, or
  * -EINTR if a source found that a signal handler ran.
  */
-static XP_NOINLINE int harvested(struct xpoll *queue, struct xp_wait *wait, int rc)
+static XP_NOINLINE int deliver_after_harvest(struct xpoll *queue, struct xp_wait *wait, int rc)
 {
 	if (rc < 0 && !xp_process_owns(queue))
 		return rc; /* in a forked child, where the events belong to the parent */
@@ -375,7 +375,7 @@ static XP_NOINLINE bool count_spurious(const struct xpoll *queue, struct xp_wait
  * Returns true if the wait has to return without an event: for xpoll_wake, which it consumes, for
  * xpoll_wake_all, or because the deadline has passed.
  */
-static XP_NOINLINE bool take_end(struct xpoll *queue, const struct xp_wait *wait)
+static XP_NOINLINE bool wait_is_over(struct xpoll *queue, const struct xp_wait *wait)
 {
 	if (wait->wake_all != queue->wake.all)
 		return true;
@@ -391,7 +391,7 @@ static XP_NOINLINE bool take_end(struct xpoll *queue, const struct xp_wait *wait
  * candidates, so that this wait checks them first.  A descriptor that was a candidate before stays
  * among the older ones.
  */
-static XP_NOINLINE void batch_return(struct xpoll *queue)
+static XP_NOINLINE void batch_put_back(struct xpoll *queue)
 {
 	while (!xp_batch_is_over(queue)) {
 		const struct xpoll_ready *found = &queue->batch.found[--queue->batch.len];
@@ -404,7 +404,7 @@ static XP_NOINLINE void batch_return(struct xpoll *queue)
 		if (!slot->enabled) {
 			xp_kept_for_disabled(queue, fd, slot, events);
 		} else if (slot->mode == XP_MODE_FILE) {
-			xp_file_ask(queue, fd, slot->enabled);
+			xp_file_check_filters(queue, fd, slot->enabled);
 		} else {
 			xp_candidate_push(queue, fd, slot);
 			xp_postpone(queue, fd, slot, slot->enabled, events);

@@ -131,7 +131,7 @@ static int uring_map(struct uring_ring *ring, int ring_fd,
  * Open a ring.  Returns 0 or a negative errno value; -ENOSYS: the kernel lacks an operation or a
  * feature.
  */
-static int uring_make(struct uring_ring *ring)
+static int uring_open_ring(struct uring_ring *ring)
 {
 	const uint32_t features = IORING_FEAT_SINGLE_MMAP | IORING_FEAT_NODROP;
 	struct io_uring_params params = {
@@ -155,14 +155,14 @@ static int uring_make(struct uring_ring *ring)
 	return rc;
 }
 
-static void uring_unmake(const struct uring_ring *ring)
+static void uring_close_ring(const struct uring_ring *ring)
 {
 	xp_sys_unmap(ring->entries, ring->entries_size);
 	xp_sys_unmap(ring->rings, ring->rings_size);
 	xp_sys_close(ring->fd);
 }
 
-/* Returns the next submission entry, with an operation and a token; uring_give publishes it. */
+/* Returns the next submission entry, with an operation and a token; uring_publish publishes it. */
 static struct io_uring_sqe *uring_fill(uint8_t opcode, uint64_t token)
 {
 	uint32_t tail = atomic_load_explicit(uring.ring.submit_tail, memory_order_relaxed);
@@ -177,7 +177,7 @@ static struct io_uring_sqe *uring_fill(uint8_t opcode, uint64_t token)
 }
 
 /* Publish the entry that uring_fill returned, now complete, to the kernel. */
-static void uring_give(void)
+static void uring_publish(void)
 {
 	atomic_fetch_add_explicit(uring.ring.submit_tail, 1, memory_order_release);
 }
@@ -186,7 +186,7 @@ static void uring_give(void)
  * Take back the last published entry, which the kernel has not consumed.  Returns the entry's
  * token.
  */
-static uint64_t uring_unfill(void)
+static uint64_t uring_take_back_one(void)
 {
 	uint32_t tail =
 		atomic_load_explicit(uring.ring.submit_tail, memory_order_relaxed) - 1;
@@ -200,7 +200,7 @@ static uint64_t uring_unfill(void)
  * Store the token and result of the next completion, and give its place back to the kernel.
  * Returns false if there is no completion.
  */
-static bool uring_next(uint64_t *token, int32_t *result)
+static bool uring_pop_completion(uint64_t *token, int32_t *result)
 {
 	uint32_t head = atomic_load_explicit(uring.ring.done_head, memory_order_relaxed);
 	const struct io_uring_cqe *next = &uring.ring.done[head & uring.ring.done_mask];
@@ -218,9 +218,9 @@ static void *uring_try(void *argument)
 {
 	struct uring_ring ring;
 
-	*(bool *)argument = uring_make(&ring) == 0;
+	*(bool *)argument = uring_open_ring(&ring) == 0;
 	if (ring.fd >= 0)
-		uring_unmake(&ring);
+		uring_close_ring(&ring);
 	return NULL;
 }
 
@@ -251,7 +251,7 @@ static int uring_open(void)
 	rc = xp_wakefd_open(&call);
 	if (rc < 0)
 		return rc;
-	rc = uring_make(&ring);
+	rc = uring_open_ring(&ring);
 	if (rc < 0) {
 		xp_wakefd_close(&call);
 		return rc;
@@ -275,7 +275,7 @@ static void uring_close(void)
 
 	uring.ring.fd = -1;
 	xp_wakefd_close(&uring.call);
-	uring_unmake(&ring);
+	uring_close_ring(&ring);
 }
 
 /* In a forked child: close the ring's descriptors if the process `process` opened them. */
@@ -318,7 +318,7 @@ static void uring_fill_job(const struct xp_aio_job *job)
 			? URING_BYTES_MOST : (uint32_t)job->length;
 		entry->off = (uint64_t)job->offset;
 	}
-	uring_give();
+	uring_publish();
 	uring.jobs++;
 }
 
@@ -332,7 +332,7 @@ static void uring_fill_listen(void)
 
 	entry->fd = uring.call.fd;
 	entry->poll_events = POLLIN;
-	uring_give();
+	uring_publish();
 	uring.others++;
 	uring.listening = true;
 }
@@ -343,7 +343,7 @@ static void uring_fill_stop(const struct xp_aio_job *job)
 	struct io_uring_sqe *entry = uring_fill(IORING_OP_ASYNC_CANCEL, URING_STOPPED);
 
 	entry->addr = (uint64_t)(uintptr_t)job;
-	uring_give();
+	uring_publish();
 	uring.others++;
 }
 
@@ -397,7 +397,7 @@ static void uring_reap(void)
 	int32_t result;
 
 	xp_list_init(&jobs);
-	while (uring_next(&token, &result))
+	while (uring_pop_completion(&token, &result))
 		uring_completed(token, result, &jobs);
 	if (!xp_list_empty(&jobs))
 		xp_aio_done(&jobs, true);
@@ -413,7 +413,7 @@ static void uring_take_back(void)
 
 	xp_list_init(&jobs);
 	while (uring.ring.filled > 0) {
-		uint64_t token = uring_unfill();
+		uint64_t token = uring_take_back_one();
 		struct xp_aio_job *job = (struct xp_aio_job *)(uintptr_t)token;
 
 		if (token & URING_LOW_BITS) {
@@ -430,7 +430,7 @@ static void uring_take_back(void)
 }
 
 /* Submit the published entries, and wait until a request or the poll of `call` completes. */
-static void uring_turn(void)
+static void uring_submit_and_wait(void)
 {
 	struct pollfd ring = {.fd = uring.ring.fd, .events = POLLIN};
 	/*
@@ -459,7 +459,7 @@ static void uring_run(void)
 {
 	uring_fill_all();
 	while (uring.jobs > 0) {
-		uring_turn();
+		uring_submit_and_wait();
 		uring_fill_all();
 	}
 	XP_ASSERT(uring.ring.filled == 0);

@@ -236,7 +236,7 @@ static void epoll_wake(void *opaque)
  * Make epoll_fd refer to the fresh set.  The outer set always contains the old set, the fresh one,
  * or both.  If the fresh set cannot be added again as epoll_fd, its entry as `fresh` stays.
  */
-static int epoll_switch(struct epoll_state *state, int fresh)
+static int epoll_install_set(struct epoll_state *state, int fresh)
 {
 	int rc = xp_outer_hold(&state->outer, fresh);
 
@@ -267,7 +267,7 @@ static int epoll_renew(void *opaque)
 		rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake.fd,
 		                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
 	if (rc >= 0)
-		rc = epoll_switch(state, fresh);
+		rc = epoll_install_set(state, fresh);
 	if (fresh >= 0)
 		xp_sys_close(fresh);
 	if (rc < 0 && previous >= 0)

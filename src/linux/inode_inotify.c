@@ -25,14 +25,13 @@
 /* Events of which fstat(2) shows no trace afterwards. */
 #define IN_PASSING (IN_OPEN | IN_CLOSE_NOWRITE | IN_CLOSE_WRITE | IN_ACCESS)
 #define IN_ENTRIES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
-#define ALL_NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
-                   XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | \
+#define ALL_NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | XPOLL_NOTE_ATTRIB | \
+                   XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | \
                    XPOLL_NOTE_REVOKE | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
-                   XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
-                   XPOLL_NOTE_TRUNCATE)
+                   XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | XPOLL_NOTE_TRUNCATE)
 
 /* Store the path in /proc of the file that the link is to.  Returns its length. */
-static size_t path_of(const struct xp_inode_link *link, char *path)
+static size_t link_proc_path(const struct xp_inode_link *link, char *path)
 {
 	return xp_fd_path(path, link->user->fd, xp_link_is_above(link) ? "/.." : "");
 }
@@ -41,7 +40,7 @@ static size_t path_of(const struct xp_inode_link *link, char *path)
  * Returns true if the parent of the user's directory has to be watched: only the parent reports the
  * removal.  The directory's own moves are watched then, too, because they change the parent.
  */
-static bool wants_above(const struct xp_inode_user *user)
+static bool wants_parent_watch(const struct xp_inode_user *user)
 {
 	return user->notes & XPOLL_NOTE_DELETE && S_ISDIR(user->last.st_mode);
 }
@@ -73,7 +72,7 @@ uint32_t xp_notes_of_itself(uint32_t mask)
 }
 
 /* Returns the events that mean these notes, as bits to request. */
-static uint32_t mask_of_itself(uint32_t notes)
+static uint32_t mask_from_notes(uint32_t notes)
 {
 	uint32_t mask = 0;
 
@@ -87,11 +86,11 @@ static uint32_t mask_of_itself(uint32_t notes)
 static uint32_t mask_of_user(const struct xp_inode_user *user)
 {
 	uint32_t notes = user->notes;
-	uint32_t mask = IN_DELETE_SELF | mask_of_itself(notes);
+	uint32_t mask = IN_DELETE_SELF | mask_from_notes(notes);
 
 	if (notes & (XPOLL_NOTE_DELETE | XPOLL_NOTE_LINK))
 		mask |= IN_ATTRIB;
-	if (wants_above(user))
+	if (wants_parent_watch(user))
 		mask |= IN_MOVE_SELF;
 	if (S_ISDIR(user->last.st_mode)) {
 		/* of a directory the kernel would report writes to the files in it */
@@ -111,11 +110,11 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
  * not listen.  Changes of links and size are not lost, because fstat(2) shows them when it listens
  * again.
  */
-static uint32_t mask_ignored(const struct xp_inode_user *user)
+static uint32_t mask_to_leave_out(const struct xp_inode_user *user)
 {
-	uint32_t mask = mask_of_itself(user->ignored);
+	uint32_t mask = mask_from_notes(user->ignored);
 
-	if (wants_above(user))
+	if (wants_parent_watch(user))
 		mask &= ~(uint32_t)IN_MOVE_SELF;
 	if (user->ignored & XPOLL_NOTE_WRITE && !(user->notes & ~user->ignored &
 	                                          (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)))
@@ -127,11 +126,11 @@ uint32_t xp_link_mask(const struct xp_inode_link *link)
 {
 	if (xp_link_is_above(link))
 		return IN_DELETE;
-	return mask_of_user(link->user) & ~mask_ignored(link->user);
+	return mask_of_user(link->user) & ~mask_to_leave_out(link->user);
 }
 
 /* Returns the events that all links of the inode need. */
-static uint32_t mask_of_all(struct xp_inode *inode)
+static uint32_t mask_of_inode(struct xp_inode *inode)
 {
 	uint32_t mask = 0;
 
@@ -269,7 +268,7 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	char path[XP_FD_PATH_SIZE];
 	int rc;
 
-	path_of(link, path);
+	link_proc_path(link, path);
 	do
 		rc = xp_sys_inotify_add(inodes->watch.fd, path, xp_link_mask(link) | IN_MASK_ADD);
 	while (rc == -ENOSPC && xp_inode_spare_end(inodes));
@@ -280,8 +279,11 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	return rc == -ENOENT || rc == -ENOTDIR ? -ENOTSUP : rc;
 }
 
-/* Remove a watch that was added for a wrong inode, unless the watch number is one of ours. */
-static void number_undo(struct xp_inodes *inodes, int number)
+/*
+ * Remove a watch that was added for a wrong inode, unless the queue uses the watch for another
+ * user.
+ */
+static void undo_wrong_watch(struct xp_inodes *inodes, int number)
 {
 	if (number >= 0 && !xp_inode_find(inodes, (uint64_t)number))
 		(void)xp_sys_inotify_remove(inodes->watch.fd, number);
@@ -318,7 +320,7 @@ static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 	if (number < 0)
 		return number;
 	if (link->inode && link->inode->item.ident != (uint64_t)number) {
-		number_undo(inodes, number);
+		undo_wrong_watch(inodes, number);
 		link_leave(inodes, link);
 		return -ESTALE;
 	}
@@ -346,7 +348,7 @@ static bool is_never_reported(const struct xp_inode_user *user)
 
 	if (user->last.st_nlink > 0 || !S_ISREG(user->last.st_mode))
 		return false;
-	path_of(&user->self, path);
+	link_proc_path(&user->self, path);
 	return xp_sys_readlink(path, name, sizeof name) >= (int)sizeof name - 1 &&
 		memcmp(name, silent, sizeof silent - 1) == 0;
 }
@@ -358,7 +360,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	int rc = is_never_reported(user) ? -ENOTSUP : instance_open(queue, inodes);
 
 	if (rc == 0)
-		rc = inodes_reserve(inodes, user, wants_above(user) ? 2 : 1);
+		rc = inodes_reserve(inodes, user, wants_parent_watch(user) ? 2 : 1);
 	if (rc == 0)
 		rc = link_join(inodes, &user->self);
 	if (rc < 0) {
@@ -374,7 +376,7 @@ int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 	int rc;
 
 	link_leave(inodes, &user->above);
-	if (!wants_above(user))
+	if (!wants_parent_watch(user))
 		return 0;
 	if (xp_fs_is_mounted(user->fd))
 		return -ENOTSUP;
@@ -409,7 +411,7 @@ static void inode_restore_mask(struct xp_inodes *inodes, struct xp_inode *inode)
 		return;
 	}
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
-		number_undo(inodes, link_watch(inodes, link));
+		undo_wrong_watch(inodes, link_watch(inodes, link));
 	inode_report(inodes, inode, XP_REPORT_LOST);
 }
 
@@ -444,7 +446,7 @@ static uint32_t unreported_notes(const struct stat *before, const struct stat *a
  */
 void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 {
-	uint32_t mask = mask_of_all(inode);
+	uint32_t mask = mask_of_inode(inode);
 	struct xp_inode_link *link =
 		XP_CONTAINER_OF(inode->links.next, struct xp_inode_link, item);
 	struct stat before;
@@ -454,10 +456,9 @@ void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 
 	inode->useless = 0;
 	if (mask == inode->mask || mask & IN_PASSING || xp_link_is_above(link) ||
-	    xp_inode_confirm(link->user) < 0 ||
-	    xp_sys_fstat(link->user->fd, &before) < 0)
+	    xp_inode_confirm(link->user) < 0 || xp_sys_fstat(link->user->fd, &before) < 0)
 		return;
-	path_of(link, path);
+	link_proc_path(link, path);
 	number = xp_sys_inotify_add(inodes->watch.fd, path, mask);
 	if (number == (int)inode->item.ident) {
 		inode->mask = mask;
@@ -467,7 +468,7 @@ void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 	} else if (number >= 0 && xp_inode_find(inodes, (uint64_t)number)) {
 		inode_restore_mask(inodes, xp_inode_find(inodes, (uint64_t)number));
 	} else {
-		number_undo(inodes, number);
+		undo_wrong_watch(inodes, number);
 	}
 }
 
@@ -491,8 +492,7 @@ uint32_t xp_inodes_reportable(void)
 
 	/* If only a limit is exhausted, the kernel does have inotify. */
 	if (fd < 0)
-		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? ALL_NOTES
-			: 0;
+		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? ALL_NOTES : 0;
 	xp_fd_path(path, fd, "");
 	rc = xp_sys_readlink(path, name, sizeof name);
 	xp_sys_close(fd);

@@ -25,8 +25,8 @@ enum {
 };
 
 /*
- * Flag that we set in both reports of a rename within one directory; the kernel does not use the
- * bit.
+ * Flag that this file sets in both reports of a rename within one directory; the kernel does not
+ * use the bit.
  */
 #define RENAMED_WITHIN 0x00010000u
 
@@ -40,7 +40,7 @@ struct reports {
  * `half` is the first report of a rename.  If the second one is among the reports and for the same
  * directory, set RENAMED_WITHIN in both and return true.
  */
-static bool rename_marked(struct reports *reports, struct inotify_event *half)
+static bool mark_rename_within(struct reports *reports, struct inotify_event *half)
 {
 	size_t at = (size_t)((char *)half - reports->bytes);
 
@@ -130,7 +130,7 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
 }
 
 /* The kernel's queue of reports overflowed: report a loss to all users. */
-static void all_lost(struct xp_inodes *inodes)
+static void report_loss_to_all(struct xp_inodes *inodes)
 {
 	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
 
@@ -151,7 +151,7 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 		struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)event->wd);
 
 		if (event->mask & IN_Q_OVERFLOW)
-			all_lost(inodes);
+			report_loss_to_all(inodes);
 		else if (inode) /* if not found, the watch was removed after this report */
 			inode_reported(inodes, inode, event);
 		at += sizeof *event + event->len;
@@ -191,8 +191,7 @@ static void rename_await(struct xp_inodes *inodes, int number)
  * halves have ended, so the next read has the second halves, unless the rename was to another
  * directory.
  */
-static size_t renames_await(struct xp_inodes *inodes, struct reports *reports,
-                            size_t from)
+static size_t await_rename_end(struct xp_inodes *inodes, struct reports *reports, size_t from)
 {
 	size_t first = reports->len;
 	int awaited = -1;
@@ -200,7 +199,7 @@ static size_t renames_await(struct xp_inodes *inodes, struct reports *reports,
 	for (size_t at = 0; at < reports->len;) {
 		struct inotify_event *half = (void *)(reports->bytes + at);
 
-		if (half->mask & IN_MOVED_FROM && !rename_marked(reports, half) &&
+		if (half->mask & IN_MOVED_FROM && !mark_rename_within(reports, half) &&
 		    at >= from) {
 			if (half->wd != awaited)
 				rename_await(inodes, half->wd);
@@ -232,7 +231,7 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 		if (len == 0)
 			return;
 		reports.len = len;
-		ready = renames_await(inodes, &reports, kept);
+		ready = await_rename_end(inodes, &reports, kept);
 		if (i >= HARVEST_READS)
 			ready = len;
 		reports_read(inodes, &reports, ready);

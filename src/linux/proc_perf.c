@@ -109,7 +109,7 @@ struct attaching {
 	int rc;
 };
 
-static bool attached_already(const struct scope *scope, pid_t thread)
+static bool is_attached(const struct scope *scope, pid_t thread)
 {
 	for (int i = 0; i < scope->len; i++)
 		if (scope->events[i].thread == thread)
@@ -123,7 +123,7 @@ static bool attach_thread(void *opaque, pid_t thread)
 	struct attaching *to = opaque;
 	struct scope *scope = to->scope;
 
-	if (attached_already(scope, thread))
+	if (is_attached(scope, thread))
 		return true;
 	to->rc = XP_TABLE_RESERVE(&scope->events, &scope->cap, scope->len + to->rings->len);
 	for (int i = 0; i < to->rings->len && to->rc == 0; i++) {
@@ -212,7 +212,10 @@ static void perf_inherit(struct xp_proc *child, const struct xp_proc *parent)
 
 /* Handling of records ---------------------------------------------------------- */
 
-/* Report a fork.  A process that forks after an exec still has its events, so forget the exec. */
+/*
+ * Report a fork.  A process that forks after an exec has kept its perf events through the exec, so
+ * forget the time of the exec.
+ */
 static void report_fork(struct xpoll *queue, const struct xp_perf_record *record)
 {
 	pid_t parent = (pid_t)record->u.task.ppid;

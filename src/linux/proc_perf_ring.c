@@ -54,7 +54,7 @@ void xp_perf_common(struct perf_event_attr *attr)
 }
 
 /* Open an event of a thread of this process that records nothing, to map a ring. */
-static int ring_owner(int cpu, pid_t thread)
+static int ring_open_event(int cpu, pid_t thread)
 {
 	struct perf_event_attr attr;
 
@@ -70,11 +70,11 @@ static int ring_owner(int cpu, pid_t thread)
 static int ring_open(struct xp_perf_ring *ring, size_t data_size)
 {
 	void *memory;
-	int fd = ring_owner(ring->cpu, getpid());
+	int fd = ring_open_event(ring->cpu, getpid());
 	int rc;
 
 	if (fd == -ESRCH)
-		fd = ring_owner(ring->cpu, 0);
+		fd = ring_open_event(ring->cpu, 0);
 	if (fd < 0)
 		return fd == -ENODEV ? 0 : fd;
 	rc = xp_sys_map(fd, xp_sys_page_size() + data_size, 0, &memory);
@@ -103,7 +103,7 @@ static void rings_close(struct xp_perf_rings *rings, bool forked)
 		ring_close(&rings->rings[i], rings->data_size, forked);
 }
 
-static int rings_try(struct xp_perf_rings *rings, size_t data_size)
+static int rings_open_with_size(struct xp_perf_rings *rings, size_t data_size)
 {
 	int rc = 0;
 
@@ -129,9 +129,9 @@ int xp_perf_rings_open(struct xp_perf_rings *rings)
 		rings->rings[i].watch.fd = -1;
 	}
 	/* The kernel returns EPERM if too much memory is locked already: try half the size. */
-	for (rc = rings_try(rings, size);
+	for (rc = rings_open_with_size(rings, size);
 	     (rc == -EPERM || rc == -ENOMEM) && size > xp_sys_page_size();
-	     rc = rings_try(rings, size))
+	     rc = rings_open_with_size(rings, size))
 		size /= 2;
 	if (rc < 0) {
 		xp_free(rings->rings);
@@ -308,7 +308,7 @@ void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 
 	if (xp_sys_poll_now(&look, 1) <= 0 || !(look.revents & POLLHUP))
 		return;
-	fd = ring_owner(ring->cpu, 0);
+	fd = ring_open_event(ring->cpu, 0);
 	if (fd >= 0 && xp_sys_perf_redirect(fd, old.fd) < 0) {
 		xp_sys_close(fd);
 		fd = -1;

@@ -74,7 +74,7 @@ bool xp_pending_is_gone(void)
 {
 	struct xp_procfs_signals others;
 
-	return xp_procfs_signals(&others) < 0 || others.asleep;
+	return xp_procfs_signals(&others) < 0 || others.others_asleep;
 }
 
 bool xp_pending_accept(int fd, unsigned number)

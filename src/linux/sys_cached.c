@@ -31,7 +31,7 @@ static bool is_on_disk(int fd)
  * Returns true if fd is a file on a disk, opened without O_DIRECT.  Then read_now neither waits for
  * a device nor takes data away, which a read from a pipe would do.
  */
-static bool may_be_read_now(int fd)
+static bool uses_page_cache(int fd)
 {
 	int flags = xp_sys_open_flags(fd);
 
@@ -60,7 +60,7 @@ int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
 	int64_t got;
 
 	/* A read of 0 bytes would succeed even for a directory. */
-	if (size == 0 || !may_be_read_now(fd))
+	if (size == 0 || !uses_page_cache(fd))
 		return -EAGAIN;
 	got = read_now(fd, buffer, size, offset);
 	if (got <= 0 || got == (int64_t)size)

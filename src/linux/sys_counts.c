@@ -22,7 +22,7 @@
 #include "sys/rawcall.h"
 
 /* Returns the number of bytes that this ioctl(2) stores, or a negative errno value. */
-static int64_t ask(int fd, unsigned long what)
+static int64_t query_number(int fd, unsigned long what)
 {
 	int count = 0;
 	long rc = xp_rawcall_3(SYS_ioctl, fd, (long)what, (long)&count);
@@ -32,7 +32,7 @@ static int64_t ask(int fd, unsigned long what)
 
 int64_t xp_sys_unread(int fd)
 {
-	return ask(fd, FIONREAD);
+	return query_number(fd, FIONREAD);
 }
 
 /* The backlog of a UNIX domain listener, by sock_diag(7), which finds the socket by its inode. */
@@ -48,7 +48,7 @@ union unix_answer {
 };
 
 /* Returns the length of the accept queue that the kernel's answer contains; -ENOENT: none. */
-static int64_t unix_queue_in(union unix_answer *answer, int size)
+static int64_t unix_backlog_in(union unix_answer *answer, int size)
 {
 	struct unix_diag_msg *message = NLMSG_DATA(&answer->header);
 	struct rtattr *part = (struct rtattr *)(uintptr_t)(message + 1);
@@ -69,7 +69,7 @@ static int64_t unix_queue_in(union unix_answer *answer, int size)
  * Query the backlog of a UNIX domain socket.  The kernel's answer can be read as soon as the
  * request was sent.
  */
-static int64_t unix_ask(int diag_fd, ino_t inode)
+static int64_t unix_query_backlog(int diag_fd, ino_t inode)
 {
 	struct unix_question question = {
 		.header = {
@@ -91,7 +91,7 @@ static int64_t unix_ask(int diag_fd, ino_t inode)
 
 	if (rc >= 0)
 		rc = xp_sys_netlink_receive(diag_fd, &answer, sizeof answer, &length, 1);
-	return rc < 0 ? rc : unix_queue_in(&answer, length);
+	return rc < 0 ? rc : unix_backlog_in(&answer, length);
 }
 
 /* Returns the backlog of a UNIX domain listener, or a negative errno value. */
@@ -109,7 +109,7 @@ static int64_t unix_backlog(int fd)
 	                          NETLINK_SOCK_DIAG, 0, 0, 0);
 	if (diag_fd < 0)
 		return diag_fd;
-	count = unix_ask(diag_fd, status.st_ino);
+	count = unix_query_backlog(diag_fd, status.st_ino);
 	xp_sys_close(diag_fd);
 	return count;
 }
@@ -140,7 +140,7 @@ int64_t xp_sys_backlog(int fd)
 
 int64_t xp_sys_socket_room(int fd)
 {
-	int64_t unsent = ask(fd, SIOCOUTQ);
+	int64_t unsent = query_number(fd, SIOCOUTQ);
 	int size = 0;
 	int rc = xp_sys_option(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
 
@@ -151,13 +151,13 @@ int64_t xp_sys_socket_room(int fd)
 
 int64_t xp_sys_unsent(int fd)
 {
-	int64_t unsent = ask(fd, SIOCOUTQ);
+	int64_t unsent = query_number(fd, SIOCOUTQ);
 
 	/*
 	 * ENOTTY: a pipe, whose ends share one buffer, so the bytes to read are those not passed
 	 * on.
 	 */
-	return unsent == -ENOTTY ? ask(fd, FIONREAD) : unsent;
+	return unsent == -ENOTTY ? query_number(fd, FIONREAD) : unsent;
 }
 
 int64_t xp_sys_pipe_size(int fd)

@@ -112,7 +112,7 @@ _Static_assert(sizeof(struct files_statx) == 256 &&
                offsetof(struct files_statx, device) == 136,
                "as the kernel has it");
 
-static struct timespec files_time(const struct files_time *time)
+static struct timespec statx_timespec(const struct files_time *time)
 {
 	return (struct timespec){
 		.tv_sec = (time_t)time->seconds,
@@ -124,7 +124,7 @@ static struct timespec files_time(const struct files_time *time)
  * Call statx(2) for the fields `what` (STATX_ bits).  On success the kernel fills the whole
  * structure.
  */
-static int files_ask(int fd, unsigned what, struct files_statx *seen)
+static int call_statx(int fd, unsigned what, struct files_statx *seen)
 {
 	return (int)xp_rawcall(SYS_statx, fd, (long)"", AT_EMPTY_PATH, what, (long)seen, 0);
 }
@@ -133,7 +133,7 @@ bool xp_fs_is_mounted(int fd)
 {
 	struct files_statx seen;
 
-	return files_ask(fd, 0, &seen) == 0 &&
+	return call_statx(fd, 0, &seen) == 0 &&
 		seen.attributes & seen.attributes_mask & FILES_MOUNT;
 }
 
@@ -144,7 +144,7 @@ bool xp_fs_is_mounted(int fd)
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {
 	struct files_statx seen;
-	int rc = files_ask(fd, FILES_BASIC | FILES_BORN, &seen);
+	int rc = call_statx(fd, FILES_BASIC | FILES_BORN, &seen);
 
 	*born_ns = 0;
 	if (rc == -ENOSYS || rc == -EPERM)
@@ -161,9 +161,9 @@ int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 		.st_rdev = makedev(seen.device_of_node[0], seen.device_of_node[1]),
 		.st_size = (off_t)seen.size,
 	};
-	status->st_atim = files_time(&seen.times[0]);
-	status->st_ctim = files_time(&seen.times[2]);
-	status->st_mtim = files_time(&seen.times[3]);
+	status->st_atim = statx_timespec(&seen.times[0]);
+	status->st_ctim = statx_timespec(&seen.times[2]);
+	status->st_mtim = statx_timespec(&seen.times[3]);
 	if (seen.mask & FILES_BORN)
 		*born_ns = seen.times[1].seconds * XP_NS_PER_SEC +
 			seen.times[1].nanoseconds;

@@ -106,14 +106,14 @@ static bool combine_thread_state(void *opaque, pid_t thread)
 	blocked = strstr(text, "\nSigBlk:\t");
 	if (!state || !blocked)
 		return true;
-	others->asleep = others->asleep && strchr("SZX", state[8]) != NULL;
+	others->others_asleep = others->others_asleep && strchr("SZX", state[8]) != NULL;
 	others->blocked &= strtoull(blocked + 9, NULL, 16);
-	return others->asleep || others->blocked;
+	return others->others_asleep || others->blocked;
 }
 
 int xp_procfs_signals(struct xp_procfs_signals *others)
 {
-	others->asleep = true;
+	others->others_asleep = true;
 	others->blocked = UINT64_MAX;
 	return xp_procfs_threads(getpid(), combine_thread_state, others);
 }
@@ -180,7 +180,7 @@ int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
  * Returns the text of /proc/PID/stat behind the process's name, which is in parentheses and may
  * contain any character; NULL: not available.
  */
-static char *stat_of(pid_t pid, char text[1024])
+static char *proc_stat_text(pid_t pid, char text[1024])
 {
 	char path[32];
 	char *after;
@@ -216,7 +216,7 @@ int xp_procfs_zombie_status(pid_t pid, int *status)
 {
 	char path[32];
 	char text[1024];
-	char *after = stat_of(pid, text);
+	char *after = proc_stat_text(pid, text);
 
 	if (!after || *after != 'Z')
 		return -ESRCH;
@@ -231,7 +231,7 @@ int xp_procfs_zombie_status(pid_t pid, int *status)
 int64_t xp_procfs_started(pid_t pid)
 {
 	char text[1024];
-	char *after = stat_of(pid, text);
+	char *after = proc_stat_text(pid, text);
 	int64_t tick_ns = XP_NS_PER_SEC / sysconf(_SC_CLK_TCK);
 	struct timespec boot = {0};
 
@@ -252,7 +252,7 @@ int64_t xp_procfs_started(pid_t pid)
  * Read a file of a process's directory as a string of up to size - 1 characters.  Returns its
  * length, or a negative errno value.
  */
-static int read_in(int proc_fd, const char *name, char *text, int size)
+static int read_proc(int proc_fd, const char *name, char *text, int size)
 {
 	int fd = (int)xp_rawcall(SYS_openat, proc_fd, (long)name, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	int length = fd < 0 ? fd : xp_sys_read(fd, text, (size_t)size - 1);
@@ -275,7 +275,7 @@ int xp_procfs_open(pid_t pid)
 	fd = open_quietly(text, O_DIRECTORY);
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
-	group = read_in(fd, "status", text, sizeof text) < 0 ? NULL : strstr(text, "\nTgid:\t");
+	group = read_proc(fd, "status", text, sizeof text) < 0 ? NULL : strstr(text, "\nTgid:\t");
 	if (!group || strtol(group + 7, NULL, 10) != pid) {
 		xp_sys_close(fd);
 		return -ESRCH;
@@ -291,7 +291,7 @@ int xp_procfs_ended(int proc_fd, int *status)
 {
 	char text[1024];
 	const char *after, *threads;
-	int rc = read_in(proc_fd, "stat", text, sizeof text);
+	int rc = read_proc(proc_fd, "stat", text, sizeof text);
 
 	if (rc == -EMFILE || rc == -ENFILE)
 		return 0; /* unknown for lack of a descriptor: the next check decides */

@@ -54,7 +54,7 @@ static int pwait2_raw(int epoll_fd, struct epoll_event *events, int cap, int64_t
  * Wait for less than a millisecond by a raw system call.  A cancellation is acted upon only when no
  * event was stored, so no event is lost.
  */
-static int pwait2_rest(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
+static int pwait2_below_ms(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
 {
 	int rc;
 
@@ -80,7 +80,7 @@ static int pwait2_in_two(int epoll_fd, struct epoll_event *events, int cap, int6
 		if (rc != 0 || left_ns <= 0)
 			return rc;
 	}
-	return pwait2_rest(epoll_fd, events, cap, left_ns);
+	return pwait2_below_ms(epoll_fd, events, cap, left_ns);
 }
 
 static int pwait2_cancellable(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)

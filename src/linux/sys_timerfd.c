@@ -10,7 +10,7 @@
 #include "sys/libcall.h"
 #include "sys/sys.h"
 
-static int set(int timer_fd, int flags, int64_t at_ns)
+static int settime(int timer_fd, int flags, int64_t at_ns)
 {
 	struct itimerspec when = xp_timer_spec(at_ns);
 	return XP_LIBCALL(timerfd_settime(timer_fd, flags, &when, NULL));
@@ -23,7 +23,7 @@ int xp_sys_timer_fd(void)
 
 int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 {
-	return set(timer_fd, TFD_TIMER_ABSTIME, xp_timer_moment(deadline_ns));
+	return settime(timer_fd, TFD_TIMER_ABSTIME, xp_timer_moment(deadline_ns));
 }
 
 /*
@@ -38,7 +38,7 @@ int xp_sys_step_fd(void)
 
 	if (fd < 0)
 		return fd;
-	rc = set(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, XP_NEVER);
+	rc = settime(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, XP_NEVER);
 	if (rc == 0)
 		return fd;
 	xp_sys_close(fd);

@@ -66,11 +66,11 @@ bool xp_array_needs_set(const struct xp_array_entry *entry, uint32_t watch)
 
 /*
  * Returns a hash of device and inode that identifies the file.  Two files of one device never have
- * the same hash, and files of different devices hardly ever.  But all anonymous files of Linux
- * (eventfd, timerfd, epoll) have one inode: if a descriptor is reused for another of these, nothing
- * shows it.
+ * the same hash, and files of different devices hardly ever.  All anonymous files of Linux
+ * (eventfd, timerfd, epoll) have one inode, so a descriptor that is reused for another of these is
+ * not noticed.
  */
-static uint64_t array_file(const struct stat *status)
+static uint64_t array_file_hash(const struct stat *status)
 {
 	return (uint64_t)status->st_ino * UINT64_C(0x9e3779b97f4a7c15) ^
 		(uint64_t)status->st_dev * UINT64_C(0xc2b2ae3d27d4eb4f);
@@ -81,8 +81,8 @@ static uint64_t array_file(const struct stat *status)
  * by a mark if fstat(2) shows no identity.  Returns 0; -ENOENT: not attached, or another file;
  * -EBADF.
  */
-static int array_confirm(struct xp_array *array, const struct xp_array_entry *entry,
-                         int fd)
+static int array_verify_file(struct xp_array *array, const struct xp_array_entry *entry,
+                             int fd)
 {
 	struct stat status;
 	int rc = xp_sys_fstat(fd, &status);
@@ -90,7 +90,7 @@ static int array_confirm(struct xp_array *array, const struct xp_array_entry *en
 	xp_count(&array->counters->syscalls_check);
 	if (rc < 0)
 		return rc;
-	if (!entry || array_file(&status) != entry->file)
+	if (!entry || array_file_hash(&status) != entry->file)
 		return -ENOENT;
 	if (!xp_is_nameless(&status))
 		return 0;
@@ -99,23 +99,23 @@ static int array_confirm(struct xp_array *array, const struct xp_array_entry *en
 }
 
 /*
- * Put a descriptor where this watch belongs: into the array, into the set of edges, or, without
- * bits, into neither.  On an error nothing changes.  An edge-triggered watch without bits is not in
- * the set, so a later change adds it, which may allocate memory; the queue makes no such change in
- * a wait.
+ * Watch a descriptor where this watch requires it: in the array, in the set of edges, or, without
+ * bits, in neither.  On an error nothing changes.  An edge-triggered watch without bits is not in
+ * the set, so a later change adds the entry and may allocate memory; the queue makes no such change
+ * in a wait.
  */
-static int array_place(struct xp_array *array, int fd, uint32_t watch, uint64_t token)
+static int array_watch_in(struct xp_array *array, int fd, uint32_t watch, uint64_t token)
 {
 	struct xp_array_entry *entry = &array->entries[fd];
 	uint32_t bits = watch & XP_WATCH_BITS;
-	bool before = entry->place == XP_PLACE_EDGE;
+	bool before = entry->watched_in == XP_PLACE_EDGE;
 	bool after = bits && array->ops->needs_set(entry, watch);
 	int rc = 0;
 
 	XP_ASSERT(fd < array->len);
 	/*
-	 * The edge set cannot watch this file, so refuse.  A poll of the set's descriptor polls the
-	 * file too, which clears the file's bits: the set would then have no report to read.
+	 * Refuse a file whose bits a poll clears.  A poll of the edge set's descriptor polls the
+	 * file, too: that would clear the bits, and the set would have no report to read.
 	 */
 	if (after && entry->consumed)
 		return -ENOTSUP;
@@ -127,7 +127,7 @@ static int array_place(struct xp_array *array, int fd, uint32_t watch, uint64_t 
 	if (rc < 0)
 		return rc;
 	array->ops->want(array, fd, after ? 0 : bits);
-	entry->place = after ? XP_PLACE_EDGE : bits ? XP_PLACE_ARRAY : XP_PLACE_IDLE;
+	entry->watched_in = after ? XP_PLACE_EDGE : bits ? XP_PLACE_ARRAY : XP_PLACE_IDLE;
 	entry->watch = (uint16_t)bits;
 	entry->token = token;
 	return 0;
@@ -135,10 +135,10 @@ static int array_place(struct xp_array *array, int fd, uint32_t watch, uint64_t 
 
 static void array_remove(struct xp_array *array, struct xp_array_entry *entry, int fd)
 {
-	if (entry->place == XP_PLACE_EDGE)
+	if (entry->watched_in == XP_PLACE_EDGE)
 		xp_edge_detach(&array->edge, fd);
 	array->ops->want(array, fd, 0);
-	entry->place = XP_PLACE_NONE;
+	entry->watched_in = XP_PLACE_NONE;
 	if (entry->file == 0)
 		xp_marks_remove(&array->marks, fd);
 	XP_ASSERT(array->attached > 0);
@@ -149,7 +149,7 @@ int xp_array_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct xp_array *array = opaque;
 	struct xp_array_entry *entry = xp_array_find(array, fd);
-	int rc = entry ? array_confirm(array, entry, fd) : -ENOENT;
+	int rc = entry ? array_verify_file(array, entry, fd) : -ENOENT;
 	struct stat status;
 	uint32_t cleared;
 	bool consumed;
@@ -168,27 +168,27 @@ int xp_array_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return rc;
 	entry = &array->entries[fd];
 	entry->socket = S_ISSOCK(status.st_mode) != 0;
-	entry->file = array_file(&status);
+	entry->file = array_file_hash(&status);
 	entry->fifo = S_ISFIFO(status.st_mode) != 0;
 	entry->consumed = consumed;
 	entry->kept = (uint8_t)cleared;
 	rc = array->ops->prepare(array, fd);
 	if (rc == 0)
-		rc = array_place(array, fd, watch, token);
+		rc = array_watch_in(array, fd, watch, token);
 	array->attached += rc == 0;
 	return rc;
 }
 
 int xp_array_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
-	return xp_array_find(opaque, fd) ? array_place(opaque, fd, watch, token) : -ENOENT;
+	return xp_array_find(opaque, fd) ? array_watch_in(opaque, fd, watch, token) : -ENOENT;
 }
 
 int xp_array_detach(void *opaque, int fd)
 {
 	struct xp_array *array = opaque;
 	struct xp_array_entry *entry = xp_array_find(array, fd);
-	int rc = array_confirm(array, entry, fd);
+	int rc = array_verify_file(array, entry, fd);
 
 	if (entry)
 		array_remove(array, entry, fd);
@@ -213,7 +213,10 @@ int xp_array_report_wake(const struct xp_array *array, const struct pollfd *fds,
 	return 1;
 }
 
-/* Store up to `room` reports of the set of edges, and record whether it may have more. */
+/*
+ * Store up to `room` reports of the set of edges, and record in edges_left whether it may have
+ * more.  Returns their number.
+ */
 static int array_report_some(struct xp_array *array, struct xp_fired *fired, int room)
 {
 	int count = xp_edge_harvest(&array->edge, fired, room);

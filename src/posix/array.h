@@ -26,10 +26,10 @@ enum xp_array_place {
 
 struct xp_array_entry {
 	uint64_t token; /* returned in reports */
-	uint64_t file; /* hash of the file's device and inode: see array_file */
+	uint64_t file; /* hash of the file's device and inode: see array_file_hash */
 	int32_t index; /* index in the array; /dev/poll: the bits that the device has */
 	uint16_t watch; /* requested bits of poll(2) */
-	uint8_t place : 2;  /* enum xp_array_place */
+	uint8_t watched_in : 2; /* enum xp_array_place */
 	uint8_t consumed : 1; /* poll(2) clears the condition that it reports (XP_KIND_CLEARED) */
 	uint8_t hup_unwritable : 1; /* select: after a hang-up the file may be unwritable */
 	uint8_t dirty : 1;  /* /dev/poll: the last change is not yet written to the device */
@@ -46,13 +46,16 @@ struct xp_array_entry {
  * xp_array.
  */
 struct xp_array_ops {
-	/* Prepare to attach a descriptor, whose entry in the table exists; 0 or -ENOMEM. */
+	/*
+	 * Allocate memory for one more descriptor, whose entry in the table exists.  Returns 0 or
+	 * -ENOMEM.
+	 */
 	int (*prepare)(void *state, int fd);
 	/* Returns true if the set of edges has to contain a watch with these bits. */
 	bool (*needs_set)(const struct xp_array_entry *entry, uint32_t watch);
 	/*
-	 * Request exactly these bits from the kernel in the array; 0: none.  When this is called,
-	 * entry->place still is the descriptor's previous place.
+	 * Watch the descriptor in the array for exactly these bits; 0: remove it from the array.
+	 * During the call entry->watched_in is still the previous value.
 	 */
 	void (*want)(void *state, int fd, uint32_t bits);
 };
@@ -68,8 +71,8 @@ struct xp_array {
 	struct xp_wakefd wake; /* immutable, because any thread signals it without the lock */
 	struct xp_edge edge; /* the set of edges */
 	/*
-	 * the set of edges may have more reports: its last ones filled all the room, or it was not
-	 * read
+	 * the set of edges may have unread reports: the last harvest filled all the room, or none
+	 * was made
 	 */
 	bool edges_left;
 };
@@ -79,7 +82,7 @@ int xp_array_open(struct xp_array *array, const struct xp_array_ops *ops,
                   struct xp_counters *counters);
 void xp_array_close(struct xp_array *array);
 
-/* Functions of struct xp_backend_ops with these names. */
+/* Implementations of the members of struct xp_backend_ops with these names. */
 bool xp_array_owns(const void *array, int fd);
 int xp_array_attach(void *array, int fd, uint32_t watch, uint64_t token);
 int xp_array_change(void *array, int fd, uint32_t watch, uint64_t token);
@@ -96,9 +99,9 @@ bool xp_array_needs_set(const struct xp_array_entry *entry, uint32_t watch);
 void xp_array_own(const struct xp_array *array, struct pollfd *fds);
 
 /*
- * Store reports of the back end's own entries, whose revents poll(2) has set: xp_array_report_wake
- * one of a wake-up, xp_array_report_edges up to `room` of the set of edges.  Both return the
- * number.
+ * Store reports of the two entries of the back end itself, whose revents poll(2) has set.
+ * xp_array_report_wake stores one for a wake-up, xp_array_report_edges up to `room` reports of the
+ * set of edges.  Both return the number stored.
  */
 int xp_array_report_wake(const struct xp_array *array, const struct pollfd *fds,
                          struct xp_fired *fired);
@@ -114,7 +117,7 @@ struct xp_fired xp_array_fired(const struct xp_array *array, int fd, uint32_t bi
 static inline struct xp_array_entry *xp_array_find(const struct xp_array *array, int fd)
 {
 	if (fd < 0 || fd >= array->len ||
-	    array->entries[fd].place == XP_PLACE_NONE)
+	    array->entries[fd].watched_in == XP_PLACE_NONE)
 		return (struct xp_array_entry *)0;
 	return &array->entries[fd];
 }

@@ -2,8 +2,8 @@
  * The set of edges: edge-triggered registrations of back ends whose own system call is
  * level-triggered.
  *
- * User space cannot distinguish "still ready" from "read until empty and ready again" without
- * losing or repeating events.  So the kernel has to: these registrations are in an epoll set or a
+ * A library cannot distinguish "still ready" from "read until empty and ready again" without losing
+ * or repeating events; only the kernel can.  So these registrations are in an epoll set or a
  * kqueue, whose descriptor is one entry of the back end's array.
  */
 #ifndef XP_POSIX_EDGE_H
@@ -30,7 +30,7 @@ struct xp_edge {
 bool xp_edge_owns(const struct xp_edge *edge, int fd);
 
 /*
- * Open the set.  The back end does so when it opens.  If the set were opened at its first use, it
+ * Open the set; called when the back end is opened.  If the set were opened at its first use, it
  * could get the number of a descriptor that the program has just closed and is about to pass to
  * dup2(2).
  */

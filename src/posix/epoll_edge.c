@@ -20,10 +20,10 @@
 #endif
 
 /*
- * Each edge-triggered filter has an entry of its own, so that a change or an activity of one does
- * not make the kernel report another: READ in the main set, the others in solo sets (solo.h), which
- * the main set contains.  A level-triggered descriptor has one entry, in the main set, because one
- * report has to have all of its bits, like one of poll(2).
+ * The state of the set.  Each edge-triggered filter has its own entry, so that a change or an
+ * activity of one filter does not make the kernel report another one: READ in the main set, the
+ * others in solo sets (solo.h) inside the main set.  A level-triggered descriptor has one entry, in
+ * the main set, because one report must have all of its bits, like one of poll(2).
  */
 struct edge_sets {
 	struct xp_solo solo;
@@ -140,7 +140,7 @@ static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
  * Add, modify and delete entries of a descriptor until they are those of this watch.  An entry that
  * stays is modified only if the kernel has to check it again or its bits change.
  */
-static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
+static int edge_update_entries(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
 	struct edge_sets *sets = edge->inner;
 	struct edge_entries *entries = &sets->entries[fd];
@@ -158,15 +158,18 @@ static int edge_set(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token
 
 		if (bits && !before) {
 			rc = edge_control(edge, EPOLL_CTL_ADD, i, fd, watch, token);
-			/* A duplicate has kept the entry of a closed file with this number. */
+			/*
+			 * EEXIST: a duplicate of a closed file has kept the entry with this
+			 * descriptor.
+			 */
 			if (rc == -EEXIST)
 				rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
 		} else if (bits && (bits != before || again >> i & 1)) {
 			rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
 		} else if (before && !bits) {
 			/*
-			 * This fails if the descriptor was closed; nothing can delete its entry
-			 * then.
+			 * Ignore the error of a closed descriptor, whose entry cannot be deleted
+			 * any more.
 			 */
 			(void)edge_control(edge, EPOLL_CTL_DEL, i, fd, 0, 0);
 		}
@@ -186,7 +189,7 @@ int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 	if (rc < 0)
 		return rc;
 	sets->entries[fd] = (struct edge_entries){.level = false};
-	rc = edge_set(edge, fd, watch, token);
+	rc = edge_update_entries(edge, fd, watch, token);
 	if (rc < 0)
 		xp_edge_detach(edge, fd);
 	return rc;
@@ -194,12 +197,12 @@ int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 
 int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
-	return edge_set(edge, fd, watch, token);
+	return edge_update_entries(edge, fd, watch, token);
 }
 
 void xp_edge_detach(struct xp_edge *edge, int fd)
 {
-	(void)edge_set(edge, fd, XP_WATCH_EDGE, 0);
+	(void)edge_update_entries(edge, fd, XP_WATCH_EDGE, 0);
 }
 
 /*
@@ -218,7 +221,7 @@ static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
  * Store reports of the main set and of the solo sets in it.  Returns their number, and in *more
  * whether the main set may have more.
  */
-static int edge_take(struct xp_edge *edge, struct xp_fired *fired, int cap, bool *more)
+static int edge_take_reports(struct xp_edge *edge, struct xp_fired *fired, int cap, bool *more)
 {
 	struct edge_sets *sets = edge->inner;
 	struct epoll_event events[XP_FIRED_MOST];
@@ -241,11 +244,11 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 	bool more = true;
 
 	while (more && count < cap)
-		count += edge_take(edge, fired + count, cap - count, &more);
+		count += edge_take_reports(edge, fired + count, cap - count, &more);
 	for (int i = 0; i < count; i++) {
 		/*
-		 * The set keeps reporting a closed file while a duplicate is open: make it
-		 * POLLNVAL.
+		 * The set keeps reporting a closed file while a duplicate is open: return POLLNVAL
+		 * for it.
 		 */
 		xp_count_shared(&edge->counters->syscalls_check);
 		if (xp_sys_open_flags((int)(uint32_t)fired[i].token) < 0)
@@ -258,8 +261,8 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
  * For xp_edge_admit: returns 1 if poll(2) clears the condition that it reports about the file,
  * otherwise 0; -EBADF, -ENOMEM, -ENOTSUP.
  */
-static int edge_kind(struct xp_edge *edge, int fd, uint32_t watch, const struct stat *status,
-                     uint32_t *cleared)
+static int edge_poll_clears(struct xp_edge *edge, int fd, uint32_t watch, const struct stat *status,
+                            uint32_t *cleared)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
 	int kind = xp_fd_kind(fd);
@@ -270,7 +273,7 @@ static int edge_kind(struct xp_edge *edge, int fd, uint32_t watch, const struct 
 	if (watch & XP_WATCH_EDGE)
 		return -ENOTSUP;
 	if (!S_ISREG(status->st_mode))
-		return 1; /* A performance counter: leave it unpolled. */
+		return 1; /* a performance counter, which must not be polled here */
 	xp_count(&edge->counters->syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0)
 		*cleared = (unsigned short)probe.revents;
@@ -292,7 +295,7 @@ int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *sta
 	if (rc < 0)
 		return rc;
 	if (S_ISREG(status->st_mode) || !(status->st_mode & S_IFMT))
-		kind = edge_kind(edge, fd, watch, status, bits);
+		kind = edge_poll_clears(edge, fd, watch, status, bits);
 	if (kind < 0 || (!S_ISREG(status->st_mode) && !S_ISDIR(status->st_mode) &&
 	                 !S_ISCHR(status->st_mode) && !S_ISBLK(status->st_mode)))
 		return kind;

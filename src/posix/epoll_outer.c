@@ -35,7 +35,10 @@ bool xp_outer_owns(const struct xp_outer *outer, int fd)
 	return fd == outer->fd || xp_wakefd_has(&outer->attention, fd) || fd == outer->alarm_fd;
 }
 
-/* Add fd to the outer set, level-triggered; if one of the two is negative, return that error. */
+/*
+ * Add fd to the outer set, level-triggered.  If outer_fd or fd is a negative errno value, returns
+ * that.
+ */
 static int outer_add(int outer_fd, int fd)
 {
 	if (outer_fd < 0 || fd < 0)
@@ -44,8 +47,8 @@ static int outer_add(int outer_fd, int fd)
 }
 
 /*
- * Open the outer set and add the attention descriptor and the inner sets.  If one part fails, all
- * fails, because without it the set would not be readable when it has to be.
+ * Open the outer set and add the attention descriptor and the inner sets.  If one step fails, the
+ * whole call fails, because the set would not be readable whenever it has to be.
  */
 static int outer_fd(void *opaque)
 {

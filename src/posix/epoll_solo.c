@@ -55,7 +55,7 @@ static int solo_control(struct xp_solo *solo, int op, int fd, uint32_t watch, ui
  * Add a set to the main set, level-triggered: while the set has unread reports, the main set
  * reports it.
  */
-static int solo_join(int main_fd, int set_fd, int i)
+static int solo_add_to_main(int main_fd, int set_fd, int i)
 {
 	return xp_sys_epoll_ctl(main_fd, EPOLL_CTL_ADD, set_fd, EPOLLIN, SOLO_TOKEN(i));
 }
@@ -76,7 +76,7 @@ int xp_solo_open(struct xp_solo *solo, int main_fd, int i)
 	 */
 	atomic_store(&solo->fds[i], set_fd);
 	atomic_store(&solo->any, true);
-	rc = solo_join(main_fd, set_fd, i);
+	rc = solo_add_to_main(main_fd, set_fd, i);
 	if (rc < 0) {
 		atomic_store(&solo->fds[i], -1);
 		xp_sys_close(set_fd);
@@ -91,8 +91,8 @@ int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch, ui
 	if (rc == 0)
 		rc = solo_control(solo, EPOLL_CTL_ADD, fd, watch, token);
 	/*
-	 * EEXIST: the entry was left when the descriptor was closed, because a duplicate was open,
-	 * or when xp_solo_renew found no new set.
+	 * EEXIST: the set has an entry for this descriptor already.  Either it belongs to a closed
+	 * file of which a duplicate is open, or xp_solo_renew could not open a new set.
 	 */
 	return rc == -EEXIST ? xp_solo_change(solo, fd, watch, token) : rc;
 }
@@ -105,7 +105,8 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 }
 
 /*
- * Store up to `room` reports of one set, with its flag.  Returns their number; 0 also on an error.
+ * Store up to `room` reports of one solo set, marked with its flag XP_FIRED_SOLO.  Returns their
+ * number; 0 also on an error.
  */
 static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired, int room)
 {
@@ -173,7 +174,7 @@ void xp_solo_renew(struct xp_solo *solo, int main_fd)
 		 */
 		if (fresh >= 0)
 			(void)xp_sys_replace(fresh, set_fd);
-		if (solo_join(main_fd, set_fd, i) < 0) {
+		if (solo_add_to_main(main_fd, set_fd, i) < 0) {
 			atomic_store(&solo->fds[i], -1);
 			xp_sys_close(set_fd);
 		}

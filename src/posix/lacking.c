@@ -1,6 +1,6 @@
 /*
- * Functions for which only Linux has a system call: versions for other systems, which report that
- * to the caller, or return what holds there.
+ * Functions for which only Linux has a system call.  These versions for other systems return an
+ * error or the value that is always true there.
  */
 #include <errno.h>
 
@@ -9,13 +9,13 @@
 #include "sys/sys.h"
 #include "sys/sys_aio.h"
 
-/* No descriptor reports that the clock was set. */
+/* Fails: no descriptor reports on these systems that the clock was set. */
 int xp_sys_step_fd(void)
 {
 	return -ENOSYS;
 }
 
-/* No system call reads the page cache without waiting for the device. */
+/* Fails: no system call of these systems reads the page cache without waiting for the device. */
 int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset)
 {
 	(void)fd, (void)buffer, (void)size, (void)offset;
@@ -29,7 +29,8 @@ int64_t xp_sys_pipe_size(int fd)
 }
 
 /*
- * These systems have no files whose text the kernel makes up when it is read, like those of /proc.
+ * Returns true: other systems have no files like those of Linux's /proc, whose text the kernel
+ * makes when it is read and whose st_size is 0.
  */
 bool xp_fs_has_sizes(int fd)
 {
@@ -43,7 +44,7 @@ bool xp_fs_keeps_births(int fd)
 	return true;
 }
 
-/* No /proc of these systems lists the children of a process. */
+/* Fails: no /proc of these systems lists the children of a process. */
 int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
 {
 	(void)pid, (void)visit, (void)context;

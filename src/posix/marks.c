@@ -1,4 +1,7 @@
-/* Marks of files without an inode, for systems on which all files have one: nothing to do. */
+/*
+ * Marks (sys/marks.h) for systems on which fstat(2) returns an inode for every file, so that none
+ * is needed: these functions do nothing.
+ */
 #include "sys/marks.h"
 
 int xp_marks_open(struct xp_marks *marks)

@@ -32,8 +32,8 @@ int xp_poll_prepare(void *opaque, int fd)
 enum { UNREQUESTED = POLLERR | POLLHUP | POLLNVAL };
 
 /*
- * Report kept bits that are requested now.  poll(2) has cleared them in the kernel, so only
- * entry->kept has them: store them as revents, which the next wait reports.
+ * Report bits that were kept and are requested now.  poll(2) has cleared them in the kernel, so
+ * only entry->kept has them: store them as revents, which the next wait reports.
  */
 static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *entry, uint32_t bits)
 {
@@ -60,8 +60,8 @@ static uint32_t poll_kept_bits(const struct xp_array_entry *entry)
  * If poll(2) clears the file's bits, keep those that are not requested.  Returns the bits to
  * report.
  */
-static uint32_t poll_keep(struct xp_poll_state *state, struct xp_array_entry *entry,
-                          uint32_t events)
+static uint32_t poll_keep_unrequested(struct xp_poll_state *state, struct xp_array_entry *entry,
+                                      uint32_t events)
 {
 	if (!entry->consumed)
 		return events;
@@ -74,15 +74,15 @@ void xp_poll_want(void *opaque, int fd, uint32_t bits)
 {
 	struct xp_poll_state *state = opaque;
 	struct xp_array_entry *entry = &state->array.entries[fd];
-	bool there = entry->place == XP_PLACE_ARRAY;
+	bool there = entry->watched_in == XP_PLACE_ARRAY;
 
 	if (!bits && there) {
 		struct pollfd *last = &state->fds[--state->len];
 
 		XP_ASSERT(state->len >= 0 && entry->index <= state->len);
 		/*
-		 * A poll has found and cleared these bits, and they are not reported yet: keep
-		 * them.
+		 * An earlier poll(2) has returned and cleared these bits, and they were not
+		 * reported yet: keep them.
 		 */
 		if (entry->consumed)
 			entry->kept |= (uint8_t)state->fds[entry->index].revents;
@@ -154,7 +154,7 @@ static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
 			i = 0;
 	}
 	state->start = i;
-	/* Every entry was visited, so `left` counts only entries that have left the array. */
+	/* All entries were visited, and no unreported revents are left. */
 	if (steps == 0)
 		state->left = 0;
 	return len;
@@ -184,8 +184,8 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 	}
 	xp_array_own(&state->array, fds);
 	/*
-	 * If poll(2) fails, report the results as they are if this wait has found them.  Older
-	 * results are dropped, because the next poll(2) of all entries finds them again.
+	 * If poll(2) fails, report the results of this wait's earlier poll(2).  Those of earlier
+	 * waits are dropped, because the next poll(2) of all entries finds them again.
 	 */
 	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0 && state->fresh)
 		for (int i = 0; i < len; i++)
@@ -198,12 +198,13 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 		struct xp_array_entry *entry = &state->array.entries[some[i].fd];
 		uint32_t events = (unsigned short)some[i].revents;
 
-		/* The earlier poll(2) has cleared the file's bits: take both results together. */
+		/* The earlier poll(2) has cleared the file's bits, so combine both results. */
 		if (entry->consumed)
-			events = poll_keep(state, entry, events | before[i]);
+			events = poll_keep_unrequested(state, entry, events | before[i]);
 		if (!events)
 			continue;
-		if (count == cap) { /* edges have taken the room: put the report back */
+		/* reports of the set of edges have taken the room: keep this one for later */
+		if (count == cap) {
 			state->fds[entry->index].revents = (short)events;
 			state->left++;
 			continue;
@@ -230,7 +231,9 @@ static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	return xp_poll_init(opaque, &poll_array, counters);
 }
 
-/* Store reports of entries that the last poll(2) of all found ready.  Returns their number. */
+/*
+ * Store reports of entries that the last poll(2) of all entries found ready.  Returns their number.
+ */
 static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 {
 	struct pollfd fds[XP_FIRED_MOST];
@@ -238,8 +241,8 @@ static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int ca
 	int count = 0;
 
 	for (int i = 0; i < len; i++) {
-		uint32_t events = poll_keep(state, &state->array.entries[fds[i].fd],
-		                            (unsigned short)fds[i].revents);
+		uint32_t events = poll_keep_unrequested(state, &state->array.entries[fds[i].fd],
+		                                        (unsigned short)fds[i].revents);
 
 		if (events)
 			fired[count++] = xp_array_fired(&state->array, fds[i].fd, events);
@@ -247,7 +250,10 @@ static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int ca
 	return count;
 }
 
-/* Like poll_scan, and then reports that the set of edges still has.  Returns the new number. */
+/*
+ * Store reports like poll_scan, and then those that the set of edges still has, behind the first
+ * `count`.  Returns the new number.
+ */
 static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {
@@ -286,10 +292,7 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		count += xp_poll_again(state, fired + count, cap - count);
 		if (count == cap)
 			return count;
-		/*
-		 * xp_poll_again has made a system call in addition to the one that every wait
-		 * counts.
-		 */
+		/* Count the additional system call of xp_poll_again. */
 		xp_count_shared(&state->array.counters->syscalls_check);
 	}
 	state->fresh = true;

@@ -9,11 +9,12 @@
 
 #include "sys/sys.h"
 
-/* Stands for the number while one thread runs `begin`; it is no number of a process. */
+/* Value of the process's number while one thread runs `begin`; no process has this number. */
 #define CLAIMED UINT32_MAX
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static _Atomic uint32_t fallback; /* has the number if no page can be cleared by fork(2) */
+/* the process's number, if the kernel cannot clear a page at fork(2) */
+static _Atomic uint32_t fallback;
 static uint32_t last_number;      /* the highest number among this process and its ancestors */
 
 _Atomic uint32_t *xp_process_page = &fallback;

@@ -42,9 +42,9 @@ struct select_state {
 };
 
 /*
- * Returns true if the set of edges has to contain this watch: an edge-triggered one, or one with
- * bits that select(2) cannot report, because it reports a hang-up only if the file becomes readable
- * or writable by it.
+ * Returns true if the set of edges has to contain this watch: it is edge-triggered, or has bits
+ * that select(2) does not report.  select(2) reports a hang-up only if it makes the file readable
+ * or writable.
  */
 static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t watch)
 {
@@ -69,8 +69,9 @@ static int select_reserve(struct select_state *state, int fd)
 }
 
 /*
- * Prepare the bit sets, and record whether the file can hang up without being writable.  The write
- * end of a pipe cannot: without a reader it has an error, and select(2) reports it as writable.
+ * Make room in the bit sets, and record whether the file may hang up without becoming writable.
+ * The write end of a pipe cannot: without a reader it has an error, which select(2) reports as
+ * writable.
  */
 static int select_prepare(void *opaque, int fd)
 {
@@ -83,8 +84,8 @@ static int select_prepare(void *opaque, int fd)
 	return rc < 0 ? rc : select_reserve(state, fd);
 }
 
-/* Returns the union of this word of the three sets: descriptors that are in any of them. */
-static unsigned long select_any(long *const *sets, int word)
+/* Returns the union of word number `word` of the three bit sets: the descriptors in any of them. */
+static unsigned long select_word_union(long *const *sets, int word)
 {
 	unsigned long any = 0;
 
@@ -94,7 +95,7 @@ static unsigned long select_any(long *const *sets, int word)
 }
 
 /* Set the descriptor's bits in `wanted` to these, and adapt `top`. */
-static void select_put(struct select_state *state, int fd, uint32_t bits)
+static void select_set_wanted(struct select_state *state, int fd, uint32_t bits)
 {
 	unsigned long bit = 1ul << fd % WORD_BITS;
 
@@ -108,16 +109,16 @@ static void select_put(struct select_state *state, int fd, uint32_t bits)
 	if (bits && fd >= state->top)
 		state->top = fd + 1;
 	while (!bits && state->top > 0 &&
-	       !select_any(state->wanted, (state->top - 1) / WORD_BITS))
+	       !select_word_union(state->wanted, (state->top - 1) / WORD_BITS))
 		state->top = (state->top - 1) / WORD_BITS * WORD_BITS;
 }
 
 /* Put the back end's own descriptors into `wanted`. */
-static void select_put_own(struct select_state *state)
+static void select_set_own(struct select_state *state)
 {
-	select_put(state, state->poll.array.wake.fd, POLLIN);
+	select_set_wanted(state, state->poll.array.wake.fd, POLLIN);
 	if (state->poll.array.edge.fd >= 0)
-		select_put(state, state->poll.array.edge.fd, POLLIN);
+		select_set_wanted(state, state->poll.array.edge.fd, POLLIN);
 }
 
 static void select_want(void *opaque, int fd, uint32_t bits)
@@ -126,9 +127,9 @@ static void select_want(void *opaque, int fd, uint32_t bits)
 	const struct xp_array_entry *entry = &state->poll.array.entries[fd];
 
 	if (entry->consumed)
-		state->consumed += (bits != 0) - (entry->place == XP_PLACE_ARRAY);
+		state->consumed += (bits != 0) - (entry->watched_in == XP_PLACE_ARRAY);
 	xp_poll_want(opaque, fd, bits);
-	select_put(opaque, fd, bits);
+	select_set_wanted(opaque, fd, bits);
 }
 
 static const struct xp_array_ops select_array = {
@@ -164,7 +165,7 @@ static int select_open(void *opaque, int size_hint, struct xp_counters *counters
 		select_close(state);
 		return rc;
 	}
-	select_put_own(state);
+	select_set_own(state);
 	return 0;
 }
 
@@ -181,22 +182,22 @@ static int select_renew(void *opaque)
 	if (rc < 0)
 		return rc;
 	for (int fd = 0; fd < state->array.len; fd++)
-		state->array.entries[fd].place = XP_PLACE_NONE;
+		state->array.entries[fd].watched_in = XP_PLACE_NONE;
 	state->array.attached = 0;
 	state->len = 0;
 	state->left = 0;
 	select->consumed = 0;
 	for (int k = 0; k < SETS; k++)
 		memset(select->wanted[k], 0, (size_t)select->words[0][k] * sizeof(long));
-	select_put_own(select);
+	select_set_own(select);
 	return 0;
 }
 
 /*
- * Returns the array's entry of a descriptor, attached or the back end's own; these are the last
- * two.
+ * Returns the array's entry of an attached descriptor, or of one of the back end's own, which are
+ * the last two entries.
  */
-static struct pollfd *select_place(const struct select_state *state, int fd)
+static struct pollfd *select_pollfd_of(const struct select_state *state, int fd)
 {
 	const struct xp_array *array = &state->poll.array;
 	const struct xp_array_entry *entry = xp_array_find(array, fd);
@@ -216,11 +217,11 @@ static int select_read(const struct select_state *state)
 	int count = 0;
 
 	for (int word = 0; word * WORD_BITS < state->top; word++) {
-		unsigned long any = select_any(state->sets, word);
+		unsigned long any = select_word_union(state->sets, word);
 
 		for (; any; any &= any - 1, count++) {
 			int bit = (int)XP_LOWEST_BIT(any);
-			struct pollfd *place = select_place(state, word * WORD_BITS + bit);
+			struct pollfd *place = select_pollfd_of(state, word * WORD_BITS + bit);
 
 			for (int k = 0; k < SETS; k++)
 				if ((unsigned long)state->sets[k][word] >> bit & 1)
@@ -257,7 +258,7 @@ static int select_ask(struct select_state *state, struct pollfd *own,
 	int rc = state->consumed > 0 ? xp_poll_ask(&state->poll, deadline_ns, mask)
 		: select_ask_sets(state, deadline_ns, mask);
 
-	/* The program has closed a descriptor: poll(2) reports which, by POLLNVAL. */
+	/* EBADF: the program has closed a descriptor.  poll(2) shows by POLLNVAL which one. */
 	if (rc == -EBADF)
 		rc = xp_sys_poll_now(state->poll.fds,
 		                     (size_t)state->poll.len + XP_OWN_ENTRIES);
@@ -271,8 +272,8 @@ static int select_ask(struct select_state *state, struct pollfd *own,
  * Append reports of the remaining results of select(2), and of the set of edges.  Returns the new
  * number.
  */
-static int select_rest(struct xp_poll_state *state, struct xp_fired *fired,
-                       int count, int cap)
+static int select_append_rest(struct xp_poll_state *state, struct xp_fired *fired,
+                              int count, int cap)
 {
 	while (state->left > 0 && count < cap) {
 		xp_count_shared(&state->array.counters->syscalls_check);
@@ -292,13 +293,13 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	int count, rc;
 
 	/*
-	 * A new wait does not read what the set of edges had left.  Here the set has
-	 * level-triggered entries, too (select_needs_helper): they are reported again and again,
-	 * and would take all the room.
+	 * A new wait does not begin with reports that the set of edges had left.  With select the
+	 * set has level-triggered entries, too (select_needs_helper), which are reported in each
+	 * call and would take all the room.
 	 */
 	state->array.edges_left &= deadline_ns == XP_REST;
 	takes_rest = xp_poll_takes_rest(state, deadline_ns);
-	count = select_rest(state, fired, 0, cap);
+	count = select_append_rest(state, fired, 0, cap);
 	if (takes_rest || count == cap)
 		return count;
 	state->fresh = true;
@@ -310,7 +311,7 @@ static int select_await(void *opaque, int64_t deadline_ns,
 		count += xp_array_report_edges(&state->array, own, fired + count,
 		                               cap - count);
 	}
-	return select_rest(state, fired, count, cap);
+	return select_append_rest(state, fired, count, cap);
 }
 
 const struct xp_backend_ops xp_backend_select = {

@@ -1,13 +1,12 @@
 /*
- * Observes signals by a handler of ours that is installed in front of the program's.
- *
- * The handler counts the signal, signals the self-pipes of the queues that want it, and calls the
- * program's handler.  It takes no lock, waits for nobody and allocates nothing; the memory it reads
- * is never freed.  The program may save our handler, call it, or install it again at any time.  So
- * a handler of ours that the program has replaced is not installed in front of another handler,
- * which may call it: the two could call each other for ever.  Each signal has several handlers of
- * ours, called links, as in a chain, and only the top one counts.  A forked child inherits them;
- * there they only call the program's handlers, until xpoll_reinit.
+ * Observes signals by a handler of the library ("our handler") that is installed in front of the
+ * program's.  Our handler counts the signal, signals the self-pipes of the queues that want it, and
+ * calls the program's handler.  It takes no lock, waits for nobody and allocates nothing; the
+ * memory that it reads is never freed.  The program may save our handler, call it, or install it
+ * again at any time.  So a handler of ours that the program has replaced is not installed in front
+ * of another handler, which may call it: the two could call each other for ever.  Each signal has
+ * several handlers of ours, called links, as in a chain, and only the top one counts.  A forked
+ * child inherits them; there they only call the program's handlers, until xpoll_reinit.
  */
 #include "source/signal.h"
 
@@ -81,7 +80,7 @@ static void signal_leave(const sigset_t *mask)
  * Returns true if this process observes signals.  In a forked child signal_lock may stay locked for
  * ever, so it must not be taken there.
  */
-static bool signal_is_ours(void)
+static bool process_observes_signals(void)
 {
 	uint32_t process = atomic_load(&signal_process);
 
@@ -98,11 +97,11 @@ static void handler_run(unsigned index, int number, siginfo_t *info,
 	signal_detailed *detailed;
 	signal_plain *plain;
 
-	if (atomic_load(&signal->top) == index && signal_is_ours()) {
+	if (atomic_load(&signal->top) == index && process_observes_signals()) {
 		atomic_fetch_add(&signal->delivered, 1);
 		xp_selfpipes_signal((unsigned)number);
 	}
-	/* The program's handler may leave by longjmp(3): do nothing after calling it. */
+	/* Call the program's handler last, because it may leave by longjmp(3). */
 	detailed = atomic_load(&link->detailed);
 	plain = atomic_load(&link->plain);
 	if (!detailed && !plain)
@@ -249,7 +248,7 @@ static int handler_install(struct signal_watched *signal, unsigned number,
 		signal->installed = action_same(&found, previous);
 		if (signal->installed)
 			break;
-		/* Another thread has installed a handler meanwhile: restore that, and try again. */
+		/* Another thread has installed this in between: restore it, and try again. */
 		xp_sys_sigaction((int)number, &found, NULL);
 		*previous = found;
 	}
@@ -266,8 +265,8 @@ static int handler_renew(struct signal_watched *signal, unsigned number)
 }
 
 /* If the action has a handler of ours, replace it by the program's action behind it. */
-static void action_show(const struct signal_watched *signal,
-                        struct sigaction *action)
+static void action_hide_link(const struct signal_watched *signal,
+                             struct sigaction *action)
 {
 	unsigned index = link_of(action);
 
@@ -286,19 +285,19 @@ static void handler_uninstall(struct signal_watched *signal, unsigned number)
 	struct sigaction back, found;
 
 	back.sa_sigaction = signal_handlers[atomic_load(&signal->top)];
-	action_show(signal, &back);
+	action_hide_link(signal, &back);
 	link->previous = back;
 	xp_sys_sigaction((int)number, &back, &found);
-	/* Another thread has installed an action meanwhile: restore that. */
+	/* Another thread has installed this action in between: restore it. */
 	if (link_of(&found) == SIGNAL_NO_LINK)
 		xp_sys_sigaction((int)number, &found, NULL);
 	signal->installed = false;
 }
 
-/* Make this the program's action behind the installed link, or behind a free link installed now. */
-static int action_behind(struct signal_watched *signal, unsigned number,
-                         const struct sigaction *action,
-                         struct sigaction *replaced)
+/* Set the program's action behind the installed link, or behind a free link installed now. */
+static int action_set_behind_link(struct signal_watched *signal, unsigned number,
+                                  const struct sigaction *action,
+                                  struct sigaction *replaced)
 {
 	int index = signal->installed ? (int)atomic_load(&signal->top)
 	                              : link_choose(signal, action);
@@ -321,7 +320,7 @@ static int action_behind(struct signal_watched *signal, unsigned number,
 	return rc;
 }
 
-/* Set the program's action, observed or not; NULL: leave it.  *found: its previous action. */
+/* Set the program's action of any signal; NULL: leave it.  *found: the previous action. */
 static int action_set(struct signal_watched *signal, unsigned number,
                       const struct sigaction *action, struct sigaction *found)
 {
@@ -330,20 +329,20 @@ static int action_set(struct signal_watched *signal, unsigned number,
 
 	if (rc < 0)
 		return rc;
-	action_show(signal, found);
+	action_hide_link(signal, found);
 	if (!action)
 		return 0;
 	rc = -EBUSY;
 	if (signal->observers > 0 && action_observable(number, action) &&
 	    link_of(action) == SIGNAL_NO_LINK)
-		rc = action_behind(signal, number, action, &replaced);
+		rc = action_set_behind_link(signal, number, action, &replaced);
 	if (rc == -EBUSY) {
 		rc = xp_sys_sigaction((int)number, action, &replaced);
-		/* The program replaced our handler by a call of this library: no loss. */
+		/* The program has replaced our handler through this library: no loss. */
 		if (rc == 0)
 			signal->installed = false;
 	}
-	/* Another thread has set an action meanwhile, so that is the previous action. */
+	/* Another thread has set this action in between, so it is the previous one. */
 	if (rc == 0 && link_of(&replaced) == SIGNAL_NO_LINK)
 		*found = replaced;
 	return rc;
@@ -363,10 +362,10 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 		return -EINVAL;
 	signal = &signals[number];
 	signal_enter(&mask);
-	if (!signal_is_ours())
+	if (!process_observes_signals())
 		atomic_store(&signal_pid, getpid());
 	atomic_store(&signal_process, xp_process_current());
-	/* Do this before the handler is installed, so that no signal is missed. */
+	/* Set this before the handler is installed, so that no signal is missed. */
 	fresh = xp_selfpipe_want(selfpipe, number, true);
 	signal->observers += fresh;
 	rc = handler_renew(signal, number);
@@ -415,7 +414,7 @@ int xp_signal_observe_again(unsigned number)
 
 	if (number == 0 || number >= XP_SIGNALS)
 		return -EINVAL;
-	if (!signal_is_ours())
+	if (!process_observes_signals())
 		return 0;
 	signal_enter(&mask);
 	if (signals[number].observers > 0)
@@ -434,10 +433,10 @@ int xp_signal_action(unsigned number, const struct sigaction *action,
 	if (number == 0 || number >= XP_SIGNALS)
 		return -EINVAL;
 	/* A child of vfork(2) has its own actions, but shares this memory: do not write to it. */
-	if (!signal_is_ours() || getpid() != atomic_load(&signal_pid)) {
+	if (!process_observes_signals() || getpid() != atomic_load(&signal_pid)) {
 		rc = xp_sys_sigaction((int)number, action, &found);
 		if (rc == 0)
-			action_show(&signals[number], &found);
+			action_hide_link(&signals[number], &found);
 	} else {
 		signal_enter(&mask);
 		rc = action_set(&signals[number], number, action, &found);

@@ -38,10 +38,10 @@ static inline bool signal_harmless(unsigned number)
 }
 
 /*
- * Returns true if SIG_IGN of the signal has an effect in the kernel that a handler lacks.  A fault
- * that is ignored ends the process, but a handler would return to the faulty instruction for ever.
- * Terminal access of a background process fails or succeeds with SIG_IGN, but with a handler it
- * would be restarted for ever.
+ * Returns true if ignoring the signal (SIG_IGN) has an effect in the kernel that a handler cannot
+ * have.  A fault that is ignored ends the process, but a handler would return to the faulty
+ * instruction for ever.  Terminal access of a background process fails or succeeds with SIG_IGN,
+ * but would be restarted for ever with a handler.
  */
 static inline bool signal_ignored_so(unsigned number)
 {

@@ -1,10 +1,10 @@
 /*
  * Solo entries, on epoll: entries for one filter of a descriptor, in addition to its main entry.
  *
- * After any change of an entry the kernel reports all bits that are set, and with the activity of
- * one bit it also reports all others that are set.  So an edge-triggered filter must not share its
- * entry with a filter that may change.  An epoll set has one entry for each descriptor, so there is
- * an epoll set for each filter, inside the main set; each is opened at its first use.
+ * After any change of an entry, and at any activity of the file, epoll reports all requested bits
+ * that are set.  So an edge-triggered filter must not share its entry with a filter that may
+ * change.  An epoll set has one entry for each descriptor, so there is an epoll set for each
+ * filter, inside the main set; each is opened at its first use.
  */
 #ifndef XP_POSIX_SOLO_H
 #define XP_POSIX_SOLO_H
@@ -21,7 +21,7 @@ struct xp_solo {
 	 * without it.
 	 */
 	atomic_int fds[XP_SOLO_SETS];
-	/* the last harvest may have left reports of these sets for lack of room */
+	/* the last harvest may have left reports of these sets unread, for lack of room */
 	atomic_bool full;
 	atomic_bool any; /* one of the sets was ever opened */
 	struct xp_counters *counters; /* counts system calls */
@@ -68,9 +68,9 @@ static inline bool xp_solo_any(const struct xp_solo *solo)
 int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
 
 /*
- * Called before the main set's reports are read.  If these sets may have reports left from the last
- * time, store reports of them in up to half of the room, because among the reports of the main set
- * each of these sets is only one.  Returns their number.
+ * Called before the main set is read.  If a solo set may have unread reports from the last time,
+ * store reports of the solo sets in up to half of the room: among the main set's reports each solo
+ * set is only one, so its own reports would starve.  Returns their number.
  */
 static inline int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
 {

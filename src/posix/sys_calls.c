@@ -57,7 +57,7 @@ int xp_sys_select_now(int count, long *in, long *out, long *except)
 	return rc;
 }
 
-static int flags_add(int fd)
+static int set_pipe_flags(int fd)
 {
 	int flags = fcntl(fd, F_GETFL);
 
@@ -72,7 +72,7 @@ int xp_sys_pipe(int ends[2])
 	struct xp_uncancelled before = xp_uncancelled_begin();
 	int rc = pipe(ends);
 
-	if (rc == 0 && (flags_add(ends[0]) < 0 || flags_add(ends[1]) < 0)) {
+	if (rc == 0 && (set_pipe_flags(ends[0]) < 0 || set_pipe_flags(ends[1]) < 0)) {
 		rc = errno;
 		close(ends[0]);
 		close(ends[1]);

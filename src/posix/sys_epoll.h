@@ -38,7 +38,7 @@ int xp_sys_epoll_create(void);
  * the call.
  */
 int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds);
-/* If waits of another set poll network devices, make those of this set do so, too. */
+/* Copy the busy-poll settings of other_fd to this set. */
 void xp_sys_epoll_busy_poll_like(int epoll_fd, int other_fd);
 /* epoll_ctl(2); events: EPOLL bits. */
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
@@ -47,8 +47,8 @@ int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 int xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
 
 /*
- * A timerfd of the monotonic clock: xp_sys_timer_set makes it readable from a time on, and
- * unreadable before; XP_NEVER: it does not become readable.
+ * Open a timerfd of the monotonic clock.  xp_sys_timer_set makes it readable from this time on and
+ * not readable before; XP_NEVER: never readable.
  */
 int xp_sys_timer_fd(void);
 int xp_sys_timer_set(int timer_fd, int64_t deadline_ns);

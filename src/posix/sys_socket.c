@@ -27,7 +27,7 @@ bool xp_sys_is_stream(int fd)
  * Returns 1 if the socket listens, 0 if not, or a negative errno value; -ENOPROTOOPT: the system
  * does not show it.
  */
-static int accepts(int fd)
+static int is_listening(int fd)
 {
 	int listens = 0;
 	int rc = xp_sys_option(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, sizeof listens);
@@ -40,7 +40,7 @@ bool xp_sys_is_listener(int fd)
 	struct sockaddr_storage peer;
 	socklen_t size = sizeof peer;
 	int saved = errno;
-	int listens = accepts(fd);
+	int listens = is_listening(fd);
 
 	if (listens != -ENOPROTOOPT)
 		return listens > 0;
@@ -55,8 +55,8 @@ bool xp_sys_is_listener(int fd)
 }
 
 /*
- * True where poll(2) reports the shutdown of a listener only as long as its SO_ERROR is set, as on
- * FreeBSD: then SO_ERROR, which getsockopt(2) clears, must not be read.
+ * True on systems, such as FreeBSD, whose poll(2) reports the shutdown of a listener only while the
+ * socket's SO_ERROR is set.  getsockopt(2) clears SO_ERROR, so it must not be read there.
  */
 #ifndef XP_LISTENER_ENDS_BY_ERROR
 #ifdef __linux__
@@ -71,7 +71,7 @@ int xp_sys_take_error(int fd)
 	int error = 0;
 	int rc;
 
-	if (XP_LISTENER_ENDS_BY_ERROR && accepts(fd) > 0)
+	if (XP_LISTENER_ENDS_BY_ERROR && is_listening(fd) > 0)
 		return 0;
 	rc = xp_sys_option(fd, SOL_SOCKET, SO_ERROR, &error, sizeof error);
 	return rc < 0 ? rc : error;
@@ -118,8 +118,8 @@ bool xp_sys_was_listener(int fd)
 #else
 
 /*
- * Not needed on systems whose poll(2) reports the shutdown, or whose shutdown(2) refuses a
- * listener.
+ * Returns false on systems whose poll(2) reports the shutdown of a listener, or whose shutdown(2)
+ * refuses a listener.
  */
 bool xp_sys_was_listener(int fd)
 {

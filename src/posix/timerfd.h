@@ -8,8 +8,8 @@
 #include "base/time.h"
 
 /*
- * A time of 0 disarms a timerfd: return 0 for XP_NEVER only, and 1 for a deadline at or before 0,
- * which has passed.
+ * Returns the time to pass to timerfd_settime(2).  0 would disarm the timerfd: it is returned for
+ * XP_NEVER only, and 1 for a deadline at or before 0, which has passed.
  */
 static inline int64_t xp_timer_moment(int64_t deadline_ns)
 {

@@ -27,7 +27,7 @@ struct aio_registration {
 	struct xp_registration reg;
 	struct xpoll_aio *aio; /* the program's structure, which gets the result */
 	struct xp_aio_job job; /* the operation, for the workers */
-	struct xp_list item; /* links the registration into the state's `regs` */
+	struct xp_list item; /* links the registration into aio_state.regs */
 };
 
 /* The state of this source in a queue. */
@@ -65,7 +65,7 @@ static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 }
 
 /* Make the state, with a port whose descriptor the queue watches.  Returns 0 or an error. */
-static int state_open(struct xpoll *queue, struct aio_state **opened)
+static int aio_open_state(struct xpoll *queue, struct aio_state **opened)
 {
 	struct aio_state *state = xp_alloc(sizeof *state);
 	int rc = state ? xp_aio_open(&state->port) : -ENOMEM;
@@ -91,7 +91,7 @@ free_state:
 /* --- Submitting ------------------------------------------------------------- */
 
 /* Returns 0 if the program's structure is valid, otherwise -EINVAL. */
-static int aio_check(const struct xpoll_aio *aio)
+static int aio_check_operation(const struct xpoll_aio *aio)
 {
 	bool moves = aio->op == XPOLL_AIO_READ || aio->op == XPOLL_AIO_WRITE;
 	const unsigned char *bytes = (const unsigned char *)aio;
@@ -99,8 +99,8 @@ static int aio_check(const struct xpoll_aio *aio)
 	if (aio->size < sizeof *aio)
 		return -EINVAL;
 	/*
-	 * A newer program has a larger structure: fail if a member that this library lacks is not
-	 * 0.
+	 * A program compiled with a newer header passes a larger structure: fail if it has set a
+	 * member that this library does not know.
 	 */
 	for (size_t i = sizeof *aio; i < aio->size; i++)
 		if (bytes[i])
@@ -118,7 +118,7 @@ static int aio_check(const struct xpoll_aio *aio)
  * Returns 0 if a descriptor with these traits allows the operation; otherwise -EBADF, -ENOTSUP,
  * -EISDIR, or `traits` if that is an error.
  */
-static int file_check(const struct xpoll_aio *aio, int traits)
+static int aio_check_descriptor(const struct xpoll_aio *aio, int traits)
 {
 	bool reads = aio->op == XPOLL_AIO_READ;
 	bool writes = aio->op == XPOLL_AIO_WRITE;
@@ -128,14 +128,17 @@ static int file_check(const struct xpoll_aio *aio, int traits)
 	if ((reads && !(traits & XP_FILE_READABLE)) ||
 	    (writes && !(traits & XP_FILE_WRITABLE)))
 		return -EBADF;
-	/* An operation on a pipe or terminal could wait for ever, and could not be cancelled. */
+	/*
+	 * Refuse pipes, terminals and the like: a read could wait for ever, and could not be
+	 * cancelled.
+	 */
 	if (traits & XP_FILE_OTHER)
 		return -ENOTSUP;
 	return traits & XP_FILE_DIRECTORY && reads ? -EISDIR : 0;
 }
 
 /* Read data that is in the page cache.  Returns false if a worker has to do the job. */
-static bool done_at_once(struct xp_aio_job *job)
+static bool aio_read_from_cache(struct xp_aio_job *job)
 {
 	if (job->op != XPOLL_AIO_READ || job->file.traits & XP_FILE_DIRECT ||
 	    job->length > AIO_AT_ONCE_MOST)
@@ -152,11 +155,11 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 	void **place = xp_host.state(queue, XP_SOURCE_AIO);
 	struct aio_registration *self = aio_registration(reg);
 	struct aio_state *state = *place;
-	int rc = aio_check(aio);
+	int rc = aio_check_operation(aio);
 	bool known;
 
 	if (rc == 0 && !state)
-		rc = state_open(queue, &state);
+		rc = aio_open_state(queue, &state);
 	if (rc < 0)
 		return rc;
 	*place = state;
@@ -169,13 +172,13 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 		.offset = aio->offset,
 	};
 	known = xp_aio_knows(self->job.fd, &self->job.file);
-	if (done_at_once(&self->job)) {
+	if (aio_read_from_cache(&self->job)) {
 		reg->data = self->job.result;
 		xp_host.set_active(queue, reg, true);
 	} else {
 		reg->data = -EINPROGRESS;
-		rc = file_check(aio, known ? self->job.file.traits
-		                           : xp_sys_file_traits(self->job.fd, &self->job.file));
+		rc = aio_check_descriptor(aio, known ? self->job.file.traits
+		                          : xp_sys_file_traits(self->job.fd, &self->job.file));
 		if (rc == 0)
 			rc = xp_aio_start(&state->port, &self->job);
 	}
@@ -186,7 +189,7 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 
 void xp_aio_cancel_registration(struct xp_registration *reg)
 {
-	/* The operation of an active registration is complete: there is nothing to cancel. */
+	/* Do nothing for an active registration, whose operation is complete. */
 	if (!reg->active)
 		xp_aio_cancel(&aio_registration(reg)->job);
 }
@@ -194,8 +197,8 @@ void xp_aio_cancel_registration(struct xp_registration *reg)
 /* --- The source --------------------------------------------------------------- */
 
 /* Refuse an ADD: only xpoll_aio_submit makes registrations. */
-static int aio_attach(struct xpoll *queue, struct xp_registration *reg,
-                      const struct xpoll_event *change)
+static int aio_refuse_attach(struct xpoll *queue, struct xp_registration *reg,
+                             const struct xpoll_event *change)
 {
 	(void)queue, (void)reg, (void)change;
 	return -EPERM;
@@ -208,7 +211,10 @@ static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-/* Before a change, find the operations that have completed, so that DELETE accepts them. */
+/*
+ * Called before each change: collect the operations that have completed, because DELETE refuses an
+ * operation that is in progress.
+ */
 static void aio_refresh(struct xpoll *queue, enum xp_step before)
 {
 	struct aio_state *state = *xp_host.state(queue, XP_SOURCE_AIO);
@@ -253,8 +259,8 @@ static bool aio_supports(uint32_t fflags)
 }
 
 /*
- * Free the state: waits until all operations are complete.  In a forked child they have no results,
- * because the parent's workers do them.
+ * Free the state, after a wait until all operations are complete.  In a forked child the operations
+ * have no results, because the parent's workers do them.
  */
 static void aio_fini(struct xpoll *queue, void *opaque)
 {
@@ -281,7 +287,7 @@ const struct xp_source_ops xp_source_aio = {
 	.implied = XPOLL_CLEAR | XPOLL_ONESHOT,
 	.size = sizeof(struct aio_registration),
 	.refresh = aio_refresh,
-	.attach = aio_attach,
+	.attach = aio_refuse_attach,
 	.touch = aio_touch,
 	.detach = aio_detach,
 	.collect = aio_collect,

@@ -44,7 +44,7 @@ struct xp_aio_job {
 	 */
 	int io_fd;
 	struct xp_file_id file;   /* [I] the file that fd refers to */
-	/* [w] what keeps the file open; NULL: only the program's fd does */
+	/* [w] the hold that keeps the file open; NULL: only the program's fd does */
 	struct xp_aio_hold *hold;
 	void *buffer;             /* [I] */
 	size_t length;            /* [I] */
@@ -99,7 +99,10 @@ void xp_aio_release_fd(int fd);
 
 /* Returns true if a port can be opened. */
 bool xp_aio_usable(void);
-/* Initialise in a new process; also in a forked child, where no worker exists. */
+/*
+ * Initialise the process-wide data; called once in each process, also in a forked child, where no
+ * worker exists.
+ */
 void xp_aio_begin(void);
 
 /*

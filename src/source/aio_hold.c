@@ -14,7 +14,10 @@ enum { HOLD_LISTS = 64 };
 
 typedef _Atomic(struct xp_aio_hold *) hold_link;
 
-/* A held file.  [I] immutable while linked, [w] guarded by the workers' lock. */
+/*
+ * A file that is held open for operations.  [I] immutable while it is in a list, [w] guarded by the
+ * workers' lock.
+ */
 struct xp_aio_hold {
 	hold_link next;       /* [w] the next file in its list */
 	struct xp_file_id id; /* [I] the file's identity */
@@ -36,7 +39,7 @@ static hold_link holds[HOLD_LISTS];
  * closed later.  Accessed without a lock.
  */
 static hold_link holds_to_close_later;
-/* In a forked child: files that its parent held.  Accessed without a lock. */
+/* Files that the parent of this forked child held.  Accessed without a lock. */
 static hold_link holds_inherited;
 
 static hold_link *hold_list(int number)
@@ -175,14 +178,16 @@ void xp_aio_hold_abandon(void)
 {
 	struct xp_aio_hold *hold;
 
-	/* The workers' lock is not taken: in the child it may be locked for ever. */
+	/*
+	 * Do not take the workers' lock: a thread of the parent may have held it during the fork.
+	 */
 	if (xp_process_current() == 0)
 		xp_aio_hold_begin();
 	hold = atomic_exchange(&holds_inherited, NULL);
 	while (hold) {
 		struct xp_aio_hold *next = hold->next;
 
-		/* A child has no record locks of its parent, so closing is harmless. */
+		/* Record locks are not inherited by a forked child, so the close releases none. */
 		xp_sys_close(hold->held_fd);
 		xp_free(hold);
 		hold = next;

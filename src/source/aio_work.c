@@ -33,7 +33,7 @@ struct aio_worker {
 	enum aio_worker_stage stage;
 };
 
-/* The lock guards all other members. */
+/* The workers of this process; `lock` guards all other members. */
 static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t jobs;    /* signalled when a job is queued */
@@ -43,7 +43,8 @@ static struct {
 	int queued_len;
 	struct xp_list unfinished; /* queued and running jobs */
 	struct xp_list stop;       /* running jobs to cancel */
-	const struct xp_aio_provider *provider; /* who does the jobs; NULL: no port is open */
+	/* the way in which the threads do jobs; NULL: no port is open */
+	const struct xp_aio_provider *provider;
 	bool provider_open; /* a thread has opened the provider, so provider->call may be called */
 	bool asks_again; /* the provider calls xp_aio_next before it sleeps: no call is needed */
 	int ports; /* number of open ports */
@@ -62,7 +63,7 @@ void xp_aio_begin(void)
 	xp_list_init(&aio_work.queued);
 	xp_list_init(&aio_work.unfinished);
 	xp_list_init(&aio_work.stop);
-	/* these calls allocate nothing, and cannot fail */
+	/* these calls allocate nothing, so they cannot fail */
 	(void)xp_sys_cond_init(&aio_work.jobs);
 	(void)xp_sys_cond_init(&aio_work.changed);
 }
@@ -76,7 +77,7 @@ static void aio_dequeue(struct xp_aio_job *job)
 	aio_work.queued_len--;
 }
 
-/* Record that the calling thread exits, in the critical section in which it has found no job. */
+/* Record that the calling thread exits.  The lock is held since the thread has found no job. */
 static void aio_worker_ends(void)
 {
 	for (int i = 0; i < XP_AIO_THREADS; i++)
@@ -151,17 +152,14 @@ void xp_aio_done(struct xp_list *jobs, bool asks_again)
 	XP_LIST_EACH(struct xp_aio_job, job, jobs, item)
 		xp_aio_hold_drop(job->hold, &unused);
 	if (unused) {
-		/*
-		 * Close the files before the program can see that the jobs are complete: then no
-		 * descriptor of the library is left.
-		 */
+		/* Close the duplicates before the program can see that the jobs are complete. */
 		pthread_mutex_unlock(&aio_work.lock);
 		xp_aio_hold_close(unused);
 		pthread_mutex_lock(&aio_work.lock);
 	}
 	while ((item = xp_list_take(jobs))) {
 		struct xp_aio_job *job = XP_CONTAINER_OF(item, struct xp_aio_job, item);
-		/* A cancelled job that had completed first keeps its result. */
+		/* A job that completed before its cancellation keeps its result. */
 		bool stopped = job->cancelled && job->result == -EINTR;
 
 		if (!aio_complete(job, stopped ? -ECANCELED : job->result))
@@ -209,7 +207,7 @@ static void *aio_worker_main(void *argument)
 	const struct xp_aio_provider *provider;
 
 	(void)argument;
-	/* Wait until the thread that started this one has recorded it, and unlocks. */
+	/* The thread that started this one holds the lock until it has recorded this thread. */
 	pthread_mutex_lock(&aio_work.lock);
 	provider = aio_work.provider;
 	pthread_mutex_unlock(&aio_work.lock);
@@ -228,8 +226,8 @@ static void *aio_worker_main(void *argument)
 }
 
 /*
- * Returns a free element of the table of threads, or NULL, and stores the number of running ones.
- * Joins threads that have exited or are about to: they need no lock for that.
+ * Returns a free element of the table of threads, or NULL, and stores the number of running
+ * threads.  Joins threads that have ended or are about to exit, which need no lock for that.
  */
 static struct aio_worker *aio_worker_place(int *running)
 {
@@ -251,10 +249,7 @@ static struct aio_worker *aio_worker_place(int *running)
 	return place;
 }
 
-/*
- * Make the provider's thread leave the kernel, to look for jobs and cancellations.  A thread that
- * has not opened the provider yet looks later.
- */
+/* Make the provider's thread return from its system call, to look for jobs and cancellations. */
 static void aio_interrupt_thread(void)
 {
 	if (aio_work.provider_open && aio_work.provider->call)
@@ -331,7 +326,7 @@ int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job)
 	return rc < 0 ? rc : 0;
 }
 
-/* Cancel a job: one that is queued is complete at once, one that runs is passed to its worker. */
+/* Cancel a job: a queued one is complete at once, a running one is put into the list `stop`. */
 static void aio_cancel_job(struct xp_aio_job *job, struct xp_aio_hold **unused)
 {
 	if (job->stage == XP_AIO_QUEUED) {

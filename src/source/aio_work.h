@@ -25,8 +25,9 @@ struct xp_aio_provider {
 	void (*run)(void);
 	void (*close)(void);
 	/*
-	 * A job was queued, or a running one cancelled, and no thread waits in xp_aio_next: make a
-	 * thread leave the kernel.  Called with the lock, while the provider is open.  Optional.
+	 * Called when a job was queued or a running one cancelled, while no thread waits in
+	 * xp_aio_next: makes a thread return from its system call.  The lock is held, and the
+	 * provider is open.  Optional.
 	 */
 	void (*call)(void);
 	/*

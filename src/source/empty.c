@@ -22,8 +22,8 @@
 /* A registration of EMPTY: one socket or pipe. */
 struct empty_registration {
 	struct xp_registration reg;
-	struct xp_list filled; /* links the registration into the state's `filled` */
-	dev_t device;          /* device and inode of the registered file */
+	struct xp_list filled; /* links the registration into empty_state.filled */
+	dev_t device;          /* device and inode number of the registered file */
 	ino_t inode;
 };
 
@@ -216,7 +216,10 @@ static int empty_collect(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-/* Check the buffers that were not empty, every EMPTY_EVERY_NS while there are some. */
+/*
+ * Check the buffers that were not empty at their last check, every EMPTY_EVERY_NS while there are
+ * such buffers.
+ */
 static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 {
 	struct empty_state *state = empty_state(queue);
@@ -229,8 +232,8 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 
 		item = item->next;
 		/*
-		 * after an error, too: empty_confirm finds out before delivery if the descriptor
-		 * was closed
+		 * Treat an error like an empty buffer: empty_confirm, called before the delivery,
+		 * detects a closed descriptor.
 		 */
 		if (xp_sys_unsent((int)empty->reg.item.ident) <= 0) {
 			xp_list_remove(&empty->filled);

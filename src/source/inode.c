@@ -63,10 +63,10 @@ static bool user_follow(struct xpoll *queue, struct xp_inodes *inodes, struct xp
 }
 
 /*
- * The kernel has ended its watch of the file, because the last name was removed.  Returns true, and
- * watches the file again, if it still exists: the descriptor was opened by another name.  Returns
- * false if the descriptor's file has a name: then it is a new file, which has the inode number of
- * the old one.
+ * The kernel has ended its watch of the file, because the file's last name was removed.  If the
+ * file that fd refers to has no name, it is the watched one and still open: watches it again and
+ * returns true.  If it has a name, fd was reused for a new file that has the inode number of the
+ * old one: returns false.
  */
 static bool user_rejoin_if_alive(struct xpoll *queue, struct xp_inodes *inodes,
                                  struct xp_inode_user *user, struct stat *now)
@@ -82,8 +82,8 @@ static bool user_rejoin_if_alive(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /*
- * Report the notes that the user has requested.  With XPOLL_VNODE_AS_BSD one requested note of a
- * write brings the others of that write.
+ * Report those notes that the user has requested.  With XPOLL_VNODE_AS_BSD, a requested note of a
+ * write is reported together with the other notes of that write.
  */
 static void user_deliver(struct xpoll *queue, struct xp_inode_user *user,
                       uint32_t notes, bool lost)
@@ -117,8 +117,8 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 		user_set_list(queue, inodes, user, true);
 	rc = xp_inode_look(user, &now);
 	/*
-	 * Ask this after the query of the status: if that shows effects of a rename, `renamed`
-	 * finds the rename, and the effects are not reported as another change.
+	 * Call `renamed` after the query of the status: if the status already shows effects of a
+	 * rename, `renamed` finds the rename, and the effects are not reported as another change.
 	 */
 	if (rc == 0 && inodes->renamed && inodes->renamed(user, &now))
 		reported |= XPOLL_NOTE_RENAME;
@@ -140,7 +140,10 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME && now.st_nlink == 0 &&
 	    S_ISDIR(now.st_mode))
 		reported |= XPOLL_NOTE_DELETE;
-	/* If fstat(2) fails for an open file, the file system is gone: `notes` is REVOKE only. */
+	/*
+	 * An fstat(2) that fails for an open file means that the file system was unmounted: `notes`
+	 * is REVOKE only.
+	 */
 	if (rc == 0) {
 		notes = xp_inode_notes(user, reported, &now);
 		xp_inode_remember(&user->last, reported, &now);
@@ -163,7 +166,10 @@ static void inodes_compare(struct xpoll *queue, struct xp_inodes *inodes)
 	}
 }
 
-/* The instance is readable: read its reports, and compare the files that they are about. */
+/*
+ * Called when the instance (inotify, kqueue or port) is readable: read its reports, and compare the
+ * files that they are about.
+ */
 static void inodes_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct xp_inodes *inodes = inodes_find(queue);
@@ -210,7 +216,10 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 	                : now_ns + LOOK_EVERY_NS);
 }
 
-/* A change may have read reports for other users: let the next wait compare their files. */
+/*
+ * Called after a change, which may have read reports for other users as well: have the next wait
+ * compare the files of these.
+ */
 static void compare_in_next_wait(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (!xp_list_empty(&inodes->to_compare))
@@ -218,9 +227,9 @@ static void compare_in_next_wait(struct xpoll *queue, struct xp_inodes *inodes)
 }
 
 /*
- * Make the kernel report the file; or, if it cannot, and a comparison shows all requested notes,
- * compare the file from time to time.  lenient: also after another error, such as an exhausted
- * limit.
+ * Make the kernel report changes of the user's file.  If the kernel cannot, and a comparison of
+ * fstat(2) results shows all requested notes, compare the file from time to time instead.  lenient:
+ * do that also after another error, such as an exhausted limit.
  */
 static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
                      struct xp_inode_user *user, bool lenient)
@@ -289,8 +298,8 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 }
 
 /*
- * Before notes are requested in addition: take over the status that only they show, so that earlier
- * changes are not reported for them.
+ * Called before further notes are requested: store the present size, times and attributes that only
+ * these notes depend on, so that earlier changes are not reported for them.
  */
 static void take_over_unrequested(struct xp_inode_user *user, const struct stat *now)
 {
@@ -308,13 +317,13 @@ static void take_over_unrequested(struct xp_inode_user *user, const struct stat 
 }
 
 /*
- * Before the user's requested notes change: report what has happened so far by the old ones.
+ * Called before the user's requested notes change: report earlier changes by the old notes.
  * Returns false if fd was closed or reused for another file.
  */
 static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *inodes,
                                struct xp_inode_user *user)
 {
-	bool compare = !user->self.inode; /* the kernel does not report this file */
+	bool compare = !user->self.inode; /* true if the kernel does not report this file */
 	struct stat now;
 	int rc;
 
@@ -397,7 +406,10 @@ bool xp_inode_supports(uint32_t notes)
 		!(notes & ~xp_inodes_reportable());
 }
 
-/* Mark the users of a list as unwatched, and drop reports for them: the instance is closed soon. */
+/*
+ * Called before the instance is closed: mark the users of a list as not watched, and discard
+ * reports for them.
+ */
 static void users_release(struct xp_list *list)
 {
 	struct xp_list *item;

@@ -31,8 +31,8 @@ struct xp_inode_link {
 
 struct xp_inode_user_ops {
 	/*
-	 * Some of the requested changes have happened to the user's file.  lost: the kernel has
-	 * dropped reports, so `notes` contains those that a comparison cannot show, although
+	 * Reports that requested changes of the user's file have happened.  lost: the kernel has
+	 * dropped reports, so `notes` contains all notes that a comparison cannot show, although
 	 * nothing may have happened.
 	 */
 	void (*reported)(struct xpoll *queue, struct xp_inode_user *user,
@@ -43,7 +43,10 @@ struct xp_inode_user_ops {
 	 */
 	bool (*listens)(const struct xpoll *queue,
 	                const struct xp_inode_user *user);
-	/* The descriptor was closed or reused, or the file is gone: end the user's registration. */
+	/*
+	 * Called if the descriptor was closed or reused, or if the file is gone: ends the user's
+	 * registration.
+	 */
 	void (*gone)(struct xpoll *queue, struct xp_inode_user *user);
 };
 
@@ -92,8 +95,8 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
                      uint32_t notes, bool lenient);
 /*
- * The user was enabled, and wants reports again.  Changes that were not reported to it meanwhile
- * are passed to `reported` before this returns.
+ * Call after a disabled user was enabled.  Changes that were not reported meanwhile are passed to
+ * `reported` before this returns.
  */
 void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user);
 /* End the watch of a user; harmless if there is none. */

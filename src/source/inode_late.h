@@ -1,6 +1,6 @@
 /*
- * For providers that watch a file by its name, and get reports of writes late or not at all: event
- * ports (sunos) and handles of directories (windows).
+ * For providers that watch a file by its path and get reports of writes late or not at all: event
+ * ports (sunos) and change handles of directories (windows).
  */
 #ifndef XP_SOURCE_INODE_LATE_H
 #define XP_SOURCE_INODE_LATE_H

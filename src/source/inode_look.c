@@ -9,8 +9,8 @@
 #include "sys/sys.h"
 
 /*
- * Notes that a comparison cannot show, or not always.  If the kernel has dropped reports, they are
- * reported because they may have happened.
+ * Notes of changes that a comparison of fstat(2) results cannot show reliably.  If the kernel has
+ * dropped reports, all of these are reported, because they may have happened.
  */
 #define SUSPECTED (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_RENAME | \
                    XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
@@ -83,7 +83,10 @@ static bool was_written(const struct stat *old, const struct stat *now)
 {
 	if (xp_same_time(&old->st_mtim, &now->st_mtim))
 		return false;
-	/* Unless the clock was set back: a write sets both times to the same value. */
+	/*
+	 * The clock may have been set back instead: then mtime equals ctime, because a write sets
+	 * both to the same value.
+	 */
 	return !is_earlier(&now->st_mtim, &old->st_mtim) ||
 		xp_same_time(&now->st_mtim, &now->st_ctim);
 }
@@ -101,9 +104,9 @@ static bool attribute_changed(const struct stat *old, const struct stat *now)
 }
 
 /*
- * Returns all notes that a comparison shows.  If no other note results and the ctime has changed,
- * the note is ATTRIB, for an attribute that is not compared here or a time that was set; unless
- * `reported` has a rename, which changes the ctime as well.
+ * Returns the notes of all differences between two results of fstat(2).  A changed ctime without
+ * another difference is ATTRIB: an attribute that is not compared here, or a time that was set.  It
+ * is not if `reported` has a rename, which changes the ctime as well.
  */
 uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                         const struct stat *now)
@@ -140,7 +143,7 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
 		notes |= compare_size(old, now);
 	if (reported & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_DELETE))
 		notes |= links;
-	/* The kernel has reported ATTRIB for a change of the link count only. */
+	/* Remove ATTRIB: the BSDs do not report it if only the link count has changed. */
 	if (user->as_bsd && links && !S_ISDIR(now->st_mode) &&
 	    !attribute_changed(old, now))
 		notes &= ~(uint32_t)XPOLL_NOTE_ATTRIB;
@@ -153,9 +156,9 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
 }
 
 /*
- * Store the status for the next comparison.  Size and link count stay if this comparison did not
- * use them: fstat(2) may have returned changes whose report is still to come, and that report needs
- * the old value.
+ * Store the status for the next comparison.  Keeps the old size and link count if this comparison
+ * did not use them: their change may be visible in fstat(2) before its report arrives, and the
+ * report will need the old value.
  */
 void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now)
 {

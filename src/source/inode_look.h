@@ -53,8 +53,8 @@ struct xp_inodes {
 	 */
 	void (*again)(struct xp_inodes *inodes);
 	/*
-	 * Returns true if the file was renamed since the last call, for systems that do not report
-	 * that; now: the file's status.  Optional.
+	 * Returns true if the user's file was renamed since the last call, on systems that do not
+	 * report renames; now: the file's status.  Optional.
 	 */
 	bool (*renamed)(struct xp_inode_user *user, const struct stat *now);
 };
@@ -104,8 +104,8 @@ uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old
 uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
                         const struct stat *now);
 /*
- * Store the status for the next comparison, as far as the one for the reports in `reported` has
- * used it.
+ * Store the status for the next comparison, except members that the comparison for `reported` has
+ * not used.
  */
 void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now);
 

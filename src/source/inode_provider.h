@@ -33,8 +33,9 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user);
 /* Read all reports of the kernel, and pass them to xp_inode_report. */
 void xp_inodes_harvest(struct xp_inodes *inodes);
 /*
- * The queue ends, perhaps in a forked child: free all inodes, without a report to any user.  The
- * caller closes the instance afterwards, unless this has set its descriptor to -1.
+ * Called when the queue ends, perhaps in a forked child: free all inodes, without a report to any
+ * user.  The caller closes the instance afterwards, unless the provider has set its descriptor to
+ * -1.
  */
 void xp_inodes_close(struct xp_inodes *inodes);
 

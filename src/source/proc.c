@@ -25,7 +25,7 @@ static struct xp_proc *proc_of(struct xp_registration *reg)
 	return XP_CONTAINER_OF(reg, struct xp_proc, reg);
 }
 
-/* Watch the process no longer, and close its descriptor. */
+/* End the tracing of the process, stop watching its descriptor, and close it. */
 static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_trace_end(queue, proc);
@@ -72,8 +72,8 @@ static int proc_state_make(struct xpoll *queue)
 }
 
 /*
- * Handle the tracer's reports from before a change.  They may show that the ID belongs to another
- * process now, or that the process is a tracked child, which has a registration already.
+ * Called before each change: handle the tracer's reports, which may show that the ID belongs to
+ * another process now, or that the process is a tracked child and so has a registration already.
  */
 static void proc_refresh(struct xpoll *queue, enum xp_step before)
 {
@@ -121,8 +121,8 @@ static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
 			xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
 	} else if (!(change->fflags & XP_PROC_TRACED)) {
 		/*
-		 * keep it if there is no descriptor, because only the tracer can report the exit
-		 * then
+		 * Keep the tracer if there is no descriptor, because then only the tracer can
+		 * report the exit.
 		 */
 		if (proc->watch.fd >= 0)
 			xp_trace_end(queue, proc);
@@ -172,8 +172,8 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /*
- * Returns true if a descriptor of a process can be opened and, for fflags that need a tracer, if
- * one works.
+ * Returns true if this system can report these fflags: a descriptor of a process can be opened and,
+ * for fflags that need a tracer, one works here.
  */
 static bool proc_supports(uint32_t fflags)
 {
@@ -191,7 +191,10 @@ static void proc_release(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct xp_proc *proc = proc_of(reg);
 
-	/* Leave the descriptor in the kernel's set, which is the parent's or is closed next. */
+	/*
+	 * The queue ends: do not remove the descriptor from the kernel's set, which is the parent's
+	 * or is closed next.
+	 */
 	proc->watched = false;
 	proc_close(queue, proc);
 }

@@ -32,7 +32,7 @@ struct xp_proc {
 	/* the process's descriptor; fd -1: the process had exited before one could be opened */
 	struct xp_source_fd watch;
 	struct xp_list traced; /* links the processes that the tracer follows, or empty */
-	struct xp_list to_end; /* links processes that have exited, until that is reported */
+	struct xp_list to_end; /* links processes whose exit is known and will be reported */
 	/* links processes that may have exited, until that is checked */
 	struct xp_list maybe_exited;
 	struct xp_list polled; /* links processes whose descriptor never becomes readable */
@@ -58,7 +58,8 @@ struct xp_proc_state {
 	/* processes to check from time to time, because no descriptor shows the exit */
 	struct xp_list polled;
 	uint32_t process;         /* the process that has made this state (sys/process.h) */
-	bool reporting;           /* the tracer reports now: do not call or close it */
+	/* the tracer is calling proc_trace.c with its reports: do not call or close the tracer */
+	bool reporting;
 };
 
 static inline pid_t xp_proc_pid(const struct xp_proc *proc)
@@ -142,8 +143,8 @@ struct xp_tracer_ops {
 	/* Open the tracer.  -ENOTSUP: not supported; -EPERM: no permission; -EMFILE, -ENOMEM ... */
 	int (*open)(struct xpoll *queue, struct xp_tracer *tracer);
 	/*
-	 * Have the queue watch the tracer's descriptors no longer, before `close`.  Not called if
-	 * the queue ends.
+	 * Called before `close`, unless the queue ends: make the queue stop watching the tracer's
+	 * descriptors.
 	 */
 	void (*stop)(struct xpoll *queue, struct xp_tracer *tracer);
 	/*
@@ -153,15 +154,19 @@ struct xp_tracer_ops {
 	void (*close)(struct xp_tracer *tracer, bool forked);
 
 	/*
-	 * Report the process from now on; with XPOLL_NOTE_TRACK in fflags also its children.  If it
-	 * was followed before, an error (-EPERM, -EMFILE ...) changes nothing.  NULL: the tracer
-	 * always reports every process; then `unfollow` and `inherit` are NULL, too.
+	 * Begin to report forks, execs and the exit of the process; with XPOLL_NOTE_TRACK in fflags
+	 * also those of its children.  For a process that is followed already, an error (-EPERM,
+	 * -EMFILE ...) changes nothing.  NULL: the tracer always reports every process; then
+	 * `unfollow` and `inherit` are NULL, too.
 	 */
 	int (*follow)(struct xp_tracer *tracer, struct xp_proc *proc,
 	              uint32_t fflags);
 	/* Stop reporting the process. */
 	void (*unfollow)(struct xp_proc *proc);
-	/* The child of a followed process is reported already: record that it is followed, too. */
+	/*
+	 * Record that a child of a followed process, which the kernel reports already, is followed
+	 * as well.
+	 */
 	void (*inherit)(struct xp_proc *child, const struct xp_proc *parent);
 
 	/*

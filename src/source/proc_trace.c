@@ -2,9 +2,9 @@
  * Handles forks, execs and exits of processes, which the queue's tracer reports, and makes the
  * registrations of tracked children.
  *
- * A tracer identifies processes by ID, and reports them some time later.  By then a child may have
- * been reaped, so that no descriptor of it can be opened: then its exit is known from the tracer's
- * report.  Or its ID may have been reused: then the tracer reports the other process's fork.
+ * A tracer identifies processes by ID, and reports events late.  When it reports a fork, the child
+ * may have been reaped: then only the tracer shows its exit.  Or the child's ID may have been
+ * reused: then the tracer reports that fork, too.
  */
 #include "source/proc_trace.h"
 
@@ -40,10 +40,10 @@ bool xp_trace_usable(void)
 }
 
 /*
- * Set when to read an `on_demand` tracer again: when a thread polls for events, or after
+ * Schedule the next reading of an `on_demand` tracer: at the next poll for events, or after
  * ASK_EVERY_NS if the program polls xpoll_fd.
  */
-static void trace_ask_again(struct xpoll *queue, int64_t now_ns)
+static void trace_schedule_read(struct xpoll *queue, int64_t now_ns)
 {
 	int64_t next_ns = xp_host.outer_in_use(queue) ? now_ns + ASK_EVERY_NS
 		: XP_ON_DEMAND;
@@ -67,7 +67,7 @@ static int tracer_open(struct xpoll *queue, struct xp_proc_state *state,
 	}
 	state->tracer = tracer;
 	if (ops->on_demand)
-		trace_ask_again(queue, xp_sys_now());
+		trace_schedule_read(queue, xp_sys_now());
 	return 0;
 }
 
@@ -111,9 +111,8 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 }
 
 /*
- * Returns true if the descriptor shows that the process has exited; stores the status.  That is
- * more reliable than a tracer's report.  If the descriptor of a process that has exited does not
- * show that, another process had got the ID before the descriptor was opened.
+ * Returns true if the descriptor shows that the process has exited, and stores the status.  If not
+ * although the process has exited, another process had its ID when the descriptor was opened.
  */
 static bool descriptor_shows_end(struct xp_proc *proc)
 {
@@ -142,7 +141,7 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 	proc->ended = true;
 	xp_list_remove(&proc->maybe_exited);
 	xp_list_remove(&proc->to_end);
-	/* Keep the descriptor open: xp_proc_replaced finds out by it whether the ID was reused. */
+	/* Keep the descriptor open for xp_proc_replaced, which detects a reused ID. */
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
 	if (reg->fflags & XPOLL_NOTE_EXIT) {
@@ -222,7 +221,7 @@ bool xp_trace_drain(struct xpoll *queue, bool all)
 	all_read = trace_report(queue, state, all);
 	if (all_read && !xp_list_empty(&state->to_end))
 		all_read = trace_report(queue, state, true);
-	/* Processes whose exit the second reading has found end after the next one. */
+	/* Processes whose exit this reading has found end after the next one, by `due`. */
 	if (!xp_list_empty(&state->to_end))
 		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
 	state->reporting = false;
@@ -255,7 +254,7 @@ void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 	(void)room; /* all reports before an exit have to be read, however many there are */
 	xp_host.set_due(queue, XP_SOURCE_PROC, XP_NEVER);
 	if (tracer && tracer->ops->on_demand)
-		trace_ask_again(queue, now_ns);
+		trace_schedule_read(queue, now_ns);
 	(void)xp_trace_drain(queue, true);
 	xp_trace_trim(queue);
 	check_polled(queue, xp_proc_state(queue), now_ns);
@@ -282,8 +281,8 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	struct xp_proc *proc;
 
 	/*
-	 * First report what the process did before its exit.  If reports are left, the descriptor
-	 * stays readable, so this function is called again.
+	 * First report earlier events of the process.  If reports are left, the descriptor stays
+	 * readable, so this function is called again.
 	 */
 	if (!xp_trace_drain(queue, true))
 		return;
@@ -357,9 +356,9 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 
 /*
  * A process was forked whose ID has the registration `child`.  Returns true if that is for this
- * process.  If not, the registered process has exited: report that if it was not.
+ * process; otherwise reports the exit of the registered process, unless it was reported before.
  */
-static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent_pid)
+static bool child_is_registered(struct xpoll *queue, struct xp_proc *child, pid_t parent_pid)
 {
 	const struct xp_proc *parent;
 
@@ -372,7 +371,7 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent
 	if (child->main_exited || xp_proc_replaced(child) != 0) {
 		xp_list_remove(&child->to_end);
 		xp_list_remove(&child->maybe_exited);
-		/* First report TRACKERR of a child in `maybe_exited` that cannot be watched. */
+		/* First report TRACKERR for a child in `maybe_exited` that cannot be watched. */
 		check_exits(queue);
 		if (child->watch.fd >= 0)
 			(void)descriptor_shows_end(child);
@@ -392,7 +391,7 @@ static bool child_known(struct xpoll *queue, struct xp_proc *child, pid_t parent
 void xp_trace_forked(struct xpoll *queue, pid_t parent_pid, pid_t pid)
 {
 	struct xp_proc *child = xp_proc_find(queue, pid);
-	bool known = child && child_known(queue, child, parent_pid);
+	bool known = child && child_is_registered(queue, child, parent_pid);
 	struct xp_proc *parent = xp_trace_find(queue, parent_pid);
 
 	if (!parent)
@@ -443,14 +442,14 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 		proc->status_known = true;
 	}
 	/*
-	 * Without a descriptor nothing else shows the exit: end the process, but after the next
-	 * reports, because another thread may call exec.
+	 * Only this report shows the exit: end the process, but after the next reports, because
+	 * another thread of it may call exec.
 	 */
 	if (proc->watch.fd < 0 && xp_list_empty(&proc->to_end))
 		xp_list_append(&xp_proc_state(queue)->to_end, &proc->to_end);
 }
 
-/* Argument of child_search_visit, which adds the processes that it registers to `found`. */
+/* Argument of child_search_visit, which appends the children that it registers to `found`. */
 struct child_search {
 	struct xpoll *queue;
 	struct xp_proc *parent;
@@ -474,8 +473,8 @@ static bool child_search_visit(void *opaque, pid_t pid)
 }
 
 /*
- * Reports about any followed process may have been lost.  Living children of followed processes are
- * found in the system's list of processes, and the children of these in turn.
+ * Called if reports may have been lost: find living children of followed processes in the system's
+ * list of processes, and the children of these.
  */
 void xp_trace_lost(struct xpoll *queue)
 {

@@ -27,9 +27,12 @@ struct signal_registration {
 	uint64_t reported;   /* how many of `known` were reported in events */
 	/* readable while the signal is pending; -1: no ADD came from a thread that blocks it */
 	int fd;
-	/* `fd` was reported as readable, and the signal was not examined since */
+	/* `fd` was reported as readable, and signal_examine was not called since */
 	bool newly_sent;
-	/* `known` was more than the deliveries at the last examination */
+	/*
+	 * at the last examination `known` was greater than the number of deliveries: a pending
+	 * signal is counted
+	 */
 	bool counts_pending;
 	uint64_t losses_counted; /* value of xp_signal_losses up to which losses were counted */
 };
@@ -50,7 +53,7 @@ static struct signal_registration *signal_registration(struct xp_registration *r
 	return XP_CONTAINER_OF(reg, struct signal_registration, reg);
 }
 
-static unsigned number_of(const struct xp_registration *reg)
+static unsigned signal_of(const struct xp_registration *reg)
 {
 	return reg->item.ident > INT_MAX ? 0 : (unsigned)reg->item.ident;
 }
@@ -61,13 +64,16 @@ static struct signal_state *state_of(struct xpoll *queue)
 }
 
 /*
- * Find out whether the signal is pending, and update `known`.  Does nothing unless the signal was
- * sent since the last examination, or `known` was more than the deliveries then.
+ * Query whether the signal is pending, and update `known`.  Does nothing unless the signal was sent
+ * since the last examination, or `known` was greater than the number of deliveries then.
  */
 static void signal_examine(struct xpoll *queue, struct signal_registration *self)
 {
-	unsigned number = number_of(&self->reg);
-	/* Read the count first: a signal that is found to be pending afterwards is not in it. */
+	unsigned number = signal_of(&self->reg);
+	/*
+	 * Read the count before the signal is queried, so that a signal that is then pending is not
+	 * in the count.
+	 */
 	uint64_t delivered = xp_signal_delivered(number);
 	bool sent = self->newly_sent;
 	bool pending;
@@ -88,14 +94,14 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 		self->known = delivered + pending;
 	} else if (self->known == self->reported && pending) {
 		/*
-		 * The signal was reported again, with the same sum: it may have been accepted and
-		 * sent again.
+		 * The signal was reported as sent again, but the sum is the same: perhaps a thread
+		 * has accepted it by sigwait(3), and it was sent again.
 		 */
 		self->known += sent && xp_pending_may_be_new(number);
 	} else if (self->known == self->reported && self->counts_pending && xp_pending_is_gone()) {
 		/*
-		 * The signal is not pending, and its handler would have counted it by now: so
-		 * sigwait(3) has accepted it, and `known` was one too many.
+		 * The signal is not pending any more, and a handler would have counted it by now.
+		 * So sigwait(3) has accepted it: `known` was one too many.
 		 */
 		self->known = self->reported = xp_signal_delivered(number);
 		self->counts_pending = false;
@@ -109,7 +115,7 @@ static void signal_update(struct xpoll *queue, struct signal_registration *self)
 
 	if (self->fd >= 0)
 		signal_examine(queue, self);
-	delivered = xp_signal_delivered(number_of(&self->reg));
+	delivered = xp_signal_delivered(signal_of(&self->reg));
 	if (self->known < delivered)
 		self->known = delivered;
 	if (self->known != self->reported)
@@ -120,7 +126,7 @@ static void signal_update(struct xpoll *queue, struct signal_registration *self)
  * Activate the registrations whose signals were delivered.  reported: the self-pipe was reported as
  * readable.
  */
-static void signal_interrupted(struct xpoll *queue, bool reported)
+static void signal_update_all(struct xpoll *queue, bool reported)
 {
 	struct signal_state *state = state_of(queue);
 
@@ -136,10 +142,10 @@ static void signal_interrupted(struct xpoll *queue, bool reported)
 static void selfpipe_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	(void)watch;
-	signal_interrupted(queue, true);
+	signal_update_all(queue, true);
 }
 
-/* The set of descriptors is readable: blocked signals were sent. */
+/* Called when the set of signalfds is readable: blocked signals were sent. */
 static void blocked_ready(struct xpoll *queue, struct xp_source_fd *set)
 {
 	unsigned number;
@@ -152,10 +158,11 @@ static void blocked_ready(struct xpoll *queue, struct xp_source_fd *set)
 	}
 	XP_LIST_EACH(struct signal_registration, self, &state_of(queue)->regs, item) {
 		/*
-		 * This thread does not block the signal, so a handler may have run in its sleep,
-		 * which did not end with EINTR because of this report.
+		 * This thread does not block the signal, so a handler may have run during its
+		 * sleep.  The sleep returned this report instead of EINTR: let the wait return
+		 * EINTR if it has no event.
 		 */
-		if (self->fd >= 0 && !xp_sys_signal_is_blocked((int)number_of(&self->reg), NULL))
+		if (self->fd >= 0 && !xp_sys_signal_is_blocked((int)signal_of(&self->reg), NULL))
 			xp_host.interrupted(queue);
 		signal_update(queue, self);
 	}
@@ -185,7 +192,7 @@ static int blocked_set_make(struct xpoll *queue, struct xp_source_fd *set)
 static int signal_watch(struct xpoll *queue, struct signal_registration *self)
 {
 	struct signal_state *state = state_of(queue);
-	unsigned number = number_of(&self->reg);
+	unsigned number = signal_of(&self->reg);
 	int rc = 0;
 
 	if (self->fd >= 0 || !xp_sys_signal_is_blocked((int)number, NULL))
@@ -250,17 +257,18 @@ static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 	 * Read the count before the handler is installed: deliveries from now on belong to this
 	 * registration.
 	 */
-	self->known = self->reported = xp_signal_delivered(number_of(reg));
+	self->known = self->reported = xp_signal_delivered(signal_of(reg));
 	self->fd = -1;
 	self->newly_sent = self->counts_pending = false;
 	/*
-	 * Do this before the observation begins: if this failed later, the observation would have
-	 * to end, and restoring the program's action can discard a pending signal.
+	 * Call signal_watch before the observation begins.  If it failed afterwards, the
+	 * observation would have to end, and restoring the program's action can discard a pending
+	 * signal.
 	 */
 	rc = signal_watch(queue, self);
 	if (rc < 0)
 		return rc;
-	rc = xp_signal_observe(state->selfpipe, number_of(reg), &self->losses_counted);
+	rc = xp_signal_observe(state->selfpipe, signal_of(reg), &self->losses_counted);
 	if (rc < 0) {
 		signal_unwatch(self);
 		return rc;
@@ -277,11 +285,11 @@ static int signal_attach(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /*
- * Count in the queue's statistics that observation was lost since the last audit; once for each
- * registration of the signal.
+ * Add to the queue's statistics how often the program has replaced the library's handler since the
+ * last call; once for each registration of the signal.
  */
-static void signal_audit_registration(struct xpoll *queue, struct signal_registration *self,
-                                      uint64_t losses)
+static void signal_count_losses(struct xpoll *queue, struct signal_registration *self,
+                                uint64_t losses)
 {
 	XP_ASSERT(losses >= self->losses_counted);
 	if (losses != self->losses_counted)
@@ -306,10 +314,10 @@ static int signal_touch(struct xpoll *queue, struct xp_registration *reg,
 			return rc;
 		reg->fflags = change->fflags;
 	}
-	if (xp_signal_in_place(number_of(reg)))
+	if (xp_signal_in_place(signal_of(reg)))
 		return 0;
-	rc = xp_signal_observe(state_of(queue)->selfpipe, number_of(reg), &losses);
-	signal_audit_registration(queue, self, losses);
+	rc = xp_signal_observe(state_of(queue)->selfpipe, signal_of(reg), &losses);
+	signal_count_losses(queue, self, losses);
 	return rc;
 }
 
@@ -317,10 +325,10 @@ static void signal_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct signal_registration *self = signal_registration(reg);
 
-	signal_audit_registration(queue, self, xp_signal_losses(number_of(&self->reg)));
+	signal_count_losses(queue, self, xp_signal_losses(signal_of(&self->reg)));
 	xp_list_remove(&self->item);
 	signal_unwatch(self);
-	xp_signal_ignore(state_of(queue)->selfpipe, number_of(reg));
+	xp_signal_ignore(state_of(queue)->selfpipe, signal_of(reg));
 }
 
 /* Store the number of deliveries since the last event. */
@@ -328,7 +336,7 @@ static int signal_collect(struct xpoll *queue, struct xp_registration *reg,
                           struct xpoll_event *event)
 {
 	struct signal_registration *self = signal_registration(reg);
-	uint64_t delivered = xp_signal_delivered(number_of(reg));
+	uint64_t delivered = xp_signal_delivered(signal_of(reg));
 
 	if (self->known < delivered)
 		self->known = delivered;
@@ -337,18 +345,18 @@ static int signal_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->data = (int64_t)(self->known - self->reported);
 	self->reported = self->known;
 	xp_host.set_active(queue, reg, false);
-	/* While no thread sleeps, the handler need not write to the self-pipe. */
+	/* No thread sleeps, so signal handlers need not write to the self-pipe. */
 	if (!xp_host.awaited(queue))
 		xp_selfpipe_disarm(state_of(queue)->selfpipe);
 	return 0;
 }
 
-static void signal_audit(struct xpoll *queue)
+static void signal_count_all_losses(struct xpoll *queue)
 {
 	struct signal_state *state = state_of(queue);
 
 	XP_LIST_EACH(struct signal_registration, self, &state->regs, item)
-		signal_audit_registration(queue, self, xp_signal_losses(number_of(&self->reg)));
+		signal_count_losses(queue, self, xp_signal_losses(signal_of(&self->reg)));
 }
 
 /* Examine signals that were counted as pending: another thread may have accepted them since. */
@@ -364,18 +372,18 @@ static void signal_examine_all(struct xpoll *queue)
 }
 
 /*
- * Activate registrations whose signals have come without a report, and count lost observation
- * before the counters are read.
+ * Find what no descriptor has reported: activate registrations whose signals were delivered, and,
+ * before the counters are read, count handlers that the program has replaced.
  */
 static void signal_refresh(struct xpoll *queue, enum xp_step before)
 {
 	if (before == XP_BEFORE_EINTR ||
 	    (before == XP_BEFORE_SLEEP && xp_selfpipe_arm(state_of(queue)->selfpipe)))
-		signal_interrupted(queue, false);
+		signal_update_all(queue, false);
 	else if (before == XP_BEFORE_SLEEP)
 		signal_examine_all(queue);
 	else if (before == XP_BEFORE_COUNTERS)
-		signal_audit(queue);
+		signal_count_all_losses(queue);
 }
 
 static void signal_release(struct xpoll *queue, struct xp_registration *reg)
@@ -385,7 +393,7 @@ static void signal_release(struct xpoll *queue, struct xp_registration *reg)
 	xp_list_remove(&signal_registration(reg)->item);
 	signal_unwatch(signal_registration(reg));
 	if (state->process == xp_process_current())
-		xp_signal_ignore(state->selfpipe, number_of(reg));
+		xp_signal_ignore(state->selfpipe, signal_of(reg));
 }
 
 /*

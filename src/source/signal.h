@@ -37,7 +37,7 @@ struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe);
  */
 bool xp_selfpipe_arm(struct xp_selfpipe *selfpipe);
 /*
- * Handlers need not make the descriptor readable until the next xp_selfpipe_arm, because no thread
+ * Allow handlers not to write to the descriptor until the next xp_selfpipe_arm, because no thread
  * sleeps.
  */
 void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe);
@@ -57,8 +57,9 @@ void xp_selfpipes_begin(void);
 
 /*
  * Observe a signal for a self-pipe: from now on its deliveries are counted.  If the program has
- * replaced the library's handler since an earlier call, the handler is installed again.  No handler
- * is installed, and 0 returned, if it would change the effect of the signal.
+ * replaced the library's handler since an earlier call, the handler is installed again.  If a
+ * handler would change the effect of the signal (which is ignored, or ends the process), installs
+ * none and returns 0.
  *
  * -EINVAL: no such signal, or it cannot be observed; -EBUSY: the program has changed its action too
  * often.  *losses: see xp_signal_losses.

@@ -33,19 +33,20 @@ enum selfpipe_armed {
 	SELFPIPE_WRITTEN, /* armed, and a handler has written or is about to */
 };
 
-/* [I] immutable, [a] atomic. */
+/* One self-pipe.  [I] immutable, [a] atomic. */
 struct xp_selfpipe {
 	struct xp_selfpipe *next;      /* [I] the next of all self-pipes */
 	/* [a] the end that becomes readable; changes only while SELFPIPE_FREE */
 	atomic_int fd;
-	atomic_int write_fd;           /* [a] the end that handlers write to; likewise */
+	/* [a] the end that handlers write to; changes only while SELFPIPE_FREE */
+	atomic_int write_fd;
 	atomic_uint state;             /* [a] SELFPIPE_ flags, and number of users */
 	atomic_uint armed;             /* [a] enum selfpipe_armed */
 	atomic_uint signalled;         /* [a] 1: a wanted signal has come since xp_selfpipe_clear */
 	atomic_uint wants[XP_SIGNALS]; /* [a] indexed by signal number; 1: wanted */
 };
 
-/* held while a self-pipe is opened */
+/* Held while a self-pipe is opened. */
 static pthread_mutex_t selfpipe_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct xp_selfpipe *_Atomic selfpipes; /* list of all self-pipes, free ones, too */
 
@@ -161,8 +162,8 @@ void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe)
 }
 
 /*
- * A handler that was delayed may write after this: then the descriptor is readable once without a
- * reason.
+ * A handler that began before this call may write after it: then the descriptor is readable once
+ * without a reason.
  */
 void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported)
 {
@@ -179,8 +180,8 @@ void xp_selfpipe_close(struct xp_selfpipe *selfpipe)
 {
 	XP_ASSERT(!(atomic_load(&selfpipe->state) & (SELFPIPE_FREE | SELFPIPE_CLOSING)));
 	/*
-	 * Count this thread as a user, like a handler: the last user to leave closes the
-	 * descriptor.
+	 * Count this thread as a user, like a handler, and then let it leave: the last user to
+	 * leave closes the descriptor.
 	 */
 	atomic_fetch_add(&selfpipe->state, SELFPIPE_CLOSING + 1);
 	selfpipe_leave(selfpipe);

@@ -29,10 +29,15 @@ struct xp_registration {
 	int8_t filter;
 	uint8_t place : 6;   /* index in its block of the pool that it is from (base/pool.h) */
 	uint8_t active : 1;  /* there is an event to deliver, if the registration is enabled */
-	uint8_t orphan : 1;  /* in a forked child: xpoll_reinit must call `inherit` again */
+	/*
+	 * in a forked child: `inherit` failed for lack of memory, and the next xpoll_reinit must
+	 * call it again
+	 */
+	uint8_t orphan : 1;
 	uint16_t flags;      /* XPOLL_CLEAR, _ONESHOT, _DISPATCH, _DISABLE */
 	uint32_t fflags;     /* the fflags that the program requested */
-	struct xp_list ready; /* links the active and enabled registrations of the queue */
+	/* links the registration into the queue's list of active and enabled ones */
+	struct xp_list ready;
 	int64_t data; /* private to the source */
 	union xp_udata udata;
 	uint32_t wait_epoch; /* number of the last wait that delivered it */
@@ -75,21 +80,21 @@ struct xp_note_name {
 	const char *name;
 };
 
-/* The step of the queue before which it calls `refresh`. */
+/* The step that the queue takes next, when it calls `refresh` of a source. */
 enum xp_step {
-	XP_BEFORE_CHANGE, /* applying a change, or returning the state of a registration */
+	XP_BEFORE_CHANGE, /* the queue applies a change, or returns the state of a registration */
 	/*
-	 * Returning EINTR from a wait, because a signal handler ran on its thread.  If `refresh`
+	 * The wait returns EINTR, because a signal handler ran on its thread.  If `refresh`
 	 * activates a registration, the wait returns that event instead.
 	 */
 	XP_BEFORE_EINTR,
 	/*
-	 * Polling the kernel, perhaps with a sleep.  From now on, while xp_host.awaited returns
-	 * true, each event of the source must make a watched descriptor readable.  Only sources
-	 * that have called xp_host.set_probed get this call.
+	 * A thread polls the kernel, perhaps with a sleep.  From now on, while xp_host.awaited
+	 * returns true, each event of the source must make a watched descriptor readable.  Only
+	 * sources that have called xp_host.set_probed get this call.
 	 */
 	XP_BEFORE_SLEEP,
-	XP_BEFORE_COUNTERS, /* reading the counters: update those that only a check finds */
+	XP_BEFORE_COUNTERS, /* the counters are read: update those that only a check can find */
 };
 
 /* Functions of a source that concern the whole process.  Called without the lock of any queue. */
@@ -101,8 +106,8 @@ struct xp_source_process {
 	 */
 	void (*begin)(void);
 	/*
-	 * The program is about to close this descriptor, which is in no queue any more: wait until
-	 * the source does not use it.  Optional.
+	 * Called before the program closes this descriptor, which is in no queue any more: wait
+	 * until the source does not use it.  Optional.
 	 */
 	void (*unused)(int fd);
 };
@@ -112,7 +117,7 @@ struct xp_source_ops {
 	enum xp_source_id id;
 	const char *name;                 /* the filter's name after XPOLL_FILT_ */
 	const struct xp_note_name *notes; /* names of its fflags; NULL: none */
-	bool bare; /* a change may have fflags, but no action such as ADD: a trigger */
+	bool bare; /* a change may have fflags without an action such as ADD (USER: a trigger) */
 	/* flags that every registration gets besides its own, such as XPOLL_CLEAR */
 	uint16_t implied;
 	uint32_t fflags;  /* the fflags that a change may have */
@@ -139,7 +144,9 @@ struct xp_source_ops {
 	 */
 	int (*touch)(struct xpoll *queue, struct xp_registration *reg,
 	             const struct xpoll_event *change);
-	/* The registration ends: undo `attach`.  The queue frees the memory.  Optional. */
+	/*
+	 * Called when the registration ends: undo `attach`.  The queue frees the memory.  Optional.
+	 */
 	void (*detach)(struct xpoll *queue, struct xp_registration *reg);
 	/*
 	 * Store fflags and data of the event to deliver; with XPOLL_CLEAR, reset them in the
@@ -171,32 +178,33 @@ struct xp_source_ops {
 	 */
 	bool (*supports)(uint32_t fflags);
 	/*
-	 * A change or DISPATCH has enabled or disabled the registration: its flags have
-	 * XPOLL_DISABLE or not.  For sources that save work for disabled registrations.  Optional.
+	 * Called after a change or DISPATCH has enabled or disabled the registration (XPOLL_DISABLE
+	 * in its flags).  For sources that save work for disabled registrations.  Optional.
 	 */
 	void (*switched)(struct xpoll *queue, struct xp_registration *reg);
 	/*
-	 * The time passed to xp_host.set_due has come.  The waiting thread has room for `room`
-	 * events; to activate many more would only delay all threads.  If registrations are left to
-	 * activate, pass a time in the past to set_due, and the next wait calls this function
-	 * again.
+	 * Called when the time that was passed to xp_host.set_due has come.  The waiting thread has
+	 * room for `room` events; activating many more would delay all threads.  If registrations
+	 * are left to activate, pass a time in the past to set_due: then the next wait calls this
+	 * function again.
 	 */
 	void (*due)(struct xpoll *queue, int64_t now_ns, int room);
 
 	/*
-	 * The queue ends, perhaps in a forked child, which has copies of the parent's descriptors:
-	 * close and free what the registration holds, but change no kernel object that the parent
-	 * uses.  Optional.
+	 * Called when the queue ends, perhaps in a forked child, which has copies of the parent's
+	 * descriptors: close and free what the registration holds, but change no kernel object that
+	 * the parent uses.  Optional.
 	 */
 	void (*release)(struct xpoll *queue, struct xp_registration *reg);
 	/*
-	 * Free the source's state in the same way, after `release` of all registrations; may sleep.
+	 * Free the source's state, after `release` of all registrations, without a change of the
+	 * parent's kernel objects; may sleep.
 	 */
 	void (*fini)(struct xpoll *queue, void *state);
 	/*
-	 * In xpoll_reinit, after `release` and `fini` of the copied queue: make kernel objects of
-	 * the child for the registration.  If this fails or is NULL, the registration ends; after
-	 * an error of lacking memory or descriptors it stays until the next xpoll_reinit.
+	 * Called in xpoll_reinit, after `release` and `fini` of the copied queue: make kernel
+	 * objects of the child for the registration.  If this fails or is NULL, the registration
+	 * ends; after a lack of memory or descriptors it stays until the next xpoll_reinit.
 	 */
 	int (*inherit)(struct xpoll *queue, struct xp_registration *reg);
 	const struct xp_source_process *process; /* NULL: the source has no data of the process */
@@ -228,7 +236,10 @@ XP_SOURCE_LIST(XP_SOURCE_DECLARATION)
 /* A descriptor that the queue watches for a source until it becomes readable. */
 struct xp_source_fd {
 	int fd;
-	/* The kernel reported the descriptor as readable: read it without blocking. */
+	/*
+	 * Called when the kernel has reported the descriptor as readable: reads it without
+	 * blocking.
+	 */
 	void (*ready)(struct xpoll *queue, struct xp_source_fd *source_fd);
 };
 

@@ -41,7 +41,7 @@
 
 enum { MONOTONIC, REALTIME, CLOCKS };
 
-enum { PUT_OFF_MOST = 16 }; /* timers that were put off and move when a deadline is asked for */
+enum { PUT_OFF_MOST = 16 }; /* most extended timers that one call of timers_deadline moves */
 
 /* The timers of one queue. */
 struct timers {
@@ -51,7 +51,7 @@ struct timers {
 	int64_t first_ns;        /* earliest deadline of the real-time clock, on that clock */
 	int64_t first_due_ns;    /* result of to_monotonic for first_ns, on the monotonic clock */
 	struct xp_source_fd step; /* readable when the real-time clock was set; fd -1: not open */
-	/* nothing reports that the clock was set, so `step` stays closed */
+	/* this system does not report that the clock was set, so `step` stays closed */
 	bool step_missing;
 };
 
@@ -173,7 +173,7 @@ static void timers_convert_again(struct xpoll *queue, struct timers *timers)
  * Put the timer into the heap of its clock, unless it is disabled, waits for delivery, or will not
  * expire.
  */
-static void timer_run(struct timers *timers, struct xp_registration *reg)
+static void timer_enqueue(struct timers *timers, struct xp_registration *reg)
 {
 	XP_ASSERT(!xp_heap_has(&reg->timer));
 	if (reg->deadline_ns != XP_NEVER && !reg->active &&
@@ -182,7 +182,7 @@ static void timer_run(struct timers *timers, struct xp_registration *reg)
 		            reg->deadline_ns);
 }
 
-static void timer_stop(struct timers *timers, struct xp_registration *reg)
+static void timer_dequeue(struct timers *timers, struct xp_registration *reg)
 {
 	if (xp_heap_has(&reg->timer))
 		xp_heap_remove(&timers->heaps[clock_of(reg->fflags)],
@@ -190,8 +190,8 @@ static void timer_stop(struct timers *timers, struct xp_registration *reg)
 }
 
 /*
- * Activate up to `room` timers that have expired.  Those that were put off move and take no room,
- * because they would keep back a timer that has expired.
+ * Activate up to `room` timers that have expired.  Extended timers at the top of the heap are moved
+ * to their present place, and do not count.
  */
 static void timers_expire(struct xpoll *queue, struct xp_heap *heap,
                           int64_t now_ns, int room)
@@ -220,8 +220,8 @@ static void timer_due(struct xpoll *queue, int64_t now_ns, int room)
 	timers_convert_again(queue, timers);
 }
 
-/* `ready` of the descriptor: the real-time clock was set. */
-static void timers_stepped(struct xpoll *queue, struct xp_source_fd *watch)
+/* Called when `step` is readable: the real-time clock was set. */
+static void realtime_clock_was_set(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct timers *timers = XP_CONTAINER_OF(watch, struct timers, step);
 	uint64_t count;
@@ -238,7 +238,7 @@ static void timers_stepped(struct xpoll *queue, struct xp_source_fd *watch)
  * Open the descriptor that reports the setting of the real-time clock, if the system has one, and
  * have the queue watch it.  Returns 0 or an error.
  */
-static int step_begin(struct xpoll *queue, struct timers *timers)
+static int watch_realtime_clock(struct xpoll *queue, struct timers *timers)
 {
 	int rc;
 
@@ -275,7 +275,7 @@ static struct timers *timers_make(struct xpoll *queue)
 	timers->first_ns = XP_NEVER;
 	timers->first_due_ns = XP_NEVER;
 	timers->step.fd = -1;
-	timers->step.ready = timers_stepped;
+	timers->step.ready = realtime_clock_was_set;
 	*state = timers;
 	return timers;
 }
@@ -291,7 +291,7 @@ static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
 	                         timers->counts[clock] + 1);
 
 	if (XP_UNLIKELY(rc == 0 && clock == REALTIME))
-		rc = step_begin(queue, timers);
+		rc = watch_realtime_clock(queue, timers);
 	return rc;
 }
 
@@ -323,7 +323,7 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 		reg->flags &= (uint16_t)~XPOLL_CLEAR;
 	timers->counts[clock]++;
 	timer_set(queue, reg, change);
-	timer_run(timers, reg);
+	timer_enqueue(timers, reg);
 	if (XP_UNLIKELY(xp_heap_is_first(&reg->timer)))
 		timers_update_due(queue, timers);
 	return 0;
@@ -354,14 +354,14 @@ static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
 	timers->counts[before]--;
 	timers->counts[after]++;
 	if (!stays) {
-		timer_stop(timers, reg);
+		timer_dequeue(timers, reg);
 		xp_host.set_active(queue, reg, false);
 	}
 	timer_set(queue, reg, change);
 	if (!stays)
-		timer_run(timers, reg);
+		timer_enqueue(timers, reg);
 	else if (reg->deadline_ns == XP_NEVER)
-		timer_stop(timers, reg);
+		timer_dequeue(timers, reg);
 	else if (reg->deadline_ns < before_ns)
 		xp_heap_move(&timers->heaps[after], &reg->timer, reg->deadline_ns);
 	if (first || xp_heap_is_first(&reg->timer))
@@ -373,8 +373,8 @@ static void timer_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
-	timer_stop(timers, reg);
-	timer_run(timers, reg);
+	timer_dequeue(timers, reg);
+	timer_enqueue(timers, reg);
 	timers_update_due(queue, timers);
 }
 
@@ -383,7 +383,7 @@ static void timer_detach(struct xpoll *queue, struct xp_registration *reg)
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 	bool first = xp_heap_is_first(&reg->timer);
 
-	timer_stop(timers, reg);
+	timer_dequeue(timers, reg);
 	timers->counts[clock_of(reg->fflags)]--;
 	if (first)
 		timers_update_due(queue, timers);
@@ -429,10 +429,10 @@ static int timer_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->fflags = 0;
 	event->data = timer_count(reg);
 	xp_host.set_active(queue, reg, false);
-	/* With DISPATCH the queue disables the timer after this, so the timer must not run. */
+	/* With DISPATCH the queue disables the timer after this call, so do not arm it. */
 	if (reg->flags & XPOLL_DISPATCH)
 		return 0;
-	timer_run(timers, reg);
+	timer_enqueue(timers, reg);
 	if (XP_UNLIKELY(xp_heap_is_first(&reg->timer)))
 		timers_update_due(queue, timers);
 	return 0;
@@ -466,7 +466,7 @@ static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 		return rc;
 	timers->counts[clock]++;
 	reg->timer.place = 0; /* the copied heap was freed */
-	timer_run(timers, reg);
+	timer_enqueue(timers, reg);
 	timers_update_due(queue, timers);
 	return 0;
 }

@@ -51,7 +51,7 @@ static int user_collect(struct xpoll *queue, struct xp_registration *reg, struct
 	return 0;
 }
 
-/* In a forked child nothing has to be made again: a registration has no kernel objects. */
+/* Called in a forked child; nothing to do, because a registration of USER has no kernel objects. */
 static int user_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	(void)queue, (void)reg;

@@ -96,8 +96,8 @@ static int vnode_touch(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /*
- * When the registration is enabled, request all reports again: while it is disabled, the kernel may
- * be made to report each kind of change only once.
+ * Called when the registration was enabled or disabled.  If enabled, request all reports again: for
+ * a disabled registration the kernel reports each kind of change only once.
  */
 static void vnode_switched(struct xpoll *queue, struct xp_registration *reg)
 {

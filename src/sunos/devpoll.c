@@ -137,7 +137,7 @@ static int devpoll_report(struct devpoll_state *state, const struct pollfd *read
 	XP_ASSERT(ready->fd < state->array.len);
 	entry = &state->array.entries[ready->fd];
 	events &= entry->watch | POLLERR | POLLHUP | POLLNVAL;
-	if (entry->place == XP_PLACE_ARRAY && events) {
+	if (entry->watched_in == XP_PLACE_ARRAY && events) {
 		*fired = (struct xp_fired){.token = entry->token, .events = events};
 		return 1;
 	}
@@ -156,7 +156,7 @@ static int devpoll_await_masked(struct devpoll_state *state, int64_t deadline_ns
 
 	xp_array_own(&state->array, state->fds);
 	for (int fd = 0; fd < state->array.len; fd++)
-		if (state->array.entries[fd].place == XP_PLACE_ARRAY)
+		if (state->array.entries[fd].watched_in == XP_PLACE_ARRAY)
 			state->fds[len++] = (struct pollfd){
 				.fd = fd,
 				.events = (short)state->array.entries[fd].watch,

@@ -40,7 +40,7 @@ static int32_t devpoll_has(uint32_t bits)
 
 static int32_t devpoll_wanted(const struct xp_array_entry *entry)
 {
-	return devpoll_has(entry->place == XP_PLACE_ARRAY ? entry->watch : 0);
+	return devpoll_has(entry->watched_in == XP_PLACE_ARRAY ? entry->watch : 0);
 }
 
 /* Store the records that change a descriptor in the device.  Returns their number, 0 to 2. */
@@ -161,7 +161,10 @@ int xp_devpoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	struct devpoll_state *state = opaque;
 	int rc = xp_array_attach(opaque, fd, watch, token);
 
-	/* fd may have been reused, so that the device has the closed file: remove and add it. */
+	/*
+	 * EEXIST: fd is attached.  It may have been closed and reused for the same file, and the
+	 * device may have the entry of the closed one: remove and add the descriptor.
+	 */
 	if (rc == -EEXIST) {
 		state->array.entries[fd].as_new = true;
 		devpoll_mark(state, fd);

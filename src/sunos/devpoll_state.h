@@ -14,16 +14,20 @@ struct devpoll_state {
 	int dirty_cap;      /* >= array.len */
 	int room;  /* most results that one call may request */
 	int start; /* index from which devpoll_await_masked reports, moved on for fairness */
-	bool more; /* the wait in progress got as many results as it requested */
+	/* the current wait got as many results as it requested, so the device may have more */
+	bool more;
 };
 
 extern const struct xp_array_ops xp_devpoll_array;
 
-/* The back end's function of this name. */
+/* Implementation of the back end's `attach`. */
 int xp_devpoll_attach(void *state, int fd, uint32_t watch, uint64_t token);
 /* Write the changes.  Returns 0 or a negative errno value. */
 int xp_devpoll_write(struct devpoll_state *state);
-/* The device reported bits that are not requested: remove and add the descriptor again. */
+/*
+ * Call if the device has reported bits that are not requested: has the descriptor removed and added
+ * again.
+ */
 void xp_devpoll_mend(struct devpoll_state *state, int fd);
 
 #endif

@@ -69,8 +69,8 @@ static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
 		notes |= XPOLL_NOTE_RENAME;
 	if (events & FILE_MODIFIED) {
 		/*
-		 * A comparison would not find this write: its time is that of the last comparison,
-		 * because the file system's clock is coarse.
+		 * A comparison would not find this write if its time is that of the last
+		 * comparison, because the file system's clock is coarse.
 		 */
 		if (xp_same_time(&user->last.st_mtim, &now->st_mtim))
 			notes |= XPOLL_NOTE_WRITE;
@@ -112,8 +112,8 @@ static uint64_t port_file_place(char *path)
 }
 
 /*
- * Find the present path of the file, and report a rename if its place differs from the last one.
- * Returns 0; -ENOENT: it has no known path; -ENOMEM.
+ * Find the present path of the file, and report a rename if its name or directory is another one
+ * than at the last call.  Returns 0; -ENOENT: the file has no known path; -ENOMEM.
  */
 static int port_file_find(struct xp_inodes *inodes, struct xp_inode *inode,
                           const struct stat *now)
@@ -154,7 +154,7 @@ static int port_file_watch(struct xp_inodes *inodes, struct xp_inode *inode,
 	rc = xp_sys_port_watch(inodes->watch.fd, &inode->object,
 	                       port_file_events(inode->user->notes),
 	                       (uintptr_t)inode->item.ident);
-	/* If the path leads to another file by now, that one is watched: end the watch. */
+	/* If the path leads to another file by now, the watch is for that one: end it. */
 	inode->armed = rc == 0 && port_file_has_path(now, inode->path);
 	if (rc == 0 && !inode->armed)
 		xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
@@ -291,7 +291,10 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 		return rc;
 	xp_inodes_harvest(inodes);
 	rc = xp_sys_fstat(user->fd, &now);
-	/* A file without links has no path to watch: 1 has it compared from time to time. */
+	/*
+	 * A file without links has no path to watch: return 1, so that it is compared from time to
+	 * time.
+	 */
 	if (rc == 0 && !joined && now.st_nlink == 0)
 		return user->notes & XPOLL_NOTE_READ ? -ENOTSUP : 1;
 	if (rc == 0 && !joined)
@@ -307,7 +310,10 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	return rc;
 }
 
-/* The event of the move has made port_file_arm watch the new name, if that is known. */
+/*
+ * Called when the user's directory was moved; nothing to do, because port_file_arm has watched the
+ * new path after the event of the move, if it is known.
+ */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes;

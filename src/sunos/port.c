@@ -180,7 +180,10 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 	int rc = 0;
 
 	call->number = ++set->calls;
-	/* Then the queue's lock is held, or this is the only thread. */
+	/*
+	 * In these cases the queue's lock is held, or this is the only thread, so the table may be
+	 * changed.
+	 */
 	if (*deadline_ns <= XP_NOW || xp_single_threaded())
 		rc = xp_port_associate_due(set, call->fired, call->cap,
 		                           &call->count);

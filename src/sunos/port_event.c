@@ -69,7 +69,7 @@ void xp_port_called(struct xp_port_set *set)
 {
 	bool others = set->edges > 0 && set->port_only > 0;
 
-	/* The alert stays on while threads sleep that do not watch the edge set, but have to. */
+	/* Turn the alert off, unless threads still sleep on the port only, which it has to wake. */
 	if (!others && atomic_exchange(&set->alert, false))
 		xp_sys_port_alert(set->fd, false);
 }

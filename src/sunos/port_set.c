@@ -37,7 +37,7 @@ void xp_port_set_close(struct xp_port_set *set)
 
 struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd)
 {
-	if (fd < 0 || fd >= set->len || set->objects[fd].place == XP_PORT_NONE)
+	if (fd < 0 || fd >= set->len || set->objects[fd].watched_in == XP_PORT_NONE)
 		return NULL;
 	return &set->objects[fd];
 }
@@ -74,7 +74,7 @@ static int port_release(struct xp_port_set *set, struct xp_port_object *object,
 {
 	int rc = 0;
 
-	if (object->place == XP_PORT_ASSOCIATED && object->armed) {
+	if (object->watched_in == XP_PORT_ASSOCIATED && object->armed) {
 		xp_count_shared(&set->counters->syscalls_change);
 		rc = xp_sys_port_dissociate(set->fd, fd);
 		object->armed = 0;
@@ -144,7 +144,7 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 		int rc = 0;
 
 		XP_ASSERT(object->due);
-		if (object->place == XP_PORT_ASSOCIATED &&
+		if (object->watched_in == XP_PORT_ASSOCIATED &&
 		    object->want & ~object->armed) {
 			rc = port_check_file(set, object, fd);
 			if (rc == 0)
@@ -162,7 +162,9 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 	return 0;
 }
 
-/* Set the flag first: a thread that sees the alert turns it off only if the flag is set. */
+/*
+ * Set the flag before the alert: a thread that sees the alert turns it off only if the flag is set.
+ */
 void xp_port_call_all(struct xp_port_set *set)
 {
 	atomic_store(&set->alert, true);
@@ -175,12 +177,12 @@ void xp_port_call_all(struct xp_port_set *set)
 static void port_leave_edges(struct xp_port_set *set,
                              struct xp_port_object *object, int fd)
 {
-	if (object->place != XP_PORT_EDGE)
+	if (object->watched_in != XP_PORT_EDGE)
 		return;
 	xp_edge_detach(&set->edge, fd);
 	set->edges--;
 	XP_ASSERT(set->edges >= 0);
-	object->place = XP_PORT_ASSOCIATED;
+	object->watched_in = XP_PORT_ASSOCIATED;
 }
 
 /* Watch a descriptor in the edge set, and end its association. */
@@ -190,15 +192,15 @@ static int port_watch_edges(struct xp_port_set *set,
 {
 	int rc;
 
-	if (object->place == XP_PORT_EDGE)
+	if (object->watched_in == XP_PORT_EDGE)
 		return xp_edge_change(&set->edge, fd, watch, object->token);
 	rc = xp_edge_attach(&set->edge, fd, watch, object->token);
 	if (rc < 0)
 		return rc;
 	(void)port_release(set, object, fd);
-	object->place = XP_PORT_EDGE;
+	object->watched_in = XP_PORT_EDGE;
 	object->want = 0;
-	/* Threads that sleep without watching the edge set have to begin to: wake them. */
+	/* Wake threads that sleep on the port only: they have to sleep on the edge set as well. */
 	if (set->edges++ == 0 && set->port_only > 0)
 		xp_port_call_all(set);
 	return 0;
@@ -211,7 +213,7 @@ static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
 	if (watch & XP_WATCH_EDGE || (object->edge_set_only && watch & XP_WATCH_BITS))
 		return port_watch_edges(set, object, fd, watch);
 	port_leave_edges(set, object, fd);
-	object->place = XP_PORT_ASSOCIATED;
+	object->watched_in = XP_PORT_ASSOCIATED;
 	object->want = watch & XP_WATCH_BITS;
 	return 0;
 }
@@ -219,9 +221,9 @@ static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
 /* Mark a descriptor as not attached.  The kernel's association of it must have ended. */
 static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 {
-	if (object->place == XP_PORT_EDGE)
+	if (object->watched_in == XP_PORT_EDGE)
 		set->edges--;
-	object->place = XP_PORT_NONE;
+	object->watched_in = XP_PORT_NONE;
 	object->armed = 0;
 	object->want = 0;
 	object->cookie = 0;
@@ -243,14 +245,16 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 		return -ENOTSUP;
 	if (S_ISSOCK(status->st_mode) || S_ISFIFO(status->st_mode))
 		return 0;
-	/* -EPERM: the queue itself decides when these files are ready. */
+	/* EPERM: the queue computes the readiness of these files itself. */
 	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode))
 		return -EPERM;
 	rc = xp_edge_admit(&set->edge, fd, 0, status, &cleared);
 	return rc < 0 ? rc : set->edge.fd >= 0;
 }
 
-/* Returns true if fd still refers to the attached file; an association it had is then due. */
+/*
+ * Returns true if fd still refers to the attached file, and then makes its association due again.
+ */
 static bool port_known(struct xp_port_set *set, struct xp_port_object *object,
                        int fd)
 {

@@ -29,11 +29,12 @@ struct xp_port_object {
 	uint64_t device; /* device and inode number identify the file */
 	uint64_t inode;
 	int64_t born_s;  /* st_ctime of a socket, whose inode number may be reused; else 0 */
-	uint32_t cookie; /* of the association, 0: none; events with other cookies are stale */
+	/* cookie of the association; 0: none.  Events with other cookies are stale */
+	uint32_t cookie;
 	uint32_t wait_before; /* number of the last wait that had begun before the association */
 	uint16_t want;   /* requested bits; 0 also in the edge set */
 	uint16_t armed;  /* bits of the association; 0: none */
-	uint8_t place;   /* enum xp_port_place */
+	uint8_t watched_in; /* enum xp_port_place */
 	bool edge_set_only; /* a device: epoll watches it, even level-triggered */
 	bool due;        /* in the list of due descriptors */
 	int next;        /* next descriptor in that list; -1: last */
@@ -73,7 +74,10 @@ void xp_port_called(struct xp_port_set *set);
 int xp_port_set_open(struct xp_port_set *set, struct xp_counters *counters);
 void xp_port_set_close(struct xp_port_set *set);
 
-/* All functions below are called with the lock held.  The first three are the back end's. */
+/*
+ * All functions below are called with the lock held.  The first three implement the back end's
+ * functions of these names.
+ */
 int xp_port_attach(struct xp_port_set *set, int fd, uint32_t watch,
                    uint64_t token);
 int xp_port_change(struct xp_port_set *set, int fd, uint32_t watch,

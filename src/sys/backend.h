@@ -100,7 +100,10 @@ static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
 struct xp_outer_ops {
 	/* Returns the descriptor, which the first call opens, or a negative errno value. */
 	int (*fd)(void *state);
-	/* on: make the descriptor readable, whatever the kernel reports; otherwise end that. */
+	/*
+	 * on: keep the descriptor readable from now on, whatever the kernel reports; false: stop
+	 * doing so.
+	 */
 	void (*set_attention)(void *state, bool on);
 	/*
 	 * Make the descriptor readable at this time or earlier; XP_NEVER: no alarm is needed any
@@ -179,9 +182,9 @@ struct xp_backend_ops {
 	 */
 	int (*change_unlocked)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
-	 * Stop watching.  If that succeeds, the kernel makes no further report with the token of
-	 * this registration.  If it fails because fd is closed or refers to another file, reports
-	 * of the old file may still come.
+	 * Stop watching.  If that succeeds, the kernel makes no more reports with the token of this
+	 * registration.  If it fails because fd is closed or refers to another file, reports of the
+	 * old file may still come.
 	 */
 	int (*detach)(void *state, int fd);
 
@@ -201,9 +204,9 @@ struct xp_backend_ops {
 	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,
 	            struct xp_fired *fired, int cap);
 	/*
-	 * Called when a thread returns with events while other threads are in `wait`: make the
-	 * kernel report conditions that still hold to these threads.  For kernels that report a
-	 * condition only once per request.  Optional.
+	 * Called when a thread returns with events while other threads are in `wait`, for kernels
+	 * that report a condition only once per request: makes the kernel report conditions that
+	 * still hold to those threads.  Optional.
 	 */
 	void (*rearm)(void *state);
 	/*

@@ -1,8 +1,8 @@
 /*
- * Inside the library a descriptor is a small number, because it indexes tables.  In the interface
- * it is a POSIX descriptor, which is the same number, or a Windows handle.  A handle without its
- * two lowest bits is an index, too: into the process's table of handles, which has fewer than 2^24
- * entries.
+ * Conversion of descriptors between the library and its interface.  Inside the library a descriptor
+ * is a small number, because it indexes tables.  In the interface it is a POSIX descriptor, which
+ * is the same number, or a Windows handle.  A handle without its two lowest bits is such an index,
+ * too: into the process's table of handles, which has fewer than 2^24 entries.
  */
 #ifndef XP_SYS_FDNUM_H
 #define XP_SYS_FDNUM_H

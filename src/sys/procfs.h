@@ -21,8 +21,8 @@ int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context);
 int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context);
 
 struct xp_procfs_signals {
-	uint64_t blocked; /* bit N - 1: all threads but the calling one block signal N */
-	bool asleep;      /* all threads but the calling one sleep */
+	uint64_t blocked; /* bit N - 1 is set if all threads but the calling one block signal N */
+	bool others_asleep;      /* all threads but the calling one sleep */
 };
 
 /*

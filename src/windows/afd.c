@@ -111,9 +111,9 @@ static bool afd_activity(struct afd_state *state, struct afd_edge *edge,
  * Handle the completion of a poll; call: number of this wait.  A report of a poll that had begun
  * before this wait is added to `unsure`.  Returns false if there is nothing to report.
  */
-static bool afd_answer(struct afd_state *state, struct afd_poll *poll,
-                       uint32_t call, struct afd_unsure *unsure,
-                       struct xp_fired *fired)
+static bool afd_poll_completed(struct afd_state *state, struct afd_poll *poll,
+                               uint32_t call, struct afd_unsure *unsure,
+                               struct xp_fired *fired)
 {
 	bool old = state->calls - poll->wait_before > state->calls - call;
 	struct afd_sock *sock = afd_poll_ended(state, poll, fired);
@@ -141,8 +141,8 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 	case AFD_KEY_OBJECT:
 		return afd_object_fired(state, (int)(key >> AFD_KEY_BITS), fired);
 	default:
-		return afd_answer(state, (void *)packet->lpOverlapped, call,
-		                  unsure, fired);
+		return afd_poll_completed(state, (void *)packet->lpOverlapped, call,
+		                          unsure, fired);
 	}
 }
 
@@ -200,8 +200,8 @@ static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
 }
 
 /* Begin polls and waits that are due, and take packets from the port.  Returns like afd_take. */
-static int afd_ask(struct afd_state *state, DWORD timeout_ms,
-                   struct xp_fired *fired, int cap, int *rc)
+static int afd_poll_and_take(struct afd_state *state, DWORD timeout_ms,
+                             struct xp_fired *fired, int cap, int *rc)
 {
 	uint32_t call = ++state->calls;
 	int count = 0;
@@ -230,8 +230,8 @@ static int ask_with_pipes(struct afd_state *state, int64_t deadline_ns,
 		: afd_pipes_pause(state, afd_timeout(deadline_ns));
 
 	if (count < cap)
-		count += afd_ask(state, timeout_ms, fired + count, cap - count,
-		                 rc);
+		count += afd_poll_and_take(state, timeout_ms, fired + count, cap - count,
+		                           rc);
 	if (count == 0 && most == 0)
 		count = afd_pipes_probe(state, fired, cap);
 	return pipes_left ? xp_fired_more(fired, count, cap) : count;
@@ -247,7 +247,7 @@ static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	(void)mask;
 	xp_mutex_lock(&state->lock);
 	if (xp_list_empty(&state->pipes))
-		count = afd_ask(state, afd_timeout(deadline_ns), fired, cap, &rc);
+		count = afd_poll_and_take(state, afd_timeout(deadline_ns), fired, cap, &rc);
 	else
 		count = ask_with_pipes(state, deadline_ns, fired, cap, &rc);
 	xp_mutex_unlock(&state->lock);

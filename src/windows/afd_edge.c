@@ -69,7 +69,7 @@ static int edge_make(struct afd_state *state, struct afd_edge *edge)
 }
 
 /* Give the socket an event object, a free one if there is one. */
-static int edge_take(struct afd_state *state, struct afd_sock *sock)
+static int edge_get_event(struct afd_state *state, struct afd_sock *sock)
 {
 	struct afd_edge *edge;
 	int rc;
@@ -162,7 +162,7 @@ uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock)
 /* Give the socket an event object, which records activity from now on. */
 static int edge_select(struct afd_state *state, struct afd_sock *sock)
 {
-	int rc = edge_take(state, sock);
+	int rc = edge_get_event(state, sock);
 
 	if (rc < 0)
 		return rc;

@@ -56,7 +56,7 @@ static VOID CALLBACK object_signalled(PTP_CALLBACK_INSTANCE instance,
 }
 
 /* Returns true if the object is signalled; with XP_NT_WAIT_TAKES this takes the signal. */
-static bool object_try(struct afd_state *state, const struct afd_object *object)
+static bool object_is_signalled(struct afd_state *state, const struct afd_object *object)
 {
 	xp_count_shared(&state->counters->syscalls_check);
 	return WaitForSingleObject(object->handle, 0) == WAIT_OBJECT_0;
@@ -66,18 +66,18 @@ static bool object_try(struct afd_state *state, const struct afd_object *object)
  * Take the object out of `unchecked`.  Send a packet if the object is signalled, or if `taken` is
  * set (a wait has taken a signal that was not reported yet); else have the system wait for it.
  */
-static void object_begin(struct afd_state *state, struct afd_object *object)
+static void object_begin_wait(struct afd_state *state, struct afd_object *object)
 {
 	xp_count_shared(&state->counters->syscalls_change);
 	xp_list_remove(&object->entry.item);
-	if (atomic_load(&object->taken) || object_try(state, object))
+	if (atomic_load(&object->taken) || object_is_signalled(state, object))
 		object_send(object);
 	else
 		SetThreadpoolWait(object->wait, object->handle, NULL);
 }
 
 /* End the system's wait, so that it takes no signal from an object that is not wanted now. */
-static void object_end(struct afd_state *state, struct afd_object *object)
+static void object_end_wait(struct afd_state *state, struct afd_object *object)
 {
 	xp_count_shared(&state->counters->syscalls_change);
 	SetThreadpoolWait(object->wait, NULL, NULL);
@@ -131,11 +131,11 @@ static int object_watch(struct afd_state *state, struct afd_entry *entry, uint32
 	entry->watch = watch;
 	xp_list_remove(&entry->item);
 	if (!(watch & POLLIN))
-		object_end(state, object);
+		object_end_wait(state, object);
 	else if (has_begun)
 		return 0;
 	else if (state->waiters > 0)
-		object_begin(state, object);
+		object_begin_wait(state, object);
 	else
 		xp_list_append(&state->unchecked, &entry->item);
 	return 0;
@@ -155,7 +155,7 @@ static void object_close(struct afd_state *state, struct afd_entry *entry)
 {
 	struct afd_object *object = (struct afd_object *)entry;
 
-	object_end(state, object);
+	object_end_wait(state, object);
 	if (atomic_load(&object->taken))
 		object_give_back(object);
 	CloseThreadpoolWait(object->wait);
@@ -173,8 +173,8 @@ const struct afd_kind afd_object_kind = {
 void afd_objects_submit(struct afd_state *state)
 {
 	while (!xp_list_empty(&state->unchecked))
-		object_begin(state, XP_CONTAINER_OF(state->unchecked.next,
-		                                    struct afd_object, entry.item));
+		object_begin_wait(state, XP_CONTAINER_OF(state->unchecked.next,
+		                                         struct afd_object, entry.item));
 }
 
 /*
@@ -194,7 +194,7 @@ bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 	if (xp_list_empty(&object->entry.item))
 		xp_list_append(&state->unchecked, &object->entry.item);
 	is_same = object_is_same(object);
-	if (is_same && object->kind == XP_NT_WAIT_READS && !object_try(state, object))
+	if (is_same && object->kind == XP_NT_WAIT_READS && !object_is_signalled(state, object))
 		return false;
 	if (is_same)
 		atomic_store(&object->taken, false);

@@ -35,7 +35,7 @@ static struct afd_group *group_open(struct afd_state *state)
 }
 
 /* Move a full group to the end of the list, behind those with room. */
-static void group_place(struct afd_state *state, struct afd_group *group)
+static void group_sort_by_room(struct afd_state *state, struct afd_group *group)
 {
 	xp_list_remove(&group->item);
 	xp_list_append(group->socks == AFD_GROUP_MOST ? &state->groups
@@ -56,7 +56,7 @@ static struct afd_group *group_enter(struct afd_state *state)
 		return NULL;
 	XP_ASSERT(group->socks < AFD_GROUP_MOST);
 	group->socks++;
-	group_place(state, group);
+	group_sort_by_room(state, group);
 	return group;
 }
 
@@ -64,7 +64,7 @@ static void group_leave(struct afd_state *state, struct afd_group *group)
 {
 	XP_ASSERT(group->socks > 0);
 	group->socks--;
-	group_place(state, group);
+	group_sort_by_room(state, group);
 }
 
 void afd_groups_close(struct afd_state *state)
@@ -212,8 +212,8 @@ static int sock_open(struct afd_state *state, struct afd_entry *entry)
 }
 
 /* Request these bits from the next wait on, or at once if threads sleep at the port. */
-static int sock_want(struct afd_state *state, struct afd_sock *sock,
-                     uint32_t watch)
+static int sock_request_bits(struct afd_state *state, struct afd_sock *sock,
+                             uint32_t watch)
 {
 	uint32_t before = sock->entry.watch;
 	struct afd_poll *fresh;
@@ -247,7 +247,7 @@ static int sock_watch(struct afd_state *state, struct afd_entry *entry, uint32_t
 		if (watch & XP_WATCH_BITS)
 			afd_edge_end(state, sock);
 	}
-	return rc < 0 ? rc : sock_want(state, sock, watch);
+	return rc < 0 ? rc : sock_request_bits(state, sock, watch);
 }
 
 static void sock_close(struct afd_state *state, struct afd_entry *entry)

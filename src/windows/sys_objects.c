@@ -26,7 +26,7 @@ static enum xp_nt_wait event_wait(HANDLE event)
 	struct event_state state;
 	ULONG length;
 
-	/* A handle that may not be queried is treated as an auto-reset event. */
+	/* An event whose handle has no right to query it is treated as an auto-reset event. */
 	return NtQueryEvent(event, 0, &state, sizeof state, &length) == 0 && !state.resets
 		? XP_NT_WAIT_READS : XP_NT_WAIT_TAKES;
 }

@@ -51,12 +51,18 @@ XT_TEST(queue_fd_toggles_with_waits_cost_nothing)
 	toggle(queue, one, two, 20);
 	before = xt_stats(queue).syscalls_change;
 	toggle(queue, one, two, 80);
-	/* But that an event ends an association, which is made anew. */
+	/*
+	 * Changes cost no system call, but on port an event ends an association, which has to be
+	 * made again.
+	 */
 	XT_CHECK(xt_stats(queue).syscalls_change - before <=
 	         (xt_is("port") ? 2 * 80 : 0));
 }
 
-/* Meanwhile it was readable for that alone, and reported nothing else. */
+/*
+ * During the loop the descriptor was readable only because the queue needed attention, and it
+ * reported no registration.
+ */
 XT_TEST(queue_fd_tells_of_everything_after_a_long_loop)
 {
 	if (!xt_has_queue_fd())
@@ -97,7 +103,10 @@ XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 	XT_OK(xt_add(queue, other.r, READ, 0));
 	XT_OK(xt_add(queue, grave.r, READ, 0));
 	toggle(queue, one, two, 100);
-	/* A duplicate keeps the file in the kernel's set, which goes on reporting. */
+	/*
+	 * A duplicate of a closed file keeps the file in the kernel's set, which continues to
+	 * report it.
+	 */
 	(void)xt_dup(grave.r);
 	xt_number(fresh.r, grave.r);
 	XT_OK(xt_add(queue, grave.r, READ, 0));

@@ -256,7 +256,7 @@ XT_TEST(no_queue_is_einval_in_every_call)
 	XT_FAILS(xpoll_stats(NULL, &stats, sizeof stats), EINVAL);
 	XT_FAILS(xpoll_reinit(NULL), EINVAL);
 	XT_EXPECT(!xpoll_backend(NULL));
-	/* Its end is 0, as always. */
+	/* At the end of its records xpoll_revents returns 0 and leaves errno. */
 	errno = 0;
 	XT_EQ(xpoll_revents(NULL, &data), 0);
 	XT_EXPECT_STATUS(errno, EINVAL);

@@ -24,7 +24,7 @@ static void victim_run(void *argument)
 	sigset_t empty;
 
 	(void)sigemptyset(&empty);
-	/* OpenBSD's static C library leaves the type of a new thread to what was there. */
+	/* OpenBSD's static C library does not set the cancellation type of a new thread. */
 	(void)pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
 	atomic_store(&victim->inside, 1);
 	for (;;) {
@@ -77,8 +77,8 @@ static void usable(struct xpoll *queue, struct xt_pair pipe)
 }
 
 /*
- * AddressSanitizer and ThreadSanitizer lose track of a thread that leaves a
- * system call by unwinding, and report what is not there.
+ * AddressSanitizer and ThreadSanitizer lose track of a thread that leaves a system call by
+ * unwinding, and report errors that do not exist.
  */
 static void cancels(int kind, int mode)
 {
@@ -92,7 +92,10 @@ static void cancels(int kind, int mode)
 	for (int i = 0; i < 100; i++)
 		XT_CALL(cancel_one(&victim, i % 4 == 0));
 	XT_CALL(usable(victim.queue, pipe));
-	/* It waits for waiters to leave: a leaked one would hang it. */
+	/*
+	 * xpoll_destroy waits for waiters to leave, so it hangs if a cancelled thread is still
+	 * counted.
+	 */
 	xt_destroy(victim.queue);
 }
 
@@ -117,7 +120,7 @@ XT_TEST(hazard_20_cancelled_timed_wait_leaves_no_trace)
 	XT_CALL(cancels(3, 0));
 }
 
-/* One of several: the others go on. */
+/* Cancel one of several waiting threads; the others continue to wait. */
 XT_TEST(hazard_20_cancelled_beside_another_waiter)
 {
 	if (XT_SANITIZED)
@@ -153,7 +156,10 @@ static void victim_once(void *argument)
 	victim->got = xpoll_event(victim->queue, NULL, 0, &event, 1, -1);
 }
 
-/* This thread and those that it starts run by turns, so that one is woken and does not run. */
+/*
+ * Restrict this thread and those that it starts to one processor, so that a woken thread does not
+ * run at once.
+ */
 static void share_a_processor(void)
 {
 #ifdef __linux__

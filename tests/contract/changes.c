@@ -280,8 +280,8 @@ XT_TEST(failed_change_of_existing_changes_nothing)
 }
 
 /*
- * Registrations are looked for some changes ahead: what was found may be gone by then, and
- * its memory another's.
+ * The library looks registrations up some changes ahead.  A change in between may delete one, and
+ * its memory may be reused for another.
  */
 static void check_one_again_and_again(int filter)
 {

@@ -106,7 +106,7 @@ static void level_outlives_the_edge_beside_it(int flag)
 		XT_NONE(queue);
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, WRITE, flag));
 	xt_put(pair.w);
-	/* Now and then a report is confirmed, by a change in the kernel. */
+	/* In some of the waits the library confirms a report by a change in the kernel. */
 	for (int i = 0; i < 200; i++)
 		XT_GETS(queue, NULL, pair.r, READ);
 }
@@ -121,7 +121,7 @@ XT_TEST(clear_beside_a_level_is_deleted_and_the_level_stays)
 	level_outlives_the_edge_beside_it(XPOLL_DELETE);
 }
 
-/* S9: nobody reads it any more, which is delivered once */
+/* S9: the loss of the last reader is delivered once */
 XT_TEST(clear_broken_pipe_is_reported_once)
 {
 	XT_NEEDS_USER_EVENTS();
@@ -252,7 +252,10 @@ XT_TEST(clear_both_directions_that_hold_are_one_entry)
 	XT_EQ(xpoll_wait(queue, 0), 0);
 }
 
-/* Two waits with room for one: each direction comes, and then nothing does. */
+/*
+ * In two waits with room for one event each direction is delivered once; a third wait finds
+ * nothing.
+ */
 static void come_once_each(struct xpoll *queue, int fd)
 {
 	struct xpoll_event event;
@@ -269,8 +272,8 @@ static void come_once_each(struct xpoll *queue, int fd)
 }
 
 /*
- * S9, S11: what found no room is delivered, what was delivered is not.  Of such files
- * nobody may look what is ready, so the report of both is what there is.
+ * S9, S11: the event that found no room is delivered, and the delivered one is not repeated.
+ * poll(2) must not check such a file, so the library has to keep the report of both.
  */
 XT_TEST(clear_both_directions_of_a_device_with_room_for_one_come_once)
 {
@@ -297,7 +300,9 @@ XT_TEST(clear_terminal_hung_up_with_room_for_one_comes_once)
 	XT_CALL(come_once_each(queue, pty.r));
 }
 
-/* The one that found no room is ONESHOT: what is left is not delivered again. */
+/*
+ * The event that found no room is of a ONESHOT registration: the other one is not delivered again.
+ */
 XT_TEST(clear_beside_a_oneshot_with_room_for_one_comes_once)
 {
 	struct xpoll *queue = xt_open();
@@ -325,7 +330,7 @@ XT_TEST(clear_beside_level_is_told_of_a_hang_up_once)
 	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
 	XT_GETS(queue, NULL, ident, WRITE);
 	xt_close(pair.w);
-	/* More waits than any of which it may be the last to ask the kernel. */
+	/* More waits than the library makes in a row without calling the kernel. */
 	for (int i = 0; i < 40; i++) {
 		int count = xpoll_event(queue, NULL, 0, events, 4, -1);
 
@@ -360,7 +365,7 @@ XT_TEST(clear_terminal_hung_up_comes_again_after_enable)
 }
 
 /* S9: one level and one edge queue on the same pipe do not disturb each other */
-/* Its poll ends at once, whoever asks again. */
+/* A terminal that hung up is ready in each poll, so the edge must come from the library. */
 XT_TEST(clear_terminal_hung_up_while_registered_is_told_once)
 {
 	struct xpoll *queue = xt_open();

@@ -170,7 +170,8 @@ static bool comes_to_rest(struct xpoll *queue)
 }
 
 /*
- * Hazard 2: nobody reads the data, the duplicate keeps the entry alive.
+ * Hazard 2: the data stays unread, and the duplicate keeps the entry in the kernel's set.
+ *
  * Complaint: A closed file whose duplicate is open reports for ever.
  */
 XT_TEST(hazard_02_close_with_duplicate_is_dropped)
@@ -292,8 +293,8 @@ XT_TEST(hazard_02_two_dead_entries_that_alternate_come_to_rest)
 }
 
 /*
- * Hazard 2: the kernel goes on reporting what is broken, however it was
- * registered and however many events fit.
+ * Hazard 2: the kernel continues to report a broken pipe, however it was registered and however
+ * many events fit into the array.
  */
 XT_TEST(hazard_02_broken_pipe_with_duplicate_comes_to_rest)
 {
@@ -373,8 +374,8 @@ XT_TEST(enable_of_a_number_that_is_a_file_now_is_enoent_or_nothing)
 
 #ifdef __linux__
 /*
- * What found no room and may not be looked at is kept as it was reported.  An
- * epoll set is such a file; the user event is handed out before it.
+ * The report of a file that poll(2) must not check, and whose event found no room, is kept.  An
+ * epoll set is such a file; the user event is delivered before it.
  */
 XT_TEST(close_one_whose_event_found_no_room_is_silent)
 {
@@ -400,7 +401,7 @@ XT_TEST(close_one_whose_event_found_no_room_is_silent)
 			xt_close(set);
 		else
 			xt_number(xt_pipe().r, set);
-		/* What waits in this process, kqueue(2) does not take back. */
+		/* An event that waits for delivery in this process is not removed by kqueue(2). */
 		if (i < 4 || (xt_sees_reuse() && !xt_is("kqueue")))
 			XT_NONE(queue);
 		xt_destroy(queue);
@@ -428,7 +429,7 @@ XT_TEST(delete_on_a_number_that_is_a_file_now_is_enoent)
 		rc = xt_flag(queue, ident, READ, XPOLL_DELETE);
 		if (xt_add_sees_reuse())
 			XT_EXPECT_STATUS(rc, ENOENT);
-		else /* It knows the number only. */
+		else /* this back end identifies a file by its descriptor only */
 			XT_EXPECT(rc == 0 || rc == ENOENT);
 		rc = xt_flag(queue, ident, READ, XPOLL_DELETE);
 		XT_EXPECT_STATUS(rc, ENOENT);

@@ -147,7 +147,10 @@ XT_TEST(data_after_add_wakes_the_waiter)
 	XT_CHECK(sleeper_got(&sleeper, (uint64_t)pipe.r, READ));
 }
 
-/* What has to be watched apart is watched in another way, which the sleeper missed. */
+/*
+ * A descriptor with an edge and a level is watched by another entry, which did not wake the
+ * sleeping thread.
+ */
 XT_TEST(data_after_add_of_an_edge_and_a_level_wakes_the_waiter)
 {
 	static const int clear[][2] = {{XPOLL_CLEAR, 0}, {0, XPOLL_CLEAR}};
@@ -215,7 +218,8 @@ XT_TEST(ctl_wakes_the_poll_like_waiter)
 }
 
 /*
- * Everything that does not make ready returns, and the wait goes on.
+ * Changes that make no registration ready return, and the wait continues.
+ *
  * Complaint: A change waits until the waiter returns.
  */
 XT_TEST(changes_return_while_a_wait_is_blocked)

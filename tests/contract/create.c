@@ -327,7 +327,7 @@ XT_TEST(create_busy_poll_is_the_kernel_s_or_enotsup)
 	}
 	XT_EXPECT(xt_is("epoll"));
 	XT_EXPECT_EQ(sets_that_poll(77), 1);
-	/* A file that is closed while a duplicate is open, and goes on being reported. */
+	/* The kernel continues to report a file that is closed while a duplicate is open. */
 	struct xt_pair grave = xt_ready_pair();
 	int number = grave.r;
 	(void)xt_dup(number);

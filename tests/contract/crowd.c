@@ -62,7 +62,7 @@ static void crowd_wait(void *argument)
 	(void)xpoll_wake(crowd->queue);
 }
 
-/* One random change of the kind that suits the mode. */
+/* Make one random change of the kind that suits the mode. */
 static int crowd_change(struct crowd *crowd, int fd, uint32_t random)
 {
 	uint64_t ident = (uint64_t)fd;

@@ -154,9 +154,9 @@ XT_TEST(delete_while_a_thread_waits_is_not_delivered)
 enum { RACES = XT_SLOW ? 200 : 600 };
 
 /*
- * One thread registers and deletes an always ready pipe again and again, each
- * time with a new number as udata; two wait.  A wait that began after number n
- * was deleted must not see n.
+ * One thread registers and deletes an always ready pipe again and again, each time with a new
+ * number as udata; two threads wait.  A wait that began after number n was deleted must not return
+ * n.
  */
 struct race {
 	struct xpoll *queue;
@@ -240,7 +240,9 @@ XT_TEST(delete_against_waiting_threads_dispatch_is_exact)
 	race_run(XPOLL_DISPATCH);
 }
 
-/* What is left of READ is POLLRDHUP, to the event level as well. */
+/*
+ * After DELETE of POLLIN, READ is registered for POLLRDHUP only; the event level reports it, too.
+ */
 XT_TEST(delete_of_pollin_beside_pollrdhup_leaves_the_end_alone)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};

@@ -98,7 +98,10 @@ XT_TEST(destroy_with_registrations_under_waiters)
 	}
 }
 
-/* Woken by an event at the same moment: the event or EBADF, nothing else. */
+/*
+ * An event and xpoll_destroy wake the thread at the same moment: the wait returns the event or
+ * EBADF, nothing else.
+ */
 XT_TEST(destroy_against_an_event_gives_one_or_the_other)
 {
 	for (int i = 0; i < 100; i++) {

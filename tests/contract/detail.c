@@ -155,12 +155,12 @@ XT_TEST(count_of_a_pipe_follows_its_size)
 	XT_OK(add(queue, pipe.w, WRITE, COUNT));
 	XT_GETS(queue, &event, pipe.w, WRITE);
 	XT_EXPECT_EQ(event.data, fcntl(pipe.w, F_GETPIPE_SZ));
-	/* And so does one of 64 waits. */
+	/* An event also has the new size after 64 waits. */
 	XT_CHECK(fcntl(pipe.w, F_SETPIPE_SZ, 32768) > 0);
 	for (int i = 0; i < 64; i++)
 		XT_GETS(queue, &event, pipe.w, WRITE);
 	XT_EXPECT_EQ(event.data, fcntl(pipe.w, F_GETPIPE_SZ));
-	/* And so does an event of a pipe that would be full. */
+	/* An event also has the new size if the old size would mean that the pipe is full. */
 	for (int left = fcntl(pipe.w, F_GETPIPE_SZ); left > 0; left -= 512)
 		put(pipe.w, 512);
 	XT_CHECK(fcntl(pipe.w, F_SETPIPE_SZ, 65536) > 0);
@@ -315,7 +315,7 @@ XT_TEST(count_of_a_file_is_what_is_left_and_may_be_negative)
 	XT_EXPECT_EQ(event.data, -15);
 }
 
-/* A connection to a port where nobody listens. */
+/* Returns a connection to a port that has no listener. */
 static int refused(void)
 {
 	struct sockaddr_in address;
@@ -354,7 +354,7 @@ XT_TEST(hazard_13_error_of_a_socket_is_told_to_who_asks)
 		XT_EXPECT(events[i].flags & XPOLL_EOF);
 		XT_EXPECT_EQ(events[i].fflags, ECONNREFUSED);
 	}
-	/* It was taken. */
+	/* The event has cleared the socket's error. */
 	XT_EXPECT_EQ(so_error(fd), 0);
 }
 
@@ -399,7 +399,7 @@ XT_TEST(supports_tells_the_truth)
 		XT_EXPECT_EQ(xpoll_supports(queue, filter, COUNT | SOERR), 1);
 		XT_EXPECT_EQ(xpoll_supports(queue, filter, XPOLL_NOTE_LOWAT), 1);
 	}
-	/* Not every system can say what is left to be sent. */
+	/* Some systems have no call that returns the number of unsent bytes. */
 	XT_EXPECT_EQ(xpoll_supports(queue, XPOLL_FILT_EMPTY, 0),
 	             xt_add(queue, xt_socketpair(SOCK_STREAM).w,
 	                    XPOLL_FILT_EMPTY, 0) == 0);

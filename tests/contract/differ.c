@@ -22,7 +22,7 @@ static const int all_bits[FILTERS] = {
 	POLLIN | POLLRDHUP | POLLHUP | POLLERR, POLLOUT | POLLHUP | POLLERR, POLLPRI,
 };
 
-/* One filter of a file, as the model knows it. */
+/* The model of one filter of a file. */
 struct side {
 	bool registered;
 	bool enabled;
@@ -79,7 +79,7 @@ static bool registered(const struct thing *thing)
 	return any;
 }
 
-/* DIFFERENCES: on epoll other filters' reports take away what is new to this one. */
+/* DIFFERENCES: on epoll the reports of other filters clear what is new to this one. */
 static bool beside_others(const struct thing *thing, int i)
 {
 	return xt_is("epoll") && registered(thing) && !thing->sides[i].registered;
@@ -156,7 +156,7 @@ static void add(struct world *world, struct thing *thing, int i)
 		return;
 	}
 	XT_OK(rc);
-	/* DIFFERENCES: what was new before an ADD of READ or WRITE alone. */
+	/* DIFFERENCES: an ADD of READ or WRITE alone clears what was new before. */
 	for (int k = 0; k < FILTERS && names[i] != EXCEPT && xt_is("epoll"); k++)
 		forget_news(&thing->sides[k]);
 	if (!side->registered)

@@ -173,8 +173,8 @@ XT_TEST(add_disabled_readable_never_fires_until_enabled)
 }
 
 /*
- * S3: nobody can ask the kernel to keep errors to itself.  Each answer from a
- * port that refuses is one.  This one sends something for once.
+ * S3: the kernel reports errors whether they are requested or not, and each datagram to a port
+ * without a listener causes one.  Have such a port answer once.
  */
 static void answer(int fd, const struct sockaddr_in *own, int peer,
                    const struct sockaddr_in *address)
@@ -182,7 +182,7 @@ static void answer(int fd, const struct sockaddr_in *own, int peer,
 	XT_EQ(connect(peer, (const struct sockaddr *)own, sizeof *own), 0);
 	XT_EQ(send(peer, "x", 1, 0), 1);
 	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
-	/* It refuses again. */
+	/* From now on datagrams are refused again. */
 	XT_EQ(connect(peer, (const struct sockaddr *)address, sizeof *address), 0);
 }
 
@@ -206,7 +206,7 @@ static void refused_datagrams(int mode, int enabled_first, int rounds)
 		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
 	}
 	XT_EXPECT(xt_stats(queue).fruitless - before.fruitless <= WAKE_BOUND);
-	/* And it is heard again when it is wanted again, what is there or comes. */
+	/* A filter that is enabled again reports both present and later data. */
 	for (int i = 0; i < 3; i++) {
 		char byte;
 
@@ -230,7 +230,9 @@ static void refused_datagrams(int mode, int enabled_first, int rounds)
 	xt_close(peer);
 }
 
-/* EXCEPT has no part in an error, and keeps the kernel reporting all the same. */
+/*
+ * EXCEPT is not ready for an error, but while it is enabled the kernel keeps reporting the socket.
+ */
 static void refused_beside_except(int mode)
 {
 	enum { ROUNDS = 400 };
@@ -269,7 +271,7 @@ XT_TEST(disable_refused_datagrams_wake_a_bounded_number_of_times)
 	if (xt_is("afd"))
 		XT_SKIP("the driver is not asked about what is disabled");
 #ifndef __linux__
-	/* Of the hundreds that this takes, and another thread of the kernel sends them. */
+	/* The test needs hundreds of answers of ICMP, which another thread of the kernel sends. */
 	XT_SKIP("this kernel sends few answers of ICMP a second");
 #endif
 	for (size_t i = 0; i < VARIANTS; i++)
@@ -299,7 +301,7 @@ XT_TEST(disable_one_direction_other_still_comes)
 	}
 }
 
-/* S3: what was reported ready and not yet handed out is silent too */
+/* S3: an event that found no room is not delivered after DISABLE */
 XT_TEST(disable_after_partial_take_is_silent)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -35,14 +35,14 @@ static bool stays_spent(struct xpoll *queue)
 	return true;
 }
 
-/* And the next byte is. */
+/* Returns true if the next byte is delivered as an event. */
 static bool comes_with_the_next(struct xpoll *queue, int peer)
 {
 	struct xpoll_event events[4];
 	int64_t end = xt_now() + XT_SOON;
 	int count = 0;
 
-	/* Not every system has it there at once over loopback. */
+	/* On some systems a byte over loopback arrives later than send(2) returns. */
 	xt_put(peer);
 	while (count >= 0 && xt_now() < end) {
 		count = xpoll_event(queue, NULL, 0, events, 4, XT_SOON);
@@ -85,7 +85,7 @@ static const struct {
 
 enum { CHANGES = sizeof changes / sizeof *changes };
 
-/* One row, with waits between its steps or without. */
+/* Make the changes of one row, with waits between its steps or without. */
 static bool changes_make(struct xpoll *queue, int fd, int row, bool waits)
 {
 	const struct step *steps = changes[row].steps;
@@ -120,7 +120,7 @@ static bool edges_tell_all(void)
 	return !xt_is("afd");
 }
 
-/* Not every kernel has EXCEPT. */
+/* Returns false if the row needs EXCEPT and the kernel lacks it. */
 static bool has_its_filters(int row)
 {
 	for (int i = 0; i < 4; i++)
@@ -161,7 +161,7 @@ XT_TEST(edge_is_not_repeated_by_changes_of_other_filters)
 	}
 }
 
-/* The same while another thread sleeps, which is to see it all. */
+/* A thread that sleeps in the queue during the changes; it must get every event. */
 struct sleeper {
 	struct xpoll *queue;
 	atomic_int reads;
@@ -267,7 +267,7 @@ XT_TEST(edge_is_not_repeated_by_its_confirmation)
 	XT_EXPECT_EQ(reads, 200);
 }
 
-/* What happens in the other direction is not its activity either. */
+/* Activity of the other direction does not repeat the edge either. */
 XT_TEST(edge_is_not_repeated_by_activity_of_the_level_beside_it)
 {
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
@@ -419,7 +419,7 @@ XT_TEST(write_added_beside_a_reported_edge_reaches_a_sleeper)
 	xt_join(sleeper);
 }
 
-/* What is not requested any more wakes nobody for long. */
+/* Activity of a direction that is not requested any more wakes no thread more than a few times. */
 static void wakes_for_the_end_alone(struct xpoll *queue, struct xt_pair pair)
 {
 	uint64_t before = xt_stats(queue).fruitless;
@@ -439,7 +439,7 @@ XT_TEST(delete_of_one_wish_of_two_beside_an_edge_wakes_a_bounded_number_of_times
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 
-	/* Not every kernel can report the end without the data. */
+	/* Some kernels cannot report the end of file without the data. */
 	if (!xt_is("epoll"))
 		return;
 	XT_EQ(xpoll_ctl(queue, XPOLL_ADD | XPOLL_CLEAR, POLLOUT, pair.r, NULL), 0);

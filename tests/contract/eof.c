@@ -11,7 +11,7 @@
 #define ANY (-1)   /* may come or not, with any flags */
 #define QUIET (-2) /* must not come */
 
-/* Add both, wait until the wanted ones have come with these EOF flags. */
+/* Add READ and WRITE, and wait until the expected events have come with these EOF flags. */
 static void expect(int fd, int mode, int read_eof, int write_eof)
 {
 	struct xpoll *queue = xt_open();
@@ -19,7 +19,7 @@ static void expect(int fd, int mode, int read_eof, int write_eof)
 	int wanted[2] = {read_eof, write_eof};
 
 	XT_OK(xt_add(queue, fd, READ, mode));
-	/* Nor does every kernel with kqueue(2) watch a pipe without another end. */
+	/* Some kernels with kqueue(2) refuse WRITE of a pipe whose other end is closed. */
 	int rc = xt_add(queue, fd, WRITE, mode);
 
 	if (write_eof != ANY || !xt_lacks_user_events())
@@ -132,7 +132,7 @@ XT_TEST(seqpacket_peer_closed_both_are_eof)
 	XT_CALL(expect_both_modes(pair.r, 1, 1));
 }
 
-/* What poll(2) is made of here, select, does not report half-closes. */
+/* On this system poll(2) is made of select(2), which does not report half-closes. */
 static const char no_poll[] = "no poll(2) that tells of this here";
 
 XT_TEST(tcp_peer_shut_writing_read_is_eof_write_is_not)
@@ -179,7 +179,7 @@ XT_TEST(rdhup_alone_is_told_with_nothing_unread)
 	XT_EQ(xpoll_revents(queue, NULL), POLLRDHUP);
 }
 
-/* Some kernels look at a low-water mark in sockets alone, and report data instead. */
+/* Some kernels apply a low-water mark to sockets only, and report the data of other files. */
 XT_TEST(rdhup_alone_of_unread_data_is_silent_at_either_level)
 {
 	XT_NEEDS_RDHUP();
@@ -198,7 +198,7 @@ XT_TEST(rdhup_alone_of_unread_data_is_silent_at_either_level)
 			XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 			XT_EQ(xpoll_wait(queue, 0), 0);
 		}
-		/* A registration that asks for data as well gets them. */
+		/* A registration that also requests data gets the event of the data. */
 		XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pairs[i].r, NULL), 0);
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
 		XT_EQ(event.flags & XPOLL_EOF, 0);
@@ -235,7 +235,7 @@ XT_TEST(hazard_13_reset_leaves_so_error_to_the_program)
 
 	xt_put(tcp.w);
 	xt_reset(tcp);
-	/* It is in that state when its error is there. */
+	/* The socket has been reset once it has an error. */
 	XT_CHECK(xt_poll_until(tcp.r, POLLIN, XT_RESET));
 	XT_CALL(expect_both_modes(tcp.r, 1, 1));
 	XT_EQ(so_error(tcp.r), ECONNRESET);
@@ -334,7 +334,8 @@ XT_TEST(fifo_hangup_and_new_writer_is_not_eof_any_more)
 }
 
 /*
- * Both halves in turn, watched all the time
+ * Each half is closed in turn, while both are watched
+ *
  * Complaint: Half-close, end of file and reset are mixed up.
  */
 XT_TEST(half_close_step_by_step_is_told_in_order)

@@ -47,7 +47,7 @@ XT_TEST(exclusive_half_close_has_the_bits_of_poll)
 	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
 	XT_EQ(xpoll_wait(queue, -1), 1);
 	XT_EQ(xpoll_revents(queue, NULL), POLLIN | POLLRDHUP);
-	/* And if only that is wanted. */
+	/* The half-close is also reported if POLLIN was deleted. */
 	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN, pair.r, NULL), 0);
 	XT_EQ(xpoll_wait(queue, -1), 1);
 	XT_EQ(xpoll_revents(queue, NULL), POLLRDHUP);
@@ -187,7 +187,7 @@ XT_TEST(exclusive_of_another_queue_is_accepted)
 	XT_OK(xt_flag(queue, (uint64_t)fd, READ, XPOLL_DELETE));
 }
 
-/* Such a socket reports POLLHUP all the time, which is no event. */
+/* An unconnected socket reports POLLHUP all the time, which is no event. */
 XT_TEST(exclusive_of_an_unconnected_socket_lets_a_wait_sleep)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -200,7 +200,7 @@ XT_TEST(exclusive_of_an_unconnected_socket_lets_a_wait_sleep)
 	XT_OK(add(queue, fd, READ, 0));
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 1000000), 0);
 	XT_CHECK(xt_stats(queue).syscalls_wait < 20);
-	/* It becomes a listener. */
+	/* Turn the socket into a listener. */
 	if (xt_chooses_filters_early())
 		XT_SKIP("a socket's filter is that of its kind when it is added");
 	socklen_t length = sizeof address;

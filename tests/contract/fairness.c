@@ -9,8 +9,8 @@
 enum { QUIET = 100 };
 
 /*
- * Waits with room for one event that are allowed for each ready registration:
- * every 16th goes to the kernel, and a busy one may take its turn in between.
+ * Number of waits with room for one event that are allowed for each ready registration: every 16th
+ * calls the kernel, and a busy registration may take its turn in between.
  */
 #define BOUND_EACH 64
 
@@ -50,7 +50,7 @@ static void add_quiet(struct mix *mix, int mode, int toggled)
 	}
 }
 
-/* Wait until each quiet one has come once. */
+/* Wait until each quiet registration was delivered once. */
 static void collect(struct mix *mix, int slots)
 {
 	unsigned char seen[QUIET] = {0};
@@ -159,8 +159,8 @@ XT_TEST(hazard_06_writable_sockets_and_a_readable_pipe_share_the_room)
 }
 
 /*
- * What did not fit is looked at first, but if nothing is reported of it that is not
- * all there is (S4, S8): here a socket that was never connected.
+ * Slots whose events found no room are checked first, but if none of them is ready the wait must go
+ * on to call the kernel (S4, S8).  Here the slot is a socket that was never connected.
  */
 XT_TEST(silent_one_that_found_no_room_does_not_hide_a_ready_one)
 {
@@ -182,7 +182,7 @@ XT_TEST(silent_one_that_found_no_room_does_not_hide_a_ready_one)
 	XT_EQ(events[0].ident, (uint64_t)second.r);
 }
 
-/* A triggered USER and these, which stay ready, with room for one event. */
+/* Deliver a triggered USER and these descriptors, which stay ready, with room for one event. */
 static void share_one_slot(struct xpoll *queue, const int *fds, int len)
 {
 	int seen[4] = {0};
@@ -199,7 +199,7 @@ static void share_one_slot(struct xpoll *queue, const int *fds, int len)
 		for (int i = 0; i < len; i++)
 			seen[i] += event.ident == (uint64_t)fds[i];
 	}
-	/* Each within BOUND_EACH waits, on average. */
+	/* Each descriptor is delivered within BOUND_EACH waits, on average. */
 	XT_CHECK(seen_user >= waits / BOUND_EACH);
 	for (int i = 0; i < len; i++)
 		XT_CHECK(seen[i] >= waits / BOUND_EACH);
@@ -230,7 +230,7 @@ static int add_state(struct xpoll *queue)
 	return mounts;
 }
 
-/* Nor do states, which every wait returns again. */
+/* States that every wait returns again do not delay other events either. */
 XT_TEST(hazard_06_states_that_last_leave_room_for_the_others)
 {
 	if (xt_has_kqueue() || xt_sunos())
@@ -264,8 +264,9 @@ XT_TEST(many_closed_states_do_not_hide_one_that_is_ready)
 #endif
 
 /*
- * With XPOLL_ALL_READY the next wait returns it beside all that is at hand: here
- * what was toggled, a trigger, and a pipe of which only the kernel knows.
+ * With XPOLL_ALL_READY the next wait returns the event together with all that the queue knows
+ * without the kernel: toggled descriptors and a trigger.  Only the kernel knows that the pipe is
+ * ready.
  */
 XT_TEST(all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand)
 {
@@ -291,7 +292,7 @@ XT_TEST(all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand)
 }
 
 /* The poll-like level: everything ready comes, wait by wait. */
-/* toggled: what is taken is disabled and enabled, and so is a candidate. */
+/* toggled: each delivered descriptor is disabled and enabled again, so it is a candidate */
 static void take_one_of_each_batch(int toggled)
 {
 	struct xpoll *queue = xt_open();

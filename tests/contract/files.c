@@ -30,7 +30,7 @@ XT_TEST(file_read_is_ready_until_the_end)
 	XT_GETS(queue, NULL, file, READ);
 }
 
-/* That it wakes a sleeping wait: source/growth.c. */
+/* source/growth.c tests that growth wakes a sleeping thread. */
 XT_TEST(file_that_grew_is_ready_at_the_next_wait)
 {
 	struct xpoll *queue = xt_open();
@@ -182,7 +182,7 @@ XT_TEST(file_and_pipe_both_come)
 	XT_OK(xt_add(queue, pipe.r, READ, 0));
 	XT_GETS(queue, NULL, file, READ);
 	xt_put(pipe.w);
-	/* Not always in one wait, but within a bounded number (S11). */
+	/* The three events come within a bounded number of waits (S11), perhaps not all in one. */
 	for (int i = 0, seen = 0; seen != 3; i++) {
 		XT_CHECK(i < 64);
 		int count = xt_take(queue, events, 4, XT_SOON);

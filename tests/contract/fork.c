@@ -187,7 +187,7 @@ static void child_reinits(void *argument)
 	XT_EQ(xpoll_lookup(queue, (uint64_t)family->edge.w, WRITE, &now), 0);
 	XT_EXPECT(now.flags & XPOLL_DISABLE);
 	XT_CALL(family_is_whole(family));
-	/* And now it is the child's alone. */
+	/* From now on the queue is the child's alone. */
 	XT_OK(xt_flag(queue, family->ident, READ, XPOLL_DELETE));
 	XT_OK(xt_flag(queue, 1, USER, XPOLL_DELETE));
 	XT_EQ(xpoll_close_fd(family->edge.r), 0);
@@ -292,7 +292,7 @@ static void child_takes_edges(void *argument)
 	take_three(queue);
 }
 
-/* With CLEAR, too: what holds is news to the child, whatever the file is. */
+/* With CLEAR, conditions that hold are delivered to the child again, whatever the kind of file. */
 XT_TEST(child_reinit_delivers_clear_of_each_kind_of_file)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -332,7 +332,7 @@ XT_TEST(child_reinit_drops_pending_events)
 	XT_OK(xt_trigger(family.queue, 1));
 	XT_EQ(xpoll_wake(family.queue), 0);
 	XT_CHECK(xt_child(child_reinits_pending, &family));
-	/* Not the parent's. */
+	/* The child's xpoll_reinit has not taken the parent's pending events. */
 	XT_GETS(family.queue, NULL, 1, USER);
 	XT_EQ(xpoll_event(family.queue, NULL, 0, &event, 1, -1), 0);
 }
@@ -405,7 +405,9 @@ XT_TEST(child_of_parent_with_waiter_can_destroy)
 	            xt_child(child_only_destroys, &family);
 	xt_send_home(family.queue, thread);
 	XT_CHECK(fine);
-	/* The pipes are the child's too: what it wrote may have come here. */
+	/*
+	 * Parent and child share the pipes, so a byte that the child wrote may have arrived here.
+	 */
 	XT_OK(xt_flag(family.queue, (uint64_t)family.edge.r, READ, XPOLL_ENABLE));
 	XT_CALL(family_is_whole(&family));
 }

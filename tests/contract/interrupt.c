@@ -27,8 +27,10 @@ static void handle(int number, int flags)
 	atomic_store(&handled, 0);
 }
 
-/* Ignored in between: what is still pending then ends nobody (qemu may forget
- * to deliver what ppoll's mask held back until something else happens). */
+/*
+ * Ignore the signal in between, so that a pending one does not end the process (qemu may not
+ * deliver a signal that the mask of ppoll(2) blocked until something else happens).
+ */
 static void unhandle(int number)
 {
 	(void)signal(number, SIG_IGN);
@@ -101,7 +103,7 @@ XT_TEST(signal_with_restarting_handler_ends_a_wait_with_eintr)
 	XT_CALL(wait_is_interrupted(SA_RESTART));
 }
 
-/* Both a wait that nothing ends before its deadline, and one that an event ends. */
+/* Test a wait that ends at its deadline, and one that an event ends. */
 XT_TEST(signal_with_handler_ends_no_wait_of_a_queue_that_restarts)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_RESTART);
@@ -192,7 +194,7 @@ XT_TEST(signal_during_a_wait_on_toggled_ones_is_eintr)
 	XT_GETS(queue, NULL, pipe.r, READ);
 }
 
-/* A process that was stopped, by a signal or a debugger, goes on waiting (S15). */
+/* A process that was stopped, by a signal or a debugger, continues to wait (S15). */
 
 static bool waits_once(bool poll_like)
 {
@@ -200,7 +202,10 @@ static bool waits_once(bool poll_like)
 	struct xt_pair pipe = xt_pipe();
 	struct xpoll_event event;
 
-	/* None of a sanitizer, of the runner, or of the program: nothing can interrupt. */
+	/*
+	 * Remove the handlers of a sanitizer, of the runner and of the program, so that no handler
+	 * can interrupt.
+	 */
 	for (int number = 1; number < NSIG; number++)
 		(void)signal(number, SIG_DFL);
 	if (xt_add(queue, pipe.r, READ, 0) != 0)
@@ -218,7 +223,7 @@ static void stop_ends_no_wait(bool poll_like)
 	if (child == 0)
 		_exit(waits_once(poll_like) ? 0 : 1);
 	XT_CHECK(child > 0);
-	/* Some of the stops meet its sleep; those that come before or after it do no harm. */
+	/* Some of the stops come while the child sleeps; earlier and later ones do no harm. */
 	for (int i = 0; i < 20; i++) {
 		struct timespec pace = {.tv_nsec = 5 * 1000 * 1000};
 
@@ -258,7 +263,7 @@ static bool waits_for_a_signal(bool beside_a_timer)
 		.data = 5000,
 	};
 
-	/* The report of what is disabled makes the wait sleep twice. */
+	/* The report of the disabled filter makes the wait sleep twice. */
 	xt_put(pipe.w);
 	if (xt_add(queue, pipe.r, READ, XPOLL_DISABLE) != 0 ||
 	    (beside_a_timer && xpoll_event(queue, &timer, 1, NULL, 0, 0) != 0))
@@ -406,7 +411,7 @@ XT_TEST(mask_pending_signal_unblocked_by_it_is_eintr)
 	XT_EQ(rc, -1);
 	XT_EXPECT_STATUS(error, EINTR);
 	XT_EXPECT_EQ(atomic_load(&handled), 1);
-	/* And it was restored. */
+	/* The wait has restored the mask. */
 	XT_EXPECT_EQ(sigismember(&after, SIGUSR1), 1);
 }
 
@@ -431,7 +436,7 @@ static int wait_with_pending(int64_t timeout_ns, int *error)
 	return rc;
 }
 
-/* As poll(2), which looks at signals also when it has no time. */
+/* poll(2), too, checks for signals when its timeout is 0. */
 XT_TEST(mask_pending_signal_without_time_is_eintr)
 {
 	int error;

@@ -78,7 +78,7 @@ XT_TEST(kept_edge_does_not_tell_the_level_beside_it_of_the_past)
 		XT_CHECK(count == 0 || event.filter == WRITE);
 	}
 	XT_EQ(mq_send(fd, "x", 1, 0), 0);
-	/* That something happened may be delivered for WRITE as well. */
+	/* WRITE may be delivered, too, because the file had activity. */
 	do {
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 	} while (event.filter == WRITE);

@@ -24,7 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* One open file for all. */
+/* Use one open file for all purposes. */
 static bool one(struct kernel_file *file, int fd)
 {
 	for (int i = 0; i < FILE_FDS; i++)
@@ -290,7 +290,7 @@ static bool seccomp_make(struct kernel_file *file)
 	return fd >= 0 && one(file, xt_keep(fd));
 }
 
-/* One call at a time is reported. */
+/* The supervisor is sent one system call at a time. */
 static void seccomp_stir(struct kernel_file *file)
 {
 	char byte = 'x';

@@ -10,9 +10,9 @@
 enum { FILE_QUEUE, FILE_POLL, FILE_SEEN, FILE_EDGE, FILE_FDS = FILE_EDGE + 3 };
 
 /*
- * One file, opened for the queue, for poll(2), for the kind itself, and for an epoll set of
- * each filter: where poll(2) takes away what it reports, each has an open file of its own,
- * else all are one.
+ * A file, opened for the queue, for poll(2), for the functions of its kind, and for an epoll set of
+ * each filter.  If poll(2) clears what it reports, each has an open file of its own, else all share
+ * one.
  */
 struct kernel_file {
 	const struct kernel_kind *kind;
@@ -24,7 +24,7 @@ struct kernel_file {
 
 struct kernel_kind {
 	const char *name;
-	bool consumed; /* poll(2) takes away what it reports */
+	bool consumed; /* poll(2) clears what it reports */
 	int filters;   /* that programs register of it: R, W, X */
 	/* Returns false if there is no such file here. */
 	bool (*make)(struct kernel_file *file);
@@ -58,7 +58,7 @@ int kernel_child_begin(struct kernel_file *file, void (*work)(void));
 void kernel_child_work(struct kernel_file *file);
 enum { KERNEL_RING_PAGES = 3 }; /* of a counter's memory: the head and two of data */
 
-/* Before the next file is made in the same test: what is no descriptor ends. */
+/* Release what is no descriptor; call before the next file is made in the same test. */
 void kernel_file_end(struct kernel_file *file);
 
 #endif

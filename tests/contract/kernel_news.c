@@ -1,4 +1,4 @@
-/* Kinds of files whose poll function takes away what it reports: see kernel_files.h. */
+/* The kinds of files whose poll function clears what it reports: see kernel_files.h. */
 #define _GNU_SOURCE
 #include "kernel_files.h"
 
@@ -45,7 +45,7 @@ bool kernel_files_begin(void)
 	return in_namespaces;
 }
 
-/* One for each. */
+/* Open the path for each purpose separately. */
 static bool open_each(struct kernel_file *file, const char *path)
 {
 	for (int i = 0; i < FILE_FDS; i++) {

@@ -14,7 +14,7 @@ enum {
 	KIND_FILE = 2,
 };
 
-/* What happens to one end of a pipe or of a UNIX socket pair. */
+/* An operation on one end of a pipe or of a UNIX socket pair. */
 struct kind_pair {
 	int type;      /* of the socket */
 	bool writer;   /* pipe: the end meant */

@@ -244,7 +244,7 @@ XT_TEST(hazard_08_file_that_wakes_nobody_lets_a_wait_sleep)
 	int file = xt_open_path("/proc/sys/kernel/random/boot_id", O_RDONLY);
 	struct xpoll_event event;
 
-	/* It is never at an end. */
+	/* A regular file never reports POLLRDHUP. */
 	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLRDHUP, file, NULL), 0);
 	uint64_t before = xt_stats(queue).syscalls_wait;
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 5000000), 0);
@@ -273,7 +273,7 @@ XT_TEST(hazard_08_signalfd_is_looked_at_by_the_waiting_thread)
 	XT_EQ(pthread_sigmask(SIG_SETMASK, &old, NULL), 0);
 }
 
-/* The report was seen and dropped while nobody wanted it. */
+/* The report was received and dropped while the filter was disabled. */
 XT_TEST(hazard_08_signalfd_enabled_for_another_thread_is_reported)
 {
 	if (xt_has_kqueue() || xt_sunos())
@@ -289,7 +289,7 @@ XT_TEST(hazard_08_signalfd_enabled_for_another_thread_is_reported)
 	XT_OK(xt_flag(waiter.queue, (uint64_t)fd, READ, XPOLL_DISABLE));
 	uint64_t fruitless = xt_stats(waiter.queue).fruitless;
 	XT_EQ(pthread_kill(xt_pthread(thread), SIGUSR2), 0);
-	/* Only there does the kernel wake for what is disabled. */
+	/* Only on epoll does the kernel wake a thread for a disabled filter. */
 	while (xt_is("epoll") && xt_stats(waiter.queue).fruitless == fruitless)
 		(void)sched_yield();
 	xt_asleep(thread);
@@ -346,7 +346,7 @@ static void disabled_activity(int type)
 	uint64_t fruitless = xt_stats(queue).fruitless - before.fruitless;
 	xt_note("%ju fruitless of %d", (uintmax_t)fruitless, ROUNDS);
 	XT_CHECK(fruitless <= ROUNDS / 20);
-	/* And it is heard again when it is wanted again. */
+	/* A filter that is enabled again is reported again. */
 	XT_OK(xt_flag(queue, ident, WRITE, XPOLL_ENABLE));
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
 	XT_EXPECT_EQ(event.filter, WRITE);
@@ -435,7 +435,7 @@ XT_TEST(hazard_12_unconnected_socket_that_connects_is_told)
 	if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
 		XT_EQ(errno, EINPROGRESS);
 	XT_GETS(queue, NULL, fd, WRITE);
-	/* The listener has it when the last segment of three has come. */
+	/* The listener has the connection when the last segment of three has arrived. */
 	XT_CHECK(xt_poll_until(listener, POLLIN, POLLIN));
 	int peer = xt_keep(accept(listener, NULL, NULL));
 	XT_NONE(queue);

@@ -147,7 +147,7 @@ static void deliver_all(int mode, int total, int slots)
 	free(seen);
 }
 
-/* As many as the names say; under Wine it would take a minute. */
+/* Number of pipes; 1000 would take a minute under Wine. */
 #define MANY (XT_SLOW && !XT_SANITIZED ? 100 : 1000)
 
 XT_TEST(small_array_1000_ready_level_all_come)
@@ -184,7 +184,7 @@ XT_TEST(small_array_100_ready_every_size_all_come_once)
 		deliver_all(i % 2 ? XPOLL_CLEAR : 0, 100, slots[i]);
 }
 
-/* S11: both directions of one descriptor, room for one */
+/* S11: both directions of one descriptor, with room for one event */
 XT_TEST(small_array_both_directions_come_in_turn)
 {
 	struct xpoll *queue = xt_open_quiet();

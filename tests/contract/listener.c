@@ -112,7 +112,10 @@ static void expect_end(struct xpoll *queue, int fd, int mode, int moment)
 		XT_GETS(queue, &event, fd, READ);
 	else if (mode != XPOLL_CLEAR || moment != BENEATH)
 		XT_NONE(queue);
-	/* Else the kernel may wake for it in two steps, and the wait came between. */
+	/*
+	 * For the other modes no second event is checked: the kernel may wake twice for one
+	 * shutdown, and the wait came in between.
+	 */
 	if (mode == 0 || mode == XPOLL_DISPATCH) {
 		XT_OK(xt_flag(queue, (uint64_t)fd, READ, XPOLL_DISABLE));
 		XT_NONE(queue);
@@ -183,7 +186,10 @@ XT_TEST(listener_registered_before_it_listens_and_shut_down_is_read_alone)
 	}
 }
 
-/* As FreeBSD says it: nobody waits, and the error is that of accept(2) there. */
+/*
+ * The event has the number of waiting connections, 0, and the error that accept(2) returns then, as
+ * in FreeBSD.
+ */
 XT_TEST(listener_that_is_shut_down_has_econnaborted)
 {
 	if (xt_lacks_acceptconn())
@@ -204,14 +210,14 @@ XT_TEST(listener_that_is_shut_down_has_econnaborted)
 		XT_EXPECT_EQ(event.flags, XPOLL_EOF);
 		XT_EXPECT_EQ(event.fflags, ECONNABORTED);
 		XT_EXPECT_EQ(event.data, i < KINDS ? 0 : 1);
-		/* It is level: the first event has not taken away what the kernel goes by. */
+		/* Level-triggered: after the first event the kernel still reports the shutdown. */
 		XT_GETS(queue, &event, fd, READ);
 		XT_EXPECT_EQ(event.fflags, ECONNABORTED);
 		xt_destroy(queue);
 	}
 }
 
-/* FreeBSD reports WRITE as well if it was there before the socket listened. */
+/* FreeBSD also reports WRITE if it was registered before the socket listened. */
 XT_TEST(listener_whose_write_asks_for_the_error_is_read_with_eof_again)
 {
 	XT_NEEDS_LISTENERS_END();
@@ -249,7 +255,7 @@ XT_TEST(end_of_a_connection_is_not_econnaborted)
 		struct xpoll_event event;
 
 		if (i & 2)
-			xt_put(pair.w); /* One byte, as if nobody could count. */
+			xt_put(pair.w); /* one byte, the value of an unknown count */
 		XT_EQ(shutdown(pair.w, SHUT_WR), 0);
 		XT_OK(xt_change(queue, (uint64_t)pair.r, READ, XPOLL_ADD, notes,
 		                0, NULL));

@@ -176,7 +176,7 @@ XT_TEST(udata_of_64_bits_comes_back_whole)
 	XT_EXPECT_EQ(event.udata64, UINT64_C(0x123456789abcdef0));
 }
 
-/* The new udata counts from the ADD on, also for what is ready already. */
+/* The new udata is returned from the ADD on, even by an event that was ready before it. */
 XT_TEST(udata_changed_while_ready_comes_with_the_next_wait)
 {
 	struct xpoll *queue = xt_open();

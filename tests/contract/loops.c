@@ -15,7 +15,7 @@ enum {
 	PROGRAMS = 8,
 	LENGTH = 12,
 	TURNS = 300,
-	/* Waits within which all that is ready must have come (S11). */
+	/* number of waits within which all ready registrations must have been delivered (S11) */
 	WAITS = 64,
 };
 
@@ -217,7 +217,7 @@ void loops_came(struct world *world, int file, int filter)
 		reg->enabled = false;
 }
 
-/* One that waits for nothing else must find it; and see WAITS. */
+/* A wait that has no other event must find the ready filter; other waits may take WAITS of them. */
 static void missed(struct world *world, int count, int file, int filter, bool room)
 {
 	struct reg *reg = &world->files[file].regs[filter];
@@ -225,7 +225,7 @@ static void missed(struct world *world, int count, int file, int filter, bool ro
 	bool exact = !xt_has_kqueue();
 
 	if (naps_any(world))
-		return; /* It may have gone there. */
+		return; /* a thread that sleeps may have received the event */
 	if (room && (count == 0 || (exact && (world->all_ready || reg->at_once))))
 		loops_wrong(world, file, filter, "did not come");
 	else if (++reg->owed > (exact ? WAITS : WAITS * WAITS))
@@ -270,7 +270,10 @@ static void take_events(struct world *world, bool (*owed)[2], int cap)
 	waited(world, owed, count, count < cap);
 }
 
-/* That level reports bits; what it says of edges beside what is wanted is open. */
+/*
+ * The poll-like level reports bits; whether it reports edges beside the requested bits is not
+ * defined.
+ */
 static void take_poll(struct world *world, bool (*owed)[2])
 {
 	struct xpoll_event records[ROOM];
@@ -348,7 +351,10 @@ static void take_step(struct world *world, const struct step *step)
 	struct file *file = &world->files[step->file];
 
 	world->steps++;
-	/* What it has made of a change is known before the next; of the rest it need not be. */
+	/*
+	 * Sometimes check what the queue has made of a change before the next one, sometimes only
+	 * later.
+	 */
 	if ((step->what > PEER_ENDS && step->what < TAKE) || step->what == TAKE_POLL ||
 	    loops_pick(world, 2))
 		naps_settle(world);

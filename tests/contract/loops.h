@@ -57,7 +57,7 @@ int loops_pick(struct world *world, int below);
 bool loops_holds(int revents, int filter);
 /* Ask it. */
 void loops_look(struct world *world);
-/* Has an event to come, by what it said? */
+/* Returns true if an event of this filter has to come, by the state that loops_look found. */
 bool loops_due(const struct world *world, int file, int filter);
 void loops_came(struct world *world, int file, int filter);
 void loops_wrong(const struct world *world, int file, int filter, const char *what);
@@ -69,9 +69,9 @@ bool naps_any(const struct world *world);
  */
 int naps_poll(struct xpoll *queue, struct xpoll_event *records, int cap, int timeout_ms, bool own);
 void naps_begin(struct world *world);
-/* Until each has come out, or there is nothing that it would have to come out for. */
+/* Wait until each sleeping thread has returned, or no event is due for which it would return. */
 void naps_settle(struct world *world);
-/* Until there are none. */
+/* Wait until no thread sleeps. */
 void naps_end(struct world *world);
 
 #endif

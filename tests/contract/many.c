@@ -17,7 +17,7 @@ static int ends_possible(void)
 	return (files < WANTED + SPARE ? files - SPARE : WANTED) & ~1;
 }
 
-/* Register both ends of count / 2 pipes; the number of what was accepted. */
+/* Register both ends of count / 2 pipes.  Returns the number of accepted registrations. */
 static int register_all(struct xpoll *queue, struct xt_pair *pipes, int count,
                         int mode)
 {
@@ -136,7 +136,7 @@ XT_TEST(many_one_high_number_works_or_is_refused)
 	XT_GETS(queue, NULL, low.r, READ);
 }
 
-/* Each side of FD_SETSIZE */
+/* Descriptors below and above FD_SETSIZE */
 XT_TEST(many_numbers_around_fd_setsize_work_or_are_refused)
 {
 	struct xpoll *queue = xt_open();

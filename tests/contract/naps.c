@@ -45,7 +45,7 @@ void naps_begin(struct world *world)
 		memset(world->seen, 0, sizeof world->seen);
 		world->nap_poll = loops_pick(world, 2);
 	}
-	/* One thread at a time may be in xpoll_wait. */
+	/* Only one thread at a time may be in xpoll_wait. */
 	*nap = (struct nap){.queue = world->queue, .poll = world->nap_poll,
 	                    .own = i > 0 || loops_pick(world, 2),
 	                    .cap = loops_pick(world, 2) ? ROOM : 1 + loops_pick(world, 3)};
@@ -85,7 +85,7 @@ static void ended(struct world *world, struct nap *nap)
 			if (file->regs[k].enabled && loops_holds((int)event->fflags, k))
 				came(world, file, k);
 	}
-	/* What it was called out for, and others' edges, may come again. */
+	/* The event that woke the thread, and edges of others, may be delivered again. */
 	for (int i = 0; i < FILES; i++)
 		world->files[i].regs[0].may = world->files[i].regs[1].may = true;
 }

@@ -117,7 +117,7 @@ XT_TEST(hazard_11_queue_fd_after_an_enable_by_ctl_is_not_silent)
 	XT_OK(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pair.r, NULL));
 	XT_OK(xpoll_ctl(queue, XPOLL_ADD | XPOLL_DISABLE, POLLOUT, pair.r, NULL));
 	for (int i = 0; i < 12; i++) {
-		/* Waits without a reason: nobody attends to the descriptor. */
+		/* These waits find nothing, because no event of the descriptor is handled. */
 		for (int k = 0; k < 12; k++)
 			XT_EQ(xpoll_wait(queue, 0), 0);
 		XT_EQ(xt_poll(fd, POLLIN), 0);
@@ -227,8 +227,8 @@ XT_TEST(queue_fd_wake_is_visible)
 }
 
 /*
- * The outer queue reports nothing when the inner one has nothing.  While other
- * threads wait in the inner one it may call for a look in vain.
+ * The outer queue reports nothing while the inner one has no event.  While other threads wait in
+ * the inner queue, its descriptor may be readable a few times without an event.
  */
 static void silent(struct xpoll *outer, struct xpoll *inner)
 {

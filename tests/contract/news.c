@@ -31,7 +31,7 @@ static bool make(struct kernel_file *file, const char *name)
 	return false;
 }
 
-/* What one wait returns of these two filters: READ 1, EXCEPT 2. */
+/* Returns which filters one wait delivers, as the sum of 1 for READ and 2 for EXCEPT. */
 static int came(struct xpoll *queue)
 {
 	struct xpoll_event events[4];
@@ -281,7 +281,7 @@ XT_TEST(hang_up_comes_to_who_waits_for_writing_alone)
 	XT_EXPECT_EQ(xpoll_revents(queue, NULL), xt_poll(pty.w, POLLOUT));
 }
 
-/* What xpoll_pwait returns of the file now; 0: no record. */
+/* Returns the bits of the file that xpoll_pwait returns now; 0: no record. */
 static int pwait_bits(struct xpoll *queue, const struct kernel_file *file)
 {
 	struct xpoll_ready ready[2] = {{.events = 0}};
@@ -322,7 +322,7 @@ XT_TEST(news_of_a_whole_descriptor_come_with_one_record)
 	}
 }
 
-/* READ is found by a check of what was enabled, and the news is the kernel's to report. */
+/* READ is found by a check of enabled filters, and EXCEPT only the kernel reports. */
 static void news_beside_a_check(int mode)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);

@@ -130,7 +130,7 @@ static void prepare(struct setting *setting, int mode)
 		XT_OK(xt_add(setting->queue, setting->pipes[i].w, WRITE,
 		             mode | XPOLL_DISABLE));
 	}
-	if (!xt_is("afd")) /* It has no file that stays ready. */
+	if (!xt_is("afd")) /* afd has no file that stays ready */
 		XT_OK(xt_add(setting->queue, xt_file("text"), READ, mode));
 	XT_OK(xt_flag(setting->queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
 }
@@ -192,7 +192,7 @@ XT_TEST(toggles_wakes_and_triggers_allocate_nothing)
 		XT_OK(xt_trigger(setting.queue, 1));
 		for (int i = 0; i < 4; i++)
 			(void)xpoll_event(setting.queue, NULL, 0, events, 8, 0);
-		/* The first round may make room for what is lazy. */
+		/* The first round may allocate memory that the queue needs later. */
 		if (round > 0)
 			XT_EQ(allocations() - before, 0);
 	}

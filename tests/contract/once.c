@@ -266,7 +266,7 @@ XT_TEST(hazard_05_dispatch_clear_several_waiters_exactly_one_gets_it)
 	pool_run(XPOLL_DISPATCH | XPOLL_CLEAR, TOTAL, false);
 }
 
-/* As CLEAR asks for. */
+/* With CLEAR */
 XT_TEST(hazard_05_dispatch_clear_several_waiters_read_all)
 {
 	pool_run(XPOLL_DISPATCH | XPOLL_CLEAR, TOTAL / 10, true);

@@ -23,7 +23,7 @@ static int combination(int number)
 	return events;
 }
 
-/* What the queue says of this only descriptor now. */
+/* Returns the bits that the queue reports of its only descriptor now. */
 static int queue_says(struct xpoll *queue, const void *data)
 {
 	void *got = NULL;
@@ -88,7 +88,7 @@ static bool ctl(struct xpoll *queue, int op, int events, int fd,
 	return false;
 }
 
-/* What a kernel's kqueue(2) has no words for: see DIFFERENCES.md. */
+/* Returns true for states that kqueue(2) cannot report: see DIFFERENCES.md. */
 static bool untold(const struct kind *kind)
 {
 	/* The other end is refused, and nothing can stand for it. */
@@ -104,7 +104,7 @@ static bool untold(const struct kind *kind)
 		 strcmp(kind->name, "udp_error") == 0);
 }
 
-/* Not every kernel with EVFILT_EXCEPT has it of more than sockets. */
+/* Returns false if the kernel has EVFILT_EXCEPT for sockets only, and fd is none. */
 static bool has_except(int fd)
 {
 	struct stat status;
@@ -193,7 +193,7 @@ XT_TEST(poll_like_level_each_direction_alone_agrees_with_poll)
 	}
 }
 
-/* All at once in one queue: nobody gets another's bits. */
+/* All kinds are in one queue: each descriptor gets its own bits only. */
 XT_TEST(poll_like_level_all_kinds_together_agree_with_poll)
 {
 	struct xpoll *queue = xt_open();
@@ -230,7 +230,9 @@ XT_TEST(poll_like_level_all_kinds_together_agree_with_poll)
 			        (unsigned)xt_poll(fds[i], wanted[i]));
 }
 
-/* One filter at the event level: must it come, or must it not? */
+/*
+ * Check one filter at the event level: compare whether it is delivered with whether it has to be.
+ */
 static void check_event(struct xpoll *queue, const struct kind *kind, int fd,
                         int filter)
 {
@@ -277,7 +279,8 @@ XT_TEST(event_level_agrees_with_poll_for_every_kind)
 }
 
 /*
- * S8: no kind makes a wait spin when nobody wants to hear of it.
+ * S8: no kind makes a wait spin while nothing of it is requested.
+ *
  * Complaint: Hang-ups of a descriptor of which nothing is wanted spin.
  */
 XT_TEST(hazard_12_no_kind_spins_when_suppressed_or_disabled)

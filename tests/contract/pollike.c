@@ -120,7 +120,9 @@ XT_TEST(hang_up_that_the_event_level_does_not_tell_is_reported)
 	}
 }
 
-/* Nor if the event level has delivered it for another filter, which is gone now. */
+/*
+ * The same after the event level has delivered the hang-up for another filter, which was deleted.
+ */
 XT_TEST(hang_up_that_is_told_of_one_filter_only_is_reported_of_the_other)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH, XPOLL_ONESHOT};
@@ -193,7 +195,7 @@ XT_TEST(delete_of_one_wish_of_two_beside_a_direction_that_is_not_there)
 	XT_EQ(xpoll_revents(queue, NULL), POLLRDHUP);
 }
 
-/* Not every kernel can distinguish the end of such a file from what is before it. */
+/* Some kernels cannot report the end of such a file without the data before it. */
 XT_TEST(rdhup_alone_of_what_is_no_stream_leaves_the_other_directions)
 {
 	XT_NEEDS_RDHUP();
@@ -254,7 +256,7 @@ XT_TEST(add_disabled_is_silent_until_enabled)
 	XT_EQ(xpoll_revents(queue, NULL), POLLOUT);
 }
 
-/* Modes act when the entry is handed out, not when it is found. */
+/* Modes act when xpoll_revents returns the record, not when xpoll_wait finds it. */
 XT_TEST(oneshot_acts_when_handed_out)
 {
 	struct xpoll *queue = xt_open();
@@ -264,7 +266,7 @@ XT_TEST(oneshot_acts_when_handed_out)
 	XT_EQ(add(queue, XPOLL_ONESHOT, POLLIN, pair.r, NULL), 0);
 	XT_EQ(xpoll_wait(queue, -1), 1);
 	XT_EQ(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), 0);
-	/* Not taken: it comes again. */
+	/* xpoll_revents has not returned the record, so the next wait does. */
 	XT_EQ(xpoll_wait(queue, -1), 1);
 	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
 	XT_FAILS(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), ENOENT);
@@ -356,7 +358,7 @@ XT_TEST(entries_not_taken_come_again)
 	XT_EQ(xpoll_wait(queue, 0), 0);
 }
 
-/* Found ready, then read by the program itself before it is handed out */
+/* The program reads the data after xpoll_wait has found it and before xpoll_revents returns it */
 XT_TEST(entry_drained_before_it_is_handed_out_is_no_other_ones)
 {
 	struct xpoll *queue = xt_open();
@@ -432,7 +434,10 @@ XT_TEST(second_thread_in_wait_is_ebusy)
 
 	XT_EQ(add(second.queue, 0, POLLIN, pair.r, NULL), 0);
 	struct xt_thread *thread = xt_start(first_wait, &second);
-	/* It may not have begun: then ours looks, finds nothing, and ends. */
+	/*
+	 * The other thread may not be in xpoll_wait yet: then this wait polls, finds nothing and
+	 * returns.
+	 */
 	do {
 		errno = 0;
 		rc = xpoll_wait(second.queue, 0);

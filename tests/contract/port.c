@@ -61,7 +61,7 @@ XT_TEST(event_of_a_former_registration_is_not_told)
 	}
 }
 
-/* Once more than what is ready: the next wait begins with it. */
+/* Request one event more than there are: the next wait begins with the ready descriptor. */
 XT_TEST(level_event_costs_one_association)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -142,7 +142,10 @@ XT_TEST(full_port_add_is_enospc_and_changes_nothing)
 	XT_GETS(queue, NULL, two.r, READ);
 }
 
-/* What cannot be associated is reported, and tried again by the next wait. */
+/*
+ * A descriptor that cannot be associated is reported as an error of the wait, and the next wait
+ * tries again.
+ */
 XT_TEST(full_port_enable_is_an_error_of_the_wait_and_is_not_lost)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -175,7 +178,7 @@ static void take_read(void *argument)
 		XT_EXPECT_EQ(event.ident, (uint64_t)sleeper->ident);
 }
 
-/* It sleeps at the port alone, which does not know of edges. */
+/* The sleeping thread waits at the port, which does not report edges. */
 XT_TEST(first_edge_is_heard_of_by_all_who_sleep)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -77,7 +77,7 @@ static void whole_round(void)
 
 	XT_CALL(event_round(queue, xt_pipe(), file));
 	XT_CALL(other_round(queue, xt_socketpair(SOCK_STREAM)));
-	/* What is not there yet must not leave a trace either. */
+	/* A filter that this system lacks must not leave a trace either. */
 	(void)xt_flag(queue, SIGCHLD, XPOLL_FILT_SIGNAL, XPOLL_ADD);
 	(void)xt_flag(queue, SIGUSR1, XPOLL_FILT_SIGNAL, XPOLL_ADD);
 	(void)xt_flag(queue, (uint64_t)getpid(), XPOLL_FILT_PROC, XPOLL_ADD);
@@ -98,9 +98,9 @@ static void read_signals(struct sigaction *actions)
 }
 
 /*
- * Also hazard 14 as far as nothing may be installed by refused changes.
- * Complaint: Signals have to be blocked everywhere, and the mask leaks into
- * children.
+ * The second half of hazard 14: a refused change installs nothing.
+ *
+ * Complaint: Signals have to be blocked everywhere, and the mask leaks into children.
  */
 XT_TEST(hazard_14_signal_handlers_and_mask_are_untouched)
 {

@@ -76,8 +76,8 @@ XT_TEST(modes_act_before_the_call_returns)
 }
 
 /*
- * One direction is found by a check of what was enabled, and the other is reported by the
- * kernel in the same wait: one record has both, with the data of READ, and each mode acts.
+ * In the same wait one direction is found by a check of enabled filters, and the kernel reports the
+ * other: one record has both, with the data of READ, and each mode acts.
  */
 static void both_ways(int modes)
 {
@@ -131,7 +131,7 @@ XT_TEST(clear_is_reported_once_for_each_activity)
 	}
 }
 
-/* One direction is reported, and both are silent until they are enabled. */
+/* One direction is reported, and both stay silent until they are enabled. */
 static void whole_dispatch(bool by_events)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -274,7 +274,7 @@ XT_TEST(array_of_any_size_is_filled)
 			XT_EQ(xpoll_pwait(queue, ready, rooms[i], 0, NULL), expected);
 			for (int k = 0; k < expected; k++)
 				left -= (*(int *)ready[k].data)++ == 0;
-			/* Each is there once in a call, so with room for all one call has all. */
+			/* With room for all, a call returns each descriptor. */
 			XT_CHECK(left == 0 || rooms[i] < PIPES);
 		}
 		XT_EQ(left, 0);

@@ -7,7 +7,7 @@
  */
 #include "xt.h"
 
-/* WAITS: the bound within which all that is ready must have come. */
+/* WAITS: number of waits within which all ready registrations must have been delivered. */
 enum { ENDS = 12, STEPS = 1500, WAITS = 64, BOTH = POLLIN | POLLOUT };
 
 struct end {
@@ -133,7 +133,7 @@ static void step(struct world *world)
 		close_end(world, end);
 }
 
-/* What poll(2) says of an end, as far as it is enabled. */
+/* Returns the bits that poll(2) reports of an end, reduced to the enabled ones. */
 static int poll_says(const struct end *end)
 {
 	if (end->fd < 0 || !end->enabled)
@@ -156,8 +156,8 @@ static bool entry_agrees(struct world *world, struct end *end, int revents)
 }
 
 /*
- * What comes must be exactly what poll(2) says, and all of it must come: not
- * always with the first wait, but within a bounded number (S11).
+ * Each event must agree with poll(2), and each ready registration must be delivered within a
+ * bounded number of waits (S11).
  */
 static void compare(struct world *world)
 {

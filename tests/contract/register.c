@@ -290,7 +290,7 @@ XT_TEST(add_duplicate_is_its_own_registration)
 	XT_GETS(queue, NULL, copy, READ);
 }
 
-/* S2: many turns, so that the back end's lazy forms are met as well */
+/* S2: many changes, so that the back end's lazy states occur, too */
 XT_TEST(enable_disable_many_turns_always_agrees)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -314,7 +314,7 @@ XT_TEST(enable_disable_many_turns_always_agrees)
 	}
 }
 
-/* 0 is what a field that nobody has set says. */
+/* A program that forgets to set a field passes 0, which is a valid descriptor. */
 XT_TEST(number_0_is_a_descriptor_like_any_other)
 {
 	struct xpoll *queue = xt_open();
@@ -366,8 +366,8 @@ XT_TEST(add_and_delete_answer_alike_with_a_receipt)
 }
 
 /*
- * S4, also where a wait has another event at hand and need not ask the kernel: one
- * that was delivered before and is enabled again.
+ * S4, also if a wait can return without calling the kernel, because it has another event: that of a
+ * descriptor which was delivered before and is enabled again.
  */
 static void comes_beside_an_enabled_one(int flags, int late, int usual)
 {

@@ -11,7 +11,7 @@
 #include <sys/eventfd.h>
 #endif
 
-/* The number is given to another file, and nobody calls the queue. */
+/* The number gets another file, and no function of the library is called. */
 static void reuse(struct xt_pair old, struct xt_pair new, bool by_dup)
 {
 	if (!by_dup)
@@ -84,8 +84,8 @@ static bool toggle(struct xpoll *queue, struct xt_pair pair)
 }
 
 /*
- * S7: what was delivered is checked in the next wait, and by then a ready file has its
- * number.  The check finds that one ready, which nobody has registered.
+ * S7: the next wait checks a delivered descriptor by poll(2), and by then a ready file has its
+ * number.  The check finds that file ready, which is not registered.
  */
 static void delivered_then_reused(bool poll_level, bool write_beside, bool by_dup)
 {
@@ -220,8 +220,8 @@ XT_TEST(hazard_01_delete_on_reused_number_is_enoent)
 
 #ifdef __linux__
 /*
- * All eventfds have one inode.  An edge the kernel watches for the array: it
- * knows.  Of a level the array goes on in the belief that it is the old one.
+ * All eventfds have one inode.  For an edge the set of edges detects the reuse.  For a level the
+ * array still takes the file for the old one.
  */
 XT_TEST(hazard_01_add_on_a_reused_number_of_an_eventfd)
 {

@@ -15,7 +15,7 @@ static const int counts[] = {
 
 enum { COUNTS = sizeof counts / sizeof *counts };
 
-/* Each a file of its own that is readable and writable. */
+/* Each descriptor has its own file, which is readable and writable. */
 struct room {
 	struct xpoll *queue;
 	struct xt_pair *files; /* without eventfd(2) it takes two */
@@ -80,15 +80,15 @@ static void room_flag(struct room *room, int filter, int flags)
 }
 
 /*
- * kqueue's kernel here is this library over epoll, which looks anew at what it has
- * reported before it goes on with the rest: a level comes again too early.
+ * The kqueue(2) of this model is the library on epoll, which checks reported descriptors again
+ * before it reports the rest, so a level may be repeated too early.
  */
 static bool too_many(int events)
 {
 	return events > 256 && xt_is("kqueue");
 }
 
-/* One call with so much room: as many events come, all different. */
+/* Make one call with room for cap events: exactly `expected` events come, all different. */
 static void room_take(struct room *room, int cap, int expected)
 {
 	struct xpoll_event none;
@@ -173,7 +173,7 @@ XT_TEST(one_call_delivers_edges_of_both_filters)
 	}
 }
 
-/* Those enabled just now are looked at by the library itself. */
+/* The library itself checks filters that were just enabled. */
 XT_TEST(one_call_delivers_what_was_enabled)
 {
 	XT_FILES(FILES);
@@ -211,7 +211,7 @@ XT_TEST(short_array_is_filled_and_what_is_left_comes_next)
 	}
 }
 
-/* With room left the call does not stop at what is left of the one before. */
+/* With room left, a call does not end after the events that the last call had no room for. */
 XT_TEST(what_has_become_ready_comes_beside_what_was_left)
 {
 	struct xt_pair late = xt_pipe();
@@ -228,7 +228,7 @@ XT_TEST(what_has_become_ready_comes_beside_what_was_left)
 	room_free(&room);
 }
 
-/* What one filter's mode does with its event concerns no other event of the call. */
+/* The mode of one filter's event does not affect other events of the call. */
 static void all_come_together(const int *flags, bool later)
 {
 	static const int filters[] = {READ, WRITE, EXCEPT};

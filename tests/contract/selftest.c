@@ -35,7 +35,7 @@ enum { BACKENDS_MOST = 16, PARTS = 2 };
 struct run {
 	const char *backend;
 	FILE *output;               /* of its process */
-	const struct xt_test *next; /* the case that is to be reported next */
+	const struct xt_test *next; /* the test case to report next */
 	const struct xt_test *last; /* the one before; NULL: none */
 	bool last_skipped;          /* it has said that it cannot go on here */
 	int passed, failed, skipped;
@@ -106,11 +106,11 @@ static const struct xt_test *take_case(struct run *run, const char *name)
 static void case_failed(struct run *run, const struct xt_test *test)
 {
 	if (run->last_skipped)
-		run->skipped--; /* It is counted once. */
+		run->skipped--; /* the case is counted once */
 	report_failure(run, test, "FAIL");
 }
 
-/* One line of the harness; lines of failed checks are printed as they are. */
+/* Handle one line of the harness; lines of failed checks are printed as they are. */
 static void take_line(struct run *run, char *line)
 {
 	static const char *const kinds[] = {"  ok    ", "  FAIL  ", "  skip  "};
@@ -226,7 +226,7 @@ static int run_all(const char *program, const char *wanted)
 	return failed > 0 || count == 0;
 }
 
-/* The harness's arguments have a mode; then its own main goes on. */
+/* Set the harness's mode in the arguments; then its own main runs. */
 static void selftest_first(int argc, char **argv)
 {
 	const char *wanted = NULL;

@@ -171,7 +171,7 @@ XT_TEST(stats_pool_with_short_arrays_costs_less_than_a_call_for_each_event)
 		all += count;
 	}
 	xt_note("%ju calls, %d events", (uintmax_t)calls, all);
-	/* A port forgets what it has reported; afd checks each pipe by a call. */
+	/* port has to associate each reported descriptor again; afd checks each pipe by a call. */
 	XT_EXPECT(calls < (uint64_t)all * (xt_is("port") ? 3 : xt_is("afd") ? 6 : 1));
 }
 
@@ -182,7 +182,10 @@ static void look_once(void *queue)
 	(void)xpoll_event(queue, NULL, 0, &event, 1, 0);
 }
 
-/* What a pool enables with its waits is checked together, not changed one by one. */
+/*
+ * Descriptors that a thread of a pool enables in its wait are checked together, not changed one by
+ * one.
+ */
 XT_TEST(stats_enable_of_silent_ones_with_a_wait_costs_one_check)
 {
 	enum { COUNT = 8 };
@@ -209,7 +212,7 @@ XT_TEST(stats_enable_of_silent_ones_with_a_wait_costs_one_check)
 	after = xt_stats(queue);
 	XT_EXPECT_EQ(after.syscalls_change, before.syscalls_change);
 	XT_EXPECT_EQ(after.syscalls_check - before.syscalls_check, 1);
-	/* Those that are not ready are armed. */
+	/* Descriptors that the check finds not ready are armed. */
 	for (int i = 0; i < COUNT; i++)
 		XT_EQ(xt_drain(pairs[i].r), 1);
 	XT_EQ(xpoll_event(queue, changes, COUNT, events, COUNT, 0), 0);
@@ -231,7 +234,7 @@ XT_TEST(stats_enable_with_a_wait_of_a_silent_one_becomes_free)
 	XT_OK(xt_add(queue, pair.r, READ, XPOLL_DISPATCH));
 	xt_put(pair.w);
 	xt_join(xt_start(look_once, queue));
-	/* What arrives at a disabled one silences its entry. */
+	/* Data of a disabled filter silences its entry. */
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 	XT_EQ(xt_drain(pair.r), 1);
 	for (int i = 0; i < 200; i++) {
@@ -291,7 +294,7 @@ XT_TEST(toggles_need_no_system_call)
 	XT_CHECK(after.syscalls_change - before.syscalls_change <= 10);
 }
 
-/* With the data that goes with them: one call per wait, none per change */
+/* With data between the toggles: each wait is one system call, a change none */
 XT_TEST(toggles_with_traffic_need_no_system_call)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -356,7 +359,10 @@ XT_TEST(stats_kqueue_toggles_cost_no_call_and_a_wait_is_one)
 	XT_EXPECT_EQ(now.syscalls_wait - start.syscalls_wait, 1000);
 }
 
-/* One of two is paused while it has data, at every so many of its bytes. */
+/*
+ * Two descriptors have traffic, and one of them is disabled while it has data, after each `bytes`
+ * bytes.
+ */
 static void pauses(int bytes, double *calls)
 {
 	enum { STEPS = 2000 };
@@ -385,12 +391,15 @@ static void pauses(int bytes, double *calls)
 	                  start.syscalls_check - start.syscalls_change) / STEPS;
 }
 
-/* Level mode comes back: what is paused now and then is not looked at for ever. */
+/*
+ * A silent entry becomes level-triggered again: a descriptor that is disabled from time to time is
+ * not checked in every wait.
+ */
 XT_TEST(stats_pauses_now_and_then_cost_little)
 {
 	double sixteenth = 9, hundredth = 9;
 
-	XT_SINGLE_ONLY(); /* It counts waits. */
+	XT_SINGLE_ONLY(); /* the test counts waits */
 	pauses(16, &sixteenth);
 	pauses(100, &hundredth);
 	xt_note("%.2f and %.2f calls for each event", sixteenth, hundredth);

@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <sched.h>
 
-/* One wait that must time out, and not early. */
+/* Make a wait that has to time out, and not early. */
 static void times_out(struct xpoll *queue, int64_t timeout_ns)
 {
 	struct xpoll_event event;
@@ -206,7 +206,7 @@ XT_TEST(timeout_with_fruitless_wakeups_is_not_early)
 	xt_join(thread);
 }
 
-/* Other threads change what this one waits for, and nothing becomes ready. */
+/* Other threads make changes that this wait has to handle, and no registration becomes ready. */
 struct changer {
 	struct xpoll *queue;
 	struct xt_pair pair;

@@ -163,7 +163,7 @@ XT_TEST(data_is_that_of_the_last_change)
 	XT_EXPECT_EQ(event.data, -12345678901);
 }
 
-/* As FreeBSD does: a change with CLEAR takes a trigger back. */
+/* In FreeBSD a change with CLEAR resets a trigger. */
 XT_TEST(add_clear_on_triggered_takes_it_back)
 {
 	struct xpoll *queue = xt_open();
@@ -276,7 +276,10 @@ static void storm_trigger(void *argument)
 		if (!XT_EXPECT_STATUS(xt_trigger(storm->queue, (uint64_t)me),
 		                      0))
 			return;
-		/* Not merged with the next: wait until it was taken. */
+		/*
+		 * Wait until the event was delivered, so that the next trigger is not merged with
+		 * it.
+		 */
 		xt_until(&storm->acknowledged[me], i + 1);
 	}
 }

@@ -123,8 +123,8 @@ XT_TEST(one_change_list_wakes_as_many_waiters_as_it_has_events)
 }
 
 /*
- * Hazard 3: an edge wakes one; nobody reads, and the level holds, so the
- * others must come too.
+ * Hazard 3: an edge wakes one thread.  The data stays unread, so the level must wake the others,
+ * too.
  */
 static void all_waiters_get_level(int toggles)
 {
@@ -270,7 +270,7 @@ static void poll_level_run(void *argument)
 {
 	struct waiter *self = argument;
 
-	/* It has nothing to see here, and ends by xpoll_wake_all. */
+	/* No event is left for this thread: xpoll_wake_all ends its wait. */
 	self->rc = xpoll_wait(self->queue, -1);
 	atomic_fetch_add(self->returned, 1);
 }
@@ -292,7 +292,7 @@ XT_TEST(user_event_during_a_poll_like_wait_comes_after_it)
 		xt_threads_reuse();
 		poller.thread = xt_start(poll_level_run, &poller);
 		xt_asleep(poller.thread);
-		/* It may not have begun: then this wait ends at once. */
+		/* The other thread may not be waiting yet: then this wait returns at once. */
 		while (xpoll_event(queue, NULL, 0, &event, 1, 0) == 0)
 			sched_yield();
 		XT_EXPECT_EQ(errno, EBUSY);
@@ -312,8 +312,8 @@ XT_TEST(user_event_during_a_poll_like_wait_comes_after_it)
 }
 
 /*
- * After two have slept, a descriptor that reports what is delivered to nobody must
- * not be asked for it again and again.
+ * After two threads have slept, the kernel must not be called again and again for a descriptor
+ * whose hang-up is not delivered.
  */
 XT_TEST(hang_up_that_is_not_told_does_not_keep_a_wait_busy)
 {

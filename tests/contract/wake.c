@@ -120,7 +120,7 @@ XT_TEST(wake_ends_exactly_one_of_several_waits)
 	for (int i = 1; i <= COUNT; i++) {
 		XT_EQ(xpoll_wake(queue), 0);
 		xt_until(&returned, i);
-		/* As far as can be seen without waiting for nothing. */
+		/* Give the other threads time to return if they do so wrongly. */
 		for (int j = 0; j < 100; j++)
 			(void)sched_yield();
 		XT_EQ(atomic_load(&returned), i);
@@ -158,7 +158,7 @@ XT_TEST(wake_all_ends_every_wait_and_is_not_sticky)
 	XT_EQ(xt_stats(queue).wakes, wakes);
 }
 
-/* So many waits have begun: whoever began one is called out from now on. */
+/* Wait until this number of waits has begun: a later xpoll_wake_all ends them. */
 static void until_waits(struct xpoll *queue, uint64_t count)
 {
 	while (xt_stats(queue).waits < count)
@@ -211,7 +211,7 @@ XT_TEST(wake_all_of_threads_that_return_at_once_is_few_writes)
 		xt_send_home(self.queue, threads[i]);
 }
 
-/* A thread that waits once; the last one says so to the test's own wait. */
+/* A thread that waits once; the last one to return wakes the test's own wait. */
 struct last {
 	struct xpoll *queue;
 	struct xt_pair pipe;
@@ -257,7 +257,7 @@ XT_TEST(wake_all_then_a_change_and_a_wait_leaves_nobody_asleep)
 	}
 }
 
-/* Each wake is sent after the one before was answered: none may be lost. */
+/* Each wake is sent after a wait returned for the one before, so none may be lost. */
 struct ping {
 	struct xpoll *queue;
 	int count;

@@ -39,7 +39,10 @@ static void reopen(int i)
 	XT_EQ(fds[i].fd, fd);
 }
 
-/* So many calls from one place, with `closed` entries closed and opened before each. */
+/*
+ * Make this number of calls from one place in the program, with `closed` entries closed and opened
+ * again before each.  Returns how many calls the drop-in served without the C library.
+ */
 __attribute__((noinline)) static int served_of(int calls, int ready, int closed)
 {
 	int served = 0;
@@ -140,7 +143,7 @@ static int look_only(struct pollfd *sleep, nfds_t count, const struct timespec *
 	return (int)syscall(SYS_ppoll, sleep, count, &zero, mask, 8);
 }
 
-/* One place in the program. */
+/* A call from its own place in the program. */
 __attribute__((noinline)) static int wait_for_an_instant(void)
 {
 	struct timespec instant = {.tv_nsec = 1};
@@ -149,7 +152,7 @@ __attribute__((noinline)) static int wait_for_an_instant(void)
 	return rc;
 }
 
-/* So many calls that may wait, with something ready in each 400th of them. */
+/* Make this number of calls that may wait; in every 400th of them a descriptor is ready. */
 static void wait_mostly_in_vain(int calls)
 {
 	for (int i = 1; i <= calls; i++) {
@@ -185,7 +188,7 @@ static void most_calls_are_real(void *unused)
 	XT_CALL(open_all(0));
 	real.ppoll = look_only;
 	wait_mostly_in_vain(40); /* The kernel watches all of them. */
-	settings.recheck_ns = -2; /* Each call is due. */
+	settings.recheck_ns = -2; /* after these calls the kernel watches all descriptors */
 	wait_mostly_in_vain(4000);
 	settings.recheck_ns = 0;
 	wait_mostly_in_vain(400);

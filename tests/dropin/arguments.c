@@ -28,7 +28,7 @@ XT_TEST(array_that_is_not_there_is_efault)
 
 XT_TEST(array_that_ends_beyond_memory_is_efault)
 {
-	/* So large that what is mapped meanwhile goes to its other end. */
+	/* The hole is so large that memory which is mapped meanwhile goes to its other end. */
 	enum { HOLE = 64 << 20 };
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *memory = mmap(NULL, HOLE, PROT_READ | PROT_WRITE,
@@ -60,7 +60,7 @@ static void poll_beyond_limit(void *unused)
 		XT_FAILS(poll(fds, 101, 0), EINVAL);
 		XT_EQ(poll(fds, 100, 0), 0);
 	}
-	if (!XT_SANITIZED) /* It would look at so many by itself. */
+	if (!XT_SANITIZED) /* a sanitizer would read all of the entries */
 		XT_FAILS(poll(fds, too_many, 0), EINVAL);
 }
 
@@ -124,7 +124,7 @@ struct pages {
 	size_t size; /* of one; there are two */
 };
 
-/* In the middle of a hole: what is mapped meanwhile goes elsewhere. */
+/* The pages are in the middle of a hole, so memory that is mapped meanwhile goes elsewhere. */
 static struct pages two_pages(void)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -159,7 +159,7 @@ XT_TEST(array_that_may_not_be_written_is_efault)
 	}
 }
 
-/* Not at once, as the manual says. */
+/* The error may come some time after the change, as the manual says. */
 XT_TEST(array_that_was_protected_a_while_ago_is_efault)
 {
 	struct crowd crowd;
@@ -171,7 +171,8 @@ XT_TEST(array_that_was_protected_a_while_ago_is_efault)
 	for (int i = 0; i <= ROUNDS; i++) {
 		if (i == ROUNDS) {
 			XT_EQ(mprotect(fds, pages.size, PROT_NONE), 0);
-			XT_EQ(poll(NULL, 0, 150), 0); /* It is the time that counts. */
+			/* the drop-in checks again after some time, so wait */
+			XT_EQ(poll(NULL, 0, 150), 0);
 		}
 		XT_EQ(poll(fds, CROWD, 0), i == ROUNDS ? -1 : 0);
 	}
@@ -412,8 +413,8 @@ XT_TEST(pselect_leaves_its_timeout_alone)
 typedef long (*any_call)(long, long, long, long, long);
 
 /*
- * One caller for both, as a function is that ends with a jump to poll or to select.
- * Registers are what the two have in common.
+ * One caller for both functions, like a function that ends with a jump to poll or to select: both
+ * get the same registers.
  */
 static int call_any(void (*function)(void), long first, long second, long fifth)
 {

@@ -57,7 +57,7 @@ static int descriptors_used(void)
 	return count;
 }
 
-/* Each is another one: another address, another length, other descriptors. */
+/* Each array has another address, another length and other descriptors. */
 XT_TEST(hundred_thousand_arrays_need_no_more_than_a_few)
 {
 	const int arrays = XT_SANITIZED ? 3000 : 100000;

@@ -77,7 +77,7 @@ static void check(void (*wait)(struct xt_storm *storm, bool limited))
 		FD_SET(fd, &waiting.set);
 		waiting.max = fd > waiting.max ? fd : waiting.max;
 	}
-	/* The drop-in knows the array by then. */
+	/* Poll until the drop-in watches the array. */
 	xt_put(storm.pipe.w);
 	for (int i = 0; i < CROWD; i++)
 		wait(&storm, true);

@@ -37,7 +37,7 @@ static void check_closing(void (*close_it)(int fd))
 		XT_EQ(crowd.fds[VICTIM].revents, POLLIN);
 		xt_get(number);
 		XT_CALL(crowd_settle(&crowd));
-		/* What comes in for the old file is not for this one. */
+		/* Input of the old file must not be reported for the new one. */
 		if (with_copy)
 			xt_put(crowd.pipes[VICTIM].w);
 		XT_EQ(crowd_ready(&crowd), -1);
@@ -69,7 +69,7 @@ static void by_close_range_unshare(int fd)
 	XT_EQ(close_range((unsigned)fd, (unsigned)fd, CLOSE_RANGE_UNSHARE), 0);
 }
 
-/* In a child, which has one thread: nobody else has these descriptors. */
+/* Runs in a child that has one thread, so no other thread shares its descriptors. */
 static void close_and_unshare(void *unused)
 {
 	struct crowd crowd;
@@ -81,7 +81,10 @@ static void close_and_unshare(void *unused)
 	XT_EQ(unshare(CLONE_FILES), 0);
 	before = xpoll_poll_syscalls();
 	XT_EQ(crowd_ready(&crowd), -1);
-	/* Not passed through; ThreadSanitizer has a thread of its own here. */
+	/*
+	 * Not passed through to the C library.  ThreadSanitizer has a thread of its own, so there
+	 * the call is passed through.
+	 */
 	XT_CHECK(XT_TSAN || xpoll_poll_syscalls() > before);
 }
 
@@ -159,7 +162,7 @@ XT_TEST(accept_into_the_number_of_a_closed_connection_is_another_file)
 	XT_EQ(crowd_ready(&crowd), -1);
 }
 
-/* What dup2 does to the number is not closing, but it ends the file there. */
+/* dup2 is no close(2), but it, too, ends the number's old file. */
 static void check_replacing(int (*replace)(int from, int number))
 {
 	struct crowd crowd;
@@ -236,7 +239,7 @@ XT_TEST(closedir_as_ever_also_for_null)
 
 	XT_CHECK(directory != NULL);
 	XT_EQ(close_it(directory), 0);
-#ifdef __GLIBC__ /* With others a program gets what it asked for. */
+#ifdef __GLIBC__ /* other C libraries dereference the NULL */
 	XT_FAILS(close_it(NULL), EINVAL);
 #endif
 }
@@ -308,7 +311,7 @@ static void close_all_and_poll(void *argument)
 	struct xt_pair *pipe = argument;
 	struct pollfd fds[CROWD];
 
-	/* As a daemon begins. */
+	/* Close all descriptors, as a daemon does at its start. */
 	for (int fd = 3; fd < 4096; fd++)
 		if (fd != pipe->r && fd != pipe->w)
 			(void)close(fd);
@@ -346,12 +349,12 @@ XT_TEST(hidden_close_and_reuse_is_seen_by_the_full_look)
 	XT_CALL(crowd_reopen(number));
 	XT_EQ(crowd_poll(&crowd, -1), 1);
 	XT_EQ(crowd.fds[VICTIM].revents, POLLIN);
-	/* It is known from then on. */
+	/* The new file has been found, and is reported from now on. */
 	xt_get(number);
 	XT_CALL(crowd_settle(&crowd));
 }
 
-/* It never sleeps, and there is something for it in every call. */
+/* The program never sleeps, because each call finds a ready descriptor. */
 XT_TEST(hidden_close_and_reuse_is_seen_by_a_busy_program)
 {
 	struct crowd crowd;
@@ -393,8 +396,8 @@ XT_TEST(hidden_close_and_reuse_is_seen_by_a_select)
 }
 
 /*
- * A byte out of band that is to be among the others from now on: poll(2) looks
- * and finds it, but nobody is woken.
+ * From now on a byte out of band is in line with the others: poll(2) reports it, but the kernel
+ * wakes no thread.
  */
 XT_TEST(readiness_without_a_wakeup_is_seen_by_the_full_look)
 {
@@ -415,7 +418,7 @@ XT_TEST(readiness_without_a_wakeup_is_seen_by_the_full_look)
 
 /* --- Memory that is gone -------------------------------------------------------- */
 
-/* So large that what is mapped meanwhile goes to its other end. */
+/* The hole is so large that memory which is mapped meanwhile goes to its other end. */
 #define HOLE ((size_t)64 << 20)
 
 static struct pollfd *array_in_a_hole(const struct crowd *crowd)
@@ -431,7 +434,7 @@ static struct pollfd *array_in_a_hole(const struct crowd *crowd)
 	return memory;
 }
 
-/* Not at once, as the manual says. */
+/* The error may come some time after the change, as the manual says. */
 XT_TEST(array_that_was_unmapped_a_while_ago_is_efault)
 {
 	struct crowd crowd;
@@ -440,7 +443,7 @@ XT_TEST(array_that_was_unmapped_a_while_ago_is_efault)
 	XT_CALL(crowd_open(&crowd));
 	XT_CALL(fds = array_in_a_hole(&crowd));
 	XT_EQ(munmap(fds, HOLE), 0);
-	XT_EQ(poll(NULL, 0, 150), 0); /* It is the time that counts. */
+	XT_EQ(poll(NULL, 0, 150), 0); /* the drop-in checks again after some time, so wait */
 	XT_FAILS(poll(fds, CROWD, 0), EFAULT);
 }
 

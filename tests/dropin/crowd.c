@@ -3,7 +3,10 @@
 
 __attribute__((noinline)) int crowd_poll(struct crowd *crowd, int timeout_ms)
 {
-	/* Not the last thing done here, or it would be called from elsewhere. */
+	/*
+	 * volatile: without it this could be a tail call, which the drop-in would see as one from
+	 * the caller.
+	 */
 	volatile int rc = poll(crowd->fds, CROWD, timeout_ms);
 
 	return rc;

@@ -86,7 +86,7 @@ static void set_entry(struct run *run, struct pollfd *entry)
 	entry->events = random_events(&run->world);
 }
 
-/* Entries that name nobody, in memory that was in use before. */
+/* Add entries that are not open, in memory that was used before. */
 static void fill_up(struct list *list, int least)
 {
 	while (list->len < least)
@@ -111,7 +111,7 @@ static void change_list(struct run *run, struct list *list, int most)
 	case 0:
 		*entry = list->fds[--list->len];
 		break;
-	case 1: /* What is behind it moves up. */
+	case 1: /* remove the entry, and move those behind it up */
 		list->len--;
 		memmove(entry, entry + 1,
 		        (size_t)(list->fds + list->len - entry) * sizeof *entry);
@@ -298,7 +298,7 @@ static bool differ_under_way(const struct sets *ours, const struct sets *kernels
 	return found;
 }
 
-/* As ask: what is ready ends any wait. */
+/* Compare like `ask`.  ready: a descriptor is ready, so any wait ends. */
 static int ask_sets(struct run *run, struct sets *sets, bool ready)
 {
 	struct timespec exact = {0};
@@ -361,7 +361,7 @@ static void select_step(struct run *run)
 
 	while (world_chance(&run->world, 60))
 		change_sets(run, sets);
-	/* One closed number is EBADF for all: seldom of interest. */
+	/* With a closed number all functions return EBADF, so mostly skip that. */
 	copy = *sets;
 	if (kernel_select(&copy) == -EBADF && world_chance(&run->world, 95))
 		clear_closed(sets);

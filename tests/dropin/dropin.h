@@ -1,6 +1,6 @@
 /*
- * What the tests of the drop-in share: an array of descriptors that has been
- * polled so often that the kernel watches it for the drop-in.
+ * Shared by the tests of the drop-in: an array of descriptors that has been polled so often that
+ * the kernel watches it for the drop-in.
  */
 #ifndef DROPIN_TEST_H
 #define DROPIN_TEST_H

@@ -80,8 +80,8 @@ XT_TEST(byte_from_another_thread_ends_the_sleep)
 }
 
 /*
- * The wait, the look that finds what is ready, and two that hold signals back; now and
- * then a look before.
+ * The four calls are the sleep, the poll that finds the ready descriptor, and two that hold signals
+ * back; from time to time a call also polls first.
  */
 XT_TEST(waiting_again_and_again_takes_four_system_calls)
 {
@@ -90,7 +90,7 @@ XT_TEST(waiting_again_and_again_takes_four_system_calls)
 	uint64_t before = 0;
 
 	XT_CALL(crowd_open(&crowd));
-	/* What is polled at this place gets known in the first calls. */
+	/* In the first rounds the drop-in learns that this place polls the same array. */
 	for (int i = -2 * CROWD; i < CALLS; i++) {
 		struct xt_thread *thread = xt_start(put_when_asleep, &crowd);
 
@@ -162,7 +162,7 @@ struct kicker {
 	atomic_int stop;
 };
 
-/* Until the sleeper is out: a signal that comes too early is no loss. */
+/* Send signals until the sleeper has returned, because one that comes too early has no effect. */
 static void kick(void *argument)
 {
 	struct kicker *kicker = argument;
@@ -217,7 +217,7 @@ XT_TEST(mask_lets_a_pending_signal_in_only_while_waiting)
 		XT_FAILS(ppoll(crowd.fds, CROWD, i % 2 ? &zero : NULL, &open), EINTR);
 		XT_EQ(atomic_load(&signals_seen), before + 1);
 	}
-	/* What is ready goes first, and the signal stays pending. */
+	/* A ready descriptor comes before the signal, which stays pending. */
 	xt_put(crowd.pipes[2].w);
 	before = atomic_load(&signals_seen);
 	pthread_kill(pthread_self(), SIGUSR1);
@@ -307,7 +307,7 @@ static void jump_out(int number)
 	siglongjmp(way_out, 1);
 }
 
-/* More often than there are sets. */
+/* Leave by longjmp more often than there are sets. */
 XT_TEST(handler_may_leave_the_sleep_by_longjmp)
 {
 	struct crowd crowd;
@@ -326,7 +326,7 @@ XT_TEST(handler_may_leave_the_sleep_by_longjmp)
 		(void)crowd_poll(&crowd, -1);
 		XT_CHECK(!"only the signal ends it");
 	}
-	xt_watchdog(30); /* It uses the same signal. */
+	xt_watchdog(30); /* the watchdog uses the same signal */
 	xt_put(crowd.pipes[9].w);
 	XT_EQ(crowd_ready(&crowd), 9);
 	xt_get(crowd.fds[9].fd);
@@ -361,7 +361,7 @@ static void jump_out_of_anywhere(void *unused)
 		for (int i = 0;; i++)
 			XT_EQ(crowd_poll(&crowd, i % 8 == 7 ? -1 : 0), 0);
 	}
-	xt_watchdog(30); /* It uses the same signal. */
+	xt_watchdog(30); /* the watchdog uses the same signal */
 	for (int i = 0; i < CROWD; i++) {
 		xt_put(crowd.pipes[i].w);
 		XT_EQ(crowd_ready(&crowd), i);

@@ -48,7 +48,7 @@ static void fork_while_sets_are_made(void *unused)
 		int status = -1;
 		pid_t child = fork();
 
-		if (child == 0) /* Its first use of the sets puts them in order. */
+		if (child == 0) /* the first use of the sets in a child resets them */
 			_exit(pool_is_ours() && fcntl(0, F_GETFD) >= 0 ? 0 : 1);
 		XT_EXPECT_EQ(waitpid(child, &status, 0), child);
 		XT_EXPECT_EQ(status, 0);
@@ -56,7 +56,10 @@ static void fork_while_sets_are_made(void *unused)
 	xt_join(thread);
 }
 
-/* The first test: what was never used holds zeros, and 0 is a descriptor. */
+/*
+ * Has to be the first test: the unused part of the table still holds zeros, and 0 is a valid
+ * descriptor.
+ */
 XT_TEST(forked_beside_another_thread_a_child_keeps_its_descriptors)
 {
 	if (XT_SANITIZED)
@@ -138,7 +141,10 @@ XT_TEST(set_of_sleepers_that_have_gone_makes_room_too)
 		pool_sleep(sets[i]);
 	XT_CHECK(!take(100, UNUSED_NS - 1));
 	XT_CHECK(take(100, UNUSED_NS) == sets[0]);
-	/* One of them comes back after all: it is not counted, nor what it had. */
+	/*
+	 * A thread that was given up wakes after all: neither it nor its number of sleepers is
+	 * counted.
+	 */
 	XT_EQ(sets[0]->sleepers, 0);
 	pool_awake(sets[0]);
 	XT_EQ(sets[0]->sleepers, 0);

@@ -132,7 +132,7 @@ static void wait_on_crowd(void *argument)
 	atomic_fetch_add(waiter->done, 1);
 }
 
-/* Each of them is reported, as by poll(2). */
+/* Each thread gets the events of the array, as from poll(2). */
 XT_TEST(threads_may_wait_on_the_same_array)
 {
 	struct crowd crowd;
@@ -212,7 +212,7 @@ static void look_on(void *argument)
 		(void)crowd_poll(onlooker->crowd, -1);
 }
 
-/* Others that are just waking up for it keep nothing from a call that does not wait. */
+/* Other threads that are waking do not take the byte from a call that does not wait. */
 XT_TEST(byte_that_is_there_is_found_beside_sleepers)
 {
 	struct crowd crowd;
@@ -314,7 +314,7 @@ static int by_unshare(int fd)
 	return unshare(CLONE_FILES) < 0 ? -1 : close(fd);
 }
 
-/* Here the number is another file, which is ready. */
+/* In this thread's own table the number is another file, which is ready. */
 static void poll_apart(void *argument)
 {
 	struct parting *parting = argument;
@@ -341,7 +341,7 @@ static void wait_together(void *argument)
 	XT_EQ(crowd_poll(&parting->crowd, -1), 1);
 }
 
-/* And to the others, one of them asleep, it is the file that it was. */
+/* For the other threads, one of them asleep, the number stays the same file. */
 static void part(void *argument)
 {
 	struct parting *parting = argument;
@@ -427,7 +427,9 @@ XT_TEST(numbers_reused_by_another_thread_lose_nothing)
 	for (int i = 0; i < SHUFFLED; i++) {
 		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 
-		/* Theirs to close from here on, and ours to close at the end. */
+		/*
+		 * The threads close the duplicates, and this one closes the originals at the end.
+		 */
 		shuffle.fds[i] = (struct pollfd){
 			.fd = dup(pair.r),
 			.events = POLLIN,

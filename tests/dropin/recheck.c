@@ -54,7 +54,7 @@ static void replace_unseen(const struct field *field, int number)
 	XT_EQ(syscall(SYS_dup3, field->loud, number, O_CLOEXEC), number);
 }
 
-/* What a real call finds, compared with the registrations. */
+/* Compare the results of a real call with the registrations.  Returns how many differ. */
 static unsigned compare(struct field *field)
 {
 	struct pollfd fds[NUMBERS];
@@ -92,7 +92,7 @@ XT_TEST(what_is_ready_and_registered_is_not_doubted)
 	XT_EQ(eventfd_write(field.quiet, 1), 0);
 	syscalls = field.watch.syscalls;
 	XT_EQ(compare(&field), 0);
-	/* Both say so: no number is asked about. */
+	/* Both agree, so no number is checked by a call of its own. */
 	XT_EQ(field.watch.syscalls - syscalls, 1);
 	XT_EQ(field.watch.hot_len, 0);
 	field_close(&field);
@@ -124,7 +124,7 @@ XT_TEST(what_is_found_and_not_ready_is_another_file)
 	XT_EQ(eventfd_write(field.quiet, 1), 0);
 	XT_EQ(compare(&field), 1);
 	XT_EQ(watch_poll(&field.watch), 0);
-	XT_EQ(watch_poll(&field.watch), 0); /* Its instance was made anew. */
+	XT_EQ(watch_poll(&field.watch), 0); /* the epoll instance was replaced */
 	XT_EQ(field.watch.ready_len, NUMBERS - 1);
 	for (size_t i = 0; i < field.watch.ready_len; i++)
 		XT_CHECK(field.watch.ready[i].fd != field.fds[300]);
@@ -150,7 +150,7 @@ XT_TEST(other_bits_of_what_is_ready_and_found_are_another_file)
 	XT_EQ(entry.revents, POLLIN | POLLOUT);
 	XT_EQ(watch_compare(&watch, &entry, 1), 1);
 	XT_EQ(watch_poll(&watch), 0);
-	XT_EQ(watch_poll(&watch), 0); /* Its instance was made anew. */
+	XT_EQ(watch_poll(&watch), 0); /* the epoll instance was replaced */
 	XT_EQ(watch.ready_len, 1);
 	XT_EQ(watch.ready[0].bits, POLLIN | POLLOUT);
 	syscall(SYS_close, watch_fini(&watch));

@@ -21,7 +21,7 @@ extern char **environ;
 
 /* --- Numbers given by the kernel ---------------------------------------------- */
 
-/* So that this number, once it is closed, is the next one that is given. */
+/* Take all numbers below this one, so that the kernel gives this number next once it is closed. */
 static void take_all_below(int number)
 {
 	int fd;
@@ -154,7 +154,7 @@ static void close_and_open(int fd)
 	XT_EQ(dup2(pipe.r, fd), fd);
 }
 
-/* A wait that has ended looks at each number anew, and so says what is there. */
+/* When a wait ends, each number is checked, so the new file is reported. */
 XT_TEST(number_closed_during_a_wait_is_looked_at_when_it_ends)
 {
 	if (XT_TSAN)
@@ -178,7 +178,10 @@ XT_TEST(number_closed_during_a_wait_is_looked_at_when_it_ends)
 
 /* --- Closed unseen ------------------------------------------------------------------ */
 
-/* What comes in for the old file, open elsewhere, is taken for the new one's. */
+/*
+ * Until the full check, input of the old file, which is open elsewhere, is taken for input of the
+ * new one.
+ */
 XT_TEST(hidden_close_of_a_file_that_lives_on_ends_within_a_full_look)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -296,7 +299,10 @@ static void own_number_is_not_replaced(void *unused)
 	XT_CALL(crowd_open(&crowd));
 	for (int i = 0; i < 4; i++) {
 		XT_EQ(crowd_ready(&crowd), -1);
-		/* There is a set again, also if the first was the real call that is due. */
+		/*
+		 * This call makes a set again, also if the one before was the real call that is
+		 * due.
+		 */
 		XT_EQ(crowd_ready(&crowd), -1);
 		own = find_own();
 		XT_CHECK(own >= 0);
@@ -335,7 +341,10 @@ static int by_bare_dup3(int own)
 
 static int (*take_number)(int own);
 
-/* It is the program's in all it does, and all of the array is found. */
+/*
+ * The program can use its own instance with this number without restriction, and every ready entry
+ * of the array is reported.
+ */
 static void own_number_is_an_instance_of_the_program(void *unused)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
@@ -357,7 +366,8 @@ static void own_number_is_an_instance_of_the_program(void *unused)
 		if (take_number == by_bare_dup3 && i == 0)
 			(void)crowd_ready(&crowd); /* the one in which it is noticed */
 		XT_EQ(crowd_ready(&crowd), i);
-		XT_EQ(epoll_wait(own, &event, 1, 0), 0); /* It has nothing of ours. */
+		/* the drop-in has registered nothing in it */
+		XT_EQ(epoll_wait(own, &event, 1, 0), 0);
 		xt_get(crowd.fds[i].fd);
 	}
 	xt_put(pipe.w);
@@ -392,7 +402,7 @@ static void own_number_is_replaced_between_two_changes(void *unused)
 	crowd.fds[VICTIM].fd = pipe.r;
 	XT_EQ(crowd_ready(&crowd), -1);
 	xt_put(pipe.w);
-	XT_EQ(epoll_wait(own, &event, 1, 0), 0); /* It has nothing of ours. */
+	XT_EQ(epoll_wait(own, &event, 1, 0), 0); /* the drop-in has registered nothing in it */
 	XT_EQ(crowd_ready(&crowd), VICTIM);
 }
 

@@ -14,7 +14,7 @@
 #include "real.h"
 #include "settings.h"
 
-/* So many sleeps, and the signal has interrupted none: then the call may end. */
+/* Number of sleeps that the signal has not interrupted, after which the call may end. */
 #define LOST 5
 
 #define SECOND 1000000000LL
@@ -134,7 +134,7 @@ static int call_inline(int kind, bool wait)
 /* Never inlined: each call of a kind comes from the same place in the program. */
 static int (*volatile call)(int kind, bool wait) = call_inline;
 
-/* Each way to wait, with sets that are known. */
+/* Check each function that waits, with sets that the drop-in has made before. */
 static void check_seam(bool by_time, void (*after)(void), void (*before)(void))
 {
 	saved_real = real;

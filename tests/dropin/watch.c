@@ -99,7 +99,9 @@ XT_TEST(what_got_cold_after_a_sleep_is_found_by_the_next_look)
 	field_close(&field);
 }
 
-/* The kernel's list of what is ready looks empty while another thread goes through it. */
+/*
+ * While another thread reads the kernel's list of ready entries, the list looks empty to this one.
+ */
 XT_TEST(what_another_thread_has_off_the_list_is_waited_for)
 {
 	struct field field;

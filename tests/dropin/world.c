@@ -84,7 +84,7 @@ static void open_tcp(struct world *world)
 		close(listener);
 }
 
-/* A pair of which one may send to a port that nobody listens on. */
+/* Open a pair of UDP sockets, of which one may send to a port without a listener. */
 static void open_udp(struct world *world)
 {
 	struct sockaddr_in address;
@@ -129,7 +129,7 @@ static void open_timer(struct world *world)
 	add(world, fd);
 }
 
-/* Those that epoll refuses, or that are asked each time. */
+/* Open files that epoll refuses, or that the drop-in polls in each call. */
 static void open_other(struct world *world)
 {
 	sigset_t set;

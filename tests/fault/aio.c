@@ -151,7 +151,7 @@ static void story_submit(struct story *story)
 	gate_reached();
 }
 
-/* It ends, and nothing holds the file any more. */
+/* The operation ends, and after it no descriptor of the library holds the file. */
 static void story_end(struct story *story, int descriptors)
 {
 	gate_opens();
@@ -175,7 +175,7 @@ XT_TEST(number_may_be_another_files_right_after_a_submit)
 	AIO_NEEDED();
 	XT_CALL(story_begin(&story));
 	XT_CALL(story_submit(&story));
-	/* As close(2) and open(2), in one step. */
+	/* dup2 does the work of close(2) and open(2) in one step. */
 	XT_EQ(dup2(other, story.fd), story.fd);
 	XT_CALL(story_end(&story, 0));
 	XT_EXPECT_EQ(size_of("first"), (int64_t)sizeof text);
@@ -271,7 +271,7 @@ XT_TEST(operations_of_a_file_share_a_descriptor_on_old_systems)
 	none_is_known = false;
 }
 
-/* What a descriptor may do is known of the file that is held. */
+/* The rights of a descriptor are those of the held file. */
 static void read_is_refused_beside_a_write(void)
 {
 	struct story story;
@@ -304,7 +304,7 @@ XT_TEST(descriptor_is_checked_beside_an_operation_on_old_systems)
 	none_is_known = false;
 }
 
-/* With the threads all at work, what waits for one is held, too. */
+/* While all threads are busy, a queued operation holds its file, too. */
 XT_TEST(cancelled_operation_lets_go_of_its_file)
 {
 	struct xpoll_aio first[5];
@@ -407,7 +407,7 @@ XT_TEST(lock_from_after_the_submit_stays)
 	XT_CALL(story_begin(&story));
 	XT_CALL(story_submit(&story));
 	XT_CALL(set_lock(story.fd, F_WRLCK));
-	/* What holds the file stays until the lock has gone. */
+	/* The duplicate that holds the file stays open until the lock is gone. */
 	XT_CALL(story_end(&story, 2));
 	XT_EXPECT(is_locked());
 	XT_OK(submit(story.queue, &story.aio));
@@ -434,7 +434,7 @@ XT_TEST(destroy_closes_what_a_lock_has_kept)
 
 /* --- fork (S26) ------------------------------------------------------------------- */
 
-/* One file is in use, and one was kept open because of a lock. */
+/* Two held files: one in use, and one that stays open because of a lock. */
 struct two {
 	struct story used, kept;
 };

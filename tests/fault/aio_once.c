@@ -32,7 +32,7 @@ static int read_is(int fd, size_t length)
 	return (int)got;
 }
 
-/* Can this system and file system read only what is cached? */
+/* Returns true if this system and file system can read cached data without waiting. */
 static bool can_be_read_now(int fd)
 {
 #if defined(RWF_NOWAIT) && defined(SYS_preadv2)
@@ -72,7 +72,7 @@ XT_TEST(at_once_only_files_in_the_cache_are_read)
 	XT_CALL(only_files_in_the_cache_are_read());
 }
 
-/* As where a filter of system calls does not allow it. */
+/* The same if a filter of system calls refuses sync_file_range(2). */
 XT_TEST(at_once_also_without_sync_file_range)
 {
 	sync_refused = true;

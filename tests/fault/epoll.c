@@ -24,12 +24,12 @@ static atomic_int sleeps; /* begun, by any thread */
 static void (*when_replaced)(void);
 static uint32_t last_watch; /* the bits of the last entry that was made or changed */
 
-/* The queue whose lock is looked at when somebody writes, and what was seen. */
+/* The queue whose lock is checked at each write to a wake-up descriptor, and the results. */
 static struct xpoll *written_for;
 static atomic_int writes, writes_locked;
 static _Thread_local bool holds_write;
 
-/* What a thread that still sleeps in the old set is delivered during a renewal. */
+/* Events that a thread still sleeping in the old set gets during a renewal. */
 static bool reports_old;
 static struct epoll_event old_report[4];
 static int old_reports;
@@ -74,7 +74,7 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 
 	if (rc == 0 && op != EPOLL_CTL_DEL)
 		last_watch = events;
-	/* Of the old set a renewal asks with an empty mask. */
+	/* In the old set a renewal modifies the entry to request nothing. */
 	if (reports_old && fd == HUNG_UP && op == EPOLL_CTL_MOD && events == EPOLLET)
 		old_reports = epoll_wait(epoll_fd, old_report, 4, 0);
 	return rc;
@@ -169,7 +169,7 @@ static void sleep_once(void *argument)
 	XT_EXPECT(xpoll_event(argument, NULL, 0, &event, 1, -1) >= 0);
 }
 
-/* Who is woken earlier finds the lock taken, and has to be woken twice. */
+/* A thread that is woken while the lock is held would have to be woken a second time. */
 static void kicks_without_the_lock(void (*kick)(struct xpoll *queue))
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -218,7 +218,7 @@ static void wait_until_destroyed(void *argument)
 		continue;
 }
 
-/* It writes to a descriptor of the queue's. */
+/* The waking thread writes to a descriptor of the queue, which must stay open meanwhile. */
 XT_TEST(destroy_waits_for_a_thread_that_is_waking_others)
 {
 	struct xpoll *queue = xpoll_open(NULL);
@@ -291,8 +291,8 @@ static void wait_until_renewed(struct xpoll *queue)
 enum { SLEEPERS = 8 };
 
 /*
- * They all come out with the dead entry's report, and it takes half of them to
- * have the set renewed.  What the others bring is of the old set.
+ * All sleepers return with the report of the dead entry, and half of them suffice to have the set
+ * renewed.  The reports of the others are of the old set.
  */
 XT_TEST(dead_entry_reported_to_many_sleepers_renews_the_set_once)
 {
@@ -378,8 +378,8 @@ XT_TEST(number_reused_before_the_set_is_renewed_is_silent_by_dispatch)
 }
 
 /*
- * What hung up is reported whatever is asked for, so the entry that a renewal
- * leaves in the old set wakes a thread that still sleeps there.
+ * A hang-up is reported whatever is requested, so the entry that a renewal leaves in the old set
+ * wakes a thread that still sleeps there.
  */
 XT_TEST(hung_up_file_while_the_set_is_renewed_means_nothing_to_a_sleeper)
 {
@@ -403,7 +403,7 @@ XT_TEST(hung_up_file_while_the_set_is_renewed_means_nothing_to_a_sleeper)
 	wait_until_renewed(queue);
 	reports_old = false;
 	XT_EXPECT_EQ(old_reports, 2);
-	/* This wait stands for the one that slept there. */
+	/* This wait plays the one that slept in the old set. */
 	XT_EQ(xpoll_event(queue, NULL, 0, event, 4, 1000000), 0);
 	XT_EXPECT_EQ(old_reports, 0);
 }

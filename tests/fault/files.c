@@ -58,7 +58,7 @@ static int make(void)
 	return xt_keep(open(xt_name("f"), O_RDWR | O_CLOEXEC));
 }
 
-/* What has a birth has one of its own. */
+/* A file system that stores birth times gives each file another one. */
 static void rotate(int number)
 {
 	struct stat status;

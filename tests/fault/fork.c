@@ -100,7 +100,7 @@ static int child_of(const struct sleeper *sleeper, int rc)
 	struct xpoll_event event;
 	int error = errno;
 
-	/* It did not sleep yet: the queue that it then came to is its parent's. */
+	/* The child was forked before the sleep, so its queue is the parent's. */
 	if (rc == -1 && error == EBADF)
 		return EARLY;
 	if (rc != -1 || error != EINTR)
@@ -160,7 +160,7 @@ static struct xpoll *sleepers_start(bool inside, bool poll_level)
 	return queue;
 }
 
-/* This one's handler forks; status: how the child ended. */
+/* Fork in the signal handler of this sleeper; *status: how the child ended. */
 static void fork_once(const struct sleeper *sleeper, int *status)
 {
 	atomic_store(&child, 0);
@@ -219,7 +219,10 @@ XT_TEST(hazard_16_child_of_a_sleepers_handler_waits_for_nobody_inside)
 	atomic_store(&hold, true);
 	changer = xt_start(changer_run, &sleepers[0]);
 	xt_until(&held, 1);
-	/* On poll and select the first has come out to let that one change something. */
+	/*
+	 * On poll and select the first thread returns from its sleep so that the other can make its
+	 * change.
+	 */
 	fork_in(&sleepers[1]);
 	atomic_store(&hold, false);
 	xt_join(changer);

@@ -16,7 +16,7 @@ static enum {
 	NO_WAIT,  /* a queue that is opened asks the kernel, too */
 	NOTHING,
 	LEVEL,    /* READ: delivered by level, and gone since */
-	UNWANTED, /* nothing but WRITE, which nobody wants: now the kernel reports edges */
+	UNWANTED, /* only WRITE, which is disabled: now the kernel reports edges */
 	EDGE,     /* READ again, and it holds */
 } stage;
 
@@ -94,7 +94,7 @@ static void level_among(int edges, int room)
 		XT_OK(xt_add(queue, pipes[i].r, READ, XPOLL_CLEAR));
 	}
 	(void)wait_once(queue, room);
-	/* What is left of the edges, and the level. */
+	/* The remaining edges, and the level. */
 	if (xt_poll(watched.r, POLLIN))
 		XT_CHECK(wait_once(queue, 32));
 	for (int i = 0; i < edges; i++)

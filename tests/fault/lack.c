@@ -28,7 +28,7 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events, uint6
 {
 	int rc = __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
 
-	/* What is in the set already needs no memory: EEXIST comes first. */
+	/* An ADD of an existing entry needs no memory: it fails with EEXIST in any case. */
 	if (op != EPOLL_CTL_ADD || rc < 0 || add_passes < 0)
 		return rc;
 	if (add_passes > 0) {
@@ -237,7 +237,7 @@ XT_TEST(clear_that_cannot_be_had_leaves_the_level)
 	add_passes = 0;
 	int status = xt_add(queue, pair.r, READ, XPOLL_CLEAR);
 	add_passes = -1;
-	/* With epoll it takes nothing that could be lacking. */
+	/* On epoll this change needs no resource that could be lacking. */
 	XT_EQ(status, xt_is("epoll") ? 0 : ENOSPC);
 	XT_EQ(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), 0);
 	XT_EQ(now.flags & XPOLL_CLEAR, status ? 0 : XPOLL_CLEAR);
@@ -265,7 +265,7 @@ XT_TEST(exclusive_that_cannot_be_put_back_fails_the_wait_until_it_is)
 
 	if (!queue)
 		return;
-	/* It is taken out of the kernel's set, which is how it is changed. */
+	/* The change removes the entry from the kernel's set, and cannot add it again. */
 	add_passes = 0;
 	XT_STATUS(xt_change(queue, ident, WRITE, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL), ENOSPC);
 	XT_FAILS(xpoll_lookup(queue, ident, WRITE, &event), ENOENT);
@@ -379,7 +379,7 @@ static void graves_dig(struct graves *graves)
 	XT_OK(xt_add(graves->queue, graves->dead.r, READ, XPOLL_CLEAR));
 }
 
-/* Each report of the dead entry counts; in the end the set is renewed. */
+/* Each report of the dead entry is counted; after the fourth the set is renewed. */
 static int graves_open(struct graves *graves)
 {
 	uint64_t before = xt_stats(graves->queue).rebuilds;
@@ -482,7 +482,7 @@ XT_TEST(hazard_02_growing_file_survives_the_renewal)
 	XT_GETS(graves.queue, NULL, graves.file, READ);
 }
 
-/* Its edge would be lost with the look: the event comes, though perhaps too early. */
+/* A check that fails would lose the edge, so the event is delivered, perhaps below the mark. */
 XT_TEST(urgent_data_below_the_mark_that_cannot_be_looked_for_is_reported)
 {
 	struct xpoll *queue = xt_open_quiet();

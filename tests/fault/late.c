@@ -55,7 +55,7 @@ static void scene_make(struct scene *scene, struct xpoll *queue)
 	xt_put(scene->pair.w);
 	xt_join(scene->thread);
 	XT_EQ(first.rc, 1);
-	/* The kernel reports it again, which nobody wants. */
+	/* The kernel reports the entry again, although its filter is disabled. */
 	scene->sleeper = (struct xt_sleeper){.queue = queue, .timeout_ns = -1};
 	scene->thread = xt_start(xt_sleep, &scene->sleeper);
 	while (xt_stats(queue).fruitless == 0)

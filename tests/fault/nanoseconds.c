@@ -62,7 +62,7 @@ static void waits_in_time(void)
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, timeout_ns), 0);
 	XT_EXPECT(xt_now() - begin >= timeout_ns);
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 100), 0);
-#ifndef __SANITIZE_THREAD__ /* It waits in milliseconds. */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer waits in milliseconds */
 	XT_EXPECT(asked >= 1);
 #endif
 	xt_put(pipe.w);
@@ -140,7 +140,7 @@ static void wait_events(struct xt_storm *storm, bool limited)
 	                            limited ? 50000 : XT_SOON) >= 0);
 }
 
-/* As stress/cancel, by the calls of a C library that has no such function. */
+/* Like stress/cancel, with the calls that are used if the C library lacks the function. */
 XT_TEST(cancelled_without_the_function)
 {
 	struct xt_storm storm = {.wait = wait_events, .object = xt_open_quiet()};

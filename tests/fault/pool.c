@@ -34,7 +34,7 @@ static atomic_bool over;
 
 XT_WRAP(xp_sys_epoll_wait);
 
-/* It does not sleep, so that each turn ends: a sleep may end early. */
+/* Does not sleep, so that each turn ends: a sleep may end early. */
 int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *fired, int cap,
                              int64_t deadline_ns)
 {
@@ -58,7 +58,7 @@ static void work(void *argument)
 			atomic_fetch_add(&events, 1);
 }
 
-/* One thread asks the kernel, and goes on until it is held again. */
+/* Let one thread poll the kernel, and continue until it is held again. */
 static void take_turn(struct worker *worker)
 {
 	int arrived = atomic_load(&worker->arrived);
@@ -138,8 +138,9 @@ XT_TEST(oneshot_of_two_filters_added_again_while_two_threads_sleep_is_delivered)
 }
 
 /*
- * One active descriptor, two threads: while one has it, the other looks a few times for nothing,
- * which is less than a change of the entry for each event.  It is silent if that goes on.
+ * One active descriptor and two threads: while one thread handles the descriptor, the other finds
+ * nothing a few times, which is cheaper than a change of the entry for each event.  If that
+ * continues, the entry is made silent.
  */
 XT_TEST(level_that_one_of_two_threads_has_is_made_silent_by_the_fourth_report)
 {
@@ -184,7 +185,7 @@ static void count_beside_a_sleeper(bool in_turn, uint64_t *changes)
 	workers_end(queue, 1);
 }
 
-/* Each 64th report is also compared with its file, by a call that counts as a change. */
+/* Each 64th report also verifies the file, by a call that counts as a change. */
 XT_TEST(silent_entry_of_two_threads_is_a_level_again_after_64_reports)
 {
 	uint64_t changes = 0;
@@ -215,7 +216,10 @@ XT_TEST(level_that_is_older_than_two_billion_changes_is_reported_at_once)
 	XT_EXPECT_EQ(after.syscalls_check, before.syscalls_check);
 }
 
-/* The number of a wait call wraps, too, and comes to the one of what was never delivered. */
+/*
+ * The number of a waiting call wraps around, too, and then equals that of a registration that was
+ * never delivered.
+ */
 XT_TEST(wait_whose_number_wraps_delivers_what_is_new)
 {
 	struct xpoll_ready records[2];

@@ -152,7 +152,7 @@ static struct child child_start(int count, int code)
 	if (child.pid == 0) {
 		char end;
 
-		/* The other children's pipes are to close as well. */
+		/* Close the pipes of the other children, too. */
 		for (int fd = 3; fd < 200; fd++)
 			if (fd != ends[0])
 				(void)close(fd);
@@ -171,7 +171,7 @@ static struct child child_start(int count, int code)
 static void child_ends(struct child child)
 {
 	xt_close(child.go);
-	/* It stays a zombie. */
+	/* Wait for the exit; the child stays a zombie. */
 	(void)waitid(P_PID, (id_t)child.pid, &(siginfo_t){0},
 	             WEXITED | WNOWAIT);
 }
@@ -346,7 +346,7 @@ XT_TEST(status_that_an_old_kernel_does_not_tell_is_unknown)
 	(void)waitpid(zombie.pid, NULL, 0);
 }
 
-/* S1: no wait has come between the end of the first and this ADD. */
+/* S1: no wait comes between the exit of the first process and this ADD of another one. */
 static void add_finds_another(int modes, int same_modes)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -390,7 +390,7 @@ XT_TEST(add_of_a_reused_number_before_any_wait_begins_anew)
 	XT_CALL(add_finds_another(XPOLL_ONESHOT, XPOLL_ENABLE));
 }
 
-/* Reaped, but nobody has the number: what it was registered for still comes. */
+/* The process was reaped, and its ID was not reused: the registered event is still delivered. */
 XT_TEST(add_of_a_reaped_number_keeps_the_end)
 {
 	struct xpoll *queue = xt_open_quiet();

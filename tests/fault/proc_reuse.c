@@ -46,7 +46,7 @@ static bool number_given_anew(pid_t wanted)
 	return got == wanted;
 }
 
-/* Its parent makes it and ends; it ends when the pipe is closed. */
+/* Start a process whose parent exits; it ends itself when the pipe is closed. */
 static int orphan_start(pid_t *parent, int *go)
 {
 	int ends[2];
@@ -72,8 +72,8 @@ static int orphan_start(pid_t *parent, int *go)
 }
 
 /*
- * S18: its parent has ended by then, and another process has that number.  Nothing but
- * TRACKERR is to be delivered of the parent: its registration stays until then.
+ * S18: by then the parent has exited, and another process has its ID.  TRACKERR is the last event
+ * of the parent's registration, which stays until then.
  */
 XT_TEST(child_that_cannot_be_watched_is_trackerr_of_who_has_ended)
 {

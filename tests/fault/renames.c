@@ -121,7 +121,7 @@ XT_TEST(rename_whose_halves_are_read_apart_is_no_move)
 	XT_NONE(queue);
 }
 
-/* Nor if others have reported something between the halves. */
+/* Reports of others between the two halves make no move of a rename either. */
 XT_TEST(renames_that_overlap_are_no_moves)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -144,7 +144,7 @@ XT_TEST(renames_that_overlap_are_no_moves)
 	XT_NONE(queue);
 }
 
-/* It costs one look for all of them. */
+/* All moves together cost one check of the directory. */
 XT_TEST(moves_out_are_moves)
 {
 	struct xpoll *queue = xt_open_quiet();

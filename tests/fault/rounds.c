@@ -15,7 +15,7 @@ enum { DESCRIPTORS = 600, TIMES = 4 };
 
 static long looks;   /* system calls */
 static long looked;  /* entries */
-static long at_all;  /* looks at all descriptors */
+static long at_all;  /* checks of all descriptors */
 
 static void count_look(size_t entries)
 {
@@ -101,11 +101,11 @@ static void check_rounds(int nevents)
 	waits = take_all(&crowd, nevents, TIMES);
 	xt_note("%d at a time: %ld waits, %ld looks at %ld, %ld at all",
 	        nevents, waits, looks, looked, at_all);
-	/* Fair: nobody is reported much more often than the others. */
+	/* No descriptor is reported much more often than the others. */
 	XT_CHECK(waits <= (TIMES + 1) * (rounds + 1));
 	for (int i = 0; i < DESCRIPTORS; i++)
 		XT_CHECK(crowd.times[i] <= TIMES + 2);
-	/* A look at all of them each time round, not in each wait. */
+	/* All descriptors are checked once in each round, not in each wait. */
 	XT_CHECK(at_all <= 2 * TIMES);
 	XT_CHECK(looks <= 2 * waits + 2 * TIMES);
 	/* The others are those reported, and the back end's own. */
@@ -143,7 +143,7 @@ XT_TEST(what_did_not_fit_and_was_read_meanwhile_is_not_reported)
 	XT_EQ(xpoll_event(crowd.queue, NULL, 0, events, 8, 0), 8);
 }
 
-/* What was disabled, deleted or closed meanwhile does not come either. */
+/* Registrations that were disabled, deleted or closed meanwhile are not reported either. */
 XT_TEST(what_did_not_fit_and_was_taken_out_is_not_reported)
 {
 	static struct crowd crowd;
@@ -200,7 +200,7 @@ XT_TEST(newcomer_among_what_did_not_fit_comes_in_one_round)
 	XT_CHECK(came);
 }
 
-/* It takes the room of one that was looked at already. */
+/* The wake uses the room of a descriptor that was checked already. */
 XT_TEST(wake_among_what_did_not_fit_loses_nothing)
 {
 	static struct crowd crowd;

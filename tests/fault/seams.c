@@ -17,13 +17,13 @@
 /* Much longer than anything here takes: a wait of it was not interrupted. */
 #define LONG_NS (XT_SOON / 4)
 
-/* What happens in a thread's first sleep. */
+/* The first sleep of a thread, and what happens in it. */
 struct seam {
 	bool armed;
 	bool quiet;       /* there is no signal */
 	bool really;      /* it sleeps; else it ends at once, as if it were early */
-	bool until_past;  /* and goes on after its deadline */
-	bool late;        /* it ended at its deadline, not before */
+	bool until_past;  /* true: sleep; false: return at once, as from a sleep that ended early */
+	bool late;        /* the sleep ended at its deadline, not before */
 	int sleeps;       /* begun */
 	int handled_then; /* handlers that had run at the next sleep */
 };
@@ -102,7 +102,7 @@ int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 	return rc;
 }
 
-/* A wait in a thread of its own, and what came of it. */
+/* A wait in its own thread, and its result. */
 struct waiter {
 	struct xpoll *queue;
 	struct seam seam;
@@ -154,8 +154,8 @@ static struct xt_thread *waiter_start(struct waiter *waiter, struct xpoll *queue
 }
 
 /*
- * epoll, whose sleeps cost more with a mask, takes a first sleep for one in vain
- * only if another one was: here it was.
+ * On epoll a sleep with a mask costs more, so the queue expects a fruitless first sleep only after
+ * another one: make that one.
  */
 static struct xpoll *open_after_vain_sleep(void)
 {
@@ -203,8 +203,8 @@ XT_TEST(signal_after_a_vain_sleep_is_eintr_at_the_poll_like_level)
 }
 
 /*
- * On epoll the report of what is disabled ends the sleep, on poll and select a
- * change by another thread.
+ * On epoll the report of a disabled filter ends the sleep, on poll and select a change by another
+ * thread.
  */
 static void reported_in_vain_then_signal(int64_t timeout_ns, bool until_past)
 {
@@ -240,13 +240,19 @@ XT_TEST(signal_after_a_vain_report_or_a_change_is_eintr)
 	XT_CALL(reported_in_vain_then_signal(LONG_NS, false));
 }
 
-/* It came before the deadline, so the deadline does not hide it. */
+/*
+ * The signal came before the deadline, so the wait ends with EINTR although the deadline has
+ * passed.
+ */
 XT_TEST(signal_after_a_vain_report_or_a_change_until_the_deadline_is_eintr)
 {
 	XT_CALL(reported_in_vain_then_signal(200000000, true));
 }
 
-/* It is handled when the call is over, although the thread does not block it. */
+/*
+ * The mask blocks the signal in the whole wait; it is handled after the call, because the thread
+ * does not block it.
+ */
 static void mask_holds_after_a_vain_sleep(struct xpoll *queue)
 {
 	struct waiter waiter = {.timeout_ns = LONG_NS};
@@ -280,7 +286,7 @@ XT_TEST(mask_that_blocks_holds_after_a_vain_sleep_if_the_queue_restarts)
 	XT_CALL(mask_holds_after_a_vain_sleep(xt_open_flags(XPOLL_RESTART)));
 }
 
-/* A signal that the mask lets in is handled in the wait, which goes on to its deadline. */
+/* A signal that the mask does not block is handled in the wait, which continues to its deadline. */
 XT_TEST(mask_that_lets_in_ends_no_wait_if_the_queue_restarts)
 {
 	struct waiter waiter = {.timeout_ns = 5000000};
@@ -297,7 +303,7 @@ XT_TEST(mask_that_lets_in_ends_no_wait_if_the_queue_restarts)
 	XT_EXPECT(waiter.mask_kept);
 }
 
-/* Its sleep for the turn ended, and the turn was another's. */
+/* The sleep for the turn has ended, and another thread has got the turn. */
 XT_TEST(signal_after_a_vain_sleep_for_the_turn_is_eintr)
 {
 	struct waiter leader = {.timeout_ns = -1};
@@ -306,7 +312,7 @@ XT_TEST(signal_after_a_vain_sleep_for_the_turn_is_eintr)
 	struct xt_thread *threads[2];
 
 	if (xt_is("epoll"))
-		return; /* There are no turns. */
+		return; /* epoll has no turns */
 	handle();
 	leader.seam.really = true;
 	leader.seam.sleeps = 1;

@@ -49,7 +49,7 @@ int __wrap_xp_procfs_signals(struct xp_procfs_signals *others)
 {
 	int rc = __real_xp_procfs_signals(others);
 
-	others->asleep = others->asleep && !others_run;
+	others->others_asleep = others->others_asleep && !others_run;
 	others->blocked = others_let_in ? 0 : others->blocked;
 	return rc;
 }
@@ -150,7 +150,7 @@ XT_TEST(handler_counts_after_the_signal_was_accepted)
 	finish();
 }
 
-/* One was handled, and another one sent, after the deliveries were read. */
+/* After the deliveries were read, one more signal is handled, and one is sent. */
 static void handle_and_send(void)
 {
 	block(SIG_UNBLOCK);

@@ -62,7 +62,7 @@ static void count_events(struct xpoll *queue, int *reads, int *writes)
 	struct xpoll_event events[8];
 
 	*reads = *writes = 0;
-	/* Twice: what is reported without end is seen. */
+	/* Wait twice, to detect an event that is reported without end. */
 	for (int i = 0; i < 2; i++) {
 		int rc = xpoll_event(queue, NULL, 0, events, 8, 0);
 
@@ -74,7 +74,7 @@ static void count_events(struct xpoll *queue, int *reads, int *writes)
 	}
 }
 
-/* Each activity is still reported, once; by a shared entry with the other. */
+/* Each activity is still reported once; shared: by an entry that the other filter shares. */
 static void both_are_heard(struct xpoll *queue, struct xt_pair pair, bool shared)
 {
 	int reads, writes;
@@ -255,7 +255,7 @@ XT_TEST(renewal_keeps_filters_beside_an_edge)
 	XT_CALL(renewed(-1, false));
 }
 
-/* There is a new main set, and no other. */
+/* The main set was replaced, and no other. */
 XT_TEST(renewal_without_descriptors_keeps_filters_beside_an_edge)
 {
 	XT_CALL(renewed(1, false));

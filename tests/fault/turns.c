@@ -43,7 +43,7 @@ void __wrap_xp_mutex_wait(struct xp_mutex *mutex, pthread_cond_t *condition)
 	__real_xp_mutex_wait(mutex, condition);
 	if (!self || !atomic_load(&self->hold_after))
 		return;
-	/* Others are quicker to take the mutex. */
+	/* Let other threads take the mutex first. */
 	xp_mutex_unlock(mutex);
 	held(&self->hold_after);
 	xp_mutex_lock(mutex);
@@ -238,7 +238,7 @@ XT_TEST(close_wakes_the_leader_of_queues_that_know_the_descriptor_alone)
 	send_home(&leader);
 }
 
-/* To find what there is to report of it may attach descriptors to the leader's array. */
+/* The lookup may attach descriptors to the leader's array while it checks for reports. */
 XT_TEST(lookup_of_a_process_begins_when_the_leader_is_out)
 {
 	static struct waiter leader;
@@ -275,7 +275,7 @@ static void changer_run(void *argument)
 	waiter->rc = xpoll_event(waiter->queue, &made, 1, &event, 1, 0) < 0 ? errno : 0;
 }
 
-/* Its wait may begin when it is called, and may not when the leader is out. */
+/* The wait may begin when the call is made, and may not when the leader has returned. */
 XT_TEST(event_while_a_poll_like_wait_begins_fails_before_its_changes)
 {
 	static struct waiter leader, changer, poller;

@@ -1,13 +1,13 @@
 /*
- * For LD_PRELOAD in front of a test: a queue's threads are slow at the two places where
- * their order matters.  Before each lock of a mutex, which a thread takes when it enters
- * a queue and when it is back from the kernel, and after each unlock, which it makes
- * before it sleeps and when it leaves, it sleeps for 1 to 100 us.
+ * Delays for tests, loaded by LD_PRELOAD.  They make the threads of a queue slow where the order of
+ * threads matters: before each lock of a mutex, which a thread takes when it enters a queue and
+ * when it returns from the kernel, and after each unlock, which precedes a sleep and the return
+ * from a call.  Each delay is 1 to 100 us.
  *
- * XPOLL_DELAY_SEED: which of these; each thread has a sequence of its own.
+ * XPOLL_DELAY_SEED selects the random sequence; each thread has its own.
  *
- * When a queue is destroyed its counters are judged: the system calls are at most 4 of a
- * kind for each call and event, or the test ends here.
+ * When a queue is destroyed its counters are checked: if there were more than 4 system calls of a
+ * kind for each call and event, the test ends with an error.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ __attribute__((constructor)) static void delays_begin(void)
 	const char *text = getenv("XPOLL_DELAY_SEED");
 
 	seed = text ? strtoull(text, NULL, 0) : 1;
-	/* The threads inherit it: a sleep of 1 us is not to take 50 more. */
+	/* Threads inherit this setting, without which a sleep of 1 us would take 50 us more. */
 	(void)prctl(PR_SET_TIMERSLACK, SLACK_NS);
 }
 
@@ -69,7 +69,7 @@ static mutex_call *real(mutex_call **call, const char *name)
 	return *call;
 }
 
-/* A thread may try a lock many times in a row, but one delay is enough. */
+/* Delay once before a lock, even if the thread tries the lock many times in a row. */
 static void before_lock(void)
 {
 	if (!locking)
@@ -98,7 +98,10 @@ int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	return rc;
 }
 
-/* A wait may return for a change or a wake of another thread, and each change may wake one. */
+/*
+ * Check the counters of a queue.  A wait may return because of a change or a wake of another
+ * thread, and each change may wake one.
+ */
 static void judge(const struct xpoll_stats *stats)
 {
 	uint64_t most = EACH * (stats->waits + stats->changes + stats->events) + STARTUP;

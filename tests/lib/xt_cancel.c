@@ -46,7 +46,7 @@ static void victim_run(void *argument)
 	struct xt_storm *storm = argument;
 	int state;
 
-	/* OpenBSD's static C library leaves the type of a new thread to what was there. */
+	/* OpenBSD's static C library does not set the cancellation type of a new thread. */
 	(void)pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
 	pthread_cleanup_push(died, storm);
 	atomic_store(&storm->begun, 1);

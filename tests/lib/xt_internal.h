@@ -31,7 +31,7 @@ void xt_threads_each(void (*act)(pthread_t thread, int argument),
                      int argument);
 int xt_thread_kernel_id(struct xt_thread *thread); /* 0: the thread has not begun to run */
 /* Send a signal to every thread of the test, for the watchdog; async-signal-safe. */
-void xt_threads_signal(int signal_number);
+void xt_threads_signal(int signal_of);
 void xt_watchdog_install(void);
 void xt_watchdog_start(const char *name, unsigned seconds);
 void xt_watchdog_stop(void);

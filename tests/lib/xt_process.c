@@ -18,14 +18,14 @@
 #define ASLEEP_LOOKS 1000
 #endif
 
-static void process_signal(pthread_t thread, int signal_number)
+static void process_signal(pthread_t thread, int signal_of)
 {
-	(void)pthread_kill(thread, signal_number);
+	(void)pthread_kill(thread, signal_of);
 }
 
-void xt_threads_signal(int signal_number)
+void xt_threads_signal(int signal_of)
 {
-	xt_threads_each(process_signal, signal_number);
+	xt_threads_each(process_signal, signal_of);
 }
 
 /* Returns the letter that the kernel shows for the state of a thread, or 0. */

@@ -31,9 +31,9 @@ static void watch_say(const char *text)
 		return;
 }
 
-static void watch_show_stack(int signal_number)
+static void watch_show_stack(int signal_of)
 {
-	(void)signal_number;
+	(void)signal_of;
 	watch_say("--- a thread:\n");
 #ifdef WATCH_BACKTRACE
 	void *frames[64];
@@ -86,7 +86,7 @@ static unsigned watch_slowness(void)
 	return 1;
 }
 
-static void watch_expired(int signal_number, siginfo_t *info, void *context)
+static void watch_expired(int signal_of, siginfo_t *info, void *context)
 {
 	struct timespec moment = {.tv_nsec = 300 * 1000 * 1000};
 	unsigned slowness = watch_slowness();
@@ -102,7 +102,7 @@ static void watch_expired(int signal_number, siginfo_t *info, void *context)
 		return;
 	}
 	/* If printing the stacks hangs, too, the next alarm ends the process. */
-	(void)signal(signal_number, SIG_DFL);
+	(void)signal(signal_of, SIG_DFL);
 	(void)alarm(30);
 	watch_say("\nFAIL  watchdog: this test is stuck: ");
 	watch_say(watch_name);

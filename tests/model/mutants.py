@@ -44,13 +44,13 @@ class Mutant(NamedTuple):
 EXPLORER = "unit.explore:every_order_of_steps_keeps_the_contract"
 MUTANTS = {
     "a periodic timer expires once": Mutant(
-        "\ttimer_run(timers, reg);\n\tif (XP_UNLIKELY(xp_heap_is_first(&reg->timer)))\n"
+        "\ttimer_enqueue(timers, reg);\n\tif (XP_UNLIKELY(xp_heap_is_first(&reg->timer)))\n"
         "\t\ttimers_update_due(queue, timers);\n\treturn 0;\n}\n\nstatic bool timer_supports",
         "\treturn 0;\n}\n\nstatic bool timer_supports",
         "(nothing came|is silent).* -7 ",
         "source.timer:periodic_counts_every_period_and_does_not_drift"),
     "a child keeps the parent's counts of signals": Mutant(
-        "self->known = self->reported = xp_signal_delivered(number_of(reg));\n\tself->fd",
+        "self->known = self->reported = xp_signal_delivered(signal_of(reg));\n\tself->fd",
         "self->fd", "came . times.*-6 ",
         "source.signal_fork:child_reinit_observes_its_own"),
     "a handler that has not begun is forgotten": Mutant(
@@ -112,7 +112,7 @@ MUTANTS = {
         "\tslot->stale = 0;", "",
         "contract.close:hazard_02_dead_entry_and_reused_number_do_not_mix"),
     "a delivered candidate is not compared with its file": Mutant(
-        "} else if (named || candidate_confirmed(queue, found->fd, slot, checked)) {",
+        "} else if (named || is_same_file(queue, found->fd, slot, checked)) {",
         "} else if (1) {", "",
         "contract.reuse:hazard_01_delivered_one_whose_number_is_reused_is_silent"),
     "an entry that the kernel has kept is an error": Mutant(
@@ -129,7 +129,7 @@ MUTANTS = {
         "if (once)\n\t\t\t(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE,", "",
         "contract.disable:disable_tcp_reset_is_silent_and_sleeps"),
     "edges that nobody wants stay armed": Mutant(
-        "slot->mode == XP_MODE_EDGE && ++slot->fruitless >= XP_FRUITLESS_MOST",
+        "slot->mode == XP_MODE_EDGE && ++slot->fruitless_reports >= XP_FRUITLESS_MOST",
         "0", "",
         "contract.disable:disable_refused_datagrams_wake_a_bounded_number_of_times"),
     "an entry without filters reports hang-ups for ever": Mutant(
@@ -137,7 +137,7 @@ MUTANTS = {
         "0 ? XP_WATCH_ONESHOT", "",
         "contract.disable:disable_refused_datagrams_wake_a_bounded_number_of_times"),
     "DISPATCH does not disable": Mutant(
-        "(void)change_silence(queue, fd, slot, filters);\n\t} else if",
+        "(void)disable_without_call(queue, fd, slot, filters);\n\t} else if",
         ";\n\t} else if", "is disabled|is not <",
         "contract.once:dispatch_unread_data_reports_once_until_enabled"),
     "XPOLL_WHOLE acts on one direction": Mutant(
@@ -150,7 +150,7 @@ MUTANTS = {
         "\t\t\t;", "",
         "contract.edges:edge_is_not_repeated_by_changes_of_other_filters"),
     "an edge that was delivered does not count": Mutant(
-        "slot->spent = 1;",
+        "slot->edge_delivered = 1;",
         "(void)slot;", "",
         "contract.edges:edge_is_not_repeated_by_changes_of_other_filters"),
     "bits of a file that must not be checked are lost": Mutant(
@@ -183,8 +183,8 @@ MUTANTS = {
         "\t\t\txp_postpone(queue, fd, slot, slot->enabled, events);", "\t\t\t;", "",
         "contract.pollike:clear_not_handed_out_comes_again"),
     "a file that was delivered stays the first": Mutant(
-        "file_place(file, *events ? &queue->files.awake : &queue->files.asleep);",
-        "if (!*events)\n\t\tfile_place(file, &queue->files.asleep);", "",
+        "file_move_to_list(file, *events ? &queue->files.awake : &queue->files.asleep);",
+        "if (!*events)\n\t\tfile_move_to_list(file, &queue->files.asleep);", "",
         "contract.files:files_take_turns"),
     "who watches the queue by edges is not reported to again": Mutant(
         "if (XP_UNLIKELY(queue->outer.in_use) && rc > 0 && !wait->delivered_some)",
@@ -192,8 +192,8 @@ MUTANTS = {
         "contract.attention:queue_fd_by_edges_is_told_of_what_an_add_enables"),
     # Who is woken.
     "a thread that leaves does not wake the next": Mutant(
-        "if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {\n\t\txp_kick_one(queue);",
-        "if (xp_sleepers_take_mark(queue) && left_for_sleepers(queue)) {", "sleeps on",
+        "if (xp_sleepers_take_mark(queue) && must_wake_sleeper(queue)) {\n\t\txp_kick_one(queue);",
+        "if (xp_sleepers_take_mark(queue) && must_wake_sleeper(queue)) {", "sleeps on",
         "contract.concurrent:trigger_wakes_the_waiter"),
     "one that was called out does not wake the next": Mutant(
         "if (wait->must_kick && queue->kick.left > 0)\n\t\txp_kick_one(queue);",
@@ -237,7 +237,7 @@ MUTANTS = {
         "queue->threads.sleepers == 0 &&", "",
         "fault.pool:silent_entry_of_two_threads_is_a_level_again_after_64_reports"),
     "an exclusive entry does not report a half-close": Mutant(
-        "events |= half_close(queue, fd, slot, events);",
+        "events |= half_close_bit(queue, fd, slot, events);",
         ";", "",
         "contract.exclusive:exclusive_half_close_is_eof"),
     "a second report of a wait does not add to the record of the first": Mutant(
@@ -245,7 +245,7 @@ MUTANTS = {
         "\t\t;\n", "",
         "contract.pwait:both_directions_come_with_one_record"),
     "a record of the caller's array leaves its modes to xpoll_revents": Mutant(
-        "\txp_handed(queue, fd, slot, filters);\n\treturn bits;", "\treturn bits;", "",
+        "\txp_delivered(queue, fd, slot, filters);\n\treturn bits;", "\treturn bits;", "",
         "contract.pwait:modes_act_before_the_call_returns"),
     "a renewal leaves threads asleep in the old set": Mutant(
         "\t}\n\txp_kick_all(queue);\n}", "\t}\n}", "",

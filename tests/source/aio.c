@@ -13,7 +13,7 @@
 
 static char buffer[AIO_LONG + 4096];
 
-/* One event of this operation comes, with this result. */
+/* Expect one event of this operation, with this result. */
 #define GETS(queue, aio, want)                                          \
 	do {                                                            \
 		struct xpoll_event gets_;                               \
@@ -168,7 +168,7 @@ static int appending_file(const char *name)
 	return xt_keep(open(xt_name(name), O_RDWR | O_APPEND | O_CLOEXEC));
 }
 
-/* As pwrite(2) does: on Linux and FreeBSD the offset does not matter. */
+/* As pwrite(2) does, on Linux and FreeBSD: the offset has no effect. */
 XT_TEST(write_to_an_appending_descriptor_goes_where_pwrite_goes)
 {
 	struct xpoll *queue = xt_open();
@@ -213,7 +213,7 @@ XT_TEST(direct_io_reads_and_writes_what_is_aligned)
 	XT_EXPECT_EQ(pread(direct, aligned, 4096, 4096), 4096);
 	XT_EXPECT_EQ(aligned[0], 'd');
 	XT_EXPECT_EQ(aligned[4095], 'd');
-	/* What is not, is an event with the kernel's answer. */
+	/* An unaligned read returns what pread(2) returns. */
 	ssize_t answer = pread(direct, aligned + 1, 100, 1);
 	if (answer < 0)
 		answer = -errno;
@@ -345,7 +345,7 @@ XT_TEST(descriptor_that_cannot_do_it_is_refused)
 	XT_NONE(queue);
 }
 
-/* What makes a rename last. */
+/* The sync of a directory makes a rename in it durable. */
 XT_TEST(directory_can_be_synced)
 {
 	struct xpoll *queue = xt_open();
@@ -388,12 +388,12 @@ XT_TEST(registration_is_made_by_submit_and_ended_by_its_event)
 	XT_EXPECT_EQ(event.data, 10);
 	XT_FAILS(xpoll_lookup(queue, ident, AIO, &now), ENOENT);
 	XT_FAILS(xpoll_aio_cancel(queue, &aio), ENOENT);
-	/* And again, with the same structure. */
+	/* The same structure can be submitted again. */
 	XT_OK(kit_submit(queue, &aio));
 	GETS(queue, &aio, 10);
 }
 
-/* One that is over can be deleted: no event, but its result is there. */
+/* DELETE of a completed operation drops its event; the result stays in the structure. */
 XT_TEST(delete_of_what_is_over_takes_its_event)
 {
 	struct xpoll *queue = xt_open();

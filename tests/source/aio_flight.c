@@ -26,7 +26,10 @@ static void flight_begin(struct flight *flight)
 	flight->queue = xt_open();
 	flight->fd = kit_file((int64_t)MANY * 4096 + (int64_t)EACH);
 #ifdef __FreeBSD__
-	/* Its kernel may lose what two reads put into one page beside a fork. */
+	/*
+	 * FreeBSD's kernel may lose data if two reads write to one page during a fork, so each
+	 * buffer has its own pages.
+	 */
 	flight->room = aligned_alloc(4096, MANY * EACH);
 #else
 	flight->room = malloc(MANY * EACH);
@@ -50,7 +53,9 @@ static void flight_submit(struct flight *flight)
 		XT_OK(kit_submit(flight->queue, &flight->aios[i]));
 }
 
-/* Each result is all of it, right, or -ECANCELED; how many are the latter. */
+/*
+ * Check that each result is complete and right, or -ECANCELED.  Returns the number of the latter.
+ */
 static int flight_cancelled(const struct flight *flight)
 {
 	int cancelled = 0;
@@ -99,7 +104,7 @@ XT_TEST(destroy_waits_and_no_buffer_is_touched_after_it)
 			(void)sched_yield();
 		xt_destroy(flight.queue);
 		XT_CHECK(flight_cancelled(&flight) >= 0);
-		/* As a program would: the memory is another's now. */
+		/* The program reuses the memory at once: here it cannot be accessed any more. */
 		XT_EQ(mprotect((void *)(((uintptr_t)flight.room + 4095) &
 		                        ~(uintptr_t)4095), MANY * EACH - 4096,
 		               PROT_READ), 0);
@@ -111,8 +116,8 @@ XT_TEST(destroy_waits_and_no_buffer_is_touched_after_it)
 }
 
 /*
- * The number is another file's after xpoll_close_fd: what was in flight has
- * read the old one or nothing.
+ * After xpoll_close_fd the number is another file's: each operation has read the old file or
+ * nothing.
  */
 XT_TEST(close_fd_waits_and_no_operation_meets_the_next_file)
 {
@@ -134,7 +139,7 @@ XT_TEST(close_fd_waits_and_no_operation_meets_the_next_file)
 	}
 }
 
-/* Others of the same queue are none of its business. */
+/* Operations on other descriptors of the same queue continue. */
 XT_TEST(forget_fd_leaves_other_descriptors_alone)
 {
 	struct flight flight;
@@ -201,7 +206,7 @@ static void held_end(struct held *held)
 		XT_CALL(held_begin(held));                                \
 	} while (0)
 
-/* It has begun and cannot be stopped: the queue is the caller's until then. */
+/* An operation that has begun and cannot be stopped keeps its buffer until its event. */
 XT_TEST(operation_under_way_blocks_neither_submit_nor_wait_nor_cancel)
 {
 	struct held held;
@@ -253,7 +258,7 @@ static void close_it(void *argument)
 	(void)XT_EXPECT_EQ(xpoll_close_fd(held->fd), 0);
 }
 
-/* And meanwhile the queue, and every other one, goes on. */
+/* While the operation runs, this queue and others can be used. */
 XT_TEST(close_fd_waits_for_an_operation_under_way_and_holds_up_nobody_else)
 {
 	struct held held;
@@ -379,7 +384,7 @@ static void child_takes_over(void *argument)
 	struct xpoll_event now;
 
 	XT_EQ(xpoll_reinit(flight->queue), 0);
-	/* Those in flight are the parent's. */
+	/* The operations in progress are the parent's. */
 	XT_FAILS(xpoll_lookup(flight->queue, (uintptr_t)&flight->aios[0], AIO,
 	                      &now), ENOENT);
 	XT_NONE(flight->queue);

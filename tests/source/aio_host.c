@@ -65,7 +65,7 @@ XT_TEST(threads_are_few_and_only_there_for_work)
 	AIO_NEEDED(queue);
 	while (kit_threads() > before)
 		(void)sched_yield();
-	/* In memory: done at once, by nobody. */
+	/* Data in memory is read in the submit, without a thread. */
 	XT_EQ(pread(fd, big, 4096, 0), 4096);
 	kit_op(&aios[0], XPOLL_AIO_READ, fd, room[0], 4096, 0);
 	XT_OK(kit_submit(queue, &aios[0]));
@@ -78,20 +78,20 @@ XT_TEST(threads_are_few_and_only_there_for_work)
 	XT_OK(kit_submit(queue, &aios[MANY]));
 	most = kit_threads() - before;
 	XT_EXPECT(most >= 1);
-	/* With io_uring: one, and workers of the kernel's. */
+	/* With io_uring there is one thread of the library, and some of the kernel. */
 	XT_EXPECT(most <= 4);
 	KIT_GETS_ALL(queue, aios, MANY + 1);
 	XT_CALL(many_right());
-	/* With nothing to do they go. */
+	/* Threads without a job exit. */
 	while (kit_threads() > before)
 		(void)sched_yield();
-	/* And are back. */
+	/* A new job starts threads again. */
 	kit_op(&aios[0], XPOLL_AIO_FSYNC, fd, NULL, 0, 0);
 	XT_OK(kit_submit(queue, &aios[0]));
 	KIT_GETS_ALL(queue, aios, 1);
 	XT_EXPECT(kit_threads() > before);
 	xt_destroy(queue);
-	/* Those that were joined may be seen for a moment. */
+	/* A joined thread may stay visible for a moment. */
 	while (kit_threads() > before)
 		(void)sched_yield();
 }
@@ -221,7 +221,7 @@ static void child_without_threads(void *argument)
 		XT_EQ(syscall(SYS_setresuid, 65534, 65534, 65534), 0);
 	XT_EQ(setrlimit(RLIMIT_NPROC, &none), 0);
 	if (with_io_uring()) {
-		/* It cannot even be found out. */
+		/* The test of io_uring, too, needs a thread. */
 		kit_op(&aios[0], XPOLL_AIO_FSYNC, fd, NULL, 0, 0);
 		XT_STATUS(kit_submit(queue, &aios[0]), ENOTSUP);
 		XT_EQ(unsetenv("XPOLL_AIO"), 0);
@@ -240,7 +240,7 @@ static void child_without_threads(void *argument)
 XT_TEST(no_thread_is_eagain_and_changes_nothing)
 {
 	AIO_NEEDED(NULL);
-	XT_SINGLE_ONLY(); /* Its waits would want threads. */
+	XT_SINGLE_ONLY(); /* other waits would need threads */
 	if (XT_TSAN)
 		XT_SKIP("ThreadSanitizer starts no thread after fork");
 	XT_CHECK(xt_child(child_without_threads, NULL));
@@ -322,7 +322,7 @@ XT_TEST(sandbox_without_io_uring_is_got_by_with)
 		XT_CHECK(xt_child(child_in_a_sandbox, &errors[i]));
 }
 
-/* It closes while operations are in flight. */
+/* The child closes the queue while operations are in progress. */
 static void child_gets_into_a_sandbox(void *argument)
 {
 	struct xpoll *queue = xpoll_create(1);
@@ -350,7 +350,10 @@ XT_TEST(sandbox_that_closes_later_is_got_by_with)
 	XT_CHECK(xt_child(child_gets_into_a_sandbox, NULL));
 }
 
-/* The one before was taken, and nobody sleeps: its end is seen all the same. */
+/*
+ * The event before was delivered, and no thread sleeps: a program that begins to poll the queue's
+ * descriptor sees the next completion.
+ */
 XT_TEST(end_while_nobody_sleeps_is_seen_by_who_watches_the_queue_then)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -384,7 +387,7 @@ static void sync_one(void *argument, int which)
 	XT_EXPECT_STATUS(kit_submit(syncs->queue, &syncs->ops[which]), 0);
 }
 
-/* Of several that sleep one takes an end: the next one still reaches another. */
+/* One of the sleeping threads takes a completion, and the next one wakes another thread. */
 XT_TEST(each_of_several_sleepers_gets_an_end)
 {
 	struct syncs syncs = {.queue = xt_open_quiet()};

@@ -7,7 +7,7 @@
 #define AIO XPOLL_FILT_AIO
 
 enum {
-	/* More than is read at once from the page cache. */
+	/* more bytes than one read from the page cache returns */
 	AIO_LONG = 128 << 10,
 };
 
@@ -23,7 +23,7 @@ enum {
  * asked for.
  */
 int kit_file(int64_t size);
-/* What is read of it brings nothing else along, where that can be asked for. */
+/* Switch off read-ahead, if this system can, so that a read loads no other pages. */
 void kit_random(int fd);
 /* Another descriptor of a kit_file, opened with these flags; -1: not possible. */
 int kit_reopen(int fd, int flags);
@@ -45,9 +45,9 @@ bool kit_gets_all(const char *file, int line, struct xpoll *queue,
 int kit_threads(void);
 
 /*
- * A page that stops whoever touches it first, until it is let go: a buffer
- * there makes an operation take as long as the test wants.  False: only root
- * may do that, or nobody.
+ * A page that stops the thread that touches it first until it is released: with a buffer there an
+ * operation takes as long as the test wants.  Returns false if this needs root, or is not
+ * supported.
  */
 struct kit_trap {
 	char *page;

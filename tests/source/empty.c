@@ -11,9 +11,8 @@
 #define EMPTY XPOLL_FILT_EMPTY
 
 /*
- * Each kind of file that has such a buffer.  Elsewhere than on Linux what is
- * written to a UNIX-domain socket is in the other one's at once, and pipes do
- * not report it.
+ * The kinds of files that have a send buffer.  On other systems than Linux data written to a
+ * UNIX-domain socket is in the other end's buffer at once, and pipes do not report it.
  */
 #ifdef __linux__
 enum { KINDS = 3 };
@@ -39,7 +38,7 @@ static struct xt_pair kind_made(int kind)
 			XT_SKIP("no call tells what was not sent here"); \
 	} while (0)
 
-/* What is left to be sent or read; a pipe of Linux has one number for both. */
+/* Returns the number of bytes to send or to read; for a pipe Linux has one number for both. */
 static int left(int fd)
 {
 	int count = 0;
@@ -60,7 +59,7 @@ static int left(int fd)
 /* TCP hands on what the other end has room for, maybe a moment later; fill both. */
 static void fill(struct xt_pair pair)
 {
-	/* Where no call returns what is left the test is skipped. */
+	/* Where no call returns the number of unsent bytes, the test is skipped. */
 	if (xpoll_supports(NULL, EMPTY, 0) != 1)
 		return;
 	do
@@ -139,7 +138,7 @@ XT_TEST(filled_is_silent_until_the_other_end_has_it_all)
 	}
 }
 
-/* Filled after it was found empty and before it was handed out. */
+/* The buffer is filled after it was found empty and before the event is delivered. */
 XT_TEST(empty_that_is_over_is_not_reported)
 {
 	struct xpoll *queue = xt_open();
@@ -237,7 +236,7 @@ XT_TEST(what_has_no_such_buffer_is_refused)
 	int closed = xt_dup(pair.r);
 
 	EMPTY_NEEDED();
-	/* What the library opens for it is not to get the number. */
+	/* Have the library open its own descriptors first, so that none gets the number. */
 	XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_DISABLE));
 	XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));
 	XT_STATUS(xt_add(queue, file, EMPTY, 0), ENOTSUP);
@@ -250,7 +249,7 @@ XT_TEST(what_has_no_such_buffer_is_refused)
 	XT_CHECK(!registered(queue, pair.w));
 	XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_DISABLE));
 	XT_STATUS(xt_add(queue, pair.w, EMPTY, XPOLL_CLEAR), ENOTSUP);
-	/* With the others a mode means nothing. */
+	/* Without ADD a mode is ignored. */
 	XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_ENABLE | XPOLL_CLEAR));
 	XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DISABLE | XPOLL_CLEAR));
 	XT_STATUS(xt_change(queue, (uint64_t)pair.w, EMPTY, XPOLL_ADD, 1, 0,
@@ -343,7 +342,7 @@ XT_TEST(queue_is_readable_when_it_is_empty)
 	XT_NONE(queue);
 	XT_EXPECT_EQ(xt_poll(watched, POLLIN), 0);
 	emptied(pair);
-	/* By itself: nobody waits on the queue. */
+	/* The queue's descriptor becomes readable without a wait on the queue. */
 	while (!xt_poll_until(watched, POLLIN, POLLIN))
 		continue;
 	XT_GETS(queue, NULL, pair.w, EMPTY);

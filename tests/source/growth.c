@@ -43,7 +43,7 @@ XT_TEST(growth_wakes_a_wait_that_sleeps)
 	XT_NONE(queue);
 }
 
-/* Log rotation: ext4 gives the next file the number of the inode as well. */
+/* After log rotation ext4 may give the new file the inode number of the old one. */
 XT_TEST(file_under_the_number_of_one_that_was_removed_is_read)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};
@@ -139,7 +139,7 @@ XT_TEST(growth_and_oneshot_and_dispatch)
 	XT_STATUS(xt_flag(queue, ident, READ, XPOLL_DELETE), ENOENT);
 }
 
-/* As FreeBSD: only at the end is the end. */
+/* As in FreeBSD, only an offset exactly at the end is not ready. */
 XT_TEST(offset_beyond_the_end_is_ready)
 {
 	struct xpoll *queue = xt_open();
@@ -239,7 +239,7 @@ XT_TEST(many_files_at_their_ends_cost_little_and_use_one_descriptor)
 	for (int i = 0; i < 100; i++)
 		XT_NONE(queue);
 	struct xpoll_stats end = xt_stats(queue);
-	/* Some are looked at, in turns: an offset may have been moved. */
+	/* Each wait checks some of the files in turn, because their offsets may have been moved. */
 	XT_EXPECT(end.syscalls_check - start.syscalls_check <= 100 * 2 * 32);
 	for (int i = 0; i < LOGS; i += 100) {
 		append(logs[i].w, "x");
@@ -328,7 +328,7 @@ XT_TEST(close_fd_ends_it_while_another_goes_on)
 	XT_GETS(queue, NULL, other, READ);
 }
 
-/* WRITE goes on when READ is deleted, and nobody asks for growth any more. */
+/* When READ is deleted, WRITE continues, and the growth is not watched any more. */
 XT_TEST(write_alone_remains)
 {
 	struct xpoll *queue = xt_open();

@@ -1,4 +1,4 @@
-/* What the tests of growing files share: a log and its writer. */
+/* Shared by the tests of growing files: a log and its writer. */
 #ifndef SOURCE_GROWTH_H
 #define SOURCE_GROWTH_H
 

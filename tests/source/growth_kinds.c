@@ -21,13 +21,16 @@ XT_TEST(memory_file_grows)
 	XT_NONE(queue);
 	writer = xt_start(append_later, &memory);
 	xt_join(writer);
-	/* That is the offset at the end. */
+	/* The offset is at the end now. */
 	XT_NONE(queue);
 	XT_EQ(pwrite(memory, "more", 4, 4), 4);
 	XT_GETS(queue, NULL, memory, READ);
 }
 
-/* Its size says nothing; a hang would be worse than one read too many. */
+/*
+ * The size of a file of /proc is always 0, and a needless read is better than a wait that never
+ * ends.
+ */
 XT_TEST(file_of_proc_is_ready_as_for_poll)
 {
 	struct xpoll *queue = xt_open();

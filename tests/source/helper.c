@@ -87,7 +87,7 @@ static void leader_ends(void)
 	(void)syscall(SYS_exit, 0);
 }
 
-/* Not before it is a zombie. */
+/* Wait until the first thread is a zombie. */
 static void leader_has_ended(pthread_t leader)
 {
 	char path[64];
@@ -113,7 +113,7 @@ static void be_watchable(void)
 	(void)prctl(PR_SET_DUMPABLE, 1);
 }
 
-/* One that has ended and was reaped. */
+/* Returns the ID of a child of vfork(2) that has exited and was reaped. */
 static pid_t vfork_child(void)
 {
 	pid_t child = vfork();
@@ -148,7 +148,7 @@ static void be_watchable(void)
 
 static pid_t vfork_child(void)
 {
-	return -1; /* There is no tracer that reports it. */
+	return -1; /* no tracer of this system reports vfork(2) */
 }
 
 #endif
@@ -199,7 +199,7 @@ static int burst(int count, int code)
 	return count;
 }
 
-/* Each says through the pipe that it is there, and ends with the test. */
+/* Each process writes to the pipe when it runs, and ends with the test. */
 static void grow(int width, int depth, const int pipe[2], int fd)
 {
 	if (depth == 0)
@@ -214,7 +214,9 @@ static void grow(int width, int depth, const int pipe[2], int fd)
 			_exit(96);
 		(void)close(pipe[0]);
 		(void)close(pipe[1]);
-		/* It is never written to: ends when the other side closes. */
+		/*
+		 * Nothing is ever written to the socket: recv returns when the other side closes.
+		 */
 		while (recv(fd, &end, 1, MSG_PEEK) > 0)
 			(void)sched_yield();
 		_exit(0);

@@ -29,14 +29,14 @@ struct helper {
 /* A child of the test: a new image of this program. */
 struct helper helper_start(void);
 
-/* With this number, or another one if that cannot be had. */
+/* Start a helper with this process ID, or with another one if that is not possible. */
 struct helper helper_start_as(pid_t wanted);
 
 /* A child of the helper, made by its first thread or by another one. */
 struct helper helper_fork(struct helper parent);
 struct helper helper_fork_by_thread(struct helper parent);
 
-/* One by vfork that is reaped already: its number. */
+/* Fork a child by vfork(2) and reap it.  Returns its ID. */
 pid_t helper_vfork(struct helper parent);
 
 /*
@@ -46,12 +46,12 @@ pid_t helper_vfork(struct helper parent);
 void helper_grow(struct helper helper, int width, int depth);
 
 /*
- * As many children, all of which make one child at the same time; they run
- * until the test ends.  Returns when they have.
+ * Start `count` children, all of which make one child at the same time; they run until the test
+ * ends.  Returns when the grandchildren run.
  */
 void helper_storm(struct helper helper, int count);
 
-/* As many children that exit with `code` at once and are reaped. */
+/* Start `count` children that exit with `code` at once, and reap them. */
 void helper_burst(struct helper helper, int count, int code);
 
 /* The wait status of a child of the helper, which reaps it. */
@@ -59,7 +59,7 @@ int helper_reap(struct helper helper, pid_t child);
 
 void helper_thread(struct helper helper);      /* one that sleeps */
 void helper_thread_obeys(struct helper helper); /* instead of the first one */
-void helper_leader_ends(struct helper helper); /* another thread goes on */
+void helper_leader_ends(struct helper helper); /* the first thread exits, another one continues */
 
 void helper_exec(struct helper helper);           /* this program, obeying */
 void helper_exec_by_thread(struct helper helper); /* by another thread */
@@ -70,7 +70,7 @@ void helper_exec_other(struct helper helper, const char *path);
 
 void helper_ignores_children(struct helper helper); /* SIGCHLD: SIG_IGN */
 
-/* They do not wait for the end. */
+/* These functions return before the helper has ended. */
 void helper_exit(struct helper helper, int code);
 void helper_kill(struct helper helper, int signal);
 

@@ -1,4 +1,4 @@
-/* What a test writes to a helper, and how a helper is started. */
+/* The orders that a test writes to a helper, and how a helper is started. */
 #ifndef HELPER_LETTER_H
 #define HELPER_LETTER_H
 

@@ -75,7 +75,7 @@ struct helper helper_start(void)
 	(void)posix_spawnattr_init(&attributes);
 	(void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 	(void)posix_spawnattr_setsigmask(&attributes, &none);
-	/* It stays open: nobody else starts programs here. */
+	/* Let the program inherit the descriptor: no other thread starts programs here. */
 	(void)fcntl(ends[1], F_SETFD, 0);
 	(void)snprintf(number, sizeof number, "%d", ends[1]);
 	XT_EXPECT_EQ(posix_spawn(&helper.pid, helper_program, NULL, &attributes,
@@ -143,7 +143,7 @@ pid_t helper_vfork(struct helper parent)
 	return order(parent, VFORK, 0);
 }
 
-/* They live until this end of the socket is closed. */
+/* Start children that live until this end of the socket is closed. */
 static void make_many(struct helper helper, const struct letter *letter,
                       int wanted)
 {
@@ -291,7 +291,7 @@ void helper_await_end(struct helper helper)
 #else
 	siginfo_t info;
 
-	/* Of children alone. */
+	/* waitid(2) works for children only. */
 	while (waitid(P_PID, (id_t)helper.pid, &info, WEXITED | WNOWAIT) < 0)
 		if (!XT_EXPECT_EQ(errno, EINTR))
 			return;

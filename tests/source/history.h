@@ -1,7 +1,7 @@
 /*
- * What a queue delivers of processes, put together: events of one process may be
- * merged or not, and those of several come in any order, but that a process's end
- * comes after the birth of its children.
+ * The events of processes that a queue has delivered, merged: one event or several may report the
+ * changes of a process, and events of several processes come in any order, except that a process's
+ * end comes after the forks of its children.
  */
 #ifndef HISTORY_H
 #define HISTORY_H
@@ -49,7 +49,7 @@ bool history_can_be_told(void);
 /* By the process connector, which hears of everybody. */
 bool history_by_connector(void);
 
-/* Take what there is. */
+/* Add the events that are ready to the history. */
 void history_hear(struct xpoll *queue, struct history *history);
 /* Wait until all this of the process has been delivered. */
 bool history_until(struct xpoll *queue, struct history *history, pid_t pid,
@@ -63,7 +63,7 @@ const struct told *history_of(const struct history *history, pid_t pid);
 /* How many processes did all this. */
 int history_count(const struct history *history, uint32_t notes);
 
-/* One event reports the end of a child, and waitpid(2) then says the same. */
+/* Returns true if one event reports the end of a child, and waitpid(2) returns the same status. */
 bool history_ends_with(struct xpoll *queue, struct helper helper, int status);
 
 #endif

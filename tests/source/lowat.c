@@ -100,7 +100,7 @@ static void end_has_no_mark(struct xt_pair pair, int modes)
 	XT_GETS(queue, &event, pair.r, READ);
 	XT_EXPECT(event.flags & XPOLL_EOF);
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_DELETE));
-	/* It holds already when the mark is set. */
+	/* The socket has enough data already when the mark is set. */
 	XT_OK(mark(queue, pair.r, modes, 10));
 	XT_GETS(queue, &event, pair.r, READ);
 	XT_EXPECT(event.flags & XPOLL_EOF);
@@ -129,7 +129,7 @@ XT_TEST(error_below_the_mark_is_reported)
 	XT_EXPECT(event.flags & XPOLL_EOF);
 }
 
-/* Urgent data ends the count; what is behind it must not wait for more. */
+/* The kernel does not count the bytes behind urgent data, so READ is ready below the mark. */
 XT_TEST(urgent_data_below_the_mark_is_enough)
 {
 	struct xpoll *queue = xt_open();
@@ -239,7 +239,7 @@ XT_TEST(mark_is_changed_by_an_add)
 	XT_GETS(queue, &event, pair.r, READ);
 	XT_OK(mark(queue, pair.r, 0, 6));
 	XT_NONE(queue);
-	/* What is no mark changes nothing. */
+	/* A mark that is refused leaves the old one. */
 	XT_STATUS(mark(queue, pair.r, 0, 0), EINVAL);
 	XT_OK(xpoll_lookup(queue, r, READ, &event));
 	XT_EXPECT_EQ(event.data, 6);
@@ -349,12 +349,12 @@ XT_TEST(poll_like_level_keeps_the_mark)
 	}
 	take(pair.r, 1);
 	XT_EQ(xpoll_wait(queue, 0), 0);
-	/* Its ADD has no mark. */
+	/* This ADD of the poll-like level sets no mark. */
 	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pair.r, NULL), 0);
 	XT_EQ(xpoll_wait(queue, 0), 1);
 }
 
-/* It may be readable in vain, but not again and again. */
+/* The queue's descriptor may be readable a few times without an event, but not again and again. */
 XT_TEST(queue_fd_is_quiet_below_the_mark)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -411,7 +411,10 @@ XT_TEST(mark_is_kept_by_reinit)
 	XT_CHECK(xt_child(mark_in_child, queue));
 }
 
-/* What the kernel does not count in bytes has no mark, and nothing changes. */
+/*
+ * A low-water mark for a file that the kernel does not count in bytes is refused, and changes
+ * nothing.
+ */
 XT_TEST(what_has_no_count_is_refused)
 {
 	struct xpoll *queue = xt_open();

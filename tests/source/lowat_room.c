@@ -136,7 +136,7 @@ XT_TEST(room_that_comes_while_a_thread_waits_is_reported)
 	XT_NONE(queue);
 }
 
-/* It is looked at a few times, less and less, not all the time. */
+/* The queue checks the room at increasing intervals, not all the time. */
 XT_TEST(too_little_room_does_not_spin)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -151,7 +151,7 @@ XT_TEST(too_little_room_does_not_spin)
 	XT_EXPECT(xt_stats(queue).syscalls_wait - before < 30);
 }
 
-/* Who waits for the queue from outside is woken, too. */
+/* A program that polls the queue's descriptor is woken, too. */
 XT_TEST(queue_fd_is_readable_when_there_is_room)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -167,7 +167,9 @@ XT_TEST(queue_fd_is_readable_when_there_is_room)
 	XT_OK(mark(queue, pair.w, 0, pipe_size(pair.w)));
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 	(void)xt_drain(pair.r);
-	/* It may be readable in vain, when the next look is due. */
+	/*
+	 * The queue's descriptor may be readable without an event when the room is to be checked.
+	 */
 	while (count == 0) {
 		struct pollfd outside = {.fd = fd, .events = POLLIN};
 
@@ -191,7 +193,7 @@ XT_TEST(end_has_no_mark_for_writing)
 	XT_EXPECT(event.flags & XPOLL_EOF);
 }
 
-/* Not even where the kernel asks the end for its room. */
+/* The same on systems where the kernel has to ask the closed end for the room. */
 XT_TEST(mark_of_a_pipe_that_nobody_reads_is_taken)
 {
 	struct xpoll *queue = xt_open();

@@ -43,7 +43,7 @@ static void drink(void *opaque)
 			continue; /* Called out at the end. */
 		if (!XT_EXPECT_EQ(rc, 1))
 			return;
-		/* DISPATCH: nobody else reads here until it is enabled. */
+		/* With DISPATCH no other thread reads from this descriptor until it is enabled. */
 		XT_EXPECT(unread((int)event.ident) >= MARK);
 		XT_EXPECT_EQ(read((int)event.ident, text, MARK), MARK);
 		XT_EXPECT_STATUS(xt_flag(flow->queue, event.ident, READ,

@@ -15,7 +15,7 @@ static int watch(struct xpoll *queue, pid_t pid, int flags)
 	                 NULL);
 }
 
-/* Of one that is gone, if need be once the system has let it go, too. */
+/* Register a process that has exited, on some systems only after the system has released it. */
 static int watch_gone(struct xpoll *queue, pid_t pid)
 {
 	int64_t deadline = xt_now() + XT_SOON;
@@ -214,7 +214,7 @@ XT_TEST(supports_tells_of_exit)
 	XT_EQ(xpoll_supports(queue, PROC, EXIT | XPOLL_NOTE_CHILD), 0);
 }
 
-/* What a tracer would have to report is refused, and nothing is registered. */
+/* Notes that only a tracer reports are refused, and nothing is registered. */
 XT_TEST(without_a_tracer_fork_is_enotsup)
 {
 	struct xpoll *queue = xt_open();

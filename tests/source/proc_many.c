@@ -12,13 +12,13 @@
 
 enum {
 	MOST = 5000,
-	/* Where each look is at all of them, or forking is slow. */
+	/* where each check reads all processes, or forking is slow */
 	FEW = 300,
 };
 
 static pid_t children[MOST];
 
-/* So many that sleep until this process ends or kills them. */
+/* Start this number of children that sleep until this process ends or kills them. */
 static int children_start(int count)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -53,7 +53,7 @@ struct idle {
 	uint64_t waits, checks, changes; /* system calls */
 };
 
-/* What a hundred looks, and a wait that sleeps, cost. */
+/* Count the system calls of a hundred polls and of a wait that sleeps. */
 static void idle_for_a_while(struct xpoll *queue, struct idle *cost)
 {
 	struct xpoll_stats start = xt_stats(queue);
@@ -85,13 +85,13 @@ static void idle_and_told(struct xpoll *queue, int count)
 	XT_NONE(queue);
 	idle_for_a_while(queue, &after);
 	/*
-	 * As many system calls as with no process at all; one more where the wait
-	 * that sleeps tries without sleeping first.
+	 * The same number of system calls as with no process; one more if the wait polls before it
+	 * sleeps.
 	 */
 	XT_EXPECT(after.waits <= before.waits + 1);
 	XT_EXPECT_EQ(after.checks, before.checks);
 	XT_EXPECT_EQ(after.changes, before.changes);
-	/* All at once, room for one. */
+	/* All children exit together, and a wait has room for one event. */
 	for (int i = 0; i < count; i++)
 		XT_EQ(kill(children[i], SIGKILL), 0);
 	for (; seen < count; seen++) {

@@ -63,7 +63,7 @@ XT_TEST(add_begins_anew_for_the_process_that_has_the_number_now)
 	                XPOLL_ADD | XPOLL_DISPATCH | XPOLL_DISABLE, EXIT, 0,
 	                &old));
 	XT_CHECK(replace(old, 3, &fresh));
-	/* Its end was noted, but not delivered. */
+	/* The queue has recorded the exit, but not delivered it. */
 	XT_NONE(queue);
 	XT_OK(xt_change(queue, (uint64_t)old.pid, PROC, XPOLL_ADD, EXIT, 0,
 	                &fresh));
@@ -119,7 +119,7 @@ XT_TEST(tracked_child_is_not_taken_for_who_had_its_number)
 	struct helper old = history_helper(queue, EXIT);
 	XT_OK(history_watch(queue, getpid(), FORK | TRACK));
 	XT_CHECK(replace(old, 3, &fresh));
-	/* Children that got another number meanwhile have events as well. */
+	/* Children that got another process's ID meanwhile have events, too. */
 	while (!ended || !(notes & TRACKERR)) {
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 		if (event.ident == (uint64_t)old.pid) {
@@ -151,7 +151,7 @@ XT_TEST(add_of_a_zombie_keeps_what_was_noted)
 	XT_NONE(queue);
 }
 
-/* Until so many ticks of the clock of processes' ages have passed. */
+/* Wait until the clock of processes' start times has advanced by this number of ticks. */
 static void await_hundredths(int count)
 {
 	int64_t end = xt_now() + count * INT64_C(10000000);
@@ -160,7 +160,7 @@ static void await_hundredths(int count)
 		(void)sched_yield();
 }
 
-/* What the new one does is not delivered for the old one. */
+/* Events of the new process are not delivered for the old one. */
 XT_TEST(forks_of_the_new_process_are_not_told_of_the_old_one)
 {
 	struct helper fresh;
@@ -199,7 +199,10 @@ XT_TEST(tracked_child_whose_number_is_anothers_by_now_is_told)
 	child = helper_fork(parent);
 	helper_exit(child, 5);
 	XT_EQ(helper_reap(parent, child.pid), 5 << 8);
-	/* That soon no number comes round by itself: perf asks when they began. */
+	/*
+	 * perf compares start times, which have a resolution of 10 ms; IDs are not normally reused
+	 * that soon.
+	 */
 	await_hundredths(2);
 	fresh = helper_start_as(child.pid);
 	XT_EQ(fresh.pid, child.pid);

@@ -237,7 +237,7 @@ XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 	XT_CHECK(history_ends_with(queue, helper, 0));
 }
 
-/* S19: SIGCHLD is the program's; each child is reported to it as ever. */
+/* S19: SIGCHLD is the program's: each child is still reported to its handler. */
 static atomic_int children_told;
 
 static void on_child(int number)
@@ -302,7 +302,7 @@ static void child_reinits(void *argument)
 	XT_EQ(xpoll_reinit(family->queue), 0);
 	XT_FAILS(xpoll_lookup(family->queue, (uint64_t)family->helper.pid, PROC,
 	                      &now), ENOENT);
-	/* It is no child of this process, but it can be watched. */
+	/* The process is no child of this one, but can be registered. */
 	XT_OK(watch(family->queue, family->helper.pid, 0));
 	helper_exit(family->helper, 8);
 	XT_GETS(family->queue, &now, family->helper.pid, PROC);

@@ -18,7 +18,7 @@ static int observe(struct xpoll *queue, int number, int flags)
 	                 0, NULL);
 }
 
-/* One event of this signal comes, and says so many. */
+/* Expect one event of this signal with this number of deliveries. */
 #define GETS(queue, number, count)                             \
 	do {                                                   \
 		struct xpoll_event gets_;                      \
@@ -214,7 +214,7 @@ XT_TEST(several_queues_each_get_it)
 	XT_EQ(raise(SIGUSR1), 0);
 	GETS(queues[0], SIGUSR1, 1);
 	GETS(queues[1], SIGUSR1, 2);
-	/* One that leaves takes nothing from the others. */
+	/* A queue that is destroyed does not affect the counts of the others. */
 	xt_destroy(queues[1]);
 	XT_EQ(raise(SIGUSR1), 0);
 	GETS(queues[0], SIGUSR1, 1);
@@ -266,7 +266,7 @@ XT_TEST(disabled_counts_on_and_reports_when_enabled)
 	GETS(queue, SIGUSR1, 1);
 }
 
-/* S1: ADD is an upsert; what was counted stays. */
+/* S1: another ADD modifies the registration and keeps its count. */
 XT_TEST(add_again_keeps_the_count_and_changes_udata)
 {
 	struct xpoll *queue = xt_open();
@@ -292,7 +292,7 @@ XT_TEST(add_again_keeps_the_count_and_changes_udata)
 	XT_EXPECT(event.udata == &second);
 }
 
-/* What was delivered before the ADD is nobody's. */
+/* Deliveries before the ADD are not counted. */
 XT_TEST(add_counts_from_then_on)
 {
 	struct xpoll *queue = xt_open();

@@ -206,7 +206,9 @@ XT_TEST(signal_blocked_that_the_wait_lets_in_is_handled_first)
 	(void)signal(SIGUSR2, SIG_DFL);
 }
 
-/* How many the events count that have come; -1: something else came. */
+/*
+ * Deliver all events of the signal.  Returns the sum of their counts; -1: there was another event.
+ */
 static long take_all(struct xpoll *queue, int number)
 {
 	struct xpoll_event event;
@@ -340,7 +342,7 @@ struct handler_thread {
 	atomic_bool stop;
 };
 
-/* It handles the signal. */
+/* Handle the signal in this thread. */
 static void handle_on(void *argument)
 {
 	struct handler_thread *self = argument;
@@ -392,7 +394,7 @@ static void count_beside(struct handler_thread *threads, int count, unsigned not
 		atomic_store(&threads[i].stop, true);
 		xt_join(started[i]);
 	}
-	/* What is pending now is handled by this thread, at once. */
+	/* Unblocking the signal lets this thread handle a pending one at once. */
 	block(SIG_UNBLOCK, number);
 	rest = take_all(queue, number);
 	XT_CHECK(rest >= 0);

@@ -69,7 +69,7 @@ XT_TEST(hazard_14_default_that_ends_the_process_is_left_alone)
 	XT_OK(observe(queue, SIGTERM));
 	XT_EQ(sigaction(SIGTERM, NULL, &now), 0);
 	XT_EXPECT(now.sa_handler == SIG_DFL);
-	/* Now that there is a handler, an ADD can put one in front. */
+	/* The signal has a handler now, so an ADD can put the library's in front. */
 	put(SIGTERM, on_plain, 0);
 	XT_OK(observe(queue, SIGTERM));
 	XT_EQ(raise(SIGTERM), 0);
@@ -79,7 +79,7 @@ XT_TEST(hazard_14_default_that_ends_the_process_is_left_alone)
 	forget(SIGTERM);
 }
 
-/* With a handler in place of SIG_IGN these would never end. */
+/* A handler in place of SIG_IGN would let a fault repeat for ever, and a stop happen. */
 XT_TEST(hazard_14_ignored_faults_and_terminal_stops_are_left_alone)
 {
 	static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL,
@@ -123,7 +123,7 @@ XT_TEST(hazard_14_sigaction_of_the_program_ends_the_observation_and_is_told)
 	XT_EXPECT_EQ(calls, 2);
 	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 1);
 	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 1);
-	/* And once more, now noticed by the DELETE, which leaves it alone. */
+	/* The DELETE detects another replacement, and leaves the program's action. */
 	put(SIGUSR1, on_plain, SA_NODEFER);
 	XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
 	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 2);
@@ -147,10 +147,10 @@ XT_TEST(signal_changed_takes_up_the_observation_in_every_queue)
 	XT_FAILS(xpoll_signal_changed(-1), EINVAL);
 	XT_FAILS(xpoll_signal_changed(0), EINVAL);
 	XT_FAILS(xpoll_signal_changed(XT_NO_SIGNAL), EINVAL);
-	/* Of a signal that nobody observes it is nothing. */
+	/* For a signal that no queue has registered, xpoll_signal_changed has no effect. */
 	put(SIGUSR1, on_plain, 0);
 	XT_EQ(xpoll_signal_changed(SIGUSR1), 0);
-	/* As it is by default, it would end the process and is let alone. */
+	/* Its default action would end the process, so the signal is not handled. */
 	forget(SIGUSR1);
 	XT_OK(observe(first, SIGUSR1));
 	XT_OK(observe(second, SIGUSR1));
@@ -173,7 +173,7 @@ XT_TEST(signal_changed_takes_up_the_observation_in_every_queue)
 	forget(SIGUSR1);
 }
 
-/* A handler that goes on to the one it found, as a library's would. */
+/* A handler that calls the one it has replaced, like that of a library. */
 static struct sigaction found[3];
 static volatile sig_atomic_t passed[3];
 
@@ -225,10 +225,10 @@ XT_TEST(handler_that_calls_ours_is_counted_and_never_comes_round_again)
 	XT_OK(observe(queue, SIGUSR1));
 	for (int i = 0; i < 3; i++) {
 		XT_CALL(pass_on_from(i));
-		/* It is replaced, but it is called: counted all the same. */
+		/* The new handler calls the replaced one of the library. */
 		XT_EQ(raise(SIGUSR1), 0);
 		XT_EQ(count_of(queue, SIGUSR1), 1);
-		/* In front of it once more: ours, theirs, ours, theirs. */
+		/* Install the library's handler in front once more. */
 		if (i % 2)
 			XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
 		XT_OK(observe(queue, SIGUSR1));
@@ -244,7 +244,7 @@ XT_TEST(handler_that_calls_ours_is_counted_and_never_comes_round_again)
 	forget(SIGUSR1);
 }
 
-/* As many handlers as one likes, if each is the same: no link is used up. */
+/* The same handler can be installed any number of times, because no new link is used. */
 XT_TEST(handler_put_again_and_again_is_observed_each_time)
 {
 	struct xpoll *queue = xt_open();
@@ -272,7 +272,7 @@ static void on_third(int number)
 	on_plain(number);
 }
 
-/* There is no end of handlers in front of nothing. */
+/* The program can restore the default action any number of times. */
 XT_TEST(handler_taken_away_again_and_again_is_observed_each_time)
 {
 	void (*const handlers[])(int) = {on_plain, SIG_IGN, on_other_plain,
@@ -304,7 +304,7 @@ XT_TEST(handler_put_back_after_the_last_observer_is_harmless)
 	XT_EQ(sigaction(SIGUSR1, &saved, NULL), 0);
 	XT_EQ(raise(SIGUSR1), 0);
 	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 0);
-	/* It is in place: observed by it from now on. */
+	/* The library's handler is installed, so the signal is counted from now on. */
 	XT_OK(observe(queue, SIGUSR1));
 	XT_EQ(raise(SIGUSR1), 0);
 	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 1);
@@ -336,7 +336,7 @@ XT_TEST(sigaction_by_way_of_the_library_shows_what_the_program_set)
 	XT_FAILS(xpoll_sigaction(0, NULL, NULL), EINVAL);
 	XT_FAILS(xpoll_sigaction(NSIG, NULL, NULL), EINVAL);
 	XT_FAILS(xpoll_sigaction(SIGKILL, &made, NULL), EINVAL);
-	/* Of a signal that nobody observes it is sigaction(2). */
+	/* For a signal that no queue has registered, xpoll_sigaction is sigaction(2). */
 	put(SIGUSR1, SIG_IGN, 0);
 	XT_EXPECT(shows(SIGUSR1, SIG_IGN, 0));
 	XT_OK(observe(queue, SIGUSR1));
@@ -364,7 +364,10 @@ XT_TEST(sigaction_by_way_of_the_library_shows_what_the_program_set)
 	forget(SIGUSR1);
 }
 
-/* What cannot be observed is set all the same, and observed when it can be. */
+/*
+ * An action with which a signal cannot be observed is set nevertheless, and the signal is observed
+ * again after the next action with which it can be.
+ */
 XT_TEST(sigaction_by_way_of_the_library_may_take_the_default)
 {
 	struct xpoll *queue = xt_open();
@@ -386,7 +389,7 @@ XT_TEST(sigaction_by_way_of_the_library_may_take_the_default)
 	XT_EQ(xpoll_sigaction(SIGUSR1, NULL, &now), 0);
 	XT_EXPECT(now.sa_handler == SIG_DFL);
 	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 1);
-	/* Where the default harms nobody the observation goes on. */
+	/* If the default action has no effect, the signal is still observed. */
 	XT_OK(observe(queue, SIGWINCH));
 	XT_EQ(xpoll_sigaction(SIGWINCH, &once, NULL), 0);
 	XT_EQ(raise(SIGWINCH), 0);
@@ -397,7 +400,7 @@ XT_TEST(sigaction_by_way_of_the_library_may_take_the_default)
 	forget(SIGWINCH);
 }
 
-/* The program put a handler of ours back by other ways, and has ours again. */
+/* sigaction(2) restores a handler of the library, and xpoll_sigaction sets the next. */
 XT_TEST(sigaction_by_way_of_the_library_knows_its_own_handlers)
 {
 	struct xpoll *queue = xt_open();
@@ -449,7 +452,7 @@ static void raise_many(void *count)
 	atomic_store(&raising_done, true);
 }
 
-/* And a handler may set an action while its thread sets one. */
+/* A signal handler sets an action while its thread sets one. */
 static void set_from_a_handler(int number)
 {
 	struct sigaction made = action(SIG_IGN, 0);

@@ -47,7 +47,7 @@ static void on_detailed(int number, siginfo_t *info, void *context)
 
 XT_TEST(handler_with_siginfo_gets_value_sender_context_and_mask)
 {
-	/* What is blocked is that of the thread which takes it. */
+	/* the mask in the context is that of the thread that handles the signal */
 	XT_SIGNALS_A_THREAD();
 	struct xpoll *queue = xt_open();
 	struct sigaction made = {.sa_flags = SA_SIGINFO};
@@ -151,7 +151,9 @@ XT_TEST(handler_with_onstack_runs_on_the_other_stack)
 	XT_EQ(sigaltstack(&before, NULL), 0);
 }
 
-/* Once, and then the default: a harmless one goes on being observed. */
+/*
+ * The handler runs once, and then the default action applies; a harmless signal is still observed.
+ */
 XT_TEST(handler_with_resethand_runs_once)
 {
 	struct xpoll *queue = xt_open();
@@ -246,9 +248,8 @@ static void read_one(void *argument)
 }
 
 /*
- * What read(2) does when the signal comes to the thread that sleeps in it.  Whether a
- * thread sleeps is not seen everywhere: one that is to be interrupted is signalled
- * until it is.
+ * Read while the signal comes to the sleeping thread.  Some systems do not show whether a thread
+ * sleeps, so a thread that has to be interrupted gets the signal repeatedly until it is.
  */
 static void read_meets(int number, bool ends, struct reader *reader)
 {
@@ -294,7 +295,7 @@ XT_TEST(read_goes_on_or_not_as_the_handler_has_it)
 	}
 }
 
-/* What no handler sees nobody counts: as DIFFERENCES.md says. */
+/* A signal that no handler sees is not counted: see DIFFERENCES.md. */
 XT_TEST(hazard_14_blocked_after_it_was_registered_is_counted_when_handled)
 {
 	struct xpoll *queue = xt_open_quiet(); /* No other thread may let it in. */

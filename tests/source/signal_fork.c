@@ -91,7 +91,7 @@ static void child_takes_over(void *argument)
 
 	XT_EQ(raise(SIGUSR1), 0);
 	XT_EQ(xpoll_reinit(queue), 0);
-	/* What was pending, or came before, is not the child's. */
+	/* Pending events and earlier deliveries are the parent's. */
 	XT_NONE(queue);
 	calls = 0;
 	XT_EQ(raise(SIGUSR2), 0);
@@ -168,7 +168,10 @@ XT_TEST(grandchild_reinit_observes_its_own)
 	XT_CALL(family_end(queue));
 }
 
-/* Documented: exec makes a default of what is handled, also by us. */
+/*
+ * Documented: exec resets handled signals to the default, and the library has installed a handler
+ * here.
+ */
 XT_TEST(exec_of_an_ignored_observed_signal_makes_it_default)
 {
 	if (access("/bin/sh", X_OK) < 0)

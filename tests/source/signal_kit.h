@@ -1,4 +1,4 @@
-/* What the tests of SIGNAL beside the program's own actions share. */
+/* Shared by the tests that use SIGNAL together with actions of the program. */
 #ifndef SOURCE_SIGNAL_KIT_H
 #define SOURCE_SIGNAL_KIT_H
 
@@ -12,7 +12,7 @@ static inline int observe(struct xpoll *queue, int number)
 	                 NULL);
 }
 
-/* How often it came, as delivered: 0, not at all; -1, something else has. */
+/* Returns the number of deliveries that an event reports; 0: no event; -1: another event. */
 static inline int64_t count_of(struct xpoll *queue, int number)
 {
 	struct xpoll_event event;

@@ -5,7 +5,10 @@
  */
 #include "signal_kit.h"
 
-/* One was taken, and nobody sleeps: who begins to watch the queue sees the next one. */
+/*
+ * An event was delivered, and no thread sleeps: a program that begins to poll the queue's
+ * descriptor sees the next one.
+ */
 XT_TEST(queue_descriptor_shows_what_was_pending_before_it_was_asked_for)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -33,7 +36,7 @@ static void raise_it(void *argument, int which)
 	XT_EXPECT_EQ(raise(SIGUSR1), 0);
 }
 
-/* Of several that sleep one takes an event: the next one still reaches another. */
+/* One of the sleeping threads takes an event, and the next one wakes another thread. */
 XT_TEST(each_of_several_sleepers_gets_the_next_one)
 {
 	struct xpoll *queue = xt_open_quiet();

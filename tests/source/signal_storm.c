@@ -44,7 +44,7 @@ struct sender {
 	atomic_bool stop;
 };
 
-/* Each is queued: one that finds the queue full is sent again. */
+/* Queue the signals; send a signal again if the queue of the process is full. */
 static void send_all(void *argument)
 {
 	struct sender *sender = argument;
@@ -125,7 +125,7 @@ XT_TEST(storm_of_real_time_signals_is_counted_each)
 	(void)signal(XT_RTMIN, SIG_DFL);
 }
 
-/* What the process gets is handled by any thread that does not block it. */
+/* A signal of the process is handled by any thread that does not block it. */
 XT_TEST(storm_of_signals_to_any_thread_is_counted_as_handled)
 {
 	struct xpoll *queue = xt_open();
@@ -167,7 +167,7 @@ static void take_some(void *argument)
 	(void)xpoll_wake(taker->queue);
 }
 
-/* Each delivery is reported to one of the waiting threads. */
+/* Each delivery is reported to exactly one of the waiting threads. */
 XT_TEST(storm_with_several_waiters_is_counted_once_each)
 {
 	struct xpoll *queue = xt_open();
@@ -219,7 +219,7 @@ XT_TEST(storm_while_queues_come_and_go_touches_nothing_else)
 		(void)XT_EXPECT_STATUS(xt_change(other, SIGUSR1, SIGNAL,
 		                                 XPOLL_ADD, 0, 0, NULL), 0);
 		xpoll_destroy(other);
-		/* One of the numbers it had becomes the writing end. */
+		/* The write end of the next self-pipe gets one of the numbers that are free now. */
 		for (int k = 0; k < i % 4; k++)
 			skipped[k] = dup(STDOUT_FILENO);
 		if (!XT_EXPECT_EQ(pipe(numbers), 0))

@@ -128,7 +128,7 @@ XT_TEST(next_timeout_of_an_expired_timer_is_zero_until_taken)
 	XT_OK(timer(queue, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS, 1));
 	pass(xt_now() + 1);
 	XT_EQ(xpoll_next_timeout(queue), 0);
-	/* Of the poll-like level: it finds the timer and leaves it alone. */
+	/* The poll-like level finds the timer due and leaves it. */
 	XT_EQ(xpoll_wait(queue, 0), 0);
 	XT_EQ(xpoll_next_timeout(queue), 0);
 	XT_GETS(queue, NULL, 1, TIMER);
@@ -152,7 +152,7 @@ XT_TEST(zero_fires_at_once)
 		}
 }
 
-/* As in FreeBSD: a period of 0 counts as one unit. */
+/* As in FreeBSD, a period of 0 counts as one unit. */
 XT_TEST(zero_as_a_period_is_one_unit)
 {
 	struct xpoll *queue = xt_open();
@@ -165,7 +165,7 @@ XT_TEST(zero_as_a_period_is_one_unit)
 	XT_CHECK(left >= 1000000000 - (xt_now() - start));
 }
 
-/* The sum of what is delivered is the number of periods that have passed. */
+/* The sum of the delivered counts is the number of periods that have passed. */
 static void counts_all(int64_t period_ns, int rounds)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -313,7 +313,7 @@ XT_TEST(abstime_is_not_early_and_fires_once)
 		XT_EXPECT_EQ(event.data, 1);
 		XT_EQ(xpoll_next_timeout(queue), -1);
 		XT_NONE(queue);
-		/* It is still there, and silent. */
+		/* The timer still exists, and is silent. */
 		XT_OK(timer(queue, XPOLL_ENABLE, 0, 0));
 		XT_NONE(queue);
 		XT_OK(timer(queue, XPOLL_DELETE, 0, 0));
@@ -376,7 +376,7 @@ XT_TEST(modify_starts_anew)
 	XT_EQ(xpoll_next_timeout(queue), -1);
 }
 
-/* As in FreeBSD: who starts it anew does not want to hear of before. */
+/* As in FreeBSD, a modified timer drops earlier expirations. */
 XT_TEST(modify_drops_what_had_expired)
 {
 	struct xpoll *queue = xt_open();

@@ -75,7 +75,7 @@ XT_TEST(hazard_11_queue_fd_of_a_periodic_timer)
 	XT_CHECK(!readable(queue));
 }
 
-/* Due, and then not: nobody is woken for what is not there. */
+/* A timer that was due is deleted: the queue's descriptor must not stay readable. */
 XT_TEST(queue_fd_of_a_timer_taken_back_is_not_readable)
 {
 	static const struct back {
@@ -108,7 +108,7 @@ XT_TEST(queue_fd_of_a_timer_taken_back_is_not_readable)
 	XT_CHECK(becomes_readable(queue));
 }
 
-/* One slot and three due: the rest is still shown. */
+/* A wait with room for one event leaves two due timers, for which the descriptor stays readable. */
 XT_TEST(hazard_11_queue_fd_of_timers_that_did_not_fit)
 {
 	if (!xt_has_queue_fd())
@@ -142,7 +142,10 @@ XT_TEST(queue_fd_of_abstime_timers)
 	XT_CHECK(!readable(queue));
 }
 
-/* Not readable; where kqueue(2) has to be asked first, after a call in vain. */
+/*
+ * Returns true if the queue's descriptor is not readable; where kqueue(2) clears it only in a poll,
+ * it may be so once.
+ */
 static bool quiet(struct xpoll *queue)
 {
 	struct xpoll_event event;

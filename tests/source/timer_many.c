@@ -90,7 +90,7 @@ XT_TEST(expired_together_each_comes_once_whatever_the_room)
 	XT_CALL(all_come_once(BATCH));
 }
 
-/* What there is room for comes in one call. */
+/* One call returns as many events as fit. */
 XT_TEST(expired_together_fill_the_array)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -103,7 +103,7 @@ XT_TEST(expired_together_fill_the_array)
 	XT_EQ(xpoll_event(queue, NULL, 0, events, BATCH, 0), 0);
 }
 
-/* S11: a timer that is always due starves nobody, nor the other clock. */
+/* S11: a timer that is always due delays neither other events nor timers of the other clock. */
 XT_TEST(busy_timers_starve_nobody)
 {
 	enum { BUSY = 20 };
@@ -230,8 +230,9 @@ XT_TEST(expired_in_order_of_their_moments)
 }
 
 /*
- * Put off, as idle timeouts are: each comes at its last moment, in their order.  The kernel is
- * asked twice for each at most, once in a sleep, and once more for 16 that were put off.
+ * Extend timers, like idle timeouts: each expires at its last deadline, in the order of deadlines.
+ * At most two system calls for each timer, one of them a sleep, and one more for every 16 extended
+ * timers.
  */
 static void put_off(int count)
 {
@@ -266,7 +267,10 @@ XT_TEST(put_off_comes_at_its_last_moment_and_ends_no_sleep_before)
 	XT_CALL(put_off(300));
 }
 
-/* Put off and then back, or deleted while others are put off: the old moments are gone. */
+/*
+ * Timers are extended and then moved back, or deleted while others are extended: the former
+ * deadlines have no effect.
+ */
 XT_TEST(put_off_and_back_comes_at_the_earlier_moment)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -288,7 +292,7 @@ XT_TEST(put_off_and_back_comes_at_the_earlier_moment)
 	XT_EQ(xt_stats(queue).registered, 19);
 }
 
-/* Those that were put off take no room in a call, so one that has expired comes beside others. */
+/* Extended timers take no room in a call, so an expired one is delivered at once. */
 XT_TEST(expired_one_comes_at_once_beside_many_that_were_put_off)
 {
 	enum { COUNT = 300 };

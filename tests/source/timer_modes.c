@@ -68,7 +68,7 @@ XT_TEST(dispatch_is_told_once_until_enabled)
 		XT_OK(timer(queue, XPOLL_ENABLE, 0, 0));
 		XT_EQ(xpoll_next_timeout(queue), 0);
 	}
-	/* What passed while it rested is counted: never more than that. */
+	/* The count includes the periods while the timer was disabled, and never more. */
 	XT_CHECK(total <= xt_now() - start);
 	XT_OK(timer(queue, XPOLL_DISABLE, 0, 0));
 	XT_NONE(queue);

@@ -44,7 +44,7 @@ XT_TEST(armed_by_another_thread_ends_a_sleep)
 	}
 }
 
-/* One of several sleepers keeps the time; it leaves, another one has to. */
+/* One of several sleeping threads wakes for the timers; when it leaves, another one has to. */
 XT_TEST(timer_waiter_that_leaves_is_followed_by_another)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -125,7 +125,7 @@ XT_TEST(timer_waiter_with_a_timeout_is_followed_by_another)
 		xt_asleep(first);
 		second = xt_start(xt_sleep, &patient);
 		xt_join(first);
-		/* On a slow machine it may have come to the first one. */
+		/* On a slow machine the first thread may have got the event. */
 		if (brief.rc == 1)
 			XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ONESHOT,
 			            NSECONDS, 0));
@@ -208,7 +208,7 @@ static void wait_like_poll(void *argument)
 	waiter->rc = xpoll_wait(waiter->queue, -1);
 }
 
-/* They expire meanwhile, end no wait of that level, and are delivered after it. */
+/* The timers expire meanwhile, do not end the poll-like wait, and are delivered after it. */
 XT_TEST(timers_that_expire_in_a_poll_like_wait_come_after_it)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -234,7 +234,7 @@ XT_TEST(timers_that_expire_in_a_poll_like_wait_come_after_it)
 	}
 }
 
-/* One descriptor for all timers on the real-time clock, none for others. */
+/* All timers on the real-time clock share one descriptor; others need none. */
 XT_TEST(descriptors_one_for_abstime_none_for_others)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -250,7 +250,7 @@ XT_TEST(descriptors_one_for_abstime_none_for_others)
 	XT_CHECK(xt_count_open() <= before + 1);
 }
 
-/* EMFILE where the descriptor is to be made: nothing has changed. */
+/* If the descriptor cannot be opened, ADD fails with EMFILE and changes nothing. */
 static void no_descriptors(void *argument)
 {
 	struct xpoll *queue = argument;
@@ -270,7 +270,7 @@ static void no_descriptors(void *argument)
 	XT_EQ(xpoll_lookup(queue, 1, TIMER, &now), 0);
 	XT_EXPECT_EQ(now.fflags, SECONDS);
 	XT_CHECK(xpoll_next_timeout(queue) > HOUR_NS / 2);
-	/* Others need none. */
+	/* Timers on the monotonic clock need no descriptor. */
 	XT_OK(timer(queue, 3, XPOLL_ADD | XPOLL_ONESHOT, 0, 0));
 	XT_GETS(queue, NULL, 3, TIMER);
 	limit.rlim_cur = limit.rlim_max;
@@ -305,7 +305,7 @@ static void child_takes_over(void *argument)
 	XT_STATUS(timer(queue, 1, XPOLL_ADD, 0, 0), EBADF);
 	XT_FAILS(xpoll_next_timeout(queue), EBADF);
 	XT_EQ(xpoll_reinit(queue), 0);
-	/* Those that were due, pending or not: 2, 3 and 4. */
+	/* Timers 2, 3 and 4 were due, pending or not. */
 	XT_EQ(xpoll_event(queue, NULL, 0, events, 8, 0), 3);
 	for (uint64_t i = 2; i <= 4; i++)
 		XT_CHECK(xt_find(events, 3, i, TIMER) >= 0);

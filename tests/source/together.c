@@ -31,7 +31,7 @@ static const int16_t filters[KINDS] = {
 	READ, READ, READ, VNODE, SIGNAL, USER, TIMER, PROC,
 };
 
-/* One that ends when it is asked to. */
+/* Start a child that exits when a byte arrives. */
 static void child_start(struct scene *scene)
 {
 	(void)fflush(stdout);
@@ -39,7 +39,7 @@ static void child_start(struct scene *scene)
 	if (scene->child == 0) {
 		char byte;
 
-		(void)close(scene->go.w); /* It ends with the test. */
+		(void)close(scene->go.w); /* so the pipe is closed when the test ends */
 		(void)poll(&(struct pollfd){.fd = scene->go.r, .events = POLLIN}, 1, -1);
 		_exit((int)read(scene->go.r, &byte, 1));
 	}
@@ -82,7 +82,10 @@ static void end_child(struct scene *scene)
 
 static void make_ready(struct scene *scene, unsigned kinds)
 {
-	/* Enabled again, it was nothing else than looked at since the last call. */
+	/*
+	 * The toggled descriptor was only checked since the last call, so it is a candidate when
+	 * enabled.
+	 */
 	XT_OK(xt_flag(scene->queue, scene->idents[TOGGLED], READ, XPOLL_ENABLE));
 	if (kinds & 1u << PIPE)
 		xt_put(scene->pipe.w);

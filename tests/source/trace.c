@@ -7,7 +7,7 @@
 
 #include <sys/resource.h>
 
-/* Nothing more comes of it. */
+/* Check that no event follows. */
 static void is_silent(struct xpoll *queue)
 {
 	XT_NONE(queue);
@@ -61,7 +61,7 @@ XT_TEST(fork_before_add_is_not_reported)
 	other = helper_start();
 	(void)helper_fork(helper);
 	XT_OK(history_watch(queue, helper.pid, FORK));
-	/* Now the tracer is there, and has something to report. */
+	/* The tracer exists by now, and has a fork to report. */
 	(void)helper_fork(other);
 	XT_OK(history_watch(queue, other.pid, FORK));
 	XT_CALL(is_silent(queue));
@@ -173,7 +173,7 @@ XT_TEST(exec_that_fails_is_none)
 	XT_CALL(is_silent(queue));
 }
 
-/* Was all of its end delivered, and this of what it did before? */
+/* Returns true if the end of the process was delivered completely, and these notes before. */
 static bool history_is(struct xpoll *queue, struct helper helper, uint32_t notes)
 {
 	struct history history = {0};
@@ -186,7 +186,7 @@ static bool history_is(struct xpoll *queue, struct helper helper, uint32_t notes
 	return xt_failures() == 0;
 }
 
-/* What it did last comes before, or with, its end. */
+/* The last actions of a process are reported before its end, or with it. */
 XT_TEST(fork_exec_and_exit_before_a_delivery_come_in_order)
 {
 	struct xpoll *queue;
@@ -326,7 +326,9 @@ XT_TEST(several_queues_trace_one_process)
 	(void)helper_wait(helper);
 }
 
-/* What the tracer needs, it gives back: it works whenever anybody forks. */
+/*
+ * The tracer's objects exist only while they are needed, and are made again for the next process.
+ */
 XT_TEST(tracer_is_there_only_while_it_is_needed)
 {
 	int before;
@@ -359,7 +361,7 @@ XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 	struct helper helper = helper_start();
 	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	before = xt_count_open();
-	/* One more descriptor each time, until there are enough. */
+	/* Allow one more descriptor each time, until there are enough. */
 	for (int i = 0; i < 100; i++) {
 		int highest = dup(0);
 

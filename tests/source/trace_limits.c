@@ -55,9 +55,9 @@ XT_TEST(hazard_15_lost_reports_are_trackerr_and_the_living_are_found)
 		if (told->notes & CHILD && !(told->notes & EXIT))
 			XT_EXPECT_EQ(kill(told->pid, 0), 0);
 	}
-	/* Those who live are the 12, the last one and the two. */
+	/* The live processes are the 12, the last one and the two. */
 	XT_EXPECT(history_count(&history, 0) - history_count(&history, EXIT) >= 15);
-	/* And it goes on. */
+	/* The queue continues to report. */
 	other = helper_fork(last);
 	XT_CHECK(history_until(queue, &history, other.pid, CHILD));
 	XT_EXPECT_EQ(history_of(&history, other.pid)->parent, last.pid);
@@ -99,7 +99,7 @@ static void become_ordinary(void)
 		XT_EXPECT_EQ(setresuid(65534, 65534, 65534), 0);
 }
 
-/* Where this is built in a folder of root's own, nobody else can run it. */
+/* If the build directory belongs to root, another user cannot run the program. */
 static bool ordinary_user_may_run_this(void)
 {
 	int status = -1;
@@ -148,7 +148,7 @@ static void run_unreadable(void *argument)
 	(void)helper_fork(helper);
 	helper_exit(helper, 0);
 	XT_EXPECT(history_until(queue, &history, helper.pid, EXEC | EXIT));
-	/* What it forked was delivered, or that this may have been missed. */
+	/* The fork was delivered, or TRACKERR, because it may have been missed. */
 	if (history_by_connector())
 		XT_EXPECT(!(history_of(&history, helper.pid)->notes & TRACKERR));
 	else
@@ -165,7 +165,7 @@ XT_TEST(hazard_15_exec_that_drops_events_is_trackerr)
 	XT_CHECK(as_ordinary_user(run_unreadable, NULL));
 }
 
-/* It was gone before anybody looked. */
+/* Run a program that exits before the tracer checks the process. */
 static void run_unreadable_briefly(void *argument)
 {
 	struct xpoll *queue;
@@ -283,7 +283,7 @@ static void trace_in_namespace(void *argument)
 	free(history.told);
 }
 
-/* What is mounted in it stays in it. */
+/* Mounts in the new namespace do not affect the old one. */
 static int new_namespace(void)
 {
 	int rc = unshare(CLONE_NEWPID | CLONE_NEWNS |
@@ -331,7 +331,7 @@ XT_TEST(in_a_process_namespace_another_tracer_is_taken)
 	XT_CHECK(xt_child(enter_namespace, &by_default));
 }
 
-/* S14, hazard 8: looking at some descriptors consumes what they report. */
+/* S14, hazard 8: a check by poll(2) consumes what some descriptors report. */
 XT_TEST(hazard_08_queue_that_is_watched_from_outside_is_not_silent)
 {
 	struct xpoll_event event;
@@ -352,7 +352,7 @@ XT_TEST(hazard_08_queue_that_is_watched_from_outside_is_not_silent)
 		(void)helper_fork(helper);
 		for (int j = 0; j < 3; j++)
 			XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
-		/* It may be readable without an event, so wait for one. */
+		/* The queue's descriptor may be readable without an event, so wait for one. */
 		XT_GETS(queue, &event, helper.pid, PROC);
 		XT_EXPECT_EQ(event.fflags, FORK);
 		XT_OK(xt_flag(queue, (uint64_t)helper.pid, PROC, XPOLL_DELETE));
@@ -360,7 +360,7 @@ XT_TEST(hazard_08_queue_that_is_watched_from_outside_is_not_silent)
 	}
 }
 
-/* The thread that opened the tracer's objects ends; the process goes on. */
+/* The thread that opened the tracer's objects exits; the process continues. */
 static void *outlive_first_thread(void *argument)
 {
 	void **both = argument;
@@ -387,7 +387,7 @@ static void *outlive_first_thread(void *argument)
 		count = xpoll_event(both[0], NULL, 0, &event, 1, XT_SOON);
 		XT_EXPECT_EQ(count, 1);
 	}
-	/* It does not spin; the connector also wakes for what others do. */
+	/* The wait does not spin; the connector also wakes it for other processes. */
 	before = xt_stats(both[0]);
 	XT_EXPECT_EQ(xpoll_event(both[0], NULL, 0, &event, 1, 30000000), 0);
 	XT_EXPECT(xt_stats(both[0]).syscalls_wait - before.syscalls_wait < 1000);
@@ -446,7 +446,7 @@ XT_TEST(tracing_outlives_the_first_thread)
 	XT_CHECK(xt_child(trace_and_lose_first_thread, NULL));
 }
 
-/* Who counts the processes of a tree knows when the last one is gone. */
+/* A program that counts the processes of a tree knows when the last one has ended. */
 XT_TEST(children_come_before_the_end_of_their_parent)
 {
 	struct helper child;
@@ -460,7 +460,7 @@ XT_TEST(children_come_before_the_end_of_their_parent)
 	helper_exit(parent, 0);
 	helper_await_end(parent);
 
-	/* One by one, as they may be merged. */
+	/* Take the events one by one, because they may be merged. */
 	do {
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 		child_seen |= event.ident == (uint64_t)child.pid && event.fflags & CHILD;

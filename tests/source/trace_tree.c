@@ -75,7 +75,7 @@ XT_TEST(tracked_children_are_registrations)
 	XT_EQ(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), 0);
 	XT_EXPECT_EQ(now.fflags, ALL);
 	XT_EXPECT(now.udata == queue);
-	/* Each can be changed by itself. */
+	/* Each registration can be changed by itself. */
 	XT_OK(xt_change(queue, (uint64_t)child.pid, PROC, XPOLL_ADD, EXIT, 0,
 	                &history));
 	XT_EQ(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), 0);
@@ -169,7 +169,7 @@ XT_TEST(exits_of_grandchildren_have_their_status)
 	free(history.told);
 }
 
-/* They came, went and were reaped before anybody looked. */
+/* The children were forked, exited and were reaped before the first wait. */
 XT_TEST(children_that_are_gone_already_are_told_whole)
 {
 	enum { COUNT = 100 };

@@ -216,7 +216,7 @@ XT_TEST(add_again_changes_the_notes)
 	XT_NONE(queue);
 	XT_OK(fchmod(file, 0600));
 	VNODE_GETS(queue, file, XPOLL_NOTE_ATTRIB);
-	/* What is not asked for any more is not reported later either. */
+	/* Changes that are not requested any more are not reported later either. */
 	XT_OK(fchmod(file, 0644));
 	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
 	XT_NONE(queue);
@@ -446,7 +446,7 @@ XT_TEST(memory_file_is_looked_at_by_time)
 	XT_NONE(queue);
 }
 
-/* One on tmpfs, one in /proc. */
+/* One file is on tmpfs, one in /proc. */
 XT_TEST(files_of_other_file_systems_are_watched)
 {
 	struct xpoll *queue = xt_open();
@@ -490,7 +490,7 @@ XT_TEST(supports_tells_the_truth)
 
 	if (xt_sunos())
 		notes = QUIET_NOTES | XPOLL_NOTE_READ;
-	/* Some of the systems with kqueue(2) report these four, some do not. */
+	/* Of the systems with kqueue(2) only some report these four. */
 	if (xt_kqueue() && !xpoll_supports(queue, VNODE, XPOLL_NOTE_OPEN))
 		notes = QUIET_NOTES;
 	XT_EXPECT_EQ(xpoll_supports(queue, VNODE, notes), 1);

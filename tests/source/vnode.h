@@ -1,4 +1,4 @@
-/* What the tests of VNODE share: registering, and the one event that comes. */
+/* Shared by the tests of VNODE: registering, and expecting one event. */
 #ifndef SOURCE_VNODE_H
 #define SOURCE_VNODE_H
 
@@ -34,7 +34,7 @@ static inline int vnode_add(struct xpoll *queue, int fd, int flags,
 }
 
 /* Exactly one event comes, of this descriptor, with these notes. */
-/* The BSDs note more of a change than what it was about. */
+/* The BSDs report more notes of a change than Linux. */
 #ifdef __linux__
 #define VNODE_MORE 0u
 #else

@@ -13,7 +13,7 @@ static bool registered(struct xpoll *queue, int fd)
 	return xpoll_lookup(queue, (uint64_t)fd, VNODE, &now) == 0;
 }
 
-/* Else it is noticed by the next report, ADD or DELETE. */
+/* Returns false if a close is detected only by the next report, ADD or DELETE. */
 static bool close_is_told(void)
 {
 	return !xt_sunos() && !xt_kqueue();
@@ -70,7 +70,7 @@ XT_TEST(number_used_again_is_not_reported_for_the_old_file)
 	XT_OK(vnode_add(queue, file, 0, QUIET_NOTES));
 	xt_put(file);
 	xt_number(other, file);
-	/* What happened to the old file is nobody's business any more. */
+	/* Changes of the old file are not reported any more. */
 	XT_NONE(queue);
 	xt_put(file);
 	XT_NONE(queue);
@@ -78,7 +78,10 @@ XT_TEST(number_used_again_is_not_reported_for_the_old_file)
 	XT_STATUS(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE), ENOENT);
 }
 
-/* Each was looked at when its report was read, which is too long ago. */
+/*
+ * Each descriptor was checked when its report was read, and has to be checked again before the
+ * delivery.
+ */
 XT_TEST(what_found_no_room_is_not_reported_for_another_file)
 {
 	struct xpoll *queue = xt_open();
@@ -161,7 +164,7 @@ XT_TEST(pending_event_of_a_closed_file_is_dropped)
 	XT_OK(vnode_add(queue, second, 0, XPOLL_NOTE_WRITE));
 	xt_put(first);
 	xt_put(second);
-	/* Both were read from the kernel; one is handed out. */
+	/* Both reports were read from the kernel; one event is delivered. */
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 	int left = event.ident == (uint64_t)first ? second : first;
 	int pipe = xt_pipe().r;
@@ -226,7 +229,7 @@ static void child_takes_over(void *argument)
 	struct family *family = argument;
 
 	XT_OK(xpoll_reinit(family->queue));
-	/* What was pending was the parent's. */
+	/* Pending events are the parent's. */
 	XT_NONE(family->queue);
 	xt_put(family->file);
 	VNODE_GETS(family->queue, family->file,

@@ -46,7 +46,7 @@ XT_TEST(subdirectories_that_come_and_go_are_link)
 	XT_NONE(queue);
 }
 
-/* Of the kernels with kqueue(2) FreeBSD's manual promises it. */
+/* Of the systems with kqueue(2) only FreeBSD documents this. */
 #if defined(__FreeBSD__) || defined(__linux__)
 enum { MOVES_ARE_TOLD = 1 };
 #else
@@ -203,7 +203,7 @@ XT_TEST(parent_and_child_are_watched_together)
 	int i = xt_find(events, 2, (uint64_t)sub, VNODE);
 	XT_CHECK(i >= 0);
 	XT_EXPECT_EQ(events[i].fflags, XPOLL_NOTE_DELETE);
-	/* Without the child the parent goes on, and the reverse. */
+	/* Parent and child are registered independently: deleting one leaves the other. */
 	XT_OK(xt_flag(queue, (uint64_t)sub, VNODE, XPOLL_DELETE));
 	xt_close(xt_make("d/g", ""));
 	VNODE_GETS(queue, top, XPOLL_NOTE_WRITE);

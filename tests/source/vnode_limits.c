@@ -13,7 +13,7 @@
 
 enum { REFUSED = 77 };
 
-/* This user is root there. */
+/* Enter namespaces in which this user is root. */
 static bool enter_namespaces(void)
 {
 	char map[2][40];
@@ -62,7 +62,7 @@ static void instances_are_used_up(void)
 	XT_EXPECT_EQ(xpoll_supports(queue, VNODE, ALL_NOTES), 1);
 	XT_CHECK(xt_put_text("/proc/sys/user/max_inotify_instances", "1"));
 	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
-	/* One is enough for a queue; a second queue has none. */
+	/* A queue needs one inotify instance; a second queue gets none. */
 	XT_OK(vnode_add(queue, xt_make("g", ""), 0, XPOLL_NOTE_WRITE));
 	XT_STATUS(vnode_add(xt_open_quiet(), file, 0, XPOLL_NOTE_WRITE),
 	          EMFILE);
@@ -94,7 +94,7 @@ static void watches_are_used_up(void)
 	XT_OK(vnode_add(queue, first, 0, XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB));
 	xt_put(first);
 	VNODE_GETS(queue, first, XPOLL_NOTE_WRITE);
-	/* What is given back can be had again. */
+	/* A watch that was removed leaves room for a new one. */
 	XT_OK(xt_flag(queue, (uint64_t)first, VNODE, XPOLL_DELETE));
 	XT_OK(xt_flag(queue, (uint64_t)copy, VNODE, XPOLL_DELETE));
 	for (int i = 0; i < 1000; i++)
@@ -111,7 +111,7 @@ XT_TEST(no_watch_left_is_enospc_and_changes_nothing)
 		XT_SKIP("no user namespaces here");
 }
 
-/* What is above a mount is not the directory that its name is in. */
+/* The directory above a mount point is not the one that contains the mounted directory's name. */
 static void bound_directory_ends(void)
 {
 	struct xpoll *queue = xt_open_quiet();

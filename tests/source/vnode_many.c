@@ -33,7 +33,7 @@ static int watches_in_kernel(void)
 	return count;
 }
 
-/* Of kqueue(2) nobody can ask. */
+/* No call returns the number of watches of a kqueue(2). */
 static bool watches_are(int count)
 {
 	return xt_kqueue() || XT_EXPECT_EQ(watches_in_kernel(), count);
@@ -49,7 +49,7 @@ static bool watches_are(int count)
 
 #endif
 
-/* Also beyond the numbers that the harness looks at. */
+/* Count descriptors beyond those that the harness checks, too. */
 static int descriptors_open(int most)
 {
 	int count = 0;
@@ -82,7 +82,7 @@ XT_TEST(two_descriptors_of_one_file_share_a_watch)
 	xt_put(file);
 	XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 3);
 
-	/* Each that leaves takes only its own along. */
+	/* DELETE removes only the watches that no other registration needs. */
 	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
 	XT_OK(xt_flag(queue, (uint64_t)copy, VNODE, XPOLL_DELETE));
 	xt_put(file);
@@ -144,7 +144,7 @@ XT_TEST(second_registration_of_a_file_begins_with_now)
 	XT_NONE(queue);
 }
 
-/* One look each, unless something seemed to be there: then two. */
+/* One check for each wake-up; two if the first found something. */
 static bool wakes_at_most(struct xpoll *queue, int file, int most)
 {
 	struct xpoll_stats before = xt_stats(queue);
@@ -160,14 +160,14 @@ static bool wakes_at_most(struct xpoll *queue, int file, int most)
 	                 100 + (uint64_t)most);
 }
 
-/* What nobody asks for any more wakes only a few times. */
+/* Notes that are not requested any more wake a thread only a few times. */
 XT_TEST(notes_given_up_do_not_wake)
 {
 	struct xpoll *queue = xt_open_quiet();
 	int file = xt_make("f", "text");
 	int copy = xt_dup(file);
 
-	XT_SINGLE_ONLY(); /* It counts waits. */
+	XT_SINGLE_ONLY(); /* the test counts waits */
 	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
 	XT_OK(vnode_add(queue, copy, 0, XPOLL_NOTE_ATTRIB));
 	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
@@ -212,7 +212,7 @@ XT_TEST(notes_that_are_added_begin_with_now)
 	}
 }
 
-/* S3: a disabled registration may wake in vain, but not again and again. */
+/* S3: a disabled registration may wake a thread a few times, but not again and again. */
 XT_TEST(disabled_registration_wakes_a_bounded_number_of_times)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -224,14 +224,14 @@ XT_TEST(disabled_registration_wakes_a_bounded_number_of_times)
 	for (int round = 0; round < 3; round++) {
 		XT_EQ(pwrite(file, "T", 1, 0), 1);
 		VNODE_GETS(queue, file, XPOLL_NOTE_WRITE);
-		/* This one is noted; the others would show nothing new. */
+		/* The first write is recorded; the later ones would add nothing. */
 		XT_EQ(pwrite(file, "T", 1, 0), 1);
 		XT_NONE(queue);
 		XT_CHECK(wakes_at_most(queue, file, 10));
 		xt_put(file);
 		XT_NONE(queue);
 		XT_OK(xt_flag(queue, ident, VNODE, XPOLL_ENABLE));
-		/* That it grew since then is seen by a look. */
+		/* The growth since then is found by a comparison of the file. */
 		VNODE_GETS(queue, file, XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND);
 		XT_NONE(queue);
 		XT_OK(xt_flag(queue, ident, VNODE, XPOLL_ENABLE));
@@ -252,7 +252,7 @@ XT_TEST(disabled_registration_wakes_a_bounded_number_of_times)
 	}
 }
 
-/* Another registration of the file goes on to be delivered. */
+/* Another registration of the file is still delivered. */
 XT_TEST(disabled_registration_does_not_silence_another)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -306,7 +306,7 @@ XT_TEST(ten_thousand_files_use_one_descriptor_and_cost_nothing)
 	for (int i = 0; i < 100; i++)
 		XT_NONE(queue);
 	struct xpoll_stats end = xt_stats(queue);
-	/* As many system calls as with no file at all. */
+	/* The same number of system calls as without a file. */
 	XT_EXPECT_EQ(end.syscalls_wait - start.syscalls_wait, 100);
 	XT_EXPECT_EQ(end.syscalls_check, start.syscalls_check);
 	xt_put(files[count / 2]);
@@ -377,7 +377,7 @@ XT_TEST(overflow_of_the_kernels_queue_is_reported)
 	}
 	XT_EXPECT_EQ(seen, 4);
 	XT_NONE(queue);
-	/* And it goes on. */
+	/* The queue continues to report. */
 	xt_put(quiet);
 	VNODE_GETS(queue, quiet, XPOLL_NOTE_EXTEND);
 	XT_OK(rename(xt_name("f"), xt_name("g")));

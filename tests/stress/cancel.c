@@ -63,7 +63,10 @@ static void check(void (*wait)(struct xt_storm *storm, bool limited))
 	XT_CALL(xt_storm_run(&storm, CANCELS));
 	xt_put(storm.pipe.w);
 	XT_GETS(storm.object, &event, storm.pipe.r, READ);
-	/* It waits for waiters to leave: a leaked one would hang it. */
+	/*
+	 * xpoll_destroy waits for waiters to leave, so it hangs if a cancelled thread is still
+	 * counted.
+	 */
 	xt_destroy(storm.object);
 }
 

@@ -20,7 +20,7 @@ static int pick(struct place *place)
 	return (int)(xt_random(&place->seed) % (uint32_t)place->count);
 }
 
-/* Take what was written in this round, and nothing else. */
+/* Read the bytes that were written in this round, and check that there are no others. */
 static void take_round(struct place *place, int active)
 {
 	while (active > 0) {

@@ -11,7 +11,7 @@
 
 enum { PIPES = 12, EVENTS = 16 };
 
-/* Who watches the queue. */
+/* How another program watches the queue's descriptor. */
 enum watcher { BY_POLL, BY_EPOLL, BY_EDGES, BY_QUEUE, BY_QUEUE_EDGES, WATCHERS };
 
 struct foreign {
@@ -85,7 +85,7 @@ static int add(struct foreign *it, int fd, int filter)
 	                 XPOLL_ADD | modes[pick(it, 7)], note, 2, NULL);
 }
 
-/* One of the pipes is written to, read, closed, made anew. */
+/* Write to, read, close or replace one of the pipes. */
 static void traffic(struct foreign *it)
 {
 	struct xt_pair *pair = &it->pipes[pick(it, PIPES)];
@@ -150,7 +150,7 @@ static void change(struct foreign *it)
 	(void)XT_EXPECT(rc == 0 || rc == ENOENT);
 }
 
-/* Take what there is; true: there was nothing more. */
+/* Take the ready events, at most `cap`.  Returns true if no more are ready. */
 static bool take(struct foreign *it, int cap)
 {
 	struct xpoll_event events[EVENTS];
@@ -171,7 +171,7 @@ static bool take(struct foreign *it, int cap)
 
 static void take_all(struct foreign *it)
 {
-	/* What is level stays: it is taken out. */
+	/* A level stays ready, so read its data or delete it. */
 	while (!take(it, 1 + (int)pick(it, EVENTS)) && !xt_failures()) {
 		for (int i = 0; i < PIPES; i++) {
 			(void)xt_drain(it->pipes[i].r);

@@ -86,7 +86,7 @@ static void make_and_destroy(void *argument)
 	atomic_fetch_sub(&life->makers_left, 1);
 }
 
-/* This walks over all queues of the process. */
+/* xpoll_forget_fd walks over all queues of the process. */
 static void close_all_the_time(void *argument)
 {
 	struct life *life = argument;
@@ -163,9 +163,9 @@ static int child_life(struct family *family, int number)
 }
 
 /*
- * fork(2) of glibc 2.41 blocks every signal meanwhile.  The SIGCHLD of a child that
- * has ended by then goes to another thread, which does not ignore it in its sleep:
- * EINTR.  Here a wait is to end by its timeout only.
+ * fork(2) of glibc 2.41 blocks every signal meanwhile.  Then the SIGCHLD of a child that has ended
+ * goes to another thread, whose sleep ends with EINTR although the signal is ignored.  The waits of
+ * this test must end by their timeouts only.
  */
 static void block_child_signal(sigset_t *before)
 {

@@ -13,7 +13,7 @@
 
 enum { CELLS = 24, WAITERS = 4, CHURNERS = 2, FIRST_NUMBER = 400, EVENTS = 16 };
 
-/* A number, and what is open under it now. */
+/* A number, and the file that is open under it now. */
 struct cell {
 	pthread_mutex_t lock;
 	int writer;
@@ -48,7 +48,7 @@ static int change(struct mixed *mixed, int index, int flags)
 	                 (void *)(uintptr_t)tag);
 }
 
-/* As change; a ONESHOT registration may have been delivered just then. */
+/* Like `change`, but a ONESHOT registration may have been delivered just before. */
 static bool change_if_there(struct mixed *mixed, int index, int flags)
 {
 	int rc = change(mixed, index, flags);

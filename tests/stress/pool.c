@@ -13,7 +13,7 @@ enum {
 	SOCKETS_MOST = 128,
 	EACH = 4,    /* system calls of a kind for an event, at most */
 	EVENTS = 300,
-	TIMES_MOST = 20, /* as many, however long it is to take */
+	TIMES_MOST = 20, /* this many times EVENTS, however long it takes */
 	STARTUP = 32, /* more of each, and EACH for each filter of a socket or thread */
 };
 
@@ -34,7 +34,7 @@ struct pool {
 	atomic_int next;
 	atomic_bool over;
 	atomic_bool broken; /* a call failed */
-	struct xpoll_stats stats; /* when enough events have come */
+	struct xpoll_stats stats; /* statistics at the moment when enough events were delivered */
 };
 
 static void change(struct pool *pool, int which, int filter, int flags)
@@ -47,13 +47,13 @@ static void change(struct pool *pool, int which, int filter, int flags)
 		atomic_store(&pool->broken, true);
 }
 
-/* The handler of an event: what is to be done before it is enabled again. */
+/* Handle an event, before its filter is enabled again. */
 static void handle(struct pool *pool, struct xt_pair *socket, int filter)
 {
 	char byte;
 
 	if (filter == WRITE) {
-		/* That the peer reads it is what makes another edge. */
+		/* The next edge comes when the peer has read the byte. */
 		(void)!write(socket->r, "w", 1);
 		(void)!read(socket->w, &byte, 1);
 	} else if (read(socket->r, &byte, 1) == 1) {
@@ -107,7 +107,10 @@ static bool is_within(const struct pool *pool, const struct xpoll_stats *stats, 
 	return stats->syscalls_wait <= most && stats->syscalls_change <= most;
 }
 
-/* Until there were enough events; or far too many system calls, which may go on for ever. */
+/*
+ * Wait until there were enough events.  Returns false after far too many system calls, which may
+ * never end.
+ */
 static bool watch(struct pool *pool)
 {
 	struct timespec pause = {.tv_nsec = 1000000};

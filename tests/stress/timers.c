@@ -84,7 +84,7 @@ static bool delete_one(struct game *game, uint64_t ident)
 		atomic_fetch_add(&game->deleted, 1);
 		return XT_EXPECT_EQ(atomic_exchange(&game->marks[ident], 0), 1);
 	}
-	/* It expired before; the waiter is about to say so. */
+	/* The timer has expired, and the waiting thread is about to clear the mark. */
 	while (atomic_load(&game->marks[ident]) && !xt_failures())
 		(void)sched_yield();
 	return XT_EXPECT_STATUS(rc, ENOENT);
@@ -106,7 +106,7 @@ static bool change_one(struct game *game, uint64_t ident, uint32_t random)
 		          NSECONDS, delay, NULL), 0);
 }
 
-/* Nobody changes anything: what is armed must come out by itself. */
+/* Nothing changes the timers any more, so all that run have to expire. */
 static void all_come_out(struct game *game, uint64_t first)
 {
 	for (uint64_t i = first; i < first + EACH; i++)
@@ -202,7 +202,7 @@ static void dispatch(void *argument)
 	while (xpoll_event(beat->queue, NULL, 0, &event, 1, -1) == 1) {
 		atomic_fetch_add(&beat->told, event.data);
 		if (xt_now() > beat->end_ns)
-			break; /* It stays disabled. */
+			break; /* leave the timer disabled */
 		if (!XT_EXPECT_STATUS(xt_flag(beat->queue, event.ident, TIMER,
 		                              XPOLL_ENABLE), 0))
 			break;
@@ -236,7 +236,10 @@ static void beats(int64_t period_ns)
 		threads[i] = xt_start(dispatch, &beat);
 	for (int i = 0; i < BEATS; i++)
 		xt_join(threads[i]);
-	/* Each was taken once more after the end, and rests: count the rest. */
+	/*
+	 * Each timer was delivered once more after the end, and is disabled: count the remaining
+	 * beats.
+	 */
 	while (xt_now() < beat.end_ns + 2 * period_ns)
 		continue;
 	for (int i = 0; i < BEATS; i++) {

@@ -41,7 +41,10 @@ static void write_often(void *argument)
 	atomic_fetch_sub(&storm->senders_left, 1);
 }
 
-/* This informs ThreadSanitizer that these are meant. */
+/*
+ * A function of its own, so that suppressions of ThreadSanitizer can name it: these races are
+ * intended.
+ */
 static __attribute__((noinline)) int churn_open(const struct storm *storm,
                                                 uint32_t dice, const char *name)
 {
@@ -142,7 +145,7 @@ XT_TEST(stress_vnode_writes_none_is_lost)
 		XT_EXPECT(atomic_load(&storm.come[i]) > 0);
 		XT_OK(xpoll_close_fd(storm.files[i]));
 	}
-	/* What was closed behind its back is found by number. */
+	/* Registrations of descriptors that were closed by close(2) are removed by number. */
 	for (int fd = 0; fd < 256; fd++)
 		(void)xpoll_forget_fd(fd);
 	XT_EXPECT_EQ(xt_stats(storm.queue).registered, 0);

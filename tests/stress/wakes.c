@@ -81,7 +81,7 @@ XT_TEST(stress_wakes_and_triggers_none_is_lost)
 		    i < WAKERS ? wake_often : trigger_often, &storm);
 	for (int i = 0; i < WAKERS + TRIGGERS; i++)
 		xt_join(senders[i]);
-	/* One wake for each: those who wait, and those on their way. */
+	/* Send one wake for each thread, whether it waits already or is about to. */
 	for (int i = 0; i < WAITERS; i++)
 		while (!xt_done(waiters[i])) {
 			atomic_fetch_add(&storm.wakes, 1);

@@ -119,7 +119,7 @@ int __wrap_xpoll_event(struct xpoll *queue, const struct xpoll_event *changes, i
 	return __real_xpoll_event(queue, changes, count, events, most, timeout_ns);
 }
 
-/* What the scenario does while calls fail. */
+/* The changes of the scenario, during which calls fail. */
 static void make_changes(void)
 {
 	XT_CHECK(put("a/1"));
@@ -306,7 +306,10 @@ XT_TEST(tree_watches_a_file_later_that_lacked_a_descriptor)
 	xpoll_tree_close(tree);
 }
 
-/* What was found while the tree was opened makes its descriptor readable. */
+/*
+ * A directory that was found unwatched when the tree was opened makes the tree's descriptor
+ * readable.
+ */
 XT_TEST(tree_has_a_readable_descriptor_if_a_directory_is_unwatched_at_first)
 {
 	struct pollfd poll_fd = {.events = POLLIN};

@@ -40,7 +40,7 @@ static void overflow(const char *one, const char *other)
 		XT_EQ(chmod(at(i % 2 ? one : other), i / 2 % 2 ? 0600 : 0644), 0);
 }
 
-/* Take changes until LOOK and this one have come. */
+/* Take changes until LOOK and the CREATE of this path have been returned. */
 static void look_and_create(struct xpoll_tree *tree, const char *path)
 {
 	bool looked = false, made = false;
@@ -100,7 +100,7 @@ static struct xpoll_tree *few_watches_open(uint32_t notes)
 		xt_skip("no user namespaces");
 		return NULL;
 	}
-	/* Some are for the directory itself, to see its end. */
+	/* Some watches are used for the directory itself, to detect its end. */
 	if (!limit_watches("4")) {
 		xt_skip("the limit of watches cannot be set");
 		return NULL;
@@ -202,7 +202,7 @@ XT_TEST(tree_reads_watched_directories_again_while_one_is_unwatched)
 	XT_CHECK(xt_child(unwatched_and_dropped, NULL));
 }
 
-/* More reports than the kernel keeps: look again at the directory of those files. */
+/* If the kernel drops reports, the tree returns LOOK for the directory of those files. */
 XT_TEST(tree_reports_where_reports_were_dropped)
 {
 	NEEDS_OVERFLOW();
@@ -246,8 +246,8 @@ static bool end_watch(const char *path)
 }
 
 /*
- * A directory was removed, and made with the same inode number, while reports were dropped: its
- * watch has ended, and the report of that was dropped as well.
+ * While reports were dropped, a directory was removed, and another one was made with the same inode
+ * number.  The watch has ended, and the report of that was dropped as well.
  */
 XT_TEST(tree_watches_a_directory_again_whose_end_was_dropped)
 {

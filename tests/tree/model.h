@@ -11,7 +11,7 @@ struct model {
 	size_t len, cap;
 };
 
-/* What is there now: as find(1) does. */
+/* Store the present entries below root, like find(1). */
 bool model_read(struct model *model, const char *root);
 /* Returns NULL, or why the change cannot be right after those before it. */
 const char *model_apply(struct model *model, const struct xpoll_tree_change *change);

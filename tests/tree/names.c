@@ -246,7 +246,7 @@ XT_TEST(tree_reports_what_happened_before_its_end)
 	xpoll_tree_close(tree);
 }
 
-/* The descriptor of the tree is readable when something is to be had. */
+/* The descriptor of the tree is readable when the tree may have a change. */
 XT_TEST(tree_has_a_descriptor_for_another_loop)
 {
 	XT_CALL(make_root());

@@ -113,7 +113,10 @@ static void follow(struct xpoll_tree *tree, struct model *model, int number)
 	}
 }
 
-/* After a file that was made later is known, what was missed is missed. */
+/*
+ * Compare the model with the file system once a file that was made last was reported: a change that
+ * was not reported by then was missed.
+ */
 static void model_is_right(struct xpoll_tree *tree, struct model *model)
 {
 	const char *wrong = NULL;

@@ -24,7 +24,7 @@ static int stub_open(void *opaque, int size_hint, struct xp_counters *counters)
 	return xp_wakefd_open(&state->wake);
 }
 
-/* Also in a forked child: touch nothing that the parent goes on to use. */
+/* May run in a forked child: touch nothing that the parent uses. */
 static void stub_close(void *opaque)
 {
 	struct stub_state *state = opaque;
@@ -39,7 +39,7 @@ static bool stub_owns(const void *opaque, int fd)
 	return xp_wakefd_has(&state->wake, fd);
 }
 
-/* Watch these bits of fd; what fires is to be reported with this token. */
+/* Watch these bits of fd; reports have this token. */
 static int stub_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct stub_state *state = opaque;

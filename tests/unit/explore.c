@@ -30,7 +30,7 @@ const char *const step_names[STEPS] = {
 	"sleep", "nap", "doze", "come out", "expire", "harvest",
 };
 
-/* One more thread: with it the library does as among many. */
+/* A second thread exists, so the library takes its path for several threads. */
 static sem_t over;
 
 static void parked(void *argument)

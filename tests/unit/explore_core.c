@@ -37,7 +37,7 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
 	struct xp_slot slot = slot_of(queue, file);
 	const uint8_t *bytes = (const uint8_t *)&slot;
 
-	slot.arming = slot.born = slot.mark = slot.epoch = 0;
+	slot.arming = slot.first_arming = slot.mark = slot.epoch = 0;
 	slot.delivered = slot.reports = 0; /* of another call; each 64th report is confirmed */
 	slot.next = slot.next != XP_UNQUEUED;
 	for (size_t i = offsetof(struct xp_slot, arming); i < sizeof slot; i++)
@@ -49,8 +49,8 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
 }
 
 /*
- * An ENABLE of what is armed is not passed on.  The kernel may have more, which it had for
- * a filter that has ended since.
+ * Returns true if the slot agrees with the kernel.  An ENABLE of an armed filter is not passed on.
+ * The kernel may request more bits, for a filter that has ended since.
  */
 bool core_is_armed_so(const struct xpoll *queue, int file)
 {

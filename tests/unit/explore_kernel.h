@@ -24,7 +24,7 @@ void kernel_begin(void);
 /* The file has changed: these bits are news to whoever waits for them. */
 void kernel_notify(int file, uint32_t news);
 
-/* What is on the list of the ready, and still is. */
+/* Store the reports of files that are on the ready list and still ready. */
 int kernel_harvest(struct xp_fired *fired);
 bool kernel_has_reports(void);
 

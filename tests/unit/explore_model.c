@@ -1,4 +1,4 @@
-/* One sequence of steps, run and judged. */
+/* Runs one sequence of steps, and judges the results. */
 #include "explore_model.h"
 
 #include <poll.h>
@@ -15,7 +15,8 @@ enum {
 	NAP_NS = 1000000,
 	LOOKS_MOST = 20,
 	REASONS_MOST = 3,
-	SPURIOUS_MOST = 20,         /* reports that nobody wants, until there are none */
+	/* number of reports that belong to no enabled filter, after which there must be none */
+	SPURIOUS_MOST = 20,
 };
 
 static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
@@ -32,7 +33,7 @@ static bool ended;      /* the state at the end is known */
 static struct xpoll *queue;
 static int file; /* an eventfd: poll(2) returns the truth about it */
 
-/* What the contract says of each filter. */
+/* The state of each filter that the contract requires. */
 static struct expected {
 	bool registered, enabled;
 	int mode;
@@ -126,7 +127,10 @@ static void note_reasons(void)
 			waits[i].always[k] &= must(k);
 }
 
-/* Of several waits another may be given the event: there is a reason for one alone. */
+/*
+ * A wait begins.  One of several waits may get the event of another, so only a single wait must
+ * find its event.
+ */
 static void wait_begin(void)
 {
 	for (int i = 0; i < waiting; i++)
@@ -148,7 +152,7 @@ static void wait_end(bool nothing)
 
 static enum step take_steps(void);
 
-/* Others run until this one is to go on. */
+/* Let other threads run until this one has to continue. */
 static enum step leave_to_others(const struct wait *self)
 {
 	enum step why = take_steps();
@@ -206,7 +210,7 @@ static bool registration_step(enum step step)
 	if (filter->registered != (step >= DELETE))
 		return false;
 	if (step < DELETE) {
-		/* Such a report of the registration before may bring an edge twice. */
+		/* A report of the former registration may repeat an edge. */
 		*filter = (struct expected){
 			true, true, modes[step & 3], true, 1 + report_is_taken(i),
 		};
@@ -249,7 +253,7 @@ static bool file_step(enum step step)
 	return true;
 }
 
-/* One call, and which filters it reported. */
+/* Make one call, and store which filters it reported. */
 static int wait_once(int64_t timeout_ns, bool *there)
 {
 	struct xpoll_event events[ROOM];
@@ -320,7 +324,7 @@ static bool wait_step(enum step step)
 	bool at_poll_level = step == PEEK || step == DOZE;
 	bool there[2];
 
-	if (waiting > 0 && at_poll_level != dozing) /* One level at a time. */
+	if (waiting > 0 && at_poll_level != dozing) /* one level at a time */
 		return false;
 	if (step < SLEEP) {
 		wait_looks(step);
@@ -386,7 +390,7 @@ static void at_end(void)
 	ended = next_step == length;
 }
 
-/* Until one that sleeps is to go on, for which reason. */
+/* Take steps until a sleeping thread has to continue.  Returns the step that is the reason. */
 static enum step take_steps(void)
 {
 	while (next_step < length && applicable && !fault) {
@@ -413,7 +417,7 @@ static enum step take_steps(void)
 	return COME_OUT;
 }
 
-/* Of a descriptor of which nothing is enabled some is reported, and then no more. */
+/* A descriptor without enabled filters may be reported a few times, and then no more. */
 static void vain_reports_end(void)
 {
 	bool there[2];

@@ -27,9 +27,9 @@ extern const char *const step_names[STEPS];
 /* The sequence to be gone through, and its length. */
 extern uint8_t sequence[LENGTH_MOST];
 extern int length;
-/* What was not as the contract says, or NULL. */
+/* The violation of the contract; NULL: none was found. */
 extern const char *fault;
-/* Of the last run: all that what follows depends on. */
+/* State after the last run, on which all later behaviour depends. */
 extern uint64_t state_at_end;
 
 /* The file that the sequences are about. */

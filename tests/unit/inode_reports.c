@@ -87,7 +87,7 @@ XT_TEST(unmounted_file_system_is_revoke)
 	report(1, IN_UNMOUNT);
 	report(1, IN_IGNORED);
 	XT_CALL(expect(queue, file, XPOLL_NOTE_REVOKE, 0));
-	/* It stays, without a watch, until it is deleted. */
+	/* The registration stays, without a watch, until it is deleted. */
 	report(1, IN_MODIFY);
 	XT_NONE(queue);
 	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
@@ -110,7 +110,7 @@ XT_TEST(lost_reports_are_suspected)
 	report(-1, IN_Q_OVERFLOW);
 	XT_OK(xt_flag(queue, (uint64_t)named, VNODE, XPOLL_DISABLE));
 	XT_CALL(expect(queue, grown, XPOLL_NOTE_EXTEND, 1));
-	/* That it is certain again is reported as well. */
+	/* A later certain report is delivered, too. */
 	XT_EQ(pwrite(grown, "and more text", 13, 0), 13);
 	report(1, IN_MODIFY);
 	XT_CALL(expect(queue, grown, XPOLL_NOTE_EXTEND, 0));
@@ -122,7 +122,9 @@ XT_TEST(watch_ended_by_the_kernel_ends_the_registration_of_a_lost_file)
 	struct xpoll_event now;
 	int file = xt_make("f", "text");
 
-	/* Its numbers are the same, but it has a name: it is another file. */
+	/*
+	 * The device and inode number are the same, but the file has a name, so it is another file.
+	 */
 	XT_OK(add(queue, file, XPOLL_NOTE_WRITE));
 	report(1, IN_DELETE_SELF);
 	report(1, IN_IGNORED);

@@ -16,16 +16,16 @@ enum { ASKED_MOST = 10000, TIMEOUT_MS = 5 };
 
 static enum lie {
 	HONEST,
-	STRANGERS,   /* reports, as many as fit, of what is not registered */
+	STRANGERS,   /* as many reports as fit, all of descriptors that are not registered */
 	MORE,        /* that there is more to be looked at */
-	UNWANTED,    /* reports of a hang-up that nobody wants to hear of */
+	UNWANTED,    /* the result says that there are more reports */
 	FEW_UNWANTED, /* one of them, though there is room for more */
 	UNWANTED_URGENT,
 	HAS_PENDING, /* changes that are never made */
 	EARLY,       /* the deadline has passed */
 	LIES
 } lie;
-static uint64_t token; /* of what is registered */
+static uint64_t token; /* token of the registration */
 static unsigned asked;
 static bool tired; /* it was asked too often, and is honest from now on */
 static int64_t patience_ns;
@@ -40,7 +40,10 @@ static bool lies(void)
 	return !tired;
 }
 
-/* As in a signal handler, and in a C library that takes the thread for the only one still. */
+/*
+ * Cancel the thread as in a signal handler, with a C library that still takes the thread for the
+ * only one.
+ */
 static void cancel_alone(void)
 {
 	(void)pthread_cancel(pthread_self());
@@ -170,7 +173,7 @@ XT_TEST(wait_is_over_at_its_deadline_whatever_is_answered)
 	}
 }
 
-/* And what is ready comes all the same, behind lies that end. */
+/* A ready descriptor is delivered although false reports came before. */
 XT_TEST(what_is_ready_comes_after_them)
 {
 	struct xpoll *queue = queue_with(READ, 0);

@@ -73,7 +73,7 @@ static const struct xp_note_name tally_names[] = {{NOTE_MORE, "MORE"}, {0, NULL}
 
 static const struct xp_source_ops tally = {
 	.filter = TALLY,
-	.id = XP_SOURCE_EMPTY, /* Its place, as this program's table has no EMPTY. */
+	.id = XP_SOURCE_EMPTY, /* the place of EMPTY, which this program's table lacks */
 	.name = "TALLY",
 	.notes = tally_names,
 	.bare = true,
@@ -87,7 +87,7 @@ static const struct xp_source_ops tally = {
 	.fini = tally_fini,
 };
 
-/* Declared by name, but to be had on some other system. */
+/* A source that is declared by name, but that this system lacks. */
 static const struct xp_source_ops absent = {
 	.filter = XPOLL_FILT_PROC,
 	.id = XP_SOURCE_PROC,
@@ -183,7 +183,7 @@ XT_TEST(absent_source_has_a_name_and_is_not_supported)
 	xpoll_set(&event, 1, XPOLL_FILT_PROC, 0, 0, 0, NULL);
 	XT_CHECK(xpoll_describe(&event, text, sizeof text) > 0);
 	XT_CHECK(strncmp(text, "PROC ", 5) == 0);
-	/* What no table names is no filter. */
+	/* A filter without a source in the table is unknown. */
 	XT_STATUS(xt_flag(queue, 1, XPOLL_FILT_TIMER, XPOLL_ADD), EINVAL);
 	XT_FAILS(xpoll_lookup(queue, 1, XPOLL_FILT_TIMER, &event), EINVAL);
 }

@@ -74,7 +74,7 @@ XT_TEST(objects_made_in_a_row_are_neighbours)
 			XT_CHECK(objects[i]);
 			neighbours += i > 0 && objects[i] == objects[i - 1] + SIZE;
 		}
-		/* One break for each 64. */
+		/* Each block of 64 objects ends a row of neighbours. */
 		XT_CHECK(neighbours >= MANY - MANY / 64 - 2);
 		for (int i = 0; i < MANY; i++)
 			xp_pool_give(&pool, SIZE, objects[i * 389 % MANY], places[i * 389 % MANY]);

@@ -10,7 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* As of a zombie; a running process; with the line broken. */
+/* Names of programs: like a zombie, like a running process, and with a line break. */
 static const char *const names[] = {"x) Z 0 0 0 0", "a) R 1 2 3 (", ") Z\n1 2)", ")"};
 
 enum { NAMES = 4 };

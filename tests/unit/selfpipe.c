@@ -96,7 +96,10 @@ XT_TEST(signal_while_nobody_sleeps_is_known_without_a_write)
 	selfpipe_close(selfpipe);
 }
 
-/* Who is about to sleep arms it while a handler runs: whichever is first, it is known. */
+/*
+ * A thread that is about to sleep arms the self-pipe while a handler runs: in either order the
+ * thread sees the signal.
+ */
 XT_TEST(signal_noted_before_it_is_armed_is_known_to_the_sleeper)
 {
 	struct xp_selfpipe *selfpipe = selfpipe_open();
@@ -110,7 +113,10 @@ XT_TEST(signal_noted_before_it_is_armed_is_known_to_the_sleeper)
 	selfpipe_close(selfpipe);
 }
 
-/* What was written and not read stays written: nothing else would read it. */
+/*
+ * A byte that was written and not read stays in the self-pipe, because only the report makes a
+ * thread read it.
+ */
 XT_TEST(written_one_is_not_disarmed_until_it_was_read)
 {
 	struct xp_selfpipe *selfpipe = selfpipe_open();
@@ -124,7 +130,7 @@ XT_TEST(written_one_is_not_disarmed_until_it_was_read)
 	selfpipe_close(selfpipe);
 }
 
-/* It comes out of the kernel once in vain, and its report ends that. */
+/* The descriptor is reported once without an event, and that report clears it. */
 XT_TEST(handler_that_writes_after_the_answer_is_reported_once)
 {
 	struct xp_selfpipe *selfpipe = selfpipe_open();

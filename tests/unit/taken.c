@@ -23,7 +23,7 @@ static struct file {
 } files[FILES];
 
 static struct xpoll *queue;
-/* What another thread does between the report of the next sleep and its delivery. */
+/* The changes that another thread makes between the report of the next sleep and its delivery. */
 static void (*meanwhile)(void);
 
 static struct file *file_of(int fd)
@@ -201,7 +201,9 @@ XT_TEST(report_without_room_ends_with_its_registration)
 	XT_EXPECT_EQ(events_of(1, 8, 0), 0);
 }
 
-/* As many events as signals, however often there is no room, and beside changes. */
+/*
+ * Each signal leads to one event, even if the array is often full, and if changes come in between.
+ */
 XT_TEST(each_signal_is_one_event)
 {
 	enum { EACH = 20 };
@@ -243,7 +245,7 @@ XT_TEST(second_report_in_a_call_comes_with_the_next)
 	XT_EXPECT_EQ(events_of(1, 8, 0), 0);
 }
 
-/* What the poll-like level has found is given back if it is disabled meanwhile. */
+/* A level that the poll-like level has found, and that is disabled before it is returned. */
 static void disabled_before_it_is_taken(bool asks)
 {
 	void *data;

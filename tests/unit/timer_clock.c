@@ -201,7 +201,7 @@ XT_TEST(clock_set_back_puts_absolute_timers_off)
 	XT_EQ(xpoll_next_timeout(queue), 1000);
 	step(-INT64_C(3600) * XP_NS_PER_SEC);
 	clock_ns += 1000;
-	/* Even if it was not yet informed: it looks at the clock before it fires. */
+	/* Even if the timers were not informed yet, they read the clock before they expire. */
 	XT_NONE(queue);
 	XT_EQ(xpoll_next_timeout(queue), 3600 * XP_NS_PER_SEC);
 	clock_ns += 3600 * XP_NS_PER_SEC - 1;
@@ -210,7 +210,7 @@ XT_TEST(clock_set_back_puts_absolute_timers_off)
 	XT_GETS(queue, NULL, 1, TIMER);
 }
 
-/* What had expired has expired: setting the clock back does not undo it. */
+/* An expired timer stays expired when the clock is set back. */
 XT_TEST(clock_set_back_keeps_what_had_expired)
 {
 	struct xpoll *queue = start();
@@ -304,8 +304,8 @@ XT_TEST(timer_before_the_deadline_is_not_a_timeout)
 }
 
 /*
- * The back end's alarm is never later than the next moment.  It may be
- * earlier: one that was put off costs nothing before it was heard.
+ * The back end's alarm is never later than the next deadline.  It may be earlier: an extended timer
+ * sets no alarm before the old one has gone off.
  */
 XT_TEST(alarm_of_the_queue_fd_is_never_too_late)
 {
@@ -354,7 +354,7 @@ static int64_t set_again(struct xpoll *queue, uint64_t ident, uint64_t *random)
 	return moment;
 }
 
-/* Those whose moment has come, each once, and no other. */
+/* Take the due timers; each must be delivered once, and no other.  Returns their number. */
 static int take_due(struct xpoll *queue, int64_t *moments)
 {
 	struct xpoll_event event;

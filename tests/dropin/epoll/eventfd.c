@@ -237,7 +237,7 @@ static void count_signal(int signal)
 	atomic_fetch_add(&restarted.handled, 1);
 }
 
-/* The signal is most often handled while the reader sleeps; either way the read goes on. */
+/* The signal is mostly handled while the reader sleeps; in any case the read continues. */
 static void interrupt_and_add(void *argument)
 {
 	(void)argument;

@@ -11,7 +11,7 @@ enum kind {
 extern const char *const kind_names[KINDS];
 enum mode { LEVEL, EDGE, ONESHOT, EDGE_ONCE, EXCLUSIVE, MODES };
 enum { SETS = 2, SLOTS = 9 };
-/* Each signalfd is for this signal, which is blocked. */
+/* Each signalfd has this signal in its mask; the signal is blocked. */
 enum { FILE_SIGNAL = SIGUSR2 };
 
 /* A file that is watched. */

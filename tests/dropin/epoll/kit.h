@@ -15,7 +15,7 @@ static inline int kit_open(void)
 	return xt_keep(epoll_create1(EPOLL_CLOEXEC));
 }
 
-/* One change, whose data is the descriptor: 0 or the errno. */
+/* Make a change, with the descriptor as data.  Returns 0 or the errno value. */
 static inline int kit_ctl(int set, int op, int fd, uint32_t events)
 {
 	struct epoll_event event = {.events = events, .data.u64 = (uint64_t)fd | UINT64_C(7) << 40};

@@ -129,7 +129,7 @@ MUTANTS = {
     "an eventfd counts the writes": Mutant(
         "counter.c", "sum += value;\n\treturn", "sum++;\n\treturn", "random"),
     "a semaphore is taken at once": Mutant(
-        "counter.c", "(void)put(counter, value - 1);", ";",
+        "counter.c", "(void)send_message(counter, value - 1);", ";",
         "eventfd:a_semaphore_is_taken_one_by_one"),
     "a counter overflows": Mutant(
         "counter.c", "fits = value <= COUNTER_MOST - sum;", "fits = true;",

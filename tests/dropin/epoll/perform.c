@@ -38,7 +38,7 @@ static void check_twice(const struct epoll_event *events, int count)
 				        (uintmax_t)events[i].data.u64);
 }
 
-/* Add the events to what was seen.  Returns the slots that they are of, by a bit each. */
+/* Add the events to `seen`.  Returns a bit for each slot that has an event. */
 static unsigned note(struct seen *seen, const struct epoll_event *events, int count)
 {
 	unsigned slots = 0;

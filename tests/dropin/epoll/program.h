@@ -39,7 +39,7 @@ struct step {
 /* The data of the pipe that sends threads home; the data of all others are their slots. */
 enum { STOP = SLOTS };
 
-/* What was reported of each slot: all bits, and how often. */
+/* The events that were reported of each slot: the union of their bits, and their number. */
 struct seen {
 	uint32_t events[SLOTS + 1];
 	int count[SLOTS + 1];

@@ -32,7 +32,7 @@ static long allowed; /* differences */
 
 /* --- Differences that are allowed: each case is an item of DIFFERENCES.md ----------------- */
 
-/* Returns true if a kernel with kqueue(2), or a model of one, decides what is reported. */
+/* Returns true if the drop-in gets its reports from kqueue(2), or from a model of it. */
 static bool is_over_kqueue(void)
 {
 #ifdef __linux__
@@ -139,7 +139,7 @@ static void compare_slot(const struct step *step, int index, const struct seen *
 	if (is_allowed(step, slot, kernel->events[index], dropin->events[index]) &&
 	    (!counts || slot->kind == NESTED || !is_often)) {
 		allowed++;
-		/* One of the two may be armed, and the other not. */
+		/* From now on the entry may be armed on one side only. */
 		slot->is_unsure[step->set] = counts;
 		return;
 	}

@@ -24,7 +24,7 @@ void recording_write(FILE *file, const struct step *step, const struct answer *a
 	fputc('\n', file);
 }
 
-/* Read what was seen; returns false if the text is no such list. */
+/* Parse the text of reported events.  Returns false if it is malformed. */
 static bool read_seen(const char *text, struct seen *seen)
 {
 	int index, count, used;

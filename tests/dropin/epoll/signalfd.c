@@ -18,7 +18,7 @@ static sigset_t mask_of(int first, int second)
 	return mask;
 }
 
-/* A descriptor of these signals, which are blocked as well. */
+/* Returns a descriptor of these signals, which this blocks. */
 static int open_signals(int first, int second)
 {
 	sigset_t mask = mask_of(first, second);
@@ -94,7 +94,7 @@ XT_TEST(what_was_pending_is_readable_at_once)
 	fd = open_signals(SIGUSR1, 0);
 	XT_CHECK(kit_readable(fd));
 	XT_EQ(next_of(fd), SIGUSR1);
-	/* One that is sent to this thread is read by this thread. */
+	/* A signal that is sent to this thread is read by this thread. */
 	XT_EQ(raise(SIGUSR1), 0);
 	XT_EQ(next_of(fd), SIGUSR1);
 }

@@ -160,7 +160,7 @@ static void count_signal(int signal)
 	atomic_fetch_add(&restarted.handled, 1);
 }
 
-/* The signal is most often handled while the reader sleeps; either way the read goes on. */
+/* The signal is mostly handled while the reader sleeps; in any case the read continues. */
 static void interrupt_and_set(void *argument)
 {
 	(void)argument;
@@ -298,7 +298,7 @@ static void in_child(void *argument)
 {
 	struct family *family = argument;
 
-	/* The timer goes on, and is the child's own. */
+	/* The timer runs in the child, too, and is independent of the parent's. */
 	KIT_GETS(family->set, family->fd, EPOLLIN);
 	XT_CHECK(ticks_of(family->fd) >= 1);
 	KIT_GETS(family->set, family->fd, EPOLLIN);

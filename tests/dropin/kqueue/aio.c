@@ -43,7 +43,9 @@ XT_TEST(aio_read_tells_its_queue)
 	XT_EQ(event.fflags, 0);
 	XT_EQ(event.udata, &udata);
 	XT_EQ(aio_error(&control), 0);
-	/* Until the result is taken it is delivered again, and shown outside as well. */
+	/*
+	 * Until aio_return(2) the event is delivered again, and the queue's descriptor is readable.
+	 */
 	XT_CHECK(kit_readable(kq));
 	KIT_GETS(kq, &event, &control, EVFILT_AIO);
 	XT_EQ(event.udata, &udata);
@@ -92,7 +94,7 @@ XT_TEST(aio_results_can_be_had_without_the_event)
 	XT_EQ(aio_suspend(controls, 2, NULL), 0);
 	XT_EQ(aio_error(&control), 0);
 	XT_EQ(aio_return(&control), 5);
-	/* With the result the event is gone. */
+	/* aio_return(2) removes the event. */
 	KIT_NONE(kq);
 	XT_EQ(strcmp(buffer, "hello"), 0);
 	XT_STATUS(aio_return(&control) < 0 ? errno : 0, EINVAL);
@@ -117,7 +119,7 @@ XT_TEST(aio_that_fails_tells_the_error)
 	XT_STATUS(aio_read(&control) < 0 ? errno : 0, EOPNOTSUPP);
 	XT_STATUS(aio_fsync(4711, &control) < 0 ? errno : 0, EINVAL);
 	KIT_NONE(kq);
-	/* One that fails later. */
+	/* This request fails when it is carried out. */
 	control = request(kq, fd, (void *)16, 8, 0, NULL);
 	XT_EQ(aio_read(&control), 0);
 	KIT_GETS(kq, &event, &control, EVFILT_AIO);
@@ -231,7 +233,7 @@ static int end_writes(const int answers[WRITES])
 	return cancelled;
 }
 
-/* FreeBSD: what was not cancelled ends as if nobody had tried. */
+/* In FreeBSD a request that was not cancelled completes as without aio_cancel(2). */
 XT_TEST(aio_cancel_tells_how_each_request_ends)
 {
 	int kq = kit_open();

@@ -164,7 +164,7 @@ XT_TEST(many_events_fit_into_a_large_array)
 	KIT_NONE(kq);
 }
 
-/* What libkqueue loses: its issue of a result array that is too short. */
+/* libkqueue loses events here: see its issue about an array that is too short. */
 XT_TEST(short_array_loses_nothing)
 {
 	int kq = kit_open();
@@ -215,7 +215,7 @@ XT_TEST(dispatch_disables_with_the_delivery)
 	for (int i = 0; i < 3; i++) {
 		KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
 		KIT_NONE(kq);
-		/* As measured: adding it again does not enable. */
+		/* Measured in FreeBSD: another EV_ADD does not enable. */
 		XT_OK(kit_add(kq, pipe.r, EVFILT_READ, EV_DISPATCH));
 		KIT_NONE(kq);
 		XT_OK(kit_flag(kq, pipe.r, EVFILT_READ, EV_ENABLE));
@@ -238,7 +238,9 @@ XT_TEST(deleting_removes_and_what_is_not_there_is_enoent)
 		for (int i = 0; i < 4; i++)
 			XT_STATUS(kit_flag(kq, pipe.r, filters[f], flags[i]),
 			          ENOENT);
-	/* Both at once: what is there is deleted, else it is added. */
+	/*
+	 * EV_ADD with EV_DELETE deletes an existing registration, and adds one that does not exist.
+	 */
 	for (int i = 0; i < 2; i++) {
 		XT_OK(kit_add(kq, pipe.r, EVFILT_READ, EV_DELETE));
 		XT_STATUS(kit_flag(kq, pipe.r, EVFILT_READ, EV_ENABLE),
@@ -313,17 +315,17 @@ XT_TEST(clear_tells_of_new_activity_only)
 	xt_put(pipe.w);
 	KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
 	KIT_NONE(kq);
-	/* With what was left unread. */
+	/* The next event counts the byte that was left unread. */
 	xt_put(pipe.w);
 	KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
 	XT_EQ(event.data, 2);
-	/* As measured: adding it again looks again. */
+	/* Measured in FreeBSD: another EV_ADD checks the file again. */
 	XT_OK(kit_add(kq, pipe.r, EVFILT_READ, EV_CLEAR));
 	KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
 	KIT_NONE(kq);
 }
 
-/* As its kernel does: what the registration has, but no actions. */
+/* Like FreeBSD's kernel, an event has the modes of its registration, but no actions. */
 XT_TEST(event_tells_the_modes_of_its_registration)
 {
 	int kq = kit_open();
@@ -370,7 +372,7 @@ XT_TEST(udata_is_written_by_each_change_but_kept_by_keepudata)
 	                 EV_ENABLE | EV_KEEPUDATA, 0, 0, NULL));
 	KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
 	XT_CHECK(event.udata == &pipe);
-	/* Without an action what is there gets new values. */
+	/* A change without an action stores new values in the registration. */
 	XT_OK(kit_change(kq, (uintptr_t)pipe.r, EVFILT_READ, 0, 0, 0, &event));
 	KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
 	XT_CHECK(event.udata == &event);
@@ -381,7 +383,7 @@ XT_TEST(udata_is_written_by_each_change_but_kept_by_keepudata)
 	XT_OK(kit_flag(kq, pipe.r, EVFILT_READ, EV_DELETE));
 	XT_STATUS(kit_change(kq, 1, EVFILT_USER, EV_ADD | EV_KEEPUDATA, 0, 0,
 	                     NULL), EINVAL);
-	/* Who triggers need not know it. */
+	/* With EV_KEEPUDATA a trigger keeps the registration's udata. */
 	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD, 0, 0, &kq));
 	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_KEEPUDATA, NOTE_TRIGGER, 0, NULL));
 	KIT_GETS(kq, &event, 1, EVFILT_USER);

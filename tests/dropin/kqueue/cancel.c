@@ -32,7 +32,7 @@ static void wait_for_ever(struct xt_storm *storm, bool limited)
 	(void)XT_EXPECT(kevent(queue_of(storm), NULL, 0, &event, 1, NULL) >= 0);
 }
 
-/* With changes a call is cancelled before them, or not at all: so it has to end. */
+/* A call with changes is cancelled before it applies them, or not at all: then it has to return. */
 static void wait_with_changes(struct xt_storm *storm, bool limited)
 {
 	struct kevent change, event;

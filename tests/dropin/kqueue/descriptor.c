@@ -108,7 +108,7 @@ static void *unshare_and_close_both(void *argument)
 	return failed ? argument : NULL;
 }
 
-/* Of another thread: here both are what they were. */
+/* A close in another thread's own table of descriptors changes nothing in this thread. */
 XT_TEST(close_in_a_table_of_another_thread_is_not_ours)
 {
 	int numbers[] = {kit_open(), xt_file("x")};
@@ -123,7 +123,7 @@ XT_TEST(close_in_a_table_of_another_thread_is_not_ours)
 	KIT_GETS(numbers[0], &event, numbers[1], EVFILT_READ);
 }
 
-/* What is not replaced goes on. */
+/* A dup2 that fails ends neither registrations nor queues. */
 XT_TEST(dup2_that_fails_leaves_registrations_and_queues)
 {
 	int kq = kit_open(), file = xt_file("x"), other = xt_file("y");
@@ -271,7 +271,7 @@ XT_TEST(another_queue_watches_it)
 	KIT_NONE(inner);
 	KIT_NONE(outer);
 	XT_STATUS(kit_add(inner, inner, EVFILT_READ, 0), EINVAL);
-	/* And its close is the end of that registration. */
+	/* The close of the inner queue ends its registration in the outer one. */
 	XT_EQ(close(inner), 0);
 	XT_STATUS(kit_flag(outer, inner, EVFILT_READ, EV_DELETE), EBADF);
 }
@@ -285,7 +285,7 @@ static void in_the_child(void *opaque)
 	XT_FAILS(kevent(numbers[1], NULL, 0, NULL, 0, NULL), EBADF);
 	XT_FAILS(fcntl(numbers[0], F_GETFD), EBADF);
 	XT_FAILS(close(numbers[1]), EBADF);
-	/* It may have its own. */
+	/* The child can make a queue of its own. */
 	kq = kqueue();
 	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD, NOTE_TRIGGER, 0, NULL));
 	XT_CHECK(is_queue(kq));
@@ -332,7 +332,7 @@ XT_TEST(kqueue_without_a_descriptor_left_is_emfile)
 	int before = xt_count_open(), failures = 0, kq = -1;
 
 	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-	/* There are no holes below in a test that has opened nothing. */
+	/* The test has opened no descriptor, so those below the limit are in use without gaps. */
 	for (tight = limit, tight.rlim_cur = 3; kq < 0; tight.rlim_cur++) {
 		XT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
 		errno = 0;

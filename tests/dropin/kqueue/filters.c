@@ -247,7 +247,7 @@ XT_TEST(write_after_the_reader_left_is_eof_and_over)
 	xt_close(pipe.r);
 	KIT_GETS(kq, &event, pipe.w, EVFILT_WRITE);
 	XT_CHECK(event.flags & EV_EOF);
-	/* As measured: the registration is gone, and cannot be made. */
+	/* Measured in FreeBSD: the registration has ended, and no new one can be made. */
 	XT_STATUS(kit_flag(kq, pipe.w, EVFILT_WRITE, EV_DELETE), ENOENT);
 	XT_STATUS(kit_add(kq, pipe.w, EVFILT_WRITE, 0), EPIPE);
 }
@@ -281,7 +281,7 @@ XT_TEST(empty_tells_when_all_has_been_taken)
 	}
 }
 
-/* As its manual says of FIFOs; only pipes are over, see above. */
+/* FreeBSD's manual says so about FIFOs; for a pipe the end is final, see above. */
 XT_TEST(write_of_a_fifo_resumes_with_a_new_reader)
 {
 	int kq = kit_open();
@@ -354,7 +354,7 @@ XT_TEST(vnode_tells_what_happened_to_the_file)
 	XT_EQ(rename(xt_name("file"), xt_name("third")), 0);
 	KIT_GETS(kq, &event, file, EVFILT_VNODE);
 	XT_EQ(event.fflags, NOTE_RENAME);
-	/* Each name that is removed, and nothing else. */
+	/* VNODE reports DELETE for each removed name, and no other note. */
 	XT_EQ(unlink(xt_name("third")), 0);
 	KIT_GETS(kq, &event, file, EVFILT_VNODE);
 	XT_EQ(event.fflags, NOTE_DELETE);
@@ -371,7 +371,7 @@ XT_TEST(vnode_tells_what_happened_to_the_file)
 	XT_EQ(event.fflags, NOTE_ATTRIB | NOTE_DELETE);
 }
 
-/* What FreeBSD's kernel says in one breath is said if one word was asked for. */
+/* Notes that FreeBSD's kernel reports together are all reported if one of them was requested. */
 XT_TEST(vnode_notes_that_come_together_and_those_that_were_not_asked_for)
 {
 	static const struct {

@@ -59,7 +59,7 @@ XT_TEST(user_keeps_the_flags_that_it_was_made_with)
 		KIT_GETS(kq, &event, i, EVFILT_USER);
 		XT_EQ(event.fflags, 5);
 		XT_EQ(event.data, 8);
-		/* What is there is combined with the bits of another EV_ADD. */
+		/* Another EV_ADD combines its bits with those of the registration. */
 		XT_OK(kit_change(kq, i, EVFILT_USER, EV_ADD, controls[i] | 6, 0, NULL));
 		XT_OK(kit_change(kq, i, EVFILT_USER, EV_DISABLE, 0, 3, NULL));
 		XT_OK(kit_change(kq, i, EVFILT_USER, EV_ENABLE, NOTE_TRIGGER, 9, NULL));
@@ -67,7 +67,7 @@ XT_TEST(user_keeps_the_flags_that_it_was_made_with)
 		XT_EQ(event.fflags, i == 0 ? 5 : i == 1 ? 4 : i == 2 ? 7 : 6);
 		XT_EQ(event.data, 9);
 	}
-	/* Each change stores its data. */
+	/* Every change stores its data, whatever its action. */
 	XT_OK(kit_change(kq, 0, EVFILT_USER, EV_DISABLE, NOTE_TRIGGER, 4, NULL));
 	XT_OK(kit_change(kq, 0, EVFILT_USER, EV_ENABLE, 0, 2, NULL));
 	KIT_GETS(kq, &event, 0, EVFILT_USER);
@@ -108,7 +108,10 @@ XT_TEST(receipts_have_the_fflags_that_are_left)
 	XT_EQ(changes[3].fflags, NOTE_WRITE);
 	for (int i = 0; i < 4; i++)
 		XT_CHECK(changes[i].flags == EV_ERROR && changes[i].data == 0);
-	/* It moves them into the registration before that fails. */
+	/*
+	 * In FreeBSD an EV_ADD of PROC moves the fflags into the registration before it fails, so
+	 * the status has none.
+	 */
 	EV_SET(&changes[0], 0x7ffffff0, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0, NULL);
 	EV_SET(&changes[1], 999999, EVFILT_READ, EV_ADD, NOTE_LOWAT, 5, NULL);
 	XT_EQ(kevent(kq, changes, 2, changes, 2, NULL), 2);
@@ -173,7 +176,7 @@ XT_TEST(low_water_mark_is_for_sockets)
 	KIT_GETS(kq, &event, stream.r, EVFILT_READ);
 }
 
-/* A flag that changes what is delivered, and is not served, is not ignored. */
+/* A flag that changes what is delivered, and that the drop-in does not support, is refused. */
 XT_TEST(flags_that_are_not_served_are_einval)
 {
 	int kq = kit_open(), file = xt_make("file", "text");

@@ -1,8 +1,8 @@
 /*
- * What the tests of the kqueue(2) drop-in share: one change, one event, none.
+ * Shared by the tests of the kqueue(2) drop-in: make one change, expect one event, expect none.
  *
- * The names of the tests are listed beside the manual's sentences in
- * manual.md; a script compares the two.
+ * The names of the tests are listed beside the manual's sentences in manual.md; a script compares
+ * the two.
  */
 #ifndef KIT_H
 #define KIT_H
@@ -17,7 +17,7 @@ static inline int kit_open(void)
 	return xt_keep(kqueue());
 }
 
-/* One change without room for its status: 0 or the errno. */
+/* Make a change without room for its status.  Returns 0 or the errno value. */
 static inline int kit_change(int kq, uintptr_t ident, int filter, int flags,
                              unsigned fflags, int64_t data, void *udata)
 {
@@ -37,7 +37,7 @@ static inline int kit_flag(int kq, int fd, int filter, int flags)
 	return kit_change(kq, (uintptr_t)fd, filter, flags, 0, 0, NULL);
 }
 
-/* Those that are there now. */
+/* Store the events that are ready now. */
 static inline int kit_look(int kq, struct kevent *events, int cap)
 {
 	const struct timespec zero = {0, 0};

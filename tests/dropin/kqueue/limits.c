@@ -22,7 +22,7 @@ XT_TEST(what_linux_cannot_do_has_its_answer)
 	/* Nobody wakes us when a send buffer has become empty. */
 	XT_STATUS(kit_add(kq, pair.w, EVFILT_EMPTY, EV_CLEAR), ENOTSUP);
 	XT_STATUS(kit_add(kq, xt_listener(&listens), EVFILT_EMPTY, 0), ENOTSUP);
-	/* Requests make one, of aio_read(2) and the like. */
+	/* Only aio_read(2) and similar calls make a registration of EVFILT_AIO. */
 	XT_STATUS(kit_change(kq, 1, EVFILT_AIO, EV_ADD, 0, 0, NULL), EPERM);
 	/* FreeBSD's FS, LIO and SENDFILE. */
 	XT_STATUS(kit_change(kq, 1, -9, EV_ADD, 0, 0, NULL), EINVAL);
@@ -164,7 +164,7 @@ XT_TEST(changes_without_add_alter_notes_only)
 		XT_OK(kit_change(kq, (uintptr_t)pipe.r, EVFILT_READ, flags[i],
 		                 NOTE_LOWAT, 100, NULL));
 		KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
-		/* It does not start anew. */
+		/* Another change leaves the running timer as it is. */
 		XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600,
 		                 NULL));
 		XT_OK(kit_change(kq, 1, EVFILT_TIMER, flags[i], NOTE_NSECONDS, 1,
@@ -182,7 +182,7 @@ XT_TEST(changes_without_add_alter_notes_only)
 		KIT_GETS(kq, &event, file, EVFILT_VNODE);
 		XT_EQ(event.fflags & ~(unsigned)NOTE_EXTEND, NOTE_WRITE);
 		XT_CHECK(event.udata == (i == 2 ? &kq : &file));
-		/* Nor does it become enabled, where that is not asked for. */
+		/* A change with EV_DISABLE does not enable the registration either. */
 		XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE, EV_DISABLE,
 		                 NOTE_ATTRIB, 0, NULL));
 		XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE, 0, 0, 0, NULL));
@@ -225,7 +225,7 @@ XT_TEST(notes_that_there_are_not_and_filters_that_a_queue_has_not)
 	XT_STATUS(kit_add(kq, kq, EVFILT_WRITE, 0), EINVAL);
 	XT_STATUS(kit_add(kq, other, EVFILT_VNODE, 0), EINVAL);
 	XT_OK(kit_add(kq, other, EVFILT_READ, 0));
-	/* There is always room in a file, and nobody counts it. */
+	/* A file is always writable, and the event has no count. */
 	XT_OK(kit_add(kq, file, EVFILT_WRITE, 0));
 	KIT_GETS(kq, &event, file, EVFILT_WRITE);
 	XT_EQ(event.data, 0);

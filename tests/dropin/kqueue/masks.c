@@ -83,7 +83,7 @@ static void (*ways[])(void) = {
 	by_whole_old_mask, by_ignoring,  by_setting, by_holding,
 };
 
-/* Each in a child, where the mask is as it was. */
+/* Each way is tried in a child, whose mask is that of the parent. */
 static void change_then_send(void *way)
 {
 	int kq = kit_open();

@@ -92,7 +92,7 @@ static void activate(int ident)
 	}
 }
 
-/* Both ends are registered with the buffer between them. */
+/* An event at one end activates the registrations of both, because they share the buffer. */
 static void activate_pipe(int index, bool here)
 {
 	if (here)
@@ -139,7 +139,7 @@ static void close_end(int index, int end)
 	forget(end * PIPES + index);
 	run.pipes[index].open[end] = false;
 	activate_pipe(index, true);
-	/* Nobody can write any more: what is registered is over with its event. */
+	/* The pipe has no writer any more: its registrations end with their next event. */
 	for (int q = 0; q < QUEUES && end == 0; q++)
 		run.models[q][PIPES + index].modes |= EV_ONESHOT;
 }
@@ -354,7 +354,10 @@ static bool is_event_of(const struct model *model, const struct kevent *event)
 	unsigned fflags = 0;
 	int64_t data = 0;
 
-	/* One with EV_ONESHOT is not touched, so it has nothing of USER's. */
+	/*
+	 * A registration with EV_ONESHOT is not updated before it ends, so it keeps the values of
+	 * USER.
+	 */
 	if (event->filter == EVFILT_USER && !(model->modes & EV_ONESHOT)) {
 		fflags = model->notes;
 		data = model->data;

@@ -59,7 +59,10 @@ XT_SEEN int fsync(int fd)
 	return (int)syscall(SYS_fsync, fd);
 }
 
-/* What a look at a request locks first is the seam, so many looks from now. */
+/*
+ * Find the mutex that a check of a request locks first, and send the signal after this number of
+ * checks.
+ */
 static void find_seam(const struct aiocb *control, int looks)
 {
 	atomic_store(&to_seam, looks);
@@ -89,7 +92,7 @@ static void observe(void)
 	XT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
 }
 
-/* What came is of a request that was deleted, so kevent sleeps once more. */
+/* The completed request was deleted, so kevent sleeps a second time. */
 XT_TEST(signal_between_two_sleeps_of_kevent_interrupts_it)
 {
 	int kq = kit_open(), fd = xt_file("hello");
@@ -147,7 +150,9 @@ XT_TEST(signal_between_two_looks_of_aio_suspend_interrupts_it)
 	atomic_store(&stuck, true);
 	XT_EQ(aio_fsync(O_SYNC, &control), 0);
 	XT_EQ(aio_error(&control), EINPROGRESS);
-	/* One is to know whose it is, one before the first sleep. */
+	/*
+	 * The first check finds the queue of the request, the second comes before the first sleep.
+	 */
 	XT_CALL(find_seam(&control, 3));
 	XT_FAILS(aio_suspend(list, 1, &long_time), EINTR);
 	atomic_store(&stuck, false);
@@ -174,7 +179,7 @@ XT_TEST(aio_cancel_sleeps_until_the_device_has_ended)
 	XT_EQ(aio_fsync(O_SYNC, &control), 0);
 	while (!atomic_load(&sticking))
 		sched_yield();
-	/* One look asks it to end, one is before the first sleep. */
+	/* One check requests the cancellation, one comes before the first sleep. */
 	XT_CALL(find_seam(&control, 4));
 	XT_EQ(aio_cancel(fd, &control), AIO_ALLDONE);
 	XT_EQ(handled, 1);
@@ -184,7 +189,7 @@ XT_TEST(aio_cancel_sleeps_until_the_device_has_ended)
 
 /* --- Before the library has begun ------------------------------------------------ */
 
-#ifdef __GLIBC__ /* Others do not run what is in this section. */
+#ifdef __GLIBC__ /* other C libraries do not run the functions of this section */
 static int closed_early = -2;
 
 static void close_early(void)

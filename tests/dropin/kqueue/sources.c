@@ -47,7 +47,7 @@ XT_TEST(proc_tells_the_exit_status)
 	XT_EQ(event.fflags, NOTE_EXIT);
 	XT_EQ(event.flags, EV_EOF | EV_ONESHOT | EV_CLEAR);
 	XT_CHECK(event.udata == &kq);
-	/* As measured: one that is not reaped yet is delivered at once. */
+	/* Measured in FreeBSD: the exit of a child that was not reaped yet is delivered at once. */
 	XT_OK(kit_change(kq, (uintptr_t)child, EVFILT_PROC, EV_ADD, NOTE_EXIT, 0,
 	                 NULL));
 	KIT_GETS(kq, &event, child, EVFILT_PROC);
@@ -207,7 +207,7 @@ XT_TEST(signal_is_counted_whatever_is_done_to_its_action)
 		XT_EQ(handled, i + 1);
 		KIT_GETS(kq, &event, SIGUSR1, EVFILT_SIGNAL);
 		XT_EQ(event.data, 2);
-		/* What was there before may be put back. */
+		/* The former action can be restored. */
 		XT_EQ(sigaction(SIGUSR1, &before, NULL), 0);
 	}
 	signal(SIGUSR1, SIG_DFL);
@@ -243,7 +243,7 @@ XT_TEST(signal_shows_the_action_that_the_program_set)
 	sigaddset(&action.sa_mask, SIGUSR2);
 	for (int i = 0; i < 12; i++) {
 		XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL));
-		/* As shells and daemons ask whether nohup(1) started them. */
+		/* Shells and daemons find out in this way whether nohup(1) has started them. */
 		XT_CHECK(signal(SIGHUP, SIG_IGN) == SIG_IGN);
 		XT_EQ(sigaction(SIGHUP, NULL, &before), 0);
 		XT_CHECK(before.sa_handler == SIG_IGN);
@@ -265,9 +265,9 @@ XT_TEST(signal_shows_the_action_that_the_program_set)
 		handled = 0;
 		raise(SIGHUP);
 		XT_EQ(handled, 1);
-		/* That sanitizer knows nothing of sysv_signal(3). */
+		/* ThreadSanitizer does not intercept sysv_signal(3). */
 		XT_CHECK(sysv_signal(SIGHUP, SIG_IGN) == handler || XT_TSAN);
-		/* Also where it is not observed any more. */
+		/* The same while the signal is not registered. */
 		if (i % 3 == 0)
 			XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_DELETE, 0,
 			                 0, NULL));
@@ -276,7 +276,7 @@ XT_TEST(signal_shows_the_action_that_the_program_set)
 	signal(SIGHUP, SIG_DFL);
 }
 
-/* As Python starts programs: with this memory, and actions of its own. */
+/* Python starts programs in this way: the child shares the memory, but has actions of its own. */
 XT_TEST(signal_set_by_a_child_of_vfork_is_the_childs_alone)
 {
 	int kq = kit_open();
@@ -334,11 +334,11 @@ XT_TEST(timer_tells_how_often_it_expired)
 		continue;
 	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
 	XT_CHECK(event.data >= 2 && event.data <= (xt_now() - start) / 10000);
-	/* Added again, what was not delivered yet is forgotten. */
+	/* Another EV_ADD drops the expirations that were not delivered yet. */
 	XT_CHECK(xt_poll_until(kq, POLLIN, POLLIN));
 	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL));
 	KIT_NONE(kq);
-	/* Disabled it goes on. */
+	/* A disabled timer continues to run. */
 	XT_OK(kit_change(kq, 2, EVFILT_TIMER, EV_ADD | EV_DISABLE,
 	                 NOTE_USECONDS, 10, NULL));
 	KIT_NONE(kq);

@@ -31,7 +31,7 @@ static void *crowd_wait(void *opaque)
 	return NULL;
 }
 
-/* Each event goes to one of them, and each of them gets one. */
+/* Each event goes to one of the threads, and each thread gets one. */
 XT_TEST(thousand_threads_get_an_event_each)
 {
 	static struct crowd crowd;
@@ -98,7 +98,7 @@ XT_TEST(change_during_a_wait_takes_effect)
 	}
 }
 
-/* As FreeBSD: it sleeps on, and when it leaves the queue is gone. */
+/* Like FreeBSD, the waiting thread sleeps on; when it returns, the queue ends. */
 XT_TEST(close_during_a_wait_leaves_the_waiter_its_queue)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -216,7 +216,7 @@ static void *wait_until_cancelled(void *opaque)
 	return NULL;
 }
 
-/* What it held is given back. */
+/* The cancelled wait releases its reference to the queue. */
 XT_TEST(cancelled_waiter_leaves_nothing)
 {
 	if (XT_SANITIZED)
@@ -357,7 +357,7 @@ static int churn_open(int number, int copies[2])
 
 XT_TEST(closed_number_tells_of_its_new_file_only)
 {
-	/* It takes a close for a race with who still looks at the number. */
+	/* ThreadSanitizer reports a race of close(2) with a thread that checks the number. */
 	if (XT_TSAN)
 		XT_SKIP("the test races on purpose");
 	static struct churn churn;
@@ -421,7 +421,7 @@ static void make_and_close(void *opaque)
 
 XT_TEST(queues_are_made_and_closed_by_many_threads)
 {
-	/* It does not see the library's own closes, which are the real ones. */
+	/* ThreadSanitizer does not see the closes that the library makes. */
 	if (XT_TSAN)
 		XT_SKIP("ThreadSanitizer loses track of numbers");
 	int before = xt_count_open();

@@ -1,6 +1,6 @@
 /*
- * What of the environment has an effect: prints whether this is a set-user-ID
- * program to the system, the back end of a queue, and whether there is AIO.
+ * Shows the effect of the environment: prints whether the system treats this as a set-user-ID
+ * program, the back end of a queue, and whether there is AIO.
  */
 #include <stdio.h>
 #include <sys/auxv.h>

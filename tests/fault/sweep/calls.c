@@ -26,7 +26,7 @@
 		           : __real_##name arguments;        \
 	}
 
-/* One that makes a descriptor. */
+/* A call that returns a new descriptor. */
 #define SWEPT_FD(name, kind, parameters, arguments)                    \
 	int __real_##name parameters;                                  \
 	int __wrap_##name parameters;                                  \
@@ -41,7 +41,7 @@
 		return fd;                                             \
 	}
 
-/* One that hands out memory, or NULL. */
+/* A call that returns memory, or NULL. */
 #define SWEPT_MEMORY(name, kind, parameters, arguments)                \
 	void *__real_##name parameters;                                \
 	void *__wrap_##name parameters;                                \
@@ -164,7 +164,7 @@ bool __wrap_xp_sys_is_tty(int fd)
 	return !sweep_fails(SWEEP_IS_TTY, &error) && __real_xp_sys_is_tty(fd);
 }
 
-/* Of a pipe or a socket no file system is asked: that never fails. */
+/* fstat(2) of a pipe or a socket asks no file system, so it never fails. */
 int __real_xp_sys_fstat(int fd, struct stat *status);
 int __wrap_xp_sys_fstat(int fd, struct stat *status);
 int __wrap_xp_sys_fstat(int fd, struct stat *status)
@@ -189,7 +189,7 @@ int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 	return sweep_fails(SWEEP_FSTAT, &error) ? -error : 0;
 }
 
-/* Less than there is, or an error. */
+/* Make the call transfer less than possible, or fail. */
 static bool transfer_fails(size_t *size, int64_t *result)
 {
 	int error;

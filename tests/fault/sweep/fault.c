@@ -1,10 +1,9 @@
 /*
- * Which calls there are, which of their errors fit, and the one that fails.
+ * The calls of a test into the system, the errors that fit each, and the call that fails.
  *
- * What the kernel never refuses is not made to fail: writing to or reading
- * from an eventfd or a timerfd that has something, epoll_ctl(MOD) and (DEL) of
- * what is in the set, timerfd_settime, sigaction, inotify_rm_watch, waitid,
- * signal 0, fstat of what is no file.
+ * Calls that the kernel never refuses are not made to fail: writing to or reading from an eventfd
+ * or a timerfd that is ready, epoll_ctl(MOD) and (DEL) of an entry in the set, timerfd_settime,
+ * sigaction, inotify_rm_watch, waitid, signal 0, fstat of a descriptor that is no file.
  */
 #include "sweep.h"
 

@@ -8,10 +8,10 @@ static const struct {
 	const char *test; /* part of its name; NULL: any */
 	int kind;         /* -1: any */
 } known[] = {
-	/* What cannot be counted is 1, and has no mark. */
+	/* An unknown count is 1, and has no low-water mark. */
 	{NULL, SWEEP_COUNT},
 	{"count_of_", -1},
-	/* Then a file is called ready, and reading it shows that. */
+	/* Then a file is reported as ready, and reading shows its end. */
 	{NULL, SWEEP_TELL},
 	/* An open file that cannot be looked at any more was revoked. */
 	{NULL, SWEEP_FSTAT},
@@ -33,22 +33,25 @@ static const struct {
 	{NULL, SWEEP_SEND},
 	/* Reports that come later, or that the kernel says were lost. */
 	{NULL, SWEEP_RECEIVE},
-	/* Then there may be urgent data, which has no mark. */
+	/* Then there may be urgent data, so the mark is ignored. */
 	{"mark", SWEEP_POLL_NOW},
-	/* What is made to fail is the answer. */
+	/* The error that the test injects is the result of the operation. */
 	{NULL, SWEEP_TRANSFER},
 	{NULL, SWEEP_SYNC},
 	{NULL, SWEEP_PIDFD_INFO},
-	/* What is not in memory is a thread's work. */
+	/* Data that is not in memory is read by a thread. */
 	{"threads_are_few", SWEEP_READ_CACHED},
-	/* Then it is not known whether the process has ended: its status may be lost. */
+	/* Then it is unknown whether the process has exited: its status may be lost. */
 	{"without_a_tracer", SWEEP_POLL_NOW},
-	/* They count changes, waits and system calls. */
+	/* These tests count changes, waits and system calls. */
 	{"stats_", -1},
 	{"_cost_", -1},
 	{"_costs_", -1},
 	{"_no_system_call", -1},
-	/* They count waits: one that has failed and is made again is not called out. */
+	/*
+	 * These tests count waits: xpoll_wake_all does not end a wait that has failed and is made
+	 * again.
+	 */
 	{"wake_all_then_a_change", -1},
 	{"wake_all_of_threads_that_return", -1},
 	/* Without room for an entry of its own an edge comes again rather than never. */
@@ -62,7 +65,7 @@ static const struct {
 	{"edges_of_both_filters", SWEEP_MAKE_FD},
 	{"clear_beside_a_level", SWEEP_EPOLL_ADD},
 	{"clear_beside_a_level", SWEEP_MAKE_FD},
-	/* Or it comes with the next call. */
+	/* Then the event may come with the next call. */
 	{"whatever_their_modes", -1},
 	/* A file of a kind that is not known is not checked: the kernel reports it later. */
 	{"one_call_delivers_what_was_enabled", SWEEP_READLINK},
@@ -76,19 +79,19 @@ static const struct {
 	{"event_level_does_not_tell", SWEEP_POLL_NOW},
 	/* Without that look an end comes as data; the next report has it. */
 	{"exclusive_half_close", SWEEP_POLL_NOW},
-	/* The others are returned, and what was not looked at by the next wait. */
+	/* Then the others are returned, and the next wait checks the rest. */
 	{"all_ready_returns", SWEEP_POLL_NOW},
 	{"all_ready_returns", SWEEP_SELECT_NOW},
 	{"each_subset_comes_with_one_call", SWEEP_POLL_NOW},
 	{"each_subset_comes_with_one_call", SWEEP_SELECT_NOW},
-	/* Their descriptors are other files by then. */
+	/* By then their descriptors are other files. */
 	{"number_used_again", SWEEP_GONE},
 	{"under_the_number_of_one", SWEEP_GONE},
 	{"made_anew", SWEEP_GONE},
 	{"on_a_registered_number", SWEEP_GONE},
 	{"close_then_change", SWEEP_GONE},
 	{"close_without_delete", SWEEP_GONE},
-	/* Its parent, which is not watched then, would report its end at once. */
+	/* The parent, which is not watched then, would report the directory's removal at once. */
 	{"directory_by_o_path", SWEEP_WATCH_ADD},
 	{"moved_directory", SWEEP_WATCH_ADD},
 	{"parent_and_child", SWEEP_WATCH_ADD},
@@ -100,7 +103,7 @@ static const struct {
 
 bool sweep_may_notice(const char *test, int kind)
 {
-	/* Then select's own word has to do, which knows of no hang-up. */
+	/* Then only the result of select(2) is left, which has no hang-ups. */
 	if (kind == SWEEP_POLL_NOW && xt_is("select"))
 		return true;
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)

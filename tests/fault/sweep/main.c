@@ -47,7 +47,7 @@ static char sweep_scratch[PATH_MAX];
 static char **sweep_wanted;
 static int sweep_wanted_count;
 
-/* What is known of a test after a run of it without a fault. */
+/* The results of a run of a test without faults. */
 struct subject {
 	const struct xt_test *test;
 	bool looked;
@@ -58,7 +58,7 @@ struct subject {
 	int forgotten; /* calls beyond SWEEP_CALLS */
 	struct sweep_point *points;
 	int places;
-	/* With --all: */
+	/* used with --all: */
 	int tried;     /* calls that had their turn */
 	long faults;   /* of these */
 	long known;    /* of all calls */
@@ -235,7 +235,7 @@ static void shuffle(uint64_t *chance)
 	}
 }
 
-/* Each test in turn, three faults at a time, until the time is up. */
+/* Run each test in turn with three faults at a time, until the time is up. */
 static void sample(void)
 {
 	uint64_t chance = xt_chosen_seed;
@@ -324,7 +324,7 @@ static void make_shared(void)
 		xt_broken("mmap");
 }
 
-/* Of how many places the call that comes first is among the first so many? */
+/* Returns the number of places whose first call is among the first `calls` calls of the order. */
 static int places_in(const struct subject *subject, int calls)
 {
 	return calls < subject->places ? calls : subject->places;
@@ -353,7 +353,7 @@ static void tell_of(const struct subject *subject)
 		       (double)(subject->known - subject->faults) * each / 1e9);
 }
 
-/* What was gone through whole, and what was not. */
+/* Print which tests were swept completely, and which were not. */
 static void tell_how_far(void)
 {
 	int later = 0;

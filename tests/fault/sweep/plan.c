@@ -1,10 +1,11 @@
 /*
- * In which order the calls of a test are made to fail.  A loop makes the same
- * call thousands of times, and most of these failures say nothing new; which
- * of them, nobody knows.  So first comes one call of each place, which is a
- * stack of calls: the first one.  Then the last of each, then the one halfway,
- * those at the quarters, and so on, until every call has had its turn.  Whenever
- * the time is up, what was tried is spread over all places and over each.
+ * The order in which the calls of a test are made to fail.
+ *
+ * A loop makes the same call thousands of times, and most of these failures test nothing new; which
+ * of them do is unknown.  A place is a stack of calls.  So the order begins with the first call of
+ * each place.  The last call of each follows, then the one halfway, those at the quarters, and so
+ * on, up to every call.  Whenever the time is up, the calls that have failed are spread over all
+ * places and over each place.
  */
 #include "sweep.h"
 
@@ -49,7 +50,7 @@ static int by_depth(const void *left, const void *right)
 	return (a->call > b->call) - (a->call < b->call);
 }
 
-/* Of the i-th of so many calls of a place, counted from 0. */
+/* Returns the depth of call i, counted from 0, of the `count` calls of a place. */
 static int depth_of(int i, int count)
 {
 	int depth = 1;

@@ -15,7 +15,7 @@ long __real_xp_rawcall(long call, long a, long b, long c, long d, long e,
 long __wrap_xp_rawcall(long call, long a, long b, long c, long d, long e,
                        long f);
 
-/* Those of one kind, whatever their arguments; makes_fd: a new descriptor. */
+/* The calls of each kind, whatever their arguments; makes_fd: the call returns a new descriptor. */
 static const struct {
 	long call;
 	enum sweep_kind kind;
@@ -44,7 +44,7 @@ static const struct {
 #endif
 };
 
-/* Closed it is all the same. */
+/* Even if close(2) fails, the descriptor is closed. */
 static long raw_close(long fd)
 {
 	int error;
@@ -55,7 +55,7 @@ static long raw_close(long fd)
 	return fails && rc == 0 ? -error : rc;
 }
 
-/* Files of /proc give in parts what is asked for in parts. */
+/* Files of /proc return only a part of the requested bytes. */
 static long raw_read(long fd, long buffer, long size)
 {
 	struct stat status;
@@ -68,11 +68,11 @@ static long raw_read(long fd, long buffer, long size)
 	if (error == SWEEP_SHORT && file)
 		return __real_xp_rawcall(SYS_read, fd, buffer, (size + 2) / 3, 0,
 		                         0, 0);
-	/* Others have nothing to read, and then they have it after all. */
+	/* From other descriptors the next read succeeds. */
 	return file ? -error : -EAGAIN;
 }
 
-/* What the set has already needs no memory: it is EEXIST, whatever happens. */
+/* An ADD of an existing entry needs no memory: it returns EEXIST in any case. */
 static long raw_control(long epoll_fd, long op, long fd, long event)
 {
 	int error;

@@ -1,6 +1,4 @@
-/*
- * A test in a process of its own, and what is to be said about its end.
- */
+/* Runs a test in its own process, and judges how it ended. */
 #include "sweep.h"
 
 #include <sys/prctl.h>
@@ -37,7 +35,7 @@ static void run_child(const struct xt_test *test, int output_fd)
 {
 	int64_t start = xt_now();
 
-	/* What it leaves behind can be ended all at once. */
+	/* The process group allows all processes that the test leaves to be killed at once. */
 	if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
 	    dup2(output_fd, STDOUT_FILENO) < 0 ||
 	    dup2(output_fd, STDERR_FILENO) < 0)
@@ -98,7 +96,7 @@ static bool run_read(void)
 	return got > 0;
 }
 
-/* Until it ends or the moment comes; false: it goes on. */
+/* Wait until the process has ended or the time has come.  Returns false if it still runs. */
 static bool run_follow(int64_t until_ns)
 {
 	struct process *process = &run_process;
@@ -145,7 +143,9 @@ static void run_finish(const struct sweep_limits *limits)
 	while (waitpid(process->pid, &process->status, 0) < 0)
 		if (errno != EINTR)
 			xt_broken("waitpid");
-	/* And those that the test left, which have come to this process. */
+	/*
+	 * Reap also the processes that the test has left, which have become children of this one.
+	 */
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		continue;
 	while (run_read())
@@ -155,7 +155,10 @@ static void run_finish(const struct sweep_limits *limits)
 	(void)close(process->pidfd);
 }
 
-/* Somebody sleeps where only events come, nobody where the library works. */
+/*
+ * Returns true if a thread sleeps where only events end the sleep, and none where the library
+ * works.
+ */
 static bool run_waits_for_events(void)
 {
 	static const char *const working[] = {
@@ -246,7 +249,7 @@ enum sweep_verdict sweep_run(const struct xt_test *test, int target, int error,
 	if (!limits) {
 		if (shared->ended && shared->result != 1)
 			return shared->result == 0 ? SWEEP_FINE : SWEEP_SKIPPED;
-		/* Its own suite shows why. */
+		/* The test's own suite shows why it fails. */
 		printf("  note  %s fails without a fault\n", test->name);
 		return SWEEP_FAILED;
 	}

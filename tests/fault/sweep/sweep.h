@@ -7,7 +7,7 @@
 
 #include "xt_internal.h"
 
-#define SWEEP_CALLS 65536 /* remembered of a run; what is beyond never fails */
+#define SWEEP_CALLS 65536 /* number of calls that are remembered of a run; later ones never fail */
 #define SWEEP_SHORT (-1)  /* as an error: less is read than there is */
 
 /* The kinds of calls, in the order of the table in fault.c. */
@@ -59,7 +59,7 @@ enum sweep_kind {
 	SWEEP_GONE = SWEEP_KINDS /* no call: that a descriptor is another one */
 };
 
-/* What the process that runs a test and the one that judges it share. */
+/* Memory that the process of a test and the one that judges it share. */
 struct sweep_shared {
 	const char *test;  /* its name, and its file */
 	const char *file;
@@ -81,7 +81,7 @@ struct sweep_shared {
 
 extern struct sweep_shared *sweep_shared;
 
-/* fault.c: one more call of this kind.  True: it is to fail with *error. */
+/* fault.c: count a call of this kind.  Returns true if it has to fail with *error. */
 bool sweep_fails(enum sweep_kind kind, int *error);
 const char *sweep_kind_name(enum sweep_kind kind);
 const int *sweep_kind_errors(enum sweep_kind kind); /* ends with 0 */
@@ -110,9 +110,9 @@ struct sweep_point {
 /* Where this call comes from: the same for the same stack of calls. */
 uint32_t sweep_place(void);
 /*
- * The calls of the last run, which made so many, in the order in which they are
- * to fail; *places: how many different ones there are, and so many of
- * depth 0.  The caller's to free.
+ * Returns the calls of the last run, of which there were `calls`, in the order in which they have
+ * to fail; *places: number of different places, which is also the number of calls of depth 0.  The
+ * caller frees the result.
  */
 struct sweep_point *sweep_plan(int calls, int *places);
 
@@ -121,7 +121,7 @@ enum sweep_verdict {
 	SWEEP_FINE,
 	SWEEP_SKIPPED,
 	SWEEP_NOT_REACHED, /* fewer calls this time */
-	SWEEP_STUCK,       /* the test itself waits for what it was denied */
+	SWEEP_STUCK,       /* the test waits for the call that fails */
 	SWEEP_FAILED,      /* the test fails, or is stuck: perhaps by chance */
 	SWEEP_BAD
 };

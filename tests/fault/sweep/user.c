@@ -5,7 +5,7 @@
  */
 #include "sweep.h"
 
-/* As it was before the call that is made again. */
+/* The value of errno before the call that is made again. */
 static _Thread_local int user_errno;
 
 static void user_begin(void)
@@ -47,7 +47,7 @@ static void user_compare(const char *call, const struct user_state *before,
 {
 	struct user_state after = user_look(queue, ident, filter);
 
-	/* It was closed and opened anew, which was found out now. */
+	/* The descriptor was closed and reused, and this call has detected that. */
 	if (after.rc == -ENOENT &&
 	    (sweep_unknown || sweep_may_notice(sweep_shared->test, SWEEP_GONE)))
 		return;
@@ -62,7 +62,7 @@ static void user_compare(const char *call, const struct user_state *before,
 		           after.is.flags, before->is.fflags, after.is.fflags);
 }
 
-/* What a system call's error becomes. */
+/* Returns true if a public call may fail with this error of a system call. */
 static bool user_error_fits(int error)
 {
 	int made = sweep_shared->error;
@@ -72,7 +72,7 @@ static bool user_error_fits(int error)
 	                        atomic_load(&sweep_shared->failed) - 1);
 }
 
-/* It failed at first and then did not. */
+/* Judge a call that failed at first and then succeeded. */
 static void user_judge(const char *call, int error)
 {
 	if (!user_error_fits(error))
@@ -162,12 +162,12 @@ int __wrap_xpoll_event_mask(struct xpoll *queue,
 		return user_change_and_wait(&wait);
 	user_begin();
 	rc = user_event(&wait);
-	/* What cannot be had for a child while a wait runs is NOTE_TRACKERR. */
+	/* If a wait fails to watch a new child, it reports NOTE_TRACKERR. */
 	if (sweep_minded() && (strstr(sweep_shared->file, "/trace") ||
 	                       strstr(sweep_shared->file, "/proc_reuse")))
 		sweep_lax();
 	if (sweep_minded() && nchanges > 0)
-		sweep_lax(); /* Which of them failed nobody knows. */
+		sweep_lax(); /* which of the changes failed is unknown */
 	else if (sweep_minded() && nevents > 0)
 		rc = user_wait_again(&wait, rc);
 	return rc;
@@ -261,7 +261,7 @@ AGAIN(xpoll_aio_submit, (struct xpoll * queue, struct xpoll_aio *aio),
 AGAIN(xpoll_aio_cancel, (struct xpoll * queue, struct xpoll_aio *aio),
       (queue, aio))
 
-/* It is the parent's queue as long as this has failed (S26). */
+/* Until xpoll_reinit succeeds, the queue is the parent's (S26). */
 XT_WRAP(xpoll_reinit);
 int __wrap_xpoll_reinit(struct xpoll *queue)
 {
@@ -314,7 +314,7 @@ struct xpoll *__wrap_xpoll_create(int size_hint)
 	return __real_xpoll_create(size_hint);
 }
 
-/* What is not there now may be there when it is asked for again. */
+/* A back end that does not work now may work in the next call. */
 XT_WRAP(xpoll_backends);
 int __wrap_xpoll_backends(const char **names, int cap)
 {
@@ -336,7 +336,7 @@ int __wrap_xpoll_supports(const struct xpoll *queue, int filter,
 	return sweep_minded() ? __real_xpoll_supports(queue, filter, fflags) : rc;
 }
 
-/* It answers as close(2) does, and the descriptor is closed. */
+/* Returns what close(2) returns, and in any case the descriptor is closed. */
 XT_WRAP(xpoll_close_fd);
 int __wrap_xpoll_close_fd(int fd)
 {

@@ -1,6 +1,6 @@
 /*
- * init: what the first process of a system has to make before a test can run.
- * Only where the kernel has not done so.
+ * init: prepares a system whose first process is the test runner, as far as the kernel has not done
+ * so.
  */
 #include "runner.h"
 
@@ -24,7 +24,7 @@
 #define RB_POWEROFF (RB_POWERDOWN | RB_HALT) /* OpenBSD, NetBSD */
 #endif
 
-/* 127.0.0.1, which a start script would give to lo0. */
+/* Give lo0 the address 127.0.0.1, as a start script would. */
 static void init_loopback(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
@@ -47,8 +47,8 @@ static void init_loopback(void)
 }
 
 /*
- * The kernel has mounted it to be read only, which a start script changes.  Nothing
- * of it is needed afterwards, so nothing has to wait for the disk.
+ * Mount the root file system for writing, as a start script would.  The kernel has mounted it
+ * read-only.  Its contents are not needed afterwards, so nothing has to wait for the disk.
  */
 static void init_root(void)
 {
@@ -77,7 +77,7 @@ static void init_root(void)
 #endif
 }
 
-/* OpenBSD has room for fewer than one test makes, which a start script would not change. */
+/* Raise OpenBSD's limits, which are too low for some tests. */
 static void init_limits(void)
 {
 #ifdef __OpenBSD__

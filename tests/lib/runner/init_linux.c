@@ -1,6 +1,4 @@
-/*
- * init: what the first process of a Linux system has to make before a test can run.
- */
+/* init: prepares a Linux system whose first process is the test runner. */
 #include "runner.h"
 
 #include <net/if.h>
@@ -22,7 +20,7 @@ static void init_mount(const char *kind, const char *folder, const char *options
 		perror(folder);
 }
 
-/* An interface of this kind is given its address with IFF_UP. */
+/* Set the loopback interface up; the kernel then gives it the address 127.0.0.1. */
 static void init_loopback(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);

@@ -30,7 +30,7 @@
 enum { WORDS = 64, OUTPUT = 1 << 20, REASONS = 256, ROWS = 64 };
 enum result { PASSED, FAILED, SKIPPED };
 
-/* How many there were, by suite and back end, and by reason. */
+/* A row of the table: numbers of tests by suite and back end, and by reason of a skip. */
 struct row {
 	char name[64];
 	int count[3];
@@ -44,7 +44,7 @@ static struct row rows[ROWS];
 static int row_count;
 static struct reason reasons[REASONS];
 static int reason_count;
-static char failed[1 << 16]; /* their names, a line each */
+static char failed[1 << 16]; /* names of failed tests, one in each line */
 static char output[OUTPUT];
 static size_t output_length;
 
@@ -128,13 +128,13 @@ static void start(const char *folder, char **words, int fd)
 	if (!*words)
 		_exit(2);
 	(void)snprintf(path, sizeof path, "%s/%s", folder, *words);
-	*words = path; /* Some start themselves again by it. */
+	*words = path; /* an absolute path, because some tests start their own program again */
 	(void)execv(path, words);
 	perror(path);
 	_exit(2);
 }
 
-/* Takes what a test has printed; waits at most this long for it. */
+/* Read the output of a test, waiting for it at most this long. */
 static void take_output(int fd, int milliseconds)
 {
 	struct pollfd asked = {.fd = fd, .events = POLLIN};
@@ -156,7 +156,7 @@ static void take_output(int fd, int milliseconds)
 	}
 }
 
-/* Its status as of waitpid(2); -1: it took too long. */
+/* Wait for a test, at most this many seconds.  Returns its wait status; -1: it took too long. */
 static int wait_for(pid_t child, int fd, double limit)
 {
 	double end = seconds_now() + limit;
@@ -164,7 +164,10 @@ static int wait_for(pid_t child, int fd, double limit)
 
 	for (;;) {
 		int status;
-		/* As process 1 this one inherits others' children. */
+		/*
+		 * As process 1 the runner also gets orphaned children of other processes: reap
+		 * them, too.
+		 */
 		pid_t got = waitpid(getpid() == 1 ? -1 : child, &status, WNOHANG);
 
 		if (got == child) {
@@ -211,7 +214,7 @@ static enum result run(const char *folder, char **words, double limit)
 	return FAILED;
 }
 
-/* One line of the list. */
+/* Run the test of one line of the list. */
 static void run_line(const char *folder, char *line)
 {
 	static const char *const names[] = {"passed", "FAILED", "skipped"};
@@ -250,7 +253,7 @@ static bool selected(const char *line, char **wanted)
 	return false;
 }
 
-/* The number of failed tests. */
+/* Print the table.  Returns the number of failed tests. */
 static int print_table(void)
 {
 	struct row sum = {.name = "all"};

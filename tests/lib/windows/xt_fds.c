@@ -1,6 +1,6 @@
 /*
- * xt_fds on Windows: sockets, non-blocking, closed when the test ends.  What
- * is no socket ends the test as skipped.
+ * xt_fds on Windows: nonblocking sockets, which are closed when the test ends.  Functions for other
+ * kinds of files end the test as skipped.
  */
 #include "xt_internal.h"
 
@@ -9,7 +9,7 @@
 static int fds_kept[FDS_MOST];
 static int fds_count;
 
-/* The last error as errno has it. */
+/* Set errno from the last error of Windows.  Returns -1. */
 static int fds_failed(void)
 {
 	switch (WSAGetLastError()) {
@@ -45,7 +45,7 @@ int xt_nt_close(int fd)
 	return closesocket((SOCKET)fd) == 0 ? 0 : fds_failed();
 }
 
-/* One that goes on is reported as POSIX reports it. */
+/* connect(2): a connection in progress is EINPROGRESS, as in POSIX. */
 int xt_nt_connect(int fd, const struct sockaddr *address, int size)
 {
 	if ((connect)((SOCKET)fd, address, size) == 0)
@@ -66,7 +66,7 @@ int xt_nt_flags(int fd, int command, ...)
 	                  &size) == 0 ? 0 : fds_failed();
 }
 
-/* One at a time, for a set of select holds few. */
+/* Poll one entry by select, whose sets have room for few sockets. */
 static short fds_look(const struct pollfd *entry)
 {
 	struct timeval now = {0, 0};
@@ -121,7 +121,7 @@ int xt_own(int fd)
 	(void)xt_keep(fd);
 	if (ioctlsocket((SOCKET)fd, (long)FIONBIO, &on) != 0)
 		xt_broken("FIONBIO");
-	/* A socket of datagrams has no such option. */
+	/* Ignore the error of a datagram socket, which lacks this option. */
 	(void)setsockopt((SOCKET)fd, IPPROTO_TCP, TCP_NODELAY, (char *)&on, sizeof on);
 	return fd;
 }
@@ -155,7 +155,7 @@ struct xt_pair xt_pipe(void)
 	return xt_tcp();
 }
 
-/* For the harness's own threads: nobody closes it for them. */
+/* A pipe for threads of the harness, which is not closed at the end of the test. */
 int xt_nt_pipe(int ends[2])
 {
 	struct xt_pair pair = xt_tcp();
@@ -245,7 +245,7 @@ bool xt_inherited(int fd)
 		flags & HANDLE_FLAG_INHERIT;
 }
 
-/* Handles are not few and small: how many there are says enough. */
+/* Handles are not small numbers: set as many bits as there are open handles. */
 void xt_set_open(unsigned char *bits, int count)
 {
 	memset(bits, 0, (size_t)count);

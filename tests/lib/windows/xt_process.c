@@ -1,6 +1,6 @@
 /*
- * xt_process on Windows: the watchdog, the clock, and what there is instead of
- * children and signals: nothing.
+ * xt_process on Windows: the watchdog and the clock; functions for children and signals end the
+ * test as skipped.
  */
 #include "xt_internal.h"
 
@@ -41,9 +41,9 @@ void xt_watchdog_stop(void)
 	watch_timer = NULL;
 }
 
-void xt_threads_signal(int signal_number)
+void xt_threads_signal(int signal_of)
 {
-	(void)signal_number;
+	(void)signal_of;
 }
 
 /* No call reports whether a thread sleeps: give it the time. */

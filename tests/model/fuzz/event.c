@@ -1,10 +1,9 @@
 /*
  * The event level: any changes, any waits, any order.
  *
- * What holds after each call: the result fits the array, errno is one that the
- * manual names, an event is of what was asked for.  What holds in the end: each
- * level registration of a descriptor is reported if and only if poll(2) calls
- * it ready, and every timer is.
+ * Checked after each call: the result fits the array, errno is one that the manual names, and an
+ * event belongs to a registration.  Checked at the end: each level registration of a descriptor is
+ * reported if and only if poll(2) reports it, and every timer is reported.
  */
 #include "fuzz.h"
 
@@ -22,7 +21,7 @@
 static struct xpoll *queue;
 /* Closed since it was registered: the kernel may know, or not. */
 static bool doubtful[FUZZ_FDS];
-/* Its READ may be registered for hang-ups alone, by the poll-like level. */
+/* READ of the descriptor may be registered for hang-ups only, by the poll-like level. */
 static bool hangups_alone[FUZZ_FDS];
 
 static bool errno_fits(int error)
@@ -68,7 +67,10 @@ static uint64_t ident_for(struct fuzz_input *input, int filter)
 	return what % 8;
 }
 
-/* Of processes only the end: to be traced they would have to do something. */
+/*
+ * Request only the exit of a process, because these processes do nothing that a tracer would
+ * report.
+ */
 static uint32_t fflags_for(struct fuzz_input *input, int filter)
 {
 	unsigned what = fuzz_byte(input);
@@ -271,7 +273,7 @@ static void collect(void)
 	}
 }
 
-/* What is to be reported of a plain level registration. */
+/* Returns true if the registration is an enabled level, which must agree with poll(2). */
 static bool is_plain(int fd, int filter)
 {
 	struct xpoll_event now;

@@ -1,9 +1,9 @@
 /*
- * What the fuzz targets share: bytes of input as choices, and a small world of
- * descriptors that the choices change.
+ * Shared by the fuzz targets: the bytes of the input as choices, and a few descriptors that the
+ * choices change.
  *
- * A target is a LLVMFuzzerTestOneInput.  It stops the program (fuzz_wrong) when
- * an answer is not what the contract or the kernel says.
+ * A target is a LLVMFuzzerTestOneInput.  It aborts (fuzz_wrong) if a result contradicts the
+ * contract or the kernel.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -27,7 +27,7 @@ bool fuzz_more(const struct fuzz_input *input);
 /* The back end that the first byte asks for. */
 const char *fuzz_backend(struct fuzz_input *input);
 
-/* Not as it has to be: say so and stop. */
+/* Abort with a message if the condition is false. */
 #define FUZZ_HOLDS(condition) \
 	((condition) ? (void)0 : fuzz_wrong(#condition, __FILE__, __LINE__))
 void fuzz_wrong(const char *what, const char *file, int line)
@@ -50,7 +50,7 @@ void fuzz_world_move(struct fuzz_input *input);
  * number; returns the number.
  */
 int fuzz_world_replace(struct fuzz_input *input);
-/* What poll(2) says of a number now. */
+/* Returns the bits that poll(2) reports of the descriptor now. */
 short fuzz_poll(int fd, int events);
 bool fuzz_is_file(int fd); /* regular: always ready for poll(2) */
 

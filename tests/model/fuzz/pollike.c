@@ -1,8 +1,8 @@
 /*
  * The poll-like level: any xpoll_ctl in any order, batches taken in part.
  *
- * What holds in the end: waits hand out each descriptor with the bits that
- * poll(2) gives for what is enabled of it, and no other descriptor.
+ * Checked at the end: waits return each descriptor with the bits that poll(2) reports of the
+ * enabled directions, and no other descriptor.
  */
 #include "fuzz.h"
 
@@ -20,7 +20,7 @@ static struct xpoll *queue;
 
 #define NO_BITS 0x10000 /* of present: it was registered for no bits */
 
-/* What the calls that succeeded amount to. */
+/* The effect of the calls that succeeded. */
 static struct model {
 	int present; /* directions */
 	int enabled;
@@ -77,7 +77,7 @@ static void control(struct fuzz_input *input)
 		/* The kernel frees inotify instances late, and allows few. */
 		FUZZ_HOLDS(errno == EINVAL || errno == EBADF || errno == ENOENT ||
 		           errno == ENOTSUP || errno == EMFILE);
-		/* It may have been found out that the file is gone. */
+		/* The call may have detected that the file was closed. */
 		if (errno != EINVAL)
 			model->doubtful = model->present != 0 || model->doubtful;
 		return;
@@ -127,13 +127,13 @@ static void compare(void)
 	int revents;
 	void *data;
 
-	/* What was left of a batch, and what comes of edges and turns. */
+	/* Take the rest of a batch, and edges and one-shot events, which come once. */
 	for (int i = 0; i < 4; i++) {
 		FUZZ_HOLDS(xpoll_wait(queue, 0) >= 0);
 		while (xpoll_revents(queue, &data))
 			continue;
 	}
-	/* While there is something at hand the kernel is asked now and then. */
+	/* While the queue has candidates, it calls the kernel only in some waits. */
 	for (int i = 0; i < WAITS; i++) {
 		FUZZ_HOLDS(xpoll_wait(queue, 0) >= 0);
 		while ((revents = xpoll_revents(queue, &data)))

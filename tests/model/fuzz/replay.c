@@ -13,7 +13,7 @@
 
 #define BYTES_MOST 4096
 #define NAME_MOST 128
-/* As text, for sscanf. */
+/* NAME_MOST - 1 as text, for sscanf. */
 #define NAME_WIDTH "127"
 
 /* The bytes of a text; how many, or -1 if it is none. */

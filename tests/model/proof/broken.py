@@ -110,7 +110,7 @@ BROKEN = [
     Broken("takes-an-edge-for-a-level", "level", "", [
         ("slot.pml", "mode == EDGE -> recheck = 1", "mode == EDGE -> skip")], LOST),
     Broken("delivers-without-confirming", "level", "", [
-        ("slot.pml", ":: found && !named -> candidate_confirmed()",
+        ("slot.pml", ":: found && !named -> is_same_file()",
          ":: found && !named -> skip")], "seen_there"),
     Broken("forgets-what-a-cancelled-thread-had", "clear-cancel", "", [
         ("slot.pml", "\t\t\txp_check_all()\n", "\t\t\tskip\n")], LOST),

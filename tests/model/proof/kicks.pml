@@ -72,7 +72,7 @@ byte looks = LOOKS;
 /* src/core/due.h: xp_timer_waiter_missing */
 #define xp_timer_waiter_missing (due < until)
 
-/* src/core/sleep.c: left_for_sleepers */
+/* src/core/sleep.c: must_wake_sleeper */
 #define left_for_sleepers ((activated && !poll_level) || xp_timer_waiter_missing || wake_pending)
 
 /* src/core/wait.c: sleep_until, has_pending */
@@ -92,7 +92,7 @@ inline xp_kick_one()
 	kick_due = kick_due || waiters
 }
 
-/* src/core/threads.c: kick_due, wake */
+/* src/core/threads.c: kick_due, wake_threads */
 inline xp_kick_due()
 {
 	wake_linked = wake_linked || kick_due;
@@ -210,8 +210,8 @@ inline xp_due_set(moment)
 	fi
 }
 
-/* src/core/sources.c: registration_enlist */
-inline registration_enlist()
+/* src/core/sources.c: registration_update_list */
+inline registration_update_list()
 {
 	if
 	:: !activated -> activated = 1; xp_sleepers_mark()
@@ -223,7 +223,7 @@ inline registration_enlist()
 inline xp_sources_run_due()
 {
 	if
-	:: due <= clock -> registration_enlist(); xp_due_set(NEVER)
+	:: due <= clock -> registration_update_list(); xp_due_set(NEVER)
 	:: else
 	fi
 }
@@ -244,7 +244,7 @@ call:	atomic { /* src/core/wait.c: xp_wait_call */
 		:: true
 		fi
 	}
-loop:	atomic { /* src/core/wait.c: wait_prepare, take_ready; src/core/sources.c: xp_sources_deliver */
+loop:	atomic { /* src/core/wait.c: wait_prepare, deliver_found; src/core/sources.c: xp_sources_deliver */
 		if
 		:: dying -> goto leave
 		:: else
@@ -274,7 +274,7 @@ loop:	atomic { /* src/core/wait.c: wait_prepare, take_ready; src/core/sources.c:
 		fi
 	}
 	goto end_asleep;
-look:	atomic { /* src/core/wait.c: ask_kernel */
+look:	atomic { /* src/core/wait.c: poll_kernel */
 		kicker = (wake_linked && kicked -> kicker | bit_of(me) : kicker);
 		wake_linked = 0;
 		xp_timer_waiter_arrived();
@@ -304,7 +304,7 @@ end_asleep: /* src/linux/epoll.c: epoll_await */
 		:: else
 		fi
 	}
-harvested: atomic { /* src/core/wait.c: harvested, may_have_more, take_end */
+harvested: atomic { /* src/core/wait.c: deliver_after_harvest, may_have_more, wait_is_over */
 		if
 		:: activated && !poll_level -> activated = 0; taken = 1
 		:: else
@@ -349,7 +349,7 @@ proctype caller()
 	:: left > 0 ->
 		left--;
 		if
-		:: atomic { lock(); registration_enlist(); xp_leave() }
+		:: atomic { lock(); registration_update_list(); xp_leave() }
 		:: atomic { lock(); xp_due_set(clock + 1); xp_leave() }
 		:: atomic { lock(); xp_due_set(clock + 2); xp_leave() }
 		:: atomic { lock(); xp_due_set(NEVER); xp_leave() }

@@ -59,7 +59,7 @@ inline xp_lowat_reached()
 	:: wanted && enough ->
 		unmet = 0;
 		handed = handed | bit_of(me);
-		/* src/core/report.h: xp_handed_level */
+		/* src/core/report.h: xp_recheck_after_delivery */
 		candidate = 1
 	:: wanted && !enough ->
 		if
@@ -101,7 +101,7 @@ proctype waiter(byte me)
 		:: atomic { candidate -> /* src/core/check.c: candidate_take */
 			candidate = 0;
 			look = amount > 0 }
-			/* src/core/check.c: candidate_checked */
+			/* src/core/check.c: candidate_handle_bits */
 			atomic {
 				if
 				:: look -> xp_lowat_reached()
@@ -109,7 +109,7 @@ proctype waiter(byte me)
 				fi;
 				look = 0 }
 		:: atomic { !candidate && due -> xp_lowat_due() } /* the time has come */
-		:: atomic { (handed & bit_of(me)) || (over && !candidate) -> break } /* src/core/wait.c: take_end */
+		:: atomic { (handed & bit_of(me)) || (over && !candidate) -> break } /* src/core/wait.c: wait_is_over */
 		:: atomic { !candidate && !(handed & bit_of(me)) && !over -> /* src/core/sleep.c: xp_sleep_shared */
 			waiters = waiters | bit_of(me);
 			asleep = asleep | bit_of(me);

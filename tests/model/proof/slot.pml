@@ -149,7 +149,7 @@ inline entry_clear()
 	wanted = 0
 }
 
-/* src/core/entry.c: entry_renumber, entry_armed */
+/* src/core/entry.c: entry_step_arming, entry_record_armed */
 inline entry_armed(how, mask)
 {
 	older = used;
@@ -243,7 +243,7 @@ inline xp_entry_end(silent)
 	fi
 }
 
-/* src/core/report.c: xp_deliver; src/core/report.h: xp_handed; src/core/changes.c: xp_change_delivered */
+/* src/core/report.c: xp_deliver; src/core/report.h: xp_delivered; src/core/changes.c: xp_change_delivered */
 inline xp_deliver()
 {
 	if
@@ -285,8 +285,8 @@ inline xp_report()
 	later = later & ~bit_of(me)
 }
 
-/* src/core/check.c: candidate_idle */
-inline candidate_idle()
+/* src/core/check.c: candidate_not_ready */
+inline candidate_not_ready()
 {
 	if
 	:: is_silent && on -> xp_entry_arm(ONCE, 1)
@@ -298,8 +298,8 @@ inline candidate_idle()
 	fi
 }
 
-/* src/core/check.c: candidate_confirmed; src/core/entry.c: xp_entry_same_or_drop */
-inline candidate_confirmed()
+/* src/core/check.c: is_same_file; src/core/entry.c: xp_entry_verify_or_drop */
+inline is_same_file()
 {
 	if
 	:: mode == EDGE && on && !CLEAR -> xp_entry_arm(LEVEL, 1)
@@ -329,7 +329,7 @@ inline wanted_from_now()
 	news = 1
 }
 
-/* src/core/changes.c: xp_change_enable, change_want */
+/* src/core/changes.c: xp_change_enable, recheck_enabled */
 inline xp_change_enable()
 {
 	if
@@ -368,7 +368,7 @@ inline add_new()
 	token_new(KERNEL)
 }
 
-/* src/core/changes.c: change_add, add_known */
+/* src/core/changes.c: change_add, add_more */
 inline xp_change_add()
 {
 	if
@@ -401,7 +401,7 @@ inline xp_leave_late()
 	locked = 0
 }
 
-/* src/core/sleep.c: late_make, late_failed: without the lock */
+/* src/core/sleep.c: late_change_make, late_change_failed: without the lock */
 inline late_make()
 {
 	if
@@ -439,7 +439,7 @@ call:	atomic { /* src/core/wait.c: xp_wait_call */
 		:: true
 		fi
 	}
-loop:	atomic { /* src/core/wait.c: take_ready; src/core/check.c: candidate_take */
+loop:	atomic { /* src/core/wait.c: deliver_found; src/core/check.c: candidate_take */
 		more = 0;
 		if
 		:: !candidate -> goto ask
@@ -457,11 +457,11 @@ loop:	atomic { /* src/core/wait.c: take_ready; src/core/check.c: candidate_take 
 			seen_there = there
 		fi
 	}
-	atomic { /* src/core/check.c: candidate_checked */
+	atomic { /* src/core/check.c: candidate_handle_bits */
 		if
-		:: found && !named -> candidate_confirmed()
+		:: found && !named -> is_same_file()
 		:: found && named
-		:: !found -> candidate_idle()
+		:: !found -> candidate_not_ready()
 		fi;
 		if
 		:: found && present ->
@@ -477,7 +477,7 @@ loop:	atomic { /* src/core/wait.c: take_ready; src/core/check.c: candidate_take 
 		:: else
 		fi
 	}
-ask:	atomic { /* src/core/sleep.c: xp_sleep_shared; src/core/wait.c: ask_kernel */
+ask:	atomic { /* src/core/sleep.c: xp_sleep_shared; src/core/wait.c: poll_kernel */
 		noted = noted | bit_of(me);
 		later = later & ~bit_of(me);
 		if
@@ -520,7 +520,7 @@ harvest:	if
 		:: !cancelled && (used & REPORT) -> xp_report()
 		:: else -> noted = noted & ~bit_of(me); later = later & ~bit_of(me)
 		fi;
-		if /* src/core/wait.c: may_have_more, take_end */
+		if /* src/core/wait.c: may_have_more, wait_is_over */
 		:: cancelled || got
 		:: !cancelled && !got && !candidate && !more && past
 		:: else -> goto loop
@@ -572,7 +572,7 @@ proctype changer()
 		if
 		:: atomic { lock(); xp_change_enable(); xp_leave_late() }
 			late_make()
-		:: atomic { lock(); /* src/core/changes.c: xp_change_disable, change_silence */
+		:: atomic { lock(); /* src/core/changes.c: xp_change_disable, disable_without_call */
 			on = 0;
 			check = 0;
 			recheck = 0;

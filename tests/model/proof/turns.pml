@@ -80,7 +80,7 @@ byte batches = BATCHES;
 #define group_of_me (is_in(alone) -> OWN : OTHERS)
 #define occupied ((alone -> OWN : 0) | ((followers & ~alone) -> OTHERS : 0))
 
-/* src/core/sleep.c: left_for_sleepers */
+/* src/core/sleep.c: must_wake_sleeper */
 #define left_for_sleepers (candidate || (activated && !poll_level) || wake_pending)
 
 /* src/core/threads.c: xp_kick_one */
@@ -113,7 +113,7 @@ inline groups_clear()
 	due = 0
 }
 
-/* src/core/threads.c: kick_due, wake */
+/* src/core/threads.c: kick_due, wake_threads */
 inline xp_kick_due()
 {
 	wake_fd = wake_fd || kick_due;
@@ -182,7 +182,7 @@ inline xp_turn_pass()
 	signal_one()
 }
 
-/* src/core/threads.c: turn_refuse */
+/* src/core/threads.c: turn_decline */
 inline turn_refuse()
 {
 	if
@@ -258,7 +258,7 @@ proctype waiter(byte me)
 	bit now, past, interrupted, cancelled, kicks;
 	unsigned writes : 2;
 
-call:	/* src/core/wait.c: xp_wait_call, batch_return */
+call:	/* src/core/wait.c: xp_wait_call, batch_put_back */
 	atomic {
 		if
 		:: closing -> goto gone
@@ -332,14 +332,14 @@ loop:	atomic { /* src/core/wait.c: wait_loop, wait_prepare */
 	}
 	atomic { is_in(roused) -> end_left(); goto loop }
 
-ask:	atomic { /* src/core/wait.c: take_ready, sleep_until */
+ask:	atomic { /* src/core/wait.c: deliver_found, sleep_until */
 		if
 		:: activated && !poll_level -> activated = 0; goto pass
 		:: else
 		fi;
 		candidate = 0; /* The leader has checked it; it was not ready. */
 		if
-		:: wake_pending || is_in(called_all) || now -> /* src/core/wait.c: ask_kernel */
+		:: wake_pending || is_in(called_all) || now -> /* src/core/wait.c: poll_kernel */
 			wake_fd = 0; /* src/posix/array.c: xp_array_report_wake */
 			takes(in_array && ready);
 			goto asked
@@ -365,14 +365,14 @@ end_asleep: /* src/posix/poll.c: poll_await */
 	}
 	/* src/core/sleep.c: sleeper_awake, sleep_cancelled */
 	atomic { lock(); xp_sleeper_leave() }
-asked:	atomic { /* src/core/wait.c: harvested, may_have_more */
+asked:	atomic { /* src/core/wait.c: deliver_after_harvest, may_have_more */
 		if
 		:: is_in(taken) || interrupted || cancelled -> goto pass
 		:: !is_in(taken) && !interrupted && !cancelled &&
 		   ((activated && !poll_level) || candidate) -> goto loop
 		:: else
 		fi;
-		if /* src/core/wait.c: take_end */
+		if /* src/core/wait.c: wait_is_over */
 		:: is_in(called_all)
 		:: !is_in(called_all) && wake_pending -> wake_pending = 0
 		:: !is_in(called_all) && !wake_pending && (past || now)
@@ -452,7 +452,7 @@ quiesce: atomic {
 		fi
 	}
 	atomic { is_in(roused) -> end_left(); goto quiesce }
-change:	atomic { /* src/posix/array.c: xp_array_change; src/core/sources.c: registration_enlist */
+change:	atomic { /* src/posix/array.c: xp_array_change; src/core/sources.c: registration_update_list */
 		assert(!asleep); /* Nobody sleeps on what is written now. */
 		if
 		:: in_array = !in_array

@@ -1,7 +1,6 @@
 /*
- * Helpers on Windows: the test's program, started with --helper.  It reads the
- * code that it is to end with from its input, and ends with it; or with 0 when
- * nobody can send it any more.
+ * Helpers on Windows: the test's program, started with --helper.  It reads its exit code from its
+ * input; it exits with 0 if the input is closed.
  */
 #include "helper.h"
 
@@ -60,7 +59,7 @@ struct helper helper_start(void)
 
 	XT_EXPECT(CreatePipe(&start.hStdInput, &strings[helper.fd].order,
 	                     &inherited, 0));
-	/* Its own end alone: else it would never read to the end. */
+	/* The child must not inherit the writing end, or its reads would never end. */
 	XT_EXPECT(SetHandleInformation(strings[helper.fd].order,
 	                               HANDLE_FLAG_INHERIT, 0));
 	(void)snprintf(command, sizeof command, "\"%s\" --helper",

@@ -31,7 +31,7 @@ static int submit(struct xpoll *queue, struct xpoll_aio *aio)
 	return xpoll_aio_submit(queue, aio) == 0 ? 0 : errno;
 }
 
-/* One event of this operation comes, with this result. */
+/* Expect one event of this operation, with this result. */
 #define GETS(queue, aio, want)                                      \
 	do {                                                        \
 		struct xpoll_event gets_;                           \

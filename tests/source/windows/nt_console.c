@@ -11,7 +11,7 @@
 
 static atomic_int handled;
 
-/* The program's: it goes on living. */
+/* The program's handler, which keeps the process alive. */
 static BOOL WINAPI on_event(DWORD event)
 {
 	(void)event;
@@ -24,7 +24,7 @@ static int observe(struct xpoll *queue, int number)
 	return xt_change(queue, (uint64_t)number, SIGNAL, XPOLL_ADD, 0, 0, NULL);
 }
 
-/* A console of the test's own: what is sent to it reaches nobody else. */
+/* Make a console for the test, so that its events reach no other process. */
 static bool have_console(void)
 {
 	(void)FreeConsole();
@@ -86,7 +86,7 @@ XT_TEST(ctrl_break_is_a_signal_of_its_own)
 	XT_EXPECT(SetConsoleCtrlHandler(on_event, FALSE));
 }
 
-/* As elsewhere: the C library's SIG_IGN, and then the registration. */
+/* As on other systems, the C library's SIG_IGN is set before the registration. */
 XT_TEST(ignored_signal_is_counted_and_still_ignored)
 {
 	struct xpoll *queue = xt_open();
@@ -101,7 +101,10 @@ XT_TEST(ignored_signal_is_counted_and_still_ignored)
 	(void)signal(SIGINT, SIG_DFL);
 }
 
-/* What the program puts in front takes the events away; an ADD goes in front. */
+/*
+ * A handler that the program installs later gets the events first; another ADD puts the library's
+ * in front again.
+ */
 XT_TEST(add_again_goes_in_front_of_the_program)
 {
 	struct xpoll *queue = xt_open();

@@ -68,7 +68,7 @@ XT_TEST(count_of_a_listener_is_1)
 	}
 }
 
-/* Windows tries for seconds before it believes that nobody listens. */
+/* Windows retries for seconds before a connection to a port without a listener fails. */
 static int refused(void)
 {
 	struct sockaddr_in address;

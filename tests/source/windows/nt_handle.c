@@ -229,7 +229,7 @@ XT_TEST(more_than_64_objects_in_one_wait)
 		many[i] = make_event(i % 2);
 		XT_OK(watch(sleeper.queue, many[i], XPOLL_DISPATCH));
 	}
-	/* Each of them ends a wait. */
+	/* Each object ends a wait. */
 	for (int i = 0; i < MANY; i += 7) {
 		thread = xt_start(xt_sleep, &sleeper);
 		if (i % 2)

@@ -8,7 +8,7 @@
 
 #undef DELETE
 
-/* As an ident. */
+/* Returns the handle as an ident. */
 static inline uint64_t nt_ident(HANDLE handle)
 {
 	return (uint64_t)(uintptr_t)handle;
@@ -16,13 +16,13 @@ static inline uint64_t nt_ident(HANDLE handle)
 
 /* A path in the folder, good for 8 calls; the folder is made by the first. */
 const char *nt_name(const char *name);
-/* Open it, with these flags, and let others do with it what they like. */
+/* Open the file with these flags, and share it with all others. */
 HANDLE nt_open(const char *name, DWORD access, DWORD how, DWORD flags);
 /* A new file with this text. */
 HANDLE nt_make(const char *name, const char *text);
 /* By another handle, at this offset; -1: at the end. */
 void nt_write(const char *name, int64_t offset, const char *text);
-/* Remove the folder and what is in it. */
+/* Remove the folder with its contents. */
 void nt_clean(void);
 
 #endif

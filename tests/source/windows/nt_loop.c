@@ -92,7 +92,7 @@ static void loop_reset(void)
 	atomic_store(&loop_looks, 0);
 }
 
-/* Read where it has come, and write to the next: how many waits. */
+/* Read from the ready sockets, and write to the next ones.  Returns the number of waits. */
 static int loop_run(struct xpoll *queue, int active, int rounds)
 {
 	struct xpoll_event events[64];
@@ -151,7 +151,7 @@ XT_TEST(ready_sockets_share_a_wait)
 	loop_measure(50);
 }
 
-/* What changes nothing in what the driver is asked costs nothing. */
+/* A change that leaves the driver's request as it is makes no system call. */
 XT_TEST(disabling_and_enabling_costs_no_call)
 {
 	struct xpoll *queue = loop_open();

@@ -209,7 +209,7 @@ XT_TEST(console_is_ready_while_there_is_input)
 	struct xpoll_event event;
 	DWORD count;
 
-	/* One of the test's own. */
+	/* Use a console of the test's own. */
 	(void)FreeConsole();
 	(void)AllocConsole();
 	input = CreateFileA("CONIN$", GENERIC_READ | GENERIC_WRITE,

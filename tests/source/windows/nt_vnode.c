@@ -12,7 +12,7 @@
                  XPOLL_NOTE_TRUNCATE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | \
                  XPOLL_NOTE_RENAME)
 
-enum { LOOK_EVERY_MS = 100 }; /* at a file that is watched for what is written to it */
+enum { LOOK_EVERY_MS = 100 }; /* interval of the checks of a file that is watched for writes */
 
 static int watch(struct xpoll *queue, HANDLE file, int flags, uint32_t notes)
 {
@@ -168,7 +168,7 @@ XT_TEST(file_moved_to_another_directory_is_followed)
 	XT_OK(watch(queue, file, 0, XPOLL_NOTE_RENAME | XPOLL_NOTE_ATTRIB));
 	rename_to(file, "below\\g");
 	GETS(queue, file, XPOLL_NOTE_RENAME);
-	/* Its new directory reports now. */
+	/* The file's new directory is watched now. */
 	XT_EXPECT(SetFileAttributesA(nt_name("below\\g"),
 	                             FILE_ATTRIBUTE_READONLY));
 	GETS(queue, file, XPOLL_NOTE_ATTRIB);
@@ -232,7 +232,7 @@ XT_TEST(directory_is_written_by_its_entries)
 	nt_clean();
 }
 
-/* What happened meanwhile is delivered by ENABLE, as one event. */
+/* ENABLE delivers the changes since DISABLE as one event. */
 XT_TEST(disabled_is_silent_until_enabled)
 {
 	struct xpoll *queue = xt_open();

@@ -106,7 +106,7 @@ static void life(uint32_t dice)
 	    !XT_EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0))
 		return;
 	if (dice % 4 == 0)
-		(void)xpoll_fd(queue); /* Not every back end has one. */
+		(void)xpoll_fd(queue); /* some back ends have no descriptor */
 	for (uint64_t i = 0; i < dice / 4 % 64; i++)
 		(void)xt_flag(queue, i, USER, XPOLL_ADD);
 	(void)XT_EXPECT_EQ(write(ends[1], "x", 1), 1);

@@ -107,10 +107,7 @@ struct source soak_tokens = {.name = "tokens",
 
 /* --- flow ---------------------------------------------------------------- */
 
-/*
- * Each end is used by the thread that has its event, and DISPATCH gives it to
- * one at a time.
- */
+/* With DISPATCH only the thread that has the event of an end uses that end. */
 static struct xt_pair flow_pair;
 static struct target flow_reader, flow_writer;
 static atomic_int flow_rests; /* the writer */

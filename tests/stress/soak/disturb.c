@@ -26,7 +26,7 @@ static void nap_ms(uint32_t ms)
 	(void)nanosleep(&nap, NULL);
 }
 
-/* As many processes as there are processors, all busy, at a higher priority. */
+/* Keep all processors busy by one process each, at a higher priority. */
 static void starve(uint32_t ms)
 {
 	long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -82,7 +82,7 @@ void disturb_child(void (*run)(void *), void *argument)
 		disturb(child, xt_random(&random));
 		while ((ended = waitpid(-1, &status, WNOHANG)) > 0 &&
 		       ended != child)
-			continue; /* One that starved it. */
+			continue; /* one of the processes of starve */
 	} while (ended != child);
 	(void)munmap(paused, sizeof *paused);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)

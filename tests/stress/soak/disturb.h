@@ -13,7 +13,7 @@
  */
 void disturb_pause(bool pause);
 
-/* Its failures are ours. */
+/* Run a function in a child; its failed checks are failures of the test. */
 void disturb_child(void (*run)(void *), void *argument);
 
 #endif

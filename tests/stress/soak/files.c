@@ -153,7 +153,7 @@ static void reads_act(struct soak *soak)
 		if (!atomic_load(&flight->flies)) {
 			flight_start(soak, flight, dice);
 		} else if (dice % 16 == 0) {
-			/* It may have ended meanwhile. */
+			/* The operation may have completed meanwhile. */
 			atomic_store(&flight->cancelled, true);
 			(void)xpoll_aio_cancel(soak->queue, &flight->aio);
 		}

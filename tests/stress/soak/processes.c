@@ -25,8 +25,8 @@ static void signal_take(struct soak *soak, struct target *target,
 	atomic_fetch_add(&soak_signals.out, event->data);
 }
 
-/* One that is queued, and one that is not. */
-static int signal_number(int which)
+/* Returns one of two signals: the first is queued, the second is not. */
+static int signal_of(int which)
 {
 	return which ? SIGRTMIN + 1 : SIGUSR1;
 }
@@ -38,10 +38,10 @@ static void signals_begin(struct soak *soak)
 
 	signal_target = (struct target){signal_take, 0};
 	for (int i = 0; i < 2; i++) {
-		(void)XT_EXPECT_EQ(sigaction(signal_number(i), &action, NULL),
+		(void)XT_EXPECT_EQ(sigaction(signal_of(i), &action, NULL),
 				   0);
 		(void)XT_EXPECT_STATUS(
-			xt_change(soak->queue, (uint64_t)signal_number(i),
+			xt_change(soak->queue, (uint64_t)signal_of(i),
 				  SIGNAL, XPOLL_ADD, 0, 0, &signal_target), 0);
 	}
 }
@@ -53,10 +53,10 @@ static void signals_act(struct soak *soak)
 	/* ThreadSanitizer delivers signals late, and some never. */
 	while (soak_goes_on(soak, &random) && !XT_TSAN) {
 		if (xt_random(&random) % 2)
-			(void)kill(getpid(), signal_number(0));
+			(void)kill(getpid(), signal_of(0));
 		else
 			/* A full queue of the kernel's is no failure. */
-			(void)pthread_kill(pthread_self(), signal_number(1));
+			(void)pthread_kill(pthread_self(), signal_of(1));
 	}
 }
 
@@ -65,7 +65,7 @@ static void signals_end(struct soak *soak)
 {
 	for (int i = 0; i < 2; i++)
 		(void)XT_EXPECT_STATUS(xt_flag(soak->queue,
-					       (uint64_t)signal_number(i),
+					       (uint64_t)signal_of(i),
 					       SIGNAL, XPOLL_DELETE), 0);
 }
 
@@ -84,7 +84,7 @@ static struct child {
 	int code;
 	int hold;             /* it ends when a byte is written */
 	bool told;
-	atomic_bool ended;    /* its event has come */
+	atomic_bool ended;    /* the event of the exit was delivered */
 } children[CHILDREN];
 
 static void child_take(struct soak *soak, struct target *target,

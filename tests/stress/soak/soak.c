@@ -1,12 +1,11 @@
 /*
- * The soak: rounds in which sources of events are busy, on one queue with two
- * waiting threads.  In every other round it is all sources, and the process is
- * stopped, continued and starved of the processor at random.  In the rounds
- * between, one source is alone, in peace: what fails to wake a thread shows
- * only when nothing else wakes it.
- * Oracle: after each round all that was brought about has been reported, no
- * more and no less; nothing is registered or open that was not before; and
- * the memory in use does not grow from round to round.
+ * The soak: rounds in which sources of events are busy, on one queue with two waiting threads.  In
+ * every other round all sources are busy, and the process is stopped, continued and deprived of the
+ * processor at random.  In the rounds between, one source is busy alone, because a missed wake-up
+ * of a thread shows only if nothing else wakes the thread.
+ *
+ * Oracle: after each round every activity has been reported exactly once; nothing is registered or
+ * open that was not before; and the memory in use does not grow from round to round.
  *
  *   soak --backend NAME --seconds N --seed S
  */
@@ -27,7 +26,7 @@ enum {
 	WARM_ROUNDS = 2, /* for so long pools, stacks and arenas may grow */
 	HEAP_SLACK = 256 << 10,
 	RSS_SLACK = 4 << 20,
-	OWN = 4,         /* descriptors that the library may make and give back */
+	OWN = 4,         /* number of descriptors that the library may open and close by itself */
 	ROUNDS = 24,     /* or more, when they would be longer than this: */
 	LONGEST = 15,    /* seconds */
 };
@@ -91,7 +90,7 @@ static void expect_flat(const struct usage *before, const struct usage *after)
 	(void)XT_EXPECT_EQ(after->registered, before->registered);
 	(void)XT_EXPECT(after->descriptors <= before->descriptors + OWN);
 	if (XT_SANITIZED)
-		return; /* They keep what was freed. */
+		return; /* sanitizers keep freed memory */
 	if (after->heap > before->heap + HEAP_SLACK)
 		xt_fail(__FILE__, __LINE__, "%jd bytes are allocated, %jd were",
 			(intmax_t)after->heap, (intmax_t)before->heap);
@@ -124,7 +123,7 @@ bool soak_goes_on(struct soak *soak, uint64_t *random)
 	uint32_t dice = xt_random(random);
 
 	if (dice % 32 == 0) {
-		/* So that waiting threads fall asleep, too. */
+		/* Pause, so that waiting threads fall asleep, too. */
 		struct timespec nap = {.tv_nsec = dice / 32 % 1000000};
 
 		(void)nanosleep(&nap, NULL);
@@ -165,7 +164,7 @@ static void wait_and_take(void *argument)
 	}
 }
 
-/* What was brought about is on its way: it comes, and nothing else. */
+/* Wait until every activity has been reported, and check that nothing else is. */
 static void settle(void)
 {
 	int64_t deadline = xt_now() + XT_SOON;
@@ -193,7 +192,7 @@ static void stop_waiters(struct soak *soak, struct xt_thread **waiters)
 		xt_join(waiters[i]);
 }
 
-/* With the first `count` of these sources. */
+/* Run one round with the first `count` of these sources. */
 static void run_round(struct soak *soak, struct source *const *busy, int count,
                       double seconds)
 {

@@ -1,10 +1,10 @@
 /*
- * soak: all sources of events at once, for long.
+ * soak: all sources of events at once, for a long time.
  *
- * A source brings something about (in) and counts what is reported of it (out):
- * bytes, expirations, deliveries of signals, ends of processes.  A thread of
- * its own acts until the round is over; two other threads wait, and hand each
- * event to the target that its udata points to.
+ * A source causes activity, counted in `in`, and counts the reports of it in `out`: bytes,
+ * expirations, deliveries of signals, ends of processes.  Each source acts in its own thread until
+ * the round is over; two other threads wait, and pass each event to the target that its udata
+ * points to.
  */
 #ifndef SOAK_H
 #define SOAK_H
@@ -19,7 +19,7 @@ enum {
 
 enum { REUSE_SLOTS = 8 };
 
-/* What a waiting thread knew when it began to wait. */
+/* State that a waiting thread has read before its wait. */
 struct known {
 	uint64_t dead[REUSE_SLOTS]; /* serials up to this one were gone */
 };
@@ -36,12 +36,12 @@ struct source {
 	const char *name;
 	void (*begin)(struct soak *soak);
 	void (*act)(struct soak *soak); /* the source's thread */
-	void (*end)(struct soak *soak); /* nobody else uses the queue now */
+	void (*end)(struct soak *soak); /* called while no other thread uses the queue */
 	_Atomic long in;
 	_Atomic long out;
 };
 
-/* What udata points to. */
+/* The struct that udata points to. */
 struct target {
 	void (*take)(struct soak *soak, struct target *target,
 		     const struct xpoll_event *event,

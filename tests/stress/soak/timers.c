@@ -15,7 +15,7 @@ enum { MOMENTS = 512, LATEST_NS = 20000000 };
 
 static struct moment {
 	struct target target; /* first */
-	_Atomic int64_t due_ns; /* not before that; 0: none runs */
+	_Atomic int64_t due_ns; /* earliest time of the expiration; 0: the timer does not run */
 } moments[MOMENTS];
 
 static void moment_take(struct soak *soak, struct target *target,
@@ -52,7 +52,10 @@ static void moment_add(struct soak *soak, struct moment *moment, uint32_t dice)
 		data += now_ns;
 	}
 	if (ident % 4 == 2) {
-		/* Its clock may be set: it is not held against another one. */
+		/*
+		 * The real-time clock may be set, so its expirations are not compared with another
+		 * clock.
+		 */
 		(void)clock_gettime(CLOCK_REALTIME, &real);
 		atomic_store(&moment->due_ns, 1);
 		fflags |= XPOLL_NOTE_ABSTIME;
@@ -64,7 +67,7 @@ static void moment_add(struct soak *soak, struct moment *moment, uint32_t dice)
 					 moment), 0);
 }
 
-/* It has been taken back, or else its event has been returned. */
+/* Delete the timer; either this succeeds, or its event was returned. */
 static void moment_delete(struct soak *soak, struct moment *moment)
 {
 	uint64_t ident = (uint64_t)(moment - moments);
@@ -152,7 +155,7 @@ static void beats_act(struct soak *soak)
 	(void)soak;
 }
 
-/* What a wait returns that began after a moment has all beats up to it. */
+/* A wait that began after a beat returns all beats up to that. */
 static void beat_end(struct soak *soak, struct beat *beat)
 {
 	uint64_t ident = (uint64_t)(FIRST_BEAT + beat->target.index);
@@ -165,7 +168,7 @@ static void beat_end(struct soak *soak, struct beat *beat)
 		int rc = xpoll_event(soak->queue, NULL, 0, &event, 1, XT_SOON);
 
 		if (rc < 0 && errno == EINTR)
-			continue; /* It was stopped and continued. */
+			continue; /* the process was stopped and continued */
 		if (!XT_EXPECT_EQ(rc, 1))
 			return;
 		target = event.udata;

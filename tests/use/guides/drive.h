@@ -1,6 +1,6 @@
 /*
- * What the drivers of the guides' fragments share.  Each driver is compiled behind a
- * fragment, which the test has taken from its page.
+ * Shared by the drivers of the guides' fragments.  Each driver is compiled behind a fragment, which
+ * the test has taken from its page.
  */
 #ifndef XPOLL_TESTS_USE_GUIDES_DRIVE_H
 #define XPOLL_TESTS_USE_GUIDES_DRIVE_H

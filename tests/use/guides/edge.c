@@ -1,4 +1,4 @@
-/* choosing-a-mode.md, "Edge": one event for new activity, none for what is left. */
+/* choosing-a-mode.md, "Edge": one event for new activity, none for data that was left. */
 #include "drive.h"
 
 int main(void)

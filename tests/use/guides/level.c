@@ -1,4 +1,4 @@
-/* choosing-a-mode.md, "Level": what was not read is reported again. */
+/* choosing-a-mode.md, "Level": data that was not read is reported again. */
 #include "drive.h"
 
 int main(void)

@@ -1,4 +1,4 @@
-/* Which kernel it is, and what it remembers of knotes. */
+/* Selects the modelled kernel, and records the state of its knotes (registered filters). */
 #include "model.h"
 
 #include <errno.h>
@@ -37,9 +37,9 @@ enum {
 	DUPLICATES_END = 256, /* a test has no kqueue with a higher number */
 };
 
-/* A table by hash; what is closed is found by its inode. */
+/* A knote in a hash table.  The inode shows whether the descriptor was closed and reused. */
 struct note {
-	int queue; /* plus 1 */
+	int queue; /* descriptor of the queue plus 1; 0: free */
 	int fd;
 	short filter;
 	bool enabled;
@@ -106,7 +106,7 @@ bool model_is_enabled(int queue, const struct kevent *change)
 	struct stat status;
 	bool enabled = false;
 
-	/* All eventfds of Linux have one inode. */
+	/* Only files with a type have an inode of their own: all eventfds of Linux share one. */
 	if (__real_fstat((int)change->ident, &status) < 0 || !(status.st_mode & S_IFMT))
 		return false;
 	pthread_mutex_lock(&lock);

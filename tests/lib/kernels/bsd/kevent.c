@@ -1,4 +1,4 @@
-/* kevent(2). */
+/* The model's kevent(2), linked in front of the drop-in's. */
 #include "model.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static bool is_of_fd(const struct kevent *record)
 		record->filter == EVFILT_EXCEPT;
 }
 
-/* Is it a file of this type whose other end is closed? */
+/* Returns true if fd is a file of this type whose other end is closed. */
 static bool hung(int fd, mode_t type)
 {
 	struct pollfd look = {.fd = fd, .events = POLLIN};
@@ -33,7 +33,7 @@ static bool hung(int fd, mode_t type)
 static bool there_already(int queue, const struct kevent *change)
 {
 	static const struct timespec zero;
-	/* Nothing is changed by this. */
+	/* A change without an action: only checks that the filter is registered. */
 	struct kevent probe = *change;
 
 	probe.flags = EV_RECEIPT;
@@ -42,7 +42,7 @@ static bool there_already(int queue, const struct kevent *change)
 		probe.data == 0;
 }
 
-/* The error of a change that this kernel refuses; 0: it does not. */
+/* Returns the error with which the modelled kernel refuses a change; 0: it accepts the change. */
 static int refused(const struct kevent *change)
 {
 	const struct model_kernel *kernel = model_kernel();
@@ -64,7 +64,7 @@ static int refused(const struct kevent *change)
 	return 0;
 }
 
-/* 0: it is to be made; 1: it is done; or an error. */
+/* Prepare a change.  Returns 0: apply it; 1: the model has done it; or an errno value. */
 static int prepare(int queue, struct kevent *change)
 {
 	const struct model_kernel *kernel = model_kernel();
@@ -96,7 +96,10 @@ static void answer(struct kevent *event, const struct kevent *change)
 		event->flags |= change->flags;
 }
 
-/* One change, as it is alone; its receipt, or its error, into *event: how many. */
+/*
+ * Apply one change, and store its receipt or its error in *event.  Returns the number of stored
+ * events.
+ */
 static int change_one(int queue, struct kevent *change, struct kevent *event)
 {
 	static const struct timespec zero;
@@ -119,7 +122,10 @@ static int change_one(int queue, struct kevent *change, struct kevent *event)
 	return 1;
 }
 
-/* A level end of file comes twice where there is room. */
+/*
+ * Duplicate level-triggered reports of an end of file, if there is room.  Returns the new number of
+ * events.
+ */
 static int twice(struct kevent *events, int count, int cap)
 {
 	int len = count;
@@ -131,7 +137,10 @@ static int twice(struct kevent *events, int count, int cap)
 	return len;
 }
 
-/* The kernel would sleep on: here it looks again now and then, as poll(2) does. */
+/*
+ * Remove events that the modelled kernel would not report.  If none is left, it would sleep on;
+ * here the caller polls again from time to time, like poll(2) in look.c.
+ */
 static int silence(struct kevent *events, int count, const struct timespec *timeout)
 {
 	static const struct timespec soon = {.tv_nsec = 10000000};
@@ -161,7 +170,7 @@ static int look(int queue, struct kevent *events, int cap,
 	return count;
 }
 
-/* Changes one after the other; if one has failed there is no look. */
+/* Apply the changes one by one, and then wait, unless one has failed. */
 int __wrap_kevent(int queue, const struct kevent *changes, int len,
                   struct kevent *events, int cap, const struct timespec *timeout)
 {
@@ -170,7 +179,7 @@ int __wrap_kevent(int queue, const struct kevent *changes, int len,
 
 	if (len > CHANGES_MOST)
 		exit(1);
-	if (len > 0) /* Both may be one array. */
+	if (len > 0) /* copy the changes, because both arguments may be the same array */
 		memcpy(copy, changes, (size_t)len * sizeof *copy);
 	for (int i = 0; i < len; i++) {
 		struct kevent event;

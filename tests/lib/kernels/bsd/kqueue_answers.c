@@ -1,9 +1,9 @@
 /*
- * Goal: where the kernels with kqueue(2) answer differently, xpoll does not:
- * entries of failed changes (macOS), a pipe that nobody reads (NetBSD), no
- * EVFILT_USER (old OpenBSD); and the descriptor of a queue is asked what is over,
- * which no kernel finds out by itself.
- * Method: a kevent(2) in front of the drop-in's, which answers as they do.
+ * Goal: xpoll behaves the same on kernels whose kqueue(2) differs: records of failed changes
+ * (macOS), a pipe without a reader (NetBSD), no EVFILT_USER (old OpenBSD); and it polls the outer
+ * descriptor, because no kernel removes reports that no longer hold by itself.
+ *
+ * Method: a kevent(2) in front of the drop-in's, which behaves like these kernels.
  */
 #include "xt.h"
 
@@ -16,11 +16,11 @@ typedef int kevent_call(int, const struct kevent *, int, struct kevent *, int,
                         const struct timespec *);
 
 static enum { FREEBSD, MACOS, NETBSD, OPENBSD } kernel;
-static int said;          /* how often it has answered in its own way */
-static int watched = -1;  /* a queue */
-static int asked;         /* how often that was asked for events */
+static int said;          /* number of results that the model has changed */
+static int watched = -1;  /* descriptor of a kqueue whose polls are counted */
+static int asked;         /* number of polls of `watched` */
 
-/* What this kernel makes of the answer to these changes. */
+/* Change the result of a change to that of the modelled kernel. */
 static void answer(struct kevent *event, const struct kevent *changes, int len)
 {
 	if (!(event->flags & EV_ERROR))
@@ -88,7 +88,7 @@ XT_TEST(failed_changes_of_macos_are_told_as_those_of_others)
 	XT_GETS(queue, NULL, pipe.r, READ);
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
 	XT_NONE(queue);
-	/* The change that comes along with the wait fails. */
+	/* The change that is passed with this wait fails. */
 	xt_close(pipe.r);
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
 	XT_NONE(queue);
@@ -115,7 +115,7 @@ XT_TEST(pipe_that_nobody_reads_is_watched_though_netbsd_says_ebadf)
 	XT_STATUS(xt_add(queue, pipe.w, WRITE, 0), EBADF);
 }
 
-/* As DIFFERENCES.md says, and nothing is left behind. */
+/* DIFFERENCES.md describes this; no registration remains. */
 XT_TEST(pipe_that_nobody_reads_is_epipe_without_user_events)
 {
 	struct xpoll *queue = queue_on(OPENBSD);
@@ -127,13 +127,13 @@ XT_TEST(pipe_that_nobody_reads_is_epipe_without_user_events)
 	XT_CHECK(said > 0);
 	XT_NONE(queue);
 	XT_EXPECT_EQ(xt_stats(queue).registered, 0);
-	/* The number is another pipe's, which is read. */
+	/* The descriptor is reused for another pipe, which has a reader. */
 	xt_number(other.w, pipe.w);
 	XT_OK(xt_add(queue, pipe.w, WRITE, 0));
 	XT_GETS(queue, NULL, pipe.w, WRITE);
 }
 
-/* Its kernel goes by what was active once, until it is asked for events. */
+/* FreeBSD keeps a kqueue readable after a report was made, until a kevent(2) polls for events. */
 XT_TEST(descriptor_of_a_queue_is_asked_what_is_over)
 {
 	struct xpoll *queue = queue_on(FREEBSD);
@@ -154,7 +154,10 @@ XT_TEST(descriptor_of_a_queue_is_asked_what_is_over)
 	watched = -1;
 }
 
-/* Asking takes the timer: the beacon is there for it, until the event is taken. */
+/*
+ * The poll consumes the event of the timer, so the wake-up descriptor is readable in its place
+ * until the event is delivered.
+ */
 XT_TEST(timer_that_has_come_keeps_the_descriptor_readable)
 {
 	struct xpoll *queue = queue_on(FREEBSD);
@@ -165,7 +168,7 @@ XT_TEST(timer_that_has_come_keeps_the_descriptor_readable)
 	                XPOLL_NOTE_NSECONDS, 2000000, NULL));
 	XT_EQ(xt_poll(watched, POLLIN), 0);
 	XT_CHECK(xt_poll_until(watched, POLLIN, POLLIN));
-	/* The poll-like level leaves it. */
+	/* The poll-like level does not take the timer's event. */
 	for (int i = 0; i < 3; i++) {
 		XT_EQ(xpoll_wait(queue, 0), 0);
 		XT_EQ(xt_poll(watched, POLLIN), POLLIN);

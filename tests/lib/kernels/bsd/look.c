@@ -1,4 +1,4 @@
-/* poll(2), and what a descriptor says of itself. */
+/* The model's poll(2), and calls that return properties of a descriptor. */
 #include "model.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static bool ends_are_ignored(const struct pollfd *look)
 	return look->events & INIGNEOF && model_kernel()->ignores_eof;
 }
 
-/* How many are ready at once, as this kernel is asked. */
+/* Returns the number of entries that the modelled kernel refuses at once (POLLNVAL). */
 static int refuse_all(struct pollfd *fds, nfds_t count, const short *asked)
 {
 	int ready = 0;
@@ -54,7 +54,10 @@ static int refuse_all(struct pollfd *fds, nfds_t count, const short *asked)
 	return ready;
 }
 
-/* Linux has answered: as this kernel does. */
+/*
+ * Convert the results of Linux to those of the modelled kernel.  Returns the number of ready
+ * entries.
+ */
 static int answer_all(struct pollfd *fds, nfds_t count, const short *asked)
 {
 	int ready = 0;
@@ -68,8 +71,8 @@ static int answer_all(struct pollfd *fds, nfds_t count, const short *asked)
 }
 
 /*
- * Listeners that were shut down and whose error was taken: that was all that the kernel
- * reports of one.
+ * Listeners that were shut down and whose error was read: the modelled kernel reports nothing more
+ * of them.
  */
 static _Atomic ino_t forgotten[FORGOTTEN_MOST];
 
@@ -101,7 +104,9 @@ bool model_is_forgotten(int fd)
 	return false;
 }
 
-/* What Linux is asked: those whose ends are ignored are not there. */
+/*
+ * Convert the requested bits for Linux, and leave out entries whose end of file is to be ignored.
+ */
 static void ask_all(struct pollfd *fds, nfds_t count, short *asked)
 {
 	for (nfds_t i = 0; i < count; i++) {
@@ -111,7 +116,9 @@ static void ask_all(struct pollfd *fds, nfds_t count, short *asked)
 	}
 }
 
-/* A pipe that is at its end is silent, for good, if that is what was asked for. */
+/*
+ * Returns true for a pipe at its end whose request ignores the end of file: it never becomes ready.
+ */
 static bool is_silent(const struct pollfd *look)
 {
 	return look->revents && (model_is_forgotten(look->fd) ||
@@ -132,8 +139,8 @@ static int silence_ends(struct pollfd *fds, nfds_t count)
 }
 
 /*
- * Asked for what it ignores, the kernel sleeps on.  Here it looks again now and then,
- * so that a test that waits for it can end.
+ * Call poll(2) like the modelled kernel.  That one would sleep on if only ignored conditions hold;
+ * here the descriptors are polled again from time to time, so that a test that waits can end.
  */
 static int poll_as_kernel(struct pollfd *fds, nfds_t count,
                           const struct timespec *timeout, const sigset_t *mask,
@@ -159,7 +166,10 @@ static int poll_as_kernel(struct pollfd *fds, nfds_t count,
 	return rc - silent;
 }
 
-/* A look lets pending signals in, and returns what it has found. */
+/*
+ * A poll with timeout 0 runs the handlers of pending signals and still returns its results, not
+ * EINTR.  Returns the mask for the call.
+ */
 static const sigset_t *mask_of_look(const struct timespec *timeout, const sigset_t *mask)
 {
 	sigset_t before;
@@ -214,7 +224,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 	return __wrap_ppoll(fds, count, timeout_ms < 0 ? NULL : &timeout, NULL);
 }
 
-/* A socket has no inode, and a pipe no name. */
+/* fstat(2) of the modelled kernel: a socket has no inode, and a pipe has no link. */
 int __wrap_fstat(int fd, struct stat *status)
 {
 	static dev_t pipes;
@@ -238,7 +248,10 @@ int __wrap_fstat(int fd, struct stat *status)
 	return rc;
 }
 
-/* Linux keeps of UNIX-domain sockets alone that they have listened. */
+/*
+ * Returns true for a listener that was shut down.  Linux shows only for UNIX-domain sockets that
+ * they were listeners.
+ */
 static bool is_ended_listener(int fd)
 {
 	struct pollfd look = {.fd = fd, .events = POLLIN};

@@ -1,7 +1,8 @@
 /*
- * Goal: the /dev/poll back end beyond the contract: how many calls it makes,
- * what the device has in the end, and what is done where there is no device.
- * Method: a model of the device, which counts and can be asked.
+ * Goal: the /dev/poll back end beyond the contract: the number of its system calls, the final state
+ * of the device, and the behaviour without a device.
+ *
+ * Method: a model of the device, which counts calls and shows its state.
  */
 #include "xt.h"
 
@@ -11,9 +12,9 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
-static bool no_ports; /* the kernel is one without them */
+static bool no_ports; /* the modelled kernel has no event ports */
 
-/* In front of the model of event ports. */
+/* Replaces port_create of the model of event ports. */
 __attribute__((visibility("default"))) int port_create(void);
 
 int port_create(void)
@@ -29,7 +30,7 @@ int port_create(void)
 	return real();
 }
 
-/* What the newest device has of a number; -1: it is not in the set. */
+/* Returns the events that the newest device has for a descriptor; -1: it is not in the set. */
 static int has(int fd)
 {
 	struct pollfd entry = {.fd = fd};
@@ -42,7 +43,7 @@ static void stand_by(void *argument)
 {
 	char byte;
 
-	/* Until the other end is closed. */
+	/* Wait until the other end is closed. */
 	(void)!read(*(int *)argument, &byte, 1);
 }
 
@@ -79,7 +80,7 @@ static void count_calls(void)
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
 	XT_CHECK(calls_are(before, 0, 0, 10));
 
-	/* There and back again: the device need not know. */
+	/* Changes that cancel each other out are not written to the device. */
 	before = devpoll_calls();
 	for (int i = 0; i < 10; i++) {
 		XT_OK(xt_flag(queue, (uint64_t)pairs[7].r, READ, XPOLL_DISABLE));
@@ -89,8 +90,8 @@ static void count_calls(void)
 	XT_CHECK(calls_are(before, 0, 0, 10));
 
 	/*
-	 * An ADD is two records, out of the set and in again; less is two as well,
-	 * and more is one: all in one write.
+	 * All changes are one write.  An ADD is two records, which remove and add the descriptor;
+	 * requesting less is two as well, and requesting more is one.
 	 */
 	before = devpoll_calls();
 	for (int i = 0; i < 3; i++) {
@@ -121,7 +122,7 @@ XT_TEST(wait_is_one_call_beside_other_threads)
 	xt_join(thread);
 }
 
-/* What a filter asks for, as far as it is enabled. */
+/* Returns the poll(2) bits of these filters that the queue requests. */
 static int wanted(unsigned filters)
 {
 	int bits = (filters & 1 ? POLLIN | POLLRDHUP : 0) |
@@ -150,7 +151,7 @@ XT_TEST(device_has_what_is_enabled_and_nothing_else)
 		uint64_t ident = (uint64_t)pairs[at].r;
 
 		if (xt_random(&seed) % 8 == 0) {
-			/* A number that is used again at once. */
+			/* Close a descriptor, and reuse it at once. */
 			XT_OK(xt_flag(queue, ident, READ, XPOLL_DELETE));
 			XT_OK(xt_flag(queue, ident, WRITE, XPOLL_DELETE));
 			xt_close(pairs[at].w);
@@ -174,7 +175,7 @@ XT_TEST(device_has_what_is_enabled_and_nothing_else)
 	}
 }
 
-/* The device keeps what was written while the number was closed. */
+/* The device keeps events that were written while the descriptor was closed. */
 XT_TEST(bits_that_the_device_keeps_are_taken_away)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -198,7 +199,7 @@ XT_TEST(bits_that_the_device_keeps_are_taken_away)
 	XT_GETS(queue, NULL, number, READ);
 }
 
-/* An ADD is written to the device, whatever it has of the number. */
+/* An ADD is written to the device even if the device has the descriptor with these events. */
 XT_TEST(add_on_a_number_used_again_is_told_to_the_device)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -213,7 +214,10 @@ XT_TEST(add_on_a_number_used_again_is_told_to_the_device)
 	XT_GETS(queue, NULL, old.r, READ);
 }
 
-/* With a mask all are looked at by poll(2), which reports those, too. */
+/*
+ * A wait with a signal mask polls all descriptors by poll(2), which also reports those about which
+ * the device is silent.
+ */
 XT_TEST(masked_wait_drops_what_the_device_is_silent_about)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -256,7 +260,7 @@ static void all_are_told(void *argument)
 	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	struct devpoll_calls before = devpoll_calls();
 	XT_EQ(xpoll_event(queue, NULL, 0, events, PIPES * 2, -1), PIPES);
-	/* Each is two records now: out of the set and in again. */
+	/* Each ADD is two records: remove and add. */
 	for (int i = 0; i < PIPES; i++) {
 		sum += (int)events[i].ident;
 		XT_OK(xt_add(queue, (int)events[i].ident, READ, 0));
@@ -274,7 +278,7 @@ XT_TEST(limit_of_descriptors_splits_calls_and_loses_nothing)
 	XT_CHECK(xt_child(all_are_told, NULL));
 }
 
-/* Those are in no set any more: only this wait can report them. */
+/* The edges were consumed by this wait, so only this wait can report them. */
 XT_TEST(edges_that_were_taken_come_though_the_device_fails)
 {
 	enum { EDGES = 600, ROOM = 1000 };
@@ -288,7 +292,10 @@ XT_TEST(edges_that_were_taken_come_though_the_device_fails)
 		xt_put(pair.w);
 		XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
 	}
-	/* More than one wait of the back end takes; there is room, and the second look fails. */
+	/*
+	 * There are more edges than one wait of the back end takes, and room for more; the second
+	 * poll fails.
+	 */
 	devpoll_fail(1, ENOMEM);
 	len = xpoll_event(queue, NULL, 0, events, ROOM, 0);
 	for (int more = len; more > 0; len += more) {
@@ -329,7 +336,7 @@ static bool takes(const char *name)
 	return same;
 }
 
-/* As the README of the Poller has it: poll(2) where there is no device. */
+/* Without a device the queue uses poll(2), as the README says. */
 static void falls_back(void)
 {
 	XT_EXPECT(takes("poll"));
@@ -363,7 +370,7 @@ XT_TEST(without_ports_the_device_is_taken_and_without_that_poll)
 	no_ports = false;
 }
 
-/* A file of that name that takes whatever is written. */
+/* A file of this name that accepts all writes is not used as a device. */
 XT_TEST(without_its_ioctl_the_device_is_not_taken)
 {
 	unsetenv("XPOLL_BACKEND");
@@ -375,7 +382,7 @@ XT_TEST(without_its_ioctl_the_device_is_not_taken)
 	no_ports = false;
 }
 
-/* That shows nothing about the kernel. */
+/* A lack of descriptors shows nothing about the kernel, so xpoll_create fails. */
 XT_TEST(without_descriptors_nothing_else_is_taken)
 {
 	unsetenv("XPOLL_BACKEND");

@@ -1,7 +1,8 @@
 /*
- * Goal: the model of /dev/poll does what the manual page says, and is as nasty
- * as the page allows: what the back end shows on it is worth no more than that.
- * Method: the device itself, without the library.
+ * Goal: the model of /dev/poll behaves as the manual page says, and as inconveniently as the page
+ * allows, because tests of the back end prove no more than the model does.
+ *
+ * Method: calls of the device itself, without the library.
  */
 #include "xt.h"
 
@@ -31,7 +32,7 @@ static int ask(int device, struct pollfd *fds, int cap, int timeout_ms)
 	return ioctl(device, DP_POLL, &call);
 }
 
-/* What it has of a number; -1: it is not in the set. */
+/* Returns the events that the device has for a descriptor; -1: it is not in the set. */
 static int has(int device, int fd)
 {
 	struct pollfd entry = {.fd = fd};
@@ -101,7 +102,7 @@ XT_TEST(number_used_again_says_what_is_true_of_the_new_file_or_nothing)
 	}
 	XT_EQ(ask(device, fds, 4, 0), 1);
 	XT_EXPECT_EQ(fds[0].fd, old[0].r);
-	/* What it has already it does not look at. */
+	/* Events that the device has already do not make it poll the file. */
 	XT_CHECK(told(device, old[1].r, POLLIN));
 	XT_EQ(ask(device, fds, 4, 0), 1);
 	XT_CHECK(told(device, old[1].r, POLLREMOVE));
@@ -128,7 +129,7 @@ XT_TEST(written_while_closed_it_cannot_be_removed)
 	XT_EXPECT_EQ(ready.revents, POLLOUT);
 }
 
-/* It goes round: nobody waits for ever. */
+/* DP_POLL begins where the last one stopped, so no descriptor starves. */
 XT_TEST(short_array_is_filled_in_turns)
 {
 	int device = device_open();
@@ -200,7 +201,7 @@ XT_TEST(more_than_the_limit_of_descriptors_is_einval)
 struct sleeper {
 	int device;
 	struct pollfd ready;
-	atomic_int woken; /* there is something for it */
+	atomic_int woken; /* the thread has been woken */
 };
 
 static void sleep_in_device(void *argument)
@@ -225,7 +226,7 @@ static void write_meanwhile(void *argument)
 	atomic_store(&writer->done, 1);
 }
 
-/* What older kernels do, and why only one thread of a queue is inside. */
+/* Older kernels behave like this, so only one thread of a queue may be in the device. */
 XT_TEST(write_waits_until_nobody_is_asleep)
 {
 	struct sleeper sleeper = {.device = device_open()};

@@ -1,7 +1,8 @@
 /*
- * Goal: where no call reports edges, as on Solaris, CLEAR of a descriptor is ENOTSUP
- * and leaves everything as it was; all else works.
- * Method: the library as it is there, on the models; poll(2) on /dev/null.
+ * Goal: on a system without edge-triggered reports (Solaris) CLEAR of a descriptor fails with
+ * ENOTSUP and changes nothing; everything else works.
+ *
+ * Method: the library as it is built for that system, on the models; poll(2) on /dev/null.
  */
 #include "xt.h"
 
@@ -57,7 +58,7 @@ XT_TEST(sources_are_clear_all_the_same)
 	XT_GETS(queue, NULL, file, VNODE);
 }
 
-/* Elsewhere that is a set of epoll(7), which a port cannot hold. */
+/* On other systems a device may be an epoll set, which a port cannot watch. */
 XT_TEST(devices_are_levels)
 {
 	struct xpoll *queue = xt_open();

@@ -1,7 +1,8 @@
 /*
- * Goal: the model of event ports does what their manual pages say, and what
- * hurts those who do not read them.
- * Method: each sentence by the calls themselves.
+ * Goal: the model of event ports behaves as the manual pages say, also where that surprises a
+ * program.
+ *
+ * Method: each sentence is tested by the calls themselves.
  */
 #include "xt.h"
 
@@ -29,7 +30,7 @@ static int dissociate(int fd, int object)
 		? errno : 0;
 }
 
-/* How many events there are now, the first one in *event. */
+/* Returns the number of events that there are now, and stores the first one in *event. */
 static int take(int fd, port_event_t *event)
 {
 	static const struct timespec now;
@@ -114,7 +115,7 @@ XT_TEST(close_dissociates_without_a_word)
 	XT_EQ(associate(fd, pipe.r, POLLIN, 0), EBADFD);
 }
 
-/* Of two, one has its event on the way. */
+/* Of two dissociated descriptors, the event of one still comes. */
 XT_TEST(event_may_come_after_dissociate)
 {
 	port_event_t event;
@@ -190,7 +191,7 @@ XT_TEST(limit_counts_objects_and_events)
 	(void)unsetenv("PORT_MODEL_MAX_EVENTS");
 }
 
-/* Now and then it is both: a look that has found something says ETIME. */
+/* A call with timeout 0 that has found events may return ETIME. */
 XT_TEST(timeout_may_come_with_events)
 {
 	static const struct timespec now;
@@ -243,7 +244,7 @@ XT_TEST(set_of_epoll_in_a_port_is_an_error)
 
 enum { ASKED = FILE_ACCESS | FILE_MODIFIED | FILE_ATTRIB | FILE_TRUNC };
 
-/* Watch a name from now on. */
+/* Associate a name with the port, with the file's present times. */
 static int watch(int fd, struct file_obj *object, const char *name, int events)
 {
 	static char names[4][1024];
@@ -270,7 +271,7 @@ static int unwatch(int fd, struct file_obj *object)
 		? errno : 0;
 }
 
-/* What one event reports of this object; 0: there is none. */
+/* Returns the events that one event reports of this object; 0: there is no event. */
 static int told_of(int fd, const struct file_obj *object)
 {
 	port_event_t event;
@@ -335,7 +336,7 @@ XT_TEST(loss_of_the_name_is_told_unasked_in_place_of_another_event)
 	XT_EQ(told_of(fd, &object), FILE_RENAME_TO);
 	XT_OK(watch(fd, &object, "g", 0));
 	XT_OK(unlink(xt_name("g")));
-	/* It is on its way, and does not come back. */
+	/* The event was sent, and port_dissociate does not take it back. */
 	XT_EQ(unwatch(fd, &object), ENOENT);
 	XT_EQ(told_of(fd, &object), FILE_DELETE);
 	XT_EQ(watch(fd, &object, "g", 0), ENOENT);

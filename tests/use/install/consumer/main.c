@@ -1,4 +1,4 @@
-/* Both levels from C11: a byte in a pipe is seen by each.  Exit code 0 if so. */
+/* Both levels from C11: each reports a byte in a pipe.  The exit code is 0 if they do. */
 #include <unistd.h>
 #include <xpoll.h>
 

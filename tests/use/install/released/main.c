@@ -1,7 +1,7 @@
 /*
- * A program of 1.0: it is compiled with that header and linked with that list of
- * names, and calls every one of them.  Exit code 0 if the library does what it did,
- * on every back end; else the line that saw otherwise is printed.
+ * A program of 1.0: it is compiled with that header, linked with that list of names, and calls
+ * every function.  The exit code is 0 if the library behaves as it did, on every back end; else the
+ * line of the first difference is printed.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* What the library uses of a system that has POSIX and nothing else. */
+/* The functions of sys/sys.h for a system that has POSIX and nothing else. */
 #include "sys/system.h"
 
 #include <stddef.h>
@@ -11,7 +11,7 @@ const struct xp_system xp_system = {
 	.backends = {&xp_backend_poll},
 };
 
-/* Nothing says what is left in a buffer. */
+/* No call returns the number of unsent bytes. */
 const struct xp_source_ops xp_source_empty = XP_SOURCE_ABSENT(EMPTY, NULL);
 
 /* Nothing says when a process ends. */

@@ -1,26 +1,24 @@
 /*
- * /dev/poll as its manual page, poll(7D), describes it, and as the driver of
- * illumos reads where the page says "may".  What a program can run into:
- *
- * - What is written for a number that is in the set is ORed to what is there.
- *   What it has already is not looked at again, nor is whether the number is
- *   still that of the file.
- * - A number that is closed stays.  It says POLLNVAL if the device has a reason
- *   to look at it, and nothing if it has none; used again, it says what is true
- *   of the new file if there is a reason to look, and nothing if there is none.
- *   Reasons are: it was written, it was ready the last time, its old file has
- *   reported something.
- * - One that is not open when it is written is not in the set, and cannot be
- *   removed, but keeps what was written.
- * - DP_POLL goes round, from where the last one stopped.  A number that has to
- *   be looked at stays so until a look finds nothing.
- * - More records than the limit of descriptors, or room for as many, is EINVAL.
- * - A forked child may do nothing with it: EACCES.
- * - A write waits until nobody is asleep in DP_POLL, as it did until 2012.
+ * A model of /dev/poll as its manual page, poll(7D), describes it, and like the driver of illumos
+ * where the page says "may".  A program has to handle the following:
+ * - Events that are written for a descriptor in the set are ORed to those it has.  Events that it
+ * has already do not make the device poll the file again, nor check whether the descriptor refers
+ * to the same file.
+ * - A closed descriptor stays in the set.  It reports POLLNVAL if the device has a reason to poll
+ * it, and nothing otherwise; reused, it reports the state of the new file if there is a reason, and
+ * nothing otherwise.  Reasons are: it was written, it was ready the last time, its old file has
+ * reported something.
+ * - A descriptor that is not open when it is written is not in the set and cannot be removed, but
+ * the device keeps the events.
+ * - DP_POLL begins where the last one stopped.  A descriptor that has to be polled stays so until a
+ * poll finds nothing.
+ * - More records than the limit of descriptors, or room for as many results, is EINVAL.
+ * - A forked child must not use the device: EACCES.
+ * - A write waits until no thread is asleep in DP_POLL, as in illumos until 2012.
  * - ioctl(2) is no cancellation point, and sleeps for whole milliseconds.
  *
- * A device is a set of epoll(7): its edges are what files report.  With the
- * lock no signal is handled, since handlers may fork.
+ * Each device is an epoll set, whose edges show activity of files.  While a thread holds the lock,
+ * it blocks all signals, because handlers may fork.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -41,21 +39,21 @@
 #include <unistd.h>
 
 enum {
-	DEVICES = 1 << 16, /* numbers that can be devices */
-	ENTRIES = 1 << 20, /* numbers that can be in a set */
+	DEVICES = 1 << 16, /* descriptors below this can be devices */
+	ENTRIES = 1 << 20, /* descriptors below this can be in a set */
 };
 
 struct devpoll_calls dp_model_calls;
 
 static struct device devices[DEVICES];
-static int devices_end; /* above all numbers that ever were one */
+static int devices_end; /* one more than the highest descriptor that was a device */
 static int latest = -1;
 static int open_error;
 static int deaf;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
 
-/* The C library's. */
+/* The C library's functions, which the model replaces. */
 static int (*real_open)(const char *path, int flags, ...);
 static int (*real_close)(int fd);
 static ssize_t (*real_write)(int fd, const void *buffer, size_t size);
@@ -100,7 +98,7 @@ void dp_model_leave(const sigset_t *before)
 	errno = saved;
 }
 
-static sigset_t fork_before; /* with the lock */
+static sigset_t fork_before; /* signal mask to restore after the fork; guarded by the lock */
 
 static void fork_prepare(void)
 {
@@ -117,7 +115,7 @@ static void fork_parent(void)
 	dp_model_leave(&before);
 }
 
-/* The parent's threads are not here. */
+/* In a forked child: reset the state of the parent's threads, which the child does not have. */
 static void fork_child(void)
 {
 	pthread_cond_init(&moved, NULL);

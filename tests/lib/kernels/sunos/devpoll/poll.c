@@ -1,4 +1,4 @@
-/* A model of /dev/poll: looking, sleeping, and ioctl(2). */
+/* A model of /dev/poll: polling, sleeping, and ioctl(2). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
 #endif
@@ -18,9 +18,9 @@
 
 enum { CHUNK = 64 };
 
-static int (*real_ioctl)(int fd, unsigned long request, ...); /* the C library's */
-static unsigned fail_after; /* so many waits more */
-static int fail_error;      /* 0: none fails */
+static int (*real_ioctl)(int fd, unsigned long request, ...); /* the C library's ioctl */
+static unsigned fail_after; /* number of waits that succeed before one fails */
+static int fail_error;      /* error of that wait; 0: none fails */
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -36,7 +36,7 @@ static void device_hear(struct device *device, const struct epoll_event *told,
 		device->entries[told[i].data.fd].look = true;
 }
 
-/* Look at these; those that are ready are moved to the front. */
+/* Poll these descriptors, and move the ready ones to the front.  Returns their number. */
 static int chunk_probe(struct device *device, int device_fd, struct pollfd *chunk,
                        int len)
 {
@@ -50,13 +50,18 @@ static int chunk_probe(struct device *device, int device_fd, struct pollfd *chun
 		if (chunk[i].revents)
 			chunk[count++] = chunk[i];
 		else if (dp_model_heed(device_fd, chunk[i].fd, entry->events))
-			/* What comes after this look is reported; before it, too. */
+			/*
+			 * Activity from now on is reported by the epoll set, so the file need not
+			 * be polled again.
+			 */
 			entry->look = false;
 	}
 	return count;
 }
 
-/* Once round, or until there is no room. */
+/*
+ * Poll each descriptor of the set once, or until there is no room.  Returns the number of results.
+ */
 static int device_look(struct device *device, int device_fd, struct pollfd *fds,
                        int cap)
 {
@@ -100,7 +105,10 @@ static int64_t now_ns(void)
 	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
-/* How a thread comes into the model, to be so in its sleep. */
+/*
+ * The signal mask and cancellation state with which a thread called the model; they apply during
+ * its sleep.
+ */
 struct caller {
 	sigset_t mask;
 	int state;
@@ -112,7 +120,7 @@ struct sleeper {
 	const struct caller *caller;
 };
 
-/* Nobody looks at what it returns if the thread is cancelled here. */
+/* Cleanup handler of a thread that is cancelled in its sleep. */
 static void sleeper_back(void *opaque)
 {
 	struct sleeper *sleeper = opaque;
@@ -131,7 +139,7 @@ static void sleeper_cancelled(void *opaque)
 	dp_model_leave(&sleeper->caller->mask);
 }
 
-/* Without the lock.  This is a cancellation point, and ioctl is none. */
+/* Sleep without the lock.  This is a cancellation point, unlike ioctl(2). */
 static int device_sleep(struct device *device, int device_fd, int timeout_ms,
                         const struct caller *caller)
 {
@@ -149,7 +157,9 @@ static int device_sleep(struct device *device, int device_fd, int timeout_ms,
 	pthread_cleanup_push(sleeper_cancelled, &sleeper);
 	if (caller->type == PTHREAD_CANCEL_ASYNCHRONOUS)
 		pthread_setcancelstate(caller->state, NULL);
-	/* epoll_pwait would end for an ignored signal that was held back. */
+	/*
+	 * Use ppoll(2), because epoll_pwait(2) would return for an ignored signal that was pending.
+	 */
 	rc = ppoll(&news, 1, timeout_ms < 0 ? NULL : &timeout, &caller->mask);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(0);
@@ -163,7 +173,7 @@ void devpoll_fail(unsigned waits, int error)
 	fail_error = error;
 }
 
-/* Is this the wait that fails? */
+/* Returns true if this wait has to fail: see devpoll_fail. */
 static bool fails(void)
 {
 	if (!fail_error || fail_after-- > 0)
@@ -216,11 +226,11 @@ static int device_ispolled(const struct device *device, struct pollfd *entry)
 }
 
 /*
- * A thread that was cancelled by force is sent a signal, which may come late, and
- * up to glibc 2.40 it then ends the thread inside any function that is a
- * cancellation point, whether cancellation is disabled or not: with a lock of ours,
- * or of the caller's.  Such a function waits for the signal, and so does this one,
- * before there is a lock.  For the same reason the type stays as it is set here.
+ * Enter the model.  A thread that is cancelled asynchronously is sent a signal, which may arrive
+ * late.  Up to glibc 2.40 the signal then ends the thread inside any function that is a
+ * cancellation point, even if cancellation is disabled: with the model's lock, or with one of the
+ * caller.  Such functions of the C library wait for the signal, and so does this one, before it
+ * takes the lock.  For the same reason the cancellation type stays as it is set here.
  */
 static void caller_enter(struct caller *caller)
 {

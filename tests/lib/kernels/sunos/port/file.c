@@ -1,18 +1,17 @@
 /*
- * A model of event ports: files, PORT_SOURCE_FILE, as port_associate(3C) and the
- * sources of illumos have them.  What a program can run into:
+ * A model of event ports: files (PORT_SOURCE_FILE), after port_associate(3C) and the sources of
+ * illumos.  A program has to handle the following:
+ * - A watch is for a name.  It reports once; changes before it is associated again are reported
+ * only if the times passed then differ from the file's.
+ * - The loss of the name ends the watch, and is reported without a request: in place of an event
+ * that was not retrieved yet, and not at all if the event was retrieved and the name was not
+ * associated again.  If another link of the file loses its name, that is FILE_ATTRIB.
+ * - port_dissociate takes an event back, but not one of a lost name.
+ * - A write is FILE_ATTRIB, too.  Setting the times is FILE_MODIFIED, too.
+ * - ftruncate(2) to 0 is only FILE_TRUNC; to another size it is not reported.
+ * - A close is not reported.
  *
- * - A watch is of a name.  It reports once; what happens before it is associated
- *   again is reported only if the times that are given then are others.
- * - Losing the name ends it, and is reported unasked: in place of an event that nobody
- *   has taken, and not at all if the event was taken and it was not associated
- *   again.  A name that another link of the file loses is FILE_ATTRIB.
- * - port_dissociate takes back an event, but not one of a name that was lost.
- * - Writing is FILE_ATTRIB, too.  Setting the times is FILE_MODIFIED, too.
- * - ftruncate(2) to nothing is FILE_TRUNC alone, to less nothing at all.
- * - Closing is not reported.
- *
- * It is an inotify instance, which watches the file, and its directory for the name.
+ * The model uses an inotify instance, which watches the file, and its directory for the name.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -46,19 +45,19 @@ struct file {
 	uintptr_t object;
 	int events;
 	void *user;
-	uint32_t serial; /* of the association */
+	uint32_t serial; /* number of the association */
 	bool active;     /* an event may be sent */
-	bool posted;     /* one is in the queue */
-	int self;        /* inotify's number of the file */
-	int above;       /* and of its directory */
+	bool posted;     /* an event of the association is in the queue */
+	int self;        /* watch descriptor of the file */
+	int above;       /* watch descriptor of the file's directory */
 	struct stat last;
-	char *name;      /* in path */
+	char *name;      /* points into `path`: the last component */
 	char path[PATH_MAX];
 };
 
 static struct file *spare;
 
-/* A kernel's memory is none of the program's: not by malloc. */
+/* Allocate a file.  Not by malloc, because a kernel does not use the program's heap. */
 static struct file *file_new(void)
 {
 	struct file *file = spare;
@@ -91,7 +90,7 @@ static struct file *file_find(const struct port *port, uintptr_t object)
 	return file;
 }
 
-/* Does anybody want to know of this one? */
+/* End inotify's watch with this number, unless another file of the port needs it. */
 static void number_release(const struct port *port, int number)
 {
 	for (const struct file *file = port->files; file; file = file->next)
@@ -141,7 +140,7 @@ static void file_tell(struct port *port, struct file *file, int events)
 	file->posted = post(port, file, events, file->serial) == 0;
 }
 
-/* The name is another file's, or nobody's. */
+/* The name was removed, or belongs to another file now: report `event`, and end the association. */
 static void file_lost(struct port *port, struct file *file, int event)
 {
 	if (model_take_back(port, PORT_SOURCE_FILE, file->serial, &file->posted) || file->active) {
@@ -251,7 +250,7 @@ void model_files_end(struct port *port)
 	port->files_fd = -1;
 }
 
-/* Where a path leads to. */
+/* Store the file that a path leads to, and watch it by inotify.  Returns 0 or an errno value. */
 static int file_look(const struct port *port, const char *path, int events,
                      struct file *found)
 {
@@ -308,7 +307,10 @@ static bool same_name(const struct file *a, const struct file *b)
 		strcmp(a->name, b->name) == 0;
 }
 
-/* One that is not in the list yet, or the one of its address that is. */
+/*
+ * Returns the file with the address of this object: the one in the list, or the new one, which is
+ * added.
+ */
 static struct file *file_enter(struct port *port, struct file *made)
 {
 	struct file *old = file_find(port, made->object);
@@ -335,7 +337,7 @@ int model_file_associate(struct port *port, const struct file_obj *object,
 
 	if (rc != 0)
 		return rc;
-	/* What was before is nobody's business. */
+	/* Handle earlier reports first, because they do not belong to the new association. */
 	model_files_harvest(port);
 	file = file_new();
 	if (!file)

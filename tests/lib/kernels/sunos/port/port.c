@@ -1,13 +1,12 @@
 /*
- * A model of event ports, written from the manual pages and from what programs
- * for illumos have learnt: what the calls do.  It shows what the library makes
- * of this documentation, not what a kernel does.
+ * A model of event ports, written from the manual pages and from the experience of programs for
+ * illumos: the behaviour of the calls.  It shows what the library makes of this documentation, not
+ * what a kernel does.
  *
- * Where the pages leave it open, or where it hurts: an association ends when its
- * event is retrieved; associating again takes an event back; one that was sent
- * may still come after port_dissociate; a close dissociates without a word; a
- * timeout, or a signal, may come together with events; a set of epoll(7) cannot
- * be in a port.
+ * Where the pages leave a choice, the model takes the inconvenient one: an association ends when
+ * its event is retrieved; associating again takes an event back; an event that was sent may still
+ * come after port_dissociate; a close dissociates without a report; a timeout or a signal may come
+ * together with events; an epoll set cannot be in a port.
  */
 #include "model.h"
 
@@ -21,14 +20,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a poll(2) of an epoll set inside a port says. */
+/* Returns true if fd is an epoll set, which a port cannot watch. */
 static bool is_epoll(int fd)
 {
 	char path[64], name[64];
 	struct stat status;
 	ssize_t length;
 
-	/* Files of no kind are those of the kernel. */
+	/* Only anonymous files have no type. */
 	if (fstat(fd, &status) < 0 || status.st_mode & S_IFMT)
 		return false;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -58,7 +57,7 @@ static int object_reserve(struct port *port, int fd)
 	return 0;
 }
 
-/* The process's limit of events and objects of a port. */
+/* The limit of events and associations of a port. */
 int model_most_events(void)
 {
 	const char *text = getenv("PORT_MODEL_MAX_EVENTS");
@@ -66,7 +65,10 @@ int model_most_events(void)
 	return text ? atoi(text) : 65536;
 }
 
-/* The set has it for one report; EPERM: it knows no such file. */
+/*
+ * Add the descriptor to the epoll set for one report.  Returns 0 or an errno value; EPERM: epoll
+ * cannot watch the file.
+ */
 static int enter_set(struct port *port, struct association *object, int fd)
 {
 	struct epoll_event entry = {
@@ -83,7 +85,7 @@ static int enter_set(struct port *port, struct association *object, int fd)
 	return 0;
 }
 
-/* Always ready, or never to be waited for. */
+/* Queue an event at once for a file that is always ready or cannot be watched. */
 static int post_at_once(struct port *port, struct association *object, int fd)
 {
 	port_event_t event = {
@@ -144,7 +146,9 @@ static int dissociate(struct port *port, int fd)
 	active = object->active || object->posted;
 	if (object->in_set)
 		(void)epoll_ctl(port->fd, EPOLL_CTL_DEL, fd, NULL);
-	/* Every other time its event is on its way already. */
+	/*
+	 * Every second time leave the event in the queue, as if it had been sent before the call.
+	 */
 	if (object->serial % 2)
 		(void)model_take_back(port, PORT_SOURCE_FD, object->serial, &object->posted);
 	memset(object, 0, sizeof *object);
@@ -255,7 +259,10 @@ int port_alert(int fd, int flags, int events, void *user)
 	return result(rc);
 }
 
-/* What there is now.  -1: too little; *nget as the kernel would leave it. */
+/*
+ * Retrieve the events that there are now.  Returns -1 if there are fewer than *nget; then *nget is
+ * set like by the kernel.
+ */
 static int get_now(int fd, port_event_t *list, uint_t max, uint_t *nget,
                    bool at_last)
 {
@@ -279,7 +286,10 @@ static int get_now(int fd, port_event_t *list, uint_t max, uint_t *nget,
 		if ((uint_t)port->len >= *nget || at_last) {
 			rc = at_last && (uint_t)port->len < *nget ? ETIME : 0;
 			*nget = model_take(port, list, max);
-			/* The time was up at this very moment. */
+			/*
+			 * Return ETIME together with events, as if the timeout had passed at the
+			 * same time.
+			 */
 			if (rc == 0 && at_last && *nget && ++port->calls % 3 == 0)
 				rc = ETIME;
 		}
@@ -302,7 +312,7 @@ static void time_left(const timespec_t *deadline, timespec_t *left)
 		left->tv_sec = left->tv_nsec = 0;
 }
 
-/* A cancellation point, without the lock. */
+/* This is a cancellation point, and is called without the lock. */
 int port_getn(int fd, port_event_t list[], uint_t max, uint_t *nget,
               const timespec_t *timeout)
 {
@@ -336,7 +346,10 @@ int port_getn(int fd, port_event_t list[], uint_t max, uint_t *nget,
 			return result(rc);
 		if (ppoll(&look, 1, timeout ? &left : NULL, NULL) < 0) {
 			rc = errno;
-			/* With events, if there are any; else *nget says nothing. */
+			/*
+			 * Return events together with the error if there are any; otherwise *nget
+			 * stays undefined.
+			 */
 			(void)get_now(fd, list, max, nget, false);
 			return result(rc);
 		}

@@ -1,6 +1,6 @@
 /*
- * A model of event ports: the ports of the process, their queues, and the calls
- * that close descriptors, which are in front of the C library's.
+ * A model of event ports: the ports of the process, their queues, and replacements of the C
+ * library's calls that close descriptors.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE 1
@@ -25,11 +25,11 @@ enum { CHUNK = 64, SLAB = 1024 };
 #define LAMP UINT64_MAX
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct port *ports[PORT_FDS]; /* of this process, by number */
-static int ports_most;               /* no higher number than this */
-static int lamp = -1;                /* always readable */
+static struct port *ports[PORT_FDS]; /* the ports of this process, indexed by descriptor */
+static int ports_most;               /* the highest descriptor in `ports` */
+static int lamp = -1;                /* a descriptor that is always readable */
 static struct queued *spare;
-static dev_t pipe_device; /* of pipes without a name */
+static dev_t pipe_device; /* st_dev of pipes */
 
 static int (*real_close)(int fd);
 
@@ -49,7 +49,7 @@ static void port_end(int fd)
 	free(port);
 }
 
-/* The parent's sets are not this process's to change. */
+/* In a forked child: forget the ports, because the epoll sets belong to the parent. */
 static void forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
@@ -131,7 +131,7 @@ int port_create(void)
 	return fd;
 }
 
-/* A kernel's memory is none of the program's: not by malloc. */
+/* Allocate an event.  Not by malloc, because a kernel does not use the program's heap. */
 static struct queued *queued_new(void)
 {
 	struct queued *queued = spare;
@@ -303,8 +303,8 @@ int dup3(int fd, int number, int flags)
 }
 
 /*
- * As illumos reports it: such a pipe has no links, the inode of a socket is a part
- * of its address, and its times are seconds.
+ * fstat(2) like on illumos: a pipe has no links, the inode number of a socket is a part of its
+ * address, and times have whole seconds.
  */
 int fstat(int fd, struct stat *status)
 {
