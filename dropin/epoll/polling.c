@@ -40,7 +40,7 @@ static bool is_set(int fd)
 	return object && object->kind == EP_SET;
 }
 
-/* Returns true if an entry of the program's array is an epoll set. */
+/* Returns true if an entry of the array is an epoll set; false in a call by this library. */
 static bool has_sets(struct pollfd *fds, nfds_t len)
 {
 	ep_revive();

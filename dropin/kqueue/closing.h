@@ -31,7 +31,11 @@ static inline void closing_begin(struct closing *closing, int fd)
 
 static inline void closing_end(const struct closing *closing, int rc)
 {
-	(void)rc; /* if dup3 has failed, fd is still a queue: the next call that uses fd finds it */
+	/*
+	 * closing_begin need not be undone if dup3 has failed and the descriptor still refers to
+	 * its queue: the next call with that descriptor records the queue again.
+	 */
+	(void)rc;
 	if (XP_UNLIKELY(closing->kq))
 		kq_close_end(closing->kq);
 }

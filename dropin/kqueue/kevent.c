@@ -337,7 +337,7 @@ static XP_INLINE int kq_call_changes(struct kq *kq,
 	return 0;
 }
 
-/* Do the whole call with a held queue.  Returns like kevent(2). */
+/* Do the whole call on a queue that the caller holds (kq_hold).  Returns like kevent(2). */
 static XP_INLINE int kq_call(struct kq *kq, const struct kevent *changes,
                              int nchanges, struct kevent *events, int nevents,
                              const struct timespec *timeout)
@@ -371,7 +371,10 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
                      const struct timespec *timeout)
 {
 	struct kq *kq = kq_hold(fd);
-	/* The call changes something and may wait, and another thread may cancel this one. */
+	/*
+	 * Disable cancellation if the call has changes and may wait, and there may be another
+	 * thread, which could cancel this one.
+	 */
 	bool whole = nchanges > 0 && nevents > 0 && !xp_single_threaded();
 	int state, rc;
 

@@ -40,9 +40,10 @@ struct array {
 void array_free(struct array *array);
 
 /*
- * Copy entries of the program's array that differ to the image, request the new bits from the
- * watch, and set all revents of the array to 0.  Returns the number of entries that differed; -1:
- * no memory, a descriptor that is too large, or too many entries of one descriptor.
+ * Compare the program's array with the image, and copy each entry that differs to the image.  Have
+ * the watch request the new bits, and set all revents of the array to 0.  Returns the number of
+ * entries that differed; -1: no memory, too large a descriptor, too many entries in all or of one
+ * descriptor, or the watch has failed.
  */
 int64_t array_sync(struct array *array, struct watch *watch,
                    struct pollfd *fds, size_t count);

@@ -49,7 +49,7 @@ struct watch_ready {
 	uint32_t bits; /* the POLL* bits that are ready and requested, or in WATCH_ALWAYS */
 };
 
-/* The descriptors of one array, and the epoll instance that watches the cold ones. */
+/* The descriptors of one array, and the epoll instance in which the cold ones are registered. */
 struct watch {
 	/* index of the set in the pool, and of its bit in the words of numbers.h */
 	int set_index;
@@ -60,7 +60,7 @@ struct watch {
 	size_t slots_len;
 	size_t armed_len; /* number of registered descriptors */
 
-	int hot[WATCH_HOT_MOST]; /* the hot descriptors, in no order */
+	int hot[WATCH_HOT_MOST]; /* descriptors that each call polls itself, in no order */
 	int hot_len;
 	uint32_t calls;  /* calls of the program that have used the set */
 	uint64_t log_at; /* position up to which the log of closes was read */

@@ -55,7 +55,7 @@ static int kqueue_open(void *opaque, int size_hint,
 static void kqueue_close(void *opaque)
 {
 	struct kqueue_state *state = opaque;
-	/* In a forked child these descriptors may refer to other files. */
+	/* Do not close the kqueues in a forked child: there the descriptors may be other files. */
 	bool ours = state->owner == getpid();
 
 	xp_kq_outer_fini(&state->set.outer, ours);
@@ -180,8 +180,8 @@ static int kqueue_harvest(struct kqueue_state *state,
 /* --- Waiting ----------------------------------------------------------------- */
 
 /*
- * Sleep in poll(2) on the kqueue, and then take its events: kevent(2) takes no signal mask, and may
- * not be a cancellation point.
+ * Sleep in poll(2) on the kqueue, and then take its events.  kevent(2) cannot sleep with a signal
+ * mask, and on some systems it is no cancellation point (XP_KQ_CANCELLED).
  */
 static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
                                const sigset_t *mask, struct kevent *events,

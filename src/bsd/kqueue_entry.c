@@ -162,7 +162,10 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 
 /* --- Changes that are passed with the next wait --------------------------------- */
 
-/* If the kernel has removed WRITE of a pipe, as FreeBSD does with its last event, replace it. */
+/*
+ * FreeBSD removes WRITE of a pipe when it reports that no reader is left.  If the kernel has
+ * removed WRITE of this pipe, register an EVFILT_USER in its place, which is always active.
+ */
 static void kq_restore_write(struct xp_kq_set *set, int fd)
 {
 	struct xp_kq_entry *entry = xp_kq_find(set, fd);

@@ -119,7 +119,7 @@ struct xp_wait {
 	bool has_slept;   /* the thread slept in this call */
 	bool holds_signals; /* the thread blocks all signals except during its sleeps */
 	bool timed_out;   /* the last sleep lasted until the deadline */
-	bool interrupted; /* a source found that a signal handler ran in the last sleep */
+	bool interrupted; /* a source found that a handler may have run in the last sleep */
 };
 
 struct xpoll {

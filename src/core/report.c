@@ -417,7 +417,11 @@ static XP_NOINLINE uint32_t half_close_bit(struct xpoll *queue, int fd, struct x
 	return xp_sys_poll_now(&probe, 1) > 0 ? (unsigned short)probe.revents & POLLRDHUP : 0;
 }
 
-/* Handle a report that is not of the common kind: see xp_report. */
+/*
+ * Handle a report that needs a check before its delivery: the registration may have ended, fd may
+ * be closed, or the slot is marked or has a solo, exclusive or one-shot entry or a low-water mark;
+ * also each 64th report of a slot.
+ */
 static XP_NOINLINE void report_uncommon(struct xpoll *queue, struct xp_wait *wait,
                                         const struct xp_fired *fired)
 {
@@ -446,8 +450,9 @@ static XP_NOINLINE void report_uncommon(struct xpoll *queue, struct xp_wait *wai
 	} else if (XP_LIKELY(++slot->reports != 0) || queue->ops->caps & XP_CAP_FREE_CHANGE ||
 	           xp_entry_verify_or_drop(queue, fd, slot, 0)) {
 		/*
-		 * For each 64th report the condition above asks the kernel whether fd still refers
-		 * to the registered file: nothing else reveals a close while a duplicate is open.
+		 * On a back end without XP_CAP_FREE_CHANGE the condition above verifies at each
+		 * 64th report that fd still refers to the registered file: nothing else reveals a
+		 * close while a duplicate is open.
 		 */
 		if (XP_UNLIKELY(slot->is_exclusive))
 			events |= half_close_bit(queue, fd, slot, events);

@@ -146,9 +146,9 @@ bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format);
 /* Count a wait that begins.  Returns -EBUSY if xp_wait_excluded forbids it. */
 int xp_wait_admit(struct xpoll *queue, enum xp_format format);
 /*
- * Call at the end of a wait that xp_wait_admit has counted: a sleeping thread has to look for
- * events that this one leaves.  has_turn: this thread was allowed into the back end, and lets
- * another one in now.
+ * Call at the end of a wait that xp_wait_admit has counted.  Has a sleeping thread woken, if there
+ * is one, because this wait may leave events.  has_turn: this thread was allowed into the back end,
+ * so the next thread is let in, or woken for xp_kick_all.
  */
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn);
 
@@ -216,7 +216,10 @@ static inline uint64_t xp_idle_total(const struct xpoll *queue)
 /* Initialise the lock and the condition variable.  Returns 0 or a negative errno value. */
 int xp_threads_init(struct xpoll *queue);
 void xp_threads_fini(struct xpoll *queue);
-/* In a forked child: initialise both again, and reset the counts of the parent's threads. */
+/*
+ * In a forked child: initialise the lock and the condition variable again, and reset the counts of
+ * the parent's threads.
+ */
 int xp_threads_forget(struct xpoll *queue);
 /*
  * In a forked child: returns true if a thread of the parent had the lock during the fork, so the

@@ -330,7 +330,7 @@ static void deliver_reports(struct xpoll *queue, struct xp_wait *wait, const str
 
 /*
  * Deliver from sources and files after a call into the kernel with result rc.  Returns rc, or
- * -EINTR if a source found that a signal handler ran.
+ * -EINTR if a source found that a signal handler may have run.
  */
 static XP_NOINLINE int deliver_after_harvest(struct xpoll *queue, struct xp_wait *wait, int rc)
 {

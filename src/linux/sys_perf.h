@@ -11,8 +11,8 @@
 struct perf_event_attr;
 
 /*
- * Set that only new threads inherit the event, or child processes, too.  Headers before Linux 5.13
- * lack the field: there this does nothing, and children inherit the event.
+ * Set whether only new threads inherit the event, or also child processes (only: false).  Headers
+ * before Linux 5.13 lack the field: there this does nothing, and child processes inherit the event.
  */
 void xp_sys_perf_threads_only(struct perf_event_attr *attr, bool only);
 
@@ -27,7 +27,8 @@ int xp_sys_perf_open(struct perf_event_attr *attr, pid_t thread, int cpu);
 int xp_sys_perf_redirect(int fd, int output_fd);
 
 /*
- * Returns the number of processors, including those that are off: all their numbers are below it.
+ * Returns the number of processors, including those that are off.  The number of each processor is
+ * below the result.
  */
 int xp_sys_cpus(void);
 

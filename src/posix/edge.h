@@ -4,7 +4,7 @@
  *
  * A library cannot distinguish "still ready" from "read until empty and ready again" without losing
  * or repeating events; only the kernel can.  So these registrations are in an epoll set or a
- * kqueue, whose descriptor is one entry of the back end's array.
+ * kqueue, whose descriptor the back end polls together with its own.
  */
 #ifndef XP_POSIX_EDGE_H
 #define XP_POSIX_EDGE_H

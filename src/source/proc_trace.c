@@ -18,7 +18,7 @@
 #include "sys/sys.h"
 #include "sys/system.h"
 
-/* The interval at which a tracer is read on demand, if the program polls xpoll_fd. */
+/* The interval at which an `on_demand` tracer is read while the program polls xpoll_fd. */
 #define ASK_EVERY_NS (20 * XP_NS_PER_MS)
 /* The interval at which processes are checked whose descriptors never become readable. */
 #define POLL_EVERY_NS (100 * XP_NS_PER_MS)
@@ -111,8 +111,8 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 }
 
 /*
- * Returns true if the descriptor shows that the process has exited, and stores the status.  If not
- * although the process has exited, another process had its ID when the descriptor was opened.
+ * Returns true if the descriptor shows that the process has exited, and stores the status.  Returns
+ * false for an exited process if another one had its ID when the descriptor was opened.
  */
 static bool descriptor_shows_end(struct xp_proc *proc)
 {
@@ -221,7 +221,7 @@ bool xp_trace_drain(struct xpoll *queue, bool all)
 	all_read = trace_report(queue, state, all);
 	if (all_read && !xp_list_empty(&state->to_end))
 		all_read = trace_report(queue, state, true);
-	/* Processes whose exit this reading has found end after the next one, by `due`. */
+	/* The next reading, made by `due`, ends the processes whose exit this one has found. */
 	if (!xp_list_empty(&state->to_end))
 		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
 	state->reporting = false;
@@ -355,8 +355,8 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 }
 
 /*
- * A process was forked whose ID has the registration `child`.  Returns true if that is for this
- * process; otherwise reports the exit of the registered process, unless it was reported before.
+ * The ID of a process that was just forked is registered, as `child`.  Returns true if `child` is
+ * that process; otherwise reports the exit of the registered one, unless it was reported before.
  */
 static bool child_is_registered(struct xpoll *queue, struct xp_proc *child, pid_t parent_pid)
 {

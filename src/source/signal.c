@@ -64,8 +64,9 @@ static struct signal_state *state_of(struct xpoll *queue)
 }
 
 /*
- * Query whether the signal is pending, and update `known`.  Does nothing unless the signal was sent
- * since the last examination, or `known` was greater than the number of deliveries then.
+ * Query whether the signal is pending, and update `known`.  Does nothing if the signal was neither
+ * sent since the last call (newly_sent) nor counted as pending by that call (counts_pending), or if
+ * the next sleep unblocks it.
  */
 static void signal_examine(struct xpoll *queue, struct signal_registration *self)
 {

@@ -25,7 +25,7 @@ struct afd_entry;
 struct afd_sock;
 struct afd_edge; /* afd_edge.c */
 
-/* A kind of descriptor.  The functions of a kind are called with the lock. */
+/* A kind of descriptor.  The functions of a kind are called with the lock, except in afd_close. */
 struct afd_kind {
 	size_t size;     /* size of its entries, which begin with struct afd_entry */
 	uint32_t cannot; /* bits that are refused with -ENOTSUP */

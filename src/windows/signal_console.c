@@ -2,10 +2,11 @@
  * Console events as signals: Ctrl-C is SIGINT, Ctrl-Break SIGBREAK, and the close of the console
  * SIGTERM.
  *
- * The library's handler comes before the program's.  It counts the event, signals the self-pipes of
- * the queues that want the signal, and lets the program's handlers run.  A process whose console
- * is closed ends when its handlers have returned, so then the library's handler does not return:
- * the program has as long as the system allows, but its own handlers do not run.
+ * The library's handler runs before the program's.  It counts the event, signals the self-pipes of
+ * the queues that want the signal, and returns, so that the program's handlers run.  After the
+ * close of the console the system ends the process when all handlers have returned.  So if a queue
+ * wants SIGTERM, the library's handler then sleeps: the queue can deliver the signal until the
+ * system ends the process, but the program's handlers do not run.
  */
 #include "source/signal.h"
 
@@ -106,8 +107,8 @@ int xp_signal_observe_again(unsigned number)
 }
 
 /*
- * Returns false, because the system does not show which handler comes first: install it again each
- * time.
+ * Returns false, because the system does not show which handler comes first: the caller has to
+ * install the library's handler again each time.
  */
 bool xp_signal_in_place(unsigned number)
 {
