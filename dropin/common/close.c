@@ -1,6 +1,7 @@
 /*
- * The functions that close descriptors, exported in place of the C library's.  Each calls closing_*
- * functions of the drop-in (common/close.h) before and after the C library's function.
+ * The functions that close descriptors, exported in place of the C library's.  Most of them call
+ * closing_begin and closing_end of the drop-in (common/close.h) before and after the C library's
+ * function; close_range and closefrom call closing_range, which calls the C library's function.
  */
 #include "common/close.h"
 

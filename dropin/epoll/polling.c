@@ -118,9 +118,10 @@ static int poll_once(struct polling *polling)
 }
 
 /*
- * After a call of the C library with `count` ready descriptors: set or clear POLLIN of each set,
- * whose descriptor may be readable without an event.  FreeBSD's kqueue, with several processors,
- * shows an event of a kqueue in it a moment late.  Returns how many descriptors are ready.
+ * After a call of the C library that found `count` descriptors ready: correct POLLIN of each epoll
+ * set.  The descriptor of a set may be readable without an event.  In FreeBSD with several
+ * processors it may also become readable a moment after the event, if it is a kqueue that contains
+ * another one.  Returns how many descriptors are ready.
  */
 static int count_ready(struct polling *polling, int count)
 {

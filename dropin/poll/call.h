@@ -47,11 +47,11 @@ struct bits {
 	unsigned long *words[BITS_KINDS]; /* the program's fd_sets; NULL: it passed none */
 };
 
-/* One call of the program: its arguments, and how far it is. */
+/* One call of the program: its arguments and its progress. */
 struct call {
 	const struct call_ops *ops; /* of poll and ppoll, or of select and pselect */
 	uintptr_t site;       /* return address in the program (select: inverted); see sites.h */
-	uintptr_t key;        /* address of the array, or of the first bit set; see pool_find */
+	uintptr_t key;        /* address of the array, or of the first fd_set; see pool_find */
 	struct extent memory; /* the array or bit sets, which the real call reads and writes */
 	size_t count;         /* number of entries of fds; for select equal to bits.count */
 	size_t checks;        /* number of descriptors that the kernel polls in a real call */

@@ -15,7 +15,7 @@
 
 struct closing {
 	int fd;        /* the descriptor that is closed */
-	bool was_ours; /* fd was the epoll descriptor of a set: only dup2(2) and dup3(2) */
+	bool was_ours; /* dup2(2) or dup3(2) replaces fd, the epoll descriptor of a set */
 };
 
 /* Returns true if fd is the epoll descriptor of a set, which close(2) must not close. */

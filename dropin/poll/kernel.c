@@ -131,8 +131,8 @@ int kernel_move_away(int fd)
 }
 
 /*
- * The mark is the number of the signal that reports input or output on a file (F_SETSIG).  Setting
- * it has no other effect, because epoll instances send no signals.
+ * Marks the new epoll instance: F_SETSIG stores the number of the signal that reports input or
+ * output on a file.  An epoll instance sends no signals, so the number serves only as the mark.
  */
 int kernel_instance(void)
 {

@@ -214,8 +214,8 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0)
 		rc = inode_make(inodes, user->fd, &inode);
 	/*
-	 * ENOENT: the filter is gone, so the descriptor was closed and reused; the caller adds the
-	 * file again.
+	 * ENOENT: the filter is gone, so the descriptor was closed and reused.  -ESTALE ends the
+	 * registration if a change of it has called this.
 	 */
 	if (rc == 0 && user->self.inode &&
 	    inode_change_filter(inodes, inode, EV_ENABLE, inode_kernel_notes(inode, user)) ==

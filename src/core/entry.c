@@ -164,9 +164,9 @@ static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slo
 }
 
 /*
- * Give the main entry a new arming (armings 1), or the previous one again (-1).  On a queue that is
- * not lazy (not on epoll) the arming stays, because earlier reports of other filters remain valid
- * there.
+ * Add `armings` to the arming, the number in the token of the main entry: 1 before a change of the
+ * entry, -1 if the change has failed.  Only on epoll (a lazy queue): elsewhere a change keeps the
+ * arming, because earlier reports of other filters remain valid.
  */
 static void entry_step_arming(const struct xpoll *queue, struct xp_slot *slot, int armings)
 {

@@ -91,8 +91,9 @@ static XP_INLINE void xp_delivered(struct xpoll *queue, int fd, struct xp_slot *
  */
 uint32_t xp_ready_take(struct xpoll *queue, const struct xpoll_ready *ready, union xp_udata *udata);
 /*
- * Take all records in the array of xpoll_pwait, and complete them for the program.  Returns how
- * many are left, without those whose registrations the same wait has ended.
+ * Take all records in the array of xpoll_pwait: in each, replace the token by the udata, and store
+ * the descriptor and the bits for the program.  Removes records whose registrations have ended or
+ * were disabled since.  Returns the number of records left.
  */
 int xp_ready_finish(struct xpoll *queue, struct xp_wait *wait);
 

@@ -100,13 +100,13 @@ struct xp_slot {
 	uint8_t requested; /* XP_REQUEST_IN and so on */
 	uint8_t armed; /* filters that the kernel reports now; none in a silent one-shot entry */
 	/*
-	 * The next wait checks these filters, and takes the file for the registered one: the
-	 * program has enabled them, or a report was lost.
+	 * The next wait checks these filters, without verifying that fd was not reused: the program
+	 * has enabled them, or a report was lost.
 	 */
 	uint8_t check;
 	/*
-	 * The next wait checks these filters, and confirms the file: they were delivered, had no
-	 * room, or their report was outdated.
+	 * The next wait checks these filters, and verifies that fd was not reused: they were
+	 * delivered, their event had no room, or their report was outdated.
 	 */
 	uint8_t recheck;
 	uint8_t delivered : 3;  /* filters that the wait `epoch` has delivered */

@@ -426,8 +426,8 @@ void xp_sources_fini(struct xpoll *queue)
 }
 
 /*
- * Let the source inherit a registration.  Frees a registration that cannot be inherited.  If memory
- * is lacking, the registration stays for another try, and the error is returned.
+ * Let the source inherit a registration.  Frees a registration that cannot be inherited.  After a
+ * lack of memory or descriptors the registration stays for another try, and the error is returned.
  */
 static int registration_inherit(struct xpoll *queue, struct xp_registration *reg)
 {

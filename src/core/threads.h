@@ -171,8 +171,9 @@ static inline void xp_wait_note_timeout(struct xp_wait *wait, int rc, int64_t un
 }
 
 /*
- * Returns true if the deadline has passed.  If sleeps apply a signal mask, only a timeout that the
- * kernel reported counts, because a signal may have arrived before the deadline.
+ * Returns true if the deadline has passed.  If sleeps apply a signal mask, the clock is not enough:
+ * a signal that arrived before the deadline, and that only a sleep unblocks, must not be missed.
+ * So then the last sleep must also have ended by a timeout.
  */
 static inline bool xp_deadline_over(const struct xp_wait *wait)
 {

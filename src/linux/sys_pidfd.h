@@ -22,8 +22,9 @@ int xp_sys_wait_status(int pidfd, int *status);
 /* Like xp_sys_wait_status, for a child by its process ID. */
 int xp_sys_child_status(pid_t pid, int *status);
 /*
- * Store the wait status of a reaped process.  -ENODATA: not reaped yet.  Kernels before Linux 6.15
- * do not keep the status: -ENOTTY, -EINVAL, or -ESRCH for a reaped process.
+ * Store the wait status of a reaped process.  Returns 0; -ENODATA: not reaped yet.  Linux before
+ * 6.15 does not keep the status, so this fails there: depending on the version with -ENOTTY or
+ * -EINVAL, or with -ESRCH once the process was reaped.
  */
 int xp_sys_pidfd_status(int pidfd, int *status);
 

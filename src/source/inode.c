@@ -63,10 +63,10 @@ static bool user_follow(struct xpoll *queue, struct xp_inodes *inodes, struct xp
 }
 
 /*
- * The kernel has ended its watch of the file, because the file's last name was removed.  If the
- * file that fd refers to has no name, it is the watched one and still open: watches it again and
- * returns true.  If it has a name, fd was reused for a new file that has the inode number of the
- * old one: returns false.
+ * Called after the kernel has ended its watch of the file, because the file's last name was
+ * removed.  If the file that fd refers to has no name, it is the watched one and still open:
+ * watches it again, updates *now and returns true.  If it has a name, fd was reused for a new file
+ * that has the inode number of the old one: returns false.  Also returns false if fstat(2) fails.
  */
 static bool user_rejoin_if_alive(struct xpoll *queue, struct xp_inodes *inodes,
                                  struct xp_inode_user *user, struct stat *now)

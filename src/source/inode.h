@@ -67,9 +67,15 @@ struct xp_inode_user {
 	struct xp_inode_link above; /* link to a directory's parent, which reports rmdir(2) */
 	/* number of inodes that the provider has allocated for this user */
 	int reserved;
-	/* for providers that find renames by comparing paths: hash of the file's last path */
+	/*
+	 * for providers that find renames by comparison: hash of the file's last path (Windows), or
+	 * of its last name and its directory's inode (event ports)
+	 */
 	uint64_t place;
-	/* notes reported while the user did not listen, which need not be reported again */
+	/*
+	 * notes reported while the user did not listen, which need not be reported again; with
+	 * kqueue the kernel's NOTE_ bits
+	 */
 	uint32_t ignored;
 	/* notes that were reported since the last comparison, and XP_REPORT_ bits */
 	uint32_t reported;

@@ -90,13 +90,14 @@ static inline void xp_inode_report(struct xp_inodes *inodes,
 }
 
 /*
- * Query the status of the user's file.  Returns 0; -ENOENT: fd was reused for another file; -EBADF
- * ...
+ * Query the status of the user's file.  Returns 0; -ENOENT: fd was reused for another file; or an
+ * error of fstat(2), such as -EBADF.
  */
 int xp_inode_look(const struct xp_inode_user *user, struct stat *now);
 /*
- * Returns the notes for all differences between two results of fstat(2); reported: notes that may
- * explain a change of the ctime.
+ * Returns the notes for all differences between two results of fstat(2).  as_bsd: notes that the
+ * BSDs would report, not those of Linux.  If `reported` has XPOLL_NOTE_RENAME, a new ctime alone
+ * is not a difference, because a rename changes the ctime, too.
  */
 uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                           const struct stat *now);

@@ -30,8 +30,8 @@ struct xp_registration {
 	uint8_t place : 6;   /* index in its block of the pool that it is from (base/pool.h) */
 	uint8_t active : 1;  /* there is an event to deliver, if the registration is enabled */
 	/*
-	 * in a forked child: `inherit` failed for lack of memory, and the next xpoll_reinit must
-	 * call it again
+	 * in a forked child: `inherit` failed for lack of memory or descriptors, and the next
+	 * xpoll_reinit must call it again
 	 */
 	uint8_t orphan : 1;
 	uint16_t flags;      /* XPOLL_CLEAR, _ONESHOT, _DISPATCH, _DISABLE */
@@ -157,9 +157,9 @@ struct xp_source_ops {
 	               struct xpoll_event *event);
 
 	/*
-	 * Prefetch the source's data that a change of this registration will read soon.  The
-	 * registration may be another one with the same hash, and may change or end before the
-	 * change comes.  Optional.
+	 * Prefetch the source's data that a change of this registration will probably read soon.
+	 * This is only a guess: the change may be for another registration with the same hash, or
+	 * this one may end before.  Optional.
 	 */
 	void (*prefetch)(struct xpoll *queue, const struct xp_registration *reg);
 

@@ -26,7 +26,9 @@ enum {
 	PORT_FILE_READS = 64,
 };
 
-/* One watched file; each registration (user) has a watch of its own. */
+/*
+ * The watch of one registration (`user`).  Registrations of the same file do not share a watch.
+ */
 struct xp_inode {
 	struct xp_regmap_item item; /* its ident is the cookie of the events */
 	struct xp_inode_user *user;

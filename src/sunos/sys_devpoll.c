@@ -88,9 +88,10 @@ static int devpoll_timeout(int64_t deadline_ns)
 }
 
 /*
- * ioctl(2) may not be a cancellation point, so for this one call the thread makes itself cancelable
- * at any instruction; nothing has to be undone then.  On illumos the signal that cancels a thread
- * has no effect while the thread has cancellation disabled; glibc differs, see linux/sys_pwait2.c.
+ * ioctl(2) may not be a cancellation point, so the thread is asynchronously cancelable during this
+ * one call, in which it holds nothing that would have to be released.  On illumos this is safe even
+ * if the signal that cancels the thread arrives late: while cancellation is disabled, that signal
+ * has no effect.  With glibc it is not: see linux/sys_pwait2.c.
  */
 int xp_sys_devpoll_wait(int device, struct pollfd *fds, int cap,
                         int64_t deadline_ns)
