@@ -243,14 +243,28 @@ static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
 	return 0;
 }
 
+/* Make the kernel report the notes again that were reported while the user did not listen. */
+static void user_request_ignored(struct xpoll *queue, struct xp_inodes *inodes,
+                                 struct xp_inode_user *user)
+{
+	int rc;
+
+	if (!user->ignored)
+		return;
+	user->ignored = 0;
+	rc = xp_inode_join(queue, inodes, user);
+	user_set_list(queue, inodes, user, rc != 0);
+}
+
 /*
  * A new user has joined an inode that was watched before: read the reports, which may be about
  * earlier changes, and drop those for the new user.
  */
-static void drop_earlier_reports(struct xp_inodes *inodes, struct xp_inode_user *user)
+static void drop_earlier_reports(struct xpoll *queue, struct xp_inodes *inodes,
+                                 struct xp_inode_user *user)
 {
 	xp_inodes_harvest(inodes);
-	user->ignored = 0;
+	user_request_ignored(queue, inodes, user);
 	user->reported &= XP_REPORT_LOST | XP_REPORT_ENDED;
 	if (!user->reported)
 		xp_list_remove(&user->to_compare);
@@ -292,7 +306,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	if (rc < 0)
 		user->self.user = NULL;
 	else if (user_has_company(user) || (spare && user->self.inode == spare))
-		drop_earlier_reports(inodes, user);
+		drop_earlier_reports(queue, inodes, user);
 	compare_in_next_wait(queue, inodes);
 	return rc;
 }
@@ -366,13 +380,10 @@ void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
 {
 	struct xp_inodes *inodes = inodes_find(queue);
 	struct stat now;
-	int rc;
 
 	if (!user->ignored)
 		return;
-	user->ignored = 0;
-	rc = xp_inode_join(queue, inodes, user);
-	user_set_list(queue, inodes, user, rc != 0);
+	user_request_ignored(queue, inodes, user);
 	compare_in_next_wait(queue, inodes);
 	/*
 	 * fstat(2) failed, or fd refers to another file now: report nothing.  The registration's

@@ -144,6 +144,26 @@ XT_TEST(second_registration_of_a_file_begins_with_now)
 	XT_NONE(queue);
 }
 
+/* What was before its ADD does not keep a disabled registration from what follows ENABLE. */
+XT_TEST(disabled_registration_that_comes_later_gets_what_follows_enable)
+{
+	struct xpoll *queue = xt_open_quiet();
+	int files[2] = {xt_make("f", "text"), xt_make("g", "text")};
+	int copy = xt_dup(files[0]);
+
+	for (int i = 0; i < 2; i++)
+		XT_OK(vnode_add(queue, files[i], XPOLL_DISABLE, XPOLL_NOTE_WRITE));
+	/* Two in turns, so that the kernel cannot merge the reports. */
+	for (int i = 0; i < 40; i++)
+		xt_put(files[i % 2]);
+	XT_OK(vnode_add(queue, copy, XPOLL_DISABLE, XPOLL_NOTE_WRITE));
+	XT_NONE(queue);
+	XT_OK(xt_flag(queue, (uint64_t)copy, VNODE, XPOLL_ENABLE));
+	XT_NONE(queue);
+	xt_put(files[0]);
+	VNODE_GETS(queue, copy, XPOLL_NOTE_WRITE);
+}
+
 /* One check for each wake-up; two if the first found something. */
 static bool wakes_at_most(struct xpoll *queue, int file, int most)
 {
