@@ -421,4 +421,37 @@ XT_TEST(many_deletes_without_a_wait_lose_nothing)
 	VNODE_GETS(queue, quiet, XPOLL_NOTE_WRITE);
 }
 
+/* Returns a name that makes reports long. */
+static const char *long_name(void)
+{
+	static char name[201];
+
+	memset(name, 'n', sizeof name - 1);
+	return name;
+}
+
+/* S1: the report of a change before the ADD is behind more reports than an ADD reads. */
+XT_TEST(deleted_and_added_again_behind_many_reports_begins_with_now)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xpoll_event events[2];
+	int file = xt_make("f", "text");
+	int directory = xt_keep(open(xt_scratch(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+
+	XT_OK(vnode_add(queue, directory, 0, XPOLL_NOTE_WRITE));
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+	for (int i = 0; i < 2000; i++) {
+		XT_OK(mkdirat(directory, long_name(), 0700));
+		XT_OK(unlinkat(directory, long_name(), AT_REMOVEDIR));
+	}
+	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
+	xt_put(file);
+	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
+	for (int i = 0; i < 4; i++)
+		for (int at = xpoll_event(queue, NULL, 0, events, 2, 0); at-- > 0;)
+			XT_EXPECT_EQ(events[at].ident, directory);
+	xt_put(file);
+	VNODE_GETS(queue, file, XPOLL_NOTE_WRITE);
+}
+
 #endif
