@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,12 +72,24 @@ struct real_close real_close = {
 	.close_range = default_close_range,
 };
 
+/* Returns true if this is the address of a function of this library. */
+static bool is_own(void *function)
+{
+	Dl_info found, own;
+
+	return dladdr(function, &found) && dladdr(&real_close, &own) &&
+		found.dli_fbase == own.dli_fbase;
+}
+
 void real_find(const char *name, void *pointer)
 {
 	void *found = dlsym(RTLD_NEXT, name);
 
 	if (!found)
 		found = dlsym(RTLD_DEFAULT, name);
+	/* The second look-up finds this library's function if no other library defines the name. */
+	if (found && is_own(found))
+		return;
 	if (found) /* a copy, because C cannot convert a void * to a pointer to a function */
 		memcpy(pointer, &found, sizeof found);
 }

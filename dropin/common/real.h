@@ -31,8 +31,8 @@ extern struct real_close real_close;
  * Store the address of the function `name` in *pointer, a pointer to a function.  The next library
  * after this one that defines it is used, which is the C library or another one in front of it.
  * Where the loader finds the C library before this one, the first library that defines the function
- * is used, and the program's calls do not reach this library's function.  If no library defines it,
- * *pointer stays unchanged.
+ * is used, and the program's calls do not reach this library's function.  If no other library
+ * defines it, *pointer stays unchanged.
  */
 void real_find(const char *name, void *pointer);
 

@@ -1,12 +1,16 @@
 /*
  * Goal: the library works if the loader finds the C library before it, as when it is linked after
  * -lc or loaded by dlopen(3).  The program's own calls of close(2) and read(2) are the C library's.
+ * A function that the C library lacks is not found, although this library exports it.
  * Method: the program is linked in this order, and exits with the number of the line that failed.
+ * It has a copy of real.c, which looks up a function of the program itself.
  */
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
+
+#include "common/real.h"
 
 static int failed; /* the first line that failed; 0: none */
 
@@ -16,6 +20,22 @@ static void check(int is_true, int line)
 		failed = line;
 }
 #define CHECK(condition) check((condition), __LINE__)
+
+/* No library defines it. */
+EXPORT void late_own(void);
+EXPORT void late_own(void)
+{
+}
+
+static void check_own_is_not_found(void)
+{
+	void (*own)(void) = NULL;
+	int (*other)(int) = NULL;
+
+	real_find("late_own", &own);
+	real_find("close", &other);
+	CHECK(!own && other);
+}
 
 static int change(int set, int op, int fd)
 {
@@ -57,5 +77,6 @@ int main(void)
 	CHECK(change(set, EPOLL_CTL_ADD, timer) == 0);
 	CHECK(timerfd_settime(timer, 0, &soon, NULL) == 0);
 	CHECK(next(set, 20000) == timer);
+	check_own_is_not_found();
 	return failed;
 }
