@@ -174,8 +174,15 @@ void ep_duplicated(int fd, int duplicate);
  */
 struct ep_object *ep_close_begin(int fd);
 void ep_close_end(struct ep_object *object);
-/* Replace each descriptor of the object by a duplicate of fd (dup2).  Returns 0 or -errno. */
+/*
+ * Replace each descriptor of the object by a duplicate of fd (dup2).  Returns 0 or -errno.  The
+ * caller has called ep_table_lock, unless this is a forked child with one thread.  Otherwise the
+ * program may close one of the numbers, and use it for another file, just before the dup2.
+ */
 int ep_replace_fds(struct ep_object *object, int fd);
+/* While the table is locked, no number of an object is closed.  Taken before the locks of sets. */
+void ep_table_lock(void);
+void ep_table_unlock(void);
 /*
  * In a forked child, which does not inherit kqueues: the descriptors of sets that were duplicates
  * of a kqueue are closed.  Open a socket with the number of each, until set->fork replaces it, so

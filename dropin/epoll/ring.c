@@ -77,12 +77,23 @@ int ep_ring_start(struct ep_set *set)
 	return rc;
 }
 
+/* Returns the set, held, that is registered as fd in this one; NULL: none. */
+static struct ep_set *hold_nested(struct ep_set *set, int fd)
+{
+	struct ep_entry *entry;
+	struct ep_set *inner;
+
+	pthread_mutex_lock(&set->lock);
+	entry = ep_entry_find(set, fd);
+	inner = entry && entry->is_nested ? ep_hold(fd) : NULL;
+	pthread_mutex_unlock(&set->lock);
+	return inner;
+}
+
 static void adopt_nested(struct ep_set *set)
 {
-	pthread_mutex_lock(&set->lock);
 	for (int fd = 0; fd < (int)numbers_end(); fd++) {
-		struct ep_entry *entry = ep_entry_find(set, fd);
-		struct ep_set *inner = entry && entry->is_nested ? ep_hold(fd) : NULL;
+		struct ep_set *inner = hold_nested(set, fd);
 
 		if (!inner)
 			continue;
@@ -90,7 +101,6 @@ static void adopt_nested(struct ep_set *set)
 			(void)ep_ring_start(inner);
 		ep_drop(inner);
 	}
-	pthread_mutex_unlock(&set->lock);
 }
 
 int ep_ring_adopt(struct ep_set *set)

@@ -124,7 +124,10 @@ int ep_begin(struct ep_set **begun)
 	return fd;
 }
 
-/* Under the set's lock: make the set's descriptors duplicates of the queue's or of a bell's. */
+/*
+ * Make the set's descriptors duplicates of the queue's or of a bell's.  Called with the table's and
+ * the set's lock.
+ */
 static int expose(struct ep_set *set)
 {
 	int fd = set->bell.stays ? -1 : xpoll_fd(set->queue);
@@ -144,16 +147,30 @@ static int expose(struct ep_set *set)
 	return rc;
 }
 
+static bool is_exposed(struct ep_set *set)
+{
+	bool exposed;
+
+	pthread_mutex_lock(&set->lock);
+	exposed = set->is_exposed;
+	pthread_mutex_unlock(&set->lock);
+	return exposed;
+}
+
 int ep_expose(struct ep_set *set)
 {
 	bool inside = ep_inside;
 	int saved = errno, rc = 0;
 
+	if (is_exposed(set))
+		return 0;
 	ep_inside = true;
+	ep_table_lock();
 	pthread_mutex_lock(&set->lock);
 	if (!set->is_exposed)
 		rc = expose(set);
 	pthread_mutex_unlock(&set->lock);
+	ep_table_unlock();
 	ep_inside = inside;
 	errno = saved;
 	return rc;
@@ -163,12 +180,14 @@ int ep_use_bell(struct ep_set *set)
 {
 	int rc;
 
+	ep_table_lock();
 	pthread_mutex_lock(&set->lock);
 	rc = set->bell.fds[0] < 0 ? ep_bell_make(&set->bell) : 0;
 	set->bell.stays |= rc == 0;
 	pthread_mutex_unlock(&set->lock);
 	if (rc == 0)
 		rc = ep_replace_fds(&set->object, set->bell.fds[0]);
+	ep_table_unlock();
 	ep_renew_watchers(set);
 	return rc;
 }

@@ -114,6 +114,28 @@ int ep_publish(struct ep_object *object, int fd)
 	return fd;
 }
 
+void ep_table_lock(void)
+{
+	pthread_mutex_lock(&table.lock);
+}
+
+void ep_table_unlock(void)
+{
+	pthread_mutex_unlock(&table.lock);
+}
+
+/*
+ * Make `duplicate` the file that fd refers to now: ep_replace_fds may have replaced fd since the
+ * program has duplicated it.  Called with the table's lock.
+ */
+static void duplicate_again(int fd, int duplicate)
+{
+	int flags = ep_real()->fcntl(duplicate, F_GETFD);
+
+	if (flags >= 0 && real_close.dup2(fd, duplicate) >= 0)
+		ep_real()->fcntl(duplicate, F_SETFD, flags & FD_CLOEXEC);
+}
+
 void ep_duplicated(int fd, int duplicate)
 {
 	struct number *number = number_at(fd);
@@ -130,6 +152,8 @@ void ep_duplicated(int fd, int duplicate)
 	object = atomic_load(&number->object);
 	if (object)
 		(void)record_fd(object, duplicate);
+	if (object && object->kind == EP_SET)
+		duplicate_again(fd, duplicate);
 	pthread_mutex_unlock(&table.lock);
 	errno = saved;
 }

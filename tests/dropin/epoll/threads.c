@@ -1,9 +1,10 @@
 /*
  * Goal: what one thread does to a set never harms another one: cancellation, fork, vfork, two
- * threads that poll one set.
+ * threads that poll one set, a duplicate that begins or ends during the first poll.
  * Method: a second thread, or a child, does it, and the set is asked for its events.
  */
 #include <pthread.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -195,6 +196,93 @@ XT_TEST(two_polls_lose_no_event)
 	atomic_store(&polled.stops, 1);
 	for (int i = 0; i < 2; i++)
 		xt_join(threads[i]);
+}
+
+/* A thread that does one step for each turn, at the moment when it gets the turn. */
+struct racing {
+	atomic_int turn, done; /* turn < 0: end */
+	int set, duplicate, pipe[2];
+};
+
+static void duplicate_in_turn(void *argument)
+{
+	struct racing *racing = argument;
+
+	for (int next = 1; atomic_load(&racing->turn) >= 0;) {
+		if (atomic_load(&racing->turn) != next)
+			continue;
+		racing->duplicate = dup(racing->set);
+		atomic_store(&racing->done, next++);
+	}
+}
+
+static void close_and_reuse_in_turn(void *argument)
+{
+	struct racing *racing = argument;
+
+	for (int next = 1; atomic_load(&racing->turn) >= 0;) {
+		if (atomic_load(&racing->turn) != next)
+			continue;
+		(void)close(racing->duplicate);
+		(void)pipe(racing->pipe);
+		atomic_store(&racing->done, next++);
+	}
+}
+
+/* Let the thread do its step while this one makes the first poll of a new set. */
+static void race_first_poll(struct racing *racing, int turn)
+{
+	struct pollfd look = {.fd = racing->set, .events = POLLIN};
+
+	atomic_store(&racing->turn, turn);
+	(void)poll(&look, 1, 0);
+	while (atomic_load(&racing->done) != turn)
+		sched_yield();
+}
+
+XT_TEST(a_duplicate_made_during_the_first_poll_is_the_set)
+{
+	struct racing racing = {.set = -1};
+	struct xt_thread *thread = xt_start(duplicate_in_turn, &racing);
+	int others = 0;
+
+	for (int turn = 1; turn <= 1000; turn++) {
+		struct stat set, duplicate;
+
+		racing.set = epoll_create1(EPOLL_CLOEXEC);
+		race_first_poll(&racing, turn);
+		XT_OK(fstat(racing.set, &set));
+		XT_OK(fstat(racing.duplicate, &duplicate));
+		others += set.st_dev != duplicate.st_dev || set.st_ino != duplicate.st_ino;
+		(void)close(racing.duplicate);
+		(void)close(racing.set);
+	}
+	atomic_store(&racing.turn, -1);
+	xt_join(thread);
+	XT_EQ(others, 0);
+}
+
+XT_TEST(a_number_reused_during_the_first_poll_stays_the_new_file)
+{
+	struct racing racing = {.set = -1};
+	struct xt_thread *thread = xt_start(close_and_reuse_in_turn, &racing);
+	int lost = 0;
+
+	for (int turn = 1; turn <= 1000; turn++) {
+		racing.set = epoll_create1(EPOLL_CLOEXEC);
+		racing.duplicate = dup(racing.set);
+		race_first_poll(&racing, turn);
+		for (int i = 0; i < 2; i++) {
+			struct stat status;
+
+			lost += fstat(racing.pipe[i], &status) < 0 || !S_ISFIFO(status.st_mode);
+			(void)close(racing.pipe[i]);
+		}
+		(void)close(racing.set);
+	}
+	atomic_store(&racing.turn, -1);
+	xt_join(thread);
+	XT_EQ(lost, 0);
 }
 
 XT_TEST(a_child_of_vfork_duplicates_for_itself)
