@@ -111,6 +111,7 @@ int ep_begin(struct ep_set **begun)
 		return -ENOMEM;
 	ep_inside = true;
 	set->bell.fds[0] = set->bell.fds[1] = -1;
+	set->bell.stays = false; /* true in memory of a set that has ended in a forked child */
 	set->object.descriptors = 0;
 	set->is_exposed = false;
 	fd = open_queue(set);
@@ -137,7 +138,8 @@ static int expose(struct ep_set *set)
 	if (fd < 0 && !set->bell.stays && errno != ENOTSUP && errno != ELOOP)
 		return -errno;
 	if (fd < 0) {
-		rc = ep_bell_make(&set->bell);
+		/* There is a bell already if an earlier ep_replace_fds has failed. */
+		rc = set->bell.fds[0] < 0 ? ep_bell_make(&set->bell) : 0;
 		if (rc < 0)
 			return rc;
 		fd = set->bell.fds[0];
