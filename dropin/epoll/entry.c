@@ -227,7 +227,8 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 
 /*
  * Enable READ without bits if these directions need it, otherwise disable it.  An entry keeps it
- * once it has it, so that a program that pauses and resumes a descriptor makes no system calls.
+ * until it requests POLLIN or POLLRDHUP, so that a program that pauses and resumes POLLOUT makes no
+ * system calls.
  */
 static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {

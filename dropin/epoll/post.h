@@ -26,7 +26,7 @@ struct ep_post {
 /* The flags that timerfd_create(2) and signalfd(2) accept. */
 #define EP_POST_FLAGS (O_CLOEXEC | O_NONBLOCK)
 
-/* Make the pipe.  Returns the program's descriptor, opened with these EP_FD_FLAGS, or -errno. */
+/* Make the pipe.  Returns the program's descriptor, opened with these EP_POST_FLAGS, or -errno. */
 int ep_post_open(struct ep_post *post, int flags);
 void ep_post_close(struct ep_post *post);
 /* Write a byte: makes the descriptor readable, or makes a new edge if it is readable already. */

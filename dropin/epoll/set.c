@@ -211,9 +211,9 @@ static void renew_nested(struct ep_set *set)
 }
 
 /*
- * Make a set of the parent usable in this forked child: give its queue new kernel objects, and its
- * descriptors the queue's descriptor instead of the bell's.  Called with the set's lock.  Returns 0
- * or -errno.
+ * Make a set of the parent usable in this forked child: give its queue new kernel objects.  Its
+ * descriptors stay as fork_set has left them, until ep_expose.  Called with the set's lock.
+ * Returns 0 or -errno.
  */
 static int adopt_locked(struct ep_set *set)
 {

@@ -366,7 +366,7 @@ static void kq_aio_cancel_one(struct kq_request *request, void *context)
 
 /*
  * For kq_aio_each: combine the outcome of a cancelled request (cancelled, completed, or still in
-                                                                * progress) into cancel->rc.
+ * progress) into cancel->rc.
  */
 static void kq_aio_check_one(struct kq_request *request, void *context)
 {
