@@ -12,7 +12,10 @@
 #define READ_WRITE_NOTES \
 	(XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
 
-/* Check the flags of a change; source: of its filter, NULL for READ, WRITE and EXCEPT. */
+/*
+ * Check the flags of a change; source: the source of its filter; NULL: READ, WRITE, EXCEPT or an
+ * unknown filter.
+ */
 static int flags_check(const struct xpoll_event *change, const struct xp_source_ops *source)
 {
 	unsigned flags = change->flags, actions = flags & ACTIONS;
@@ -97,8 +100,8 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 	xp_sources_change_begins(queue);
 	for (int i = 0; i < nchanges; i++) {
 		/*
-		 * `events` may be the same array as `changes`: no status is stored behind this
-		 * change.
+		 * `events` may be the same array as `changes`: a status overwrites only this change
+		 * or earlier ones.
 		 */
 		const struct xpoll_event *change = &changes[i];
 		uint64_t syscalls = xp_counter_read(&queue->counters.syscalls_change);

@@ -237,7 +237,6 @@ int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats, size_t siz
 
 	if (rc < 0)
 		return xp_result(rc);
-	/* Let the sources update their counters. */
 	xp_sources_refresh(writable, NULL, XP_BEFORE_COUNTERS);
 	copy = writable->stats;
 	copy.changes += copy.changes_free;

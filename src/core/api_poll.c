@@ -213,7 +213,10 @@ int xpoll_revents(struct xpoll *queue, void **datap)
 {
 	if (!xp_is_alone(queue))
 		return revents_among_others(queue, datap);
-	/* About every second call finds the end of the batch: return without entering the queue. */
+	/*
+	 * With one event per wait every second call finds the end of the batch: return without
+	 * entering the queue.
+	 */
 	if (xp_batch_is_over(queue))
 		return 0;
 	xp_lock_alone(queue);

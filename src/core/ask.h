@@ -11,9 +11,10 @@
 #include "sys/sys.h"
 
 /*
- * The least number of reports to ask for in a wait that has events already.  Reports without room
- * become candidates.  The XP_ASK_EVERY waits until the next such call deliver more candidates than
- * that, so the list becomes empty: the row "It is asked for more" of docs/internals/mechanisms.md.
+ * The least number of reports to ask for in a wait that has events already.  The slots of reports
+ * without room become candidates.  Until the next such call, XP_ASK_EVERY waits deliver more
+ * candidates than XP_ASK_LEAST, so the list becomes empty: the row "It is asked for more" of
+ * docs/internals/mechanisms.md.
  */
 enum { XP_ASK_LEAST = XP_ASK_EVERY / 2 };
 
@@ -68,8 +69,8 @@ static inline bool xp_ask_count(struct xpoll *queue)
 	if (queue->ask.due || queue->ask.always || ++queue->ask.skipped >= XP_ASK_EVERY)
 		return true;
 	/*
-	 * The second such wait reads the clock, and a later one calls the kernel once that clock,
-	 * which ticks every few milliseconds, has advanced.
+	 * The second wait in a row that skips the kernel reads the coarse clock, which ticks every
+	 * few milliseconds.  A later one calls the kernel if that clock has advanced since.
 	 */
 	if (queue->ask.skipped < 2)
 		return false;

@@ -2,8 +2,9 @@
  * The list of candidates: slots whose state a wait checks by poll(2) before it may block.
  *
  * A slot is in the list at most once, linked by slot.next.  The list is first in, first out, except
- * that a check returns the slots for which it had no room to the head.  A check skips filters that
- * were disabled or deleted since.  The xp_check_ functions below make a slot a candidate.
+ * that a check that runs out of room, and a batch that was not fetched to its end, put their slots
+ * back at the head.  A check skips filters that were disabled or deleted since.  The xp_check_
+ * functions below make a slot a candidate.
  */
 #ifndef XP_CORE_CANDIDATES_H
 #define XP_CORE_CANDIDATES_H
@@ -11,9 +12,9 @@
 #include "core/slot.h"
 
 /*
- * Mark the slot.  Called if filters were enabled without a new arming (the number in the tokens of
- * reports).  A report that a thread fetched before the mark may be about a state that was delivered
- * already, so such a report only leads to a check by poll(2).
+ * Mark the slot.  Called if filters were enabled, or their entry was changed, without a new arming
+ * (the number in the tokens of reports).  A report that a thread fetched before the mark may be
+ * about a state that was delivered already, so such a report only leads to a check by poll(2).
  */
 static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -52,14 +53,17 @@ static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot
 	}
 }
 
-/* Insert the slot at the head of the list, because a check had no room for its events. */
+/*
+ * Insert the slot at the head of the list, if it is not in the list: a check had no room for its
+ * events, or xpoll_revents has not returned its record.
+ */
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* Remove the first candidate.  Returns its descriptor, and stores its slot. */
 int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
 
 /*
  * Make the slot a candidate for filters that the program has just enabled.  The program named the
- * descriptor, so the file to which the descriptor refers now is the registered one.
+ * descriptor, so the check does not verify that the descriptor still refers to the registered file.
  */
 static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot,
                                        unsigned filters)
@@ -72,7 +76,7 @@ static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_sl
 
 /*
  * Make the slot a candidate for filters that were ready at their last check or report.  The check
- * confirms that the descriptor has not been reused for another file since.
+ * verifies that the descriptor was not reused for another file since.
  */
 static XP_INLINE void xp_check_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
                                      unsigned filters)
@@ -110,8 +114,8 @@ void xp_check_ignored_hangups(struct xpoll *queue);
 
 /*
  * Returns true if the queue is lazy (epoll) and poll(2) clears the bits that it returns for this
- * file, whoever calls it (XP_KIND_CLEARED).  Then slot->kept holds the bits that poll(2) returned
- * and no filter has received.
+ * file, for all other callers as well (XP_KIND_CLEARED).  Then slot->kept holds the bits that
+ * poll(2) returned and no filter has received.
  */
 static inline bool xp_poll_clears(const struct xpoll *queue, const struct xp_slot *slot)
 {

@@ -323,7 +323,10 @@ int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                          bool confirmed)
 {
-	/* If a change would report a delivered edge again, leave the entry as it is. */
+	/*
+	 * Leave the main entry as it is if it had none of the removed filters, or if a change would
+	 * report a delivered edge again.
+	 */
 	bool held = queue->lazy && (!filters || xp_change_repeats_edge(queue, slot, 0));
 	bool is_file = slot->mode == XP_MODE_FILE;
 	int rc = 0;
@@ -339,8 +342,8 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 	rc = queue->lazy ? xp_entry_arm_main(queue, fd, slot, XP_ALL_FILTERS)
 		: change_pass_to_backend(queue, fd, slot, 0);
 	/*
-	 * After a lack of memory the kernel reports more than is requested, which the queue
-	 * ignores.
+	 * If memory is lacking, the entry stays as it was: the kernel reports more than is
+	 * requested, and the queue ignores that.
 	 */
 	return xp_is_lack(rc) ? 0 : rc;
 }

@@ -14,7 +14,7 @@ struct xp_interest {
 	uint32_t notes;     /* XPOLL_NOTE_COUNT and so on */
 	int64_t lowat;      /* low-water mark in bytes, with XPOLL_NOTE_LOWAT */
 	bool enable;        /* also enable filters that are registered and disabled */
-	/* Disable the filters, also if they are new. */
+	/* Disable the filters, new ones as well as registered ones. */
 	bool disable;
 	bool follows;       /* if fd is a regular file: have its growth watched */
 	/* Filters that are registered already keep their udata. */
@@ -77,7 +77,7 @@ static inline void xp_change_counted(struct xpoll *queue, int rc, uint64_t sysca
 {
 	bool free = rc >= 0 && xp_counter_read(&queue->counters.syscalls_change) == syscalls;
 
-	queue->stats.changes += !free; /* xpoll_stats returns the sum of both */
+	queue->stats.changes += !free; /* xpoll_stats returns changes + changes_free as `changes` */
 	queue->stats.changes_free += free;
 	queue->stats.change_errors += rc < 0;
 }

@@ -49,8 +49,8 @@ static void candidate_not_ready(struct xpoll *queue, int fd, struct xp_slot *slo
  * Returns true if the descriptor of a candidate that was delivered before still refers to the
  * registered file; the program may have closed it.  A successful change of the kernel's entry
  * proves that, and here the change makes the entry level-triggered, because a program that leaves
- * it ready does not read everything at once.  Where that mode is not possible, ask the kernel
- * without a change.
+ * the file ready does not read everything at once.  Where a level-triggered entry is not possible,
+ * xp_entry_verify queries the kernel without a change.
  */
 static bool is_same_file(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned checked)
 {
@@ -181,8 +181,8 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	bool named = slot->check & slot->enabled;
 
 	/*
-	 * Clear these sets before poll(2), not after it: what happens afterwards may set them
-	 * again, which must not be lost.
+	 * Clear these sets before poll(2), not after it: a delivery afterwards may set them again
+	 * for the next wait.
 	 */
 	slot->check = slot->recheck = 0;
 	if (XP_UNLIKELY(slot->kept_for))
@@ -277,8 +277,8 @@ static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 }
 
 /*
- * A program that handles one event after the other mostly has one candidate, which it has enabled
- * and which is ready.  That case is handled here without a chunk.
+ * Handles the common case without a chunk: a program that handles one event after the other mostly
+ * has one candidate, which it has enabled and which is ready.
  */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 {

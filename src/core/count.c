@@ -134,7 +134,10 @@ static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
 	return &queue->lowat.bytes[fd][filter];
 }
 
-/* Returns the number of bytes to read, or the room for writing; -ENOTSUP: unknown. */
+/*
+ * Returns the number of bytes to read, or the room for writing, or a negative errno value: -ENOTSUP
+ * if no low-water mark is possible.
+ */
 static int64_t lowat_count(int fd, enum xp_fd_kind kind, unsigned filter)
 {
 	/*
@@ -178,8 +181,8 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
 
 /*
  * Returns true if READ has reached its mark.  The count of bytes to read ends at urgent data, so
- * with urgent data this returns true, too, and also if poll(2) fails for lack of memory, because
- * the edge does not come again.
+ * with urgent data this returns true, too.  Also returns true if the count is unknown or poll(2)
+ * fails, because the edge does not come again.
  */
 static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *slot)
 {
@@ -198,8 +201,8 @@ static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *sl
 }
 
 /*
- * Returns true if WRITE has reached its mark.  Otherwise records the filter in slot->unmet, and
- * sets the time at which the queue checks it again.
+ * Returns true if WRITE has reached its mark.  Otherwise records the filter in slot->below_lowat,
+ * and sets the time at which the queue checks it again.
  */
 static bool room_or_check_later(struct xpoll *queue, int fd, struct xp_slot *slot)
 {

@@ -24,7 +24,10 @@ void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xp
  * mark.  Returns 0, -ENOTSUP, -ENOMEM or -EBADF.
  */
 int xp_lowat_prepare(struct xpoll *queue, int fd, unsigned filter);
-/* Store and return the mark in bytes; xp_lowat_prepare has to succeed before. */
+/*
+ * Store the low-water mark in bytes (xp_lowat_set), or return it (xp_lowat_get).  xp_lowat_prepare
+ * has to succeed before.
+ */
 void xp_lowat_set(struct xpoll *queue, int fd, unsigned filter, int64_t bytes);
 int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
 

@@ -342,7 +342,7 @@ int xpoll_reinit(struct xpoll *queue)
 	process_add(queue);
 	rc = reinit_registrations(queue);
 	if (rc < 0) {
-		/* The parent owns the queue again, so the program can repeat the call. */
+		/* Record the parent as the owner again, so that the program can repeat the call. */
 		process_remove(queue);
 		queue->process = parent;
 	}

@@ -196,8 +196,8 @@ static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum x
 	if (queue->lazy || queue->ops->flush)
 		xp_ask_soon(queue);
 	/*
-	 * This back end passes changes to the kernel only in a wait, so a sleeping thread has to
-	 * return and poll again.
+	 * This back end passes changes to the kernel only in a wait or in `flush`, so a sleeping
+	 * thread may have to return and poll again.
 	 */
 	if (queue->ops->flush)
 		xp_sleepers_mark(queue);
@@ -369,8 +369,8 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
 {
 	/*
-	 * Use an edge-triggered entry even for a filter without CLEAR, or the kernel would report a
-	 * hang-up again and again that the program has not requested.
+	 * Use an edge-triggered entry even for a filter without CLEAR, or the kernel would keep
+	 * reporting a hang-up that the program has not requested.
 	 */
 	uint32_t watch = xp_bits_of(slot, XP_BIT(filter)) | XP_WATCH_SOLO(filter) | XP_WATCH_EDGE;
 	uint64_t token = xp_slot_token(slot, fd);
@@ -382,8 +382,8 @@ static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
 	if (rc < 0 && !xp_is_gone_error(rc) && rc != -EPERM) {
 		/*
-		 * There is no memory, or epoll sets are nested too deeply: put the filter into the
-		 * main entry, which may repeat an edge.
+		 * The kernel lacks memory or room for the entry, or epoll sets are nested too
+		 * deeply: put the filter into the main entry, whose change may repeat an edge.
 		 */
 		slot->solo &= ~XP_BIT(filter) & XP_ALL_FILTERS;
 		return xp_entry_arm_main(queue, fd, slot, XP_BIT(filter));
@@ -455,8 +455,8 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		solo_handle_fruitless(queue, fd, slot, solo);
 	} else if (slot->mode == XP_MODE_ONCE) {
 		/*
-		 * The report was a hang-up that xpoll_event ignores, and the one-shot entry is
-		 * silent now: arm it for the enabled filters.
+		 * The one-shot entry is silent now.  Arm it for enabled filters, edge-triggered, so
+		 * that it does not repeat a hang-up that xpoll_event ignores.
 		 */
 		if (mine & slot->enabled)
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
@@ -465,10 +465,10 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 			xp_entry_may_report_once(queue, slot) && xp_slot_can_probe(fd, slot);
 
 		/*
-		 * With DISPATCH another thread is handling the descriptor: make the entry silent
-		 * until that thread enables the filter.  If two threads wait in turn, each for one
-		 * event, let the entry report a few times before, which is cheaper than a change of
-		 * the entry per event.
+		 * With DISPATCH (`once`) another thread is handling the descriptor: make the entry
+		 * silent until that thread enables the filter.  If two threads wait in turn, each
+		 * for one event, let the entry report a few times before, which is cheaper than a
+		 * change of the entry per event.
 		 */
 		if (once && one && queue->threads.in_turn > 0 && !xp_has_sleepers(queue) &&
 		    ++slot->fruitless_reports < XP_FRUITLESS_MOST)

@@ -5,10 +5,10 @@
  * includes disabled filters.  On the other back ends it has only the enabled ones.
  *
  * The main entry is level-triggered unless one of its filters has CLEAR or LOWAT, or, on a lazy
- * queue, is disabled when the entry is made or changed.  If the kernel reports it while all of its
- * filters are disabled, it becomes edge-triggered, to be silent.  After four checks in a row that
- * find nothing it becomes level-triggered again, and so it does when a check finds delivered
- * filters still ready.
+ * queue, is disabled when the entry is made or changed.  If the kernel reports it although no
+ * enabled filter is ready, it becomes edge-triggered, so that the kernel does not repeat the
+ * report.  It becomes level-triggered again after four checks in a row that find nothing, or when a
+ * check finds delivered filters still ready.
  *
  * The main entry is one-shot if each report disables or ends all of its filters (DISPATCH,
  * ONESHOT).  With ONESHOT it is so from the start, and the silent entry, which has reported, stays
@@ -18,9 +18,10 @@
  * does not wake threads while another thread handles the descriptor.
  *
  * Solo entries exist on lazy queues.  When one bit of an entry has activity, or the entry is
- * changed, the kernel reports the whole entry, but an edge must be delivered only once.  So a
- * filter with CLEAR does not share an entry with a level filter, with an edge that was reported, or
- * with any filter while it is disabled: the filter that is added later gets a solo entry.
+ * changed, the kernel reports the whole entry, but an edge must be delivered only once.  So the
+ * filter that is added later gets a solo entry if only one of the two has CLEAR.  If both have
+ * CLEAR, it gets one if it is disabled, if an edge was delivered, or if a sleeping thread may be
+ * about to deliver one.
  */
 #ifndef XP_CORE_ENTRY_H
 #define XP_CORE_ENTRY_H
@@ -39,7 +40,8 @@ bool xp_entry_owns(const struct xpoll *queue, int fd);
 /*
  * Returns the filters that the main entry should have: on epoll all registered ones without a solo
  * entry, elsewhere the enabled ones.  Elsewhere a filter is left out while slot->kept has bits for
- * it, so that the kernel clears no further bits before these are delivered.
+ * it and the kernel's reports clear bits (XP_KIND_CLEARED), so that no further ones are cleared
+ * before those are delivered.
  */
 static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_slot *slot)
 {
@@ -103,9 +105,9 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
  */
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * Change the main entry to this mode and these filters, or add it.  The kernel then checks the
- * state, and reports at least those filters of `again` that are ready.  If
- * xp_is_gone_error(result), the slot was dropped.
+ * Change the main entry to this mode and these filters; call xp_entry_attach instead if there is
+ * none.  The kernel then checks the state, and reports at least those filters of `again` that are
+ * ready.  If the change fails with an xp_is_gone_error, the slot was dropped.
  */
 int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                  unsigned filters, unsigned again);
@@ -154,7 +156,7 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
  * Called if the kernel has reported an entry of which no enabled filter is ready.  Changes the
  * entry now or after some such reports, or the kernel would report it again and again
  * (level-triggered) or at each activity (edge-triggered).  part: the filters that the report was
- * for.  one: the array of the wait has room for one event.
+ * for.  one: the array of the wait has one element.
  */
 void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned part, bool one);
 

@@ -89,7 +89,7 @@ static const struct xp_inode_user_ops growth_user = {
 	.gone = growth_file_is_gone,
 };
 
-/* Watch the growth of a file that has a READ filter; another ADD renews the watch. */
+/* Watch the growth of a regular file, or renew the watch; of other files there is none. */
 static int file_watch_growth(struct xpoll *queue, struct xp_file *file)
 {
 	int rc;

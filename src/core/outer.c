@@ -30,7 +30,7 @@ void xp_outer_update(struct xpoll *queue)
 		return;
 	/*
 	 * Candidates come and go with each event, and switching attention off and on takes two
-	 * system calls: leave it on for the next XP_RECENT_FOR updates.
+	 * system calls: leave it on for the next XP_RECENT_FOR - 1 updates that find no candidate.
 	 */
 	if (xp_has_candidates(queue))
 		xp_outer_set_grace(queue, XP_RECENT_FOR);

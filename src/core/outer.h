@@ -1,9 +1,9 @@
 /*
  * The outer descriptor, which xpoll_fd returns, and which other event loops may poll.
  *
- * It is readable while the kernel's set has a report.  "Attention" makes it readable also for
- * events that the set does not report: active sources, candidates (slots to check by poll(2)),
- * files, the rest of a batch, a pending xpoll_wake.
+ * The descriptor is readable while the kernel's set has a report.  "Attention" makes it readable
+ * also for events that the set does not report: active sources, candidates (slots to check by
+ * poll(2)), files, the rest of a batch, a pending xpoll_wake.
  */
 #ifndef XP_CORE_OUTER_H
 #define XP_CORE_OUTER_H

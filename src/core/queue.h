@@ -6,7 +6,7 @@
  * without the lock: it changes only in a forked child, before any other thread exists there.  Lock
  * order: the list of queues, then one queue.
  *
- * A file of the core includes no header that another one of its includes has.
+ * A file of the core includes no header that one of its other headers includes already.
  *
  * Words that the core uses:
  * event level: xpoll_event.  poll-like level: xpoll_ctl, xpoll_pwait, xpoll_wait and xpoll_revents.
@@ -23,8 +23,8 @@
  * marked slot: filters were enabled, but the tokens of reports do not show it, so a report that a
  *   thread fetched before may be outdated: the queue checks the state instead of delivering it.
  * epoch of a wait: the number of the call.
- * leader: the thread that is in a back end for one thread; follower: a thread that waits until the
- *   leader passes its turn.
+ * leader: the thread that has the turn, which a back end for one thread at a time requires;
+ *   follower: a thread that waits until the leader passes the turn.
  * source: reports events other than readiness.  due: the time at which a source has to run.
  * outer descriptor: the one that xpoll_fd returns.  attention: makes it readable although the
  *   kernel's set has no report.
@@ -43,23 +43,23 @@
 enum {
 	/*
 	 * A wait that has found ready descriptors by poll(2) need not call the kernel's wait, but
-	 * every 16th such wait does.  Also the least room of each poll(2) that checks candidates
-	 * after the first one of a wait, and the number of files, not ready at their last check,
-	 * that one wait of xpoll_event checks again: the rows "The kernel is not asked", "Checks by
-	 * poll(2)", "Files that the kernel refuses" there.
+	 * every 16th such wait does.  Also the least number of candidates that each poll(2) after
+	 * the first one of a wait may check, and the number of files, not ready at their last
+	 * check, that one wait of xpoll_event checks again: the rows "The kernel is not asked",
+	 * "Checks by poll(2)", "Files that the kernel refuses" of mechanisms.md.
 	 */
 	XP_ASK_EVERY = 16,
 	/*
 	 * Number of waits, or of calls, for which the queue expects that a situation goes on after
-	 * it was last seen: "Half the room", "One-shot entries", "Signals are held", "xpoll_fd
-	 * stays readable".  Also the number of waits after which the queue asks for the size of a
-	 * pipe again: "The size of a pipe".
+	 * it was last seen: the rows "Half the room", "One-shot entries", "Signals are held",
+	 * "xpoll_fd stays readable".  Also the number of waits after which the queue queries the
+	 * size of a pipe again: "The size of a pipe".
 	 */
 	XP_RECENT_FOR = 64,
 	/*
 	 * Number of reports or checks in a row that yield no event before the queue changes the
-	 * kernel's entry, or replaces its set: "Edges that nobody wants", "Back to the level",
-	 * "Renewal".
+	 * kernel's entry, or replaces its set: the rows "Edges that nobody wants", "Back to the
+	 * level", "Renewal".
 	 */
 	XP_FRUITLESS_MOST = 4,
 };
@@ -85,7 +85,8 @@ struct xp_wait {
 		struct xpoll_event *events; /* with XP_EVENTS */
 		/*
 		 * With XP_READY and XP_BATCH.  A record has the token and the bits of the report
-		 * until xp_ready_take takes it: at the end of xpoll_pwait, or in xpoll_revents.
+		 * until the library takes it: at the end of xpoll_pwait (xp_ready_finish), or in
+		 * xpoll_revents.
 		 */
 		struct xpoll_ready *ready;
 	};
@@ -98,7 +99,7 @@ struct xp_wait {
 	uint32_t epoch;       /* number of this waiting call, modulo 2^32 */
 	uint32_t wake_all;    /* queue->wake.all at the start: a change means xpoll_wake_all */
 	/* xp_wait_call zeroes the members from here on. */
-	unsigned spurious;    /* calls into the kernel in this wait that led to no event */
+	unsigned spurious;    /* harvests of this wait that led to no event */
 	/* queue->marks before the last kernel call: later marks make its reports outdated */
 	uint32_t marks;
 	/*
@@ -136,9 +137,9 @@ struct xpoll {
 	 */
 	uint16_t report_modes;
 	/*
-	 * Room for ops->fired_most reports, which a wait uses in place of its stack if the process
-	 * has one thread.  NULL until a descriptor of 256 or more is registered, or if there was no
-	 * memory.
+	 * Array of XP_FIRED_ALONE reports, which a wait uses in place of its stack if the process
+	 * has one thread.  NULL until a descriptor of 256 or more is registered, if there was no
+	 * memory, or if ops->fired_most is 0.
 	 */
 	struct xp_fired *fired;
 	uint32_t process;         /* number of the process that owns the queue: see create.c */
@@ -175,7 +176,7 @@ struct xpoll {
 		bool due;        /* the next wait must call the kernel */
 		bool always;     /* [I] XPOLL_ALL_READY: each wait calls the kernel */
 		/*
-		 * Number of next calls into the kernel that ask for half the usual number of
+		 * How many of the next calls into the kernel ask for half the usual number of
 		 * reports.
 		 */
 		uint8_t half_room_calls;
@@ -188,7 +189,7 @@ struct xpoll {
 	struct {
 		struct xp_file **at;   /* indexed by descriptor */
 		int at_len;
-		struct xp_list awake;  /* files of which each wait checks all */
+		struct xp_list awake;  /* files that each wait checks */
 		/* Files that were not ready at their last check; each wait checks a few. */
 		struct xp_list asleep;
 		uint32_t pass;         /* number of passes over the files so far */
@@ -216,12 +217,15 @@ struct xpoll {
 		/* Number of next waits that assume that threads wait one after another. */
 		uint8_t in_turn;
 		bool dying;      /* xpoll_destroy has begun */
-		/* In a forked child: a thread may have been changing tables during the fork. */
+		/*
+		 * In a forked child: a thread of the parent may have been changing tables during
+		 * the fork.
+		 */
 		bool inconsistent;
 	} threads;
 	/*
 	 * Numbers of threads in calls that wait, by enum xp_format: in xpoll_event, xpoll_pwait and
-	 * xpoll_wait.
+	 * xpoll_wait.  Waits of a process with one thread are not counted.
 	 */
 	int in_wait[XP_BATCH + 1];
 	struct {
@@ -232,7 +236,8 @@ struct xpoll {
 		bool wanted;
 		bool due;        /* wake one sleeping thread when the lock is released */
 		uint32_t epoch;  /* number of xp_kick_all calls */
-		int left;        /* threads of the last xp_kick_all that still sleep */
+		/* threads that the last xp_kick_all wakes and whose sleep has not ended yet */
+		int left;
 	} kick;
 	struct {
 		atomic_uint state; /* [a] XP_WAKE_PENDING, plus XP_WAKE_WRITER for each writer */
@@ -257,7 +262,7 @@ struct xpoll {
 		int groups[XP_GROUPS]; /* number of followers in each group */
 	} turn;              /* for back ends that serve one thread at a time */
 	struct xp_wakefd turn_wakefds[XP_GROUPS]; /* [I] the descriptors that followers poll */
-	/* So many of the next waits block signals before their first sleep. */
+	/* Number of next waits that block signals before their first sleep. */
 	uint8_t hold_waits;
 	/* Number of next waits that block signals without polling first: see xp_sleep_prepare. */
 	uint8_t poll_after;
@@ -269,7 +274,11 @@ struct xpoll {
 		 */
 		uint64_t ns;
 	} idle;
-	/* Signalled when a thread returns from a sleep or leaves a call. */
+	/*
+	 * Signalled if another thread may be waiting for it: when a thread returns from a sleep,
+	 * when the last changer (threads.changers) goes on, and when a thread of a dying queue has
+	 * taken the lock again.
+	 */
 	pthread_cond_t thread_left;
 
 	/* Sources: see sources.c. */
@@ -284,7 +293,8 @@ struct xpoll {
 		int64_t due_ns;
 	} sources[XP_SOURCES];
 	int64_t due_ns;      /* the earliest due_ns of all sources */
-	int64_t change_ns;   /* the clock, read once for all changes of a call; XP_NOW: not yet */
+	/* the clock, read once for all changes of a call; XP_NOW: not read yet */
+	int64_t change_ns;
 	struct xp_wait *source_wait; /* the wait that is calling a source; NULL: none */
 
 	/* The descriptor of the queue: see outer.c. */

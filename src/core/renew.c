@@ -10,7 +10,8 @@
 
 /*
  * Attach one slot to the set as if it had no entry.  Drops a slot whose descriptor was closed or
- * reused.  Returns 0, or the error if memory or descriptors are lacking (xp_is_lack).
+ * reused.  Returns 0, or the error if memory or descriptors are lacking (xp_is_lack); any error of
+ * a source's descriptor.
  */
 static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {

@@ -21,8 +21,9 @@ enum xp_attach {
 };
 
 /*
- * Attach slots to the kernel's set.  Slots for which the kernel lacks memory stay missing, and the
- * next wait attaches them.  Returns 0 or the first error: -ENOSPC, -ENOMEM.
+ * Attach slots to the kernel's set.  Slots that cannot be attached for lack of memory or
+ * descriptors stay missing, and the next wait tries again.  Returns 0 or the first error, such as
+ * -ENOSPC.
  */
 int xp_attach_slots(struct xpoll *queue, enum xp_attach which);
 

@@ -38,9 +38,9 @@ static inline bool is_delivered(const struct xp_wait *wait, const struct xp_slot
 
 /*
  * Returns the bits without POLLOUT and POLLHUP if the descriptor is an unconnected stream socket,
- * which has these bits all the time.  A socket that was connected is at its end of file as well,
- * and keeps them.  A TCP listener that was shut down looks like an unconnected socket; it gets an
- * end of file, because no connection will come.
+ * which has these bits all the time.  A socket that was connected also has POLLIN or POLLRDHUP, its
+ * end of file, and keeps all bits.  A TCP listener that was shut down looks like an unconnected
+ * socket; it gets an end of file, because no connection will come.
  */
 static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
                                                 struct xp_slot *slot, uint32_t events)
@@ -57,8 +57,8 @@ static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
 	if (slot->enabled & XP_BIT(XP_READ) && xp_sys_was_listener(fd))
 		return POLLIN | POLLRDHUP | EVENT_ABORTED;
 	/*
-	 * poll(2) failed for lack of memory.  Keep the bits of an edge-triggered entry, which the
-	 * kernel does not report again.
+	 * poll(2) failed for lack of memory.  Keep the bits unless the entry is level-triggered:
+	 * the kernel does not report them again.
 	 */
 	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
 		return events;
@@ -178,7 +178,10 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		reported &= ~(uint32_t)POLLIN;
 	filters = wanted & (xp_filters_of(reported) |
 		(reported & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0));
-	/* A hang-up or error that gives no event here has to be reported by xpoll_pwait later. */
+	/*
+	 * A hang-up or error that gives some of these filters no event here has to be reported by
+	 * xpoll_pwait later.
+	 */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
 		xp_note_ignored_hangup(queue, slot);
 	if (XP_UNLIKELY(slot->present != slot->enabled) &&

@@ -8,8 +8,8 @@
 
 /*
  * Pass the changes that the back end has collected for its next wait to the kernel now, because
- * threads that sleep already have begun their waits without them.  Drops the slots for which that
- * fails.
+ * threads that sleep already have begun their waits without them.  Drops the slots whose files are
+ * closed.
  */
 static void flush_changes(struct xpoll *queue)
 {
@@ -76,8 +76,9 @@ int xp_leave_to_others(struct xpoll *queue, int rc)
 }
 
 /*
- * Called if the kernel refused a late change with rc: disables the filters of the main entry again,
- * or ends the registrations if the descriptor was closed or refers to another file.
+ * Called if the kernel refused a late change with rc: unless the entry was changed again, disables
+ * the filters of the main entry, or ends the registrations if the descriptor was closed or refers
+ * to another file.
  */
 static void late_change_failed(struct xpoll *queue, const struct xp_late *late, int rc)
 {
@@ -136,9 +137,10 @@ int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
 
 /*
  * A wait may sleep several times.  Signals are blocked between its sleeps if this sleep may end
- * before the wait does, or if the caller gave a mask, which holds between the sleeps, too; with
- * XPOLL_RESTART only with a mask.  Before a first sleep with blocked signals, now and then poll
- * once without sleeping: if that finds an event, no signals need to be blocked.
+ * before the wait does, or if the caller gave a mask: a signal that the mask blocks must not be
+ * handled between the sleeps either.  With XPOLL_RESTART, only a mask is a reason.  Before a first
+ * sleep with blocked signals, now and then poll once without sleeping: if that finds an event, no
+ * signals need to be blocked.
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns)
 {

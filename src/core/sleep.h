@@ -42,7 +42,8 @@ static inline int xp_leave_late(struct xpoll *queue, int rc, const struct xp_lat
 /*
  * Prepare to sleep until *until_ns, which becomes earlier if this thread becomes the timer waiter
  * (the thread that returns when a source is due), and XP_PAST if it has to poll once first.
- * Returns the thread's number as timer waiter, or 0.
+ * Returns the thread's number as timer waiter, or 0.  xp_sleep_begin calls this only if necessary,
+ * and begins to count the sleep.
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns);
 static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wait,

@@ -53,9 +53,10 @@ enum {
  * something else.
  *
  * From         To    When
- * NONE         ...   ADD: EDGE with CLEAR, LOWAT or, on epoll, a disabled filter; ONCE if all
- *                    filters are ONESHOT; FILE if the kernel refuses the file; else LEVEL
- * LEVEL        EDGE  the kernel reports it while all of its filters are disabled
+ * NONE         ...   ADD: on epoll ONCE if one report ends all filters (ONESHOT); EDGE with CLEAR,
+ *                    LOWAT or, on epoll, a disabled filter; FILE if the kernel refuses the file;
+ *                    else LEVEL
+ * LEVEL        EDGE  the kernel reports it although no enabled filter is ready
  * LEVEL        ONCE  the kernel reports it while its DISPATCH filters are disabled, and several
  *                    threads use the queue
  * EDGE         LEVEL a check by poll(2) finds a delivered filter still ready; checks in a row find
@@ -66,7 +67,7 @@ enum {
  *                    that wait alternately
  * LEVEL, EDGE, ...   another ADD, a DELETE of some filters, an ENABLE that changes the entry:
  * ONCE               LEVEL or EDGE, like from NONE
- * any          NONE  the registrations end
+ * any          NONE  the registrations end, or the kernel's entry is lost: see entry_record_lost
  */
 enum xp_mode {
 	XP_MODE_NONE,   /* there is no entry */
@@ -89,7 +90,7 @@ struct xp_slot {
 	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
 	int32_t next; /* descriptor of the next candidate; XP_LAST; XP_UNQUEUED: no candidate */
 	/*
-	 * Bits that were not delivered yet, of a file that poll(2) must not check: see
+	 * Reported bits that were not delivered yet, of a file that a poll(2) may change: see
 	 * xp_slot_can_probe.
 	 */
 	uint16_t kept;
@@ -98,7 +99,8 @@ struct xp_slot {
 	uint8_t present;   /* registered filters */
 	uint8_t enabled;   /* registered filters that are not disabled */
 	uint8_t requested; /* XP_REQUEST_IN and so on */
-	uint8_t armed; /* filters that the kernel reports now; none in a silent one-shot entry */
+	/* filters that the kernel reports now: not those of a silent one-shot entry */
+	uint8_t armed;
 	/*
 	 * The next wait checks these filters, without verifying that fd was not reused: the program
 	 * has enabled them, or a report was lost.
@@ -106,7 +108,8 @@ struct xp_slot {
 	uint8_t check;
 	/*
 	 * The next wait checks these filters, and verifies that fd was not reused: they were
-	 * delivered, their event had no room, or their report was outdated.
+	 * delivered, their event had no room, their report was outdated, or they had not reached
+	 * their low-water mark.
 	 */
 	uint8_t recheck;
 	uint8_t delivered : 3;  /* filters that the wait `epoch` has delivered */
@@ -115,34 +118,42 @@ struct xp_slot {
 	uint8_t oneshot;   /* filters that were added with XPOLL_ONESHOT */
 	uint8_t dispatch;  /* filters that were added with XPOLL_DISPATCH */
 	uint8_t lowat : 3;    /* filters with a low-water mark, XPOLL_NOTE_LOWAT: see count.h */
-	/* WRITE, if the buffer had less room than its low-water mark: a timer has it checked */
+	/*
+	 * WRITE, if the last check found less room than its low-water mark: xp_lowat_due has it
+	 * checked again
+	 */
 	uint8_t below_lowat : 3;
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters at once */
 	/* an edge was delivered since the last change of the main entry */
 	uint8_t edge_delivered : 1;
 	uint8_t exclusive : 3; /* filters with XPOLL_NOTE_EXCLUSIVE, which is only a hint */
 	uint8_t so_error : 3; /* filters whose events have the socket error: XPOLL_NOTE_SOERR */
-	/* Index of the filter that found no room: the next delivery begins with it. */
+	/*
+	 * Index of the first filter whose event found no room: the next delivery begins with this
+	 * filter.
+	 */
 	uint8_t first : 2;
 	uint8_t count : 3;    /* filters whose events have a count: XPOLL_NOTE_COUNT */
 	uint8_t solo : 3;     /* filters with an entry of their own in the kernel: see entry.h */
-	uint8_t leftover : 1; /* no filter is registered, but the kernel still has an entry */
+	/* no filter is registered, but the kernel still has a silent one-shot entry */
+	uint8_t leftover : 1;
 	/* xpoll_event ignored a hang-up, which xpoll_pwait has to report */
 	uint8_t hangup_ignored : 1;
 	uint8_t kept_for : 3;  /* filters to deliver `kept` to */
 	uint8_t is_exclusive : 1; /* the kernel's main entry is exclusive now: see entry.c */
 	uint8_t marked : 1;    /* reports that were fetched before `mark` are outdated */
-	uint8_t fruitless_reports : 3; /* reports in a row of which no enabled filter was ready */
+	uint8_t fruitless_reports : 3; /* reports in a row for which no enabled filter was ready */
 
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;      /* enum xp_fd_kind */
 	uint8_t idle : 4;      /* checks by poll(2) in a row that found nothing ready */
 	/*
-	 * Number of reports, modulo 64; whenever it becomes 0, the queue verifies that fd was not
-	 * reused.
+	 * Number of reports, modulo 64.  Whenever it becomes 0, a lazy queue (epoll) verifies that
+	 * fd was not reused.
 	 */
 	uint8_t reports : 6;
-	uint8_t stale : 2;     /* reports of ended registrations; the fourth has the set replaced */
+	/* reports of ended registrations; the fourth makes the wait replace the kernel's set */
+	uint8_t stale : 2;
 	atomic_uchar late;     /* number of late changes under way: see struct xp_late */
 };
 
@@ -155,8 +166,8 @@ struct xp_slot *xp_slots_make(struct xpoll *queue, int fd);
 void xp_slots_fini(struct xpoll *queue);
 
 /*
- * Returns the first slot, used or not, whose descriptor is at least *fd, and stores that; NULL:
- * none.
+ * Returns the first slot, used or not, whose descriptor is at least *fd, and stores its descriptor
+ * in *fd; NULL: there is none.
  */
 struct xp_slot *xp_slots_walk(const struct xpoll *queue, int *fd);
 

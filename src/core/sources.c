@@ -152,7 +152,10 @@ static int registration_modify(struct xpoll *queue, const struct xp_source_ops *
 	return 0;
 }
 
-/* Delete the registration, unless its source is busy with it: -EBUSY. */
+/*
+ * Delete the registration, unless its source is busy with it: -EBUSY.  If `confirm` returns another
+ * error, such as -EBADF, the registration ends, and the error is returned.
+ */
 static int registration_delete(struct xpoll *queue, const struct xp_source_ops *ops,
                                struct xp_registration *reg)
 {

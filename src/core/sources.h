@@ -59,7 +59,10 @@ void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait);
 void xp_source_refresh(struct xpoll *queue, const struct xp_source_ops *ops, enum xp_step before);
 void xp_sources_refresh(struct xpoll *queue, struct xp_wait *wait, enum xp_step before);
 
-/* Call the sources whose due time has come.  room: number of free records of the wait. */
+/*
+ * Call the sources whose due time has come, and those with XP_ON_DEMAND.  room: number of free
+ * records of the wait.
+ */
 void xp_sources_run_due(struct xpoll *queue, int room);
 
 /* Returns a registration of a source whose ident is this descriptor (VNODE ...), or NULL. */

@@ -204,8 +204,8 @@ void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 	/*
 	 * On epoll and kqueue a thread with blocked signals sleeps in poll(2) instead of the
 	 * kernel's wait, and one report wakes every thread that sleeps so.  So if the caller gave
-	 * no mask, block signals only if no other thread sleeps and if sleeping with a mask costs
-	 * little; never with XPOLL_RESTART.
+	 * no mask, block signals only if sleeping with a mask costs little, and on a concurrent
+	 * back end only if no other thread sleeps; never with XPOLL_RESTART.
 	 */
 	bool all = xp_is_concurrent(queue) && xp_has_sleepers(queue);
 
@@ -297,8 +297,8 @@ struct follower {
 };
 
 /*
- * Stop counting a follower that has returned and has the lock, and clear the descriptors that woke
- * it if no other follower needs them.
+ * Stop counting a follower that has returned and has the lock.  Clear the descriptors of the
+ * signalled groups, unless followers that xp_kick_all wakes have not returned yet.
  */
 static void follower_leave(const struct follower *follower)
 {
@@ -311,8 +311,9 @@ static void follower_leave(const struct follower *follower)
 	if (follower->epoch != queue->kick.epoch && --queue->turn.leaving == 0)
 		pthread_cond_broadcast(&queue->thread_left);
 	/*
-	 * All followers that xp_kick_all has woken have returned: make their descriptors not
-	 * readable.
+	 * The descriptors have woken all followers that have to return, or the one that takes the
+	 * turn: make them not readable.  Other followers that wake find the turn taken, and sleep
+	 * again.
 	 */
 	if (queue->turn.leaving == 0) {
 		groups_clear(queue, queue->turn.signalled & ~queue->turn.due);

@@ -118,7 +118,10 @@ static inline int xp_lock_again(struct xpoll *queue)
 
 /* Have one sleeping thread woken when the lock is released; it polls again. */
 void xp_kick_one(struct xpoll *queue);
-/* Make all threads that sleep now, and all followers, return and poll: each wakes the next one. */
+/*
+ * Make all threads that sleep now return and poll, of which each wakes the next one, and make all
+ * followers return.
+ */
 void xp_kick_all(struct xpoll *queue);
 /*
  * Call after a poll that did not sleep, while an xp_kick_all is under way.  If there is a wake-up
@@ -128,14 +131,21 @@ void xp_kick_all(struct xpoll *queue);
 void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc);
 
-/* Release the lock until another thread returns from its sleep, or leaves the queue. */
+/*
+ * Release the lock until thread_left is signalled: other threads have returned from their sleep, or
+ * a thread in xp_quiesce goes on.
+ */
 void xp_await_left(struct xpoll *queue, struct xp_wait *wait);
 /*
  * Block all signals between the sleeps of a wait, if that is needed.  A wait may sleep several
  * times, but to its caller it is one sleep, which a signal has to end whenever it comes.
  */
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait);
-/* Returns true if a signal handler caused the EINTR of a sleep, rather than a stop and continue. */
+/*
+ * Returns true if a wait has to return the EINTR of its sleep: the program has a signal handler,
+ * without which only a stop and continue can be the cause, and the queue has no XPOLL_RESTART.
+ * Also true in a child that a signal handler forked.
+ */
 bool xp_is_interrupted(struct xpoll *queue);
 
 /*
@@ -146,9 +156,9 @@ bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format);
 /* Count a wait that begins.  Returns -EBUSY if xp_wait_excluded forbids it. */
 int xp_wait_admit(struct xpoll *queue, enum xp_format format);
 /*
- * Call at the end of a wait that xp_wait_admit has counted.  Has a sleeping thread woken, if there
- * is one, because this wait may leave events.  has_turn: this thread was allowed into the back end,
- * so the next thread is let in, or woken for xp_kick_all.
+ * Call at the end of a wait that xp_wait_admit has counted.  Marks that a sleeping thread has to be
+ * woken if this wait leaves events.  has_turn: this thread was allowed into the back end, so the
+ * next thread is let in, or woken for xp_kick_all.
  */
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn);
 
@@ -182,7 +192,8 @@ static inline bool xp_deadline_over(const struct xp_wait *wait)
 
 /*
  * Wait until this thread may enter a back end that serves one thread at a time.  Returns 1: it has
- * the turn; 0: the wait is over; -EINTR; -EBADF: the queue is being destroyed.
+ * the turn; 0: the wait is over; -EBADF: the queue is being destroyed; -EINTR or another error of
+ * poll(2).
  */
 int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
 
@@ -231,7 +242,10 @@ static inline bool xp_is_inconsistent(const struct xpoll *queue)
 	return queue->threads.inconsistent || queue->lock.inside;
 }
 
-/* Begin the end of the queue: wait until no thread is in any of its calls. */
+/*
+ * Begin to destroy the queue: make its sleeping threads return, and wait until no thread is in any
+ * of its calls.
+ */
 void xp_threads_await_end(struct xpoll *queue);
 
 #endif

@@ -220,15 +220,13 @@ static bool has_pending(const struct xpoll *queue)
 /*
  * Poll the kernel or sleep in it, and poll again while it may have more reports and there is room.
  * The kernel reports ready descriptors in turn: once it reports one that this wait has delivered,
- * it has reported all of them.  Returns the number of reports of the first call, or its error.
+ * it has reported all of them.  Returns the number of reports of the first call, or its error;
+ * -EINTR also if a source found that a signal handler may have run.
  */
 static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns)
 {
 	struct xp_fired on_stack[XP_FIRED_MOST];
-	/*
-	 * A process with one thread uses the queue's larger array of reports, if there is one: it
-	 * takes no room on the stack.
-	 */
+	/* A process with one thread uses the queue's larger array of reports, if there is one. */
 	bool alone = xp_entered_alone(queue), has_events = wait->len > 0;
 	struct xp_fired *fired = alone && queue->fired ? queue->fired : on_stack;
 	int most = fired != on_stack ? queue->ops->fired_most : XP_FIRED_MOST;
@@ -262,11 +260,11 @@ static int poll_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
 }
 
 /*
- * Sleep as the only thread of the process.  No other thread can cancel this one, so a pending
- * cancellation is acted upon before the sleep.  Signals must not be held (wait->holds_signals):
- * only xp_sleep_shared releases them at a cancellation.  A sleep without a timeout may bypass the
- * back end (direct_fd_at in sys/backend.h), unless xp_sleep_begin holds signals now, which it does
- * also for the caller's mask: such a sleep needs a mask.
+ * Sleep as the only thread of the process.  No other thread can cancel this one, so xp_cancel_alone
+ * acts upon a pending cancellation before the sleep.  Signals must not be held at the call
+ * (wait->holds_signals): only xp_sleep_shared releases them at a cancellation.  A sleep without a
+ * timeout may bypass the back end (direct_fd_at in sys/backend.h), unless xp_sleep_begin has just
+ * blocked all signals, which it also does if the caller gave a mask: such a sleep needs a mask.
  */
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap)
@@ -349,7 +347,7 @@ static XP_NOINLINE int deliver_after_harvest(struct xpoll *queue, struct xp_wait
 
 /*
  * Returns true if the wait has to poll again, even if its deadline has passed, because events may
- * be left that it has not looked at.
+ * be left that it has not checked.
  */
 static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 {

@@ -157,7 +157,7 @@ struct xp_backend_ops {
 
 	/*
 	 * Returns true if fd is one of the state's own descriptors.  A program must not register
-	 * it, because the deletion would end the watch of the state itself.  NULL: the state has no
+	 * it, because DELETE would end the state's own watch of it.  NULL: the state has no
 	 * descriptor that a program could name.
 	 */
 	bool (*owns)(const void *state, int fd);

@@ -52,8 +52,8 @@ int xp_procfs_ended(int proc_fd, int *status);
 bool xp_procfs_is_dir(int fd);
 
 /*
- * Returns when a process started, on the monotonic clock in nanoseconds, rounded down to the
- * kernel's ticks of mostly a hundredth of a second; negative: unknown.
+ * Returns the time at which a process started, on the monotonic clock in nanoseconds, rounded down
+ * to the kernel's ticks of mostly a hundredth of a second; negative: unknown.
  */
 int64_t xp_procfs_started(pid_t pid);
 

@@ -5,7 +5,7 @@
  * replaced at link time: tests make the n-th call fail, and the drop-ins, which define functions
  * such as poll(2) themselves, make these call the C library's.
  *
- * Only functions named xp_sys_*_wait are cancellation points; all others are called with a lock
+ * Only functions named xp_sys_*_wait are cancellation points; the others may be called with a lock
  * held.
  */
 #ifndef XP_SYS_SYS_H
@@ -111,7 +111,9 @@ int xp_sys_sigaction(int number, const struct sigaction *action,
 /* Returns true if the mask blocks the signal; NULL: the mask of the calling thread. */
 bool xp_sys_signal_is_blocked(int number, const sigset_t *mask);
 
-/* How much can be read from or written to a descriptor; these calls have no side effects. */
+/*
+ * How much can be read from or written to a descriptor.  Only xp_sys_take_error has a side effect.
+ */
 int64_t xp_sys_unread(int fd);      /* bytes to read; -EINVAL: a listener */
 /* getsockopt(2). */
 int xp_sys_option(int fd, int level, int name, void *value, size_t size);
