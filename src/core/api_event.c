@@ -24,7 +24,10 @@ static int flags_check(const struct xpoll_event *change, const struct xp_source_
 	    (flags & XPOLL_ENABLE && flags & XPOLL_DISABLE) ||
 	    (flags & XPOLL_SETUDATA && flags & XPOLL_KEEPUDATA))
 		return -EINVAL;
-	/* Some sources take a change without an action, such as a trigger in fflags. */
+	/*
+	 * Some sources take a change without an action, such as the trigger of USER, which is in
+	 * fflags.
+	 */
 	return actions || (source && source->bare && change->fflags) ? 0 : -EINVAL;
 }
 
@@ -148,8 +151,8 @@ static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event 
 	if (receipts > nevents)
 		return xp_leave_with(queue, -EINVAL);
 	/*
-	 * xp_quiesce may release the lock, so call it before the check for waits of the poll-like
-	 * level.
+	 * xp_quiesce may release the lock, and a wait of the poll-like level may begin meanwhile:
+	 * so call it before the check for such waits.
 	 */
 	if (nchanges > 0)
 		xp_quiesce(queue);

@@ -58,7 +58,7 @@ static bool is_same_file(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 
 	/*
 	 * Do not join the tests of `mode` and `solo`: gcc would read both together with the atomic
-	 * `late`.
+	 * `late`, which is a data race.
 	 */
 	if (slot->mode != XP_MODE_EDGE || !mine || slot->solo ||
 	    xp_slot_by_edge(slot) & slot->enabled)

@@ -22,8 +22,8 @@ static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct xp_list queues;
 
 /*
- * Called once in each process, also a forked child, where list and lock are copies of the parent's:
- * starts with an empty list, and lets each source begin.
+ * Called once in each process, also in a forked child, where list and lock are copies of the
+ * parent's: initialises both, and calls `begin` of each source.
  */
 static void list_begin(void)
 {
@@ -107,8 +107,8 @@ static bool usable(const struct xp_backend_ops *ops)
 		ops->close(state);
 	xp_free(state);
 	/*
-	 * A lack of descriptors or memory proves nothing about the kernel, so that back end is
-	 * usable.
+	 * A lack of descriptors or memory proves nothing about the kernel: then the back end counts
+	 * as usable.
 	 */
 	return rc != -ENOSYS && rc != -EPERM && rc != -EACCES && rc != -EINVAL && rc != -ENOTSUP;
 }

@@ -5,8 +5,8 @@
 #include "core/queue.h"
 
 /*
- * Call a function for every queue of this process.  The list stays locked, so no queue is destroyed
- * meanwhile.
+ * Call function(queue, fd) for every queue of this process.  The list stays locked, so no queue is
+ * destroyed meanwhile.
  */
 void xp_process_each(void (*function)(struct xpoll *queue, int fd), int fd);
 

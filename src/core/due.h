@@ -18,7 +18,7 @@ static inline int64_t xp_due(const struct xpoll *queue)
 
 /*
  * Set the time at which the source has to be called.  If no sleeping thread returns by the earliest
- * of these times, record that one has to be woken (xp_sleepers_mark).
+ * due time of all sources, record that one has to be woken (xp_sleepers_mark).
  */
 void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns);
 

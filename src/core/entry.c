@@ -185,9 +185,9 @@ static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum x
 	slot->idle = 0;
 	slot->fruitless_reports = 0;
 	/*
-	 * Reports with an earlier arming are older than this change.  On a queue that is not lazy
-	 * the arming stays the same, so mark the slot instead.  With solo entries, whose reports
-	 * have an earlier arming, an older mark must stay.
+	 * On a lazy queue the new arming shows which reports are older than this change, so an
+	 * older mark is not needed any more; except for reports of solo entries, which keep an
+	 * earlier arming.  On other queues the arming stays the same: mark the slot.
 	 */
 	if (!queue->lazy)
 		xp_slot_mark(queue, slot);
@@ -221,8 +221,8 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	if (leftover)
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	/*
-	 * Make the entry, if there is none to change.  Unlike change, attach returns different
-	 * errors for a closed descriptor and for one of O_PATH.
+	 * There is no entry to change: make one.  Do so also after EBADF, because attach, unlike
+	 * change, distinguishes a descriptor of O_PATH from a closed one.
 	 */
 	if (xp_is_gone_error(rc))
 		rc = queue->ops->attach(queue->backend, fd, watch, token);

@@ -276,7 +276,8 @@ static struct xp_file *file_first(const struct xp_list *list)
 void xp_files_begin(struct xpoll *queue, bool poll_level)
 {
 	/*
-	 * poll(2) and so xpoll_pwait and xpoll_wait report all files as ready: wake all that sleep.
+	 * xpoll_pwait and xpoll_wait report files as always ready, like poll(2): let the pass check
+	 * all that sleep.
 	 */
 	int checks = poll_level ? INT32_MAX : XP_ASK_EVERY;
 

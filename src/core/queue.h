@@ -97,7 +97,8 @@ struct xp_wait {
 	sigset_t blocked;     /* if holds_signals: the signal mask to restore after the wait */
 	enum xp_format format;
 	uint32_t epoch;       /* number of this waiting call, modulo 2^32 */
-	uint32_t wake_all;    /* queue->wake.all at the start: a change means xpoll_wake_all */
+	/* queue->wake.all at the start: if it differs later, xpoll_wake_all was called */
+	uint32_t wake_all;
 	/* xp_wait_call zeroes the members from here on. */
 	unsigned spurious;    /* harvests of this wait that led to no event */
 	/* queue->marks before the last kernel call: later marks make its reports outdated */

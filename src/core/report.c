@@ -221,8 +221,8 @@ static void ready_merge(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 	while (ready < end && xp_token_fd(ready->data64) != fd)
 		ready++;
 	/*
-	 * fd has no record: its epoch is equal by chance, from a wait 2^32 calls ago.  The next
-	 * call delivers the bits.
+	 * fd has no record: the slot's epoch is equal by chance, from a wait 2^32 calls ago.  The
+	 * next wait delivers the bits.
 	 */
 	if (XP_UNLIKELY(ready == end)) {
 		xp_postpone(queue, fd, slot, filters, events);

@@ -124,7 +124,10 @@ struct xp_slot {
 	 */
 	uint8_t below_lowat : 3;
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters at once */
-	/* an edge was delivered since the last change of the main entry */
+	/*
+	 * an edge was delivered since the last change of the main entry: another change would
+	 * repeat it
+	 */
 	uint8_t edge_delivered : 1;
 	uint8_t exclusive : 3; /* filters with XPOLL_NOTE_EXCLUSIVE, which is only a hint */
 	uint8_t so_error : 3; /* filters whose events have the socket error: XPOLL_NOTE_SOERR */
@@ -292,10 +295,10 @@ static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
  * Late changes: changes of a kernel entry that a call makes after it has released the lock.
  *
  * A one-shot entry is silent after its report.  Arming it may wake a thread that needs the lock at
- * once, so the call that enables the filter releases the lock first.  A report with the new arming
- * proves that the kernel has made the change, so no late change overtakes another one.  All other
- * changes of the entry wait, with the lock held, until no late change is under way; a late change
- * completes without the lock.
+ * once, so the call that enables the filter releases the lock first.  A one-shot entry gets the
+ * next late change only after a report with the new arming, which proves that the kernel has made
+ * this one: so no late change overtakes another.  All other changes of the entry wait, with the
+ * lock held, until no late change is under way; a late change completes without the lock.
  */
 struct xp_late { /* the arguments of the back end's change_unlocked */
 	struct xp_slot *slot; /* NULL: no change */

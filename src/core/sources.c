@@ -443,7 +443,7 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 	if (rc < 0)
 		xp_registration_free(queue, reg);
 	else
-		/* inheriting others may have activated this one */
+		/* inheriting other registrations may have activated this one */
 		registration_update_list(queue, reg);
 	return 0;
 }

@@ -124,8 +124,8 @@ struct xp_renew_ops {
 	int (*begin)(void *state);
 	/*
 	 * Called between `begin` and `end`: returns true if the old set has an entry of the file
-	 * that fd refers to.  Reports of the old set are ignored from then on.  A back end has both
-	 * functions or none.
+	 * that fd refers to.  From then on the queue ignores reports of that entry.  A back end has
+	 * both `knows` and `end`, or neither.
 	 */
 	bool (*knows)(void *state, int fd);
 	void (*end)(void *state);
@@ -204,9 +204,9 @@ struct xp_backend_ops {
 	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,
 	            struct xp_fired *fired, int cap);
 	/*
-	 * Called when a thread returns with events while other threads are in `wait`, for kernels
-	 * that report a condition only once per request: makes the kernel report conditions that
-	 * still hold to those threads.  Optional.
+	 * Called when a thread ends its wait while other threads are in `wait`, for kernels that
+	 * report a condition only once per request: makes the kernel report conditions that still
+	 * hold to those threads.  Optional.
 	 */
 	void (*rearm)(void *state);
 	/*

@@ -29,8 +29,8 @@ bool xp_fs_has_sizes(int fd);
 bool xp_fs_keeps_births(int fd);
 
 /*
- * Returns true if this directory is the root of a mount: its ".." is then the directory that
- * contains the mount point, and not the one that has this directory's own name.  Always false
+ * Returns true if this directory is the root of a mount.  Then its ".." is the directory that
+ * contains the mount point, where a rename of this directory itself is not reported.  Always false
  * before Linux 5.8.
  */
 bool xp_fs_is_mounted(int fd);
