@@ -22,7 +22,7 @@ struct xp_interest {
 	union xp_udata udata;
 };
 
-/* The changes of the filters of a descriptor.  Each returns 0 or a negative errno value. */
+/* Change the filters of a descriptor.  Each function returns 0 or a negative errno value. */
 int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add);
 int xp_change_delete(struct xpoll *queue, int fd, unsigned filters);
 /*

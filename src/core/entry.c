@@ -455,8 +455,8 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		solo_handle_fruitless(queue, fd, slot, solo);
 	} else if (slot->mode == XP_MODE_ONCE) {
 		/*
-		 * The one-shot entry is silent now.  Arm it for enabled filters, edge-triggered, so
-		 * that it does not repeat a hang-up that xpoll_event ignores.
+		 * The one-shot entry is silent now.  If a filter is enabled, arm the entry again,
+		 * edge-triggered, so that it does not repeat a hang-up that xpoll_event ignores.
 		 */
 		if (mine & slot->enabled)
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);

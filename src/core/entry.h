@@ -94,8 +94,8 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
  * End all registrations and remove the kernel's entries.  silent: a one-shot main entry that has
- * reported stays in the kernel (slot->leftover).  Returns -ENOENT or -EBADF if the file was closed
- * before.
+ * reported stays in the kernel (slot->leftover).  Returns 0, or -EBADF or -ENOENT if fd was closed
+ * or reused before.
  */
 int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent);
 

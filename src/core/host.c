@@ -10,7 +10,7 @@
 
 /* --- Descriptors of sources --------------------------------------------------------------- */
 
-/* A slot of a source's descriptor has a pointer to its struct xp_source_fd in udata[0]. */
+/* The slot has mode XP_MODE_SOURCE, and in udata[0] a pointer to the struct xp_source_fd of fd. */
 int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	uint32_t watch = POLLIN | XP_WATCH_SOURCE;

@@ -191,7 +191,10 @@ struct xpoll {
 		struct xp_file **at;   /* indexed by descriptor */
 		int at_len;
 		struct xp_list awake;  /* files that each wait checks */
-		/* Files that were not ready at their last check; each wait checks a few. */
+		/*
+		 * Files that were not ready at their last check; each wait of xpoll_event checks a
+		 * few.
+		 */
 		struct xp_list asleep;
 		uint32_t pass;         /* number of passes over the files so far */
 	} files;             /* files that the kernel cannot poll: see files.c */

@@ -15,7 +15,7 @@ void xp_renew(struct xpoll *queue);
 /* Which slots xp_attach_slots attaches. */
 enum xp_attach {
 	XP_ATTACH_ALL,       /* all slots, to a new set */
-	/* All slots, to the new set of a forked child, which also watches the files again. */
+	/* All slots, to the new set of a forked child; also watch the growth of files again. */
 	XP_ATTACH_INHERITED,
 	XP_ATTACH_REST,      /* slots that are missing from the set */
 };

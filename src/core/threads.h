@@ -2,10 +2,10 @@
  * How threads that call the same queue take its lock, are counted, wake each other and pass the
  * turn.  See docs/internals/locking.md.
  *
- * Turns are for back ends that serve one thread at a time: poll, select, /dev/poll.  The thread
- * that has the turn, the leader, is in the back end.  The other threads, followers, sleep until
- * they get the turn.  A thread that wants to change something makes the leader leave the back end
- * first, and waits until it has left.
+ * Turns are for back ends that serve one thread at a time: poll, select, /dev/poll.  Only the
+ * thread that has the turn, the leader, enters the back end.  The other threads, followers, sleep
+ * until they get the turn.  A thread that wants to change something makes the leader leave the back
+ * end first, and waits until it has left.
  */
 #ifndef XP_CORE_THREADS_H
 #define XP_CORE_THREADS_H
@@ -133,7 +133,7 @@ void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 
 /*
  * Release the lock until thread_left is signalled: other threads have returned from their sleep, or
- * a thread in xp_quiesce goes on.
+ * no thread waits in xp_quiesce any more.
  */
 void xp_await_left(struct xpoll *queue, struct xp_wait *wait);
 /*

@@ -52,7 +52,10 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
-	/* If the process has no other thread, no other thread can wait, sleep or be woken. */
+	/*
+	 * If the process has no other thread, skip what counts waits, passes the turn and wakes
+	 * threads.
+	 */
 	alone = xp_entered_alone(queue);
 	format &= ~(unsigned)XP_ENTERED;
 	if (!alone && (rc = xp_wait_admit(queue, format)) < 0)

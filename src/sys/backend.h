@@ -220,7 +220,7 @@ struct xp_backend_ops {
 	/* Make one `wait` return, one in progress or the next.  Async-signal-safe. */
 	void (*wake)(void *state);
 
-	/* Optional: only for kernels that need it. */
+	/* Optional: see struct xp_renew_ops for the kernels that need it. */
 	const struct xp_renew_ops *renew;
 	/* NULL: the back end has no such descriptor, and xpoll_fd fails with ENOTSUP. */
 	const struct xp_outer_ops *outer;

@@ -12,7 +12,7 @@
 #ifdef _WIN32
 #define XP_HANDLES_MOST (1 << 24)
 
-/* Returns the library's number for the ident of an event; -1: no handle has this value. */
+/* Returns the library's descriptor for the ident of an event; -1: no handle has this value. */
 static inline int xp_fd_number(uint64_t ident)
 {
 	return ident & 3 || ident >> 2 >= XP_HANDLES_MOST ? -1
@@ -26,7 +26,7 @@ static inline uint64_t xp_fd_ident(int fd)
 }
 
 /*
- * Returns the library's number for a parameter of type xpoll_fd_t; negative: no handle has this
+ * Returns the library's descriptor for a parameter of type xpoll_fd_t; negative: no handle has this
  * value.
  */
 static inline int xp_fd_of(uintptr_t handle)
