@@ -170,9 +170,9 @@ struct xp_backend_ops {
 	int (*attach)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
 	 * Change the watch, and let the kernel check again whether the file is ready.  -ENOENT: fd
-	 * is not watched, or refers to another file now; -EBADF: fd is closed.  If a change makes
-	 * the kernel report an edge again, as with epoll, the queue avoids the change
-	 * (core/entry.h).
+	 * is not watched, or the kernel finds that fd refers to another file now; -EBADF: fd is
+	 * closed.  If a change makes the kernel report an edge again, as with epoll, the queue
+	 * avoids the change (core/entry.h).
 	 */
 	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*

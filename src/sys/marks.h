@@ -21,7 +21,10 @@ struct xp_marks {
 	pid_t process; /* the process that opened fd */
 };
 
-/* Returns 0 or a negative errno value; 0 on systems that need no marks, too. */
+/*
+ * Open the kqueue of the marks.  Returns 0, also on systems that need no marks, or a negative errno
+ * value.
+ */
 int xp_marks_open(struct xp_marks *marks);
 void xp_marks_close(struct xp_marks *marks);
 

@@ -14,8 +14,9 @@ typedef bool xp_procfs_visit(void *context, pid_t number);
 
 /*
  * Call `visit` with the ID of each thread of a process, or of each child of all its threads.  A
- * thread or child that begins or ends meanwhile may be missing.  Returns 0; -ESRCH: no such
- * process; -ENOENT: no /proc, or a kernel that does not list children; -EMFILE, -ENFILE.
+ * thread or child that begins or ends meanwhile may be missing.  Returns 0; -ENOENT, -ESRCH: no
+ * such process; -ENOENT also without a /proc of this PID namespace, or if the kernel does not list
+ * children; -EMFILE, -ENFILE.
  */
 int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context);
 int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context);
@@ -40,12 +41,13 @@ int xp_procfs_zombie_status(pid_t pid, int *status);
 /*
  * Open the directory of a process in /proc.  Reading files in it fails once the process was reaped,
  * even if another process has the ID by then.  -ESRCH: no such process, or the ID of a thread other
- * than the first; -ENOENT: no /proc; -EMFILE, -ENFILE.
+ * than the first; -ENOENT: no /proc of this PID namespace; -EMFILE, -ENFILE.
  */
 int xp_procfs_open(pid_t pid);
 /*
- * Returns 0: the process of this directory has not exited; 1: it has exited and was not reaped, and
- * *status is its wait status, or -1 if the caller has no permission; -ESRCH: it was reaped.
+ * Returns 0: the process of this directory has not exited, or that is unknown for lack of
+ * descriptors; 1: it has exited and was not reaped, and *status is its wait status, or -1 if the
+ * caller has no permission; -ESRCH: it was reaped.
  */
 int xp_procfs_ended(int proc_fd, int *status);
 /* Returns true if fd is a directory, like those that xp_procfs_open opens. */

@@ -5,8 +5,8 @@
  * replaced at link time: tests make the n-th call fail, and the drop-ins, which define functions
  * such as poll(2) themselves, make these call the C library's.
  *
- * Only functions named xp_sys_*_wait are cancellation points; the others may be called with a lock
- * held.
+ * Only functions named xp_sys_*_wait, and the I/O of sys_aio.h, are cancellation points; the others
+ * may be called with a lock held.
  */
 #ifndef XP_SYS_SYS_H
 #define XP_SYS_SYS_H

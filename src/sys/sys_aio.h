@@ -55,7 +55,10 @@ bool xp_sys_file_is_held(int fd, int held);
  */
 int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset);
 
-/* Ordinary I/O, which waits for the device. */
+/*
+ * Ordinary I/O, which waits for the device.  Cancellation points, unlike the functions above: only
+ * threads of the library may call these.
+ */
 int64_t xp_sys_pread(int fd, void *buffer, size_t size, int64_t offset);
 int64_t xp_sys_pwrite(int fd, const void *buffer, size_t size, int64_t offset);
 int xp_sys_fsync(int fd);
