@@ -191,7 +191,7 @@ static void sleeper_awake(const struct sleeper *sleeper)
 
 /*
  * Cleanup handler of a sleep in which the thread was cancelled.  The thread may have consumed a
- * report, so the next wait checks all slots that are not level-triggered.
+ * report, so the next wait checks all enabled filters of slots that are not level-triggered.
  */
 static void sleep_cancelled(void *argument)
 {

@@ -149,7 +149,7 @@ struct xp_slot {
 
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;      /* enum xp_fd_kind */
-	uint8_t idle : 4;      /* checks by poll(2) in a row that found nothing ready */
+	uint8_t idle : 4;      /* checks after deliveries, in a row, that found nothing ready */
 	/*
 	 * Number of reports, modulo 64.  Whenever it becomes 0, a lazy queue (epoll) verifies that
 	 * fd was not reused.

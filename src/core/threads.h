@@ -142,8 +142,8 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait);
  */
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait);
 /*
- * Returns true if a wait has to return the EINTR of its sleep: the program has a signal handler,
- * without which only a stop and continue can be the cause, and the queue has no XPOLL_RESTART.
+ * Returns true if a wait has to return the EINTR of its sleep: the program has a signal handler
+ * (otherwise the cause is something like a stop and continue), and the queue has no XPOLL_RESTART.
  * Also true in a child that a signal handler forked.
  */
 bool xp_is_interrupted(struct xpoll *queue);
