@@ -9,8 +9,9 @@
 #include "base/compiler.h"
 
 /*
- * Tables of at least this many bytes request huge pages.  A table of this size covers at least one
- * whole huge page of 2 MiB (x86-64), at whatever address it begins.
+ * xp_alloc and xp_alloc_lines request huge pages for tables of at least this many bytes.  A table
+ * of this size covers at least one whole huge page of 2 MiB (x86-64), at whatever address it
+ * begins.
  */
 #define LARGE ((size_t)4 << 20)
 

@@ -1,5 +1,5 @@
 /*
- * Assertions check the library's own invariants; a mistake of the caller is returned as an error
+ * Assertions check the library's own invariants; a mistake of the program is returned as an error
  * instead.  Only debug and sanitizer builds compile them in, so a release never ends its host
  * program.
  */

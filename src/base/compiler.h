@@ -1,4 +1,4 @@
-/* All extensions of gcc and clang that the library uses. */
+/* Extensions of gcc and clang; those for system calls are in sys/ (rawcall.h, libcall.h). */
 #ifndef XP_BASE_COMPILER_H
 #define XP_BASE_COMPILER_H
 

@@ -120,8 +120,8 @@ int xp_heap_grow(struct xp_heap *heap, uint32_t count)
 /*
  * Prefetch the items that a later addition may move.  An item that moves stores its new index; in a
  * heap of a million items that store misses the cache, and later stores wait for it.  An addition
- * moves ancestors of the first free place, so fetch those of a place that will be free HEAP_AHEAD
- * additions later.
+ * moves ancestors of the first free place, so fetch the nearest one or two of the place that will
+ * be the first free one about HEAP_AHEAD additions later.
  */
 static void heap_prefetch_parents(const struct xp_heap *heap, uint32_t place)
 {

@@ -2,9 +2,9 @@
  * A hash table of registrations by (ident, filter), with linear probing (Knuth, The Art of Computer
  * Programming, 6.4).
  *
- * Each slot holds the hash and the filter next to the pointer, so a search reads the memory of no
- * item but the one it finds.  The table grows when room is made or an item is added, never when an
- * item is searched or removed.
+ * Each slot holds the hash and the filter next to the pointer, so a search reads only items that
+ * have the hash and the filter.  The table grows when room is made or an item is added, never when
+ * an item is searched or removed.
  */
 #ifndef XP_BASE_REGMAP_H
 #define XP_BASE_REGMAP_H
@@ -32,9 +32,9 @@ void xp_regmap_fini(struct xp_regmap *map); /* frees the slots; the items belong
 /* Returns the item with this ident and filter; NULL: there is none. */
 struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map, uint64_t ident, int filter);
 /*
- * Returns the hash of (ident, filter), the upper half of a product.  Its low bits, which select the
- * slot, depend on the lower half of the key only.  So the upper half, which contains the filter, is
- * folded into the lower half first.
+ * Returns the hash of (ident, filter), the upper half of a product.  The low bits of the hash,
+ * which select the slot, would hardly depend on the upper half of the key, which contains the
+ * filter.  So that half is folded into the lower half first.
  */
 static inline uint32_t xp_regmap_hash(uint64_t ident, int filter)
 {

@@ -5,7 +5,10 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* Returns true if memory or descriptors are lacking: a later attempt may succeed. */
+/*
+ * Returns true if memory, descriptors or inotify watches (ENOSPC) are lacking: a later attempt may
+ * succeed.
+ */
 static inline bool xp_is_lack(int rc)
 {
 	return rc == -ENOMEM || rc == -ENOSPC || rc == -EMFILE || rc == -ENFILE;

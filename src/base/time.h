@@ -1,6 +1,7 @@
 /*
  * Deadlines in the library are absolute, in nanoseconds of the monotonic clock (TIMER also has some
- * of the real-time clock).  Durations exist only in the interfaces of the caller and of the kernel.
+ * of the real-time clock).  A deadline is passed as a duration, a timeout, only by the program and
+ * to the kernel.
  */
 #ifndef XP_BASE_TIME_H
 #define XP_BASE_TIME_H

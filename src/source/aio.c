@@ -2,7 +2,7 @@
  * AIO: asynchronous reads, writes and syncs of files.
  *
  * Each operation is a registration, which xpoll_aio_submit makes and the delivery of its event
- * ends.  A read of data that is in the page cache is done by xpoll_aio_submit itself, because
+ * ends.  A short read of data that is in the page cache is done by xpoll_aio_submit itself, because
  * passing it to a thread would take longer.
  */
 #include "source/aio.h"
@@ -137,7 +137,9 @@ static int aio_check_descriptor(const struct xpoll_aio *aio, int traits)
 	return traits & XP_FILE_DIRECTORY && reads ? -EISDIR : 0;
 }
 
-/* Read data that is in the page cache.  Returns false if a worker has to do the job. */
+/*
+ * Do a job that is a short read of data in the page cache.  Returns false if the job was not done.
+ */
 static bool aio_read_from_cache(struct xp_aio_job *job)
 {
 	if (job->op != XPOLL_AIO_READ || job->file.traits & XP_FILE_DIRECT ||
@@ -212,8 +214,8 @@ static int aio_touch(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /*
- * Called before each change: collect the operations that have completed, because DELETE refuses an
- * operation that is in progress.
+ * Before a change, collect the operations that have completed, because DELETE refuses an operation
+ * that is in progress.
  */
 static void aio_refresh(struct xpoll *queue, enum xp_step before)
 {
@@ -259,8 +261,8 @@ static bool aio_supports(uint32_t fflags)
 }
 
 /*
- * Free the state, after a wait until all operations are complete.  In a forked child the operations
- * have no results, because the parent's workers do them.
+ * Cancel all operations, wait until they are complete, store their results, and free the state.  In
+ * a forked child there are no results, because the parent's workers do the operations.
  */
 static void aio_fini(struct xpoll *queue, void *opaque)
 {

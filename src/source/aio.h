@@ -58,7 +58,10 @@ struct xp_aio_port {
 	struct xp_list done; /* [w] completed jobs */
 	/* [a] 1: `done` is not empty, and done_fd is readable or about to be */
 	atomic_uint filled;
-	/* [a] number of threads that write to done_fd without the lock; the port stays open */
+	/*
+	 * [a] number of threads that write to done_fd without the lock; until it is 0 the port is
+	 * not closed
+	 */
 	atomic_uint signalling;
 };
 
@@ -79,8 +82,8 @@ void xp_aio_close(struct xp_aio_port *port);
  */
 bool xp_aio_knows(int fd, struct xp_file_id *id);
 /*
- * Start a job.  Returns 0; -EAGAIN, -ENOMEM: no worker can be started; -EMFILE, -ENFILE: the file
- * cannot be held open.  The job's memory belongs to the caller, and must stay until the job is
+ * Start a job.  Returns 0; -EAGAIN: no worker can be started; -EMFILE, -ENFILE: the file cannot be
+ * held open; -ENOMEM.  The job's memory belongs to the caller, and must stay until the job is
  * complete.
  */
 int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job);
@@ -90,14 +93,14 @@ int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job);
  */
 void xp_aio_cancel(struct xp_aio_job *job);
 /*
- * Move all completed jobs of a port to this list.  readable: done_fd is readable, and is cleared
- * even if there is no job, because its signal may come after the job was collected.
+ * Move all completed jobs of a port to this list.  readable: done_fd was reported as readable, and
+ * is cleared even if there is no job, because a worker may signal it after the job was collected.
  */
 void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs, bool readable);
 /* Cancel all jobs on a descriptor of the program and wait until they are complete. */
 void xp_aio_release_fd(int fd);
 
-/* Returns true if a port can be opened. */
+/* Returns true if $XPOLL_AIO is not set, or names a provider that is usable here. */
 bool xp_aio_usable(void);
 /*
  * Initialise the process-wide data; called once in each process, also in a forked child, where no

@@ -35,7 +35,7 @@ struct xp_aio_hold {
  */
 static hold_link holds[HOLD_LISTS];
 /*
- * Files that no operation uses any more, but whose close would release record locks of the program:
+ * Files that no operation uses any more, but whose close might release record locks of the program:
  * closed later.  Accessed without a lock.
  */
 static hold_link holds_to_close_later;
@@ -130,7 +130,7 @@ static void hold_push(hold_link *list, struct xp_aio_hold *hold)
 }
 
 /*
- * Close a list of files; those whose close would release record locks of the program go to
+ * Close a list of files; those whose close might release record locks of the program go to
  * holds_to_close_later.
  */
 static void hold_close_all(struct xp_aio_hold *hold)
@@ -180,6 +180,8 @@ void xp_aio_hold_abandon(void)
 
 	/*
 	 * Do not take the workers' lock: a thread of the parent may have held it during the fork.
+	 * If this child was not initialised yet, the parent's files are still in `holds`: move
+	 * them.
 	 */
 	if (xp_process_current() == 0)
 		xp_aio_hold_begin();

@@ -3,8 +3,8 @@
  * reuse it for another file, while the operation is in progress.
  *
  * A duplicate of the descriptor holds the file: one for all operations in progress that were given
- * the same descriptor for the same file.  Functions are called with the workers' lock, unless their
- * comment says otherwise.
+ * the same descriptor for the same file, opened with the same flags.  Functions are called with the
+ * workers' lock, unless their comment says otherwise.
  */
 #ifndef XP_SOURCE_AIO_HOLD_H
 #define XP_SOURCE_AIO_HOLD_H
@@ -18,7 +18,10 @@ struct xp_aio_hold;
  * Called without the lock.
  */
 bool xp_aio_hold_may(int fd);
-/* Returns true if fd refers to a held file, and stores the file's identity. */
+/*
+ * Returns true if fd refers to a file that is held for operations on fd, and stores the file's
+ * identity; false also if the system cannot show that.
+ */
 bool xp_aio_hold_knows(int fd, struct xp_file_id *id);
 /*
  * Hold the file that fd refers to.  Returns the descriptor to use for the operation: the duplicate;
@@ -34,10 +37,13 @@ int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold);
 void xp_aio_hold_drop(struct xp_aio_hold *hold, struct xp_aio_hold **unused);
 /*
  * Close a list of unused files, and earlier ones that could not be closed before.  Called without
- * the lock, because a close may wait for a server.
+ * the lock, because close(2) of a file on a network may wait for the server.
  */
 void xp_aio_hold_close(struct xp_aio_hold *unused);
-/* Initialise in a new process, which may have inherited files that its parent held. */
+/*
+ * Initialise in a new process, which may have inherited files that its parent held.  Called without
+ * the lock, which no other thread uses yet.
+ */
 void xp_aio_hold_begin(void);
 /* In a forked child: close the duplicates that it has inherited.  Called without the lock. */
 void xp_aio_hold_abandon(void);

@@ -2,9 +2,10 @@
  * The workers: threads that do the queued jobs of the whole process, and the ports that collect
  * them, so that many queues do not need many threads.
  *
- * A thread is started if a job is queued and no thread waits for one; a thread that has waited for
- * a second without a job exits.  When the last port is closed, all exit.  Only threads of the
- * library do jobs, so a thread of the program may sleep or exit without an effect on a job.
+ * A thread is started if a job is queued and no thread waits for one, up to the provider's limit; a
+ * thread that has waited for a second without a job exits.  When the last port is closed, all exit.
+ * Only threads of the library do jobs, so a thread of the program may sleep or exit without an
+ * effect on a job.
  */
 #include "source/aio_work.h"
 
@@ -46,7 +47,11 @@ static struct {
 	/* the way in which the threads do jobs; NULL: no port is open */
 	const struct xp_aio_provider *provider;
 	bool provider_open; /* a thread has opened the provider, so provider->call may be called */
-	bool asks_again; /* the provider calls xp_aio_next before it sleeps: no call is needed */
+	/*
+	 * the provider calls xp_aio_next before it sleeps, so its `call` is not needed for a new
+	 * job
+	 */
+	bool asks_again;
 	int ports; /* number of open ports */
 	bool ending; /* the last port was closed, so the threads have to exit */
 	int waiting_threads; /* number of threads that wait for a job */
@@ -257,9 +262,9 @@ static void aio_interrupt_thread(void)
 }
 
 /*
- * Make sure that a thread takes the job that was queued last: start or call one.  Returns 1 if a
- * thread waits for a job: the caller signals `jobs` after it has unlocked, because the woken thread
- * takes the lock at once.
+ * Make sure that a thread takes the job that was queued last: start or call one.  Returns 0, or an
+ * error if no thread could be started and none runs.  Returns 1 if a thread waits for a job: the
+ * caller signals `jobs` after it has unlocked, because the woken thread takes the lock at once.
  */
 static int aio_find_thread(void)
 {
@@ -396,7 +401,10 @@ void xp_aio_release_fd(int fd)
 
 /* --- Ports ------------------------------------------------------------------ */
 
-/* Returns the provider to try first, which $XPOLL_AIO may name; NULL: that one is not usable. */
+/*
+ * Returns the provider to try first, which $XPOLL_AIO may name; NULL: the named one is unknown or
+ * not usable.
+ */
 static const struct xp_aio_provider *aio_choose(void)
 {
 	const struct xp_aio_provider *best = xp_system.aio;

@@ -25,9 +25,9 @@ struct xp_aio_provider {
 	void (*run)(void);
 	void (*close)(void);
 	/*
-	 * Called when a job was queued or a running one cancelled, while no thread waits in
-	 * xp_aio_next: makes a thread return from its system call.  The lock is held, and the
-	 * provider is open.  Optional.
+	 * Called when a job was queued that no waiting thread takes, when a running job is to be
+	 * cancelled, and when the threads have to exit: makes a thread of the provider return from
+	 * its system call.  The lock is held, and the provider is open.  Optional.
 	 */
 	void (*call)(void);
 	/*

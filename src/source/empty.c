@@ -1,9 +1,10 @@
 /*
  * EMPTY: all data that was written to a socket or pipe has left its buffer.
  *
- * No kernel reports that.  So the queue checks each registered descriptor with data in its buffer
- * every 10 ms, and checks an empty one again before its event is delivered.  A buffer that is
- * filled and emptied between two checks goes unnoticed, so XPOLL_CLEAR is not supported.
+ * Most kernels do not report that, and EVFILT_EMPTY of FreeBSD is not used.  So a wait checks each
+ * enabled descriptor with data in its buffer every 10 ms, and checks an empty one again before its
+ * event is delivered.  A buffer that is filled and emptied between two checks goes unnoticed, so
+ * XPOLL_CLEAR is not supported.
  */
 #include <errno.h>
 #include <sys/stat.h>

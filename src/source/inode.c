@@ -123,7 +123,8 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0 && inodes->renamed && inodes->renamed(user, &now))
 		reported |= XPOLL_NOTE_RENAME;
 	/*
-	 * If a new parent is watched only now, query the status again, to find an earlier removal.
+	 * If a new name or parent is watched only now, query the status again, to find an earlier
+	 * removal.
 	 */
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME && user_follow(queue, inodes, user))
 		rc = xp_inode_look(user, &now);
@@ -135,7 +136,7 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 		return false;
 	/*
 	 * The directory was moved, and then removed before its new parent was watched, so no event
-	 * reports the removal.
+	 * reports the removal: add DELETE.
 	 */
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME && now.st_nlink == 0 &&
 	    S_ISDIR(now.st_mode))
@@ -152,7 +153,7 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	return true;
 }
 
-/* Compare the files in `to_compare`, and end the registrations of those that are gone. */
+/* Compare the files in `to_compare`, and call `gone` for users whose file is gone. */
 static void inodes_compare(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	struct xp_list *item;
@@ -298,7 +299,10 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	user->ignored = 0;
 	spare = inodes->spare;
 	if (xp_inode_is_spare(inodes, user)) {
-		/* A report about the spare inode is of an earlier change, and ends its watch. */
+		/*
+		 * Read the reports first: one about the spare inode is of an earlier change, and
+		 * ends the inode's watch, so the file gets a new watch, without that report.
+		 */
 		xp_inodes_harvest(inodes);
 		spare = NULL;
 	}
@@ -312,8 +316,9 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 }
 
 /*
- * Called before further notes are requested: store the present size, times and attributes that only
- * these notes depend on, so that earlier changes are not reported for them.
+ * Called before further notes are requested: store those of the present size, times and attributes
+ * on which no note requested before depends, so that earlier changes are not reported for the
+ * further notes.
  */
 static void take_over_unrequested(struct xp_inode_user *user, const struct stat *now)
 {
@@ -332,7 +337,7 @@ static void take_over_unrequested(struct xp_inode_user *user, const struct stat 
 
 /*
  * Called before the user's requested notes change: report earlier changes by the old notes.
- * Returns false if fd was closed or reused for another file.
+ * Returns false if fd was closed or reused for another file, or if the file is gone.
  */
 static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *inodes,
                                struct xp_inode_user *user)

@@ -32,8 +32,8 @@ struct xp_inode_link {
 struct xp_inode_user_ops {
 	/*
 	 * Reports that requested changes of the user's file have happened.  lost: the kernel has
-	 * dropped reports, so `notes` contains all notes that a comparison cannot show, although
-	 * nothing may have happened.
+	 * dropped reports, so `notes` contains all requested notes that a comparison cannot show,
+	 * although nothing may have happened.
 	 */
 	void (*reported)(struct xpoll *queue, struct xp_inode_user *user,
 	             uint32_t notes, bool lost);
@@ -45,7 +45,7 @@ struct xp_inode_user_ops {
 	                const struct xp_inode_user *user);
 	/*
 	 * Called if the descriptor was closed or reused, or if the file is gone: ends the user's
-	 * registration.
+	 * registration, or has the next wait end it.
 	 */
 	void (*gone)(struct xpoll *queue, struct xp_inode_user *user);
 };
@@ -108,7 +108,10 @@ void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user);
 /* End the watch of a user; harmless if there is none. */
 void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user);
 
-/* Returns 0 if fd still refers to the watched file; -EBADF: closed; -ENOENT: reused. */
+/*
+ * Returns 0 if fd still refers to the watched file, or if fstat(2) fails for an open descriptor;
+ * -EBADF: closed; -ENOENT: reused.
+ */
 int xp_inode_confirm(const struct xp_inode_user *user);
 
 /* Returns true if this system can report all of these notes. */

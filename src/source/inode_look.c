@@ -10,7 +10,7 @@
 
 /*
  * Notes of changes that a comparison of fstat(2) results cannot show reliably.  If the kernel has
- * dropped reports, all of these are reported, because they may have happened.
+ * dropped reports, all of these are reported (as far as requested), because they may have happened.
  */
 #define SUSPECTED (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_RENAME | \
                    XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
@@ -37,8 +37,8 @@ int xp_inode_look(const struct xp_inode_user *user, struct stat *now)
 }
 
 /*
- * Returns the notes of a change of size.  A file that has grown and shrunk again in between shows
- * none.
+ * Returns the notes of a change of size.  A file that has grown and shrunk to its old size in
+ * between shows none.
  */
 static uint32_t compare_size(const struct stat *old, const struct stat *now)
 {

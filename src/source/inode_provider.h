@@ -23,8 +23,9 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
                   struct xp_inode_user *user);
 /*
  * The user's file was renamed: watch its new name or parent, if this provider watches one.  Returns
- * 0; 1: that is watched now, and a change since the rename was not reported.  After an error the
- * kernel does not report all changes, so the file has to be compared from time to time.
+ * 0; 1: the name or parent is watched only now, so a change since the rename may not have been
+ * reported.  After an error the kernel does not report all changes, so the file has to be compared
+ * from time to time.
  */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user);
 /* End the watch of a user; harmless if it has not joined. */

@@ -143,7 +143,7 @@ static void proc_detach(struct xpoll *queue, struct xp_registration *reg)
 
 /*
  * Store the event.  NOTE_CHILD is delivered without NOTE_EXIT, which stays for the next event,
- * because each needs `data`.  The event of the exit ends the registration.
+ * because each needs `data`.  The last event of a process that has exited ends the registration.
  */
 static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
                         struct xpoll_event *event)

@@ -1,5 +1,6 @@
 /*
- * The parts of PROC, which share this file; each calls only those below it:
+ * The parts of PROC, which share this file; each calls functions of those below it, and
+ * proc_trace.c also those of a tracer, by struct xp_tracer_ops:
  *
  *   proc.c                     the filter: registrations begin, change and end
  *   linux/proc_TRACER.c        tracers: get reports of forks and execs from the kernel
@@ -10,7 +11,8 @@
  * A queue has at most one tracer, which is opened with the first registration that needs one, and
  * closed when none does any more.
  *
- * All functions are called with the queue's lock held.
+ * Functions are called with the queue's lock held, except when `supports` of PROC calls them, which
+ * uses no queue: `usable` of a tracer, xp_proc_open, xp_proc_is_polled and xp_proc_shut.
  */
 #ifndef XP_SOURCE_PROC_STATE_H
 #define XP_SOURCE_PROC_STATE_H
@@ -82,7 +84,7 @@ struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid);
 /* Add these notes to the next event of the process, and activate its registration. */
 void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
 
-/* Initialise the members of a new process that are not 0. */
+/* Initialise those members of a new process that must not be 0. */
 void xp_proc_init(struct xp_proc *proc);
 /*
  * Make the queue watch the process's descriptor, or check it from time to time if it never becomes

@@ -371,14 +371,14 @@ static bool child_is_registered(struct xpoll *queue, struct xp_proc *child, pid_
 	if (child->main_exited || xp_proc_replaced(child) != 0) {
 		xp_list_remove(&child->to_end);
 		xp_list_remove(&child->maybe_exited);
-		/* First report TRACKERR for a child in `maybe_exited` that cannot be watched. */
+		/* First check the others: a child that cannot be watched causes a TRACKERR here. */
 		check_exits(queue);
 		if (child->watch.fd >= 0)
 			(void)descriptor_shows_end(child);
 		proc_end(queue, child);
 		return false;
 	}
-	/* The process was registered after the fork, and before the fork was reported. */
+	/* The process was registered before its fork was reported: it may be a tracked child. */
 	parent = xp_trace_find(queue, parent_pid);
 	if (parent && !child->parent &&
 	    parent->reg.fflags & XPOLL_NOTE_TRACK) {
@@ -473,8 +473,8 @@ static bool child_search_visit(void *opaque, pid_t pid)
 }
 
 /*
- * Called if reports may have been lost: find living children of followed processes in the system's
- * list of processes, and the children of these.
+ * Called if reports may have been lost: report TRACKERR for all followed processes, end those
+ * without a descriptor, which have exited, and find living children of the others.
  */
 void xp_trace_lost(struct xpoll *queue)
 {

@@ -12,9 +12,9 @@ enum {
 };
 
 /*
- * Have the tracer follow a process, or change what of it is reported, as fflags require; opens a
- * tracer if there is none.  -ENOTSUP: no tracer works here; -EPERM: none is permitted; -EMFILE,
- * -ENOMEM ...
+ * Have the tracer follow a process, or change which of its events are reported, as fflags require;
+ * opens a tracer if there is none.  -ENOTSUP: no tracer works here; -EPERM: none is permitted;
+ * -EMFILE, -ENOMEM ...
  */
 int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags);
 /* Have the tracer follow the process no longer; harmless if it does not. */

@@ -1,6 +1,7 @@
 /*
- * SIGNAL: counts deliveries of a signal to this process, whatever its disposition.  Signals are not
- * consumed, except with XPOLL_NOTE_ACCEPT.
+ * SIGNAL: counts deliveries of a signal to this process, with or without a handler of the program,
+ * unless counting would change the signal's effect.  Signals are not consumed, except with
+ * XPOLL_NOTE_ACCEPT.
  *
  * The provider counts all deliveries, and a registration how many of them it has reported in
  * events.  The registration is active while the provider's count is larger.
@@ -286,8 +287,8 @@ static int signal_attach(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /*
- * Add to the queue's statistics how often the program has replaced the library's handler since the
- * last call; once for each registration of the signal.
+ * Count one in the queue's statistics if the program has replaced the library's handler since the
+ * last call for this registration, however often.
  */
 static void signal_count_losses(struct xpoll *queue, struct signal_registration *self,
                                 uint64_t losses)
@@ -299,8 +300,8 @@ static void signal_count_losses(struct xpoll *queue, struct signal_registration 
 }
 
 /*
- * An ADD watches for a pending signal, if the calling thread blocks it.  Every change installs the
- * library's handler again, if the program has replaced it.
+ * An ADD watches for a pending signal, if the calling thread blocks it.  Each call, also for
+ * another change, installs the library's handler again, if the program has replaced it.
  */
 static int signal_touch(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)

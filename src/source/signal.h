@@ -50,7 +50,10 @@ void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported);
 void xp_selfpipe_close(struct xp_selfpipe *selfpipe);
 /* Set whether the self-pipe wants this signal.  Returns false if it was set so before. */
 bool xp_selfpipe_want(struct xp_selfpipe *selfpipe, unsigned number, bool want);
-/* Make all self-pipes readable that want this signal.  Async-signal-safe, and never blocks. */
+/*
+ * Record the signal in all self-pipes that want it, and make those of them readable that are armed.
+ * Async-signal-safe, and never blocks.
+ */
 void xp_selfpipes_signal(unsigned number);
 /* In a new process, perhaps a forked child: forget the self-pipes of the parent. */
 void xp_selfpipes_begin(void);
@@ -81,9 +84,9 @@ bool xp_signal_program_handles(void);
  */
 int xp_signal_observe_again(unsigned number);
 /*
- * Like sigaction(2) for a signal that is not observed: sets the program's action, which the
- * library's handler calls, and stores the previous one. action NULL: only stores it.
- * Async-signal-safe.
+ * Does for an observed signal what sigaction(2) does for another: sets the program's action, which
+ * the library's handler calls, and stores the program's previous one.  action NULL: only stores
+ * that.  Async-signal-safe.
  */
 int xp_signal_action(unsigned number, const struct sigaction *action,
                      struct sigaction *before);
@@ -109,7 +112,7 @@ int xp_pending_watch(int set, unsigned number);
 unsigned xp_pending_next(int set);
 /*
  * Returns true if the calling thread blocks the signal and the signal is pending; false also on
- * systems without signalfd(2).
+ * systems other than Linux.
  */
 bool xp_pending_now(unsigned number);
 /*
@@ -124,15 +127,11 @@ bool xp_pending_may_be_new(unsigned number);
  */
 bool xp_pending_is_gone(void);
 /*
- * Accept the signal of this descriptor as often as it is pending, count it, and make the self-pipes
- * that want it readable.  Returns false if some thread does not block it, or if it was not pending
- * any more.
+ * Accept the signal of this descriptor as often as it is pending, and call xp_signal_accepted.
+ * Returns false if some thread does not block it, or if it was not pending any more.
  */
 bool xp_pending_accept(int fd, unsigned number);
-/*
- * Count this number of accepted signals as deliveries, and make the self-pipes that want them
- * readable.
- */
+/* Add `count` accepted signals to the signal's deliveries, and call xp_selfpipes_signal. */
 void xp_signal_accepted(unsigned number, unsigned count);
 
 /* Returns the number of deliveries so far, with accepted signals; it may grow at any time. */

@@ -46,7 +46,7 @@ struct xp_selfpipe {
 	atomic_uint wants[XP_SIGNALS]; /* [a] indexed by signal number; 1: wanted */
 };
 
-/* Held while a self-pipe is opened. */
+/* Held while a self-pipe is opened: guards additions to the list, and the choice of a free one. */
 static pthread_mutex_t selfpipe_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct xp_selfpipe *_Atomic selfpipes; /* list of all self-pipes, free ones, too */
 
@@ -75,9 +75,9 @@ static void selfpipe_leave(struct xp_selfpipe *selfpipe)
 }
 
 /*
- * Make the self-pipe readable, if it wants the signal and is armed.  If another signal's handler
- * interrupts this and leaves it by longjmp(3), the descriptor is never closed; nothing else is
- * harmed.
+ * Record the signal if the self-pipe wants it, and make an armed self-pipe readable.  If another
+ * signal's handler interrupts this and leaves it by longjmp(3), the descriptor is never closed, and
+ * a sleeping thread may not be woken for the signal.
  */
 static void selfpipe_signal(struct xp_selfpipe *selfpipe, unsigned number)
 {

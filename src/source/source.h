@@ -11,8 +11,8 @@
  * allocates.  The queue can watch descriptors for the source, such as an inotify instance or a
  * pidfd.
  *
- * All functions of struct xp_source_ops are called with the queue's lock held, and only `fini` may
- * sleep.
+ * All functions of struct xp_source_ops except `supports` are called with the queue's lock held; of
+ * these only `fini` may sleep.
  */
 #ifndef XP_SOURCE_SOURCE_H
 #define XP_SOURCE_SOURCE_H
@@ -27,7 +27,7 @@
 struct xp_registration {
 	struct xp_regmap_item item; /* ident */
 	int8_t filter;
-	uint8_t place : 6;   /* index in its block of the pool that it is from (base/pool.h) */
+	uint8_t place : 6;   /* index of its memory in a block of the source's pool (base/pool.h) */
 	uint8_t active : 1;  /* there is an event to deliver, if the registration is enabled */
 	/*
 	 * in a forked child: `inherit` failed for lack of memory or descriptors, and the next
@@ -40,7 +40,7 @@ struct xp_registration {
 	struct xp_list ready;
 	int64_t data; /* private to the source */
 	union xp_udata udata;
-	uint32_t wait_epoch; /* number of the last wait that delivered it */
+	uint32_t wait_epoch; /* number of the last wait that delivered its event, modulo 2^32 */
 	/* VNODE and PROC: fflags of the next event.  TIMER: place in the heap of running timers. */
 	union { uint32_t report; struct xp_heap_item timer; };
 	/*
@@ -84,8 +84,8 @@ struct xp_note_name {
 enum xp_step {
 	XP_BEFORE_CHANGE, /* the queue applies a change, or returns the state of a registration */
 	/*
-	 * The wait returns EINTR, because a signal handler ran on its thread.  If `refresh`
-	 * activates a registration, the wait returns that event instead.
+	 * The wait returns EINTR, because a signal handler ran, or may have run, on its thread.  If
+	 * `refresh` activates a registration, the wait returns that event instead.
 	 */
 	XP_BEFORE_EINTR,
 	/*
@@ -106,8 +106,8 @@ struct xp_source_process {
 	 */
 	void (*begin)(void);
 	/*
-	 * Called before the program closes this descriptor, which is in no queue any more: wait
-	 * until the source does not use it.  Optional.
+	 * Called in xpoll_forget_fd and xpoll_close_fd, after all registrations of fd have ended
+	 * and before the program may close fd: wait until the source does not use it.  Optional.
 	 */
 	void (*unused)(int fd);
 };
@@ -133,7 +133,7 @@ struct xp_source_ops {
 	void (*refresh)(struct xpoll *queue, enum xp_step before);
 	/*
 	 * Begin a new registration.  Returns 0, or the error of the change, such as -EINVAL.  NULL:
-	 * this system lacks the source, and each ADD fails with ENOTSUP.
+	 * this system lacks the source, and every change fails with ENOTSUP.
 	 */
 	int (*attach)(struct xpoll *queue, struct xp_registration *reg,
 	              const struct xpoll_event *change);
@@ -145,7 +145,8 @@ struct xp_source_ops {
 	int (*touch)(struct xpoll *queue, struct xp_registration *reg,
 	             const struct xpoll_event *change);
 	/*
-	 * Called when the registration ends: undo `attach`.  The queue frees the memory.  Optional.
+	 * Called when the registration ends before the queue does: undo `attach`.  The queue frees
+	 * the memory.  Optional.
 	 */
 	void (*detach)(struct xpoll *queue, struct xp_registration *reg);
 	/*
@@ -178,15 +179,17 @@ struct xp_source_ops {
 	 */
 	bool (*supports)(uint32_t fflags);
 	/*
-	 * Called after a change or DISPATCH has enabled or disabled the registration (XPOLL_DISABLE
-	 * in its flags).  For sources that save work for disabled registrations.  Optional.
+	 * Called after a change with XPOLL_ENABLE or XPOLL_DISABLE, and after the delivery of a
+	 * registration with XPOLL_DISPATCH, which disables it.  The registration's flags have
+	 * XPOLL_DISABLE if it is disabled now.  For sources that save work for disabled
+	 * registrations.  Optional.
 	 */
 	void (*switched)(struct xpoll *queue, struct xp_registration *reg);
 	/*
-	 * Called when the time that was passed to xp_host.set_due has come.  The waiting thread has
-	 * room for `room` events; activating many more would delay all threads.  If registrations
-	 * are left to activate, pass a time in the past to set_due: then the next wait calls this
-	 * function again.
+	 * Called when the time that was passed to xp_host.set_due has come (with XP_ON_DEMAND: at
+	 * each poll for events).  The waiting thread has room for `room` events; activating many
+	 * more would delay all threads.  If registrations are left to activate, pass a time in the
+	 * past to set_due: then the next wait calls this function again.
 	 */
 	void (*due)(struct xpoll *queue, int64_t now_ns, int room);
 
@@ -197,8 +200,8 @@ struct xp_source_ops {
 	 */
 	void (*release)(struct xpoll *queue, struct xp_registration *reg);
 	/*
-	 * Free the source's state, after `release` of all registrations, without a change of the
-	 * parent's kernel objects; may sleep.
+	 * Free the source's state, after `release` of all registrations; may sleep.  In a forked
+	 * child change no kernel object that the parent uses.
 	 */
 	void (*fini)(struct xpoll *queue, void *state);
 	/*
@@ -210,7 +213,7 @@ struct xp_source_ops {
 	const struct xp_source_process *process; /* NULL: the source has no data of the process */
 };
 
-/* The table of a source that a system lacks: names only, so each ADD fails with ENOTSUP. */
+/* The table of a source that a system lacks: names only, so every change fails with ENOTSUP. */
 #define XP_SOURCE_ABSENT(upper, names)        \
 	{                                     \
 		.filter = XPOLL_FILT_##upper, \

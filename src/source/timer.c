@@ -11,8 +11,8 @@
  * entry is `deadline_ns` or earlier.
  *
  * Deadlines of the real-time clock are converted to the monotonic clock, and converted again when
- * the real-time clock is set.  The kernel reports that by a descriptor, one for each queue, which
- * the queue's first such timer opens.
+ * the real-time clock is set.  On Linux the kernel reports that by a descriptor, one for each
+ * queue, which the queue's first such timer opens.
  *
  * As in FreeBSD, an ADD restarts an existing timer and discards its count of expirations, and a
  * period of 0 is the shortest possible in its unit.
@@ -48,8 +48,8 @@ struct timers {
 	struct xp_heap heaps[CLOCKS];
 	uint32_t counts[CLOCKS]; /* number of timers of each clock, in its heap or not */
 	int64_t due_ns;          /* the time that was passed to xp_host.set_due */
-	int64_t first_ns;        /* earliest deadline of the real-time clock, on that clock */
-	int64_t first_due_ns;    /* result of to_monotonic for first_ns, on the monotonic clock */
+	int64_t first_ns;        /* earliest deadline in the heap of the real-time clock */
+	int64_t first_due_ns;    /* first_ns on the monotonic clock: see to_monotonic */
 	struct xp_source_fd step; /* readable when the real-time clock was set; fd -1: not open */
 	/* this system does not report that the clock was set, so `step` stays closed */
 	bool step_missing;
@@ -429,7 +429,7 @@ static int timer_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->fflags = 0;
 	event->data = timer_count(reg);
 	xp_host.set_active(queue, reg, false);
-	/* With DISPATCH the queue disables the timer after this call, so do not arm it. */
+	/* With DISPATCH the queue disables the timer next, so leave it out of the heap. */
 	if (reg->flags & XPOLL_DISPATCH)
 		return 0;
 	timer_enqueue(timers, reg);
