@@ -100,9 +100,9 @@ static int array_verify_file(struct xp_array *array, const struct xp_array_entry
 
 /*
  * Watch a descriptor where this watch requires it: in the array, in the set of edges, or, without
- * bits, in neither.  On an error nothing changes.  An edge-triggered watch without bits is not in
- * the set, so a later change adds the entry and may allocate memory; the queue makes no such change
- * in a wait.
+ * bits, in neither.  On an error the table's entry stays as it was.  An edge-triggered watch
+ * without bits is not in the set, so a later change adds the entry and may allocate memory; the
+ * queue makes no such change in a wait.
  */
 static int array_watch_in(struct xp_array *array, int fd, uint32_t watch, uint64_t token)
 {

@@ -1,10 +1,11 @@
 /*
  * Common to the array back ends: poll, select and /dev/poll.
  *
- * Each passes an array of descriptors to the kernel.  The table here, indexed by descriptor, has
- * the position of each attached descriptor in the array, its bits and its token.  Two entries of
- * the array belong to the back end itself: a wake-up descriptor, and the descriptor of a kernel set
- * that contains the edge-triggered registrations, the set of edges (edge.h).
+ * Each has an array: the descriptors for which the kernel is queried, with their requested bits
+ * (for /dev/poll, the set in the device).  The table here, indexed by descriptor, has the index of
+ * each attached descriptor in the array, its bits and its token.  Two entries of the array belong
+ * to the back end itself: a wake-up descriptor, and the descriptor of a kernel set that contains
+ * the edge-triggered registrations, the set of edges (edge.h).
  */
 #ifndef XP_POSIX_ARRAY_H
 #define XP_POSIX_ARRAY_H

@@ -206,8 +206,8 @@ void xp_edge_detach(struct xp_edge *edge, int fd)
 }
 
 /*
- * Returns the flag for a report of the main set: READ's solo flag, because its entries there are
- * for READ only, or 0 for a level-triggered entry, which is for all filters.
+ * Returns the flag for a report of the main set: READ's solo flag, because edge-triggered entries
+ * of that set are for READ only, or 0 for a level-triggered entry, which is for all filters.
  */
 static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
 {

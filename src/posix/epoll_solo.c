@@ -7,7 +7,7 @@
 #include "posix/sys_epoll.h"
 #include "sys/sys.h"
 
-/* Tokens that the main set has for these sets.  No descriptor's token is as large. */
+/* Token of solo set i in reports of the main set; larger than the token of any descriptor. */
 #define SOLO_TOKEN(i) (XP_TOKEN_WAKE - 1 - (uint64_t)(i))
 
 void xp_solo_init(struct xp_solo *solo, struct xp_counters *counters)
@@ -105,7 +105,7 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 }
 
 /*
- * Store up to `room` reports of one solo set, marked with its flag XP_FIRED_SOLO.  Returns their
+ * Store up to `room` reports of one solo set, marked with its flag XP_WATCH_SOLO(i).  Returns their
  * number; 0 also on an error.
  */
 static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired, int room)

@@ -1,6 +1,6 @@
 /*
- * Functions for which only Linux has a system call.  These versions for other systems return an
- * error or the value that is always true there.
+ * Functions that only Linux supports.  These versions for other systems return an error, or the
+ * value that is assumed there.
  */
 #include <errno.h>
 
@@ -9,7 +9,7 @@
 #include "sys/sys.h"
 #include "sys/sys_aio.h"
 
-/* Fails: no descriptor reports on these systems that the clock was set. */
+/* Fails: on these systems the library has no descriptor that reports that the clock was set. */
 int xp_sys_step_fd(void)
 {
 	return -ENOSYS;
@@ -29,8 +29,8 @@ int64_t xp_sys_pipe_size(int fd)
 }
 
 /*
- * Returns true: other systems have no files like those of Linux's /proc, whose text the kernel
- * makes when it is read and whose st_size is 0.
+ * Returns true: files like those of Linux's /proc, whose text the kernel makes when it is read and
+ * whose st_size is 0, are not detected on these systems.
  */
 bool xp_fs_has_sizes(int fd)
 {

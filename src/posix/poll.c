@@ -5,11 +5,11 @@
  * report POLLHUP.  Each scan for reports begins where the last one ended, so that busy descriptors
  * at the front do not starve the others when the caller takes few events.  If more descriptors were
  * ready than fit, the next waits poll only those again, as many as fit: polling all for each few
- * events would be expensive.  After that the next wait polls all.
+ * events would be expensive.  The first of them that has room left polls all.
  *
  * The entries of the back end itself, the wake-up descriptor and the set of edges, follow the
- * others in each call: the kernel visits entries in order, and after the first ready one it no
- * longer adds the caller to the wait queues of the entries that follow.
+ * others in each poll of all: the kernel visits entries in order, and after the first ready one it
+ * no longer adds the caller to the wait queues of the entries that follow.
  */
 #include "posix/poll_state.h"
 
@@ -32,8 +32,8 @@ int xp_poll_prepare(void *opaque, int fd)
 enum { UNREQUESTED = POLLERR | POLLHUP | POLLNVAL };
 
 /*
- * Report bits that were kept and are requested now.  poll(2) has cleared them in the kernel, so
- * only entry->kept has them: store them as revents, which the next wait reports.
+ * Have the next wait report bits that were kept and are requested now.  An earlier poll(2) has
+ * cleared them in the kernel, so only entry->kept has them: store them as revents.
  */
 static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *entry, uint32_t bits)
 {

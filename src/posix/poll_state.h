@@ -36,11 +36,14 @@ void xp_poll_want(void *state, int fd, uint32_t bits);
 struct pollfd *xp_poll_own(struct xp_poll_state *state);
 /*
  * Begin a wait.  Returns true if this XP_REST call only has to report results that the last poll(2)
- * of all left, and need not make a system call; then syscalls_wait, which has counted one, is
- * decremented.
+ * of all entries left, and need not make a system call; then syscalls_wait, which has counted one,
+ * is decremented.
  */
 bool xp_poll_takes_rest(struct xp_poll_state *state, int64_t deadline_ns);
-/* Call poll(2) for all entries, sleeping until the deadline.  Returns its result, or -errno. */
+/*
+ * Call poll(2) for all entries, which sleeps at most until the deadline.  Returns its result, or
+ * -errno.
+ */
 int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t *mask);
 /*
  * Poll up to cap of the entries with unreported revents once more, and the back end's own entries.

@@ -1,6 +1,8 @@
 /*
- * Detects forks.  The handler of pthread_atfork(3) takes no lock: a signal handler that interrupts
- * a call of this library may fork, and the handler would wait for ever for a lock of that call.
+ * Detects forks.  In a forked child the process's number is 0: the kernel clears the page that has
+ * it or, where it cannot, a handler of pthread_atfork(3) clears it.  That handler takes no lock,
+ * because a signal handler that interrupts a call of this library may fork, and would wait for ever
+ * for a lock of that call.
  */
 #include "sys/process.h"
 

@@ -4,7 +4,7 @@
  * The bit sets are allocated here, so any descriptor fits: FD_SETSIZE is a limit of the C library
  * only.  select(2) distinguishes three conditions, poll(2) eight, so the descriptors that select(2)
  * found are polled once more by poll(2), as many as fit, and reported with its bits.  The next
- * waits poll those that did not fit; when all were polled, the next wait calls select(2) again.
+ * waits poll those that did not fit; the first of them that has room left calls select(2) again.
  */
 #include "posix/poll_state.h"
 
@@ -194,8 +194,8 @@ static int select_renew(void *opaque)
 }
 
 /*
- * Returns the array's entry of an attached descriptor, or of one of the back end's own, which are
- * the last two entries.
+ * Returns the array's entry of an attached descriptor, or of one of the back end's own descriptors,
+ * which are the last two entries.
  */
 static struct pollfd *select_pollfd_of(const struct select_state *state, int fd)
 {

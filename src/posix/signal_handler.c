@@ -6,7 +6,7 @@
  * again at any time.  So a handler of ours that the program has replaced is not installed in front
  * of another handler, which may call it: the two could call each other for ever.  Each signal has
  * several handlers of ours, called links, as in a chain, and only the top one counts.  A forked
- * child inherits them; there they only call the program's handlers, until xpoll_reinit.
+ * child inherits them; there they only call the program's handlers, until it observes signals.
  */
 #include "source/signal.h"
 
@@ -60,7 +60,7 @@ static struct signal_watched signals[XP_SIGNALS];
 static _Atomic uint32_t signal_process;
 static _Atomic pid_t signal_pid;        /* [a] the ID of that process */
 
-/* Take the lock with all signals blocked: a handler that calls sigaction(2) here would deadlock. */
+/* Block all signals and lock: a handler that calls sigaction(2) of a drop-in would deadlock. */
 static void signal_enter(sigset_t *mask)
 {
 	sigset_t all;
@@ -144,7 +144,7 @@ static unsigned link_of(const struct sigaction *action)
 	return index;
 }
 
-/* Returns the kernel's action with our handler for this link, in front of the program's action. */
+/* Returns the action to install: our handler for this link, with the flags of `previous`. */
 static struct sigaction action_with(unsigned number, unsigned index,
                                     const struct sigaction *previous)
 {
@@ -209,7 +209,7 @@ static int link_choose(const struct signal_watched *signal,
 	return action_handles(previous) ? -EBUSY : 0;
 }
 
-/* Query the signal's action, and record whether a link of ours is installed. */
+/* Query the action; record whether a link is installed, and count a loss if none is any more. */
 static int handler_query(struct signal_watched *signal, unsigned number,
                          struct sigaction *action)
 {
@@ -248,7 +248,7 @@ static int handler_install(struct signal_watched *signal, unsigned number,
 		signal->installed = action_same(&found, previous);
 		if (signal->installed)
 			break;
-		/* Another thread has installed this in between: restore it, and try again. */
+		/* Another thread has installed `found` in between: restore it, and try again. */
 		xp_sys_sigaction((int)number, &found, NULL);
 		*previous = found;
 	}
@@ -288,7 +288,7 @@ static void handler_uninstall(struct signal_watched *signal, unsigned number)
 	action_hide_link(signal, &back);
 	link->previous = back;
 	xp_sys_sigaction((int)number, &back, &found);
-	/* Another thread has installed this action in between: restore it. */
+	/* Another thread has installed `found` in between: restore it. */
 	if (link_of(&found) == SIGNAL_NO_LINK)
 		xp_sys_sigaction((int)number, &found, NULL);
 	signal->installed = false;
@@ -342,7 +342,7 @@ static int action_set(struct signal_watched *signal, unsigned number,
 		if (rc == 0)
 			signal->installed = false;
 	}
-	/* Another thread has set this action in between, so it is the previous one. */
+	/* Another thread has set `replaced` in between, so that is the previous action. */
 	if (rc == 0 && link_of(&replaced) == SIGNAL_NO_LINK)
 		*found = replaced;
 	return rc;
@@ -365,7 +365,7 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 	if (!process_observes_signals())
 		atomic_store(&signal_pid, getpid());
 	atomic_store(&signal_process, xp_process_current());
-	/* Set this before the handler is installed, so that no signal is missed. */
+	/* Record the want before the handler is installed, so that no signal is missed. */
 	fresh = xp_selfpipe_want(selfpipe, number, true);
 	signal->observers += fresh;
 	rc = handler_renew(signal, number);

@@ -1,6 +1,6 @@
 /*
- * Signals that are blocked: only Linux has a descriptor that reports them (linux/signal_pending.c),
- * so here these functions fail or return false.
+ * Signals that are blocked: the library has a descriptor that reports them only on Linux
+ * (linux/signal_pending.c); here these functions fail, or return 0 or false.
  */
 #include "source/signal.h"
 

@@ -1,6 +1,6 @@
 /*
- * System calls that are made with a lock held, on systems where only the C library can make them.
- * The library's functions are cancellation points, so cancellation is disabled around each.
+ * System calls, most of them made with a lock held, on systems where only the C library can make
+ * them.  The library's functions are cancellation points, so cancellation is disabled around each.
  */
 #include "sys/sys.h"
 

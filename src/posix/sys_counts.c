@@ -27,8 +27,8 @@ int64_t xp_sys_unread(int fd)
 }
 
 /*
- * These systems have no call that returns the length of a listener's queue.  Only readable
- * listeners are asked about, which have at least one connection, so return 1.
+ * These systems have no call that returns the length of a listener's queue.  The queue calls this
+ * only for readable sockets, and a readable listener has at least one connection, so return 1.
  */
 int64_t xp_sys_backlog(int fd)
 {

@@ -8,7 +8,7 @@
 #include <sys/vfs.h>
 #endif
 
-/* Nothing distinguishes files for which fstat(2) reports no type. */
+/* Nothing shows the kind of a file for which fstat(2) reports no type. */
 int xp_fd_kind_anonymous(int fd)
 {
 	(void)fd;

@@ -29,7 +29,10 @@ const struct timespec *xp_sys_time_masked(int64_t deadline_ns, const sigset_t *m
 	const struct timespec *time = xp_sys_time_left(deadline_ns, left);
 
 	if (XP_LOOK_HIDES_SIGNALS && mask && time && !left->tv_sec && !left->tv_nsec)
-		/* A microsecond, because pselect(2) may truncate to microseconds. */
+		/*
+		 * With timeout 0 a signal handler would run, but not end the call with EINTR.  A
+		 * microsecond, because pselect(2) may truncate to microseconds.
+		 */
 		left->tv_nsec = 1000;
 	return time;
 }

@@ -56,7 +56,8 @@ bool xp_sys_is_listener(int fd)
 
 /*
  * True on systems, such as FreeBSD, whose poll(2) reports the shutdown of a listener only while the
- * socket's SO_ERROR is set.  getsockopt(2) clears SO_ERROR, so it must not be read there.
+ * socket's SO_ERROR is set (assumed for all but Linux).  getsockopt(2) clears SO_ERROR, so it must
+ * not be read there.
  */
 #ifndef XP_LISTENER_ENDS_BY_ERROR
 #ifdef __linux__
