@@ -7,7 +7,8 @@
  * and link count are compared with the last known ones.  A file that the kernel cannot report is
  * compared from time to time, while a wait runs.
  *
- * Notes are XPOLL_NOTE_ bits of VNODE.  All functions are called with the queue's lock held.
+ * Notes are XPOLL_NOTE_ bits of VNODE.  Functions of a queue are called with its lock held or, when
+ * it ends, while no other thread uses it.
  */
 #ifndef XP_SOURCE_INODE_H
 #define XP_SOURCE_INODE_H

@@ -11,8 +11,9 @@
  * A queue has at most one tracer, which is opened with the first registration that needs one, and
  * closed when none does any more.
  *
- * Functions are called with the queue's lock held, except when `supports` of PROC calls them, which
- * uses no queue: `usable` of a tracer, xp_proc_open, xp_proc_is_polled and xp_proc_shut.
+ * Functions are called with the queue's lock held or, when the queue ends, while no other thread
+ * uses it.  But `supports` of PROC, which uses no queue, calls `usable` of tracers, xp_proc_open,
+ * xp_proc_is_polled and xp_proc_shut without a lock.
  */
 #ifndef XP_SOURCE_PROC_STATE_H
 #define XP_SOURCE_PROC_STATE_H

@@ -11,8 +11,8 @@
  * allocates.  The queue can watch descriptors for the source, such as an inotify instance or a
  * pidfd.
  *
- * All functions of struct xp_source_ops except `supports` are called with the queue's lock held; of
- * these only `fini` may sleep.
+ * All functions of struct xp_source_ops except `supports` are called with the queue's lock held or,
+ * when the queue ends, while no other thread uses it.  Of these only `fini` may sleep.
  */
 #ifndef XP_SOURCE_SOURCE_H
 #define XP_SOURCE_SOURCE_H
@@ -90,8 +90,9 @@ enum xp_step {
 	XP_BEFORE_EINTR,
 	/*
 	 * A thread polls the kernel, perhaps with a sleep.  From now on, while xp_host.awaited
-	 * returns true, each event of the source must make a watched descriptor readable.  Only
-	 * sources that have called xp_host.set_probed get this call.
+	 * returns true, each event of the source must make a watched descriptor readable.  Sources
+	 * get this call in the first xpoll_fd, and before each poll once a source of the queue has
+	 * called xp_host.set_probed.
 	 */
 	XP_BEFORE_SLEEP,
 	XP_BEFORE_COUNTERS, /* the counters are read: update those that only a check can find */
@@ -236,7 +237,7 @@ extern const struct xp_source_ops *const xp_sources[];
 
 XP_SOURCE_LIST(XP_SOURCE_DECLARATION)
 
-/* A descriptor that the queue watches for a source until it becomes readable. */
+/* A descriptor that the queue watches for a source, level-triggered. */
 struct xp_source_fd {
 	int fd;
 	/*
@@ -252,7 +253,7 @@ struct xp_source_fd {
  */
 #define XP_ON_DEMAND (XP_NEVER - 1)
 
-/* The functions of the queue that sources may call, with the queue's lock held. */
+/* The functions of the queue that a source may call, only while the queue is calling the source. */
 struct xp_host {
 	/* Record that the registration has an event to deliver (active), or none any more. */
 	void (*set_active)(struct xpoll *queue, struct xp_registration *reg, bool active);
@@ -322,8 +323,9 @@ struct xp_host {
 	void (*interrupted)(struct xpoll *queue);
 
 	/*
-	 * Watch a descriptor until it becomes readable.  Returns 0 or a negative errno value.  The
-	 * memory belongs to the source, which must call unwatch before it closes the descriptor.
+	 * Watch a descriptor: the queue calls `ready` whenever the kernel reports it as readable.
+	 * Returns 0 or a negative errno value.  The memory belongs to the source, which must call
+	 * unwatch before it closes the descriptor, unless the queue ends.
 	 */
 	int (*watch)(struct xpoll *queue, struct xp_source_fd *source_fd);
 	void (*unwatch)(struct xpoll *queue, struct xp_source_fd *source_fd);
