@@ -1,4 +1,6 @@
-/* Extensions of gcc and clang; those for system calls are in sys/ (rawcall.h, libcall.h). */
+/*
+ * Most of the extensions of gcc and clang that the library uses; the others are for system calls.
+ */
 #ifndef XP_BASE_COMPILER_H
 #define XP_BASE_COMPILER_H
 

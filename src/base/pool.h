@@ -21,8 +21,8 @@ struct xp_pool {
 };
 
 /*
- * Returns an uninitialised object, and stores its index in its block; NULL: no memory.  size: of
- * the object, the same in all calls for a pool.
+ * Returns an uninitialised object, and stores its index in its block; NULL: no memory.  size: that
+ * of an object, the same in all calls for a pool.
  */
 void *xp_pool_take(struct xp_pool *pool, size_t size, unsigned *place);
 /* Free an object; place: the index that xp_pool_take has stored. */

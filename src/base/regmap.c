@@ -52,8 +52,8 @@ int xp_regmap_grow(struct xp_regmap *map, size_t count)
 	larger.slots = xp_alloc(larger.len * sizeof *larger.slots);
 	if (!larger.slots)
 		/*
-		 * Without memory fill the table beyond three quarters, except for one free slot,
-		 * because a search for an item that is not in the table ends there.
+		 * Without memory fill the table beyond three quarters, except for one slot: a
+		 * search for an item that is not in the table ends at a free slot.
 		 */
 		return count < map->len ? 0 : -ENOMEM;
 	for (size_t i = 0; i < map->len; i++) {

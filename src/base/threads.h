@@ -1,7 +1,7 @@
 /*
  * Finds out, without a system call, whether the process has only one thread.  The result true is
  * always right, false may be wrong.  This is the only test for a feature of the C library outside
- * the folders of systems: every call makes it, so it has to be inline.
+ * the folders of systems: every call of the library makes the test, so it has to be inline.
  */
 #ifndef XP_BASE_THREADS_H
 #define XP_BASE_THREADS_H

@@ -66,8 +66,8 @@ bool xp_array_needs_set(const struct xp_array_entry *entry, uint32_t watch)
 
 /*
  * Returns a hash of device and inode that identifies the file.  Two files of one device never have
- * the same hash, and files of different devices hardly ever.  All anonymous files of Linux
- * (eventfd, timerfd, epoll) have one inode, so a descriptor that is reused for another of these is
+ * the same hash, and files of different devices hardly ever.  Most anonymous files of Linux
+ * (eventfd, timerfd, epoll) share one inode, so a descriptor that is reused for another of these is
  * not noticed.
  */
 static uint64_t array_file_hash(const struct stat *status)

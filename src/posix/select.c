@@ -2,7 +2,7 @@
  * The select back end: the array of the poll back end, and bit sets of the array's descriptors.
  *
  * The bit sets are allocated here, so any descriptor fits: FD_SETSIZE is a limit of the C library
- * only.  select(2) distinguishes three conditions, poll(2) eight, so the descriptors that select(2)
+ * only.  select(2) distinguishes three conditions, poll(2) more, so the descriptors that select(2)
  * found are polled once more by poll(2), as many as fit, and reported with its bits.  The next
  * waits poll those that did not fit; the first of them that has room left calls select(2) again.
  */

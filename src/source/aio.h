@@ -28,7 +28,10 @@ enum xp_aio_stage {
 
 /* A job.  [I] immutable once started, [w] guarded by the workers' lock, [a] atomic. */
 struct xp_aio_job {
-	/* [w] links the job into the list of queued jobs; once complete, into its port's `done` */
+	/*
+	 * [w] links the job into the list of queued jobs; while the job runs, for the provider's
+	 * use; once complete, into its port's `done`
+	 */
 	struct xp_list item;
 	struct xp_list unfinished; /* [w] links all queued and running jobs */
 	struct xp_list stop;      /* [w] links running jobs to cancel */

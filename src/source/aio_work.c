@@ -37,7 +37,7 @@ struct aio_worker {
 /* The workers of this process; `lock` guards all other members. */
 static struct {
 	pthread_mutex_t lock;
-	pthread_cond_t jobs;    /* signalled when a job is queued */
+	pthread_cond_t jobs;    /* signalled when a job is queued or `ending` is set */
 	/* signalled when a job is complete, and when all threads have exited */
 	pthread_cond_t changed;
 	struct xp_list queued;
@@ -47,10 +47,7 @@ static struct {
 	/* the way in which the threads do jobs; NULL: no port is open */
 	const struct xp_aio_provider *provider;
 	bool provider_open; /* a thread has opened the provider, so provider->call may be called */
-	/*
-	 * the provider calls xp_aio_next before it sleeps, so its `call` is not needed for a new
-	 * job
-	 */
+	/* the provider calls xp_aio_next before it sleeps: for a new job no `call` is needed */
 	bool asks_again;
 	int ports; /* number of open ports */
 	bool ending; /* the last port was closed, so the threads have to exit */
@@ -157,7 +154,10 @@ void xp_aio_done(struct xp_list *jobs, bool asks_again)
 	XP_LIST_EACH(struct xp_aio_job, job, jobs, item)
 		xp_aio_hold_drop(job->hold, &unused);
 	if (unused) {
-		/* Close the duplicates before the program can see that the jobs are complete. */
+		/*
+		 * Close the duplicates before the program can see that the jobs are complete, and
+		 * set record locks, which would delay the close.
+		 */
 		pthread_mutex_unlock(&aio_work.lock);
 		xp_aio_hold_close(unused);
 		pthread_mutex_lock(&aio_work.lock);

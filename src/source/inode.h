@@ -3,9 +3,9 @@
  * of a regular file, which may grow.
  *
  * A user is a registration that watches one open file.  The kernel reports most changes, through
- * one instance (of inotify, for example) per queue: source/inode_provider.h.  After a report, size
- * and link count are compared with the last known ones.  A file that the kernel cannot report is
- * compared from time to time, while a wait runs.
+ * one instance (of inotify, for example) per queue, or on Windows one handle per directory:
+ * source/inode_provider.h.  After a report, size and link count are compared with the last known
+ * ones.  A file that the kernel cannot report is compared from time to time, while a wait runs.
  *
  * Notes are XPOLL_NOTE_ bits of VNODE.  Functions of a queue are called with its lock held or, when
  * it ends, while no other thread uses it.

@@ -76,8 +76,8 @@ static bool is_earlier(const struct timespec *a, const struct timespec *b)
 }
 
 /*
- * Returns true if the file was written: its modification time has changed.  If that has gone back,
- * a program has set it, for example by utimensat(2), which is no write.
+ * Returns true if the file was written: its modification time has changed.  If the time has gone
+ * back, a program has set it, for example by utimensat(2), which is no write.
  */
 static bool was_written(const struct stat *old, const struct stat *now)
 {

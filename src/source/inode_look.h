@@ -48,8 +48,8 @@ struct xp_inodes {
 	ino_t spare_number;
 	int64_t spare_born_ns;
 	/*
-	 * Called before files are compared because of the time: a provider may try again to watch
-	 * those that the kernel does not report.  Optional.
+	 * Called by xp_inodes_due before it compares the files in `timed`: a provider may try again
+	 * to watch those that the kernel does not report.  Optional.
 	 */
 	void (*again)(struct xp_inodes *inodes);
 	/*
