@@ -38,7 +38,7 @@ int xp_sys_readlink(const char *path, char *buffer, size_t size)
 
 void xp_sys_signals_hold(sigset_t *before)
 {
-	/* If a fault occurs while its signal is blocked, the kernel ends the process. */
+	/* Not held: if a fault occurs while its signal is blocked, the kernel ends the process. */
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
 	sigset_t held;
 

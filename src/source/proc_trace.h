@@ -7,7 +7,10 @@
 #include "source/proc_state.h"
 
 enum {
-	/* Most reports that one call reads, so that many forks cannot keep a thread in the call. */
+	/*
+	 * Most reports that a tracer's `drain` reads, so that many forks cannot keep a thread in a
+	 * call.
+	 */
 	XP_TRACE_DRAIN_MOST = 65536,
 };
 
