@@ -30,11 +30,11 @@
 enum {
 	URING_ENTRIES = 64, /* capacity of the submission queue */
 	URING_COMPLETIONS = 256,
-	/* most requests in progress; completions are left for stops and for the poll of `call` */
+	/* most requests in progress; the other completions are for stops and the poll of `call` */
 	URING_JOBS = 120,
-	/* Tokens: a job's address, whose low bits are 0, or one of the next two. */
-	URING_CALLED = 1,
-	URING_STOPPED = 3,
+	/* Tokens of entries: a job's address, whose low bits are 0, or one of these: */
+	URING_CALLED = 1,  /* the poll of `call` */
+	URING_STOPPED = 3, /* a stop */
 	URING_LOW_BITS = 3,
 	URING_PROBED = 64, /* number of operations to query the kernel about */
 };
@@ -278,7 +278,7 @@ static void uring_close(void)
 	uring_close_ring(&ring);
 }
 
-/* In a forked child: close the ring's descriptors if the process `process` opened them. */
+/* In a forked child: close its copies of the ring and `call`, if `process` had opened them. */
 static void uring_abandon(uint32_t process)
 {
 	if (uring.ring.fd >= 0 && uring.process == process)
@@ -287,7 +287,7 @@ static void uring_abandon(uint32_t process)
 
 /*
  * Wake the thread from its wait for completions.  Makes a system call only if the thread has
- * handled the last one.
+ * handled the previous call of this function.
  */
 static void uring_call(void)
 {
@@ -296,7 +296,7 @@ static void uring_call(void)
 		xp_wakefd_signal(&uring.call);
 }
 
-/* --- Its thread -------------------------------------------------------------- */
+/* --- The library's thread -------------------------------------------------------------- */
 
 /* Fill and publish an entry that does this job. */
 static void uring_fill_job(const struct xp_aio_job *job)
@@ -352,7 +352,7 @@ static void uring_fill_all(void)
 {
 	struct xp_aio_job *job;
 
-	/* With no request in progress, xp_aio_next sleeps until there is a job. */
+	/* With no request in progress, xp_aio_next waits for a job; NULL ends uring_run. */
 	while (uring.jobs < URING_JOBS && uring.ring.filled < URING_ENTRIES - 1 &&
 	       (job = xp_aio_next(uring.jobs == 0)))
 		uring_fill_job(job);
@@ -404,8 +404,8 @@ static void uring_reap(void)
 }
 
 /*
- * The kernel refuses the entries, for lack of memory or permission: take them back, and do their
- * jobs in this thread.
+ * The kernel refuses the entries, for example for lack of memory or permission: take back those
+ * that it has not consumed, and do their jobs in this thread.
  */
 static void uring_take_back(void)
 {
@@ -434,8 +434,8 @@ static void uring_submit_and_wait(void)
 {
 	struct pollfd ring = {.fd = uring.ring.fd, .events = POLLIN};
 	/*
-	 * If no entry was free, there may be jobs that wait for one, for which nobody signals
-	 * `call`: do not sleep.
+	 * If uring_fill_all has run out of free entries, there may be more jobs, for which nobody
+	 * will signal `call`: do not sleep.
 	 */
 	bool more = uring.ring.filled >= URING_ENTRIES - 1 && uring.jobs < URING_JOBS;
 	int rc = xp_sys_uring_enter(uring.ring.fd, uring.ring.filled, !more);
@@ -452,8 +452,8 @@ static void uring_submit_and_wait(void)
 }
 
 /*
- * Run until there is no job for a while.  Then only the poll of `call` is in progress, which ends
- * when the ring is closed.
+ * Run until there was no job for a while, or the last port was closed.  Then only the poll of
+ * `call` is in progress, which ends when the ring is closed.
  */
 static void uring_run(void)
 {

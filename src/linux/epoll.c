@@ -138,7 +138,10 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	if (rc >= 0)
 		rc = epoll_control(state, EPOLL_CTL_ADD, state->wake.fd,
 		                   POLLIN | XP_WATCH_EDGE, XP_TOKEN_WAKE);
-	/* Test epoll_wait(2) and poll(2): if a sandbox refuses one, this back end does not work. */
+	/*
+	 * Test epoll_wait(2) and poll(2): if a sandbox refuses one, the back end fails to open, so
+	 * that the queue can use another.
+	 */
 	if (rc >= 0)
 		rc = xp_sys_epoll_now(state->epoll_fd, &event, 1);
 	if (rc >= 0)
@@ -172,7 +175,8 @@ _Static_assert(sizeof(struct xp_fired) == sizeof(struct epoll_event) &&
 
 /*
  * Sleep with a signal mask, by ppoll(2) of the set.  epoll_pwait(2) is not used: it fails with
- * EINTR even for ignored signals that were pending, and with timeout 0 without reason.
+ * EINTR even for ignored signals that were pending, and, with timeout 0, although nothing was
+ * interrupted.
  */
 static int epoll_sleep_masked(const struct epoll_state *state, int64_t deadline_ns,
                               const sigset_t *mask, struct xp_fired *fired, int cap)
@@ -234,7 +238,8 @@ static void epoll_wake(void *opaque)
 
 /*
  * Make epoll_fd refer to the fresh set.  The outer set always contains the old set, the fresh one,
- * or both.  If the fresh set cannot be added again as epoll_fd, its entry as `fresh` stays.
+ * or both.  If the fresh set cannot be added again as epoll_fd, its entry with the descriptor
+ * `fresh` stays, which the kernel keeps even after `fresh` is closed.
  */
 static int epoll_install_set(struct epoll_state *state, int fresh)
 {

@@ -19,10 +19,10 @@
 #include "sys/fskind.h"
 #include "sys/sys.h"
 
-/* Upper bound of the ticks of file times, on kernels without fine ones. */
+/* Upper bound of the clock tick in which file times advance, on kernels with coarse file times. */
 #define CLOCK_TICK_NS (20 * XP_NS_PER_MS)
 
-/* Events of which fstat(2) shows no trace afterwards. */
+/* Events that a comparison of two results of fstat(2) does not show. */
 #define IN_PASSING (IN_OPEN | IN_CLOSE_NOWRITE | IN_CLOSE_WRITE | IN_ACCESS)
 #define IN_ENTRIES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO)
 #define ALL_NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | XPOLL_NOTE_ATTRIB | \
@@ -71,7 +71,7 @@ uint32_t xp_notes_of_itself(uint32_t mask)
 	return notes;
 }
 
-/* Returns the events that mean these notes, as bits to request. */
+/* Returns the inotify events to request for these notes. */
 static uint32_t mask_from_notes(uint32_t notes)
 {
 	uint32_t mask = 0;
@@ -93,7 +93,7 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
 	if (wants_parent_watch(user))
 		mask |= IN_MOVE_SELF;
 	if (S_ISDIR(user->last.st_mode)) {
-		/* of a directory the kernel would report writes to the files in it */
+		/* for a directory IN_MODIFY would report writes to the files in it */
 		mask &= ~(uint32_t)IN_MODIFY;
 		if (notes & (XPOLL_NOTE_WRITE | XPOLL_NOTE_LINK))
 			mask |= IN_ENTRIES;
@@ -107,8 +107,8 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
 
 /*
  * Returns the events to leave out of the user's mask: their notes were reported while the user did
- * not listen.  Changes of links and size are not lost, because fstat(2) shows them when it listens
- * again.
+ * not listen.  Changes of links and size are not lost, because fstat(2) shows them when the user
+ * listens again.
  */
 static uint32_t mask_to_leave_out(const struct xp_inode_user *user)
 {
@@ -231,8 +231,8 @@ bool xp_inode_spare_end(struct xp_inodes *inodes)
 }
 
 /*
- * The only user of an inode leaves: keep the inode as the spare one.  A file whose birth is unknown
- * could be mistaken for a later one, so its inode is not kept.  Returns true if it is kept.
+ * If the leaving user is the only one of its inode, keep that as the spare inode, unless the file's
+ * birth is unknown: the file could be mistaken for a later one.  Returns true if it is kept.
  */
 static bool spare_keep(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
@@ -272,7 +272,7 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	do
 		rc = xp_sys_inotify_add(inodes->watch.fd, path, xp_link_mask(link) | IN_MASK_ADD);
 	while (rc == -ENOSPC && xp_inode_spare_end(inodes));
-	/* A sandbox may refuse the call with any of these errors. */
+	/* No permission to read the file, or a sandbox refuses the call. */
 	if (rc == -EACCES || rc == -ENOSYS)
 		return -EPERM;
 	/* The descriptor is open, so it is /proc that is missing. */
@@ -306,13 +306,13 @@ static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
 }
 
 /*
- * Watch the link's file, and connect the link to its inode.  -ESTALE: the link is connected to
- * another inode, so the descriptor was reused.
+ * Watch the link's file, and connect the link to its inode.  -ESTALE: the link was connected to
+ * another inode, so the descriptor was reused; the link is disconnected.
  */
 static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
 	struct xp_inode *inode = inodes->spare;
-	/* The kernel may report all events of the link already. */
+	/* true: the spare inode is that of the file, and watched for all events of the link */
 	bool watched = !link->inode && !xp_link_is_above(link) &&
 		xp_inode_is_spare(inodes, link->user) && !(xp_link_mask(link) & ~inode->mask);
 	int number = watched ? (int)inode->item.ident : link_watch(inodes, link);
@@ -401,8 +401,8 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
 }
 
 /*
- * Restore the kernel's mask of this inode: xp_inode_narrow has replaced it by that of another
- * inode, because a descriptor was reused meanwhile.  Users are informed that reports were lost.
+ * xp_inode_narrow has replaced this inode's mask by that of another, because a descriptor was
+ * reused: restore it, and report a loss to its users.  Without users it is the spare one: end that.
  */
 static void inode_restore_mask(struct xp_inodes *inodes, struct xp_inode *inode)
 {

@@ -11,15 +11,18 @@
 
 enum {
 	READ_BYTES = 4096,
-	/* The longest report.  If a read leaves more room than this, it has read all reports. */
+	/*
+	 * The longest report.  If a read leaves at least this much room, it has read all reports.
+	 */
 	REPORT_MOST = sizeof(struct inotify_event) + NAME_MAX + 1,
-	/* Room for one read, and for reports of the read before, which are held back for it. */
+	/* Room for one read, and for reports of the previous read that were held back. */
 	HARVEST_BYTES = 2 * READ_BYTES,
 	/*
-	 * Most reads in a row, so that a busy writer cannot make this thread keep the queue's lock.
+	 * Most reads in a row (one more if reports were held back), so that a busy writer cannot
+	 * make this thread keep the queue's lock.
 	 */
 	HARVEST_READS = 128,
-	/* After so many reports in a row that no user wanted, the mask is made smaller. */
+	/* After this number of reports in a row that no user wanted, the mask is made smaller. */
 	USELESS_MOST = 8,
 	LONG_NAME = 300, /* longer than a name may be in any file system */
 };
@@ -60,8 +63,8 @@ static bool mark_rename_within(struct reports *reports, struct inotify_event *ha
 }
 
 /*
- * Returns the notes that FreeBSD's kqueue gives a directory when one of its entries changes like
- * this.
+ * Returns the notes that FreeBSD's kqueue gives a directory for a change of one of its entries;
+ * mask: inotify's event of the change.
  */
 static uint32_t notes_of_entry(uint32_t mask)
 {
@@ -134,7 +137,7 @@ static void report_loss_to_all(struct xp_inodes *inodes)
 {
 	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
 
-	(void)xp_inode_spare_end(inodes); /* its watch may have ended */
+	(void)xp_inode_spare_end(inodes); /* the lost reports may include the end of its watch */
 	for (int i = 0; i < 2; i++)
 		XP_LIST_EACH(struct xp_inode_user, user, lists[i], all)
 			xp_inode_report(inodes, user, XP_REPORT_LOST);

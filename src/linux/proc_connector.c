@@ -71,8 +71,9 @@ struct request {
 #define DROP_IT BPF_STMT(BPF_RET | BPF_K, 0)
 
 /*
- * Open a socket with a filter that drops forks and exits of threads: it passes those reports in
- * which the thread ID equals the process ID.
+ * Open a socket with a filter that passes execs, answers to requests, and those forks and exits in
+ * which the thread ID equals the process ID, so that they are of a process and not of another
+ * thread.
  */
 static int connector_socket(void)
 {
@@ -185,7 +186,7 @@ static int connector_connect(void)
 	return fd;
 }
 
-/* Close the socket.  Older kernels count listeners, and have to be informed before. */
+/* Close the socket, after a request to stop, because older kernels count listeners. */
 static void connector_disconnect(int fd)
 {
 	(void)connector_request(fd, PROC_CN_MCAST_IGNORE, 0);

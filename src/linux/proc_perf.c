@@ -31,8 +31,8 @@ enum {
 	/* Most passes over the list of threads, while threads make new ones. */
 	PASSES_MOST = 8,
 	/*
-	 * If the end is reported sooner than this after an exec, only the events have ended, not
-	 * the process.
+	 * If the exit of a process is reported sooner than this after an exec, assume that only the
+	 * events have ended, and not the process.
 	 */
 	DROP_NS = 100000,
 };
@@ -117,7 +117,10 @@ static bool is_attached(const struct scope *scope, pid_t thread)
 	return false;
 }
 
-/* Open events of a thread on all processors; called with each thread of the process. */
+/*
+ * Open events of a thread on all processors; called with each thread of the process.  Returns
+ * false, and sets rc, after an error.
+ */
 static bool attach_thread(void *opaque, pid_t thread)
 {
 	struct attaching *to = opaque;
@@ -179,7 +182,9 @@ static void perf_unfollow(struct xp_proc *proc)
 		scope_free(scope);
 }
 
-/* Open events of a process, and replace those that it had.  On failure it keeps the old ones. */
+/*
+ * Open events of a process, and replace those that it had.  After an error it keeps the old ones.
+ */
 static int perf_follow(struct xp_tracer *tracer, struct xp_proc *proc,
                        uint32_t fflags)
 {
@@ -260,7 +265,11 @@ static bool dropped_by_exec(const struct xp_proc *proc, uint64_t end_time)
 	return fd >= 0 || fd == -EPERM || end_time - proc->exec_time < DROP_NS;
 }
 
-/* The first thread of a process has exited, or an exec has dropped its events: report which. */
+/*
+ * A thread's events have ended: it has exited, or an exec has dropped them.  Only the first thread
+ * of a followed process counts.  After an exec, report that reports may be missing, and open the
+ * events again.  In both cases xp_trace_leaving finds out whether the process has ended.
+ */
 static void report_exit(struct xpoll *queue, struct perf *perf,
                         const struct xp_perf_record *record)
 {

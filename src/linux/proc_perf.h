@@ -1,7 +1,7 @@
 /*
  * The perf tracer gets forks, execs and exits from records that the kernel writes about threads
  * into rings, one per processor and queue.  proc_perf_ring.c reads the rings in the order of time,
- * and proc_perf.c knows what records mean.
+ * and proc_perf.c interprets the records.
  */
 #ifndef XP_LINUX_PROC_PERF_H
 #define XP_LINUX_PROC_PERF_H
@@ -73,8 +73,8 @@ void xp_perf_rings_unwatch(struct xpoll *queue, struct xp_perf_rings *rings);
  */
 bool xp_perf_rings_look(struct xp_perf_rings *rings);
 /*
- * Take the next record in the order of time.  Returns false if there is none up to the positions
- * that xp_perf_rings_look read: call that again.
+ * Take the next record in the order of time.  Returns false when all records of the first reading
+ * of positions were taken: call xp_perf_rings_look again.
  */
 bool xp_perf_rings_next(struct xp_perf_rings *rings,
                         struct xp_perf_record *record);

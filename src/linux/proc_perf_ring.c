@@ -64,8 +64,9 @@ static int ring_open_event(int cpu, pid_t thread)
 }
 
 /*
- * Open and map a ring through an event of the first thread, which mostly lives as long as the
- * process.  If the processor is off, the ring's descriptor stays -1.
+ * Open and map a ring through an event of the process's first thread, which mostly lives as long as
+ * the process; if it has exited, of the calling thread.  If the processor is off, the ring's
+ * descriptor stays -1.
  */
 static int ring_open(struct xp_perf_ring *ring, size_t data_size)
 {

@@ -44,7 +44,7 @@ bool xp_pending_now(unsigned number)
 	return xp_sys_signal_is_pending((int)number);
 }
 
-/* Returns true if the program has no handler for the signal, as seen without ours in front. */
+/* Returns true if the program has no handler for the signal; the library's own does not count. */
 static bool is_unhandled(unsigned number)
 {
 	struct sigaction action;
@@ -54,8 +54,8 @@ static bool is_unhandled(unsigned number)
 }
 
 /*
- * Returns true if every thread but the calling one blocks the signal, or if that is unknown,
- * because /proc is not available.
+ * Returns true if every thread but the calling one blocks the signal, or if that is unknown: /proc
+ * is not available, or its masks have no bit for the number.
  */
 static bool is_blocked_everywhere(unsigned number)
 {

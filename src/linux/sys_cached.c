@@ -10,8 +10,9 @@
 #include "sys/sys_aio.h"
 
 /*
- * Returns true if fd is a file on a disk.  sync_file_range(2) fails for all others, and does
- * nothing without flags; it takes a third of the time of fstat(2), which may query a server.
+ * Returns true if fd is a regular file or a block device; with sync_file_range(2) also for a
+ * directory, which cannot be read anyway.  That call fails for other files, and does nothing
+ * without flags; it takes a third of the time of fstat(2), which may query a server.
  */
 static bool is_on_disk(int fd)
 {
@@ -28,8 +29,8 @@ static bool is_on_disk(int fd)
 }
 
 /*
- * Returns true if fd is a file on a disk, opened without O_DIRECT.  Then read_now neither waits for
- * a device nor takes data away, which a read from a pipe would do.
+ * Returns true if is_on_disk does, and fd was opened without O_DIRECT.  Then read_now neither waits
+ * for a device nor takes data away, which a read from a pipe would do.
  */
 static bool uses_page_cache(int fd)
 {

@@ -1,6 +1,7 @@
 /*
- * System calls that are made with a lock held.  Most bypass the C library, whose functions are
- * cancellation points, or may be replaced by a drop-in.
+ * System calls, most of which are made with a lock held.  These bypass the C library where its
+ * functions are cancellation points, or may be replaced by a drop-in.  Only xp_sys_epoll_wait,
+ * which sleeps, is a cancellation point.
  */
 #include "linux/sys_linux.h"
 #include "sys/sys.h"
@@ -184,8 +185,8 @@ void *xp_sys_wiped_page(void)
 	                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	/*
-	 * An emulator that accepts an invalid advice, -1, ignores all advice, so the page is not
-	 * cleared.
+	 * An emulator that accepts an invalid advice, -1, ignores all advice, and would not clear
+	 * the page in a forked child: return NULL.
 	 */
 	if (page != MAP_FAILED && (madvise(page, size, MADV_WIPEONFORK) < 0 ||
 	                           madvise(page, size, -1) == 0)) {

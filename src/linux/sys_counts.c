@@ -122,7 +122,10 @@ static int64_t other_backlog(int fd)
 	if (!xp_sys_is_listener(fd))
 		return -EINVAL;
 	count = unix_backlog(fd);
-	/* Other families than UNIX report no number: assume one connection. */
+	/*
+	 * Families other than UNIX report no number, and a UNIX listener's queue may be empty by
+	 * now: return 1, because the contract is at least one.
+	 */
 	return count < 1 ? 1 : count;
 }
 
@@ -154,8 +157,8 @@ int64_t xp_sys_unsent(int fd)
 	int64_t unsent = query_number(fd, SIOCOUTQ);
 
 	/*
-	 * ENOTTY: a pipe, whose ends share one buffer, so the bytes to read are those not passed
-	 * on.
+	 * ENOTTY: a pipe, whose ends share one buffer, so its unsent bytes are those that were not
+	 * read yet.
 	 */
 	return unsent == -ENOTTY ? query_number(fd, FIONREAD) : unsent;
 }

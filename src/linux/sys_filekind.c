@@ -26,7 +26,8 @@
 
 /*
  * fstat(2) does not distinguish anonymous files; their names in /proc show eventfds, timerfds and
- * performance counters.  Without /proc the kind is XP_KIND_OTHER; without memory an error.
+ * performance counters.  Without /proc the kind is XP_KIND_OTHER; without memory -ENOMEM is
+ * returned.
  */
 int xp_fd_kind_anonymous(int fd)
 {
@@ -47,7 +48,9 @@ int xp_fd_kind_anonymous(int fd)
 	return XP_KIND_OTHER;
 }
 
-/* True for /proc, and for the cgroup2 file system, which has PSI triggers, too. */
+/*
+ * Returns true for all files of /proc, and of the cgroup2 file system, which has PSI triggers, too.
+ */
 bool xp_fd_poll_clears(int fd)
 {
 	int64_t type = xp_sys_fs_type(fd);

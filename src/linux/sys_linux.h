@@ -19,7 +19,7 @@
 int xp_sys_eventfd(bool semaphore);
 
 int xp_sys_dup(int fd); /* a duplicate, close-on-exec */
-/* Make the descriptor `number` a duplicate of fd.  Returns 0 or a negative errno value. */
+/* Make `number` a close-on-exec duplicate of fd.  Returns 0 or a negative errno value. */
 int xp_sys_put(int fd, int number);
 
 /*

@@ -9,7 +9,7 @@
 
 #include "sys/rawcall.h"
 
-/* Headers may lack these system-call numbers: those of all processors but Alpha and MIPS. */
+/* Numbers of system calls that headers may lack; Alpha and MIPS have others. */
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif

@@ -127,7 +127,7 @@ struct children {
 
 /*
  * Call the visitor for each number in a file.  A blank follows each number; a read may end within a
- * number.
+ * number.  Returns 0 or a negative errno value.
  */
 static int visit_numbers(int fd, const struct children *of)
 {

@@ -98,7 +98,10 @@ static int pwait2_cancellable(int epoll_fd, struct epoll_event *events, int cap,
 
 #else
 
-/* Not inlined: a cleanup handler of the caller is certain to run only if a call is cancelled. */
+/*
+ * Not inlined, because a cleanup handler of the caller is certain to run only if the thread is
+ * cancelled inside a function that the caller has called.
+ */
 static XP_NOINLINE int pwait2_cancellable(int epoll_fd, struct epoll_event *events, int cap,
                                           int64_t left_ns)
 {
@@ -113,8 +116,8 @@ static XP_NOINLINE int pwait2_cancellable(int epoll_fd, struct epoll_event *even
 #endif
 
 /*
- * If the kernel lacks the call (Linux < 5.11) or a sandbox refuses it, all later calls return
- * -ENOSYS at once.
+ * If the kernel lacks the call (Linux < 5.11) or a sandbox refuses it, returns -ENOSYS, and so does
+ * each later call, without a system call.
  */
 int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
 {

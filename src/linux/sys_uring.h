@@ -17,8 +17,8 @@
 /* io_uring_setup(2).  -ENOSYS: not supported; -EPERM, -EACCES: not permitted. */
 int xp_sys_uring_setup(unsigned entries, struct io_uring_params *params);
 /*
- * io_uring_enter(2): submit entries, and sleep until `wait` requests have completed; 0: do not
- * sleep.
+ * io_uring_enter(2): submit entries, and sleep until there are `wait` completions; 0: do not sleep.
+ * Returns the number of entries that the kernel has consumed, or a negative errno value.
  */
 int xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait);
 /* Store which of the first `ops` operations the kernel supports (IORING_REGISTER_PROBE). */

@@ -1,4 +1,4 @@
-/* Wake-up descriptors by eventfd(2), which is read and written by one descriptor. */
+/* Wake-up descriptors by eventfd(2), which is read and written through the same descriptor. */
 #include "sys/wakefd.h"
 
 #include "linux/sys_linux.h"
