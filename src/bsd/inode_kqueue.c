@@ -125,8 +125,8 @@ static int inode_change_filter(struct xp_inodes *inodes, const struct xp_inode *
 }
 
 /*
- * Returns the kernel's notes for all users, and for one `more` unless NULL.  The result is never 0,
- * because a filter needs a note.
+ * Returns the kernel's notes that all users need, and the user `more`, unless NULL.  The result is
+ * never 0, because a filter needs a note.
  */
 static uint32_t inode_kernel_notes(const struct xp_inode *inode,
                                    const struct xp_inode_user *more)
@@ -140,7 +140,10 @@ static uint32_t inode_kernel_notes(const struct xp_inode *inode,
 	return kernel;
 }
 
-/* Give the filter the notes of its users and of `more`; delete it if there is neither. */
+/*
+ * Set the filter's notes to those of its users and of `more`, unless NULL; if there is neither,
+ * delete the filter.
+ */
 static int inode_update_kernel(struct xp_inodes *inodes,
                                const struct xp_inode *inode,
                                const struct xp_inode_user *more)

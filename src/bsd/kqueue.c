@@ -1,11 +1,11 @@
 /*
  * The kqueue back end.
  *
- * Changes that enable and disable are passed with the next wait, so they cost no system call.
- * Changes whose result is needed are made at once (kqueue_set.c).  The kernel's two reports of a
- * descriptor, READ and WRITE, are merged.  The bits of an end of file come from poll(2), because
- * the kernels describe it differently.  A forked child does not have the kernel's queue, only the
- * wake-up descriptors.
+ * Changes that enable and disable are collected, and passed to the kernel with the next wait, or
+ * many in one call just before it.  Changes whose result is needed are made at once (kqueue_set.c).
+ * The kernel's reports of a descriptor (READ, WRITE, EXCEPT) are merged into one.  The bits of an
+ * end of file come from poll(2), because the kernels describe it differently.  A forked child does
+ * not have the kernel's queue, only the wake-up descriptors.
  */
 #include "bsd/kqueue_state.h"
 
@@ -78,14 +78,17 @@ static bool kqueue_owns(const void *opaque, int fd)
 /* Reports of the kernel -------------------------------------------------------- */
 
 /*
- * Returns the bits of poll(2) for a report that does not show them itself: with an end of file or
- * an error, or READ of the write end of a pipe.
+ * Returns the bits of poll(2) for a report that does not show them itself: an end of file, an
+ * error, READ of the write end of a pipe, or the EVFILT_USER in place of WRITE.
  */
 static uint32_t kqueue_probe(struct kqueue_state *state,
                              const struct kevent *event)
 {
 	bool reads = event->filter == EVFILT_READ;
-	/* Ask for all bits of READ and WRITE; the queue drops those that were not requested. */
+	/*
+	 * Request all bits of READ and WRITE; the queue drops those that the registration has not
+	 * requested.
+	 */
 	struct pollfd probe = {
 		.fd = (int)event->ident,
 		.events = POLLIN | POLLOUT | POLLRDHUP,
@@ -122,14 +125,17 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
 		return POLLPRI;
 	/*
 	 * data <= 0 means that there is nothing to read or no room to write, so it is probably an
-	 * error.
+	 * error; or it is the EVFILT_USER in place of WRITE.
 	 */
 	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_hinted(event))
 		return kqueue_probe(state, event);
 	return event->filter == EVFILT_READ ? POLLIN : POLLOUT;
 }
 
-/* Merge the reports of a descriptor into one, with the bits of all. */
+/*
+ * Merge the reports of each descriptor into one, with the bits of all.  Returns the new number of
+ * reports.
+ */
 static int kqueue_merge(struct xp_fired *fired, int count)
 {
 	uint16_t places[KQ_PAIRS] = {0}; /* hash table of indices in `fired` plus 1; 0: free */
@@ -180,8 +186,9 @@ static int kqueue_harvest(struct kqueue_state *state,
 /* --- Waiting ----------------------------------------------------------------- */
 
 /*
- * Sleep in poll(2) on the kqueue, and then take its events.  kevent(2) cannot sleep with a signal
- * mask, and on some systems it is no cancellation point (XP_KQ_CANCELLED).
+ * Sleep in poll(2) on the kqueue (macOS: in pselect(2)), and then take its events.  kevent(2)
+ * cannot sleep with a signal mask, and on some systems it is no cancellation point
+ * (XP_KQ_CANCELLED).
  */
 static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
                                const sigset_t *mask, struct kevent *events,

@@ -14,7 +14,7 @@ struct xp_kq_entry *xp_kq_find(const struct xp_kq_set *set, int fd)
 	return &set->entries[fd];
 }
 
-/* Returns the kernel's filter that stands for a filter of the entry. */
+/* Returns the kernel's filter for a KQ_ filter of the entry; 0: this system has none. */
 static int kq_filter(const struct xp_kq_entry *entry, int filter)
 {
 	switch (filter) {
@@ -180,7 +180,10 @@ static void kq_restore_write(struct xp_kq_set *set, int fd)
 		entry->in_kernel &= (uint8_t)~KQ_BIT(KQ_WRITE);
 }
 
-/* Restore the filters that xp_kq_note_write_removed has recorded. */
+/*
+ * Replace the WRITE filters that xp_kq_note_write_removed has recorded, if the kernel has removed
+ * them.
+ */
 static void kq_restore_recorded(struct xp_kq_set *set)
 {
 	int fd = atomic_exchange(&set->write_removed, KQ_REMOVED_NONE);
@@ -209,7 +212,10 @@ static unsigned kq_unapplied_filters(const struct xp_kq_entry *entry)
 	return entry->attached ? differ & entry->in_kernel : 0;
 }
 
-/* Returns true if the filter is enabled, and has to be disabled before it can be enabled again. */
+/*
+ * Returns true if the filter is enabled, and has to be disabled before EV_ENABLE makes the kernel
+ * check its state again.
+ */
 static bool kq_needs_disable_first(const struct xp_kq_entry *entry, int filter)
 {
 	return XP_KQ_ENABLES_ONCE && entry->armed & entry->want & KQ_BIT(filter);

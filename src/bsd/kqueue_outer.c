@@ -83,7 +83,7 @@ static void kq_outer_update(struct xp_kq_outer *outer)
 	xp_kq_outer_probe(outer);
 }
 
-/* Consumes the timer's event, so the wake-up descriptor is made readable in its place. */
+/* This poll takes the timer's event, so the wake-up descriptor is made readable in its place. */
 void xp_kq_outer_probe(struct xp_kq_outer *outer)
 {
 	struct kevent events[KQ_OUTER_HELD];
@@ -113,8 +113,9 @@ static int64_t alarm_ms(int64_t left_ns)
 }
 
 /*
- * Set the alarm.  A timer that has expired keeps the outer kqueue readable until it is polled.  For
- * a time that has passed no timer is set, because it would expire a millisecond late.
+ * Set the alarm.  A timer that has expired keeps the outer kqueue readable until that is polled.
+ * For a time that has passed the wake-up descriptor is made readable at once, because a timer would
+ * expire a millisecond late.
  */
 static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 {
@@ -132,8 +133,8 @@ static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 	if (deadline_ns == outer->alarm_ns && !early)
 		return 0;
 	/*
-	 * Keep a timer that expires earlier, which is harmless and saves a system call for each
-	 * extension.
+	 * Keep a timer that expires earlier than the new time: to be readable too early is
+	 * harmless, and each extension of a deadline saves a system call.
 	 */
 	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > now_ns && !early)
 		return 0;

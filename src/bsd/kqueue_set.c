@@ -45,7 +45,8 @@ static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 }
 
 /*
- * Returns true for a device that is always ready; that may be the reason why the kernel refuses it.
+ * Returns true for a device, other than a terminal, that poll(2) reports as readable: the kernel
+ * probably refuses it because it is always ready.
  */
 static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 {
@@ -165,7 +166,7 @@ int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		kq_mark_detached(entry);
 	rc = xp_sys_fstat(fd, &status);
 	xp_count(&set->counters->syscalls_check);
-	/* Refuse files whose readiness the queue computes itself. */
+	/* EPERM: the queue computes the readiness of these files itself. */
 	if (rc == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		rc = xp_sys_is_path(fd) ? -ENOTSUP : -EPERM;
 	if (rc == 0)
@@ -217,7 +218,10 @@ int xp_kq_detach(void *opaque, int fd)
 	return rc < 0 ? rc : -(int)records[0].data;
 }
 
-/* Add filters that the kernel does not have; the enabled states of the others stay. */
+/*
+ * Verify that fd was not reused, and add filters that the kernel does not have; `armed` of the
+ * other filters stays.
+ */
 static int kq_add_missing(struct xp_kq_set *set, struct xp_kq_entry *entry,
                           int fd, unsigned missing, unsigned again)
 {
@@ -229,7 +233,10 @@ static int kq_add_missing(struct xp_kq_set *set, struct xp_kq_entry *entry,
 	return rc;
 }
 
-/* Returns the filters that ENABLE checks again: of a hung-up terminal the only one. */
+/*
+ * Returns the filters that ENABLE makes the kernel check again: for a hung-up terminal WRITE, which
+ * replaces all others.
+ */
 static unsigned kq_again(const struct xp_kq_entry *entry, uint32_t watch)
 {
 	unsigned again = XP_WATCH_AGAIN_OF(watch);

@@ -3,8 +3,9 @@
  *
  * A set is a table, indexed by descriptor.  An entry records which filters of the descriptor the
  * kernel has, which of them are enabled there, and which should be.  Changes that only enable or
- * disable are recorded, and passed to the kernel with the next wait.  All functions except
- * xp_kq_note_write_removed and xp_kq_is_gone are called with the queue's lock held.
+ * disable are recorded, and passed to the kernel with the next wait.  The functions are called with
+ * the queue's lock held, or while no other thread can use the set; xp_kq_note_write_removed and
+ * xp_kq_is_gone also by other threads without the lock.
  *
  * xpoll_fd returns an outer kqueue, which contains the inner one, a wake-up descriptor and a timer.
  * The program only polls it; only xp_kq_outer_probe takes events from it.
@@ -90,7 +91,9 @@ unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter);
 /* Fill `record` with a change of one filter of the entry; flags: EV_ADD, EV_DELETE, EV_ENABLE... */
 void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
                   int fd, int filter, unsigned flags);
-/* Put the entry into the list of entries whose changes are passed with the next wait. */
+/*
+ * Put the entry into set->dirty, the list of entries whose changes are passed with the next wait.
+ */
 void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
 /*
  * Returns true if the error means that the kernel refuses the filter, or its low-water mark, for
@@ -131,14 +134,15 @@ int xp_kq_flush(void *set, struct xp_fired *fired, int cap);
 
 /*
  * Store the records of pending changes, which count as passed to the kernel afterwards; cap is at
- * least KQ_RECORDS.  Returns their number.  First restores filters that xp_kq_note_write_removed
- * has recorded.
+ * least KQ_RECORDS.  Returns their number.  First replaces the WRITE filters that the kernel has
+ * removed (xp_kq_note_write_removed).
  */
 int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap);
 
 /*
  * Call when WRITE of a pipe has reported that no reader is left.  With that report FreeBSD removes
- * the filter, so the next xp_kq_load restores it.  Any thread may call this function.
+ * the filter, so the next xp_kq_load registers an EVFILT_USER in its place.  Any thread may call
+ * this function.
  */
 void xp_kq_note_write_removed(struct xp_kq_set *set, int fd);
 /*
@@ -151,7 +155,10 @@ bool xp_kq_is_gone(struct xp_kq_set *set, const struct kevent *failed);
 /* --- xpoll_fd ------------------------------------------------------------------ */
 
 void xp_kq_outer_init(struct xp_kq_outer *outer);
-/* ours: false in a forked child, where the number of the descriptor may refer to another file. */
+/*
+ * ours: false in a forked child, which does not inherit the kqueue, so that its descriptor may be
+ * another file's.
+ */
 void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours);
 
 extern const struct xp_outer_ops xp_kq_outer_ops; /* called with a struct xp_kq_set */

@@ -31,7 +31,7 @@ void xp_marks_close(struct xp_marks *marks)
 	marks->open = false;
 }
 
-/* Apply a change to the filter of fd.  Returns 0; -ENOENT: there is none; or another error. */
+/* Apply a change to the filter of fd.  Returns 0; -ENOENT: fd has no filter; or another error. */
 static int mark_change(const struct xp_marks *marks, int fd, unsigned flags)
 {
 	struct kevent change;

@@ -28,10 +28,13 @@ int xp_proc_open(pid_t pid)
 	if (fd < 0)
 		return fd;
 	rc = proc_change(fd, pid, EVFILT_PROC, XP_KQ_EXIT);
-	/* macOS reports the status only to processes that may send it a signal. */
+	/* macOS reports the status only to a process that may signal `pid`: register without. */
 	if (rc == -EACCES)
 		rc = proc_change(fd, pid, EVFILT_PROC, NOTE_EXIT);
-	/* Some kernels return ESRCH for a zombie: a timer makes the queue readable instead. */
+	/*
+	 * Some kernels return ESRCH for a zombie: for a child a timer makes the kqueue readable
+	 * instead.
+	 */
 	if (rc == -ESRCH && xp_sys_peek_child(pid, &status) == 0)
 		rc = proc_change(fd, pid, EVFILT_TIMER, 0);
 	if (rc == 0)

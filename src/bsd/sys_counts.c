@@ -34,9 +34,9 @@ static int query_ioctl(int fd, unsigned long what, int *count)
 #endif
 
 /*
- * For the write end of a pipe NetBSD returns the number of bytes in the pipe, and FreeBSD returns 0
- * whatever is in the pipe.  A build on Linux, over this project's kqueue(2), uses FIONREAD, which
- * returns the bytes in the pipe at both ends.
+ * By FIONWRITE: for the write end of a pipe NetBSD returns the number of bytes in the pipe, and
+ * FreeBSD returns 0 whatever is in the pipe.  A build on Linux, over this project's kqueue(2), uses
+ * FIONREAD, which returns the bytes in the pipe at both ends.
  */
 int64_t xp_sys_unsent(int fd)
 {

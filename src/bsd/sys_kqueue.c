@@ -14,7 +14,10 @@ int xp_sys_kqueue(void)
 	struct xp_uncancelled before = xp_uncancelled_begin();
 	int fd = kqueue();
 
-	/* Forked children do not inherit the queue, so setting the flag later is no race. */
+	/*
+	 * Forked children do not inherit the kqueue, so another thread's fork and exec before this
+	 * call cannot leak it.
+	 */
 	if (fd >= 0)
 		(void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 	return (int)xp_uncancelled_end(&before, fd);
@@ -28,7 +31,10 @@ int xp_sys_kevent_change(int queue_fd, struct kevent *changes, int count)
 
 	for (int i = 0; i < count; i++)
 		changes[i].flags |= EV_RECEIPT;
-	/* Do not repeat the call after EINTR: an interrupted call has applied the changes. */
+	/*
+	 * Do not repeat the call after EINTR, because an interrupted call has applied the changes:
+	 * return -EINTR.
+	 */
 	rc = kevent(queue_fd, changes, count, changes, count, &zero);
 	if (rc >= 0 && rc < count) {
 		errno = EIO;

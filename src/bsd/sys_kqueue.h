@@ -42,7 +42,7 @@
 #define XP_KQ_EXIT_UNKNOWN 0
 #endif
 
-/* The flags with which an enabled filter reports a state that already holds. */
+/* The flags that enable a filter so that it reports a state that holds already. */
 #ifdef __NetBSD__
 #define XP_KQ_ENABLE (EV_ADD | EV_ENABLE)
 #else

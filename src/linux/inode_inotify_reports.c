@@ -215,8 +215,8 @@ static size_t await_rename_end(struct xp_inodes *inodes, struct reports *reports
 }
 
 /*
- * Read and handle all reports.  A first half of a rename without its second half, and all reports
- * after it, are held back until the next read.
+ * Read and handle all reports, by at most HARVEST_READS reads.  A first half of a rename without
+ * its second half, and all reports after it, are held back until the next read.
  */
 void xp_inodes_harvest(struct xp_inodes *inodes)
 {
