@@ -6,8 +6,8 @@
  *
  * Only one thread at a time waits in the device, because on older kernels a write(2) to it blocks
  * until no thread sleeps in it, and a change must not block with the queue's lock held.  The device
- * belongs to the process that wrote to it first.  The device itself cannot be polled, takes no
- * signal mask, and cannot watch edge-triggered.
+ * belongs to the process that wrote to it first, so a forked child cannot use it.  The device
+ * itself cannot be polled, takes no signal mask, and cannot watch edge-triggered.
  */
 #include "sunos/devpoll_state.h"
 
@@ -96,7 +96,9 @@ static bool devpoll_has_pending(const void *opaque)
 	return state->dirty_len > 0;
 }
 
-/* Pass changes to the device; the next wait reports closed descriptors. */
+/*
+ * Pass changes to the device.  Stores no report, because the next wait reports closed descriptors.
+ */
 static int devpoll_flush(void *opaque, struct xp_fired *fired, int cap)
 {
 	struct devpoll_state *state = opaque;
@@ -118,7 +120,8 @@ static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fi
 
 /*
  * Store the report of one descriptor that the device has returned; for the set of edge-triggered
- * registrations up to `room` reports.  Returns their number.
+ * registrations up to `room` reports.  Returns their number; 0: none of the bits is requested, so
+ * the descriptor's entry in the device is mended.
  */
 static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
                           struct xp_fired *fired, int room)
@@ -187,7 +190,10 @@ static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap
 			                      deadline_ns);
 
 		state->more = rc == room;
-		/* EINVAL: the size has to be below the limit of open files, so request less. */
+		/*
+		 * EINVAL: the size has to be below the limit of open files, so request half as many
+		 * results.
+		 */
 		if (rc != -EINVAL || room == 1)
 			return rc;
 		state->room = room / 2;

@@ -17,7 +17,8 @@
 
 enum {
 	DEVPOLL_RECORDS = 2,     /* most records for one descriptor */
-	DEVPOLL_THERE = 0x10000, /* flag: in the device's set; the lower bits are the events */
+	/* flag of entry->index: the device has it; lower bits: the events */
+	DEVPOLL_THERE = 0x10000,
 };
 
 /* Put a descriptor into the list of those whose changes the next write passes. */
@@ -32,7 +33,10 @@ static void devpoll_mark(struct devpoll_state *state, int fd)
 	state->dirty[state->dirty_len++] = fd;
 }
 
-/* Returns entry->index of a descriptor for which the device has these requested bits. */
+/*
+ * Returns the value of entry->index for a descriptor that the device has with these bits; bits 0:
+ * that it does not have.
+ */
 static int32_t devpoll_has(uint32_t bits)
 {
 	return bits ? DEVPOLL_THERE | xp_sys_devpoll_bits(bits) : 0;
@@ -63,7 +67,10 @@ static int devpoll_record(const struct xp_array_entry *entry, int fd,
 	return len;
 }
 
-/* Remove the descriptors from index `from` on from the list: their records were written. */
+/*
+ * The records of the dirty descriptors from index `from` on were written: remove these from the
+ * list.
+ */
 static void devpoll_written(struct devpoll_state *state, int from)
 {
 	while (state->dirty_len > from) {
@@ -76,7 +83,10 @@ static void devpoll_written(struct devpoll_state *state, int from)
 	}
 }
 
-/* Write the changes, in several calls if there are more records than the limit of open files. */
+/*
+ * Write the changes, in several calls if there are more records than state->fds has room for, or
+ * than the limit of open files.
+ */
 int xp_devpoll_write(struct devpoll_state *state)
 {
 	int most = state->cap;

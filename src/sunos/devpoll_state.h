@@ -12,7 +12,7 @@ struct devpoll_state {
 	int *dirty;         /* descriptors with changes to write */
 	int dirty_len;
 	int dirty_cap;      /* >= array.len */
-	int room;  /* most results that one call may request */
+	int room;  /* most results that one call requests, smaller after EINVAL */
 	int start; /* index from which devpoll_await_masked reports, moved on for fairness */
 	/* the current wait got as many results as it requested, so the device may have more */
 	bool more;

@@ -2,9 +2,9 @@
  * Watches files by event ports: one port per queue, with a watch for each registration ("user").
  *
  * A watch is for a name, and reports once.  The name is the one that /proc has for the descriptor.
- * After an event the watch is made again at once, before the file is compared, so the comparison
- * finds changes between the event and the new watch.  A file without a known name is compared from
- * time to time, until a name is found.
+ * After an event the watch is made again at once, unless the user is disabled, and before the file
+ * is compared, so the comparison finds changes between the event and the new watch.  A file without
+ * a known name is compared from time to time, until a name is found.
  *
  * ftruncate(2) is reported only if nothing is left of the file, so a file that is watched for
  * writes is compared from time to time, too.
@@ -34,7 +34,7 @@ struct xp_inode {
 	struct xp_inode_user *user;
 	struct file_obj object;     /* the kernel identifies the watch by its address */
 	bool armed;                 /* the watch is active */
-	char *path;                 /* its last known path; NULL: none */
+	char *path;                 /* the file's last known path; NULL: none */
 };
 
 uint32_t xp_inodes_reportable(void)
@@ -225,7 +225,10 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 	}
 }
 
-/* Called from time to time: files without a watch may have a known path by now, so watch them. */
+/*
+ * Called from time to time: files without a watch may have a known path by now, so try to watch
+ * them.
+ */
 static void port_files_again(struct xp_inodes *inodes)
 {
 	xp_inodes_harvest(inodes);
@@ -295,7 +298,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	rc = xp_sys_fstat(user->fd, &now);
 	/*
 	 * A file without links has no path to watch: return 1, so that it is compared from time to
-	 * time.
+	 * time; but no comparison shows reads.
 	 */
 	if (rc == 0 && !joined && now.st_nlink == 0)
 		return user->notes & XPOLL_NOTE_READ ? -ENOTSUP : 1;
@@ -313,8 +316,8 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /*
- * Called when the user's directory was moved; nothing to do, because port_file_arm has watched the
- * new path after the event of the move, if it is known.
+ * Called when the user's directory was moved; watches nothing, because port_file_arm has watched
+ * the new path after the event of the move, if that path is known.
  */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {

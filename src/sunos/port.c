@@ -2,12 +2,13 @@
  * The port back end: event ports of illumos and Solaris.
  *
  * An association of a descriptor with the port reports one event (port_set.c).  An event has the
- * state at the time it was sent, which may be long ago.  So descriptors that were associated before
- * a wait began are checked by one poll(2) when that wait gets their events.  xpoll_wake sends an
- * event, too.
+ * state at the time it was sent, which may be long ago.  So if a descriptor was associated before a
+ * wait began, the wait checks its event by poll(2), up to 64 of them in one call.  xpoll_wake sends
+ * an event, too.
  *
- * A port cannot watch edge-triggered.  Such registrations are in a set of epoll(7), which a port
- * cannot contain; while there are any, a wait sleeps in poll(2) on the port and the set.
+ * A port cannot watch edge-triggered.  On illumos such registrations, and all of devices, are in a
+ * set of epoll(7), which a port cannot contain; while there are any, a wait sleeps in poll(2) on
+ * the port and the set.
  */
 #include "sunos/port_state.h"
 
@@ -92,8 +93,8 @@ static bool port_has_pending(const void *opaque)
 	xp_mutex_lock(&state->set.lock);
 	has_pending = state->set.due_head >= 0 || state->set.lost;
 	/*
-	 * After a flush that failed return false once, so that the caller does not flush for ever;
-	 * the next wait tries again.
+	 * After a flush that failed, return false once, so that the caller does not flush for ever;
+	 * the next wait associates the descriptors.
 	 */
 	if (has_pending && state->set.flush_failed) {
 		state->set.flush_failed = false;
@@ -171,7 +172,7 @@ static void port_harvest_edges(struct port_call *call)
 
 /*
  * Begin to wait; called with the set's lock.  Associates the descriptors that are due, unless other
- * threads may change them; if that has results or fails, *deadline_ns becomes XP_NOW.
+ * threads may change them; if that stores reports or fails, *deadline_ns becomes XP_NOW.
  */
 static int port_begin(struct port_call *call, int64_t *deadline_ns,
                       const sigset_t *mask)
@@ -206,7 +207,10 @@ static void port_end(struct port_call *call)
 	XP_ASSERT(set->waiters >= 0 && set->port_only >= 0);
 }
 
-/* Cleanup handler of a thread that is cancelled in a wait; it may have taken events. */
+/*
+ * Cleanup handler of a thread that is cancelled in a wait.  The thread may have taken events, so
+ * the next wait or flush makes all associations again (set->lost).
+ */
 static void port_cancelled(void *opaque)
 {
 	struct port_call *call = opaque;

@@ -44,7 +44,10 @@ struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd)
 
 /* --- Detecting reused descriptors ---------------------------------------------- */
 
-/* Returns the time that distinguishes a socket from an earlier one with its inode number. */
+/*
+ * Returns the time that distinguishes a socket from an earlier one with the same inode number; 0:
+ * fd is no socket.
+ */
 static int64_t port_born(const struct stat *status)
 {
 	return S_ISSOCK(status->st_mode) ? (int64_t)status->st_ctime : 0;
@@ -119,7 +122,7 @@ static int port_associate_now(struct xp_port_set *set,
 	return 0;
 }
 
-/* Make all associated descriptors due: a cancelled thread may have taken their events. */
+/* Make all associated descriptors due, because a cancelled thread may have taken their events. */
 static void port_recover(struct xp_port_set *set)
 {
 	set->lost = false;
@@ -230,8 +233,9 @@ static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 }
 
 /*
- * Returns 0 if a port can watch fd; 1: the edge set has to, because fd is a device, which may be an
- * epoll set (such as a queue); or a negative errno value.
+ * Returns 0 if the port is to watch fd; 1: the edge set, because fd is a device, which may be an
+ * epoll set (such as a queue); or a negative errno value.  Without an edge set, on Solaris, the
+ * port watches devices, too.
  */
 static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 {
@@ -253,7 +257,8 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 }
 
 /*
- * Returns true if fd still refers to the attached file, and then makes its association due again.
+ * Returns true if fd still refers to the attached file.  Then its association, if there was one, is
+ * ended and due again.
  */
 static bool port_known(struct xp_port_set *set, struct xp_port_object *object,
                        int fd)

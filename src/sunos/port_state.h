@@ -4,7 +4,8 @@
  *
  * An association ends with its event, and without a report when the descriptor is closed.
  * Descriptors that have to be associated, because they have fired or more bits are requested, are
- * "due": they are in a list, and the next wait that has the queue's lock associates them.
+ * "due": they are in a list, and are associated by the next flush, or the next wait that has the
+ * queue's lock or is made by the only thread.
  */
 #ifndef XP_SUNOS_PORT_STATE_H
 #define XP_SUNOS_PORT_STATE_H
@@ -60,15 +61,21 @@ struct xp_port_set {
 	int port_only;  /* threads in a wait that sleeps on the port only, not on the edge set */
 	int edges;      /* number of descriptors in the edge set */
 	bool lost;      /* a thread was cancelled, and may have taken events */
-	bool flush_failed; /* the last flush failed, for lack of memory or room in the port */
+	bool flush_failed; /* the last flush failed: no memory, or too many associations */
 	atomic_bool alert; /* the port is on alert: all waits return; used without the lock */
 };
 
-/* Make one thread that waits at the port return, now or later.  Async-signal-safe. */
+/*
+ * Make one thread that waits at the port return, or the next that does.  Without room for an event
+ * in the port, makes all return.  Async-signal-safe.
+ */
 void xp_port_wake(struct xp_port_set *set);
 /* Make all threads that sleep at the port return, by an alert.  Async-signal-safe. */
 void xp_port_call_all(struct xp_port_set *set);
-/* Turn the alert off, if possible; called with the lock by a thread that has seen it. */
+/*
+ * Called with the lock by a thread that has seen the alert: turns it off, unless other threads
+ * still have to see it.
+ */
 void xp_port_called(struct xp_port_set *set);
 
 int xp_port_set_open(struct xp_port_set *set, struct xp_counters *counters);
@@ -86,7 +93,7 @@ int xp_port_detach(struct xp_port_set *set, int fd);
 
 /* Returns the state of a descriptor; NULL: not attached. */
 struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd);
-/* Put a descriptor into the list of due ones, which the next wait associates. */
+/* Put a descriptor into the list of due ones, unless it is there. */
 void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd);
 
 /*

@@ -7,7 +7,7 @@
 #include "sys/libcall.h"
 #include "sys/sys.h"
 
-/* Returns the errno value that xp_sys_port_watch returns (negated) for one of the kernel's. */
+/* Returns the errno value that xp_sys_port_watch returns, negated, for this error of the kernel. */
 static int port_file_error(int error)
 {
 	switch (error) {
@@ -42,7 +42,7 @@ void xp_sys_port_unwatch(int port_fd, const struct file_obj *object)
 	struct xp_uncancelled before = xp_uncancelled_begin();
 	int rc = port_dissociate(port_fd, PORT_SOURCE_FILE, (uintptr_t)object);
 
-	/* This fails if an event has ended the watch. */
+	/* Ignore the error: the call fails if an event has ended the watch. */
 	(void)xp_uncancelled_end(&before, rc);
 }
 
