@@ -135,7 +135,7 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
 		return true;
 	case AFD_KEY_PROBE:
-		return false; /* sent only to make a thread return: the next wait begins polls */
+		return false; /* sent only to make a thread return (afd_post_probe) */
 	case AFD_KEY_EDGE:
 		return afd_activity(state, (void *)packet->lpOverlapped, unsure, fired);
 	case AFD_KEY_OBJECT:
@@ -166,9 +166,9 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 }
 
 /*
- * Take packets until one reports something, the port has no more, or so many have reported nothing
- * that the queue has to check the time.  Returns the number of reports; *rc: 0 or a negative errno
- * value.  Called with the lock, which is released while this thread sleeps.
+ * Take packets until one reports something, the port has no more, or AFD_TAKES_MOST calls have
+ * yielded no report, so that the queue checks the time.  Returns the number of reports; *rc: 0 or a
+ * negative errno value.  Called with the lock, which is released while this thread sleeps.
  */
 static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
                     struct xp_fired *fired, int cap, int *rc)
@@ -217,8 +217,9 @@ static int afd_poll_and_take(struct afd_state *state, DWORD timeout_ms,
 }
 
 /*
- * Check the pipes, which send no packets, and take packets from the port.  Pipes get half of the
- * room; if there is room for one report only, the port and the pipes take turns in being first.
+ * Check the pipes, which send no packets, and take packets from the port.  Pipes get at most half
+ * of the room; if there is room for one report only, the port and the pipes take turns in being
+ * first.
  */
 static int ask_with_pipes(struct afd_state *state, int64_t deadline_ns,
                           struct xp_fired *fired, int cap, int *rc)

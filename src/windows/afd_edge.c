@@ -68,7 +68,10 @@ static int edge_make(struct afd_state *state, struct afd_edge *edge)
 	return rc;
 }
 
-/* Give the socket an event object, a free one if there is one. */
+/*
+ * Give the socket an event object: a free one, or else a new one.  Returns 0 or a negative errno
+ * value.
+ */
 static int edge_get_event(struct afd_state *state, struct afd_sock *sock)
 {
 	struct afd_edge *edge;
@@ -148,7 +151,10 @@ uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock)
 	if (!due)
 		return 0;
 	xp_count_by(&state->counters->syscalls_check, 2);
-	/* Discard the recorded activity, whose effects the state includes: it is reported once. */
+	/*
+	 * Take the recorded activity, too, because the state includes its effects: otherwise it
+	 * would be reported a second time.
+	 */
 	if (WSAEnumNetworkEvents((SOCKET)xp_fd_ident(sock->entry.fd), NULL, &records) != 0 ||
 	    xp_nt_probe(&handle, 1) < 0)
 		return POLLNVAL;
@@ -184,7 +190,10 @@ int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
 	if (rc < 0)
 		return rc;
 	sock->due_bits |= again_bits(watch) | (watch & ~sock->entry.watch & XP_WATCH_BITS);
-	/* The end of the peer's data or an error, once reported, comes again only if asked for. */
+	/*
+	 * The end of the peer's data or an error, once reported, is reported again only for bits
+	 * that are new in `watch` or in XP_WATCH_AGAIN.
+	 */
 	if (is_new || !sock->end_reported)
 		sock->due_bits |= POLLERR | POLLHUP | POLLNVAL;
 	if (is_new)

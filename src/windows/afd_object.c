@@ -83,12 +83,15 @@ static void object_end_wait(struct afd_state *state, struct afd_object *object)
 	SetThreadpoolWait(object->wait, NULL, NULL);
 	/*
 	 * Wait for the callback, which takes no lock.  Cancel a callback that has not begun, unless
-	 * the wait has taken a signal, which the callback has to record.
+	 * the system's wait takes the signal: then the callback has to record that.
 	 */
 	WaitForThreadpoolWaitCallbacks(object->wait, object->kind == XP_NT_WAIT_READS);
 }
 
-/* Returns true if the registered handle still refers to the object. */
+/*
+ * Returns true if the registered handle still refers to the object; the library keeps its own
+ * handles open, so for these no check is needed.
+ */
 static bool object_is_same(const struct afd_object *object)
 {
 	return object->entry.is_source ||
@@ -120,7 +123,7 @@ static int object_open(struct afd_state *state, struct afd_entry *entry)
 	return -ENOMEM;
 }
 
-/* Change the watch.  Returns 0; -ENOENT: the handle was closed and reused for another object. */
+/* Change the watch.  Returns 0; -ENOENT: the handle was closed, or reused for another object. */
 static int object_watch(struct afd_state *state, struct afd_entry *entry, uint32_t watch)
 {
 	struct afd_object *object = (struct afd_object *)entry;
@@ -179,7 +182,7 @@ void afd_objects_submit(struct afd_state *state)
 
 /*
  * Handle the packet of an object.  The packet may be out of date, or belong to an object that was
- * registered earlier with this descriptor.
+ * registered earlier with this descriptor, so check the object again.
  */
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 {

@@ -43,7 +43,7 @@ static void group_sort_by_room(struct afd_state *state, struct afd_group *group)
 	               &group->item);
 }
 
-/* Returns a group that had room for one more socket, which is counted; NULL: group_open fails. */
+/* Find or open a group with room for a socket, and count the socket in it; NULL: open failed. */
 static struct afd_group *group_enter(struct afd_state *state)
 {
 	struct afd_group *group = NULL;
@@ -90,8 +90,8 @@ static void sock_update(struct afd_state *state, struct afd_sock *sock)
 
 /*
  * Returns the bits that the next poll requests; 0: there is none.  With CLEAR the only bit is
- * POLLRDHUP, until a poll has reported something: WSAEventSelect records the peer's end late or
- * never.  Every poll also reports that the socket was closed.
+ * POLLRDHUP, until the peer's end or an error was reported: WSAEventSelect records the peer's end
+ * late or never.  Every poll also reports that the socket was closed.
  */
 static uint32_t sock_wants(const struct afd_sock *sock)
 {
@@ -184,7 +184,7 @@ static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 	return rc;
 }
 
-/* Cancel the poll of the socket, whose packet will be ignored; `fresh` takes its place. */
+/* Cancel the poll in progress, and ignore its packet; `fresh` (or NULL) is for the next poll. */
 static void sock_orphan(struct afd_sock *sock, struct afd_poll *fresh)
 {
 	sock->poll->sock = NULL;

@@ -15,7 +15,7 @@ enum { AFD_GROUP_MOST = 32 };
 
 /* A handle of the driver, and the number of sockets that poll by it. */
 struct afd_group {
-	struct xp_list item; /* links the groups; those with room come first */
+	struct xp_list item; /* links the groups of the state; those with room come first */
 	HANDLE device;
 	int socks; /* number of sockets */
 };
@@ -29,10 +29,15 @@ struct afd_edge; /* afd_edge.c */
 struct afd_kind {
 	size_t size;     /* size of its entries, which begin with struct afd_entry */
 	uint32_t cannot; /* bits that are refused with -ENOTSUP */
-	/* Initialise a new entry; release an entry, perhaps while a poll is in progress. */
+	/*
+	 * open: initialise a new entry.  close: release what it holds, perhaps while a poll is in
+	 * progress; the caller frees the entry.
+	 */
 	int (*open)(struct afd_state *state, struct afd_entry *entry);
 	void (*close)(struct afd_state *state, struct afd_entry *entry);
-	/* Change the watch; entry->token is the new token. */
+	/*
+	 * Change the requested bits and the mode to `watch`; entry->token is the new token already.
+	 */
 	int (*watch)(struct afd_state *state, struct afd_entry *entry, uint32_t watch);
 };
 
@@ -121,7 +126,10 @@ int afd_detach(void *opaque, int fd);
 /* Detach all descriptors. */
 void afd_detach_all(struct afd_state *state);
 
-/* Make a thread that sleeps at the port return to the queue, whose next wait checks everything. */
+/*
+ * Make a thread that sleeps at the port return to the queue, whose next wait begins the polls of
+ * `updates`, and checks the pipes.
+ */
 void afd_post_probe(struct afd_state *state);
 
 /*
@@ -150,7 +158,7 @@ struct afd_unsure {
 	int len;
 };
 
-/* Add the report `fired` of a socket; if `unsure` is full then, recheck all. */
+/* Add the report `fired` of a socket; if that fills `unsure`, recheck all. */
 void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
                     struct afd_sock *sock, struct xp_fired *fired);
 /*
@@ -165,11 +173,14 @@ void afd_groups_close(struct afd_state *state);
 /*
  * Watch a socket edge-triggered.  The next wait reports the present state; if the socket was
  * watched edge-triggered before, only the bits that are new in `watch`, those of XP_WATCH_AGAIN,
- * and those with activity that was not reported yet.
+ * those with activity that was not reported yet, and errors unless the end was reported.
  */
 int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
-/* Returns those bits of sock->due_bits that are set now, and clears it; POLLNVAL: no socket. */
+/*
+ * If sock->due_bits is not 0, returns which of its bits, and of those with recorded activity, are
+ * set now, and clears both; POLLNVAL: the check failed, as it does for a closed socket.
+ */
 uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock);
 /* End the edge-triggered watch of a socket, if there is one. */
 void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
@@ -179,12 +190,15 @@ void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
  */
 struct afd_sock *afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
                                 struct xp_fired *fired);
-/* Release the free event objects. */
+/* Release the event objects that no socket uses. */
 void afd_edges_close(struct afd_state *state);
 
 /* Check the objects in `unchecked`, and have the system wait for those that are not signalled. */
 void afd_objects_submit(struct afd_state *state);
-/* Handle a packet AFD_KEY_OBJECT.  Returns true and stores a report if there is something. */
+/*
+ * Handle a packet AFD_KEY_OBJECT.  Stores a report and returns true, if the object is signalled, a
+ * wait has taken its signal, or the handle was closed or reused; otherwise returns false.
+ */
 bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired);
 
 /* Check the pipes, and store up to cap reports of those that are ready.  Returns their number. */

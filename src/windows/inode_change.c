@@ -60,7 +60,7 @@ static HANDLE change_handle(const struct xp_inode *inode)
 	return xp_nt_handle(inode->watch.fd);
 }
 
-/* Returns true if the file has another path than before; a deleted file has none: false. */
+/* Returns true if the file's path has changed since the last call; false for a deleted file. */
 static bool change_renamed(struct xp_inode_user *user, const struct stat *now)
 {
 	WCHAR path[CHANGE_PATH_MOST];
@@ -72,7 +72,7 @@ static bool change_renamed(struct xp_inode_user *user, const struct stat *now)
 	return true;
 }
 
-/* A change handle is signalled: have all files in the directory compared. */
+/* A change handle is signalled: compare all watched files in the directory. */
 static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct xp_inode *inode = XP_CONTAINER_OF(watch, struct xp_inode, watch);

@@ -24,7 +24,10 @@
 /* Returns the handle that a descriptor stands for (sys/fdnum.h). */
 HANDLE xp_nt_handle(int fd);
 
-/* Returns FILE_TYPE_DISK, FILE_TYPE_CHAR or FILE_TYPE_PIPE (also for sockets); -EBADF. */
+/*
+ * Returns FILE_TYPE_DISK, FILE_TYPE_CHAR or FILE_TYPE_PIPE (also for sockets); -EBADF: not open, or
+ * an object of another kind.
+ */
 int xp_nt_file_type(int fd);
 
 bool xp_nt_is_socket(int fd);
@@ -50,7 +53,7 @@ bool xp_nt_is_same(HANDLE first, HANDLE second);
 bool xp_nt_is_console(int fd);
 /*
  * Returns the number of bytes to read from a pipe; -EPIPE: none, and the other end is closed;
- * -EBADF: not open for reading.
+ * -EBADF: closed, or not open for reading.
  */
 int64_t xp_nt_pipe_unread(int fd);
 /* Returns the bits of poll(2) for a handle that is not a socket. */
@@ -104,7 +107,8 @@ void xp_nt_poll_cancel(HANDLE afd, IO_STATUS_BLOCK *status);
 
 /*
  * Poll up to XP_AFD_PROBE_MOST sockets without waiting: replaces the requested bits in `events` by
- * those that are set.  -EBADF: one is not a socket.
+ * those that are set.  -EBADF: one is not a socket, or was closed; -ENOSYS: the driver cannot be
+ * opened.
  */
 enum { XP_AFD_PROBE_MOST = 64 };
 int xp_nt_probe(struct xp_afd_handle *handles, int count);

@@ -2,11 +2,12 @@
  * Console events as signals: Ctrl-C is SIGINT, Ctrl-Break SIGBREAK, and the close of the console
  * SIGTERM.
  *
- * The library's handler runs before the program's.  It counts the event, signals the self-pipes of
- * the queues that want the signal, and returns, so that the program's handlers run.  After the
- * close of the console the system ends the process when all handlers have returned.  So if a queue
- * wants SIGTERM, the library's handler then sleeps: the queue can deliver the signal until the
- * system ends the process, but the program's handlers do not run.
+ * The library's handler runs before those that the program has installed earlier.  It counts the
+ * event, signals the self-pipes of the queues that want the signal, and returns, so that the
+ * program's handlers run.  After the close of the console the system ends the process when all
+ * handlers have returned.  So if a queue wants SIGTERM, the library's handler then sleeps: the
+ * queue can deliver the signal until the system ends the process, but the program's handlers do not
+ * run.
  */
 #include "source/signal.h"
 
@@ -22,7 +23,7 @@ static int console_observers; /* sum of all `observers` below; guarded by the lo
 
 static struct {
 	atomic_int observers; /* number of self-pipes that want the signal */
-	_Atomic uint64_t delivered; /* number of events that came while there were observers */
+	_Atomic uint64_t delivered; /* number of events that came while `observers` was not 0 */
 } console_signals[XP_SIGNALS];
 
 /* Returns the signal of a console event; 0: none. */

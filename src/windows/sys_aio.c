@@ -60,8 +60,8 @@ bool xp_sys_file_is_held(int fd, int held)
 }
 
 /*
- * Fails always: a duplicate would keep the file's share mode in force after the program has closed
- * its handle.
+ * Always fails, because a duplicate would keep the file's share mode in force after the program has
+ * closed its handle.
  */
 int xp_sys_file_hold(int fd)
 {

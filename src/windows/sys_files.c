@@ -75,7 +75,10 @@ int xp_sys_fstat(int fd, struct stat *status)
 	return 0;
 }
 
-/* *born_ns is 0, unknown: a file index has a part that changes when the index is reused. */
+/*
+ * *born_ns is 0, unknown.  The time of birth is not needed to detect a reused inode number, because
+ * a file index has a part that changes with each reuse.
+ */
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {
 	*born_ns = 0;

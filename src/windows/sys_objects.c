@@ -20,7 +20,7 @@ struct event_state {
 	LONG is_signalled;
 };
 
-/* Returns whether a wait resets the event. */
+/* Returns XP_NT_WAIT_TAKES if a wait resets the event, else XP_NT_WAIT_READS. */
 static enum xp_nt_wait event_wait(HANDLE event)
 {
 	struct event_state state;

@@ -160,7 +160,10 @@ static uint32_t probe_one(struct pollfd *entry)
 		: xp_nt_file_probe((int)entry->fd);
 }
 
-/* Poll each descriptor alone, because one of them is not a socket, or was closed. */
+/*
+ * Poll each descriptor alone, because a poll of all has failed: probably one is not a socket, or
+ * was closed.
+ */
 static int probe_each(struct pollfd *fds, int count)
 {
 	int ready = 0;

@@ -64,7 +64,10 @@ int xp_sys_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 	return -ETIMEDOUT;
 }
 
-/* Processes do not fork, so the number of this one is 1 once xp_process_begin has run, else 0. */
+/*
+ * Windows has no fork, so the number of this process is 1 once xp_process_begin has run, and 0
+ * before.
+ */
 static INIT_ONCE process_once = INIT_ONCE_STATIC_INIT;
 static _Atomic uint32_t process_number;
 

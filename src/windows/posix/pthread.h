@@ -1,6 +1,6 @@
 /*
- * The POSIX threads that the library uses, on the primitives of Windows: no
- * call fails, and nothing has to be destroyed.  Threads cannot be cancelled.
+ * The POSIX threads that the library uses, on the primitives of Windows: no call fails, except a
+ * trylock of a locked mutex, and nothing has to be destroyed.  Threads cannot be cancelled.
  */
 #ifndef XP_WINDOWS_POSIX_PTHREAD_H
 #define XP_WINDOWS_POSIX_PTHREAD_H
