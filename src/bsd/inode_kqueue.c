@@ -14,7 +14,7 @@
 
 /* A descriptor that is watched. */
 struct xp_inode {
-	struct xp_regmap_item item; /* its ident is the descriptor */
+	struct xp_regmap_item item; /* ident: the descriptor */
 	struct xp_list links;       /* its users */
 };
 

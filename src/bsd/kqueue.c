@@ -55,7 +55,10 @@ static int kqueue_open(void *opaque, int size_hint,
 static void kqueue_close(void *opaque)
 {
 	struct kqueue_state *state = opaque;
-	/* Do not close the kqueues in a forked child: there the descriptors may be other files. */
+	/*
+	 * In a forked child do not close the kqueues: their descriptors may be of other files
+	 * there.
+	 */
 	bool ours = state->owner == getpid();
 
 	xp_kq_outer_fini(&state->set.outer, ours);

@@ -5,8 +5,8 @@
  * made or used it.  When a request completes, or the ring is closed, the kernel interrupts system
  * calls of these threads: epoll_wait(2), for example, fails with EINTR.  A request does not
  * complete while its thread sleeps uninterruptibly, and is cancelled when its thread exits.  None
- * of this may affect a thread of the program.  So a thread of the library makes, uses and closes
- * the ring, and there is only one, however many requests there are.
+ * of this may affect a thread of the program.  So one thread of the library makes, uses and closes
+ * the ring, however many requests there are.
  */
 #include "source/aio_work.h"
 
@@ -62,8 +62,8 @@ struct uring_ring {
 
 /* [I] immutable while open, [t] used only by the library's thread. */
 static struct {
-	struct uring_ring ring; /* [I] its fd, [t] all else */
-	/* [I] wakes the thread from its wait for completions, because the ring polls it */
+	struct uring_ring ring; /* [I] ring.fd, [t] the other members */
+	/* [I] signalled to wake the thread from its wait for completions: the ring polls this */
 	struct xp_wakefd call;
 	uint32_t process; /* [I] the process that opened the ring (xp_process_current) */
 	unsigned jobs; /* [t] requests (reads, writes, syncs) in progress or filled */

@@ -30,7 +30,7 @@
                    XPOLL_NOTE_REVOKE | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | XPOLL_NOTE_TRUNCATE)
 
-/* Store the path in /proc of the file that the link is to.  Returns its length. */
+/* Store the path, in /proc, of the file or parent that the link watches.  Returns its length. */
 static size_t link_proc_path(const struct xp_inode_link *link, char *path)
 {
 	return xp_fd_path(path, link->user->fd, xp_link_is_above(link) ? "/.." : "");
@@ -275,7 +275,7 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	/* No permission to read the file, or a sandbox refuses the call. */
 	if (rc == -EACCES || rc == -ENOSYS)
 		return -EPERM;
-	/* The descriptor is open, so it is /proc that is missing. */
+	/* The descriptor is open, so ENOENT and ENOTDIR mean that /proc is missing. */
 	return rc == -ENOENT || rc == -ENOTDIR ? -ENOTSUP : rc;
 }
 
@@ -415,7 +415,7 @@ static void inode_restore_mask(struct xp_inodes *inodes, struct xp_inode *inode)
 	inode_report(inodes, inode, XP_REPORT_LOST);
 }
 
-/* Returns true if a change now might leave this file time as it is. */
+/* Returns true if this file time is so recent that a change now may set the same value again. */
 static bool is_recent(const struct timespec *time)
 {
 	return xp_sys_realtime() - CLOCK_TICK_NS <

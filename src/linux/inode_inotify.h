@@ -10,8 +10,8 @@
 
 /* An inode that the kernel watches, or an unused one in the pool. */
 struct xp_inode {
-	struct xp_regmap_item item; /* its ident is inotify's watch descriptor */
-	struct xp_list links; /* list of links of its users; in the pool: links this inode */
+	struct xp_regmap_item item; /* ident: inotify's watch descriptor */
+	struct xp_list links; /* list of the users' links; in the pool: links this inode */
 	uint32_t mask;        /* events that the kernel reports of the inode */
 	int useless;          /* number of reports in a row that no user wanted */
 };

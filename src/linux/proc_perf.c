@@ -3,7 +3,7 @@
  * A process may have the records of another if it may read that one's memory and
  * /proc/sys/kernel/perf_event_paranoid allows it.
  *
- * A registered process costs one descriptor for each of its threads and each processor; new threads
+ * A registered process costs one descriptor for each pair of a thread and a processor; new threads
  * inherit the event, and children, too, if the process is tracked.  Each queue also has one event
  * per processor.  Peculiarities:
  * - Events belong to threads.  Threads are listed until no new one is found, at most PASSES_MOST

@@ -5,7 +5,7 @@
 #include "posix/array.h"
 
 struct devpoll_state {
-	struct xp_array array; /* entry->index: what the device has for it (devpoll_set.c) */
+	struct xp_array array; /* entry->index: the bits that the device has (devpoll_set.c) */
 	int device;            /* descriptor of /dev/poll */
 	struct pollfd *fds; /* records to write; also receives the results of waits */
 	int cap;            /* >= attached + XP_FIRED_MOST */

@@ -30,9 +30,9 @@ enum {
  * The watch of one registration (`user`).  Registrations of the same file do not share a watch.
  */
 struct xp_inode {
-	struct xp_regmap_item item; /* its ident is the cookie of the events */
+	struct xp_regmap_item item; /* ident: the cookie of the events */
 	struct xp_inode_user *user;
-	struct file_obj object;     /* the kernel identifies the watch by its address */
+	struct file_obj object;     /* the kernel identifies the watch by the address of this */
 	bool armed;                 /* the watch is active */
 	char *path;                 /* the file's last known path; NULL: none */
 };

@@ -124,7 +124,7 @@ struct port_call {
 	struct xp_fired *fired;
 	int cap;
 	int count;
-	uint32_t number; /* of this wait: set->calls when it began */
+	uint32_t number; /* number of this wait: set->calls when it began */
 	bool edges; /* the edge set has registrations */
 	bool port_only; /* this wait sleeps on the port only, not on the edge set */
 	int requested; /* number of events requested from the port */

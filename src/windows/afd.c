@@ -28,7 +28,9 @@ static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
 	int rc;
 
 	(void)size_hint;
-	/* WSAStartup counts its calls, so this does not interfere with the program's own. */
+	/*
+	 * WSAStartup counts its calls, so this call does not interfere with those of the program.
+	 */
 	if (WSAStartup(MAKEWORD(2, 2), &data) != 0)
 		return -ENOSYS;
 	state->port = CreateIoCompletionPort(INVALID_HANDLE_VALUE, NULL, 0, 0);

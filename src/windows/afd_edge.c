@@ -31,7 +31,7 @@ struct afd_edge {
 	HANDLE wait;         /* the system's wait for `event` */
 	HANDLE port;         /* state->port */
 	atomic_bool sent; /* a packet was sent and not taken yet: send no other */
-	atomic_int fd; /* the socket that uses it now, or was the last to do so */
+	atomic_int fd; /* the socket that uses this now, or used it last */
 };
 
 /*

@@ -16,7 +16,7 @@
 
 #define AFD_REPORTED_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
 
-/* Groups of sockets: each has one handle of the device for its polls ------------------ */
+/* Groups of sockets: each has one handle of the driver for its polls ------------------ */
 
 /* Open a handle of the driver for a new group.  NULL: no memory, or the driver fails. */
 static struct afd_group *group_open(struct afd_state *state)
@@ -310,7 +310,10 @@ void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure)
 	if (len == 0)
 		return;
 	xp_count_shared(&state->counters->syscalls_check);
-	/* This fails if a socket was closed: keep the reports; that socket's poll reports it. */
+	/*
+	 * This fails if a socket was closed: keep the reports; that socket's poll reports the
+	 * close.
+	 */
 	if (xp_nt_probe(unsure->handles, len) < 0)
 		return;
 	for (int i = 0; i < len; i++) {

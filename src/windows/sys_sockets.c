@@ -140,7 +140,10 @@ static struct xp_afd_handle probe_handle(const struct pollfd *entry)
 	};
 }
 
-/* Store those of the reported bits that were requested or that poll(2) always reports. */
+/*
+ * Store those of the reported bits that were requested or that poll(2) always reports.  Returns 1
+ * if there are any, otherwise 0.
+ */
 static int probe_result(struct pollfd *entry, uint32_t reported)
 {
 	uint32_t wanted = (uint32_t)(unsigned short)entry->events | POLLERR |
