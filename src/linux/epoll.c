@@ -201,7 +201,7 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
 	struct epoll_state *state = opaque;
-	/* Reports of the main set are stored behind those of the solo sets (solo.h). */
+	/* Store reports of the main set behind those that the solo sets have left over (solo.h). */
 	int first = xp_solo_first(&state->solo, fired, cap);
 	int room = cap - first;
 	int count = 0;

@@ -2,7 +2,8 @@
  * The /dev/poll back end, for Solaris and illumos.
  *
  * The device has a set of descriptors; changes are written to it just before a wait
- * (devpoll_set.c).  So a wait is one system call, or two after changes, and a change is none.
+ * (devpoll_set.c).  So a wait is mostly one system call, or two after changes, and a change is
+ * none.
  *
  * Only one thread at a time waits in the device, because on older kernels a write(2) to it blocks
  * until no thread sleeps in it, and a change must not block with the queue's lock held.  The device

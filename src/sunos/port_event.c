@@ -1,4 +1,4 @@
-/* The events of a port: their bits, whether they still hold, and events that wake threads. */
+/* The events of a port: their bits, the check that these still hold, and waking of threads. */
 #include "sunos/port_state.h"
 
 #include <errno.h>

@@ -310,10 +310,7 @@ void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure)
 	if (len == 0)
 		return;
 	xp_count_shared(&state->counters->syscalls_check);
-	/*
-	 * This fails if a socket was closed: keep the reports; that socket's poll reports the
-	 * close.
-	 */
+	/* This fails if a socket was closed: keep the reports; its poll will report the close. */
 	if (xp_nt_probe(unsure->handles, len) < 0)
 		return;
 	for (int i = 0; i < len; i++) {

@@ -79,7 +79,7 @@ struct xp_afd_handle {
 
 /* The argument of a poll, which the driver overwrites with the result. */
 struct xp_afd_poll {
-	LARGE_INTEGER timeout; /* in units of 100 ns; negative: from now on; 0: do not wait */
+	LARGE_INTEGER timeout; /* in units of 100 ns; negative: relative to now; 0: do not wait */
 	ULONG count;
 	ULONG exclusive;
 	struct xp_afd_handle handles[1]; /* there are `count` of them */
