@@ -12,7 +12,7 @@
 struct xp_inode {
 	struct xp_regmap_item item; /* ident: inotify's watch descriptor */
 	struct xp_list links; /* list of the users' links; in the pool: links this inode */
-	uint32_t mask;        /* events that the kernel reports of the inode */
+	uint32_t mask;        /* events that the kernel reports for the inode */
 	int useless;          /* number of reports in a row that no user wanted */
 };
 

@@ -32,7 +32,7 @@ static int64_t nt_wide(DWORD high, DWORD low)
 
 /*
  * Store the status of a file.  st_dev stays 0: the volume is not needed, because a status is only
- * compared with earlier ones of the same handle.
+ * compared with earlier ones of the same descriptor.
  */
 static int nt_file_status(HANDLE file, struct stat *status)
 {
