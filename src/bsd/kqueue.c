@@ -124,7 +124,8 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
 {
 	if (event->flags & EV_ERROR)
 		return xp_kq_is_gone(&state->set, event) ? POLLNVAL : 0;
-	if (event->filter == XP_KQ_EXCEPT)
+	/* NetBSD has no EVFILT_EXCEPT, and its EVFILT_READ is 0, like XP_KQ_EXCEPT there. */
+	if (XP_KQ_EXCEPT && event->filter == XP_KQ_EXCEPT)
 		return POLLPRI;
 	/*
 	 * data <= 0 means that there is nothing to read or no room to write, so it is probably an
