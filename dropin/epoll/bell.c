@@ -1,7 +1,8 @@
 /*
- * The bell of a set: a socket pair for sets whose queue has no descriptor of its own.  The
- * program's descriptor is one end of the pair; the thread in ring.c sends a message into the other
- * end while the set has events, which makes the program's descriptor readable.
+ * The bell of a set: a socket pair for sets whose queue has no descriptor, or one that the kernel
+ * does not accept in another queue.  The program's descriptor is one end of the pair; the thread in
+ * ring.c sends a message into the other end when the set has events, which makes the program's
+ * descriptor readable.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -9,8 +9,8 @@
                          EPOLLEXCLUSIVE)
 
 /*
- * Returns false for files that epoll_ctl(2) refuses with EPERM, because they are always ready:
- * regular files, directories, and devices without a poll function.
+ * Returns false for files that Linux's epoll_ctl(2) refuses with EPERM, because they have no poll
+ * operation there: regular files, directories, block devices, and three character devices.
  */
 static bool can_poll(const struct stat *status)
 {
@@ -136,7 +136,7 @@ static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
 
 	if (rc < 0)
 		return rc;
-	/* ep_ring_start may have put another file behind fd. */
+	/* ep_ring_start may have replaced the file that fd refers to: get its inode again. */
 	if (fstat(fd, &status) < 0)
 		return -EBADF;
 	rc = change_locked(set, EPOLL_CTL_ADD, fd, event, &status, true);

@@ -9,9 +9,9 @@
 
 
 /*
- * Returns true if a dup3 of fd onto `number` has to be handled: one of the two is a set or an
- * eventfd, or may be registered in a set, and dup3 will succeed.  A dup3 that fails closes nothing,
- * so it must end no registration; the conditions here are those that dup3 checks.
+ * Returns true if a dup3 of fd onto `number` has to be handled: one of the two refers to a set, an
+ * eventfd or the like, or may be registered in a set, and dup3 will succeed.  A dup3 that fails
+ * closes nothing, so it must end no registration; the conditions here are those that dup3 checks.
  */
 bool closing_handles(int fd, int number, int flags)
 {
@@ -26,8 +26,9 @@ bool closing_handles(int fd, int number, int flags)
 }
 
 /*
- * End the registrations of each descriptor in the range.  Those that refer to sets or eventfds are
- * closed here, because ep_close_end must follow the close; the caller closes the others.
+ * End the registrations of each descriptor in the range.  Descriptors of objects (sets, eventfds,
+ * timers, signalfds) are closed here, because ep_close_end must follow the close; the caller closes
+ * the others.
  */
 static void close_some(unsigned first, unsigned last)
 {

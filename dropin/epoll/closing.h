@@ -10,7 +10,7 @@
 #include "ep.h"
 
 struct closing {
-	struct ep_object *object; /* the set or eventfd that fd referred to, or NULL */
+	struct ep_object *object; /* the set, eventfd, timer or signalfd of fd, or NULL */
 	int fd;
 };
 
@@ -51,8 +51,8 @@ static inline void closing_unshare(void)
 }
 
 /*
- * Do close_range(2): end the registrations of the descriptors in the range, close those of sets and
- * eventfds, then have the C library close the rest of the range.
+ * Do close_range(2): end the registrations of the descriptors in the range, close those that refer
+ * to sets, eventfds, timers or signalfds, then have the C library close the rest of the range.
  */
 int closing_range(unsigned first, unsigned last, int flags);
 

@@ -2,9 +2,9 @@
  * eventfd(2) for systems that lack it: a counter that is the sum of the messages in a socket pair.
  *
  * The program's descriptor is one end of the pair.  Each message that waits there has 8 bytes, a
- * number larger than 0.  So the kernel reports the descriptor readable exactly while the counter is
- * not 0, and a forked child shares the counter.  write(2) adds a message; read(2) takes all of
- * them.
+ * number larger than 0.  So the kernel reports the descriptor readable while the counter is not 0,
+ * and a forked child shares the counter.  write(2) adds a message; read(2) takes all of them, or
+ * for a semaphore one, and sends back what exceeds 1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -92,8 +92,8 @@ static uint64_t try_read(struct ep_counter *counter, int fd)
 }
 
 /*
- * Sleep until the counter is not 0.  recv(2) is used, because a signal handler with SA_RESTART does
- * not end it.
+ * Sleep until the counter is not 0.  Uses recv(2), not poll(2), because recv(2) goes on after a
+ * signal handler with SA_RESTART.  Returns 0 or -errno.
  */
 static int sleep_until_message(int fd)
 {

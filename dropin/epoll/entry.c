@@ -1,6 +1,6 @@
 /*
- * The registrations of a set (struct ep_entry), and the registrations of its xpoll queue that each
- * of them consists of.
+ * The entries of a set (struct ep_entry), one for each descriptor in it, and their registrations in
+ * the set's xpoll queue.
  *
  * An entry has up to three registrations in the queue, READ, WRITE and EXCEPT, with the same modes:
  * EPOLLET is XPOLL_CLEAR, and EPOLLONESHOT is XPOLL_DISPATCH with XPOLL_WHOLE.  An EPOLL_CTL_MOD
@@ -13,7 +13,7 @@
 
 #include "ep.h"
 
-/* Where the system has no POLLRDHUP, CMakeLists.txt chooses a bit, also for libxpoll's copy. */
+/* Where the system has no POLLRDHUP, CMakeLists.txt defines XP_OWN_RDHUP, also for the queue. */
 #ifdef POLLRDHUP
 #define EP_POLLRDHUP POLLRDHUP
 #else
@@ -176,8 +176,8 @@ static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits
 }
 
 /*
- * Returns true if none of the directions in `want` that the queue has reports errors and hang-ups:
- * then READ without bits must report them.  Linux reports both always; EXCEPT alone would not.
+ * Returns true if neither READ nor WRITE is both registered and in `want`: then READ without bits
+ * must report errors and hang-ups, which Linux always reports.  EXCEPT alone would not report them.
  */
 static bool needs_bare(const struct ep_entry *entry, int want)
 {
@@ -271,8 +271,8 @@ static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry,
 }
 
 /*
- * Called if a change has failed with rc: restore the entry to `before`, or end it if the queue has
- * found that the descriptor was closed or reused.
+ * Called if a change has failed with rc: restore the entry to `before`.  End it if the queue has
+ * found that the descriptor was closed or reused (-ENOENT), or if it cannot be registered again.
  */
 static void restore_entry(struct ep_set *set, int fd, struct ep_entry *entry,
                           const struct ep_entry *before, int rc)
@@ -300,7 +300,10 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	entry->data = event->data.u64;
 	if (same)
 		rc = switch_directions(set, fd, entry, want);
-	/* The modes change, or kqueue(2) has refused WRITE of a pipe without a reader. */
+	/*
+	 * The modes change, or kqueue(2) has refused WRITE of a pipe without a reader: end all
+	 * registrations and make new ones.
+	 */
 	if (rc == -EPIPE) {
 		ep_unregister(set, fd, entry);
 		rc = ep_register(set, fd, entry);
@@ -327,7 +330,8 @@ void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, i
 {
 	int wanted = ep_poll_bits(entry->events);
 	/*
-	 * An error or hang-up disables all directions, and so does any report of a one-shot entry.
+	 * An error or hang-up is reported for all directions, and any report of a one-shot entry
+	 * has disabled all.
 	 */
 	bool all = bits & (POLLERR | POLLHUP) || entry->events & EPOLLONESHOT;
 	int on = entry->registered & (all ? wanted : wanted & bits);

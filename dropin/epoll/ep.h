@@ -24,7 +24,7 @@
 #include "common/numbers.h"
 #include "common/pool.h"
 
-/* The kinds of objects behind descriptors. */
+/* The kinds of objects that descriptors refer to; EP_ANY in a query: an object of any kind. */
 enum ep_kind { EP_ANY, EP_SET, EP_COUNTER, EP_TIMER, EP_SIGNALS };
 
 /*
@@ -32,14 +32,14 @@ enum ep_kind { EP_ANY, EP_SET, EP_COUNTER, EP_TIMER, EP_SIGNALS };
  * The memory of an object is reused for objects of the same kind, and never freed.
  */
 struct ep_object {
-	struct pool_node free; /* in the pool of the kind, once the object has ended */
+	struct pool_node free; /* link in the pool of the kind, after the end */
 	enum ep_kind kind;     /* [I] never EP_ANY */
 	int descriptors;       /* [t] open descriptors of the object */
 	/* [a] number of calls that use the object, plus 1 while it has descriptors; 0: ended */
 	atomic_int refs;
 	/*
-	 * [I] Ends the object.  Called without locks after its last descriptor was closed; for a
-	 * counter, after `refs` has become 0.
+	 * [I] Ends the object.  Called when `refs` becomes 0: the last descriptor was closed, and
+	 * no call uses the object any more.  The caller may hold the locks of other sets.
 	 */
 	void (*end)(struct ep_object *object);
 };
@@ -47,28 +47,30 @@ struct ep_object {
 /* The registration of one descriptor in one set. */
 struct ep_entry {
 	bool live;         /* false: unused, the descriptor is not registered */
-	bool is_nested;    /* the descriptor is a set */
-	bool is_socket;    /* the descriptor is a socket */
-	bool is_half_closed; /* the queue has reported POLLRDHUP, which lasts */
+	bool is_nested;    /* the descriptor refers to a set */
+	bool is_socket;    /* the descriptor refers to a socket */
+	/* where poll(2) lacks POLLRDHUP: the queue has reported that bit, which stays set */
+	bool is_half_closed;
 	bool is_bare;      /* READ is registered without bits: see switch_bare in entry.c */
-	short registered;  /* POLL* bits that the queue has, enabled or not */
+	short registered;  /* POLL* bits registered in the queue, enabled or not */
 	uint32_t events;   /* the program's EPOLL* bits and flags */
 	uint64_t data;     /* the program's data, returned in events */
-	uintptr_t serial;  /* identifies this EPOLL_CTL_ADD in records of the queue; never 0 */
-	dev_t device;      /* with inode: the file of the descriptor when it was added */
+	uintptr_t serial;  /* udata in the queue, new for each EPOLL_CTL_ADD; never 0 */
+	dev_t device;      /* with inode: the registered file, to detect that fd was reused */
 	ino_t inode;
 };
 
 /*
- * The bell of a set: a socket pair that takes the place of the descriptor that the queues of some
- * back ends lack.  A thread keeps the set's descriptor readable while the set has events.  The
- * thread is started when the set is first registered in another set or passed to poll(2).
+ * The bell of a set: a socket pair for a set whose queue has no descriptor, because the back end
+ * has none, or one that cannot be used (`stays`).  A thread keeps the set's descriptor readable
+ * while the set has events.  The thread is started when the set is first registered in another set
+ * or passed to poll(2) or select(2).
  */
 struct ep_bell {
 	int fds[2];     /* [e] a socket pair; the set's descriptors duplicate fds[0]; -1: none */
 	/*
 	 * [e] the bell is needed even if the queue has a descriptor, because the kernel refuses
-	 * that in another queue
+	 * to register that descriptor in another queue
 	 */
 	bool stays;
 	bool runs;      /* [e] the thread was started */
@@ -77,13 +79,17 @@ struct ep_bell {
 	bool stops;     /* [e] the thread must end */
 	int pauses;     /* [e] number of calls that keep the thread out of the queue */
 	pthread_t thread;       /* [e] valid if runs */
-	pthread_cond_t changed; /* [e] broadcast when one of the members above was changed */
+	/* [e] broadcast when is_rung, is_parked or stops has changed, or pauses has become 0 */
+	pthread_cond_t changed;
 };
 
 /* A set: an epoll instance of the program. */
 struct ep_set {
 	struct ep_object object;
-	/* [I] Called in a forked child, which has no other thread, for each set of the parent. */
+	/*
+	 * [I] Called in a forked child for each set of the parent: closes the bell, and replaces
+	 * descriptors that share the parent's queue or bell.
+	 */
 	void (*fork)(struct ep_set *set);
 	struct xpoll *queue;     /* [I] */
 	struct ep_set *next;     /* [t] in the list of all sets */
@@ -99,16 +105,16 @@ struct ep_set {
 	atomic_int live;         /* [a] number of live entries; written under the lock */
 	atomic_int nested;       /* [a] number of live entries for sets; written under the lock */
 	uintptr_t serial;        /* [e] serial of the last EPOLL_CTL_ADD */
-	struct xpoll_ready held; /* [e] if is_held: a record that the next wait delivers */
+	struct xpoll_ready held; /* [e] if is_held: a record for the next wait */
 	atomic_bool is_held;     /* [a] `held` is valid: see ep_give_back; written under the lock */
 	atomic_int waiters;      /* [a] number of threads in ep_wait */
-	bool is_exposed;         /* [e] the descriptors are readable while there are events */
+	bool is_exposed;         /* [e] ep_expose has succeeded in this process */
 	struct ep_bell bell;
 };
 
 /*
- * True while this thread is in a call of this library: then the functions that it exports, such as
- * poll(2), pass the calls of xpoll through to the C library.
+ * True in the threads of this library, and while a thread of the program is in a call that uses
+ * xpoll: then poll(2) and select(2) of this library pass each call directly to the C library.
  */
 extern _Thread_local bool ep_inside;
 
@@ -124,10 +130,10 @@ extern _Atomic pid_t ep_process;
  */
 extern atomic_bool ep_is_child;
 void ep_revive_threads(void);
-/* Called in a forked child: the next ep_revive calls `start` once, which starts a thread. */
+/* Called in a forked child: have the next ep_revive call `start`, which starts a thread. */
 void ep_revive_by(void (*start)(void));
 
-/* Called by each function that may use a timer or a signalfd. */
+/* Start these threads if that is due.  Called by functions that may use a timer or a signalfd. */
 static inline void ep_revive(void)
 {
 	if (XP_UNLIKELY(atomic_load_explicit(&ep_is_child, memory_order_relaxed)))
@@ -144,7 +150,7 @@ static inline void ep_revive(void)
 struct ep_object *ep_object_hold(int fd, enum ep_kind kind);
 void ep_object_drop(struct ep_object *object);
 
-/* The same for sets. */
+/* ep_object_hold and ep_object_drop for sets. */
 static inline struct ep_set *ep_hold(int fd)
 {
 	return (struct ep_set *)ep_object_hold(fd, EP_SET);
@@ -189,7 +195,10 @@ void ep_table_unlock(void);
  * that no other new descriptor gets that number.
  */
 void ep_reserve_descriptors(void);
-/* In a forked child: fd is another file now, and its entries in the sets stay valid. */
+/*
+ * In a forked child, after fd was replaced by another file: store this file in the entries of fd,
+ * which would seem stale otherwise.
+ */
 void ep_restamp_entries(int fd);
 /*
  * Called after ep_replace_fds for a set: registers its descriptors again in the sets that contain
@@ -206,9 +215,9 @@ void ep_renew_watchers(struct ep_set *set);
 int ep_begin(struct ep_set **begun);
 /*
  * Called before a set is registered in another one or passed to poll(2): make its descriptors those
- * of the queue, or of a bell if the queue has none.  Until then they are a socket that is never
- * readable, because a queue whose descriptor is in use passes each change to the kernel at once.
- * Returns 0 or -errno.
+ * of the queue, or of a bell if the queue has none.  Until then they refer to a socket that is
+ * never readable, because a queue whose descriptor is in use passes each change to the kernel at
+ * once, which costs a system call.  Returns 0 or -errno.
  */
 int ep_expose(struct ep_set *set);
 /*
@@ -218,8 +227,9 @@ int ep_expose(struct ep_set *set);
  */
 int ep_use_bell(struct ep_set *set);
 /*
- * Make a set of the parent process usable in a forked child, at its first use there.  Returns 0 or
- * -errno.  The sets that are registered in this set are adopted already: see ep_ring_adopt.
+ * Make a set of the parent process usable in a forked child, at its first use there; does nothing
+ * for a set that is usable.  The caller has adopted the sets that are registered in this set: see
+ * ep_ring_adopt.  Returns 0 or -errno.
  */
 int ep_adopt(struct ep_set *set);
 
@@ -232,15 +242,15 @@ struct ep_entry *ep_entry_make(struct ep_set *set, int fd);
 /* Make a live entry unused.  The queue must have no registration of it any more.  [e] */
 void ep_entry_end(struct ep_set *set, struct ep_entry *entry);
 /*
- * Make, change and end the queue's registrations of an entry.  If ep_modify fails, the entry has
- * ended.  Return 0 or a negative errno value.  [e]
+ * Make, change and end the queue's registrations of an entry.  If ep_modify fails, it restores the
+ * entry, or ends it if that fails, too.  Return 0 or a negative errno value.  [e]
  */
 int ep_register(struct ep_set *set, int fd, struct ep_entry *entry);
 int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event);
 void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry);
 /*
  * Called after ep_replace_fds has replaced fd, a nested set, by another file: registers fd again in
- * this set's queue.  [e]
+ * this set's queue, or ends the entry if that fails.  [e]
  */
 void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
 /* End the entry of fd, if any.  The caller has called xpoll_forget_fd and will close fd. */
@@ -259,14 +269,18 @@ void ep_entries_free(struct ep_set *set);
 
 /* change.c --------------------------------------------------------------------------- */
 
-/* Do epoll_ctl(2); EPOLL_CTL_DEL ignores the event.  Returns 0 or a negative errno value. */
+/*
+ * Do epoll_ctl(2); for EPOLL_CTL_DEL the caller passes an event of zeros.  Returns 0 or a negative
+ * errno value.
+ */
 int ep_change(struct ep_set *set, int op, int fd, const struct epoll_event *event);
 
 /* wait.c ----------------------------------------------------------------------------- */
 
 /*
  * Carry out epoll_pwait2(2); returns the number of events or a negative errno.  Called with
- * cancellation disabled; a wait that has no event yet may be cancelled if `state` allows it.
+ * cancellation disabled; a wait that has no event yet may be cancelled if `state`, the cancellation
+ * state of the program, allows it.
  */
 int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64_t timeout_ns,
             const sigset_t *mask, int state);
@@ -274,24 +288,26 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 /* ready.c ---------------------------------------------------------------------------- */
 
 /*
- * Returns true if ep_wait would find an event, which stays there for it.  Makes the set's
- * descriptor readable or not, if the set has a bell.
+ * Returns true if ep_wait would find an event, and leaves the event for ep_wait.  If the bell's
+ * thread was started, also makes the set's descriptor readable or not.
  */
 bool ep_is_ready(struct ep_set *set);
 /*
  * Translate a record of the queue into an event for the program.  Returns false if there is no
- * event: the entry has ended, or no requested condition holds any more.  [e]
+ * event: the entry has ended, no requested condition holds any more, or fd is a set without an
+ * event.  [e]
  */
 bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
 /*
- * Called if a record was taken from the queue only to find out whether the set is ready, and
- * ep_deliver has accepted it.  Stores the record in set->held for the next wait.  [e]
+ * Called if ep_deliver has accepted a record, but this call does not return its event to the
+ * program.  Stores the record in set->held for the next wait, or has the queue report it again.
+ * [e]
  */
 void ep_give_back(struct ep_set *set, const struct xpoll_ready *record);
 /*
- * Translate the record that ep_give_back has kept into an event.  Returns false if there is none,
- * or if its condition does not hold any more.  [e]
+ * Translate the record that ep_give_back has kept, which is not held afterwards, into an event.
+ * Returns false if there is none, or if its condition does not hold any more.  [e]
  */
 bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
 /*
@@ -299,7 +315,7 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
  * is registered.
  */
 bool ep_nested_is_ready(int fd);
-/* Call ep_is_ready for each set that is registered in this one, so that its bell is up to date. */
+/* Call ep_is_ready for each set registered in this one, so that the bell of each is up to date. */
 void ep_nest_refresh(struct ep_set *set);
 
 /* bell.c --------------------------------------------------------------------------------- */
@@ -324,8 +340,9 @@ void ep_bell_end(struct ep_set *set);
 /* ring.c ------------------------------------------------------------------------------------ */
 
 /*
- * Call ep_expose, and start the bell's thread if the set has a bell, because the descriptor is
- * registered in another set or passed to poll(2).  Returns 0 or a negative errno value.
+ * Called before a descriptor of the set is registered in another set or passed to poll(2): call
+ * ep_expose, and start the bell's thread if the set has a bell.  Returns 0 or a negative errno
+ * value.
  */
 int ep_ring_start(struct ep_set *set);
 /* Adopt the sets that are registered in this set, and then this set.  Returns 0 or -errno. */
@@ -335,10 +352,10 @@ int ep_ring_adopt(struct ep_set *set);
 
 /*
  * Held while a set is added to another one, so that two threads cannot add sets to each other at
- * the same time.  Locked before every other lock.
+ * the same time.  Locked before the lock of the table and those of the sets.
  */
 extern pthread_mutex_t ep_nest_lock;
-/* Returns 0 if `inner` may be added to `outer`; -ELOOP: it would be a ring, or too many levels. */
+/* Returns 0 if `inner` may be added to `outer`; -ELOOP: a ring, or too many levels. */
 int ep_nest_check(struct ep_set *outer, struct ep_set *inner);
 
 /* counter.c, timer.c, signals.c: eventfd, timerfd, signalfd ------------------------------------ */

@@ -35,7 +35,8 @@ EXPORT int epoll_create1(int flags)
 
 /*
  * Returns the set that fd refers to, held and usable in this process.  Returns NULL with an error
- * in *rc if fd is not open (-EBADF), is no set (-EINVAL), or if the set cannot be used.
+ * in *rc if fd is not open (-EBADF), is no set (-EINVAL), or if ep_ring_adopt fails in a forked
+ * child.
  */
 static struct ep_set *hold_or_fail(int fd, int *rc)
 {

@@ -2,9 +2,10 @@
  * Replaces functions of the C library that use the descriptors of sets, eventfds, timerfds and
  * signalfds.
  *
- * Tables of objects: dup(2) and fcntl(2) record further descriptors.  read(2) serves eventfds,
- * timerfds and signalfds, and write(2) serves eventfds; every other descriptor is passed to the C
- * library.  poll(2) and select(2) are in polling.c.
+ * dup(2) and fcntl(2) record that the duplicate refers to the same object.  read(2) serves
+ * eventfds, timerfds and signalfds, and write(2) serves eventfds; both fail with EINVAL for the
+ * other objects, and pass all other descriptors to the C library.  poll(2) and select(2) are in
+ * polling.c.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /*
  * Locks of eventfds, timers and signalfds.  A signal handler may call read(2) and write(2), so a
- * thread that has one of these locks handles no signal: the handler would wait for ever.  Nor can
- * the thread be cancelled, because the calls that it makes under the lock are cancellation points.
+ * thread that has one of these locks blocks all signals: a handler that needs the same lock would
+ * wait for ever.  Nor can the thread be cancelled, because the calls that it makes under the lock
+ * are cancellation points.
  */
 #ifndef EP_LOCK_H
 #define EP_LOCK_H

@@ -6,16 +6,16 @@
 
 #include "ep.h"
 
-/* The most sets that may be nested below a set, the same as in Linux. */
+/* The most levels of sets below a set, the same as in Linux. */
 enum { EP_NESTS_MOST = 4 };
 
 pthread_mutex_t ep_nest_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Parameters of a walk through the sets below a set; the walk fails with -ELOOP in two cases. */
+/* Parameters of a walk through the sets below a set: the two cases in which it returns -ELOOP. */
 struct walk {
 	/* the walk meets this set, so adding it would make a ring */
 	const struct ep_set *forbidden;
-	int deepest;                    /* the number of levels exceeds this */
+	int deepest; /* there are more levels than this, the first set included */
 };
 
 static int walk_into(struct ep_set *set, const struct walk *walk, int depth);

@@ -2,9 +2,10 @@
  * Replaces poll(2) and select(2) of the C library, for calls with descriptors of sets.  Here a
  * "set" is always an epoll instance (struct ep_set), not an fd_set.
  *
- * The descriptor of a set may be readable although the set has no event, and the bell of a set
- * whose queue has no descriptor is only kept up to date while somebody watches the set.  So a call
- * with such a descriptor checks the set (ep_is_ready) before and after the C library's call.
+ * The descriptor of a set may be readable although the set has no event.  If the set has a bell
+ * (see ep.h), because its queue has no descriptor, the descriptor is not readable at all before the
+ * bell's thread was started.  So a call with such a descriptor checks the set (check_set) before
+ * and after the C library's call.
  */
 #include <errno.h>
 #include <limits.h>
@@ -53,9 +54,8 @@ static bool has_sets(struct pollfd *fds, nfds_t len)
 }
 
 /*
- * Make the descriptor of a set readable if the set has an event, otherwise not readable.  If the
- * set has a bell, this starts its thread, which keeps the descriptor up to date from now on.
- * Returns true if the set has an event.
+ * Returns true if fd refers to a set that has an event.  If the set has a bell, this also makes fd
+ * readable or not, and starts the bell's thread, which keeps fd up to date from now on.
  */
 static bool check_set(int fd)
 {
@@ -154,7 +154,7 @@ static int poll_until(struct polling *polling)
 	return count;
 }
 
-/* Returns the end of a timeout that begins now; negative: none, XP_NEVER. */
+/* Returns the end of a timeout that begins now; XP_NEVER if left_ns is negative: no timeout. */
 static int64_t end_of_timeout(int64_t left_ns)
 {
 	return left_ns < 0 || left_ns >= XP_NEVER - now_ns() ? XP_NEVER : now_ns() + left_ns;
@@ -204,7 +204,7 @@ struct selected {
 	fd_set *in, *out, *except;
 };
 
-/* Returns true if the program selects an epoll set for reading. */
+/* Returns true if the program selects an epoll set for reading; false in a call by this library. */
 static bool selects_sets(int len, const struct selected *selected)
 {
 	ep_revive();
@@ -238,7 +238,10 @@ static struct selected restrict_sets(int len, const struct selected *requested, 
 	return (struct selected){&copies[0], &copies[1], &copies[2]};
 }
 
-/* Like count_ready, for select: add sets with an event to found->in, and remove the others. */
+/*
+ * Like count_ready, for select: add epoll sets with an event to found->in, and remove those
+ * without.  Returns how many bits are set.
+ */
 static int count_selected(int len, const struct selected *requested,
                           const struct selected *found, int count)
 {

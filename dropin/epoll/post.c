@@ -9,8 +9,8 @@
 #include "real.h"
 
 enum {
-	EP_BYTES_MOST = 256, /* more would add nothing; every pipe has room for them */
-	EP_FILL = 512,       /* PIPE_BUF of the BSDs: a pipe with less room is not writable */
+	EP_BYTES_MOST = 256, /* then ep_post_ring does nothing; each pipe has this room */
+	EP_FILL = 512, /* size of a write; PIPE_BUF of the BSDs: with less room not writable */
 };
 
 static int make_pipe(int fds[2])
@@ -60,7 +60,10 @@ void ep_post_close(struct ep_post *post)
 	}
 }
 
-/* Wake the reads that sleep: they return from recv(2) until the message is taken. */
+/*
+ * Wake the reads that sleep, by a message: each recv(2) with MSG_PEEK returns until ep_post_silence
+ * takes the message.
+ */
 static void wake(struct ep_post *post)
 {
 	char byte = 1;
@@ -109,7 +112,7 @@ void ep_post_fork(struct ep_object *object, struct ep_post *post)
 	*post = (struct ep_post){.fds = {fds[0], fds[1]}, .sleep = {-1, -1}};
 }
 
-/* Make the socket pair, if there is none yet.  Returns 0 or -errno. */
+/* Make the socket pair in which reads sleep, if there is none yet.  Returns 0 or -errno. */
 static int make_sleep(struct ep_post *post)
 {
 	int fds[2];

@@ -1,15 +1,16 @@
 /*
  * A post: the pipe behind the descriptor of a timer or of a signalfd.
  *
- * The program's descriptor duplicates the end that is read.  The pipe has a byte in it while the
- * object is readable, and each further byte is an edge.
+ * The program's descriptor is a duplicate of the read end.  The pipe has a byte in it while the
+ * timer or signalfd is readable, and each further byte makes a new edge.
  *
  * A read(2) of the program must not sleep in the pipe, because it would take a byte, nor in
  * poll(2), which fails with EINTR after a signal handler with SA_RESTART.  So the first read that
  * sleeps makes a socket pair, which has a message while the pipe has a byte, and sleeps in a
  * recv(2) that leaves the message there.
  *
- * The functions need the lock of the object's kind, except those that say otherwise.
+ * ep_post_ring, ep_post_silence and ep_post_fork are called with the lock of all timers or of all
+ * signalfds.
  */
 #ifndef EP_POST_H
 #define EP_POST_H
@@ -31,6 +32,7 @@ int ep_post_open(struct ep_post *post, int flags);
 void ep_post_close(struct ep_post *post);
 /* Write a byte: makes the descriptor readable, or makes a new edge if it is readable already. */
 void ep_post_ring(struct ep_post *post);
+/* Empty the pipe: makes the descriptor not readable. */
 void ep_post_silence(struct ep_post *post);
 /*
  * In a forked child: replace the pipe, which is shared with the parent, by a new one, so that
@@ -40,7 +42,7 @@ void ep_post_silence(struct ep_post *post);
 void ep_post_fork(struct ep_object *object, struct ep_post *post);
 /*
  * Sleep until the program's descriptor fd is readable.  Returns 0; -EAGAIN if fd is non-blocking;
- * or another negative errno value.  The caller does not have the lock.
+ * or another negative errno value.  Takes `lock`, which the caller does not hold.
  */
 int ep_post_wait(struct ep_post *post, pthread_mutex_t *lock, int fd);
 /*

@@ -9,7 +9,7 @@
 #include "ep.h"
 #include "real.h"
 
-/* Bits that poll(2) of this system does not take may mean something else there. */
+/* The bit that stands for POLLRDHUP where poll(2) has none: there it may mean something else. */
 #ifdef POLLRDHUP
 #define EP_UNPOLLED 0
 #else
@@ -17,9 +17,9 @@
 #endif
 
 /*
- * Returns the requested POLL* bits of an entry that are ready now.  `bits` are those that the queue
- * has reported: where poll(2) lacks POLLRDHUP, the queue's report of it is kept, because the peer
- * of a socket does not open its side again.
+ * Returns the requested POLL* bits of an entry that are ready now, and errors and hang-ups.  `bits`
+ * are those that the queue has reported: where poll(2) lacks POLLRDHUP, the queue's report of it is
+ * kept, because the peer of a socket does not open its side again.
  */
 static int poll_now(int fd, struct ep_entry *entry, int bits)
 {
@@ -72,7 +72,7 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	    has_peer_shut_down(record->fd, entry))
 		events |= EPOLLRDHUP;
 	events &= entry->events | EPOLLERR | EPOLLHUP;
-	/* The descriptor of an inner set may be readable although that set has no event. */
+	/* The descriptor of an inner set may be readable although that set has no event: check. */
 	if (entry->is_nested && !ep_nested_is_ready(record->fd))
 		events = 0;
 	if (!events) {
@@ -85,11 +85,11 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 }
 
 /*
- * Hold the record for the next wait.  An ENABLE would have the queue report the record again, but
- * would make new edges of all directions, and another entry would lose its turn.  So ENABLE is for
+ * Hold the record for the next wait.  An XPOLL_ENABLE would have the queue report the record again,
+ * but would make new edges of all directions, and change the order of the events.  So it is used in
  * two cases only.  First: the set has no bell, so the queue's own descriptor must stay readable,
  * and the entry is edge-triggered or one-shot, which the queue does not report twice by itself.
- * Second: a record is held already, as in a forked child whose thread does not ring yet.
+ * Second: another record is held already, for example one of another thread's wait.
  */
 void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 {
@@ -187,8 +187,8 @@ bool ep_is_ready(struct ep_set *set)
 	ready = held_is_ready(set);
 	pthread_mutex_unlock(&set->lock);
 	/*
-	 * The loop ends, because the queue does not return a record again that was found to be no
-	 * event.
+	 * The loop ends: a record is no event if its entry has ended or its condition is over, and
+	 * the queue does not return such a record again.
 	 */
 	while (!ready && xpoll_pwait(set->queue, &record, 1, 0, NULL) == 1) {
 		pthread_mutex_lock(&set->lock);

@@ -3,8 +3,9 @@
  *
  * The thread waits in the queue for one event, gives it back for the next wait of the program, and
  * sends a message into the socket pair.  Then it waits until a call has found the set without
- * events and has removed the message.  While the thread holds an event, other waits would miss that
- * event, so they call ep_bell_pause, which makes the thread leave the queue.
+ * events and has removed the message.  After the thread has taken an event and before it has given
+ * it back, other waits would miss that event, so they call ep_bell_pause, which makes the thread
+ * leave the queue.
  */
 #include <errno.h>
 
@@ -45,7 +46,7 @@ static void *ring_bell(void *opaque)
 	while (!bell->stops) {
 		if (bell->pauses > 0 || bell->is_rung)
 			pthread_cond_wait(&bell->changed, &set->lock);
-		/* the parent had held a record before the fork */
+		/* a call has kept a record for the next wait (ep_give_back): the set is ready */
 		else if (atomic_load(&set->is_held))
 			ep_bell_show(set, true);
 		else

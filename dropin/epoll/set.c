@@ -45,9 +45,9 @@ static int make_fd(void)
 }
 
 /*
- * set->fork: in a forked child, replace the descriptors of a set of the parent, which share the
- * parent's queue or bell, by duplicates of a new socket.  So they stay open, as the program
- * expects, until ep_expose.  If there is no descriptor for a socket, they stay shared.
+ * set->fork: in a forked child, if ep_expose has made the set's descriptors those of the parent's
+ * queue or bell, replace them by duplicates of a new socket.  So they stay open, as the program
+ * expects, until the next ep_expose.  If there is no descriptor for a socket, they stay shared.
  */
 static void fork_set(struct ep_set *set)
 {
@@ -134,7 +134,10 @@ static int expose(struct ep_set *set)
 	int fd = set->bell.stays ? -1 : xpoll_fd(set->queue);
 	int rc;
 
-	/* The bell stays also where the kernel allows no further level of queues. */
+	/*
+	 * Use a bell if the back end has no descriptor (ENOTSUP), or if the kernel allows no
+	 * further level of queues (ELOOP); after another error fail.
+	 */
 	if (fd < 0 && !set->bell.stays && errno != ENOTSUP && errno != ELOOP)
 		return -errno;
 	if (fd < 0) {

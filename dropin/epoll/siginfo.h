@@ -1,4 +1,4 @@
-/* What the kernel reports of a signal, and the record that the program reads from a signalfd. */
+/* Accepts a signal, and makes the record of it that the program reads from a signalfd. */
 #ifndef EP_SIGINFO_H
 #define EP_SIGINFO_H
 
@@ -12,7 +12,10 @@
 #define HAS_SIGINFO 1 /* sigwaitinfo and sigtimedwait */
 #endif
 
-/* Accept one of these signals; waits for it.  Returns its number, or a negative number. */
+/*
+ * Wait for one of these signals and accept it.  Returns its number, or -1.  Without sigwaitinfo,
+ * only the number is stored in *info.
+ */
 static inline int wait_for_signal(const sigset_t *mask, siginfo_t *info)
 {
 	int number = 0;
@@ -28,7 +31,7 @@ static inline int wait_for_signal(const sigset_t *mask, siginfo_t *info)
 	return number;
 }
 
-/* Returns the record of a signal. */
+/* Returns the signalfd record of an accepted signal. */
 static inline struct signalfd_siginfo to_siginfo(const siginfo_t *info)
 {
 	struct signalfd_siginfo out;

@@ -2,8 +2,9 @@
  * signalfd(2) for systems that lack it.
  *
  * A thread of this library accepts the signals of all masks by sigwait(3).  The program has blocked
- * them in its own threads, as signalfd(2) requires, so no other thread gets them.  The signals are
- * kept in one list for the process, from which read(2) of any signalfd takes those in its mask.
+ * them in its own threads, as signalfd(2) requires, so no handler of the program runs for them.
+ * Accepted signals are kept in one list for the process, from which read(2) of any signalfd takes
+ * those in its mask.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +38,7 @@ struct kept {
 
 static struct {
 	pthread_mutex_t lock; /* taken by ep_lock */
-	struct ep_locked before_fork; /* of the thread that calls fork(2) */
+	struct ep_locked before_fork; /* state of the thread that calls fork(2) */
 	struct ep_signals *all;
 	struct kept *kept;   /* accepted signals that were not read, oldest first */
 	bool runs;           /* the thread was started and has not ended */
@@ -72,7 +73,8 @@ static bool is_wanted(int number)
 
 /*
  * Add a signal to the list, and make the signalfds that have it in their mask readable.  Like the
- * kernel, keeps only one instance of a signal that is no real-time signal.
+ * kernel, keeps only one instance of a signal that is no real-time signal.  Without memory the
+ * signal is lost.
  */
 static void keep_signal(const siginfo_t *info)
 {
@@ -211,7 +213,8 @@ static void *run_thread(void *unused)
 }
 
 /*
- * Make the thread, started if necessary, wait for the signals of all masks.  Called with the lock.
+ * Have the thread wait for the signals of all masks; start it if necessary.  Called with the lock.
+ * Returns 0 or -errno.
  */
 static int wait_for_all_masks(void)
 {
@@ -226,7 +229,8 @@ static int wait_for_all_masks(void)
 		return 0;
 	signals.runs = true;
 	/*
-	 * The new thread reads the masks before its first wait: interrupt_wait sends it no signal.
+	 * The new thread reads the masks before its first wait: let interrupt_wait send no signal
+	 * until then.
 	 */
 	sigemptyset(&signals.waits_for);
 	rc = ep_post_start(run_thread);
@@ -237,7 +241,10 @@ static int wait_for_all_masks(void)
 
 /* --- read ------------------------------------------------------------------------------------- */
 
-/* Keep the signals of this mask that are pending now.  Called with the lock. */
+/*
+ * Move the signals of this mask that are pending now to the list; without sigtimedwait, the thread
+ * does so later.  Called with the lock.
+ */
 static void accept_pending(const sigset_t *mask)
 {
 #if HAS_SIGINFO
@@ -298,7 +305,10 @@ ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t s
 
 /* --- The call ------------------------------------------------------------------------- */
 
-/* The BSDs discard a signal that is ignored by default, even while it is blocked: set a handler. */
+/*
+ * The BSDs discard a signal whose default action is to ignore it, even while it is blocked: set a
+ * handler, which does nothing.
+ */
 #ifdef __linux__
 static void keep_from_being_ignored(const sigset_t *mask)
 {
@@ -456,7 +466,7 @@ static void revive_thread(void)
 	ep_unlock(&signals.lock, &before);
 }
 
-/* In a forked child: discard the parent's signals, and have the next call start the thread. */
+/* In a forked child: discard the kept signals, and have the next ep_revive start the thread. */
 static void fork_child(void)
 {
 	while (signals.kept) {

@@ -44,7 +44,7 @@ static bool try_hold(atomic_int *count)
 {
 	int refs = atomic_load_explicit(count, memory_order_relaxed);
 
-	/* An object whose count is 0 has ended: do not take a reference. */
+	/* An object whose count is 0 has ended, or ends now: do not take a reference. */
 	while (refs > 0)
 		if (atomic_compare_exchange_weak_explicit(count, &refs, refs + 1,
 		                                          memory_order_acquire,
@@ -59,7 +59,10 @@ struct ep_object *ep_object_hold(int fd, enum ep_kind kind)
 
 	if (!object || !try_hold(&object->refs))
 		return NULL;
-	/* Since fd was looked up, the object may have ended, and its memory been reused. */
+	/*
+	 * Before the reference was taken, the object may have ended, and its memory been reused:
+	 * check that fd still refers to it.
+	 */
 	if (object_of(fd, kind) == object)
 		return object;
 	ep_object_drop(object);
@@ -80,8 +83,8 @@ bool ep_any_sets(void)
 /* --- Descriptors ------------------------------------------------------------------- */
 
 /*
- * Record that fd refers to this object.  Called with the table's lock.  Returns false if memory is
- * lacking.
+ * Record that fd refers to this object.  Called with the table's lock.  Returns false if fd is out
+ * of range, or there is no memory for its entry.
  */
 static bool record_fd(struct ep_object *object, int fd)
 {
@@ -240,8 +243,8 @@ int ep_replace_fds(struct ep_object *object, int fd)
 }
 
 /*
- * Takes no lock: the forked child has one thread, and the locks may be held by threads of the
- * parent.
+ * Takes no lock: the forked child has one thread, and the locks that fork_prepare took may still be
+ * locked, because the order of the fork handlers is not known.
  */
 void ep_restamp_entries(int fd)
 {
@@ -336,9 +339,9 @@ static struct ep_set *try_lock_all(void)
 }
 
 /*
- * Before a fork: take all locks.  Sets cannot be locked in a fixed order, because a thread that
- * holds the lock of a set may wait for the lock of a nested one: so try, and start again after each
- * failure.
+ * Before a fork: lock the table and all sets.  Sets cannot be locked in a fixed order, because a
+ * thread that holds the lock of a set may wait for the lock of a nested one: so try, and start
+ * again after each failure.
  */
 static void fork_prepare(void)
 {
@@ -373,7 +376,7 @@ void ep_reserve_descriptors(void)
 		if (spare != (int)i)
 			ep_real()->fcntl(spare, F_DUPFD_CLOEXEC, (int)i);
 	}
-	/* The socket itself may have got the number of a set. */
+	/* The socket itself may have got the number of a set's descriptor: then it stays open. */
 	if (spare >= 0 && !object_of(spare, EP_SET))
 		real_close.close(spare);
 }

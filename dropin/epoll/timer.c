@@ -2,10 +2,10 @@
  * timerfd for systems that lack it: a thread of this library makes the descriptor of an expired
  * timer readable.
  *
- * One lock guards the state of all timers.  The thread sleeps until the first timer is due;
- * timerfd_settime(2) starts it.  read(2) computes the number of expirations from the clock, so the
- * number is right even if the thread is late.  Like on Linux, a periodic timer makes no edge
- * between its expiration and the next read(2) or timerfd_gettime(2).
+ * One lock guards the state of all timers.  The first timerfd_settime(2) that arms a timer starts
+ * the thread, which sleeps until the next timer is due.  read(2) computes the number of expirations
+ * from the clock, so the number is right even if the thread is late.  Like on Linux, a periodic
+ * timer makes no edge between its expiration and the next read(2) or timerfd_gettime(2).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,12 +35,16 @@ struct ep_timer {
 	struct ep_timer *next; /* next in timers.all */
 	struct ep_post post;
 	clockid_t clock;       /* [I] as the program chose it */
-	clockid_t base;        /* the clock of due_ns: for a relative time the monotonic one */
+	clockid_t base;        /* the clock of due_ns: `clock`, or, for a relative
+	                          time on the real-time clock, the monotonic one */
 	int64_t due_ns;        /* time of the next expiration; 0: the timer is not armed */
 	int64_t interval_ns;
-	/* if cancels: real-time clock minus monotonic clock when the timer was set */
+	/*
+	 * if cancels: real-time clock minus monotonic clock when the timer was set, or when read(2)
+	 * last failed with ECANCELED
+	 */
 	int64_t offset_ns;
-	uint64_t ticks;        /* number of expirations that no read(2) has returned yet */
+	uint64_t ticks;        /* number of expirations counted, but not yet returned */
 	/* the timer has expired, and makes no further edge until a call reads or restarts it */
 	bool is_expired;
 	bool cancels;          /* TFD_TIMER_CANCEL_ON_SET */
@@ -50,10 +54,10 @@ struct ep_timer {
 
 static struct {
 	pthread_mutex_t lock; /* taken by ep_lock */
-	struct ep_locked before_fork; /* of the thread that calls fork(2) */
+	struct ep_locked before_fork; /* state of the thread that calls fork(2) */
 	struct ep_timer *all;
-	bool runs;              /* the thread was started in this process */
-	pthread_cond_t changed; /* on the monotonic clock; signalled when a timer is set */
+	bool runs; /* the thread was started; in a forked child, by the parent until ep_revive */
+	pthread_cond_t changed; /* signalled when the due_ns of a timer was set */
 } timers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static pool_list pool;
@@ -143,8 +147,8 @@ static struct itimerspec remaining_setting(struct ep_timer *timer)
 /* --- The thread --------------------------------------------------------------------------- */
 
 /*
- * Expire all timers that are due.  Called with the lock.  Returns the time until the next one is
- * due or a clock has to be read again; XP_NEVER: none.
+ * Expire all timers that are due.  Called with the lock.  Returns the nanoseconds until the next
+ * timer is due or a clock has to be read again; XP_NEVER: neither.
  */
 static int64_t expire_due_timers(void)
 {
@@ -450,8 +454,7 @@ static void revive_thread(void)
 	struct ep_locked before = ep_lock(&timers.lock);
 
 	/*
-	 * Ignore an error: if there is no memory for a thread, a later timerfd_settime(2) tries
-	 * again.
+	 * Ignore an error: if no thread can be made, a later timerfd_settime(2) tries again.
 	 */
 	timers.runs = false;
 	(void)start_thread();
@@ -459,8 +462,8 @@ static void revive_thread(void)
 }
 
 /*
- * In a forked child, which has copies of the timers but not the thread: give each timer its own
- * pipe, and have the next call start the thread.
+ * In a forked child, which has copies of the timers but not the thread: give each timer a pipe of
+ * its own, and, if the parent had the thread, have the next ep_revive start it.
  */
 static void fork_child(void)
 {

@@ -71,8 +71,9 @@ struct waiting {
 };
 
 /*
- * Wait in the queue; after an event was taken, the thread must not be cancelled.  Like on Linux, a
- * wait that does not sleep runs no handler of a signal that only the mask lets in.
+ * Wait in the queue.  With has_event, an event is taken already, which would be lost if the thread
+ * were cancelled: take more records without sleeping.  Like on Linux, a wait with timeout 0 runs no
+ * handler of a signal that only the mask lets in.
  */
 static int wait_in_queue(struct ep_set *set, struct xpoll_ready *records, int cap,
                          const struct waiting *waiting, bool has_event)
@@ -122,7 +123,7 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 	return kept;
 }
 
-/* What end_wait has to release at the end of a wait, also if the thread is cancelled. */
+/* State that end_wait releases at the end of a wait, also if the thread is cancelled. */
 struct room {
 	struct ep_set *set;
 	struct xpoll_ready *records; /* allocated; NULL: those on the stack are used */
@@ -176,8 +177,8 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	rc = wait_until(set, room.records ? room.records : few, cap, &waiting);
 	pthread_cleanup_pop(1);
 	/*
-	 * The wait may have taken the last events: check, so that the bell's descriptor becomes not
-	 * readable.
+	 * The wait may have taken the last events: check, which makes the bell's descriptor not
+	 * readable if none is left.
 	 */
 	if (room.is_paused && is_rung(set))
 		(void)ep_is_ready(set);
