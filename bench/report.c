@@ -51,8 +51,8 @@ static double quantile(const double *values, int count, double part)
 }
 
 /*
- * Returns the ratio of the rates to those of another variant in the same phase; NAN: that one was
- * not measured.
+ * Returns the median ratio of a variant's rates to those of the variant named `variant` in the same
+ * phase and round; NAN: that variant was not measured.
  */
 static double ratio_to(const struct bench_report *report, const struct bench_result *result,
                        int phase, const char *variant)
@@ -73,7 +73,7 @@ static double ratio_to(const struct bench_report *report, const struct bench_res
 }
 
 /*
- * --- A row: what the table and the JSON have of it ------------------------------
+ * --- A row: its columns in the table and in the JSON ----------------------------
  *
  * A new number of each result is added in row_of, and nowhere else.
  */

@@ -44,8 +44,8 @@ static uint64_t runner_add(uint64_t a, uint64_t b)
 }
 
 /*
- * Returns the difference of two counts; BENCH_UNKNOWN also if it is negative, because closed
- * descriptors have taken their counts with them.
+ * Returns the difference of two counts; BENCH_UNKNOWN if one of them is unknown, or if the count
+ * has become smaller, because objects that held a part of it (queues, descriptors) were closed.
  */
 static uint64_t runner_more(uint64_t before, uint64_t after)
 {

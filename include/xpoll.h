@@ -83,12 +83,12 @@ struct xpoll_options {
 /*
  * Each wait returns everything that is ready, if the array has room.  Without this flag a wait that
  * finds ready descriptors among those enabled since their last event may return these alone, to
- * save system calls; after a few milliseconds, or 15 such waits in a row, it asks for others, too.
+ * save system calls; after a few milliseconds, or 15 such waits in a row, it checks all others.
  */
 #define XPOLL_ALL_READY 0x00000004u
-/* Count the time that threads sleep: idle_ns of xpoll_stats.  Reads a clock twice a sleep. */
+/* Count the time that threads sleep: idle_ns of xpoll_stats.  Reads a clock twice per sleep. */
 #define XPOLL_COUNT_IDLE 0x00000008u
-/* No wait fails with EINTR: after a signal handler has run it goes on until its deadline. */
+/* No wait fails with EINTR: after a signal handler has run, the wait goes on to its deadline. */
 #define XPOLL_RESTART 0x00000010u
 
 /*
@@ -194,7 +194,7 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
  * op      XPOLL_ADD, XPOLL_DELETE, XPOLL_ENABLE, XPOLL_DISABLE or
  *         XPOLL_ADD|XPOLL_DISABLE; with ADD optionally XPOLL_CLEAR,
  *         XPOLL_ONESHOT, XPOLL_DISPATCH; with either of the last two
- *         XPOLL_WHOLE: an event ends, or disables, all of the descriptor
+ *         XPOLL_WHOLE: an event ends, or disables, all directions of the descriptor
  * events  the directions to change: POLLIN, POLLOUT, POLLPRI, POLLRDHUP; 0: an
  *         interest in errors and hang-ups only
  * data    ADD stores it for each named direction; otherwise ignored
@@ -301,8 +301,8 @@ XPOLL_API struct xpoll_event *xpoll_set(struct xpoll_event *event,
  * Errors: EINVAL (negative count, NULL array, or more receipts than nevents;
  * nothing was applied); EBUSY (nevents > 0, no receipts, and another thread is in a
  * wait of the poll-like level; nothing was applied); EINTR, EBADF, ENOMEM and ENOSPC
- * as for xpoll_pwait; or the errno of the first failed change that had no slot in
- * events (the other changes were applied).
+ * as for xpoll_pwait; or the errno of the first failed change for which events
+ * had no room (the other changes were applied).
  */
 XPOLL_API int xpoll_event(struct xpoll *queue,
                           const struct xpoll_event *changes, int nchanges,

@@ -1,9 +1,9 @@
 /*
  * xpoll: a directory tree as one thing to watch.
  *
- * A tree reports changes of the names below a directory, however deep, and of the contents of
- * the files.  Directories that are made, moved, removed or replaced are followed, and entries made
- * in a new directory before it was watched are reported like all others.
+ * A tree reports changes of the names below a directory, however deep, and, if `notes` requests
+ * it, of the contents of the files.  Directories that are made, moved, removed or replaced are
+ * followed, and entries made in a new directory before it was watched are reported like all others.
  *
  * These functions are part of libxpoll, except on Windows, and use nothing but <xpoll.h>.  The
  * reference is xpoll_tree_open(3).
@@ -36,7 +36,7 @@ struct xpoll_tree_options {
 #define XPOLL_TREE_CREATE    1 /* path is new */
 #define XPOLL_TREE_DELETE    2 /* path is gone; entries below a directory are reported before it */
 #define XPOLL_TREE_RENAME    3 /* path is called `to` now, and all below it is there, too */
-#define XPOLL_TREE_CHANGE    4 /* notes have happened to the file; ATTRIB: or the directory */
+#define XPOLL_TREE_CHANGE    4 /* `notes` happened to the file; ATTRIB: or directory */
 #define XPOLL_TREE_LOOK      5 /* reports were dropped: anything below path may have changed */
 #define XPOLL_TREE_UNWATCHED 6 /* path is in the tree and cannot be watched now: see `error` */
 #define XPOLL_TREE_END       7 /* the directory itself is gone, or has another name */

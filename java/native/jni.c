@@ -34,7 +34,10 @@ int64_t Java_org_xpoll_Jni_call(void *env, void *class, int64_t function, int64_
 	return result;
 }
 
-/* Returns the address of a function of a library, or of any library for 0; 0 if there is none. */
+/*
+ * Returns the address of a function.  library: a handle of dlopen(3), or 0 to search all libraries
+ * that are loaded.  Returns 0 if there is none.
+ */
 int64_t Java_org_xpoll_Jni_find(void *env, void *class, int64_t library, int64_t name)
 {
 	void *handle = library ? (void *)(intptr_t)library : RTLD_DEFAULT;

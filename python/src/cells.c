@@ -102,15 +102,18 @@ void xpy_cells_delivered(struct xpy_cells *cells, const struct xpy_handle *handl
 {
 	struct xpy_cell *cell = xpy_cells_find(cells, token);
 
-	/* After a newer ADD another thread may have an event that it has not converted yet. */
+	/*
+	 * Keep a cell with a newer token, and a common one of which another thread may have an
+	 * event that it has not converted yet.
+	 */
 	if (cell && cell->fragile && (uint32_t)token == cell->newest &&
 	    (xpy_handle_idle(handle) || !cell->common))
 		xpy_cells_settle(cells, handle, token);
 }
 
 /*
- * Free the cells of descriptors that were closed without a DELETE.  A one-shot
- * registration may be gone because its event is on the way: then its cell stays.
+ * Free the cells of registrations that have ended, for example by a close without a DELETE.  While
+ * another thread may have events that it has not converted yet, cells that these may need stay.
  */
 static void sweep(struct xpy_cells *cells, const struct xpy_handle *handle)
 {
@@ -153,8 +156,8 @@ static void describe(struct xpy_cell *cell, const struct xpoll_event *change)
 	if (change->flags & XPOLL_ONESHOT)
 		cell->fragile = true;
 	/*
-	 * The registrations of tracked children share the cell; the event of an operation frees its
-	 * cell.
+	 * xpoll_lookup does not find all registrations of the cell: tracked children share it.  The
+	 * cell of an operation is freed by its event.
 	 */
 	if ((change->filter == XPOLL_FILT_PROC &&
 	     change->fflags & XPOLL_NOTE_TRACK) ||

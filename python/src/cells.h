@@ -6,9 +6,9 @@
  * finds a registration with its token.
  *
  * Changes are made with the GIL, but the library may have returned an event to a thread that does
- * not have the GIL yet.  Such an event must never lead to an object that was released.  So a cell
- * and its token have a number, and an event whose cell was reused is dropped, as if it had come
- * after the DELETE.
+ * not have the GIL yet.  Such an event must never lead to an object that was released.  So each
+ * token has a number, and the cell has that of its first token: an event with an older number is
+ * dropped, because the cell was reused.
  */
 #ifndef XPY_CELLS_H
 #define XPY_CELLS_H
@@ -35,15 +35,16 @@ struct xpy_cells {
 	uint32_t number; /* of the last token */
 };
 
-/* Returns the token for a registration of a descriptor without an object. */
+/* Returns the token for a registration without an object; 0 except for READ, WRITE and EXCEPT. */
 uint64_t xpy_token_plain(uint64_t ident, int filter);
-/* Returns the descriptor in a token of xpy_token_plain; -1: the token has a cell. */
+/* Returns the descriptor in a token of xpy_token_plain; -1: it has a cell, or is 0. */
 int xpy_token_fd(uint64_t token);
 
 /*
- * Make room for a cell.  This releases the objects of descriptors that were closed without a
- * DELETE, which may run any code: afterwards read the handle and the registrations again.  Returns
- * 0, or -1 with MemoryError or, if that code has closed the queue, ValueError.
+ * Make room for a cell.  This may release the objects of registrations that have ended, for example
+ * by a close without a DELETE, and that may run any code: afterwards read the handle and the
+ * registrations again.  Returns 0, or -1 with MemoryError or, if that code has closed the queue,
+ * ValueError.
  */
 int xpy_cells_reserve(struct xpy_cells *cells, const struct xpy_handle *handle);
 /*
@@ -52,11 +53,14 @@ int xpy_cells_reserve(struct xpy_cells *cells, const struct xpy_handle *handle);
  */
 uint64_t xpy_cells_make(struct xpy_cells *cells, const struct xpoll_event *change, bool common,
                         PyObject *udata);
-/* Returns a token of the same cell with a new number, valid after xpy_cells_renewed. */
+/*
+ * Returns a token of the same cell with a new number, for a change of the registration.  After the
+ * change has succeeded, call xpy_cells_renewed, which stores the new object in the cell.
+ */
 uint64_t xpy_cells_renew(struct xpy_cells *cells, uint64_t token);
 void xpy_cells_renewed(struct xpy_cells *cells, uint64_t token,
                        const struct xpoll_event *change, PyObject *udata);
-/* Free the cell of a registration that failed. */
+/* Free the cell of a registration that failed, or of an operation that has completed. */
 void xpy_cells_drop(struct xpy_cells *cells, uint64_t token);
 
 /* Returns true if both tokens belong to one cell. */

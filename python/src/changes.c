@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <limits.h>
 
-/* Store the present registration, if there are cells.  Returns true if there is one. */
+/*
+ * Store the present registration that the change is for.  Returns true if there is one; false
+ * without a lookup if no cell is in use and the change has no KEEPUDATA.
+ */
 static bool look_up(struct xpy_queue *self, const struct xpoll_event *change,
                     struct xpoll_event *found)
 {
@@ -71,7 +74,10 @@ static int change_delete(struct xpy_queue *self, struct xpoll_event *change)
 	look_up(self, change, &found);
 	if (xpoll_event(self->handle.queue, change, 1, NULL, 0, 0) < 0)
 		error = errno;
-	/* After an error another thread may have the event of a one-shot cell. */
+	/*
+	 * After an error, such as ENOENT, another thread may have the event of a one-shot
+	 * registration: then keep the cell.
+	 */
 	if (!error || xpy_handle_idle(&self->handle))
 		xpy_cells_settle(&self->cells, &self->handle, found.udata64);
 	return error;
@@ -90,10 +96,10 @@ int xpy_check_filter(int filter)
 int xpy_change(struct xpy_queue *self, struct xpoll_event *change,
                PyObject *udata)
 {
-	/* The queue owns the cell of an operation, which keeps the buffer. */
+	/* Reject FILT_AIO: a change could free the cell that keeps an operation's buffer alive. */
 	if (xpy_handle_check(&self->handle) < 0 || xpy_check_filter(change->filter) < 0)
 		return -1;
-	/* The library's udata are tokens of this module. */
+	/* The library's udata are tokens of this module: the program must not set them. */
 	if (change->flags & XPOLL_SETUDATA)
 		return EINVAL;
 	/* The result of this call is the receipt. */
@@ -250,7 +256,7 @@ static int ctl(struct xpy_queue *self, int op, int events, int fd,
 		error = errno;
 	if (error && fresh)
 		xpy_cells_drop(&self->cells, change.udata64);
-	/* With KEEPUDATA no direction may have taken the new one. */
+	/* With KEEPUDATA perhaps no direction has the new token: then free its cell. */
 	else if (fresh && op & XPOLL_KEEPUDATA)
 		xpy_cells_settle(&self->cells, &self->handle, change.udata64);
 	for (int i = 0; i < DIRECTIONS && !error; i++)
@@ -352,13 +358,13 @@ static int change_wanted(struct xpy_queue *self, const struct wanted *wanted,
 	int events = wanted->events;
 	int error, surplus;
 
-	/* Only DELETE removes a mode. */
+	/* Only DELETE removes a mode such as CLEAR: register all directions again. */
 	if (modes & ~wanted->modes) {
 		if (ctl(self, XPOLL_DELETE, before, wanted->fd, NULL) < 0)
 			return -1;
 		before = 0;
 	}
-	/* The library has no registration without directions: disable one. */
+	/* Without directions, register READ and disable it, so that the descriptor stays known. */
 	if (!events) {
 		op = XPOLL_ADD | XPOLL_DISABLE;
 		events = POLLIN;

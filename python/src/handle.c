@@ -34,7 +34,7 @@ static int no_such_backend(const char *backend)
 	return -1;
 }
 
-/* Returns true if a queue without busy polling can be opened on this back end. */
+/* Returns true if the options request busy polling, and a queue without it can be opened. */
 static bool opens_without(const struct xpoll_options *options)
 {
 	struct xpoll_options plain = *options;

@@ -6,9 +6,10 @@
 #include <Python.h>
 
 /*
- * In a table of methods: XPY_LOCKED(name), which runs in the critical section of
- * its object.  XPY_LOCK_FAST and the others define it, for a method that takes
- * these arguments; with a GIL there is nothing to define.
+ * A table of methods has XPY_LOCKED(name), a function that calls `name` in the
+ * critical section of its object.  XPY_LOCK_FAST and the others define that
+ * function, one macro for each list of parameters.  With a GIL, XPY_LOCKED(name)
+ * is `name` itself, and the macros define nothing.
  */
 #ifdef Py_GIL_DISABLED
 #define XPY_LOCKED(function)       function##_locked

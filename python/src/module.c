@@ -16,7 +16,7 @@ struct xpy_state *xpy_state_of(PyTypeObject *type)
 
 		if (module && PyModule_GetDef(module) == &module_def)
 			return PyModule_GetState(module);
-		/* A subclass made in Python has no module, or one of others. */
+		/* A subclass has no C module, or that of another extension: look at its base. */
 		PyErr_Clear();
 		type = PyType_GetSlot(type, Py_tp_base);
 	}

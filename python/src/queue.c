@@ -7,7 +7,7 @@
 #include <xpy_names.h>
 
 /*
- * Closes the queue when the garbage collector has found it.
+ * Destroys the queue when the garbage collector has found both unreachable.
  *
  * The collector finalizes all objects that it has found before it clears the first, and clearing a
  * memoryview releases its buffer even if an operation uses it.  So the guard, to which only its

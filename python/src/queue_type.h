@@ -10,7 +10,7 @@ struct xpy_queue {
 	struct xpy_handle handle;
 	struct xpy_cells cells;
 	struct xpy_state *state;
-	PyObject *guard; /* closes the queue when the collector has found it */
+	PyObject *guard; /* destroys the queue when the collector finds it: see queue.c */
 };
 
 static inline struct xpy_queue *xpy_as_queue(PyObject *object)

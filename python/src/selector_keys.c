@@ -35,7 +35,7 @@ static int quick_fileno(PyObject *fileobj)
 {
 	int fd = PyObject_AsFileDescriptor(fileobj);
 
-	/* Let the caller raise what the module selectors raises for these. */
+	/* Clear these: the caller raises the exceptions of the module selectors in their place. */
 	if (fd < 0 && (PyErr_ExceptionMatches(PyExc_TypeError) ||
 	               PyErr_ExceptionMatches(PyExc_ValueError) ||
 	               PyErr_ExceptionMatches(PyExc_OverflowError)))
@@ -108,7 +108,10 @@ PyObject *xpy_selector_key(struct xpy_selector *self, int fd)
 	if (!number)
 		return NULL;
 #ifdef Py_GIL_DISABLED
-	/* Waiting for the dict lets other threads run, which may replace the key. */
+	/*
+	 * Another thread may replace the key while this one waits for the dict's lock, so take a
+	 * reference under the lock.
+	 */
 	PyDict_GetItemRef(self->keys, number, &key);
 #else
 	key = Py_XNewRef(PyDict_GetItemWithError(self->keys, number));
@@ -318,8 +321,8 @@ static int change_events(struct xpy_selector *self, int fd, int before, int afte
 }
 
 /*
- * Replace the key of a descriptor by another one.  While that was made, other code may have changed
- * events or unregistered the descriptor: the key in the dict shows the present state.
+ * Replace the key of a descriptor by a new one.  While the new key was made, other code may have
+ * changed the events or unregistered the descriptor: the key in the dict shows the present state.
  */
 static int replace_key(struct xpy_selector *self, int fd, int events, PyObject *key)
 {
@@ -403,7 +406,10 @@ PyObject *xpy_selector_find(PyObject *object, PyObject *fileobj)
 	return find_key(xpy_as_selector(object), fileobj, &fd);
 }
 
-/* asyncio calls this for each change, mostly without a key: do not raise KeyError. */
+/*
+ * Returns the key, or the default.  asyncio calls this for each change, mostly of descriptors
+ * without a key, and raising KeyError would be slow.
+ */
 PyObject *xpy_selector_get(PyObject *object, PyObject *const *args,
                            Py_ssize_t nargs, PyObject *kwnames)
 {

@@ -20,7 +20,7 @@ struct xpy_selector {
 	struct xpy_handle handle;
 	struct xpy_state *state;
 	PyObject *keys;    /* {descriptor: SelectorKey} */
-	newfunc tuple_new; /* a named tuple's own is slow */
+	newfunc tuple_new; /* that of tuple, because SelectorKey's own is slow */
 };
 
 static inline struct xpy_selector *xpy_as_selector(PyObject *object)

@@ -86,9 +86,9 @@ struct ready {
 };
 
 /*
- * Convert the batch.  Returns the number of new descriptors, or -1.  All records are taken first,
- * because code that runs while objects are made may wait, too.  Records without room are returned
- * by the next wait.
+ * Append the ready descriptors of the last xpoll_wait to the list, except those in `seen`.  Returns
+ * the number of new ones, or -1.  All records are taken first, because code that runs while objects
+ * are made may wait, too.  Records without room are returned by the next wait.
  */
 static int take_batch(struct xpy_selector *self, PyObject *list,
                       struct seen *seen)

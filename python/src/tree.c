@@ -82,9 +82,9 @@ static int check_open(const struct xpy_tree *self)
 }
 
 /*
- * Wait once.  Returns 1 and stores *object; 0: the timeout is over; -EINTR; -ESTALE: the last
- * change was returned; or -1 with an exception.  The tree stays busy while the object is made,
- * because Python code that this runs must not replace the strings.
+ * Wait once.  Returns 1 and stores *object; 0: the timeout is over, or `wake` was called; -EINTR;
+ * -ESTALE: the last change was returned; or -1 with an exception.  The tree stays busy while the
+ * object is made, because Python code that this runs must not replace the strings.
  */
 static int wait_once(struct xpy_tree *self, int64_t timeout_ns, PyObject **object)
 {

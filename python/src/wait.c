@@ -66,7 +66,7 @@ static PyObject *take_events(struct xpy_queue *self,
 			Py_CLEAR(list);
 	}
 	xpy_taking_end(&self->handle);
-	/* after the conversion of all events, because two may share an object */
+	/* after the conversion of all events, because two may share a cell */
 	for (int i = 0; i < count; i++)
 		xpy_cells_delivered(&self->cells, &self->handle, events[i].udata64);
 	if (list && len < count && PyList_SetSlice(list, len, count, NULL) < 0)

@@ -72,7 +72,10 @@ int xpy_parse(PyObject *args, PyObject *kwargs, const char *format,
 int xpy_integer(PyObject *value, const char *name, int64_t low, int64_t high,
                 int64_t fallback, int64_t *result);
 
-/* Convert an ident of a filter: a number, a descriptor, or an object that has one. */
+/*
+ * Convert the ident of a registration: a number, or for filters of descriptors also an object with
+ * fileno().  Returns 0, or -1 with an exception.
+ */
 int xpy_ident(PyObject *value, int filter, uint64_t *ident);
 
 /* Convert a timeout in seconds, or None; rounded up. */
@@ -93,7 +96,8 @@ struct xpy_handle {
 	int busy;            /* threads that may be in the library without the GIL */
 	int taking;          /* calls that are converting events to objects */
 	bool closing;
-	pid_t process;       /* if it is another process, `busy` counts threads of the parent */
+	pid_t process;       /* that has opened the queue or called reinit; in a forked child
+	                        before reinit, `busy` counts threads of the parent */
 	/* called after the queue was destroyed; or NULL */
 	void (*destroyed)(struct xpy_handle *handle);
 };
@@ -102,7 +106,7 @@ struct xpy_handle {
 int xpy_handle_open(struct xpy_handle *handle, const struct xpoll_options *options,
                     int64_t size_hint);
 void xpy_handle_close(struct xpy_handle *handle);
-/* For tp_clear and tp_dealloc, when no other thread uses it. */
+/* Destroy the queue when the collector has found it, or in tp_dealloc: no other thread uses it. */
 void xpy_handle_fini(struct xpy_handle *handle);
 int xpy_handle_reinit(struct xpy_handle *handle);
 /* Raise ValueError if the queue is closed. */
@@ -116,8 +120,8 @@ static inline bool xpy_handle_idle(const struct xpy_handle *handle)
 
 /*
  * Call these before and after the code that makes objects of the events of a wait.  That code may
- * run Python code, which must not free the cell of a later event.  In a forked child reinit has
- * reset the count.
+ * run Python code, which must not free the cell of a later event.  The count may be 0 at the end,
+ * because that code may have forked, and xpy_handle_reinit has reset it in the child.
  */
 static inline void xpy_taking_begin(struct xpy_handle *handle)
 {
@@ -135,7 +139,7 @@ PyThreadState *xpy_busy_begin(struct xpy_handle *handle);
 /* Take the GIL again.  Returns false if the queue was closed meanwhile. */
 bool xpy_busy_end(struct xpy_handle *handle, PyThreadState *thread);
 /*
- * Like xpy_busy_end, after a wait.  Returns the wait's result, or -1 with an exception, except for
+ * Like xpy_busy_end, after a wait.  Returns the wait's result; -1 has an exception, except after
  * EINTR.
  */
 int xpy_wait_end(struct xpy_handle *handle, PyThreadState *thread, int count);
@@ -149,8 +153,8 @@ void xpy_wait_start(struct xpy_wait *wait, int64_t timeout_ns);
 /* Returns the remaining timeout in milliseconds, for the poll-like level; rounded up. */
 int xpy_wait_ms(const struct xpy_wait *wait);
 /*
- * Returns true if a sleep of xpy_wait_ms was shorter than the timeout, because an int has room for
- * no more.
+ * Returns true if a sleep of xpy_wait_ms is over before the timeout, because an int has no room for
+ * all its milliseconds: then sleep again.
  */
 bool xpy_wait_was_cut(const struct xpy_wait *wait);
 /*

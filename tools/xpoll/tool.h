@@ -134,8 +134,8 @@ int tool_read_signal(const char *text);
 const char *tool_signal_name(int number, char *buffer, size_t size);
 
 /*
- * Flush standard output.  Returns false if that fails, after a message, unless only its reader has
- * exited.
+ * Flush standard output.  Returns false if that fails; prints a message the first time, unless the
+ * reader of standard output has exited or a signal has interrupted the write.
  */
 bool tool_flush(void);
 

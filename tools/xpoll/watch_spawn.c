@@ -68,7 +68,7 @@ void watch_signals_open(struct watch *w)
 	for (size_t i = 0; i < sizeof ending / sizeof ending[0]; i++) {
 		struct sigaction now;
 
-		/* A signal that nohup(1) has made ignored stays ignored. */
+		/* Leave a signal that is ignored, as nohup(1) arranges for SIGHUP. */
 		if (sigaction(ending[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN)
 			continue;
 		set_action(ending[i], &ours);
