@@ -13,7 +13,7 @@
 
 #include "ep.h"
 
-/* Where the system has no POLLRDHUP, CMakeLists.txt defines XP_OWN_RDHUP, also for the queue. */
+/* Where the system has no POLLRDHUP, CMakeLists.txt defines a bit, also for xpoll's own code. */
 #ifdef POLLRDHUP
 #define EP_POLLRDHUP POLLRDHUP
 #else

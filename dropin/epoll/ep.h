@@ -108,7 +108,7 @@ struct ep_set {
 	struct xpoll_ready held; /* [e] if is_held: a record for the next wait */
 	atomic_bool is_held;     /* [a] `held` is valid: see ep_give_back; written under the lock */
 	atomic_int waiters;      /* [a] number of threads in ep_wait */
-	bool is_exposed;         /* [e] ep_expose has succeeded in this process */
+	bool is_exposed;         /* [e] the descriptors are the queue's or the bell's */
 	struct ep_bell bell;
 };
 

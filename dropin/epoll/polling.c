@@ -2,10 +2,9 @@
  * Replaces poll(2) and select(2) of the C library, for calls with descriptors of sets.  Here a
  * "set" is always an epoll instance (struct ep_set), not an fd_set.
  *
- * The descriptor of a set may be readable although the set has no event.  If the set has a bell
- * (see ep.h), because its queue has no descriptor, the descriptor is not readable at all before the
- * bell's thread was started.  So a call with such a descriptor checks the set (check_set) before
- * and after the C library's call.
+ * The descriptor of a set may be readable although the set has no event, and before ep_ring_start
+ * (see ep.h) it is never readable.  So a call with such a descriptor checks the set (check_set)
+ * before and after the C library's call.
  */
 #include <errno.h>
 #include <limits.h>

@@ -9,8 +9,8 @@
 #include "real.h"
 
 enum {
-	EP_BYTES_MOST = 256, /* then ep_post_ring does nothing; each pipe has this room */
-	EP_FILL = 512, /* size of a write; PIPE_BUF of the BSDs: with less room not writable */
+	EP_BYTES_MOST = 256, /* with so many in it, no more are written; each pipe has this room */
+	EP_FILL = 512,       /* PIPE_BUF of the BSDs: a pipe with less room is not writable */
 };
 
 static int make_pipe(int fds[2])

@@ -123,7 +123,7 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 	return kept;
 }
 
-/* State that end_wait releases at the end of a wait, also if the thread is cancelled. */
+/* The state that end_wait releases at the end of a wait, also if the thread is cancelled. */
 struct room {
 	struct ep_set *set;
 	struct xpoll_ready *records; /* allocated; NULL: those on the stack are used */

@@ -22,7 +22,7 @@ fn found() -> String {
                     PKG_CONFIG_PATH, or enable the feature `vendored` of xpoll-sys"
             )
         });
-    // None where the compiler finds it by itself.
+    // pkg-config names no folder if the compiler searches it anyway.
     let folder = library.include_paths.first();
     folder.map_or(String::new(), |path| path.display().to_string())
 }
@@ -37,7 +37,7 @@ fn found() -> String {
     let crate_root = PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap());
     let mut folder = crate_root.join("vendor");
     if !folder.exists() {
-        // Not a package but a checkout of the library.
+        // In a checkout of the library there is no vendor folder: make one.
         folder = Path::new(&std::env::var("OUT_DIR").unwrap()).join("vendor");
         let top = crate_root.join("../..");
         let status = std::process::Command::new("python3")

@@ -134,8 +134,8 @@ int tool_read_signal(const char *text);
 const char *tool_signal_name(int number, char *buffer, size_t size);
 
 /*
- * Flush standard output.  Returns false if that fails; prints a message the first time, unless the
- * reader of standard output has exited or a signal has interrupted the write.
+ * Flush standard output.  Returns false if that, or an earlier write, has failed.  Prints the error
+ * of the first failed flush, unless the reader has exited or a signal has interrupted the flush.
  */
 bool tool_flush(void);
 

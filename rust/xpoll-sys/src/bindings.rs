@@ -1,4 +1,4 @@
-// What include/xpoll.h declares.  Written by bindgen; to write it anew:
+// The declarations of include/xpoll.h.  Written by bindgen; to write it anew:
 //
 //     bindgen include/xpoll.h --allowlist-item 'xpoll.*|XPOLL_.*' --blocklist-item XPOLL_API \
 //         --blocklist-type sigaction --use-core --no-layout-tests --no-doc-comments \

@@ -1,4 +1,4 @@
-// What include/xpoll_tree.h declares; tests/layout.rs compares it with the header.
+// The declarations of include/xpoll_tree.h; tests/layout.rs compares it with the header.
 
 pub const XPOLL_TREE_FLAT: u32 = 1;
 pub const XPOLL_TREE_LINKS: u32 = 2;
