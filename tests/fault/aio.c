@@ -1,10 +1,10 @@
 /*
- * Goal: an operation holds its file (S24): the descriptor may be closed, and its
- * number be another file's, right after the submit.  It is held by few
- * descriptors, by none for longer than it takes, and no record lock of the
- * program is released by that.
- * Method: the calls that move bytes are wrapped at link time, and wait until the
- * test has changed what the number stands for.
+ * Goal: an AIO operation keeps its file open (S24): right after the submit the program may close
+ * the descriptor and reuse it for another file.  The library keeps at most a few descriptors open
+ * for the file, and none after the operation has completed; closing them releases no record lock of
+ * the program.
+ * Method: the calls that move bytes are wrapped at link time, and wait at a gate until the test has
+ * replaced the file behind the descriptor.
  */
 #include "xt.h"
 
@@ -29,7 +29,7 @@ static void gate(void)
 	int64_t end = xt_now() + XT_SOON;
 
 	atomic_fetch_add(&gate_callers, 1);
-	/* A test that has failed does not open it. */
+	/* The time limit ends this loop if the test has failed and never opens the gate. */
 	while (atomic_load(&gate_shut) && xt_now() < end)
 		(void)sched_yield();
 }
@@ -47,7 +47,7 @@ int __wrap_xp_sys_uring_enter(int ring_fd, unsigned submit, unsigned wait)
 	return __real_xp_sys_uring_enter(ring_fd, submit, wait);
 }
 
-static bool none_is_known; /* as on Linux before 6.10 */
+static bool none_is_known; /* like Linux before 6.10 */
 
 XT_WRAP(xp_sys_file_is_held);
 bool __wrap_xp_sys_file_is_held(int fd, int held)
@@ -61,7 +61,7 @@ static void gate_shuts(void)
 	atomic_store(&gate_shut, true);
 }
 
-/* Wait until somebody is at the gate. */
+/* Wait until a thread of the library has reached the gate. */
 static void gate_reached(void)
 {
 	while (atomic_load(&gate_callers) == 0)
@@ -73,7 +73,7 @@ static void gate_opens(void)
 	atomic_store(&gate_shut, false);
 }
 
-/* How many descriptors of this process are open for the file? */
+/* Returns the number of descriptors of this process that are open for the file. */
 static int descriptors_of(const struct stat *file)
 {
 	DIR *directory = opendir("/proc/self/fd");
@@ -102,7 +102,7 @@ static int submit(struct xpoll *queue, struct xpoll_aio *aio)
 	return xpoll_aio_submit(queue, aio) == 0 ? 0 : errno;
 }
 
-/* A file, a write into it at the gate, and what else the tests need. */
+/* A test's queue and file, and a write to the file that is held at the gate. */
 struct story {
 	struct xpoll *queue;
 	int fd;
@@ -112,7 +112,7 @@ struct story {
 
 static char text[] = "written";
 
-/* The events of so many writes come, and each has written all of it. */
+/* Take the events of `count` writes, each of which has written the whole text. */
 static void takes(struct xpoll *queue, int count)
 {
 	while (count-- > 0) {
@@ -151,7 +151,7 @@ static void story_submit(struct story *story)
 	gate_reached();
 }
 
-/* The operation ends, and after it no descriptor of the library holds the file. */
+/* Let the write complete; then this many descriptors of the process are open for its file. */
 static void story_end(struct story *story, int descriptors)
 {
 	gate_opens();
@@ -175,14 +175,14 @@ XT_TEST(number_may_be_another_files_right_after_a_submit)
 	AIO_NEEDED();
 	XT_CALL(story_begin(&story));
 	XT_CALL(story_submit(&story));
-	/* dup2 does the work of close(2) and open(2) in one step. */
+	/* dup2(2) closes story.fd and reuses it for the other file in one step. */
 	XT_EQ(dup2(other, story.fd), story.fd);
 	XT_CALL(story_end(&story, 0));
 	XT_EXPECT_EQ(size_of("first"), (int64_t)sizeof text);
 	XT_EXPECT_EQ(size_of("second"), 0);
 }
 
-/* The same number and the same file, but other flags: it is not the same. */
+/* The descriptor is reused for the same file with O_APPEND: the held one must not be used. */
 XT_TEST(number_may_be_the_same_file_opened_otherwise)
 {
 	struct story story;
@@ -202,12 +202,12 @@ XT_TEST(number_may_be_the_same_file_opened_otherwise)
 	XT_EXPECT_EQ(descriptors_of(&story.file), 3);
 	gate_opens();
 	XT_CALL(takes(story.queue, 3));
-	/* At 0, and where the file ended then. */
+	/* One write was at offset 0, and the appending ones at the end that the file had then. */
 	XT_EXPECT(size_of("first") >= 2 * (int64_t)sizeof text);
 	XT_EXPECT_EQ(descriptors_of(&story.file), 1);
 }
 
-/* The held file's flags are changed, and the number becomes one that has them as they were. */
+/* The held file gets O_APPEND, and the descriptor is reused for one with the old flags. */
 static void flags_change_and_the_number_is_opened_again(void)
 {
 	struct story story;
@@ -271,7 +271,7 @@ XT_TEST(operations_of_a_file_share_a_descriptor_on_old_systems)
 	none_is_known = false;
 }
 
-/* The rights of a descriptor are those of the held file. */
+/* While a write-only descriptor is held, a read through it fails with EBADF, like read(2). */
 static void read_is_refused_beside_a_write(void)
 {
 	struct story story;
@@ -285,7 +285,7 @@ static void read_is_refused_beside_a_write(void)
 	write_op(&read, story.fd, 0);
 	read.op = XPOLL_AIO_READ;
 	XT_EXPECT_STATUS(submit(story.queue, &read), EBADF);
-	/* The number becomes a pipe's, which nothing may be done with. */
+	/* The descriptor is reused for a pipe, which AIO does not support. */
 	XT_EQ(dup2(xt_pipe().w, story.fd), story.fd);
 	write_op(&read, story.fd, 0);
 	XT_EXPECT_STATUS(submit(story.queue, &read), ENOTSUP);
@@ -304,7 +304,7 @@ XT_TEST(descriptor_is_checked_beside_an_operation_on_old_systems)
 	none_is_known = false;
 }
 
-/* While all threads are busy, a queued operation holds its file, too. */
+/* All threads are busy; a queued operation keeps its file open, too. */
 XT_TEST(cancelled_operation_lets_go_of_its_file)
 {
 	struct xpoll_aio first[5];
@@ -342,7 +342,7 @@ XT_TEST(no_descriptor_is_emfile_and_changes_nothing)
 	AIO_NEEDED();
 	XT_CALL(story_begin(&story));
 	gate_opens();
-	/* The first one of a queue needs a descriptor for other things. */
+	/* The first operation of a queue also needs a descriptor for the queue itself. */
 	XT_OK(submit(story.queue, &story.aio));
 	XT_CALL(takes(story.queue, 1));
 	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -407,7 +407,7 @@ XT_TEST(lock_from_after_the_submit_stays)
 	XT_CALL(story_begin(&story));
 	XT_CALL(story_submit(&story));
 	XT_CALL(set_lock(story.fd, F_WRLCK));
-	/* The duplicate that holds the file stays open until the lock is gone. */
+	/* The library keeps its duplicate: closing it would release the program's record lock. */
 	XT_CALL(story_end(&story, 2));
 	XT_EXPECT(is_locked());
 	XT_OK(submit(story.queue, &story.aio));
@@ -434,7 +434,7 @@ XT_TEST(destroy_closes_what_a_lock_has_kept)
 
 /* --- fork (S26) ------------------------------------------------------------------- */
 
-/* Two held files: one in use, and one that stays open because of a lock. */
+/* Two held files: one has an operation in progress, the other a record lock. */
 struct two {
 	struct story used, kept;
 };

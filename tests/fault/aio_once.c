@@ -1,8 +1,9 @@
 /*
- * Goal: what is read in a submit (S24) is in the page cache: nothing is tried that could
- * wait for a device, or take bytes away.
- * Method: the call below the source; a system call that may be forbidden is wrapped at
- * link time.
+ * Goal: a submit reads data at once (S24) only if they are in the page cache:
+ * the library does not try a read that could wait for a device, or that would
+ * consume bytes.
+ * Method: the test calls the function below the source; a system call that a
+ * sandbox may forbid is wrapped at link time.
  */
 #include "xt.h"
 
@@ -66,13 +67,13 @@ static void only_files_in_the_cache_are_read(void)
 	XT_EXPECT_EQ(read_is(-1, 4), -EAGAIN);
 }
 
-/* S24: what could block, or take bytes away, is not tried. */
+/* S24: the library does not try to read at once where that could block or consume bytes. */
 XT_TEST(at_once_only_files_in_the_cache_are_read)
 {
 	XT_CALL(only_files_in_the_cache_are_read());
 }
 
-/* The same if a filter of system calls refuses sync_file_range(2). */
+/* The same where a sandbox refuses sync_file_range(2). */
 XT_TEST(at_once_also_without_sync_file_range)
 {
 	sync_refused = true;

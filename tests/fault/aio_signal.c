@@ -1,9 +1,9 @@
 /*
- * Goal: a thread of the library signals the queue of an operation that has ended
- * some time later, without a lock (S24).  The queue may have taken the operation
- * by then, or be destroyed.
- * Method: the write to the queue's descriptor is wrapped at link time, and waits
- * until the test lets it go.
+ * Goal: a thread of the library signals the queue of a completed operation some
+ * time after the completion, without a lock (S24).  By then the queue may have
+ * delivered the operation's event, or may be in xpoll_destroy.
+ * Method: the write to the queue's descriptor is wrapped at link time, and
+ * waits until the test lets it continue.
  */
 #include "xt.h"
 
@@ -15,7 +15,8 @@
 
 static pthread_t program;
 static atomic_bool held;
-static atomic_int waiting, sent; /* numbers of signals */
+/* signals that wait at the wrapper, and signals that were written */
+static atomic_int waiting, sent;
 
 XT_WRAP(xp_sys_write);
 int __wrap_xp_sys_write(int fd, const void *buffer, size_t size)
@@ -34,7 +35,7 @@ int __wrap_xp_sys_write(int fd, const void *buffer, size_t size)
 	return rc;
 }
 
-/* xpoll_destroy waits with a timeout: then the signal is let go. */
+/* xpoll_destroy sleeps here with a timeout until the signal is sent, so let the signal continue. */
 XT_WRAP(xp_sys_cond_wait);
 int __wrap_xp_sys_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, int64_t deadline_ns)
 {
@@ -51,7 +52,9 @@ static int submit(struct xpoll *queue, struct xpoll_aio *aio)
 	return xpoll_aio_submit(queue, aio) == 0 ? 0 : errno;
 }
 
-/* An operation has ended, and its queue is not signalled yet. */
+/*
+ * Submit an operation, and return when it has completed and the signal for its queue is held back.
+ */
 static void submit_and_hold(struct xpoll *queue, struct xpoll_aio *aio)
 {
 	program = pthread_self();
@@ -80,7 +83,7 @@ XT_TEST(signal_that_comes_after_its_operation_was_taken_wakes_once)
 	if (!xpoll_supports(queue, XPOLL_FILT_AIO, 0))
 		XT_SKIP("this way of AIO cannot be used here");
 	XT_CALL(submit_and_hold(queue, &aio));
-	/* A change takes what has ended. */
+	/* A call that makes changes also collects completed operations. */
 	XT_OK(xt_flag(queue, (uintptr_t)&aio, XPOLL_FILT_AIO, XPOLL_DELETE));
 	XT_EXPECT_EQ(aio.result, 0);
 	let_go();
@@ -97,7 +100,7 @@ XT_TEST(destroy_waits_for_a_signal_that_is_under_way)
 
 	if (!xpoll_supports(queue, XPOLL_FILT_AIO, 0))
 		XT_SKIP("this way of AIO cannot be used here");
-	/* While another queue uses AIO, destroying this one does not end the threads. */
+	/* Destroying this queue does not end the AIO threads while another queue uses AIO. */
 	XT_OK(submit(other, &aio));
 	XT_GETS(other, NULL, (uintptr_t)&aio, XPOLL_FILT_AIO);
 	XT_CALL(submit_and_hold(queue, &aio));

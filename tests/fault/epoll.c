@@ -1,7 +1,7 @@
 /*
- * Goal: what the epoll back end reports late, or about a number that changes
- * hands meanwhile, is neither lost nor another file's.
- * Method: the system calls between which it happens are wrapped at link time.
+ * Goal: the epoll back end loses no report that the kernel makes late, and
+ * assigns none to a new file if the descriptor is reused meanwhile.
+ * Method: the system calls around the race are wrapped at link time.
  */
 #include "xt.h"
 
@@ -12,24 +12,35 @@
 #include <sched.h>
 #include <sys/epoll.h>
 
-/* Out of the table's first page, as in a program with many descriptors. */
+/*
+ * These descriptors are beyond the first page of the slot table, as in a program with many
+ * descriptors.
+ */
 enum { HUNG_UP = 700, DEAD };
 
-/* Where a thread is held: before it sleeps, or with its first report. */
+/*
+ * Points at which a wait of this thread is held: before it sleeps, or when it has its first report.
+ */
 static _Thread_local bool holds_before, holds_after;
-static atomic_int held; /* that got there */
+static atomic_int held; /* number of threads that have reached such a point */
 static atomic_bool released;
-static atomic_int sleeps; /* begun, by any thread */
+static atomic_int sleeps; /* sleeps that any thread has begun */
 
 static void (*when_replaced)(void);
-static uint32_t last_watch; /* the bits of the last entry that was made or changed */
+static uint32_t last_watch; /* event bits of the last entry that was added or modified */
 
-/* The queue whose lock is checked at each write to a wake-up descriptor, and the results. */
+/*
+ * Each write to a wake-up descriptor checks whether this queue's lock is held, and counts the
+ * result.
+ */
 static struct xpoll *written_for;
 static atomic_int writes, writes_locked;
 static _Thread_local bool holds_write;
 
-/* Events that a thread still sleeping in the old set gets during a renewal. */
+/*
+ * Simulates a thread that still sleeps in the old epoll set during a renewal: the events that such
+ * a thread would get.
+ */
 static bool reports_old;
 static struct epoll_event old_report[4];
 static int old_reports;
@@ -74,7 +85,10 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 
 	if (rc == 0 && op != EPOLL_CTL_DEL)
 		last_watch = events;
-	/* In the old set a renewal modifies the entry to request nothing. */
+	/*
+	 * A renewal modifies the entry in the old set so that it requests nothing; get the events
+	 * right after that.
+	 */
 	if (reports_old && fd == HUNG_UP && op == EPOLL_CTL_MOD && events == EPOLLET)
 		old_reports = epoll_wait(epoll_fd, old_report, 4, 0);
 	return rc;
@@ -125,7 +139,10 @@ static bool returns_soon(struct xt_thread *thread)
 	return xt_done(thread);
 }
 
-/* A thread that only looks does not take the kick of one that sleeps. */
+/*
+ * xpoll_wake_all signals a sleeping thread; a call with timeout 0 by another thread must not
+ * consume that signal.
+ */
 XT_TEST(wake_all_then_a_look_by_another_still_reaches_the_sleeper)
 {
 	static struct xt_sleeper sleeper = {.timeout_ns = -1};
@@ -169,7 +186,10 @@ static void sleep_once(void *argument)
 	XT_EXPECT(xpoll_event(argument, NULL, 0, &event, 1, -1) >= 0);
 }
 
-/* A thread that is woken while the lock is held would have to be woken a second time. */
+/*
+ * Check that `kick` writes to the wake-up descriptor after it has released the queue's lock: a
+ * thread that is woken while the lock is held would sleep again at once, for the lock.
+ */
 static void kicks_without_the_lock(void (*kick)(struct xpoll *queue))
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -218,7 +238,10 @@ static void wait_until_destroyed(void *argument)
 		continue;
 }
 
-/* The waking thread writes to a descriptor of the queue, which must stay open meanwhile. */
+/*
+ * A thread that wakes others writes to a descriptor of the queue, so xpoll_destroy must keep that
+ * descriptor open until the write is done.
+ */
 XT_TEST(destroy_waits_for_a_thread_that_is_waking_others)
 {
 	struct xpoll *queue = xpoll_open(NULL);
@@ -247,7 +270,10 @@ static void wake_slowly(void *argument)
 	(void)XT_EXPECT_EQ(xpoll_wake(argument), 0);
 }
 
-/* The wait that it ends may return before it has written, and the program be done. */
+/*
+ * The wait that xpoll_wake ends may return before xpoll_wake has finished its write, and the
+ * program may then destroy the queue.
+ */
 XT_TEST(destroy_waits_for_a_thread_that_wakes_the_queue)
 {
 	struct xpoll *queue = xpoll_open(NULL);
@@ -268,7 +294,10 @@ XT_TEST(destroy_waits_for_a_thread_that_wakes_the_queue)
 	xt_join(destroyer);
 }
 
-/* A closed file, a copy of which is open and ready: its entry is dead. */
+/*
+ * Make a dead entry: close a registered file of which a ready duplicate stays open, so that epoll
+ * keeps reporting the entry.
+ */
 static void make_dead_entry(struct xpoll *queue)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -291,8 +320,9 @@ static void wait_until_renewed(struct xpoll *queue)
 enum { SLEEPERS = 8 };
 
 /*
- * All sleepers return with the report of the dead entry, and half of them suffice to have the set
- * renewed.  The reports of the others are of the old set.
+ * All sleeping threads return with the report of the dead entry, and half of these reports suffice
+ * for a renewal of the set.  The other threads' reports come from the old set, and must not renew
+ * it again.
  */
 XT_TEST(dead_entry_reported_to_many_sleepers_renews_the_set_once)
 {
@@ -326,7 +356,10 @@ static void reuse_number(void)
 	xt_number(fresh.r, reused);
 }
 
-/* S7: the new file is none of the queue's. */
+/*
+ * S7: the descriptor is reused for a new file that is not registered, so no event of that file is
+ * delivered.
+ */
 XT_TEST(number_reused_while_the_set_is_renewed_is_silent)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -348,7 +381,7 @@ static void wait_for_wake(void *argument)
 	(void)xpoll_event(argument, NULL, 0, &event, 1, -1);
 }
 
-/* Two threads have slept at a time: DISPATCH uses the kernel's one-shot mode. */
+/* Have two threads sleep in the queue at a time, after which DISPATCH uses EPOLLONESHOT. */
 static void sleep_together(struct xpoll *queue)
 {
 	struct xt_thread *threads[2];
@@ -378,8 +411,8 @@ XT_TEST(number_reused_before_the_set_is_renewed_is_silent_by_dispatch)
 }
 
 /*
- * A hang-up is reported whatever is requested, so the entry that a renewal leaves in the old set
- * wakes a thread that still sleeps there.
+ * epoll reports a hang-up whatever the entry requests, so the entry that a renewal leaves in the
+ * old set wakes a thread that still sleeps there.
  */
 XT_TEST(hung_up_file_while_the_set_is_renewed_means_nothing_to_a_sleeper)
 {
@@ -403,12 +436,18 @@ XT_TEST(hung_up_file_while_the_set_is_renewed_means_nothing_to_a_sleeper)
 	wait_until_renewed(queue);
 	reports_old = false;
 	XT_EXPECT_EQ(old_reports, 2);
-	/* This wait plays the one that slept in the old set. */
+	/*
+	 * Pass the old set's events to this wait, as if its thread had slept in the old set: they
+	 * are dropped.
+	 */
 	XT_EQ(xpoll_event(queue, NULL, 0, event, 4, 1000000), 0);
 	XT_EXPECT_EQ(old_reports, 0);
 }
 
-/* Without this several queues that watch a listener are all woken, which no result shows. */
+/*
+ * Without EPOLLEXCLUSIVE all queues that watch a listener are woken; no result of the library shows
+ * that, so check the entry's bits.
+ */
 XT_TEST(exclusive_entry_is_exclusive_while_all_of_it_is_enabled)
 {
 	struct xpoll *queue = xt_open_quiet();

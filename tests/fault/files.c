@@ -1,8 +1,9 @@
 /*
- * Goal: a file that gets the number of a closed one, and the number of its inode,
- * is another file to READ, WRITE and VNODE (S1, S7), where it is the kernel's watch
- * that knows, and where it is the time of its birth.
- * Method: the calls are wrapped at link time: all files have one inode.
+ * Goal: a new file that gets the descriptor and the inode number of a closed
+ * one is another file to READ, WRITE and VNODE (S1, S7), whether only the
+ * kernel's watch or only the birth time distinguishes the two.
+ * Method: the calls are wrapped at link time, so that all files seem to have
+ * one inode.
  */
 #include "xt.h"
 
@@ -11,9 +12,9 @@
 #include "linux/sys_linux.h"
 #include "sys/sys.h"
 
-static bool one_inode;  /* for all regular files */
-static bool no_births;  /* the file system does not keep them */
-static bool no_watches; /* there is no inotify instance left */
+static bool one_inode;  /* fstat(2) shows the same inode for all regular files */
+static bool no_births;  /* the file system stores no birth times */
+static bool no_watches; /* the limit of inotify instances is reached */
 
 XT_WRAP(xp_sys_fstat_born);
 int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
@@ -58,7 +59,10 @@ static int make(void)
 	return xt_keep(open(xt_name("f"), O_RDWR | O_CLOEXEC));
 }
 
-/* A file system that stores birth times gives each file another one. */
+/*
+ * Replace the file behind a descriptor by a new one; where birth times are stored, the new file's
+ * differs.
+ */
 static void rotate(int number)
 {
 	struct stat status;
@@ -88,7 +92,10 @@ static void append(int fd)
 
 static const int modes[] = {XPOLL_CLEAR, XPOLL_DISPATCH, XPOLL_ONESHOT, 0};
 
-/* Births unknown: the watch shows it; no watches: the birth does. */
+/*
+ * Three kinds of systems: without birth times (the kernel's watch distinguishes the files), without
+ * watches (the birth time does), and with both.
+ */
 XT_TEST(add_of_a_rotated_file_reads_the_new_one)
 {
 	for (int i = 0; i < 12; i++) {
@@ -113,7 +120,10 @@ XT_TEST(add_of_a_rotated_file_reads_the_new_one)
 	}
 }
 
-/* Nobody names it: nothing of the new file comes for the old registration. */
+/*
+ * No call names the descriptor after the rotation: the old registration delivers no event of the
+ * new file.
+ */
 XT_TEST(rotated_file_that_was_not_added_is_silent)
 {
 	for (int i = 0; i < 6; i++) {
@@ -159,7 +169,10 @@ XT_TEST(write_of_a_rotated_file_starts_clean)
 	}
 }
 
-/* The kernel's watch ends with the old file; the new one has lost its name, too. */
+/*
+ * The kernel's watch ends with the old file.  The new file has lost its name, too, which must not
+ * be reported.
+ */
 XT_TEST(vnode_of_a_rotated_file_ends)
 {
 	struct xpoll_event event;

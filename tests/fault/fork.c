@@ -1,9 +1,10 @@
 /*
- * Goal: a signal handler may fork while its thread waits.  The child that returns from
- * the handler has no other thread and must not wait for one, nor do anything that the
- * parent's threads could notice (S26, hazard 16).
- * Method: of several threads that sleep in a queue one gets a signal.  What the library does
- * with descriptors, which parent and child share, is counted in the child.
+ * Goal: a signal handler may fork while its thread waits.  The child that
+ * returns from the handler has no other thread and must not wait for one, and
+ * does nothing that the parent's threads could notice (S26, hazard 16).
+ * Method: of several threads that sleep in a queue one gets a signal, and its
+ * handler forks.  The child counts the library's operations on descriptors that
+ * parent and child share.
  */
 #include "xt.h"
 
@@ -15,12 +16,12 @@
 
 enum { SLEEPERS = 3 };
 
-/* How the child ends: which check failed, or 0. */
+/* Exit code of the child: FINE, or the check that has failed. */
 enum { FINE, NOT_EINTR, TOUCHED, NOT_EBADF, REINIT, NOT_OWN, EARLY };
 
 static atomic_int child, touched, held;
 static volatile sig_atomic_t is_child;
-static atomic_bool hold; /* a thread inside the queue, with its lock */
+static atomic_bool hold; /* makes the changer stay inside the queue, with the queue's lock */
 static _Thread_local bool holds;
 
 static void shared_call(void)
@@ -70,7 +71,7 @@ static void on_signal(int number)
 	(void)number;
 	is_child = pid == 0;
 	if (pid == 0)
-		(void)alarm(3); /* Instead of hanging. */
+		(void)alarm(3); /* ends a child that would hang */
 	if (pid > 0)
 		atomic_store(&child, (int)pid);
 	errno = saved;
@@ -79,8 +80,8 @@ static void on_signal(int number)
 struct sleeper {
 	struct xpoll *queue;
 	struct xt_pair pipe;
-	int cap; /* of the event level; 0: xpoll_wait, -1: xpoll_pwait */
-	bool inside; /* another thread is inside when this one forks */
+	int cap; /* capacity of the array for xpoll_event; 0: use xpoll_wait, -1: xpoll_pwait */
+	bool inside; /* another thread is inside the queue, with its lock, when this one forks */
 	struct xt_thread *thread;
 	atomic_int begun;
 };
@@ -100,7 +101,10 @@ static int child_of(const struct sleeper *sleeper, int rc)
 	struct xpoll_event event;
 	int error = errno;
 
-	/* The child was forked before the sleep, so its queue is the parent's. */
+	/*
+	 * The child was forked before the sleep began, so its call fails because the queue is the
+	 * parent's.
+	 */
 	if (rc == -1 && error == EBADF)
 		return EARLY;
 	if (rc != -1 || error != EINTR)
@@ -113,7 +117,10 @@ static int child_of(const struct sleeper *sleeper, int rc)
 	if (sleeper->inside ? rc != -1 || errno != EBUSY : rc != 0)
 		return REINIT;
 	if (!sleeper->inside) {
-		/* Whatever the parent's threads did there. */
+		/*
+		 * After xpoll_reinit the child's queue works, whatever the parent's threads were
+		 * doing in it.
+		 */
 		if (sleep_in(sleeper->queue, sleeper->cap, &event, 0) != 0)
 			return NOT_OWN;
 		xt_put(sleeper->pipe.w);
@@ -160,7 +167,10 @@ static struct xpoll *sleepers_start(bool inside, bool poll_level)
 	return queue;
 }
 
-/* Fork in the signal handler of this sleeper; *status: how the child ended. */
+/*
+ * Send a signal to this sleeper, whose handler forks; store the wait status of the child in
+ * *status.
+ */
 static void fork_once(const struct sleeper *sleeper, int *status)
 {
 	atomic_store(&child, 0);
@@ -169,7 +179,10 @@ static void fork_once(const struct sleeper *sleeper, int *status)
 	XT_EQ(waitpid(atomic_load(&child), status, 0), atomic_load(&child));
 }
 
-/* The child is all right.  On a busy machine the thread may not sleep yet: once more. */
+/*
+ * Fork until the child was forked in the sleep, and check that the child has found no error.  On a
+ * busy machine the thread may not sleep yet: then repeat.
+ */
 static void fork_in(const struct sleeper *sleeper)
 {
 	int status = -1;
@@ -220,7 +233,7 @@ XT_TEST(hazard_16_child_of_a_sleepers_handler_waits_for_nobody_inside)
 	changer = xt_start(changer_run, &sleepers[0]);
 	xt_until(&held, 1);
 	/*
-	 * On poll and select the first thread returns from its sleep so that the other can make its
+	 * On poll and select the first thread leaves its sleep so that the other one can make its
 	 * change.
 	 */
 	fork_in(&sleepers[1]);

@@ -1,23 +1,28 @@
 /*
- * Goal: a call that asks the kernel several times keeps a level whose reports it has
- * already delivered: the next call delivers it again, if it still holds (S8).
- * Method: the call is wrapped at link time; between two of them the program, as another
- * thread could, reads and writes.
+ * Goal: a call of xpoll_event that calls epoll_wait several times remembers a
+ * level-triggered event that it has delivered: the next call delivers the event
+ * again, if its condition still holds (S8).
+ * Method: epoll_wait is wrapped at link time; between two of these calls the
+ * test reads and writes, as another thread could.
  */
 #include "xt.h"
 
 #include "posix/sys_epoll.h"
 
 static struct xt_pair watched; /* r: READ is enabled, WRITE is disabled */
-static int steps;              /* calls of which a report is what the test is about */
+/* number of runs in which the kernel made the reports that this test needs */
+static int steps;
 
-/* The reports of this call so far. */
+/* State of one xpoll_event call, by the reports that it has got from the kernel. */
 static enum {
-	NO_WAIT,  /* a queue that is opened asks the kernel, too */
+	NO_WAIT,  /* before the call under test: xpoll_create calls epoll_wait, too */
 	NOTHING,
-	LEVEL,    /* READ: delivered by level, and gone since */
-	UNWANTED, /* only WRITE, which is disabled: now the kernel reports edges */
-	EDGE,     /* READ again, and it holds */
+	LEVEL,    /* READ was reported and delivered, and its condition has ended since */
+	/*
+	 * only WRITE was reported, which is disabled, so the library makes the entry edge-triggered
+	 */
+	UNWANTED,
+	EDGE,     /* READ was reported again, and its condition holds */
 } stage;
 
 static uint32_t reported(const struct epoll_event *events, int count)
@@ -49,7 +54,7 @@ int __wrap_xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
 	return rc;
 }
 
-/* Returns whether READ of the watched one came. */
+/* Wait once.  Returns true if READ of the watched socket was delivered. */
 static bool wait_once(struct xpoll *queue, int room)
 {
 	struct xpoll_event events[32];
@@ -62,7 +67,10 @@ static bool wait_once(struct xpoll *queue, int room)
 	return xt_find(events, count, (uint64_t)watched.r, READ) >= 0;
 }
 
-/* Makes the library ask for less than there is room for: an array was too small. */
+/*
+ * Deliver two events with room for one, after which the library requests fewer reports from the
+ * kernel than the caller has room for.
+ */
 static void crowd(struct xpoll *queue)
 {
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
@@ -76,7 +84,10 @@ static void crowd(struct xpoll *queue)
 	xt_shut(pair);
 }
 
-/* Edges beside it fill the chunks in which the library takes reports. */
+/*
+ * Run the case with this many edge-triggered pipes beside the watched socket: their reports move
+ * the socket's report to each position in the chunks that the library reads.
+ */
 static void level_among(int edges, int room)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -94,7 +105,10 @@ static void level_among(int edges, int room)
 		XT_OK(xt_add(queue, pipes[i].r, READ, XPOLL_CLEAR));
 	}
 	(void)wait_once(queue, room);
-	/* The remaining edges, and the level. */
+	/*
+	 * The next wait delivers the remaining edges, and the socket's event again if its condition
+	 * holds.
+	 */
 	if (xt_poll(watched.r, POLLIN))
 		XT_CHECK(wait_once(queue, 32));
 	for (int i = 0; i < edges; i++)

@@ -1,8 +1,7 @@
 /*
- * Goal: what the queue does with a system that lacks memory or watches at the
- * wrong moment: it says so, keeps what it had, and forgets nothing (S18).  Each of
- * these was wrong once.
- * Method: the calls are wrapped at link time.
+ * Goal: when the system lacks memory or watches at an inconvenient time, the queue returns an
+ * error, keeps its registrations, and loses no event (S18).  Each case was a bug once.
+ * Method: the calls are wrapped at link time, and fail when the test wants it.
  */
 #include "xt.h"
 
@@ -15,13 +14,13 @@
 #include "linux/sys_linux.h"
 #include "sys/sys.h"
 
-static int add_passes = -1; /* so many epoll_ctl(ADD) more succeed; -1: all */
-static int adds;            /* that failed */
+static int add_passes = -1; /* number of ADDs that succeed; -1: all */
+static int adds;            /* number of ADDs that failed */
 static bool put_fails;
 static bool look_fails;
-static short look_fails_for; /* one for these bits alone; 0: none */
-static int stat_fails; /* so many times */
-static void (*before_look)(void); /* the next fstat; then no more */
+static short look_fails_for; /* fail probes for these bits only; 0: none */
+static int stat_fails; /* number of fstat(2) that fail */
+static void (*before_look)(void); /* called once, before the next fstat(2) */
 
 XT_WRAP(xp_sys_epoll_ctl);
 int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events, uint64_t token)
@@ -83,7 +82,7 @@ int __wrap_xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 	           : -ENOMEM;
 }
 
-/* The test that is over may have left early. */
+/* Reset all faults, because an earlier test may have returned before it did so. */
 static void all_is_well(void)
 {
 	add_passes = -1;
@@ -95,7 +94,7 @@ static void all_is_well(void)
 	before_look = NULL;
 }
 
-/* All notes of VNODE that come for it until these are there, or time is up. */
+/* Collect the notes of VNODE events until these have come, or the time is up. */
 static uint32_t notes_until(struct xpoll *queue, uint32_t wanted)
 {
 	struct xpoll_event event;
@@ -111,7 +110,7 @@ static void remove_directory(void)
 	XT_OK(rmdir(xt_name("d")));
 }
 
-/* A look sees more than the report that caused it: the next report shows it. */
+/* The check for an earlier report finds the directory removed; NOTE_DELETE must still come. */
 XT_TEST(directory_removed_before_a_look_for_another_reason_is_told)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -148,7 +147,7 @@ XT_TEST(file_grown_before_a_look_for_another_reason_is_told)
 	XT_EXPECT_EQ(notes_until(queue, notes), notes);
 }
 
-/* Ready pipes, and a mount table that changes; one event fits. */
+/* Ready pipes and the mount table, with room for one event: each mount must be delivered. */
 static void child_mounts(void *argument)
 {
 	enum { OTHERS = 5 };
@@ -168,7 +167,7 @@ static void child_mounts(void *argument)
 	}
 	int table = xt_open_path("/proc/self/mountinfo", O_RDONLY);
 	XT_OK(xt_add(queue, table, EXCEPT, 0));
-	/* Which look fails: after a call that found more than fits, one matters. */
+	/* `bad` selects the wait whose probe fails; one of them probes what did not fit before. */
 	for (int bad = 0; bad < 2 * OTHERS; bad++) {
 		bool told = false;
 
@@ -205,7 +204,7 @@ XT_TEST(file_whose_status_fails_is_ready_and_stays)
 	XT_GETS(queue, NULL, fd, READ);
 }
 
-/* Select's own word is enough, and for some files it is the only one. */
+/* If poll(2) fails, the result of select(2) suffices; for some files it is the only one. */
 XT_TEST(look_that_fails_does_not_hide_what_select_has_found)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -225,7 +224,7 @@ XT_TEST(look_that_fails_does_not_hide_what_select_has_found)
 	XT_EQ(event.ident, pair.r);
 }
 
-/* The array gives a place up only for one in the helper set. */
+/* CLEAR moves it from the array into the helper set; if that has no room, nothing changes. */
 XT_TEST(clear_that_cannot_be_had_leaves_the_level)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -237,7 +236,7 @@ XT_TEST(clear_that_cannot_be_had_leaves_the_level)
 	add_passes = 0;
 	int status = xt_add(queue, pair.r, READ, XPOLL_CLEAR);
 	add_passes = -1;
-	/* On epoll this change needs no resource that could be lacking. */
+	/* epoll changes the existing entry, which needs no memory. */
 	XT_EQ(status, xt_is("epoll") ? 0 : ENOSPC);
 	XT_EQ(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), 0);
 	XT_EQ(now.flags & XPOLL_CLEAR, status ? 0 : XPOLL_CLEAR);
@@ -245,7 +244,7 @@ XT_TEST(clear_that_cannot_be_had_leaves_the_level)
 	XT_GETS(queue, NULL, pair.r, READ);
 }
 
-/* A queue in which READ of this socket is registered so; NULL: not on epoll. */
+/* A queue in which READ of a new socket is registered with these flags; not on epoll: NULL. */
 static struct xpoll *with_read(struct xt_pair *pair, int op, uint32_t notes)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -265,7 +264,7 @@ XT_TEST(exclusive_that_cannot_be_put_back_fails_the_wait_until_it_is)
 
 	if (!queue)
 		return;
-	/* The change removes the entry from the kernel's set, and cannot add it again. */
+	/* The change deletes the entry from the epoll set, and then fails to add it again. */
 	add_passes = 0;
 	XT_STATUS(xt_change(queue, ident, WRITE, XPOLL_ADD, XPOLL_NOTE_EXCLUSIVE, 0, NULL), ENOSPC);
 	XT_FAILS(xpoll_lookup(queue, ident, WRITE, &event), ENOENT);
@@ -275,7 +274,7 @@ XT_TEST(exclusive_that_cannot_be_put_back_fails_the_wait_until_it_is)
 	XT_GETS(queue, NULL, ident, READ);
 }
 
-/* The entry is taken out of the kernel's set before there is another. */
+/* EPOLLEXCLUSIVE cannot be set by MOD: the entry is deleted, and adding it again fails. */
 XT_TEST(add_that_makes_an_entry_exclusive_and_fails_keeps_the_level)
 {
 	struct xt_pair pair;
@@ -311,7 +310,7 @@ XT_TEST(exclusive_that_a_check_cannot_make_level_again_is_not_forgotten)
 	XT_GETS(queue, NULL, ident, READ);
 }
 
-/* DISABLE changes the entry of an exclusive filter, and disables the filter in any case. */
+/* DISABLE changes an exclusive filter's entry; the filter is disabled even if that fails. */
 XT_TEST(disable_of_an_exclusive_succeeds_without_room)
 {
 	struct xt_pair pair;
@@ -330,7 +329,7 @@ XT_TEST(disable_of_an_exclusive_succeeds_without_room)
 	XT_GETS(queue, NULL, ident, READ);
 }
 
-/* Whether it needs room for another watch is the library's affair. */
+/* The library may need a new entry here, or not; if the change fails, nothing has changed. */
 XT_TEST(add_to_a_disabled_exclusive_is_made_or_changes_nothing)
 {
 	struct xt_pair pair;
@@ -355,7 +354,7 @@ XT_TEST(add_to_a_disabled_exclusive_is_made_or_changes_nothing)
 		XT_GETS(queue, NULL, ident, WRITE);
 }
 
-/* Dead entries that duplicates keep alive, until the set is renewed. */
+/* A queue with a dead entry, kept in the set by a duplicate until the set is renewed. */
 struct graves {
 	struct xpoll *queue;
 	struct xt_pair living;
@@ -375,11 +374,11 @@ static void graves_dig(struct graves *graves)
 	(void)xt_dup(graves->dead.r);
 	xt_close(graves->dead.r);
 	xt_number(xt_eventfd(), graves->dead.r);
-	/* The number is of another file now, and DEL could not reach the old. */
+	/* The descriptor is reused, so EPOLL_CTL_DEL could not delete the old file's entry. */
 	XT_OK(xt_add(graves->queue, graves->dead.r, READ, XPOLL_CLEAR));
 }
 
-/* Each report of the dead entry is counted; after the fourth the set is renewed. */
+/* Report the dead entry until the set is renewed: 1; otherwise returns the wait's result. */
 static int graves_open(struct graves *graves)
 {
 	uint64_t before = xt_stats(graves->queue).rebuilds;
@@ -404,7 +403,7 @@ XT_TEST(renewal_without_room_for_watches_fails_the_wait_and_loses_nothing)
 	if (!xt_is("epoll"))
 		return;
 	XT_CALL(graves_dig(&graves));
-	add_passes = 1; /* The set's own. */
+	add_passes = 1; /* the new set's own first entry */
 	errno = 0;
 	XT_EQ(graves_open(&graves), -1);
 	XT_EQ(errno, ENOSPC);
@@ -435,7 +434,7 @@ XT_TEST(renewal_that_fails_keeps_the_old_set_and_what_watches_it)
 	XT_GETS(graves.queue, NULL, graves.living.r, READ);
 }
 
-/* Sleepers come out to sleep in the fresh set: where there is none, they go on. */
+/* A renewal wakes all sleeping threads, for the new set; if it fails, none must be woken. */
 XT_TEST(renewal_that_fails_wakes_nobody)
 {
 	struct xt_sleeper sleepers[2];
@@ -453,7 +452,7 @@ XT_TEST(renewal_that_fails_wakes_nobody)
 		xt_asleep(threads[i]);
 	}
 	uint64_t wakes = xt_stats(graves.queue).syscalls_wake;
-	/* Enough for two renewals. */
+	/* Enough dropped reports for two attempts of a renewal. */
 	for (uint64_t dropped = 0; dropped < 8;) {
 		xt_put(graves.dead.w);
 		for (uint64_t before = dropped; dropped == before; (void)sched_yield())
@@ -466,7 +465,7 @@ XT_TEST(renewal_that_fails_wakes_nobody)
 		xt_send_home(graves.queue, threads[i]);
 }
 
-/* Hazard 2: to renew the set is nothing that a file has to hear of. */
+/* Hazard 2: a renewal of the set does not affect the watch of a growing file. */
 XT_TEST(hazard_02_growing_file_survives_the_renewal)
 {
 	struct graves graves;
@@ -482,7 +481,7 @@ XT_TEST(hazard_02_growing_file_survives_the_renewal)
 	XT_GETS(graves.queue, NULL, graves.file, READ);
 }
 
-/* A check that fails would lose the edge, so the event is delivered, perhaps below the mark. */
+/* If the probe for urgent data fails, the event comes, perhaps below the low-water mark. */
 XT_TEST(urgent_data_below_the_mark_that_cannot_be_looked_for_is_reported)
 {
 	struct xpoll *queue = xt_open_quiet();

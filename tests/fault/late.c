@@ -1,7 +1,9 @@
 /*
- * Goal: while a thread arms an entry without the lock, other threads use the queue; who ends the
- * registration, forks or destroys the queue finds it whole; a refused change is reported (S1, S16).
- * Method: the change is wrapped at link time, and held.
+ * Goal: while one thread changes an epoll entry without the queue's lock, other
+ * threads use the queue: a thread that deletes the registration, forks or
+ * destroys the queue finds consistent state, and a refused change is reported
+ * (S1, S16).
+ * Method: epoll_ctl is wrapped at link time, and held.
  */
 #include "xt.h"
 
@@ -14,7 +16,7 @@
 #include <sys/epoll.h>
 
 static _Thread_local bool holds;
-static _Thread_local int fails; /* with this error */
+static _Thread_local int fails; /* the held change fails with this error */
 static atomic_int held;
 static atomic_bool released;
 
@@ -33,7 +35,10 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events, uint6
 	return __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
 }
 
-/* One thread sleeps; READ of a readable descriptor is disabled, and its entry is silent. */
+/*
+ * One thread sleeps in the queue.  READ of a readable descriptor is disabled, and its epoll entry
+ * is one-shot and not armed.
+ */
 struct scene {
 	struct xt_sleeper sleeper;
 	struct xt_thread *thread;
@@ -48,14 +53,20 @@ static void scene_make(struct scene *scene, struct xpoll *queue)
 	atomic_store(&released, false);
 	scene->pair = xt_socketpair(SOCK_STREAM);
 	scene->thread = xt_start(xt_sleep, &first);
-	/* The count and the sleep are under one lock: then it sleeps. */
+	/*
+	 * The call is counted and the thread begins its sleep with the lock held in between, so
+	 * once the count is seen the thread sleeps.
+	 */
 	while (xt_stats(queue).syscalls_wait == 0)
 		(void)sched_yield();
 	XT_OK(xt_add(queue, scene->pair.r, READ, XPOLL_DISPATCH));
 	xt_put(scene->pair.w);
 	xt_join(scene->thread);
 	XT_EQ(first.rc, 1);
-	/* The kernel reports the entry again, although its filter is disabled. */
+	/*
+	 * The kernel reports the entry once more although READ is disabled, and the library then
+	 * disarms the entry.
+	 */
 	scene->sleeper = (struct xt_sleeper){.queue = queue, .timeout_ns = -1};
 	scene->thread = xt_start(xt_sleep, &scene->sleeper);
 	while (xt_stats(queue).fruitless == 0)

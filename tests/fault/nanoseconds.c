@@ -1,9 +1,11 @@
 /*
- * Goal: a wait with a timeout ends in time, sees its event and can be cancelled, with the C
- * library's epoll_pwait2, without it, and where the kernel lacks epoll_pwait2(2) or a
- * sandbox hides it; then it is called once.
- * Method: the function is hidden and the system call is answered at link time, each time in
- * a child of its own, because the library remembers the answer.
+ * Goal: a wait with a timeout ends in time, delivers its event and can be
+ * cancelled: with the C library's epoll_pwait2, without that function, and
+ * where the kernel lacks epoll_pwait2(2) or a sandbox hides it; in the last
+ * case the system call is tried only once.
+ * Method: the function is hidden and the system call is replaced at link time;
+ * each case runs in a child of its own, because the library remembers whether
+ * the call works.
  */
 #include "xt_cancel.h"
 
@@ -16,8 +18,8 @@
 #define SYS_epoll_pwait2 441
 #endif
 
-static bool hidden; /* the C library has no such function */
-static int answer;  /* of the kernel, a negative errno; 0: its own */
+static bool hidden; /* makes the C library seem to lack epoll_pwait2 */
+static int answer;  /* result of the system call, a negative errno value; 0: make the real call */
 static atomic_int asked;
 
 XT_WRAP(xp_rawcall);
@@ -62,7 +64,7 @@ static void waits_in_time(void)
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, timeout_ns), 0);
 	XT_EXPECT(xt_now() - begin >= timeout_ns);
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 100), 0);
-#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer waits in milliseconds */
+#ifndef __SANITIZE_THREAD__ /* ThreadSanitizer's waits are in milliseconds */
 	XT_EXPECT(asked >= 1);
 #endif
 	xt_put(pipe.w);
@@ -72,7 +74,10 @@ static void waits_in_time(void)
 		XT_EXPECT(asked <= 1);
 }
 
-/* Which answer of the kernel, with and without the function. */
+/*
+ * Run the waits with this result of the system call; waits_without also hides the C library's
+ * function.
+ */
 static void waits_with(void *kernel)
 {
 	answer = *(int *)kernel;
@@ -107,7 +112,7 @@ XT_TEST(the_kernel_s_own)
 	in_children(0);
 }
 
-/* Without the function a wait is one system call if its event comes, else two. */
+/* Without the function a wait makes one system call if its event is there, else two. */
 static void count_calls(void *unused)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -140,7 +145,10 @@ static void wait_events(struct xt_storm *storm, bool limited)
 	                            limited ? 50000 : XT_SOON) >= 0);
 }
 
-/* Like stress/cancel, with the calls that are used if the C library lacks the function. */
+/*
+ * Like stress/cancel, with the system calls that the library uses if the C library lacks
+ * epoll_pwait2.
+ */
 XT_TEST(cancelled_without_the_function)
 {
 	struct xt_storm storm = {.wait = wait_events, .object = xt_open_quiet()};

@@ -1,8 +1,10 @@
 /*
- * Goal: two threads that share a queue do not hand a report of the kernel to each other for
- * ever: who holds it delivers it (S10, S17).
- * Method: each thread is held before it asks the kernel.  They are let go one at a time, in
- * turns, so that each has gone to sleep before the last change that the other one made.
+ * Goal: two threads that share a queue do not pass a report of the kernel from
+ * one to the other for ever: the thread that has got the report delivers its
+ * event (S10, S17).
+ * Method: each thread is held before it calls epoll_wait.  The test lets one
+ * continue at a time, in turns, so that each thread is back at its wait before
+ * the last change that the other one made.
  */
 #include "xt.h"
 
@@ -16,14 +18,14 @@
 enum {
 	THREADS = 2,
 	ROUNDS = 10,
-	TURNS_MOST = 8, /* in a round, until there is an event for each filter */
-	EACH = 4,       /* system calls of a kind for an event, at most */
+	TURNS_MOST = 8, /* at most this many turns in a round, until each filter has had an event */
+	EACH = 4,       /* at most this many system calls of a kind for each event */
 };
 
 struct worker {
 	struct xpoll *queue;
 	struct xt_thread *thread;
-	atomic_int arrived; /* times that it was held */
+	atomic_int arrived; /* number of times that this thread was held */
 	atomic_int let_go;
 };
 
@@ -34,7 +36,10 @@ static atomic_bool over;
 
 XT_WRAP(xp_sys_epoll_wait);
 
-/* Does not sleep, so that each turn ends: a sleep may end early. */
+/*
+ * Call epoll_wait without sleeping, so that each turn ends.  The library accepts this, because any
+ * sleep may end early.
+ */
 int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *fired, int cap,
                              int64_t deadline_ns)
 {
@@ -87,7 +92,10 @@ static void workers_end(struct xpoll *queue, int count)
 		xt_send_home(queue, workers[i].thread);
 }
 
-/* The filters, which are ready, are wanted again by this change, round after round. */
+/*
+ * In each round enable the filters of a ready socket again by this change, and check that a bounded
+ * number of turns delivers their events.
+ */
 static void each_round_ends(int filters, int mode, int again)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -163,7 +171,10 @@ XT_TEST(level_that_one_of_two_threads_has_is_made_silent_by_the_fourth_report)
 	XT_EXPECT_EQ(atomic_load(&events), 0);
 }
 
-/* Count the changes of 192 events that the main thread takes while a worker sleeps. */
+/*
+ * Count the system calls for changes while the main thread takes 192 events and a worker sleeps in
+ * the queue.
+ */
 static void count_beside_a_sleeper(bool in_turn, uint64_t *changes)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -174,7 +185,7 @@ static void count_beside_a_sleeper(bool in_turn, uint64_t *changes)
 	xt_put(pipe.w);
 	workers_start(queue, 1);
 	XT_GETS(queue, NULL, (uint64_t)pipe.r, READ);
-	XT_NONE(queue); /* it is silent now */
+	XT_NONE(queue); /* after this the entry is disarmed */
 	before = xt_stats(queue).syscalls_change;
 	for (int i = 0; i < 3 * XP_RECENT_FOR; i++) {
 		queue->threads.in_turn = in_turn;
@@ -185,7 +196,10 @@ static void count_beside_a_sleeper(bool in_turn, uint64_t *changes)
 	workers_end(queue, 1);
 }
 
-/* Each 64th report also verifies the file, by a call that counts as a change. */
+/*
+ * Each 64th report also verifies that the descriptor still refers to its file, by a call that
+ * counts as a change.
+ */
 XT_TEST(silent_entry_of_two_threads_is_a_level_again_after_64_reports)
 {
 	uint64_t changes = 0;
@@ -196,7 +210,10 @@ XT_TEST(silent_entry_of_two_threads_is_a_level_again_after_64_reports)
 	XT_EXPECT_EQ(changes, 3 * XP_RECENT_FOR + 3);
 }
 
-/* The queue counts its changes by a number that wraps, after some hours in a busy server. */
+/*
+ * The queue's counter of changes wraps after some hours on a busy server.  A level-triggered entry
+ * that is older than half its range is still reported at once.
+ */
 XT_TEST(level_that_is_older_than_two_billion_changes_is_reported_at_once)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -217,8 +234,8 @@ XT_TEST(level_that_is_older_than_two_billion_changes_is_reported_at_once)
 }
 
 /*
- * The number of a waiting call wraps around, too, and then equals that of a registration that was
- * never delivered.
+ * The counter of waits wraps, too; a wait then has the number 0, which means "never delivered" in a
+ * registration.
  */
 XT_TEST(wait_whose_number_wraps_delivers_what_is_new)
 {
@@ -251,7 +268,10 @@ XT_TEST(wait_whose_number_wraps_delivers_a_new_timer)
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 }
 
-/* Another call had this number, long ago: one of the two was delivered by it. */
+/*
+ * A wait gets the number that an earlier wait had before the counter wrapped; one of the two
+ * registrations still has that number as the wait that last delivered it.
+ */
 XT_TEST(wait_whose_number_comes_again_delivers_level)
 {
 	struct xpoll *queue = xt_open_quiet();

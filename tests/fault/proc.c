@@ -1,7 +1,7 @@
 /*
- * Goal: PROC when the system refuses what a child needs; a kernel that lacks what
- * newer ones have; numbers that are used again (S1, S18, S22).  The sweep makes
- * each call of a registration fail.
+ * Goal: PROC works where the system refuses the resources for a tracked child,
+ * where the kernel lacks newer calls, and where process IDs are reused (S1,
+ * S18, S22).  The sweep makes each call of a registration fail.
  * Method: the calls are wrapped at link time.
  */
 #include "xt.h"
@@ -25,15 +25,16 @@
 #define UNKNOWN XPOLL_NOTE_STATUS_UNKNOWN
 #define TRACKERR XPOLL_NOTE_TRACKERR
 
-static int calls;      /* that may fail, so far */
-static int fails_at;   /* the number of the one that does; 0: none */
-static int fails_with; /* and its error */
-static bool old_kernel; /* reports no status of others */
-static bool no_pidfd;   /* an older one yet */
-static bool no_proc;    /* and no /proc */
+static int calls;      /* number of calls so far that may be made to fail */
+static int fails_at;   /* number of the call that fails; 0: none */
+static int fails_with; /* error of that call */
+static bool old_kernel; /* the kernel returns no exit status of processes that are not children */
+static bool no_pidfd;   /* a still older kernel: no pidfd_open(2) */
+static bool no_proc;    /* /proc is not mounted */
 static int waits;       /* calls of waitid(2) */
-static pid_t reused;    /* a number that was given anew ... */
-static pid_t reused_by; /* ... to this process, as far as the library sees */
+static pid_t reused;    /* the process ID that seems to be reused */
+/* the process that reused_by's ID shows to the library in place of `reused` */
+static pid_t reused_by;
 
 static bool fails(void)
 {
@@ -102,7 +103,7 @@ XT_WRAP(xp_sys_epoll_ctl);
 int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                             uint64_t token)
 {
-	/* Removing never fails. */
+	/* EPOLL_CTL_DEL never fails. */
 	return op != 2 && fails()
 	           ? fails_with
 	           : __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
@@ -134,7 +135,10 @@ int __wrap_xp_procfs_zombie_status(pid_t pid, int *status)
 	                  : __real_xp_procfs_zombie_status(pid, status);
 }
 
-/* A child that ends when the pipe is closed, and makes `count` children then. */
+/*
+ * A child process that exits when its pipe is closed, after it has created `count` children of its
+ * own.
+ */
 struct child {
 	pid_t pid;
 	int go;
@@ -152,7 +156,10 @@ static struct child child_start(int count, int code)
 	if (child.pid == 0) {
 		char end;
 
-		/* Close the pipes of the other children, too. */
+		/*
+		 * The pipes of other children are inherited: close them, or those children would
+		 * not see their end.
+		 */
 		for (int fd = 3; fd < 200; fd++)
 			if (fd != ends[0])
 				(void)close(fd);
@@ -187,7 +194,10 @@ static bool can_trace(void)
 	return xpoll_supports(NULL, PROC, FORK) == 1;
 }
 
-/* S18: what cannot be had for a child while a wait runs is NOTE_TRACKERR. */
+/*
+ * S18: if a wait cannot get the resources for watching a new child, the parent's registration
+ * reports NOTE_TRACKERR.
+ */
 XT_TEST(child_that_cannot_be_registered_is_trackerr)
 {
 	enum { CHILDREN = 3 };
@@ -225,7 +235,10 @@ XT_TEST(child_that_cannot_be_registered_is_trackerr)
 	}
 }
 
-/* Nobody has reaped them, and they are another's: waitid(2) would not know of them. */
+/*
+ * The tracked children are not reaped, and are children of another process, so waitid(2) could not
+ * return their status: the library must not call it.
+ */
 XT_TEST(tracked_children_cost_no_waitid)
 {
 	enum { CHILDREN = 8 };
@@ -266,7 +279,7 @@ XT_TEST(tracked_children_cost_no_waitid)
 		if ((event.fflags & (EXIT | UNKNOWN)) == EXIT)
 			XT_EXPECT_EQ(event.data, 3 << 8);
 	}
-	/* Where /proc does not show it, it is asked after all. */
+	/* The library falls back to waitid(2) only where /proc does not show the status. */
 	XT_EXPECT(waits == 0 || notes & UNKNOWN);
 	(void)close(let[1]);
 	XT_EQ(waitpid(parent.pid, NULL, 0), parent.pid);
@@ -274,7 +287,10 @@ XT_TEST(tracked_children_cost_no_waitid)
 	(void)close(let[0]);
 }
 
-/* /proc is looked at: of the end of one, and of nothing that only a tracer can report. */
+/*
+ * Without pidfd_open(2) the library polls /proc: it supports NOTE_EXIT, but not the notes that only
+ * a tracer can get.
+ */
 XT_TEST(kernel_without_pidfd_reports_the_end_by_proc)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -321,7 +337,10 @@ XT_TEST(neither_pidfd_nor_proc_is_enotsup)
 	(void)waitpid(child.pid, NULL, 0);
 }
 
-/* A status that the kernel does not report is unknown, not 0. */
+/*
+ * If the kernel does not return the exit status, the event says that the status is unknown, not
+ * that it is 0.
+ */
 XT_TEST(status_that_an_old_kernel_does_not_tell_is_unknown)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -336,7 +355,7 @@ XT_TEST(status_that_an_old_kernel_does_not_tell_is_unknown)
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 	XT_EXPECT_EQ(event.fflags, EXIT | UNKNOWN);
 	XT_EXPECT_EQ(event.data, 0);
-	/* For a child that was not reaped waitid returns it. */
+	/* The child was not reaped, so waitid(2) returns its status. */
 	XT_OK(watch(queue, zombie, EXIT));
 	child_ends(zombie);
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
@@ -346,7 +365,10 @@ XT_TEST(status_that_an_old_kernel_does_not_tell_is_unknown)
 	(void)waitpid(zombie.pid, NULL, 0);
 }
 
-/* S1: no wait comes between the exit of the first process and this ADD of another one. */
+/*
+ * S1: the first process has exited and its ID is reused; no wait comes before this ADD, which must
+ * register the new process.
+ */
 static void add_finds_another(int modes, int same_modes)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -360,7 +382,10 @@ static void add_finds_another(int modes, int same_modes)
 	XT_EQ(waitpid(old.pid, NULL, 0), old.pid);
 	reused = old.pid;
 	reused_by = fresh.pid;
-	/* Whose the number is cannot be found out: the ADD fails, and is not the old one's. */
+	/*
+	 * The library cannot find out which process has the ID, so ADD fails; it must not treat the
+	 * old registration as the new process's.
+	 */
 	fail(1, -ENOMEM);
 	XT_STATUS(xt_change(queue, (uint64_t)old.pid, PROC, XPOLL_ADD | same_modes, EXIT, 0,
 	                    &fresh),
@@ -390,7 +415,10 @@ XT_TEST(add_of_a_reused_number_before_any_wait_begins_anew)
 	XT_CALL(add_finds_another(XPOLL_ONESHOT, XPOLL_ENABLE));
 }
 
-/* The process was reaped, and its ID was not reused: the registered event is still delivered. */
+/*
+ * The process was reaped and its ID is not reused: ADD keeps the registration, whose event is still
+ * delivered.
+ */
 XT_TEST(add_of_a_reaped_number_keeps_the_end)
 {
 	struct xpoll *queue = xt_open_quiet();

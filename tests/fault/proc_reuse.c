@@ -1,7 +1,8 @@
 /*
- * Goal: a tracked child that cannot be watched is reported, also when its parent has ended
- * and another process has that one's number (S18).
- * Method: as root, a process is given the number; the call that watches is wrapped.
+ * Goal: if a tracked child cannot be watched, NOTE_TRACKERR is reported even if
+ * its parent has exited and the parent's process ID is reused (S18).
+ * Method: as root, the test gives the ID to another process; the call that
+ * watches a process is wrapped.
  */
 #include "xt.h"
 
@@ -14,7 +15,7 @@
 #define TRACK XPOLL_NOTE_TRACK
 #define TRACKERR XPOLL_NOTE_TRACKERR
 
-static bool no_watch; /* no descriptor can be watched */
+static bool no_watch; /* makes the call that watches a process fail */
 
 XT_WRAP(xp_sys_epoll_ctl);
 int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
@@ -25,7 +26,10 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 	           : __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
 }
 
-/* Have a process get this number, and end; false: that is not permitted. */
+/*
+ * Create processes until one gets this ID, and have it exit.  Returns false if the test may not
+ * choose IDs.
+ */
 static bool number_given_anew(pid_t wanted)
 {
 	pid_t got = -1;
@@ -46,7 +50,7 @@ static bool number_given_anew(pid_t wanted)
 	return got == wanted;
 }
 
-/* Start a process whose parent exits; it ends itself when the pipe is closed. */
+/* Start a process whose parent exits; the process exits when the pipe is closed. */
 static int orphan_start(pid_t *parent, int *go)
 {
 	int ends[2];
@@ -72,8 +76,8 @@ static int orphan_start(pid_t *parent, int *go)
 }
 
 /*
- * S18: by then the parent has exited, and another process has its ID.  TRACKERR is the last event
- * of the parent's registration, which stays until then.
+ * S18: the parent has exited by then, and another process has its ID.  NOTE_TRACKERR is the last
+ * event of the parent's registration, which stays until then.
  */
 XT_TEST(child_that_cannot_be_watched_is_trackerr_of_who_has_ended)
 {

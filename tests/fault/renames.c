@@ -1,9 +1,11 @@
 /*
- * Goal: VNODE of a directory does not take a rename within it for a move, wherever
- * a read comes between its two halves (S23).
- * Method: the read of inotify's reports is wrapped at link time.  It hands out
- * second halves only once the library has waited for the renames, which it does
- * by looking up a name in the directory; until then there is nothing to read.
+ * Goal: VNODE of a directory does not report a rename within the directory as a
+ * move to another one, wherever a read separates the two inotify events of the
+ * rename (S23).
+ * Method: the read of inotify events is wrapped at link time.  It returns the
+ * second events (IN_MOVED_TO) only after the library has waited for the
+ * renames, which it does by looking up a name in the directory; until then
+ * there is nothing to read.
  */
 #include "xt.h"
 
@@ -31,7 +33,7 @@ int __wrap_xp_sys_inotify_open(void)
 	return instance;
 }
 
-/* Read what the kernel has, and sort it. */
+/* Read the kernel's events, and keep the second halves of renames apart from the others. */
 static void sort_reports(void)
 {
 	_Alignas(struct inotify_event) char bytes[8192];
@@ -121,7 +123,7 @@ XT_TEST(rename_whose_halves_are_read_apart_is_no_move)
 	XT_NONE(queue);
 }
 
-/* Reports of others between the two halves make no move of a rename either. */
+/* Events of other renames between the two halves do not make the rename a move either. */
 XT_TEST(renames_that_overlap_are_no_moves)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -144,7 +146,7 @@ XT_TEST(renames_that_overlap_are_no_moves)
 	XT_NONE(queue);
 }
 
-/* All moves together cost one check of the directory. */
+/* All moves out of the directory that are read together cost one check of the directory. */
 XT_TEST(moves_out_are_moves)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -1,9 +1,9 @@
 /*
- * Goal: where many descriptors are ready and the caller takes few at a time,
- * the array back ends do not look at all of them for each handful.
- * Method: the system calls that look are wrapped at link time and counted, with
- * the entries that they look at.  All descriptors are ready all the time; the
- * rounds go on until each was reported several times.
+ * Goal: where many descriptors are ready and the caller takes few events at a
+ * time, the array back ends do not poll all descriptors in each wait.
+ * Method: the polling system calls are wrapped at link time; they and the
+ * entries that they poll are counted.  All descriptors are always ready; the
+ * test waits until each was reported several times.
  */
 #include "xt.h"
 
@@ -13,9 +13,9 @@
 
 enum { DESCRIPTORS = 600, TIMES = 4 };
 
-static long looks;   /* system calls */
-static long looked;  /* entries */
-static long at_all;  /* checks of all descriptors */
+static long looks;   /* polling system calls */
+static long looked;  /* entries in all these calls */
+static long at_all;  /* calls that polled all descriptors */
 
 static void count_look(size_t entries)
 {
@@ -57,9 +57,9 @@ int __wrap_xp_sys_select_wait(int count, long *const sets[3],
 
 struct crowd {
 	struct xpoll *queue;
-	int ready; /* the eventfd that all of them are */
+	int ready; /* an eventfd; the registered descriptors are duplicates of it */
 	int fds[DESCRIPTORS];
-	int times[DESCRIPTORS]; /* it was reported */
+	int times[DESCRIPTORS]; /* number of events of each descriptor */
 };
 
 static void crowd_open(struct crowd *crowd)
@@ -74,7 +74,7 @@ static void crowd_open(struct crowd *crowd)
 	looks = looked = at_all = 0;
 }
 
-/* Wait until each was reported so often; the number of waits. */
+/* Wait until each descriptor was reported `times` times.  Returns the number of waits. */
 static long take_all(struct crowd *crowd, int nevents, int times)
 {
 	struct xpoll_event events[DESCRIPTORS];
@@ -108,7 +108,10 @@ static void check_rounds(int nevents)
 	/* All descriptors are checked once in each round, not in each wait. */
 	XT_CHECK(at_all <= 2 * TIMES);
 	XT_CHECK(looks <= 2 * waits + 2 * TIMES);
-	/* The others are those reported, and the back end's own. */
+	/*
+	 * Further entries are the reported descriptors, polled again, and the back end's own
+	 * descriptors.
+	 */
 	XT_CHECK(looked <= 2 * TIMES * (DESCRIPTORS + 100) +
 	                   (TIMES + 1) * (DESCRIPTORS + 3 * rounds));
 }
@@ -128,7 +131,7 @@ XT_TEST(all_ready_many_at_a_time_looks_at_all_once_a_round)
 	check_rounds(250);
 }
 
-/* S8: what did not fit is looked at again before it is reported. */
+/* S8: a ready descriptor for which the array had no room is polled again before it is reported. */
 XT_TEST(what_did_not_fit_and_was_read_meanwhile_is_not_reported)
 {
 	static struct crowd crowd;
@@ -143,7 +146,10 @@ XT_TEST(what_did_not_fit_and_was_read_meanwhile_is_not_reported)
 	XT_EQ(xpoll_event(crowd.queue, NULL, 0, events, 8, 0), 8);
 }
 
-/* Registrations that were disabled, deleted or closed meanwhile are not reported either. */
+/*
+ * Registrations that were disabled or deleted, or whose descriptor was closed, while they waited
+ * for room are not reported either.
+ */
 XT_TEST(what_did_not_fit_and_was_taken_out_is_not_reported)
 {
 	static struct crowd crowd;
@@ -177,7 +183,10 @@ XT_TEST(what_did_not_fit_and_was_taken_out_is_not_reported)
 	XT_EQ(left, 0);
 }
 
-/* A byte for one that was not ready comes in a bounded number of waits. */
+/*
+ * A descriptor that becomes ready while others wait for room is reported within a bounded number of
+ * waits.
+ */
 XT_TEST(newcomer_among_what_did_not_fit_comes_in_one_round)
 {
 	static struct crowd crowd;
@@ -200,7 +209,10 @@ XT_TEST(newcomer_among_what_did_not_fit_comes_in_one_round)
 	XT_CHECK(came);
 }
 
-/* The wake uses the room of a descriptor that was checked already. */
+/*
+ * The wake-up descriptor takes the room of a descriptor that was polled already; that one must not
+ * be lost.
+ */
 XT_TEST(wake_among_what_did_not_fit_loses_nothing)
 {
 	static struct crowd crowd;

@@ -1,9 +1,10 @@
 /*
- * Goal: a wait that sleeps several times in the kernel is one sleep to its caller:
- * a signal whose handler would run between two of them is EINTR, and a mask of
- * xpoll_event_mask holds there, too (S15).
- * Method: the calls in which threads sleep are wrapped at link time.  The test's
- * thread sends itself the signal just after its first sleep, which ends in vain.
+ * Goal: a wait that sleeps several times in the kernel is one sleep to its
+ * caller: a signal that is handled between two of these sleeps ends the wait
+ * with EINTR, and the mask of xpoll_event_mask also holds between them (S15).
+ * Method: the calls in which threads sleep are wrapped at link time.  The
+ * test's thread sends itself the signal just after its first sleep, which found
+ * no event.
  */
 #include "xt.h"
 
@@ -14,18 +15,21 @@
 #include <sched.h>
 #include <sys/epoll.h>
 
-/* Much longer than anything here takes: a wait of it was not interrupted. */
+/* Much longer than the test takes: a wait that lasts this long was not interrupted. */
 #define LONG_NS (XT_SOON / 4)
 
-/* The first sleep of a thread, and what happens in it. */
+/* Controls the first sleep of a thread, and records what happened in it. */
 struct seam {
 	bool armed;
-	bool quiet;       /* there is no signal */
-	bool really;      /* it sleeps; else it ends at once, as if it were early */
-	bool until_past;  /* true: sleep; false: return at once, as from a sleep that ended early */
-	bool late;        /* the sleep ended at its deadline, not before */
-	int sleeps;       /* begun */
-	int handled_then; /* handlers that had run at the next sleep */
+	bool quiet;       /* send no signal after the first sleep */
+	/*
+	 * make the first sleep really; otherwise return at once, as from a sleep that ended early
+	 */
+	bool really;
+	bool until_past;  /* after the first sleep spin until the deadline has passed */
+	bool late;        /* the first sleep ended at its deadline, not before */
+	int sleeps;       /* number of sleeps that were begun */
+	int handled_then; /* number of handlers that had run when the second sleep began */
 };
 
 static _Thread_local struct seam seam;
@@ -53,7 +57,7 @@ static bool is_first_sleep(int64_t deadline_ns)
 	return false;
 }
 
-/* Between the first sleep and the next. */
+/* Called between the first sleep of a wait and the second one. */
 static void between(int64_t deadline_ns)
 {
 	seam.late = seam.really && xt_now() >= deadline_ns;
@@ -102,7 +106,7 @@ int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 	return rc;
 }
 
-/* A wait in its own thread, and its result. */
+/* A thread that makes one wait, and the wait's result. */
 struct waiter {
 	struct xpoll *queue;
 	struct seam seam;
@@ -154,8 +158,8 @@ static struct xt_thread *waiter_start(struct waiter *waiter, struct xpoll *queue
 }
 
 /*
- * On epoll a sleep with a mask costs more, so the queue expects a fruitless first sleep only after
- * another one: make that one.
+ * On epoll a sleep with a mask costs more, so the queue allows for a fruitless first sleep only
+ * after it has had one: make that one.
  */
 static struct xpoll *open_after_vain_sleep(void)
 {
@@ -203,8 +207,8 @@ XT_TEST(signal_after_a_vain_sleep_is_eintr_at_the_poll_like_level)
 }
 
 /*
- * On epoll the report of a disabled filter ends the sleep, on poll and select a change by another
- * thread.
+ * Wait, and cause a return from the kernel without an event: on epoll by the report of a disabled
+ * filter, on poll and select by a change of another thread.  Then send the signal.
  */
 static void reported_in_vain_then_signal(int64_t timeout_ns, bool until_past)
 {
@@ -303,7 +307,10 @@ XT_TEST(mask_that_lets_in_ends_no_wait_if_the_queue_restarts)
 	XT_EXPECT(waiter.mask_kept);
 }
 
-/* The sleep for the turn has ended, and another thread has got the turn. */
+/*
+ * A follower's sleep for its turn as the leader has ended, but another thread has become the
+ * leader, so the follower sleeps again.
+ */
 XT_TEST(signal_after_a_vain_sleep_for_the_turn_is_eintr)
 {
 	struct waiter leader = {.timeout_ns = -1};
@@ -312,7 +319,7 @@ XT_TEST(signal_after_a_vain_sleep_for_the_turn_is_eintr)
 	struct xt_thread *threads[2];
 
 	if (xt_is("epoll"))
-		return; /* epoll has no turns */
+		return; /* epoll has no leader */
 	handle();
 	leader.seam.really = true;
 	leader.seam.sleeps = 1;

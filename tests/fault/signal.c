@@ -1,7 +1,8 @@
 /*
- * Goal: a blocked signal is counted once, whatever happens between two system calls of the
- * library, and whatever the kernel refuses (S18, S21).
- * Method: the calls are wrapped at link time, and answer as if another thread had been faster.
+ * Goal: a blocked signal is counted once, whatever happens between two system
+ * calls of the library, and whichever call the kernel refuses (S18, S21).
+ * Method: the calls are wrapped at link time, and return results as if another
+ * thread had been faster.
  */
 #include "xt.h"
 
@@ -14,12 +15,12 @@
 
 #define SIGNAL XPOLL_FILT_SIGNAL
 
-static int refusal;               /* of signalfd(2), an errno value; 0: none */
-static int set_refusal;           /* of epoll_create1(2) */
-static bool others_run;           /* another thread is not asleep */
-static bool others_let_in;        /* another thread does not block any signal */
-static bool taken;                /* another thread has just taken the signal */
-static void (*before_pending)(void); /* before the next sigpending(2) */
+static int refusal;               /* error of signalfd(2), an errno value; 0: none */
+static int set_refusal;           /* error of epoll_create1(2), an errno value; 0: none */
+static bool others_run;           /* make another thread seem to run, not to sleep */
+static bool others_let_in;        /* make another thread seem to block no signal */
+static bool taken;                /* make the signal seem to be taken by another thread */
+static void (*before_pending)(void); /* called before the next sigpending(2) */
 
 XT_WRAP(xp_sys_signal_fd);
 int __wrap_xp_sys_signal_fd(int number)
@@ -54,7 +55,7 @@ int __wrap_xp_procfs_signals(struct xp_procfs_signals *others)
 	return rc;
 }
 
-static int walks; /* calls that look for the next slot */
+static int walks; /* calls of the function that walks through all slots */
 
 XT_WRAP(xp_slots_walk);
 struct xp_slot *__wrap_xp_slots_walk(const struct xpoll *queue, int *fd)
@@ -112,7 +113,10 @@ static void finish(void)
 		XT_EQ(gets_.data, (count));                    \
 	} while (0)
 
-/* Another thread has taken the signal from the kernel, and its handler has not begun. */
+/*
+ * Another thread has taken the signal from the kernel, but its handler has not begun: the signal
+ * must not be counted twice.
+ */
 XT_TEST(handler_of_another_thread_that_has_not_begun_counts_nothing)
 {
 	struct xpoll *queue = registered(on_signal, 0);
@@ -133,7 +137,10 @@ XT_TEST(handler_of_another_thread_that_has_not_begun_counts_nothing)
 	finish();
 }
 
-/* Nobody runs: the signal was accepted, and the handler runs for another one. */
+/*
+ * The library has accepted the first signal, so a handler that runs now belongs to another signal,
+ * and is counted.
+ */
 XT_TEST(handler_counts_after_the_signal_was_accepted)
 {
 	struct xpoll *queue = registered(on_signal, 0);
@@ -150,7 +157,7 @@ XT_TEST(handler_counts_after_the_signal_was_accepted)
 	finish();
 }
 
-/* After the deliveries were read, one more signal is handled, and one is sent. */
+/* Called after the library has read its counters: handle one more signal, and send one. */
 static void handle_and_send(void)
 {
 	block(SIG_UNBLOCK);
@@ -183,7 +190,10 @@ XT_TEST(signal_sent_while_another_one_is_handled_is_counted)
 	finish();
 }
 
-/* The kernel has given one to another thread, whose handler begins after the next one is sent. */
+/*
+ * The kernel has delivered the first signal to another thread, whose handler begins only after the
+ * second one is sent: both are counted.
+ */
 XT_TEST(signal_sent_before_the_handler_of_another_one_begins_is_counted)
 {
 	struct xpoll *queue = registered(on_signal, 0);
@@ -202,7 +212,10 @@ XT_TEST(signal_sent_before_the_handler_of_another_one_begins_is_counted)
 	finish();
 }
 
-/* The handler is about to run in another thread: the signal is that thread's. */
+/*
+ * Another thread does not block the signal, so its handler is about to run there: NOTE_ACCEPT must
+ * not take the signal from it.
+ */
 XT_TEST(note_accept_leaves_a_signal_that_a_thread_does_not_block)
 {
 	struct xpoll *queue = registered(SIG_IGN, XPOLL_NOTE_ACCEPT);
@@ -221,7 +234,10 @@ XT_TEST(note_accept_leaves_a_signal_that_a_thread_does_not_block)
 	finish();
 }
 
-/* A sandbox refuses the calls: an error, in place of an event that never comes. */
+/*
+ * If a sandbox refuses the calls, ADD fails; otherwise the program would wait for an event that
+ * never comes.
+ */
 XT_TEST(add_of_a_blocked_signal_that_cannot_be_watched_fails)
 {
 	static const int refusals[] = {ENOSYS, EPERM, EACCES, EMFILE};
@@ -250,7 +266,7 @@ XT_TEST(add_of_a_blocked_signal_that_cannot_be_watched_fails)
 	finish();
 }
 
-/* A SIGNAL that was ever registered must not make each xpoll_wait look at each descriptor. */
+/* After SIGNAL was registered once, an xpoll_wait must not walk through all slots each time. */
 XT_TEST(poll_level_beside_a_signal_does_not_walk_all_slots)
 {
 	struct xpoll *queue = registered(SIG_IGN, 0);

@@ -1,8 +1,9 @@
 /*
- * Goal: filters with an entry of their own beside an edge (S10) lose no event when
- * there is no descriptor or room for such an entry, nor when the kernel's sets
- * are renewed, with or without room for new ones.
- * Method: the calls that make sets and entries are wrapped at link time.
+ * Goal: a filter that needs an epoll entry of its own, beside an edge-triggered
+ * filter of the same descriptor (S10), loses no event when there is no
+ * descriptor or memory for that entry, nor when the epoll sets are renewed,
+ * with or without memory for new ones.
+ * Method: the calls that create sets and entries are wrapped at link time.
  */
 #include "xt.h"
 
@@ -12,10 +13,11 @@
 #include "posix/sys_epoll.h"
 #include "sys/sys.h"
 
-static int creates_pass = -1; /* so many more succeed; -1: all */
-static bool adds_fail;        /* of WRITE alone, or of a set */
-static int refusal = -ENOSPC; /* what these fail with */
-static bool shares_fail;      /* changes of READ and WRITE together */
+/* number of epoll_create that succeed before they fail; -1: all succeed */
+static int creates_pass = -1;
+static bool adds_fail;        /* make ADD fail for an entry of WRITE alone, or of a set */
+static int refusal = -ENOSPC; /* error of the calls that fail by adds_fail */
+static bool shares_fail;      /* make changes fail that request READ and WRITE in one entry */
 static int failures;
 
 XT_WRAP(xp_sys_epoll_create);
@@ -56,7 +58,7 @@ static void all_is_well(void)
 	failures = 0;
 }
 
-/* The events that come now; how many there are of each is counted. */
+/* Wait for the present events, and count those of READ and of WRITE. */
 static void count_events(struct xpoll *queue, int *reads, int *writes)
 {
 	struct xpoll_event events[8];
@@ -74,7 +76,10 @@ static void count_events(struct xpoll *queue, int *reads, int *writes)
 	}
 }
 
-/* Each activity is still reported once; shared: by an entry that the other filter shares. */
+/*
+ * Check that each activity is reported once.  `shared`: one entry has both filters, so an edge of
+ * one may be repeated by the other.
+ */
 static void both_are_heard(struct xpoll *queue, struct xt_pair pair, bool shared)
 {
 	int reads, writes;
@@ -92,7 +97,10 @@ static void both_are_heard(struct xpoll *queue, struct xt_pair pair, bool shared
 	(void)xt_drain(pair.r);
 }
 
-/* READ has reported its edge; of WRITE beside it the event comes. */
+/*
+ * Register READ and WRITE with CLEAR, READ having reported its edge already.  WRITE is ready, and
+ * its event is delivered.  Returns the socket pair.
+ */
 static struct xt_pair beside_an_edge(struct xpoll *queue, bool shared)
 {
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
@@ -111,7 +119,7 @@ static struct xt_pair beside_an_edge(struct xpoll *queue, bool shared)
 	return pair;
 }
 
-/* When there is room again a filter that is added has its entry. */
+/* Allow new entries again: a filter that is added now gets an entry of its own. */
 static void room_again(struct xpoll *queue, struct xt_pair pair)
 {
 	int reads, writes;
@@ -130,7 +138,10 @@ static void room_again(struct xpoll *queue, struct xt_pair pair)
 	XT_CALL(both_are_heard(queue, pair, true));
 }
 
-/* No entry of its own can be made, as was arranged; the filter is heard, and with room alone. */
+/*
+ * Run the case in which no separate entry can be created: WRITE shares the entry of READ and is
+ * still delivered, and it gets an entry of its own once that is possible.
+ */
 static void shares_an_entry(struct xpoll *queue)
 {
 	struct xt_pair pair = beside_an_edge(queue, true);
@@ -188,7 +199,7 @@ XT_TEST(level_beside_an_edge_that_nests_too_deeply_is_not_forgotten)
 	XT_EXPECT_EQ(writes, 2);
 }
 
-/* The entry of WRITE was changed before that of READ failed. */
+/* The ADD changes the entry of WRITE, and then fails to create that of READ. */
 XT_TEST(add_that_fails_after_the_main_entry_was_changed_keeps_what_was_there)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -211,7 +222,10 @@ XT_TEST(add_that_fails_after_the_main_entry_was_changed_keeps_what_was_there)
 
 /* --- Renewal --------------------------------------------------------------------- */
 
-/* A closed file, a copy of which is open and ready: its entry is dead. */
+/*
+ * Renew the set: make a dead entry, which is a closed file of which a ready duplicate stays open,
+ * and cause reports of it.
+ */
 static void renew(struct xpoll *queue)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -239,7 +253,7 @@ static void renewed(int creates, bool fail_adds)
 	creates_pass = creates;
 	adds_fail = fail_adds;
 	XT_CALL(renew(queue));
-	/* An edge may be reported again by that. */
+	/* The renewal may report an edge a second time. */
 	count_events(queue, &reads, &writes);
 	XT_EXPECT(reads <= 1 && writes <= 1);
 	(void)xt_drain(pair.r);
@@ -255,7 +269,7 @@ XT_TEST(renewal_keeps_filters_beside_an_edge)
 	XT_CALL(renewed(-1, false));
 }
 
-/* The main set was replaced, and no other. */
+/* Only the main set can be replaced; there is no descriptor for the second one. */
 XT_TEST(renewal_without_descriptors_keeps_filters_beside_an_edge)
 {
 	XT_CALL(renewed(1, false));

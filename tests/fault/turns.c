@@ -1,8 +1,9 @@
 /*
- * Goal: the turn of the poll and select back ends reaches whom it should, in
- * orders that chance hardly ever makes.
+ * Goal: the turn of the poll and select back ends (the right to sleep in the
+ * kernel for all threads of the queue) passes to the right thread, also in
+ * orders that rarely happen by chance.
  * Method: the calls in which threads sleep are wrapped at link time, so that a
- * test can hold a thread just before it sleeps or just after.
+ * test can hold a thread just before or just after its sleep.
  */
 #include "xt.h"
 
@@ -11,17 +12,20 @@
 
 #include <sched.h>
 
-/* A thread that waits on the queue, and where the test holds it. */
+/*
+ * A thread that waits on the queue, the points where the test holds the thread, and counters of its
+ * sleeps.
+ */
 struct waiter {
 	struct xpoll *queue;
 	struct xt_thread *thread;
 	int rc;
 	atomic_bool hold_before;
 	atomic_bool hold_after;
-	atomic_int turns; /* sleeps for its turn, begun */
-	atomic_int waits; /* sleeps in the kernel, begun */
-	atomic_int woken; /* sleeps that are over */
-	atomic_int asides; /* waits for others to leave, begun */
+	atomic_int turns; /* begun sleeps for its turn */
+	atomic_int waits; /* begun sleeps in the kernel, as the leader */
+	atomic_int woken; /* sleeps that have ended */
+	atomic_int asides; /* begun waits for other threads to leave */
 };
 
 static _Thread_local struct waiter *self;
@@ -43,7 +47,7 @@ void __wrap_xp_mutex_wait(struct xp_mutex *mutex, pthread_cond_t *condition)
 	__real_xp_mutex_wait(mutex, condition);
 	if (!self || !atomic_load(&self->hold_after))
 		return;
-	/* Let other threads take the mutex first. */
+	/* Release the mutex while held, so that other threads take it first. */
 	xp_mutex_unlock(mutex);
 	held(&self->hold_after);
 	xp_mutex_lock(mutex);
@@ -56,7 +60,10 @@ int __wrap_xp_sys_poll_wait(struct pollfd *fds, size_t count,
 
 	if (!self)
 		return __real_xp_sys_poll_wait(fds, count, deadline_ns, mask);
-	/* The array has two entries of the back end's own. */
+	/*
+	 * A poll array of one entry is a follower's sleep for its turn: the leader's array always
+	 * has two entries of the back end's own.
+	 */
 	atomic_fetch_add(count == 1 ? &self->turns : &self->waits, 1);
 	held(&self->hold_before);
 	rc = __real_xp_sys_poll_wait(fds, count, deadline_ns, mask);
@@ -96,7 +103,7 @@ static void waiter_start(struct waiter *waiter, struct xpoll *queue)
 	waiter->thread = xt_start(waiter_run, waiter);
 }
 
-/* A thread that sleeps as the leader. */
+/* Start a thread that sleeps in the kernel as the leader. */
 static void leader_start(struct waiter *waiter, struct xpoll *queue)
 {
 	waiter_start(waiter, queue);
@@ -104,7 +111,7 @@ static void leader_start(struct waiter *waiter, struct xpoll *queue)
 	xt_asleep(waiter->thread);
 }
 
-/* A follower that is held before it sleeps. */
+/* Start a follower that is held just before it sleeps. */
 static void slow_follower_start(struct waiter *waiter, struct xpoll *queue)
 {
 	atomic_store(&waiter->hold_before, true);
@@ -129,8 +136,8 @@ static void send_home(struct waiter *waiter)
 }
 
 /*
- * The second comes after the call, so it must not take what lets the first one
- * out, nor its place.
+ * The second follower comes after xpoll_wake_all, so it must not consume the wake-up of the first
+ * one, nor take its turn.
  */
 XT_TEST(wake_all_while_another_follower_overtakes_reaches_the_first)
 {
@@ -154,7 +161,7 @@ XT_TEST(wake_all_while_another_follower_overtakes_reaches_the_first)
 	send_home(&second);
 }
 
-/* The other followers sleep on; they do not all wake to find one turn. */
+/* When the leader leaves, one follower gets the turn and is woken; the other followers sleep on. */
 XT_TEST(turn_passed_wakes_one_follower)
 {
 	enum { FOLLOWERS = 8 };
@@ -179,7 +186,10 @@ XT_TEST(turn_passed_wakes_one_follower)
 		send_home(&followers[i]);
 }
 
-/* A follower that is slow to wake up does not find one turn for each pass. */
+/*
+ * The turn is passed on several times while this follower is slow to wake up: it is woken only
+ * once.
+ */
 XT_TEST(turn_passed_often_slow_follower_comes_out_once)
 {
 	static struct waiter leader, follower, next;
@@ -200,7 +210,10 @@ XT_TEST(turn_passed_often_slow_follower_comes_out_once)
 	send_home(&follower);
 }
 
-/* A leader that comes out for a change asks the kernel once more: one call is counted. */
+/*
+ * A leader that leaves its sleep for another thread's change polls the kernel once more: both polls
+ * count as one system call.
+ */
 XT_TEST(change_beside_a_leader_counts_one_look)
 {
 	enum { CHANGES = 20 };
@@ -238,7 +251,10 @@ XT_TEST(close_wakes_the_leader_of_queues_that_know_the_descriptor_alone)
 	send_home(&leader);
 }
 
-/* The lookup may attach descriptors to the leader's array while it checks for reports. */
+/*
+ * xpoll_lookup of a process may attach descriptors to the array, which the leader's poll(2) uses:
+ * it waits until the leader has left its sleep.
+ */
 XT_TEST(lookup_of_a_process_begins_when_the_leader_is_out)
 {
 	static struct waiter leader;
@@ -263,7 +279,7 @@ static void poll_level_run(void *argument)
 	waiter->rc = xpoll_pwait(waiter->queue, &ready, 1, -1, NULL);
 }
 
-/* A waiter that makes a change first. */
+/* A thread that waits with a change. */
 static struct xpoll_event made;
 
 static void changer_run(void *argument)
@@ -275,7 +291,10 @@ static void changer_run(void *argument)
 	waiter->rc = xpoll_event(waiter->queue, &made, 1, &event, 1, 0) < 0 ? errno : 0;
 }
 
-/* The wait may begin when the call is made, and may not when the leader has returned. */
+/*
+ * When the poll-like call is made, waiting is allowed; when the leader has returned, it no longer
+ * is, so the call fails and makes no change.
+ */
 XT_TEST(event_while_a_poll_like_wait_begins_fails_before_its_changes)
 {
 	static struct waiter leader, changer, poller;
@@ -286,7 +305,7 @@ XT_TEST(event_while_a_poll_like_wait_begins_fails_before_its_changes)
 	XT_OK(xt_add(queue, first.r, READ, 0));
 	leader_start(&leader, queue);
 	atomic_store(&leader.hold_after, true);
-	/* The leader has the event, and no wake-up beside it. */
+	/* The leader has got the event, and was not also woken. */
 	int woken = atomic_load(&leader.woken);
 	xt_put(first.w);
 	xt_until(&leader.woken, woken + 1);

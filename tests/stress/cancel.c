@@ -1,12 +1,13 @@
 /*
- * Stress: threads are cancelled while they wait, and disable cancellation at other times
- * (hazard 20).
- * Oracle: no thread ends between pthread_setcancelstate(PTHREAD_CANCEL_DISABLE) and the
- * state before; each ends; the queue works afterwards and can be destroyed.
+ * Stress: threads are cancelled while they wait; each of them disables
+ * cancellation at other times (hazard 20).
+ * Oracle: no thread ends between pthread_setcancelstate(PTHREAD_CANCEL_DISABLE)
+ * and the call that restores the old state; each thread ends; the queue works
+ * afterwards and can be destroyed.
  */
 #include "xt_cancel.h"
 
-/* CANCELS: threads in a second of XPOLL_STRESS_SECONDS. */
+/* CANCELS: number of threads that are cancelled in each second of XPOLL_STRESS_SECONDS. */
 enum { CANCELS = 100, LIMIT_NS = 50000 };
 
 static int64_t timeout_of(bool limited)
@@ -51,7 +52,9 @@ static void wait_poll_like_for_ever(struct xt_storm *storm, bool limited)
 	(void)XT_EXPECT(xpoll_wait(storm->object, -1) >= 0);
 }
 
-/* AddressSanitizer and ThreadSanitizer lose track of a thread that is cancelled. */
+/*
+ * Skip under AddressSanitizer and ThreadSanitizer, which lose track of a thread that is cancelled.
+ */
 static void check(void (*wait)(struct xt_storm *storm, bool limited))
 {
 	struct xt_storm storm = {.wait = wait};

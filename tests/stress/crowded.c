@@ -1,7 +1,8 @@
 /*
- * Stress: 20000 descriptors, of which a few are active in each round, while
- * interest in others is toggled (S11, hazard 7).
- * Oracle: the ones that were written to come, each once per round; no other.
+ * Stress: of 20000 descriptors a few are active in each round, while
+ * registrations of others are enabled and disabled (S11, hazard 7).
+ * Oracle: each descriptor that was written to is delivered once in its round,
+ * and no other descriptor.
  */
 #include "xt.h"
 
@@ -11,7 +12,7 @@ struct place {
 	struct xpoll *queue;
 	struct xt_pair *pipes;
 	unsigned char *expected;
-	int count; /* pipes */
+	int count; /* number of pipes */
 	uint64_t seed;
 };
 
@@ -20,7 +21,7 @@ static int pick(struct place *place)
 	return (int)(xt_random(&place->seed) % (uint32_t)place->count);
 }
 
-/* Read the bytes that were written in this round, and check that there are no others. */
+/* Read the bytes that were written in this round, and check that only these pipes are delivered. */
 static void take_round(struct place *place, int active)
 {
 	while (active > 0) {

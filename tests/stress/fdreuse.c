@@ -1,9 +1,9 @@
 /*
- * Stress: threads close and reopen the same descriptor numbers while others
- * wait (S6, S7, hazards 1 and 2).
- * Oracle: each registration has a number of its own as udata.  A wait that
- * began after a registration was deleted, or its file closed, must not return
- * it.
+ * Stress: threads close and reopen the same descriptors while others wait (S6,
+ * S7, hazards 1 and 2).
+ * Oracle: each registration has a serial number of its own as udata.  A wait
+ * that began after a registration was deleted, or its descriptor closed, must
+ * not return that serial number.
  */
 #include "xt.h"
 
@@ -11,11 +11,14 @@
 
 enum { SLOTS = 16, CHURNERS = 2, WAITERS = 2, FIRST_NUMBER = 300 };
 
-/* A serial number counts all registrations of a slot. */
+/*
+ * The udata of a registration holds the slot in the upper bits, and in these the serial number,
+ * which counts the registrations of the slot.
+ */
 #define SERIAL_BITS 48
 
 struct slot {
-	_Atomic uint64_t dead; /* serials up to this one are gone */
+	_Atomic uint64_t dead; /* registrations up to this serial number have ended */
 };
 
 struct reuse {
@@ -25,11 +28,11 @@ struct reuse {
 	atomic_int stop;
 	_Atomic long events;
 	int64_t end_ns;
-	bool sees_close; /* the back end hears of a close(2) */
+	bool sees_close; /* the back end notices a close(2) */
 	uint64_t seed;
 };
 
-/* A pipe with a byte in it, its read end at this number. */
+/* Open a pipe with a byte in it, and move its read end to this descriptor. */
 static bool churn_open(int number)
 {
 	int ends[2];
@@ -44,7 +47,7 @@ static bool churn_open(int number)
 	return true;
 }
 
-/* End it in one of four ways; the registration may be gone already. */
+/* End a slot's registration in one of four ways; a wait may have removed it already. */
 static void churn_close(struct reuse *reuse, int number, uint32_t how)
 {
 	int copy = -1;

@@ -1,9 +1,11 @@
 /*
- * Stress: a queue that loops of others watch by its xpoll_fd (S14): poll(2), an
- * epoll set by level, one by edges, another queue by level and one by edges;
- * and random registrations of every kind in it, which come and go.
- * Oracle: a wait that finds something must have been announced to each of them:
- * by level just now, by edges since the last wait that found nothing.
+ * Stress: event loops of other programs watch a queue by its xpoll_fd (S14):
+ * poll(2), a level-triggered epoll set, an edge-triggered one, another queue
+ * level-triggered and one edge-triggered; random registrations of every kind
+ * come and go in the queue.
+ * Oracle: if a wait of the queue finds an event, each watcher must have
+ * reported xpoll_fd before: a level-triggered one just now, an edge-triggered
+ * one since the last wait that found nothing.
  */
 #include "xt.h"
 
@@ -11,13 +13,13 @@
 
 enum { PIPES = 12, EVENTS = 16 };
 
-/* How another program watches the queue's descriptor. */
+/* The ways in which another program watches the queue's descriptor. */
 enum watcher { BY_POLL, BY_EPOLL, BY_EDGES, BY_QUEUE, BY_QUEUE_EDGES, WATCHERS };
 
 struct foreign {
 	struct xpoll *queue;
-	int fd; /* its xpoll_fd */
-	int level, edges; /* epoll sets */
+	int fd; /* xpoll_fd of the queue */
+	int level, edges; /* epoll sets, level-triggered and edge-triggered */
 	struct xpoll *outer, *outer_edges;
 	bool told[WATCHERS];
 	struct xt_pair pipes[PIPES];
@@ -58,7 +60,10 @@ static bool queue_tells(struct xpoll *outer)
 	return xpoll_event(outer, NULL, 0, &event, 1, 0) == 1;
 }
 
-/* Ask all of them; those by edges say it once. */
+/*
+ * Poll all watchers, and record which of them report xpoll_fd; an edge-triggered one reports it
+ * only once.
+ */
 static void ask(struct foreign *it)
 {
 	it->told[BY_POLL] = xt_poll(it->fd, POLLIN) != 0;
@@ -130,7 +135,7 @@ static void change(struct foreign *it)
 	case 1:
 		rc = xt_trigger(it->queue, id);
 		break;
-	case 2: /* due at once, or never */
+	case 2: /* a timer that expires at once, or never */
 		rc = xt_change(it->queue, id, XPOLL_FILT_TIMER, XPOLL_ADD |
 		               (pick(it, 2) ? XPOLL_ONESHOT : XPOLL_DISPATCH),
 		               XPOLL_NOTE_SECONDS, pick(it, 2) ? 0 : 3600, NULL);
@@ -171,7 +176,7 @@ static bool take(struct foreign *it, int cap)
 
 static void take_all(struct foreign *it)
 {
-	/* A level stays ready, so read its data or delete it. */
+	/* A level-triggered event stays ready, so read its data or delete its registration. */
 	while (!take(it, 1 + (int)pick(it, EVENTS)) && !xt_failures()) {
 		for (int i = 0; i < PIPES; i++) {
 			(void)xt_drain(it->pipes[i].r);

@@ -1,9 +1,9 @@
 /*
- * Stress: queues are made and destroyed by several threads, with waiters in
- * them, while another thread closes descriptors in all queues and children are
- * forked (S6, S26).
- * Oracle: no descriptor is left open, no thread hangs, waiters get their event
- * or EBADF; the sanitizers.
+ * Stress: several threads create and destroy queues in which others wait, while
+ * another thread closes descriptors of all queues and children are forked (S6,
+ * S26).
+ * Oracle: no descriptor stays open, no thread hangs, and each waiter gets its
+ * event or EBADF; the sanitizers find no fault.
  */
 #include "xt.h"
 
@@ -39,7 +39,7 @@ static void *wait_once(void *argument)
 	return NULL;
 }
 
-/* A queue with a waiter and some registrations, destroyed under it. */
+/* Create a queue with a waiter and some registrations, and destroy it while the waiter waits. */
 static void live_once(struct life *life, uint32_t random)
 {
 	struct waiter waiter = {.queue = xpoll_open(NULL)};
@@ -63,7 +63,10 @@ static void live_once(struct life *life, uint32_t random)
 	if (random % 7 == 0)
 		(void)xt_flag(waiter.queue, (uint64_t)ends[1], WRITE,
 		              XPOLL_ENABLE);
-	/* A call that begins after destroy is undefined: let it come in. */
+	/*
+	 * A call that begins after xpoll_destroy is undefined, so wait until the waiter's call has
+	 * begun.
+	 */
 	while (xt_stats(waiter.queue).waits == 0)
 		(void)sched_yield();
 	xpoll_destroy(waiter.queue);
@@ -86,7 +89,7 @@ static void make_and_destroy(void *argument)
 	atomic_fetch_sub(&life->makers_left, 1);
 }
 
-/* xpoll_forget_fd walks over all queues of the process. */
+/* Call xpoll_close_fd in a loop, because it walks over all queues of the process. */
 static void close_all_the_time(void *argument)
 {
 	struct life *life = argument;
@@ -120,7 +123,7 @@ XT_TEST(stress_queues_come_and_go_under_waiters)
 	        atomic_load(&life.closed));
 }
 
-/* Forks beside threads that use the queue; children only destroy or reinit. */
+/* Forks while threads use the queue; the children only call xpoll_destroy or xpoll_reinit. */
 struct family {
 	struct xpoll *queue;
 	struct xt_pair pipe;
@@ -145,7 +148,7 @@ static void use_queue(void *argument)
 	}
 }
 
-/* 0 if all was well. */
+/* Run the child.  Returns its exit code: 0 if all checks passed. */
 static int child_life(struct family *family, int number)
 {
 	struct xpoll_event event;
@@ -163,9 +166,9 @@ static int child_life(struct family *family, int number)
 }
 
 /*
- * fork(2) of glibc 2.41 blocks every signal meanwhile.  Then the SIGCHLD of a child that has ended
- * goes to another thread, whose sleep ends with EINTR although the signal is ignored.  The waits of
- * this test must end by their timeouts only.
+ * fork(2) of glibc 2.41 blocks all signals while it runs.  The SIGCHLD of a child that ends then
+ * goes to another thread, whose sleep ends with EINTR although the signal is ignored.  Block
+ * SIGCHLD, because the waits of this test must end by their timeouts only.
  */
 static void block_child_signal(sigset_t *before)
 {

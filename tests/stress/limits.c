@@ -1,7 +1,7 @@
 /*
- * Stress: a limit on memory that is reached again and again (S18; bad input).
- * Oracle: what is refused says ENOMEM and leaves nothing behind; what was
- * accepted is delivered once when it is triggered, and can be deleted.
+ * Stress: a limit on memory is reached again and again (S18; bad input).
+ * Oracle: a refused registration fails with ENOMEM and leaves nothing behind;
+ * an accepted one is delivered once when it is triggered, and can be deleted.
  */
 #include "xt.h"
 
@@ -37,7 +37,7 @@ static int add_until_refused(struct xpoll *queue)
 	return MOST;
 }
 
-/* Every 16th of them, a few at a time. */
+/* Trigger each 16th registration, a few at a time, and check that exactly these are delivered. */
 static void trigger_some(struct xpoll *queue, int count)
 {
 	for (int i = 0; i < count; i += 16) {

@@ -1,10 +1,12 @@
 /*
  * Stress: one queue with every mode at once.  Threads wait in different ways
- * while others write, switch, delete, close, reopen the same numbers, keep
- * duplicates, wake and interrupt; as far as there is an xpoll_fd some wait by
- * poll(2) or by an epoll set with edges.
- * Oracle: S6, no wait returns a registration that was gone before it began; S8
- * to S10, every byte that was written to a file that stays is read in the end.
+ * while others write, enable and disable, delete, close, reopen the same
+ * descriptors, keep duplicates, wake and interrupt; if the queue has an
+ * xpoll_fd, some threads wait for it by poll(2) or in an edge-triggered epoll
+ * set.
+ * Oracle: S6, no wait returns a registration that had ended before the wait
+ * began; S8 to S10, every byte written to a file that stays open is read in the
+ * end.
  */
 #include "xt.h"
 
@@ -13,21 +15,21 @@
 
 enum { CELLS = 24, WAITERS = 4, CHURNERS = 2, FIRST_NUMBER = 400, EVENTS = 16 };
 
-/* A number, and the file that is open under it now. */
+/* A descriptor that is closed and reused, and the file that it refers to now. */
 struct cell {
 	pthread_mutex_t lock;
 	int writer;
 	int mode;
 	uint32_t note;
-	uint64_t serial;          /* of the registration */
-	_Atomic uint64_t retired; /* registrations up to this one are gone */
+	uint64_t serial;          /* serial number of the present registration */
+	_Atomic uint64_t retired; /* registrations up to this serial number have ended */
 	atomic_long written, taken;
 };
 
 struct mixed {
 	struct xpoll *queue;
 	struct cell cells[CELLS];
-	int edges; /* an epoll set that watches it; -1: none can */
+	int edges; /* an edge-triggered epoll set that watches xpoll_fd; -1: not possible */
 	atomic_int number, stop, draining;
 	_Atomic long events;
 	uint64_t seed;
@@ -48,7 +50,10 @@ static int change(struct mixed *mixed, int index, int flags)
 	                 (void *)(uintptr_t)tag);
 }
 
-/* Like `change`, but a ONESHOT registration may have been delivered just before. */
+/*
+ * Like `change`, but accepts that a ONESHOT registration was delivered, and so removed, just
+ * before.
+ */
 static bool change_if_there(struct mixed *mixed, int index, int flags)
 {
 	int rc = change(mixed, index, flags);
@@ -81,7 +86,7 @@ static bool cell_open(struct mixed *mixed, int index, uint64_t *random)
 	return XT_EXPECT_STATUS(change(mixed, index, XPOLL_ADD | cell->mode), 0);
 }
 
-/* By DELETE, or exactly, perhaps with a duplicate that outlives it. */
+/* End a registration by DELETE or by xpoll_close_fd, perhaps with a duplicate that stays open. */
 static void cell_close(struct mixed *mixed, int index, uint32_t how)
 {
 	struct cell *cell = &mixed->cells[index];
@@ -99,7 +104,10 @@ static void cell_close(struct mixed *mixed, int index, uint32_t how)
 		(void)close(copy);
 }
 
-/* An event's owner: read as its mode demands, and arm it again. */
+/*
+ * Handle an event: read as much as the registration's mode requires, and enable the registration
+ * again.
+ */
 static void handle(struct mixed *mixed, int index, uint64_t serial, bool all)
 {
 	struct cell *cell = &mixed->cells[index];
@@ -233,7 +241,7 @@ static void on_signal(int number)
 	(void)number;
 }
 
-/* Interrupt the waiters for a while; then all that was written must be read. */
+/* Interrupt the waiting threads for a while; then all written bytes must be read. */
 static void disturb_and_drain(struct mixed *mixed, struct xt_thread **waiters,
                               double seconds)
 {

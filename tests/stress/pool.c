@@ -1,8 +1,8 @@
 /*
- * Stress: a pool of threads that share a queue, each of which takes one event at a time,
- * reads or writes one byte and has the descriptor reported again (S10, S17).
- * Oracle: each byte makes its events, and xpoll_stats counts at most 4 system calls that
- * wait and 4 that change something for each event.
+ * Stress: a pool of threads shares a queue; each thread takes one event at a
+ * time, reads or writes one byte, and enables the filter again (S10, S17).
+ * Oracle: each byte causes its events, and xpoll_stats counts at most 4 waiting
+ * and 4 changing system calls for each event.
  */
 #include "xt.h"
 
@@ -11,10 +11,11 @@
 enum {
 	THREADS_MOST = 16,
 	SOCKETS_MOST = 128,
-	EACH = 4,    /* system calls of a kind for an event, at most */
+	EACH = 4,    /* at most this many system calls of a kind for each event */
 	EVENTS = 300,
-	TIMES_MOST = 20, /* this many times EVENTS, however long it takes */
-	STARTUP = 32, /* more of each, and EACH for each filter of a socket or thread */
+	TIMES_MOST = 20, /* the test ends after this many times EVENTS, however long it takes */
+	/* additional system calls of each kind, and EACH for each filter of a socket or thread */
+	STARTUP = 32,
 };
 
 struct cell {
@@ -22,7 +23,7 @@ struct cell {
 	int filters;
 	int threads;
 	int sockets;
-	int active; /* of them, that always have a byte on its way */
+	int active; /* number of sockets that always have a byte on its way */
 };
 
 struct pool {
@@ -34,7 +35,7 @@ struct pool {
 	atomic_int next;
 	atomic_bool over;
 	atomic_bool broken; /* a call failed */
-	struct xpoll_stats stats; /* statistics at the moment when enough events were delivered */
+	struct xpoll_stats stats; /* statistics when enough events had been delivered */
 };
 
 static void change(struct pool *pool, int which, int filter, int flags)
@@ -47,13 +48,13 @@ static void change(struct pool *pool, int which, int filter, int flags)
 		atomic_store(&pool->broken, true);
 }
 
-/* Handle an event, before its filter is enabled again. */
+/* Handle an event before the thread enables its filter again. */
 static void handle(struct pool *pool, struct xt_pair *socket, int filter)
 {
 	char byte;
 
 	if (filter == WRITE) {
-		/* The next edge comes when the peer has read the byte. */
+		/* In mode CLEAR the next edge of WRITE comes when the peer has read the byte. */
 		(void)!write(socket->r, "w", 1);
 		(void)!read(socket->w, &byte, 1);
 	} else if (read(socket->r, &byte, 1) == 1) {
@@ -108,8 +109,8 @@ static bool is_within(const struct pool *pool, const struct xpoll_stats *stats, 
 }
 
 /*
- * Wait until there were enough events.  Returns false after far too many system calls, which may
- * never end.
+ * Wait until there were enough events.  Returns false after far too many system calls, because a
+ * queue with this fault might never get there.
  */
 static bool watch(struct pool *pool)
 {
@@ -122,7 +123,7 @@ static bool watch(struct pool *pool)
 			pool->stats = stats;
 			return false;
 		}
-		/* Only so as not to take a whole processor. */
+		/* pause, so as not to use a whole processor */
 		(void)nanosleep(&pause, NULL);
 	}
 	return true;

@@ -1,10 +1,11 @@
 /*
- * Stress: timers armed, moved and deleted by some threads while others wait
- * (S17, S20).  Who of the sleepers keeps the time changes all the while.
- * Oracle: each timer has a mark, and each expiry or deletion takes the mark
- * off once.  When nobody changes anything any more, all marks must come off:
- * one expiry that wakes nobody, and the test hangs.  Periodic timers: the sum
- * of what was delivered to the waiters is what the clock says.
+ * Stress: some threads start, change and delete timers while others wait (S17,
+ * S20); which waiting thread sleeps until the next deadline changes all the
+ * time.
+ * Oracle: each running timer has a mark, which its expiry or its deletion
+ * clears once.  When no thread changes timers any more, all marks must be
+ * cleared: if one expiry wakes no thread, the test hangs.  Periodic timers: the
+ * sum of the delivered counts matches the clock.
  */
 #include "xt.h"
 
@@ -14,7 +15,7 @@ enum {
 	TIMER = XPOLL_FILT_TIMER,
 	WAITERS = 3,
 	ARMERS = 2,
-	EACH = 24, /* timers of one armer */
+	EACH = 24, /* number of timers of each thread that starts timers */
 	TIMERS = ARMERS * EACH,
 };
 
@@ -24,7 +25,7 @@ struct game {
 	struct xpoll *queue;
 	uint64_t seed;
 	int64_t end_ns;
-	int room; /* events per wait */
+	int room; /* room for events in each wait */
 	atomic_int number;
 	atomic_bool over;
 	atomic_int marks[TIMERS];
@@ -64,7 +65,10 @@ static void wait_for_timers(void *argument)
 		continue;
 }
 
-/* Timers expire in waits of the poll-like level, which do not return them. */
+/*
+ * Wait by xpoll_event and by the poll-like level in turn; timers also expire in waits of that
+ * level, which do not return them.
+ */
 static void wait_at_both_levels(void *argument)
 {
 	struct game *game = argument;
@@ -84,7 +88,7 @@ static bool delete_one(struct game *game, uint64_t ident)
 		atomic_fetch_add(&game->deleted, 1);
 		return XT_EXPECT_EQ(atomic_exchange(&game->marks[ident], 0), 1);
 	}
-	/* The timer has expired, and the waiting thread is about to clear the mark. */
+	/* The timer has expired already, and the waiting thread is about to clear the mark. */
 	while (atomic_load(&game->marks[ident]) && !xt_failures())
 		(void)sched_yield();
 	return XT_EXPECT_STATUS(rc, ENOENT);
@@ -94,7 +98,7 @@ static bool change_one(struct game *game, uint64_t ident, uint32_t random)
 {
 	int64_t delay = random % 300000;
 
-	/* Many at once, and at the earliest of all. */
+	/* Let some timers expire at once: many at the same time, and earlier than all others. */
 	if (random % 16 == 0)
 		delay = 0;
 	if (atomic_load(&game->marks[ident]))
@@ -106,7 +110,7 @@ static bool change_one(struct game *game, uint64_t ident, uint32_t random)
 		          NSECONDS, delay, NULL), 0);
 }
 
-/* Nothing changes the timers any more, so all that run have to expire. */
+/* No thread changes the timers any more, so all running timers have to expire. */
 static void all_come_out(struct game *game, uint64_t first)
 {
 	for (uint64_t i = first; i < first + EACH; i++)
@@ -185,7 +189,7 @@ XT_TEST(stress_timers_during_poll_like_waits_none_is_lost)
 	play(0, 8);
 }
 
-/* Periodic ones, handed round by DISPATCH. */
+/* A periodic timer that several threads take in turn (DISPATCH). */
 struct beat {
 	struct xpoll *queue;
 	int64_t period_ns;
@@ -202,7 +206,7 @@ static void dispatch(void *argument)
 	while (xpoll_event(beat->queue, NULL, 0, &event, 1, -1) == 1) {
 		atomic_fetch_add(&beat->told, event.data);
 		if (xt_now() > beat->end_ns)
-			break; /* leave the timer disabled */
+			break; /* end, and leave the timer disabled */
 		if (!XT_EXPECT_STATUS(xt_flag(beat->queue, event.ident, TIMER,
 		                              XPOLL_ENABLE), 0))
 			break;
@@ -237,8 +241,8 @@ static void beats(int64_t period_ns)
 	for (int i = 0; i < BEATS; i++)
 		xt_join(threads[i]);
 	/*
-	 * Each timer was delivered once more after the end, and is disabled: count the remaining
-	 * beats.
+	 * After the end each timer was delivered once more, and is disabled now: count the periods
+	 * that are left.
 	 */
 	while (xt_now() < beat.end_ns + 2 * period_ns)
 		continue;

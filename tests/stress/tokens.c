@@ -1,8 +1,9 @@
 /*
- * Stress: two waiters pass tokens from pipe to pipe while two changers toggle
- * and add the same registrations (S9, S10, S16, S17; hazards 3, 4, 5).
- * Oracle: tokens are bytes, so their number is conserved; and they never stop
- * moving, for a lost event would leave one lying.
+ * Stress: two threads wait and pass tokens from pipe to pipe, while two others
+ * disable, enable and add the same registrations (S9, S10, S16, S17; hazards 3,
+ * 4, 5).
+ * Oracle: the tokens are bytes, so their number stays the same; and they never
+ * stop moving: a lost event would leave a token in its pipe.
  */
 #include "xt.h"
 
@@ -18,7 +19,7 @@ struct game {
 	int64_t end_ns;
 	atomic_int number;
 	atomic_int changers_left;
-	atomic_int collected; /* tokens taken off at the end */
+	atomic_int collected; /* tokens taken out of the pipes at the end */
 	_Atomic long hops;
 	_Atomic long events;
 };
@@ -37,7 +38,7 @@ static bool arm(struct game *game, int index)
 	return XT_EXPECT_STATUS(rc, 0);
 }
 
-/* Take all tokens out of a pipe; pass them on, or collect them at the end. */
+/* Take all tokens out of a pipe, and write each to another pipe, or count them at the end. */
 static void move_tokens(struct game *game, int index, uint64_t *seed)
 {
 	while (xt_get(game->pipes[index].r) == 'x') {

@@ -1,8 +1,9 @@
 /*
- * Stress: files that are written while registrations of them, and of others,
- * come and go, by DELETE, by close and by xpoll_close_fd (S23, S17).
- * Oracle: a writer goes on when its event has come; so none is lost.  At the
- * end nothing is registered but what was not deleted.
+ * Stress: files are written while registrations of these and of other files
+ * come and go, by DELETE, by close(2) and by xpoll_close_fd (S23, S17).
+ * Oracle: a writer continues only when its event has come, so a lost event
+ * shows as a hang.  At the end only registrations that were not deleted are
+ * left.
  */
 #include "xt.h"
 
@@ -26,7 +27,7 @@ static int add(struct xpoll *queue, int fd, int flags, uint32_t notes)
 	                 NULL);
 }
 
-/* Write, and see it reported. */
+/* Write to the file, and wait each time until the event of the write is delivered. */
 static void write_often(void *argument)
 {
 	struct storm *storm = argument;
@@ -42,7 +43,7 @@ static void write_often(void *argument)
 }
 
 /*
- * A function of its own, so that suppressions of ThreadSanitizer can name it: these races are
+ * A function of its own, so that suppressions of ThreadSanitizer can name it: its races are
  * intended.
  */
 static __attribute__((noinline)) int churn_open(const struct storm *storm,
@@ -58,7 +59,7 @@ static __attribute__((noinline)) void churn_close(int fd)
 	(void)close(fd);
 }
 
-/* Registrations of the writers' files and of files that come and go. */
+/* Make and end registrations of the writers' files and of other files. */
 static void churn(void *argument)
 {
 	struct storm *storm = argument;
@@ -125,7 +126,7 @@ XT_TEST(stress_vnode_writes_none_is_lost)
 	struct xt_thread *senders[WRITERS + CHURNERS];
 	struct xt_thread *waiters[WAITERS];
 
-	(void)xt_scratch(); /* Before there are threads. */
+	(void)xt_scratch(); /* make the directory before threads are started */
 	xt_watchdog((unsigned)seconds + 30);
 	storm.end_ns = xt_now() + (int64_t)(seconds * 1e9);
 	for (int i = 0; i < WRITERS; i++) {
@@ -145,7 +146,10 @@ XT_TEST(stress_vnode_writes_none_is_lost)
 		XT_EXPECT(atomic_load(&storm.come[i]) > 0);
 		XT_OK(xpoll_close_fd(storm.files[i]));
 	}
-	/* Registrations of descriptors that were closed by close(2) are removed by number. */
+	/*
+	 * Remove registrations whose descriptors were closed by close(2), which the library did not
+	 * see.
+	 */
 	for (int fd = 0; fd < 256; fd++)
 		(void)xpoll_forget_fd(fd);
 	XT_EXPECT_EQ(xt_stats(storm.queue).registered, 0);

@@ -1,7 +1,7 @@
 /*
- * Stress: storms of wakes and triggers (S17, S25).
- * Oracle: no more waits return 0 than wakes were sent, the last wake is always
- * answered, and each trigger that its sender waited for has come.
+ * Stress: many wakes and triggers at a time (S17, S25).
+ * Oracle: at most as many waits return 0 as wakes were sent, the last wake
+ * always ends a wait, and each trigger whose sender waits for it is delivered.
  */
 #include "xt.h"
 
@@ -81,7 +81,7 @@ XT_TEST(stress_wakes_and_triggers_none_is_lost)
 		    i < WAKERS ? wake_often : trigger_often, &storm);
 	for (int i = 0; i < WAKERS + TRIGGERS; i++)
 		xt_join(senders[i]);
-	/* Send one wake for each thread, whether it waits already or is about to. */
+	/* Send one wake to each thread, whether the thread waits already or is about to. */
 	for (int i = 0; i < WAITERS; i++)
 		while (!xt_done(waiters[i])) {
 			atomic_fetch_add(&storm.wakes, 1);
@@ -97,7 +97,7 @@ XT_TEST(stress_wakes_and_triggers_none_is_lost)
 	        atomic_load(&storm.come[0]), atomic_load(&storm.come[1]));
 }
 
-/* All waits end, again and again. */
+/* Wait until the test has ended; each of these waits must end. */
 static void wait_in_rounds(void *argument)
 {
 	struct storm *storm = argument;

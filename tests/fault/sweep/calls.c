@@ -1,6 +1,6 @@
 /*
- * The calls that the library makes through the C library, and allocations, each
- * with a place in which it can fail.
+ * The library's calls of C library functions and its allocations, each of which
+ * the sweep can make fail.
  */
 #include "sweep.h"
 
@@ -13,7 +13,7 @@
 
 #include <sys/epoll.h>
 
-/* A function that answers with a negative errno value. */
+/* Defines the wrapper of a function that returns a negative errno value on failure. */
 #define SWEPT(type, name, kind, parameters, arguments)       \
 	type __real_##name parameters;                       \
 	type __wrap_##name parameters;                       \
@@ -26,7 +26,7 @@
 		           : __real_##name arguments;        \
 	}
 
-/* A call that returns a new descriptor. */
+/* Defines the wrapper of a call that returns a new descriptor. */
 #define SWEPT_FD(name, kind, parameters, arguments)                    \
 	int __real_##name parameters;                                  \
 	int __wrap_##name parameters;                                  \
@@ -41,7 +41,7 @@
 		return fd;                                             \
 	}
 
-/* A call that returns memory, or NULL. */
+/* Defines the wrapper of a call that returns memory, or NULL. */
 #define SWEPT_MEMORY(name, kind, parameters, arguments)                \
 	void *__real_##name parameters;                                \
 	void *__wrap_##name parameters;                                \
@@ -164,7 +164,7 @@ bool __wrap_xp_sys_is_tty(int fd)
 	return !sweep_fails(SWEEP_IS_TTY, &error) && __real_xp_sys_is_tty(fd);
 }
 
-/* fstat(2) of a pipe or a socket asks no file system, so it never fails. */
+/* fstat(2) of a pipe or a socket needs no file system, so it never fails. */
 int __real_xp_sys_fstat(int fd, struct stat *status);
 int __wrap_xp_sys_fstat(int fd, struct stat *status);
 int __wrap_xp_sys_fstat(int fd, struct stat *status)

@@ -1,9 +1,10 @@
 /*
- * The calls of a test into the system, the errors that fit each, and the call that fails.
- *
- * Calls that the kernel never refuses are not made to fail: writing to or reading from an eventfd
- * or a timerfd that is ready, epoll_ctl(MOD) and (DEL) of an entry in the set, timerfd_settime,
- * sigaction, inotify_rm_watch, waitid, signal 0, fstat of a descriptor that is no file.
+ * The system calls of a test, the errors that each may return, and the choice
+ * of the call that fails.
+ * Calls that the kernel never refuses are not made to fail: writing to or
+ * reading from an eventfd or a timerfd that is ready, epoll_ctl(MOD) and (DEL)
+ * of an entry in the set, timerfd_settime, sigaction, inotify_rm_watch, waitid,
+ * signal 0, fstat of a descriptor of an anonymous file.
  */
 #include "sweep.h"
 
@@ -81,7 +82,10 @@ const int *sweep_kind_errors(enum sweep_kind kind)
 	return fault_kinds[kind].errors;
 }
 
-/* Threads may have changed which call has the number. */
+/*
+ * Returns the chosen error, or another one if it does not fit this kind of call: with several
+ * threads the call with the chosen number may be of another kind than in the run before.
+ */
 static int fitting_error(enum sweep_kind kind)
 {
 	for (int i = 0; i < ERRORS_MOST; i++)

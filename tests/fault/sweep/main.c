@@ -1,26 +1,27 @@
 /*
- * Goal: wherever the system refuses something, the library says so and stands
- * as before, or gets by; it never crashes, hangs, leaks or forgets an event.
- * Method: each test of this program runs again and again, in a process of its
- * own, and each time another of the calls into the system fails, or another
- * allocation.  A public call that fails for it is made again, and the test has
- * to pass.
- *
- *   program [--backend NAME] [--mode single|threads] [--seed N] [--part K/N]
- *           [--seconds N | --all [OPTION...] | --fault CALL:ERROR] [TEST...]
- *
- * --seconds N  a sample, by chance from the seed, for so long; the default is
- *              XPOLL_SWEEP_SECONDS, which may be "all", or 2
- * --all        every call, every error that fits it, in the order of plan.c; and
- *              in the end which tests were gone through whole, and which not
- * --each N     at most so many seconds for each test (60)
- * --depth N    of each place the first N (1: its first call; 2: its last as
- *              well; 3: and the one halfway; 4: those at the quarters; and so on)
- * --from N     begin with the N-th call of that order
- * --part K/N   of the tests every N-th, from the K-th on: for N programs at a time
- * --fault      one of them, with the test's output
- *
- * SIGTERM and SIGINT end it after the fault at hand, with what it got through.
+ * Goal: whichever system call is refused, the library returns an error and has
+ * changed nothing, or works without the call; it never crashes, hangs, leaks or
+ * loses an event.
+ * Method: each test of this program runs many times, each time in a process of
+ * its own and with another system call or allocation that fails.  The sweep
+ * repeats a public call that fails because of that, and then the test has to
+ * pass.
+ * program [--backend NAME] [--mode single|threads] [--seed N] [--part K/N]
+ * [--seconds N
+ * --all [OPTION...]
+ * --fault CALL:ERROR] [TEST...]
+ * --seconds N: a random sample, chosen by the seed, for N seconds; the default
+ * is XPOLL_SWEEP_SECONDS, which may be "all".  --all: each call with each error
+ * that fits it, in the order of plan.c; at the end it prints which tests were
+ * swept completely.
+ * --each N: at most N seconds for each test (60).  --depth N: of each place the
+ * first N calls in the order of plan.c (1: the first call; 2: also the last; 3:
+ * also the middle one; 4: also those at the quarters; and so on).  --from N:
+ * begin with the N-th call of that order.  --part K/N: of the tests each N-th
+ * from the K-th on, for N programs at a time.  --fault: only this one, with the
+ * test's output.
+ * SIGTERM and SIGINT end the program after the present fault, and it prints its
+ * results so far.
  */
 #include "sweep.h"
 
@@ -29,9 +30,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
-#define SAMPLE_TEST_NS INT64_C(400000000) /* longer ones are for --all */
-#define FINDINGS_MOST 3 /* per test: more of them say little more */
-#define SPAWN_NS 2000000 /* what a process takes besides the test in it */
+#define SAMPLE_TEST_NS INT64_C(400000000) /* longer tests run only with --all */
+#define FINDINGS_MOST 3 /* print at most this many findings of one test */
+#define SPAWN_NS 2000000 /* time to start the process of a test */
 
 static int64_t sweep_sample_ns = INT64_C(2000000000);
 static int64_t sweep_each_ns = INT64_C(60000000000);
@@ -42,26 +43,27 @@ static int sweep_part = 1;
 static int sweep_parts = 1;
 static int sweep_fault_call;
 static int sweep_fault_error;
-static volatile sig_atomic_t sweep_ended; /* by a signal */
+/* set by the signal handler: end after the present fault */
+static volatile sig_atomic_t sweep_ended;
 static char sweep_scratch[PATH_MAX];
 static char **sweep_wanted;
 static int sweep_wanted_count;
 
-/* The results of a run of a test without faults. */
+/* A test, and the results of its run without faults. */
 struct subject {
 	const struct xt_test *test;
 	bool looked;
-	bool left_out; /* it fails without a fault, is skipped, or makes no call */
+	bool left_out; /* the test fails without a fault, is skipped, or makes no call */
 	int findings;
 	struct sweep_limits limits;
 	int calls;
-	int forgotten; /* calls beyond SWEEP_CALLS */
+	int forgotten; /* number of calls beyond SWEEP_CALLS, which never fail */
 	struct sweep_point *points;
 	int places;
-	/* used with --all: */
-	int tried;     /* calls that had their turn */
-	long faults;   /* of these */
-	long known;    /* of all calls */
+	/* The following members are used with --all. */
+	int tried;     /* number of calls that were made to fail */
+	long faults;   /* number of faults (call and error) in these calls */
+	long known;    /* number of faults that all calls offer */
 	int64_t spent_ns;
 };
 
@@ -77,7 +79,7 @@ static struct {
 	int broken;
 	int whole;
 	int cut;
-	int silent; /* tests that make no call */
+	int silent; /* number of tests that make no call */
 	long known;
 } tally;
 
@@ -123,7 +125,7 @@ static void leave_out(struct subject *subject, enum sweep_verdict verdict)
 	tally.broken += verdict == SWEEP_FAILED;
 }
 
-/* Run it as it is and take down its calls; false: it is left out. */
+/* Run the test without a fault, and record its calls.  Returns false if the test is left out. */
 static bool look_at(struct subject *subject)
 {
 	struct sweep_shared *shared = sweep_shared;
@@ -134,7 +136,7 @@ static bool look_at(struct subject *subject)
 		return !subject->left_out;
 	subject->looked = true;
 	verdict = sweep_run(subject->test, 0, 0, NULL);
-	/* On a busy machine one that is about time may fail. */
+	/* A test that measures time may fail on a busy machine: run it again. */
 	if (verdict == SWEEP_FAILED)
 		verdict = sweep_run(subject->test, 0, 0, NULL);
 	calls = atomic_load(&shared->calls);
@@ -155,7 +157,10 @@ static bool look_at(struct subject *subject)
 	return true;
 }
 
-/* A test that fails does so each time, or it was chance, or a busy machine. */
+/*
+ * Run a test that has failed with this fault a second time, because a single failure may be chance
+ * or due to a busy machine.
+ */
 static enum sweep_verdict run_twice(struct subject *subject, int call, int error)
 {
 	struct sweep_limits limits = subject->limits;
@@ -235,7 +240,7 @@ static void shuffle(uint64_t *chance)
 	}
 }
 
-/* Run each test in turn with three faults at a time, until the time is up. */
+/* Run all tests in turn, with three faults each time, until the time is up. */
 static void sample(void)
 {
 	uint64_t chance = xt_chosen_seed;
@@ -268,7 +273,7 @@ static void run_all(void)
 		}
 }
 
-/* An argument that says which faults; false: it is none of these. */
+/* Parse an option that selects faults.  Returns false if the argument is none of these. */
 static bool option_of_choice(const char *name, const char *value)
 {
 	char *end;
@@ -297,7 +302,7 @@ static bool option_of_choice(const char *name, const char *value)
 		sweep_part <= sweep_parts;
 }
 
-/* The argument's meaning; how many arguments it took, 0: none. */
+/* Parse one option.  Returns the number of arguments used; 0: unknown option. */
 static int option(const char *name, const char *value)
 {
 	if (strcmp(name, "--all") == 0) {
@@ -330,7 +335,7 @@ static int places_in(const struct subject *subject, int calls)
 	return calls < subject->places ? calls : subject->places;
 }
 
-/* Lines that scripts/dev/steps.sh looks for. */
+/* Print the lines that scripts/dev/steps.sh parses. */
 static void tell_of(const struct subject *subject)
 {
 	int end = sweep_from - 1 + subject->tried;
@@ -381,7 +386,7 @@ static void on_end(int number)
 	sweep_ended = 1;
 }
 
-/* Tests that are ended in the middle leave files. */
+/* Make a directory for the files that tests leave when they are killed. */
 static void scratch_make(void)
 {
 	const char *above = getenv("TMPDIR");

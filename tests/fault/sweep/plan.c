@@ -1,11 +1,11 @@
 /*
  * The order in which the calls of a test are made to fail.
- *
- * A loop makes the same call thousands of times, and most of these failures test nothing new; which
- * of them do is unknown.  A place is a stack of calls.  So the order begins with the first call of
- * each place.  The last call of each follows, then the one halfway, those at the quarters, and so
- * on, up to every call.  Whenever the time is up, the calls that have failed are spread over all
- * places and over each place.
+ * A loop makes the same call thousands of times, and most of these failures
+ * test nothing new, but which ones do is unknown.  A place is a distinct call
+ * stack.  The order begins with the first call of each place; then come the
+ * last call of each place, the middle one, those at the quarters, and so on, up
+ * to every call.  Whenever the time is up, the calls that have failed are
+ * spread over all places, and over the calls of each place.
  */
 #include "sweep.h"
 

@@ -1,6 +1,7 @@
 /*
- * The calls that the library makes past the C library: one function for all of
- * them, so the number of the system call shows which it is.
+ * The system calls that the library makes without the C library: all go through
+ * one function, so the wrapper distinguishes them by the number of the system
+ * call.
  */
 #include "sweep.h"
 
@@ -15,7 +16,10 @@ long __real_xp_rawcall(long call, long a, long b, long c, long d, long e,
 long __wrap_xp_rawcall(long call, long a, long b, long c, long d, long e,
                        long f);
 
-/* The calls of each kind, whatever their arguments; makes_fd: the call returns a new descriptor. */
+/*
+ * The kind of each system call that needs no look at its arguments.  makes_fd: the call returns a
+ * new descriptor.
+ */
 static const struct {
 	long call;
 	enum sweep_kind kind;
@@ -55,24 +59,27 @@ static long raw_close(long fd)
 	return fails && rc == 0 ? -error : rc;
 }
 
-/* Files of /proc return only a part of the requested bytes. */
+/* A read of a file in /proc may return fewer bytes than requested. */
 static long raw_read(long fd, long buffer, long size)
 {
 	struct stat status;
 	bool file = fstat((int)fd, &status) == 0 && S_ISREG(status.st_mode);
 	int error;
 
-	/* A counter that was not read stays readable: not a fault, a lie. */
+	/*
+	 * Reads of eventfds and timerfds (8 bytes) never fail here: a counter that stays unread
+	 * stays readable, which would not be a fault of the kernel but a false report.
+	 */
 	if (size <= 8 || !sweep_fails(SWEEP_READ, &error))
 		return __real_xp_rawcall(SYS_read, fd, buffer, size, 0, 0, 0);
 	if (error == SWEEP_SHORT && file)
 		return __real_xp_rawcall(SYS_read, fd, buffer, (size + 2) / 3, 0,
 		                         0, 0);
-	/* From other descriptors the next read succeeds. */
+	/* A read of another descriptor returns EAGAIN, and the library's next read succeeds. */
 	return file ? -error : -EAGAIN;
 }
 
-/* An ADD of an existing entry needs no memory: it returns EEXIST in any case. */
+/* EPOLL_CTL_ADD of an existing entry needs no memory, so it still returns EEXIST. */
 static long raw_control(long epoll_fd, long op, long fd, long event)
 {
 	int error;
@@ -90,7 +97,7 @@ static long raw_control(long epoll_fd, long op, long fd, long event)
 	return -error;
 }
 
-/* The number keeps its file. */
+/* dup3(2): if it fails, the descriptor `number` still refers to its old file. */
 static long raw_replace(long fd, long number, long flags)
 {
 	int error;
@@ -110,7 +117,7 @@ static long raw_ioctl(long fd, long request, long argument)
 	return __real_xp_rawcall(SYS_ioctl, fd, request, argument, 0, 0, 0);
 }
 
-/* fcntl makes duplicates. */
+/* The library uses fcntl(2) by a raw call only to duplicate descriptors. */
 static long raw_duplicate(long fd, long command, long least)
 {
 	int error;

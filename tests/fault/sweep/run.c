@@ -1,4 +1,4 @@
-/* Runs a test in its own process, and judges how it ended. */
+/* Runs a test in its own process, and determines how it ended. */
 #include "sweep.h"
 
 #include <sys/prctl.h>
@@ -7,7 +7,7 @@
 
 #define OUTPUT_MOST 65536
 #define OUTPUT_SHOWN 3000
-/* Showing the stacks by a debugger takes a while. */
+/* Time for the watchdog's output: a debugger prints the stacks slowly. */
 #define LAST_WORDS_MS 40000
 #define WATCHDOG_NEVER 86400 /* seconds */
 
@@ -23,7 +23,10 @@ struct process {
 
 static struct process run_process;
 
-/* The process that judges has its own patience, which may be longer. */
+/*
+ * In the test's process the watchdog never fires: the parent decides how long to wait
+ * (run_patience).
+ */
 XT_WRAP(xt_watchdog_start);
 void __wrap_xt_watchdog_start(const char *name, unsigned seconds)
 {
@@ -35,7 +38,7 @@ static void run_child(const struct xt_test *test, int output_fd)
 {
 	int64_t start = xt_now();
 
-	/* The process group allows all processes that the test leaves to be killed at once. */
+	/* The process group lets the parent kill all processes that the test leaves behind. */
 	if (setpgid(0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
 	    dup2(output_fd, STDOUT_FILENO) < 0 ||
 	    dup2(output_fd, STDERR_FILENO) < 0)
@@ -78,7 +81,7 @@ static void run_start(const struct xt_test *test)
 	(void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
 }
 
-/* The last of it is kept; false: there is no more. */
+/* Read the test's output, and keep the last part of it.  Returns false at the end of the output. */
 static bool run_read(void)
 {
 	struct process *process = &run_process;
@@ -96,7 +99,10 @@ static bool run_read(void)
 	return got > 0;
 }
 
-/* Wait until the process has ended or the time has come.  Returns false if it still runs. */
+/*
+ * Read output until the process has ended or the time has come.  Returns false if the process still
+ * runs.
+ */
 static bool run_follow(int64_t until_ns)
 {
 	struct process *process = &run_process;
@@ -117,7 +123,7 @@ static bool run_follow(int64_t until_ns)
 	}
 }
 
-/* How long a test may take that took so long without a fault. */
+/* Returns how long to wait for a test, in ns, from the time that it took without a fault. */
 static int64_t run_patience(const struct sweep_limits *limits)
 {
 	if (!limits)
@@ -133,7 +139,7 @@ static void run_finish(const struct sweep_limits *limits)
 
 	if (!run_follow(xt_now() + run_patience(limits))) {
 		process->late = true;
-		/* To the watchdog, which shows where the threads are. */
+		/* SIGALRM makes the test's watchdog print the stacks of all threads. */
 		(void)kill(process->pid, SIGALRM);
 		(void)run_follow(xt_now() + LAST_WORDS_MS * INT64_C(1000000));
 	}
@@ -144,7 +150,8 @@ static void run_finish(const struct sweep_limits *limits)
 		if (errno != EINTR)
 			xt_broken("waitpid");
 	/*
-	 * Reap also the processes that the test has left, which have become children of this one.
+	 * Also reap processes that the test has left behind, which have become children of this
+	 * one.
 	 */
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		continue;
@@ -156,8 +163,8 @@ static void run_finish(const struct sweep_limits *limits)
 }
 
 /*
- * Returns true if a thread sleeps where only events end the sleep, and none where the library
- * works.
+ * Returns true if some thread sleeps where only an event ends the sleep, and no thread is inside a
+ * function of the library that does work.
  */
 static bool run_waits_for_events(void)
 {
@@ -249,7 +256,7 @@ enum sweep_verdict sweep_run(const struct xt_test *test, int target, int error,
 	if (!limits) {
 		if (shared->ended && shared->result != 1)
 			return shared->result == 0 ? SWEEP_FINE : SWEEP_SKIPPED;
-		/* The test's own suite shows why it fails. */
+		/* This is only a note: the test's own suite shows why the test fails. */
 		printf("  note  %s fails without a fault\n", test->name);
 		return SWEEP_FAILED;
 	}

@@ -1,14 +1,14 @@
 /*
- * The sweep: one call into the system or one allocation of the library fails
- * in one run of a test.  See docs/internals/testing.md.
+ * The sweep: in each run of a test one system call or one allocation of the
+ * library fails.  See docs/internals/testing.md.
  */
 #ifndef SWEEP_H
 #define SWEEP_H
 
 #include "xt_internal.h"
 
-#define SWEEP_CALLS 65536 /* number of calls that are remembered of a run; later ones never fail */
-#define SWEEP_SHORT (-1)  /* as an error: less is read than there is */
+#define SWEEP_CALLS 65536 /* number of calls that are recorded in a run; later ones never fail */
+#define SWEEP_SHORT (-1)  /* in place of an error: the call reads or writes less than possible */
 
 /* The kinds of calls, in the order of the table in fault.c. */
 enum sweep_kind {
@@ -56,27 +56,28 @@ enum sweep_kind {
 	SWEEP_RING_ENTER,
 	SWEEP_RING_PROBE,
 	SWEEP_KINDS,
-	SWEEP_GONE = SWEEP_KINDS /* no call: that a descriptor is another one */
+	SWEEP_GONE = SWEEP_KINDS /* not a call: the fault that a descriptor seems to be reused */
 };
 
-/* Memory that the process of a test and the one that judges it share. */
+/* Memory shared by the process that runs a test and the process that judges it. */
 struct sweep_shared {
-	const char *test;  /* its name, and its file */
+	const char *test;  /* name of the test, and its source file */
 	const char *file;
-	int target;        /* the number of the call that fails; 0: none */
-	int error;         /* its errno, or SWEEP_SHORT */
-	atomic_int calls;  /* made so far, in all processes of the test */
-	atomic_int failed; /* the kind of the call that was made to, + 1 */
-	atomic_bool lax;   /* the test may notice it */
-	atomic_bool found; /* `finding` is taken */
-	bool ended;        /* the test returned: what follows is set */
-	int result;        /* of xt_run_one */
-	int blocks;        /* of memory, and mappings, that are left */
-	int fds;           /* the library's own that are left */
-	int64_t ns;        /* how long it took */
+	int target;        /* number of the call that has to fail; 0: none */
+	int error;         /* errno value for that call, or SWEEP_SHORT */
+	atomic_int calls;  /* number of calls so far, in all processes of the test */
+	atomic_int failed; /* kind of the call that was made to fail, plus 1; 0: none yet */
+	atomic_bool lax;   /* the test may notice the fault, so its failure proves nothing */
+	atomic_bool found; /* `finding` has been written */
+	bool ended;        /* the test has returned, so the following members are set */
+	int result;        /* result of xt_run_one */
+	int blocks;        /* number of allocations and mappings that were not freed */
+	int fds;           /* number of the library's descriptors that were not closed */
+	int64_t ns;        /* duration of the test */
 	char finding[256];
 	unsigned char kinds[SWEEP_CALLS];
-	uint32_t places[SWEEP_CALLS]; /* plan.c; of a run without a fault */
+	/* call stack of each call, from the run without a fault; for plan.c */
+	uint32_t places[SWEEP_CALLS];
 };
 
 extern struct sweep_shared *sweep_shared;
@@ -84,30 +85,31 @@ extern struct sweep_shared *sweep_shared;
 /* fault.c: count a call of this kind.  Returns true if it has to fail with *error. */
 bool sweep_fails(enum sweep_kind kind, int *error);
 const char *sweep_kind_name(enum sweep_kind kind);
-const int *sweep_kind_errors(enum sweep_kind kind); /* ends with 0 */
-/* Did one of this thread's calls fail since sweep_mind? */
+const int *sweep_kind_errors(enum sweep_kind kind); /* the list ends with 0 */
+/* sweep_minded returns true if a call of this thread has failed since its last sweep_mind. */
 void sweep_mind(void);
 bool sweep_minded(void);
-/* The kernel reported that the descriptor is not the one it knew. */
+/* Set when the kernel has reported that a descriptor no longer refers to the library's file. */
 extern _Thread_local bool sweep_unknown;
-void sweep_pause(int by); /* +1: what this thread does is not swept; -1 */
+/* +1: calls of this thread no longer count and never fail; -1: undo that */
+void sweep_pause(int by);
 void sweep_lax(void);
 void sweep_find(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* The library's own. */
+/* Count the descriptors and allocations that the library itself owns, to detect leaks. */
 void sweep_own(int fd);
 void sweep_disown(int fd);
 void sweep_hold(int blocks);
-void sweep_count_left(void); /* into sweep_shared */
+void sweep_count_left(void); /* store the numbers of those that are left in sweep_shared */
 
-/* plan.c: a call, and how soon it has its turn. */
+/* For plan.c: a call of the test, and its position in the order of faults. */
 struct sweep_point {
-	int call; /* its number */
+	int call; /* number of the call in the run */
 	enum sweep_kind kind;
 	uint32_t place;
-	int depth; /* 0: the place's first call; 1: its last */
+	int depth; /* 0: first call of its place; 1: the last one; then as in plan.c */
 };
 
-/* Where this call comes from: the same for the same stack of calls. */
+/* Returns a hash of the call stack, which identifies the place of this call. */
 uint32_t sweep_place(void);
 /*
  * Returns the calls of the last run, of which there were `calls`, in the order in which they have
@@ -116,27 +118,27 @@ uint32_t sweep_place(void);
  */
 struct sweep_point *sweep_plan(int calls, int *places);
 
-/* run.c */
+/* Functions of run.c. */
 enum sweep_verdict {
 	SWEEP_FINE,
 	SWEEP_SKIPPED,
-	SWEEP_NOT_REACHED, /* fewer calls this time */
-	SWEEP_STUCK,       /* the test waits for the call that fails */
-	SWEEP_FAILED,      /* the test fails, or is stuck: perhaps by chance */
+	SWEEP_NOT_REACHED, /* the test made fewer calls this time, so none was made to fail */
+	SWEEP_STUCK,       /* the test waits for an event of the call that was made to fail */
+	SWEEP_FAILED,      /* the test fails or hangs, perhaps by chance */
 	SWEEP_BAD
 };
 
 struct sweep_limits {
-	int fds;    /* that a run without a fault leaves */
+	int fds;    /* number of descriptors that a run without a fault leaves open */
 	int blocks;
-	int64_t ns; /* that it takes */
-	int patience; /* so many times as long it is waited for; 1 */
+	int64_t ns; /* duration of a run without a fault */
+	int patience; /* factor for the time to wait for the test; usually 1 */
 };
 
-/* Run the test in a process of its own; with limits, judge it. */
+/* Run the test in a process of its own.  If limits are given, also judge leaks and duration. */
 enum sweep_verdict sweep_run(const struct xt_test *test, int target, int error,
                              const struct sweep_limits *limits);
-/* May this test notice a fault of this kind?  known.c knows why. */
+/* Returns true if this test may notice a fault of this kind: see the table in known.c. */
 bool sweep_may_notice(const char *test, int kind);
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * The public calls, as the tests make them.  One that failed because a call of
- * its own was made to fail has to have changed nothing; so it is made again,
- * and the test, which knows nothing of all this, has to pass.
+ * Wrappers of the public calls that the tests make.  A public call that fails
+ * because of the injected fault must have changed nothing; the wrapper checks
+ * that and repeats the call, so the test sees no failure and has to pass.
  */
 #include "sweep.h"
 
-/* The value of errno before the call that is made again. */
+/* The value of errno before the public call, restored before the call is repeated. */
 static _Thread_local int user_errno;
 
 static void user_begin(void)
@@ -14,7 +14,7 @@ static void user_begin(void)
 	sweep_mind();
 }
 
-/* A registration, as far as it can be asked for. */
+/* The state of a registration, as xpoll_lookup returns it. */
 struct user_state {
 	int rc;
 	struct xpoll_event is;
@@ -51,7 +51,10 @@ static void user_compare(const char *call, const struct user_state *before,
 	if (after.rc == -ENOENT &&
 	    (sweep_unknown || sweep_may_notice(sweep_shared->test, SWEEP_GONE)))
 		return;
-	/* Several threads change the same ones there. */
+	/*
+	 * In these tests several threads change the same registrations, so a difference proves
+	 * nothing.
+	 */
 	if (strstr(sweep_shared->test, "crowd_"))
 		return;
 	if (!user_same(before, &after))
@@ -103,7 +106,7 @@ static int user_event(const struct user_wait *wait)
 	                               wait->mask);
 }
 
-/* The errno of the one change, if it failed; else 0. */
+/* Returns the errno value of the wait's only change if that has failed; else 0. */
 static int user_change_error(const struct user_wait *wait, int rc)
 {
 	if (wait->nevents == 0)
@@ -113,7 +116,10 @@ static int user_change_error(const struct user_wait *wait, int rc)
 	return 0;
 }
 
-/* Without a change, or with one that did not fail. */
+/*
+ * Repeat a wait without its change if the injected error has failed it; the change has been made
+ * already.
+ */
 static int user_wait_again(struct user_wait *wait, int rc)
 {
 	if (rc >= 0 || errno != sweep_shared->error)
@@ -167,7 +173,7 @@ int __wrap_xpoll_event_mask(struct xpoll *queue,
 	                       strstr(sweep_shared->file, "/proc_reuse")))
 		sweep_lax();
 	if (sweep_minded() && nchanges > 0)
-		sweep_lax(); /* which of the changes failed is unknown */
+		sweep_lax(); /* more than one change: which of them failed is unknown */
 	else if (sweep_minded() && nevents > 0)
 		rc = user_wait_again(&wait, rc);
 	return rc;
@@ -234,7 +240,7 @@ int __wrap_xpoll_ctl(struct xpoll *queue, int op, int events, int fd,
 	return rc;
 }
 
-/* A function that fails with -1 and can be called again. */
+/* Defines the wrapper of a function that fails with -1 and can be repeated. */
 #define AGAIN(name, parameters, arguments)                    \
 	int __real_##name parameters;                         \
 	int __wrap_##name parameters;                         \
@@ -261,7 +267,7 @@ AGAIN(xpoll_aio_submit, (struct xpoll * queue, struct xpoll_aio *aio),
 AGAIN(xpoll_aio_cancel, (struct xpoll * queue, struct xpoll_aio *aio),
       (queue, aio))
 
-/* Until xpoll_reinit succeeds, the queue is the parent's (S26). */
+/* Until xpoll_reinit succeeds, the queue belongs to the parent process (S26). */
 XT_WRAP(xpoll_reinit);
 int __wrap_xpoll_reinit(struct xpoll *queue)
 {
@@ -314,7 +320,7 @@ struct xpoll *__wrap_xpoll_create(int size_hint)
 	return __real_xpoll_create(size_hint);
 }
 
-/* A back end that does not work now may work in the next call. */
+/* A back end that does not work because of the fault may work in the repeated call. */
 XT_WRAP(xpoll_backends);
 int __wrap_xpoll_backends(const char **names, int cap)
 {
@@ -336,7 +342,7 @@ int __wrap_xpoll_supports(const struct xpoll *queue, int filter,
 	return sweep_minded() ? __real_xpoll_supports(queue, filter, fflags) : rc;
 }
 
-/* Returns what close(2) returns, and in any case the descriptor is closed. */
+/* The descriptor is closed even if close(2) returns an error, so the call is not repeated. */
 XT_WRAP(xpoll_close_fd);
 int __wrap_xpoll_close_fd(int fd)
 {

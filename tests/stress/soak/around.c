@@ -1,7 +1,9 @@
 /*
- * Soak: the program's own events, and other queues.
- *   users  triggers, each awaited, and wakes beside them
- *   lives  queues that are made, used at both levels, and destroyed
+ * Soak: user events and other queues.
+ * Users: user events that are triggered, for each of which the source waits,
+ * and wakes at the same time.
+ * Lives: queues that are created, used at both levels of the interface, and
+ * destroyed.
  */
 #include "soak.h"
 
@@ -10,7 +12,7 @@
 enum { USERS = 4 };
 
 static struct user {
-	struct target target; /* first */
+	struct target target; /* must be first: udata points to it */
 	atomic_int come;
 } users[USERS];
 
@@ -70,7 +72,7 @@ struct source soak_users = {.name = "users",
 
 /* --- lives --------------------------------------------------------------- */
 
-/* Past the interruptions by the signals of another source. */
+/* Wait for an event, and repeat waits that the signals of another source interrupt. */
 static int life_event(struct xpoll *queue, struct xpoll_event *event)
 {
 	int rc;
@@ -106,7 +108,7 @@ static void life(uint32_t dice)
 	    !XT_EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0))
 		return;
 	if (dice % 4 == 0)
-		(void)xpoll_fd(queue); /* some back ends have no descriptor */
+		(void)xpoll_fd(queue); /* fails on back ends without a descriptor */
 	for (uint64_t i = 0; i < dice / 4 % 64; i++)
 		(void)xt_flag(queue, i, USER, XPOLL_ADD);
 	(void)XT_EXPECT_EQ(write(ends[1], "x", 1), 1);

@@ -1,7 +1,7 @@
 /*
  * Soak: bytes through pipes and sockets.
- *   tokens  single bytes, in all modes, while interest is toggled
- *   flow    as many as WRITE says there is room for, in order
+ * Tokens: single bytes, in all modes, while filters are enabled and disabled.
+ * Flow: as many bytes as WRITE reports room for; the order is checked.
  */
 #include "soak.h"
 
@@ -10,7 +10,7 @@
 enum { CHANNELS = 24, AHEAD = 200 };
 
 static struct channel {
-	struct target target; /* first */
+	struct target target; /* must be first: udata points to it */
 	struct xt_pair pair;
 	int mode;
 } channels[CHANNELS];
@@ -78,7 +78,7 @@ static void tokens_act(struct soak *soak)
 
 		if (soak_missing(&soak_tokens) > AHEAD)
 			continue;
-		/* A full one does not count. */
+		/* A byte that does not fit into a full channel is not counted. */
 		if (write(channel->pair.w, "x", 1) == 1)
 			atomic_fetch_add(&soak_tokens.in, 1);
 		if (dice / CHANNELS % 8 || channel->mode & ~XPOLL_CLEAR)
@@ -107,10 +107,13 @@ struct source soak_tokens = {.name = "tokens",
 
 /* --- flow ---------------------------------------------------------------- */
 
-/* With DISPATCH only the thread that has the event of an end uses that end. */
+/*
+ * With DISPATCH only the thread that has the event of one end of the pair uses that end, so the
+ * ends need no lock.
+ */
 static struct xt_pair flow_pair;
 static struct target flow_reader, flow_writer;
-static atomic_int flow_rests; /* the writer */
+static atomic_int flow_rests; /* 1: the writer has stopped */
 
 static void flow_enable(struct soak *soak, int fd, int filter)
 {
@@ -173,7 +176,7 @@ static void flow_act(struct soak *soak)
 	while (soak_goes_on(soak, &random))
 		if (atomic_exchange(&flow_rests, 0))
 			flow_enable(soak, flow_pair.w, WRITE);
-	/* Nothing is written once this thread has ended. */
+	/* After this thread has ended nothing more is written. */
 	(void)soak_await(&flow_rests, 1);
 }
 

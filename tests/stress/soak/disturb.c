@@ -1,4 +1,4 @@
-/* disturb: see the header. */
+/* disturb: stops, continues and starves a child at random: see disturb.h. */
 #include "disturb.h"
 
 #include "xt.h"
@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #endif
 
-static atomic_bool *paused; /* shared with the child */
+static atomic_bool *paused; /* set by the child; the memory is shared with it */
 
 void disturb_pause(bool pause)
 {
@@ -26,7 +26,10 @@ static void nap_ms(uint32_t ms)
 	(void)nanosleep(&nap, NULL);
 }
 
-/* Keep all processors busy by one process each, at a higher priority. */
+/*
+ * Keep all processors busy for this time: one process for each, at a higher priority than the
+ * child's.
+ */
 static void starve(uint32_t ms)
 {
 	long count = sysconf(_SC_NPROCESSORS_ONLN);
@@ -82,7 +85,7 @@ void disturb_child(void (*run)(void *), void *argument)
 		disturb(child, xt_random(&random));
 		while ((ended = waitpid(-1, &status, WNOHANG)) > 0 &&
 		       ended != child)
-			continue; /* one of the processes of starve */
+			continue; /* another child: one of the processes of starve */
 	} while (ended != child);
 	(void)munmap(paused, sizeof *paused);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)

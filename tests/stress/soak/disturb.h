@@ -1,6 +1,6 @@
 /*
- * disturb: run something in a child that is stopped, continued and starved of
- * the processor at random, until it ends.
+ * disturb: runs a function in a child, which is stopped, continued and deprived
+ * of the processor at random until it ends.
  */
 #ifndef DISTURB_H
 #define DISTURB_H
@@ -8,12 +8,12 @@
 #include <stdbool.h>
 
 /*
- * By the child: leave it in peace for a while.  Who is stopped and continued
- * returns from epoll_wait, which would hide a wake that is missing.
+ * Called by the child: true suspends the disturbance.  A thread that is stopped and continued
+ * returns from epoll_wait, which would hide a missing wake-up.
  */
 void disturb_pause(bool pause);
 
-/* Run a function in a child; its failed checks are failures of the test. */
+/* Run a function in a child.  Checks that fail there count as failures of the test. */
 void disturb_child(void (*run)(void *), void *argument);
 
 #endif

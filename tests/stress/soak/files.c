@@ -1,7 +1,7 @@
 /*
  * Soak: files.
- *   writes  to a file that is watched, one at a time
- *   reads   asynchronous ones, some of them cancelled
+ * Writes: one at a time, to a file that VNODE watches.
+ * Reads: AIO operations, some of which are cancelled.
  */
 #include "soak.h"
 
@@ -60,10 +60,10 @@ struct source soak_writes = {.name = "writes",
 enum { FLIGHTS = 8, LENGTH = 4096, FILE_SIZE = 1 << 20 };
 
 static struct flight {
-	struct target target; /* first */
+	struct target target; /* must be first: udata points to it */
 	struct xpoll_aio aio;
 	atomic_bool flies;
-	bool synced; /* a sync, not a read */
+	bool synced; /* the operation is a sync, not a read */
 	atomic_bool cancelled;
 	unsigned char buffer[LENGTH];
 } flights[FLIGHTS];
@@ -119,7 +119,7 @@ static void flight_start(struct soak *soak, struct flight *flight,
 	atomic_store(&flight->flies, true);
 	atomic_fetch_add(&soak_reads.in, 1);
 	if (xpoll_aio_submit(soak->queue, &flight->aio) < 0) {
-		/* No thread could be started for it. */
+		/* EAGAIN: no AIO thread could be started. */
 		(void)XT_EXPECT_STATUS(errno, EAGAIN);
 		atomic_store(&flight->flies, false);
 		atomic_fetch_sub(&soak_reads.in, 1);

@@ -1,7 +1,8 @@
 /*
  * Soak: signals and processes.
- *   signals    to a thread and to the process; the program's own handler counts
- *   processes  children that end, at once or when they are asked to
+ * Signals: sent to a thread and to the process, and counted by the program's
+ * own handler, too.
+ * Processes: children that exit at once or when the source asks them to.
  */
 #include "soak.h"
 
@@ -50,17 +51,20 @@ static void signals_act(struct soak *soak)
 {
 	uint64_t random = soak->seed + 5;
 
-	/* ThreadSanitizer delivers signals late, and some never. */
+	/* ThreadSanitizer delivers signals late or not at all, so send none. */
 	while (soak_goes_on(soak, &random) && !XT_TSAN) {
 		if (xt_random(&random) % 2)
 			(void)kill(getpid(), signal_of(0));
 		else
-			/* A full queue of the kernel's is no failure. */
+			/*
+			 * Sending a signal may fail if the kernel's signal queue is full; then it
+			 * is not counted.
+			 */
 			(void)pthread_kill(pthread_self(), signal_of(1));
 	}
 }
 
-/* The handlers stay: one may still be on its way to another thread. */
+/* Leave the handlers installed, because a signal may still be on its way to another thread. */
 static void signals_end(struct soak *soak)
 {
 	for (int i = 0; i < 2; i++)
@@ -79,12 +83,12 @@ struct source soak_signals = {.name = "signals",
 enum { CHILDREN = 4 };
 
 static struct child {
-	struct target target; /* first */
-	pid_t pid;            /* 0: none */
+	struct target target; /* must be first: udata points to it */
+	pid_t pid;            /* 0: there is no child */
 	int code;
-	int hold;             /* it ends when a byte is written */
+	int hold;             /* the child exits when a byte is written here */
 	bool told;
-	atomic_bool ended;    /* the event of the exit was delivered */
+	atomic_bool ended;    /* the event of the child's exit was delivered */
 } children[CHILDREN];
 
 static void child_take(struct soak *soak, struct target *target,
@@ -135,7 +139,7 @@ static void child_start(struct soak *soak, struct child *child, uint32_t dice)
 					 child), 0);
 }
 
-/* The library reaps nothing. */
+/* Reap the child, because the library reaps no process. */
 static void child_reap(struct child *child)
 {
 	int status = 0;

@@ -1,17 +1,19 @@
 /*
- * Soak: numbers that are closed and used again under the waiting threads.
- * Each registration of a number has a serial.  No wait may return one that was
- * gone when the wait began.  Half of the numbers are closed at once; of the
- * others each serial is awaited, and comes exactly once.
+ * Soak: descriptors that are closed and reused while threads wait.
+ * Each registration of a descriptor has a serial number.  No wait may return a
+ * registration that had ended when the wait began.  Half of the descriptors are
+ * closed at once; for the other half the source waits until each registration
+ * is delivered, which must happen exactly once.
  */
 #include "soak.h"
 
 enum { FIRST_NUMBER = 900, AWAITED = REUSE_SLOTS / 2, PHASES = 16 };
 
 static struct slot {
-	struct target targets[PHASES]; /* first: of serial % PHASES */
-	_Atomic uint64_t serial;       /* the last one */
-	_Atomic uint64_t dead;         /* serials up to this one are gone */
+	/* must be first: udata points to the target of serial % PHASES */
+	struct target targets[PHASES];
+	_Atomic uint64_t serial;       /* serial number of the last registration */
+	_Atomic uint64_t dead;         /* registrations up to this serial number have ended */
 	atomic_int taken;
 } slots[REUSE_SLOTS];
 
@@ -21,7 +23,9 @@ void reuse_know(struct known *known)
 		known->dead[i] = atomic_load(&slots[i].dead);
 }
 
-/* Is there a serial of this phase that was not gone? */
+/*
+ * Returns true if a serial number of this phase is above `dead`, so its registration had not ended.
+ */
 static bool alive(const struct slot *slot, uint64_t dead, uint64_t phase)
 {
 	for (uint64_t serial = atomic_load(&slot->serial); serial > dead; serial--)
@@ -48,7 +52,7 @@ static void reuse_take(struct soak *soak, struct target *target,
 	}
 }
 
-/* A pipe with a byte in it, its read end at this number. */
+/* Open a pipe with a byte in it, and move its read end to this descriptor. */
 static __attribute__((noinline)) void churn_open(int number)
 {
 	int ends[2];
@@ -68,7 +72,7 @@ static __attribute__((noinline)) void churn_close(struct soak *soak, int number,
 		(void)XT_EXPECT_EQ(xpoll_close_fd(number), 0);
 		return;
 	}
-	/* ENOENT: it was delivered, and ONESHOT. */
+	/* ENOENT is correct: a ONESHOT registration was delivered and so removed. */
 	(void)xt_flag(soak->queue, (uint64_t)number, READ, XPOLL_DELETE);
 	(void)close(number);
 }

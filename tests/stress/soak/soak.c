@@ -1,13 +1,13 @@
 /*
- * The soak: rounds in which sources of events are busy, on one queue with two waiting threads.  In
- * every other round all sources are busy, and the process is stopped, continued and deprived of the
- * processor at random.  In the rounds between, one source is busy alone, because a missed wake-up
- * of a thread shows only if nothing else wakes the thread.
- *
- * Oracle: after each round every activity has been reported exactly once; nothing is registered or
- * open that was not before; and the memory in use does not grow from round to round.
- *
- *   soak --backend NAME --seconds N --seed S
+ * The soak: rounds in which sources cause events on one queue with two waiting
+ * threads.  In every other round all sources are active, and the process is
+ * stopped, continued and deprived of the processor at random.  In the rounds
+ * between, one source is active alone, because a missed wake-up of a thread
+ * shows only if nothing else wakes the thread.
+ * Oracle: after each round every activity has been reported exactly once; no
+ * registration and no descriptor is left over; and the memory in use does not
+ * grow from round to round.
+ * soak --backend NAME --seconds N --seed S
  */
 #include "soak.h"
 
@@ -22,13 +22,13 @@
 
 enum {
 	WAITERS = 2,
-	IDLE = 300,      /* descriptors to which nothing ever happens */
-	WARM_ROUNDS = 2, /* for so long pools, stacks and arenas may grow */
+	IDLE = 300,      /* descriptors that never become ready */
+	WARM_ROUNDS = 2, /* rounds in which pools, stacks and arenas may still grow */
 	HEAP_SLACK = 256 << 10,
 	RSS_SLACK = 4 << 20,
 	OWN = 4,         /* number of descriptors that the library may open and close by itself */
-	ROUNDS = 24,     /* or more, when they would be longer than this: */
-	LONGEST = 15,    /* seconds */
+	ROUNDS = 24,     /* number of rounds; more, if one would be longer than LONGEST */
+	LONGEST = 15,    /* longest round, in seconds */
 };
 
 static struct source *const sources[] = {
@@ -41,7 +41,7 @@ enum { SOURCES = sizeof sources / sizeof *sources };
 /* --- What is in use ------------------------------------------------------ */
 
 struct usage {
-	int64_t heap; /* bytes; 0 where that is not known */
+	int64_t heap; /* bytes; 0: not known on this system */
 	int64_t resident;
 	int descriptors;
 	uint64_t registered;
@@ -90,7 +90,7 @@ static void expect_flat(const struct usage *before, const struct usage *after)
 	(void)XT_EXPECT_EQ(after->registered, before->registered);
 	(void)XT_EXPECT(after->descriptors <= before->descriptors + OWN);
 	if (XT_SANITIZED)
-		return; /* sanitizers keep freed memory */
+		return; /* sanitizers keep freed memory, so the heap's size shows nothing */
 	if (after->heap > before->heap + HEAP_SLACK)
 		xt_fail(__FILE__, __LINE__, "%jd bytes are allocated, %jd were",
 			(intmax_t)after->heap, (intmax_t)before->heap);
@@ -164,7 +164,7 @@ static void wait_and_take(void *argument)
 	}
 }
 
-/* Wait until every activity has been reported, and check that nothing else is. */
+/* Wait until every activity has been reported, and check that nothing else was. */
 static void settle(void)
 {
 	int64_t deadline = xt_now() + XT_SOON;
@@ -242,7 +242,7 @@ static void tell(int round, const char *busy, const struct usage *usage)
 	       (intmax_t)usage->resident / 1024, usage->descriptors, text);
 }
 
-/* For all rounds: descriptors that only lie there. */
+/* For all rounds: register descriptors that never become ready. */
 static void add_idle(struct soak *soak)
 {
 	for (int i = 0; i < IDLE / 2; i++) {

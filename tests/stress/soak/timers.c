@@ -1,7 +1,8 @@
 /*
  * Soak: timers.
- *   timers  a storm of moments within the next milliseconds, some taken back
- *   beats   periods, of which each is counted
+ * Timers: many one-shot timers that expire within the next milliseconds, some
+ * of which are deleted before.
+ * Beats: periodic timers, of which each period is counted.
  */
 #include "soak.h"
 
@@ -14,7 +15,7 @@
 enum { MOMENTS = 512, LATEST_NS = 20000000 };
 
 static struct moment {
-	struct target target; /* first */
+	struct target target; /* must be first: udata points to it */
 	_Atomic int64_t due_ns; /* earliest time of the expiration; 0: the timer does not run */
 } moments[MOMENTS];
 
@@ -67,7 +68,7 @@ static void moment_add(struct soak *soak, struct moment *moment, uint32_t dice)
 					 moment), 0);
 }
 
-/* Delete the timer; either this succeeds, or its event was returned. */
+/* Delete the timer.  If this fails, a wait must have returned the timer's event. */
 static void moment_delete(struct soak *soak, struct moment *moment)
 {
 	uint64_t ident = (uint64_t)(moment - moments);
@@ -110,11 +111,11 @@ struct source soak_timers = {.name = "timers",
 
 static const int64_t periods_ns[] = {50000, 333333, 1000000, 7000000};
 enum { BEATS = sizeof periods_ns / sizeof *periods_ns };
-enum { FIRST_BEAT = 100000 }; /* ident */
+enum { FIRST_BEAT = 100000 }; /* ident of the first periodic timer */
 
 static struct beat {
-	struct target target; /* first */
-	int64_t before_ns;    /* it began between these */
+	struct target target; /* must be first: udata points to it */
+	int64_t before_ns;    /* the timer was started between before_ns and after_ns */
 	int64_t after_ns;
 	_Atomic int64_t told;
 } beats[BEATS];
@@ -127,7 +128,10 @@ static void beat_take(struct soak *soak, struct target *target,
 	int64_t told = atomic_fetch_add(&beat->told, event->data) + event->data;
 
 	(void)soak, (void)known;
-	/* How many there should be is known at the end only. */
+	/*
+	 * The right number of periods is known only at the end, so count each here as both caused
+	 * and reported.
+	 */
 	atomic_fetch_add(&soak_beats.in, event->data);
 	atomic_fetch_add(&soak_beats.out, event->data);
 	(void)XT_EXPECT(told <= (xt_now() - beat->before_ns) /
@@ -155,7 +159,10 @@ static void beats_act(struct soak *soak)
 	(void)soak;
 }
 
-/* A wait that began after a beat returns all beats up to that. */
+/*
+ * Delete the timer after a wait that began after its last period, because such a wait returns all
+ * periods so far; then compare their number with the clock.
+ */
 static void beat_end(struct soak *soak, struct beat *beat)
 {
 	uint64_t ident = (uint64_t)(FIRST_BEAT + beat->target.index);
@@ -168,7 +175,7 @@ static void beat_end(struct soak *soak, struct beat *beat)
 		int rc = xpoll_event(soak->queue, NULL, 0, &event, 1, XT_SOON);
 
 		if (rc < 0 && errno == EINTR)
-			continue; /* the process was stopped and continued */
+			continue; /* the process was stopped and continued: repeat */
 		if (!XT_EXPECT_EQ(rc, 1))
 			return;
 		target = event.udata;
