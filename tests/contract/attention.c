@@ -1,8 +1,8 @@
 /*
- * Goal: in a loop that leaves candidates behind, xpoll_fd's descriptor is
- * readable all the time at no cost, and afterwards shows the truth again (S14,
- * hazard 11).
- * Method: poll(2) looks at it, during such loops and after them.
+ * Goal: in a loop that always leaves candidates (filters that the library must
+ * check itself), xpoll_fd's descriptor stays readable without system calls, and
+ * after the loop shows again whether an event is ready (S14, hazard 11).
+ * Method: poll(2) checks the descriptor during such loops and after them.
  */
 #include "xt.h"
 
@@ -17,7 +17,10 @@ static bool readable(struct xpoll *queue)
 	return xt_poll(xpoll_fd(queue), POLLIN) & POLLIN;
 }
 
-/* A loop in which one of two pipes can always be written to. */
+/*
+ * Disable one of two writable pipes and enable the other, `times` times, so that each wait leaves a
+ * candidate.
+ */
 static void toggle(struct xpoll *queue, struct xt_pair one, struct xt_pair two,
                    int times)
 {
@@ -52,16 +55,16 @@ XT_TEST(queue_fd_toggles_with_waits_cost_nothing)
 	before = xt_stats(queue).syscalls_change;
 	toggle(queue, one, two, 80);
 	/*
-	 * Changes cost no system call, but on port an event ends an association, which has to be
-	 * made again.
+	 * These changes cost no system call, except on port, where an event ends the association
+	 * and the library has to make it again.
 	 */
 	XT_CHECK(xt_stats(queue).syscalls_change - before <=
 	         (xt_is("port") ? 2 * 80 : 0));
 }
 
 /*
- * During the loop the descriptor was readable only because the queue needed attention, and it
- * reported no registration.
+ * In the loop the descriptor was readable only because the queue needed attention.  After the loop
+ * it must report each registration again.
  */
 XT_TEST(queue_fd_tells_of_everything_after_a_long_loop)
 {
@@ -88,7 +91,10 @@ XT_TEST(queue_fd_tells_of_everything_after_a_long_loop)
 	}
 }
 
-/* The kernel's set is made anew (hazard 2) while the watchers do without it. */
+/*
+ * The epoll set is renewed (hazard 2) in a loop in which watchers of xpoll_fd do not depend on the
+ * set.
+ */
 XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 {
 	if (!xt_has_queue_fd())
@@ -112,7 +118,7 @@ XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 	XT_OK(xt_add(queue, grave.r, READ, 0));
 	xt_put(grave.w);
 	toggle(queue, one, two, 200);
-	/* Nothing of a closed number is kept but by epoll(7). */
+	/* Only epoll keeps the entry of a closed descriptor, and so needs a renewal. */
 	XT_CHECK(xt_stats(queue).rebuilds > 0 || xt_is("kqueue") ||
 	         xt_is("port"));
 	XT_OK(xt_flag(queue, (uint64_t)two.w, WRITE, XPOLL_DISABLE));
@@ -123,7 +129,10 @@ XT_TEST(queue_fd_survives_a_renewal_in_a_long_loop)
 	XT_GETS(queue, NULL, other.r, READ);
 }
 
-/* Nothing was left, and then it is enabled by an ADD: an edge for who watches. */
+/*
+ * The queue had no event, and an ADD enables a ready filter: an edge-triggered watcher of xpoll_fd
+ * must get an edge.
+ */
 XT_TEST(queue_fd_by_edges_is_told_of_what_an_add_enables)
 {
 #ifdef __linux__

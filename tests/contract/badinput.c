@@ -1,8 +1,8 @@
 /*
- * Goal: bad input has its error, never a silent no-op, and each of several bad
- * changes in one call its own (S5).
- * Method: a table of changes and the status each must get; each is submitted
- * alone, and then all at once with a slot each.
+ * Goal: bad input fails with its error and is never ignored silently; each of
+ * several bad changes in one call gets its own error (S5).
+ * Method: a table of changes with the status that each must get; each change is
+ * submitted alone, and then all at once with room for all results.
  */
 #include "xt.h"
 
@@ -18,7 +18,8 @@ struct bad_change {
 	int status;
 };
 
-enum { FD = 1000, CLOSED = 1001, O_PATH_FD = 1002 }; /* stand-ins */
+/* stand for descriptors that the test opens or closes */
+enum { FD = 1000, CLOSED = 1001, O_PATH_FD = 1002 };
 
 static const struct bad_change cases[] = {
 	{"closed READ", CLOSED, READ, XPOLL_ADD, 0, 0, EBADF},
@@ -34,7 +35,7 @@ static const struct bad_change cases[] = {
 	{"filter -100", FD, -100, XPOLL_ADD, 0, 0, EINVAL},
 	{"filter INT16_MIN", FD, INT16_MIN, XPOLL_ADD, 0, 0, EINVAL},
 	{"filter INT16_MAX", FD, INT16_MAX, XPOLL_ADD, 0, 0, EINVAL},
-	/* Cut to 16 bits these would be READ and ADD. */
+	/* Truncated to 16 bits, these values would be READ and ADD. */
 	{"filter 65535", FD, 65535, XPOLL_ADD, 0, 0, EINVAL},
 	{"filter INT_MIN | -1", FD, INT_MIN | 0xffff, XPOLL_ADD, 0, 0, EINVAL},
 	{"flag 0x10000", FD, READ, XPOLL_ADD | 0x10000, 0, 0, EINVAL},
@@ -86,7 +87,7 @@ static const struct bad_change cases[] = {
 
 #define CASES ((int)(sizeof cases / sizeof *cases))
 
-/* illumos has no provider for processes. */
+/* Returns the status that this change must get here: illumos has no processes as a source. */
 static int case_status(const struct bad_change *change)
 {
 	return xt_sunos() && change->filter == XPOLL_FILT_PROC ? ENOTSUP
@@ -106,7 +107,7 @@ static struct stand_ins stand_ins_make(void)
 #ifdef O_PATH
 	real.o_path = xt_open_path("/tmp", O_PATH);
 #endif
-	/* Far above all others, so that nothing takes it meanwhile. */
+	/* A descriptor far above all others, so that no other thread opens it meanwhile. */
 	real.closed = 900;
 	return real;
 }
@@ -175,7 +176,7 @@ XT_TEST(bad_counts_and_arrays_are_einval)
 	XT_FAILS(xpoll_event(queue, NULL, 1, NULL, 0, 0), EINVAL);
 	XT_FAILS(xpoll_event(queue, NULL, 0, &record, -1, 0), EINVAL);
 	XT_FAILS(xpoll_event(queue, NULL, 0, NULL, 1, 0), EINVAL);
-	/* Nothing was applied. */
+	/* The call has applied no change. */
 	XT_FAILS(xpoll_event(queue, &record, 1, NULL, 1, 0), EINVAL);
 	XT_FAILS(xpoll_event(queue, &record, 1, &now, INT_MIN, 0), EINVAL);
 	XT_FAILS(xpoll_lookup(queue, 1, USER, &now), ENOENT);
@@ -210,7 +211,10 @@ XT_TEST(bad_ctl_operations_are_einval)
 
 XT_TEST(bad_ctl_events_are_einval)
 {
-	/* The library knows POLLRDHUP also where the system does not: 0x4000 there. */
+	/*
+	 * POLLRDHUP is accepted also where the system lacks it: the library then defines it as
+	 * 0x4000.
+	 */
 	static const int events[] = {POLLERR, POLLHUP, POLLNVAL, POLLIN | POLLHUP, -1,
 	                             0x10000, POLLRDHUP == 0x2000 ? 0x4000 : 0x2000};
 	struct xt_pair pipe = xt_pipe();
@@ -256,7 +260,7 @@ XT_TEST(no_queue_is_einval_in_every_call)
 	XT_FAILS(xpoll_stats(NULL, &stats, sizeof stats), EINVAL);
 	XT_FAILS(xpoll_reinit(NULL), EINVAL);
 	XT_EXPECT(!xpoll_backend(NULL));
-	/* At the end of its records xpoll_revents returns 0 and leaves errno. */
+	/* After the last record xpoll_revents returns 0 and leaves errno alone. */
 	errno = 0;
 	XT_EQ(xpoll_revents(NULL, &data), 0);
 	XT_EXPECT_STATUS(errno, EINVAL);

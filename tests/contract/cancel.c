@@ -1,6 +1,7 @@
 /*
- * Goal: pthread_cancel inside a wait leaves the queue usable (hazard 20): no
- * waiter is counted that is not there, no lock is held, no event is lost.
+ * Goal: pthread_cancel inside a wait leaves the queue usable (hazard 20): the
+ * cancelled thread is no longer counted as a waiter, holds no lock, and loses
+ * no event.
  * Method: cancel blocked waiters of each kind many times; then everything that
  * depends on the count of waiters must still work.
  */
@@ -12,7 +13,7 @@
 
 struct victim {
 	struct xpoll *queue;
-	int kind; /* of wait; or a descriptor */
+	int kind; /* kind of wait */
 	atomic_int inside;
 	int64_t got;
 };
@@ -46,7 +47,7 @@ static void victim_run(void *argument)
 	}
 }
 
-/* Start one, cancel it; asleep or on its way there. */
+/* Start a victim and cancel it: when it is asleep, or while it is on its way there. */
 static void cancel_one(struct victim *victim, int asleep)
 {
 	atomic_store(&victim->inside, 0);
@@ -137,7 +138,7 @@ XT_TEST(hazard_20_cancelled_beside_another_waiter)
 		XT_CALL(cancel_one(&victim, i % 2));
 	int64_t before = (int64_t)xt_stats(victim.queue).events;
 	xt_put(pipe.w);
-	/* Only the one that stays can take it. */
+	/* Only the waiter that was not cancelled can take the event. */
 	while ((int64_t)xt_stats(victim.queue).events == before)
 		(void)poll(NULL, 0, 1);
 	XT_EQ(pthread_cancel(xt_pthread(thread)), 0);
@@ -171,7 +172,10 @@ static void share_a_processor(void)
 #endif
 }
 
-/* Data comes and the thread is cancelled: it has the event, or the next wait has. */
+/*
+ * Data arrives and the thread is cancelled at the same time: either the thread has got the event,
+ * or the next wait gets it.
+ */
 static void cancel_beside_data(struct victim *victim, struct xt_pair pipe)
 {
 	atomic_store(&victim->inside, 0);
@@ -211,7 +215,7 @@ XT_TEST(hazard_20_event_of_a_cancelled_wait_is_not_lost)
 	}
 }
 
-/* Changes and looks without waiting are no cancellation points. */
+/* Changes and calls with timeout 0 are not cancellation points. */
 static void not_a_point(void *argument)
 {
 	struct victim *victim = argument;

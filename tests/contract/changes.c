@@ -1,8 +1,8 @@
 /*
- * Goal: changes of one call are applied in order and each has its own status
- * (S5).
- * Method: lists that mix good and bad changes, with every relation between
- * failures, receipts and slots.
+ * Goal: the changes of one call are applied in order, and each has its own
+ * status (S5).
+ * Method: lists of good and bad changes, with every combination of failures,
+ * receipts and room for results.
  */
 #include "xt.h"
 
@@ -73,7 +73,10 @@ XT_TEST(failing_change_does_not_stop_the_others)
 
 	changes[1].udata = mark(9);
 	xt_put(pipe.w);
-	/* At once, though it would wait for ever; no ready event among it. */
+	/*
+	 * The call returns at once, although its timeout is infinite, and returns statuses only, no
+	 * ready event.
+	 */
 	XT_EQ(xpoll_event(queue, changes, 3, events, 4, -1), 1);
 	XT_CHECK(is_status(&events[0], NOWHERE, USER, ENOENT));
 	XT_EXPECT(events[0].udata == mark(9));
@@ -150,7 +153,10 @@ XT_TEST(error_without_any_slot_applies_the_rest_and_fails)
 	    good(1, 0), bad(), xt_record(UINT64_MAX, READ, XPOLL_ADD),
 	    good(2, 0)};
 
-	/* The first unreported errno, not the last. */
+	/*
+	 * The call fails with the errno of the first failure that was not reported, not of the
+	 * last.
+	 */
 	XT_FAILS(xpoll_event(queue, changes, 4, NULL, 0, -1), ENOENT);
 	XT_EXPECT(registered(queue, 1));
 	XT_EXPECT(registered(queue, 2));
@@ -256,7 +262,7 @@ XT_TEST(many_changes_each_gets_its_status)
 	free(records);
 }
 
-/* S18: a failed change leaves the registration as it was */
+/* S18: a failed change leaves the registration unchanged. */
 XT_TEST(failed_change_of_existing_changes_nothing)
 {
 	struct xt_pair pipe = xt_pipe();

@@ -1,8 +1,8 @@
 /*
- * Goal: CLEAR is edge-triggered: at least once per new activity since the last
- * delivery, never lost (S9, hazard 10).
- * Method: activity, delivery and draining in every order; then writers that
- * race with a draining reader, whose last byte must still arrive.
+ * Goal: CLEAR is edge-triggered: at least one event for each new activity since
+ * the last delivery, and none is lost (S9, hazard 10).
+ * Method: activity, delivery and reading in every order; then writers that race
+ * with a reader, to which the last byte must still be reported.
  */
 #include "xt.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* S9 */
+/* S9: CLEAR reports data once, even if it stays unread. */
 XT_TEST(clear_undrained_is_reported_once)
 {
 	struct xpoll *queue = xt_open();
@@ -25,7 +25,7 @@ XT_TEST(clear_undrained_is_reported_once)
 	XT_NONE(queue);
 }
 
-/* S9: new data without draining the old */
+/* S9: new data is reported even if the old data is unread. */
 XT_TEST(clear_new_data_on_undrained_is_reported)
 {
 	if (xt_is("afd"))
@@ -41,7 +41,7 @@ XT_TEST(clear_new_data_on_undrained_is_reported)
 	}
 }
 
-/* S9 */
+/* S9: new data is reported after the old data was read. */
 XT_TEST(clear_drained_and_written_is_reported)
 {
 	struct xpoll *queue = xt_open();
@@ -56,7 +56,7 @@ XT_TEST(clear_drained_and_written_is_reported)
 	XT_NONE(queue);
 }
 
-/* S9: drained before anyone waited: an event, if any, is allowed, not more */
+/* S9: if the data is read before a wait reports it, at most one event may come for it. */
 XT_TEST(clear_drained_unseen_then_written_is_reported)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -76,7 +76,7 @@ XT_TEST(clear_drained_unseen_then_written_is_reported)
 	}
 }
 
-/* S9: WRITE, full and emptied again */
+/* S9: WRITE is reported each time that the full pipe was emptied. */
 XT_TEST(clear_write_end_is_reported_after_each_fill)
 {
 	struct xpoll *queue = xt_open();
@@ -92,7 +92,10 @@ XT_TEST(clear_write_end_is_reported_after_each_fill)
 	}
 }
 
-/* S8, S9: the edge that a level was kept apart from ends; the level is still reported */
+/*
+ * S8, S9: a level-triggered filter beside an edge-triggered one is still reported when the
+ * edge-triggered one is deleted or disabled.
+ */
 static void level_outlives_the_edge_beside_it(int flag)
 {
 	struct xpoll *queue = xt_open();
@@ -101,7 +104,9 @@ static void level_outlives_the_edge_beside_it(int flag)
 	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
 	XT_GETS(queue, NULL, pair.r, WRITE);
 	XT_OK(xt_add(queue, pair.r, READ, 0));
-	/* afd makes the edge anew for two filters, and reports it again. */
+	/*
+	 * afd has no edges for two filters of a socket: the library makes them, and may repeat one.
+	 */
 	if (!xt_is("afd"))
 		XT_NONE(queue);
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, WRITE, flag));
@@ -121,7 +126,7 @@ XT_TEST(clear_beside_a_level_is_deleted_and_the_level_stays)
 	level_outlives_the_edge_beside_it(XPOLL_DELETE);
 }
 
-/* S9: the loss of the last reader is delivered once */
+/* S9: when the last reader closes the pipe, WRITE is delivered once. */
 XT_TEST(clear_broken_pipe_is_reported_once)
 {
 	XT_NEEDS_USER_EVENTS();
@@ -136,7 +141,7 @@ XT_TEST(clear_broken_pipe_is_reported_once)
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 }
 
-/* S9: end of file is activity */
+/* S9: end of file is activity. */
 XT_TEST(clear_end_of_file_is_reported)
 {
 	if (xt_wine())
@@ -155,7 +160,7 @@ XT_TEST(clear_end_of_file_is_reported)
 	XT_NONE(queue);
 }
 
-/* Hazard 10: no second edge comes for an undrained one; ENABLE must look. */
+/* Hazard 10: the kernel makes no second edge for unread data, so ENABLE must check for it. */
 XT_TEST(hazard_10_enable_of_undrained_clear_is_reported)
 {
 	struct xpoll *queue = xt_open();
@@ -178,7 +183,7 @@ XT_TEST(hazard_10_enable_of_undrained_clear_is_reported)
 	XT_NONE(queue);
 }
 
-/* Hazard 10: a pipe's write end gives no edges while it stays writable. */
+/* Hazard 10: the kernel makes no edge for a pipe that stays writable, so ENABLE must check. */
 XT_TEST(hazard_10_enable_of_writable_pipe_end_is_reported)
 {
 	struct xpoll *queue = xt_open();
@@ -196,7 +201,7 @@ XT_TEST(hazard_10_enable_of_writable_pipe_end_is_reported)
 	}
 }
 
-/* S9, both directions of one socket: an event of one is not one of the other */
+/* S9: of a socket's two directions, activity of one is not reported for the other. */
 XT_TEST(clear_directions_are_independent)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -216,8 +221,8 @@ XT_TEST(clear_directions_are_independent)
 }
 
 /*
- * S4: what holds already is delivered by the next wait, whatever was added and
- * enabled beside it; S9: and once.
+ * S4: conditions that hold already are delivered by the next wait, whatever else was added or
+ * enabled; S9: and only once.
  */
 XT_TEST(clear_both_directions_that_hold_come_with_the_next_wait)
 {
@@ -237,7 +242,7 @@ XT_TEST(clear_both_directions_that_hold_come_with_the_next_wait)
 	XT_NONE(queue);
 }
 
-/* The same for the poll-like level: one entry has both. */
+/* The same at the poll-like level, where one record has both directions. */
 XT_TEST(clear_both_directions_that_hold_are_one_entry)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -287,7 +292,7 @@ XT_TEST(clear_both_directions_of_a_device_with_room_for_one_come_once)
 	XT_CALL(come_once_each(queue, fd));
 }
 
-/* The same of a hang-up, which is about all that is registered. */
+/* The same for the hang-up of a terminal, whose poll(2) bits include both directions. */
 XT_TEST(clear_terminal_hung_up_with_room_for_one_comes_once)
 {
 	if (xt_has_kqueue())
@@ -313,7 +318,10 @@ XT_TEST(clear_beside_a_oneshot_with_room_for_one_comes_once)
 	XT_CALL(come_once_each(queue, fd));
 }
 
-/* S9: a hang-up is delivered again to the level filter beside it, not to this one. */
+/*
+ * S9: a hang-up is delivered again and again for the level-triggered filter, but only once for the
+ * CLEAR filter of the same descriptor.
+ */
 XT_TEST(clear_beside_level_is_told_of_a_hang_up_once)
 {
 	if (xt_is("afd"))
@@ -341,7 +349,10 @@ XT_TEST(clear_beside_level_is_told_of_a_hang_up_once)
 	XT_EXPECT_EQ(told, 1);
 }
 
-/* S3, S4: ENABLE makes a new edge of the end of a terminal, which was before or after the ADD. */
+/*
+ * S3, S4: ENABLE makes a hang-up of a terminal count as new activity, whether the hang-up came
+ * before or after the ADD.
+ */
 XT_TEST(clear_terminal_hung_up_comes_again_after_enable)
 {
 	for (int after = 0; after < 2; after++) {
@@ -364,7 +375,10 @@ XT_TEST(clear_terminal_hung_up_comes_again_after_enable)
 	}
 }
 
-/* S9: one level and one edge queue on the same pipe do not disturb each other */
+/*
+ * S9: a queue that watches a pipe level-triggered and one that watches it edge-triggered do not
+ * affect each other.
+ */
 /* A terminal that hung up is ready in each poll, so the edge must come from the library. */
 XT_TEST(clear_terminal_hung_up_while_registered_is_told_once)
 {
@@ -397,8 +411,8 @@ XT_TEST(clear_in_two_queues_each_is_told)
 }
 
 /*
- * S9: never lost.  Writers send bytes one by one into one pipe; the reader
- * waits for ever and drains.  If an edge were lost, the reader would hang.
+ * S9: no edge is lost.  Writers write bytes one by one into one pipe; the reader waits without a
+ * timeout and reads everything.  If an edge were lost, the reader would hang.
  */
 struct stream {
 	struct xt_pair pipe;
@@ -413,7 +427,7 @@ static void stream_write(void *argument)
 	for (int i = 0; i < stream->bytes; i++) {
 		while (write(stream->pipe.w, "x", 1) != 1)
 			(void)sched_yield();
-		/* Let the reader come to its end now and then. */
+		/* Sometimes let the reader empty the pipe. */
 		if (i % 16 == 0)
 			(void)sched_yield();
 	}

@@ -1,10 +1,10 @@
 /*
- * Goal: close(2) of a registered descriptor without DELETE (S7, hazards 1 and
- * 2): the registration goes away wherever the kernel reports it, and no stale event
- * reaches a new file with the same number.
+ * Goal: after close(2) of a registered descriptor without DELETE (S7, hazards 1
+ * and 2) the registration ends on each back end whose kernel reports the close,
+ * and no stale event is delivered for a new file with the same descriptor.
  * Method: close, duplicate, reuse.  The kernel does not inform poll and select
- * that a number stands for another file now; what is documented for them
- * (xpoll_close_fd is exact) is checked in close_fd.c.
+ * that a descriptor refers to another file; their documented alternative,
+ * xpoll_close_fd, is tested in close_fd.c.
  */
 #include "xt.h"
 
@@ -12,7 +12,10 @@
 #include <sys/epoll.h>
 #endif
 
-/* Bring the registration into the lazy form, delivered once. */
+/*
+ * Deliver an event, and disable and enable the filter, so that the library handles the registration
+ * lazily.
+ */
 static int toggle(struct xpoll *queue, int fd, int filter)
 {
 	int rc = xt_flag(queue, (uint64_t)fd, filter, XPOLL_DISABLE);
@@ -20,7 +23,7 @@ static int toggle(struct xpoll *queue, int fd, int filter)
 	return rc ? rc : xt_flag(queue, (uint64_t)fd, filter, XPOLL_ENABLE);
 }
 
-/* S7: also the last copy of the pipe's end, with data in it */
+/* S7: the closed descriptor is the last one of the pipe's end, and data is unread. */
 XT_TEST(close_registered_one_is_silent)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT,
@@ -71,7 +74,7 @@ XT_TEST(close_then_change_is_an_error)
 	XT_FAILS(xpoll_lookup(queue, ident, READ, &now), ENOENT);
 }
 
-/* The poll-like level never says POLLNVAL of it either. */
+/* The poll-like level does not report POLLNVAL for a closed descriptor. */
 XT_TEST(close_at_the_poll_like_level_is_silent)
 {
 	struct xpoll *queue = xt_open();
@@ -94,7 +97,7 @@ XT_TEST(close_at_the_poll_like_level_is_silent)
 }
 
 /*
- * Hazard 1: the candidate's number stands for a new file when it is checked.
+ * Hazard 1: the candidate's descriptor refers to a new file when the library checks it.
  * Complaint: A deferred delete meets the next file of that number.
  */
 XT_TEST(hazard_01_reused_number_gets_no_stale_event)
@@ -120,7 +123,7 @@ XT_TEST(hazard_01_reused_number_gets_no_stale_event)
 		xt_number(new.r, (int)ident);
 		XT_NONE(queue);
 		XT_NONE(queue);
-		/* The new file starts clean. */
+		/* A registration of the new file is not affected by the old one. */
 		XT_OK(xt_add(queue, (int)ident, READ, XPOLL_DISPATCH));
 		XT_GETS(queue, NULL, ident, READ);
 		XT_EQ(xpoll_lookup(queue, ident, READ, &now), 0);
@@ -129,7 +132,7 @@ XT_TEST(hazard_01_reused_number_gets_no_stale_event)
 }
 
 /*
- * S7 with the poll-like level, whose ADD enables
+ * S7: the same with the poll-like level, whose ADD also enables.
  * Complaint: The library's table is out of date: adding fails.
  */
 XT_TEST(close_reopen_and_ctl_add_works)
@@ -155,7 +158,7 @@ XT_TEST(close_reopen_and_ctl_add_works)
 	}
 }
 
-/* Wait for nothing, and look whether the queue came to rest. */
+/* Wait with a timeout, and return true once the queue sleeps without reports of the dead entry. */
 static bool comes_to_rest(struct xpoll *queue)
 {
 	struct xpoll_event events[8];
@@ -170,8 +173,7 @@ static bool comes_to_rest(struct xpoll *queue)
 }
 
 /*
- * Hazard 2: the data stays unread, and the duplicate keeps the entry in the kernel's set.
- *
+ * Hazard 2: the data stays unread, and a duplicate keeps the closed file's entry in the epoll set.
  * Complaint: A closed file whose duplicate is open reports for ever.
  */
 XT_TEST(hazard_02_close_with_duplicate_is_dropped)
@@ -193,7 +195,7 @@ XT_TEST(hazard_02_close_with_duplicate_is_dropped)
 	}
 }
 
-/* Hazard 2: and now the number is reused and registered. */
+/* Hazard 2: then the descriptor is reused and registered. */
 XT_TEST(hazard_02_dead_entry_and_reused_number_do_not_mix)
 {
 	if (!xt_sees_reuse())
@@ -226,7 +228,10 @@ XT_TEST(hazard_02_dead_entry_and_reused_number_do_not_mix)
 	}
 }
 
-/* Hazard 2: DELETE of the closed number says EBADF and still takes it away. */
+/*
+ * Hazard 2: DELETE of the closed descriptor fails with EBADF, and removes the registration
+ * nevertheless.
+ */
 XT_TEST(hazard_02_delete_after_close_with_duplicate_is_silent)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -242,7 +247,7 @@ XT_TEST(hazard_02_delete_after_close_with_duplicate_is_silent)
 	XT_NONE(queue);
 }
 
-/* Hazard 2: many of them, so that the set has to be made anew. */
+/* Hazard 2: many dead entries, so that the epoll set has to be renewed. */
 XT_TEST(hazard_02_many_dead_entries_others_survive)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -272,7 +277,7 @@ XT_TEST(hazard_02_many_dead_entries_others_survive)
 	}
 }
 
-/* Hazard 2: the reports of two of them alternate, and are counted in one place. */
+/* Hazard 2: the reports of two dead entries alternate; both count for the renewal. */
 XT_TEST(hazard_02_two_dead_entries_that_alternate_come_to_rest)
 {
 	enum { NUMBER = 200, APART = 16 };
@@ -317,7 +322,7 @@ XT_TEST(hazard_02_broken_pipe_with_duplicate_comes_to_rest)
 	}
 }
 
-/* select(2) says EBADF, and of the others nothing. */
+/* select(2) fails with EBADF for a closed descriptor, and then reports no other descriptor. */
 XT_TEST(closed_one_does_not_hide_a_ready_one)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -333,7 +338,10 @@ XT_TEST(closed_one_does_not_hide_a_ready_one)
 	XT_EXPECT_EQ(events[0].ident, ready.r);
 }
 
-/* epoll reports it until it is noticed: DIFFERENCES.md. */
+/*
+ * On epoll a closed file with a duplicate is reported until the library detects that: see
+ * DIFFERENCES.md.
+ */
 XT_TEST(closed_one_with_a_duplicate_is_silent_without_a_kernel_queue)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT,
@@ -353,7 +361,10 @@ XT_TEST(closed_one_with_a_duplicate_is_silent_without_a_kernel_queue)
 	}
 }
 
-/* An ENABLE may ask the kernel, which may refuse the new file. */
+/*
+ * The descriptor refers to a regular file now.  ENABLE may call the kernel, which may refuse that
+ * file.
+ */
 XT_TEST(enable_of_a_number_that_is_a_file_now_is_enoent_or_nothing)
 {
 	struct xpoll *queue = xt_open();
@@ -409,7 +420,7 @@ XT_TEST(close_one_whose_event_found_no_room_is_silent)
 }
 #endif
 
-/* The kernel refuses such a file whatever it is asked. */
+/* The kernel refuses a regular file in any call, so DELETE always detects the reuse. */
 XT_TEST(delete_on_a_number_that_is_a_file_now_is_enoent)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};
@@ -429,7 +440,7 @@ XT_TEST(delete_on_a_number_that_is_a_file_now_is_enoent)
 		rc = xt_flag(queue, ident, READ, XPOLL_DELETE);
 		if (xt_add_sees_reuse())
 			XT_EXPECT_STATUS(rc, ENOENT);
-		else /* this back end identifies a file by its descriptor only */
+		else /* this back end only knows the descriptor's number */
 			XT_EXPECT(rc == 0 || rc == ENOENT);
 		rc = xt_flag(queue, ident, READ, XPOLL_DELETE);
 		XT_EXPECT_STATUS(rc, ENOENT);
@@ -437,7 +448,7 @@ XT_TEST(delete_on_a_number_that_is_a_file_now_is_enoent)
 	}
 }
 
-/* Getting rid of a dead entry takes no wait's events away. */
+/* Removing a dead entry does not make a wait lose the events of other descriptors. */
 XT_TEST(hazard_02_ready_one_is_told_by_every_wait_beside_a_dead_one)
 {
 	for (int i = 0; i < 2; i++) {

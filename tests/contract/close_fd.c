@@ -1,9 +1,9 @@
 /*
  * Goal: xpoll_close_fd and xpoll_forget_fd remove a descriptor from every queue
- * of the process, exactly, on every back end and with duplicates around, before
- * they return (S6, S7).
+ * of the process before they return, on every back end and even if duplicates
+ * are open (S6, S7).
  * Method: several queues and back ends, duplicates with unread data, reuse of
- * the number, and waiting threads.
+ * the descriptor, and waiting threads.
  */
 #include "xt.h"
 
@@ -49,7 +49,7 @@ XT_TEST(close_fd_across_back_ends_is_exact)
 }
 
 /*
- * S7: where poll and select cannot see it, this is how to inform them.
+ * S7: poll and select do not detect a close, so the program calls xpoll_close_fd.
  * Complaint: A closed file whose duplicate is open reports for ever.
  */
 XT_TEST(close_fd_and_reused_number_gets_no_stale_event)
@@ -85,7 +85,7 @@ XT_TEST(close_fd_and_reused_number_gets_no_stale_event)
 	}
 }
 
-/* The duplicate is another registration, and stays. */
+/* The duplicate is a registration of its own, and stays. */
 XT_TEST(close_fd_leaves_a_registered_duplicate_alone)
 {
 	struct xpoll *queue = xt_open();
@@ -138,7 +138,7 @@ XT_TEST(close_fd_of_a_file_is_forgotten_too)
 	XT_NONE(queue);
 }
 
-/* S6: carried over, and between wait and revents */
+/* S6: also an event that had no room before, and one between xpoll_wait and xpoll_revents */
 XT_TEST(close_fd_of_a_carried_over_event_takes_it_along)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -168,7 +168,7 @@ XT_TEST(close_fd_before_revents_is_left_out)
 	XT_EQ(xpoll_revents(queue, NULL), 0);
 }
 
-/* While a thread waits for it, also inside poll(2) and select(2) */
+/* The descriptor is closed while a thread waits for it, perhaps inside poll(2) or select(2). */
 XT_TEST(close_fd_while_a_thread_waits_is_not_delivered)
 {
 	struct xt_sleeper sleeper = {.queue = xt_open(), .timeout_ns = -1};
@@ -189,7 +189,9 @@ XT_TEST(close_fd_while_a_thread_waits_is_not_delivered)
 	XT_EXPECT_EQ(sleeper.event.ident, stays.r);
 }
 
-/* Two threads with queues of their own, one that closes: no dead lock. */
+/*
+ * Two threads wait in queues of their own, and one thread closes descriptors in both: no deadlock.
+ */
 struct churn {
 	struct xpoll *queue;
 	int rounds;

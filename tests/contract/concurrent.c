@@ -1,8 +1,8 @@
 /*
- * Goal: no lock is held while waiting, and a change from another thread takes
- * effect on a blocked wait at once, on every back end (S16).
- * Method: a thread blocks in a wait without end; each kind of change that makes
- * something ready must end it.
+ * Goal: a waiting thread holds no lock, and a change by another thread affects
+ * the wait at once, on every back end (S16).
+ * Method: a thread waits without a timeout; each kind of change that makes a
+ * registration ready must end that wait.
  */
 #include "xt.h"
 
@@ -84,7 +84,7 @@ XT_TEST(enable_of_ready_one_wakes_the_waiter)
 	}
 }
 
-/* Toggled while the wait is on; ready only afterwards */
+/* The filter is enabled while the thread waits, and the data comes only after that. */
 XT_TEST(enable_then_data_wakes_the_waiter)
 {
 	for (int i = 0; i < 4; i++) {
@@ -106,7 +106,7 @@ XT_TEST(enable_then_data_wakes_the_waiter)
 	}
 }
 
-/* Hazard 2: one of two threads has the set renewed, while the other sleeps in the old one. */
+/* Hazard 2: one thread renews the epoll set while another one sleeps in the old set. */
 XT_TEST(hazard_02_adds_after_a_renewal_wake_both_waiters)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -120,7 +120,7 @@ XT_TEST(hazard_02_adds_after_a_renewal_wake_both_waiters)
 	XT_OK(xt_add(queue, number, READ, 0));
 	sleeper_start(&first, sleeper_event);
 	sleeper_start(&second, sleeper_event);
-	/* Edges of the closed file, each of which wakes the thread that came last. */
+	/* Cause edges of the closed file; each wakes the thread that went to sleep last. */
 	for (int i = 0; i < 10 && xt_stats(queue).rebuilds == 0; i++) {
 		xt_put(old.w);
 		xt_asleep(first.thread);
@@ -148,8 +148,8 @@ XT_TEST(data_after_add_wakes_the_waiter)
 }
 
 /*
- * A descriptor with an edge and a level is watched by another entry, which did not wake the
- * sleeping thread.
+ * A descriptor with an edge-triggered and a level-triggered filter gets a second entry, which must
+ * wake a thread that is asleep already.
  */
 XT_TEST(data_after_add_of_an_edge_and_a_level_wakes_the_waiter)
 {
@@ -247,7 +247,7 @@ XT_TEST(changes_return_while_a_wait_is_blocked)
 	XT_CHECK(sleeper_got(&sleeper, (uint64_t)other.r, READ));
 }
 
-/* A wait with a change that waits does not keep others out. */
+/* A wait that was made with a change does not keep other threads from waiting. */
 XT_TEST(second_waiter_with_timeout_returns_beside_a_blocked_one)
 {
 	struct sleeper sleeper = {.queue = xt_open()};
@@ -265,7 +265,7 @@ XT_TEST(second_waiter_with_timeout_returns_beside_a_blocked_one)
 	XT_CHECK(sleeper_got(&sleeper, (uint64_t)pipe.r, READ));
 }
 
-/* Hazard 21: one thread at first, several later. */
+/* Hazard 21: the queue was used by one thread first, and then by several. */
 XT_TEST(hazard_21_queue_from_before_the_threads_works_with_them)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -1,7 +1,7 @@
 /*
- * Goal: queues are made, named, refused and released as section 1 of xpoll.h
- * says, and every descriptor of theirs is close-on-exec (S19).
- * Method: good and bad options; a look at the descriptors a queue brings.
+ * Goal: queues are created, named, refused and destroyed as section 1 of
+ * xpoll.h says, and every descriptor of theirs is close-on-exec (S19).
+ * Method: good and bad options; a check of the descriptors that a queue opens.
  */
 #include "xt.h"
 
@@ -10,7 +10,7 @@
 #endif
 #include <sys/resource.h>
 
-/* options larger than the library's, as a newer header would have them */
+/* options of a newer, larger struct than the library knows */
 struct larger_options {
 	struct xpoll_options base;
 	unsigned char tail[32];
@@ -63,7 +63,7 @@ XT_TEST(create_huge_hint_is_only_a_hint)
 {
 	struct xpoll *queue = xpoll_create(INT32_MAX);
 
-	/* Either the memory is refused, or nothing much was taken. */
+	/* Either the creation fails with ENOMEM, or it has not allocated much. */
 	if (!queue)
 		XT_EQ(errno, ENOMEM);
 	xpoll_destroy(queue);
@@ -74,7 +74,7 @@ XT_TEST(open_null_options_uses_defaults)
 	struct xpoll *queue = xpoll_open(NULL);
 
 	XT_CHECK(queue);
-	/* The environment names the back end under test. */
+	/* The queue uses the back end that the environment variable names. */
 	XT_EXPECT(strcmp(xpoll_backend(queue), xt_backend) == 0);
 	xpoll_destroy(queue);
 }
@@ -152,7 +152,7 @@ XT_TEST(open_unknown_backend_in_environment_is_enotsup)
 	XT_EQ(setenv("XPOLL_BACKEND", xt_backend, 1), 0);
 
 	XT_CHECK(null_options && create);
-	/* A name in the options is stronger than the environment. */
+	/* A name in the options overrides the environment variable. */
 	XT_CHECK(queue);
 	xpoll_destroy(queue);
 }
@@ -288,7 +288,10 @@ XT_TEST(version_is_the_headers)
 }
 
 #ifdef __linux__
-/* EPIOCGPARAMS of Linux 6.9, for older headers; how many sets of this process have it. */
+/*
+ * EPIOCGPARAMS of Linux 6.9, for older headers.  Returns how many epoll sets of this process have
+ * this setting.
+ */
 static int sets_that_poll(uint32_t microseconds)
 {
 	struct {
@@ -312,7 +315,10 @@ static void child_polls_as_well(void *argument)
 	XT_EXPECT_EQ(sets_that_poll(77), 0);
 }
 
-/* Set for the queue's set, refused where there is none; also after the set was made anew. */
+/*
+ * The option is set for the queue's epoll set, also after the set was renewed; without an epoll set
+ * it fails.
+ */
 XT_TEST(create_busy_poll_is_the_kernel_s_or_enotsup)
 {
 	struct xpoll_options options = {.size = sizeof options, .busy_poll_us = 77};
@@ -347,7 +353,7 @@ XT_TEST(create_busy_poll_is_the_kernel_s_or_enotsup)
 }
 #endif
 
-/* A program that was compiled before the last member came. */
+/* A program that was compiled with an older header passes options without the last member. */
 XT_TEST(create_of_an_older_size_ignores_what_is_behind)
 {
 	struct xpoll_options options = {

@@ -1,9 +1,11 @@
 /*
- * Goal: with two waiters and two changers nothing is lost and nothing comes
- * twice that must not, in every mode (S9, S10, S11, S16, S17).
- * Method: changers write bytes to some pipes and sockets and toggle or add them
- * at random; waiters read.  All bytes written are read in the end, and the
- * queue's own count of events is that of the waiters.
+ * Goal: with two waiting threads and two changing ones, in every mode no event
+ * is lost and none is delivered twice that must not be (S9, S10, S11, S16,
+ * S17).
+ * Method: the changers write bytes to some pipes and sockets, and enable,
+ * disable or add these at random; the waiters read.  At the end all written
+ * bytes were read, and the queue's own count of events equals the waiters'
+ * count.
  */
 #include "xt.h"
 
@@ -87,7 +89,7 @@ static void crowd_change_all(void *argument)
 		uint32_t random = xt_random(&seed);
 		struct xt_pair *pair = &crowd->pairs[random % PAIRS];
 
-		/* Counted first: a waiter may read it at once. */
+		/* Count the byte before it is written, because a waiter may read it at once. */
 		atomic_fetch_add(&crowd->written, 1);
 		if (write(pair->w, "x", 1) != 1)
 			atomic_fetch_sub(&crowd->written, 1);

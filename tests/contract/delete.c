@@ -1,9 +1,9 @@
 /*
  * Goal: DELETE takes effect before the call returns (S6): no later wait, in any
  * thread, delivers that registration.
- * Method: delete what is ready at every stage of its delivery; and threads that
- * delete and wait against each other, with a number that shows which
- * registration an event belongs to.
+ * Method: delete ready registrations at every stage of their delivery; and
+ * threads that delete and wait at the same time, with a serial number that
+ * shows to which registration an event belongs.
  */
 #include "xt.h"
 
@@ -93,9 +93,8 @@ XT_TEST(delete_in_the_call_that_waits_comes_first)
 }
 
 /*
- * Poll-like: between xpoll_wait and xpoll_revents.
- * Complaint: A handler deletes another registration, whose event is in the
- * array already.
+ * At the poll-like level: DELETE comes between xpoll_wait and xpoll_revents.
+ * Complaint: A handler deletes another registration, whose event is in the array already.
  */
 XT_TEST(delete_before_revents_is_left_out)
 {
@@ -132,7 +131,7 @@ static void blocked_wait(void *argument)
 	    xpoll_event(blocked->queue, NULL, 0, &blocked->event, 1, -1);
 }
 
-/* A wait that is blocked at that moment never returns it. */
+/* A wait that is blocked during the DELETE never returns the registration. */
 XT_TEST(delete_while_a_thread_waits_is_not_delivered)
 {
 	struct xt_pair gone = xt_pipe();
@@ -155,13 +154,13 @@ enum { RACES = XT_SLOW ? 200 : 600 };
 
 /*
  * One thread registers and deletes an always ready pipe again and again, each time with a new
- * number as udata; two threads wait.  A wait that began after number n was deleted must not return
- * n.
+ * serial number as udata; two threads wait.  A wait that began after serial number n was deleted
+ * must not return n.
  */
 struct race {
 	struct xpoll *queue;
 	struct xt_pair pipe;
-	_Atomic uint64_t deleted; /* all numbers up to this are gone */
+	_Atomic uint64_t deleted; /* registrations up to this serial number were deleted */
 	atomic_int stop;
 	atomic_int got;
 };
@@ -176,7 +175,7 @@ static void race_wait(void *argument)
 		int rc = xpoll_event(race->queue, NULL, 0, &event, 1, 0);
 
 		if (rc < 1) {
-			/* The one that changes must get its turn. */
+			/* Let the changing thread run. */
 			(void)sched_yield();
 			continue;
 		}
@@ -271,7 +270,7 @@ XT_TEST(delete_of_pollin_beside_pollrdhup_leaves_the_end_alone)
 XT_TEST(delete_of_a_bit_beside_another_of_its_filter_fails)
 {
 	static const int bits[] = {POLLIN, POLLRDHUP, 0};
-	/* A pair of Windows is a TCP connection, whose end is no hang-up. */
+	/* On Windows the pair is a TCP connection, whose end is not reported as a hang-up. */
 	int count = XT_RESET == POLLHUP ? 3 : 2;
 
 	XT_NEEDS_RDHUP();

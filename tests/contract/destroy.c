@@ -1,14 +1,14 @@
 /*
- * Goal: xpoll_destroy wakes those who wait, they return -1/EBADF, and it
- * returns when they have left (section 1 of xpoll.h).
- * Method: destroy under blocked threads of every kind, many times, also while
- * they are only on their way in or out.
+ * Goal: xpoll_destroy wakes all threads that wait; they return -1/EBADF, and
+ * xpoll_destroy returns when they have left (section 1 of xpoll.h).
+ * Method: destroy a queue under blocked threads of every kind, many times, also
+ * while they are still on their way in or out.
  */
 #include "xt.h"
 
 #include <sched.h>
 
-enum { KINDS = 3 }; /* of waits, of each level */
+enum { KINDS = 3 }; /* kinds of waits at each level */
 
 struct waiter {
 	struct xpoll *queue;
@@ -41,14 +41,17 @@ static void waiter_run(void *argument)
 	self->error = errno;
 }
 
-/* A call that begins after destroy is undefined: be sure they are in. */
+/* A call that begins after xpoll_destroy is undefined, so wait until this many waits have begun. */
 static void all_in(struct xpoll *queue, uint64_t waits)
 {
 	while (xt_stats(queue).waits < waits)
 		(void)sched_yield();
 }
 
-/* Threads wait at one level, each in another way: first is 0 or KINDS. */
+/*
+ * Destroy a queue while threads wait in it, each in another way; first: 0 for the event level,
+ * KINDS for the poll-like level.
+ */
 static void destroy_under(struct xpoll *queue, int first, int count)
 {
 	struct waiter waiters[KINDS];
@@ -138,7 +141,10 @@ XT_TEST(destroy_with_pending_wake_and_events_is_clean)
 	}
 }
 
-/* A queue made at once afterwards, with the same numbers, is another one. */
+/*
+ * A queue that is created right afterwards gets the same descriptors, but none of the old
+ * registrations.
+ */
 XT_TEST(destroy_and_open_again_starts_empty)
 {
 	struct xt_pair pipe = xt_pipe();

@@ -1,8 +1,10 @@
 /*
- * Goal: NOTE_COUNT and NOTE_SOERR (S12): bytes, backlog, room, bytes to the end
- * of a file; the socket's error for who asks for it, and for nobody else.
- * Method: FIONREAD, F_GETPIPE_SZ, fstat(2) and SO_ERROR are asked by the test.
- * Hazard 13: reading SO_ERROR clears it, so it is the program's.
+ * Goal: NOTE_COUNT and NOTE_SOERR (S12): the numbers of bytes, of waiting
+ * connections, of free space, of bytes to the end of a file; and the socket's
+ * error, but only for a program that requests it.
+ * Method: the test calls FIONREAD, F_GETPIPE_SZ, fstat(2) and SO_ERROR and
+ * compares.  Hazard 13: reading SO_ERROR clears it, so only the program may do
+ * so.
  */
 #include "xt.h"
 
@@ -56,7 +58,7 @@ static void counts_bytes(struct xt_pair pair)
 		XT_EXPECT_EQ(event.fflags, 0);
 		XT_EQ(xt_drain(pair.r), bytes);
 	}
-	/* At the end bytes may be left; then there are none. */
+	/* At end of file there may be unread bytes; after they are read the count is 0. */
 	put(pair.w, 3);
 	xt_close(pair.w);
 	XT_CHECK(xt_poll_until(pair.r, POLLIN, POLLHUP));
@@ -91,7 +93,7 @@ XT_TEST(without_the_note_it_is_1)
 	XT_EXPECT_EQ(event.data, 7);
 	XT_OK(xpoll_lookup(queue, (uint64_t)pipe.r, READ, &event));
 	XT_EXPECT_EQ(event.fflags, COUNT);
-	/* An ADD changes the notes. */
+	/* An ADD without the note removes it. */
 	XT_OK(add(queue, pipe.r, READ, 0));
 	XT_GETS(queue, &event, pipe.r, READ);
 	XT_EXPECT_EQ(event.data, 1);
@@ -103,7 +105,7 @@ XT_TEST(without_the_note_it_is_1)
 	XT_EXPECT_EQ(event.data, 1);
 }
 
-/* On illumos no call returns how much there is. */
+/* Returns false on illumos, which has no call for these counts. */
 static bool counts_all(void)
 {
 	return !xt_sunos();
@@ -150,7 +152,7 @@ XT_TEST(count_of_a_pipe_follows_its_size)
 	XT_OK(add(queue, pipe.w, WRITE, COUNT));
 	XT_GETS(queue, &event, pipe.w, WRITE);
 	XT_EXPECT_EQ(event.data, fcntl(pipe.w, F_GETPIPE_SZ));
-	/* An ADD asks for it. */
+	/* ADD makes the library read the pipe's size again. */
 	XT_CHECK(fcntl(pipe.w, F_SETPIPE_SZ, 16384) > 0);
 	XT_OK(add(queue, pipe.w, WRITE, COUNT));
 	XT_GETS(queue, &event, pipe.w, WRITE);
@@ -229,7 +231,7 @@ static void counts_unix_backlog(int type)
 	}
 }
 
-/* Does this system report UNIX-domain sockets?  A sandbox may not. */
+/* Returns true if this system reports queues of UNIX-domain sockets; a sandbox may prevent that. */
 static bool has_diagnosis(void)
 {
 	int fd = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_SOCK_DIAG);
@@ -258,7 +260,7 @@ XT_TEST(count_of_a_unix_listener_is_its_backlog)
 	counts_unix_backlog(SOCK_SEQPACKET);
 }
 
-/* Linux does not report it: DIFFERENCES.md. */
+/* Linux has no count for these files: see DIFFERENCES.md. */
 XT_TEST(count_of_what_nobody_counts_is_1)
 {
 	struct xpoll *queue = xt_open();
@@ -374,7 +376,7 @@ XT_TEST(reset_of_a_connection_is_told_to_who_asks)
 	XT_EXPECT_EQ(event.fflags, ECONNRESET);
 }
 
-/* No error, no socket: 0. */
+/* The end of a socket without an error, and of a file that is not a socket, has the error 0. */
 XT_TEST(end_without_an_error_has_none)
 {
 	struct xpoll *queue = xt_open();

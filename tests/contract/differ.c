@@ -1,10 +1,12 @@
 /*
- * Goal: every kind of file that this kernel can make in a test is reported as poll(2) and
- * epoll(7) report it, by level, by edge, with DISPATCH and with ONESHOT, in any mixture of
- * filters, at either level, and after any sequence of changes (S3, S4, S8, S9, S10).
- * Method: all kinds in one queue, and random steps; poll(2) is the oracle for what holds,
- * and an epoll set of each filter for edges.  Where poll(2) takes away what it reports
- * (kernel_files.h), the oracles have open files of their own.  --seed repeats a failure.
+ * Goal: every kind of file that a test can make on this kernel is reported as
+ * poll(2) and epoll(7) report it: level-triggered, edge-triggered, with
+ * DISPATCH and with ONESHOT, in any combination of filters, at either level,
+ * and after any sequence of changes (S3, S4, S8, S9, S10).
+ * Method: files of all kinds in one queue, and random steps; poll(2) is the
+ * oracle for present conditions, and an epoll set for each filter is the oracle
+ * for edges.  If poll(2) clears what it reports (kernel_files.h), each oracle
+ * has an open file of its own.  --seed repeats a failure.
  */
 #include "kernel_files.h"
 
@@ -27,16 +29,17 @@ struct side {
 	bool registered;
 	bool enabled;
 	int mode;
-	int set;     /* of epoll: this filter by edge */
-	bool edge;   /* the set has reported, or it was added or enabled, since it came */
-	bool news;   /* poll(2) has reported its own bit, and it did not come since */
-	bool maybe;  /* it may come, but need not */
+	int set;     /* epoll set that watches this filter edge-triggered */
+	/* since the last event the set has reported, or the filter was added or enabled */
+	bool edge;
+	bool news;   /* poll(2) has reported the filter's own bit since the last event */
+	bool maybe;  /* an event is allowed, but not required */
 };
 
 struct thing {
 	struct kernel_file file;
 	struct side sides[FILTERS];
-	int holds; /* what poll(2) reports again and again */
+	int holds; /* the bits that poll(2) keeps reporting */
 };
 
 struct world {
@@ -79,7 +82,10 @@ static bool registered(const struct thing *thing)
 	return any;
 }
 
-/* DIFFERENCES: on epoll the reports of other filters clear what is new to this one. */
+/*
+ * Returns true on epoll if only other filters are registered: their reports clear news for this
+ * filter (DIFFERENCES.md).
+ */
 static bool beside_others(const struct thing *thing, int i)
 {
 	return xt_is("epoll") && registered(thing) && !thing->sides[i].registered;
@@ -97,7 +103,7 @@ static void ask_oracles(struct thing *thing)
 		side->edge |= epoll_wait(side->set, &event, 1, 0) == 1;
 		if (!consumed(thing) || !(revents & ~thing->holds & all_bits[i]))
 			continue;
-		/* An error that came with the news of another filter may be reported or not. */
+		/* An error that was reported together with news for another filter is optional. */
 		side->news |= (revents & ~thing->holds & own_bits[i]) != 0 &&
 			!beside_others(thing, i);
 		side->maybe = true;
@@ -134,7 +140,10 @@ static void forget_news(struct side *side)
 	side->news = false;
 }
 
-/* News kept for this filter go with it, and all with the last filter. */
+/*
+ * Deleting a filter drops the news kept for it; deleting the last filter drops all news of the
+ * file.
+ */
 static void deleted(struct thing *thing, int i)
 {
 	thing->sides[i].registered = thing->sides[i].enabled = false;
@@ -150,13 +159,16 @@ static void add(struct world *world, struct thing *thing, int i)
 	int mode = side->registered ? side->mode : modes[pick(world, 4)];
 	int rc = xt_add(world->queue, queue_fd(thing), names[i], mode);
 
-	/* Another set of the back end would take the news away. */
+	/*
+	 * The back end would need a second kernel object, whose polls would clear the news, so
+	 * CLEAR is refused.
+	 */
 	if (consumed(thing) && mode & XPOLL_CLEAR && !xt_is("epoll")) {
 		XT_EXPECT_STATUS(rc, ENOTSUP);
 		return;
 	}
 	XT_OK(rc);
-	/* DIFFERENCES: an ADD of READ or WRITE alone clears what was new before. */
+	/* On epoll an ADD of READ or WRITE alone clears earlier news (DIFFERENCES.md). */
 	for (int k = 0; k < FILTERS && names[i] != EXCEPT && xt_is("epoll"); k++)
 		forget_news(&thing->sides[k]);
 	if (!side->registered)
@@ -186,7 +198,7 @@ static void change(struct world *world, struct thing *thing, int i)
 		deleted(thing, i);
 }
 
-/* The filters that a program registers of such a file. */
+/* Returns one of the filters that programs register for such a file. */
 static int pick_filter(struct world *world, const struct thing *thing)
 {
 	int i = (int)pick(world, FILTERS);
@@ -245,7 +257,7 @@ static void came(const struct world *world, struct thing *thing, int i)
 	handed(thing, i);
 }
 
-/* A record of the poll-like level: its errors and hang-ups are handed to each filter. */
+/* Handle a record of the poll-like level: its errors and hang-ups count for each filter. */
 static void came_ready(struct world *world, struct thing *thing, int bits, bool wanted[FILTERS])
 {
 	for (int i = 0; i < FILTERS; i++) {

@@ -1,15 +1,15 @@
 /*
- * Goal: DISABLE means silent (S3), whatever happens to the file meanwhile, and
- * costs a bounded number of wake-ups; ENABLE looks at the condition again.
+ * Goal: a disabled filter delivers nothing (S3), whatever happens to the file,
+ * and causes a bounded number of wake-ups; ENABLE checks the condition again.
  * Method: hang-ups, errors and data while a direction is disabled; the queue's
- * own counters show how often the kernel woke it.
+ * own counters show how often the kernel woke a thread.
  */
 #include "xt.h"
 
 #define WAIT_NS (INT64_C(10) * 1000000)
-#define WAKE_BOUND 40 /* system calls; a spin would make thousands */
+#define WAKE_BOUND 40 /* limit of system calls; a busy loop would make thousands */
 
-/* Wait for nothing, and see that the queue slept. */
+/* Wait until the timeouts, and check by the counters that the thread slept. */
 static bool stays_quiet(struct xpoll *queue)
 {
 	struct xpoll_event event;
@@ -18,7 +18,7 @@ static bool stays_quiet(struct xpoll *queue)
 	for (int i = 0; i < 3; i++)
 		if (!XT_EXPECT_EQ(xt_take(queue, &event, 1, WAIT_NS), 0))
 			return false;
-	if (xt_threads) /* The changers make it work too. */
+	if (xt_threads) /* the changers' calls are counted, too */
 		return true;
 	struct xpoll_stats after = xt_stats(queue);
 	uint64_t calls = after.syscalls_wait - before.syscalls_wait +
@@ -27,7 +27,7 @@ static bool stays_quiet(struct xpoll *queue)
 	       XT_EXPECT(after.fruitless - before.fruitless <= WAKE_BOUND);
 }
 
-/* Disable it, after some turns or at once. */
+/* Disable a filter, after it was disabled and enabled this many times. */
 static int disable(struct xpoll *queue, int fd, int filter, int turns)
 {
 	int rc = 0;
@@ -50,7 +50,7 @@ static const struct {
 #define VARIANTS (sizeof variants / sizeof *variants)
 
 /*
- * S3
+ * S3: a hang-up of a pipe whose only filter is disabled is not delivered.
  * Complaint: Hang-ups of a descriptor of which nothing is wanted spin.
  */
 XT_TEST(disable_pipe_hangup_is_silent_and_sleeps)
@@ -73,7 +73,7 @@ XT_TEST(disable_pipe_hangup_is_silent_and_sleeps)
 	}
 }
 
-/* S3 */
+/* S3: the same for the error of a pipe without a reader */
 XT_TEST(disable_pipe_error_is_silent_and_sleeps)
 {
 	XT_NEEDS_USER_EVENTS();
@@ -90,7 +90,7 @@ XT_TEST(disable_pipe_error_is_silent_and_sleeps)
 	}
 }
 
-/* S3 */
+/* S3: the same for the hang-up of a socket */
 XT_TEST(disable_socket_hangup_is_silent_and_sleeps)
 {
 	for (size_t i = 0; i < VARIANTS; i++) {
@@ -110,7 +110,7 @@ XT_TEST(disable_socket_hangup_is_silent_and_sleeps)
 	}
 }
 
-/* S3 */
+/* S3: the same for a reset of a TCP connection */
 XT_TEST(disable_tcp_reset_is_silent_and_sleeps)
 {
 	struct xpoll *queue = xt_open();
@@ -125,7 +125,7 @@ XT_TEST(disable_tcp_reset_is_silent_and_sleeps)
 	XT_GETS(queue, NULL, tcp.r, READ);
 }
 
-/* S3: the poll-like level, where poll(2) itself would say POLLHUP */
+/* S3: the same at the poll-like level, although poll(2) itself would return POLLHUP */
 XT_TEST(ctl_disable_hangup_is_silent_and_sleeps)
 {
 	struct xpoll *queue = xt_open();
@@ -143,7 +143,7 @@ XT_TEST(ctl_disable_hangup_is_silent_and_sleeps)
 	XT_EQ(xpoll_revents(queue, NULL), xt_poll(pair.r, POLLOUT));
 }
 
-/* S3 */
+/* S3: the same for a filter that was added disabled */
 XT_TEST(add_disabled_hangup_is_silent_and_sleeps)
 {
 	struct xpoll *queue = xt_open();
@@ -154,7 +154,7 @@ XT_TEST(add_disabled_hangup_is_silent_and_sleeps)
 	XT_CHECK(stays_quiet(queue));
 }
 
-/* S3: never fires first, also with data there */
+/* S3: a filter that is added disabled delivers nothing before ENABLE, even if data is there. */
 XT_TEST(add_disabled_readable_never_fires_until_enabled)
 {
 	for (size_t i = 0; i < VARIANTS; i++) {
@@ -182,7 +182,7 @@ static void answer(int fd, const struct sockaddr_in *own, int peer,
 	XT_EQ(connect(peer, (const struct sockaddr *)own, sizeof *own), 0);
 	XT_EQ(send(peer, "x", 1, 0), 1);
 	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
-	/* From now on datagrams are refused again. */
+	/* After this, datagrams are refused again. */
 	XT_EQ(connect(peer, (const struct sockaddr *)address, sizeof *address), 0);
 }
 
@@ -201,7 +201,10 @@ static void refused_datagrams(int mode, int enabled_first, int rounds)
 		XT_OK(disable(queue, fd, READ, 3));
 	struct xpoll_stats before = xt_stats(queue);
 	for (int i = 0; i < rounds; i++) {
-		/* Every second one takes the error, which the next brings anew. */
+		/*
+		 * Every second send consumes the socket's error, and the next datagram causes a new
+		 * one.
+		 */
 		(void)send(fd, "x", 1, 0);
 		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
 	}
@@ -252,7 +255,7 @@ static void refused_beside_except(int mode)
 		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
 	}
 	XT_EXPECT(xt_stats(queue).fruitless - before.fruitless <= ROUNDS);
-	/* The error stays. */
+	/* The socket's error is still there. */
 	XT_CHECK(stays_quiet(queue));
 	xt_destroy(queue);
 }
@@ -281,7 +284,7 @@ XT_TEST(disable_refused_datagrams_wake_a_bounded_number_of_times)
 				                          rounds));
 }
 
-/* S3, S10: one direction disabled, the other not */
+/* S3, S10: the enabled direction is still delivered. */
 XT_TEST(disable_one_direction_other_still_comes)
 {
 	struct xpoll *queue = xt_open();
@@ -301,7 +304,7 @@ XT_TEST(disable_one_direction_other_still_comes)
 	}
 }
 
-/* S3: an event that found no room is not delivered after DISABLE */
+/* S3: an event for which the array had no room is not delivered after DISABLE. */
 XT_TEST(disable_after_partial_take_is_silent)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -321,7 +324,7 @@ XT_TEST(disable_after_partial_take_is_silent)
 	XT_GETS(queue, NULL, other, READ);
 }
 
-/* S3: disabling twice, enabling twice */
+/* S3: disabling or enabling a filter twice is like doing it once. */
 XT_TEST(disable_and_enable_repeated_are_idempotent)
 {
 	struct xpoll *queue = xt_open();

@@ -1,13 +1,14 @@
 /*
- * Goal: an edge is reported once for each activity, whatever happens to the other
- * filters of its descriptor (S9).
- * Method: READ with CLEAR is reported and not read; then every change of the
- * others, by itself, while another thread sleeps, and many times.  Also: WRITE
- * reported, what becomes of the others meanwhile, and what all that costs.
+ * Goal: an edge is reported once for each activity, whatever happens to other
+ * filters of the descriptor (S9).
+ * Method: READ with CLEAR is reported, and the data stays unread; then each
+ * change of the other filters is made alone, while another thread sleeps, and
+ * many times.  The same with WRITE as the edge; whether the other filters still
+ * work; and the number of system calls.
  */
 #include "xt.h"
 
-/* A reported and unread byte. */
+/* Returns a queue in which READ with CLEAR of fd has reported a byte that stays unread. */
 static struct xpoll *with_a_spent_edge(int fd, int peer)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -20,7 +21,7 @@ static struct xpoll *with_a_spent_edge(int fd, int peer)
 	return queue;
 }
 
-/* READ is not reported by some waits; what else is, is WRITE. */
+/* Returns true if some waits do not deliver READ again; they may deliver WRITE. */
 static bool stays_spent(struct xpoll *queue)
 {
 	struct xpoll_event events[4];
@@ -114,7 +115,7 @@ static void change_beside(struct xt_pair pair, int row, bool waits, bool full)
 	xt_destroy(queue);
 }
 
-/* A queue whose edges are all there; afd's and some systems' are otherwise. */
+/* Returns true if the back end reports every edge; afd does not. */
 static bool edges_tell_all(void)
 {
 	return !xt_is("afd");
@@ -130,8 +131,8 @@ static bool has_its_filters(int row)
 }
 
 /*
- * kqueue(2) shows by no other change than one of an edge whether a number is
- * still the same file, where all that is registered is one.
+ * Returns false for a row that would touch the edge: with kqueue(2) the library verifies the file
+ * behind a descriptor by a change of a filter, and here the edge is the only registered filter.
  */
 static bool without_touching_an_edge(int row)
 {
@@ -205,7 +206,7 @@ XT_TEST(edge_is_not_repeated_by_changes_while_another_thread_sleeps)
 		xt_put(pair.w);
 		while (atomic_load(&self.reads) <= row - passed_over)
 			xt_asleep(thread);
-		/* WRITE by level would keep it awake: let there be no room. */
+		/* Fill the socket, because a level-triggered WRITE would keep the thread awake. */
 		xt_fill(pair.r);
 		for (int i = 0; i < 12; i++) {
 			xt_asleep(thread);
@@ -224,7 +225,7 @@ XT_TEST(edge_is_not_repeated_by_changes_while_another_thread_sleeps)
 	xt_join(thread);
 }
 
-/* The usual program of kqueue(2): WRITE comes and goes, READ is an edge. */
+/* The usual program for kqueue(2): WRITE is added and deleted as needed, READ is edge-triggered. */
 XT_TEST(edge_of_the_usual_kqueue_program_comes_once)
 {
 	enum { ROUNDS = 300 };
@@ -244,11 +245,13 @@ XT_TEST(edge_of_the_usual_kqueue_program_comes_once)
 	}
 	uint64_t calls = xt_stats(queue).syscalls_change - before.syscalls_change;
 	xt_note("%ju system calls for %d changes", (uintmax_t)calls, 2 * ROUNDS);
-	/* A change of an array costs none. */
+	/* Changes of a poll array cost no system call. */
 	XT_EXPECT(calls <= 2 * ROUNDS + 2);
 }
 
-/* Every 64th report of a descriptor is confirmed, which is no activity. */
+/*
+ * The library confirms each 64th report of a descriptor by a call, which must not repeat the edge.
+ */
 XT_TEST(edge_is_not_repeated_by_its_confirmation)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -267,7 +270,7 @@ XT_TEST(edge_is_not_repeated_by_its_confirmation)
 	XT_EXPECT_EQ(reads, 200);
 }
 
-/* Activity of the other direction does not repeat the edge either. */
+/* Activity of the other direction, which is level-triggered, does not repeat the edge either. */
 XT_TEST(edge_is_not_repeated_by_activity_of_the_level_beside_it)
 {
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
@@ -285,7 +288,7 @@ XT_TEST(edge_is_not_repeated_by_activity_of_the_level_beside_it)
 	XT_CHECK(!edges_tell_all() || comes_with_the_next(queue, pair.w));
 }
 
-/* S3: a level beside it that is disabled does not wake the queue for ever. */
+/* S3: a disabled level-triggered filter of the same descriptor does not keep waking the queue. */
 XT_TEST(edge_beside_it_a_disabled_level_stops_waking)
 {
 	enum { ROUNDS = 30, WAKE_BOUND = 20 };
@@ -310,7 +313,10 @@ XT_TEST(edge_beside_it_a_disabled_level_stops_waking)
 	XT_EXPECT_EQ(events[0].filter, WRITE);
 }
 
-/* S4, S8: the others are reported as without the edge, in all their modes. */
+/*
+ * S4, S8: the other filters of the descriptor are reported in all their modes as if there were no
+ * edge-triggered one.
+ */
 XT_TEST(edge_beside_it_the_others_are_reported)
 {
 	if (!edges_tell_all())
@@ -330,7 +336,7 @@ XT_TEST(edge_beside_it_the_others_are_reported)
 		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, XT_SOON), 1);
 		XT_EQ(events[0].filter, WRITE);
 		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), modes[i] == 0);
-		/* The end of the edge's registration leaves the other as it is. */
+		/* Deleting the edge-triggered filter does not affect the other one. */
 		XT_OK(xt_flag(queue, ident, READ, XPOLL_DELETE));
 		XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), modes[i] == 0);
 		(void)xt_flag(queue, ident, WRITE, XPOLL_ENABLE);
@@ -341,7 +347,7 @@ XT_TEST(edge_beside_it_the_others_are_reported)
 	}
 }
 
-/* S7: the number is another file's: nothing of the old one's is left. */
+/* S7: the descriptor is reused: both registrations of the old file are gone. */
 XT_TEST(edge_and_another_of_a_reused_number_are_gone)
 {
 	if (!xt_sees_reuse())
@@ -370,7 +376,7 @@ XT_TEST(edge_and_another_of_a_reused_number_are_gone)
 	}
 }
 
-/* Found by unit.explore: the level was delivered first, by a look. */
+/* unit.explore has found this case: the library's own check delivered the level first. */
 XT_TEST(edge_delivered_behind_a_level_is_not_repeated)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -402,7 +408,10 @@ static void take_one(void *argument)
 	XT_EQ(event.filter, WRITE);
 }
 
-/* Where that needs a set beside the main one, the sleeper began without. */
+/*
+ * If WRITE needs a second epoll set, the thread went to sleep before that set existed, and must
+ * still be woken.
+ */
 XT_TEST(write_added_beside_a_reported_edge_reaches_a_sleeper)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -419,7 +428,7 @@ XT_TEST(write_added_beside_a_reported_edge_reaches_a_sleeper)
 	xt_join(sleeper);
 }
 
-/* Activity of a direction that is not requested any more wakes no thread more than a few times. */
+/* Activity of a direction that is no longer requested wakes a thread only a few times. */
 static void wakes_for_the_end_alone(struct xpoll *queue, struct xt_pair pair)
 {
 	uint64_t before = xt_stats(queue).fruitless;
@@ -439,7 +448,7 @@ XT_TEST(delete_of_one_wish_of_two_beside_an_edge_wakes_a_bounded_number_of_times
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
 
-	/* Some kernels cannot report the end of file without the data. */
+	/* Other kernels cannot report the end of file without the data before it. */
 	if (!xt_is("epoll"))
 		return;
 	XT_EQ(xpoll_ctl(queue, XPOLL_ADD | XPOLL_CLEAR, POLLOUT, pair.r, NULL), 0);

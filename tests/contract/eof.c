@@ -1,15 +1,15 @@
 /*
- * Goal: end of file and errors are delivered as S12 says; SO_ERROR stays the
- * program's (hazard 13).
- * Method: every way in which a pipe, a UNIX, TCP or UDP socket can end, with
- * the flags that READ and WRITE must carry; both level and CLEAR.
+ * Goal: end of file and errors are delivered as S12 says; SO_ERROR is left to
+ * the program (hazard 13).
+ * Method: every way in which a pipe and a UNIX, TCP or UDP socket can end, with
+ * the flags that READ and WRITE must carry; level-triggered and CLEAR.
  */
 #include "xt.h"
 
 #include <sys/stat.h>
 
-#define ANY (-1)   /* may come or not, with any flags */
-#define QUIET (-2) /* must not come */
+#define ANY (-1)   /* the event is optional, with any flags */
+#define QUIET (-2) /* the event must not come */
 
 /* Add READ and WRITE, and wait until the expected events have come with these EOF flags. */
 static void expect(int fd, int mode, int read_eof, int write_eof)
@@ -40,7 +40,7 @@ static void expect(int fd, int mode, int read_eof, int write_eof)
 			continue;
 		}
 		XT_EXPECT_EQ((events[at].flags & XPOLL_EOF) != 0, wanted[i]);
-		/* Nobody asked for the socket error. */
+		/* Without NOTE_SOERR the event does not carry the socket's error. */
 		XT_EXPECT_EQ(events[at].fflags, 0);
 	}
 	xt_destroy(queue);
@@ -132,7 +132,7 @@ XT_TEST(seqpacket_peer_closed_both_are_eof)
 	XT_CALL(expect_both_modes(pair.r, 1, 1));
 }
 
-/* On this system poll(2) is made of select(2), which does not report half-closes. */
+/* Reason for a skip: this system's poll(2) is made of select(2), which reports no half-closes. */
 static const char no_poll[] = "no poll(2) that tells of this here";
 
 XT_TEST(tcp_peer_shut_writing_read_is_eof_write_is_not)
@@ -161,7 +161,7 @@ XT_TEST(tcp_peer_shut_with_nothing_unread_read_is_eof_write_is_not)
 	XT_EQ(xt_get(tcp.r), 0);
 }
 
-/* The poll-like level can ask for the end alone. */
+/* The poll-like level can request the end of file alone. */
 XT_TEST(rdhup_alone_is_told_with_nothing_unread)
 {
 	XT_NEEDS_RDHUP();
@@ -226,7 +226,7 @@ XT_TEST(tcp_data_without_end_is_not_eof)
 	XT_CALL(expect_both_modes(tcp.r, QUIET, 0));
 }
 
-/* Hazard 13 */
+/* Hazard 13: a reset connection's SO_ERROR can still be read by the program. */
 XT_TEST(hazard_13_reset_leaves_so_error_to_the_program)
 {
 	if (xt_is("afd"))
@@ -241,7 +241,9 @@ XT_TEST(hazard_13_reset_leaves_so_error_to_the_program)
 	XT_EQ(so_error(tcp.r), ECONNRESET);
 }
 
-/* Hazard 13: else the program takes a refused connection for a good one. */
+/*
+ * Hazard 13: the same for a refused connection; otherwise the program would take it for a good one.
+ */
 XT_TEST(hazard_13_refused_connect_leaves_so_error_to_the_program)
 {
 	if (xt_is("afd"))
@@ -259,7 +261,7 @@ XT_TEST(hazard_13_refused_connect_leaves_so_error_to_the_program)
 	XT_EQ(so_error(fd), ECONNREFUSED);
 }
 
-/* Connecting, watched from the start */
+/* A connecting socket is registered before the connection is made. */
 XT_TEST(connect_in_progress_write_comes_when_connected)
 {
 	struct sockaddr_in address;
@@ -281,7 +283,7 @@ XT_TEST(connect_in_progress_write_comes_when_connected)
 }
 
 /*
- * An error alone is not the end: the next datagram may be fine.
+ * An error is not the end of a UDP socket: the next datagram may arrive.
  * Complaint: Half-close, end of file and reset are mixed up.
  */
 XT_TEST(hazard_13_udp_error_is_not_eof)
@@ -334,8 +336,7 @@ XT_TEST(fifo_hangup_and_new_writer_is_not_eof_any_more)
 }
 
 /*
- * Each half is closed in turn, while both are watched
- *
+ * Each half of a connection is closed in turn, while both directions are registered.
  * Complaint: Half-close, end of file and reset are mixed up.
  */
 XT_TEST(half_close_step_by_step_is_told_in_order)

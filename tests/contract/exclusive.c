@@ -1,9 +1,10 @@
 /*
- * Goal: NOTE_EXCLUSIVE is a hint: what is delivered is the same with it and without
- * (S7, S8, S9, S10, S12; DIFFERENCES.md on epoll).  The kernel's own exclusive
- * entries know neither half-closes nor urgent data nor a reopened number.
- * Method: each situation twice, in one queue with the note, in another one
- * without; on other back ends than epoll both are the same anyway.
+ * Goal: NOTE_EXCLUSIVE is a hint: events are the same with the note and without
+ * (S7, S8, S9, S10, S12; DIFFERENCES.md on epoll), although the kernel's
+ * exclusive entries report neither half-closes nor urgent data nor a reused
+ * descriptor.
+ * Method: each situation in one queue with the note and in another without it;
+ * on other back ends than epoll the note has no effect.
  */
 #include "xt.h"
 
@@ -76,7 +77,7 @@ XT_TEST(exclusive_beside_except_urgent_data_comes)
 		struct xt_pair tcp = xt_tcp();
 		int filter = i ? WRITE : READ;
 
-		/* In either order. */
+		/* The exclusive filter and EXCEPT are added in both orders. */
 		if (i)
 			XT_OK(add(queue, tcp.r, filter, XPOLL_DISABLE));
 		XT_OK(xt_add(queue, tcp.r, EXCEPT, 0));
@@ -86,7 +87,7 @@ XT_TEST(exclusive_beside_except_urgent_data_comes)
 		XT_EQ(send(tcp.w, "u", 1, MSG_OOB), 1);
 		XT_CHECK(xt_poll_until(tcp.r, POLLPRI, POLLPRI));
 		XT_GETS(queue, NULL, tcp.r, EXCEPT);
-		/* The hint is of use again when it is alone. */
+		/* When EXCEPT is deleted, the entry can be exclusive again. */
 		XT_OK(xt_flag(queue, (uint64_t)tcp.r, EXCEPT, XPOLL_DELETE));
 		XT_NONE(queue);
 	}
@@ -148,7 +149,10 @@ XT_TEST(exclusive_add_without_the_note_takes_it_away)
 	XT_GETS(queue, NULL, pipe.r, READ);
 }
 
-/* S7: a closed one of which a duplicate is open is noticed some time. */
+/*
+ * S7: the library detects within some waits that the descriptor of a file with an open duplicate
+ * was closed.
+ */
 XT_TEST(exclusive_closed_with_duplicate_comes_to_rest)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -187,7 +191,10 @@ XT_TEST(exclusive_of_another_queue_is_accepted)
 	XT_OK(xt_flag(queue, (uint64_t)fd, READ, XPOLL_DELETE));
 }
 
-/* An unconnected socket reports POLLHUP all the time, which is no event. */
+/*
+ * poll(2) reports POLLHUP for an unconnected socket all the time, but the event level does not
+ * deliver that.
+ */
 XT_TEST(exclusive_of_an_unconnected_socket_lets_a_wait_sleep)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -1,8 +1,8 @@
 /*
- * Goal: a ready registration is delivered within a bounded number of waits
- * however busy the others are (S11, hazard 6).
- * Method: one to many registrations that are ready at every wait, and others
- * that became ready once; count the waits until the last of these has come.
+ * Goal: a ready registration is delivered within a bounded number of waits,
+ * however busy others are (S11, hazard 6).
+ * Method: registrations that are ready in every wait, and others that become
+ * ready once; count the waits until the last of these is delivered.
  */
 #include "xt.h"
 
@@ -20,7 +20,10 @@ struct mix {
 	int waits;
 };
 
-/* A pipe that is ready for ever, in the lazy form if toggled. */
+/*
+ * Add a pipe that is always ready; toggled: after disabling and enabling it, so that the library
+ * checks it itself.
+ */
 static void add_busy(struct xpoll *queue, int toggled)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -84,7 +87,9 @@ static void run_mix(int busy, int toggled, int mode, int slots)
 	for (int i = 0; i < busy; i++)
 		XT_CALL(add_busy(mix.queue, toggled));
 	XT_CALL(add_quiet(&mix, mode, toggled));
-	/* Look once, so that everything is where it rests. */
+	/*
+	 * Wait a few times, so that the library's candidates and lists are in their normal state.
+	 */
 	struct xpoll_event event;
 	for (int i = 0; i < 8; i++)
 		XT_CHECK(xpoll_event(mix.queue, NULL, 0, &event, 1, 0) == 1);
@@ -121,7 +126,7 @@ XT_TEST(hazard_06_busy_more_than_slots_100_ready_all_come)
 
 enum { SOCKETS = 4, SHARED_WAITS = 500 };
 
-/* A pipe and sockets, all of them ready: each has its share of the events. */
+/* A pipe and sockets are all ready: each must get its share of the events. */
 static void share(int sockets, int room)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -150,7 +155,9 @@ static void share(int sockets, int room)
 	xt_destroy(queue);
 }
 
-/* select watches some in a helper set: neither goes first each time. */
+/*
+ * select watches some descriptors in a helper set: neither group must be delivered first each time.
+ */
 XT_TEST(hazard_06_writable_sockets_and_a_readable_pipe_share_the_room)
 {
 	for (int sockets = 1; sockets <= SOCKETS; sockets++)
@@ -205,7 +212,7 @@ static void share_one_slot(struct xpoll *queue, const int *fds, int len)
 		XT_CHECK(seen[i] >= waits / BOUND_EACH);
 }
 
-/* Kinds that the kernel does not report do not push each other out. */
+/* Descriptors and events that the library finds without the kernel do not delay each other. */
 XT_TEST(hazard_06_user_file_and_pipe_share_one_slot)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -221,7 +228,7 @@ XT_TEST(hazard_06_user_file_and_pipe_share_one_slot)
 #ifdef __linux__
 enum { STATES = 40 };
 
-/* A file of /proc: it is ready, and may not be looked at unasked. */
+/* Add a mount table in /proc: it is always ready, and a poll(2) of it would clear its news. */
 static int add_state(struct xpoll *queue)
 {
 	int mounts = xt_open_path("/proc/self/mounts", O_RDONLY);
@@ -230,7 +237,7 @@ static int add_state(struct xpoll *queue)
 	return mounts;
 }
 
-/* States that every wait returns again do not delay other events either. */
+/* Files of this kind, which every wait reports again, do not delay other events either. */
 XT_TEST(hazard_06_states_that_last_leave_room_for_the_others)
 {
 	if (xt_has_kqueue() || xt_sunos())
@@ -244,7 +251,7 @@ XT_TEST(hazard_06_states_that_last_leave_room_for_the_others)
 	XT_CALL(share_one_slot(queue, fds, 3));
 }
 
-/* Closed ones report nothing, and must not hide the one that is open. */
+/* Closed files of this kind report nothing, and must not hide the one that is open. */
 XT_TEST(many_closed_states_do_not_hide_one_that_is_ready)
 {
 	if (xt_has_kqueue() || xt_sunos())
@@ -291,7 +298,7 @@ XT_TEST(all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand)
 	}
 }
 
-/* The poll-like level: everything ready comes, wait by wait. */
+/* At the poll-like level every ready descriptor is delivered within a bounded number of waits. */
 /* toggled: each delivered descriptor is disabled and enabled again, so it is a candidate */
 static void take_one_of_each_batch(int toggled)
 {
@@ -307,7 +314,7 @@ static void take_one_of_each_batch(int toggled)
 		                &pipes[i]),
 		      0);
 	}
-	/* The program takes one of each batch: the rest must not be lost. */
+	/* The program takes one record of each xpoll_wait: the remaining ones must not be lost. */
 	for (int waits = 0; waits < BOUND_EACH * QUIET && missing; waits++) {
 		void *data = NULL;
 

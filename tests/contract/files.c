@@ -1,8 +1,9 @@
 /*
  * Goal: any descriptor can be registered (S13): regular files, directories,
- * devices, terminals, counters; hazard 17: O_PATH is not "closed".
- * Method: what the event level says of each, beside files that the kernel's
- * mechanism accepts; poll(2) is asked for terminals.
+ * devices, terminals, counters; hazard 17: an O_PATH descriptor must not be
+ * taken for a closed one.
+ * Method: the event level's results for each kind, together with files that the
+ * kernel can wait for; poll(2) is the oracle for terminals.
  */
 #include "xt.h"
 
@@ -62,7 +63,7 @@ XT_TEST(file_write_is_always_ready)
 	}
 }
 
-/* S11: what found no room is remembered, and comes with the next wait. */
+/* S11: an event for which the array had no room is delivered by the next wait. */
 XT_TEST(file_both_directions_come_with_room_for_one)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -138,7 +139,7 @@ XT_TEST(file_close_and_reopen_starts_clean)
 	XT_GETS(queue, NULL, ident, READ);
 }
 
-/* A pipe's number becomes a file's, and back. */
+/* A pipe's descriptor is reused for a regular file, and the file's for a pipe. */
 XT_TEST(file_on_a_pipes_number_is_found_by_add)
 {
 	struct xpoll *queue = xt_open();
@@ -156,7 +157,7 @@ XT_TEST(file_on_a_pipes_number_is_found_by_add)
 	XT_NONE(queue);
 }
 
-/* S11 */
+/* S11: a registration of a file that requests only the half-close delivers nothing. */
 XT_TEST(file_asked_for_a_half_close_only_is_silent)
 {
 	XT_NEEDS_RDHUP();
@@ -243,7 +244,7 @@ XT_TEST(dev_null_and_zero_register_and_are_ready)
 	}
 }
 
-/* The mechanism behind CLEAR may refuse what the others take. */
+/* CLEAR uses another mechanism of the kernel, which may refuse the device. */
 XT_TEST(dev_null_with_a_clear_direction_keeps_the_other)
 {
 	if (xt_has_kqueue())
@@ -319,7 +320,7 @@ XT_TEST(listener_is_readable_while_connections_wait)
 	XT_NONE(queue);
 }
 
-/* Hazard 17 */
+/* Hazard 17: waiting for an O_PATH descriptor is not supported, which is not EBADF. */
 XT_TEST(hazard_17_o_path_is_enotsup_not_ebadf)
 {
 #ifdef O_PATH
@@ -340,7 +341,10 @@ XT_TEST(hazard_17_o_path_is_enotsup_not_ebadf)
 #endif
 }
 
-/* Hazard 17: beside a registration that has ended by a report */
+/*
+ * Hazard 17: the same for a descriptor whose former file had a ONESHOT registration that was
+ * delivered.
+ */
 XT_TEST(o_path_at_the_number_of_a_oneshot_that_has_ended_cannot_be_waited_for)
 {
 #ifdef O_PATH
@@ -359,7 +363,9 @@ XT_TEST(o_path_at_the_number_of_a_oneshot_that_has_ended_cannot_be_waited_for)
 #endif
 }
 
-/* Hazard 17: a dup2 of an O_PATH descriptor onto a registered number */
+/*
+ * Hazard 17: dup2(2) replaces a registered file by an O_PATH descriptor, of which no event comes.
+ */
 XT_TEST(hazard_17_o_path_on_a_registered_number_is_no_event)
 {
 #ifdef O_PATH
@@ -379,7 +385,7 @@ XT_TEST(hazard_17_o_path_on_a_registered_number_is_no_event)
 #endif
 }
 
-/* S11: files that are always ready take turns, whatever room there is. */
+/* S11: files that are always ready are delivered in turn, whatever room the array has. */
 XT_TEST(files_take_turns)
 {
 	enum { FILES = 7, ROUNDS = 30 };
@@ -407,7 +413,7 @@ XT_TEST(files_take_turns)
 	}
 }
 
-/* The same with the batch of xpoll_wait, which has less room than there are files. */
+/* The same for xpoll_wait, whose internal array has less room than there are files. */
 XT_TEST(files_take_turns_at_the_poll_like_level)
 {
 	enum { FILES = 300, WAITS = 4 };

@@ -1,8 +1,9 @@
 /*
  * Goal: a queue is not inherited by fork (S26, hazard 16): in the child every
- * call is EBADF but xpoll_destroy and xpoll_reinit, and the parent never
- * notices anything the child does.
- * Method: children that try everything; the parent's queue before and after.
+ * call except xpoll_destroy and xpoll_reinit fails with EBADF, and nothing that
+ * the child does affects the parent.
+ * Method: children that call every function; checks of the parent's queue
+ * before and after.
  */
 #include "xt.h"
 
@@ -11,8 +12,8 @@
 
 struct family {
 	struct xpoll *queue;
-	struct xt_pair pipe; /* READ, level */
-	struct xt_pair edge; /* READ, CLEAR|DISPATCH, and the write end */
+	struct xt_pair pipe; /* READ, level-triggered */
+	struct xt_pair edge; /* READ with CLEAR|DISPATCH, and the other end */
 	int file;
 	uint64_t ident;
 };
@@ -40,7 +41,7 @@ static void family_make(struct family *family)
 	                mark(4)));
 }
 
-/* Everything in the parent's queue works as before. */
+/* Check that the parent's queue works as before. */
 static void family_is_whole(struct family *family)
 {
 	struct xpoll_event event;
@@ -125,7 +126,7 @@ XT_TEST(child_destroy_touches_nothing_of_the_parents)
 	XT_CALL(family_is_whole(&family));
 }
 
-/* Hazard 16: these know of all queues of the process. */
+/* Hazard 16: xpoll_close_fd and xpoll_forget_fd walk over all queues of the process. */
 static void child_closes_descriptors(void *argument)
 {
 	struct family *family = argument;
@@ -146,7 +147,7 @@ XT_TEST(hazard_16_child_close_fd_does_not_change_the_parents_set)
 	XT_CALL(family_is_whole(&family));
 }
 
-/* A queue of the child's own, made before it touches the old one */
+/* The child creates a queue of its own before it uses the old one. */
 static void child_makes_its_own(void *argument)
 {
 	struct family *family = argument;
@@ -172,7 +173,7 @@ XT_TEST(hazard_16_child_own_queue_works_and_the_parent_is_whole)
 	XT_CALL(family_is_whole(&family));
 }
 
-/* S26: reinit */
+/* S26: xpoll_reinit makes the queue the child's own. */
 static void child_reinits(void *argument)
 {
 	struct family *family = argument;
@@ -187,7 +188,7 @@ static void child_reinits(void *argument)
 	XT_EQ(xpoll_lookup(queue, (uint64_t)family->edge.w, WRITE, &now), 0);
 	XT_EXPECT(now.flags & XPOLL_DISABLE);
 	XT_CALL(family_is_whole(family));
-	/* From now on the queue is the child's alone. */
+	/* After this the queue belongs to the child, so all changes succeed. */
 	XT_OK(xt_flag(queue, family->ident, READ, XPOLL_DELETE));
 	XT_OK(xt_flag(queue, 1, USER, XPOLL_DELETE));
 	XT_EQ(xpoll_close_fd(family->edge.r), 0);
@@ -206,7 +207,7 @@ XT_TEST(child_reinit_has_the_same_registrations_of_its_own)
 	XT_FAILS(xpoll_reinit(family.queue), EINVAL);
 }
 
-/* The lazy form and a file in the always-ready list come along too. */
+/* Registrations that the library checks itself, and files that are always ready, are kept, too. */
 static void child_reinits_lazy(void *argument)
 {
 	struct family *family = argument;
@@ -235,8 +236,8 @@ XT_TEST(child_reinit_after_toggles_delivers_what_holds)
 }
 
 /*
- * The child's queue gets the numbers of closed descriptors, of which the tables
- * still report: those registrations end, and the queue's own wake does not.
+ * The new queue of the child gets the numbers of closed descriptors that the tables still contain.
+ * Those registrations end, but the queue's own wake-up descriptor must keep working.
  */
 static void child_reinits_in_closed_numbers(void *argument)
 {
@@ -268,7 +269,7 @@ XT_TEST(child_reinit_in_closed_numbers_keeps_its_wake)
 	XT_CHECK(xt_child(child_reinits_in_closed_numbers, &family));
 }
 
-/* An event each, with one wait or several, and no more. */
+/* Three registrations are delivered once each, in one wait or several. */
 static void take_three(struct xpoll *queue)
 {
 	struct xpoll_event events[8];
@@ -308,7 +309,7 @@ XT_TEST(child_reinit_delivers_clear_of_each_kind_of_file)
 	XT_NONE(queue);
 }
 
-/* Pending events are dropped, a wake too. */
+/* xpoll_reinit drops pending events and a pending wake in the child. */
 static void child_reinits_pending(void *argument)
 {
 	struct family *family = argument;
@@ -327,7 +328,7 @@ XT_TEST(child_reinit_drops_pending_events)
 	struct family family;
 	struct xpoll_event event;
 
-	XT_SINGLE_ONLY(); /* The second of two that wait would take the wake. */
+	XT_SINGLE_ONLY(); /* of two waiting threads the second one would consume the wake */
 	XT_CALL(family_make(&family));
 	XT_OK(xt_trigger(family.queue, 1));
 	XT_EQ(xpoll_wake(family.queue), 0);
@@ -350,7 +351,7 @@ static void child_has_a_child(void *argument)
 {
 	struct family *family = argument;
 
-	/* The child never touches it, and has a child. */
+	/* The child does not use the queue, and forks a child itself. */
 	XT_CHECK(xt_child(grandchild_tries, family));
 	XT_FAILS(xpoll_wake(family->queue), EBADF);
 	XT_EQ(xpoll_reinit(family->queue), 0);
@@ -368,8 +369,8 @@ XT_TEST(grandchild_reinit_works_beside_parent_and_child)
 }
 
 /*
- * S26: another thread is blocked in the queue when the process forks.  That is
- * EBUSY at worst, and destroy must not wait for a thread that is not there.
+ * S26: another thread waits in the queue when the process forks.  In the child a call may at worst
+ * fail with EBUSY, and xpoll_destroy must not wait for that thread, which the child does not have.
  */
 static void child_of_busy_parent(void *argument)
 {
@@ -412,7 +413,10 @@ XT_TEST(child_of_parent_with_waiter_can_destroy)
 	XT_CALL(family_is_whole(&family));
 }
 
-/* A duplicate in a living child keeps the entry alive (hazard 2). */
+/*
+ * A living child's copy of the descriptor keeps the parent's closed file in the epoll set (hazard
+ * 2).
+ */
 XT_TEST(hazard_02_child_keeps_a_closed_file_open_and_others_survive)
 {
 	struct family family;
@@ -427,7 +431,7 @@ XT_TEST(hazard_02_child_keeps_a_closed_file_open_and_others_survive)
 	XT_CHECK(child >= 0);
 	if (child == 0) {
 		(void)close(gate.w);
-		/* Lives until the parent closes the gate. */
+		/* The child lives until the parent closes the gate. */
 		_exit(read(gate.r, &byte, 1) == 0 ? 0 : 1);
 	}
 	int copy = xt_dup(family.pipe.w);

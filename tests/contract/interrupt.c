@@ -1,8 +1,8 @@
 /*
- * Goal: a signal with a handler makes a wait return -1/EINTR, as poll(2) does;
- * nothing is lost by it; xpoll_event_mask sets the mask as ppoll does (S15).
- * Method: a thread that sends the signal until the wait has returned, so that
- * it does not matter whether the wait had begun.
+ * Goal: a signal with a handler makes a wait return -1/EINTR, like poll(2), and loses no event;
+ * xpoll_event_mask sets the signal mask like ppoll (S15).
+ * Method: a thread sends the signal repeatedly until the wait has returned, so that it does not
+ * matter when the wait begins.
  */
 #include "xt.h"
 
@@ -28,8 +28,8 @@ static void handle(int number, int flags)
 }
 
 /*
- * Ignore the signal in between, so that a pending one does not end the process (qemu may not
- * deliver a signal that the mask of ppoll(2) blocked until something else happens).
+ * Ignore the signal before its handler is removed, so that a pending one does not end the process
+ * (qemu may not deliver a signal that the mask of ppoll(2) blocked until something else happens).
  */
 static void unhandle(int number)
 {
@@ -37,7 +37,7 @@ static void unhandle(int number)
 	(void)signal(number, SIG_DFL);
 }
 
-/* Interrupts one thread again and again. */
+/* Sends signals to one thread repeatedly. */
 struct interrupter {
 	pthread_t target;
 	int number;
@@ -88,7 +88,7 @@ static void wait_is_interrupted(int flags)
 	XT_EQ(rc, -1);
 	XT_EXPECT_STATUS(error, EINTR);
 	XT_CHECK(atomic_load(&handled) > 0);
-	/* The changes of the same call hold. */
+	/* The changes of the interrupted call have been made. */
 	xt_put(pipe.w);
 	XT_GETS(queue, NULL, pipe.r, READ);
 }
@@ -170,7 +170,7 @@ XT_TEST(signal_with_handler_ends_the_poll_like_wait_with_eintr)
 	XT_EQ(xpoll_wait(queue, 0), 0);
 }
 
-/* A candidate was checked, or is lazy: no difference. */
+/* Whether the library has checked a filter itself before the sleep makes no difference. */
 XT_TEST(signal_during_a_wait_on_toggled_ones_is_eintr)
 {
 	struct xpoll *queue = xt_open();
@@ -210,7 +210,7 @@ static bool waits_once(bool poll_like)
 		(void)signal(number, SIG_DFL);
 	if (xt_add(queue, pipe.r, READ, 0) != 0)
 		return false;
-	/* While it sleeps there is nothing; the deadline ends the wait. */
+	/* Nothing becomes ready while the child is stopped; the deadline ends the wait. */
 	return (poll_like ? xpoll_wait(queue, 300)
 	                  : xpoll_event(queue, NULL, 0, &event, 1, 300000000)) == 0;
 }
@@ -309,7 +309,7 @@ XT_TEST(signal_ends_a_wait_of_the_only_thread_beside_a_timer)
 	XT_CALL(signal_ends_a_lone_wait(true));
 }
 
-/* Ignored and blocked signals are none of a wait's business. */
+/* A signal that is ignored or blocked does not end a wait. */
 XT_TEST(signal_ignored_does_not_end_a_wait)
 {
 	struct xpoll *queue = xt_open();
@@ -326,7 +326,7 @@ XT_TEST(signal_ignored_does_not_end_a_wait)
 	XT_CHECK(xt_now() - start >= 20000000);
 }
 
-/* Nothing that was harvested is lost with EINTR. */
+/* No event that the kernel has reported is lost when the wait ends with EINTR. */
 struct sender {
 	struct xt_pair pipe;
 	int count;
@@ -389,7 +389,7 @@ XT_TEST(signal_storm_loses_no_dispatch)
 	XT_CALL(survives_signals(XPOLL_DISPATCH));
 }
 
-/* The mask holds while waiting, from the first moment. */
+/* The mask is in force from the beginning of the wait. */
 XT_TEST(mask_pending_signal_unblocked_by_it_is_eintr)
 {
 	struct xpoll *queue = xt_open();
@@ -415,7 +415,7 @@ XT_TEST(mask_pending_signal_unblocked_by_it_is_eintr)
 	XT_EXPECT_EQ(sigismember(&after, SIGUSR1), 1);
 }
 
-/* A signal is pending, and the mask lets it in; there is no event. */
+/* Wait while a signal is pending that the mask does not block, and no event is ready. */
 static int wait_with_pending(int64_t timeout_ns, int *error)
 {
 	struct xpoll *queue = xt_open();
@@ -455,7 +455,7 @@ XT_TEST(mask_pending_signal_that_is_ignored_is_not_eintr)
 	XT_EXPECT_EQ(wait_with_pending(1000000, &error), 0);
 }
 
-/* The mask blocks: the signal waits until the wait is over. */
+/* The mask blocks the signal, which is handled after the wait. */
 XT_TEST(mask_that_blocks_lets_the_event_come_first)
 {
 	struct xpoll *queue = xt_open();

@@ -1,8 +1,9 @@
 /*
- * Goal: a report of a file that may not be looked at, of which an edge found no
- * room in the array, is kept for that edge alone (S3, S8, S9).
+ * Goal: the library may not poll some files again, because a poll clears what
+ * it reports; if an edge of such a file finds no room in the array, its report
+ * is kept for that edge only (S3, S8, S9).
  * Method: a POSIX message queue, which the kernel reports in both directions,
- * with room for one event; it is changed before the next wait.
+ * with room for one event; its state is changed before the next wait.
  */
 #include "xt.h"
 
@@ -11,7 +12,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* A message queue is a file, of which the kernel reports both directions; -1: none. */
+/*
+ * Returns a message queue, which is a descriptor that the kernel reports in both directions; -1:
+ * not supported.
+ */
 static mqd_t message_queue(void)
 {
 	struct mq_attr room = {.mq_maxmsg = 2, .mq_msgsize = 1};
@@ -34,8 +38,8 @@ static const char *lacking(void)
 }
 
 /*
- * READ by level was delivered, and the edge of WRITE found no room; *kept: or not, as
- * where each has an entry of its own the edge may have been first.
+ * READ, level-triggered, was delivered, and the edge of WRITE found no room.  *kept is false if the
+ * edge was delivered first, which is possible where each filter has an entry of its own.
  */
 static struct xpoll *with_a_kept_edge(mqd_t fd, bool *kept)
 {
@@ -54,8 +58,8 @@ static struct xpoll *with_a_kept_edge(mqd_t fd, bool *kept)
 }
 
 /*
- * S8: the report that was kept for the edge says that there is something to read,
- * which was so when it was made.
+ * S8: the report that was kept for the edge also says that READ was ready, which may no longer be
+ * true.
  */
 XT_TEST(kept_edge_does_not_tell_the_level_beside_it_of_the_past)
 {
@@ -85,7 +89,7 @@ XT_TEST(kept_edge_does_not_tell_the_level_beside_it_of_the_past)
 	XT_EQ(mq_close(fd), 0);
 }
 
-/* S3: off and on again it does not get the past. */
+/* S3: after DISABLE and ENABLE the filter does not get the report that was kept before. */
 static void off_and_on(mqd_t fd, int off, int on)
 {
 	bool kept;
@@ -117,7 +121,7 @@ XT_TEST(kept_edge_ends_with_its_registration)
 	XT_EQ(mq_close(fd), 0);
 }
 
-/* S8: it goes by bits. */
+/* S8: only the bits of the edge's own filter are kept. */
 XT_TEST(kept_edge_is_all_that_the_other_level_is_told)
 {
 	mqd_t fd = message_queue();

@@ -1,4 +1,6 @@
-/* How each kind of file is made, stirred and calmed. */
+/*
+ * How to create each kind of file, to make it ready, and to end its readiness.
+ */
 #define _GNU_SOURCE
 #include "kernel_files.h"
 
@@ -60,7 +62,7 @@ static bool datagram_make(struct kernel_file *file)
 	return pair_make(file, xt_socketpair(SOCK_DGRAM), true);
 }
 
-/* Put the terminal into a set of the kind's own, and take the report that it is ready. */
+/* Put the terminal into an epoll set of its own, and consume the report that it is ready. */
 static bool terminal_watch(struct kernel_file *file)
 {
 	struct epoll_event event = {.events = EPOLLIN | EPOLLET};
@@ -77,8 +79,9 @@ static bool terminal_make(struct kernel_file *file)
 }
 
 /*
- * A thread of the kernel takes the byte over and wakes all who wait.  The first report says
- * that it has begun; leaving the list of those who wait waits until it is done.
+ * Write a byte and wait until it has arrived: a thread of the kernel passes it on and wakes all
+ * waiters.  The first report shows that it has begun; removing an entry from the set then waits
+ * until it has finished.
  */
 static void terminal_stir(struct kernel_file *file)
 {
@@ -193,14 +196,14 @@ static void nothing(void)
 {
 }
 
-/* A pidfd's first news is that the child has ended, the second that it was waited for. */
+/* A pidfd has news twice: when the child exits, and when the child is reaped. */
 static bool pidfd_make(struct kernel_file *file)
 {
 	int child = kernel_child_begin(file, nothing);
 	int fd = child > 0 ? (int)syscall(SYS_pidfd_open, child, 0) : -1;
 
 	file->helper = child;
-	return fd >= 0 && one(file, xt_keep(fd)); /* valgrind knows no such call. */
+	return fd >= 0 && one(file, xt_keep(fd)); /* valgrind does not know this system call */
 }
 
 static void pidfd_stir(struct kernel_file *file)
@@ -241,7 +244,10 @@ static void queue_calm(struct kernel_file *file)
 
 /* --- The listener of a seccomp filter: a child calls getppid(2), and waits for an answer --- */
 
-/* Returns the listener, or -1; getppid(2) of this process is reported to it from now on. */
+/*
+ * Install the filter.  Returns its listener, which then reports each getppid(2) of this process; or
+ * -1.
+ */
 static int seccomp_listen(void)
 {
 	struct sock_filter rules[] = {
@@ -257,13 +263,13 @@ static int seccomp_listen(void)
 	                    SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
 }
 
-/* The child's work: the first time it makes the listener, as its descriptor 0 or none. */
+/* The child's work: make the listener, the first time, as descriptor 0; later call getppid(2). */
 static void seccomp_call(void)
 {
 	static bool listened;
 
 	if (listened) {
-		/* The last one to close it ends the call. */
+		/* Closing the last descriptor of the listener ends the call. */
 		(void)close(STDIN_FILENO);
 		(void)syscall(SYS_getppid);
 	} else {
@@ -306,7 +312,7 @@ static void seccomp_calm(struct kernel_file *file)
 	union {
 		struct seccomp_notif call;
 		struct seccomp_notif_resp answer;
-		char room[256]; /* a newer kernel's may be longer */
+		char room[256]; /* a newer kernel's struct may be larger */
 	} it = {.room = ""};
 	char byte;
 

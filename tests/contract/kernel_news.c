@@ -15,7 +15,7 @@
 
 static bool in_namespaces;
 
-/* An ordinary user is root in a namespace of users. */
+/* Enter new namespaces; an ordinary user does that by a user namespace, in which he is root. */
 static bool enter(void)
 {
 	char map[64];
@@ -45,7 +45,7 @@ bool kernel_files_begin(void)
 	return in_namespaces;
 }
 
-/* Open the path for each purpose separately. */
+/* Open the file separately for each purpose. */
 static bool open_each(struct kernel_file *file, const char *path)
 {
 	for (int i = 0; i < FILE_FDS; i++) {
@@ -89,7 +89,7 @@ static void hostname_stir(struct kernel_file *file)
 
 /* --- A child that does something when told ----------------------------------------------- */
 
-/* Runs in the child for each byte that comes; then the byte goes back. */
+/* Runs in the child: do the work for each byte that arrives, and send the byte back. */
 static void serve(int in, int out, void (*work)(void))
 {
 	char byte;
@@ -149,7 +149,7 @@ static void fault(void)
 	(void)munmap((void *)(uintptr_t)page, size);
 }
 
-/* The program has read the records. */
+/* Consume the records of the counter. */
 static void perf_calm(struct kernel_file *file)
 {
 	for (int i = 0; i < FILE_FDS; i++) {
@@ -160,8 +160,8 @@ static void perf_calm(struct kernel_file *file)
 }
 
 /*
- * The kernel wakes up by an interrupt that the child's processor sends to itself, one for
- * all counters: when the child answers all of them are readable.
+ * Cause page faults.  The kernel wakes waiters by one interrupt of the child's processor for all
+ * counters, so when the child answers, all of them are readable.
  */
 static void perf_stir(struct kernel_file *file)
 {
@@ -193,7 +193,7 @@ static bool perf_make(struct kernel_file *file)
 		if (file->memory[i] == MAP_FAILED)
 			return false;
 	}
-	/* The first times the child has faults of its own. */
+	/* In its first rounds the child has additional page faults of its own. */
 	for (int i = 0; i < WARM_UP && child > 0; i++)
 		perf_stir(file);
 	for (int i = 0; i < FILE_FDS && child > 0; i++)
@@ -211,7 +211,10 @@ static bool input_make(struct kernel_file *file)
 	return open_each(file, "/proc/bus/input/devices");
 }
 
-/* A stall for 1.9 of two seconds, which does not occur. */
+/*
+ * Request a report of a stall of 1.9 in 2 seconds, which does not happen, so the file never becomes
+ * ready.
+ */
 static bool pressure_make(struct kernel_file *file)
 {
 	static const char trigger[] = "full 1900000 2000000";

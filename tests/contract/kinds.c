@@ -1,6 +1,6 @@
 /*
- * kinds: the table of descriptors and how each is brought into its state.
- * What needs another process or the network to settle is waited for by poll(2).
+ * kinds: the table of descriptors, and how each is brought into its state.  Where a state needs
+ * another process or the network, the test waits for it by poll(2).
  */
 #include "kinds.h"
 
@@ -10,7 +10,7 @@
 #include <sys/signalfd.h>
 #endif
 
-/* The end of a stream, which not every poll(2) has a word for. */
+/* The bit that reports the end of a stream; a system may lack POLLRDHUP. */
 enum { ENDED = POLLRDHUP ? POLLRDHUP : POLLIN };
 
 static int settled(int fd, int events, int revents)
@@ -181,7 +181,10 @@ static int tcp_reset(const struct kind *kind)
 	struct xt_pair tcp = xt_tcp();
 
 	xt_reset(tcp);
-	/* The BSDs have no POLLERR for it; where there is one it comes before. */
+	/*
+	 * The BSDs do not report POLLERR for a reset; other systems report it no later than these
+	 * bits.
+	 */
 	return settled(tcp.r, POLLIN, XT_RESET);
 }
 

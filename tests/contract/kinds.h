@@ -1,6 +1,6 @@
 /*
- * kinds: descriptors of every sort and state that can be made here, for tests
- * that compare the library with poll(2).
+ * kinds: descriptors of every kind and state that a test can create on this
+ * system, for comparisons of the library with poll(2).
  */
 #ifndef KINDS_H
 #define KINDS_H
@@ -8,27 +8,27 @@
 #include "xt.h"
 
 enum {
-	/* An unconnected stream socket: the event level says nothing of it. */
+	/* An unconnected stream socket: the event level delivers nothing for it. */
 	KIND_EVENT_SILENT = 1,
-	/* A regular file: the event level goes by the offset. */
+	/* A regular file: the event level compares the offset with the size. */
 	KIND_FILE = 2,
 };
 
-/* An operation on one end of a pipe or of a UNIX socket pair. */
+/* The operations that bring one end of a pipe or of a socket pair into its state. */
 struct kind_pair {
-	int type;      /* of the socket */
-	bool writer;   /* pipe: the end meant */
-	bool put;      /* its peer writes a byte */
-	bool fill;     /* it fills its own send buffer; pipe: the pipe is full */
-	bool unread;   /* it writes a byte that its peer does not read */
-	int shut;      /* 1 + SHUT_..., 0: nothing */
+	int type;      /* type of the socket; 0: a pipe */
+	bool writer;   /* of a pipe: use the write end */
+	bool put;      /* the peer writes a byte */
+	bool fill;     /* the end fills its own send buffer, or the pipe */
+	bool unread;   /* the end writes a byte that its peer does not read */
+	int shut;      /* shutdown(2) of the end: 1 + SHUT_...; 0: none */
 	int shut_peer; /* the same by the peer */
 	bool close_peer;
 };
 
 struct kind {
 	const char *name;
-	int (*make)(const struct kind *); /* -1: no such thing here */
+	int (*make)(const struct kind *); /* returns the descriptor; -1: not supported here */
 	int traits;
 	struct kind_pair pair;
 };

@@ -1,9 +1,8 @@
 /*
- * Goal: interest that costs no system call breaks nothing: hazards 7, 8, 9, 12
- * and 18 of docs/internals/core.md.
- * Method: many candidates, files that poll(2) must not look at, activity in
- * disabled directions, suppressed events, shared listeners; costs are measured
- * by the queue's counters.
+ * Goal: filters that are enabled without a system call, and so checked by the library, break
+ * nothing: hazards 7, 8, 9, 12 and 18 of docs/internals/core.md.
+ * Method: many candidates, files that poll(2) must not check, activity of disabled directions,
+ * undelivered hang-ups, shared listeners; the queue's counters show the costs.
  */
 #include "xt.h"
 
@@ -22,7 +21,7 @@ static int toggle(struct xpoll *queue, int fd, int filter)
 	return rc ? rc : xt_flag(queue, (uint64_t)fd, filter, XPOLL_ENABLE);
 }
 
-/* Hazard 7 */
+/* Hazard 7: of many candidates, the one that is ready is found. */
 XT_TEST(hazard_07_many_candidates_one_ready_is_found)
 {
 	enum { COUNT = 1500 };
@@ -40,7 +39,7 @@ XT_TEST(hazard_07_many_candidates_one_ready_is_found)
 
 		for (int i = 0; i < COUNT; i++)
 			XT_OK(toggle(queue, pipes[i].r, READ));
-		/* Block only after all of them were looked at. */
+		/* The wait may sleep only after it has checked all candidates. */
 		xt_put(pipes[chosen].w);
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
 		XT_EXPECT_EQ(event.ident, pipes[chosen].r);
@@ -86,7 +85,7 @@ XT_TEST(hazard_07_more_candidates_than_the_file_limit)
 }
 
 #ifdef __linux__
-/* Hazard 8: looking at the mount table's descriptor consumes its readiness. */
+/* Hazard 8: a poll(2) of the mount table's descriptor clears its readiness. */
 static void mount_table_changes(void *argument)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -122,7 +121,7 @@ static void mount_table_changes(void *argument)
 	(void)rmdir(path);
 }
 
-/* The same while others are ready and one event fits. */
+/* The same while other descriptors are ready, with room for one event. */
 static void mount_table_changes_among_others(void *argument)
 {
 	enum { OTHERS = 5 };
@@ -184,7 +183,7 @@ XT_TEST(hazard_08_mount_table_change_is_told_once_not_consumed)
 	XT_CHECK(xt_child(mount_table_child, NULL));
 }
 
-/* Hazard 8: signalfd answers for the thread that asks. */
+/* Hazard 8: a signalfd's readiness depends on the thread that calls poll(2). */
 struct signal_waiter {
 	struct xpoll *queue;
 	struct xpoll_event event;
@@ -198,7 +197,7 @@ static void signal_wait(void *argument)
 	self->rc = xpoll_event(self->queue, NULL, 0, &self->event, 1, -1);
 }
 
-/* SIGUSR2 is blocked from now on, and read from the file. */
+/* Returns a signalfd for SIGUSR2, which is blocked from now on. */
 static int usr2_file(sigset_t *old)
 {
 	sigset_t set;
@@ -233,7 +232,7 @@ XT_TEST(hazard_08_ready_file_of_proc_is_told_by_every_wait)
 	XT_GETS(queue, NULL, mounts, READ);
 }
 
-/* Files without anything to wait for that are not ready let a wait sleep. */
+/* A file that is never ready and wakes no waiter must not keep a wait from sleeping. */
 XT_TEST(hazard_08_file_that_wakes_nobody_lets_a_wait_sleep)
 {
 	if (xt_has_kqueue() || xt_sunos())
@@ -264,7 +263,7 @@ XT_TEST(hazard_08_signalfd_is_looked_at_by_the_waiting_thread)
 	XT_OK(toggle(waiter.queue, fd, READ));
 	struct xt_thread *thread = xt_start(signal_wait, &waiter);
 	xt_asleep(thread);
-	/* Pending for that thread alone; this one sees nothing of it. */
+	/* The signal is pending for that thread only; this thread's poll(2) does not report it. */
 	XT_EQ(pthread_kill(xt_pthread(thread), SIGUSR2), 0);
 	XT_OK(toggle(waiter.queue, fd, READ));
 	xt_join(thread);
@@ -301,7 +300,7 @@ XT_TEST(hazard_08_signalfd_enabled_for_another_thread_is_reported)
 }
 #endif
 
-/* Hazard 8: what a check found is delivered or kept, never looked at twice. */
+/* Hazard 8: the check of such a file consumes its report, which is delivered or kept. */
 XT_TEST(hazard_08_counter_read_by_another_is_not_reported)
 {
 	struct xpoll *queue = xt_open();
@@ -321,9 +320,7 @@ XT_TEST(hazard_08_counter_read_by_another_is_not_reported)
 	}
 }
 
-/*
- * Hazard 9: a direction that is disabled has activity all the time.
- */
+/* Hazard 9: a disabled direction has activity all the time. */
 static void disabled_activity(int type)
 {
 	enum { ROUNDS = 5000 };
@@ -362,7 +359,7 @@ XT_TEST(hazard_09_edges_of_a_disabled_direction_are_few)
 	XT_CALL(disabled_activity(SOCK_DGRAM));
 }
 
-/* Hazard 9, and S15: they do not end the sleep of a thread either. */
+/* Hazard 9 and S15: such activity does not end a thread's sleep either. */
 struct pest {
 	struct xt_pair pair;
 	int rounds;
@@ -400,7 +397,7 @@ XT_TEST(hazard_09_data_for_a_disabled_reader_wakes_a_sleeper_rarely)
 	XT_CHECK(xt_stats(queue).fruitless - before.fruitless <= 300);
 }
 
-/* Hazard 12 */
+/* Hazard 12: poll(2) returns POLLHUP for this socket; no event, and no busy loop. */
 XT_TEST(hazard_12_unconnected_socket_is_silent_and_does_not_spin)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -420,7 +417,7 @@ XT_TEST(hazard_12_unconnected_socket_is_silent_and_does_not_spin)
 	XT_CHECK(after.fruitless - before.fruitless <= 20);
 }
 
-/* Hazard 12: and when it does connect, the event comes. */
+/* Hazard 12: when the socket connects, its event is delivered. */
 XT_TEST(hazard_12_unconnected_socket_that_connects_is_told)
 {
 	struct xpoll *queue = xt_open();
@@ -443,7 +440,7 @@ XT_TEST(hazard_12_unconnected_socket_that_connects_is_told)
 	XT_GETS(queue, NULL, fd, READ);
 }
 
-/* Hazard 12: a socket that starts to listen */
+/* Hazard 12: the same for a socket that starts to listen. */
 XT_TEST(hazard_12_unconnected_socket_that_listens_is_told)
 {
 	if (xt_chooses_filters_early())
@@ -465,7 +462,7 @@ XT_TEST(hazard_12_unconnected_socket_that_listens_is_told)
 	XT_GETS(queue, NULL, listener, READ);
 }
 
-/* Hazard 18 */
+/* Hazard 18: changes of an exclusive registration of a listener. */
 XT_TEST(hazard_18_exclusive_listener_toggles_and_changes)
 {
 	struct xpoll *queues[2] = {xt_open(), xt_open_quiet()};
@@ -490,7 +487,7 @@ XT_TEST(hazard_18_exclusive_listener_toggles_and_changes)
 		XT_GETS(queues[0], NULL, listener, READ);
 		(void)xt_keep(accept(listener, NULL, NULL));
 	}
-	/* An ADD without the hint, another filter, and the end. */
+	/* Add the filter without the hint, add another filter, and delete both. */
 	XT_OK(xt_add(queues[0], listener, READ, 0));
 	XT_OK(xt_change(queues[0], ident, READ, XPOLL_ADD, hint, 0, NULL));
 	XT_OK(xt_add(queues[0], listener, WRITE, 0));

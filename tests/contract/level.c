@@ -1,14 +1,14 @@
 /*
- * Goal: level triggering (S8), and nothing lost when the caller's array is
- * small (S11).
- * Method: conditions that hold, go and come back; 1000 ready pipes with room
+ * Goal: level-triggered events (S8), and no loss if the caller's array is small
+ * (S11).
+ * Method: conditions that hold, end and begin again; 1000 ready pipes with room
  * for one event.
  */
 #include "xt.h"
 
 #include <stdlib.h>
 
-/* S8 */
+/* S8: each wait reports a condition that holds. */
 XT_TEST(level_while_readable_every_wait_reports)
 {
 	struct xpoll *queue = xt_open();
@@ -27,7 +27,7 @@ XT_TEST(level_while_readable_every_wait_reports)
 	XT_GETS(queue, NULL, pipe.r, READ);
 }
 
-/* S8: the same after the interest was toggled */
+/* S8: the same after the filter was disabled and enabled. */
 XT_TEST(level_toggled_while_readable_every_wait_reports)
 {
 	struct xpoll *queue = xt_open();
@@ -51,7 +51,7 @@ XT_TEST(level_toggled_while_readable_every_wait_reports)
 	}
 }
 
-/* S8: WRITE */
+/* S8: the same for WRITE */
 XT_TEST(level_while_writable_every_wait_reports)
 {
 	struct xpoll *queue = xt_open();
@@ -68,7 +68,7 @@ XT_TEST(level_while_writable_every_wait_reports)
 	XT_GETS(queue, NULL, pipe.w, WRITE);
 }
 
-/* S8: EXCEPT */
+/* S8: the same for EXCEPT */
 XT_TEST(level_urgent_data_reports_until_read)
 {
 	XT_NEEDS_EXCEPT();
@@ -86,7 +86,7 @@ XT_TEST(level_urgent_data_reports_until_read)
 	XT_GETS(queue, NULL, tcp.r, EXCEPT);
 	XT_EQ(recv(tcp.r, &byte, 1, MSG_OOB), 1);
 	XT_EQ(byte, 'u');
-	/* On OpenBSD it is urgent until what comes after it is read. */
+	/* On OpenBSD the condition lasts until the bytes after the urgent one are read. */
 	for (int i = 0; xt_poll(tcp.r, POLLPRI); i++) {
 		if (i > 0)
 			xt_put(tcp.w);
@@ -96,7 +96,7 @@ XT_TEST(level_urgent_data_reports_until_read)
 	XT_NONE(queue);
 }
 
-/* S8: many kinds of activity between two waits are one event */
+/* S8: many activities of a file between two waits are one event. */
 XT_TEST(level_much_activity_is_one_event_per_wait)
 {
 	struct xpoll *queue = xt_open();
@@ -110,7 +110,8 @@ XT_TEST(level_much_activity_is_one_event_per_wait)
 }
 
 /*
- * S11: `total` ready ones, `slots` at a time, each once.
+ * S11: of `total` ready descriptors each is delivered once, with room for `slots` events in each
+ * wait.
  */
 static void deliver_all(int mode, int total, int slots)
 {
@@ -184,7 +185,7 @@ XT_TEST(small_array_100_ready_every_size_all_come_once)
 		deliver_all(i % 2 ? XPOLL_CLEAR : 0, 100, slots[i]);
 }
 
-/* S11: both directions of one descriptor, with room for one event */
+/* S11: both directions of one descriptor are delivered with room for one event. */
 XT_TEST(small_array_both_directions_come_in_turn)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -211,7 +212,7 @@ static void add_both_ready(struct xpoll *queue, int fd, int toggled)
 	XT_OK(xt_flag(queue, (uint64_t)fd, WRITE, XPOLL_ENABLE));
 }
 
-/* Neither pushes the other out, though both are ready all the time. */
+/* Both directions are always ready, and neither keeps the other from being delivered. */
 XT_TEST(small_array_both_levels_take_turns)
 {
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
@@ -234,8 +235,8 @@ XT_TEST(small_array_both_levels_take_turns)
 }
 
 /*
- * The other end is closed, which wakes EXCEPT for nothing (DIFFERENCES) in the call
- * that reports the level beside it.
+ * When the other end is closed, the kernel also wakes EXCEPT, without an event (DIFFERENCES.md), in
+ * the call that reports the level-triggered filter.
  */
 XT_TEST(small_array_level_beside_except_stays_at_the_end_of_file)
 {
@@ -264,7 +265,7 @@ XT_TEST(small_array_level_beside_except_stays_at_the_end_of_file)
 	}
 }
 
-/* S11: one report has all filters of the descriptor, EXCEPT beside them or not. */
+/* S11: one report is delivered for all filters of the descriptor, with EXCEPT registered or not. */
 XT_TEST(level_end_of_a_pipe_comes_for_both_filters_in_one_wait)
 {
 	XT_NEEDS_EXCEPT();
@@ -282,7 +283,7 @@ XT_TEST(level_end_of_a_pipe_comes_for_both_filters_in_one_wait)
 	}
 }
 
-/* The same by edge, where one activity may be delivered twice, but not for ever */
+/* The same edge-triggered; one activity may be delivered twice, but not repeatedly */
 XT_TEST(small_array_both_edges_come)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -294,7 +295,7 @@ XT_TEST(small_array_both_edges_come)
 	XT_OK(xt_add(queue, pair.r, READ, XPOLL_CLEAR));
 	XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_CLEAR));
 	xt_put(pair.w);
-	/* The byte takes its time where the two are TCP. */
+	/* On a TCP pair the byte takes time to arrive. */
 	for (int i = 0; i < 5 && (reads == 0 || writes == 0); i++)
 		if (xpoll_event(queue, NULL, 0, &event, 1, XT_SOON) == 1) {
 			reads += event.filter == READ;
@@ -304,7 +305,7 @@ XT_TEST(small_array_both_edges_come)
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 }
 
-/* Where changes ride along with waits, a small one takes few of them along. */
+/* Where changes are passed with a wait, a small array lets few of them be passed at a time. */
 XT_TEST(small_array_each_of_those_just_enabled_comes_in_a_look)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -324,7 +325,7 @@ XT_TEST(small_array_each_of_those_just_enabled_comes_in_a_look)
 	XT_NONE(queue);
 }
 
-/* S8, S11: carried over, but the condition is gone before the next wait */
+/* S8, S11: the event had no room, and its condition ends before the next wait. */
 XT_TEST(small_array_condition_gone_meanwhile_is_not_reported)
 {
 	struct xpoll *queue = xt_open_quiet();

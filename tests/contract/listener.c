@@ -1,10 +1,11 @@
 /*
- * Goal: a listener that is shut down is READ with EOF, so that a program which
- * ends its accept loop so does not wait for ever (S8, S9, S12).
- * Method: listeners of every kind, every mode, shut down before the first wait,
- * between two, and beneath one that sleeps.  To the kernel what is left of a
- * listener of TCP's is an unconnected socket: those that never listened stay
- * silent.
+ * Goal: the shutdown of a listener is delivered as READ with EOF, so that a
+ * program which stops its accept loop in this way does not wait for ever (S8,
+ * S9, S12).
+ * Method: listeners of every kind, in every mode, are shut down before the
+ * first wait, between two waits, and while a thread sleeps.  The kernel treats
+ * a TCP listener after its shutdown like an unconnected socket; sockets that
+ * never listened must deliver nothing.
  */
 #include "xt.h"
 
@@ -19,8 +20,8 @@ enum { KINDS = 4, BEFORE = 0, BETWEEN, BENEATH, MOMENTS };
 static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH};
 
 /*
- * Does the kernel say what a socket of TCP's was?  qemu's emulation of another
- * processor passes the first four bytes of it on.
+ * Returns true if TCP_INFO shows whether the socket was a listener; qemu's user emulation passes on
+ * only the first four bytes.
  */
 static bool tcp_info_is_whole(int fd)
 {
@@ -36,7 +37,7 @@ static bool tcp_info_is_whole(int fd)
 #endif
 }
 
-/* -1: the system has no such socket. */
+/* Returns a socket of this kind; -1: the system has none. */
 static int socket_of(int kind)
 {
 	static const int domains[KINDS] = {AF_INET, AF_INET6, AF_UNIX, AF_UNIX};
@@ -86,7 +87,7 @@ static int listener(int kind)
 
 static void shut(void *argument)
 {
-	/* FreeBSD says that no peer is there, and does it. */
+	/* FreeBSD returns ENOTCONN because there is no peer, but shuts the listener down. */
 	if (shutdown(*(int *)argument, SHUT_RDWR) < 0 && errno != ENOTCONN)
 		xt_fail(__FILE__, __LINE__, "shutdown: %s",
 		        xt_error_name(errno));
@@ -134,7 +135,7 @@ XT_TEST(listener_that_is_shut_down_is_read_with_eof)
 		int fd = listener(i % KINDS);
 
 		if (fd < 0)
-			continue; /* No IPv6, no SOCK_SEQPACKET. */
+			continue; /* no IPv6, or no SOCK_SEQPACKET */
 		XT_OK(xt_add(queue, fd, READ, mode));
 		XT_CALL(expect_end(queue, fd, mode, i / KINDS / 4));
 		xt_destroy(queue);
@@ -142,7 +143,7 @@ XT_TEST(listener_that_is_shut_down_is_read_with_eof)
 	}
 }
 
-/* The hint makes another registration in the kernel. */
+/* With NOTE_EXCLUSIVE the kernel has another kind of entry. */
 XT_TEST(listener_with_exclusive_that_is_shut_down_is_read_with_eof)
 {
 	XT_NEEDS_LISTENERS_END();
@@ -160,7 +161,7 @@ XT_TEST(listener_with_exclusive_that_is_shut_down_is_read_with_eof)
 	}
 }
 
-/* Registered before listen(2), and WRITE beside it, of which there is none. */
+/* The listener was registered before listen(2), with WRITE, which must not be delivered. */
 XT_TEST(listener_registered_before_it_listens_and_shut_down_is_read_alone)
 {
 	XT_NEEDS_LISTENERS_END();
@@ -177,7 +178,9 @@ XT_TEST(listener_registered_before_it_listens_and_shut_down_is_read_alone)
 		XT_OK(listen(fd, 5));
 		XT_NONE(queue);
 		XT_CALL(shut(&fd));
-		/* Where poll(2) says POLLIN and POLLHUP, as on FreeBSD, WRITE ends, too. */
+		/*
+		 * Where poll(2) returns POLLIN and POLLHUP, as on FreeBSD, WRITE is delivered, too.
+		 */
 		XT_EQ(xt_take(queue, events, 4, XT_SOON),
 		      xt_poll(fd, POLLIN) & POLLIN ? 2 : 1);
 		int place = xt_find(events, 2, (uint64_t)fd, READ);
@@ -245,7 +248,7 @@ XT_TEST(listener_whose_write_asks_for_the_error_is_read_with_eof_again)
 	}
 }
 
-/* The other side of it: an end of file of a connection is no such error. */
+/* The end of file of a connection does not carry ECONNABORTED. */
 XT_TEST(end_of_a_connection_is_not_econnaborted)
 {
 	for (int i = 0; i < 4; i++) {
@@ -286,7 +289,7 @@ XT_TEST(listener_that_is_shut_down_has_the_bits_of_poll)
 	}
 }
 
-/* SHUT_WR means nothing to a listener, and one can connect to it still. */
+/* SHUT_WR has no effect on a listener: clients can still connect. */
 XT_TEST(listener_shut_for_writing_is_silent)
 {
 	if (!xt_listeners_end())
@@ -307,7 +310,7 @@ XT_TEST(listener_shut_for_writing_is_silent)
 	XT_EXPECT_EQ(event.flags, 0);
 }
 
-/* Unconnected sockets that look the same to poll(2), and never listened. */
+/* Unconnected sockets that never listened, for which poll(2) returns the same. */
 XT_TEST(sockets_that_never_listened_are_silent)
 {
 	struct xpoll *queue = xt_open();

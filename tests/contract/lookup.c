@@ -1,8 +1,8 @@
 /*
- * Goal: xpoll_lookup returns the registration as it stands, udata is the user's
- * and only ADD writes it, KEEPUDATA keeps it; xpoll_set and xpoll_describe
- * (S1).
- * Method: look after each change.
+ * Goal: xpoll_lookup returns the present state of a registration; udata belongs
+ * to the user and only ADD changes it, unless KEEPUDATA is given; also
+ * xpoll_set and xpoll_describe (S1).
+ * Method: look the registration up after each change.
  */
 #include "xt.h"
 
@@ -108,7 +108,7 @@ XT_TEST(lookup_changes_nothing)
 	XT_NONE(queue);
 }
 
-/* A failed lookup leaves the record alone. */
+/* A failed lookup does not write the record. */
 XT_TEST(lookup_failed_writes_nothing)
 {
 	struct xpoll *queue = xt_open();
@@ -159,7 +159,7 @@ XT_TEST(keepudata_keeps_an_existing_ones)
 	XT_OK(xt_change(queue, ident, READ, XPOLL_ADD, 0, 0, mark(1)));
 	XT_OK(xt_change(queue, ident, READ, keep, 0, 0, mark(2)));
 	XT_EXPECT(udata_of(queue, ident, READ) == mark(1));
-	/* A new one has none to keep. */
+	/* KEEPUDATA of a new registration has no udata to keep. */
 	XT_OK(xt_change(queue, ident, WRITE, keep, 0, 0, mark(3)));
 	XT_EXPECT(udata_of(queue, ident, WRITE) == mark(3));
 }
@@ -176,7 +176,7 @@ XT_TEST(udata_of_64_bits_comes_back_whole)
 	XT_EXPECT_EQ(event.udata64, UINT64_C(0x123456789abcdef0));
 }
 
-/* The new udata is returned from the ADD on, even by an event that was ready before it. */
+/* After the ADD each event carries the new udata, even an event that was ready before. */
 XT_TEST(udata_changed_while_ready_comes_with_the_next_wait)
 {
 	struct xpoll *queue = xt_open();

@@ -1,12 +1,12 @@
 /*
- * Goal: what a queue remembers of its registrations, such as how often they were reported,
- * enabled, or checked in vain, never makes it wrong, however long they stay
- * (S3, S4, S8, S9, S10, S11, S17).
- * Method: short random programs of I/O, changes and waits at both levels, each repeated
- * hundreds of times on the same registrations.  Each wait is compared with poll(2),
- * and edges with the activity since they came last.  The same with threads that sleep in
- * the queue meanwhile: none may sleep on while something is due.  A failure prints the
- * program; --seed repeats it.
+ * Goal: the state that a queue keeps for each registration, such as how often
+ * it was reported, enabled or checked in vain, never causes a wrong result,
+ * however long the registration exists (S3, S4, S8, S9, S10, S11, S17).
+ * Method: short random programs of I/O, changes and waits at both levels, each
+ * repeated hundreds of times on the same registrations.  Each wait is compared
+ * with poll(2), and edges with the activity since their last event.  The same
+ * with threads that sleep in the queue: none may continue to sleep while its
+ * event is ready.  A failure prints the program; --seed repeats it.
  */
 #include "loops.h"
 
@@ -191,7 +191,7 @@ bool loops_due(const struct world *world, int file, int filter)
 		(!(reg->modes & XPOLL_CLEAR) || reg->must);
 }
 
-/* An entry of epoll's reports all its edges with the activity of one. */
+/* An epoll entry may report all its edges when one filter has activity. */
 static bool may_come(struct file *file, int filter)
 {
 	struct reg *reg = &file->regs[filter];
@@ -221,7 +221,7 @@ void loops_came(struct world *world, int file, int filter)
 static void missed(struct world *world, int count, int file, int filter, bool room)
 {
 	struct reg *reg = &world->files[file].regs[filter];
-	/* The kernel of these is the library itself, with bounds of its own. */
+	/* In these cases kqueue(2) is the library itself, which needs more waits. */
 	bool exact = !xt_has_kqueue();
 
 	if (naps_any(world))
@@ -352,8 +352,8 @@ static void take_step(struct world *world, const struct step *step)
 
 	world->steps++;
 	/*
-	 * Sometimes check what the queue has made of a change before the next one, sometimes only
-	 * later.
+	 * Sometimes wait until the sleeping threads have handled a change before the next one is
+	 * made.
 	 */
 	if ((step->what > PEER_ENDS && step->what < TAKE) || step->what == TAKE_POLL ||
 	    loops_pick(world, 2))

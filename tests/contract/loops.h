@@ -1,4 +1,7 @@
-/* contract.loops: what its programs are about, and threads that sleep meanwhile (naps.c). */
+/*
+ * contract.loops: the state of its files and registrations, and threads that
+ * sleep in the queue (naps.c).
+ */
 #ifndef XT_CONTRACT_LOOPS_H
 #define XT_CONTRACT_LOOPS_H
 
@@ -12,40 +15,40 @@ enum {
 
 struct reg {
 	bool there, enabled;
-	bool was_enabled; /* before a change that the napper may not have seen */
+	bool was_enabled; /* enabled before a change that the sleeping thread may not have seen */
 	int modes;
-	bool must;     /* CLEAR: activity since it came last */
-	bool may;      /* CLEAR: something that may have been activity */
-	bool at_once;  /* added or enabled: the next wait with room has it (S4) */
-	int spare;     /* CLEAR on epoll: its edge may come after what a check has found */
-	int owed;      /* waits in which it did not come */
+	bool must;     /* CLEAR: activity since the last event */
+	bool may;      /* CLEAR: perhaps activity since the last event */
+	bool at_once;  /* added or enabled: the next wait with room must deliver it (S4) */
+	int spare;     /* CLEAR on epoll: edges that may follow what a check has delivered */
+	int owed;      /* number of waits that did not deliver it */
 };
 
 struct file {
-	struct xt_pair pair; /* r is registered, whichever end of a pipe that is */
+	struct xt_pair pair; /* r is registered, whichever end of a pipe it is */
 	bool socket;
 	struct reg regs[2];
 };
 
-/* Another thread, that waits until something comes to it. */
+/* Another thread that waits until it gets an event. */
 struct nap {
-	struct xt_thread *thread; /* NULL: none is there */
+	struct xt_thread *thread; /* NULL: there is no such thread */
 	struct xpoll *queue;
 	bool poll;
-	bool own; /* by xpoll_pwait */
+	bool own; /* waits by xpoll_pwait */
 	int cap;
 	int count;
-	struct xpoll_event events[ROOM]; /* of the poll-like level: fflags are its bits */
+	struct xpoll_event events[ROOM]; /* of the poll-like level: fflags holds its bits */
 };
 
 struct world {
 	struct xpoll *queue;
 	struct nap naps[NAPPERS];
 	bool has_naps;
-	bool nap_poll; /* those that sleep are in waits of the poll-like level, else of the other */
-	int seen[FILES]; /* what poll(2) has said since one of them began */
+	bool nap_poll; /* the sleeping threads wait at the poll-like level */
+	int seen[FILES]; /* bits that poll(2) has returned since one of them began its wait */
 	struct file files[FILES];
-	int revents[FILES]; /* what poll(2) says as a wait begins */
+	int revents[FILES]; /* bits that poll(2) returns when a wait begins */
 	bool came[FILES][2];
 	bool all_ready, exposed;
 	uint64_t seed;
@@ -53,9 +56,9 @@ struct world {
 };
 
 int loops_pick(struct world *world, int below);
-/* Does poll(2) say that this filter's condition holds? */
+/* Returns true if this filter's condition holds by these bits of poll(2). */
 bool loops_holds(int revents, int filter);
-/* Ask it. */
+/* Store the present bits of poll(2) for all files. */
 void loops_look(struct world *world);
 /* Returns true if an event of this filter has to come, by the state that loops_look found. */
 bool loops_due(const struct world *world, int file, int filter);
@@ -64,12 +67,12 @@ void loops_wrong(const struct world *world, int file, int filter, const char *wh
 
 bool naps_any(const struct world *world);
 /*
- * Wait at the poll-like level; of each descriptor the records have bits in fflags, and data.
- * own: by xpoll_pwait, which other threads may be in at the same time.
+ * Wait at the poll-like level, and store a record for each descriptor: bits in fflags, and data.
+ * own: wait by xpoll_pwait, which several threads may use at a time.
  */
 int naps_poll(struct xpoll *queue, struct xpoll_event *records, int cap, int timeout_ms, bool own);
 void naps_begin(struct world *world);
-/* Wait until each sleeping thread has returned, or no event is due for which it would return. */
+/* Wait until each sleeping thread has returned, or no event is ready that would end its wait. */
 void naps_settle(struct world *world);
 /* Wait until no thread sleeps. */
 void naps_end(struct world *world);

@@ -1,7 +1,7 @@
 /*
- * Goal: 20000 descriptors in one queue (S11, S13): all are
- * registered, delivered, toggled and deleted; select works beyond FD_SETSIZE or
- * refuses such a number, and never touches memory that is not its own.
+ * Goal: 20000 descriptors in one queue (S11, S13): all are registered,
+ * delivered, disabled, enabled and deleted; select works beyond FD_SETSIZE or
+ * refuses such a descriptor, and never writes beyond its sets.
  * Method: as many pipes as the limit on open files allows, up to 10000.
  */
 #include "xt.h"
@@ -38,7 +38,7 @@ static int register_all(struct xpoll *queue, struct xt_pair *pipes, int count,
 	return accepted;
 }
 
-/* Take all events; each registration once. */
+/* Take all events, of which each registration has exactly one. */
 static void take_all(struct xpoll *queue, unsigned char *seen, int cap,
                      int expected)
 {
@@ -71,7 +71,7 @@ static void with_all(struct xt_pair *pipes, unsigned char *seen, int count)
 	for (int i = 0; i < count / 2; i++)
 		xt_put(pipes[i].w);
 	XT_CALL(take_all(queue, seen, cap, accepted / 2));
-	/* Enable all: the write ends, and the read ends again. */
+	/* Enable the write ends, and the read ends again. */
 	for (int i = 0; i < count / 2; i++) {
 		int in = xt_flag(queue, (uint64_t)pipes[i].r, READ,
 		                 XPOLL_ENABLE);
@@ -108,7 +108,10 @@ XT_TEST(many_20000_descriptors_all_come_once)
 	free(seen);
 }
 
-/* A number high above all others must not cost, or be refused clearly. */
+/*
+ * One descriptor with a number far above all others must not cost much memory, or be refused with
+ * an error.
+ */
 XT_TEST(many_one_high_number_works_or_is_refused)
 {
 	int files = xt_raise_files(WANTED + SPARE);
@@ -136,7 +139,7 @@ XT_TEST(many_one_high_number_works_or_is_refused)
 	XT_GETS(queue, NULL, low.r, READ);
 }
 
-/* Descriptors below and above FD_SETSIZE */
+/* Descriptors just below and above FD_SETSIZE work or are refused. */
 XT_TEST(many_numbers_around_fd_setsize_work_or_are_refused)
 {
 	struct xpoll *queue = xt_open();

@@ -1,4 +1,4 @@
-/* contract.loops: threads that sleep in the queue until something comes to them. */
+/* contract.loops: threads that sleep in the queue until they get an event. */
 #include "loops.h"
 
 #include <sched.h>
@@ -97,7 +97,10 @@ static void forget_changes(struct world *world)
 			world->files[i].regs[k].was_enabled = false;
 }
 
-/* Is there something for one that sleeps?  If late, that it sleeps is wrong. */
+/*
+ * Returns true if an event is ready that must wake a sleeping thread.  If late, report that as a
+ * failure.
+ */
 static bool is_due(struct world *world, bool late)
 {
 	bool any = false;

@@ -1,11 +1,10 @@
 /*
- * Goal: a queue can be watched by another queue, by poll(2) and by epoll (S14);
- * hazard 11: what the kernel does not know of is visible too.  Back ends
- * without a kernel queue say ENOTSUP.  What belongs to the queue itself cannot
- * be registered with it.
- * Method: xpoll_fd is readable whenever an event is pending, also a user event
- * or one that was carried over; a queue in itself, and rings of queues; a
- * sleeper that has to be reached after all of a queue's own was tried.
+ * Goal: a queue can be watched by another queue, poll(2) and epoll (S14), also for events that the
+ * kernel does not know (hazard 11); without a kernel queue xpoll_fd is ENOTSUP; a queue's own
+ * descriptors cannot be registered in it.
+ * Method: xpoll_fd is readable whenever an event is pending, also a user event or one that had no
+ * room; a queue in itself, and rings of queues; a thread still sleeps after all of the queue's
+ * descriptors were tried.
  */
 #include "xt.h"
 
@@ -22,7 +21,7 @@ static bool readable(struct xpoll *queue)
 	return xt_poll(xpoll_fd(queue), POLLIN) & POLLIN;
 }
 
-/* On Linux kqueue(2) is a drop-in, and a queue of it two epoll sets deep. */
+/* On Linux kqueue(2) is the drop-in, whose queue is two epoll sets deep. */
 static bool too_deep(void)
 {
 #ifdef __linux__
@@ -32,7 +31,7 @@ static bool too_deep(void)
 #endif
 }
 
-/* Why no queue can be in another one here; NULL: it can. */
+/* Returns the reason why no queue can be in another one here; NULL: it can. */
 static const char *cannot_nest(void)
 {
 	if (too_deep())
@@ -73,7 +72,7 @@ XT_TEST(queue_fd_follows_a_pipe)
 	XT_CHECK(!readable(queue));
 }
 
-/* Hazard 11: registrations that were lazy before the first xpoll_fd */
+/* Hazard 11: registrations were disabled and enabled before the first xpoll_fd. */
 XT_TEST(hazard_11_queue_fd_after_toggles_is_not_silent)
 {
 	if (!xt_has_queue_fd())
@@ -105,7 +104,7 @@ XT_TEST(hazard_11_queue_fd_after_toggles_is_not_silent)
 	}
 }
 
-/* Hazard 11: a toggle that is a mark; not to call xpoll_fd again, which looks by itself */
+/* Hazard 11: ENABLE makes no system call; a second xpoll_fd would check the queue itself. */
 XT_TEST(hazard_11_queue_fd_after_an_enable_by_ctl_is_not_silent)
 {
 	if (!xt_has_queue_fd())
@@ -129,7 +128,7 @@ XT_TEST(hazard_11_queue_fd_after_an_enable_by_ctl_is_not_silent)
 	}
 }
 
-/* Hazard 11: a level event that was taken holds on. */
+/* Hazard 11: a delivered level-triggered event still holds. */
 XT_TEST(hazard_11_queue_fd_delivered_level_event_is_visible)
 {
 	if (!xt_has_queue_fd())
@@ -148,7 +147,7 @@ XT_TEST(hazard_11_queue_fd_delivered_level_event_is_visible)
 	XT_CHECK(xt_now_readable(queue));
 }
 
-/* Hazard 11: what did not fit into the caller's array */
+/* Hazard 11: an event had no room in the caller's array. */
 XT_TEST(hazard_11_queue_fd_carried_over_event_is_visible)
 {
 	if (!xt_has_queue_fd())
@@ -171,7 +170,7 @@ XT_TEST(hazard_11_queue_fd_carried_over_event_is_visible)
 	XT_CHECK(!readable(queue));
 }
 
-/* Hazard 11: user events, and regular files, which no kernel queue knows */
+/* Hazard 11: user events and regular files, which no kernel queue reports */
 XT_TEST(hazard_11_queue_fd_user_and_file_events_are_visible)
 {
 	if (!xt_has_queue_fd())
@@ -193,7 +192,7 @@ XT_TEST(hazard_11_queue_fd_user_and_file_events_are_visible)
 	XT_CHECK(!readable(queue));
 }
 
-/* Hazard 11: a trigger before the first xpoll_fd */
+/* Hazard 11: the event was triggered before the first xpoll_fd. */
 XT_TEST(hazard_11_queue_fd_made_after_the_trigger_is_readable)
 {
 	if (!xt_has_queue_fd())
@@ -210,8 +209,8 @@ XT_TEST(hazard_11_queue_fd_made_after_the_trigger_is_readable)
 	XT_CHECK(!readable(queue));
 }
 
-/* Changes that come along with waits are as cheap as without a watcher. */
-/* A wake makes the watcher call us, so that the next wait can return 0. */
+/* Changes that are passed with a wait cost no more than without a watcher. */
+/* A wake makes the watcher call a wait, which then returns 0. */
 XT_TEST(queue_fd_wake_is_visible)
 {
 	if (!xt_has_queue_fd())
@@ -287,7 +286,7 @@ XT_TEST(queue_in_queue_edge_is_told_each_time)
 	}
 }
 
-/* A queue with a kernel object can be watched by one without. */
+/* A queue with a kernel object can be watched by a queue of a back end without one. */
 XT_TEST(queue_in_queue_of_another_backend)
 {
 	bool ports = xt_is("port");
@@ -358,15 +357,15 @@ XT_TEST(queues_in_a_ring_are_eloop)
 	for (int i = 0; i + 1 < 4; i++) {
 		int rc = xt_add(ring[i], xpoll_fd(ring[i + 1]), READ, 0);
 
-		/* The kernel allows a depth of five of its own queues; older ones say EINVAL. */
+		/* The kernel allows five nested epoll sets; older kernels return EINVAL. */
 		if (i > 0 && (rc == ELOOP || rc == EINVAL))
 			break;
 		XT_STATUS(rc, 0);
-		/* Back to the first, at each length of the ring. */
+		/* For each length of the ring, adding the first queue to the last one fails. */
 		XT_STATUS(xt_add(ring[i + 1], xpoll_fd(ring[0]), READ, 0),
 		          ELOOP);
 	}
-	/* After the link was cut the other way round is fine. */
+	/* After a link was deleted, the other direction is allowed. */
 	XT_OK(xt_flag(ring[0], (uint64_t)xpoll_fd(ring[1]), READ,
 	              XPOLL_DELETE));
 	XT_OK(xt_add(ring[1], xpoll_fd(ring[0]), READ, 0));
@@ -402,7 +401,7 @@ static void sleep_in_poll(void *argument)
 	sleeper->rc = poll(&entry, 1, 20000);
 }
 
-/* A thread that sleeps in poll(2) on the queue's descriptor */
+/* A thread sleeps in poll(2) on the queue's descriptor. */
 XT_TEST(queue_fd_sleeping_poll_is_woken_by_each_change)
 {
 	if (!xt_has_queue_fd())
@@ -434,7 +433,7 @@ XT_TEST(queue_fd_sleeping_poll_is_woken_by_each_change)
 	}
 }
 
-/* A look, a thread that sleeps, and a change that has to reach it. */
+/* A call with timeout 0, a thread that sleeps, and a change that has to wake it. */
 static void take_user_event(void *argument)
 {
 	struct xpoll_event event;

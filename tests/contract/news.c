@@ -1,9 +1,10 @@
 /*
- * Goal: files whose poll function takes away what it reports (mount tables and
- * performance counters) are reported like all others: each piece of news once to each
- * filter, whatever the library has to look at in between (S3, S4, S8, S9).
- * Method: mounts of a namespace, page faults of a child; the same news is made again
- * and again, and poll(2) on an open file of its own says when there is any.
+ * Goal: files whose poll function clears what it reports (mount tables and
+ * performance counters) are reported like all others: each change once to each
+ * filter, whatever checks the library makes in between (S3, S4, S8, S9).
+ * Method: mounts in a namespace, page faults of a child; the same change is
+ * made repeatedly, and poll(2) on an open file of its own shows when there is
+ * news.
  */
 #include "kernel_files.h"
 
@@ -14,7 +15,7 @@
 static const char no_namespaces[] = "no namespace of mounts here";
 static const char no_counters[] = "no performance counters here";
 
-/* The back ends poll and select cannot deliver such a file's edges. */
+/* Returns true for poll and select, which cannot deliver edges of such a file. */
 static bool refuses_edges(void)
 {
 	return !xt_is("epoll");
@@ -43,7 +44,7 @@ static int came(struct xpoll *queue)
 	return filters;
 }
 
-/* A queue with READ and EXCEPT of such a file; NULL: there is none here. */
+/* Returns a queue with READ and EXCEPT of such a file; NULL: this system has none. */
 static struct xpoll *queue_of_both(struct kernel_file *file, const char *name)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
@@ -55,7 +56,7 @@ static struct xpoll *queue_of_both(struct kernel_file *file, const char *name)
 	return queue;
 }
 
-/* S8: a level of EXCEPT is news, once. */
+/* S8: a level-triggered EXCEPT of such a file is delivered once for each change. */
 static void level_news(const char *name)
 {
 	struct kernel_file file;
@@ -75,7 +76,7 @@ XT_TEST(news_of_mounts_by_level_come_once)
 	level_news("mounts");
 }
 
-/* S12: the bits of poll(2), POLLERR among them. */
+/* S12: the poll-like level returns the bits of poll(2), including POLLERR. */
 XT_TEST(news_of_mounts_at_the_poll_like_level_are_the_bits_of_poll)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
@@ -109,7 +110,10 @@ XT_TEST(news_of_a_counter_come)
 	}
 }
 
-/* S4: poll(2) for the other filter takes the news away, which belongs to READ. */
+/*
+ * S4: the library's poll(2) for the other filter clears the news, which must still be delivered to
+ * READ after its ENABLE.
+ */
 XT_TEST(news_of_a_counter_while_read_is_disabled_beside_another_filter_come_after_enable)
 {
 	struct kernel_file file;
@@ -128,7 +132,7 @@ XT_TEST(news_of_a_counter_while_read_is_disabled_beside_another_filter_come_afte
 	}
 }
 
-/* S4: a record of READ, with its error, leaves the news of a disabled EXCEPT. */
+/* S4: a record of READ, which carries the error, does not consume the news of a disabled EXCEPT. */
 static void record_of_read_leaves_except(const char *name)
 {
 	struct xpoll_ready ready;
@@ -162,7 +166,7 @@ XT_TEST(news_of_the_host_name_while_except_is_disabled_outlive_a_record_of_read)
 	record_of_read_leaves_except("hostname");
 }
 
-/* A mount table is always readable: who has disabled READ sleeps nevertheless. */
+/* A mount table is always readable; if READ is disabled, a wait sleeps nevertheless. */
 XT_TEST(disabled_read_of_a_mount_table_lets_a_wait_sleep)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
@@ -185,7 +189,7 @@ XT_TEST(disabled_read_of_a_mount_table_lets_a_wait_sleep)
 	XT_EXPECT_EQ(came(queue), 1);
 }
 
-/* S9, or a clear answer. */
+/* S9: CLEAR works, or ADD fails with ENOTSUP. */
 static void news_by_edge(const char *name, int other_mode)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
@@ -225,7 +229,7 @@ XT_TEST(news_of_mounts_by_edge_beside_dispatch_are_not_lost)
 	news_by_edge("mounts", XPOLL_DISPATCH);
 }
 
-/* S4, S3: news from before ADD, and from while it was disabled. */
+/* S4, S3: news from before the ADD, and from while the filter was disabled */
 static void news_before(const char *name, int filters, int mode)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
@@ -234,7 +238,7 @@ static void news_before(const char *name, int filters, int mode)
 	if (!make(&file, name))
 		return;
 	file.kind->stir(&file);
-	/* In the other order the ADD of READ takes the news away on epoll (DIFFERENCES). */
+	/* In the other order the ADD of READ clears the news on epoll (DIFFERENCES.md). */
 	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, mode));
 	if (filters & 1)
 		XT_OK(xt_add(queue, file.fds[FILE_QUEUE], READ, mode));
@@ -263,14 +267,17 @@ XT_TEST(news_of_mounts_before_add_and_enable_come_with_dispatch)
 	news_before("mounts", 2, XPOLL_DISPATCH);
 }
 
-/* S12: what can hang up without being writable. */
+/* S12: a full terminal hangs up, so it has POLLHUP without POLLOUT. */
 XT_TEST(hang_up_comes_to_who_waits_for_writing_alone)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
 	struct xt_pair pty = xt_pty();
 
 	xt_fill(pty.w);
-	/* The kernel may make some room later, so an event now would be right. */
+	/*
+	 * Wait only after the hang-up: the kernel may make some room before, and then an event
+	 * would be correct.
+	 */
 	XT_OK(xt_add(queue, pty.w, WRITE, 0));
 	xt_close(pty.r);
 	XT_CHECK(xt_poll_until(pty.w, POLLHUP, POLLHUP));
@@ -322,7 +329,7 @@ XT_TEST(news_of_a_whole_descriptor_come_with_one_record)
 	}
 }
 
-/* READ is found by a check of enabled filters, and EXCEPT only the kernel reports. */
+/* The library's check of enabled filters finds READ, and only the kernel reports EXCEPT. */
 static void news_beside_a_check(int mode)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);

@@ -1,6 +1,6 @@
 /*
- * Goal: no allocation in the wait path (S18).
- * Method: this program's own malloc counts; the C library's does the work.
+ * Goal: a wait does not allocate memory (S18).
+ * Method: this program's malloc counts its calls, and calls the C library's.
  */
 #include "xt.h"
 
@@ -56,7 +56,7 @@ static int allocations(void)
 
 static atomic_int counted;
 
-/* The C library's, behind those of this program. */
+/* Returns the C library's function that this program's function replaces. */
 static uintptr_t nt_real(const char *name)
 {
 	return (uintptr_t)GetProcAddress(GetModuleHandleA(NT_LIBRARY), name);
@@ -135,7 +135,7 @@ static void prepare(struct setting *setting, int mode)
 	XT_OK(xt_flag(setting->queue, 1, USER, XPOLL_ADD | XPOLL_CLEAR));
 }
 
-/* All ready, taken with `slots` at a time: not one allocation. */
+/* Take ready events, with room for `slots` at a time, and check that there is no allocation. */
 static void takes_without_allocation(int mode, int slots)
 {
 	struct setting *setting = calloc(1, sizeof *setting);
@@ -149,7 +149,7 @@ static void takes_without_allocation(int mode, int slots)
 	int before = allocations();
 	for (int i = 0; i < 500 && rc > 0; i++)
 		rc = xpoll_event(setting->queue, NULL, 0, events, slots, 0);
-	/* A real sleep too. */
+	/* Also make a wait that sleeps. */
 	if (mode)
 		rc = xpoll_event(setting->queue, NULL, 0, events, slots, 1000);
 	XT_EXPECT_EQ(allocations() - before, 0);
@@ -217,7 +217,7 @@ XT_TEST(poll_like_wait_allocates_nothing)
 	XT_EQ(allocations() - before, 0);
 }
 
-/* Timers that expire, end, go on, and rest until they are enabled */
+/* Timers that expire, end, continue, and stay disabled until they are enabled */
 static void timers_expire_without_allocation(int mode)
 {
 	enum { TIMERS = 3000 };

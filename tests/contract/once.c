@@ -1,8 +1,9 @@
 /*
  * Goal: ONESHOT is delivered once and then deleted, DISPATCH once and then
- * disabled until ENABLE; per filter, not per descriptor; with several waiters
- * exactly one gets it (S10; hazard 5).
- * Method: every way to the second delivery; and threads that count.
+ * disabled until ENABLE, for each filter, not each descriptor; of several
+ * waiting threads exactly one gets the event (S10; hazard 5).
+ * Method: each action that could cause a second delivery; and threads that
+ * count.
  */
 #include "xt.h"
 
@@ -124,7 +125,7 @@ XT_TEST(dispatch_is_per_filter)
 	}
 }
 
-/* The BSDs agree: ADD clears no DISABLE, so also not that of a dispatch. */
+/* The BSDs do the same: ADD does not undo a DISABLE, so neither that of DISPATCH. */
 XT_TEST(dispatch_delivered_then_added_stays_disabled)
 {
 	struct xpoll *queue = xt_open();
@@ -140,7 +141,7 @@ XT_TEST(dispatch_delivered_then_added_stays_disabled)
 	XT_NONE(queue);
 }
 
-/* DISPATCH with CLEAR, the usual pair */
+/* The usual combination of DISPATCH and CLEAR */
 XT_TEST(dispatch_with_clear_reports_once_until_enabled)
 {
 	struct xpoll *queue = xt_open();
@@ -158,20 +159,20 @@ XT_TEST(dispatch_with_clear_reports_once_until_enabled)
 }
 
 /*
- * S10, hazard 5: PIPES pipes, several waiters; who gets the event reads
- * one byte and arms the pipe again, or adds it again.  While a pipe is out, no
- * other thread may get it; in the end events out are the bytes that went in.
+ * S10, hazard 5: several threads wait for PIPES pipes; the thread that gets an event reads one byte
+ * and enables the pipe again, or adds it again.  Until then no other thread may get that pipe; at
+ * the end the number of events equals the number of bytes.
  */
 enum { PIPES = 8, WAITERS = 4 };
 
 struct pool {
 	struct xpoll *queue;
 	struct xt_pair pipes[PIPES];
-	atomic_int out[PIPES]; /* threads that hold it */
-	atomic_int bytes;      /* read */
-	int total;             /* to be read */
+	atomic_int out[PIPES]; /* number of threads that handle this pipe */
+	atomic_int bytes;      /* number of bytes that were read */
+	int total;             /* number of bytes to read in all */
 	int mode;
-	bool drains; /* who gets the event reads until nothing is left */
+	bool drains; /* the thread with the event reads until the pipe is empty */
 	atomic_int stop;
 };
 
@@ -193,7 +194,7 @@ static bool pool_handle(struct pool *pool, const struct xpoll_event *event)
 
 	if (!XT_EXPECT_EQ(atomic_fetch_add(&pool->out[number], 1), 0))
 		return false;
-	/* Exactly one byte is there: who reads it writes the next. */
+	/* There is exactly one byte: the thread that reads it writes the next one. */
 	if (!XT_EXPECT_EQ(xt_get(pool->pipes[number].r), 'x'))
 		return false;
 	if (pool->drains && !XT_EXPECT_EQ(xt_drain(pool->pipes[number].r), 0))
@@ -226,7 +227,7 @@ static void pool_wait(void *argument)
 		if (xt_failures())
 			break;
 	}
-	/* Let the others see it too. */
+	/* Wake the other threads, so that they see `stop`. */
 	atomic_store(&pool->stop, 1);
 	(void)xpoll_wake(pool->queue);
 }
@@ -266,7 +267,7 @@ XT_TEST(hazard_05_dispatch_clear_several_waiters_exactly_one_gets_it)
 	pool_run(XPOLL_DISPATCH | XPOLL_CLEAR, TOTAL, false);
 }
 
-/* With CLEAR */
+/* The same with CLEAR */
 XT_TEST(hazard_05_dispatch_clear_several_waiters_read_all)
 {
 	pool_run(XPOLL_DISPATCH | XPOLL_CLEAR, TOTAL / 10, true);

@@ -1,9 +1,10 @@
 /*
- * Goal: the poll-like level says exactly what poll(2) on this system says, for
- * any descriptor (S12, S13); and the event level agrees with it where the two
- * speak of the same thing (S8, S12).
+ * Goal: the poll-like level returns exactly the bits of this system's poll(2),
+ * for any descriptor (S12, S13), and the event level agrees with it for the
+ * conditions that both report (S8, S12).
  * Method: poll(2) is the oracle, for every kind of descriptor and every
- * combination of events; first registered, toggled, and found again.
+ * combination of events: when registered first, when disabled and enabled, and
+ * when reported again.
  */
 #include "kinds.h"
 
@@ -43,7 +44,7 @@ static int queue_says(struct xpoll *queue, const void *data)
 	return revents;
 }
 
-/* Where poll(2) has no word for half an end, a hang-up is all that is said. */
+/* With kqueue(2) a hang-up may be reported without POLLRDHUP. */
 static bool same(int got, int want)
 {
 	if (xt_has_kqueue() && got & want & POLLHUP)
@@ -59,7 +60,7 @@ static bool agrees(struct xpoll *queue, const struct kind *kind, int fd,
 
 	if (same(got, want))
 		return true;
-	/* The network may have moved in between. */
+	/* The state of a network connection may have changed meanwhile: compare again. */
 	want = xt_poll(fd, events);
 	got = queue_says(queue, kind);
 	if (same(got, want))
@@ -71,7 +72,7 @@ static bool agrees(struct xpoll *queue, const struct kind *kind, int fd,
 	return false;
 }
 
-/* DELETE's answer for a kind that the back end refused is not looked at. */
+/* Make a change.  The result of DELETE is not checked for a kind that the back end refuses. */
 static bool ctl(struct xpoll *queue, int op, int events, int fd,
                 const struct kind *kind)
 {
@@ -91,11 +92,14 @@ static bool ctl(struct xpoll *queue, int op, int events, int fd,
 /* Returns true for states that kqueue(2) cannot report: see DIFFERENCES.md. */
 static bool untold(const struct kind *kind)
 {
-	/* The other end is refused, and nothing can stand for it. */
+	/*
+	 * WRITE of a pipe without a reader is refused, and without EVFILT_USER the library cannot
+	 * replace the filter.
+	 */
 	if (xt_lacks_user_events() && strncmp(kind->name, "pipe_read", 9) == 0)
 		return true;
 #ifdef __OpenBSD__
-	/* A terminal that hung up can still be written to, by this kernel's filter. */
+	/* This kernel's filter reports a terminal that has hung up as writable. */
 	if (xt_is("kqueue") && strstr(kind->name, "_hung_up"))
 		return true;
 #endif
@@ -104,7 +108,7 @@ static bool untold(const struct kind *kind)
 		 strcmp(kind->name, "udp_error") == 0);
 }
 
-/* Returns false if the kernel has EVFILT_EXCEPT for sockets only, and fd is none. */
+/* Returns false if the kernel has EVFILT_EXCEPT for sockets only, and fd is not a socket. */
 static bool has_except(int fd)
 {
 	struct stat status;
@@ -114,7 +118,10 @@ static bool has_except(int fd)
 		 (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)));
 }
 
-/* A hang-up with POLLPRI alone, and POLLRDHUP without POLLIN. */
+/*
+ * Returns true for a request without a filter: POLLPRI alone with a hang-up, or POLLRDHUP without
+ * POLLIN.
+ */
 static bool has_no_filter(int fd, int events)
 {
 	if (events & POLLPRI && !has_except(fd))
@@ -210,7 +217,9 @@ XT_TEST(poll_like_level_all_kinds_together_agree_with_poll)
 			XT_CHECK(ctl(queue, XPOLL_ADD, wanted[i], fds[i],
 			             &kinds[i]));
 	}
-	/* S11: within a bounded number of waits, files being always ready. */
+	/*
+	 * S11: each is reported within a bounded number of waits, because files are always ready.
+	 */
 	for (int waits = 0; waits < 64; waits++) {
 		void *data = NULL;
 		int revents;
@@ -244,7 +253,7 @@ static void check_event(struct xpoll *queue, const struct kind *kind, int fd,
 
 	if (rc == EPIPE && filter == WRITE && xt_lacks_user_events() &&
 	    strstr(kind->name, "no_writer"))
-		return; /* The read end of a pipe, which nothing can stand for. */
+		return; /* a pipe for which the kernel refuses the filter */
 	XT_OK(rc);
 	rc = xpoll_event(queue, NULL, 0, &event, 1, 0);
 	XT_OK(xt_flag(queue, (uint64_t)fd, filter, XPOLL_DELETE));
@@ -279,8 +288,7 @@ XT_TEST(event_level_agrees_with_poll_for_every_kind)
 }
 
 /*
- * S8: no kind makes a wait spin while nothing of it is requested.
- *
+ * S8: no kind of descriptor causes a busy loop while all its filters are disabled or not delivered.
  * Complaint: Hang-ups of a descriptor of which nothing is wanted spin.
  */
 XT_TEST(hazard_12_no_kind_spins_when_suppressed_or_disabled)

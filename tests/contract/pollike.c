@@ -1,8 +1,8 @@
 /*
- * Goal: the poll-like level beyond readiness: registrations shared with the
- * event level, data, the order in the iterator, modes that act when an entry is
- * handed out, one waiting thread (section 3 of xpoll.h).
- * Method: sockets with both directions ready; each sentence of the section.
+ * Goal: the poll-like level beyond readiness: registrations shared with the event level, data, the
+ * order of records, modes that act when xpoll_revents returns a record, one waiting thread (section
+ * 3 of xpoll.h).
+ * Method: sockets with both directions ready; each sentence of that section.
  */
 #include "xt.h"
 
@@ -36,7 +36,7 @@ XT_TEST(revents_before_any_wait_is_the_end)
 	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
 }
 
-/* READ, WRITE, EXCEPT: the first reported one's data */
+/* A record carries the data of its first ready filter, in the order READ, WRITE, EXCEPT. */
 XT_TEST(data_is_that_of_the_first_reported_direction)
 {
 	struct xpoll *queue = xt_open();
@@ -94,7 +94,7 @@ XT_TEST(registrations_are_shared_with_the_event_level)
 	XT_EXPECT(data == &now);
 }
 
-/* The event level is silent about some hang-ups; that must not hide them. */
+/* The event level does not deliver some hang-ups; the poll-like level must still report them. */
 XT_TEST(hang_up_that_the_event_level_does_not_tell_is_reported)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH, XPOLL_ONESHOT};
@@ -156,7 +156,7 @@ XT_TEST(rdhup_belongs_to_reading)
 
 	XT_EQ(add(queue, 0, POLLRDHUP, pair.r, NULL), 0);
 	XT_EQ(xpoll_lookup(queue, (uint64_t)pair.r, READ, &now), 0);
-	/* Nobody asked for POLLIN. */
+	/* POLLIN is not requested, so data is not reported. */
 	xt_put(pair.w);
 	XT_EQ(xpoll_wait(queue, 0), 0);
 	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
@@ -178,7 +178,10 @@ XT_TEST(delete_removes_what_is_there_of_the_named)
 	XT_EQ(xpoll_wait(queue, 0), 0);
 }
 
-/* POLLIN and POLLRDHUP are two wishes of one registration. */
+/*
+ * POLLIN and POLLRDHUP are two requests of one registration, READ; the other direction is not
+ * registered.
+ */
 XT_TEST(delete_of_one_wish_of_two_beside_a_direction_that_is_not_there)
 {
 	XT_NEEDS_RDHUP();
@@ -219,7 +222,7 @@ XT_TEST(rdhup_alone_of_what_is_no_stream_leaves_the_other_directions)
 		XT_EXPECT_EQ(xpoll_revents(queue, NULL), POLLOUT);
 		XT_EQ(xpoll_ctl(queue, XPOLL_DISABLE, POLLOUT, fds[i], NULL), 0);
 		XT_EQ(xpoll_wait(queue, 0), 0);
-		/* The wish for data comes and goes. */
+		/* POLLIN is added and deleted again. */
 		XT_EQ(add(queue, 0, POLLIN, fds[i], NULL), 0);
 		XT_EQ(xpoll_wait(queue, 0), 1);
 		XT_EXPECT_EQ(xpoll_revents(queue, NULL), POLLIN);
@@ -288,7 +291,7 @@ XT_TEST(dispatch_acts_when_handed_out)
 	}
 }
 
-/* Take entries until there is none; how many there were. */
+/* Take records until there is none.  Returns their number. */
 static int take_rest(struct xpoll *queue)
 {
 	int count = 0;
@@ -318,7 +321,7 @@ XT_TEST(clear_not_handed_out_comes_again)
 	XT_EQ(xpoll_revents(queue, NULL), POLLIN);
 }
 
-/* Per direction, though both come in one entry */
+/* Modes act for each direction, although both are in one record. */
 XT_TEST(oneshot_is_per_direction)
 {
 	struct xpoll *queue = xt_open();
@@ -335,7 +338,7 @@ XT_TEST(oneshot_is_per_direction)
 	         ENOENT);
 }
 
-/* Taken one of several: the others come with the next wait. */
+/* The program takes one of several records: the next wait returns the others. */
 XT_TEST(entries_not_taken_come_again)
 {
 	struct xpoll *queue = xt_open();
@@ -419,7 +422,7 @@ static void first_wait(void *argument)
 {
 	struct second *second = argument;
 
-	/* The other thread's look may be the one that is in. */
+	/* EBUSY: the other thread may be inside its call with timeout 0. */
 	do {
 		second->rc = xpoll_wait(second->queue, -1);
 	} while (second->rc < 0 && errno == EBUSY);
@@ -451,7 +454,7 @@ XT_TEST(second_thread_in_wait_is_ebusy)
 	XT_EQ(xpoll_wait(second.queue, -1), 1);
 }
 
-/* The original's program in short: a byte goes round through pipes. */
+/* A short version of the original looptest program: a byte is passed through a ring of pipes. */
 XT_TEST(looptest_in_short_goes_round)
 {
 	enum { PIPES = 16, ROUNDS = XT_SLOW ? 500 : 20000 };

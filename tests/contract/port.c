@@ -1,8 +1,8 @@
 /*
- * Goal: what is particular to event ports: an association ends with its event,
- * an event may be out of date, and the process's limit counts both.
- * Method: the statistics; states that change between the event and the wait;
- * the limit is put where the port is full (tests/lib/kernels/sunos).
+ * Goal: properties of event ports: an association ends with its event, an event
+ * may be outdated, and the process's limit counts both.
+ * Method: the queue's counters; states that change between the event and the
+ * wait; a limit that makes the port full (tests/lib/kernels/sunos).
  */
 #include "xt.h"
 
@@ -21,7 +21,7 @@ static void no_limit(void)
 	(void)unsetenv("PORT_MODEL_MAX_EVENTS");
 }
 
-/* Ready, in one: an event of it is in the port, but for the wait to take. */
+/* The pipe's event is in the port already when the data is read: the wait must not deliver it. */
 XT_TEST(event_that_is_out_of_date_is_not_told)
 {
 	struct xpoll *queue = xt_open();
@@ -31,7 +31,7 @@ XT_TEST(event_that_is_out_of_date_is_not_told)
 	XT_OK(xt_add(queue, pipe.r, READ, 0));
 	for (int i = 0; i < 20; i++) {
 		xt_put(pipe.w);
-		/* The port's queue takes it by any call. */
+		/* Any call makes the model move the event into the port's queue. */
 		XT_OK(xt_add(queue, other.r, READ, 0));
 		XT_EQ(xt_get(pipe.r), 'x');
 		XT_NONE(queue);
@@ -61,7 +61,10 @@ XT_TEST(event_of_a_former_registration_is_not_told)
 	}
 }
 
-/* Request one event more than there are: the next wait begins with the ready descriptor. */
+/*
+ * The library requests one event more than there are, so the ready descriptor is associated once
+ * for each event.
+ */
 XT_TEST(level_event_costs_one_association)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -80,7 +83,9 @@ XT_TEST(level_event_costs_one_association)
 	after = xt_stats(queue);
 	XT_CHECK(after.syscalls_change - before.syscalls_change <= 100);
 	XT_CHECK(after.syscalls_wait - before.syscalls_wait <= 100);
-	/* Which file it is, and whether the event is out of date. */
+	/*
+	 * For each event: one check for a reused descriptor, and one whether the event is outdated.
+	 */
 	XT_CHECK(after.syscalls_check - before.syscalls_check <= 200);
 }
 
@@ -109,7 +114,7 @@ XT_TEST(full_port_wakes_each_sleeper_once)
 	for (int i = 0; i < 3; i++)
 		XT_EXPECT_EQ(xpoll_wake_all(queue), 0);
 	for (int i = 0; i < 3; i++) {
-		/* Perhaps it did not sleep yet. */
+		/* The thread may not have been asleep yet: wake again. */
 		while (!xt_done(threads[i])) {
 			XT_EXPECT_EQ(xpoll_wake_all(queue), 0);
 			(void)sched_yield();
@@ -118,7 +123,7 @@ XT_TEST(full_port_wakes_each_sleeper_once)
 	}
 	XT_EXPECT_EQ(xpoll_wake(queue), 0);
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 0);
-	/* The alert is over: events come again. */
+	/* The alert has ended, so events are reported again. */
 	xt_put(pipes[0].w);
 	XT_GETS(queue, NULL, pipes[0].r, READ);
 	no_limit();

@@ -1,8 +1,8 @@
 /*
- * Goal: nothing process-wide is touched that a program could notice (S19), no
- * call prints (S18), and errno is left alone on success.
- * Method: a round through the whole interface; the process's state before and
- * after it.
+ * Goal: the library changes no state of the process that a program could notice
+ * (S19), no call prints (S18), and a successful call leaves errno alone.
+ * Method: use the whole interface, and compare the process's state before and
+ * after.
  */
 #include "xt.h"
 
@@ -20,7 +20,7 @@ static bool errno_kept(const char *what)
 	return false;
 }
 
-/* A call succeeds and leaves errno alone. */
+/* Checks that a call succeeds and leaves errno alone. */
 #define QUIET(call) \
 	(errno = SENTINEL, XT_EXPECT((call) >= 0) && errno_kept(#call))
 
@@ -62,7 +62,7 @@ static void other_round(struct xpoll *queue, struct xt_pair pair)
 	XT_CHECK(QUIET(xpoll_event(queue, NULL, 0, &event, 1, -1)));
 	XT_CHECK(QUIET(xpoll_wake_all(queue)));
 	XT_CHECK(QUIET(xpoll_stats(queue, &stats, sizeof stats)));
-	/* The drop-in for kqueue(2) cannot nest as deeply: see nested.c. */
+	/* With the drop-in for kqueue(2) queues cannot be nested as deep: see nested.c. */
 	if (xt_has_queue_fd() && !xt_is("kqueue"))
 		XT_CHECK(QUIET(xpoll_fd(queue)));
 	XT_CHECK(QUIET(xpoll_forget_fd(pair.r)));
@@ -77,7 +77,7 @@ static void whole_round(void)
 
 	XT_CALL(event_round(queue, xt_pipe(), file));
 	XT_CALL(other_round(queue, xt_socketpair(SOCK_STREAM)));
-	/* A filter that this system lacks must not leave a trace either. */
+	/* An ADD of a filter that this system lacks must not leave a change either. */
 	(void)xt_flag(queue, SIGCHLD, XPOLL_FILT_SIGNAL, XPOLL_ADD);
 	(void)xt_flag(queue, SIGUSR1, XPOLL_FILT_SIGNAL, XPOLL_ADD);
 	(void)xt_flag(queue, (uint64_t)getpid(), XPOLL_FILT_PROC, XPOLL_ADD);
@@ -98,8 +98,7 @@ static void read_signals(struct sigaction *actions)
 }
 
 /*
- * The second half of hazard 14: a refused change installs nothing.
- *
+ * The second half of hazard 14: a refused change installs no handler.
  * Complaint: Signals have to be blocked everywhere, and the mask leaks into children.
  */
 XT_TEST(hazard_14_signal_handlers_and_mask_are_untouched)
@@ -116,7 +115,7 @@ XT_TEST(hazard_14_signal_handlers_and_mask_are_untouched)
 	read_signals(after);
 	for (int i = 1; i < SIGNALS; i++) {
 		XT_EXPECT(before[i].sa_handler == after[i].sa_handler);
-		/* The C library's own bit comes with whatever it installs. */
+		/* The C library adds this flag to each handler that is installed. */
 		XT_EXPECT_EQ(before[i].sa_flags | RESTORER,
 		             after[i].sa_flags | RESTORER);
 		XT_EXPECT_EQ(sigismember(&mask_before, i),
@@ -138,7 +137,7 @@ XT_TEST(children_are_left_to_the_program)
 	XT_CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
-/* Threads of this process; an emulator has some of its own. */
+/* Returns the number of threads of this process, which may include those of an emulator. */
 static int threads_here(void)
 {
 	int count = 0;
@@ -165,11 +164,11 @@ XT_TEST(no_thread_is_made)
 	XT_OK(xt_add(queue, xt_pipe().r, READ, 0));
 	XT_NONE(queue);
 	int after = threads_here();
-	/* ThreadSanitizer has one of its own. */
+	/* ThreadSanitizer has a thread of its own. */
 	XT_CHECK(after == before || (XT_SANITIZED && after == before + 1));
 }
 
-/* S18: standard output and error stay empty. */
+/* S18: nothing is written to standard output and standard error. */
 static void prints_nothing(void *argument)
 {
 	struct xt_pair *pipe = argument;
@@ -197,7 +196,7 @@ XT_TEST(no_call_prints)
 	XT_EQ(xt_drain(pipe.r), 0);
 }
 
-/* Nothing is left open by a queue that lived a full life. */
+/* A queue that has used every feature leaves no descriptor open. */
 XT_TEST(descriptors_are_all_given_back)
 {
 	(void)whole_round();

@@ -1,8 +1,8 @@
 /*
- * Goal: xpoll_pwait: one record of each ready descriptor in the caller's own array, by any
- * number of threads; modes that act at once; XPOLL_WHOLE; an interest in no bits; the two
- * levels exclude each other while threads wait (S17).
- * Method: each sentence of the manual page, on pipes and sockets; poll(2) says which bits.
+ * Goal: xpoll_pwait: one record for each ready descriptor, in the caller's array, for any number of
+ * threads; modes that act at once; XPOLL_WHOLE; requests of no bits; EBUSY for the other level
+ * (S17).
+ * Method: each sentence of the manual page, on pipes and sockets; poll(2) is the oracle.
  */
 #include "xt.h"
 
@@ -11,7 +11,7 @@ static int add(struct xpoll *queue, int op, int events, int fd, void *data)
 	return xpoll_ctl(queue, XPOLL_ADD | op, events, fd, data);
 }
 
-/* Exactly one record comes now, of this descriptor with these bits; none: 0. */
+/* Returns true if one record is ready, with these bits; no bits: no record is ready. */
 static bool came(struct xpoll *queue, int fd, int bits)
 {
 	struct xpoll_ready ready[4];
@@ -56,7 +56,7 @@ XT_TEST(data_has_64_bits)
 	XT_EXPECT(ready.data64 == data);
 }
 
-/* S10: at once, not when the record is read. */
+/* S10: modes act during the call, not when the program reads the record. */
 XT_TEST(modes_act_before_the_call_returns)
 {
 	struct xpoll *queue = xt_open();
@@ -76,8 +76,8 @@ XT_TEST(modes_act_before_the_call_returns)
 }
 
 /*
- * In the same wait one direction is found by a check of enabled filters, and the kernel reports the
- * other: one record has both, with the data of READ, and each mode acts.
+ * The wait's own check finds one direction, and the kernel reports the other: one record has both,
+ * with the data of READ, and each mode acts.
  */
 static void both_ways(int modes)
 {
@@ -114,7 +114,7 @@ XT_TEST(both_directions_come_with_one_record)
 	XT_CALL(both_ways(XPOLL_DISPATCH | XPOLL_WHOLE));
 }
 
-/* S9 */
+/* S9: CLEAR is reported once for each activity. */
 XT_TEST(clear_is_reported_once_for_each_activity)
 {
 	struct xpoll *queue = xt_open();
@@ -131,7 +131,7 @@ XT_TEST(clear_is_reported_once_for_each_activity)
 	}
 }
 
-/* One direction is reported, and both stay silent until they are enabled. */
+/* With XPOLL_WHOLE one direction is reported, and both stay silent until ENABLE. */
 static void whole_dispatch(bool by_events)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -203,7 +203,7 @@ XT_TEST(whole_without_oneshot_or_dispatch_is_einval)
 	XT_STATUS(xt_add(queue, pipe.r, READ, XPOLL_DISPATCH | XPOLL_WHOLE), EINVAL);
 }
 
-/* An interest in no bits: data is not reported, the peer's end is. */
+/* A registration that requests no bits reports the peer's end, but not data. */
 XT_TEST(no_bits_report_hang_ups_only)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};
@@ -239,7 +239,7 @@ XT_TEST(no_bits_are_named_by_no_bits)
 	XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, 0, pair.r, NULL), 0);
 	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, 0, pair.r, NULL), 0);
 	XT_FAILS(xpoll_ctl(queue, XPOLL_DISABLE, 0, pair.r, NULL), ENOENT);
-	/* Bits that are requested take its place. */
+	/* A later request of bits replaces the empty one. */
 	XT_EQ(add(queue, 0, 0, pair.r, NULL), 0);
 	XT_CHECK(came(queue, pair.r, 0));
 	XT_EQ(add(queue, 0, POLLIN, pair.r, NULL), 0);
@@ -249,7 +249,7 @@ XT_TEST(no_bits_are_named_by_no_bits)
 	XT_CHECK(came(queue, pair.r, 0));
 }
 
-/* S11: all that is ready, each once, as far as there is room; and then the others. */
+/* S11: an array is filled with ready descriptors, each once; then come the others. */
 XT_TEST(array_of_any_size_is_filled)
 {
 	enum { PIPES = 600 };
@@ -292,7 +292,7 @@ XT_TEST(wrong_arguments_are_einval)
 	XT_FAILS(xpoll_pwait(queue, &ready, -1, 0, NULL), EINVAL);
 }
 
-/* S15 */
+/* S15: the timeout is in ns, and never early. */
 XT_TEST(timeout_is_in_nanoseconds_and_never_early)
 {
 	struct xpoll *queue = xt_open();
@@ -332,7 +332,7 @@ XT_TEST(mask_lets_a_pending_signal_in)
 }
 #endif
 
-/* Events of sources are the event level's, and stay. */
+/* Events of sources are delivered by the event level only, and stay pending. */
 XT_TEST(events_of_sources_wait_for_the_event_level)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -377,7 +377,7 @@ static void waiters_start(struct waiter *waiters, struct xpoll *queue, atomic_in
 		xt_asleep(waiters[i].thread);
 }
 
-/* S17, S10 */
+/* S17, S10: with as many events as waiting threads each thread gets one. */
 XT_TEST(as_many_events_as_waiters_each_gets_one)
 {
 	struct xpoll *queue = xt_open();
@@ -395,7 +395,7 @@ XT_TEST(as_many_events_as_waiters_each_gets_one)
 		waiters_start(waiters, queue, &returned);
 		for (int i = 0; i < WAITERS; i++)
 			xt_put(pipes[i].w);
-		/* Nobody sends them home: each must be woken by an event. */
+		/* No wake is sent: each thread must be woken by an event. */
 		xt_until(&returned, WAITERS);
 		for (int i = 0; i < WAITERS; i++) {
 			xt_join(waiters[i].thread);
@@ -409,7 +409,7 @@ XT_TEST(as_many_events_as_waiters_each_gets_one)
 	}
 }
 
-/* A level stays for the others. */
+/* A level-triggered event is also delivered to the other threads. */
 XT_TEST(hazard_03_level_holds_every_waiter_has_it)
 {
 	struct xpoll *queue = xt_open();
@@ -441,7 +441,7 @@ XT_TEST(wake_all_ends_every_wait)
 	}
 }
 
-/* S17: one level at a time. */
+/* S17: threads may wait at one level at a time only. */
 XT_TEST(event_level_is_ebusy_meanwhile_and_the_other_way_round)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -476,7 +476,7 @@ XT_TEST(event_level_is_ebusy_meanwhile_and_the_other_way_round)
 }
 
 #ifndef _WIN32
-/* Hazard 20 */
+/* Hazard 20: a cancelled wait is no longer counted. */
 XT_TEST(hazard_20_cancelled_waits_are_not_counted)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -1,9 +1,9 @@
 /*
- * Goal: after any sequence of I/O and changes, every back end reports what
- * poll(2) reports (S3, S4, S8, S10, S12).
+ * Goal: after any sequence of I/O and changes, every back end reports the same
+ * as poll(2) (S3, S4, S8, S10, S12).
  * Method: random steps on pipes and socket pairs that stay registered; after
- * each step the queue is compared with poll(2) for all of them.  The seed is
- * printed with a failure; --seed or XT_SEED repeats it.
+ * each step the queue is compared with poll(2) for all of them.  A failure
+ * prints the seed; --seed or XT_SEED repeats it.
  */
 #include "xt.h"
 
@@ -12,8 +12,8 @@ enum { ENDS = 12, STEPS = 1500, WAITS = 64, BOTH = POLLIN | POLLOUT };
 
 struct end {
 	int fd;
-	int peer;       /* index of the other end, -1 once it is closed */
-	int registered; /* POLLIN, POLLOUT */
+	int peer;       /* index of the other end; -1: closed */
+	int registered; /* registered bits: POLLIN, POLLOUT */
 	int enabled;
 };
 
@@ -36,7 +36,10 @@ static void make_pair(struct world *world, int index)
 	uint32_t kind = pick(world, 4);
 
 #ifdef __FreeBSD__
-	/* poll(2) knows that a datagram's peer is closed, an armed filter does not. */
+	/*
+	 * poll(2) reports when a datagram socket's peer is closed; an armed kqueue(2) filter does
+	 * not.
+	 */
 	if (xt_is("kqueue") && kind == 1)
 		kind = 0;
 #endif
@@ -81,7 +84,7 @@ static void do_io(struct world *world, struct end *end, uint32_t what)
 {
 	(void)snprintf(world->last, sizeof world->last, "I/O %u",
 	               (unsigned)what);
-	/* Errors are part of the game: the wrong end, full, or hung up. */
+	/* Errors are allowed: it may be the wrong end, full, or hung up. */
 	if (what == 0 && write(end->fd, "x", 1) < 0)
 		return;
 	if (what == 1)
@@ -96,7 +99,7 @@ static void do_io(struct world *world, struct end *end, uint32_t what)
 				return;
 }
 
-/* Close an end, or make its pair anew when both are gone. */
+/* Close an end; if its peer is closed, too, make a new pair. */
 static void close_end(struct world *world, struct end *end)
 {
 	int index = (int)(end - world->ends);
@@ -184,7 +187,7 @@ static void compare(struct world *world)
 			(void)entry_agrees(world, &world->ends[i], 0);
 }
 
-/* A world of its own for each of some seeds: steps, and a look after most of them. */
+/* For each of some seeds run steps on a new world, and compare after most steps. */
 static void run_worlds(unsigned flags, void (*step_of)(struct world *),
                        void (*compare_of)(struct world *))
 {
@@ -195,7 +198,7 @@ static void run_worlds(unsigned flags, void (*step_of)(struct world *),
 			make_pair(&world, i);
 		for (; world.steps < STEPS && !xt_failures(); world.steps++) {
 			step_of(&world);
-			/* Several steps per look now and then. */
+			/* Sometimes make several steps before the comparison. */
 			if (pick(&world, 4))
 				compare_of(&world);
 		}
@@ -215,15 +218,15 @@ XT_TEST(random_level_agrees_with_poll)
 }
 
 /*
- * The event level with modes.  The model: a level or dispatched one comes if
- * and only if it is enabled and its condition holds; an edge comes if there was
- * activity since it came last, and never without its condition.
+ * The event level with modes.  The model: a level-triggered or DISPATCH filter is delivered if and
+ * only if it is enabled and its condition holds; a CLEAR filter is delivered if there was activity
+ * since its last event, and never without its condition.
  */
 struct mode_end {
 	struct xt_pair pair;
 	int mode;
 	int enabled;
-	int fresh; /* activity since the last delivery: it must come */
+	int fresh; /* activity since the last event: an event must come */
 };
 
 enum { MODE_ENDS = 8 };
@@ -282,7 +285,7 @@ static void mode_fail(const struct mode_world *world,
 	        what);
 }
 
-/* Take what comes; *came marks the ends that did. */
+/* Take the events that are ready; *came marks their ends. */
 static void mode_take(struct mode_world *world, bool *came)
 {
 	struct xpoll_event events[MODE_ENDS + 1];
@@ -373,7 +376,10 @@ static int random_bits(struct world *world)
 	return events;
 }
 
-/* The filters of xpoll_ctl(3), in terms of the bits that were requested. */
+/*
+ * Returns the bits of poll(2) that this filter stands for, by the requested bits, as xpoll_ctl(3)
+ * says.
+ */
 static int filter_bits(const struct end *end, int filter)
 {
 	int bits = filter == READ ? POLLIN | POLLRDHUP : filter == WRITE ? POLLOUT : POLLPRI;
@@ -381,7 +387,10 @@ static int filter_bits(const struct end *end, int filter)
 	return end->enabled & bits;
 }
 
-/* POLLIN and POLLRDHUP are requests of one filter, which is enabled with both or not. */
+/*
+ * Enable, disable or delete bits; POLLIN and POLLRDHUP belong to one filter, so they are enabled
+ * together.
+ */
 static void mixed_change(struct world *world, struct end *end)
 {
 	static const int ops[] = {XPOLL_ADD,     XPOLL_ADD, XPOLL_ENABLE,

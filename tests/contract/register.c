@@ -1,8 +1,8 @@
 /*
- * Goal: registrations come, change and go by S1 (upsert), S2 (ENOENT) and S4
- * (a condition that holds already).
- * Method: one pipe or socket pair, one change at a time, and a look at what the
- * next wait says.
+ * Goal: registrations are added, changed and deleted as S1 (ADD also changes),
+ * S2 (ENOENT) and S4 (a condition that holds already) say.
+ * Method: one pipe or socket pair, one change at a time, and the result of the
+ * next wait.
  */
 #include "xt.h"
 
@@ -15,7 +15,7 @@ static void *mark(uintptr_t value)
 	return (void *)value;
 }
 
-/* S1 */
+/* S1: ADD registers a filter. */
 XT_TEST(add_new_delivers_when_ready)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -36,7 +36,7 @@ XT_TEST(add_new_delivers_when_ready)
 	XT_NONE(queue);
 }
 
-/* S1 */
+/* S1: ADD of an existing registration does not make a second one. */
 XT_TEST(add_twice_registers_once)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -51,7 +51,7 @@ XT_TEST(add_twice_registers_once)
 	XT_NONE(queue);
 }
 
-/* S1 */
+/* S1: ADD replaces udata. */
 XT_TEST(add_existing_changes_udata)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -66,7 +66,7 @@ XT_TEST(add_existing_changes_udata)
 	XT_EXPECT(event.udata == mark(2));
 }
 
-/* S1 */
+/* S1: ADD leaves a disabled filter disabled. */
 XT_TEST(add_existing_keeps_disable)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -81,7 +81,7 @@ XT_TEST(add_existing_keeps_disable)
 	XT_GETS(queue, NULL, pipe.r, READ);
 }
 
-/* S1, S4: it looks anew, and stays edge */
+/* S1, S4: ADD checks the condition again, and the filter stays edge-triggered. */
 XT_TEST(add_existing_keeps_clear_and_looks_anew)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -96,7 +96,7 @@ XT_TEST(add_existing_keeps_clear_and_looks_anew)
 	XT_NONE(queue);
 }
 
-/* S1 */
+/* S1: ADD adds mode flags to those of the registration. */
 XT_TEST(add_existing_adds_mode_flags)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -113,7 +113,7 @@ XT_TEST(add_existing_adds_mode_flags)
 	XT_NONE(queue);
 }
 
-/* S1: the poll-like XPOLL_ADD is ADD|ENABLE */
+/* S1: the poll-like XPOLL_ADD is ADD|ENABLE. */
 XT_TEST(ctl_add_enables_a_disabled_one)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -126,7 +126,7 @@ XT_TEST(ctl_add_enables_a_disabled_one)
 	XT_GETS(queue, NULL, pipe.r, READ);
 }
 
-/* S1 */
+/* S1: an ADD after DELETE makes a registration without the old state. */
 XT_TEST(delete_and_add_starts_clean)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -149,7 +149,7 @@ XT_TEST(delete_and_add_starts_clean)
 	XT_GETS(queue, NULL, pipe.r, READ);
 }
 
-/* S1 */
+/* S1: changes of one filter do not affect the others of the descriptor. */
 XT_TEST(filters_of_one_descriptor_are_independent)
 {
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
@@ -175,7 +175,7 @@ XT_TEST(filters_of_one_descriptor_are_independent)
 	XT_STATUS(xt_flag(queue, ident, WRITE, XPOLL_ENABLE), ENOENT);
 }
 
-/* S2 */
+/* S2: a change of a registration that does not exist fails with ENOENT. */
 XT_TEST(change_of_absent_is_enoent)
 {
 	static const int filters[] = {READ, WRITE, EXCEPT, USER};
@@ -192,7 +192,7 @@ XT_TEST(change_of_absent_is_enoent)
 	XT_NONE(queue);
 }
 
-/* S2: another filter of the same descriptor does not count */
+/* S2: another filter of the same descriptor does not count as the registration. */
 XT_TEST(change_of_absent_filter_is_enoent)
 {
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);
@@ -208,7 +208,7 @@ XT_TEST(change_of_absent_filter_is_enoent)
 	XT_GETS(queue, NULL, ident, READ);
 }
 
-/* S4 */
+/* S4: ADD of a readable descriptor: the next wait delivers it. */
 XT_TEST(add_when_readable_next_wait_delivers)
 {
 	struct xpoll *queue = xt_open();
@@ -224,7 +224,7 @@ XT_TEST(add_when_readable_next_wait_delivers)
 	}
 }
 
-/* S4 */
+/* S4: the same for a writable descriptor */
 XT_TEST(add_when_writable_next_wait_delivers)
 {
 	struct xpoll *queue = xt_open();
@@ -239,7 +239,7 @@ XT_TEST(add_when_writable_next_wait_delivers)
 	}
 }
 
-/* S4, S3 */
+/* S4, S3: the same for ENABLE */
 XT_TEST(enable_when_ready_next_wait_delivers)
 {
 	struct xpoll *queue = xt_open();
@@ -258,7 +258,7 @@ XT_TEST(enable_when_ready_next_wait_delivers)
 	}
 }
 
-/* S5: changes come before the events of the same call */
+/* S5: changes are made before the events of the same call are collected. */
 XT_TEST(add_and_wait_in_one_call_delivers)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -272,7 +272,7 @@ XT_TEST(add_and_wait_in_one_call_delivers)
 	XT_EXPECT_EQ(event.filter, READ);
 }
 
-/* S1: the same pipe by both ends and by a duplicate are three idents */
+/* S1: both ends of a pipe and a duplicate are three separate registrations. */
 XT_TEST(add_duplicate_is_its_own_registration)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -290,7 +290,7 @@ XT_TEST(add_duplicate_is_its_own_registration)
 	XT_GETS(queue, NULL, copy, READ);
 }
 
-/* S2: many changes, so that the back end's lazy states occur, too */
+/* S2: many changes, so that the library also checks the filter itself */
 XT_TEST(enable_disable_many_turns_always_agrees)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -339,7 +339,10 @@ static int status_by_receipt(struct xpoll *queue, int fd, int filter, int flags)
 		? (int)status.data : -1;
 }
 
-/* The usual change takes a shorter way through the library. */
+/*
+ * With a receipt a change takes another path through the library than the usual one, with the same
+ * result.
+ */
 XT_TEST(add_and_delete_answer_alike_with_a_receipt)
 {
 	const int steps[] = {XPOLL_ADD, XPOLL_ADD, XPOLL_DELETE, XPOLL_DELETE,
@@ -396,7 +399,10 @@ static void comes_beside_an_enabled_one(int flags, int late, int usual)
 		XT_OK(xt_add(queue, other.r, READ, flags));
 	count = xpoll_event(queue, NULL, 0, events, 4, 0);
 	XT_CHECK(xt_find(events, count, (uint64_t)other.r, READ) >= 0);
-	/* Off and on again is no change to kqueue's kernel, which is this library here. */
+	/*
+	 * The kernel of this kqueue is the library itself, which makes no change for DISABLE and
+	 * ENABLE.
+	 */
 	XT_CHECK(count == 2 || xt_is("kqueue"));
 	xt_destroy(queue);
 	xt_shut(busy);

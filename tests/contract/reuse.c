@@ -1,9 +1,11 @@
 /*
- * Goal: ADD and DELETE of a number that another file has got, by close(2) and
- * open(2) or by dup2(2), unseen: the old file's registrations are gone, and the
- * new file starts clean (S1, S2, S7, hazard 1).
- * Method: every mode, alone and disabled, of one and of two filters, on every
- * back end; what fstat(2) cannot distinguish is documented, and stands here too.
+ * Goal: ADD and DELETE of a descriptor that was reused for another file, by
+ * close(2) and open(2) or by dup2(2), without a call of the library: the old
+ * file's registrations are gone, and the new file's begin without their state
+ * (S1, S2, S7, hazard 1).
+ * Method: every mode, enabled and disabled, with one and two filters, on every
+ * back end; cases that fstat(2) cannot distinguish are documented, and tested
+ * here, too.
  */
 #include "xt.h"
 
@@ -11,7 +13,7 @@
 #include <sys/eventfd.h>
 #endif
 
-/* The number gets another file, and no function of the library is called. */
+/* Make the descriptor of the old pair refer to the new one, without a call of the library. */
 static void reuse(struct xt_pair old, struct xt_pair new, bool by_dup)
 {
 	if (!by_dup)
@@ -53,7 +55,7 @@ XT_TEST(hazard_01_add_on_reused_number_starts_clean)
 	}
 }
 
-/* The poll-like level's ADD is an ADD. */
+/* The same for the poll-like level's ADD. */
 XT_TEST(hazard_01_ctl_add_on_reused_number_starts_clean)
 {
 	if (!xt_add_sees_reuse())
@@ -73,7 +75,10 @@ XT_TEST(hazard_01_ctl_add_on_reused_number_starts_clean)
 	XT_EXPECT(now.udata == &new);
 }
 
-/* Brings a registration of READ to where the queue checks its state: an unwanted report. */
+/*
+ * Returns true if READ could be brought to where the queue checks it itself: by a report while it
+ * was disabled.
+ */
 static bool toggle(struct xpoll *queue, struct xt_pair pair)
 {
 	struct xpoll_event event;
@@ -84,8 +89,8 @@ static bool toggle(struct xpoll *queue, struct xt_pair pair)
 }
 
 /*
- * S7: the next wait checks a delivered descriptor by poll(2), and by then a ready file has its
- * number.  The check finds that file ready, which is not registered.
+ * S7: the next wait checks a delivered descriptor by poll(2), but by then the descriptor was reused
+ * for a ready file, which is not registered: no event may come.
  */
 static void delivered_then_reused(bool poll_level, bool write_beside, bool by_dup)
 {
@@ -113,7 +118,7 @@ static void delivered_then_reused(bool poll_level, bool write_beside, bool by_du
 		XT_NONE(queue);
 		XT_NONE(queue);
 	}
-	/* The new file starts clean. */
+	/* A registration of the new file is not affected by the old one. */
 	XT_OK(xt_add(queue, (int)ident, READ, 0));
 	XT_GETS(queue, NULL, ident, READ);
 }
@@ -126,7 +131,10 @@ XT_TEST(hazard_01_delivered_one_whose_number_is_reused_is_silent)
 		XT_CALL(delivered_then_reused(i & 1, i & 2, i & 4));
 }
 
-/* S7: an event found no room in the array, and by the next wait a ready file has its number. */
+/*
+ * S7: an event had no room in the array, and before the next wait the descriptor was reused for a
+ * ready file.
+ */
 static void without_room_then_reused(int modes, bool by_dup)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -155,8 +163,8 @@ XT_TEST(hazard_01_event_without_room_whose_number_is_reused_is_silent)
 }
 
 /*
- * S1: a file that was closed, taken out, and is back at its number by dup2(2).  A kernel
- * that has kept its entry says that it has it already.
+ * S1: the file's descriptor was closed, its registration removed, and dup2(2) makes the descriptor
+ * refer to the same file again.  A kernel that has kept the old entry returns EEXIST for the ADD.
  */
 static void back_at_its_number(int modes, bool poll_level)
 {
@@ -193,7 +201,7 @@ XT_TEST(hazard_01_add_of_a_file_that_is_back_at_its_number)
 		XT_CALL(back_at_its_number(modes[i % 4], i >= 4));
 }
 
-/* S2: DELETE asks, be it of all that is registered or of a part. */
+/* S2: DELETE detects the reuse, for all registered filters or for some. */
 XT_TEST(hazard_01_delete_on_reused_number_is_enoent)
 {
 	if (!xt_add_sees_reuse())
@@ -220,8 +228,8 @@ XT_TEST(hazard_01_delete_on_reused_number_is_enoent)
 
 #ifdef __linux__
 /*
- * All eventfds have one inode.  For an edge the set of edges detects the reuse.  For a level the
- * array still takes the file for the old one.
+ * All eventfds share one inode.  For an edge-triggered filter the kernel's set detects the reuse;
+ * for a level-triggered one the back end's array takes the new file for the old one.
  */
 XT_TEST(hazard_01_add_on_a_reused_number_of_an_eventfd)
 {

@@ -1,9 +1,10 @@
 /*
- * Goal: a call delivers all that is ready when it is made, as far as there is room:
- * fewer events than that mean that no more were ready (S11).
- * Method: thousands of descriptors, all of them ready, and arrays are larger
- * than any chunk in which the library takes reports; how many come with one call,
- * each once, and nothing is written beyond the array.
+ * Goal: a call delivers all events that are ready when it is made, as far as
+ * there is room: if it returns fewer, no more were ready (S11).
+ * Method: thousands of descriptors are ready, and the arrays are larger than
+ * any chunk in which the library takes reports.  The test counts the events of
+ * one call, checks that all differ, and that nothing is written beyond the
+ * array.
  */
 #include "xt.h"
 
@@ -18,11 +19,11 @@ enum { COUNTS = sizeof counts / sizeof *counts };
 /* Each descriptor has its own file, which is readable and writable. */
 struct room {
 	struct xpoll *queue;
-	struct xt_pair *files; /* without eventfd(2) it takes two */
+	struct xt_pair *files; /* without eventfd(2) a file takes two descriptors */
 	int count;
 	struct xpoll_event *array;
 	int cap;
-	unsigned char *seen; /* by number */
+	unsigned char *seen; /* indexed by descriptor */
 	int numbers;
 };
 
@@ -88,7 +89,10 @@ static bool too_many(int events)
 	return events > 256 && xt_is("kqueue");
 }
 
-/* Make one call with room for cap events: exactly `expected` events come, all different. */
+/*
+ * Make one call with room for cap events, and check that exactly `expected` events come, all
+ * different.
+ */
 static void room_take(struct room *room, int cap, int expected)
 {
 	struct xpoll_event none;
@@ -135,7 +139,7 @@ XT_TEST(one_call_delivers_all_that_is_ready)
 			XT_CALL(run(counts[i], modes[k]));
 }
 
-/* Two events each; the second ones found no room in a short array. */
+/* Each descriptor has two events; the second ones find no room in a short array. */
 XT_TEST(one_call_delivers_both_filters_of_all)
 {
 	XT_FILES(FILES);
@@ -155,7 +159,7 @@ XT_TEST(one_call_delivers_both_filters_of_all)
 	}
 }
 
-/* The second filter has an entry of its own in a set beside the others. */
+/* The second edge-triggered filter has an entry in another epoll set. */
 XT_TEST(one_call_delivers_edges_of_both_filters)
 {
 	XT_FILES(FILES);
@@ -211,7 +215,7 @@ XT_TEST(short_array_is_filled_and_what_is_left_comes_next)
 	}
 }
 
-/* With room left, a call does not end after the events that the last call had no room for. */
+/* If there is room left, a call that delivers earlier events also delivers new ones. */
 XT_TEST(what_has_become_ready_comes_beside_what_was_left)
 {
 	struct xt_pair late = xt_pipe();
@@ -264,7 +268,7 @@ XT_TEST(one_call_delivers_all_filters_whatever_their_modes)
 	}
 }
 
-/* Levels and edges, which some back ends ask for in two places. */
+/* Level-triggered and edge-triggered filters, which some back ends keep in two kernel objects. */
 static void both_places(int levels, int edges)
 {
 	struct room room;
@@ -288,7 +292,7 @@ XT_TEST(one_call_delivers_levels_and_edges)
 		XT_CALL(both_places(some[i % 6], some[i / 6]));
 }
 
-/* After a call that had no room for a second filter the next ones ask for less at first. */
+/* After a call without room for a second filter, the library requests fewer reports at first. */
 XT_TEST(one_call_delivers_all_after_a_crowded_one)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
@@ -312,7 +316,7 @@ XT_TEST(one_call_delivers_all_after_a_crowded_one)
 	}
 }
 
-/* Back ends that look at one array in parts may meet a descriptor twice. */
+/* A back end that checks its array in parts may find a descriptor twice. */
 XT_TEST(xpoll_wait_returns_each_once_after_a_full_batch)
 {
 	enum { COUNT = 300 };
@@ -341,9 +345,9 @@ XT_TEST(xpoll_wait_returns_each_once_after_a_full_batch)
 }
 
 /*
- * A program with room for one event, and descriptors that are all ready all the time.  One of them
- * is enabled beside an ADD, so the wait checks it and asks the kernel as well.  The reports that
- * find no room must not keep later waits from asking the kernel alone.
+ * A program has room for one event, and all descriptors are always ready.  One of them is enabled
+ * together with an ADD, so the wait checks it and calls the kernel as well.  The reports without
+ * room must not make later waits check descriptors before they call the kernel.
  */
 XT_TEST(array_of_one_beside_many_that_are_ready_costs_one_call_for_each_event)
 {
@@ -355,7 +359,7 @@ XT_TEST(array_of_one_beside_many_that_are_ready_costs_one_call_for_each_event)
 	uint64_t calls;
 
 	if (!xt_is("epoll"))
-		return; /* elsewhere the kernel looks at all descriptors in each wait */
+		return; /* on other back ends the kernel checks all descriptors in each wait */
 	for (int i = 0; i < PIPES; i++) {
 		pipes[i] = xt_pipe();
 		xt_put(pipes[i].w);

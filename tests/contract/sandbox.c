@@ -1,8 +1,9 @@
 /*
- * Goal: where a sandbox refuses a system call, a function works nevertheless, or its ADD
- * fails: no event that silently does not come.
- * Method: a child installs a filter that refuses one call with EPERM, ENOSYS or EACCES, and
- * tries one function after the other; what was added has to be delivered.
+ * Goal: where a sandbox refuses a system call, a feature works nevertheless, or
+ * its ADD fails; an event never fails to come silently.
+ * Method: a child installs a filter that refuses one call with EPERM, ENOSYS or
+ * EACCES, and tries one feature after the other; each event whose ADD succeeded
+ * has to be delivered.
  */
 #define _GNU_SOURCE
 #include "xt.h"
@@ -19,7 +20,7 @@
 
 struct call {
 	const char *name;
-	int numbers[3]; /* other calls of the same purpose: 0: none */
+	int numbers[3]; /* calls with the same purpose; 0: none */
 };
 
 static const struct call calls[] = {
@@ -82,9 +83,9 @@ static bool refuse(const struct call *call, int error)
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* --- Functions: true if the ADD failed, or the event came ------------------------------------ */
+/* --- Features: true if the ADD failed, or the event came ------------------------------------- */
 
-/* Waits for an event of this filter. */
+/* Wait for an event of this filter.  Returns true if it comes. */
 static bool delivered(struct xpoll *queue, int filter)
 {
 	struct xpoll_event event;
@@ -232,7 +233,7 @@ static void run_cell(void *argument)
 	for (size_t i = 0; i < sizeof functions / sizeof *functions && !xt_failures(); i++) {
 		struct xpoll *queue = xpoll_open(&options);
 
-		/* A clear answer, too. */
+		/* If xpoll_create fails, that is a clear result, too. */
 		if (!queue)
 			return;
 		if (!functions[i].run(queue))

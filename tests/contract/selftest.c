@@ -23,7 +23,10 @@
 #define SELFTEST_COMMAND "exec \"$XPOLL_SELFTEST\" --backend %s --mode single --part %d/%d 2>&1"
 #endif
 
-/* Topics, and the sentences that they check; written from docs/internals/contract.md. */
+/*
+ * Topics, and the rules (S1, ...) that their tests check; generated from
+ * docs/internals/contract.md.
+ */
 struct selftest_sentence {
 	const char *topic;
 	const char *numbers;
@@ -34,10 +37,10 @@ enum { BACKENDS_MOST = 16, PARTS = 2 };
 
 struct run {
 	const char *backend;
-	FILE *output;               /* of its process */
+	FILE *output;               /* output of the run's process */
 	const struct xt_test *next; /* the test case to report next */
-	const struct xt_test *last; /* the one before; NULL: none */
-	bool last_skipped;          /* it has said that it cannot go on here */
+	const struct xt_test *last; /* the case that was reported last; NULL: none */
+	bool last_skipped;          /* that case was skipped */
 	int passed, failed, skipped;
 	bool complete;
 };
@@ -45,7 +48,7 @@ struct run {
 static bool selftest_verbose;
 static char selftest_failures[4096];
 
-/* Write "level.NAME (S8)". */
+/* Write "level.NAME (S8)", with the rules of the topic. */
 static void case_name(const struct xt_test *test, char *text, size_t size)
 {
 	const char *slash = strrchr(test->file, '/');
@@ -78,7 +81,7 @@ static void report_failure(struct run *run, const struct xt_test *test, const ch
 		memcpy(selftest_failures + used - 4, " ...", 4);
 }
 
-/* Returns the case that is so many cases behind this one; NULL: there is none. */
+/* Returns the case `count` cases after this one; NULL: there is none. */
 static const struct xt_test *skip_cases(const struct xt_test *test, int count)
 {
 	while (test && count-- > 0)
@@ -86,13 +89,13 @@ static const struct xt_test *skip_cases(const struct xt_test *test, int count)
 	return test;
 }
 
-/* The case of this name, which the process has reported: mostly the next one. */
+/* Returns the case of this name, which the process has reported; usually the next one. */
 static const struct xt_test *take_case(struct run *run, const char *name)
 {
 	const struct xt_test *test = run->next;
 
 	if (run->last && strcmp(run->last->name, name) == 0)
-		return run->last; /* a skip, and then a failure */
+		return run->last; /* the case has reported a skip, and then a failure */
 	run->last_skipped = false;
 	while (test && strcmp(test->name, name) != 0)
 		test = skip_cases(test, PARTS);
@@ -106,7 +109,7 @@ static const struct xt_test *take_case(struct run *run, const char *name)
 static void case_failed(struct run *run, const struct xt_test *test)
 {
 	if (run->last_skipped)
-		run->skipped--; /* the case is counted once */
+		run->skipped--; /* count the case only once */
 	report_failure(run, test, "FAIL");
 }
 
@@ -214,7 +217,7 @@ static int run_all(const char *program, const char *wanted)
 		names[0] = wanted;
 		count = 1;
 	}
-	/* All run at the same time. */
+	/* Start all processes first; they run at the same time. */
 	count *= PARTS;
 	for (int i = 0; i < count; i++)
 		run_begin(&runs[i], program, names[i / PARTS], i % PARTS);

@@ -1,7 +1,7 @@
 /*
- * Goal: xpoll_stats counts what it says, and interest that is toggled costs no
- * system call where the kernel allows it (docs/guide/cost.md).
- * Method: known numbers of everything; differences of the counters.
+ * Goal: xpoll_stats counts what its description says, and disabling and enabling costs no system
+ * call where the kernel allows that (docs/guide/cost.md).
+ * Method: known numbers of operations; differences of the counters.
  */
 #include "xt.h"
 
@@ -57,7 +57,7 @@ XT_TEST(stats_registered_follows_every_way_in_and_out)
 	XT_EXPECT_EQ(xt_stats(queue).registered, 0);
 }
 
-/* Ready in both directions, a descriptor takes two of the array's places. */
+/* A descriptor that is ready in both directions takes two events of the array. */
 XT_TEST(stats_short_array_costs_no_change_for_each_event)
 {
 	enum { PAIRS = 32, ROUNDS = 40, CAP = 16 };
@@ -89,7 +89,7 @@ XT_TEST(stats_short_array_costs_no_change_for_each_event)
 	XT_EXPECT(after.syscalls_change - before.syscalls_change <= ROUNDS * PAIRS / 8);
 }
 
-/* A program with one thread asks epoll once for as much as its array has room for. */
+/* With one thread, epoll is called once, with room for as many reports as the array. */
 XT_TEST(stats_all_ready_take_one_call)
 {
 	enum { COUNT = 1000 };
@@ -120,7 +120,7 @@ static void wait_for_nothing(void *queue)
 	(void)xpoll_event(queue, NULL, 0, &event, 1, -1);
 }
 
-/* From then on the queue knows that several threads wait in it. */
+/* Let two threads wait, so that from then on the queue works for several threads. */
 static void two_threads_wait(struct xpoll *queue)
 {
 	struct xt_thread *threads[2];
@@ -137,7 +137,7 @@ static void two_threads_wait(struct xpoll *queue)
 		xt_join(threads[i]);
 }
 
-/* A pool that has more to do than fits into its arrays. */
+/* A pool of threads with more events than fit into its arrays. */
 XT_TEST(stats_pool_with_short_arrays_costs_less_than_a_call_for_each_event)
 {
 	enum { PIPES = 128, ROUNDS = 200, CAP = 16 };
@@ -163,7 +163,7 @@ XT_TEST(stats_pool_with_short_arrays_costs_less_than_a_call_for_each_event)
 		for (int j = 0; j < count; j++)
 			events[j].flags = XPOLL_ENABLE;
 		if (i < ROUNDS / 4)
-			continue; /* it takes a while to get used to it */
+			continue; /* the library adapts its number of reports in the first rounds */
 		struct xpoll_stats after = xt_stats(queue);
 		calls += after.syscalls_change - before.syscalls_change +
 			after.syscalls_check - before.syscalls_check +
@@ -202,7 +202,10 @@ XT_TEST(stats_enable_of_silent_ones_with_a_wait_costs_one_check)
 		XT_OK(xt_add(queue, pairs[i].r, READ, XPOLL_DISPATCH));
 		changes[i] = xt_record((uint64_t)pairs[i].r, READ, XPOLL_ENABLE);
 	}
-	/* Several threads wait, and what arrives at a disabled one silences its entry. */
+	/*
+	 * Several threads wait, and data for a disabled descriptor makes the library disarm its
+	 * entry.
+	 */
 	xt_join(xt_start(look_once, queue));
 	for (int i = 1; i < COUNT; i++)
 		XT_EQ(xpoll_event(queue, NULL, 0, events, 1, 0), 1);
@@ -221,7 +224,7 @@ XT_TEST(stats_enable_of_silent_ones_with_a_wait_costs_one_check)
 	XT_EQ(xpoll_event(queue, NULL, 0, events, COUNT, -1), COUNT);
 }
 
-/* A pool of one thread whose peer answers after the ENABLE needs no change for each event. */
+/* A pool of one thread: if the peer answers only after the ENABLE, an event needs no change. */
 XT_TEST(stats_enable_with_a_wait_of_a_silent_one_becomes_free)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -234,7 +237,7 @@ XT_TEST(stats_enable_with_a_wait_of_a_silent_one_becomes_free)
 	XT_OK(xt_add(queue, pair.r, READ, XPOLL_DISPATCH));
 	xt_put(pair.w);
 	xt_join(xt_start(look_once, queue));
-	/* Data of a disabled filter silences its entry. */
+	/* Data for a disabled filter makes the library disarm its entry. */
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 	XT_EQ(xt_drain(pair.r), 1);
 	for (int i = 0; i < 200; i++) {
@@ -275,7 +278,7 @@ XT_TEST(stats_larger_struct_has_zeros_at_the_end)
 		XT_EXPECT_EQ(larger.more[i], 0);
 }
 
-/* 1000 toggles without a wait */
+/* 1000 times DISABLE and ENABLE without a wait */
 XT_TEST(toggles_need_no_system_call)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -294,7 +297,7 @@ XT_TEST(toggles_need_no_system_call)
 	XT_CHECK(after.syscalls_change - before.syscalls_change <= 10);
 }
 
-/* With data between the toggles: each wait is one system call, a change none */
+/* With data between the changes: each wait is one system call, and a change none. */
 XT_TEST(toggles_with_traffic_need_no_system_call)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -316,8 +319,8 @@ XT_TEST(toggles_with_traffic_need_no_system_call)
 	}
 	struct xpoll_stats after = xt_stats(queue);
 	/*
-	 * An association and a poll of AFD end with their event; /dev/poll gets
-	 * its changes before a wait.
+	 * On port and afd an event ends the kernel's registration; /dev/poll gets changes before a
+	 * wait.
 	 */
 	XT_CHECK(after.syscalls_change - before.syscalls_change <=
 	         (xt_sunos() || xt_is("afd") ? 2050 : 50));
@@ -329,7 +332,7 @@ XT_TEST(toggles_with_traffic_need_no_system_call)
 	            1000);
 }
 
-/* Changes ride along with the wait: no call of their own, and no look either. */
+/* Changes are passed with the wait: they need no call of their own, and no probe. */
 XT_TEST(stats_kqueue_toggles_cost_no_call_and_a_wait_is_one)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -360,8 +363,7 @@ XT_TEST(stats_kqueue_toggles_cost_no_call_and_a_wait_is_one)
 }
 
 /*
- * Two descriptors have traffic, and one of them is disabled while it has data, after each `bytes`
- * bytes.
+ * Two descriptors have traffic; after each `bytes` bytes one of them is disabled while it has data.
  */
 static void pauses(int bytes, double *calls)
 {
@@ -392,8 +394,8 @@ static void pauses(int bytes, double *calls)
 }
 
 /*
- * A silent entry becomes level-triggered again: a descriptor that is disabled from time to time is
- * not checked in every wait.
+ * A disarmed entry becomes level-triggered again: a descriptor that is disabled now and then is not
+ * checked in every wait.
  */
 XT_TEST(stats_pauses_now_and_then_cost_little)
 {
@@ -422,13 +424,13 @@ static void child_counts_no_sleeper(void *queue)
 	idle = idle_ns(queue);
 	XT_EXPECT(idle > 0);
 	XT_EXPECT_EQ(idle_ns(queue), idle);
-	/* A sleep of its own counts once. */
+	/* The idle time of a sleep counts once. */
 	int64_t start = xt_now();
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 2000000), 0);
 	XT_EXPECT(idle_ns(queue) - idle <= (uint64_t)(xt_now() - start));
 }
 
-/* Idle time grows by the time of each thread that sleeps, while it does. */
+/* Idle time grows while threads sleep, by the time of each of them. */
 XT_TEST(stats_idle_time_is_that_of_each_sleeping_thread)
 {
 	enum { THREADS = 2 };
@@ -442,7 +444,7 @@ XT_TEST(stats_idle_time_is_that_of_each_sleeping_thread)
 		threads[i] = xt_start(wait_for_nothing, queue);
 	for (int i = 0; i < THREADS; i++)
 		xt_asleep(threads[i]);
-	do { /* until both sleep for all of a millisecond */
+	do { /* until both threads sleep for a whole millisecond */
 		before = idle_ns(queue);
 		from = xt_now();
 		do

@@ -1,16 +1,16 @@
 /*
- * Goal: deadlines are never early, not even by rounding, and 0 is returned only
- * then (S15).
+ * Goal: a wait never ends before its deadline, not even by rounding, and
+ * returns 0 only then (S15).
  * Method: the monotonic clock before and after waits of 1 ns to 1.5 s, on quiet
- * queues and on queues that are busy with what they must not report.  Never
- * "late": that depends on the machine.
+ * queues and on queues that are busy with reports that they must not deliver.
+ * The tests do not check lateness, which depends on the machine.
  */
 #include "xt.h"
 
 #include <limits.h>
 #include <sched.h>
 
-/* Make a wait that has to time out, and not early. */
+/* Make a wait that has to time out, and check that it is not early. */
 static void times_out(struct xpoll *queue, int64_t timeout_ns)
 {
 	struct xpoll_event event;
@@ -100,7 +100,7 @@ XT_TEST(timeout_ms_is_not_early)
 		XT_CALL(times_out_ms(queue, ms));
 }
 
-/* Something to end a wait with, from another thread */
+/* A thread that ends another thread's wait. */
 struct ender {
 	struct xpoll *queue;
 	struct xt_thread *sleeper;
@@ -169,7 +169,7 @@ XT_TEST(timeout_int_max_ms_waits_until_an_event)
 	}
 }
 
-/* Events of a disabled direction arrive all the time. */
+/* A thread that causes events of a disabled direction all the time. */
 struct pest {
 	struct xt_pair pair;
 	atomic_int stop;
@@ -237,7 +237,7 @@ XT_TEST(timeout_while_others_change_is_not_early)
 	xt_join(thread);
 }
 
-/* The poll-like level: other kinds of events neither end nor shorten it. */
+/* At the poll-like level pending events of sources neither end nor shorten a wait. */
 XT_TEST(timeout_ms_with_user_event_pending_is_not_early)
 {
 	struct xpoll *queue = xt_open();

@@ -1,6 +1,6 @@
 /*
- * Goal: user events (S25): no descriptor each, triggered from any thread; level
- * unless CLEAR; the notes FFNOP, FFAND, FFOR and FFCOPY.
+ * Goal: user events (S25): they need no descriptor each, any thread can trigger
+ * them; level-triggered unless CLEAR; the notes FFNOP, FFAND, FFOR and FFCOPY.
  * Method: FreeBSD's EVFILT_USER is the model: its flags are the low 24 bits.
  */
 #include "xt.h"
@@ -69,7 +69,7 @@ XT_TEST(trigger_dispatch_is_reported_once_until_enabled)
 	XT_NONE(queue);
 }
 
-/* S3 */
+/* S3: a trigger while the event is disabled is reported after ENABLE. */
 XT_TEST(trigger_while_disabled_is_reported_when_enabled)
 {
 	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_ONESHOT,
@@ -98,7 +98,7 @@ XT_TEST(trigger_and_disable_is_silent)
 	XT_GETS(queue, NULL, 1, USER);
 }
 
-/* S4: triggered as it is made */
+/* S4: an ADD with a trigger is reported. */
 XT_TEST(add_with_trigger_is_reported)
 {
 	struct xpoll *queue = xt_open();
@@ -227,7 +227,7 @@ XT_TEST(idents_of_user_events_may_be_any_number)
 	XT_NONE(queue);
 }
 
-/* Many, without a descriptor each, and none is lost with one slot (S11). */
+/* Many user events need no descriptor each, and with room for one event none is lost (S11). */
 XT_TEST(many_user_events_need_no_descriptors)
 {
 	enum { COUNT = 10000 };
@@ -257,8 +257,8 @@ XT_TEST(many_user_events_need_no_descriptors)
 }
 
 /*
- * S25, S17: triggers from two threads, two waiters; CLEAR gives each trigger
- * that was not merged with another to exactly one of them.
+ * S25, S17: two threads trigger and two wait; with CLEAR each trigger that was not merged with
+ * another one is delivered to exactly one thread.
  */
 struct storm {
 	struct xpoll *queue;

@@ -1,8 +1,9 @@
 /*
- * Goal: several threads may wait on one queue: each event goes to one of them,
- * but for level without DISPATCH, which may go to more (S17, hazards 3 and 4).
- * Method: blocked threads and one event; and rounds of a race in which losing
- * an event would mean to hang.
+ * Goal: several threads may wait on one queue: each event is delivered to one
+ * of them, except level-triggered events without DISPATCH, which several may
+ * get (S17, hazards 3 and 4).
+ * Method: blocked threads and one event; and rounds of a race in which a lost
+ * event would make the test hang.
  */
 #include "xt.h"
 
@@ -42,7 +43,7 @@ static void waiters_send_home(struct waiter *waiters, int count)
 		xt_send_home(waiters[i].queue, waiters[i].thread);
 }
 
-/* How many of them got this one. */
+/* Returns how many of these threads got this event. */
 static int waiters_got(const struct waiter *waiters, int count, uint64_t ident)
 {
 	int got = 0;
@@ -53,7 +54,7 @@ static int waiters_got(const struct waiter *waiters, int count, uint64_t ident)
 }
 
 /*
- * S17, S10
+ * S17, S10: exactly one of several waiting threads gets the event.
  * Complaint: Several waiting threads: all wake up, or only one may wait.
  */
 XT_TEST(one_event_several_waiters_exactly_one_gets_it)
@@ -77,7 +78,7 @@ XT_TEST(one_event_several_waiters_exactly_one_gets_it)
 	}
 }
 
-/* S17 */
+/* S17: with as many events as waiting threads each thread gets one. */
 XT_TEST(as_many_events_as_waiters_each_gets_one)
 {
 	struct waiter waiters[4];
@@ -92,7 +93,7 @@ XT_TEST(as_many_events_as_waiters_each_gets_one)
 	waiters_start(waiters, 4, queue, &returned);
 	for (int i = 0; i < 4; i++)
 		xt_put(pipes[i].w);
-	/* Nobody sends them home: each must be woken by an event. */
+	/* No wake is sent: each thread must be woken by an event. */
 	xt_until(&returned, 4);
 	for (int i = 0; i < 4; i++)
 		xt_join(waiters[i].thread);
@@ -100,7 +101,7 @@ XT_TEST(as_many_events_as_waiters_each_gets_one)
 		XT_EQ(waiters_got(waiters, 4, (uint64_t)pipes[i].r), 1);
 }
 
-/* The same by one change list, while all of them sleep */
+/* The same with all events triggered by one list of changes, while all threads sleep */
 XT_TEST(one_change_list_wakes_as_many_waiters_as_it_has_events)
 {
 	struct waiter waiters[4];
@@ -158,7 +159,7 @@ XT_TEST(hazard_03_lazy_level_holds_every_waiter_is_told)
 	XT_CALL(all_waiters_get_level(5));
 }
 
-/* Hazard 3: toggled while the others sleep already */
+/* Hazard 3: the filter is enabled while the other threads sleep already. */
 XT_TEST(hazard_03_enable_beside_sleepers_every_waiter_is_told)
 {
 	struct waiter waiters[3];
@@ -178,8 +179,8 @@ XT_TEST(hazard_03_enable_beside_sleepers_every_waiter_is_told)
 }
 
 /*
- * Hazard 4: rounds.  In each, one thread toggles the interest and ends with
- * ENABLE, one writes a byte, and the waiter, which must get it, reads it.
+ * Hazard 4: in each round one thread disables and enables the filter and ends with ENABLE, one
+ * writes a byte, and the waiting thread must get the event and reads the byte.
  */
 struct rounds {
 	struct xpoll *queue;
@@ -276,8 +277,8 @@ static void poll_level_run(void *argument)
 }
 
 /*
- * S17: the event level is not waited on meanwhile, changes are made, and the event is there
- * when the wait is over.
+ * S17: while a thread waits at the poll-like level, another may not wait at the event level, but
+ * changes are made, and the event is delivered after the wait.
  */
 XT_TEST(user_event_during_a_poll_like_wait_comes_after_it)
 {
@@ -296,7 +297,10 @@ XT_TEST(user_event_during_a_poll_like_wait_comes_after_it)
 		while (xpoll_event(queue, NULL, 0, &event, 1, 0) == 0)
 			sched_yield();
 		XT_EXPECT_EQ(errno, EBUSY);
-		/* Nothing is applied, unless there is a receipt, which ends the call at once. */
+		/*
+		 * No change is made, unless there is a receipt, which makes the call return at
+		 * once.
+		 */
 		(void)xpoll_set(&change, 1, USER, 0, XPOLL_NOTE_TRIGGER, 0, NULL);
 		XT_FAILS(xpoll_event(queue, &change, 1, &event, 1, -1), EBUSY);
 		change.flags = XPOLL_ADD | XPOLL_CLEAR | XPOLL_RECEIPT;

@@ -1,9 +1,10 @@
 /*
- * Goal: xpoll_wake makes exactly one wait, this or the next, return 0; wakes
- * that none has answered count as one; ready events go first; it is
- * async-signal-safe and keeps errno.  xpoll_wake_all is for those who wait now
- * (S15, S16).
- * Method: the counter of answered wakes distinguishes a wake from a timeout.
+ * Goal: xpoll_wake makes exactly one wait, the present or the next one, return
+ * 0; several wakes that have ended no wait yet count as one; ready events are
+ * delivered first; the function is async-signal-safe and preserves errno.
+ * xpoll_wake_all ends the waits of all threads that wait now (S15, S16).
+ * Method: the counter of wakes that have ended a wait distinguishes a wake from
+ * a timeout.
  */
 #include "xt.h"
 
@@ -65,7 +66,7 @@ XT_TEST(wake_is_answered_by_a_look_too)
 	XT_EQ(xt_stats(queue).wakes, 1);
 }
 
-/* A call that does not wait answers no wake. */
+/* A call that only makes changes does not consume a wake. */
 XT_TEST(wake_is_not_answered_by_changes_alone)
 {
 	struct xpoll *queue = xt_open();
@@ -120,7 +121,7 @@ XT_TEST(wake_ends_exactly_one_of_several_waits)
 	for (int i = 1; i <= COUNT; i++) {
 		XT_EQ(xpoll_wake(queue), 0);
 		xt_until(&returned, i);
-		/* Give the other threads time to return if they do so wrongly. */
+		/* Give other threads, which must not be woken, time to return. */
 		for (int j = 0; j < 100; j++)
 			(void)sched_yield();
 		XT_EQ(atomic_load(&returned), i);
@@ -152,7 +153,7 @@ XT_TEST(wake_all_ends_every_wait_and_is_not_sticky)
 		xt_join(waiters[i].thread);
 		XT_EQ(waiters[i].rc, 0);
 	}
-	/* Nothing is left over for the next wait. */
+	/* No wake is left over for the next wait. */
 	uint64_t wakes = xt_stats(queue).wakes;
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 2000000), 0);
 	XT_EQ(xt_stats(queue).wakes, wakes);
@@ -165,12 +166,12 @@ static void until_waits(struct xpoll *queue, uint64_t count)
 		(void)sched_yield();
 }
 
-/* Threads that wait again as soon as a wait has ended. */
+/* Threads that begin a new wait as soon as one has ended. */
 enum { RETURNING = 16 };
 
 struct returning {
 	struct xpoll *queue;
-	atomic_int returned; /* waits, of all of them */
+	atomic_int returned; /* number of waits that have ended in all threads */
 	atomic_bool stop;
 };
 
@@ -185,7 +186,7 @@ static void wait_again_and_again(void *argument)
 	}
 }
 
-/* A kick must not wake those again who are out already. */
+/* xpoll_wake_all must not write again for threads that have left their wait already. */
 XT_TEST(wake_all_of_threads_that_return_at_once_is_few_writes)
 {
 	static struct returning self;
@@ -228,7 +229,7 @@ static void wait_once(void *argument)
 		xt_put(last->pipe.w);
 }
 
-/* A change of the call may make it look before it sleeps: see has_pending in wait.c. */
+/* Because of the change the call may poll before it sleeps: see has_pending in wait.c. */
 XT_TEST(wake_all_then_a_change_and_a_wait_leaves_nobody_asleep)
 {
 	struct last last = {.queue = xt_open_quiet(), .pipe = xt_pipe()};
@@ -290,7 +291,7 @@ XT_TEST(wakes_one_by_one_are_all_answered)
 	XT_EQ(xt_stats(ping.queue).wakes, ping.count);
 }
 
-/* From a signal handler, which interrupts whatever the thread is doing */
+/* xpoll_wake is called in a signal handler, which interrupts the thread anywhere. */
 static struct xpoll *signal_queue;
 static atomic_int signal_bad_errno;
 

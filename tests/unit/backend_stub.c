@@ -1,6 +1,7 @@
 /*
- * A back end that watches nothing: where to begin, see docs/internals/porting.md.
- * It is compiled with the tests, so that it stays what the interface asks for.
+ * A back end that watches nothing, as a start for a new one: see
+ * docs/internals/porting.md.  The tests compile it, so that it keeps up with
+ * the back-end interface.
  */
 #include "sys/backend.h"
 
@@ -11,7 +12,7 @@
 #include "sys/wakefd.h"
 
 struct stub_state {
-	struct xp_wakefd wake; /* immutable: lit by any thread, without the lock */
+	struct xp_wakefd wake; /* immutable; any thread writes to it, without the queue's lock */
 	struct xp_counters *counters;
 };
 
@@ -24,7 +25,7 @@ static int stub_open(void *opaque, int size_hint, struct xp_counters *counters)
 	return xp_wakefd_open(&state->wake);
 }
 
-/* May run in a forked child: touch nothing that the parent uses. */
+/* Called in a forked child, too, so it must touch nothing that the parent still uses. */
 static void stub_close(void *opaque)
 {
 	struct stub_state *state = opaque;
@@ -39,7 +40,7 @@ static bool stub_owns(const void *opaque, int fd)
 	return xp_wakefd_has(&state->wake, fd);
 }
 
-/* Watch these bits of fd; reports have this token. */
+/* Watch these bits of fd; reports of fd carry this token. */
 static int stub_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 {
 	struct stub_state *state = opaque;
@@ -62,7 +63,7 @@ static int stub_detach(void *opaque, int fd)
 	return -ENOENT;
 }
 
-/* Without the lock, unless the deadline is XP_NOW: then it must not sleep. */
+/* Called without the queue's lock, unless the deadline is XP_NOW: then it must not sleep. */
 static int stub_wait(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                      struct xp_fired *fired, int cap)
 {
@@ -82,7 +83,7 @@ static int stub_wait(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	return 1;
 }
 
-/* From any thread, and from a signal handler. */
+/* Called by any thread, and in signal handlers. */
 static void stub_wake(void *opaque)
 {
 	struct stub_state *state = opaque;

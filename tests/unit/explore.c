@@ -1,13 +1,15 @@
 /*
- * Goal: whatever the order of changes, of what happens to a file and of waits, one
- * descriptor is reported as the contract says: a level while it holds, an edge once
- * for each activity, nothing that is disabled or gone; nobody sleeps beside what is
- * ready, and who waits alone does not return with nothing if it was ready all the time.
- * Method: the library itself, over a back end that is a small model of epoll, runs
- * every sequence of steps up to a length, but for those that lead to a state that was
- * seen before; then long ones at random.  A thread that sleeps is a call of the back
- * end's `wait` inside which the steps of another thread are made, before the kernel's
- * reports are taken or after.
+ * Goal: whatever the order of changes, of activity of a file and of waits, one
+ * descriptor is reported as the contract says: a level-triggered filter while
+ * its condition holds, an edge-triggered one once for each activity, a disabled
+ * or deleted one never; no thread sleeps while a filter is ready, and a thread
+ * that waits alone does not return without an event if a filter was ready all
+ * the time.
+ * Method: the library runs over a back end that is a small model of epoll.
+ * Every sequence of steps up to a length is run, except sequences that lead to
+ * a state that was seen before; then long ones at random.  A sleeping thread is
+ * a call of the back end's `wait`, inside which the steps of another thread are
+ * made, before or after the kernel's reports are taken.
  */
 #include "explore_model.h"
 
@@ -16,9 +18,9 @@
 #include <string.h>
 
 enum {
-	EXHAUSTIVE = 5, /* length of the sequences that are all gone through */
+	EXHAUSTIVE = 5, /* all sequences up to this length are run */
 	WALKS = 4000,
-	SECONDS = 600, /* a limit for instrumented builds on a busy machine */
+	SECONDS = 600, /* time limit, for instrumented builds on a busy machine */
 	STATES_MOST = 1 << 22,
 };
 
@@ -30,7 +32,9 @@ const char *const step_names[STEPS] = {
 	"sleep", "nap", "doze", "come out", "expire", "harvest",
 };
 
-/* A second thread exists, so the library takes its path for several threads. */
+/*
+ * A second thread that sleeps all the time, so that the library takes its path for several threads.
+ */
 static sem_t over;
 
 static void parked(void *argument)
@@ -55,7 +59,7 @@ static void explore_end(struct xt_thread *other)
 	explore_close();
 }
 
-/* States that were seen, in a table without deletion. */
+/* A hash table of the states that were seen; no entry is ever removed. */
 static uint64_t *seen;
 static unsigned seen_count;
 
@@ -72,7 +76,7 @@ static bool seen_before(uint64_t state)
 	return !XT_EXPECT(++seen_count < STATES_MOST / 2);
 }
 
-/* Breadth first: the sequences of one length, from those of the last. */
+/* Breadth first: the sequences of one length are made from those of the length before. */
 XT_TEST(every_order_of_steps_keeps_the_contract)
 {
 	static uint8_t (*front)[EXHAUSTIVE], (*fresh)[EXHAUSTIVE];
@@ -112,7 +116,7 @@ static unsigned random_below(unsigned most)
 	return (unsigned)(random_state >> 33) % most;
 }
 
-/* Steps that cannot be made are left out by going back one. */
+/* If the last step cannot be made in this state, take it back and choose another one. */
 XT_TEST(long_sequences_keep_the_contract)
 {
 	struct xt_thread *other = explore_begin();

@@ -1,4 +1,4 @@
-/* The core, as the explorer sees it. */
+/* Functions that let the explorer see the state of the core. */
 #include "explore_core.h"
 
 #include "core/slot.h"
@@ -28,7 +28,10 @@ unsigned core_is_token(const struct xpoll *queue, int file, uint64_t token)
 {
 	struct xp_slot slot = slot_of(queue, file);
 
-	/* Stale, superseded, or of the last change of the entry. */
+	/*
+	 * Returns 0 for a stale token; otherwise distinguishes a superseded token from that of the
+	 * entry's last change.
+	 */
 	return xp_slot_is_of(&slot, token) + 2u * (xp_slot_token(&slot, file) == token);
 }
 
@@ -38,7 +41,8 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
 	const uint8_t *bytes = (const uint8_t *)&slot;
 
 	slot.arming = slot.first_arming = slot.mark = slot.epoch = 0;
-	slot.delivered = slot.reports = 0; /* of another call; each 64th report is confirmed */
+	/* from an earlier call; reports counts the reports up to the 64th, which is confirmed */
+	slot.delivered = slot.reports = 0;
 	slot.next = slot.next != XP_UNQUEUED;
 	for (size_t i = offsetof(struct xp_slot, arming); i < sizeof slot; i++)
 		hash = mixed(hash, bytes[i]);
@@ -49,8 +53,9 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
 }
 
 /*
- * Returns true if the slot agrees with the kernel.  An ENABLE of an armed filter is not passed on.
- * The kernel may request more bits, for a filter that has ended since.
+ * Returns true if the slot agrees with the entries of the modelled kernel.  An ENABLE of an armed
+ * filter makes no call, so the kernel need not request less.  The kernel may request more bits, for
+ * a filter that has ended since.
  */
 bool core_is_armed_so(const struct xpoll *queue, int file)
 {

@@ -1,4 +1,6 @@
-/* A model of epoll, as a back end of the library; and a clock that stands still. */
+/*
+ * A model of epoll as a back end of the library, and a clock that stands still.
+ */
 #include "explore_kernel.h"
 
 #include <poll.h>
@@ -40,7 +42,7 @@ static struct entry *entry_of(uint32_t watch)
 	return &entries[solo == 1 ? 1 : solo == 2 ? 2 : 0];
 }
 
-/* Added or changed: an entry that is ready is reported, as a whole. */
+/* An entry that is added or modified while it is ready is reported, with all its ready bits. */
 static int entry_arm(struct entry *entry, uint32_t watch, uint64_t token)
 {
 	*entry = (struct entry){

@@ -1,4 +1,4 @@
-/* Runs one sequence of steps, and judges the results. */
+/* Runs one sequence of steps, and compares the results with the contract. */
 #include "explore_model.h"
 
 #include <poll.h>
@@ -15,7 +15,7 @@ enum {
 	NAP_NS = 1000000,
 	LOOKS_MOST = 20,
 	REASONS_MOST = 3,
-	/* number of reports that belong to no enabled filter, after which there must be none */
+	/* a wait may return this often with no enabled filter ready, and then no more */
 	SPURIOUS_MOST = 20,
 };
 
@@ -28,34 +28,34 @@ int length;
 const char *fault;
 uint64_t state_at_end;
 static int next_step;
-static bool applicable; /* was each step one that could be made? */
-static bool ended;      /* the state at the end is known */
+static bool applicable; /* each step so far could be made */
+static bool ended;      /* the state after the last step was recorded */
 static struct xpoll *queue;
-static int file; /* an eventfd: poll(2) returns the truth about it */
+static int file; /* an eventfd, for which poll(2) returns the real state */
 
-/* The state of each filter that the contract requires. */
+/* The contract's state of each filter. */
 static struct expected {
 	bool registered, enabled;
 	int mode;
-	bool news;     /* CLEAR: activity that was not reported yet */
-	unsigned reasons; /* why it may be reported: changes of its own, any activity */
+	bool news;     /* CLEAR: activity not reported yet */
+	unsigned reasons; /* allowed reports: of changes, of activity */
 } expected[2];
 
-/* The waits of several threads, each begun while those before it sleep. */
+/* The waits of several threads; each began while the earlier ones slept. */
 static struct wait {
 	bool asleep;
-	bool took;             /* it has the kernel's reports, and has not come back yet */
-	bool found[2];         /* that held when it took them, and was not enabled since */
-	bool always[2];        /* was there a reason to return since it began? */
-	uint32_t sequence;     /* of the queue, when it went to sleep */
+	bool took;             /* has taken reports, and not returned */
+	bool found[2];         /* ready at the harvest, not enabled since */
+	bool always[2];        /* a reason to return since it began */
+	uint32_t sequence;     /* queue's sequence number before its sleep */
 	int64_t deadline_ns;
 	const struct xp_fired *fired;
 	int count;
 } waits[SLEEPERS_MOST + 1];
 static int waiting;
-static bool dozing; /* those that wait do so at the poll-like level */
+static bool dozing; /* the sleepers are at the poll-like level */
 
-/* The file changes: these bits are news to whoever waits for them. */
+/* The file changes: these bits are activity for each entry that watches for them. */
 static void notify(uint32_t news)
 {
 	kernel_notify(file, news);
@@ -87,7 +87,7 @@ static void fail(const char *what)
 		fault = what;
 }
 
-/* By the wait that has just ended. */
+/* The wait that has just ended reported filter i: check that it may, and update the model. */
 static void got(int i)
 {
 	struct expected *filter = &expected[i];
@@ -102,7 +102,7 @@ static void got(int i)
 		filter->enabled = false;
 }
 
-/* A wait has a report of this filter's own entry, and has not come back yet. */
+/* Returns true if a wait holds a report of this filter's own entry. */
 static bool report_is_taken(int i)
 {
 	for (int k = 0; k < waiting; k++)
@@ -152,7 +152,7 @@ static void wait_end(bool nothing)
 
 static enum step take_steps(void);
 
-/* Let other threads run until this one has to continue. */
+/* Run other threads' steps until this one continues.  Returns the step that is the reason. */
 static enum step leave_to_others(const struct wait *self)
 {
 	enum step why = take_steps();
@@ -200,7 +200,7 @@ static int change(int i, int flags)
 	return xpoll_event(queue, &event, 1, NULL, 0, 0);
 }
 
-/* The step's change of a filter; false: it cannot be made now. */
+/* Make the step's change of a filter.  Returns false if it cannot be made in this state. */
 static bool registration_step(enum step step)
 {
 	int i = step < DELETE ? step >= ADD_WRITE : (step - DELETE) & 1;
@@ -210,7 +210,7 @@ static bool registration_step(enum step step)
 	if (filter->registered != (step >= DELETE))
 		return false;
 	if (step < DELETE) {
-		/* A report of the former registration may repeat an edge. */
+		/* A report of the former registration is on its way, and may repeat an edge. */
 		*filter = (struct expected){
 			true, true, modes[step & 3], true, 1 + report_is_taken(i),
 		};
@@ -246,14 +246,14 @@ static bool file_step(enum step step)
 		return true;
 	}
 	XT_EXPECT_EQ(write(file, &value, sizeof value), (int)sizeof value);
-	value = 1; /* The last that fits. */
+	value = 1; /* the last value that fits into an eventfd */
 	if (step == FILL)
 		XT_EXPECT_EQ(write(file, &value, sizeof value), (int)sizeof value);
 	notify(POLLIN);
 	return true;
 }
 
-/* Make one call, and store which filters it reported. */
+/* Make one call of xpoll_event, and store which filters it reported in there[]. */
 static int wait_once(int64_t timeout_ns, bool *there)
 {
 	struct xpoll_event events[ROOM];
@@ -275,7 +275,7 @@ static int wait_once(int64_t timeout_ns, bool *there)
 	return count;
 }
 
-/* At the poll-like level, which sleeps in xpoll_pwait alone. */
+/* The same at the poll-like level, where a thread of several sleeps in xpoll_pwait only. */
 static void poll_once(bool sleeps, bool *there)
 {
 	struct xpoll_ready ready[ROOM];
@@ -297,10 +297,7 @@ static void poll_once(bool sleeps, bool *there)
 	}
 }
 
-/*
- * Beside a candidate that is ready the kernel need not be asked by each wait: what
- * only it knows comes with one of the next.
- */
+/* A wait that finds a ready candidate need not call the kernel: one of the next waits does. */
 static void wait_looks(enum step step)
 {
 	bool taken = another_took(NULL);
@@ -354,7 +351,7 @@ static uint64_t wait_state(const struct wait *self)
 	return hash;
 }
 
-/* All that what follows depends on, numbers that only grow apart. */
+/* Returns a hash of the state, without counters that only grow. */
 static uint64_t state_now(void)
 {
 	uint64_t hash = (uint64_t)waiting << 33 | (uint64_t)(waiting > 0 && dozing) << 32 | holds;
@@ -369,7 +366,7 @@ static uint64_t state_now(void)
 	return hash;
 }
 
-/* May the last thread that sleeps go on? */
+/* Returns true if the last thread that has gone to sleep may continue in this step. */
 static bool resume_step(enum step step)
 {
 	const struct wait *self = &waits[waiting ? waiting - 1 : 0];
@@ -382,7 +379,7 @@ static bool resume_step(enum step step)
 	return step == COME_OUT || (!self->took && kernel_has_reports());
 }
 
-/* The last step was made, and nothing after it. */
+/* Called after each step: if it was the last one, record the state. */
 static void at_end(void)
 {
 	if (next_step == length && !ended)
@@ -417,7 +414,7 @@ static enum step take_steps(void)
 	return COME_OUT;
 }
 
-/* A descriptor without enabled filters may be reported a few times, and then no more. */
+/* A descriptor without enabled filters may end a few waits in vain, and then no more. */
 static void vain_reports_end(void)
 {
 	bool there[2];

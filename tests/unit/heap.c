@@ -1,7 +1,7 @@
 /*
- * Goal: the heap of deadlines gives the earliest first, whatever is added and
- * removed in between, and knows where each item is.
- * Method: random operations beside an array that is searched.
+ * Goal: the heap of deadlines returns the earliest first, whatever is added and
+ * removed in between, and knows the position of each item.
+ * Method: random operations, compared with an array that is searched.
  */
 #include "base/heap.h"
 #include "xt.h"
@@ -11,7 +11,7 @@ enum { ITEMS = 1500 };
 struct model {
 	struct xp_heap heap;
 	struct xp_heap_item items[ITEMS];
-	int64_t deadlines[ITEMS]; /* XP_NEVER: not in the heap */
+	int64_t deadlines[ITEMS]; /* XP_NEVER: the item is not in the heap */
 	uint32_t count;
 	uint64_t seed;
 };
@@ -65,7 +65,10 @@ static void model_move(struct model *model, int index, int64_t deadline_ns)
 	model->deadlines[index] = deadline_ns;
 }
 
-/* Every item where it says it is, and none before its parent's deadline. */
+/*
+ * Returns true if each item is at the position that it records, and no deadline is earlier than its
+ * parent's.
+ */
 static bool model_holds(const struct model *model)
 {
 	const struct xp_heap *heap = &model->heap;
@@ -93,7 +96,7 @@ XT_TEST(random_operations_agree_with_a_search)
 
 	for (int step = 0; step < 40000; step++) {
 		int index = (int)(xt_random(&model->seed) % ITEMS);
-		/* Sometimes it grows, sometimes it shrinks; many are equal. */
+		/* The heap grows in some phases and shrinks in others; many deadlines are equal. */
 		bool grow = xt_random(&model->seed) % 100 <
 			(step / 4000 % 2 ? 30 : 70);
 
@@ -152,7 +155,7 @@ XT_TEST(extreme_deadlines_are_in_order)
 	model_free(model);
 }
 
-/* Room is made in advance, and kept. */
+/* Memory is reserved in advance, so that adding an item cannot fail, and is kept. */
 XT_TEST(room_is_as_promised)
 {
 	struct xp_heap heap = {0};

@@ -1,7 +1,7 @@
 /*
- * Goal: what VNODE makes of reports that are hard to come by: file systems that
- * vanish, watches that the kernel ends, reports lost, refusals.
- * Method: the library gets an inotify instance of this program, a pipe.
+ * Goal: VNODE handles reports that are hard to cause: file systems that are
+ * unmounted, watches that the kernel ends, lost reports, refused watches.
+ * Method: the library gets a pipe of this program as its inotify instance.
  */
 #include "linux/sys_linux.h"
 #include "sys/sys.h"
@@ -13,15 +13,15 @@
 /* --- In place of src/linux/sys_files.c --------------------------------------- */
 
 static struct xt_pair instance;
-static int next_number; /* of the next file that is watched */
+static int next_number; /* number of the next watch */
 static int add_error;
-static int removed; /* the last watch that was removed */
-static uint32_t asked; /* the mask of the last one added */
+static int removed; /* number of the last watch that was removed */
+static uint32_t asked; /* event mask of the last watch that was added */
 
 int xp_sys_inotify_open(void)
 {
 	instance = xt_pipe();
-	/* The library closes its end. */
+	/* The library closes the instance, so give it a duplicate. */
 	return dup(instance.r);
 }
 
@@ -87,7 +87,7 @@ XT_TEST(unmounted_file_system_is_revoke)
 	report(1, IN_UNMOUNT);
 	report(1, IN_IGNORED);
 	XT_CALL(expect(queue, file, XPOLL_NOTE_REVOKE, 0));
-	/* The registration stays, without a watch, until it is deleted. */
+	/* The registration stays without a watch until the program deletes it. */
 	report(1, IN_MODIFY);
 	XT_NONE(queue);
 	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
@@ -110,7 +110,7 @@ XT_TEST(lost_reports_are_suspected)
 	report(-1, IN_Q_OVERFLOW);
 	XT_OK(xt_flag(queue, (uint64_t)named, VNODE, XPOLL_DISABLE));
 	XT_CALL(expect(queue, grown, XPOLL_NOTE_EXTEND, 1));
-	/* A later certain report is delivered, too. */
+	/* A later report that is not in doubt is delivered, too. */
 	XT_EQ(pwrite(grown, "and more text", 13, 0), 13);
 	report(1, IN_MODIFY);
 	XT_CALL(expect(queue, grown, XPOLL_NOTE_EXTEND, 0));
@@ -135,7 +135,7 @@ XT_TEST(watch_ended_by_the_kernel_ends_the_registration_of_a_lost_file)
 XT_TEST(watch_ended_with_the_last_name_is_made_again)
 {
 	struct xpoll *queue = start();
-	int file = xt_file("text"); /* Without a name. */
+	int file = xt_file("text"); /* a file without a name */
 
 	XT_OK(add(queue, file, XPOLL_NOTE_WRITE));
 	next_number = 7;
@@ -144,7 +144,7 @@ XT_TEST(watch_ended_with_the_last_name_is_made_again)
 	XT_NONE(queue);
 	report(7, IN_MODIFY);
 	XT_CALL(expect(queue, file, XPOLL_NOTE_WRITE, 0));
-	/* Refused this time: it is looked at by time. */
+	/* The new watch is refused, so the library polls the file from time to time. */
 	add_error = ENOSPC;
 	report(7, IN_IGNORED);
 	XT_NONE(queue);
@@ -188,7 +188,10 @@ XT_TEST(refusals_are_told_and_change_nothing)
 	}
 	report(1, IN_MODIFY);
 	XT_CALL(expect(queue, file, XPOLL_NOTE_WRITE, 0));
-	/* No permission, no /proc: what a look can show is delivered. */
+	/*
+	 * Without permission or without /proc the file cannot be watched: notes that polling can
+	 * detect are supported, and OPEN is not.
+	 */
 	add_error = EACCES;
 	XT_STATUS(add(queue, file, XPOLL_NOTE_OPEN), EPERM);
 	add_error = ENOENT;
@@ -197,7 +200,7 @@ XT_TEST(refusals_are_told_and_change_nothing)
 	XT_EXPECT(xpoll_next_timeout(queue) >= 0);
 }
 
-/* A second registration of a file reads the reports of earlier changes, which are not its own. */
+/* A second registration of a file reads reports of changes before it, which it must not deliver. */
 XT_TEST(second_registration_gets_no_report_of_an_earlier_change)
 {
 	struct xpoll *queue = start();
@@ -214,7 +217,9 @@ XT_TEST(second_registration_gets_no_report_of_an_earlier_change)
 	XT_EQ(xpoll_event(queue, NULL, 0, events, 3, XT_SOON), 2);
 }
 
-/* While it has no user, the watch may end, or the kernel may lose the report that it has ended. */
+/*
+ * While no registration uses the watch, it may end, or the kernel may lose the report of its end.
+ */
 XT_TEST(watch_of_a_deleted_registration_is_not_used_after_its_end)
 {
 	static const uint32_t ends[] = {IN_UNMOUNT, IN_IGNORED, IN_MODIFY, IN_Q_OVERFLOW, 0};
@@ -246,7 +251,7 @@ XT_TEST(watch_that_ends_while_a_second_registration_joins_is_made_again)
 {
 	struct xpoll *queue = start();
 	struct xpoll_event events[3];
-	int file = xt_file("text"); /* Without a name. */
+	int file = xt_file("text"); /* a file without a name */
 	int copy = xt_dup(file);
 
 	XT_OK(add(queue, file, XPOLL_NOTE_WRITE));
@@ -257,7 +262,7 @@ XT_TEST(watch_that_ends_while_a_second_registration_joins_is_made_again)
 	XT_EQ(xpoll_event(queue, NULL, 0, events, 3, XT_SOON), 2);
 }
 
-/* The kernel says by the watch's number that it is another file. */
+/* The watch has another number than before, so the descriptor refers to another file now. */
 XT_TEST(number_used_again_is_found_by_the_watch)
 {
 	struct xpoll *queue = start();

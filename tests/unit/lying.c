@@ -1,7 +1,9 @@
 /*
- * Goal: a wait returns by its deadline, whatever the back end answers.
- * Method: epoll, but that its wait, its change or its `laden` lie.  How often it may be
- * asked by a wait that only looks is counted; by others it is a matter of time.
+ * Goal: a wait returns by its deadline, whatever false results the back end
+ * returns.
+ * Method: the epoll back end, but its wait, its change or its `has_pending`
+ * return false results.  For calls with timeout 0 the test counts how often
+ * they call the back end; others are limited by time.
  */
 #include "xt.h"
 
@@ -16,22 +18,22 @@ enum { ASKED_MOST = 10000, TIMEOUT_MS = 5 };
 
 static enum lie {
 	HONEST,
-	STRANGERS,   /* as many reports as fit, all of descriptors that are not registered */
-	MORE,        /* that there is more to be looked at */
-	UNWANTED,    /* the result says that there are more reports */
-	FEW_UNWANTED, /* one of them, though there is room for more */
+	STRANGERS,   /* as many reports as fit, all of unregistered descriptors */
+	MORE,        /* the result says that something has to be checked again */
+	UNWANTED,    /* as many reports as fit, of a disabled filter */
+	FEW_UNWANTED, /* one such report, although there is room for more */
 	UNWANTED_URGENT,
-	HAS_PENDING, /* changes that are never made */
-	EARLY,       /* the deadline has passed */
+	HAS_PENDING, /* there seem to be changes that were not made yet */
+	EARLY,       /* the deadline seems to have passed */
 	LIES
 } lie;
 static uint64_t token; /* token of the registration */
 static unsigned asked;
-static bool tired; /* it was asked too often, and is honest from now on */
+static bool tired; /* called too often: return true results from now on */
 static int64_t patience_ns;
-static unsigned cancel_at; /* the number of the answer that cancels its thread; 0: none does */
+static unsigned cancel_at; /* the call with this number cancels its thread; 0: none does */
 
-/* Is it to lie? */
+/* Returns true if this call has to return a false result. */
 static bool lies(void)
 {
 	if (lie == HONEST)
@@ -41,8 +43,8 @@ static bool lies(void)
 }
 
 /*
- * Cancel the thread as in a signal handler, with a C library that still takes the thread for the
- * only one.
+ * Cancel the calling thread like a signal handler would, while the C library still considers the
+ * thread the only one of the process.
  */
 static void cancel_alone(void)
 {
@@ -104,7 +106,7 @@ static int lying_flush(void *state, struct xp_fired *fired, int cap)
 static struct xp_backend_ops lying;
 const struct xp_system xp_system = {.backends = {&lying}};
 
-/* Before the harness asks for names. */
+/* A constructor, because the harness looks for the back end by name before it runs tests. */
 __attribute__((constructor)) static void lying_make(void)
 {
 	lying = xp_backend_epoll;
@@ -115,7 +117,10 @@ __attribute__((constructor)) static void lying_make(void)
 	lying.flush = lying_flush;
 }
 
-/* An open queue with one that is registered in this way, disabled or used up. */
+/*
+ * Open a queue with a registration of this filter and mode, which is disabled, and with an EXCEPT
+ * that is used up.
+ */
 static struct xpoll *queue_with(int filter, int mode)
 {
 	lie = HONEST;
@@ -173,7 +178,7 @@ XT_TEST(wait_is_over_at_its_deadline_whatever_is_answered)
 	}
 }
 
-/* A ready descriptor is delivered although false reports came before. */
+/* A ready descriptor is delivered although false reports came before it. */
 XT_TEST(what_is_ready_comes_after_them)
 {
 	struct xpoll *queue = queue_with(READ, 0);
@@ -211,7 +216,7 @@ static void be_cancelled(void *unused)
 	_exit(EXIT_FAILURE);
 }
 
-/* In its first sleep, and in those with signals held. */
+/* The thread is cancelled in its first sleep, and in sleeps during which signals are blocked. */
 XT_TEST(only_thread_that_is_cancelled_has_its_signals_back)
 {
 	if (XT_SANITIZED)

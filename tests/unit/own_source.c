@@ -1,7 +1,8 @@
 /*
- * Goal: a source is its own file and a place in the table; nothing else knows it.
- * Method: the library gets the table of this program, with a source that is not in
- * src/: TALLY counts what its changes bring, and is ready from ten on.
+ * Goal: adding a source takes one file and one entry of the table; no other
+ * code knows the source.
+ * Method: the library gets the table of this program, with a source that is not
+ * in src/: TALLY sums the data of its changes, and is ready from ten on.
  */
 #include "xt.h"
 
@@ -12,7 +13,7 @@
 enum { TALLY = -40, TALLY_ENOUGH = 10, NOTE_MORE = 1 };
 
 static int attached, finished;
-static int flickers; /* its condition is over so often when it is collected */
+static int flickers; /* number of times that the condition is over when the source collects it */
 
 /* --- In place of src/source/table.c ------------------------------------------- */
 
@@ -73,7 +74,7 @@ static const struct xp_note_name tally_names[] = {{NOTE_MORE, "MORE"}, {0, NULL}
 
 static const struct xp_source_ops tally = {
 	.filter = TALLY,
-	.id = XP_SOURCE_EMPTY, /* the place of EMPTY, which this program's table lacks */
+	.id = XP_SOURCE_EMPTY, /* takes the place of EMPTY, which is not in this program's table */
 	.name = "TALLY",
 	.notes = tally_names,
 	.bare = true,
@@ -87,7 +88,7 @@ static const struct xp_source_ops tally = {
 	.fini = tally_fini,
 };
 
-/* A source that is declared by name, but that this system lacks. */
+/* A source that has a name but that this system lacks. */
 static const struct xp_source_ops absent = {
 	.filter = XPOLL_FILT_PROC,
 	.id = XP_SOURCE_PROC,
@@ -120,7 +121,7 @@ XT_TEST(own_source_is_registered_reported_and_ended)
 	XT_OK(xt_change(queue, 7, TALLY, XPOLL_ADD, NOTE_MORE, 4, &event));
 	XT_EQ(attached, 1);
 	XT_NONE(queue);
-	/* Without an action: what `bare` allows. */
+	/* A change without an action: allowed only for the notes in the source's `bare`. */
 	XT_OK(xt_change(queue, 7, TALLY, 0, NOTE_MORE, 6, NULL));
 	XT_GETS(queue, &event, 7, TALLY);
 	XT_EQ(event.data, 10);
@@ -136,7 +137,7 @@ XT_TEST(own_source_is_registered_reported_and_ended)
 	XT_EQ(finished, 1);
 }
 
-/* In one wait it is over, begins again, and is reported then. */
+/* In one wait the condition is over, begins again, and is then reported. */
 XT_TEST(condition_that_is_over_and_begins_again_is_reported_by_the_same_wait)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -183,7 +184,7 @@ XT_TEST(absent_source_has_a_name_and_is_not_supported)
 	xpoll_set(&event, 1, XPOLL_FILT_PROC, 0, 0, 0, NULL);
 	XT_CHECK(xpoll_describe(&event, text, sizeof text) > 0);
 	XT_CHECK(strncmp(text, "PROC ", 5) == 0);
-	/* A filter without a source in the table is unknown. */
+	/* A filter whose source is not in the table is unknown. */
 	XT_STATUS(xt_flag(queue, 1, XPOLL_FILT_TIMER, XPOLL_ADD), EINVAL);
 	XT_FAILS(xpoll_lookup(queue, 1, XPOLL_FILT_TIMER, &event), EINVAL);
 }

@@ -1,7 +1,7 @@
 /*
- * Goal: a pool gives each object to one owner at a time, where it stays; those that are
- * made in a row are neighbours.
- * Method: random operations; each object holds its number all over.
+ * Goal: a pool gives each object to one owner at a time and never moves it;
+ * objects that are allocated in a row are adjacent.
+ * Method: random operations; each object is filled with its number.
  */
 #include "base/pool.h"
 #include "xt.h"
@@ -10,7 +10,7 @@ enum { OBJECTS = 3000, SIZE = 40 };
 
 struct model {
 	struct xp_pool pool;
-	unsigned char *objects[OBJECTS]; /* NULL: not in use */
+	unsigned char *objects[OBJECTS]; /* NULL: not allocated */
 	unsigned places[OBJECTS];
 	uint64_t seed;
 };
@@ -58,7 +58,7 @@ XT_TEST(random_operations_keep_objects_apart)
 	free(model);
 }
 
-/* The first time, and after all were given back in any order. */
+/* This holds for the first allocations, and after all objects were freed in any order. */
 XT_TEST(objects_made_in_a_row_are_neighbours)
 {
 	enum { MANY = 1000 };
@@ -74,7 +74,7 @@ XT_TEST(objects_made_in_a_row_are_neighbours)
 			XT_CHECK(objects[i]);
 			neighbours += i > 0 && objects[i] == objects[i - 1] + SIZE;
 		}
-		/* Each block of 64 objects ends a row of neighbours. */
+		/* A row of adjacent objects ends after each block of 64. */
 		XT_CHECK(neighbours >= MANY - MANY / 64 - 2);
 		for (int i = 0; i < MANY; i++)
 			xp_pool_give(&pool, SIZE, objects[i * 389 % MANY], places[i * 389 % MANY]);

@@ -1,8 +1,8 @@
 /*
- * Goal: a process that chooses its own name cannot choose what /proc seems to
- * say of it.
- * Method: the name, in /proc/PID/stat in front of all else and between
- * parentheses, is made to look like what stands behind it.
+ * Goal: a process cannot make /proc seem to say something else by choosing its
+ * own name.
+ * Method: /proc/PID/stat shows the name in parentheses before all other fields;
+ * the test's names look like those fields.
  */
 #include "sys/procfs.h"
 #include "xt.h"
@@ -10,12 +10,14 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-/* Names of programs: like a zombie, like a running process, and with a line break. */
+/*
+ * Names that look like the fields of a zombie, of a running process, and that contain a line break.
+ */
 static const char *const names[] = {"x) Z 0 0 0 0", "a) R 1 2 3 (", ") Z\n1 2)", ")"};
 
 enum { NAMES = 4 };
 
-/* A child of this name that has ended with this code and is not reaped. */
+/* Returns a child with this name that has exited with this code and is not reaped. */
 static pid_t zombie(const char *name, int code)
 {
 	pid_t pid = fork();
@@ -73,7 +75,7 @@ XT_TEST(name_does_not_move_the_start_of_its_process)
 		int64_t now;
 
 		XT_EQ(prctl(PR_SET_NAME, names[i]), 0);
-		/* Two clocks are read one after the other. */
+		/* The two clocks are not read at the same time. */
 		now = xp_procfs_started(getpid());
 		XT_EXPECT(now >= started - XT_SOON && now <= started + XT_SOON);
 	}

@@ -1,7 +1,8 @@
 /*
- * Goal: the table finds exactly what is in it, however full it is and whatever
- * was removed, and grows only when it is asked to.
- * Method: random operations beside an array of marks; idents that collide.
+ * Goal: the table finds exactly the items in it, however full it is and
+ * whatever was removed, and grows only on request.
+ * Method: random operations, compared with an array of marks; idents that
+ * collide.
  */
 #include "base/regmap.h"
 #include "xt.h"
@@ -16,7 +17,7 @@ struct model {
 	uint64_t seed;
 };
 
-/* Dense, strided like addresses, with high bits only, and at random. */
+/* Returns an ident: dense, in steps like addresses, in the high bits only, or at random. */
 static uint64_t ident_of(int index)
 {
 	uint64_t number = (uint64_t)index;
@@ -104,7 +105,7 @@ XT_TEST(random_operations_find_what_is_there)
 	model_free(model);
 }
 
-/* No item is read, so one of the same hash is as good. */
+/* A guess reads no item, so an item with the same hash is accepted. */
 XT_TEST(guess_is_what_is_found)
 {
 	struct model *model = model_make();

@@ -1,8 +1,9 @@
 /*
- * Goal: a signal makes a self-pipe's descriptor readable if somebody sleeps, and is known
- * to who is about to sleep if not; whatever the two do at a time.
- * Method: wake-up descriptors of the test's own, so that it can look between two steps of
- * a handler, and count what would be system calls.
+ * Goal: a signal makes a self-pipe's descriptor readable if a thread sleeps,
+ * and otherwise is seen by a thread that is about to sleep; in whatever order
+ * handler and thread run.
+ * Method: the test provides the wake-up descriptors, so that it can check the
+ * state between two steps of a handler, and count the system calls.
  */
 #include <signal.h>
 
@@ -13,7 +14,8 @@
 static struct {
 	bool readable;
 	int writes, reads;
-	struct xp_selfpipe *cleared_before; /* a write; NULL: none */
+	/* clear this self-pipe before the next write; NULL: none */
+	struct xp_selfpipe *cleared_before;
 } pipe_of_test;
 
 int xp_wakefd_open(struct xp_wakefd *wakefd)
@@ -107,15 +109,15 @@ XT_TEST(signal_noted_before_it_is_armed_is_known_to_the_sleeper)
 	xp_selfpipe_disarm(selfpipe);
 	xp_selfpipes_signal(SIGUSR1);
 	XT_EXPECT(xp_selfpipe_arm(selfpipe));
-	/* A second one now is covered by what the sleeper knows. */
+	/* The thread has not handled the first signal yet, so a second one needs no write. */
 	xp_selfpipes_signal(SIGUSR1);
 	XT_EXPECT(xp_selfpipe_arm(selfpipe));
 	selfpipe_close(selfpipe);
 }
 
 /*
- * A byte that was written and not read stays in the self-pipe, because only the report makes a
- * thread read it.
+ * A byte that was written stays in the self-pipe until it is read; only a report of the descriptor
+ * makes a thread read it.
  */
 XT_TEST(written_one_is_not_disarmed_until_it_was_read)
 {
@@ -130,7 +132,7 @@ XT_TEST(written_one_is_not_disarmed_until_it_was_read)
 	selfpipe_close(selfpipe);
 }
 
-/* The descriptor is reported once without an event, and that report clears it. */
+/* The descriptor is reported once without an event, and handling that report clears it. */
 XT_TEST(handler_that_writes_after_the_answer_is_reported_once)
 {
 	struct xp_selfpipe *selfpipe = selfpipe_open();

@@ -1,15 +1,15 @@
 /*
- * Goal: a number of a descriptor that tables cannot have is refused as want of
- * memory, and nothing grows for it.
+ * Goal: a descriptor number that is too large for the tables is refused with
+ * ENOMEM, and no table grows for it.
  * Method: Linux allows such numbers where fs.nr_open was raised to its limit;
- * here the table is asked directly.
+ * here the test calls the functions of the table.
  */
 #include "core/slot.h"
 #include "xt.h"
 
 enum { NUMBERS = 1 << 30 };
 
-/* A queue asks its back end how many reports a wait may have. */
+/* Back ends of a queue: fired_most tells the queue how many reports a wait may return. */
 static const struct xp_backend_ops few, many = {.fired_most = XP_FIRED_ALONE};
 
 XT_TEST(highest_number_of_the_table_has_a_slot)

@@ -1,6 +1,7 @@
 /*
- * Goal: a table has room for what was asked for, what was in it is there still, and
- * what is new is zero; where there is no memory it is as before.
+ * Goal: a table has room for the requested number of items, keeps its items
+ * when it grows, and new items are zero; if memory lacks, the table is
+ * unchanged.
  * Method: tables of items of several sizes grow step by step.
  */
 #include <errno.h>

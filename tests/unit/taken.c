@@ -1,8 +1,10 @@
 /*
- * Goal: a report that its file makes once, as that of a semaphore of Windows is, is delivered,
- * whatever the program changes before the wait has the lock again.
- * Method: a back end of the test's own for files that count their signals; each report takes one.
- * The files are of /proc, so that the queue expects such reports.
+ * Goal: a report that its file makes only once, like that of a Windows
+ * semaphore, is delivered whatever the program changes before the waiting
+ * thread has the lock again.
+ * Method: a back end of the test for files that count their signals; each
+ * report consumes one.  The files are in /proc, because the queue expects such
+ * reports of those.
  */
 #include "xt.h"
 
@@ -23,7 +25,9 @@ static struct file {
 } files[FILES];
 
 static struct xpoll *queue;
-/* The changes that another thread makes between the report of the next sleep and its delivery. */
+/*
+ * Called between the report of the next sleep and its delivery: makes changes like another thread.
+ */
 static void (*meanwhile)(void);
 
 static struct file *file_of(int fd)
@@ -86,7 +90,7 @@ static int taking_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
 static struct xp_backend_ops taking;
 const struct xp_system xp_system = {.backends = {&taking}};
 
-/* Before the harness asks for names. */
+/* A constructor, because the harness looks for the back end by name before it runs tests. */
 __attribute__((constructor)) static void taking_make(void)
 {
 	taking = xp_backend_poll;
@@ -169,7 +173,10 @@ static void trigger(void)
 	                       XPOLL_NOTE_TRIGGER, 0, NULL), 0);
 }
 
-/* Beside an event that needs no report, the queue asks for more reports than it has room for. */
+/*
+ * With an event that needs no report, the queue requests more reports than it has room for: one is
+ * left.
+ */
 static void leave_a_report_without_room(void)
 {
 	struct xpoll_event events[2];
@@ -202,7 +209,8 @@ XT_TEST(report_without_room_ends_with_its_registration)
 }
 
 /*
- * Each signal leads to one event, even if the array is often full, and if changes come in between.
+ * Each signal causes one event, even if the array is often full, and if changes are made in
+ * between.
  */
 XT_TEST(each_signal_is_one_event)
 {
@@ -232,7 +240,7 @@ XT_TEST(each_signal_is_one_event)
 	XT_EXPECT_EQ(delivered, FILES * EACH);
 }
 
-/* The call delivers the first one, so the second one is for the next call. */
+/* The call delivers the first report of the file, so the second one is left for the next call. */
 XT_TEST(second_report_in_a_call_comes_with_the_next)
 {
 	XT_CALL(begin());
@@ -245,7 +253,10 @@ XT_TEST(second_report_in_a_call_comes_with_the_next)
 	XT_EXPECT_EQ(events_of(1, 8, 0), 0);
 }
 
-/* A level that the poll-like level has found, and that is disabled before it is returned. */
+/*
+ * The poll-like level has found a level-triggered filter, which is disabled before xpoll_revents
+ * returns it.
+ */
 static void disabled_before_it_is_taken(bool asks)
 {
 	void *data;

@@ -1,7 +1,8 @@
 /*
- * Goal: timers to the nanosecond, and timers on a real-time clock that is set.
- * Method: the library gets clocks of this program, which stand still until
- * they are moved.  Nothing here may set the clock of the machine.
+ * Goal: timers are exact to the nanosecond, and timers on the real-time clock
+ * follow when that clock is set.
+ * Method: the library gets clocks of this program, which stand still until the
+ * test moves them, because no test may set the machine's clock.
  */
 #include "base/time.h"
 #include "linux/sys_linux.h"
@@ -17,12 +18,12 @@ enum { TIMER = XPOLL_FILT_TIMER };
 
 /* --- In place of src/posix/sys_clock.c and src/linux/sys_timerfd.c -- */
 
-static _Atomic int64_t clock_ns;    /* monotonic */
-static _Atomic int64_t offset_ns;   /* what the real-time clock is ahead */
-static _Atomic int64_t hurry_ns;    /* each look at the clock takes so long */
-static _Atomic int64_t alarm_ns;    /* what the back end was given */
-static int step_fd = -1;    /* shows that the real-time clock was set */
-static int step_error;      /* it cannot be made */
+static _Atomic int64_t clock_ns;    /* monotonic clock */
+static _Atomic int64_t offset_ns;   /* the real-time clock minus the monotonic one */
+static _Atomic int64_t hurry_ns;    /* each reading of the clock advances it by this */
+static _Atomic int64_t alarm_ns;    /* the alarm that the library has set in the back end */
+static int step_fd = -1;    /* descriptor that reports that the real-time clock was set */
+static int step_error;      /* if not 0, creating that descriptor fails with this error */
 
 int64_t xp_sys_now(void)
 {
@@ -73,7 +74,7 @@ static struct xpoll *start(void)
 	return xt_open_quiet();
 }
 
-/* Somebody sets the real-time clock. */
+/* Set the real-time clock forward by this, and report that. */
 static void step(int64_t forward_ns)
 {
 	uint64_t one = 1;
@@ -120,14 +121,17 @@ XT_TEST(periodic_timer_counts_to_the_nanosecond)
 	XT_GETS(queue, &event, 1, TIMER);
 	XT_EQ(event.data, 9);
 	XT_EQ(xpoll_next_timeout(queue), 100);
-	/* Seen as expired long before it is taken: all of them count. */
+	/*
+	 * The library saw the timer expired long before the event is taken: all periods up to then
+	 * count.
+	 */
 	clock_ns = START_NS + 1100;
 	XT_EQ(xpoll_wait(queue, 0), 0);
 	clock_ns = START_NS + 2099;
 	XT_GETS(queue, &event, 1, TIMER);
 	XT_EQ(event.data, 10);
 	XT_EQ(xpoll_next_timeout(queue), 1);
-	/* Three hundred years of nanoseconds do not overflow anything. */
+	/* A period count of three hundred years in nanoseconds does not overflow. */
 	clock_ns = INT64_MAX - 1;
 	XT_GETS(queue, &event, 1, TIMER);
 	XT_EQ(event.data, (INT64_MAX - 1 - START_NS) / 100 - 20);
@@ -183,7 +187,7 @@ XT_TEST(clock_set_forward_makes_absolute_timers_due)
 	XT_NONE(queue);
 	step(1000);
 	XT_GETS(queue, NULL, 1, TIMER);
-	/* The relative one has its own time. */
+	/* The relative timer does not follow the real-time clock. */
 	XT_EQ(xpoll_next_timeout(queue), 2000);
 	step(1500);
 	XT_NONE(queue);
@@ -201,7 +205,10 @@ XT_TEST(clock_set_back_puts_absolute_timers_off)
 	XT_EQ(xpoll_next_timeout(queue), 1000);
 	step(-INT64_C(3600) * XP_NS_PER_SEC);
 	clock_ns += 1000;
-	/* Even if the timers were not informed yet, they read the clock before they expire. */
+	/*
+	 * The setting of the clock was not reported yet; the library reads the clock before a timer
+	 * expires.
+	 */
 	XT_NONE(queue);
 	XT_EQ(xpoll_next_timeout(queue), 3600 * XP_NS_PER_SEC);
 	clock_ns += 3600 * XP_NS_PER_SEC - 1;
@@ -230,7 +237,7 @@ static void sleep_for_one(void *argument)
 	XT_EXPECT_EQ(xpoll_event(argument, NULL, 0, &event, 1, -1), 1);
 }
 
-/* A thread that sleeps is woken, too. */
+/* Setting the clock forward also wakes a sleeping thread. */
 XT_TEST(clock_set_forward_ends_a_sleep)
 {
 	struct xpoll *queue = start();
@@ -257,7 +264,7 @@ XT_TEST(clock_steps_with_no_absolute_timer_left_are_harmless)
 	XT_EQ(xpoll_next_timeout(queue), -1);
 }
 
-/* Where nothing reports steps it looks again every second. */
+/* Where nothing reports that the clock was set, the library checks the clock each second. */
 XT_TEST(clock_steps_untold_are_noticed_within_a_second)
 {
 	struct xpoll *queue = start();
@@ -288,8 +295,8 @@ XT_TEST(step_descriptor_that_cannot_be_made_is_an_error)
 }
 
 /*
- * The wait and the timer are both over when the thread gets to run again: the
- * timer was first.
+ * When the thread runs again, both the wait's deadline and the timer have passed; the timer was
+ * first, so its event is returned.
  */
 XT_TEST(timer_before_the_deadline_is_not_a_timeout)
 {
@@ -304,8 +311,8 @@ XT_TEST(timer_before_the_deadline_is_not_a_timeout)
 }
 
 /*
- * The back end's alarm is never later than the next deadline.  It may be earlier: an extended timer
- * sets no alarm before the old one has gone off.
+ * The back end's alarm is never later than the next deadline.  It may be earlier: a timer that is
+ * extended sets no alarm before the old alarm has gone off.
  */
 XT_TEST(alarm_of_the_queue_fd_is_never_too_late)
 {
@@ -338,7 +345,7 @@ XT_TEST(alarm_of_the_queue_fd_is_never_too_late)
 
 enum { MOMENTS = 300, MOVES = 3000 };
 
-/* The clock that timers with ABSTIME go by. */
+/* Returns the time of the clock that timers with ABSTIME use. */
 static int64_t real_ns(void)
 {
 	return clock_ns + offset_ns;
@@ -386,7 +393,7 @@ XT_TEST(clock_steps_at_random_each_moment_comes_once)
 
 		if (dice % 4)
 			clock_ns += dice % 50000000;
-		else /* up to ten seconds, to and fro */
+		else /* move by up to ten seconds, forward or back */
 			step(((int64_t)(dice / 4 % 20001) - 10000) * 1000000);
 		out += take_due(queue, moments);
 		if (moments[index] == INT64_MAX) {
