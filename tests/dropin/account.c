@@ -1,9 +1,10 @@
 /*
- * Goal: a set that costs more than the real function is given up soon, and its place in the
- * program tried again ever more rarely; one that saves something stays.
- * Method: white box.  Eventfds of which as many are ready, or are closed, as the test says;
- * the drop-in counts the system calls of the calls that it answers.  Each test has a process
- * of its own, because all call from one place.
+ * Goal: a set (the drop-in's epoll set for one array) that costs more than the
+ * real function is soon given up, and its place in the program is retried at
+ * growing intervals; a set that saves time is kept.
+ * Method: white box.  The test decides how many of the eventfds are ready or
+ * closed; the drop-in counts the system calls of the calls that it serves.
+ * Each test has a process of its own, because all tests call from one place.
  */
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -66,7 +67,7 @@ static void nothing_is_ready(void *unused)
 
 	(void)unused;
 	XT_CALL(open_all(0));
-	(void)served_of(200, 0, 0); /* The kernel watches all of them. */
+	(void)served_of(200, 0, 0); /* after these calls the kernel watches all descriptors */
 	before = xpoll_poll_syscalls();
 	XT_EQ(served_of(10000, 0, 0), 10000);
 	XT_EQ(xpoll_poll_syscalls() - before, 10000);
@@ -143,7 +144,7 @@ static int look_only(struct pollfd *sleep, nfds_t count, const struct timespec *
 	return (int)syscall(SYS_ppoll, sleep, count, &zero, mask, 8);
 }
 
-/* A call from its own place in the program. */
+/* Call ppoll(2) from a place in the program of its own, with a timeout of a nanosecond. */
 __attribute__((noinline)) static int wait_for_an_instant(void)
 {
 	struct timespec instant = {.tv_nsec = 1};
@@ -152,7 +153,7 @@ __attribute__((noinline)) static int wait_for_an_instant(void)
 	return rc;
 }
 
-/* Make this number of calls that may wait; in every 400th of them a descriptor is ready. */
+/* Make this number of calls that wait; in every 400th of them a descriptor is ready. */
 static void wait_mostly_in_vain(int calls)
 {
 	for (int i = 1; i <= calls; i++) {
@@ -187,7 +188,7 @@ static void most_calls_are_real(void *unused)
 	(void)unused;
 	XT_CALL(open_all(0));
 	real.ppoll = look_only;
-	wait_mostly_in_vain(40); /* The kernel watches all of them. */
+	wait_mostly_in_vain(40); /* after these calls the kernel watches all descriptors */
 	settings.recheck_ns = -2; /* after these calls the kernel watches all descriptors */
 	wait_mostly_in_vain(4000);
 	settings.recheck_ns = 0;

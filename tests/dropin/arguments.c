@@ -1,7 +1,8 @@
 /*
- * Goal: whatever a caller may pass is answered as the kernel does: memory that
- * may not be used, sets that are shorter than the count, times at their ends.
- * Method: arrays that the drop-in has taken up, and then the unusual argument.
+ * Goal: for any argument the drop-in returns what the kernel returns: invalid
+ * memory, sets that are shorter than the count, extreme timeouts.
+ * Method: poll arrays until the drop-in has a set for them, and then use the
+ * unusual argument.
  */
 #include "dropin.h"
 
@@ -12,7 +13,7 @@
 #include <sys/time.h>
 
 #define MS 1000000LL
-#define ROUNDS 30 /* calls after which an array is well known */
+#define ROUNDS 30 /* after this many calls the drop-in has a set for the array */
 
 /* --- Errors ------------------------------------------------------------------ */
 
@@ -28,7 +29,7 @@ XT_TEST(array_that_is_not_there_is_efault)
 
 XT_TEST(array_that_ends_beyond_memory_is_efault)
 {
-	/* The hole is so large that memory which is mapped meanwhile goes to its other end. */
+	/* The hole is so large that memory mapped meanwhile is placed at its other end. */
 	enum { HOLE = 64 << 20 };
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *memory = mmap(NULL, HOLE, PROT_READ | PROT_WRITE,
@@ -96,7 +97,7 @@ XT_TEST(select_of_a_closed_number_is_ebadf)
 
 	XT_CALL(crowd_open(&crowd));
 	asked = crowd_set(&crowd);
-	/* All by one call, or the drop-in would not know them. */
+	/* Make all calls from one place, because the drop-in tells arrays apart by the place. */
 	for (int i = 0; i < 33; i++) {
 		struct timeval zero = {0};
 		int rc;
@@ -112,7 +113,7 @@ XT_TEST(select_of_a_closed_number_is_ebadf)
 			continue;
 		}
 		XT_CHECK(rc < 0 && errno == EBADF);
-		/* The set is left alone. */
+		/* The failed call leaves the set unchanged. */
 		XT_CHECK(memcmp(&set, &asked, sizeof set) == 0);
 	}
 }
@@ -121,7 +122,7 @@ XT_TEST(select_of_a_closed_number_is_ebadf)
 
 struct pages {
 	char *base;
-	size_t size; /* of one; there are two */
+	size_t size; /* size of one page; there are two */
 };
 
 /* The pages are in the middle of a hole, so memory that is mapped meanwhile goes elsewhere. */
@@ -148,7 +149,7 @@ XT_TEST(array_that_may_not_be_written_is_efault)
 	XT_CALL(crowd_open(&crowd));
 	for (int i = 0; i < 4; i++) {
 		struct pages pages = two_pages();
-		/* All of it, and its second half. */
+		/* The whole array, or its second half, is on the page without access. */
 		size_t at = i < 2 ? pages.size : pages.size - sizeof crowd.fds / 2;
 		struct pollfd *fds = crowd_copy(&crowd, pages.base + at);
 
@@ -159,7 +160,7 @@ XT_TEST(array_that_may_not_be_written_is_efault)
 	}
 }
 
-/* The error may come some time after the change, as the manual says. */
+/* EFAULT may come some time after the memory was changed, as the manual says. */
 XT_TEST(array_that_was_protected_a_while_ago_is_efault)
 {
 	struct crowd crowd;
@@ -183,7 +184,7 @@ XT_TEST(array_that_was_protected_a_while_ago_is_efault)
 	XT_EQ(munmap(pages.base, 2 * pages.size), 0);
 }
 
-/* Always by this, as crowd_poll. */
+/* Called for every select of a test, like crowd_poll, so that all come from one place. */
 static __attribute__((noinline)) int select_now(fd_set *in, fd_set *volatile out)
 {
 	struct timeval zero = {0};
@@ -213,8 +214,8 @@ XT_TEST(second_set_that_is_not_there_is_efault)
 /* --- Counts ------------------------------------------------------------------- */
 
 /*
- * The kernel reads no more of a set than it has descriptors, and programs count
- * on it that say getdtablesize().
+ * The kernel reads no more of a set than the process has descriptors, and programs that pass
+ * getdtablesize() as the count depend on that.
  */
 static void select_more_than_there_is(void *unused)
 {
@@ -242,7 +243,7 @@ XT_TEST(sets_shorter_than_the_count_are_left_alone_at_their_end)
 	XT_CHECK(xt_child(select_more_than_there_is, NULL));
 }
 
-/* Sets of the program's own size, as servers have them. */
+/* The program's sets are larger than fd_set, as in servers. */
 XT_TEST(numbers_beyond_fd_setsize_are_selected)
 {
 	enum { FIRST = 1500, BITS = 8 * (int)sizeof(long), WORDS = 2048 / BITS };
@@ -283,7 +284,7 @@ static void poll_with_garbage(void *unused)
 		for (int i = 0; i < ROUNDS; i++) {
 			XT_EQ(poll(fds, CROWD + garbage, 0), (int)garbage);
 			XT_EQ(fds[CROWD].revents, POLLNVAL);
-			/* The kernel's table of descriptors has not grown. */
+			/* The drop-in has not enlarged the process's table of descriptors. */
 			for (int fd = 512; fd < 4096; fd++)
 				XT_CHECK(fcntl(fd, F_GETFD) < 0);
 		}
@@ -322,7 +323,7 @@ static void put_later(void *argument)
 	xt_put(crowd->pipes[11].w);
 }
 
-/* For ever, whatever the number. */
+/* Call with an infinite or huge timeout, in one of several forms. */
 static int wait_long(struct crowd *crowd, int way)
 {
 	struct timespec longest = {.tv_sec = LONG_MAX, .tv_nsec = 999999999};
@@ -408,13 +409,13 @@ XT_TEST(pselect_leaves_its_timeout_alone)
 	}
 }
 
-/* --- Places ------------------------------------------------------------------------- */
+/* --- Places in the program ----------------------------------------------------------- */
 
 typedef long (*any_call)(long, long, long, long, long);
 
 /*
- * One caller for both functions, like a function that ends with a jump to poll or to select: both
- * get the same registers.
+ * Calls poll or select from one place with the same registers, like a function that ends with a
+ * jump to either.
  */
 static int call_any(void (*function)(void), long first, long second, long fifth)
 {
@@ -423,7 +424,7 @@ static int call_any(void (*function)(void), long first, long second, long fifth)
 	return rc;
 }
 
-/* The compiler must not make two of it. */
+/* volatile, so that the compiler does not make two copies of the function. */
 static int (*volatile call_it)(void (*)(void), long, long, long) = call_any;
 
 static int call_poll(struct pollfd *fds)

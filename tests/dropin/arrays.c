@@ -1,7 +1,7 @@
 /*
- * Goal: many arrays, and arrays that move: the answers are right, and what the
- * drop-in keeps is bounded.
- * Method: arrays of the same pipes in many places, each polled by one call.
+ * Goal: for many arrays, and for arrays that move, results are right and the
+ * drop-in's memory is bounded.
+ * Method: arrays of the same pipes at many addresses, each polled once.
  */
 #include "dropin.h"
 
@@ -111,7 +111,7 @@ XT_TEST(array_that_moves_is_followed)
 	}
 }
 
-/* In a child, which has no sets yet. */
+/* Runs in a child, where the drop-in has no sets yet. */
 static void grow(void *unused)
 {
 	enum { LEN = 300 };
@@ -133,7 +133,10 @@ static void grow(void *unused)
 	free(fds);
 }
 
-/* The memory is known to the end of its page, so few calls need the real function. */
+/*
+ * The drop-in knows that the memory is valid up to the end of its page, so few calls need the real
+ * function.
+ */
 XT_TEST(array_that_grows_by_one_entry_in_each_call_is_served)
 {
 	XT_CHECK(xt_child(grow, NULL));

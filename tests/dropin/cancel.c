@@ -10,7 +10,7 @@
 
 enum { CANCELS = 100, LIMIT_US = 50, SOON_MS = 20000 };
 
-/* The storm's pipe is one of the crowd, at the end. */
+/* The storm's pipe is the last entry of the array. */
 struct waiting {
 	struct pollfd fds[CROWD];
 	fd_set set;

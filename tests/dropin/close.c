@@ -1,8 +1,8 @@
 /*
- * Goal: a number that was closed and opened again is another file, however it
- * was closed, and whoever else still holds the old file.
- * Method: the array does not change.  A cold descriptor is closed, and a pipe
- * with a byte in it takes its number; poll(2) has to say so at once.
+ * Goal: a descriptor that was closed and reused is another file, however it was closed, and
+ * whichever process still has the old file open.
+ * Method: the array does not change.  A descriptor that the kernel watches for the drop-in is
+ * closed, and reused for a pipe with a byte in it, which poll(2) must report at once.
  */
 #include "dropin.h"
 
@@ -18,7 +18,7 @@
 #define CLOSE_RANGE_UNSHARE 2
 #endif
 
-/* Close the victim in a certain way, with and without a duplicate of it. */
+/* Close the victim by this function, with and without a duplicate of it. */
 static void check_closing(void (*close_it)(int fd))
 {
 	for (int with_copy = 0; with_copy < 2; with_copy++) {
@@ -82,8 +82,8 @@ static void close_and_unshare(void *unused)
 	before = xpoll_poll_syscalls();
 	XT_EQ(crowd_ready(&crowd), -1);
 	/*
-	 * Not passed through to the C library.  ThreadSanitizer has a thread of its own, so there
-	 * the call is passed through.
+	 * The call was served by the drop-in.  ThreadSanitizer has a thread of its own, so there
+	 * the call goes to the C library.
 	 */
 	XT_CHECK(XT_TSAN || xpoll_poll_syscalls() > before);
 }
@@ -126,7 +126,7 @@ XT_TEST(closefrom_then_reuse_is_another_file)
 	XT_EQ(crowd_ready(&crowd), -1);
 }
 
-/* The usual way of servers: a connection takes the number of the last one. */
+/* Servers reuse descriptors all the time: a new connection gets the descriptor of the last one. */
 XT_TEST(accept_into_the_number_of_a_closed_connection_is_another_file)
 {
 	struct sockaddr_in address;
@@ -147,7 +147,7 @@ XT_TEST(accept_into_the_number_of_a_closed_connection_is_another_file)
 	crowd.fds[VICTIM].fd = number;
 	XT_CALL(crowd_settle(&crowd));
 	xt_keep(fcntl(number, F_DUPFD_CLOEXEC, 500));
-	while ((free_one = dup(listener)) < number) /* No lower one is free. */
+	while ((free_one = dup(listener)) < number) /* until no lower descriptor is free */
 		xt_keep(free_one);
 	xt_close(free_one);
 	XT_EQ(close(number), 0);
@@ -158,11 +158,11 @@ XT_TEST(accept_into_the_number_of_a_closed_connection_is_another_file)
 	XT_CHECK(xt_poll_until(number, POLLIN, POLLIN));
 	XT_EQ(crowd_ready(&crowd), VICTIM);
 	xt_get(number);
-	xt_put(clients[0]); /* for the old one, of which there is a duplicate */
+	xt_put(clients[0]); /* input for the old connection, of which there is a duplicate */
 	XT_EQ(crowd_ready(&crowd), -1);
 }
 
-/* dup2 is no close(2), but it, too, ends the number's old file. */
+/* dup2 also ends the use of a descriptor for its old file. */
 static void check_replacing(int (*replace)(int from, int number))
 {
 	struct crowd crowd;
@@ -335,9 +335,9 @@ XT_TEST(own_descriptor_survives_closing_everything)
 	XT_CHECK(xt_child(close_all_and_poll, &pipe));
 }
 
-/* --- Closes that nobody sees ---------------------------------------------------- */
+/* --- Closes that the drop-in does not see ----------------------------------------- */
 
-/* A real call comes within XPOLL_POLL_RECHECK. */
+/* The drop-in makes a real call at least once in XPOLL_POLL_RECHECK. */
 XT_TEST(hidden_close_and_reuse_is_seen_by_the_full_look)
 {
 	struct crowd crowd;
@@ -349,7 +349,7 @@ XT_TEST(hidden_close_and_reuse_is_seen_by_the_full_look)
 	XT_CALL(crowd_reopen(number));
 	XT_EQ(crowd_poll(&crowd, -1), 1);
 	XT_EQ(crowd.fds[VICTIM].revents, POLLIN);
-	/* The new file has been found, and is reported from now on. */
+	/* The real call has detected the new file, which is reported from then on. */
 	xt_get(number);
 	XT_CALL(crowd_settle(&crowd));
 }
@@ -365,7 +365,7 @@ XT_TEST(hidden_close_and_reuse_is_seen_by_a_busy_program)
 	number = crowd.fds[VICTIM].fd;
 	XT_EQ(syscall(SYS_close, number), 0);
 	XT_CALL(crowd_reopen(number));
-	while (crowd_poll(&crowd, -1) == 1) /* The watchdog ends it. */
+	while (crowd_poll(&crowd, -1) == 1) /* the watchdog ends a loop that does not */
 		XT_EQ(crowd.fds[3].revents, POLLIN);
 	XT_EQ(crowd.fds[3].revents, POLLIN);
 	XT_EQ(crowd.fds[VICTIM].revents, POLLIN);
@@ -396,8 +396,8 @@ XT_TEST(hidden_close_and_reuse_is_seen_by_a_select)
 }
 
 /*
- * From now on a byte out of band is in line with the others: poll(2) reports it, but the kernel
- * wakes no thread.
+ * SO_OOBINLINE is set, so an urgent byte is now read with the others: poll(2) reports it, but the
+ * kernel wakes no thread.
  */
 XT_TEST(readiness_without_a_wakeup_is_seen_by_the_full_look)
 {
@@ -418,7 +418,7 @@ XT_TEST(readiness_without_a_wakeup_is_seen_by_the_full_look)
 
 /* --- Memory that is gone -------------------------------------------------------- */
 
-/* The hole is so large that memory which is mapped meanwhile goes to its other end. */
+/* The hole is so large that memory mapped meanwhile is placed at its other end. */
 #define HOLE ((size_t)64 << 20)
 
 static struct pollfd *array_in_a_hole(const struct crowd *crowd)
@@ -434,7 +434,7 @@ static struct pollfd *array_in_a_hole(const struct crowd *crowd)
 	return memory;
 }
 
-/* The error may come some time after the change, as the manual says. */
+/* EFAULT may come some time after the memory was unmapped, as the manual says. */
 XT_TEST(array_that_was_unmapped_a_while_ago_is_efault)
 {
 	struct crowd crowd;
@@ -465,7 +465,7 @@ XT_TEST(another_array_in_the_same_memory_is_another_array)
 	XT_EQ(munmap(fds, HOLE), 0);
 }
 
-/* --- Closes that nobody sees, of our own ---------------------------------------- */
+/* --- Closes of the drop-in's own descriptor, which it does not see ---------------- */
 
 XT_TEST(own_descriptor_closed_by_a_bare_system_call_is_made_anew)
 {

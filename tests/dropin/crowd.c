@@ -1,11 +1,14 @@
-/* An array that the drop-in knows well. */
+/*
+ * Functions of struct crowd: an array that was polled so often that the kernel
+ * watches it.
+ */
 #include "dropin.h"
 
 __attribute__((noinline)) int crowd_poll(struct crowd *crowd, int timeout_ms)
 {
 	/*
-	 * volatile: without it this could be a tail call, which the drop-in would see as one from
-	 * the caller.
+	 * volatile, because with a tail call the drop-in would see the caller's place as that of
+	 * the call.
 	 */
 	volatile int rc = poll(crowd->fds, CROWD, timeout_ms);
 
@@ -59,7 +62,7 @@ void crowd_reopen(int number)
 	xt_put(pipe.w);
 	if (pipe.r == number)
 		return;
-	/* Unlike dup2, it fails if the number is still taken. */
+	/* fcntl fails if the descriptor is still in use, where dup2 would close it. */
 	XT_EQ(fcntl(pipe.r, F_DUPFD_CLOEXEC, number), number);
 	xt_keep(number);
 }

@@ -1,12 +1,12 @@
 /*
- * Goal: what the drop-in answers is what the kernel answers, bit for bit.
- * Method: random things happen to descriptors of all kinds, and random changes
- * to several arrays and sets: one of them moves, one is longer than what is
- * compared at once, one so short that it often has nothing and the call waits.
- * After each the drop-in is asked, and the kernel before and after it by bare
- * system calls: each bit has to agree with one of them.  They differ from each
- * other only by what happens meanwhile, as on TCP, where another processor may
- * be at work: then all three are asked again.
+ * Goal: the drop-in returns exactly what the kernel returns.
+ * Method: random activity of descriptors of all kinds, and random changes of
+ * several arrays and sets: one moves in memory, one is longer than the blocks
+ * that the drop-in compares, one so short that it often has no ready entry and
+ * the call waits.  After each step the test calls the drop-in, and before and
+ * after it the kernel by raw system calls: each bit must agree with one of the
+ * kernel's two results.  These differ only by activity meanwhile, as on TCP,
+ * where another processor may be at work: then all three calls are repeated.
  * The seed is printed; XT_SEED repeats it, XPOLL_DROPIN_STEPS sets the length.
  */
 #include <poll.h>
@@ -19,12 +19,13 @@
 #include "world.h"
 #include "xt.h"
 
-#define ENTRIES 1400 /* of the longest: more than two blocks, and no multiple */
+/* length of the longest array: more than two blocks, and no multiple of a block */
+#define ENTRIES 1400
 #define TRIES   100
 
 enum { MOVING, LONG, SHORT, USUAL, ARRAYS = 5 };
 
-/* How many entries an array has at least and at most. */
+/* The minimum and maximum number of entries of each array. */
 static const struct {
 	int least;
 	int most;
@@ -47,10 +48,10 @@ struct run {
 	struct world world;
 	struct list lists[ARRAYS];
 	struct sets sets[ARRAYS];
-	struct pollfd *moving; /* one array is a new block of memory each time */
+	struct pollfd *moving; /* this array is in a new block of memory each time */
 	uint64_t steps;
-	uint64_t uneven; /* times that the kernel gave two answers */
-	uint64_t under_way; /* ... and was not done with it */
+	uint64_t uneven; /* number of times that the kernel's two results differed */
+	uint64_t under_way; /* number of times that the kernel had not finished its work */
 	uint64_t ready;
 };
 
@@ -155,8 +156,8 @@ static bool may_be_under_way(int fd)
 }
 
 /*
- * Ask the drop-in, in one of its ways.  What is ready ends any wait, so that may
- * be a long one; else it is a millisecond at most, and mostly none.
+ * Call the drop-in, by one of its functions.  If a descriptor is ready, any timeout will do,
+ * because the call returns at once; otherwise the timeout is a millisecond or 0.
  */
 static int ask(struct run *run, struct pollfd *fds, int len, bool ready)
 {
@@ -175,7 +176,7 @@ static int ask(struct run *run, struct pollfd *fds, int len, bool ready)
 	return ppoll(fds, (nfds_t)len, &time, world_chance(world, 50) ? &none : NULL);
 }
 
-/* The first entry with an answer of its own; len: there is none. */
+/* Returns the first entry whose result differs from both of the kernel's; len: there is none. */
 static int compare_once(struct run *run, struct list *list, struct pollfd *fds,
                         bool last)
 {
@@ -223,7 +224,7 @@ static void poll_step(struct run *run)
 	struct list *list;
 
 	if (which == LONG && world_chance(&run->world, 80))
-		which = USUAL; /* The kernel takes its time for it. */
+		which = USUAL; /* the kernel may be slow to finish its work for this */
 	list = &run->lists[which];
 	while (world_chance(&run->world, 40))
 		change_list(run, list, sizes[which].most);
@@ -232,7 +233,7 @@ static void poll_step(struct run *run)
 		compare_list(run, list, list->fds);
 		return;
 	}
-	/* The old block is kept while the new one is made, so that it moves. */
+	/* Allocate the new block before the old one is freed, so that the array moves. */
 	struct pollfd *fresh = malloc(sizeof list->fds);
 
 	if (!fresh)
@@ -281,7 +282,7 @@ static void clear_closed(struct sets *sets)
 				FD_CLR(fd, &sets->sets[kind]);
 }
 
-/* Are all descriptors of which the answers differ such as may_be_under_way? */
+/* Returns true if the results differ only for descriptors for which may_be_under_way is true. */
 static bool differ_under_way(const struct sets *ours, const struct sets *kernels)
 {
 	bool found = false;
@@ -298,7 +299,7 @@ static bool differ_under_way(const struct sets *ours, const struct sets *kernels
 	return found;
 }
 
-/* Compare like `ask`.  ready: a descriptor is ready, so any wait ends. */
+/* Call the drop-in like `ask`.  ready: a descriptor is ready, so any wait ends. */
 static int ask_sets(struct run *run, struct sets *sets, bool ready)
 {
 	struct timespec exact = {0};
@@ -320,7 +321,7 @@ static int ask_sets(struct run *run, struct sets *sets, bool ready)
 	return rc < 0 ? -errno : rc;
 }
 
-/* false: ask again. */
+/* Compare one round.  Returns false if it must be repeated. */
 static bool compare_sets_once(struct run *run, struct sets *ours, bool last)
 {
 	struct sets before = *ours;
@@ -361,7 +362,7 @@ static void select_step(struct run *run)
 
 	while (world_chance(&run->world, 60))
 		change_sets(run, sets);
-	/* With a closed number all functions return EBADF, so mostly skip that. */
+	/* With a closed descriptor all functions return EBADF, so remove it most of the time. */
 	copy = *sets;
 	if (kernel_select(&copy) == -EBADF && world_chance(&run->world, 95))
 		clear_closed(sets);
@@ -379,7 +380,7 @@ static uint64_t steps_wanted(void)
 
 static void run_steps(void (*step)(struct run *))
 {
-	static struct run run; /* large */
+	static struct run run; /* static because of its size */
 	uint64_t steps = steps_wanted();
 
 	memset(&run, 0, sizeof run);

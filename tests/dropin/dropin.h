@@ -1,21 +1,24 @@
 /*
- * Shared by the tests of the drop-in: an array of descriptors that has been polled so often that
- * the kernel watches it for the drop-in.
+ * For the tests of the drop-in for poll(2): an array of descriptors that has
+ * been polled so often that the kernel watches it for the drop-in.
  */
 #ifndef DROPIN_TEST_H
 #define DROPIN_TEST_H
 
 #include "xt.h"
 
-#ifndef __GLIBC__ /* The drop-in has them in any case. */
+#ifndef __GLIBC__ /* other C libraries declare these in any case */
 int close_range(unsigned first, unsigned last, int flags);
 void closefrom(int first);
 #endif
 
-/* The drop-in's own counter: the system calls of all calls that did not pass through. */
+/*
+ * The drop-in's own counter: the number of its system calls in calls that it has served without the
+ * C library.
+ */
 uint64_t xpoll_poll_syscalls(void);
 
-#define CROWD 40 /* entries */
+#define CROWD 40 /* number of entries */
 
 struct crowd {
 	struct pollfd fds[CROWD];
@@ -23,25 +26,34 @@ struct crowd {
 };
 
 /*
- * poll(2) of the array.  Always by this: to the drop-in a call from another place
- * in the program is one of another array, which it does not know yet.
+ * poll(2) of the array.  All tests call it by this function, because the drop-in tells arrays apart
+ * by the place of the call in the program.
  */
 int crowd_poll(struct crowd *crowd, int timeout_ms);
 
-/* CROWD pipes with nothing in them, wanted for POLLIN; polled, so cold. */
+/*
+ * Open CROWD pipes without data, request POLLIN, and poll them until the kernel watches all of them
+ * ("cold").
+ */
 void crowd_open(struct crowd *crowd);
 void crowd_settle(struct crowd *crowd);
 
-/* All of it, for select(2). */
+/* Returns the descriptors of the array as a set for select(2). */
 fd_set crowd_set(const struct crowd *crowd);
 
-/* poll(2) now; the index of the one entry that is ready, -1: none, -2: more. */
+/*
+ * Call poll(2) with timeout 0.  Returns the index of the only ready entry; -1: none, -2: more than
+ * one.
+ */
 int crowd_ready(struct crowd *crowd);
 
-/* The number of an epoll instance that the drop-in has made, or -1. */
+/* Returns the descriptor of an epoll instance that the drop-in has opened; -1: none. */
 int find_own(void);
 
-/* A pipe with a byte in it takes exactly this number, by dup2 or by luck. */
+/*
+ * Make this descriptor refer to a pipe with a byte in it, by dup2, unless the pipe got that number
+ * already.
+ */
 void crowd_reopen(int number);
 
 #endif

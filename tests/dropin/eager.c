@@ -1,7 +1,7 @@
 /*
- * Makes sure that every array is taken up at once: the drop-in has read the
- * environment before main, so the environment has to come from outside.  With
- * room for descriptors.
+ * Starts the test again with an environment in which the drop-in makes a set
+ * for every array at once, because the drop-in reads the environment before
+ * main.  Raises the limit of descriptors, too.
  */
 #include <stdio.h>
 #include <stdlib.h>

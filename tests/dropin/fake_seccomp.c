@@ -1,4 +1,6 @@
-/* In place of libseccomp: seccomp_load of a struct sock_fprog, by seccomp(2). */
+/*
+ * Replaces libseccomp: seccomp_load installs a struct sock_fprog by seccomp(2).
+ */
 #include <errno.h>
 #include <linux/seccomp.h>
 #include <sys/syscall.h>

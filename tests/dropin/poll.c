@@ -1,7 +1,8 @@
 /*
- * Goal: what poll, ppoll, select and pselect promise besides their answers:
- * times, ends of a sleep, signals.
- * Method: the situations one by one, with arrays that the drop-in has taken up.
+ * Goal: poll, ppoll, select and pselect have the right timeouts, wake-ups and
+ * signals, besides their results.
+ * Method: one situation after the other, with arrays for which the drop-in has
+ * a set.
  */
 #include "dropin.h"
 
@@ -181,7 +182,7 @@ XT_TEST(handler_interrupts_the_sleep)
 	for (int i = 0; i < 4; i++) {
 		struct kicker kicker = {.target = pthread_self()};
 
-		/* poll(2) is not restarted, whatever the handler asks for. */
+		/* poll(2) is not restarted after a signal, even with SA_RESTART. */
 		catch_signal(SIGUSR1, i % 2 ? SA_RESTART : 0, count_signal);
 		kicker.self = xt_start(kick, &kicker);
 		if (i < 2)
@@ -217,7 +218,7 @@ XT_TEST(mask_lets_a_pending_signal_in_only_while_waiting)
 		XT_FAILS(ppoll(crowd.fds, CROWD, i % 2 ? &zero : NULL, &open), EINTR);
 		XT_EQ(atomic_load(&signals_seen), before + 1);
 	}
-	/* A ready descriptor comes before the signal, which stays pending. */
+	/* A ready descriptor is returned although a signal is pending. */
 	xt_put(crowd.pipes[2].w);
 	before = atomic_load(&signals_seen);
 	pthread_kill(pthread_self(), SIGUSR1);
@@ -237,7 +238,7 @@ static void sleep_through_a_stop(void *argument)
 	XT_CHECK(xt_now() - start >= 300 * MS);
 }
 
-/* Neither epoll_wait nor its kin would go on. */
+/* epoll_wait would return EINTR after a stop; poll(2) continues. */
 XT_TEST(stop_and_continue_do_not_interrupt)
 {
 	struct crowd crowd;
@@ -256,7 +257,7 @@ XT_TEST(stop_and_continue_do_not_interrupt)
 		if (!WIFSTOPPED(status))
 			break;
 		XT_EQ(kill(child, SIGCONT), 0);
-		XT_EQ(poll(NULL, 0, 10), 0); /* Let it get back to sleep. */
+		XT_EQ(poll(NULL, 0, 10), 0); /* let the thread sleep again */
 	}
 	if (WIFSTOPPED(status))
 		XT_EQ(waitpid(child, &status, 0), child);
@@ -307,7 +308,7 @@ static void jump_out(int number)
 	siglongjmp(way_out, 1);
 }
 
-/* Leave by longjmp more often than there are sets. */
+/* Handlers leave the sleep by longjmp more often than there are sets. */
 XT_TEST(handler_may_leave_the_sleep_by_longjmp)
 {
 	struct crowd crowd;
@@ -340,7 +341,7 @@ static void poll_and_jump_out(int number)
 	siglongjmp(way_out, 1);
 }
 
-/* Wherever it interrupts: in the sleep, in the drop-in, or between two calls. */
+/* The handler may interrupt the thread in the sleep, in the drop-in, or between two calls. */
 static void jump_out_of_anywhere(void *unused)
 {
 	struct crowd crowd;
@@ -370,7 +371,7 @@ static void jump_out_of_anywhere(void *unused)
 	XT_EQ(crowd_ready(&crowd), -1);
 }
 
-/* In a child, whose sets may all be lost by that. */
+/* Use a child, because this may lose all of its sets. */
 XT_TEST(handler_may_poll_the_same_array_and_leave_by_longjmp)
 {
 	XT_CHECK(xt_child(jump_out_of_anywhere, NULL));

@@ -1,7 +1,7 @@
 /*
- * Goal: there are so many sets and no more, none is kept for those who have
- * gone, and a forked child closes nothing but the drop-in's own.
- * Method: white box.  Sets without arrays; the test says what time it is.
+ * Goal: the number of sets is limited, sets of threads that have left are
+ * reused, and a forked child closes only the drop-in's own descriptors.
+ * Method: white box.  Sets without arrays; the test provides the time.
  */
 #include "pool.h"
 
@@ -33,7 +33,7 @@ static void make_all(void *started)
 		(void)take(i, 0);
 }
 
-/* Sets are being made, for the first time, when the process is copied. */
+/* The process forks while sets are made for the first time. */
 static void fork_while_sets_are_made(void *unused)
 {
 	atomic_int started = 0;
@@ -68,7 +68,7 @@ XT_TEST(forked_beside_another_thread_a_child_keeps_its_descriptors)
 		XT_CHECK(xt_child(fork_while_sets_are_made, NULL));
 }
 
-/* All of them, the first one unused for longest. */
+/* Take all sets, of which the first one has been unused for longest. */
 static void take_all(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {
@@ -133,7 +133,7 @@ XT_TEST(set_that_is_given_up_keeps_no_memory)
 	         !set->watch.ready_memory.base && !set->selected.base);
 }
 
-/* By longjmp, or because they were cancelled. */
+/* The threads have left by longjmp, or were cancelled. */
 XT_TEST(set_of_sleepers_that_have_gone_makes_room_too)
 {
 	XT_CALL(take_all());

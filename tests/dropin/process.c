@@ -1,7 +1,8 @@
 /*
  * Goal: threads, fork, vfork, exec and cancellation.
- * Method: several of them use the same arrays; a byte that is there is found by
- * whoever waits for it, and what a child does changes nothing for its parent.
+ * Method: several threads or processes use the same arrays; each thread that
+ * waits finds a byte that is there, and nothing that a child does affects its
+ * parent.
  */
 #include "dropin.h"
 
@@ -81,7 +82,7 @@ XT_TEST(vforked_child_may_close_everything)
 	}
 }
 
-/* Lines of /proc/self/fd in a program that we execute. */
+/* Returns the number of lines of /proc/self/fd in a program that is executed. */
 static int count_in_executed(void)
 {
 	int ends[2];
@@ -314,7 +315,7 @@ static int by_unshare(int fd)
 	return unshare(CLONE_FILES) < 0 ? -1 : close(fd);
 }
 
-/* In this thread's own table the number is another file, which is ready. */
+/* In this thread's own table of descriptors the number refers to another file, which is ready. */
 static void poll_apart(void *argument)
 {
 	struct parting *parting = argument;
@@ -341,7 +342,7 @@ static void wait_together(void *argument)
 	XT_EQ(crowd_poll(&parting->crowd, -1), 1);
 }
 
-/* For the other threads, one of them asleep, the number stays the same file. */
+/* For the other threads, one of which sleeps, the descriptor still refers to the old file. */
 static void part(void *argument)
 {
 	struct parting *parting = argument;
@@ -378,15 +379,15 @@ enum { SHUFFLED = 64, ROUNDS = 4000 };
 struct shuffle {
 	struct pollfd fds[SHUFFLED];
 	int peers[SHUFFLED];
-	atomic_int ready_to_close[SHUFFLED]; /* 1: the other side may replace it */
+	atomic_int ready_to_close[SHUFFLED]; /* 1: the other thread may replace it */
 	atomic_int stop;
 	uint64_t seed;
 	uint64_t sent;
 };
 
 /*
- * Replace pairs whose last byte was taken, under the same number or another one,
- * and put a byte into each new one.
+ * Replace pairs whose last byte was read, with the same descriptor or another one, and write a byte
+ * to each new pair.
  */
 static void replace_pairs(void *argument)
 {
@@ -411,8 +412,8 @@ static void replace_pairs(void *argument)
 }
 
 /*
- * The array is shared, and a replaced number is seen by the next call only: so
- * the waits are short.  No byte may be lost: after the end all have been taken.
+ * The array is shared, and a replaced descriptor is noticed by the next call only, so the timeouts
+ * are short.  No byte may be lost: at the end all were read.
  */
 XT_TEST(numbers_reused_by_another_thread_lose_nothing)
 {

@@ -1,8 +1,8 @@
 /*
- * Goal: comparing with a real call finds every number that has become another file unseen,
- * and doubts no others.
- * Method: white box.  Hundreds of numbers of one eventfd, which the kernel
- * watches; some of them are replaced by a bare system call.
+ * Goal: by comparison with a real call the drop-in finds every descriptor that
+ * was reused without its notice, and suspects no others.
+ * Method: white box.  Hundreds of descriptors of one eventfd, which the kernel
+ * watches; some are replaced by a raw system call.
  */
 #include "watch.h"
 
@@ -17,12 +17,15 @@ enum { NUMBERS = 700 };
 
 struct field {
 	struct watch watch;
-	int quiet; /* eventfds */
+	int quiet; /* eventfds that are not ready */
 	int loud;
 	int fds[NUMBERS];
 };
 
-/* All are cold: none of them is looked at by watch_poll itself. */
+/*
+ * Open the descriptors, and have the kernel watch all of them, so that watch_poll itself polls
+ * none.
+ */
 static void field_open(struct field *field)
 {
 	*field = (struct field){0};
@@ -48,7 +51,7 @@ static void field_close(struct field *field)
 	syscall(SYS_close, watch_fini(&field->watch));
 }
 
-/* Another file takes the number, and close does not hear of it. */
+/* Reuse the descriptor for another file, by a system call that the drop-in does not see. */
 static void replace_unseen(const struct field *field, int number)
 {
 	XT_EQ(syscall(SYS_dup3, field->loud, number, O_CLOEXEC), number);
@@ -75,7 +78,7 @@ XT_TEST(replaced_numbers_are_found)
 	for (int i = 0; i < VICTIMS; i++)
 		XT_CALL(replace_unseen(&field, field.fds[victims[i]]));
 	XT_EQ(watch_poll(&field.watch), 0);
-	XT_EQ(field.watch.ready_len, 0); /* epoll does not know them. */
+	XT_EQ(field.watch.ready_len, 0); /* epoll still has the old files */
 	XT_EQ(compare(&field), VICTIMS);
 	XT_EQ(watch_poll(&field.watch), 0);
 	XT_EQ(field.watch.ready_len, VICTIMS);
@@ -98,7 +101,7 @@ XT_TEST(what_is_ready_and_registered_is_not_doubted)
 	field_close(&field);
 }
 
-/* Something came in between the real call and the reports. */
+/* A file became ready between the real call and the report. */
 XT_TEST(what_only_one_of_them_finds_is_not_doubted_if_it_is_registered)
 {
 	struct pollfd fds[NUMBERS];
@@ -113,7 +116,7 @@ XT_TEST(what_only_one_of_them_finds_is_not_doubted_if_it_is_registered)
 	field_close(&field);
 }
 
-/* The old file is open elsewhere, so what comes in for it is still reported. */
+/* The old file is still open elsewhere, so its input is still reported. */
 XT_TEST(what_is_found_and_not_ready_is_another_file)
 {
 	struct field field;

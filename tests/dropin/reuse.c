@@ -1,8 +1,9 @@
 /*
- * Goal: a number is the file that it is at the time of the call, also where it
- * was closed unseen, by another thread during a wait, or was the drop-in's own.
- * Method: the array does not change, the file of one of its numbers does; the
- * kernel's own poll(2) is asked where that is not obvious.
+ * Goal: a descriptor is the file that it refers to at the time of the call,
+ * also if it was closed without the drop-in's notice, by another thread during
+ * a wait, or was the drop-in's own.
+ * Method: the array does not change, but the file of one of its descriptors
+ * does; the kernel's poll(2) is the oracle where the result is not obvious.
  */
 #include "dropin.h"
 
@@ -21,7 +22,7 @@ extern char **environ;
 
 /* --- Numbers given by the kernel ---------------------------------------------- */
 
-/* Take all numbers below this one, so that the kernel gives this number next once it is closed. */
+/* Use all descriptors below this one, so that the kernel reuses it next when it is closed. */
 static void take_all_below(int number)
 {
 	int fd;
@@ -31,8 +32,10 @@ static void take_all_below(int number)
 	close(fd);
 }
 
-/* `open_it` gives a new descriptor, on which there is something after a write to
- * `writer`; the old file lives on. */
+/*
+ * `open_it` opens a descriptor that is readable after a write to `writer`; the old file stays open
+ * elsewhere.
+ */
 static void check_opening(int (*open_it)(int from), int from, int writer)
 {
 	struct crowd crowd;
@@ -50,7 +53,7 @@ static void check_opening(int (*open_it)(int from), int from, int writer)
 	XT_CHECK(xt_poll_until(number, POLLIN, POLLIN));
 	XT_EQ(crowd_ready(&crowd), VICTIM);
 	xt_get(number);
-	xt_put(crowd.pipes[VICTIM].w); /* for the old one */
+	xt_put(crowd.pipes[VICTIM].w); /* input for the old file */
 	XT_EQ(crowd_ready(&crowd), -1);
 }
 
@@ -193,7 +196,7 @@ XT_TEST(hidden_close_of_a_file_that_lives_on_ends_within_a_full_look)
 	xt_keep(fcntl(number, F_DUPFD_CLOEXEC, 500));
 	XT_EQ(syscall(SYS_dup3, pipe.r, number, O_CLOEXEC), number);
 	xt_put(crowd.pipes[VICTIM].w);
-	while (crowd_poll(&crowd, 0) != 0) /* The watchdog ends it. */
+	while (crowd_poll(&crowd, 0) != 0) /* the watchdog ends a loop that does not */
 		XT_EQ(crowd.fds[VICTIM].revents, POLLIN);
 	XT_EQ(crowd_ready(&crowd), -1);
 	xt_put(pipe.w);
@@ -202,7 +205,7 @@ XT_TEST(hidden_close_of_a_file_that_lives_on_ends_within_a_full_look)
 
 /* --- The drop-in's own ----------------------------------------------------------------- */
 
-/* A crowd, and a number that the drop-in has for it. */
+/* Open a crowd, and return a descriptor that the drop-in uses for it. */
 static void crowd_open_own(struct crowd *crowd, int *own)
 {
 	XT_CALL(crowd_open(crowd));
@@ -210,7 +213,7 @@ static void crowd_open_own(struct crowd *crowd, int *own)
 	XT_CHECK(*own >= 0);
 }
 
-/* In a child there is one array, and one number of the drop-in. */
+/* Runs in a child, which has one array and one descriptor of the drop-in. */
 static void own_number_is_the_programs_by_now(void *unused)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -299,10 +302,7 @@ static void own_number_is_not_replaced(void *unused)
 	XT_CALL(crowd_open(&crowd));
 	for (int i = 0; i < 4; i++) {
 		XT_EQ(crowd_ready(&crowd), -1);
-		/*
-		 * This call makes a set again, also if the one before was the real call that is
-		 * due.
-		 */
+		/* The drop-in makes a set for this call even if the call before was a real one. */
 		XT_EQ(crowd_ready(&crowd), -1);
 		own = find_own();
 		XT_CHECK(own >= 0);
@@ -324,13 +324,16 @@ XT_TEST(own_number_stays_closed_to_the_program_when_dup2_fails)
 	XT_CHECK(xt_child(own_number_is_not_replaced, NULL));
 }
 
-/* An epoll instance of the program's, by a function of the C library or by none. */
+/*
+ * Make an epoll instance of the program with this descriptor, by the C library or by a raw system
+ * call.
+ */
 static int by_epoll_create1(int own)
 {
 	int fd;
 
 	while ((fd = epoll_create1(0)) >= 0 && fd < own)
-		; /* The numbers below it are taken. */
+		; /* all lower numbers are in use */
 	return fd;
 }
 
@@ -358,13 +361,13 @@ static void own_number_is_an_instance_of_the_program(void *unused)
 	XT_CALL(crowd_open_own(&crowd, &own));
 	XT_EQ(syscall(SYS_close, own), 0);
 	XT_EQ(take_number(own), own);
-	event.data.u64 = (uint64_t)crowd.fds[VICTIM].fd; /* as programs do */
+	event.data.u64 = (uint64_t)crowd.fds[VICTIM].fd; /* programs store the descriptor as data */
 	XT_EQ(epoll_ctl(own, EPOLL_CTL_ADD, pipe.r, &event), 0);
 	for (int i = 0; i < CROWD; i++) {
 		crowd.fds[i].events ^= POLLPRI;
 		xt_put(crowd.pipes[i].w);
 		if (take_number == by_bare_dup3 && i == 0)
-			(void)crowd_ready(&crowd); /* the one in which it is noticed */
+			(void)crowd_ready(&crowd); /* the drop-in notices the reuse in this call */
 		XT_EQ(crowd_ready(&crowd), i);
 		/* the drop-in has registered nothing in it */
 		XT_EQ(epoll_wait(own, &event, 1, 0), 0);
@@ -385,7 +388,7 @@ XT_TEST(own_number_that_is_an_epoll_instance_of_the_program_is_the_programs)
 	XT_CHECK(xt_child(own_number_is_an_instance_of_the_program, NULL));
 }
 
-/* The last call has changed a registration, and so does the next one at once. */
+/* The last call has changed a registration, and so does the next one. */
 static void own_number_is_replaced_between_two_changes(void *unused)
 {
 	struct xt_pair pipe = xt_pipe();

@@ -1,10 +1,10 @@
 /*
- * Goal: once a process has installed a seccomp filter, the drop-in makes no system
- * call that the program does not make.
- * Method: a child installs a filter that ends it for any call but those of a small
- * server on poll(2), such as sshd's child before the login, and goes on polling:
- * arrays that the drop-in has and new ones, by all four functions, also in a child
- * of its own.
+ * Goal: after a process has installed a seccomp filter, the drop-in makes only
+ * system calls that the program makes anyway.
+ * Method: a child installs a filter that kills it for any call except those of
+ * a small server on poll(2), such as sshd's child before the login, and
+ * continues to poll: arrays with a set and new ones, by all four functions,
+ * also in a child of its own.
  */
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -16,10 +16,10 @@
 
 #include "dropin.h"
 
-/* How the filter is installed. */
+/* The function by which the filter is installed. */
 enum { BY_PRCTL, BY_LIBSECCOMP };
 
-int seccomp_load(void *filter); /* fake_seccomp.c's */
+int seccomp_load(void *filter); /* defined in fake_seccomp.c */
 
 static const int allowed[] = {
 	SYS_ppoll, SYS_pselect6, SYS_read, SYS_write, SYS_close, SYS_exit,
@@ -41,7 +41,7 @@ static const int allowed[] = {
 
 enum { ALLOWED = sizeof allowed / sizeof *allowed };
 
-/* Ends the process for every call that is not allowed. */
+/* Install a filter that kills the process for every call that is not in the list. */
 static bool install(int how)
 {
 	struct sock_filter code[2 * ALLOWED + 2];
@@ -94,7 +94,7 @@ static int sandboxed_child(struct crowd *crowd, int how)
 	for (int i = 0; i < 3 * CROWD; i++)
 		if (poll(fresh, CROWD, 0) != 1 || poll(fresh, CROWD, -1) != 1)
 			return 3;
-	/* A watched number is closed. */
+	/* Close a descriptor that the kernel watches for the drop-in. */
 	if (close(crowd->pipes[5].r) < 0)
 		return 4;
 	child = fork();
@@ -141,7 +141,7 @@ XT_TEST(filter_of_libseccomp_is_noticed)
 	in_a_sandbox(true, BY_LIBSECCOMP);
 }
 
-/* All else goes to the C library. */
+/* Other operations of prctl(2) go to the C library. */
 XT_TEST(prctl_does_what_it_does)
 {
 	char name[16] = "";

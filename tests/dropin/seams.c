@@ -1,9 +1,9 @@
 /*
- * Goal: where one sleep of the kernel's poll(2) is several in here, a signal that
- * comes between two of them interrupts the call, and what is found between them
- * is returned.
- * Method: white box.  The functions of the C library that the drop-in sleeps in are
- * replaced by ones that do the real thing, and then what the test says.
+ * Goal: where one sleep in poll(2) is several sleeps of the drop-in, a signal
+ * between two of them interrupts the call, and readiness found between them is
+ * returned.
+ * Method: white box.  The C library's functions in which the drop-in sleeps are
+ * replaced by functions that sleep, and then run the test's code.
  */
 #include "dropin.h"
 
@@ -14,18 +14,21 @@
 #include "real.h"
 #include "settings.h"
 
-/* Number of sleeps that the signal has not interrupted, after which the call may end. */
+/*
+ * After this many sleeps without an interruption the test takes the signal for lost, and lets the
+ * call end.
+ */
 #define LOST 5
 
 #define SECOND 1000000000LL
-#define LONG   (1000 * SECOND) /* from one real call to the next */
+#define LONG   (1000 * SECOND) /* interval of the real calls */
 
 static struct crowd crowd;
 static atomic_int handled;
 static int sleeps;
-static bool cut;            /* the first sleep ends because the real call is due */
-static int64_t passed_ns;   /* time that passes only for the drop-in */
-static int64_t asked_ns[8]; /* how long each was to be; -1: for ever */
+static bool cut;            /* the first sleep ends because a real call is due */
+static int64_t passed_ns;   /* time that passes for the drop-in only */
+static int64_t asked_ns[8]; /* the timeouts of the sleeps; -1: infinite */
 static void (*after_sleep)(void);
 static void (*before_sleep)(void);
 
@@ -41,8 +44,8 @@ static void raise_signal(void)
 }
 
 /*
- * The first sleep ends by a byte that is gone when it is looked for, or by its time.
- * Those after it only look, so a call that has lost its signal fails and does not hang.
+ * The first sleep ends because of a byte that is read before the drop-in polls, or by its timeout.
+ * Later sleeps only poll, so that a call that has lost its signal fails and does not hang.
  */
 static int sleep_in_parts(struct pollfd *fds, nfds_t count,
                           const struct timespec *timeout, const sigset_t *mask)
@@ -109,9 +112,9 @@ static void seams_open(void)
 	before_sleep = NULL;
 }
 
-static fd_set set; /* of a select */
+static fd_set set; /* set for the select calls */
 
-/* poll, ppoll, select, pselect. */
+/* Call poll, ppoll, select or pselect. */
 static int call_inline(int kind, bool wait)
 {
 	struct timespec zero = {0};
@@ -131,7 +134,7 @@ static int call_inline(int kind, bool wait)
 	}
 }
 
-/* Never inlined: each call of a kind comes from the same place in the program. */
+/* Not inlined, so that all calls of a kind come from the same place in the program. */
 static int (*volatile call)(int kind, bool wait) = call_inline;
 
 /* Check each function that waits, with sets that the drop-in has made before. */
@@ -147,7 +150,8 @@ static void check_seam(bool by_time, void (*after)(void), void (*before)(void))
 		int saved_errno;
 		int rc;
 
-		for (int i = 0; i < 2 * CROWD; i++) /* The kernel watches all of them. */
+		/* after these calls the kernel watches all descriptors */
+		for (int i = 0; i < 2 * CROWD; i++)
 			XT_EQ(call(kind, false), 0);
 		sleeps = 0;
 		after_sleep = after;
@@ -218,7 +222,7 @@ XT_TEST(one_sleep_of_a_call_is_cut_and_the_next_one_is_the_real_call)
 	xt_get(crowd.pipes[5].r);
 }
 
-/* The first sleep finds what a second check of the same file would not find. */
+/* The first sleep finds readiness that a second poll of the same file would not find. */
 static int sleep_and_consume(struct pollfd *fds, nfds_t count,
                              const struct timespec *timeout, const sigset_t *mask)
 {
@@ -259,7 +263,7 @@ static int sleep_and_lose_one(struct pollfd *fds, nfds_t count,
 	return (int)syscall(SYS_ppoll, fds, count, timeout, mask, 8);
 }
 
-/* The real select checks only in the beginning that all are open. */
+/* The real select(2) checks only at its beginning that all descriptors are open. */
 XT_TEST(number_closed_during_a_select_is_no_error)
 {
 	struct real saved = real;
@@ -301,7 +305,7 @@ static void wait_and_note_mask(void *mask)
 	pthread_cleanup_pop(0);
 }
 
-/* Before the sleep or after it, where signals are blocked. */
+/* The thread is cancelled before the sleep or after it, while the drop-in blocks signals. */
 XT_TEST(cancelled_thread_has_its_mask_again)
 {
 	struct real saved = real;

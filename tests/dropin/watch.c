@@ -1,7 +1,9 @@
 /*
- * Goal: what is hot, and what the kernel watches, may change while a thread
- * sleeps; what is ready is found once all the same.
- * Method: white box.  One thread plays the sleeper and the others in turn.
+ * Goal: which descriptors the drop-in polls itself ("hot") and which the kernel
+ * watches may change while a thread sleeps; each ready descriptor is found
+ * exactly once nevertheless.
+ * Method: white box.  One thread plays the sleeping thread and the others in
+ * turn.
  */
 #include "watch.h"
 
@@ -16,7 +18,7 @@ enum { NUMBERS = 20 };
 
 struct field {
 	struct watch watch;
-	int fds[NUMBERS]; /* eventfds, hot to begin with */
+	int fds[NUMBERS]; /* eventfds, all hot at first */
 };
 
 static void field_open(struct field *field)
@@ -26,7 +28,7 @@ static void field_open(struct field *field)
 	for (int i = 0; i < NUMBERS; i++) {
 		field->fds[i] = xt_keep(eventfd(0, EFD_NONBLOCK));
 		XT_CHECK(watch_slot_of(&field->watch, field->fds[i]));
-		(void)numbers_close_begin(field->fds[i]); /* as if another thread closed it */
+		(void)numbers_close_begin(field->fds[i]); /* as when another thread closes it */
 		watch_want(&field->watch, field->fds[i], POLLIN);
 		numbers_close_end(field->fds[i]);
 	}
@@ -43,7 +45,8 @@ static void field_close(struct field *field)
 int __real_xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
 int __wrap_xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap);
 
-static int missed; /* so many calls find nothing, as beside another thread */
+/* number of epoll calls that find nothing, as when another thread reads the list */
+static int missed;
 
 int __wrap_xp_sys_epoll_now(int epoll_fd, struct epoll_event *events, int cap)
 {
@@ -79,7 +82,7 @@ XT_TEST(what_got_cold_during_a_sleep_is_found_once)
 	field_close(&field);
 }
 
-/* The sleep had ended before: the instance itself was not ready then. */
+/* The sleep has ended for another reason: the epoll instance was not ready then. */
 XT_TEST(what_got_cold_after_a_sleep_is_found_by_the_next_look)
 {
 	struct pollfd sleep[WATCH_SLEEP_LEN];

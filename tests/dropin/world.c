@@ -1,4 +1,4 @@
-/* Descriptors of all kinds. */
+/* Opens, uses and closes descriptors of all kinds at random: see world.h. */
 #include "world.h"
 
 #include <arpa/inet.h>
@@ -129,7 +129,7 @@ static void open_timer(struct world *world)
 	add(world, fd);
 }
 
-/* Open files that epoll refuses, or that the drop-in polls in each call. */
+/* Open files that epoll refuses, or that the drop-in must poll in each call. */
 static void open_other(struct world *world)
 {
 	sigset_t set;
@@ -195,7 +195,7 @@ static void forget(struct world *world, const int *entry)
 	world->fds[entry - world->fds] = world->fds[--world->len];
 }
 
-/* A duplicate elsewhere keeps the file, and what watches it, alive. */
+/* A duplicate keeps the file, and its entries in epoll sets, alive. */
 static void keep_alive(struct world *world, int fd)
 {
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 1000);
@@ -234,7 +234,7 @@ static void close_one(struct world *world)
 		forget(world, entry);
 }
 
-/* Another file under the same number, in one step. */
+/* Replace the file behind a descriptor in one step. */
 static void replace_one(struct world *world)
 {
 	int number = *one_of(world);
@@ -312,7 +312,7 @@ static void move_bytes(struct world *world)
 		if (read(fd, &byte, 1) < 0)
 			break;
 		break;
-	default: /* Eight bytes: what an eventfd wants. */
+	default: /* eight bytes, because an eventfd accepts only that */
 		if (write(fd, &one, sizeof one) < 0)
 			break;
 	}

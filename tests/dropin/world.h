@@ -1,8 +1,7 @@
 /*
- * A world of descriptors of all kinds, and what can happen to them.
- *
- * Numbers are reused as the kernel does it, duplicates are kept aside so that
- * closed files live on, and nothing asks the drop-in for its opinion.
+ * A world of descriptors of all kinds, and the random activity on them.
+ * Descriptors are reused as the kernel chooses, duplicates are kept so that
+ * closed files stay open, and no function here uses the drop-in's results.
  */
 #ifndef DROPIN_WORLD_H
 #define DROPIN_WORLD_H
@@ -14,22 +13,22 @@
 
 struct world {
 	uint64_t seed;
-	int fds[WORLD_MOST]; /* open, or were once: some are closed by now */
+	int fds[WORLD_MOST]; /* descriptors that are open or were once */
 	int len;
 	int aside[32]; /* duplicates that keep files alive */
 	int aside_len;
-	int ended[32]; /* numbers that were closed not long ago */
+	int ended[32]; /* descriptors that were closed recently */
 	unsigned ended_at;
 };
 
 uint32_t world_pick(struct world *world, uint32_t below);
 bool world_chance(struct world *world, uint32_t percent);
 
-void world_open(struct world *world); /* descriptors of a random kind */
-void world_act(struct world *world);  /* anything, to anybody */
+void world_open(struct world *world); /* open descriptors of a random kind */
+void world_act(struct world *world);  /* make a random operation on a random descriptor */
 void world_close_all(struct world *world);
 
-/* A number for an array: mostly one that is open. */
+/* Returns a descriptor for an array, which is usually open. */
 int world_number(struct world *world);
 
 #endif

@@ -28,7 +28,7 @@ enum {
 	MOST_US = 100,
 	SLACK_NS = 1000,
 	EACH = 4,
-	STARTUP = 64, /* system calls of each kind that are allowed beyond that */
+	STARTUP = 64, /* system calls of each kind that are allowed in addition */
 };
 
 typedef int mutex_call(pthread_mutex_t *mutex);

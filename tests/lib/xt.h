@@ -18,7 +18,7 @@
 #define XT_H
 
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE 1 /* pipe2, POLLRDHUP, O_PATH, pthread_timedjoin_np */
+#define _GNU_SOURCE 1 /* for pipe2, POLLRDHUP, O_PATH, pthread_timedjoin_np */
 #endif
 
 #include <errno.h>
@@ -59,23 +59,27 @@ bool xt_has_except(void);
 			XT_SKIP("no EVFILT_EXCEPT here"); \
 	} while (0)
 bool xt_pipes_have_except(void);
-/* On OpenBSD xpoll_fd stays readable after a change until somebody polls the queue: poll it. */
+/* On OpenBSD xpoll_fd stays readable after a change until the queue is polled: poll it. */
 void xt_settle(struct xpoll *queue);
 /*
  * Returns true if the queue's descriptor is readable.  Waits for that only where a thread of the
- * kernel makes it readable with a delay (xt_nested_are_late).
+ * kernel makes the descriptor readable with a delay (xt_nested_are_late).
  */
 bool xt_now_readable(struct xpoll *queue);
 /*
- * Returns true if the kernel reports with a delay that a kqueue inside another one is readable, as
- * of the sources VNODE and PROC.
+ * Returns true if the kernel reports with a delay that a kqueue inside another one is readable,
+ * like the kqueues of VNODE and PROC.
  */
 bool xt_nested_are_late(void);
 /*
- * Returns true if this kqueue(2) watches devices that are always ready, which other systems refuse.
+ * Returns true if this kqueue(2) can watch devices that are always ready; other systems refuse
+ * them.
  */
 bool xt_watches_devices(void);
-/* Returns true if a socket that begins to listen keeps the filter of one that does not. */
+/*
+ * Returns true if a registered socket that begins to listen keeps the kernel filter of one that
+ * does not.
+ */
 bool xt_chooses_filters_early(void);
 /* Returns true if READ reports the shutdown of a listener, as on FreeBSD. */
 bool xt_listeners_end(void);
@@ -170,13 +174,16 @@ enum {
 #else
 #define XT_SIGNALS_A_THREAD() XT_SINGLE_ONLY()
 #endif
-/* How many signals a program gets if a blocked standard signal was sent `count` times. */
+/* The number of signals that a program gets if a blocked standard signal was sent `count` times. */
 #ifdef __FreeBSD__
 #define XT_STANDARD_OF(count) (count)
 #else
 #define XT_STANDARD_OF(count) 1
 #endif
-/* False where each thread of a process gets SIGCONT, as on OpenBSD. */
+/*
+ * True if one thread of a process gets a SIGCONT; false on OpenBSD in threads mode, where each
+ * thread gets it.
+ */
 #ifdef __OpenBSD__
 #define XT_CONT_COMES_ONCE (!xt_threads)
 #else
@@ -214,14 +221,14 @@ void xt_register(struct xt_test *test);
 	}                                                              \
 	static void name(void)
 
-/* Set by a constructor of the test: main calls this first, with its arguments. */
+/* A function that a constructor of the test may set: main calls it first, with its arguments. */
 extern void (*xt_main_first)(int argc, char **argv);
 
 extern const char *xt_backend; /* the back end under test */
-extern bool xt_threads;        /* threads mode */
+extern bool xt_threads;        /* the test runs in threads mode */
 
-bool xt_is(const char *backend); /* the back end under test is this one */
-bool xt_wine(void); /* this Windows is Wine */
+bool xt_is(const char *backend); /* returns true if this is the back end under test */
+bool xt_wine(void); /* returns true if this Windows is Wine */
 /*
  * Reason for a skip.  Wine's server finds the end of a connection by peeking at one byte, which
  * shows nothing while a byte is unread; Windows reports the end although bytes are unread.
@@ -232,10 +239,10 @@ bool xt_wine(void); /* this Windows is Wine */
  * connections.
  */
 #define XT_NO_UNIX "no UNIX-domain sockets here"
-bool xt_sunos(void); /* illumos, or the models of its system calls on Linux */
-bool xt_kqueue(void); /* the library is the one for systems with kqueue(2) */
-bool xt_dropin(void); /* the same, and its kqueue(2) is the drop-in */
-bool xt_usable(const char *backend); /* the library has this back end on this system */
+bool xt_sunos(void); /* returns true on illumos, and on its models on Linux */
+bool xt_kqueue(void); /* returns true if the library is built for kqueue(2) */
+bool xt_dropin(void); /* the same, but only if its kqueue(2) is the drop-in */
+bool xt_usable(const char *backend); /* returns true if this system has the back end */
 /*
  * Returns true if the back end waits in a kernel object that can be polled, which xpoll_fd needs.
  */
@@ -257,12 +264,12 @@ void xt_skip(const char *reason);
 void xt_absent(const char *what) __attribute__((noreturn));
 void xt_note(const char *format, ...) XT_PRINTF(1, 2);
 uint64_t xt_seed(void);                /* --seed or $XT_SEED, else a fixed number */
-uint32_t xt_random(uint64_t *state);   /* a small generator */
+uint32_t xt_random(uint64_t *state);   /* returns a random number */
 /* Returns --seconds or $XPOLL_STRESS_SECONDS, else `usual`. */
 double xt_stress_seconds(double usual);
 const char *xt_error_name(int error);
 const char *xt_filter_name(int filter);
-void xt_watchdog(unsigned seconds); /* give this test this much time from now on */
+void xt_watchdog(unsigned seconds); /* end this test after this time from now */
 
 /* 2.  Checks: each returns from a void function when it does not hold ------ */
 
@@ -312,7 +319,7 @@ bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
 			return;                        \
 	} while (0)
 
-/* Run a helper with checks of its own, and return if one failed. */
+/* Runs a function that makes checks, and returns if one has failed. */
 #define XT_CALL(expr)               \
 	do {                        \
 		(void)(expr);       \
@@ -336,13 +343,14 @@ bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
 
 /* 3.  Queues and events --------------------------------------------------- */
 
-/* A queue on the back end under test; destroyed when the test ends. */
+/* Returns a queue on the back end under test, which is destroyed when the test ends. */
 struct xpoll *xt_open(void);
 struct xpoll *xt_open_quiet(void); /* without the changers of threads mode */
-struct xpoll *xt_open_flags(uint32_t flags); /* quiet, with these flags of xpoll_open */
-struct xpoll *xt_open_on(const char *backend); /* quiet, on this back end */
-void xt_destroy(struct xpoll *queue);          /* destroy a queue of these before the test ends */
-void xt_forget_queue(struct xpoll *queue);     /* the test has destroyed the queue itself */
+struct xpoll *xt_open_flags(uint32_t flags); /* the same, with these flags of xpoll_open */
+struct xpoll *xt_open_on(const char *backend); /* the same, on this back end */
+void xt_destroy(struct xpoll *queue);          /* destroy such a queue before the test ends */
+/* called after the test has destroyed the queue itself */
+void xt_forget_queue(struct xpoll *queue);
 
 /* Apply one change.  Returns 0 or the errno value of the change's result. */
 int xt_change(struct xpoll *queue, uint64_t ident, int filter, int flags,
@@ -358,7 +366,9 @@ int xt_trigger(struct xpoll *queue, uint64_t ident);
 int xt_take(struct xpoll *queue, struct xpoll_event *events, int cap,
             int64_t timeout_ns);
 
-/* Checks that exactly this event comes, and stores it; xt_none: that no event comes. */
+/*
+ * xt_gets checks that exactly this event comes, and stores it; xt_none checks that no event comes.
+ */
 bool xt_gets(const char *file, int line, struct xpoll *queue,
              struct xpoll_event *event, uint64_t ident, int filter);
 bool xt_none(const char *file, int line, struct xpoll *queue);
@@ -387,7 +397,7 @@ struct xpoll_stats xt_stats(struct xpoll *queue);
 /* 4.  Descriptors: non-blocking, close-on-exec, closed when the test ends --- */
 
 struct xt_pair {
-	int r; /* what is written to w can be read here; of sockets, also the other way */
+	int r; /* reads what is written to w; of sockets, also the other way */
 	int w;
 };
 
@@ -396,31 +406,38 @@ struct xt_pair xt_socketpair(int type);
 struct xt_pair xt_ready_pair(void); /* stream sockets; r can be read and written */
 struct xt_pair xt_tcp(void); /* TCP: r was accepted, w connected */
 struct xt_pair xt_tcp_bounded(void); /* the same; w accepts more bytes than r can hold */
-struct xt_pair xt_pty(void); /* r slave in raw mode, w master */
+struct xt_pair xt_pty(void); /* r: slave in raw mode, w: master */
 int xt_listener(struct sockaddr_in *address);
 int xt_socket(int domain, int type);
-int xt_udp(struct sockaddr_in *address); /* bound to loopback */
-/* Like xt_udp, connected to itself: it refuses others, and no other process can take the port. */
+int xt_udp(struct sockaddr_in *address); /* a UDP socket bound to loopback */
+/*
+ * Like xt_udp, but connected to itself, so that it refuses other senders, and no other process can
+ * use its port.
+ */
 int xt_udp_refusing(struct sockaddr_in *address);
 int xt_file(const char *text);           /* a file without a name, with this text, offset 0 */
 int xt_open_path(const char *path, int flags);
-bool xt_put_text(const char *path, const char *text); /* false: no permission to write */
-int xt_eventfd(void);                  /* -1 where there is none */
-int xt_timerfd(int64_t first_ns);      /* -1 where there is none */
-int xt_keep(int fd);                   /* have it closed when the test ends */
-void xt_close(int fd);                 /* close(2), checked */
-void xt_shut(struct xt_pair pair);     /* both ends */
+/* returns false if writing is not permitted */
+bool xt_put_text(const char *path, const char *text);
+int xt_eventfd(void);                  /* -1: not supported */
+int xt_timerfd(int64_t first_ns);      /* -1: not supported */
+int xt_keep(int fd);                   /* close it when the test ends; returns fd */
+void xt_close(int fd);                 /* close(2), which must succeed */
+void xt_shut(struct xt_pair pair);     /* close both ends */
 int xt_dup(int fd);
-void xt_number(int fd, int number); /* move fd to this number */
+void xt_number(int fd, int number); /* move fd to this descriptor number */
 
 void xt_put(int fd);            /* write one byte */
-int xt_get(int fd);             /* read one byte; 0 at the end, -1 if none */
+int xt_get(int fd);             /* read one byte; returns it, 0 at the end, -1 if there is none */
 void xt_fill(int fd);           /* write until EAGAIN */
 int xt_drain(int fd);           /* read until EAGAIN; returns the number of bytes */
-short xt_poll(int fd, int events);      /* revents of poll(2) with timeout 0 */
+short xt_poll(int fd, int events);      /* returns poll(2)'s revents, with timeout 0 */
 bool xt_poll_until(int fd, int events, int revents); /* wait until all these revents are set */
-bool xt_ended(int fd);                  /* wait until its peer sends no more */
-/* Send from a connected datagram socket until the error is reported that nobody listens. */
+bool xt_ended(int fd);                  /* wait until its peer has ended */
+/*
+ * Send from a connected datagram socket until the error arrives that no socket has that port.
+ * Returns true if it does.
+ */
 bool xt_refused(int fd);
 void xt_reset(struct xt_pair tcp); /* close w with a TCP reset */
 /* Files with names, in a directory that is removed when the test ends. */
@@ -434,7 +451,7 @@ int xt_raise_files(int wanted); /* raise RLIMIT_NOFILE up to this; returns the l
 		if (xt_raise_files(wanted) < (wanted))                         \
 			XT_SKIP("too few descriptors allowed");                \
 	} while (0)
-bool xt_inherited(int fd); /* open, and not close-on-exec */
+bool xt_inherited(int fd); /* returns true if fd is open and not close-on-exec */
 int xt_count_open(void);
 void xt_set_open(unsigned char *bits, int count);
 
@@ -445,20 +462,21 @@ struct xt_thread;
 /* Start a thread, which is joined at the end of the test at the latest. */
 struct xt_thread *xt_start(void (*run)(void *), void *argument);
 void xt_join(struct xt_thread *thread);
-void xt_threads_reuse(void); /* make room for more threads in place of joined ones: for loops */
+/* reuse the room of joined threads, for tests that start threads in a loop */
+void xt_threads_reuse(void);
 pthread_t xt_pthread(struct xt_thread *thread);
 bool xt_done(struct xt_thread *thread);
-/* Wake all waits of the queue until this thread has ended, and join it. */
+/* Wake all waits of the queue repeatedly until this thread has ended, and join it. */
 void xt_send_home(struct xpoll *queue, struct xt_thread *thread);
 
 /*
  * Wait until the thread sleeps in the kernel, as far as the system shows that.  Tests of sleeping
- * threads call this to make their case likely, but must be right without it.
+ * threads call this to make their case likely, but must also pass without it.
  */
 void xt_asleep(struct xt_thread *thread);
 /*
- * Like pthread_sigqueue, which not every C library has.  Returns 0, or -1 with errno.  Where
- * threads have no numbers, the signal is sent to the process.
+ * Like pthread_sigqueue, which some C libraries lack.  Returns 0, or -1 with errno.  On systems
+ * without thread IDs the signal is sent to the process.
  */
 int xt_queue_signal(int thread_number, int number, int value);
 int xt_thread_number(void); /* the kernel's ID of the calling thread; 0: none */
@@ -467,7 +485,7 @@ int xt_thread_number(void); /* the kernel's ID of the calling thread; 0: none */
 struct xt_sleeper {
 	struct xpoll *queue;
 	int64_t timeout_ns;
-	const sigset_t *mask; /* or NULL */
+	const sigset_t *mask; /* NULL: no mask */
 	struct xpoll_event event;
 	int rc;
 	int error;
@@ -475,9 +493,9 @@ struct xt_sleeper {
 void xt_sleep(void *sleeper);
 
 /*
- * XT_SLEEPERS threads sleep in a queue without a timeout, each until it has one event.  bring is
- * called for each and makes one event; each event has to reach another thread, which stores its
- * data in the array.  Returns true if that was so.
+ * Let XT_SLEEPERS threads sleep in the queue without a timeout, each until it has one event.
+ * `bring` is called once for each and makes one event.  Each event must reach another thread, which
+ * stores its data in the array.  Returns true if that was so.
  */
 enum { XT_SLEEPERS = 3 };
 bool xt_sleepers_get(struct xpoll *queue, void (*bring)(void *argument, int which),

@@ -21,8 +21,8 @@ static void died(void *argument)
 }
 
 /*
- * All reads are cancellation points, which end no thread that has disabled cancellation.
- * The first one may wait for a signal that is late.
+ * Each read is a cancellation point, which must not end a thread that has disabled cancellation.
+ * The first read may wait for a signal that is late.
  */
 static void read_with_lock(struct xt_storm *storm)
 {
@@ -70,8 +70,8 @@ static void spin(int64_t ns)
 }
 
 /*
- * The thread is marked as cancelled, and its signal was not sent yet: end its wait, and give it the
- * time to return from there.
+ * Called when the thread is marked as cancelled and its signal was not sent yet: end its wait, and
+ * give the thread the time to return.
  */
 static void end_wait(void *argument)
 {

@@ -14,9 +14,9 @@
 struct xt_late;
 
 struct xt_storm {
-	/* Wait once until pipe.r is readable; `limited`: for at most 50 us. */
+	/* Wait once until pipe.r is readable; limited: for at most 50 us. */
 	void (*wait)(struct xt_storm *storm, bool limited);
-	void *object; /* what `wait` waits with */
+	void *object; /* the object that `wait` uses */
 	bool limited;
 	struct xt_pair pipe;
 	int zero;            /* /dev/zero, from which a read never waits */
@@ -43,17 +43,17 @@ struct xt_storm {
 void xt_storm_prepare(struct xt_storm *storm);
 /*
  * Cancel `count` threads, one after the other, for each second of XPOLL_STRESS_SECONDS.  The caller
- * has set storm->wait and storm->object.
+ * must have set storm->wait and storm->object.
  */
 void xt_storm_run(struct xt_storm *storm, int count);
 
 /*
- * Makes calls of pthread_cancel whose signal is sent late: after pthread_cancel has marked the
- * thread as cancelled, and before it sends the signal, before_signal is called.  NULL: this system
- * cannot delay the signal.
+ * Makes cancel signals late: between pthread_cancel's marking of the thread as cancelled and its
+ * sending of the signal, before_signal is called.  Returns NULL if this system cannot delay the
+ * signal.
  */
 struct xt_late *xt_late_new(void (*before_signal)(void *argument), void *argument);
 void xt_late_send(struct xt_late *late, pthread_t thread);
-void xt_late_free(struct xt_late *late); /* joins its threads */
+void xt_late_free(struct xt_late *late); /* joins the threads of `late` */
 
 #endif

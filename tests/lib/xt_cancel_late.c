@@ -58,7 +58,7 @@ static void late_call(void *argument)
 		(void)XT_EXPECT_EQ(pthread_cancel(late->target), 0);
 		(void)XT_EXPECT_EQ(write(late->answer.w, "c", 1), 1);
 	}
-	/* A tgkill(2) of no process: the other thread ends when it gets this. */
+	/* Let the other thread return: it ends when it gets a tgkill(2) of an invalid process. */
 	(void)syscall(SYS_tgkill, -1, -1, 0);
 }
 

@@ -75,7 +75,7 @@ bool xt_status(const char *file, int line, const char *text, int got, int want)
 bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
                     int want)
 {
-	/* The call was evaluated as an argument, so errno is its error. */
+	/* The caller has evaluated the call as an argument, so errno is the error of that call. */
 	int error = errno;
 
 	if (rc == -1 && error == want)

@@ -9,7 +9,7 @@
 /* The tests of the program, in order, and the seed of all random numbers. */
 extern struct xt_test *xt_first;
 extern uint64_t xt_chosen_seed;
-extern double xt_chosen_seconds; /* of --seconds, for stress tests; 0: not given */
+extern double xt_chosen_seconds; /* value of --seconds, for stress tests; 0: not given */
 
 /* Run a test and clean up.  Returns 0: passed, 1: failed, 77: skipped. */
 int xt_run_one(const struct xt_test *test);
@@ -41,7 +41,7 @@ struct xt_noise;
 struct xt_noise *xt_noise_start(struct xpoll *queue);
 void xt_noise_stop(struct xt_noise *noise);
 
-/* Does nothing; the call makes the linker take xt_tsan.c. */
+/* Does nothing; the call makes the linker take xt_tsan.c from the archive. */
 void xt_tsan_link(void);
 
 /* Ends the program, because the harness itself has failed. */

@@ -72,7 +72,10 @@ short xt_poll(int fd, int events)
 	return entry.revents;
 }
 
-/* The BSDs do not report POLLERR for an error of a socket, but that it is ready or hung up. */
+/*
+ * Returns true if all wanted bits are set; on the BSDs an error of a socket is not POLLERR, but
+ * POLLIN or POLLHUP.
+ */
 static bool has_all(int revents, int wanted)
 {
 #ifdef __linux__
@@ -83,7 +86,7 @@ static bool has_all(int revents, int wanted)
 }
 
 #ifdef IO_KEVENT
-/* Some systems' poll(2) does not report this. */
+/* The test is skipped where poll(2) does not report the end. */
 bool xt_ended(int fd)
 {
 	int64_t deadline = xt_now() + XT_SOON;
@@ -108,7 +111,7 @@ bool xt_ended(int fd)
 }
 #endif
 
-/* Kernels limit how many such errors they send in a second. */
+/* Repeat, because kernels limit how many such errors they send in a second. */
 bool xt_refused(int fd)
 {
 #ifdef __linux__

@@ -76,7 +76,7 @@ static void *noise_main(void *argument)
 
 	while (!atomic_load(&self->noise->stop)) {
 		noise_round(self);
-		/* pause, in order not to use a whole processor */
+		/* pause, so as not to use a whole processor */
 		(void)nanosleep(&pause, NULL);
 	}
 	return NULL;
@@ -114,7 +114,7 @@ void xt_noise_stop(struct xt_noise *noise)
 	free(noise);
 }
 
-/* One of the two waits of an xt_take. */
+/* The arguments and results of one of the two waits of an xt_take. */
 struct take {
 	struct xpoll *queue;
 	int cap;
@@ -136,7 +136,7 @@ static void *take_main(void *argument)
 	return NULL;
 }
 
-/* Returns true if several waiters may get this event: only if it is level- or edge-triggered. */
+/* Returns true if both waits may return this event: only if it is level- or edge-triggered. */
 static bool take_may_repeat(struct xpoll *queue,
                             const struct xpoll_event *event)
 {

@@ -51,7 +51,10 @@ void xt_asleep(struct xt_thread *thread)
 {
 	int kernel_id, seen = 0;
 
-	/* On a busy machine this takes longer than all the checks below. */
+	/*
+	 * Wait for the thread's kernel ID; on a busy machine that takes longer than all the checks
+	 * below.
+	 */
 	while ((kernel_id = xt_thread_kernel_id(thread)) == 0 && xt_thread_number() != 0)
 		(void)sched_yield();
 	for (int i = 0; i < ASLEEP_LOOKS && seen < 3; i++) {

@@ -128,7 +128,7 @@ bool xt_pipes_have_except(void)
 	return rc == 0;
 }
 
-/* Returns true on this kernel, or on a model of it. */
+/* Returns true on the kernel with this name, or on a model of it. */
 static bool kernel_is(const char *name)
 {
 #if defined(__OpenBSD__)

@@ -7,7 +7,7 @@
 
 unsigned xt_slowness = 1;
 
-/* A user of the selftest does not wait two minutes for a case that is stuck. */
+/* A user of the selftest must not wait two minutes for a case that hangs. */
 #ifdef XT_SELFTEST
 #define WATCHDOG_SECONDS 30
 #else
@@ -25,7 +25,7 @@ static struct xt_test **run_last = &xt_first;
 static atomic_int run_failed_checks;
 static bool run_skipped;
 static const char *run_name = "";
-static jmp_buf run_end; /* used on the thread of the test */
+static jmp_buf run_end; /* jumped to on the thread of the test */
 
 void xt_register(struct xt_test *test)
 {
@@ -98,7 +98,7 @@ uint64_t xt_seed(void)
 	return xt_chosen_seed;
 }
 
-/* xorshift64*: small, and the same everywhere. */
+/* xorshift64*: a small generator with the same numbers on every system. */
 uint32_t xt_random(uint64_t *state)
 {
 	uint64_t x = *state ? *state : 1;
@@ -191,7 +191,7 @@ static void run_check_leaks(const unsigned char *before)
 
 	xt_set_open(after, XT_FD_SCAN);
 	for (int fd = 0; fd < XT_FD_SCAN; fd++)
-		/* The program cannot close descriptors of a drop-in. */
+		/* An open descriptor that close(2) cannot close belongs to a drop-in. */
 		if (after[fd] && !before[fd] && close(fd) == 0)
 			xt_fail(__FILE__, __LINE__,
 			        "descriptor %d is still open", fd);

@@ -1,12 +1,13 @@
 /*
- * xt_tsan: reports of ThreadSanitizer that are not races of memory.
- *
- * ThreadSanitizer models a descriptor as memory that open writes and close frees.  The library
- * closes by raw system calls, which it does not see, so the next use of the descriptor looks like a
- * race.  Some tests close a descriptor under a waiter on purpose, whose stack is sometimes lost
- * when fstat(2) reads the descriptor in the library: the kind of a reused descriptor belongs to a
- * registration that has ended, and is dropped with it.  A cancelled thread leaves its interceptor
- * by unwinding, after which ThreadSanitizer does not see the locks that it takes.
+ * xt_tsan: suppresses reports of ThreadSanitizer that are not races of memory.
+ * ThreadSanitizer models a descriptor as memory that open writes and close
+ * frees.  The library closes by raw system calls, which ThreadSanitizer does
+ * not see, so the next use of the descriptor looks like a race.  Some tests
+ * close a descriptor on purpose while a thread waits for it, and sometimes the
+ * stack of the close is lost when the library reads the descriptor by fstat(2);
+ * the result of that fstat(2) is dropped with the registration, which has
+ * ended.  A cancelled thread leaves an interceptor by unwinding, after which
+ * ThreadSanitizer does not see the locks that the thread takes.
  */
 #include "xt_internal.h"
 

@@ -26,7 +26,7 @@ static long watch_processors;
 
 static void watch_say(const char *text)
 {
-	/* nothing can be done if writing fails */
+	/* nothing can be done about a failed write */
 	if (write(STDOUT_FILENO, text, strlen(text)) < 0)
 		return;
 }
@@ -42,7 +42,7 @@ static void watch_show_stack(int signal_of)
 #endif
 }
 
-/* This must not need a lock of the C library; macOS has nothing better. */
+/* The fork must not need a lock of the C library; macOS has no other function than fork. */
 #ifdef __APPLE__
 #define watch_fork fork
 #else

@@ -1,14 +1,14 @@
 /*
- * Goal: AIO (S24): reads, writes and syncs end as one event each, with what
- * pread(2), pwrite(2) and fsync(2) would have returned; what cannot be done is
- * refused when it is submitted, and changes nothing.
- * Method: files with known content; pread(2) and fstat(2) as the judges.
+ * Goal: AIO (S24): each read, write and sync ends with one event, which has the result of pread(2),
+ * pwrite(2) or fsync(2); an impossible operation is refused when it is submitted, and changes
+ * nothing.
+ * Method: files with known content; pread(2) and fstat(2) are the oracles.
  */
 #include "aio_kit.h"
 
 #include <sys/stat.h>
 
-/* A descriptor that cannot be read from, and is not for writing if possible. */
+/* open(2) flag for a descriptor without read access, and without write access where possible. */
 #define NO_READING (XT_O_PATH ? XT_O_PATH : O_WRONLY)
 
 static char buffer[AIO_LONG + 4096];
@@ -25,7 +25,7 @@ static char buffer[AIO_LONG + 4096];
 		XT_EXPECT(gets_.udata == (aio)->udata);                 \
 	} while (0)
 
-/* Submit, and the event comes. */
+/* Submit an operation, and check that its event comes with this result. */
 #define DOES(queue, aio, want)                          \
 	do {                                            \
 		XT_OK(kit_submit((queue), (aio)));      \
@@ -41,7 +41,7 @@ XT_TEST(read_gives_what_the_file_has)
 	struct xpoll_aio aio;
 
 	AIO_NEEDED(queue);
-	/* From the device, and once more from memory. */
+	/* Read from the device, and then the same bytes from the page cache. */
 	for (int i = 0; i < 8; i++) {
 		size_t length = lengths[i % 4];
 
@@ -53,7 +53,7 @@ XT_TEST(read_gives_what_the_file_has)
 	}
 }
 
-/* The program need not wait for the event. */
+/* The program may read the result before the event is delivered. */
 XT_TEST(lookup_tells_the_result_once_there_is_one)
 {
 	struct xpoll *queue = xt_open();
@@ -155,7 +155,7 @@ XT_TEST(write_puts_the_bytes_and_sync_ends)
 	DOES(queue, &aio, 0);
 	XT_EQ(pread(fd, buffer, 20, 0), 10);
 	XT_EXPECT(memcmp(buffer, "0123abc789", 10) == 0);
-	/* Far behind the end: a hole, and the file as long as that. */
+	/* Write far beyond the end, which leaves a hole. */
 	kit_op(&aio, XPOLL_AIO_WRITE, fd, (char[]){"end"}, 3, INT64_C(6) << 30);
 	DOES(queue, &aio, 3);
 	XT_EQ(fstat(fd, &status), 0);
@@ -168,7 +168,7 @@ static int appending_file(const char *name)
 	return xt_keep(open(xt_name(name), O_RDWR | O_APPEND | O_CLOEXEC));
 }
 
-/* As pwrite(2) does, on Linux and FreeBSD: the offset has no effect. */
+/* On Linux and FreeBSD a write to a descriptor with O_APPEND ignores the offset, like pwrite(2). */
 XT_TEST(write_to_an_appending_descriptor_goes_where_pwrite_goes)
 {
 	struct xpoll *queue = xt_open();
@@ -226,7 +226,7 @@ XT_TEST(direct_io_reads_and_writes_what_is_aligned)
 
 #endif
 
-/* --- What the kernel refuses is the event's result ------------------------- */
+/* --- Errors of the kernel are the event's result --------------------------- */
 
 XT_TEST(bad_buffer_is_efault_in_the_event)
 {
@@ -251,11 +251,11 @@ XT_TEST(write_beyond_what_a_file_can_be_is_efbig_in_the_event)
 	kit_op(&aio, XPOLL_AIO_WRITE, fd, buffer, 10, INT64_MAX - 5);
 	XT_OK(kit_submit(queue, &aio));
 	KIT_GETS_ALL(queue, &aio, 1);
-	/* The kernel says either of a sum that is no offset. */
+	/* Kernels return either error for an offset that overflows. */
 	XT_EXPECT(aio.result == -EINVAL || aio.result == -EFBIG);
 }
 
-/* --- What makes no sense is refused at once --------------------------------- */
+/* --- Impossible operations are refused at once ------------------------------- */
 
 XT_TEST(operation_that_makes_no_sense_is_refused)
 {
@@ -289,7 +289,7 @@ XT_TEST(operation_that_makes_no_sense_is_refused)
 	XT_STATUS(kit_submit(queue, &aio), EINVAL);
 	aio.size = sizeof aio - 1;
 	XT_STATUS(kit_submit(queue, &aio), EINVAL);
-	/* A newer program's structure: fine while it asks for nothing new. */
+	/* A newer program's larger structure is accepted while its new members are 0. */
 	memset(&big, 0, sizeof big);
 	kit_op(&big.aio, XPOLL_AIO_READ, fd, buffer, 10, 0);
 	big.aio.size = sizeof big;
@@ -377,7 +377,7 @@ XT_TEST(registration_is_made_by_submit_and_ended_by_its_event)
 	XT_EQ(xpoll_lookup(queue, ident, AIO, &now), 0);
 	XT_EXPECT(now.flags & XPOLL_ONESHOT);
 	XT_EXPECT(now.udata == &aio);
-	/* S3: silent while it is disabled. */
+	/* S3: a disabled operation delivers no event. */
 	XT_OK(xt_flag(queue, ident, AIO, XPOLL_DISABLE));
 	XT_NONE(queue);
 	XT_OK(xt_change(queue, ident, AIO, XPOLL_ADD | XPOLL_ENABLE, 0, 0,
@@ -414,7 +414,7 @@ XT_TEST(delete_of_what_is_over_takes_its_event)
 	}
 }
 
-/* S11 */
+/* S11: with room for one event, all of many operations are delivered. */
 XT_TEST(many_with_room_for_one_all_come)
 {
 	enum { MANY = 1000 };
@@ -467,13 +467,13 @@ XT_TEST(queue_descriptor_is_readable_when_one_is_over)
 		XT_OK(kit_submit(queue, &aio));
 		XT_CHECK(xt_poll_until(outer, POLLIN, POLLIN));
 		GETS(queue, &aio, i ? i == 1 ? AIO_LONG : 10 : 0);
-		/* kqueue(2) finds out that nothing is left when it is asked. */
+		/* A kqueue(2) clears its readiness only when it is polled. */
 		XT_NONE(queue);
 	}
 	XT_EQ(xt_poll(outer, POLLIN), 0);
 }
 
-/* The poll-like level sees descriptors only. */
+/* The poll-like level delivers descriptors only. */
 XT_TEST(poll_like_level_leaves_it_for_the_event_level)
 {
 	struct xpoll *queue = xt_open_quiet();

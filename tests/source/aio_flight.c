@@ -1,9 +1,10 @@
 /*
- * Goal: operations in flight (S24): cancelled, left by the thread that
- * submitted them, met by xpoll_destroy, xpoll_close_fd and fork.  Each ends
- * once; nobody touches a buffer or a descriptor after that.
- * Method: files that are not in memory; a buffer whose page holds up whoever
- * touches it; the file's content as the judge.
+ * Goal: operations in progress (S24) are cancelled, outlive the thread that
+ * submitted them, and meet xpoll_destroy, xpoll_close_fd and fork.  Each
+ * completes once, and after that the library uses neither its buffer nor its
+ * descriptor.
+ * Method: files that are not in memory; a buffer whose page stops any thread
+ * that touches it; the file's content is the oracle.
  */
 #include "aio_kit.h"
 
@@ -16,7 +17,7 @@ struct flight {
 	struct xpoll *queue;
 	int fd;
 	struct xpoll_aio aios[MANY];
-	char *room; /* AIO_LONG / 8 bytes each */
+	char *room; /* buffers of AIO_LONG / 8 bytes each */
 };
 
 #define EACH ((size_t)(AIO_LONG / 8))
@@ -81,7 +82,7 @@ XT_TEST(cancel_gives_the_result_or_ecanceled_once)
 	XT_CALL(flight_submit(&flight));
 	for (int i = 0; i < MANY; i++)
 		XT_EQ(xpoll_aio_cancel(flight.queue, &flight.aios[i]), 0);
-	/* Twice is nothing more. */
+	/* A second cancel has no effect. */
 	for (int i = 0; i < MANY; i += 3)
 		XT_EQ(xpoll_aio_cancel(flight.queue, &flight.aios[i]), 0);
 	KIT_GETS_ALL(flight.queue, flight.aios, MANY);
@@ -104,7 +105,10 @@ XT_TEST(destroy_waits_and_no_buffer_is_touched_after_it)
 			(void)sched_yield();
 		xt_destroy(flight.queue);
 		XT_CHECK(flight_cancelled(&flight) >= 0);
-		/* The program reuses the memory at once: here it cannot be accessed any more. */
+		/*
+		 * xpoll_destroy has returned, so the program may reuse the memory: make it
+		 * inaccessible, so that a late access crashes.
+		 */
 		XT_EQ(mprotect((void *)(((uintptr_t)flight.room + 4095) &
 		                        ~(uintptr_t)4095), MANY * EACH - 4096,
 		               PROT_READ), 0);
@@ -116,8 +120,8 @@ XT_TEST(destroy_waits_and_no_buffer_is_touched_after_it)
 }
 
 /*
- * After xpoll_close_fd the number is another file's: each operation has read the old file or
- * nothing.
+ * After xpoll_close_fd the descriptor may be reused: each operation has read the old file or was
+ * cancelled.
  */
 XT_TEST(close_fd_waits_and_no_operation_meets_the_next_file)
 {
@@ -162,13 +166,13 @@ XT_TEST(forget_fd_leaves_other_descriptors_alone)
 	flight_end(&flight);
 }
 
-/* --- Held up for as long as the test wants ------------------------------------ */
+/* --- Operations that take as long as the test wants --------------------------- */
 
 struct held {
 	struct kit_trap trap;
 	struct xpoll *queue;
 	int fd;
-	struct xpoll_aio first; /* sits in the trap */
+	struct xpoll_aio first; /* this operation is stopped in the trap */
 	struct xpoll_aio next;
 	char byte;
 };
@@ -185,7 +189,7 @@ static void held_begin(struct held *held)
 	XT_OK(kit_submit(held->queue, &held->next));
 }
 
-/* Take the events of both: they are on the test's stack. */
+/* Take the events of both operations, because their structures are on the test's stack. */
 static void held_end(struct held *held)
 {
 	struct xpoll_event event;
@@ -206,7 +210,10 @@ static void held_end(struct held *held)
 		XT_CALL(held_begin(held));                                \
 	} while (0)
 
-/* An operation that has begun and cannot be stopped keeps its buffer until its event. */
+/*
+ * An operation that has begun cannot be cancelled, and uses its buffer until its event is
+ * delivered.
+ */
 XT_TEST(operation_under_way_blocks_neither_submit_nor_wait_nor_cancel)
 {
 	struct held held;
@@ -301,7 +308,7 @@ static void submit_part(void *argument)
 		XT_OK(kit_submit(part->flight->queue, &part->flight->aios[i]));
 }
 
-/* The kernel would cancel what a thread that ends has submitted. */
+/* The kernel would cancel the operations that a thread has submitted when that thread exits. */
 XT_TEST(operations_outlive_the_thread_that_submitted_them)
 {
 	struct flight flight;
@@ -384,7 +391,7 @@ static void child_takes_over(void *argument)
 	struct xpoll_event now;
 
 	XT_EQ(xpoll_reinit(flight->queue), 0);
-	/* The operations in progress are the parent's. */
+	/* In the child: the operations in progress belong to the parent. */
 	XT_FAILS(xpoll_lookup(flight->queue, (uintptr_t)&flight->aios[0], AIO,
 	                      &now), ENOENT);
 	XT_NONE(flight->queue);
@@ -395,7 +402,7 @@ static void child_takes_over(void *argument)
 	xpoll_destroy(flight->queue);
 }
 
-/* A queue of its own, beside the inherited one. */
+/* The child creates a queue of its own while it has the inherited one. */
 static void child_begins_anew(void *argument)
 {
 	struct flight *flight = argument;

@@ -1,9 +1,10 @@
 /*
- * Goal: what a program may notice of AIO (S19, S24): threads, few, none before
- * there is work and none for long after it; no signal goes to them; no system
- * call of the program is interrupted.  What the system refuses is got by with,
- * or reported, and changes nothing.  An end reaches whoever sleeps or begins to.
- * Method: /proc/self/task; system calls of the test's own; limits and a seccomp
+ * Goal: the effects of AIO on the rest of a program (S19, S24): few threads,
+ * none before there is work and none long after it; these threads get no
+ * signals; no system call of the program is interrupted.  If the system refuses
+ * something, the library works without it, or reports an error and changes
+ * nothing.  A completion reaches a thread that sleeps or is about to.
+ * Method: /proc/self/task; system calls of the test; limits and a seccomp
  * filter in children.
  */
 #include "aio_kit.h"
@@ -29,7 +30,7 @@ static bool with_io_uring(void)
 	return way && strcmp(way, "io_uring") == 0;
 }
 
-/* Reads that need the device. */
+/* Submit reads that may need the device. */
 static void submit_many(struct xpoll *queue, int fd)
 {
 	for (int i = 0; i < MANY; i++) {
@@ -71,14 +72,14 @@ XT_TEST(threads_are_few_and_only_there_for_work)
 	XT_OK(kit_submit(queue, &aios[0]));
 	KIT_GETS_ALL(queue, aios, 1);
 	XT_EXPECT_EQ(kit_threads(), before);
-	/* Whether a read needs the device is up to the system; a sync does. */
+	/* Whether a read needs the device depends on the system; a sync always needs it. */
 	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
 	XT_CALL(submit_many(queue, fd));
 	kit_op(&aios[MANY], XPOLL_AIO_FSYNC, fd, NULL, 0, 0);
 	XT_OK(kit_submit(queue, &aios[MANY]));
 	most = kit_threads() - before;
 	XT_EXPECT(most >= 1);
-	/* With io_uring there is one thread of the library, and some of the kernel. */
+	/* With io_uring there are one thread of the library and some threads of the kernel. */
 	XT_EXPECT(most <= 4);
 	KIT_GETS_ALL(queue, aios, MANY + 1);
 	XT_CALL(many_right());
@@ -91,7 +92,7 @@ XT_TEST(threads_are_few_and_only_there_for_work)
 	KIT_GETS_ALL(queue, aios, 1);
 	XT_EXPECT(kit_threads() > before);
 	xt_destroy(queue);
-	/* A joined thread may stay visible for a moment. */
+	/* A thread may be visible in /proc for a short time after it was joined. */
 	while (kit_threads() > before)
 		(void)sched_yield();
 }
@@ -110,7 +111,7 @@ XT_TEST(threads_are_shared_by_all_queues)
 		       i * share);
 		XT_OK(kit_submit(queues[i], &aios[i]));
 	}
-	/* A worker of the kernel's may be among them. */
+	/* One worker thread of the kernel may be among them. */
 	XT_EXPECT(kit_threads() - before <= 5);
 	for (int i = 0; i < 20; i++)
 		KIT_GETS_ALL(queues[i], &aios[i], 1);
@@ -124,7 +125,10 @@ static void on_signal(int number)
 	handled++;
 }
 
-/* A signal to the process, blocked by its every thread, stays pending. */
+/*
+ * A signal to the process that all threads of the program block stays pending: the library's
+ * threads must not take it.
+ */
 XT_TEST(threads_get_no_signals)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -196,7 +200,7 @@ XT_TEST(no_descriptor_is_emfile_and_changes_nothing)
 	XT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
 	int rc = kit_submit(queue, &aios[0]);
 	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	/* Without any the probe of io_uring fails, too. */
+	/* Without a descriptor the probe for io_uring fails, too. */
 	XT_EXPECT_STATUS(rc, EMFILE);
 	XT_FAILS(xpoll_aio_cancel(queue, &aios[0]), ENOENT);
 	XT_EXPECT_EQ(xt_stats(queue).registered, 0);
@@ -221,7 +225,7 @@ static void child_without_threads(void *argument)
 		XT_EQ(syscall(SYS_setresuid, 65534, 65534, 65534), 0);
 	XT_EQ(setrlimit(RLIMIT_NPROC, &none), 0);
 	if (with_io_uring()) {
-		/* The test of io_uring, too, needs a thread. */
+		/* The probe for io_uring needs a thread, too. */
 		kit_op(&aios[0], XPOLL_AIO_FSYNC, fd, NULL, 0, 0);
 		XT_STATUS(kit_submit(queue, &aios[0]), ENOTSUP);
 		XT_EQ(unsetenv("XPOLL_AIO"), 0);
@@ -272,7 +276,7 @@ XT_TEST(way_that_there_is_not_is_enotsup)
 	XT_CHECK(xt_child(child_names_nonsense, NULL));
 }
 
-/* From now on this system call fails, in every thread. */
+/* Make this system call fail in every thread from now on. */
 static bool forbid(int number, int error)
 {
 	struct sock_filter filter[] = {
@@ -351,8 +355,8 @@ XT_TEST(sandbox_that_closes_later_is_got_by_with)
 }
 
 /*
- * The event before was delivered, and no thread sleeps: a program that begins to poll the queue's
- * descriptor sees the next completion.
+ * The last event was delivered, and no thread sleeps.  A program that begins to poll the queue's
+ * descriptor now must see the next completion.
  */
 XT_TEST(end_while_nobody_sleeps_is_seen_by_who_watches_the_queue_then)
 {

@@ -1,4 +1,4 @@
-/* aio_kit: see the header. */
+/* aio_kit: files with known content, and operations on them; see aio_kit.h. */
 #include "aio_kit.h"
 
 #ifdef __linux__
@@ -15,13 +15,13 @@ static void kit_broken(const char *what)
 	exit(1);
 }
 
-/* The byte at this place of a kit_file. */
+/* Returns the byte at this offset of a kit_file. */
 static unsigned char kit_byte(int64_t offset)
 {
 	return (unsigned char)(offset % 251 + offset / 4096 % 5);
 }
 
-/* The name of the file that was made with this number. */
+/* Returns the name of the file that was opened as this descriptor. */
 static const char *kit_name(int fd)
 {
 	char name[32];
@@ -143,7 +143,10 @@ static void *return_at_once(void *argument)
 	return argument;
 }
 
-/* ThreadSanitizer adds one of its own when the first one is made. */
+/*
+ * ThreadSanitizer starts a thread of its own with the first thread: let it do so before threads are
+ * counted.
+ */
 static void settle_sanitizer(void)
 {
 	static bool settled;

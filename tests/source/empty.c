@@ -1,7 +1,7 @@
 /*
- * Goal: EMPTY: delivered when everything written has left the send buffer, in each
- * mode, and of the file that was meant only (S3, S4, S7, S8, S10).
- * Method: buffers that are filled and read by the other end; ioctl(2) says what
+ * Goal: EMPTY is delivered when all written bytes have left the send buffer, in
+ * each mode, and only for the file that was registered (S3, S4, S7, S8, S10).
+ * Method: buffers are filled, and read by the other end; ioctl(2) returns what
  * is left.
  */
 #include <sys/ioctl.h>
@@ -38,7 +38,10 @@ static struct xt_pair kind_made(int kind)
 			XT_SKIP("no call tells what was not sent here"); \
 	} while (0)
 
-/* Returns the number of bytes to send or to read; for a pipe Linux has one number for both. */
+/*
+ * Returns the number of bytes that are not sent yet, or not read yet; for a pipe Linux has one
+ * number for both.
+ */
 static int left(int fd)
 {
 	int count = 0;
@@ -56,10 +59,13 @@ static int left(int fd)
 	return count;
 }
 
-/* TCP hands on what the other end has room for, maybe a moment later; fill both. */
+/*
+ * Fill both buffers: TCP passes on as many bytes as the other end has room for, perhaps with a
+ * delay.
+ */
 static void fill(struct xt_pair pair)
 {
-	/* Where no call returns the number of unsent bytes, the test is skipped. */
+	/* Without a call that returns the number of unsent bytes the test is skipped. */
 	if (xpoll_supports(NULL, EMPTY, 0) != 1)
 		return;
 	do
@@ -90,7 +96,7 @@ static bool registered(struct xpoll *queue, int fd)
 	return xpoll_lookup(queue, (uint64_t)fd, EMPTY, &now) == 0;
 }
 
-/* S4, S8 */
+/* S4, S8: a buffer that is empty already is reported by each wait. */
 XT_TEST(empty_from_the_beginning_is_reported_by_each_wait)
 {
 	struct xpoll *queue = xt_open();
@@ -111,7 +117,7 @@ XT_TEST(empty_from_the_beginning_is_reported_by_each_wait)
 	}
 }
 
-/* S8: silent while something is left, delivered when nothing is, silent again */
+/* S8: nothing while bytes are left, an event when none is left, and nothing again after that */
 XT_TEST(filled_is_silent_until_the_other_end_has_it_all)
 {
 	struct xpoll *queue = xt_open();
@@ -156,7 +162,7 @@ XT_TEST(empty_that_is_over_is_not_reported)
 	}
 }
 
-/* S10 */
+/* S10: ONESHOT and DISPATCH are delivered once. */
 XT_TEST(oneshot_and_dispatch_are_told_once)
 {
 	struct xpoll *queue = xt_open();
@@ -180,7 +186,7 @@ XT_TEST(oneshot_and_dispatch_are_told_once)
 	}
 }
 
-/* S3 */
+/* S3: a disabled EMPTY is not delivered, and ENABLE checks the buffer again. */
 XT_TEST(disabled_is_silent_and_enabling_looks_anew)
 {
 	struct xpoll *queue = xt_open();
@@ -200,14 +206,14 @@ XT_TEST(disabled_is_silent_and_enabling_looks_anew)
 	XT_OK(xt_flag(queue, ident, EMPTY, XPOLL_DISABLE));
 	emptied(pair);
 	XT_NONE(queue);
-	/* Adding it again enables nothing; with ENABLE it does. */
+	/* Another ADD leaves it disabled; ADD with ENABLE enables it. */
 	XT_OK(xt_add(queue, pair.w, EMPTY, 0));
 	XT_NONE(queue);
 	XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_ENABLE));
 	XT_GETS(queue, NULL, ident, EMPTY);
 }
 
-/* Looks go on however long it takes. */
+/* The library continues to check the buffer, however long that takes. */
 XT_TEST(long_filled_and_first_disabled_is_reported)
 {
 	struct xpoll *queue = xt_open();
@@ -236,7 +242,10 @@ XT_TEST(what_has_no_such_buffer_is_refused)
 	int closed = xt_dup(pair.r);
 
 	EMPTY_NEEDED();
-	/* Have the library open its own descriptors first, so that none gets the number. */
+	/*
+	 * Let the library open its own descriptors first, so that none of them gets the tested
+	 * number.
+	 */
 	XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_DISABLE));
 	XT_OK(xt_flag(queue, (uint64_t)pair.w, EMPTY, XPOLL_DELETE));
 	XT_STATUS(xt_add(queue, file, EMPTY, 0), ENOTSUP);
@@ -244,7 +253,10 @@ XT_TEST(what_has_no_such_buffer_is_refused)
 	xt_close(closed);
 	XT_STATUS(xt_add(queue, closed, EMPTY, 0), EBADF);
 	XT_STATUS(xt_add(queue, -1, EMPTY, 0), EBADF);
-	/* Between two looks there may have been activity unseen. */
+	/*
+	 * CLEAR is refused, because the library checks the buffer at intervals and may miss
+	 * activity between two checks.
+	 */
 	XT_STATUS(xt_add(queue, pair.w, EMPTY, XPOLL_CLEAR), ENOTSUP);
 	XT_CHECK(!registered(queue, pair.w));
 	XT_OK(xt_add(queue, pair.w, EMPTY, XPOLL_DISABLE));
@@ -259,7 +271,7 @@ XT_TEST(what_has_no_such_buffer_is_refused)
 	XT_STATUS(xt_flag(queue, (uint64_t)closed, EMPTY, XPOLL_DELETE), EBADF);
 }
 
-/* S16: whoever sleeps looks now and then. */
+/* S16: a sleeping thread checks the buffer from time to time. */
 XT_TEST(sleeping_thread_is_told)
 {
 	struct xt_sleeper sleeper = {.queue = xt_open_quiet(), .timeout_ns = -1};
@@ -279,7 +291,7 @@ XT_TEST(sleeping_thread_is_told)
 	}
 }
 
-/* S7 */
+/* S7: the descriptor is reused, and the new file's buffer is not registered. */
 XT_TEST(number_used_again_is_not_reported_for_the_old_file)
 {
 	struct xpoll *queue = xt_open();
@@ -292,13 +304,13 @@ XT_TEST(number_used_again_is_not_reported_for_the_old_file)
 	xt_number(fresh.w, number);
 	XT_NONE(queue);
 	XT_STATUS(xt_flag(queue, (uint64_t)number, EMPTY, XPOLL_DELETE), ENOENT);
-	/* Active when the number becomes another file's. */
+	/* EMPTY is ready when the descriptor is reused. */
 	XT_OK(xt_add(queue, number, EMPTY, 0));
 	XT_GETS(queue, NULL, number, EMPTY);
 	xt_number(third.w, number);
 	XT_NONE(queue);
 	XT_CHECK(!registered(queue, number));
-	/* S1: by ADD it starts clean. */
+	/* S1: ADD of the reused descriptor makes a registration without the old state. */
 	XT_OK(xt_add(queue, number, EMPTY, XPOLL_DISPATCH | XPOLL_DISABLE));
 	xt_number(kind_made(0).w, number);
 	XT_OK(xt_add(queue, number, EMPTY, 0));
@@ -306,7 +318,7 @@ XT_TEST(number_used_again_is_not_reported_for_the_old_file)
 	XT_GETS(queue, NULL, number, EMPTY);
 }
 
-/* S6, S7 */
+/* S6, S7: no event after the descriptor was closed */
 XT_TEST(closed_is_not_reported)
 {
 	struct xpoll *queue = xt_open();
@@ -328,7 +340,7 @@ XT_TEST(closed_is_not_reported)
 	XT_STATUS(xt_flag(queue, (uint64_t)third.w, EMPTY, XPOLL_DELETE), EBADF);
 }
 
-/* S14 */
+/* S14: xpoll_fd becomes readable. */
 XT_TEST(queue_is_readable_when_it_is_empty)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -358,7 +370,7 @@ static void in_the_child(void *opaque)
 	XT_EQ(events[0].filter, EMPTY);
 }
 
-/* S26 */
+/* S26: the registration works in a child after xpoll_reinit. */
 XT_TEST(reinit_in_a_child_goes_on)
 {
 	struct xpoll *queue = xt_open_quiet();

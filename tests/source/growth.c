@@ -1,8 +1,9 @@
 /*
- * Goal: READ of regular files (S13): ready while the offset is not at the end,
- * and again when the file grows, also under a wait that sleeps; nothing spins.
- * Method: lseek(2) and fstat(2) say where the offset is; the counters of the
- * queue say how often it looked.
+ * Goal: READ of regular files (S13) is ready while the offset is not at the
+ * end, and again when the file grows, also while a wait sleeps; there is no
+ * busy loop.
+ * Method: lseek(2) and fstat(2) are the oracles; the queue's counters show how
+ * often it has checked the file.
  */
 #include "growth.h"
 
@@ -24,7 +25,7 @@ XT_TEST(file_that_grows_is_ready_again)
 }
 
 /*
- * tail -f
+ * The case of tail -f.
  * Complaint: Regular files, directories, /dev/null are refused.
  */
 XT_TEST(growth_wakes_a_wait_that_sleeps)
@@ -74,7 +75,7 @@ XT_TEST(file_under_the_number_of_one_that_was_removed_is_read)
 	}
 }
 
-/* Surely asleep, and registered while it was. */
+/* The wait is asleep before the file is registered. */
 XT_TEST(growth_wakes_a_wait_that_slept_before_the_file_was_added)
 {
 	struct xt_sleeper sleeper = {.queue = xt_open(), .timeout_ns = XT_SOON};
@@ -156,7 +157,7 @@ XT_TEST(offset_beyond_the_end_is_ready)
 	XT_GETS(queue, NULL, log.r, READ);
 }
 
-/* S3: a bounded number of wake-ups while it is disabled. */
+/* S3: a disabled registration wakes a thread a bounded number of times. */
 XT_TEST(growth_while_disabled_is_silent_and_wakes_a_few_times)
 {
 	XT_SINGLE_ONLY();
@@ -196,17 +197,20 @@ XT_TEST(file_at_its_end_does_not_keep_the_wait_busy)
 	struct xpoll_stats before = xt_stats(queue);
 	int64_t start = xt_now();
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 50000000), 0);
-	/* Where the kernel reports no growth, it looks every 100 ms, and one look is due. */
+	/*
+	 * Where the kernel reports no growth, the library checks the file each 100 ms, and one
+	 * check may be due at once.
+	 */
 	uint64_t looks = 1 + (uint64_t)(xt_now() - start) / 100000000;
 	struct xpoll_stats after = xt_stats(queue);
 	uint64_t sleeps = after.syscalls_wait - before.syscalls_wait;
 
-	/* However long that is: poll and select ask twice before they sleep. */
+	/* The bound grows with the time; poll and select poll twice before they sleep. */
 	XT_EXPECT(sleeps <= 2 + looks);
 	XT_EXPECT(after.syscalls_check - before.syscalls_check <= 3 * sleeps);
 }
 
-enum { LOGS = 800 }; /* Numbers that select can watch, too. */
+enum { LOGS = 800 }; /* descriptor numbers below FD_SETSIZE, for select */
 
 static void logs_add(struct xpoll *queue, struct log *logs)
 {
@@ -232,7 +236,10 @@ XT_TEST(many_files_at_their_ends_cost_little_and_use_one_descriptor)
 	XT_CALL(logs_add(queue, logs));
 	if (!logs[LOGS - 1].r)
 		return;
-	/* A model of the kernel has one, too; the drop-in one for each file. */
+	/*
+	 * The files share one descriptor of the library; a model of the kernel has another one, and
+	 * the drop-in one for each file.
+	 */
 	XT_EXPECT(xt_count_open() <= before + 2 * LOGS + 1 + xt_is("port") ||
 	          getenv("MODEL_KERNEL"));
 	struct xpoll_stats start = xt_stats(queue);
@@ -247,7 +254,7 @@ XT_TEST(many_files_at_their_ends_cost_little_and_use_one_descriptor)
 		XT_EXPECT_EQ(event.ident, logs[i].r);
 		XT_EXPECT_EQ(xt_drain(logs[i].r), 1);
 	}
-	/* An offset that is moved back is found within so many waits. */
+	/* An offset that was moved back is detected within this number of waits. */
 	XT_NONE(queue);
 	XT_EQ(lseek(logs[100].r, 0, SEEK_SET), 0);
 	int waits = 0;
@@ -256,7 +263,7 @@ XT_TEST(many_files_at_their_ends_cost_little_and_use_one_descriptor)
 	XT_EXPECT_EQ(event.ident, logs[100].r);
 }
 
-/* S11: all of them ready, one slot. */
+/* S11: with room for one event, each ready file is delivered. */
 XT_TEST(many_files_that_grow_all_come)
 {
 	XT_SINGLE_ONLY();
@@ -328,7 +335,7 @@ XT_TEST(close_fd_ends_it_while_another_goes_on)
 	XT_GETS(queue, NULL, other, READ);
 }
 
-/* When READ is deleted, WRITE continues, and the growth is not watched any more. */
+/* When READ is deleted, WRITE stays registered, and the growth is no longer watched. */
 XT_TEST(write_alone_remains)
 {
 	struct xpoll *queue = xt_open();
@@ -380,7 +387,7 @@ XT_TEST(xpoll_fd_is_readable_when_the_file_grows)
 	append(log.w, "x");
 	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
 	XT_GETS(queue, NULL, log.r, READ);
-	/* Level: it is ready until it is read. */
+	/* Level-triggered: the file is ready until it is read. */
 	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
 	XT_EQ(xt_drain(log.r), 1);
 	XT_NONE(queue);

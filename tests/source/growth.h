@@ -1,4 +1,4 @@
-/* Shared by the tests of growing files: a log and its writer. */
+/* For the tests of growing files: a log file and its writer. */
 #ifndef SOURCE_GROWTH_H
 #define SOURCE_GROWTH_H
 
@@ -10,7 +10,7 @@ static inline void append(int fd, const char *text)
 		xt_fail(__FILE__, __LINE__, "write: %s", xt_error_name(errno));
 }
 
-/* Two open files of one name: reading moves one offset only. */
+/* The file is opened twice, because reading must not move the writer's offset. */
 struct log {
 	int r;
 	int w;

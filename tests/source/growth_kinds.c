@@ -1,7 +1,7 @@
 /*
- * Goal: READ of files whose growth the kernel does not report, or not any more
- * (S13): memory, /proc, no inotify instance left.
- * Method: fstat(2) says what they claim to be; limits of a user namespace.
+ * Goal: READ of files whose growth the kernel does not report, or no longer
+ * (S13): memory files, /proc, no inotify instance left.
+ * Method: fstat(2) is the oracle; limits of a user namespace.
  */
 #include "growth.h"
 
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-/* The kernel does not report these; they are looked at by time. */
+/* The kernel does not report these files, so the library checks them at intervals. */
 XT_TEST(memory_file_grows)
 {
 	struct xpoll *queue = xt_open();
@@ -21,7 +21,7 @@ XT_TEST(memory_file_grows)
 	XT_NONE(queue);
 	writer = xt_start(append_later, &memory);
 	xt_join(writer);
-	/* The offset is at the end now. */
+	/* After the read the offset is at the end. */
 	XT_NONE(queue);
 	XT_EQ(pwrite(memory, "more", 4, 4), 4);
 	XT_GETS(queue, NULL, memory, READ);
@@ -45,7 +45,7 @@ XT_TEST(file_of_proc_is_ready_as_for_poll)
 	XT_GETS(queue, NULL, proc, READ);
 }
 
-/* READ does not fail for it: the file is looked at by time. */
+/* Without an inotify instance READ still works: the library checks the file at intervals. */
 static void instances_are_used_up(void *argument)
 {
 	struct log *log = argument;

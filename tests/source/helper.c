@@ -1,7 +1,7 @@
 /*
- * Helpers, their own side.  The test's program, started with --helper and the
- * number of a socket, reads one order at a time from it and answers each with a
- * number.  A fork hands the child a socket of its own.
+ * Helpers, the helper's side.  The test's program, started with --helper and
+ * the number of a socket, reads one order at a time from the socket and answers
+ * each with a number.  A forked child gets a socket of its own.
  */
 #include "helper.h"
 #include "helper_letter.h"
@@ -78,7 +78,7 @@ static void *thread_obeys(void *argument)
 	return NULL;
 }
 
-/* --- What not every system has ----------------------------------------------- */
+/* --- Functions that some systems lack ----------------------------------------- */
 
 #ifdef __linux__
 
@@ -107,7 +107,7 @@ static void leader_has_ended(pthread_t leader)
 	}
 }
 
-/* Whoever it belongs to, it can be watched. */
+/* Allow others to watch this process, whoever has started it. */
 static void be_watchable(void)
 {
 	(void)prctl(PR_SET_DUMPABLE, 1);
@@ -148,12 +148,12 @@ static void be_watchable(void)
 
 static pid_t vfork_child(void)
 {
-	return -1; /* no tracer of this system reports vfork(2) */
+	return -1; /* this system has no tracer that reports vfork(2) */
 }
 
 #endif
 
-/* The first thread's; its stack may be gone. */
+/* The first thread's ID, which is no longer on its stack after it has exited. */
 static pthread_t first_thread;
 static struct errand last_errand;
 
@@ -199,7 +199,7 @@ static int burst(int count, int code)
 	return count;
 }
 
-/* Each process writes to the pipe when it runs, and ends with the test. */
+/* Fork the tree; each process writes to the pipe when it runs, and ends with the test. */
 static void grow(int width, int depth, const int pipe[2], int fd)
 {
 	if (depth == 0)
@@ -361,7 +361,7 @@ static int helper_do(int fd, int child_fd, const struct letter *letter)
 	}
 }
 
-/* A descriptor may come along. */
+/* Read an order, and the descriptor that may be passed with it. */
 static bool receive(int fd, struct letter *letter, int *passed)
 {
 	union letter_cover cover;
@@ -394,8 +394,8 @@ static void helper_obey(int fd)
 }
 
 /*
- * A child's end makes a wait of the test fail with EINTR, handler or not, if it
- * comes while another thread has all signals blocked, as pthread_create does.
+ * Block SIGCHLD: while another thread has all signals blocked, as in pthread_create, a SIGCHLD
+ * would make a wait of the test fail with EINTR, with or without a handler.
  */
 static void block_sigchld(void)
 {
@@ -406,7 +406,7 @@ static void block_sigchld(void)
 	(void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Started as "PROGRAM OPTION DESCRIPTOR" it is a helper. */
+/* A program that is started as "PROGRAM OPTION DESCRIPTOR" becomes a helper. */
 static void helper_main(int argc, char **argv)
 {
 	int fd;

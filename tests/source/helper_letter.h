@@ -30,12 +30,12 @@ struct letter {
 	char path[100];
 };
 
-/* Room for a descriptor that comes along. */
+/* Room for a control message with one descriptor. */
 union letter_cover {
 	struct cmsghdr header;
-	char room[64]; /* CMSG_SPACE is not a constant everywhere */
+	char room[64]; /* CMSG_SPACE is not a constant on every system */
 };
 
-extern char helper_option[];     /* its first argument; then a descriptor */
+extern char helper_option[];     /* first argument of a helper; the second one is a descriptor */
 
 #endif

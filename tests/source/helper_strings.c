@@ -1,4 +1,4 @@
-/* Helpers, the side of the test: orders and answers. */
+/* Helpers, the test's side: sends orders and reads answers. */
 #include "helper.h"
 #include "helper_letter.h"
 
@@ -50,7 +50,7 @@ static int order(struct helper helper, int what, int argument)
 	return tell(helper, &letter, -1) ? hear(helper) : -1;
 }
 
-/* Blocking, and with ends that the helper may keep. */
+/* Make the socket pair: blocking, and not closed in the helper. */
 static void strings(int ends[2])
 {
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0 ||
@@ -86,14 +86,14 @@ struct helper helper_start(void)
 	return helper;
 }
 
-/* The kernel gives the number after the one in this file. */
+/* The kernel gives the next process the ID after the one in this file. */
 struct helper helper_start_as(pid_t wanted)
 {
 	struct helper helper = {-1, -1};
 	int64_t end = xt_now() + XT_SOON;
 
 	while (helper.pid != wanted && xt_now() < end) {
-		/* Whoever forks meanwhile may get it, and then has it until it ends. */
+		/* Another process that forks meanwhile may get the ID, until it ends: try again. */
 		if (kill(wanted, 0) == 0 || errno != ESRCH) {
 			(void)sched_yield();
 			continue;
@@ -275,7 +275,7 @@ static bool has_ended(pid_t pid)
 }
 #endif
 
-/* A call of the test's own is the oracle; /proc where a sandbox refuses it. */
+/* Call a function of the system as the oracle; where a sandbox refuses it, read /proc. */
 void helper_await_end(struct helper helper)
 {
 #ifdef __linux__

@@ -1,4 +1,4 @@
-/* Putting together what a queue delivers of processes. */
+/* Merges the events of processes that a queue delivers. */
 #include "history.h"
 
 int history_watch(struct xpoll *queue, pid_t pid, uint32_t fflags)
@@ -45,7 +45,7 @@ static void history_add(struct history *history, const struct xpoll_event *event
 
 	if (!XT_EXPECT(told) || !XT_EXPECT_EQ(event->filter, PROC))
 		return;
-	/* Once each, and nothing comes before the birth or after the end. */
+	/* Each note comes once; no event comes before the birth, and none after the exit. */
 	XT_EXPECT(!(told->notes & EXIT));
 	XT_EXPECT(!(event->fflags & CHILD) || told->events == 0);
 	XT_EXPECT(event->fflags != 0);
@@ -66,7 +66,7 @@ static int history_take(struct xpoll *queue, struct history *history,
                         int64_t timeout_ns)
 {
 	struct xpoll_event events[64];
-	/* By one thread: two at a time would lose the order of events. */
+	/* Only one thread waits, because two would lose the order of the events. */
 	int count = xpoll_event(queue, NULL, 0, events, 64, timeout_ns);
 
 	for (int i = 0; i < count; i++)

@@ -1,7 +1,8 @@
 /*
- * The events of processes that a queue has delivered, merged: one event or several may report the
- * changes of a process, and events of several processes come in any order, except that a process's
- * end comes after the forks of its children.
+ * The delivered events of processes, merged for each process, because one event
+ * or several may report its changes.  Events of several processes come in any
+ * order, except that the exit of a process comes after the forks of its
+ * children.
  */
 #ifndef HISTORY_H
 #define HISTORY_H
@@ -23,8 +24,8 @@ enum { HISTORY_MOST = 40000 };
 struct told {
 	pid_t pid;
 	uint32_t notes;
-	pid_t parent; /* if CHILD */
-	int status;   /* if EXIT */
+	pid_t parent; /* valid if `notes` has CHILD */
+	int status;   /* valid if `notes` has EXIT */
 	int events;
 };
 
@@ -33,12 +34,12 @@ struct history {
 	int len;
 };
 
-/* A registration; 0 or an errno. */
+/* Register a process.  Returns 0 or an errno value. */
 int history_watch(struct xpoll *queue, pid_t pid, uint32_t fflags);
-/* A new helper, registered so. */
+/* Start a new helper, and register it with these fflags. */
 struct helper history_helper(struct xpoll *queue, uint32_t fflags);
 
-/* Is there a way to learn of forks here?  Else the test is skipped. */
+/* Returns true if this system can report forks; otherwise the test is skipped. */
 bool history_can_be_told(void);
 #define HISTORY_OR_SKIP()                                              \
 	do {                                                         \
@@ -46,21 +47,24 @@ bool history_can_be_told(void);
 			XT_SKIP("forks cannot be traced this way here"); \
 	} while (0)
 
-/* By the process connector, which hears of everybody. */
+/*
+ * Returns true if forks are reported by the process connector, which reports those of all
+ * processes.
+ */
 bool history_by_connector(void);
 
 /* Add the events that are ready to the history. */
 void history_hear(struct xpoll *queue, struct history *history);
-/* Wait until all this of the process has been delivered. */
+/* Wait until all these notes of the process have been delivered. */
 bool history_until(struct xpoll *queue, struct history *history, pid_t pid,
                    uint32_t notes);
-/* Wait until so many processes have. */
+/* Wait until all these notes of this many processes have been delivered. */
 bool history_until_count(struct xpoll *queue, struct history *history, int count,
                          uint32_t notes);
 
-/* Never NULL: of a process without an event all is 0. */
+/* Returns the history of a process, never NULL: without an event all members are 0. */
 const struct told *history_of(const struct history *history, pid_t pid);
-/* How many processes did all this. */
+/* Returns the number of processes with all these notes. */
 int history_count(const struct history *history, uint32_t notes);
 
 /* Returns true if one event reports the end of a child, and waitpid(2) returns the same status. */

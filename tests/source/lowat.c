@@ -1,7 +1,9 @@
 /*
- * Goal: NOTE_LOWAT of READ: ready from so many bytes on, an end or an error at
- * once; nothing of the program's is consumed or changed, and nothing spins.
- * Method: bytes one at a time; FIONREAD and SO_RCVLOWAT are asked by the test.
+ * Goal: NOTE_LOWAT of READ: the filter is ready from this number of bytes on,
+ * and at once at an end or an error; the program's data and socket options are
+ * not changed, and there is no busy loop.
+ * Method: bytes are written one at a time; the test calls FIONREAD and
+ * SO_RCVLOWAT.
  */
 #include "xt.h"
 
@@ -15,7 +17,7 @@ static int mark(struct xpoll *queue, int fd, int flags, int64_t bytes)
 	                 bytes, NULL);
 }
 
-/* Write so many bytes, and wait until they are there: TCP takes a moment. */
+/* Write this number of bytes, and wait until they have arrived, which takes TCP some time. */
 static void put(struct xt_pair pair, int bytes)
 {
 	static const char text[1000];
@@ -48,7 +50,7 @@ static void ready_from_the_mark_on(struct xt_pair pair)
 	put(pair, 7);
 	XT_NONE(queue);
 	put(pair, 1);
-	/* By state: as long as it holds. */
+	/* Level-triggered: each wait delivers it. */
 	for (int i = 0; i < 3; i++) {
 		XT_GETS(queue, &event, pair.r, READ);
 		XT_EXPECT_EQ(event.flags, 0);
@@ -100,7 +102,7 @@ static void end_has_no_mark(struct xt_pair pair, int modes)
 	XT_GETS(queue, &event, pair.r, READ);
 	XT_EXPECT(event.flags & XPOLL_EOF);
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_DELETE));
-	/* The socket has enough data already when the mark is set. */
+	/* The socket has enough data already when the low-water mark is set. */
 	XT_OK(mark(queue, pair.r, modes, 10));
 	XT_GETS(queue, &event, pair.r, READ);
 	XT_EXPECT(event.flags & XPOLL_EOF);
@@ -143,7 +145,7 @@ XT_TEST(urgent_data_below_the_mark_is_enough)
 	XT_GETS(queue, &event, tcp.r, READ);
 }
 
-/* The mark is the registration's: the socket's own is not touched. */
+/* The low-water mark belongs to the registration; SO_RCVLOWAT of the socket is unchanged. */
 XT_TEST(marks_of_two_queues_are_two)
 {
 	struct xpoll *low = xt_open();
@@ -239,12 +241,12 @@ XT_TEST(mark_is_changed_by_an_add)
 	XT_GETS(queue, &event, pair.r, READ);
 	XT_OK(mark(queue, pair.r, 0, 6));
 	XT_NONE(queue);
-	/* A mark that is refused leaves the old one. */
+	/* An invalid mark is refused, and the old one stays. */
 	XT_STATUS(mark(queue, pair.r, 0, 0), EINVAL);
 	XT_OK(xpoll_lookup(queue, r, READ, &event));
 	XT_EXPECT_EQ(event.data, 6);
 	XT_NONE(queue);
-	/* Without the note there is none. */
+	/* ADD without the note removes the mark. */
 	XT_OK(xt_add(queue, pair.r, READ, 0));
 	XT_GETS(queue, &event, pair.r, READ);
 	XT_OK(xpoll_lookup(queue, r, READ, &event));
@@ -285,14 +287,14 @@ XT_TEST(mark_beside_a_ready_direction_is_kept)
 		XT_EXPECT_EQ(events[0].filter, WRITE);
 		put(pair, 1);
 	}
-	/* A direction in a disabled one's way, and the other way round. */
+	/* Disabling one direction does not affect the other one's mark. */
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, WRITE, XPOLL_DISABLE));
 	XT_GETS(queue, events, pair.r, READ);
 	take(pair.r, 1);
 	XT_NONE(queue);
 }
 
-/* Nothing repeats: one report of the kernel per arrival, at the most. */
+/* The kernel reports each arrival at most once, so the wait sleeps. */
 XT_TEST(below_the_mark_a_wait_sleeps)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -349,7 +351,7 @@ XT_TEST(poll_like_level_keeps_the_mark)
 	}
 	take(pair.r, 1);
 	XT_EQ(xpoll_wait(queue, 0), 0);
-	/* This ADD of the poll-like level sets no mark. */
+	/* ADD at the poll-like level removes the mark. */
 	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLIN, pair.r, NULL), 0);
 	XT_EQ(xpoll_wait(queue, 0), 1);
 }
@@ -363,7 +365,7 @@ XT_TEST(queue_fd_is_quiet_below_the_mark)
 	int fd = xpoll_fd(queue);
 
 	if (fd < 0)
-		return; /* Back ends without a kernel queue. */
+		return; /* back ends without a kernel queue */
 	XT_OK(mark(queue, pair.r, 0, 10));
 	put(pair, 9);
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);

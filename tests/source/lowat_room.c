@@ -1,7 +1,8 @@
 /*
- * Goal: NOTE_LOWAT of WRITE: ready when there is room for so many bytes.
- * Method: what the kernel says of the room, SIOCOUTQ and F_GETPIPE_SZ, is asked
- * when the event has come; a mark that is not reached stays silent.
+ * Goal: NOTE_LOWAT of WRITE: the filter is ready when there is room for this
+ * number of bytes.
+ * Method: when an event has come, the test reads the room by SIOCOUTQ and
+ * F_GETPIPE_SZ; with less room no event comes.
  */
 #include "xt.h"
 
@@ -44,7 +45,7 @@ static int socket_unsent(int fd)
 	return count;
 }
 
-/* Read what may be read, at most so many bytes. */
+/* Read at most this number of bytes. */
 static int take(int fd, int bytes)
 {
 	static char text[65536];
@@ -53,7 +54,7 @@ static int take(int fd, int bytes)
 	return count < 0 ? 0 : (int)count;
 }
 
-/* Filled, and then read a little at a time, until the room is reported. */
+/* Fill the buffer, and read a little at a time until the room is reported. */
 static void reported_when_there_is_room(struct xt_pair pair,
                                         int (*size)(int), int (*used)(int),
                                         int modes)
@@ -75,7 +76,10 @@ static void reported_when_there_is_room(struct xt_pair pair,
 		if (count > 0)
 			break;
 		(void)take(pair.r, 4096);
-		/* Nobody reads any more: it is not far. */
+		/*
+		 * All bytes that have arrived were read, and there is enough room: the event must
+		 * come now.
+		 */
 		if (xt_poll(pair.r, POLLIN) == 0 &&
 		    size(pair.w) - used(pair.w) >= room) {
 			XT_GETS(queue, &event, pair.w, WRITE);
@@ -106,7 +110,10 @@ XT_TEST(room_of_a_tcp_socket_is_reported_from_the_mark_on)
 	                            XPOLL_ONESHOT);
 }
 
-/* The kernel calls it writable, so it does not report; it is looked at again. */
+/*
+ * For the kernel the pipe is writable already, so it reports nothing more; the library checks the
+ * room at intervals.
+ */
 XT_TEST(room_that_comes_while_a_thread_waits_is_reported)
 {
 	struct xpoll *queue = xt_open();
@@ -124,7 +131,7 @@ XT_TEST(room_that_comes_while_a_thread_waits_is_reported)
 	XT_GETS(queue, &event, pair.w, WRITE);
 	XT_EQ(write(pair.w, "text", 4), 4);
 	XT_GETS(queue, &event, pair.w, WRITE);
-	/* Disabled or deleted it is looked at no more. */
+	/* A disabled or deleted filter is no longer checked. */
 	xt_fill(pair.w);
 	XT_EQ(take(pair.r, 8192), 8192);
 	XT_NONE(queue);
@@ -161,7 +168,7 @@ XT_TEST(queue_fd_is_readable_when_there_is_room)
 	int count = 0;
 
 	if (fd < 0)
-		return; /* Back ends without a kernel queue. */
+		return; /* back ends without a kernel queue */
 	xt_fill(pair.w);
 	XT_EQ(take(pair.r, 8192), 8192);
 	XT_OK(mark(queue, pair.w, 0, pipe_size(pair.w)));
@@ -193,7 +200,7 @@ XT_TEST(end_has_no_mark_for_writing)
 	XT_EXPECT(event.flags & XPOLL_EOF);
 }
 
-/* The same on systems where the kernel has to ask the closed end for the room. */
+/* The same for a pipe without a reader; some kernels can read the room only from the closed end. */
 XT_TEST(mark_of_a_pipe_that_nobody_reads_is_taken)
 {
 	struct xpoll *queue = xt_open();

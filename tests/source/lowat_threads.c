@@ -1,8 +1,8 @@
 /*
- * Goal: with several waiting threads no mark that was reached is missed, and
- * none is delivered too early (S10, S16, S17).
- * Method: random writes; who gets an event reads less than all that is there.  In the
- * end less than a mark is left everywhere.
+ * Goal: with several waiting threads, each mark that is reached is delivered,
+ * and none too early (S10, S16, S17).
+ * Method: random writes; the thread with an event reads a part of the data.  At
+ * the end each descriptor has less data than its mark.
  */
 #include "xt.h"
 
@@ -40,7 +40,7 @@ static void drink(void *opaque)
 		int rc = xpoll_event(flow->queue, NULL, 0, &event, 1, XT_SOON);
 
 		if (rc == 0)
-			continue; /* Called out at the end. */
+			continue; /* woken to leave */
 		if (!XT_EXPECT_EQ(rc, 1))
 			return;
 		/* With DISPATCH no other thread reads from this descriptor until it is enabled. */

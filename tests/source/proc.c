@@ -1,9 +1,9 @@
 /*
- * Goal: PROC reports once that a process ends, with its wait status, of every
- * process that can be seen; it never reaps and touches nothing of the program
- * (S22, S19).
- * Method: helpers that end in each way; waitpid(2), called after the event, is
- * the oracle, and shows that nothing was reaped.
+ * Goal: PROC reports the exit of a process once, with its wait status, for
+ * every process that is visible; it never reaps, and changes nothing in the
+ * program (S22, S19).
+ * Method: helpers that exit in each way; waitpid(2), called after the event, is
+ * the oracle, and shows that the library has not reaped the process.
  */
 #include "history.h"
 
@@ -28,7 +28,7 @@ static int watch_gone(struct xpoll *queue, pid_t pid)
 	return status;
 }
 
-/* Does this kernel keep the status of a process that was reaped? */
+/* Returns true if this kernel keeps the status of a process that was reaped. */
 static bool status_outlives(void)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -140,7 +140,7 @@ XT_TEST(add_during_a_wait_takes_effect)
 }
 
 /*
- * S4: the race of every program that forks and then registers
+ * S4: a program forks, and the child may exit before it is registered.
  * Complaint: The end of a child is missed, or somebody else reaps it.
  */
 XT_TEST(zombie_is_delivered_at_once)
@@ -238,7 +238,7 @@ XT_TEST(without_a_tracer_fork_is_enotsup)
 	XT_CHECK(history_ends_with(queue, helper, 0));
 }
 
-/* S22: of other processes, as far as the kernel reports them */
+/* S22: exits of processes that are not children are reported, as far as the kernel does that. */
 XT_TEST(zombie_of_another_process_gives_its_status)
 {
 	struct xpoll *queue = xt_open();
@@ -253,7 +253,7 @@ XT_TEST(zombie_of_another_process_gives_its_status)
 	XT_EXPECT_EQ(event.fflags, EXIT);
 	XT_EXPECT_EQ(event.data, HELPER_STATUS(42));
 	XT_EXPECT_EQ(helper_reap(parent, child.pid), HELPER_STATUS(42));
-	/* 0 is not taken for "may not know". */
+	/* Status 0 of another's child must not be taken for an unknown status. */
 	child = helper_fork(parent);
 	XT_OK(watch(queue, child.pid, 0));
 	helper_exit(child, 0);
@@ -283,7 +283,8 @@ XT_TEST(reaped_by_its_parent_gives_its_status_or_says_unknown)
 }
 
 /*
- * The program reaps, with waitpid(-1) or by ignoring SIGCHLD, before we look.
+ * The program reaps the process before the library reads its status, by waitpid(-1) or by ignoring
+ * SIGCHLD.
  * Complaint: The end of a child is missed, or somebody else reaps it.
  */
 XT_TEST(reaped_by_the_program_is_still_delivered)
@@ -321,7 +322,7 @@ XT_TEST(child_of_one_that_ignores_sigchld_is_delivered)
 	XT_EXPECT_EQ(event.data, event.fflags & UNKNOWN ? 0 : HELPER_STATUS(1));
 }
 
-/* The first thread ends, the process does not. */
+/* The first thread exits, but the process continues, so no exit is reported. */
 XT_TEST(end_of_the_first_thread_is_no_exit)
 {
 	struct xpoll *queue = xt_open();

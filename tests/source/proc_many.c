@@ -1,8 +1,8 @@
 /*
- * Goal: 5,000 watched processes cost nothing while they are idle, and the end
- * of each is delivered (S22).
- * Method: the counters of the queue beside those of one without a process; on
- * poll and select, where each descriptor costs something in each wait, fewer.
+ * Goal: 5000 watched processes cost no system calls while they are idle, and
+ * the exit of each is delivered (S22).
+ * Method: the queue's counters, compared with a queue without a process; fewer
+ * processes on poll and select, where each descriptor costs time in each wait.
  */
 #include "xt.h"
 
@@ -12,7 +12,7 @@
 
 enum {
 	MOST = 5000,
-	/* where each check reads all processes, or forking is slow */
+	/* number of processes where each check reads all of them, or forking is slow */
 	FEW = 300,
 };
 
@@ -50,7 +50,7 @@ static void children_reap(int count)
 }
 
 struct idle {
-	uint64_t waits, checks, changes; /* system calls */
+	uint64_t waits, checks, changes; /* numbers of system calls */
 };
 
 /* Count the system calls of a hundred polls and of a wait that sleeps. */
@@ -112,7 +112,7 @@ XT_TEST(five_thousand_processes_cost_nothing_while_idle)
 
 	xt_watchdog(90);
 	xt_note("%d processes", count);
-	/* The limit of processes may be low; some must do. */
+	/* The limit of processes may be low, but allows some. */
 	XT_EXPECT(count >= 20);
 	idle_and_told(queue, count);
 	children_reap(count);

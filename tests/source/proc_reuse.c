@@ -1,7 +1,8 @@
 /*
- * Goal: a number that is used again is never taken for the process that had it
- * before, whenever the queue hears of it (S1, S22).
- * Method: as root, processes are given the number of one that was reaped.
+ * Goal: a process with a reused ID is never taken for the process that had the
+ * ID before, whenever the library detects the reuse (S1, S22).
+ * Method: as root, the test starts processes with the ID of one that was
+ * reaped.
  */
 #include "history.h"
 
@@ -14,7 +15,7 @@
 			XT_SKIP("only root can choose a process's number"); \
 	} while (0)
 
-/* Ends and is reaped; the number is given to another child of the test. */
+/* Have the old process exit, reap it, and start another child of the test with the same ID. */
 static bool replace(struct helper old, int status, struct helper *fresh)
 {
 	helper_exit(old, status);
@@ -24,7 +25,10 @@ static bool replace(struct helper old, int status, struct helper *fresh)
 	return XT_EXPECT_EQ(fresh->pid, old.pid);
 }
 
-/* Delivered for the one that had the number; PIDFD_GET_INFO may be missing. */
+/*
+ * Check that the event is the old process's exit; the status may be unknown where PIDFD_GET_INFO is
+ * missing.
+ */
 static bool told_is(const struct xpoll_event *event, int status)
 {
 	XT_EXPECT_EQ(event->fflags & ~UNKNOWN, EXIT);
@@ -43,14 +47,14 @@ XT_TEST(exit_is_that_of_the_process_that_was_registered)
 	XT_CHECK(replace(old, 3, &fresh));
 	XT_GETS(queue, &event, old.pid, PROC);
 	XT_CHECK(told_is(&event, 3));
-	/* The new one was not registered. */
+	/* The new process is not registered, so its exit delivers nothing. */
 	helper_exit(fresh, 4);
 	helper_await_end(fresh);
 	XT_NONE(queue);
 	XT_EQ(helper_wait(fresh), 4 << 8);
 }
 
-/* S1: ADD names what has the number now. */
+/* S1: ADD registers the process that has the ID now. */
 XT_TEST(add_begins_anew_for_the_process_that_has_the_number_now)
 {
 	struct helper fresh;
@@ -79,7 +83,7 @@ XT_TEST(add_begins_anew_for_the_process_that_has_the_number_now)
 	(void)helper_wait(fresh);
 }
 
-/* The same with no wait in between, which would have noted the end. */
+/* The same without a wait before the ADD, so that the library has not noticed the exit. */
 XT_TEST(add_before_any_wait_begins_anew)
 {
 	struct helper fresh;
@@ -102,9 +106,8 @@ XT_TEST(add_before_any_wait_begins_anew)
 }
 
 /*
- * A tracked child gets the number of a registered process that was reaped: it
- * is not taken for that one.  As both cannot be registered, its parent has
- * TRACKERR.
+ * A tracked child gets the ID of a registered process that was reaped.  The child must not be taken
+ * for that process.  Both cannot be registered, so the child's parent reports TRACKERR.
  */
 XT_TEST(tracked_child_is_not_taken_for_who_had_its_number)
 {
@@ -134,7 +137,7 @@ XT_TEST(tracked_child_is_not_taken_for_who_had_its_number)
 	(void)helper_wait(fresh);
 }
 
-/* An ADD that only changes the notes of one that is a zombie keeps its end. */
+/* The process is a zombie: an ADD that only changes the notes keeps its exit event. */
 XT_TEST(add_of_a_zombie_keeps_what_was_noted)
 {
 	struct xpoll *queue = xt_open();
@@ -182,8 +185,8 @@ XT_TEST(forks_of_the_new_process_are_not_told_of_the_old_one)
 }
 
 /*
- * A tracked child was gone and its number was another's before anybody looked:
- * the descriptor that is opened for it is the other's.
+ * A tracked child has exited, and its ID is reused before the library opens a descriptor for it:
+ * the descriptor refers to the new process.
  */
 XT_TEST(tracked_child_whose_number_is_anothers_by_now_is_told)
 {

@@ -1,7 +1,7 @@
 /*
- * Goal: PROC in all modes, with several queues, at the limits and after fork; it
- * touches nothing of the program (S3, S10, S11, S17, S19, S26).
- * Method: helpers that end; waitpid(2), called after the event, is the oracle.
+ * Goal: PROC in all modes, with several queues, at the system's limits and
+ * after fork; it changes nothing in the program (S3, S10, S11, S17, S19, S26).
+ * Method: helpers that exit; waitpid(2), called after the event, is the oracle.
  */
 #include "history.h"
 
@@ -16,7 +16,7 @@ static int watch(struct xpoll *queue, pid_t pid, int flags)
 	                 NULL);
 }
 
-/* S3, S10 */
+/* S3, S10: a disabled PROC delivers nothing until ENABLE. */
 XT_TEST(disabled_is_silent_until_enabled)
 {
 	struct xpoll *queue = xt_open();
@@ -68,7 +68,7 @@ XT_TEST(add_asks_for_exit_later)
 	struct helper second = helper_start();
 	int status;
 
-	/* Nothing is asked for: it goes without a word. */
+	/* No note is requested, so the registration ends without an event. */
 	XT_OK(xt_flag(queue, (uint64_t)first.pid, PROC, XPOLL_ADD));
 	XT_OK(xt_flag(queue, (uint64_t)second.pid, PROC, XPOLL_ADD));
 	XT_OK(watch(queue, second.pid, 0));
@@ -77,13 +77,16 @@ XT_TEST(add_asks_for_exit_later)
 	XT_NONE(queue);
 	helper_exit(second, 0);
 	XT_CHECK(history_ends_with(queue, second, 0));
-	/* Where another thread reports the ends they come in any order. */
+	/*
+	 * Where another thread reports exits, the order is not defined, so the registration may
+	 * still be there.
+	 */
 	status = xt_flag(queue, (uint64_t)first.pid, PROC, XPOLL_DELETE);
 	XT_EXPECT(status == ENOENT || (HELPER_LINGERS && status == 0));
 	(void)helper_wait(first);
 }
 
-/* S1: ADD alone writes fflags. */
+/* S1: only ADD writes fflags. */
 XT_TEST(enable_and_disable_with_notes_leave_those_of_the_registration)
 {
 	static const int flags[] = {XPOLL_DISABLE, XPOLL_ENABLE};
@@ -122,10 +125,10 @@ XT_TEST(several_queues_watch_one_process)
 	XT_EQ(helper_wait(helper), HELPER_STATUS(5));
 }
 
-/* S11 */
+/* S11: with room for one event, each of many exits is delivered. */
 XT_TEST(many_exits_come_one_by_one)
 {
-	enum { COUNT = 70 }; /* A thread of Windows could wait for 64. */
+	enum { COUNT = 70 }; /* on Windows a thread can wait for at most 64 handles */
 	struct xpoll *queue = xt_open();
 	struct helper parent = helper_start();
 	struct helper child[COUNT];
@@ -168,7 +171,7 @@ XT_TEST(destroy_with_registrations_leaves_the_processes_alone)
 	XT_EXPECT_EQ(helper_wait(second), HELPER_STATUS(4));
 }
 
-/* The poll-like level neither ends for it nor takes it. */
+/* The exit neither ends a wait of the poll-like level nor is consumed by it. */
 XT_TEST(poll_like_level_leaves_it)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -187,7 +190,7 @@ XT_TEST(poll_like_level_leaves_it)
 	XT_CHECK(history_ends_with(queue, helper, 0));
 }
 
-/* Windows has no such limits, signals, forks and users. */
+/* Windows lacks these limits, signals, forks and users. */
 #ifndef _WIN32
 
 XT_TEST(watched_processes_take_one_descriptor_each_and_give_it_back)
@@ -237,7 +240,7 @@ XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 	XT_CHECK(history_ends_with(queue, helper, 0));
 }
 
-/* S19: SIGCHLD is the program's: each child is still reported to its handler. */
+/* S19: SIGCHLD belongs to the program: its handler still runs for each child. */
 static atomic_int children_told;
 
 static void on_child(int number)
@@ -280,7 +283,7 @@ XT_TEST(sigchld_and_waitpid_stay_the_programs)
 	XT_EXPECT_EQ(atomic_load(&children_told), 1);
 }
 
-/* S26 */
+/* S26: PROC after fork */
 struct family {
 	struct xpoll *queue;
 	struct helper helper;
@@ -327,7 +330,7 @@ XT_TEST(forked_child_leaves_the_parents_registrations_alone)
 	XT_CHECK(history_ends_with(family.queue, other, 0));
 }
 
-/* A process of another user: visible is enough. */
+/* A process of another user can be watched if it is visible. */
 static void watch_as_another_user(void *argument)
 {
 	struct helper *helper = argument;

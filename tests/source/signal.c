@@ -1,8 +1,9 @@
 /*
- * Goal: SIGNAL counts what is delivered to the process and consumes nothing
- * (S21); an observed signal that ends a wait returns its event (S15).
- * Method: signals that the test sends itself, so that it knows how many there
- * were; the fate of children, as waitpid(2) returns it.
+ * Goal: SIGNAL counts the signals that are delivered to the process, and
+ * consumes none (S21); if an observed signal ends a wait, the wait returns its
+ * event (S15).
+ * Method: the test sends signals itself, so it knows their number; waitpid(2)
+ * shows how children end.
  */
 #include "xt.h"
 
@@ -75,7 +76,7 @@ XT_TEST(signal_with_a_handler_is_counted_and_handled)
 	(void)signal(SIGUSR2, SIG_DFL);
 }
 
-/* Their default action does nothing, or nothing to the process. */
+/* The default action of these signals does nothing, or nothing to the process. */
 XT_TEST(signal_harmless_by_default_is_counted)
 {
 	static const int numbers[] = {SIGCHLD, SIGURG, SIGWINCH, SIGCONT};
@@ -97,7 +98,7 @@ static void dies_by(void *argument)
 	(void)raise(number);
 }
 
-/* Observing is not handling. */
+/* A registered signal still has its default action, which ends the process. */
 XT_TEST(signal_that_ends_the_process_still_does)
 {
 	static const int numbers[] = {SIGTERM, SIGUSR1, SIGHUP, SIGABRT};
@@ -131,7 +132,7 @@ XT_TEST(signal_that_stops_the_process_still_does)
 	(void)fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {
-		/* In a group of its own a stop is no orphan's, and happens. */
+		/* A new process group is not orphaned, so the stop signal has its effect. */
 		(void)setpgid(0, 0);
 		dies_by(&number);
 		_exit(0);
@@ -156,7 +157,7 @@ XT_TEST(hazard_14_number_of_no_signal_is_einval)
 		XT_STATUS(xt_flag(queue, wrong[i], SIGNAL, XPOLL_DELETE),
 		          ENOENT);
 	}
-#ifdef __linux__ /* The C library's own. */
+#ifdef __linux__ /* a signal that the C library uses internally */
 	XT_STATUS(observe(queue, 32, 0), EINVAL);
 #endif
 	XT_STATUS(xt_change(queue, SIGUSR1, SIGNAL, XPOLL_ADD, 2, 0, NULL),
@@ -249,7 +250,7 @@ XT_TEST(dispatch_counts_on_and_reports_when_enabled)
 	GETS(queue, SIGUSR1, 2);
 }
 
-/* S3: silent, not deaf. */
+/* S3: a disabled SIGNAL counts, and delivers the count after ENABLE. */
 XT_TEST(disabled_counts_on_and_reports_when_enabled)
 {
 	struct xpoll *queue = xt_open();
@@ -308,7 +309,7 @@ XT_TEST(add_counts_from_then_on)
 	GETS(queue, SIGUSR1, 1);
 }
 
-/* S11 */
+/* S11: with room for one event, each of many signals is delivered. */
 XT_TEST(many_signals_with_room_for_one_all_come)
 {
 	struct xpoll *queue = xt_open();
@@ -333,7 +334,7 @@ XT_TEST(many_signals_with_room_for_one_all_come)
 		(void)signal(XT_RTMIN + i, SIG_DFL);
 }
 
-/* S15, hazard 14: its event, not EINTR. */
+/* S15, hazard 14: the wait returns the event, not EINTR. */
 XT_TEST(hazard_14_wait_interrupted_by_an_observed_signal_returns_its_event)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -348,7 +349,7 @@ XT_TEST(hazard_14_wait_interrupted_by_an_observed_signal_returns_its_event)
 		int number = i % 2 ? SIGUSR1 : SIGUSR2;
 		struct xt_thread *thread = xt_start(xt_sleep, &waiter);
 
-		/* A signal for a thread that begins is lost to that sanitizer. */
+		/* ThreadSanitizer loses a signal for a thread that has just started. */
 		if (i % 4 < 2 || XT_TSAN)
 			xt_asleep(thread);
 		XT_EQ(pthread_kill(xt_pthread(thread), number), 0);
@@ -361,7 +362,7 @@ XT_TEST(hazard_14_wait_interrupted_by_an_observed_signal_returns_its_event)
 	(void)signal(SIGUSR2, SIG_DFL);
 }
 
-/* The signal arrives in the moment the mask lets it. */
+/* The signal is pending, and is delivered as soon as the wait's mask allows it. */
 XT_TEST(wait_with_a_mask_that_lets_it_in_returns_its_event)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -383,7 +384,7 @@ XT_TEST(wait_with_a_mask_that_lets_it_in_returns_its_event)
 	XT_EXPECT_EQ(waiter.event.data, 1);
 }
 
-/* Another signal is EINTR, as without any observation. */
+/* A signal that is not observed makes the wait fail with EINTR. */
 XT_TEST(wait_interrupted_by_another_signal_is_eintr)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -406,7 +407,7 @@ XT_TEST(wait_interrupted_by_another_signal_is_eintr)
 	(void)signal(SIGUSR2, SIG_DFL);
 }
 
-/* The poll-like level sees descriptors only. */
+/* The poll-like level delivers descriptors only. */
 XT_TEST(poll_like_level_leaves_it_for_the_event_level)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -435,11 +436,11 @@ XT_TEST(queue_descriptor_is_readable_while_one_is_pending)
 	XT_EQ(xpoll_wait(queue, 0), 0);
 	XT_CHECK(xt_now_readable(queue));
 	GETS(queue, SIGUSR1, 1);
-	XT_NONE(queue); /* Asked, kqueue(2) finds out that nothing is left. */
+	XT_NONE(queue); /* a kqueue(2) clears its readiness only when it is polled */
 	XT_EQ(xt_poll(fd, POLLIN), 0);
 }
 
-/* A child that ends is counted and remains the program's to wait for. */
+/* The exit of a child is counted, and the program can still reap the child. */
 XT_TEST(sigchld_is_counted_and_the_child_not_reaped)
 {
 	struct xpoll *queue = xt_open();
@@ -456,7 +457,7 @@ XT_TEST(sigchld_is_counted_and_the_child_not_reaped)
 	XT_EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
-/* No descriptor for the bell: nothing has changed, and it works later. */
+/* Without a descriptor for the self-pipe ADD fails and changes nothing; later it succeeds. */
 XT_TEST(add_without_a_descriptor_left_fails_and_changes_nothing)
 {
 	struct xpoll *queue = xt_open_quiet();

@@ -1,8 +1,9 @@
 /*
- * Goal: a signal that is blocked when it is registered is counted when it becomes pending,
- * once, whether a handler, sigwait(3) or nobody takes it afterwards (S21).
- * Method: signals that a thread sends to itself, so that they are pending at once; for
- * several threads the program's own handler counts.
+ * Goal: a signal that is blocked when it is registered is counted once when it
+ * becomes pending, whether a handler, sigwait(3) or no thread takes it later
+ * (S21).
+ * Method: a thread sends signals to itself, so that they are pending at once;
+ * with several threads the program's own handler counts.
  */
 #include "xt.h"
 
@@ -36,7 +37,10 @@ static void block(int how, int number)
 	(void)pthread_sigmask(how, &set, NULL);
 }
 
-/* Threads that were here before do not block it: only one's own is pending for certain. */
+/*
+ * Send the signal to this thread, for which it stays pending: threads of the harness may not block
+ * it.
+ */
 static int send_blocked(int number)
 {
 	return pthread_kill(pthread_self(), number);
@@ -53,7 +57,10 @@ static int register_blocked(struct xpoll *queue, int number, unsigned notes)
 	return rc;
 }
 
-/* A signal that is pending for one thread is none for another, which waits in threads mode. */
+/*
+ * In threads mode another thread waits, for which this thread's pending signal is not pending: end
+ * the test.
+ */
 #define REGISTER_NOTED(queue, number, notes)                                    \
 	do {                                                                    \
 		XT_SINGLE_ONLY();                                               \
@@ -118,11 +125,11 @@ XT_TEST(signal_blocked_is_counted_each_time_that_sigwait_takes_it)
 		XT_EQ(send_blocked(SIGUSR1), 0);
 		GETS(queue, SIGUSR1, 1);
 		XT_EQ(sigwait(&set, &taken), 0);
-		/* The next one may arrive at once, or after a wait. */
+		/* The next signal is sent before a wait in one round, and after it in the other. */
 		if (i == 1)
 			XT_NONE(queue);
 	}
-	/* A handler that runs for another signal of that number counts it. */
+	/* Another signal with this number runs the handler, which counts it. */
 	(void)signal(SIGUSR1, on_signal);
 	XT_OK(xt_change(queue, SIGUSR1, SIGNAL, XPOLL_ADD, 0, 0, NULL));
 	XT_NONE(queue);
@@ -160,7 +167,10 @@ XT_TEST(signal_blocked_is_counted_once_in_each_of_two_queues)
 	finish(SIGUSR1);
 }
 
-/* A handler will run for the pending signal: it is the same one, whatever else arrives. */
+/*
+ * A handler will run for the pending signal.  Both are the same delivery, which is counted once
+ * even if other signals arrive.
+ */
 XT_TEST(signal_blocked_is_counted_once_while_others_arrive)
 {
 	struct xpoll *queue = xt_open();
@@ -234,7 +244,10 @@ static void poll_like(void *argument)
 	sleeper->error = errno;
 }
 
-/* The descriptor that reports the pending signal does not hide the handler. */
+/*
+ * The library also watches the pending signal by a descriptor; the handler must still end the wait
+ * with EINTR.
+ */
 XT_TEST(signal_blocked_before_and_unblocked_interrupts_a_wait)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -246,7 +259,7 @@ XT_TEST(signal_blocked_before_and_unblocked_interrupts_a_wait)
 	for (int i = 0; i < 20; i++) {
 		struct xt_thread *thread = xt_start(poll_like, &waiter);
 
-		/* The first one may come before the wait. */
+		/* The first signal may arrive before the wait has begun: send it again. */
 		while (!xt_done(thread)) {
 			xt_asleep(thread);
 			(void)pthread_kill(xt_pthread(thread), SIGUSR2);
@@ -261,7 +274,10 @@ XT_TEST(signal_blocked_before_and_unblocked_interrupts_a_wait)
 	(void)signal(SIGUSR2, SIG_DFL);
 }
 
-/* ADD of a thread that blocks the signal begins what an earlier ADD did not. */
+/*
+ * The signal was not blocked at the first ADD.  Another ADD, by a thread that blocks it, makes the
+ * library report pending ones.
+ */
 XT_TEST(signal_blocked_later_is_reported_after_another_add)
 {
 	struct xpoll *queue = xt_open();
@@ -276,7 +292,9 @@ XT_TEST(signal_blocked_later_is_reported_after_another_add)
 
 /* --- XPOLL_NOTE_ACCEPT ------------------------------------------------------- */
 
-/* Nobody else takes the signal, so that the next one could not become pending. */
+/*
+ * No other thread takes the signal, so without NOTE_ACCEPT a second one could not become pending.
+ */
 XT_TEST(note_accept_takes_a_blocked_signal_each_time)
 {
 	static const int numbers[] = {SIGCHLD, SIGTERM, SIGUSR2};
@@ -338,7 +356,7 @@ XT_TEST(note_accept_counts_for_a_queue_without_it)
 
 struct handler_thread {
 	int number;
-	bool toggles; /* blocks the signal now and then */
+	bool toggles; /* this thread blocks and unblocks the signal */
 	atomic_bool stop;
 };
 
@@ -357,7 +375,7 @@ static void handle_on(void *argument)
 	block(SIG_UNBLOCK, self->number);
 }
 
-/* Waits with and without a sleep, while each signal is handled by some thread. */
+/* Wait with and without a sleep, while some thread handles each signal. */
 static long count_while_sent(struct xpoll *queue, int number, int rounds)
 {
 	long total = 0;
@@ -367,7 +385,7 @@ static long count_while_sent(struct xpoll *queue, int number, int rounds)
 		int rc;
 
 		(void)kill(getpid(), number);
-		/* Another signal makes the descriptors be examined at any time. */
+		/* Another signal makes the library check its descriptors at any time. */
 		if (i % 3 == 0)
 			(void)pthread_kill(pthread_self(), SIGWINCH);
 		rc = xpoll_event(queue, NULL, 0, &event, 1, i % 2 ? 0 : 20000);

@@ -1,8 +1,8 @@
 /*
- * Goal: the program's own sigaction(2) wins (S21, hazard 14): what was before
- * comes back, what it sets meanwhile stays and is shown by the counters, and
- * handlers that call each other, ours among them, come to an end.
- * Method: sigaction(2) as the judge; handlers that pass on what they get.
+ * Goal: the program's own sigaction(2) has priority (S21, hazard 14): the former action is
+ * restored, an action set meanwhile stays, and the counters show it; handlers that call each other,
+ * including the library's, do not recurse for ever.
+ * Method: sigaction(2) is the oracle; handlers that call the handler which they have replaced.
  */
 #include "signal_kit.h"
 
@@ -16,7 +16,7 @@ static bool same_action(const struct sigaction *a, const struct sigaction *b)
 	return a->sa_handler == b->sa_handler && a->sa_flags == b->sa_flags;
 }
 
-/* --- What was before comes back ------------------------------------------ */
+/* --- DELETE restores the former action ------------------------------------ */
 
 XT_TEST(delete_restores_each_kind_of_action)
 {
@@ -117,13 +117,13 @@ XT_TEST(hazard_14_sigaction_of_the_program_ends_the_observation_and_is_told)
 	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 0);
 	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 1);
 	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 1);
-	/* An ADD observes it again, with the new handler behind. */
+	/* ADD observes the signal again, and the library's handler calls the program's new one. */
 	XT_OK(observe(queue, SIGUSR1));
 	XT_EQ(raise(SIGUSR1), 0);
 	XT_EXPECT_EQ(calls, 2);
 	XT_EXPECT_EQ(count_of(queue, SIGUSR1), 1);
 	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 1);
-	/* The DELETE detects another replacement, and leaves the program's action. */
+	/* DELETE detects that the program has set another action again, and leaves it. */
 	put(SIGUSR1, on_plain, SA_NODEFER);
 	XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
 	XT_EXPECT_EQ(xt_stats(queue).signals_unobserved, 2);
@@ -161,7 +161,7 @@ XT_TEST(signal_changed_takes_up_the_observation_in_every_queue)
 		XT_EQ(xpoll_signal_changed(SIGUSR1), 0);
 		XT_EQ(raise(SIGUSR1), 0);
 		XT_EXPECT_EQ(calls, 1);
-		/* From a signal handler, too. */
+		/* xpoll_signal_changed may be called in a signal handler. */
 		put(SIGUSR2, ignore_and_tell, 0);
 		XT_EQ(raise(SIGUSR2), 0);
 		XT_EQ(raise(SIGUSR1), 0);
@@ -181,7 +181,7 @@ static void pass(int index, int number, siginfo_t *info, void *context)
 {
 	const struct sigaction *next = &found[index];
 
-	/* Should it come round again, it shall not go on for ever. */
+	/* If the handlers call each other in a circle, end the process. */
 	if (++passed[index] > 1000)
 		_exit(3);
 	if (next->sa_flags & SA_SIGINFO)
@@ -290,7 +290,7 @@ XT_TEST(handler_taken_away_again_and_again_is_observed_each_time)
 	forget(SIGWINCH);
 }
 
-/* The program saves the action it finds, and puts it back when it likes. */
+/* The program saves the action that it finds, which is the library's, and restores it later. */
 XT_TEST(handler_put_back_after_the_last_observer_is_harmless)
 {
 	struct xpoll *queue = xt_open();
@@ -348,7 +348,7 @@ XT_TEST(sigaction_by_way_of_the_library_shows_what_the_program_set)
 		calls = 0;
 		XT_EQ(raise(SIGUSR1), 0);
 		XT_EXPECT_EQ(calls, 1);
-		/* Where it stood and where it goes may be the same. */
+		/* The new and the old action may be in the same structure. */
 		before = ignored;
 		XT_EQ(xpoll_sigaction(SIGUSR1, &before, &before), 0);
 		XT_EXPECT(before.sa_handler == on_plain);
@@ -452,7 +452,7 @@ static void raise_many(void *count)
 	atomic_store(&raising_done, true);
 }
 
-/* A signal handler sets an action while its thread sets one. */
+/* A signal handler sets an action while the thread that it interrupts sets one. */
 static void set_from_a_handler(int number)
 {
 	struct sigaction made = action(SIG_IGN, 0);

@@ -1,9 +1,9 @@
 /*
- * Goal: an observed signal does what it did before (S21, hazard 14): the
- * program's handler runs as if it were the only one, with its flags and its
- * mask, and being ignored is hardly to be felt.
- * Method: handlers that look around; read(2), waitpid(2) and the fate of
- * children as the judges.
+ * Goal: an observed signal has the same effects as before (S21, hazard 14): the
+ * program's handler runs with its flags and its mask, as if the library had
+ * none, and an ignored signal has hardly any effect.
+ * Method: handlers that examine their state; read(2), waitpid(2) and the fate
+ * of children are the oracles.
  */
 #include "signal_kit.h"
 
@@ -230,7 +230,7 @@ XT_TEST(hazard_14_errno_of_what_was_interrupted_is_kept)
 	XT_EXPECT_EQ(errno, EXDEV);
 }
 
-/* --- System calls that a signal comes to --------------------------------- */
+/* --- System calls that a signal interrupts -------------------------------- */
 
 struct reader {
 	int fd;
@@ -298,7 +298,7 @@ XT_TEST(read_goes_on_or_not_as_the_handler_has_it)
 /* A signal that no handler sees is not counted: see DIFFERENCES.md. */
 XT_TEST(hazard_14_blocked_after_it_was_registered_is_counted_when_handled)
 {
-	struct xpoll *queue = xt_open_quiet(); /* No other thread may let it in. */
+	struct xpoll *queue = xt_open_quiet(); /* the threads of other queues might not block it */
 	int taken = 0;
 	sigset_t set;
 	sigset_t before;
@@ -312,7 +312,7 @@ XT_TEST(hazard_14_blocked_after_it_was_registered_is_counted_when_handled)
 	XT_EQ(pthread_sigmask(SIG_BLOCK, &set, &before), 0);
 	XT_EQ(kill(getpid(), SIGUSR1), 0);
 	XT_NONE(queue);
-	/* Whoever waits for it takes it: nothing is left to count. */
+	/* sigwait(3) has taken the signal, so there is nothing to count. */
 	XT_EQ(sigwait(&set, &taken), 0);
 	XT_EXPECT_EQ(taken, SIGUSR1);
 	XT_NONE(queue);
@@ -338,14 +338,16 @@ XT_TEST(hazard_14_sigchld_ignored_leaves_no_zombies)
 		pid_t child = fork();
 		if (child == 0)
 			_exit(0);
-		/* Sleeps until the child is gone, and then has none. */
+		/*
+		 * waitpid(2) sleeps until the child is gone, and then fails because there is none.
+		 */
 		pid_t rc = -1;
 		do
 			rc = waitpid(child, NULL, 0);
 		while (rc < 0 && errno == EINTR);
 		XT_EXPECT_STATUS(rc < 0 ? errno : 0, ECHILD);
 #ifdef __linux__
-		/* The BSDs send none. */
+		/* The BSDs send no SIGCHLD in this case. */
 		XT_EXPECT_EQ(count_of(queue, SIGCHLD), 1);
 #endif
 		xt_destroy(queue);

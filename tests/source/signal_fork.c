@@ -1,7 +1,7 @@
 /*
- * Goal: observation and fork (S21, S26): handlers are inherited, observation is
- * not; nothing a child does reaches the parent's queue; xpoll_reinit makes it
- * the child's own.
+ * Goal: observed signals and fork (S21, S26): the child inherits handlers, but
+ * its signals are not counted in the parent's queue; nothing that a child does
+ * affects that queue; xpoll_reinit makes the queue the child's own.
  * Method: children that send signals to themselves.
  */
 #include "xt.h"
@@ -91,7 +91,7 @@ static void child_takes_over(void *argument)
 
 	XT_EQ(raise(SIGUSR1), 0);
 	XT_EQ(xpoll_reinit(queue), 0);
-	/* Pending events and earlier deliveries are the parent's. */
+	/* The child's queue has no event of signals before the fork. */
 	XT_NONE(queue);
 	calls = 0;
 	XT_EQ(raise(SIGUSR2), 0);
@@ -115,7 +115,7 @@ XT_TEST(child_reinit_observes_its_own)
 	XT_CALL(family_end(queue));
 }
 
-/* Only one of the parent's queues is taken over, and a new one is made. */
+/* The child takes over only one of the parent's queues, and creates a new one. */
 static void child_mixes(void *argument)
 {
 	struct xpoll **queues = argument;

@@ -1,4 +1,7 @@
-/* Shared by the tests that use SIGNAL together with actions of the program. */
+/*
+ * For tests in which a program sets its own actions for a signal that SIGNAL
+ * observes.
+ */
 #ifndef SOURCE_SIGNAL_KIT_H
 #define SOURCE_SIGNAL_KIT_H
 
@@ -23,7 +26,7 @@ static inline int64_t count_of(struct xpoll *queue, int number)
 	return event.ident == (uint64_t)number ? event.data : -1;
 }
 
-static volatile sig_atomic_t calls; /* of on_plain */
+static volatile sig_atomic_t calls; /* number of calls of on_plain */
 
 static inline void on_plain(int number)
 {
@@ -40,7 +43,7 @@ static inline struct sigaction action(void (*handler)(int), int flags)
 	return made;
 }
 
-/* Give the signal this action, and forget the calls up to now. */
+/* Set the signal's action, and reset `calls`. */
 static inline void put(int number, void (*handler)(int), int flags)
 {
 	struct sigaction made = action(handler, flags);

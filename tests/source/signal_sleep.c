@@ -1,7 +1,8 @@
 /*
- * Goal: a signal reaches who sleeps and who begins to, although a handler writes to a
- * descriptor only while somebody does (S15, S16, S21).
- * Method: signals between the steps of one thread; threads that sleep for ever.
+ * Goal: a signal wakes a thread that sleeps or is about to, although a handler
+ * writes to a descriptor only while a thread sleeps (S15, S16, S21).
+ * Method: signals between the steps of one thread; threads that sleep without a
+ * timeout.
  */
 #include "signal_kit.h"
 

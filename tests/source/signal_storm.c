@@ -1,8 +1,9 @@
 /*
- * Goal: no signal is lost or counted twice however many come, to whatever
- * thread, and while queues come and go; a handler that runs beside the end of
- * a queue touches no descriptor but the queue's (S21, hazard 14).
- * Method: real-time signals, of which the kernel keeps count; for others the
+ * Goal: no signal is lost or counted twice, however many arrive, for whichever
+ * thread, and while queues are created and destroyed; a handler that runs
+ * during the destruction of a queue writes to no other descriptor than the
+ * queue's (S21, hazard 14).
+ * Method: real-time signals, which the kernel queues; for other signals the
  * program's own handler counts.
  */
 #include "xt.h"
@@ -19,7 +20,10 @@ static void on_signal(int number)
 	atomic_fetch_add(&handled, 1);
 }
 
-/* A delivery is counted just before its handler runs, on whatever thread. */
+/*
+ * A delivery is counted just before its handler runs, on any thread: wait until the handlers have
+ * run.
+ */
 static long handled_of(long wanted)
 {
 	int64_t end = xt_now() + XT_SOON;
@@ -38,7 +42,7 @@ static void begin(struct xpoll *queue, int number)
 }
 
 struct sender {
-	int target; /* a thread */
+	int target; /* send to this thread; 0: to the process */
 	int number;
 	int count;
 	atomic_bool stop;
@@ -85,8 +89,8 @@ static void stop(struct sender *senders, struct xt_thread **threads)
 }
 
 /*
- * Takes events until so many deliveries were reported; -1: not signals.  EINTR
- * is right if the kernel woke this thread for what another one then handled.
+ * Take events until this number of deliveries was reported.  Returns -1 for another event.  EINTR
+ * is correct if the kernel woke this thread for a signal that another one then handled.
  */
 static long total_until(struct xpoll *queue, int number, long count)
 {
@@ -195,8 +199,8 @@ XT_TEST(storm_with_several_waiters_is_counted_once_each)
 }
 
 /*
- * Queues are made and destroyed, and their numbers taken by pipes at once,
- * while signals come: a handler that is late must not write into a pipe.
+ * Queues are created and destroyed, and pipes reuse their descriptors at once, while signals
+ * arrive: a late handler must not write into a pipe.
  */
 XT_TEST(storm_while_queues_come_and_go_touches_nothing_else)
 {
@@ -236,7 +240,7 @@ XT_TEST(storm_while_queues_come_and_go_touches_nothing_else)
 	(void)signal(SIGUSR1, SIG_DFL);
 }
 
-/* The same signal is added and deleted while it comes. */
+/* The signal is registered and deleted while it arrives. */
 XT_TEST(storm_while_it_is_added_and_deleted_always_runs_the_handler)
 {
 	struct xpoll *queue = xt_open();

@@ -1,9 +1,9 @@
 /*
- * Goal: timers (S20) of every unit and clock: never early, counted without
- * loss or drift, started anew by ADD alone; bad ones are refused.
- * Method: the clock itself decides.  It is read before a timer is armed and
- * after; before an event is taken and after: that bounds from both sides what
- * the library may say, however slow the machine is.
+ * Goal: timers (S20) of every unit and clock are never early, are counted
+ * without loss or drift, and restart only by ADD; invalid ones are refused.
+ * Method: the clock is the oracle.  The test reads it before and after a timer
+ * is started, and before and after an event is taken; this bounds the correct
+ * results on both sides, however slow the machine is.
  */
 #include "xt.h"
 
@@ -42,7 +42,7 @@ static int64_t realtime(void)
 	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* The clock has passed this moment. */
+/* Wait until the clock has passed this time. */
 static void pass(int64_t moment_ns)
 {
 	while (xt_now() <= moment_ns)
@@ -89,7 +89,7 @@ XT_TEST(next_timeout_of_each_unit_is_what_is_left)
 		            HOUR_NS / units[i].ns));
 		int64_t armed = xt_now();
 
-		/* A moment later, so that there is less left. */
+		/* Let some time pass, so that less is left. */
 		pass(armed);
 		int64_t left = xpoll_next_timeout(queue);
 		XT_CHECK(left < HOUR_NS);
@@ -128,7 +128,7 @@ XT_TEST(next_timeout_of_an_expired_timer_is_zero_until_taken)
 	XT_OK(timer(queue, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS, 1));
 	pass(xt_now() + 1);
 	XT_EQ(xpoll_next_timeout(queue), 0);
-	/* The poll-like level finds the timer due and leaves it. */
+	/* The poll-like level detects that the timer has expired, and leaves its event pending. */
 	XT_EQ(xpoll_wait(queue, 0), 0);
 	XT_EQ(xpoll_next_timeout(queue), 0);
 	XT_GETS(queue, NULL, 1, TIMER);
@@ -181,7 +181,9 @@ static void counts_all(int64_t period_ns, int rounds)
 		XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, -1), 1);
 		XT_CHECK(event.data >= 1);
 		sum += event.data;
-		/* Neither one too many nor, once a wait has looked, too few. */
+		/*
+		 * The sum is never too high, and once a wait has checked the timer, never too low.
+		 */
 		XT_CHECK(sum <= (xt_now() - before) / period_ns);
 	}
 	pass(xt_now() + period_ns);
@@ -204,7 +206,7 @@ XT_TEST(periodic_counts_every_period_and_does_not_drift)
 	XT_CALL(counts_all(7654321, 20));
 }
 
-/* The moments stay multiples of the period from the first one on. */
+/* Expirations stay at multiples of the period, counted from the first one. */
 XT_TEST(periodic_moments_keep_their_phase)
 {
 	XT_SINGLE_ONLY();
@@ -223,7 +225,7 @@ XT_TEST(periodic_moments_keep_their_phase)
 		int64_t left = xpoll_next_timeout(queue);
 		int64_t late = xt_now();
 
-		/* The next one is number sum + 1. */
+		/* The next expiration is number sum + 1. */
 		XT_CHECK(late + left >= before + (sum + 1) * period);
 		if (left > 0)
 			XT_CHECK(early + left <= after + (sum + 1) * period);
@@ -286,7 +288,7 @@ XT_TEST(huge_timers_do_not_fire)
 			XT_OK(timer(queue, XPOLL_ADD, fflags,
 			            INT64_MAX / units[i].ns));
 			XT_NONE(queue);
-			/* Nothing informs kqueue's systems that the clock was set. */
+			/* On the BSDs nothing reports that the clock was set. */
 			XT_CHECK(xpoll_next_timeout(queue) == -1 ||
 			         xpoll_next_timeout(queue) > HOUR_NS ||
 			         (fflags & ABSTIME && xt_kqueue()));
@@ -313,7 +315,7 @@ XT_TEST(abstime_is_not_early_and_fires_once)
 		XT_EXPECT_EQ(event.data, 1);
 		XT_EQ(xpoll_next_timeout(queue), -1);
 		XT_NONE(queue);
-		/* The timer still exists, and is silent. */
+		/* The timer still exists, but delivers nothing. */
 		XT_OK(timer(queue, XPOLL_ENABLE, 0, 0));
 		XT_NONE(queue);
 		XT_OK(timer(queue, XPOLL_DELETE, 0, 0));
@@ -357,7 +359,7 @@ XT_TEST(modify_starts_anew)
 	struct xpoll *queue = xt_open();
 	struct xpoll_event event;
 
-	/* Later and back, relative and absolute, either clock. */
+	/* The timer is extended and shortened, relative and absolute, on both clocks. */
 	XT_OK(timer(queue, XPOLL_ADD, SECONDS, 3600));
 	XT_NONE(queue);
 	XT_OK(timer(queue, XPOLL_ADD, USECONDS, 100));
@@ -384,7 +386,10 @@ XT_TEST(modify_drops_what_had_expired)
 	for (int i = 0; i < 2; i++) {
 		XT_OK(timer(queue, XPOLL_ADD, NSECONDS, 1));
 		pass(xt_now() + 1000);
-		/* Found expired, and not taken, by the poll-like level. */
+		/*
+		 * In one case the poll-like level has found the timer expired, without taking its
+		 * event.
+		 */
 		if (i == 1)
 			XT_EQ(xpoll_wait(queue, 0), 0);
 		XT_OK(timer(queue, XPOLL_ADD, SECONDS, 3600));

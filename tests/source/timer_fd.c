@@ -1,9 +1,10 @@
 /*
- * Goal: the descriptor of a queue (xpoll_fd) shows timers: readable when one
- * is due, not before, and no longer once it was taken, deleted, disabled or
- * put off (S14, hazard 11).  And the one descriptor that timers themselves
- * need watches the right clock.
- * Method: poll(2) on it, without waiting before the time and for ever after.
+ * Goal: xpoll_fd shows timers: its descriptor is readable when a timer has
+ * expired, not before, and no longer after the event was taken or the timer was
+ * deleted, disabled or extended (S14, hazard 11).  The one descriptor that
+ * timers need watches the right clock.
+ * Method: poll(2) on the descriptor, with timeout 0 before the expiration, and
+ * without a timeout for it.
  */
 #include "xt.h"
 
@@ -32,7 +33,7 @@ static bool readable(struct xpoll *queue)
 	return xt_poll(xpoll_fd(queue), POLLIN) & POLLIN;
 }
 
-/* Sleep in poll(2) until it is. */
+/* Sleep in poll(2) until the queue's descriptor is readable.  Returns true if it is. */
 static bool becomes_readable(struct xpoll *queue)
 {
 	return xt_poll_until(xpoll_fd(queue), POLLIN, POLLIN);
@@ -44,7 +45,7 @@ XT_TEST(hazard_11_queue_fd_is_readable_when_a_timer_is_due)
 		XT_SKIP(no_queue);
 	struct xpoll *queue = xt_open_quiet();
 
-	/* Armed before the descriptor exists, and after. */
+	/* In the first round the timer is started before xpoll_fd, in the others after it. */
 	for (int i = 0; i < 10; i++) {
 		if (i > 0)
 			XT_CHECK(!readable(queue));
@@ -95,7 +96,7 @@ XT_TEST(queue_fd_of_a_timer_taken_back_is_not_readable)
 		XT_OK(timer(queue, 1, XPOLL_ADD | XPOLL_ENABLE, NSECONDS,
 		            100000));
 		XT_CHECK(becomes_readable(queue));
-		/* Known as expired, and not. */
+		/* The library has detected the expiration in one case, and not in the other. */
 		if (i % 2)
 			XT_EQ(xpoll_wait(queue, 0), 0);
 		XT_CHECK(xt_now_readable(queue));
@@ -156,7 +157,7 @@ static bool quiet(struct xpoll *queue)
 		!readable(queue);
 }
 
-/* The thread that sleeps in the queue itself takes it; then all is quiet. */
+/* A thread that sleeps in the queue takes the event; then the descriptor is no longer readable. */
 static void wait_for_one(void *argument)
 {
 	struct xpoll_event event;
@@ -188,7 +189,7 @@ static void sleep_in_poll(void *argument)
 	XT_EXPECT(becomes_readable(argument));
 }
 
-/* Armed, and brought forward, while another thread sleeps in poll(2). */
+/* Timers are started and shortened while another thread sleeps in poll(2). */
 XT_TEST(hazard_11_queue_fd_sleeping_poll_is_woken_by_timers)
 {
 	if (!xt_has_queue_fd())
@@ -209,7 +210,7 @@ XT_TEST(hazard_11_queue_fd_sleeping_poll_is_woken_by_timers)
 	}
 }
 
-/* Three deep, and each level has a timer of its own. */
+/* Three nested queues, each with a timer of its own. */
 XT_TEST(hazard_11_timers_of_nested_queues_are_told)
 {
 	if (!xt_has_queue_fd())
@@ -258,7 +259,7 @@ XT_TEST(queue_fd_of_timers_in_kernel_epoll)
 #endif
 }
 
-/* S19: its descriptors are close-on-exec, like all. */
+/* S19: the descriptors of timers are close-on-exec. */
 XT_TEST(descriptors_of_timers_are_close_on_exec)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -277,7 +278,7 @@ XT_TEST(descriptors_of_timers_are_close_on_exec)
 
 #ifdef __linux__
 
-/* The kernel's own words of a timerfd; false: it is none. */
+/* Read a timerfd's clock and flags from /proc.  Returns false if fd is not a timerfd. */
 static bool timerfd_says(int fd, int *clock, int *flags)
 {
 	char path[64];
@@ -302,9 +303,8 @@ static bool timerfd_says(int fd, int *clock, int *flags)
 #endif
 
 /*
- * Nobody may set the clock of this machine for a test; so the kernel is asked
- * whether it would report: TFD_TIMER_ABSTIME (1) and TFD_TIMER_CANCEL_ON_SET (2)
- * on CLOCK_REALTIME (0).
+ * A test must not set the machine's clock, so it checks that the kernel would report such a change:
+ * TFD_TIMER_ABSTIME (1) and TFD_TIMER_CANCEL_ON_SET (2) on CLOCK_REALTIME (0).
  * Complaint: Timers drift, cannot be modified, ignore a clock that is set.
  */
 XT_TEST(abstime_descriptor_is_told_of_clock_steps)
@@ -327,7 +327,7 @@ XT_TEST(abstime_descriptor_is_told_of_clock_steps)
 #endif
 }
 
-/* The alarm is made with the first timer; who cannot have one is refused early. */
+/* The alarm's descriptor is opened for the first timer: without one, ADD fails at once. */
 XT_TEST(timer_without_a_descriptor_for_it_is_not_silent)
 {
 	if (!xt_has_queue_fd())
@@ -349,7 +349,7 @@ XT_TEST(timer_without_a_descriptor_for_it_is_not_silent)
 	                              0);
 	bool told = readable(queue);
 	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	/* The kernel's own timer of kqueue(2) takes none. */
+	/* A kqueue(2) needs no descriptor for its own timer. */
 	XT_CHECK(added && (told || xt_is("kqueue")));
 	XT_NONE(queue);
 	XT_CHECK(!readable(queue));

@@ -1,8 +1,9 @@
 /*
- * Goal: many timers (S20, S11): each exactly once, also with room for one
- * event; a million of them; no descriptor each, and no memory in a wait.
- * Method: a mark per timer; expiring together, in any order, deleted in any
- * order.
+ * Goal: each of many timers is delivered exactly once (S20, S11), also with
+ * room for one event; a million timers; they need no descriptor each, and a
+ * wait allocates no memory.
+ * Method: a mark for each timer; timers that expire together, in any order, and
+ * are deleted in any order.
  */
 #include "xt.h"
 
@@ -21,7 +22,7 @@ static int add(struct xpoll *queue, uint64_t ident, int flags, int64_t ns)
 	                 NULL);
 }
 
-/* Many changes in one call. */
+/* Make many changes in one call. */
 static bool change_all(struct xpoll *queue, int flags, const uint64_t *idents,
                        int count, int64_t first_ns, int64_t step_ns)
 {
@@ -41,7 +42,7 @@ static bool change_all(struct xpoll *queue, int flags, const uint64_t *idents,
 	return true;
 }
 
-/* Take all that is due; each must be marked `wanted`, and is then done. */
+/* Take all expired timers; each must have the mark `wanted`, and is marked as done. */
 static int take_all(struct xpoll *queue, unsigned char *marks, int room,
                     int64_t timeout_ns)
 {
@@ -165,7 +166,10 @@ XT_TEST(armed_again_and_deleted_need_no_system_call)
 	XT_EQ(after.registered, 0);
 }
 
-/* Armed in one order, half of them deleted in another, the rest expire. */
+/*
+ * The timers are started in one order, half of them are deleted in another one, and the others
+ * expire.
+ */
 XT_TEST(million_timers_are_armed_deleted_and_expire)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -186,7 +190,7 @@ XT_TEST(million_timers_are_armed_deleted_and_expire)
 	for (int i = 0; i < MILLION / 2; i++)
 		marks[i] = 0;
 	XT_EQ(take_all(queue, marks, BATCH, 0), 0);
-	/* The others once more, to a time that is over at once. */
+	/* Start the other half again, with a time that passes at once. */
 	for (int i = 0; i < MILLION / 2; i++)
 		idents[i] += MILLION / 2;
 	XT_CHECK(change_all(queue, XPOLL_ADD, idents, MILLION / 2, 1, 0));
@@ -207,7 +211,10 @@ XT_TEST(destroy_with_many_armed_and_expired_frees_all)
 	xt_destroy(queue);
 }
 
-/* In the order of their moments, whatever the order of arming */
+/*
+ * Expired timers are delivered in the order of their expirations, in whatever order they were
+ * started.
+ */
 XT_TEST(expired_in_order_of_their_moments)
 {
 	enum { COUNT = 200 };
@@ -287,7 +294,7 @@ XT_TEST(put_off_and_back_comes_at_the_earlier_moment)
 	XT_GETS(queue, &event, 21, TIMER);
 	XT_CHECK(xt_now() >= base + 1000000);
 	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
-	/* The next one is an hour ahead, less what has passed since. */
+	/* The next timer expires in an hour, less the time that has passed. */
 	XT_CHECK(xpoll_next_timeout(queue) > HOUR_NS / 2 - (xt_now() - base));
 	XT_EQ(xt_stats(queue).registered, 19);
 }

@@ -1,8 +1,8 @@
 /*
- * Goal: timers with ONESHOT, DISPATCH, DISABLE, ENABLE, DELETE; ENABLE does
- * not start a timer anew, and what expires while it is silent is counted.
+ * Goal: timers with ONESHOT, DISPATCH, DISABLE, ENABLE, DELETE; ENABLE does not
+ * restart a timer, and expirations while it is disabled are counted.
  * Method: timers of a nanosecond have expired as soon as the clock moves, and
- * timers of an hour do not: no test waits for time to pass.
+ * timers of an hour do not expire: no test waits for time to pass.
  */
 #include "xt.h"
 
@@ -17,7 +17,7 @@ static int timer(struct xpoll *queue, int flags, uint32_t fflags, int64_t data)
 	return xt_change(queue, 1, TIMER, flags, fflags, data, NULL);
 }
 
-/* Time for a timer of a nanosecond to expire. */
+/* Wait until a timer of one nanosecond has expired. */
 static void tick(void)
 {
 	int64_t now = xt_now();
@@ -39,7 +39,7 @@ XT_TEST(oneshot_periodic_count_is_one_and_it_is_gone)
 	XT_STATUS(timer(queue, XPOLL_ENABLE, 0, 0), ENOENT);
 }
 
-/* The mode may come later. */
+/* A later ADD may set the mode. */
 XT_TEST(oneshot_added_to_a_periodic_one_ends_it)
 {
 	struct xpoll *queue = xt_open();
@@ -92,7 +92,7 @@ XT_TEST(added_disabled_is_silent_and_counts_all_when_enabled)
 	int64_t before = xt_now();
 	struct xpoll_event event;
 
-	/* DISPATCH: delivered once, so that all of it is in one event. */
+	/* DISPATCH: the timer is delivered once, so that one event has the whole count. */
 	XT_OK(timer(queue, XPOLL_ADD | XPOLL_DISABLE | XPOLL_DISPATCH, NSECONDS,
 	            1000));
 	int64_t after = xt_now();
@@ -118,7 +118,7 @@ XT_TEST(enable_does_not_start_anew)
 		if (i % 2)
 			XT_OK(timer(queue, XPOLL_DISABLE, 0, 0));
 		tick();
-		/* `data` means nothing here, nor do units. */
+		/* ENABLE ignores `data` and units. */
 		XT_OK(timer(queue, XPOLL_ENABLE, i % 3 ? 0 : NSECONDS, -1));
 		XT_CHECK(xpoll_next_timeout(queue) < left);
 	}
@@ -136,7 +136,10 @@ XT_TEST(disabled_after_it_expired_is_silent_until_enabled)
 		XT_OK(timer(queue, XPOLL_ADD | XPOLL_ENABLE | modes[i % 4],
 		            NSECONDS, 1));
 		tick();
-		/* Expired as the queue knows it, and as it does not yet. */
+		/*
+		 * In some cases the library has detected the expiration before DISABLE, in others
+		 * not.
+		 */
 		if (i >= 4)
 			XT_EQ(xpoll_wait(queue, 0), 0);
 		XT_OK(timer(queue, XPOLL_DISABLE, 0, 0));
@@ -148,7 +151,7 @@ XT_TEST(disabled_after_it_expired_is_silent_until_enabled)
 	}
 }
 
-/* S1: ADD does not enable. */
+/* S1: ADD of a disabled timer leaves it disabled. */
 XT_TEST(add_on_a_disabled_one_leaves_it_silent)
 {
 	struct xpoll *queue = xt_open();
@@ -183,7 +186,7 @@ XT_TEST(deleted_is_silent)
 	}
 }
 
-/* S5: in one call, in order */
+/* S5: the changes of one call are made in order. */
 XT_TEST(changes_of_one_call_are_applied_in_order)
 {
 	struct xpoll *queue = xt_open();

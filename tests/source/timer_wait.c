@@ -1,7 +1,7 @@
 /*
- * Goal: timers end waits, in whatever thread, and keep from nobody what is
- * not theirs; the poll-like level leaves them alone; limits and forks.
- * Method: threads that sleep until what another one arms.
+ * Goal: a timer ends a wait of any thread, and delays or hides no other event;
+ * waits of the poll-like level ignore timers; limits and forks.
+ * Method: threads that sleep until another thread starts a timer.
  */
 #include "xt.h"
 
@@ -19,7 +19,7 @@ static int timer(struct xpoll *queue, uint64_t ident, int flags,
 	return xt_change(queue, ident, TIMER, flags, fflags, data, NULL);
 }
 
-/* S16: armed while another thread sleeps for ever, or for another one. */
+/* S16: the timer is started while another thread sleeps without a timeout, or for a later timer. */
 XT_TEST(armed_by_another_thread_ends_a_sleep)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -66,7 +66,7 @@ XT_TEST(timer_waiter_that_leaves_is_followed_by_another)
 		if (i % 2)
 			for (int j = 0; j < 3; j++)
 				xt_asleep(threads[j]);
-		/* Two come out for these; the last one for the timer. */
+		/* Two threads return for these events, and the last one for the timer. */
 		XT_OK(xt_trigger(queue, 2));
 		XT_OK(xt_trigger(queue, 3));
 		for (int j = 0; j < 3; j++) {
@@ -79,7 +79,10 @@ XT_TEST(timer_waiter_that_leaves_is_followed_by_another)
 	}
 }
 
-/* The one who keeps the time is sent away, is cancelled, or times out. */
+/*
+ * The thread that sleeps until the next timer is woken, cancelled, or times out: another one must
+ * take over.
+ */
 XT_TEST(timer_waiter_that_is_cancelled_is_followed_by_another)
 {
 	if (XT_SANITIZED)
@@ -135,7 +138,7 @@ XT_TEST(timer_waiter_with_a_timeout_is_followed_by_another)
 	}
 }
 
-/* S17: each expiration to one of them */
+/* S17: each expiration is delivered to one of the threads. */
 XT_TEST(each_of_many_comes_to_one_of_several_waiters)
 {
 	enum { WAITERS = 4 };
@@ -165,7 +168,7 @@ XT_TEST(each_of_many_comes_to_one_of_several_waiters)
 	}
 }
 
-/* S15: 0 only at the deadline, though sources' moments come before it. */
+/* S15: a wait returns 0 only at its deadline, although sources have to be checked before it. */
 XT_TEST(timers_of_others_do_not_end_a_wait_early)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -285,7 +288,7 @@ XT_TEST(abstime_without_descriptors_is_emfile_and_changes_nothing)
 
 	if (xt_kqueue())
 		XT_SKIP("no descriptor tells that the clock was set");
-	/* A child, for the limit is the process's. */
+	/* Use a child, because the limit applies to the process. */
 	XT_CHECK(xt_child(no_descriptors, queue));
 }
 
@@ -305,13 +308,13 @@ static void child_takes_over(void *argument)
 	XT_STATUS(timer(queue, 1, XPOLL_ADD, 0, 0), EBADF);
 	XT_FAILS(xpoll_next_timeout(queue), EBADF);
 	XT_EQ(xpoll_reinit(queue), 0);
-	/* Timers 2, 3 and 4 were due, pending or not. */
+	/* The timers 2, 3 and 4 had expired; some were pending already, others not. */
 	XT_EQ(xpoll_event(queue, NULL, 0, events, 8, 0), 3);
 	for (uint64_t i = 2; i <= 4; i++)
 		XT_CHECK(xt_find(events, 3, i, TIMER) >= 0);
 	int at = xt_find(events, 3, 4, TIMER);
 	XT_CHECK(events[at].data <= (xt_now() - family->before) / 1000);
-	/* The others run on, to the same moments. */
+	/* The other timers continue, with the same expirations. */
 	XT_OK(timer(queue, 4, XPOLL_DELETE, 0, 0));
 	XT_OK(timer(queue, 3, XPOLL_DELETE, 0, 0));
 	int64_t left = xpoll_next_timeout(queue);
@@ -331,7 +334,7 @@ static void child_destroys(void *argument)
 	xpoll_destroy(family->queue);
 }
 
-/* S26 */
+/* S26: after xpoll_reinit the child's timers expire at the same times, and so do the parent's. */
 XT_TEST(child_reinit_has_the_same_moments_and_the_parent_too)
 {
 	struct family family = {.queue = xt_open_quiet()};
@@ -342,7 +345,7 @@ XT_TEST(child_reinit_has_the_same_moments_and_the_parent_too)
 	XT_OK(timer(queue, 1, XPOLL_ADD, SECONDS, 3600));
 	XT_OK(timer(queue, 2, XPOLL_ADD | XPOLL_ONESHOT, NSECONDS, 1));
 	XT_OK(timer(queue, 3, XPOLL_ADD, XPOLL_NOTE_ABSTIME, 1));
-	/* Found expired by the other level, so that it is pending. */
+	/* The poll-like level has found the timer expired, so its event is pending. */
 	XT_EQ(xpoll_wait(queue, 0), 0);
 	XT_OK(timer(queue, 4, XPOLL_ADD, NSECONDS, 1000));
 	XT_OK(timer(queue, 5, XPOLL_ADD | XPOLL_DISABLE, NSECONDS, 1));

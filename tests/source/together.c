@@ -1,9 +1,9 @@
 /*
- * Goal: what is ready when a call is made comes with that call, whatever reports
- * it: lists in the library, a look of its own, or the kernel's reports of sources'
- * descriptors (S11).
- * Method: each subset of the kinds of events is made ready; one call that does not
- * wait returns exactly that, with exactly that much room and with more.
+ * Goal: all events that are ready when a call is made are delivered by it,
+ * whichever way the library finds them: its own lists, its own checks, or the
+ * kernel's reports of sources' descriptors (S11).
+ * Method: each subset of the kinds of events is made ready; a call with timeout
+ * 0 returns exactly these events, with exactly enough room and with more.
  */
 #include "history.h"
 #include "vnode.h"
@@ -18,8 +18,8 @@ enum { PIPE, TOGGLED, FILE_END, NODE, SIGNALLED, TRIGGERED, DUE, ENDED, KINDS };
 struct scene {
 	struct xpoll *queue;
 	struct xt_pair pipe;
-	struct xt_pair toggled; /* enabled before each call */
-	int file;               /* read to its end */
+	struct xt_pair toggled; /* disabled and enabled before each call */
+	int file;               /* read up to its end */
 	int node;
 	pid_t child; /* waits for a byte in `go` */
 	struct xt_pair go;
@@ -83,8 +83,8 @@ static void end_child(struct scene *scene)
 static void make_ready(struct scene *scene, unsigned kinds)
 {
 	/*
-	 * The toggled descriptor was only checked since the last call, so it is a candidate when
-	 * enabled.
+	 * Since the last call this descriptor was only checked by the library, so it is a candidate
+	 * when enabled.
 	 */
 	XT_OK(xt_flag(scene->queue, scene->idents[TOGGLED], READ, XPOLL_ENABLE));
 	if (kinds & 1u << PIPE)

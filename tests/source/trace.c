@@ -1,7 +1,7 @@
 /*
- * Goal: what one process does while it lives: NOTE_FORK and NOTE_EXEC, by
- * whichever thread, and nothing else (S22, hazard 15).
- * Method: helpers that fork and exec when they are asked to.
+ * Goal: NOTE_FORK and NOTE_EXEC report what one process does, by whichever
+ * thread, and nothing else (S22, hazard 15).
+ * Method: helpers that fork and exec when the test orders it.
  */
 #include "history.h"
 
@@ -13,7 +13,7 @@ static void is_silent(struct xpoll *queue)
 	XT_NONE(queue);
 }
 
-/* Exactly these notes come in one event. */
+/* Check that exactly these notes come, in one event. */
 static bool notes_are(struct xpoll *queue, struct helper helper, uint32_t notes)
 {
 	struct xpoll_event event;
@@ -61,7 +61,10 @@ XT_TEST(fork_before_add_is_not_reported)
 	other = helper_start();
 	(void)helper_fork(helper);
 	XT_OK(history_watch(queue, helper.pid, FORK));
-	/* The tracer exists by now, and has a fork to report. */
+	/*
+	 * The tracer exists already, and gets a report of this fork, which was before the
+	 * registration.
+	 */
 	(void)helper_fork(other);
 	XT_OK(history_watch(queue, other.pid, FORK));
 	XT_CALL(is_silent(queue));
@@ -78,7 +81,7 @@ XT_TEST(fork_by_a_new_thread_is_reported)
 	XT_CHECK(notes_are(queue, helper, FORK));
 }
 
-/* Hazard 15: attaching to a number misses what other threads do. */
+/* Hazard 15: a tracer that attaches to a process ID misses what other threads of the process do. */
 XT_TEST(hazard_15_fork_by_a_thread_from_before_add_is_reported)
 {
 	HISTORY_OR_SKIP();
@@ -261,7 +264,7 @@ XT_TEST(only_what_is_asked_for_is_reported)
 	XT_CHECK(notes_are(queue, helper, EXIT));
 }
 
-/* S3, S10 */
+/* S3, S10: events wait while the registration is disabled. */
 XT_TEST(disabled_and_dispatched_forks_wait)
 {
 	uint64_t ident;
@@ -327,7 +330,8 @@ XT_TEST(several_queues_trace_one_process)
 }
 
 /*
- * The tracer's objects exist only while they are needed, and are made again for the next process.
+ * The tracer's kernel objects exist only while they are needed, and are created again for the next
+ * process.
  */
 XT_TEST(tracer_is_there_only_while_it_is_needed)
 {
@@ -343,7 +347,7 @@ XT_TEST(tracer_is_there_only_while_it_is_needed)
 		(void)helper_fork(helper);
 		XT_CHECK(notes_are(queue, helper, FORK));
 		XT_OK(history_watch(queue, helper.pid, EXIT));
-		/* The helper's strings are one more each time. */
+		/* Each helper adds one socket to the open descriptors. */
 		XT_EQ(xt_count_open(), ++before);
 	}
 }
@@ -361,7 +365,7 @@ XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 	struct helper helper = helper_start();
 	XT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	before = xt_count_open();
-	/* Allow one more descriptor each time, until there are enough. */
+	/* Allow one more descriptor in each round, until they suffice. */
 	for (int i = 0; i < 100; i++) {
 		int highest = dup(0);
 
@@ -384,7 +388,7 @@ XT_TEST(no_descriptor_is_emfile_and_nothing_changes)
 	XT_CHECK(notes_are(queue, helper, FORK));
 }
 
-/* S26 */
+/* S26: tracing after fork */
 static void child_reinits(void *argument)
 {
 	struct xpoll *queue = ((void **)argument)[0];

@@ -1,8 +1,8 @@
 /*
- * Goal: what limits tracing: lost reports, programs that may not be watched,
- * processes of others, namespaces, numbers that are used again, and queues
- * that are watched from outside (S22, hazards 8 and 15).
- * Method: each limit is brought about for real.
+ * Goal: the limits of tracing: lost reports, programs that may not be watched,
+ * processes of other users, namespaces, reused process IDs, and queues that are
+ * watched by xpoll_fd (S22, hazards 8 and 15).
+ * Method: each limit is really reached.
  */
 #include "history.h"
 
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* Leave the connector's socket room for no more than a few reports. */
+/* Reduce the buffer of the connector's socket to a few reports. */
 static void starve_sockets(void)
 {
 	for (int fd = 0; fd < 1000; fd++) {
@@ -43,7 +43,9 @@ XT_TEST(hazard_15_lost_reports_are_trackerr_and_the_living_are_found)
 	XT_CALL(helper_burst(root, history_by_connector() ? 50 : 3000, 0));
 	XT_CALL(helper_grow(root, 3, 2));
 	last = helper_fork(root);
-	/* Nobody knows whose reports they were. */
+	/*
+	 * The library does not know whose reports were lost, so each tracked process gets TRACKERR.
+	 */
 	XT_CHECK(history_until(queue, &history, root.pid, TRACKERR));
 	XT_CHECK(history_until(queue, &history, other.pid, TRACKERR));
 	XT_CHECK(history_until(queue, &history, last.pid, CHILD));
@@ -64,7 +66,7 @@ XT_TEST(hazard_15_lost_reports_are_trackerr_and_the_living_are_found)
 	free(history.told);
 }
 
-/* A program in a folder that is gone when the test is. */
+/* Copy the program to a directory that is removed when the test ends. */
 static bool copy_program(const char *from, char path[64], mode_t mode)
 {
 	char folder[] = "/tmp/xpoll-trace-XXXXXX";
@@ -119,7 +121,7 @@ static bool ordinary_user_may_run_this(void)
 			XT_SKIP("an ordinary user may not run this program");  \
 	} while (0)
 
-/* Run a test as somebody who may not do everything. */
+/* Run a test as an unprivileged user. */
 static bool as_ordinary_user(void (*run)(void *), void *argument)
 {
 	if (geteuid() != 0) {
@@ -130,8 +132,8 @@ static bool as_ordinary_user(void (*run)(void *), void *argument)
 }
 
 /*
- * A program that may be run but not read: as with set-user-id ones the kernel
- * forgets who watched.
+ * A program that may be executed but not read: as for set-user-id programs, the kernel detaches the
+ * watcher.
  */
 static void run_unreadable(void *argument)
 {
@@ -176,7 +178,7 @@ static void run_unreadable_briefly(void *argument)
 	become_ordinary();
 	queue = xt_open_quiet();
 	XT_CHECK(copy_program("/bin/true", path, 0111));
-	/* The kernel may have paused between the two records that show it. */
+	/* The kernel may pause between the two records that show it: try again. */
 	for (int i = 0; i < 10 && !(notes & TRACKERR); i++) {
 		struct helper helper = helper_start();
 		struct history history = {0};
@@ -220,7 +222,7 @@ XT_TEST(usual_programs_are_no_trackerr)
 	free(history.told);
 }
 
-/* A process of root, watched by an ordinary user. */
+/* A process of root is watched by an unprivileged user. */
 static void trace_root(void *argument)
 {
 	struct helper *helper = argument;
@@ -254,7 +256,7 @@ XT_TEST(process_of_another_user_is_traced_or_eperm)
 	XT_CHECK(xt_child(trace_root, &helper));
 }
 
-/* A namespace of processes, with its own /proc; numbers are as seen there. */
+/* A process namespace with its own /proc; process IDs are those of the namespace. */
 static void trace_in_namespace(void *argument)
 {
 	bool by_default = argument != NULL;
@@ -291,7 +293,7 @@ static int new_namespace(void)
 
 	if (rc == 0)
 		rc = mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
-	/* In a changed root, which need not be where something is mounted. */
+	/* In a changed root the root directory need not be a mount point. */
 	if (rc < 0 && errno == EINVAL)
 		rc = mount("none", "/proc", NULL, MS_REC | MS_PRIVATE, NULL);
 	return rc;
@@ -343,7 +345,10 @@ XT_TEST(hazard_08_queue_that_is_watched_from_outside_is_not_silent)
 	struct xpoll *queue = xt_open_quiet();
 	struct helper helper = helper_start();
 	for (int i = 0; i < 2; i++) {
-		/* Exposed after, and before, the registration. */
+		/*
+		 * xpoll_fd is called before the registration in one round, and after it in the
+		 * other.
+		 */
 		if (i == 0)
 			XT_OK(history_watch(queue, helper.pid, FORK));
 		fd = xpoll_fd(queue);
@@ -413,7 +418,7 @@ static void trace_and_lose_first_thread(void *argument)
 	lose_first_thread(both);
 }
 
-/* To watch a descriptor and to stop that again would be two. */
+/* Watching a descriptor, and ending that, would be two changes. */
 XT_TEST(child_that_has_ended_already_needs_no_change_in_the_kernel)
 {
 	struct history history = {0};
@@ -446,7 +451,7 @@ XT_TEST(tracing_outlives_the_first_thread)
 	XT_CHECK(xt_child(trace_and_lose_first_thread, NULL));
 }
 
-/* A program that counts the processes of a tree knows when the last one has ended. */
+/* If a program counts the processes of a tree, it knows when the last one has exited. */
 XT_TEST(children_come_before_the_end_of_their_parent)
 {
 	struct helper child;

@@ -1,17 +1,19 @@
 /*
- * Goal: NOTE_TRACK follows a tree of processes: each child is a registration of
- * its own that begins with NOTE_CHILD and its parent, nothing is missed, and
- * what may have been is reported by NOTE_TRACKERR (S22, S18, hazard 15).
- * Method: trees of helpers; the paper's example; storms; limits.
+ * Goal: NOTE_TRACK follows a tree of processes: each child becomes a
+ * registration that begins with NOTE_CHILD and its parent's ID, no process is
+ * missed, and NOTE_TRACKERR reports that one may have been missed (S22, S18,
+ * hazard 15).
+ * Method: trees of helpers; the example of the kqueue paper; many forks at a
+ * time; limits.
  */
 #include "history.h"
 
 #include <sys/resource.h>
 
 /*
- * "Kqueue: a generic and scalable event notification facility", section 5: A
- * forks B and C, C forks D, D execs and exits.  The paper has D's end in its
- * first event, where there is no room for its status: it comes next.
+ * "Kqueue: a generic and scalable event notification facility", section 5: A forks B and C, C forks
+ * D, D execs and exits.  In the paper D's first event includes its exit, but it has no room for the
+ * exit status, so here the exit is the next event.
  * Complaint: Forks and execs cannot be followed on Linux.
  */
 XT_TEST(example_of_the_paper)
@@ -75,7 +77,7 @@ XT_TEST(tracked_children_are_registrations)
 	XT_EQ(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), 0);
 	XT_EXPECT_EQ(now.fflags, ALL);
 	XT_EXPECT(now.udata == queue);
-	/* Each registration can be changed by itself. */
+	/* Changing the registration of one child does not affect the others. */
 	XT_OK(xt_change(queue, (uint64_t)child.pid, PROC, XPOLL_ADD, EXIT, 0,
 	                &history));
 	XT_EQ(xpoll_lookup(queue, (uint64_t)child.pid, PROC, &now), 0);
@@ -164,7 +166,7 @@ XT_TEST(exits_of_grandchildren_have_their_status)
 	XT_CHECK(history_until(queue, &history, child.pid, EXIT));
 	XT_EXPECT(history_of(&history, child.pid)->notes & UNKNOWN ||
 	          history_of(&history, child.pid)->status == 5 << 8);
-	/* Nobody asked for NOTE_FORK. */
+	/* NOTE_FORK was not requested. */
 	XT_EXPECT_EQ(history_count(&history, FORK), 0);
 	free(history.told);
 }
@@ -227,7 +229,7 @@ XT_TEST(child_of_a_new_thread_has_the_process_as_parent)
 	free(history.told);
 }
 
-/* A whole tree: each node once, under its parent. */
+/* A whole tree: each process is reported once, with its parent. */
 XT_TEST(tree_of_many_levels_is_told_whole)
 {
 	struct history history = {0};
@@ -266,7 +268,7 @@ XT_TEST(two_hundred_that_fork_at_once_are_told_whole)
 	free(history.told);
 }
 
-/* S11: one at a time, none is lost */
+/* S11: with room for one event, no process is lost. */
 XT_TEST(tree_comes_one_event_at_a_time)
 {
 	struct xpoll_event event;
@@ -285,7 +287,7 @@ XT_TEST(tree_comes_one_event_at_a_time)
 	XT_NONE(queue);
 }
 
-/* Silence of the parent is its own: as in FreeBSD children start enabled. */
+/* DISABLE of the parent does not affect its children: as in FreeBSD, they start enabled. */
 XT_TEST(children_of_a_disabled_parent_are_told)
 {
 	struct helper child;
@@ -327,7 +329,7 @@ XT_TEST(dispatched_child_waits_for_enable)
 	XT_NONE(queue);
 }
 
-/* TRACK that is asked for later follows from then on. */
+/* NOTE_TRACK that is added later follows children from then on. */
 XT_TEST(track_can_be_added_later)
 {
 	struct helper child[2];
@@ -350,7 +352,10 @@ XT_TEST(track_can_be_added_later)
 	free(history.told);
 }
 
-/* The program registers a child whose birth was not delivered yet: an upsert. */
+/*
+ * The program adds a child whose birth was not delivered yet: that ADD changes the tracked
+ * registration.
+ */
 XT_TEST(add_of_a_child_meets_the_tracked_one)
 {
 	struct helper child;
@@ -372,7 +377,7 @@ XT_TEST(add_of_a_child_meets_the_tracked_one)
 	XT_NONE(queue);
 }
 
-/* S18: a child that cannot be registered is reported by its parent. */
+/* S18: the parent's registration reports a child that cannot be registered. */
 XT_TEST(child_without_a_descriptor_is_trackerr)
 {
 	struct helper child;
@@ -402,7 +407,7 @@ XT_TEST(child_without_a_descriptor_is_trackerr)
 	XT_EXPECT(!(event.fflags & TRACKERR));
 }
 
-/* S17, S16 */
+/* S17, S16: several threads wait while processes are forked. */
 struct hunt {
 	struct xpoll *queue;
 	atomic_int children;

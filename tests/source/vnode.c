@@ -1,8 +1,7 @@
 /*
- * Goal: VNODE (S23): each note, of files; coalescing; flags; other kinds of
- * files.
- * Method: do it to a file and see that exactly this is reported; stat(2) says
- * what the file is like.
+ * Goal: VNODE (S23): each note of a file; merging of events; flags; other kinds of files.
+ * Method: change a file, and check that exactly this change is reported; stat(2) is the oracle for
+ * the file's state.
  */
 #include "vnode.h"
 
@@ -52,7 +51,7 @@ XT_TEST(chmod_and_times_are_attrib)
 	XT_NONE(queue);
 }
 
-/* DIFFERENCES.md: the kernel calls a new link a change of attributes, too. */
+/* The kernel also reports a new link as a change of attributes: see DIFFERENCES.md. */
 XT_TEST(links_that_come_and_go_are_link_and_the_last_is_delete)
 {
 	struct xpoll *queue = xt_open();
@@ -84,7 +83,7 @@ XT_TEST(delete_alone_is_told_by_the_last_link_only)
 	XT_NONE(queue);
 }
 
-/* The watch is on the file, not on its name. */
+/* The watch belongs to the file, not to its name. */
 XT_TEST(renamed_file_is_followed)
 {
 	struct xpoll *queue = xt_open();
@@ -126,7 +125,7 @@ XT_TEST(deleted_file_that_is_open_goes_on)
 	VNODE_GETS(queue, file, XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND);
 	XT_OK(ftruncate(file, 0));
 	VNODE_GETS(queue, file, XPOLL_NOTE_WRITE | XPOLL_NOTE_TRUNCATE);
-	/* Registered after its end. */
+	/* Register the file after its last link was removed. */
 	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
 	XT_OK(vnode_add(queue, file, 0, QUIET_NOTES));
 	XT_NONE(queue);
@@ -170,13 +169,14 @@ XT_TEST(only_what_is_asked_for_is_reported)
 	XT_NONE(queue);
 	XT_OK(ftruncate(file, 0));
 #ifndef __linux__
-	if (xt_has_kqueue()) /* A length is an attribute, but not to the drop-in. */
+	/* ftruncate(2) changes an attribute, but the drop-in does not report that */
+	if (xt_has_kqueue())
 		VNODE_GETS(queue, file, XPOLL_NOTE_ATTRIB);
 #endif
 	XT_NONE(queue);
 	XT_OK(fchmod(file, 0600));
 	VNODE_GETS(queue, file, XPOLL_NOTE_ATTRIB);
-	/* FreeBSD accepts it: nothing is asked for. */
+	/* Like FreeBSD, ADD accepts an empty set of notes. */
 	XT_OK(vnode_add(queue, file, 0, 0));
 	XT_OK(fchmod(file, 0644));
 	XT_NONE(queue);
@@ -197,7 +197,7 @@ XT_TEST(what_happens_before_a_wait_is_one_event)
 	XT_NONE(queue);
 }
 
-/* S1: ADD is an upsert; VNODE implies CLEAR. */
+/* S1: another ADD changes the notes; VNODE implies CLEAR. */
 XT_TEST(add_again_changes_the_notes)
 {
 	struct xpoll *queue = xt_open();
@@ -216,7 +216,7 @@ XT_TEST(add_again_changes_the_notes)
 	XT_NONE(queue);
 	XT_OK(fchmod(file, 0600));
 	VNODE_GETS(queue, file, XPOLL_NOTE_ATTRIB);
-	/* Changes that are not requested any more are not reported later either. */
+	/* A change whose note is no longer requested is not reported later either. */
 	XT_OK(fchmod(file, 0644));
 	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
 	XT_NONE(queue);
@@ -224,7 +224,7 @@ XT_TEST(add_again_changes_the_notes)
 	VNODE_GETS(queue, file, XPOLL_NOTE_WRITE);
 }
 
-/* S3: what happened meanwhile is reported by ENABLE. */
+/* S3: growth while the registration is disabled is reported after ENABLE. */
 XT_TEST(growth_while_disabled_is_reported_when_enabled)
 {
 	struct xpoll *queue = xt_open();
@@ -250,7 +250,7 @@ XT_TEST(growth_while_disabled_is_reported_when_enabled)
 	XT_NONE(queue);
 }
 
-/* S10 */
+/* S10: ONESHOT and DISPATCH */
 XT_TEST(oneshot_and_dispatch_work_as_for_others)
 {
 	struct xpoll *queue = xt_open();
@@ -274,7 +274,7 @@ XT_TEST(oneshot_and_dispatch_work_as_for_others)
 	XT_NONE(queue);
 }
 
-/* S6 */
+/* S6: no event after DELETE */
 XT_TEST(deleted_registration_is_silent)
 {
 	struct xpoll *queue = xt_open();
@@ -297,7 +297,7 @@ static void write_later(void *argument)
 	xt_put(*(int *)argument);
 }
 
-/* A blocked wait. */
+/* A write ends a blocked wait. */
 XT_TEST(write_wakes_a_wait_that_sleeps)
 {
 	struct xpoll *queue = xt_open();
@@ -382,19 +382,19 @@ XT_TEST(fifo_and_device_are_files)
 	VNODE_GETS(queue, fifo, XPOLL_NOTE_ATTRIB);
 	int null = xt_open_path("/dev/null", O_RDWR);
 	int status = vnode_add(queue, null, 0, XPOLL_NOTE_RENAME);
-	/* FreeBSD's kernel reports nothing of its devices. */
+	/* FreeBSD's kernel reports nothing for its devices. */
 	XT_EXPECT(status == 0 || (xt_kqueue() && status == ENOTSUP));
 	XT_NONE(queue);
 }
 
-/* FreeBSD says EINVAL, too. */
+/* A descriptor that is not a file of a file system is EINVAL, as in FreeBSD. */
 XT_TEST(what_no_file_system_holds_is_einval)
 {
 	struct xpoll *queue = xt_open();
 	struct xt_pair pipe = xt_pipe();
 	struct xt_pair sockets = xt_socketpair(SOCK_STREAM);
 	int fds[] = {pipe.r, pipe.w, sockets.r, xt_eventfd()};
-	/* Where the kernel has them all, all are refused in the same way. */
+	/* A kernel that supports all notes refuses them all in the same way. */
 	uint32_t notes = xt_sunos() || xt_kqueue() ? QUIET_NOTES : ALL_NOTES;
 
 	for (int i = 0; i < 4; i++)
@@ -413,8 +413,8 @@ XT_TEST(what_no_file_system_holds_is_einval)
 #ifdef __linux__
 
 /*
- * The kernel accepts a watch of such memory and never reports anything, so it is
- * looked at now and then; what a look cannot show is refused.
+ * The kernel accepts a watch of a memory file but never reports it, so the library checks the file
+ * at intervals; notes that such a check cannot detect are refused.
  */
 XT_TEST(memory_file_is_looked_at_by_time)
 {
@@ -434,7 +434,7 @@ XT_TEST(memory_file_is_looked_at_by_time)
 	XT_OK(ftruncate(memory, 0));
 	VNODE_GETS(queue, memory, XPOLL_NOTE_WRITE | XPOLL_NOTE_TRUNCATE);
 	XT_STATUS(vnode_add(queue, memory, 0, XPOLL_NOTE_OPEN), ENOTSUP);
-	/* A time that goes back is set by somebody, not by writing. */
+	/* A modification time that goes back was set by utimensat(2), not by a write. */
 	XT_OK(vnode_add(queue, memory, 0, XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB));
 	struct timespec times[2] = {{.tv_sec = 1}, {.tv_sec = 2}};
 	XT_OK(futimens(memory, times));
@@ -466,7 +466,7 @@ XT_TEST(files_of_other_file_systems_are_watched)
 
 #endif
 
-/* A descriptor of the queue's own, by which files are watched, is not the program's. */
+/* The queue's own descriptor by which it watches files cannot be registered. */
 XT_TEST(own_descriptor_of_the_watch_is_einval)
 {
 	enum { NUMBERS = 64 };
@@ -477,7 +477,7 @@ XT_TEST(own_descriptor_of_the_watch_is_einval)
 	for (int fd = 0; fd < NUMBERS; fd++)
 		open_before[fd] = fcntl(fd, F_GETFD) >= 0;
 	XT_OK(vnode_add(queue, file, 0, XPOLL_NOTE_WRITE));
-	/* A kernel queue below is that of the tests, and has others. */
+	/* With kqueue(2) the descriptors below may belong to the tests' own kqueue. */
 	for (int fd = 0; fd < NUMBERS && !xt_kqueue(); fd++)
 		if (!open_before[fd] && fcntl(fd, F_GETFD) >= 0)
 			XT_EXPECT_EQ(xt_add(queue, fd, READ, 0), EINVAL);
@@ -490,7 +490,7 @@ XT_TEST(supports_tells_the_truth)
 
 	if (xt_sunos())
 		notes = QUIET_NOTES | XPOLL_NOTE_READ;
-	/* Of the systems with kqueue(2) only some report these four. */
+	/* Only some systems with kqueue(2) report these four notes. */
 	if (xt_kqueue() && !xpoll_supports(queue, VNODE, XPOLL_NOTE_OPEN))
 		notes = QUIET_NOTES;
 	XT_EXPECT_EQ(xpoll_supports(queue, VNODE, notes), 1);

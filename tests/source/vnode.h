@@ -1,4 +1,4 @@
-/* Shared by the tests of VNODE: registering, and expecting one event. */
+/* For the tests of VNODE: register a file, and expect one event. */
 #ifndef SOURCE_VNODE_H
 #define SOURCE_VNODE_H
 
@@ -11,11 +11,11 @@
                    XPOLL_NOTE_REVOKE | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | \
                    XPOLL_NOTE_TRUNCATE)
-/* All but what our own use of other descriptors brings about. */
+/* All notes except those that the test's own use of other descriptors would cause. */
 #define QUIET_NOTES (ALL_NOTES & ~(XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ))
 
-/* All that can be reported here. */
+/* Returns all notes that this system can report. */
 static inline uint32_t vnode_notes(struct xpoll *queue)
 {
 	uint32_t notes = 0;
@@ -33,8 +33,8 @@ static inline int vnode_add(struct xpoll *queue, int fd, int flags,
 	                 NULL);
 }
 
-/* Exactly one event comes, of this descriptor, with these notes. */
-/* The BSDs report more notes of a change than Linux. */
+/* Check that exactly one event comes, of this descriptor, with these notes. */
+/* The BSDs report additional notes for a change. */
 #ifdef __linux__
 #define VNODE_MORE 0u
 #else

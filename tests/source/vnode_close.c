@@ -1,8 +1,8 @@
 /*
- * Goal: VNODE and descriptors that are closed, used again, duplicated (S7), and
- * xpoll_close_fd; fork (S26).
- * Method: close(2) and dup2(2) behind the library's back; xpoll_lookup and the
- * counters show what is registered.
+ * Goal: VNODE when descriptors are closed, reused or duplicated (S7), with
+ * xpoll_close_fd, and after fork (S26).
+ * Method: close(2) and dup2(2), which the library does not see; xpoll_lookup
+ * and the counters show what is registered.
  */
 #include "vnode.h"
 
@@ -34,7 +34,9 @@ XT_TEST(closed_without_delete_ends_silently)
 	XT_STATUS(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE), EBADF);
 }
 
-/* The kernel reports on the file, not on the descriptor. */
+/*
+ * The kernel's report is about the file, so it comes although the registered descriptor is closed.
+ */
 XT_TEST(closed_while_a_duplicate_is_open_ends_when_something_happens)
 {
 	struct xpoll *queue = xt_open();
@@ -101,7 +103,7 @@ XT_TEST(what_found_no_room_is_not_reported_for_another_file)
 	XT_CHECK(!registered(queue, left));
 }
 
-/* S1: the old registration is gone, the new one starts clean. */
+/* S1: ADD of a reused descriptor makes a registration without the old state. */
 XT_TEST(number_used_again_starts_clean_by_add)
 {
 	struct xpoll *queue = xt_open();
@@ -124,7 +126,7 @@ XT_TEST(number_used_again_starts_clean_by_add)
 	VNODE_GETS(queue, file, XPOLL_NOTE_WRITE);
 }
 
-/* The same inode number may come again at once, the same file does not. */
+/* A new file may get the inode number of a deleted one, but is not the same file. */
 XT_TEST(file_made_anew_in_the_place_of_a_deleted_one_is_another)
 {
 	if (xt_sunos())
@@ -152,7 +154,7 @@ XT_TEST(file_made_anew_in_the_place_of_a_deleted_one_is_another)
 	}
 }
 
-/* Pending, not delivered yet, and then the number is another file's. */
+/* An event is pending when the descriptor is closed and reused. */
 XT_TEST(pending_event_of_a_closed_file_is_dropped)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -210,7 +212,7 @@ static void child_is_refused(void *argument)
 	xpoll_destroy(family->queue);
 }
 
-/* S26: destroy in a child takes nothing from the parent. */
+/* S26: xpoll_destroy in a child does not affect the parent's queue. */
 XT_TEST(forked_child_destroys_its_copy_and_the_parent_goes_on)
 {
 	XT_SINGLE_ONLY();
@@ -229,7 +231,7 @@ static void child_takes_over(void *argument)
 	struct family *family = argument;
 
 	XT_OK(xpoll_reinit(family->queue));
-	/* Pending events are the parent's. */
+	/* In the child no event is pending from before the fork. */
 	XT_NONE(family->queue);
 	xt_put(family->file);
 	VNODE_GETS(family->queue, family->file,

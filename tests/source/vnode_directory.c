@@ -1,7 +1,8 @@
 /*
- * Goal: VNODE of directories, as FreeBSD documents it: WRITE when an entry comes
- * or goes, LINK when it is a directory, EXTEND when it was moved in or out.
- * Method: do it and see that exactly this is reported.
+ * Goal: VNODE of directories as FreeBSD documents it: WRITE when an entry is
+ * added or removed, LINK if it is a directory, EXTEND if it was moved in or
+ * out.
+ * Method: make a change, and check that exactly this is reported.
  */
 #include "vnode.h"
 
@@ -46,7 +47,7 @@ XT_TEST(subdirectories_that_come_and_go_are_link)
 	XT_NONE(queue);
 }
 
-/* Of the systems with kqueue(2) only FreeBSD documents this. */
+/* On systems with kqueue(2), EXTEND for moves is documented by FreeBSD only. */
 #if defined(__FreeBSD__) || defined(__linux__)
 enum { MOVES_ARE_TOLD = 1 };
 #else
@@ -78,7 +79,7 @@ XT_TEST(entry_moved_in_or_out_is_extend_and_within_is_not)
 	XT_NONE(queue);
 }
 
-/* The two halves of such a move need not be read together. */
+/* The two reports of a move within the directory may be read separately. */
 XT_TEST(many_entries_moved_within_are_no_extend)
 {
 	if (xt_sunos())
@@ -93,7 +94,7 @@ XT_TEST(many_entries_moved_within_are_no_extend)
 	XT_OK(mkdir(xt_name(names[0]), 0700));
 	XT_OK(vnode_add(queue, top, 0, XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK));
 	for (int odd = 0; odd < 2; odd++) {
-		if (odd) /* A report as long as each half. */
+		if (odd) /* causes a report as long as each of those two */
 			xt_close(xt_make(names[2], ""));
 		for (int i = 0; i < 40; i++)
 			XT_OK(rename(xt_name(names[i % 2]),
@@ -118,7 +119,7 @@ XT_TEST(what_happens_to_an_entry_is_not_the_directorys)
 	VNODE_GETS(queue, top, XPOLL_NOTE_ATTRIB);
 }
 
-/* inotify says nothing about a directory that is removed while it is open. */
+/* inotify does not report the removal of a directory that is open. */
 XT_TEST(removed_directory_is_delete)
 {
 	struct xpoll *queue = xt_open();
@@ -152,7 +153,7 @@ XT_TEST(moved_directory_is_followed_to_its_end)
 	XT_NONE(queue);
 }
 
-/* Nobody had listened to the parent that it was removed from. */
+/* The directory's new parent was not watched when the directory was removed from it. */
 XT_TEST(directory_moved_elsewhere_and_removed_before_a_wait_is_delete)
 {
 	if (xt_sunos())
@@ -186,7 +187,9 @@ XT_TEST(directory_replaced_by_rename_is_delete)
 	VNODE_GETS(queue, top, XPOLL_NOTE_DELETE);
 }
 
-/* A directory that is watched for itself, and for its subdirectory's end. */
+/*
+ * A directory is registered, and also watched by the library for the removal of its subdirectory.
+ */
 XT_TEST(parent_and_child_are_watched_together)
 {
 	struct xpoll *queue = xt_open();

@@ -1,8 +1,9 @@
 /*
- * Goal: VNODE at the kernel's limits, without /proc, without permission: clear
- * errors, nothing half done, and files looked at by time where that helps.
+ * Goal: VNODE at the kernel's limits, without /proc, and without permission:
+ * ADD fails with a clear error and changes nothing, or the library checks the
+ * file at intervals.
  * Method: a child in namespaces of its own, where limits and mounts can be
- * changed and concern nobody else.
+ * changed without an effect on other processes.
  */
 #include "vnode.h"
 
@@ -27,12 +28,12 @@ static bool enter_namespaces(void)
 		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
 }
 
-/* Run it in a forked child; false: the namespaces were refused. */
+/* Run the function in a forked child.  Returns false if the system refuses the namespaces. */
 static bool in_namespaces(void (*run)(void))
 {
 	int status = 0;
 
-	(void)xt_scratch(); /* The parent removes it. */
+	(void)xt_scratch(); /* make the directory here, because the parent removes it */
 	(void)fflush(stdout);
 	pid_t child = fork();
 	if (child == 0) {
@@ -88,7 +89,7 @@ static void watches_are_used_up(void)
 	XT_OK(vnode_add(queue, first, 0, XPOLL_NOTE_WRITE));
 	XT_STATUS(vnode_add(queue, second, 0, XPOLL_NOTE_WRITE), ENOSPC);
 	XT_FAILS(xpoll_lookup(queue, (uint64_t)second, VNODE, &now), ENOENT);
-	/* The same file again needs none. */
+	/* A duplicate of the same file needs no further watch. */
 	int copy = xt_dup(first);
 	XT_OK(vnode_add(queue, copy, 0, XPOLL_NOTE_ATTRIB));
 	XT_OK(vnode_add(queue, first, 0, XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB));
@@ -99,7 +100,7 @@ static void watches_are_used_up(void)
 	XT_OK(xt_flag(queue, (uint64_t)copy, VNODE, XPOLL_DELETE));
 	for (int i = 0; i < 1000; i++)
 		if (vnode_add(queue, second, 0, XPOLL_NOTE_WRITE) == 0)
-			break; /* The kernel frees them after a while. */
+			break; /* the kernel frees instances with a delay */
 		else
 			(void)sched_yield();
 	XT_OK(vnode_add(queue, second, 0, XPOLL_NOTE_WRITE));
@@ -111,7 +112,9 @@ XT_TEST(no_watch_left_is_enospc_and_changes_nothing)
 		XT_SKIP("no user namespaces here");
 }
 
-/* The directory above a mount point is not the one that contains the mounted directory's name. */
+/*
+ * A bind mount: the directory above the mount point does not contain the mounted directory's name.
+ */
 static void bound_directory_ends(void)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -156,7 +159,7 @@ XT_TEST(no_descriptor_left_is_emfile_and_changes_nothing)
 	VNODE_GETS(queue, file, XPOLL_NOTE_WRITE);
 }
 
-/* Where /proc is missing a file is looked at by time. */
+/* Without /proc the library checks the file at intervals. */
 static void proc_is_missing(void)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -180,7 +183,7 @@ static void proc_is_missing(void)
 	VNODE_GETS(queue, file, XPOLL_NOTE_TRUNCATE);
 	XT_OK(unlink(xt_name("f")));
 	VNODE_GETS(queue, file, XPOLL_NOTE_LINK | XPOLL_NOTE_DELETE);
-	/* Ending the last of them ends the looks. */
+	/* When the last such registration ends, the checks end. */
 	XT_EXPECT(xpoll_next_timeout(queue) >= 0);
 	XT_OK(xt_flag(queue, (uint64_t)file, VNODE, XPOLL_DELETE));
 	XT_NONE(queue);
@@ -192,7 +195,7 @@ XT_TEST(without_proc_files_are_looked_at_by_time)
 		XT_SKIP("no user namespaces here");
 }
 
-/* inotify wants to be allowed to read; a descriptor for writing may not be. */
+/* inotify needs read permission, which the owner of a writable descriptor may lack. */
 static void reading_is_forbidden(void *argument)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -214,7 +217,7 @@ XT_TEST(file_that_may_not_be_read_is_eperm_or_looked_at_by_time)
 	XT_CHECK(xt_child(reading_is_forbidden, &file));
 }
 
-/* A file that its first writer copies into the upper layer. */
+/* A file on an overlay, which the first write copies to the upper layer. */
 static void overlay_copies_up(void)
 {
 	struct xpoll *queue = xt_open_quiet();

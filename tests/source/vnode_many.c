@@ -1,15 +1,16 @@
 /*
- * Goal: VNODE with many: several registrations of one file, thousands of files
- * on one descriptor, few slots (S11), the kernel's queue overflowing.
- * Method: counters of the queue and of open descriptors; /proc/self/fdinfo of
- * the instance shows what the kernel watches.
+ * Goal: many VNODE registrations: several for one file, thousands of files with
+ * one descriptor, little room for events (S11), and an overflow of the kernel's
+ * queue.
+ * Method: the queue's counters and the number of open descriptors;
+ * /proc/self/fdinfo of the inotify instance shows the kernel's watches.
  */
 #include "vnode.h"
 
 #ifdef __linux__
 #include <dirent.h>
 
-/* Watches of the inotify instances of this process. */
+/* Returns the number of watches of this process's inotify instances. */
 static int watches_in_kernel(void)
 {
 	DIR *directory = opendir("/proc/self/fdinfo");
@@ -33,7 +34,7 @@ static int watches_in_kernel(void)
 	return count;
 }
 
-/* No call returns the number of watches of a kqueue(2). */
+/* With kqueue(2) no call returns the number of watches, so there is nothing to compare. */
 static bool watches_are(int count)
 {
 	return xt_kqueue() || XT_EXPECT_EQ(watches_in_kernel(), count);
@@ -49,7 +50,7 @@ static bool watches_are(int count)
 
 #endif
 
-/* Count descriptors beyond those that the harness checks, too. */
+/* Count open descriptors, also above those that the harness checks. */
 static int descriptors_open(int most)
 {
 	int count = 0;
@@ -94,7 +95,7 @@ XT_TEST(two_descriptors_of_one_file_share_a_watch)
 	VNODE_GETS(queue, again, XPOLL_NOTE_ATTRIB);
 	XT_CHECK(watches_are(1));
 	XT_OK(xt_flag(queue, (uint64_t)again, VNODE, XPOLL_DELETE));
-	/* The watch of the last file that was deleted ends with its first report. */
+	/* The last watch of a deleted registration ends with its first report. */
 	xt_put(file);
 	XT_NONE(queue);
 	XT_CHECK(watches_are(0));
@@ -130,7 +131,7 @@ XT_TEST(deleted_and_added_again_begins_with_now)
 	}
 }
 
-/* Who comes later does not get what was before. */
+/* A later registration of a file does not deliver earlier changes. */
 XT_TEST(second_registration_of_a_file_begins_with_now)
 {
 	struct xpoll *queue = xt_open_quiet();
@@ -209,7 +210,7 @@ XT_TEST(deleted_registration_wakes_once)
 	XT_CHECK(watches_are(0));
 }
 
-/* S1: what happened before the ADD that requests it is not reported. */
+/* S1: a change before the ADD that requests its note is not reported. */
 XT_TEST(notes_that_are_added_begin_with_now)
 {
 	struct xpoll *queue = xt_open();
@@ -251,7 +252,7 @@ XT_TEST(disabled_registration_wakes_a_bounded_number_of_times)
 		xt_put(file);
 		XT_NONE(queue);
 		XT_OK(xt_flag(queue, ident, VNODE, XPOLL_ENABLE));
-		/* The growth since then is found by a comparison of the file. */
+		/* The library detects the growth since then by comparing the file's size. */
 		VNODE_GETS(queue, file, XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND);
 		XT_NONE(queue);
 		XT_OK(xt_flag(queue, ident, VNODE, XPOLL_ENABLE));
@@ -304,7 +305,7 @@ XT_TEST(ten_thousand_files_use_one_descriptor_and_cost_nothing)
 	int *files = calloc(COUNT, sizeof *files);
 
 	XT_CHECK(files);
-	xt_watchdog(90); /* A busy disk may take a while for so many. */
+	xt_watchdog(90); /* writing so many files may take a busy disk some time */
 	if (count > COUNT)
 		count = COUNT;
 	if (xt_is("select") && count > 1000)
@@ -326,13 +327,13 @@ XT_TEST(ten_thousand_files_use_one_descriptor_and_cost_nothing)
 	for (int i = 0; i < 100; i++)
 		XT_NONE(queue);
 	struct xpoll_stats end = xt_stats(queue);
-	/* The same number of system calls as without a file. */
+	/* The number of system calls is the same as without a file. */
 	XT_EXPECT_EQ(end.syscalls_wait - start.syscalls_wait, 100);
 	XT_EXPECT_EQ(end.syscalls_check, start.syscalls_check);
 	xt_put(files[count / 2]);
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, XT_SOON), 1);
 	XT_EXPECT_EQ(event.ident, files[count / 2]);
-	/* S11: all at once, one slot. */
+	/* S11: all files change at once, with room for one event. */
 	for (int i = 0; i < count; i++)
 		xt_put(files[i]);
 	int seen = 0;
@@ -347,7 +348,7 @@ XT_TEST(ten_thousand_files_use_one_descriptor_and_cost_nothing)
 #ifdef __linux__
 
 /*
- * S23: overflow is reported, never silent.
+ * S23: an overflow of the kernel's queue is reported.
  * Complaint: inotify instances run out; overflow is silent.
  */
 XT_TEST(overflow_of_the_kernels_queue_is_reported)
@@ -375,7 +376,7 @@ XT_TEST(overflow_of_the_kernels_queue_is_reported)
 	                XPOLL_NOTE_EXTEND | XPOLL_NOTE_DELETE));
 	XT_OK(vnode_add(queue, gone, 0, XPOLL_NOTE_EXTEND | XPOLL_NOTE_DELETE));
 	XT_OK(vnode_add(queue, named, 0, XPOLL_NOTE_RENAME));
-	/* Two in turns, so that the kernel cannot merge them. */
+	/* Write to two files in turn, so that the kernel cannot merge the reports. */
 	for (int i = 0; i <= most; i++)
 		XT_EQ(pwrite(noisy[i % 2], "y", 1, 0), 1);
 	XT_OK(unlink(xt_name("d")));

@@ -1,7 +1,8 @@
 /*
- * Goal: epoll_create, epoll_ctl and epoll_wait as calls: arguments, errors and modes, as
- * epoll_ctl(2) and epoll_wait(2) of Linux state them.
- * Method: pipes and sockets; each event is compared with what was done to them.
+ * Goal: epoll_create, epoll_ctl and epoll_wait: arguments, errors and modes, as
+ * epoll_ctl(2) and epoll_wait(2) of Linux describe them.
+ * Method: pipes and sockets; each event is compared with the activity that
+ * caused it.
  */
 #include "kit.h"
 
@@ -110,7 +111,7 @@ XT_TEST(oneshot_is_silent_until_modified)
 	KIT_HAS(set, pair.r, EPOLLIN | EPOLLHUP);
 }
 
-/* A BSD's pipe goes in both directions, and cannot tell its end for writing. */
+/* A pipe of a BSD goes in both directions, so its write end cannot be told from the other one. */
 #ifdef __linux__
 #define BROKEN_PIPE EPOLLERR
 #else
@@ -202,7 +203,7 @@ XT_TEST(more_ready_than_room_is_fair)
 		xt_put(pipes[i].w);
 		XT_EQ(epoll_ctl(set, EPOLL_CTL_ADD, pipes[i].r, &event), 0);
 	}
-	/* Linux needs 20 waits, and other kernels have other orders. */
+	/* Linux needs 20 waits to deliver every entry; other kernels have another order. */
 	for (int round = 0; round < 100; round++) {
 		XT_EQ(epoll_wait(set, events, 5, 0), 5);
 		for (int i = 0; i < 5; i++)
@@ -277,11 +278,11 @@ XT_TEST(a_socket_that_was_never_connected_has_no_half_close)
 	struct epoll_event event;
 
 	XT_OK(kit_add(set, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP));
-	if (epoll_wait(set, &event, 1, 0) == 1) /* a BSD reports nothing */
+	if (epoll_wait(set, &event, 1, 0) == 1) /* the BSDs report nothing in this case */
 		XT_CHECK(!(event.events & (EPOLLIN | EPOLLRDHUP)));
 }
 
-/* Returns what one wait returns of the only entry. */
+/* Returns the bits that one wait returns for the only entry. */
 static uint32_t next_bits(int set)
 {
 	struct epoll_event event;

@@ -25,13 +25,13 @@ int kevent(int queue, const struct kevent *changes, int len, struct kevent *even
 	return real(queue, changes, len, events, cap, timeout);
 }
 
-/* A loop, which is run in both ways. */
+/* A loop of a program, written for epoll(7) or for kqueue(2). */
 struct loop {
 	bool is_kqueue;
 	int queue;
 	int len; /* number of changes that the next call of kevent makes */
 	struct kevent changes[4];
-	uint32_t modes; /* EPOLLET, EPOLLONESHOT */
+	uint32_t modes; /* EPOLLET and EPOLLONESHOT, or 0 */
 };
 
 static void open_loop(struct loop *loop, bool is_kqueue, uint32_t modes)
@@ -55,7 +55,7 @@ static int flags_of(const struct loop *loop, bool on)
 		(loop->modes & EPOLLONESHOT ? EV_DISPATCH : 0);
 }
 
-/* Register a descriptor with this interest. */
+/* Register a descriptor with these requested events. */
 static void add(struct loop *loop, int fd, uint32_t events)
 {
 	if (!loop->is_kqueue) {
@@ -68,7 +68,9 @@ static void add(struct loop *loop, int fd, uint32_t events)
 	loop->len = 0;
 }
 
-/* Change the interest from `before`.  A kqueue program enables and disables what differs. */
+/*
+ * Change the requested events.  A kqueue(2) program enables and disables the filters that differ.
+ */
 static void change(struct loop *loop, int fd, uint32_t before, uint32_t events)
 {
 	uint32_t differ = loop->modes & EPOLLONESHOT ? events : before ^ events;
@@ -120,7 +122,7 @@ static void compare(void (*run)(struct loop *loop), uint32_t modes)
 
 /* --- Loops ------------------------------------------------------------------------------ */
 
-/* A byte goes round pipes; each time the next pipe has to be writable. */
+/* A byte is passed through a ring of pipes, and before each write WRITE is requested. */
 static void go_round(struct loop *loop)
 {
 	struct xt_pair pipes[PIPES];
@@ -149,7 +151,7 @@ XT_TEST(a_ring_of_pipes)
 	compare(go_round, 0);
 }
 
-/* A server that waits for room after each request, with and without input meanwhile. */
+/* A server that waits for room after each request, with new input meanwhile or without. */
 static void answer(struct loop *loop)
 {
 	struct xt_pair pair = xt_socketpair(SOCK_STREAM);

@@ -1,7 +1,8 @@
 /*
- * Goal: an epoll descriptor is a descriptor: close, dup, fcntl, poll, select, fork, and sets in
- * sets; and the close of a registered descriptor.
- * Method: each is done to a set with a pipe in it, and the set is asked for events.
+ * Goal: an epoll descriptor works with close, dup, fcntl, poll, select, fork,
+ * and inside other sets; and a registered descriptor may be closed.
+ * Method: each is done with a set that has a pipe in it, and then events of the
+ * set are read.
  */
 #include <sys/select.h>
 #include <sys/wait.h>
@@ -211,7 +212,7 @@ XT_TEST(sets_are_watched_by_sets)
 	KIT_NONE(outer);
 	xt_put(pipe.w);
 	KIT_GETS(outer, inner, EPOLLIN);
-	/* FreeBSD's kqueue shows an event of a kqueue in it a moment late. */
+	/* FreeBSD makes a kqueue that contains another one readable with a delay. */
 	KIT_GETS(outer, inner, EPOLLIN);
 	KIT_HAS(inner, pipe.r, EPOLLIN);
 	KIT_NONE(outer);
@@ -287,7 +288,7 @@ static void in_child(void *argument)
 	const int *fds = argument;
 	struct xt_pair pipe = xt_pipe();
 
-	/* The registrations were copied; from now on the two sets are different ones. */
+	/* The registrations were copied to a second set, which is independent from now on. */
 	KIT_HAS(fds[0], fds[1], EPOLLIN);
 	XT_OK(kit_del(fds[0], fds[1]));
 	XT_OK(kit_add(fds[0], pipe.r, EPOLLIN));
@@ -328,7 +329,10 @@ static void low_in_child(void *argument)
 	}
 }
 
-/* A child has no kqueue of its parent, so the lowest numbers may be those of duplicates. */
+/*
+ * A child does not inherit the parent's kqueue, so the lowest free numbers may be those of
+ * duplicates.
+ */
 XT_TEST(a_forked_child_keeps_duplicates_with_low_numbers)
 {
 	struct xt_pair low = xt_pipe();

@@ -1,4 +1,4 @@
-/* Chooses the steps of a random program: see program.h. */
+/* Chooses the steps of a random program at random: see program.h. */
 #include <sys/epoll.h>
 
 #include "program.h"
@@ -44,7 +44,7 @@ static uint32_t draw_change(enum op op, uint64_t *random)
 	return events;
 }
 
-/* Slot 0 is the inner set, which stays. */
+/* Returns true if the step is possible.  Slot 0 is the inner set, which is never closed. */
 static bool is_possible(const struct step *step)
 {
 	if (step->index > 0)
@@ -75,8 +75,8 @@ static uint32_t draw_value(enum op op, uint64_t *random)
 }
 
 /*
- * Choose the slot and the set: of several, those whose pair has run the least.  A write goes where
- * a wait has reported the least.
+ * Choose the slot and the set: of several candidates, the one whose pair of operation and kind has
+ * run least often.  For a write, the one for which waits have reported the fewest events.
  */
 static void draw_place(struct step *step, uint64_t *random)
 {
@@ -110,7 +110,10 @@ void draw(struct step *step, uint64_t *random)
 		step->value = 0;
 		draw_place(step, random);
 	} while (!is_possible(step));
-	/* Does the inner set have the event that the outer one has, or has not, reported? */
+	/*
+	 * If the outer set was waited for, often wait for the inner set next, to check whether the
+	 * report was right.
+	 */
 	if (was_outer_wait && any(random, 2) == 0)
 		*step = (struct step){.op = WAIT, .set = 1, .value = 1 + any(random, 8)};
 }

@@ -1,6 +1,8 @@
 /*
- * Goal: eventfd(2): the counter, semaphores, limits, blocking, readiness, duplicates, fork.
- * Method: values are written and read back, and the descriptor is asked by poll and a set.
+ * Goal: eventfd(2): the counter, semaphores, limits, blocking, readiness,
+ * duplicates, fork.
+ * Method: values are written and read back, and the descriptor's readiness is
+ * checked by poll and by a set.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* The files of files.h. */
+/* Functions for the files of a random program: see files.h. */
 #include "files.h"
 
 #include <sched.h>
@@ -96,7 +96,7 @@ void file_make(struct slot *slot)
 		slot->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		slot->peer = -1;
 		break;
-	default: /* The caller has made the set. */
+	default: /* the caller has made the set */
 		slot->peer = -1;
 	}
 }
@@ -119,7 +119,10 @@ static int readable_bytes(int fd)
 	return ioctl(fd, FIONREAD, &bytes) < 0 ? 0 : bytes;
 }
 
-/* A timer expires, or a signal is sent where none is pending: a second one may come late. */
+/*
+ * Let a timer expire, or send a signal if none is pending, because a second one may be reported
+ * late.
+ */
 static void put_kernel_object(const struct slot *slot)
 {
 	struct itimerspec soon = {.it_value = {.tv_nsec = 1}};
@@ -152,7 +155,7 @@ void file_put(const struct slot *slot, uint64_t value)
 	if (slot->peer >= 0 &&
 	    (slot->kind == PIPE || slot->kind == FIFO || slot->kind == PTY))
 		(void)!write(slot->peer, &byte, 1);
-	/* Nothing but a peer that has shut down keeps the byte from arriving. */
+	/* The byte arrives unless the peer has shut down: wait for it. */
 	while (is_late && slot->peer >= 0 && !slot->is_shut &&
 	       readable_bytes(slot->fd) == before)
 		sched_yield();
@@ -210,7 +213,8 @@ void file_close_peer(struct slot *slot)
 {
 	if (slot->peer < 0)
 		return;
-	if (slot->kind == TCP) /* Unread bytes would make it a reset, which arrives as it likes. */
+	/* read first: closing with unread bytes causes a reset, which arrives at an unknown time */
+	if (slot->kind == TCP)
 		(void)xt_drain(slot->peer);
 	close(slot->peer);
 	slot->peer = -1;

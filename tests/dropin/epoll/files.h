@@ -1,4 +1,6 @@
-/* The files of a random program: how they are made, and what happens to them. */
+/*
+ * The files of a random program: functions that make them and cause activity.
+ */
 #ifndef FILES_H
 #define FILES_H
 
@@ -18,21 +20,26 @@ enum { FILE_SIGNAL = SIGUSR2 };
 struct slot {
 	enum kind kind;
 	int fd;
-	int peer;             /* -1: closed, or there is none */
+	int peer;             /* descriptor of the other end; -1: closed, or there is none */
 	bool is_shut;         /* the peer has shut down */
-	int copies;           /* slots of duplicates, by a bit each, with this one */
-	bool is_in[SETS];     /* registered */
+	/* bit set of the slots with duplicates of this file, and of this slot */
+	int copies;
+	bool is_in[SETS];     /* registered in this set */
 	uint32_t events[SETS];
-	enum mode mode[SETS]; /* of the last ADD or MOD */
-	bool is_unsure[SETS]; /* after an allowed difference, until the next ADD or MOD */
+	enum mode mode[SETS]; /* mode of the last ADD or MOD */
+	/*
+	 * an allowed difference has occurred since the last ADD or MOD, so the entry's state is
+	 * unknown
+	 */
+	bool is_unsure[SETS];
 };
 
-/* Make the file of a slot; the descriptor of a set is that of the caller. */
+/* Make the file of a slot; for a set the caller has stored the descriptor. */
 void file_make(struct slot *slot);
 /*
- * Events in the life of a file.  put: something to be read arrives, and is there when the function
- * returns; a pipe's end gets room.  get: the file is read; returns how much.  fill: no room is
- * left.  shut: the peer shuts down.  close: it closes.
+ * Activity of a file.  put: data arrives, and is there when the function returns; a pipe's write
+ * end gets room.  get: read the file; returns the number of bytes, or the value.  fill: write until
+ * there is no room.  shut: the peer shuts down.  close: the peer closes.
  */
 void file_put(const struct slot *slot, uint64_t value);
 uint64_t file_get(const struct slot *slot);

@@ -1,4 +1,7 @@
-/* For the tests of the epoll(7) drop-in: a set, one change, one event, none. */
+/*
+ * For the tests of the epoll(7) drop-in: open a set, make one change, expect
+ * one event, expect none.
+ */
 #ifndef KIT_H
 #define KIT_H
 
@@ -9,7 +12,7 @@
 
 #include "xt.h"
 
-/* A set that the test need not close. */
+/* Open a set, which is closed when the test ends. */
 static inline int kit_open(void)
 {
 	return xt_keep(epoll_create1(EPOLL_CLOEXEC));
@@ -66,7 +69,7 @@ static inline bool kit_none(const char *file, int line, int set)
 	return false;
 }
 
-/* Exactly this event is there now; or it comes. */
+/* KIT_HAS checks that exactly this event is ready now, KIT_GETS waits for it. */
 #define KIT_HAS(set, fd, bits) XT_CALL(kit_gets(__FILE__, __LINE__, (set), (fd), (bits), 0))
 #define KIT_GETS(set, fd, bits) XT_CALL(kit_gets(__FILE__, __LINE__, (set), (fd), (bits), 20000))
 #define KIT_NONE(set) XT_CALL(kit_none(__FILE__, __LINE__, (set)))

@@ -65,7 +65,7 @@ int main(void)
 	CHECK(next(set, 0) == -1);
 	CHECK(write(fds[1], "x", 1) == 1);
 	CHECK(next(set, 0) == fds[0]);
-	/* The library notices a close when the number is added again. */
+	/* The library detects the close when the descriptor is added again. */
 	CHECK(close(fds[0]) == 0 && pipe(again) == 0 && again[0] == fds[0]);
 	CHECK(change(set, EPOLL_CTL_ADD, again[0]) == 0);
 	CHECK(next(set, 0) == -1);

@@ -5,8 +5,9 @@
 
 enum {
 	ROOM_MOST = 64,
-	ROUNDS_MOST = 200,   /* waits in a drain */
-	QUIET_ROUNDS = 24,   /* waits without anything new that end a drain */
+	ROUNDS_MOST = 200,   /* most waits of a drain */
+	/* number of waits in a row without anything new after which a drain ends */
+	QUIET_ROUNDS = 24,
 };
 
 #define ALL_MODES (EPOLLET | EPOLLONESHOT | EPOLLEXCLUSIVE)
@@ -17,18 +18,18 @@ const uint32_t mode_flags[MODES] = {
 struct state state;
 
 static struct {
-	int stop[2]; /* a pipe in both sets */
-	bool nested_is_spent; /* the inner set is a one-shot that was reported */
+	int stop[2]; /* a pipe, registered in both sets, that ends the waits of threads */
+	bool nested_is_spent; /* the inner set is registered as a one-shot, which was reported */
 	/*
-	 * The last step was a wait in the outer set, which had to report the inner one if that has
-	 * an event: 1 if it was reported, 0 if not; -1 otherwise.
+	 * Result of the last step, if that was a wait for the outer set, for the comparison with
+	 * the inner set.  1: the inner set was reported, 0: it was not; -1: no such step.
 	 */
 	int nested_ready;
 } own;
 
 /* --- Waiting -------------------------------------------------------------------------- */
 
-/* A set reports no entry twice in one wait. */
+/* Check that one wait returns no entry twice. */
 static void check_twice(const struct epoll_event *events, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -58,7 +59,10 @@ static unsigned note(struct seen *seen, const struct epoll_event *events, int co
 	return slots;
 }
 
-/* Level-triggered entries of files that become ready at once, by a bit each. */
+/*
+ * Returns a bit set of the slots with level-triggered entries whose files become ready without
+ * delay.
+ */
 static unsigned prompt_levels(int set)
 {
 	unsigned slots = 0;
@@ -75,8 +79,8 @@ static unsigned prompt_levels(int set)
 }
 
 /*
- * Wait until nothing new comes, `room` events at a time.  A wait returns all that is ready if there
- * is much room: DIFFERENCES.md.
+ * Wait with room for `room` events until nothing new comes.  With much room, one wait returns all
+ * ready entries: DIFFERENCES.md.
  */
 static void drain(int set, int room, struct seen *seen)
 {
@@ -117,7 +121,7 @@ static void note_nested(int set, const struct seen *seen)
 		state.slots[0].events[0] & EPOLLONESHOT;
 }
 
-/* The outer set reports the inner one if, and only if, a wait in that returns something. */
+/* The outer set must report the inner one exactly if a wait for the inner set returns an event. */
 static void check_nested(int set, const struct seen *seen)
 {
 	const struct slot *nested = &state.slots[0];
@@ -143,7 +147,7 @@ static void check_nested(int set, const struct seen *seen)
 static void wait_in(int set, int room, struct answer *answer)
 {
 	drain(set, room, &answer->seen);
-	/* The line discipline of a terminal runs in a thread of the kernel. */
+	/* A terminal's input is processed by a thread of the kernel: wait once more. */
 	if (has_terminal(set)) {
 		(void)poll(NULL, 0, 1);
 		drain(set, room, &answer->seen);
@@ -151,7 +155,7 @@ static void wait_in(int set, int room, struct answer *answer)
 	check_nested(set, &answer->seen);
 }
 
-/* A signal makes all signalfds readable, perhaps one after another. */
+/* Write to the file.  A signal makes all signalfds readable, perhaps at different times. */
 static void put(const struct slot *slot, uint32_t value)
 {
 	file_put(slot, value);
@@ -175,7 +179,7 @@ static void wait_once(void *opaque)
 	waiter->count = epoll_wait(state.set[waiter->set], waiter->events, 8, 20000);
 }
 
-/* Threads wait while something happens to a slot, until all are sent home by the stop pipe. */
+/* Let threads wait while there is activity of a slot, and end their waits by the stop pipe. */
 static void wait_by_threads(const struct step *step, struct seen *seen)
 {
 	struct waiter waiters[3];
@@ -219,7 +223,10 @@ static void make(int index, enum kind kind)
 	file_make(slot);
 }
 
-/* On Linux a registration lasts as long as a duplicate is open: so it is deleted first. */
+/*
+ * On Linux a registration exists as long as a duplicate of the file is open, so delete it before
+ * the close.
+ */
 static void close_slot(int index)
 {
 	struct slot *slot = &state.slots[index];
@@ -252,7 +259,7 @@ static void duplicate(int from, int to)
 			state.slots[i].copies = copy->copies;
 }
 
-/* The peer belongs to all duplicates. */
+/* Store the peer's descriptor in the slots of all duplicates. */
 static void share_peer(const struct slot *slot)
 {
 	for (int i = 0; i < SLOTS; i++) {
@@ -335,7 +342,9 @@ void program_note(const struct step *step, const struct answer *answer)
 			slot->mode[step->set] = (enum mode)mode;
 }
 
-/* Block the signal of the signalfds, of which an earlier program may have left one. */
+/*
+ * Block the signal of the signalfds, and consume one that an earlier program may have left pending.
+ */
 static void begin_signals(void)
 {
 	sigset_t mask, pending;

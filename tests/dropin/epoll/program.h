@@ -1,16 +1,14 @@
 /*
- * A random program for epoll(7): steps on files of all kinds that are registered in two sets, and
- * what each step returns.
- *
- * draw.c chooses the steps, perform.c carries them out on the epoll(7) of the process, and
- * recording.c writes steps with their results as lines of text, and reads them:
- *
- *     ADD 3 0 80000005 = 0
- *     wait 0 0 8 = 0 3:5*1 7:1*2
- *
- * These are the operation, the slot, the set, a number, the name of the errno, and after a wait the
- * slots that were reported, with their bits and how often.  The errno of a read is the name of the
- * result, and its number of bytes, or the value that an eventfd or a timerfd had, follows.
+ * A random program for epoll(7): steps on files of all kinds that are
+ * registered in two sets, and the results of each step.
+ * draw.c chooses the steps, perform.c carries them out on the epoll(7) of the
+ * process, and recording.c writes steps with their results as lines of text,
+ * and reads them:
+ * ADD 3 0 80000005 = 0 wait 0 0 8 = 0 3:5*1 7:1*2
+ * These are the operation, the slot, the set, a number, and after "=" the name
+ * of the errno value or 0; after a wait follow the reported slots, each with
+ * its bits and how often it was reported.  After a read the number of bytes
+ * follows, or the value of an eventfd or a timerfd.
  */
 #ifndef PROGRAM_H
 #define PROGRAM_H
@@ -27,16 +25,20 @@ extern const uint32_t mode_flags[MODES];
 
 struct step {
 	enum op op;
-	int index; /* of the slot */
+	int index; /* the slot's index */
 	int set;
 	/*
 	 * ADD and MOD: events.  PUT: the value for an eventfd.  DUP: the slot that becomes the
-	 * duplicate.  WAIT: maxevents.  WAITERS: threads.  MAKE: the kind of the new file.
+	 * duplicate.  WAIT: maxevents.  WAITERS: number of threads.  MAKE: the kind of the new
+	 * file.
 	 */
 	uint32_t value;
 };
 
-/* The data of the pipe that sends threads home; the data of all others are their slots. */
+/*
+ * The data of the stop pipe, which ends the waits of threads; the data of all other entries are
+ * their slots.
+ */
 enum { STOP = SLOTS };
 
 /* The events that were reported of each slot: the union of their bits, and their number. */
@@ -46,8 +48,8 @@ struct seen {
 };
 
 struct answer {
-	char error[16]; /* "0", or the name of the errno */
-	uint64_t value; /* of a read */
+	char error[16]; /* "0", or the name of the errno value */
+	uint64_t value; /* result of a read */
 	struct seen seen;
 };
 
@@ -60,13 +62,13 @@ extern struct state {
 } state;
 
 void perform_begin(void);
-/* Carry out a step; the results are added to the answer. */
+/* Carry out a step, and add its results to the answer. */
 void perform(const struct step *step, struct answer *answer);
-/* Wait again in the set of a wait, because some files report late. */
+/* Repeat the wait of a wait step, because some files report late. */
 void perform_again(const struct step *step, struct answer *answer);
 /*
- * Record what the program knows after a change of an entry that has succeeded, or a close: the
- * answer is that of Linux.
+ * Update the program's state after a successful change of an entry, or after a close: the results
+ * are those of Linux.
  */
 void program_note(const struct step *step, const struct answer *answer);
 void perform_end(void);
@@ -74,15 +76,18 @@ void perform_end(void);
 /* recording.c --------------------------------------------------------------------------- */
 
 void recording_write(FILE *file, const struct step *step, const struct answer *answer);
-/* Returns false at the end of the recording, or where it is no recording. */
+/* Returns false at the end of the recording, or if the text is malformed. */
 bool recording_read(FILE *file, struct step *step, struct answer *answer);
 
-/* Count a step for the table of pairs; and how often the step's pair has run, with this op. */
+/*
+ * pairs_count counts a step in the table of pairs; pairs_ran returns how often the step's pair of
+ * operation and kind has run.
+ */
 void pairs_count(const struct step *step, const struct answer *answer);
 long pairs_ran(const struct step *step, enum op op);
 /*
- * Print how often each operation met each kind of file in each mode, if XPOLL_EPOLL_PAIRS is set.
- * Returns how many pairs never ran.
+ * If XPOLL_EPOLL_PAIRS is set, print how often each operation met each kind of file in each mode.
+ * Returns the number of pairs that never ran.
  */
 int pairs_print(void);
 
@@ -90,7 +95,7 @@ int pairs_print(void);
 
 /* Choose the next step. */
 void draw(struct step *step, uint64_t *random);
-/* Choose the first file of a slot; also after a close. */
+/* Choose the first file of a slot, at the beginning and after a close. */
 void draw_make(struct step *step, int index, uint64_t *random);
 
 #endif

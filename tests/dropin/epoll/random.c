@@ -1,34 +1,39 @@
 /*
- * Goal: in any order of changes, activity, waits and closes, the drop-in returns what Linux's
- * epoll(7) returns: the same errno of each change, and the same events.
- * Method: random programs run on Linux's epoll(7), and what it returns is recorded (record.c); then
- * this program makes the same steps on the drop-in.  So the kernel cannot answer for the drop-in,
- * and another system's kernel is compared with Linux by the recording in this folder, linux.txt.
- * After a wait both are waited on until nothing new comes: the bits of each entry are compared, and
- * how often it came if it is an edge or a one-shot.  Only closes differ: the kernel keeps the entry
- * of a file that has a duplicate, so it is deleted first.  DIFFERENCES.md has the other
- * differences; is_allowed names them.
- *
- *   XT_SEED               repeats a random program; the seed is printed
- *   XPOLL_EPOLL_STEPS     its length
- *   XPOLL_EPOLL_REPLAY    a recording, in place of linux.txt
- *   XPOLL_EPOLL_EDGES     0: no step of the random program uses EPOLLET
- *   XPOLL_EPOLL_PAIRS     print how often each operation met each kind of file in each mode
+ * Goal: in any order of changes, activity, waits and closes, the drop-in
+ * returns what Linux's epoll(7) returns: the same errno for each change, and
+ * the same events.
+ * Method: random programs run on Linux's epoll(7), and record.c records the
+ * results; then this program makes the same steps on the drop-in.  So Linux's
+ * results are independent of the drop-in, and the recording in this directory,
+ * linux.txt, allows the comparison on other systems.  After a wait step both
+ * sides wait until nothing new comes: the bits of each entry are compared, and
+ * for an edge-triggered or one-shot entry also how often it was reported.
+ * Closes differ: the kernel keeps the entry of a file that has a duplicate, so
+ * it is deleted first.  DIFFERENCES.md has the other differences; is_allowed
+ * names them.
+ * XT_SEED: repeats a random program (the seed is printed).  XPOLL_EPOLL_STEPS:
+ * its length.  XPOLL_EPOLL_REPLAY: a recording in place of linux.txt.
+ * XPOLL_EPOLL_EDGES=0: no step of the random program uses EPOLLET.
+ * XPOLL_EPOLL_PAIRS: print how often each operation met each kind of file in
+ * each mode.
  */
 #include <sys/epoll.h>
 #include <sys/wait.h>
 
 #include "program.h"
 
-/* How often a wait is repeated for files that report late, and the pause before. */
+/*
+ * The number of times that a wait is repeated for files that report late, and the pause before
+ * each.
+ */
 #ifdef __linux__
 enum { REPEATS = 1, PAUSE_MS = 0 };
 #else
 enum { REPEATS = 10, PAUSE_MS = 1 };
 #endif
 
-static char folder[4096]; /* of this program */
-static long allowed; /* differences */
+static char folder[4096]; /* directory of this program */
+static long allowed; /* number of allowed differences */
 
 /* --- Differences that are allowed: each case is an item of DIFFERENCES.md ----------------- */
 
@@ -59,7 +64,7 @@ static bool inner_is_uncertain(void)
 	return is_over_kqueue();
 }
 
-/* Returns true if the edges of a file may differ in this. */
+/* Returns true if the edge-triggered events of a file may differ in this way. */
 static bool edge_is_allowed(const struct slot *slot, uint32_t events, uint32_t kernel,
                             uint32_t dropin)
 {
@@ -68,17 +73,21 @@ static bool edge_is_allowed(const struct slot *slot, uint32_t events, uint32_t k
 	/* kqueue(2) may report an edge again whenever another filter is changed. */
 	if (xt_kqueue() && (kernel & ~dropin) == 0)
 		return true;
-	/* An edge of EPOLLOUT alone, without new room, which only these two lack at times. */
+	/*
+	 * EPOLLOUT alone without new room: Linux and the drop-in differ in whether they report that
+	 * edge.
+	 */
 	if ((kernel | dropin) == EPOLLOUT && kernel != dropin)
 		return events & (EPOLLIN | EPOLLRDHUP | EPOLLPRI) ||
 			(slot->kind != UNIX && slot->kind != PIPE_END);
-	/* An edge that is reported again. */
+	/* The drop-in has reported an edge a second time. */
 	return (dropin & kernel) == kernel && (kernel != 0 || slot->kind == PTY);
 }
 
 /*
- * A hang-up on a BSD: of a pipe's end for writing and of a terminal without an error, and of no
- * file with EPOLLOUT.  Its pipes go in both directions, and are readable when they have hung up.
+ * Returns true if the difference is a hang-up on a BSD: there the write end of a pipe and a
+ * terminal hang up without EPOLLERR, and no file has EPOLLOUT with it.  Its pipes go in both
+ * directions, and are readable after a hang-up.
  */
 static bool end_is_allowed(const struct slot *slot, uint32_t kernel, uint32_t dropin)
 {
@@ -102,7 +111,10 @@ static bool is_allowed(const struct step *step, const struct slot *slot, uint32_
 {
 	uint32_t events = slot->events[step->set];
 
-	/* kqueue(2) reports few ends without EPOLLIN, and refuses a pipe without a reader. */
+	/*
+	 * kqueue(2) reports few hang-ups unless EPOLLIN is requested, and refuses a pipe without a
+	 * reader.
+	 */
 	if (is_over_kqueue() && kernel & (EPOLLHUP | EPOLLERR | EPOLLRDHUP) &&
 	    (!(events & EPOLLIN) || slot->kind == PIPE_END) && dropin == 0)
 		return true;
@@ -111,10 +123,13 @@ static bool is_allowed(const struct step *step, const struct slot *slot, uint32_
 		return true;
 	if (end_is_allowed(slot, kernel, dropin))
 		return true;
-	/* The stop pipe is in the inner set as well; and a set that stays ready is no edge. */
+	/*
+	 * For a wait by threads, the stop pipe is in the inner set as well; and a set that stays
+	 * ready causes no edge.
+	 */
 	if (slot->kind == NESTED)
 		return step->op == WAITERS || events & EPOLLET || inner_is_uncertain();
-	/* Any signal is an edge of each readable signalfd of the kernel. */
+	/* On Linux any signal causes an edge of each readable signalfd. */
 	if (slot->kind == SIGNALFD && events & EPOLLET && kernel == EPOLLIN && dropin == 0)
 		return true;
 	return events & EPOLLET && edge_is_allowed(slot, events, kernel, dropin);
@@ -128,7 +143,10 @@ static void compare_slot(const struct step *step, int index, const struct seen *
 	struct slot *slot = &state.slots[index];
 	uint32_t events = slot->events[step->set];
 	bool counts = events & (EPOLLET | EPOLLONESHOT);
-	/* An edge is not reported more often than there are directions, unless it is an end. */
+	/*
+	 * The drop-in may report an edge about four times as often as the kernel, and a hang-up or
+	 * error any number of times.
+	 */
 	bool is_end = dropin->events[index] & (EPOLLHUP | EPOLLERR);
 	bool is_often = !is_end && !xt_kqueue() &&
 		dropin->count[index] > 4 * (kernel->count[index] + 1);
@@ -139,7 +157,10 @@ static void compare_slot(const struct step *step, int index, const struct seen *
 	if (is_allowed(step, slot, kernel->events[index], dropin->events[index]) &&
 	    (!counts || slot->kind == NESTED || !is_often)) {
 		allowed++;
-		/* From now on the entry may be armed on one side only. */
+		/*
+		 * From now on the entry may be armed in the kernel but not in the drop-in, or the
+		 * other way round.
+		 */
 		slot->is_unsure[step->set] = counts;
 		return;
 	}
@@ -227,7 +248,7 @@ __attribute__((constructor)) static void find_folder_first(void)
 	xt_main_first = find_folder;
 }
 
-/* Returns the path of a file in the folder of this program. */
+/* Returns the path of a file in this program's directory. */
 static const char *beside(const char *name)
 {
 	static char path[sizeof folder + 64];
@@ -240,7 +261,7 @@ XT_TEST(a_recording_of_linux_is_repeated)
 {
 	const char *path = getenv("XPOLL_EPOLL_REPLAY");
 
-	/* The recording has edges. */
+	/* The recording contains EPOLLET, which the variable excludes. */
 	if (!path && getenv("XPOLL_EPOLL_EDGES"))
 		return;
 	replay(path ? path : beside("epoll_linux.txt"));

@@ -1,7 +1,9 @@
 /*
- * Goal: a recording of what Linux's epoll(7) returns to a random program, for random.c.
- * Method: the program is linked with the C library alone.  It writes XPOLL_EPOLL_STEPS steps from
- * the seed XT_SEED to the file XPOLL_EPOLL_RECORD.  With XPOLL_EPOLL_EDGES=0 no step uses EPOLLET.
+ * Goal: record the results of Linux's epoll(7) for a random program, to be
+ * compared by random.c.
+ * Method: the program is linked with the C library alone.  It writes
+ * XPOLL_EPOLL_STEPS steps, chosen from the seed XT_SEED, to the file
+ * XPOLL_EPOLL_RECORD.  With XPOLL_EPOLL_EDGES=0 no step uses EPOLLET.
  */
 #include "program.h"
 

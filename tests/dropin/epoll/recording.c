@@ -1,4 +1,7 @@
-/* Recordings of random programs as text, and the table of what ran: see program.h. */
+/*
+ * Recordings of random programs as text, and the table of the pairs that ran:
+ * see program.h.
+ */
 #include <inttypes.h>
 
 #include "program.h"

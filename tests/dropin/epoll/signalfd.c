@@ -1,7 +1,8 @@
 /*
- * Goal: signalfd: blocked signals are read, with their fields; masks, several descriptors, order,
- * readiness, fork.
- * Method: signals are blocked in every thread and sent to the process or to this thread.
+ * Goal: signalfd(2): blocked signals are read with their fields; masks, several
+ * descriptors, order, readiness, fork.
+ * Method: every thread blocks the signals, which are sent to the process or to
+ * this thread.
  */
 #include <signal.h>
 
@@ -18,7 +19,7 @@ static sigset_t mask_of(int first, int second)
 	return mask;
 }
 
-/* Returns a descriptor of these signals, which this blocks. */
+/* Block these signals, and return a signalfd for them. */
 static int open_signals(int first, int second)
 {
 	sigset_t mask = mask_of(first, second);
@@ -27,7 +28,7 @@ static int open_signals(int first, int second)
 	return xt_keep(signalfd(-1, &mask, SFD_NONBLOCK | SFD_CLOEXEC));
 }
 
-/* Returns the number of the next signal, or the negative errno. */
+/* Read the next signal.  Returns its number, or the negative errno value. */
 static int next_of(int fd)
 {
 	struct signalfd_siginfo info;
@@ -145,7 +146,10 @@ XT_TEST(a_mask_can_be_changed)
 	XT_EQ(next_of(fd), -EAGAIN);
 	XT_EQ(signalfd(fd, &second, 0), fd);
 	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
-	/* A signal that is in no mask any more is pending in the process again. */
+	/*
+	 * The signal is no longer in the mask of any signalfd, so it is pending in the process
+	 * again.
+	 */
 	XT_EQ(signalfd(fd, &first, 0), fd);
 	XT_CHECK(!kit_readable(fd));
 	XT_EQ(next_of(fd), -EAGAIN);
@@ -184,7 +188,7 @@ static void count_signal(int signal)
 	atomic_fetch_add(&handled, 1);
 }
 
-/* The handled signal is most often handled while the reader sleeps. */
+/* Most of these signals are handled while the reader sleeps. */
 static void interrupt_and_send(void *argument)
 {
 	for (int i = 1; i <= 20; i++) {
@@ -254,7 +258,7 @@ static void in_child(void *argument)
 {
 	struct family *family = argument;
 
-	/* The parent's signal is not the child's. */
+	/* The parent's pending signal is not delivered in the child. */
 	KIT_NONE(family->set);
 	XT_EQ(kill(getpid(), SIGUSR1), 0);
 	KIT_GETS(family->set, family->fd, EPOLLIN);

@@ -1,7 +1,9 @@
 /*
- * Goal: timerfd: expirations, intervals, absolute times, clocks, readiness, fork, a set clock.
- * Method: timers are due at once or never, and intervals are so short that every read finds some.
- * The real-time clock is this program's own, so that it can be set.
+ * Goal: timerfd: expirations, intervals, absolute times, clocks, readiness,
+ * fork, setting of the clock.
+ * Method: timers expire at once or never, and intervals are so short that every
+ * read finds expirations.  The program replaces the real-time clock, so that
+ * the test can set it.
  */
 #include <sys/syscall.h>
 
@@ -9,7 +11,7 @@
 
 static atomic_llong clock_change_s;
 
-/* In place of the C library's; the change is that of a clock that was set. */
+/* Replaces the C library's clock_gettime: adds the test's change to the real-time clock. */
 __attribute__((visibility("default")))
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
@@ -35,7 +37,7 @@ static int set_timer(int fd, int flags, time_t value_s, long value_ns, long inte
 	return timerfd_settime(fd, flags, &setting, NULL) < 0 ? errno : 0;
 }
 
-/* Returns the expirations, or the negative errno. */
+/* Read the timer.  Returns the number of expirations, or the negative errno value. */
 static int64_t ticks_of(int fd)
 {
 	uint64_t ticks;
@@ -71,7 +73,7 @@ XT_TEST(an_interval_counts_until_it_is_read)
 	int fd = open_timer(CLOCK_MONOTONIC);
 	struct timespec now;
 
-	/* A second ago, each millisecond. */
+	/* The timer's first expiration was a second ago, and its interval is a millisecond. */
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	XT_OK(set_timer(fd, TFD_TIMER_ABSTIME, now.tv_sec - 1, now.tv_nsec, 1000000));
 	XT_CHECK(kit_readable(fd));
@@ -88,7 +90,7 @@ XT_TEST(a_set_reports_each_expiration_once)
 	KIT_NONE(set);
 	XT_OK(set_timer(fd, 0, 0, 1000000, 1000000));
 	KIT_GETS(set, fd, EPOLLIN);
-	KIT_NONE(set); /* Silent until it is read. */
+	KIT_NONE(set); /* no second event for this edge before a read */
 	XT_CHECK(ticks_of(fd) >= 1);
 	KIT_GETS(set, fd, EPOLLIN);
 	XT_OK(set_timer(fd, 0, 0, 0, 0));
@@ -113,7 +115,7 @@ XT_TEST(gettime_returns_the_time_that_is_left)
 	XT_EQ(timerfd_gettime(fd, &setting), 0);
 	XT_EQ(setting.it_value.tv_sec + setting.it_value.tv_nsec, 0);
 	XT_EQ(setting.it_interval.tv_nsec, 7);
-	/* The expirations before a call are not lost, and the next one is an edge. */
+	/* timerfd_gettime does not lose expirations that were not read yet. */
 	XT_OK(set_timer(fd, 0, 0, 1, 1000000));
 	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
 	XT_EQ(timerfd_gettime(fd, &setting), 0);

@@ -1,9 +1,9 @@
 /*
- * Goal: EVFILT_AIO: a request of aio_read(2) and the like that names a queue
- * reports its end to it, as FreeBSD's aio(4) and sigevent(3) say; other requests
- * are the C library's.
- * Method: files of the test's own; pread(2), fstat(2) and the buffers show what
- * was really done.
+ * Goal: EVFILT_AIO: a request of aio_read(2) and similar calls that names a
+ * queue reports its completion there, as FreeBSD's aio(4) and sigevent(3)
+ * describe; other requests are passed to the C library.
+ * Method: files of the test; pread(2), fstat(2) and the buffers show what the
+ * requests have done.
  */
 #include <sys/event.h>
 
@@ -68,7 +68,9 @@ XT_TEST(aio_write_and_sync_tell_their_queue)
 	sync.aio_sigevent.sigev_notify_kevent_flags = EV_ONESHOT;
 	XT_EQ(aio_write(&control), 0);
 	KIT_GETS(kq, &event, &control, EVFILT_AIO);
-	/* EV_ONESHOT: once, though the result is still there. */
+	/*
+	 * With EV_ONESHOT the event is delivered once, although aio_return(2) was not called yet.
+	 */
 	KIT_NONE(kq);
 	XT_EQ(aio_error(&control), 0);
 	XT_EQ(aio_return(&control), 3);
@@ -114,7 +116,7 @@ XT_TEST(aio_that_fails_tells_the_error)
 	XT_STATUS(aio_read(&control) < 0 ? errno : 0, EINVAL);
 	control = request(other, fd, buffer, 8, 0, NULL);
 	XT_STATUS(aio_read(&control) < 0 ? errno : 0, EBADF);
-	/* FreeBSD: EOPNOTSUPP for what could take for ever. */
+	/* Like FreeBSD, EOPNOTSUPP for files on which a request might never complete. */
 	control = request(kq, pipe.r, buffer, 8, 0, NULL);
 	XT_STATUS(aio_read(&control) < 0 ? errno : 0, EOPNOTSUPP);
 	XT_STATUS(aio_fsync(4711, &control) < 0 ? errno : 0, EINVAL);
@@ -140,7 +142,7 @@ XT_TEST(aio_events_are_not_added_but_deleted)
 	                     NULL), EPERM);
 	XT_STATUS(kit_change(kq, (uintptr_t)&control, EVFILT_AIO, EV_DELETE, 0, 0,
 	                     NULL), ENOENT);
-	/* Before its end, and after it. */
+	/* Delete the registration before the request's completion, and after it. */
 	XT_EQ(aio_read(&control), 0);
 	XT_OK(kit_change(kq, (uintptr_t)&control, EVFILT_AIO, EV_DELETE, 0, 0,
 	                 NULL));
@@ -193,7 +195,7 @@ XT_TEST(aio_of_many_at_once_is_told_once_each)
 	KIT_NONE(kq);
 }
 
-/* To one file, where the kernel has others wait for the one that it does. */
+/* All writes are to one file, so the kernel makes the others wait for the one in progress. */
 enum { WRITES = 60, WRITE_BYTES = 256 << 10 };
 
 static struct aiocb writes[WRITES];
@@ -208,11 +210,13 @@ static void begin_writes(int kq, int fd)
 		                    NULL);
 		XT_EQ(aio_write(&writes[i]), 0);
 	}
-	/* All have been given to the kernel. */
+	/* All requests have been passed to the kernel. */
 	XT_EQ(aio_suspend(first, 1, NULL), 0);
 }
 
-/* All of it, or ECANCELED; how many are the latter. */
+/*
+ * Check that each request has written all or was cancelled.  Returns the number of cancelled ones.
+ */
 static int end_writes(const int answers[WRITES])
 {
 	int cancelled = 0;
@@ -233,7 +237,10 @@ static int end_writes(const int answers[WRITES])
 	return cancelled;
 }
 
-/* In FreeBSD a request that was not cancelled completes as without aio_cancel(2). */
+/*
+ * A request that was not cancelled completes as if aio_cancel(2) had not been called, as in
+ * FreeBSD.
+ */
 XT_TEST(aio_cancel_tells_how_each_request_ends)
 {
 	int kq = kit_open();
@@ -284,7 +291,7 @@ XT_TEST(aio_survives_the_end_of_its_queue_and_a_fork)
 		XT_STATUS(aio_return(&control) < 0 ? errno : 0, ECANCELED);
 }
 
-/* Requests of other kinds are not touched, and both kinds can be mixed. */
+/* Requests without a queue go to the C library, and both kinds can be mixed. */
 XT_TEST(aio_without_a_queue_is_the_c_librarys)
 {
 	int kq = kit_open();
@@ -308,7 +315,7 @@ XT_TEST(aio_without_a_queue_is_the_c_librarys)
 	XT_EQ(aio_return(&ours), 5);
 	XT_EQ(strcmp(one, "hello"), 0);
 	XT_EQ(strcmp(other, "world"), 0);
-	/* FreeBSD: EVFILT_LIO. */
+	/* FreeBSD has EVFILT_LIO for this; the drop-in refuses it. */
 	controls[0]->aio_lio_opcode = LIO_READ;
 	XT_STATUS(lio_listio(LIO_NOWAIT, controls, 1, NULL) < 0 ? errno : 0,
 	          ENOTSUP);

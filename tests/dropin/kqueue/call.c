@@ -1,8 +1,7 @@
 /*
- * Goal: kqueue and kevent as calls, and the flags of a change, as FreeBSD's
- * kqueue(2) states them and its kernel was measured to answer.
- * Method: pipes and user events; the queue's answer is compared with what was
- * done to them.
+ * Goal: kqueue and kevent as calls, and the flags of a change, as FreeBSD's kqueue(2) describes
+ * them and as measured on its kernel.
+ * Method: pipes and user events; events are compared with the activity that caused them.
  */
 #include "kit.h"
 
@@ -110,7 +109,7 @@ XT_TEST(timeout_that_is_none_is_einval)
 	for (int i = 0; i < 3; i++)
 		XT_FAILS(kevent(kq, NULL, 0, &event, 1, &wrong[i]), EINVAL);
 	EV_SET(&change, 1, EVFILT_USER, EV_ADD, NOTE_TRIGGER, 0, NULL);
-	/* The changes were made before the time was looked at. */
+	/* The call makes its changes before it checks the timeout. */
 	XT_FAILS(kevent(kq, &change, 1, &event, 1, &wrong[0]), EINVAL);
 	XT_EQ(kevent(kq, NULL, 0, &event, 1, &huge), 1);
 }
@@ -195,7 +194,7 @@ XT_TEST(adding_enables_unless_disabled)
 	xt_put(pipe.w);
 	XT_OK(kit_add(kq, pipe.r, EVFILT_READ, EV_DISABLE));
 	KIT_NONE(kq);
-	/* Adding it once more is no enabling. */
+	/* Another EV_ADD does not enable a disabled registration. */
 	XT_OK(kit_add(kq, pipe.r, EVFILT_READ, 0));
 	KIT_NONE(kq);
 	XT_OK(kit_flag(kq, pipe.r, EVFILT_READ, EV_ENABLE));
@@ -269,7 +268,7 @@ XT_TEST(receipt_returns_a_status_and_drains_nothing)
 	XT_EQ(events[0].data, 0);
 	XT_EQ(events[0].ident, 7);
 	XT_EQ(events[0].filter, EVFILT_USER);
-	XT_EQ(events[0].fflags, 0); /* as the kernel leaves the record */
+	XT_EQ(events[0].fflags, 0); /* the kernel returns the change's record like this */
 	XT_CHECK(events[0].udata == &kq);
 	EV_SET(&change, 99999, EVFILT_READ, EV_ADD | EV_RECEIPT, 0, 0, NULL);
 	XT_EQ(kevent(kq, &change, 1, events, 4, NULL), 1);
@@ -346,7 +345,7 @@ XT_TEST(event_tells_the_modes_of_its_registration)
 		XT_EQ(event.flags, modes[i]);
 		(void)kit_change(kq, 1, EVFILT_USER, EV_DELETE, 0, 0, NULL);
 	}
-	/* Given or not. */
+	/* The event has EV_CLEAR whether or not the change had it, because a timer implies it. */
 	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD | EV_ONESHOT, 0, 1, NULL));
 	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
 	XT_EQ(event.flags, EV_ONESHOT | EV_CLEAR);
@@ -390,7 +389,7 @@ XT_TEST(udata_is_written_by_each_change_but_kept_by_keepudata)
 	XT_CHECK(event.udata == &kq);
 }
 
-/* Measured on FreeBSD: one byte that is not read is one event. */
+/* Measured on FreeBSD: one unread byte is one event. */
 XT_TEST(edge_is_returned_once_whatever_becomes_of_the_other_filter)
 {
 	int kq = kit_open();
@@ -488,6 +487,6 @@ XT_TEST(bad_arguments_have_their_errno)
 	XT_STATUS(kit_add(kq, -1, EVFILT_READ, 0), EBADF);
 	XT_STATUS(kit_change(kq, 1, EVFILT_USER, EV_ADD | EV_ENABLE | EV_DISABLE,
 	                     0, 0, NULL), EINVAL);
-	/* A filter of 0 is passed over. */
+	/* A change with filter 0 is skipped. */
 	XT_OK(kit_change(kq, 1, 0, EV_ADD, 0, 0, NULL));
 }

@@ -32,7 +32,10 @@ static void wait_for_ever(struct xt_storm *storm, bool limited)
 	(void)XT_EXPECT(kevent(queue_of(storm), NULL, 0, &event, 1, NULL) >= 0);
 }
 
-/* A call with changes is cancelled before it applies them, or not at all: then it has to return. */
+/*
+ * A cancelled call either has not made its changes, or it has made them and must return: then the
+ * cancellation comes later.
+ */
 static void wait_with_changes(struct xt_storm *storm, bool limited)
 {
 	struct kevent change, event;

@@ -1,8 +1,9 @@
 /*
- * Goal: what kqueue returns is a descriptor like any other: close(2) frees
- * everything, duplicates work, others can watch it, a child does not have it.
- * Method: the numbers that are open before and after; poll(2), select(2),
- * epoll and another queue; /proc.
+ * Goal: a descriptor of kqueue behaves like any other: close(2) frees
+ * everything, duplicates work, others can watch it, a child does not inherit
+ * it.
+ * Method: the open descriptors before and after; poll(2), select(2), epoll and
+ * another queue; /proc.
  */
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -35,7 +36,7 @@ XT_TEST(close_frees_everything)
 		                 NOTE_EXIT, 0, NULL));
 		XT_CHECK(xt_count_open() > before + 1);
 		XT_EQ(close(kq), 0);
-		XT_EQ(xt_count_open(), before + i + 1); /* The files. */
+		XT_EQ(xt_count_open(), before + i + 1); /* one more for each file */
 		XT_FAILS(kevent(kq, NULL, 0, NULL, 0, NULL), EBADF);
 		XT_FAILS(close(kq), EBADF);
 	}
@@ -174,7 +175,7 @@ XT_TEST(duplicates_are_the_same_queue)
 	XT_EQ(xt_count_open(), before);
 }
 
-/* A duplicate that was never used when the first number is closed. */
+/* The first descriptor is closed before its duplicate was ever used. */
 XT_TEST(duplicate_outlives_the_first_number)
 {
 	int before = xt_count_open();
@@ -307,7 +308,7 @@ XT_TEST(child_does_not_have_it)
 	KIT_GETS(kq, &event, pipe.r, EVFILT_READ);
 }
 
-/* Nothing of it is left open in a program that is executed. */
+/* An executed program inherits none of the queue's descriptors. */
 XT_TEST(executed_program_does_not_have_it)
 {
 	int kq = kit_open();
@@ -325,7 +326,7 @@ XT_TEST(executed_program_does_not_have_it)
 	XT_FAILS(kqueuex(2 /* KQUEUE_CPONFORK of FreeBSD 15 */), EINVAL);
 }
 
-/* Whatever it has opened until then is closed again. */
+/* kqueue closes the descriptors that it has opened before it failed. */
 XT_TEST(kqueue_without_a_descriptor_left_is_emfile)
 {
 	struct rlimit limit, tight;
@@ -362,13 +363,13 @@ XT_TEST(registration_ends_with_its_number_though_a_duplicate_is_open)
 	XT_EQ(close(pipe.r), 0);
 	KIT_GETS(kq, &event, copy, EVFILT_READ);
 	XT_STATUS(kit_flag(kq, pipe.r, EVFILT_READ, EV_DELETE), EBADF);
-	/* Another file under that number is not watched. */
+	/* The descriptor is reused for another file, which is not watched. */
 	XT_EQ(dup2(copy, pipe.r), pipe.r);
 	KIT_GETS(kq, &event, copy, EVFILT_READ);
 	XT_STATUS(kit_flag(kq, pipe.r, EVFILT_READ, EV_DELETE), ENOENT);
 }
 
-/* No more than this for 10,000 timers and as many files. */
+/* This many descriptors suffice for 10,000 timers and as many files. */
 XT_TEST(timers_and_files_share_three_descriptors)
 {
 	enum { MANY = 10000 };

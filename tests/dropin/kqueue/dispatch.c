@@ -1,8 +1,10 @@
 /*
- * Goal: with EV_DISPATCH an event is delivered to one thread, which has its descriptor to
- * itself until it enables it, and there is something to read.
- * Method: one byte goes round in each pipe, and many threads share a queue.  Who gets an event
- * must be the only one that has it, and must find the byte.
+ * Goal: with EV_DISPATCH an event is delivered to one thread, no other thread
+ * gets the descriptor until this one enables it, and there is something to
+ * read.
+ * Method: one byte is passed around in each ring of pipes, and many threads
+ * share a queue.  A thread with an event must be the only one for that pipe,
+ * and must find the byte.
  */
 #include <fcntl.h>
 
@@ -17,12 +19,12 @@ enum {
 
 struct ring {
 	int kq;
-	bool with_wait; /* Changes go along with the next wait. */
+	bool with_wait; /* changes are passed with the next wait */
 	struct xt_pair pipes[PIPES];
 	atomic_int holders[PIPES];
 	atomic_int events;
-	atomic_int shared; /* events that two threads had at a time */
-	atomic_int empty;  /* events without a byte */
+	atomic_int shared; /* number of events that two threads had at the same time */
+	atomic_int empty;  /* number of events without a byte */
 };
 
 static struct kevent enabling(const struct ring *ring, int i)
@@ -33,7 +35,7 @@ static struct kevent enabling(const struct ring *ring, int i)
 	return change;
 }
 
-/* The byte comes back before or after the descriptor is enabled: both are right. */
+/* The next byte may arrive before or after the descriptor is enabled: both orders must work. */
 static void handle(struct ring *ring, int i, struct kevent *changes, int *len)
 {
 	struct kevent change = enabling(ring, i);

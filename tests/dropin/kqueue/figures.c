@@ -1,9 +1,9 @@
 /*
- * Goal: the programs of the 2001 paper (Figures 4 to 8, and processes A, B, C
- * and D) are compiled as they stand there, with <sys/event.h> for the kqueue
- * part, and do what the paper says.
- * Method: each figure is a function here; what the paper leaves out around it
- * is the test.
+ * Goal: the programs of the kqueue paper of 2001 (Figures 4 to 8, and processes
+ * A, B, C and D) compile unchanged, with <sys/event.h> for the kqueue part, and
+ * behave as the paper says.
+ * Method: each figure is a function here; the test adds the surroundings that
+ * the paper omits.
  */
 #include <sys/event.h>
 
@@ -182,7 +182,7 @@ static int64_t figure_7(void)
 
 	signal(SIGHUP, SIG_IGN);
 	for (;;) {
-		/* Somebody sends it, as soon as that is noticed. */
+		/* The signal is sent after the change has been made. */
 		kevent(kq, NULL, 0, &ev, 1, &nullts);
 		raise(SIGHUP);
 		raise(SIGHUP);
@@ -331,7 +331,7 @@ XT_TEST(processes_a_b_c_d_are_tracked)
 	of = history_of(all, &len, d);
 	XT_EQ(of->fflags & (NOTE_CHILD | NOTE_EXEC | NOTE_EXIT),
 	      NOTE_CHILD | NOTE_EXEC | NOTE_EXIT);
-	of = history_of(all, &len, of->parent); /* C */
+	of = history_of(all, &len, of->parent); /* the process is C */
 	XT_EQ(of->fflags & (NOTE_CHILD | NOTE_FORK), NOTE_CHILD | NOTE_FORK);
 	XT_EQ(of->parent, a);
 	XT_EQ(len, 4);

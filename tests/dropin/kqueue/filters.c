@@ -1,9 +1,8 @@
 /*
- * Goal: the filters of files, READ, WRITE, EMPTY, EXCEPT and VNODE, as FreeBSD's
- * kqueue(2) states them and its kernel was measured to answer: when one is
- * ready, and what fflags and data say.
- * Method: the descriptor or the file is used, and the event compared with what
- * read(2), ioctl(2) and stat(2) say.
+ * Goal: the filters of files, READ, WRITE, EMPTY, EXCEPT and VNODE, as FreeBSD's kqueue(2)
+ * describes them and as measured on its kernel: when each is ready, and its fflags and data.
+ * Method: use the descriptor or the file, and compare the event with the results of read(2),
+ * ioctl(2) and stat(2).
  */
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -32,7 +31,7 @@ XT_TEST(read_of_a_listener_tells_the_backlog)
 	}
 }
 
-/* FreeBSD: filt_soread of a listener with so_error, which shutdown(2) sets. */
+/* FreeBSD: filt_soread reports a listener with so_error, which shutdown(2) sets. */
 XT_TEST(read_of_a_listener_that_is_shut_down_is_econnaborted)
 {
 	for (int i = 0; i < 2; i++) {
@@ -43,7 +42,7 @@ XT_TEST(read_of_a_listener_that_is_shut_down_is_econnaborted)
 		                 : xt_listener(&address);
 		struct kevent event;
 
-		/* A name of the kernel's choice. */
+		/* Let the kernel choose the listener's name. */
 		if (i)
 			XT_EQ(bind(listener, &name, sizeof(sa_family_t)), 0);
 		XT_EQ(listen(listener, 5), 0);
@@ -75,9 +74,9 @@ XT_TEST(read_tells_bytes_and_end_of_file)
 		XT_EQ(event.data, 5);
 		XT_EQ(event.flags & EV_EOF, 0);
 		xt_close(pairs[i].w);
-		if (i == 1) /* The others' ends are delivered at once. */
+		if (i == 1) /* ends of other kinds of pairs are delivered at once */
 			XT_CHECK(xt_poll_until(pairs[i].r, POLLRDHUP, POLLRDHUP));
-		/* Bytes may still be there. */
+		/* At end of file unread bytes are still counted. */
 		KIT_GETS(kq, &event, pairs[i].r, EVFILT_READ);
 		XT_EQ(event.data, 5);
 		XT_CHECK(event.flags & EV_EOF);
@@ -281,7 +280,7 @@ XT_TEST(empty_tells_when_all_has_been_taken)
 	}
 }
 
-/* FreeBSD's manual says so about FIFOs; for a pipe the end is final, see above. */
+/* FreeBSD's manual says this about FIFOs; the end of a pipe is final, as tested above. */
 XT_TEST(write_of_a_fifo_resumes_with_a_new_reader)
 {
 	int kq = kit_open();
@@ -391,7 +390,7 @@ XT_TEST(vnode_notes_that_come_together_and_those_that_were_not_asked_for)
 		int kq = kit_open();
 		int file = xt_make("file", "some text");
 
-		/* An event of nothing would use it up. */
+		/* An event without a requested note would use up the EV_DISPATCH. */
 		XT_OK(kit_change(kq, (uintptr_t)file, EVFILT_VNODE,
 		                 EV_ADD | EV_CLEAR | EV_DISPATCH, table[i].asked, 0,
 		                 NULL));
@@ -462,7 +461,7 @@ XT_TEST(vnode_of_a_directory_tells_of_its_entries)
 	XT_EQ(rmdir(xt_name("two")), 0);
 	XT_EQ(unlink(xt_name("one")), 0);
 	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
-	/* In and out: EXTEND, with the others or alone. */
+	/* A move into or out of the directory is EXTEND, with the other notes or alone. */
 	XT_OK(kit_change(kq, (uintptr_t)folder, EVFILT_VNODE, EV_ADD | EV_CLEAR,
 	                 NOTE_WRITE, 0, NULL));
 	XT_EQ(mkdir(xt_name("two"), 0700), 0);

@@ -8,7 +8,7 @@
 
 #include "kit.h"
 
-/* Several of these flags once became an EV_ENABLE beside an EV_DISABLE. */
+/* A combination of these flags was once passed on as EV_ENABLE with EV_DISABLE. */
 XT_TEST(changes_of_what_is_not_registered_are_enoent)
 {
 	const int flags[] = {EV_DISABLE, EV_ENABLE, EV_DELETE, 0,
@@ -29,7 +29,7 @@ XT_TEST(changes_of_what_is_not_registered_are_enoent)
 	}
 }
 
-/* Notes are altered by a change without EV_ADD, modes are not. */
+/* A change without EV_ADD alters the notes, but not the modes. */
 XT_TEST(modes_are_those_of_ev_add)
 {
 	int kq = kit_open(), file = xt_make("file", "text");
@@ -90,7 +90,7 @@ XT_TEST(user_with_oneshot_has_neither_flags_nor_data)
 	XT_STATUS(kit_flag(kq, 1, EVFILT_USER, EV_ENABLE), ENOENT);
 }
 
-/* The kernel changes the record as it applies it. */
+/* The kernel changes the record while it makes the change, and returns it like that. */
 XT_TEST(receipts_have_the_fflags_that_are_left)
 {
 	int kq = kit_open(), file = xt_make("file", "");
@@ -134,7 +134,7 @@ XT_TEST(write_that_is_registered_survives_an_add_without_readers)
 	XT_STATUS(kit_add(kq, pipe.w, EVFILT_WRITE, 0), EPIPE);
 }
 
-/* libdispatch gives each source a mark of 1. */
+/* libdispatch sets a low-water mark of 1 for each source. */
 XT_TEST(low_water_mark_is_for_sockets)
 {
 	int kq = kit_open(), file = xt_make("file", "text"), inner = kit_open();
@@ -182,7 +182,7 @@ XT_TEST(flags_that_are_not_served_are_einval)
 	int kq = kit_open(), file = xt_make("file", "text");
 	struct xt_pair pipe = xt_pipe();
 
-	/* The first EV_ADD ignores it, as FreeBSD's does. */
+	/* The first EV_ADD ignores the flag, like FreeBSD's. */
 	XT_OK(kit_add(kq, pipe.r, EVFILT_READ, EV_FORCEONESHOT));
 	XT_STATUS(kit_add(kq, pipe.r, EVFILT_READ, EV_FORCEONESHOT), EINVAL);
 	XT_STATUS(kit_flag(kq, pipe.r, EVFILT_READ, EV_FORCEONESHOT), EINVAL);
@@ -193,7 +193,7 @@ XT_TEST(flags_that_are_not_served_are_einval)
 	XT_STATUS(kit_flag(kq, 1, EVFILT_USER, EV_FORCEONESHOT), EINVAL);
 	XT_STATUS(kit_change(kq, (uintptr_t)file, EVFILT_READ, EV_ADD, NOTE_FILE_POLL, 0,
 	                     NULL), EINVAL);
-	/* For anything but a file it has no meaning. */
+	/* For descriptors other than files the note has no effect. */
 	XT_OK(kit_change(kq, (uintptr_t)pipe.r, EVFILT_READ, EV_ADD, NOTE_FILE_POLL, 0,
 	                 NULL));
 	KIT_NONE(kq);

@@ -1,8 +1,8 @@
 /*
- * Shared by the tests of the kqueue(2) drop-in: make one change, expect one event, expect none.
- *
- * The names of the tests are listed beside the manual's sentences in manual.md; a script compares
- * the two.
+ * For the tests of the kqueue(2) drop-in: make one change, expect one event,
+ * expect none.
+ * manual.md lists the names of the tests beside the manual's sentences; a
+ * script compares the two.
  */
 #ifndef KIT_H
 #define KIT_H
@@ -11,7 +11,7 @@
 
 #include "xt.h"
 
-/* A queue that the test need not close. */
+/* Open a queue, which is closed when the test ends. */
 static inline int kit_open(void)
 {
 	return xt_keep(kqueue());
@@ -37,7 +37,7 @@ static inline int kit_flag(int kq, int fd, int filter, int flags)
 	return kit_change(kq, (uintptr_t)fd, filter, flags, 0, 0, NULL);
 }
 
-/* Store the events that are ready now. */
+/* Store the events that are ready now.  Returns their number. */
 static inline int kit_look(int kq, struct kevent *events, int cap)
 {
 	const struct timespec zero = {0, 0};
@@ -45,7 +45,7 @@ static inline int kit_look(int kq, struct kevent *events, int cap)
 	return kevent(kq, NULL, 0, events, cap, &zero);
 }
 
-/* Wait for what must come. */
+/* Wait for an event that must come. */
 static inline int kit_wait(int kq, struct kevent *events, int cap)
 {
 	const struct timespec soon = {20, 0};
@@ -86,7 +86,7 @@ static inline bool kit_none(const char *file, int line, int kq)
 	return false;
 }
 
-/* Exactly this one event comes. */
+/* Check that exactly this one event comes. */
 #define KIT_GETS(kq, event, ident, filter)                     \
 	XT_CALL(kit_gets(__FILE__, __LINE__, (kq), (event),    \
 	                 (uintptr_t)(ident), (filter)))

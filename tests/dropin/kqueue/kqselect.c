@@ -1,7 +1,7 @@
 /*
- * A Python module with what select has on BSD: kqueue, kevent and their
- * constants, as far as selectors.KqueueSelector uses them.  It knows
- * <sys/event.h> and nothing of xpoll, as CPython's own does.
+ * A Python module with the BSD part of `select`: kqueue, kevent and their
+ * constants, as far as selectors.KqueueSelector uses them.  It uses
+ * <sys/event.h> only, and nothing of xpoll, like CPython's own module.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -134,7 +134,7 @@ static PyObject *events_list(const struct kevent *events, int count)
 	return list;
 }
 
-/* A list of kevent objects as an array; -1 with an exception. */
+/* Convert a list of kevent objects to an array.  Returns its length; -1 with an exception. */
 static Py_ssize_t changes_take(PyObject *sequence, struct kevent **changes)
 {
 	PyObject *list;

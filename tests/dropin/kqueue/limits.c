@@ -1,7 +1,7 @@
 /*
- * Goal: what Linux cannot do, or does otherwise, has the answer that
+ * Goal: features that Linux lacks or has in another form behave as
  * DIFFERENCES.md says.
- * Method: ask for it.
+ * Method: use each of them.
  */
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -19,25 +19,27 @@ XT_TEST(what_linux_cannot_do_has_its_answer)
 	int null = xt_open_path("/dev/null", O_RDWR);
 	struct kevent event;
 
-	/* Nobody wakes us when a send buffer has become empty. */
+	/*
+	 * The kernel reports nothing when a send buffer becomes empty, so edges are not supported.
+	 */
 	XT_STATUS(kit_add(kq, pair.w, EVFILT_EMPTY, EV_CLEAR), ENOTSUP);
 	XT_STATUS(kit_add(kq, xt_listener(&listens), EVFILT_EMPTY, 0), ENOTSUP);
 	/* Only aio_read(2) and similar calls make a registration of EVFILT_AIO. */
 	XT_STATUS(kit_change(kq, 1, EVFILT_AIO, EV_ADD, 0, 0, NULL), EPERM);
-	/* FreeBSD's FS, LIO and SENDFILE. */
+	/* FreeBSD's filters FS, LIO and SENDFILE do not exist here. */
 	XT_STATUS(kit_change(kq, 1, -9, EV_ADD, 0, 0, NULL), EINVAL);
 	XT_STATUS(kit_change(kq, 1, -10, EV_ADD, 0, 0, NULL), EINVAL);
 	XT_STATUS(kit_change(kq, 1, -12, EV_ADD, 0, 0, NULL), EINVAL);
-	/* FreeBSD: ENODEV, and accepted. */
+	/* FreeBSD: ENODEV for some devices; here they are accepted. */
 	XT_OK(kit_add(kq, null, EVFILT_READ, EV_ONESHOT));
 	KIT_GETS(kq, &event, null, EVFILT_READ);
 	XT_STATUS(kit_change(kq, 999, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL), EINVAL);
 	XT_STATUS(kit_change(kq, 0, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL), EINVAL);
-	/* FreeBSD: reports at once. */
+	/* FreeBSD reports this at once. */
 	XT_OK(kit_add(kq, pipe.r, EVFILT_WRITE, 0));
 	KIT_NONE(kq);
 	XT_OK(kit_flag(kq, pipe.r, EVFILT_WRITE, EV_DELETE));
-	/* FreeBSD: of all datagrams. */
+	/* FreeBSD counts the bytes of all datagrams; here the data is the size of the first one. */
 	XT_EQ(sendto(sender, "abc", 3, 0, (struct sockaddr *)&address,
 	             sizeof address), 3);
 	XT_EQ(sendto(sender, "defgh", 5, 0, (struct sockaddr *)&address,
@@ -60,7 +62,7 @@ XT_TEST(what_linux_does_otherwise_has_its_answer)
 	struct kevent event;
 
 	xt_close(xt_make("one", ""));
-	/* FreeBSD: the count. */
+	/* FreeBSD's data is the value of the counter; here it is 1. */
 	if (count >= 0) {
 		XT_EQ(write(count, &five, sizeof five), sizeof five);
 		XT_OK(kit_add(kq, count, EVFILT_READ, EV_ONESHOT));
@@ -77,10 +79,10 @@ XT_TEST(what_linux_does_otherwise_has_its_answer)
 	XT_EQ(rename(xt_name("one"), xt_name("other")), 0);
 	KIT_GETS(kq, &event, folder, EVFILT_VNODE);
 	XT_EQ(event.fflags, NOTE_WRITE);
-	/* FreeBSD: delivered again and again, without EV_CLEAR. */
+	/* FreeBSD delivers this again and again without EV_CLEAR. */
 	KIT_NONE(kq);
 	XT_OK(kit_flag(kq, folder, EVFILT_VNODE, EV_DELETE));
-	/* FreeBSD: neither triggers it. */
+	/* FreeBSD: neither of these changes triggers the event. */
 	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD, NOTE_TRIGGER, 0, NULL));
 	KIT_GETS(kq, &event, 1, EVFILT_USER);
 	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_CLEAR, NOTE_TRIGGER, 0, NULL));
@@ -88,14 +90,14 @@ XT_TEST(what_linux_does_otherwise_has_its_answer)
 	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_DELETE, 0, 0, NULL));
 	/* FreeBSD: EINVAL. */
 	XT_STATUS(kit_add(kq, xt_dup(kq), EVFILT_READ, 0), ELOOP);
-	/* FreeBSD: EV_EOF. */
+	/* FreeBSD sets EV_EOF. */
 	XT_EQ(shutdown(pair.w, SHUT_WR), 0);
 	XT_OK(kit_add(kq, pair.w, EVFILT_WRITE, EV_ONESHOT));
 	KIT_GETS(kq, &event, pair.w, EVFILT_WRITE);
 	XT_EQ(event.flags & EV_EOF, 0);
 }
 
-/* FreeBSD's manual: not recorded. */
+/* FreeBSD's manual says that ignored SIGCHLDs are not recorded. */
 XT_TEST(sigchld_is_counted_though_it_is_ignored)
 {
 	int kq = kit_open();
@@ -148,7 +150,7 @@ XT_TEST(signal_blocked_for_good_is_reported_each_time)
 	signal(SIGTERM, SIG_DFL);
 }
 
-/* FreeBSD: `fflags` and `data` become those of the change, whatever they are. */
+/* FreeBSD: `fflags` and `data` are replaced by those of the change, whatever the filter is. */
 XT_TEST(changes_without_add_alter_notes_only)
 {
 	const int flags[] = {0, EV_ENABLE, EV_KEEPUDATA | EV_ENABLE};
@@ -194,7 +196,7 @@ XT_TEST(changes_without_add_alter_notes_only)
 	}
 }
 
-/* --- What is asked for wrongly, or too much ------------------------------------- */
+/* --- Invalid changes, and limits ------------------------------------------------- */
 
 XT_TEST(notes_that_there_are_not_and_filters_that_a_queue_has_not)
 {
@@ -202,7 +204,7 @@ XT_TEST(notes_that_there_are_not_and_filters_that_a_queue_has_not)
 	int file = xt_make("file", "some text");
 	struct kevent event;
 
-	/* FreeBSD takes units and NOTE_ABSTIME, one unit at a time. */
+	/* FreeBSD accepts units and NOTE_ABSTIME, but only one unit at a time. */
 	XT_STATUS(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, 0x20, 1, NULL), EINVAL);
 	XT_STATUS(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, 0x100, 1, NULL), EINVAL);
 	XT_STATUS(kit_change(kq, 1, EVFILT_TIMER, EV_ADD,
@@ -220,7 +222,7 @@ XT_TEST(notes_that_there_are_not_and_filters_that_a_queue_has_not)
 	XT_EQ(event.fflags, 7);
 	XT_OK(kit_change(kq, 2, EVFILT_USER, 0, 0x0e000000, 0, NULL));
 	KIT_NONE(kq);
-	/* A queue is only read. */
+	/* A queue can be read only. */
 	XT_STATUS(kit_add(kq, other, EVFILT_WRITE, 0), EINVAL);
 	XT_STATUS(kit_add(kq, kq, EVFILT_WRITE, 0), EINVAL);
 	XT_STATUS(kit_add(kq, other, EVFILT_VNODE, 0), EINVAL);
@@ -256,7 +258,10 @@ XT_TEST(vnode_reports_no_read_at_the_end_and_sizes_as_writes)
 		XT_EQ(notes_of_one_event(kq), NOTE_WRITE | NOTE_EXTEND);
 }
 
-/* The kernel counts the sets through which a file wakes somebody; a queue's is in another one. */
+/*
+ * The kernel counts the epoll sets through which a file wakes waiters; a queue's set is inside
+ * another one.
+ */
 XT_TEST(duplicates_of_one_file_beyond_five_hundred_are_refused)
 {
 	enum { ACCEPTED = 500 };
@@ -281,7 +286,7 @@ XT_TEST(duplicates_of_one_file_beyond_five_hundred_are_refused)
 	XT_EQ(kit_look(kq, events, ACCEPTED + 1), ACCEPTED + 1);
 }
 
-/* --- A number that is larger than the array --------------------------------------- */
+/* --- A count that is larger than the array ---------------------------------------- */
 
 static struct kevent *at_the_end_of_a_page(int places)
 {

@@ -1,8 +1,9 @@
 /*
- * Goal: a signal is reported whatever the program does to its action and its mask after
- * EV_ADD, and a kevent(2) after which nothing of that has changed makes no call for it.
- * Method: change them in each way that there is, between calls of kevent(2); a child that is
- * killed by a call for signals goes on reading.
+ * Goal: a signal is reported whatever the program does to its action and its
+ * mask after EV_ADD; if these have not changed, kevent(2) makes no system call
+ * for them.
+ * Method: change them between calls of kevent(2) in each possible way; a child
+ * in which system calls for signals are fatal continues to read events.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -13,7 +14,7 @@
 
 #include "kit.h"
 
-/* Headers call these deprecated. */
+/* Headers mark these functions as deprecated, so declare them under other names. */
 int hold(int number) __asm__("sighold");
 int ignore(int number) __asm__("sigignore");
 int block(int mask) __asm__("sigblock");
@@ -83,7 +84,7 @@ static void (*ways[])(void) = {
 	by_whole_old_mask, by_ignoring,  by_setting, by_holding,
 };
 
-/* Each way is tried in a child, whose mask is that of the parent. */
+/* Each way is tried in a child, which begins with the parent's mask. */
 static void change_then_send(void *way)
 {
 	int kq = kit_open();
@@ -116,7 +117,10 @@ static void *wait_unblocked(void *kq)
 	return NULL;
 }
 
-/* The mask is the thread's: another one that has waited since knows nothing of it. */
+/*
+ * The mask belongs to the thread; another thread has called kevent(2) since, and does not know this
+ * thread's mask.
+ */
 static void other_waits_between(void *unused)
 {
 	int kq = kit_open();

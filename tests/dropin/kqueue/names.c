@@ -1,12 +1,12 @@
 /*
- * Goal: each name of <sys/event.h> that BSD programs use is there with FreeBSD's
- * number, or is undefined, so that #ifdef finds it out.
- * Method: a table of the names that are served, and #error for the others.
- * DIFFERENCES.md has the reason for each that is missing.
+ * Goal: each name of <sys/event.h> that BSD programs use has FreeBSD's value
+ * here, or is undefined, so that #ifdef detects that.
+ * Method: a table of the supported names, and #error for the others.
+ * DIFFERENCES.md has the reason for each missing one.
  */
 #include "kit.h"
 
-/* FreeBSD's of what Linux has nothing like, and other systems' own. */
+/* Names of FreeBSD's features that Linux lacks, and names of other systems. */
 #if defined EVFILT_FS || defined EVFILT_LIO || defined EVFILT_SENDFILE || \
 	defined EVFILT_JAIL || defined EVFILT_JAILDESC || defined NOTE_REAP || \
 	defined NOTE_PDSIGCHLD || defined KQUEUE_CPONFORK || defined EVFILT_NETDEV || \
@@ -42,7 +42,7 @@ static const struct {
 	NAME(EVFILT_VNODE, -4), NAME(EVFILT_PROC, -5), NAME(EVFILT_SIGNAL, -6),
 	NAME(EVFILT_TIMER, -7), NAME(EVFILT_PROCDESC, -8), NAME(EVFILT_USER, -11),
 	NAME(EVFILT_EMPTY, -13), NAME(EVFILT_SYSCOUNT, 13),
-	NAME(EVFILT_EXCEPT, -15), /* macOS's */
+	NAME(EVFILT_EXCEPT, -15), /* a name of macOS */
 	NAME(EV_ADD, 1), NAME(EV_DELETE, 2), NAME(EV_ENABLE, 4), NAME(EV_DISABLE, 8),
 	NAME(EV_ONESHOT, 0x10), NAME(EV_CLEAR, 0x20), NAME(EV_RECEIPT, 0x40),
 	NAME(EV_DISPATCH, 0x80), NAME(EV_FORCEONESHOT, 0x100),
@@ -73,7 +73,7 @@ XT_TEST(names_of_the_header_have_freebsds_numbers)
 			        names[i].here, names[i].freebsd);
 }
 
-/* The system's own flags do nothing: nginx and asio use their names. */
+/* Flags that belong to the kernel have no effect in a change; nginx and asio use their names. */
 XT_TEST(flags_of_the_system_are_ignored)
 {
 	int kq = kit_open();

@@ -1,14 +1,12 @@
 /*
- * Goal: in any order of changes, activity and closing, kevent returns what
- * FreeBSD's kernel returns: each status, each event, and nothing else.
- * Method: random calls on two queues that watch the same ends of pipes and the
- * same file, and have user events.  Between two calls the pipes are written,
- * read, closed and replaced.  A model keeps for each registration what the kernel
- * keeps (sys/kern/kern_event.c and sys/kern/sys_pipe.c of 12.3), and predicts the
- * statuses and the events.  The enum of differences names each rule that the
- * drop-in does not follow; test_manual.py looks up its item in DIFFERENCES.md.  On
- * FreeBSD there are none.
- * The seed is printed; XT_SEED repeats it, XPOLL_KQUEUE_STEPS sets the length.
+ * Goal: in any order of changes, activity and closes, kevent returns what FreeBSD's kernel returns:
+ * each status, each event, and nothing else.
+ * Method: random calls on two queues that watch the same ends of pipes and the same file, and have
+ * user events.  Between two calls the pipes are written, read, closed and replaced.  A model keeps
+ * for each registration the same state as the kernel (sys/kern/kern_event.c and sys/kern/sys_pipe.c
+ * of 12.3), and predicts the statuses and the events.  The enum of differences names each rule that
+ * the drop-in does not follow; test_manual.py looks up its item in DIFFERENCES.md.  On FreeBSD
+ * there are none. The seed is printed; XT_SEED repeats it, XPOLL_KQUEUE_STEPS sets the length.
  */
 #include "kit.h"
 #include "rules.h"
@@ -16,18 +14,18 @@
 enum {
 	QUEUES = 2,
 	PIPES = 3,
-	FILE_IDENT = 2 * PIPES, /* before it: the read ends, then the write ends */
+	FILE_IDENT = 2 * PIPES, /* below this are the read ends, then the write ends */
 	USERS = 3,
 	IDENTS = FILE_IDENT + 1 + USERS,
-	FIRST_FD = 100, /* of ident 0 */
+	FIRST_FD = 100, /* descriptor of ident 0 */
 	CHANGES = 4,
 	ROOM = 10,
-	BYTES_MOST = 40, /* a page is far: there is always room */
+	BYTES_MOST = 40, /* much less than a page, so there is always room */
 };
 
 struct pipe_state {
 	int bytes;
-	bool open[2]; /* the read end, the write end */
+	bool open[2]; /* the read end, and the write end */
 };
 
 static struct run {
@@ -36,7 +34,7 @@ static struct run {
 	struct model models[QUEUES][IDENTS];
 	struct pipe_state pipes[PIPES];
 	long delivered;
-	long statuses; /* calls that returned some */
+	long statuses; /* number of calls that returned statuses */
 } run;
 
 static unsigned any(unsigned below)
@@ -62,7 +60,7 @@ static int ident_of(const struct kevent *record)
 
 /* --- The kernel's filters ------------------------------------------------------------- */
 
-/* f_event: does the condition hold? */
+/* f_event: returns true if the condition holds. */
 static bool holds(struct model *model, int ident)
 {
 	const struct pipe_state *pipe = &run.pipes[ident % PIPES];
@@ -75,13 +73,13 @@ static bool holds(struct model *model, int ident)
 		model->end = !pipe->open[0];
 		return true;
 	case EVFILT_VNODE:
-		return false; /* Nothing happens to the file. */
+		return false; /* no activity of the file in this test */
 	default:
 		return model->triggered;
 	}
 }
 
-/* knote(): what happens to a file activates its registrations, disabled or not. */
+/* knote(): activity of a file activates its registrations, also disabled ones. */
 static void activate(int ident)
 {
 	for (int q = 0; q < QUEUES; q++) {
@@ -118,7 +116,7 @@ static bool open_pipe(int index)
 	for (int end = 0; end < 2; end++) {
 		int ident = end * PIPES + index;
 
-		/* Whatever the number was is closed. */
+		/* dup2 closes the file that had this descriptor. */
 		if (dup2(fds[end], FIRST_FD + ident) < 0)
 			return false;
 		close(fds[end]);
@@ -139,7 +137,7 @@ static void close_end(int index, int end)
 	forget(end * PIPES + index);
 	run.pipes[index].open[end] = false;
 	activate_pipe(index, true);
-	/* The pipe has no writer any more: its registrations end with their next event. */
+	/* The pipe has no writer left, so its registrations end with their next event. */
 	for (int q = 0; q < QUEUES && end == 0; q++)
 		run.models[q][PIPES + index].modes |= EV_ONESHOT;
 }
@@ -234,7 +232,7 @@ static unsigned combined(unsigned there, unsigned fflags)
 	}
 }
 
-/* filt_usertouch, EVENT_REGISTER. */
+/* filt_usertouch with EVENT_REGISTER. */
 static void touch_user(struct model *model, struct kevent *change)
 {
 	bool clears = change->flags & EV_CLEAR, triggers = change->fflags & NOTE_TRIGGER;
@@ -283,7 +281,7 @@ static int add(struct model *model, int ident, struct kevent *change)
 	return 0;
 }
 
-/* kqueue_register.  A receipt is the change as this leaves it. */
+/* kqueue_register.  Leaves the change as a receipt returns it. */
 static int model_change(int q, struct kevent *change)
 {
 	int ident = ident_of(change);
@@ -316,7 +314,10 @@ static int model_change(int q, struct kevent *change)
 
 /* --- A call ---------------------------------------------------------------------------- */
 
-/* The statuses that must come; -errno: the call fails; over: it ends with them. */
+/*
+ * Predict the statuses.  Returns their number; -errno: the call fails.  *over: the call ends with
+ * the statuses, without events.
+ */
 static int model_statuses(int q, const struct kevent *changes, int nchanges,
                           struct kevent *statuses, int room, bool *over)
 {
@@ -338,7 +339,7 @@ static int model_statuses(int q, const struct kevent *changes, int nchanges,
 	return count;
 }
 
-/* kqueue_scan: of EV_ONESHOT the condition is not looked at again. */
+/* kqueue_scan: the condition of EV_ONESHOT is not checked again. */
 static bool is_ready(struct model *model, int ident)
 {
 	if (!model->there || model->disabled || !model->active)
@@ -364,7 +365,7 @@ static bool is_event_of(const struct model *model, const struct kevent *event)
 	} else if (event->filter == EVFILT_READ) {
 		data = run.pipes[ident].bytes;
 	} else if (event->filter == EVFILT_WRITE) {
-		data = event->data; /* room: no rule of kqueue's */
+		data = event->data; /* the room of a pipe is not a rule of kqueue(2) */
 	}
 	return event->flags == (model->modes | (model->end ? EV_EOF : 0)) &&
 		event->udata == model->udata && event->fflags == fflags &&
@@ -449,7 +450,7 @@ static bool call_is_right(void)
 	return count == want && statuses_are_right(events, wanted, want);
 }
 
-/* For who has to find out why a step is wrong. */
+/* Print the state of the model, for debugging a failure. */
 static void describe(void)
 {
 	for (int q = 0; q < QUEUES; q++)

@@ -1,8 +1,10 @@
 /*
  * Goal: a signal whose handler runs between two sleeps of one call interrupts
- * the call; and what is called before the library has begun works.
- * Method: functions that the library calls there are in front of the C
- * library's; they send the signal.  What the linker runs before all libraries.
+ * the call; and functions work that are called before the library's
+ * constructors have run.
+ * Method: this program replaces functions of the C library that the library
+ * calls between the sleeps; they send the signal.  A section of functions that
+ * the linker runs before all libraries.
  */
 #include <sys/event.h>
 
@@ -14,15 +16,15 @@
 
 #include "kit.h"
 
-/* In front of the C library's. */
+/* Marks a function that replaces the C library's. */
 #define XT_SEEN __attribute__((visibility("default")))
 
 static volatile sig_atomic_t handled;
-static pthread_mutex_t *_Atomic taken; /* the first one since this was NULL */
-static pthread_mutex_t *_Atomic seam;  /* whoever locks it is between two */
-static atomic_int to_seam; /* when it is locked for this many times */
-static atomic_bool stuck;              /* whoever waits for a disk */
-static atomic_bool sticking;           /* somebody is */
+static pthread_mutex_t *_Atomic taken; /* first mutex that was locked since this was NULL */
+static pthread_mutex_t *_Atomic seam;  /* locking this mutex is the point between two sleeps */
+static atomic_int to_seam; /* send the signal when it is locked for this many times more */
+static atomic_bool stuck;              /* fsync waits, as for a slow disk */
+static atomic_bool sticking;           /* a thread waits in fsync */
 
 static void handler(int number)
 {
@@ -48,7 +50,7 @@ XT_SEEN int pthread_mutex_lock(pthread_mutex_t *mutex)
 	return real(mutex);
 }
 
-/* By a thread of the library's. */
+/* Called by a thread of the library. */
 XT_SEEN int fsync(int fd)
 {
 	while (atomic_load(&stuck)) {
@@ -167,7 +169,7 @@ static void let_go(int number)
 	atomic_store(&stuck, false);
 }
 
-/* How a request ends that a device has begun is known when it has ended. */
+/* Whether a request that a device has begun was cancelled is known only when it has completed. */
 XT_TEST(aio_cancel_sleeps_until_the_device_has_ended)
 {
 	int kq = kit_open(), fd = xt_file("hello");
@@ -187,7 +189,7 @@ XT_TEST(aio_cancel_sleeps_until_the_device_has_ended)
 	XT_EQ(aio_return(&control), 0);
 }
 
-/* --- Before the library has begun ------------------------------------------------ */
+/* --- Before the library's constructors have run ---------------------------------- */
 
 #ifdef __GLIBC__ /* other C libraries do not run the functions of this section */
 static int closed_early = -2;

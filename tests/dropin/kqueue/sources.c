@@ -1,8 +1,8 @@
 /*
  * Goal: the filters without a file, PROC, PROCDESC, SIGNAL, TIMER and USER, as
- * FreeBSD's kqueue(2) states them and its kernel was measured to answer.
- * Method: processes end, signals are sent, time passes; the event is compared
- * with what waitpid(2), the handlers and the clock say.
+ * FreeBSD's kqueue(2) describes them and as measured on its kernel.
+ * Method: processes exit, signals are sent, time passes; the event is compared
+ * with waitpid(2), the handlers and the clock.
  */
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 
 /* --- PROC, PROCDESC --------------------------------------------------------------- */
 
-/* A child that ends when it is asked to. */
+/* Returns a child that exits when the pipe is closed. */
 static pid_t child_made(int *to_it)
 {
 	int fds[2];
@@ -110,7 +110,7 @@ XT_TEST(procdesc_changes_and_the_next_file_of_its_number)
 	}
 	XT_OK(kit_change(kq, ident, EVFILT_PROCDESC, EV_ADD, NOTE_EXIT, 0, NULL));
 	XT_OK(kit_change(kq, ident, EVFILT_PROCDESC, EV_DISABLE, 0, 0, NULL));
-	/* READ is not for these. */
+	/* READ does not accept a process descriptor. */
 	XT_STATUS(kit_add(kq, descriptor, EVFILT_READ, 0), EINVAL);
 	close(to_it);
 	XT_EQ(waitpid(child, NULL, 0), child);
@@ -163,7 +163,7 @@ XT_TEST(signal_counts_beside_handlers_and_when_ignored)
 	XT_EQ(handled, 3);
 }
 
-/* The order of the paper's Figure 7. */
+/* The steps of the paper's Figure 7, in its order. */
 XT_TEST(signal_ignored_after_it_was_added_is_counted)
 {
 	int kq = kit_open();
@@ -172,7 +172,7 @@ XT_TEST(signal_ignored_after_it_was_added_is_counted)
 	signal(SIGHUP, SIG_DFL);
 	XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_ADD | EV_ENABLE, 0, 0,
 	                 NULL));
-	/* Nothing is called between this and the signals. */
+	/* No function of the library is called between this and the signals. */
 	signal(SIGHUP, SIG_IGN);
 	raise(SIGHUP);
 	raise(SIGHUP);
@@ -216,12 +216,12 @@ XT_TEST(signal_is_counted_whatever_is_done_to_its_action)
 	XT_CHECK(before.sa_handler == SIG_DFL);
 }
 
-/* Headers call the one deprecated, and have no name for the other. */
+/* Headers mark the first one as deprecated, and do not declare the other. */
 int interrupt(int number, int interrupts) __asm__("siginterrupt");
 void (*sysv_signal(int number, void (*action)(int)))(int)
 	__asm__("__sysv_signal");
 
-/* ThreadSanitizer keeps a list of its own, and does not know that call. */
+/* ThreadSanitizer has a list of its own, and does not know siginterrupt(3). */
 static void interrupts_as_asked(int interrupts)
 {
 	struct sigaction action;
@@ -232,7 +232,7 @@ static void interrupts_as_asked(int interrupts)
 		XT_EQ(action.sa_flags & SA_RESTART, interrupts ? 0 : SA_RESTART);
 }
 
-/* A queue leaves no trace in the actions of the program. */
+/* A registered signal does not show in the actions that the program reads. */
 XT_TEST(signal_shows_the_action_that_the_program_set)
 {
 	int kq = kit_open();
@@ -243,7 +243,9 @@ XT_TEST(signal_shows_the_action_that_the_program_set)
 	sigaddset(&action.sa_mask, SIGUSR2);
 	for (int i = 0; i < 12; i++) {
 		XT_OK(kit_change(kq, SIGHUP, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL));
-		/* Shells and daemons find out in this way whether nohup(1) has started them. */
+		/*
+		 * Shells and daemons read the action to detect whether nohup(1) has started them.
+		 */
 		XT_CHECK(signal(SIGHUP, SIG_IGN) == SIG_IGN);
 		XT_EQ(sigaction(SIGHUP, NULL, &before), 0);
 		XT_CHECK(before.sa_handler == SIG_IGN);
@@ -276,7 +278,10 @@ XT_TEST(signal_shows_the_action_that_the_program_set)
 	signal(SIGHUP, SIG_DFL);
 }
 
-/* Python starts programs in this way: the child shares the memory, but has actions of its own. */
+/*
+ * Python starts programs by vfork(2): the child shares the memory, but has signal actions of its
+ * own.
+ */
 XT_TEST(signal_set_by_a_child_of_vfork_is_the_childs_alone)
 {
 	int kq = kit_open();
@@ -313,7 +318,7 @@ XT_TEST(timer_is_periodic_unless_oneshot)
 	XT_CHECK(event.data >= 1 && xt_now() - start >= 2000000);
 	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
 	XT_CHECK(xt_now() - start >= 4000000);
-	/* Added again it starts anew, with a new period. */
+	/* Another EV_ADD restarts the timer, with a new period. */
 	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL));
 	KIT_NONE(kq);
 	XT_OK(kit_change(kq, 2, EVFILT_TIMER, EV_ADD | EV_ONESHOT,
@@ -361,7 +366,7 @@ XT_TEST(timer_at_a_moment_and_of_nothing)
 	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, 0, 0, NULL));
 	KIT_GETS(kq, &event, 1, EVFILT_TIMER);
 	XT_STATUS(kit_change(kq, 2, EVFILT_TIMER, EV_ADD, 0, -1, NULL), EINVAL);
-	/* Enabling does not start it anew. */
+	/* EV_ENABLE does not restart the timer. */
 	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ADD, NOTE_SECONDS, 3600, NULL));
 	XT_OK(kit_change(kq, 1, EVFILT_TIMER, EV_ENABLE, NOTE_NSECONDS, 1, NULL));
 	KIT_NONE(kq);
@@ -390,7 +395,7 @@ XT_TEST(user_flags_are_combined_as_asked)
 		XT_EQ(event.fflags, steps[i].result);
 		XT_EQ(event.data, i);
 	}
-	/* Without EV_CLEAR it stays. */
+	/* Without EV_CLEAR the event stays triggered. */
 	KIT_GETS(kq, &event, 1, EVFILT_USER);
 	XT_OK(kit_change(kq, 1, EVFILT_USER, EV_ADD | EV_CLEAR, 0, 0, NULL));
 	KIT_NONE(kq);

@@ -1,6 +1,6 @@
 /*
- * Goal: any number of threads in one queue; changes and closes during a wait;
- * numbers that are closed and used again under everybody's eyes.
+ * Goal: any number of threads use one queue; changes and closes during a wait;
+ * descriptors that are closed and reused while threads wait.
  * Method: counters that must add up, and generations: no call returns an event
  * of a file that was closed before the call began.
  */
@@ -123,7 +123,7 @@ enum {
 	SOAK_AT_ONCE = 30,
 };
 
-/* Something of most filters; the pipe wakes them all. */
+/* Register something with most filters; writing to the pipe wakes all threads. */
 static bool fill(int kq, int pipe, int file)
 {
 	struct kevent changes[6];
@@ -179,7 +179,7 @@ XT_TEST(hundreds_of_queues_closed_under_sleepers_leave_nothing)
 	XT_EQ(xt_count_open(), before);
 }
 
-/* Whether or not the queue is closed under them. */
+/* In one case the queue is closed while the threads sleep in it. */
 XT_TEST(process_exits_while_threads_sleep)
 {
 	struct xt_pair pipe = xt_pipe();
@@ -234,7 +234,10 @@ XT_TEST(cancelled_waiter_leaves_nothing)
 	XT_EQ(xt_count_open(), before);
 }
 
-/* FreeBSD: the call begins with it or is over it, but never half way. */
+/*
+ * A call either has not begun its changes when it is cancelled, or completes, as in FreeBSD: it
+ * never makes a part of them.
+ */
 struct cancelled {
 	int kq;
 	int rc;
@@ -247,7 +250,7 @@ static void *cancel_myself(void *opaque)
 
 	pthread_cancel(pthread_self());
 	EV_SET(&change, 1, EVFILT_USER, EV_ADD, 0, 0, NULL);
-	/* Without room for events it is no cancellation point. */
+	/* kevent without room for events is no cancellation point. */
 	cancelled->rc = kevent(cancelled->kq, &change, 1, NULL, 0, NULL);
 	EV_SET(&change, 2, EVFILT_USER, EV_ADD, NOTE_TRIGGER, 0, NULL);
 	cancelled->rc = 100 + kevent(cancelled->kq, &change, 1, &event, 1, NULL);
@@ -312,7 +315,7 @@ struct churn {
 	int kq;
 	int base;
 	atomic_bool stop;
-	atomic_uint closed[NUMBERS]; /* the last generation that was closed */
+	atomic_uint closed[NUMBERS]; /* generation of the file that was closed last */
 	atomic_uint wrong;
 	atomic_uint events;
 };
@@ -342,7 +345,7 @@ static void churn_wait(void *opaque)
 	}
 }
 
-/* A pipe that is full of news, under this number, with a copy that stays. */
+/* Open a pipe with data in it at this descriptor; copies[] keeps the file open after a close. */
 static int churn_open(int number, int copies[2])
 {
 	int fds[2];
@@ -357,7 +360,7 @@ static int churn_open(int number, int copies[2])
 
 XT_TEST(closed_number_tells_of_its_new_file_only)
 {
-	/* ThreadSanitizer reports a race of close(2) with a thread that checks the number. */
+	/* ThreadSanitizer reports a race of close(2) with a thread that checks the descriptor. */
 	if (XT_TSAN)
 		XT_SKIP("the test races on purpose");
 	static struct churn churn;
@@ -386,7 +389,7 @@ XT_TEST(closed_number_tells_of_its_new_file_only)
 				sched_yield();
 		close(churn.base + slot);
 		atomic_store(&churn.closed[slot], generation);
-		/* The file lives on until now. */
+		/* The copies have kept the file open until now. */
 		close(copies[0]);
 		close(copies[1]);
 	}
@@ -397,7 +400,7 @@ XT_TEST(closed_number_tells_of_its_new_file_only)
 	XT_CHECK(churn.events > 0);
 }
 
-/* Queues made and closed by many threads at a time. */
+/* Many threads create and close queues at the same time. */
 struct makers {
 	atomic_int rounds;
 	atomic_int failed;

@@ -1,6 +1,7 @@
 /*
- * Shows the effect of the environment: prints whether the system treats this as a set-user-ID
- * program, the back end of a queue, and whether there is AIO.
+ * Shows the effect of the environment: prints whether the system treats this
+ * program as set-user-ID, the back end of a queue, and whether AIO is
+ * available.
  */
 #include <stdio.h>
 #include <sys/auxv.h>

@@ -1,6 +1,6 @@
 /*
- * init: prepares a system whose first process is the test runner, as far as the kernel has not done
- * so.
+ * init for other systems: prepares a system whose first process is the test
+ * runner, as far as the kernel has not done so.
  */
 #include "runner.h"
 
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #ifndef RB_POWEROFF
-#define RB_POWEROFF (RB_POWERDOWN | RB_HALT) /* OpenBSD, NetBSD */
+#define RB_POWEROFF (RB_POWERDOWN | RB_HALT) /* the flag's value on OpenBSD and NetBSD */
 #endif
 
 /* Give lo0 the address 127.0.0.1, as a start script would. */

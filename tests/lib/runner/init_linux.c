@@ -1,4 +1,4 @@
-/* init: prepares a Linux system whose first process is the test runner. */
+/* init for Linux: prepares a system whose first process is the test runner. */
 #include "runner.h"
 
 #include <net/if.h>

@@ -56,7 +56,7 @@ static double seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* contract.close.kqueue.threads is of "contract kqueue threads". */
+/* The test contract.close.kqueue.threads belongs to the row "contract kqueue threads". */
 static struct row *row_of(const char *name)
 {
 	char text[sizeof rows[0].name];
@@ -95,7 +95,7 @@ static void count_reason(const char *text, size_t length)
 	reasons[next].count++;
 }
 
-/* "  skip  CASE: REASON", or "skip: REASON" of a whole program. */
+/* Count the lines "  skip  CASE: REASON", or "skip: REASON" of a whole program. */
 static void count_reasons(void)
 {
 	for (char *line = output; line && *line;) {

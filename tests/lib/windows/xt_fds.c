@@ -138,7 +138,7 @@ static void fds_forget(int fd)
 void xt_fds_release(void)
 {
 	while (fds_count > 0)
-		/* The test may have closed it: no error. */
+		/* The test may have closed the socket already: ignore the error. */
 		(void)closesocket((SOCKET)fds_kept[--fds_count]);
 }
 

@@ -16,7 +16,7 @@ int xt_nt_read(int fd, void *buffer, size_t size);
 int xt_nt_write(int fd, const void *buffer, size_t size);
 int xt_nt_close(int fd);
 int xt_nt_connect(int fd, const struct sockaddr *address, int size);
-int xt_nt_flags(int fd, int command, ...); /* 0; -1: not open */
+int xt_nt_flags(int fd, int command, ...); /* returns 0; -1: fd is not open */
 int xt_nt_pipe(int ends[2]);
 int xt_nt_poll(struct pollfd *fds, unsigned long count, int timeout_ms);
 

@@ -46,7 +46,7 @@ void xt_threads_signal(int signal_of)
 	(void)signal_of;
 }
 
-/* No call reports whether a thread sleeps: give it the time. */
+/* No call reports whether a thread sleeps, so wait long enough for the thread to fall asleep. */
 void xt_asleep(struct xt_thread *thread)
 {
 	for (int i = 0; i < 20 && !xt_done(thread); i++)

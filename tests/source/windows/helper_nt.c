@@ -8,7 +8,7 @@
 
 enum { HELPERS_MOST = 128 };
 
-/* By the number in struct helper; the process is NULL in a free one. */
+/* Indexed by the number in struct helper; process is NULL in a free element. */
 static struct string {
 	HANDLE process;
 	HANDLE order;
@@ -93,7 +93,7 @@ void helper_await_end(struct helper helper)
 	             WAIT_OBJECT_0);
 }
 
-/* The last handle of the test's: its number is free now. */
+/* The test has closed its last handle, so the helper's number is free now. */
 int helper_wait(struct helper helper)
 {
 	DWORD code = 0;
@@ -110,7 +110,7 @@ void helper_all_gone(void)
 {
 }
 
-/* Whose child a process is makes no difference here. */
+/* On Windows it makes no difference whose child a process is. */
 struct helper helper_fork(struct helper parent)
 {
 	(void)parent;

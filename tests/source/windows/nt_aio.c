@@ -1,7 +1,8 @@
 /*
- * Goal: AIO on Windows (S24): operations on handles end as one event each, with
- * what ReadFile and WriteFile would have said; what cannot be done is refused.
- * Method: files with known content; ReadFile as the judge.
+ * Goal: AIO on Windows (S24): each operation on a handle ends with one event,
+ * which has the result of ReadFile or WriteFile; an impossible operation is
+ * refused.
+ * Method: files with known content; ReadFile is the oracle.
  */
 #include "nt_kit.h"
 
@@ -73,7 +74,7 @@ XT_TEST(write_and_read_are_what_the_file_has)
 	nt_clean();
 }
 
-/* The program's own port hears nothing of it. */
+/* The program's own completion port gets no packet of the operation. */
 XT_TEST(overlapped_handle_of_a_port_works)
 {
 	struct xpoll *queue = xt_open();
@@ -159,7 +160,7 @@ XT_TEST(what_cannot_be_done_is_refused)
 	nt_clean();
 }
 
-/* The memory is the program's again when xpoll_destroy returns. */
+/* When xpoll_destroy has returned, the memory belongs to the program again. */
 XT_TEST(destroy_waits_for_what_is_in_flight)
 {
 	static struct xpoll_aio aios[MANY];

@@ -1,7 +1,8 @@
 /*
- * Goal: SIGNAL on Windows (S21): console events are counted as signals, and do
- * what they did before.
- * Method: events that the test sends to its own console; a handler of its own.
+ * Goal: SIGNAL on Windows (S21): console events are counted as signals, and
+ * have the same effects as before.
+ * Method: the test sends events to its own console, and has a handler of its
+ * own.
  */
 #include "nt_kit.h"
 

@@ -1,8 +1,8 @@
 /*
- * Goal: NOTE_COUNT and NOTE_SOERR of sockets on Windows (S12): the bytes, the size
- * of the send buffer, 1 for a listener; and the error as Windows has it, for who
- * asks for it.  And xpoll_fd is refused.
- * Method: FIONREAD and SO_SNDBUF are asked by the test.
+ * Goal: NOTE_COUNT and NOTE_SOERR of sockets on Windows (S12): the number of
+ * bytes, the size of the send buffer, 1 for a listener; and the error of
+ * Windows, only for programs that request it.  xpoll_fd is refused.
+ * Method: the test calls FIONREAD and SO_SNDBUF.
  */
 #include "xt.h"
 

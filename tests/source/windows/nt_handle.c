@@ -1,7 +1,8 @@
 /*
- * Goal: READ of objects that a program can wait for on Windows: ready while the object is
- * signalled; each success of a wait that changes the object is one event, and none is lost.
- * Method: objects of the test's own; WaitForSingleObject as the judge.
+ * Goal: READ of Windows objects for which a program can wait: the filter is
+ * ready while the object is signalled; each wait that changes the object's
+ * state is one event, and none is lost.
+ * Method: objects of the test; WaitForSingleObject is the oracle.
  */
 #include "nt_kit.h"
 
@@ -25,7 +26,7 @@ static bool is_signalled(HANDLE handle)
 	return WaitForSingleObject(handle, 0) == WAIT_OBJECT_0;
 }
 
-/* How many events there are before a wait finds none. */
+/* Returns the number of events until a wait finds none. */
 static int events_left(struct xpoll *queue)
 {
 	struct xpoll_event event;
@@ -127,7 +128,7 @@ XT_TEST(delete_gives_back_what_was_not_delivered)
 			: CreateSemaphoreA(NULL, 1, 9, NULL);
 		XT_OK(watch(queue, handles[i], 0));
 	}
-	/* The wait takes all of them, and delivers one. */
+	/* The wait takes the signals of all objects, and delivers one event. */
 	XT_EQ(xpoll_event(queue, NULL, 0, &now, 1, 0), 1);
 	for (int i = 0; i < 6; i++)
 		XT_OK(xt_flag(queue, nt_ident(handles[i]), READ, XPOLL_DELETE));
@@ -314,10 +315,10 @@ XT_TEST(closed_handle_leaves_the_queue)
 	XT_NONE(queue);
 	XT_EXPECT(CloseHandle(event));
 	XT_EXPECT(SetEvent(other));
-	/* A thread of the system reports it; the queue finds that the handle is closed. */
+	/* A thread of the system reports the handle, and the queue detects that it is closed. */
 	while (xt_stats(queue).registered > 0)
 		XT_NONE(queue);
-	/* Windows and Wine use the lowest free number again. */
+	/* Windows and Wine reuse the lowest free handle. */
 	next = make_event(true);
 	XT_OK(watch(queue, next, 0));
 	XT_NONE(queue);
@@ -360,7 +361,7 @@ static void switch_all(struct xpoll *queue, const HANDLE *handles, int count, in
 		XT_EXPECT_EQ(xt_flag(queue, nt_ident(handles[i]), READ, flags), 0);
 }
 
-/* Beside an event that needs no packet, the queue takes more than it has room for. */
+/* If another event needs no packet, the queue takes more packets than it has room for. */
 XT_TEST(what_was_taken_beside_others_waits_for_room_and_for_enable)
 {
 	enum { COUNT = 4, EACH = 20 };
@@ -429,7 +430,7 @@ XT_TEST(what_cannot_be_waited_for_is_refused)
 	XT_STATUS(xt_change(queue, nt_ident(event), VNODE, XPOLL_ADD, XPOLL_NOTE_WRITE, 0, NULL),
 	          EBADF);
 	XT_STATUS(xt_flag(queue, nt_ident(event), READ, XPOLL_DELETE), ENOENT);
-	/* Without the right to wait a handle of one's own event can still be given it. */
+	/* A handle without the right to wait, of an event that can still be set by it. */
 	XT_CHECK(DuplicateHandle(here, event, here, &deaf, EVENT_MODIFY_STATE, FALSE, 0));
 	XT_OK(watch(queue, deaf, XPOLL_ONESHOT));
 	XT_EXPECT(CloseHandle(deaf));

@@ -1,4 +1,4 @@
-/* Files of Windows for its tests: see the header. */
+/* Functions for the tests of Windows files: see nt_kit.h. */
 #include "nt_kit.h"
 
 static char folder[MAX_PATH];

@@ -1,4 +1,7 @@
-/* Files of Windows for its tests: handles, and names in a folder of the test's. */
+/*
+ * Files for the tests on Windows: handles, and names in a directory of the
+ * test.
+ */
 #ifndef NT_KIT_H
 #define NT_KIT_H
 
@@ -14,13 +17,13 @@ static inline uint64_t nt_ident(HANDLE handle)
 	return (uint64_t)(uintptr_t)handle;
 }
 
-/* A path in the folder, good for 8 calls; the folder is made by the first. */
+/* Returns a path in the test's directory, valid for 8 calls; the first call makes the directory. */
 const char *nt_name(const char *name);
 /* Open the file with these flags, and share it with all others. */
 HANDLE nt_open(const char *name, DWORD access, DWORD how, DWORD flags);
-/* A new file with this text. */
+/* Create a file with this text. */
 HANDLE nt_make(const char *name, const char *text);
-/* By another handle, at this offset; -1: at the end. */
+/* Write by another handle, at this offset; -1: at the end. */
 void nt_write(const char *name, int64_t offset, const char *text);
 /* Remove the folder with its contents. */
 void nt_clean(void);

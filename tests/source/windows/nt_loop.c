@@ -1,9 +1,10 @@
 /*
- * Goal: the back end's cost on Windows: one call at the port for a wait, at most
- * one poll of the driver for each socket that has answered, none for the others.
- * Method: a byte goes round in a ring of connections, the measurement of looptest.
- * The calls are counted between the library and the system: this program has
- * them itself, and the library is linked into it.
+ * Goal: the cost of the back end on Windows: one call of the completion port
+ * for a wait, at most one poll of the driver for each ready socket, and none
+ * for the others.
+ * Method: a byte is passed through a ring of connections, as looptest does.
+ * The test counts the calls between the library and the system: this program
+ * defines the functions itself, and the library is linked statically.
  */
 #include "xt.h"
 
@@ -15,7 +16,7 @@
 enum {
 	LOOP_SOCKETS = 100,
 	LOOP_ROUNDS = 2000,
-	LOOP_DEVICE_CONTROL = 0x00012024, /* a poll */
+	LOOP_DEVICE_CONTROL = 0x00012024, /* control code of AFD's poll */
 };
 
 typedef BOOL WINAPI loop_take_call(HANDLE port, OVERLAPPED_ENTRY *packets,
@@ -27,9 +28,9 @@ typedef NTSTATUS NTAPI loop_control_call(HANDLE file, HANDLE event,
                                          PVOID in, ULONG in_size, PVOID out,
                                          ULONG out_size);
 
-static atomic_int loop_takes; /* at the port */
-static atomic_int loop_polls; /* that answer there */
-static atomic_int loop_looks; /* that do not wait */
+static atomic_int loop_takes; /* calls that take packets from the port */
+static atomic_int loop_polls; /* polls of AFD that are answered at the port */
+static atomic_int loop_looks; /* polls of AFD that do not wait */
 
 static FARPROC loop_real(const char *library, const char *name)
 {
@@ -48,7 +49,7 @@ static BOOL WINAPI loop_take(HANDLE port, OVERLAPPED_ENTRY *packets, ULONG cap,
 	return real(port, packets, cap, count, timeout_ms, alertable);
 }
 
-/* In place of the system's, which the linker does not take then. */
+/* Replaces the system's function: the linker takes this one. */
 NTSTATUS NTAPI NtDeviceIoControlFile(HANDLE file, HANDLE event,
                                      PIO_APC_ROUTINE apc, PVOID context,
                                      PIO_STATUS_BLOCK status, ULONG code,
@@ -66,7 +67,7 @@ NTSTATUS NTAPI NtDeviceIoControlFile(HANDLE file, HANDLE event,
 	            out_size);
 }
 
-/* The same of one that is called through a pointer. */
+/* The same for a function that is called through a pointer. */
 extern loop_take_call *__imp_GetQueuedCompletionStatusEx;
 loop_take_call *__imp_GetQueuedCompletionStatusEx = loop_take;
 
@@ -135,7 +136,7 @@ static void loop_measure(int active)
 	        atomic_load(&loop_polls), atomic_load(&loop_looks),
 	        (double)took / LOOP_ROUNDS / 1000);
 	XT_CHECK(waits > 0);
-	/* The first wait of a run, and what a byte that comes late costs. */
+	/* The additional calls: the first wait of a run, and bytes that arrive late. */
 	XT_EXPECT(atomic_load(&loop_takes) <= waits + waits / 20 + 2);
 	XT_EXPECT(atomic_load(&loop_polls) <= LOOP_ROUNDS + active);
 	XT_EXPECT(atomic_load(&loop_looks) <= waits + waits / 20 + 2);

@@ -1,7 +1,8 @@
 /*
- * Goal: READ of pipes and consoles on Windows: ready while there is something to
- * read, and at the end; what cannot be reported of them is refused.
- * Method: pipes of the test's own; PeekNamedPipe and ReadFile as the judges.
+ * Goal: READ of pipes and consoles on Windows: the filter is ready while there
+ * is something to read, and at the end; requests that cannot be reported are
+ * refused.
+ * Method: pipes of the test; PeekNamedPipe and ReadFile are the oracles.
  */
 #include "nt_kit.h"
 

@@ -1,8 +1,8 @@
 /*
- * Goal: VNODE and READ of files on Windows (S23): each note that its systems can
- * report, by handles of files and directories.
- * Method: do it to a file, by another handle, and see that exactly this is
- * reported; what the system says of the file is the judge.
+ * Goal: VNODE and READ of files on Windows (S23): each note that the system can
+ * report, for handles of files and directories.
+ * Method: change a file by another handle, and check that exactly this is
+ * reported; the system's attributes of the file are the oracle.
  */
 #include "nt_kit.h"
 
@@ -20,7 +20,7 @@ static int watch(struct xpoll *queue, HANDLE file, int flags, uint32_t notes)
 	                 0, NULL);
 }
 
-/* Exactly one event comes, of this handle, with these notes. */
+/* Checks that exactly one event comes, of this handle, with these notes. */
 #define GETS(queue, file, notes)                                       \
 	do {                                                           \
 		struct xpoll_event gets_ = {0};                        \
@@ -39,7 +39,9 @@ static int64_t written_at(HANDLE file)
 	return basic.LastWriteTime.QuadPart;
 }
 
-/* Two writes in one tick of the file system's clock look like one. */
+/*
+ * Repeat until the time differs: two writes in one tick of the file system's clock look like one.
+ */
 static void overwrite(const char *name, HANDLE file)
 {
 	int64_t before = written_at(file);
@@ -49,7 +51,7 @@ static void overwrite(const char *name, HANDLE file)
 	while (written_at(file) == before);
 }
 
-/* By the handle itself: Wine returns the old path of one that others rename. */
+/* Rename by the file's own handle: for other renames Wine returns the old path. */
 static void rename_to(HANDLE file, const char *name)
 {
 	union {
@@ -126,7 +128,7 @@ XT_TEST(renamed_file_is_followed)
 	nt_clean();
 }
 
-/* The file is looked at because it is time, before its directory is heard. */
+/* The periodic check of the file finds the rename before the report of its directory arrives. */
 XT_TEST(rename_that_a_look_finds_first_is_rename)
 {
 	struct xpoll *queue = xt_open();
@@ -242,7 +244,7 @@ XT_TEST(disabled_is_silent_until_enabled)
 	nt_write("f", -1, "more");
 	rename_to(file, "g");
 	XT_NONE(queue);
-	/* Something that is delivered shows that the rest was heard, too. */
+	/* Another file's event shows that the reports before it were handled, too. */
 	HANDLE other = nt_make("other", "text");
 	XT_OK(watch(queue, other, 0, NOTES));
 	nt_write("other", -1, "more");
@@ -356,7 +358,10 @@ XT_TEST(destroyed_queue_gives_all_handles_back)
 	DWORD before = 0;
 	DWORD after = 0;
 
-	/* The first queue has made what the process has once. */
+	/*
+	 * The first queue has made the objects that the process keeps, so create and destroy one
+	 * first.
+	 */
 	XT_OK(watch(queue, file, 0, NOTES));
 	xpoll_destroy(queue);
 	XT_EXPECT(GetProcessHandleCount(GetCurrentProcess(), &before));
@@ -366,7 +371,7 @@ XT_TEST(destroyed_queue_gives_all_handles_back)
 		xpoll_destroy(queue);
 	}
 	XT_EXPECT(GetProcessHandleCount(GetCurrentProcess(), &after));
-	/* The system's threads come and go. */
+	/* The number of handles varies, because threads of the system start and end. */
 	XT_EXPECT(after < before + 20);
 	XT_EXPECT(CloseHandle(file));
 	nt_clean();

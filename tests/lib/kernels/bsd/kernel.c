@@ -34,7 +34,7 @@ static const struct model_kernel kernels[] = {
 enum {
 	KERNELS = sizeof kernels / sizeof *kernels,
 	NOTES = 1 << 17,
-	DUPLICATES_END = 256, /* a test has no kqueue with a higher number */
+	DUPLICATES_END = 256, /* no test has a kqueue with a higher descriptor */
 };
 
 /* A knote in a hash table.  The inode shows whether the descriptor was closed and reused. */
@@ -119,8 +119,8 @@ bool model_is_enabled(int queue, const struct kevent *change)
 }
 
 /*
- * In a forked child: close the duplicates of kqueues, which a child does not inherit either.  The
- * drop-in's kqueues are epoll sets; it has closed those that it knows.
+ * In a forked child: close duplicates of kqueues, because a child does not inherit them.  The
+ * drop-in's kqueues are epoll sets, and the drop-in closes only the descriptors that it knows.
  */
 static void close_duplicates(void)
 {

@@ -33,7 +33,10 @@ static bool hung(int fd, mode_t type)
 static bool there_already(int queue, const struct kevent *change)
 {
 	static const struct timespec zero;
-	/* A change without an action: only checks that the filter is registered. */
+	/*
+	 * A change without an action does nothing: its only result is whether the filter is
+	 * registered.
+	 */
 	struct kevent probe = *change;
 
 	probe.flags = EV_RECEIPT;
@@ -138,8 +141,8 @@ static int twice(struct kevent *events, int count, int cap)
 }
 
 /*
- * Remove events that the modelled kernel would not report.  If none is left, it would sleep on;
- * here the caller polls again from time to time, like poll(2) in look.c.
+ * Remove events that the modelled kernel would not report.  If none is left, that kernel would
+ * continue to sleep; here the caller polls again from time to time, like poll(2) in look.c.
  */
 static int silence(struct kevent *events, int count, const struct timespec *timeout)
 {

@@ -1,9 +1,10 @@
 /*
- * Goal: xpoll behaves the same on kernels whose kqueue(2) differs: records of failed changes
- * (macOS), a pipe without a reader (NetBSD), no EVFILT_USER (old OpenBSD); and it polls the outer
- * descriptor, because no kernel removes reports that no longer hold by itself.
- *
- * Method: a kevent(2) in front of the drop-in's, which behaves like these kernels.
+ * Goal: xpoll behaves the same on kernels whose kqueue(2) differs: records of
+ * failed changes (macOS), a pipe without a reader (NetBSD), no EVFILT_USER (old
+ * OpenBSD).  It polls the outer descriptor of a nested queue, because no kernel
+ * removes an outdated report by itself.
+ * Method: a kevent(2) in front of the drop-in's, which behaves like these
+ * kernels.
  */
 #include "xt.h"
 
@@ -51,7 +52,7 @@ int kevent(int queue, const struct kevent *changes, int len,
 		errno = EINVAL;
 		return -1;
 	}
-	/* Both may be one array. */
+	/* The arrays of changes and events may be the same, so keep a copy of the changes. */
 	if (len > 0)
 		memcpy(copy, changes, (size_t)len * sizeof *copy);
 	asked += queue == watched && cap > 0 && len == 0;
@@ -88,7 +89,7 @@ XT_TEST(failed_changes_of_macos_are_told_as_those_of_others)
 	XT_GETS(queue, NULL, pipe.r, READ);
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
 	XT_NONE(queue);
-	/* The change that is passed with this wait fails. */
+	/* The change that is passed with the next wait fails, because the pipe has no reader. */
 	xt_close(pipe.r);
 	XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
 	XT_NONE(queue);
@@ -115,7 +116,7 @@ XT_TEST(pipe_that_nobody_reads_is_watched_though_netbsd_says_ebadf)
 	XT_STATUS(xt_add(queue, pipe.w, WRITE, 0), EBADF);
 }
 
-/* DIFFERENCES.md describes this; no registration remains. */
+/* After the failure no registration remains, as DIFFERENCES.md says. */
 XT_TEST(pipe_that_nobody_reads_is_epipe_without_user_events)
 {
 	struct xpoll *queue = queue_on(OPENBSD);
@@ -133,7 +134,7 @@ XT_TEST(pipe_that_nobody_reads_is_epipe_without_user_events)
 	XT_GETS(queue, NULL, pipe.w, WRITE);
 }
 
-/* FreeBSD keeps a kqueue readable after a report was made, until a kevent(2) polls for events. */
+/* FreeBSD keeps a kqueue readable after it has reported an event, until a kevent(2) polls it. */
 XT_TEST(descriptor_of_a_queue_is_asked_what_is_over)
 {
 	struct xpoll *queue = queue_on(FREEBSD);
@@ -155,8 +156,8 @@ XT_TEST(descriptor_of_a_queue_is_asked_what_is_over)
 }
 
 /*
- * The poll consumes the event of the timer, so the wake-up descriptor is readable in its place
- * until the event is delivered.
+ * The poll consumes the timer's event, so the library makes its wake-up descriptor readable until
+ * the event is delivered.
  */
 XT_TEST(timer_that_has_come_keeps_the_descriptor_readable)
 {
@@ -168,7 +169,7 @@ XT_TEST(timer_that_has_come_keeps_the_descriptor_readable)
 	                XPOLL_NOTE_NSECONDS, 2000000, NULL));
 	XT_EQ(xt_poll(watched, POLLIN), 0);
 	XT_CHECK(xt_poll_until(watched, POLLIN, POLLIN));
-	/* The poll-like level does not take the timer's event. */
+	/* Waits at the poll-like level do not consume the timer's event. */
 	for (int i = 0; i < 3; i++) {
 		XT_EQ(xpoll_wait(queue, 0), 0);
 		XT_EQ(xt_poll(watched, POLLIN), POLLIN);

@@ -139,8 +139,9 @@ static int silence_ends(struct pollfd *fds, nfds_t count)
 }
 
 /*
- * Call poll(2) like the modelled kernel.  That one would sleep on if only ignored conditions hold;
- * here the descriptors are polled again from time to time, so that a test that waits can end.
+ * Call poll(2) like the modelled kernel.  If only ignored conditions hold, that kernel would
+ * continue to sleep; here the descriptors are polled again from time to time, so that a waiting
+ * test can end.
  */
 static int poll_as_kernel(struct pollfd *fds, nfds_t count,
                           const struct timespec *timeout, const sigset_t *mask,

@@ -43,7 +43,7 @@ static void stand_by(void *argument)
 {
 	char byte;
 
-	/* Wait until the other end is closed. */
+	/* The read returns when the other end is closed. */
 	(void)!read(*(int *)argument, &byte, 1);
 }
 
@@ -260,7 +260,7 @@ static void all_are_told(void *argument)
 	XT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	struct devpoll_calls before = devpoll_calls();
 	XT_EQ(xpoll_event(queue, NULL, 0, events, PIPES * 2, -1), PIPES);
-	/* Each ADD is two records: remove and add. */
+	/* Each ADD writes two records: one removes the descriptor, one adds it. */
 	for (int i = 0; i < PIPES; i++) {
 		sum += (int)events[i].ident;
 		XT_OK(xt_add(queue, (int)events[i].ident, READ, 0));
@@ -278,7 +278,7 @@ XT_TEST(limit_of_descriptors_splits_calls_and_loses_nothing)
 	XT_CHECK(xt_child(all_are_told, NULL));
 }
 
-/* The edges were consumed by this wait, so only this wait can report them. */
+/* The wait has consumed the edges before its call of the device fails, so it must report them. */
 XT_TEST(edges_that_were_taken_come_though_the_device_fails)
 {
 	enum { EDGES = 600, ROOM = 1000 };

@@ -226,7 +226,10 @@ static void write_meanwhile(void *argument)
 	atomic_store(&writer->done, 1);
 }
 
-/* Older kernels behave like this, so only one thread of a queue may be in the device. */
+/*
+ * The write waits until no thread sleeps in the device, as in older kernels, so only one thread of
+ * a queue may be in the device.
+ */
 XT_TEST(write_waits_until_nobody_is_asleep)
 {
 	struct sleeper sleeper = {.device = device_open()};

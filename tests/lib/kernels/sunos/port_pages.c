@@ -115,7 +115,7 @@ XT_TEST(close_dissociates_without_a_word)
 	XT_EQ(associate(fd, pipe.r, POLLIN, 0), EBADFD);
 }
 
-/* Of two dissociated descriptors, the event of one still comes. */
+/* Both descriptors were dissociated, and the event of one still comes. */
 XT_TEST(event_may_come_after_dissociate)
 {
 	port_event_t event;
@@ -405,7 +405,7 @@ XT_TEST(directory_is_told_of_its_entries)
 	XT_EQ(told_of(fd, &object), FILE_DELETE);
 }
 
-/* proc(5): the name of an open file. */
+/* proc(5): the link leads to the name of the open file. */
 XT_TEST(path_of_a_descriptor_leads_to_the_file)
 {
 	int file = xt_make("f", "text");

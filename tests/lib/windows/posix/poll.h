@@ -1,4 +1,7 @@
-/* poll(2), made of select(): not of the mechanism that the library under test uses. */
+/*
+ * Declares poll(2), which the harness implements by select(), so that it does
+ * not use the mechanism of the library under test.
+ */
 #ifndef XT_NT_POLL_H
 #define XT_NT_POLL_H
 

@@ -1,4 +1,7 @@
-/* <poll.h> of a system without POLLRDHUP, if MODEL_NO_RDHUP is defined. */
+/*
+ * Replaces <poll.h>: hides POLLRDHUP if MODEL_NO_RDHUP is defined, for a
+ * modelled system without it.
+ */
 #ifndef MODEL_BSD_POLL_H
 #define MODEL_BSD_POLL_H
 #pragma GCC system_header

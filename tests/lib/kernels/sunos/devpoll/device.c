@@ -98,7 +98,7 @@ void dp_model_leave(const sigset_t *before)
 	errno = saved;
 }
 
-static sigset_t fork_before; /* signal mask to restore after the fork; guarded by the lock */
+static sigset_t fork_before; /* signal mask to restore after fork(2); guarded by the lock */
 
 static void fork_prepare(void)
 {
@@ -142,7 +142,7 @@ __attribute__((constructor)) static void begin(void)
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
-/* --- What tests may ask ------------------------------------------------------ */
+/* --- Functions for tests ----------------------------------------------------- */
 
 void devpoll_refuse(int error)
 {

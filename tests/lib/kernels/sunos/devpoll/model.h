@@ -21,7 +21,7 @@ struct device {
 	bool open;
 	struct entry *entries; /* indexed by descriptor */
 	pid_t owner;           /* the process that used the device first; 0: none */
-	int end;               /* above all descriptors that were written */
+	int end;               /* one more than the highest descriptor that was written */
 	int start;             /* descriptor at which the next DP_POLL begins */
 	int readers;           /* threads asleep in DP_POLL */
 	int writers;           /* threads in write(2) that wait until no reader is asleep */
@@ -49,7 +49,10 @@ bool dp_model_deaf(void);
 /* Returns true if a call may not pass this many records: more than the limit of descriptors. */
 bool dp_model_too_many(size_t count);
 
-/* Have the device notice changes of this file from now on; false: the file cannot be polled. */
+/*
+ * Let the device notice changes of this file from now on.  Returns false if the file cannot be
+ * polled.
+ */
 bool dp_model_heed(int device_fd, int fd, short events);
 
 #endif

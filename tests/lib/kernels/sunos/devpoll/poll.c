@@ -157,9 +157,7 @@ static int device_sleep(struct device *device, int device_fd, int timeout_ms,
 	pthread_cleanup_push(sleeper_cancelled, &sleeper);
 	if (caller->type == PTHREAD_CANCEL_ASYNCHRONOUS)
 		pthread_setcancelstate(caller->state, NULL);
-	/*
-	 * Use ppoll(2), because epoll_pwait(2) would return for an ignored signal that was pending.
-	 */
+	/* Use ppoll(2), because epoll_pwait(2) returns for a pending signal that is ignored. */
 	rc = ppoll(&news, 1, timeout_ms < 0 ? NULL : &timeout, &caller->mask);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(0);

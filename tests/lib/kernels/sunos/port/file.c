@@ -57,7 +57,7 @@ struct file {
 
 static struct file *spare;
 
-/* Allocate a file.  Not by malloc, because a kernel does not use the program's heap. */
+/* Allocate a file, but not by malloc, because a kernel does not use the program's heap. */
 static struct file *file_new(void)
 {
 	struct file *file = spare;
@@ -116,7 +116,7 @@ static void file_remove(struct port *port, struct file *file)
 	number_release(port, above);
 }
 
-/* --- What happens ------------------------------------------------------------ */
+/* --- Reports of inotify ------------------------------------------------------- */
 
 static int post(struct port *port, const struct file *file, int events,
                 uint32_t serial)

@@ -34,7 +34,7 @@ struct association {
 struct queued {
 	port_event_t event;
 	uint32_t serial; /* number of the association; 0: sent without one */
-	struct queued *next; /* in the queue of a port, or in the list of free ones */
+	struct queued *next; /* next in the port's queue, or in the list of free events */
 };
 
 struct file; /* a file name that is associated */
@@ -82,15 +82,17 @@ void model_free(struct queued *queued);
 /* Append an event to the queue.  Returns 0 or ENOMEM. */
 int model_post(struct port *port, const port_event_t *event, uint32_t serial);
 /*
- * An association ends: remove its event from the queue, if nobody has retrieved that.  Returns
- * *posted, whether there was one, and sets it to false.
+ * Called when an association ends: remove its event from the queue, unless it was retrieved.
+ * Returns *posted, whether there was one, and sets it to false.
  */
 bool model_take_back(struct port *port, int source, uint32_t serial, bool *posted);
 /* Turn all reports of the set into events in the queue. */
 void model_harvest(struct port *port);
 /* Move up to max events from the queue to the list.  Returns their number. */
 uint_t model_take(struct port *port, port_event_t *list, uint_t max);
-/* Make the port's descriptor readable if there are events or an alert, and otherwise end that. */
+/*
+ * Make the port's descriptor readable if there are events or an alert, and otherwise not readable.
+ */
 void model_light(struct port *port);
 
 /* --- Files; results are 0 or an errno value ------------------------------------ */
@@ -100,7 +102,7 @@ int model_file_associate(struct port *port, const struct file_obj *object,
 int model_file_dissociate(struct port *port, uintptr_t object);
 /* Turn all reports of the inotify instance into events in the queue. */
 void model_files_harvest(struct port *port);
-/* A program has retrieved the event of this association. */
+/* Called when a program has retrieved the event of this association. */
 void model_file_taken(struct port *port, uint32_t serial);
 void model_files_end(struct port *port);
 

@@ -57,7 +57,7 @@ static int object_reserve(struct port *port, int fd)
 	return 0;
 }
 
-/* The limit of events and associations of a port. */
+/* Returns the limit of a port's events and associations. */
 int model_most_events(void)
 {
 	const char *text = getenv("PORT_MODEL_MAX_EVENTS");
@@ -147,7 +147,8 @@ static int dissociate(struct port *port, int fd)
 	if (object->in_set)
 		(void)epoll_ctl(port->fd, EPOLL_CTL_DEL, fd, NULL);
 	/*
-	 * Every second time leave the event in the queue, as if it had been sent before the call.
+	 * For every second association leave the event in the queue, as if it had been sent before
+	 * the call.
 	 */
 	if (object->serial % 2)
 		(void)model_take_back(port, PORT_SOURCE_FD, object->serial, &object->posted);
@@ -312,7 +313,7 @@ static void time_left(const timespec_t *deadline, timespec_t *left)
 		left->tv_sec = left->tv_nsec = 0;
 }
 
-/* This is a cancellation point, and is called without the lock. */
+/* A cancellation point, so it is called without the lock. */
 int port_getn(int fd, port_event_t list[], uint_t max, uint_t *nget,
               const timespec_t *timeout)
 {

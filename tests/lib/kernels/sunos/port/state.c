@@ -131,7 +131,7 @@ int port_create(void)
 	return fd;
 }
 
-/* Allocate an event.  Not by malloc, because a kernel does not use the program's heap. */
+/* Allocate an event, but not by malloc, because a kernel does not use the program's heap. */
 static struct queued *queued_new(void)
 {
 	struct queued *queued = spare;

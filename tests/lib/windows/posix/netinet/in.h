@@ -1,2 +1,2 @@
-/* Windows declares the contents in winsock2.h. */
+/* Empty, because Windows declares the contents in winsock2.h. */
 #include <xt_nt.h>

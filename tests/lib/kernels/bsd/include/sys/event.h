@@ -1,5 +1,6 @@
 /*
- * The drop-in's <sys/event.h> without filters that the modelled system's header does not declare.
+ * Replaces the drop-in's <sys/event.h>: hides the filters that the modelled
+ * system's header does not declare.
  */
 #ifndef MODEL_BSD_EVENT_H
 #define MODEL_BSD_EVENT_H
