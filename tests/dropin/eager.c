@@ -1,7 +1,7 @@
 /*
- * Starts the test again with an environment in which the drop-in makes a set
- * for every array at once, because the drop-in reads the environment before
- * main.  Raises the limit of descriptors, too.
+ * Ends the test unless its environment makes the drop-in take up every array at
+ * once; the drop-in has read the environment before main, so the test cannot
+ * set it.  Raises the limit of descriptors, too.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -76,10 +76,7 @@ bool xt_nested_are_late(void);
  * them.
  */
 bool xt_watches_devices(void);
-/*
- * Returns true if a registered socket that begins to listen keeps the kernel filter of one that
- * does not.
- */
+/* Returns true if a socket that begins to listen keeps the filter of one that does not. */
 bool xt_chooses_filters_early(void);
 /* Returns true if READ reports the shutdown of a listener, as on FreeBSD. */
 bool xt_listeners_end(void);
@@ -174,16 +171,13 @@ enum {
 #else
 #define XT_SIGNALS_A_THREAD() XT_SINGLE_ONLY()
 #endif
-/* The number of signals that a program gets if a blocked standard signal was sent `count` times. */
+/* Number of signals that a program gets of a blocked standard signal sent `count` times. */
 #ifdef __FreeBSD__
 #define XT_STANDARD_OF(count) (count)
 #else
 #define XT_STANDARD_OF(count) 1
 #endif
-/*
- * True if one thread of a process gets a SIGCONT; false on OpenBSD in threads mode, where each
- * thread gets it.
- */
+/* False on OpenBSD in threads mode, where each thread of a process gets SIGCONT. */
 #ifdef __OpenBSD__
 #define XT_CONT_COMES_ONCE (!xt_threads)
 #else
@@ -346,11 +340,10 @@ bool xt_failed_with(const char *file, int line, const char *text, intmax_t rc,
 /* Returns a queue on the back end under test, which is destroyed when the test ends. */
 struct xpoll *xt_open(void);
 struct xpoll *xt_open_quiet(void); /* without the changers of threads mode */
-struct xpoll *xt_open_flags(uint32_t flags); /* the same, with these flags of xpoll_open */
-struct xpoll *xt_open_on(const char *backend); /* the same, on this back end */
+struct xpoll *xt_open_flags(uint32_t flags); /* quiet, with these flags of xpoll_open */
+struct xpoll *xt_open_on(const char *backend); /* quiet, on this back end */
 void xt_destroy(struct xpoll *queue);          /* destroy such a queue before the test ends */
-/* called after the test has destroyed the queue itself */
-void xt_forget_queue(struct xpoll *queue);
+void xt_forget_queue(struct xpoll *queue);     /* the test has destroyed the queue itself */
 
 /* Apply one change.  Returns 0 or the errno value of the change's result. */
 int xt_change(struct xpoll *queue, uint64_t ident, int filter, int flags,
@@ -366,9 +359,7 @@ int xt_trigger(struct xpoll *queue, uint64_t ident);
 int xt_take(struct xpoll *queue, struct xpoll_event *events, int cap,
             int64_t timeout_ns);
 
-/*
- * xt_gets checks that exactly this event comes, and stores it; xt_none checks that no event comes.
- */
+/* xt_gets checks that exactly this event comes, and stores it; xt_none: that none comes. */
 bool xt_gets(const char *file, int line, struct xpoll *queue,
              struct xpoll_event *event, uint64_t ident, int filter);
 bool xt_none(const char *file, int line, struct xpoll *queue);
@@ -397,7 +388,7 @@ struct xpoll_stats xt_stats(struct xpoll *queue);
 /* 4.  Descriptors: non-blocking, close-on-exec, closed when the test ends --- */
 
 struct xt_pair {
-	int r; /* reads what is written to w; of sockets, also the other way */
+	int r; /* gets what is written to w; of sockets, also the other way */
 	int w;
 };
 
@@ -410,18 +401,14 @@ struct xt_pair xt_pty(void); /* r: slave in raw mode, w: master */
 int xt_listener(struct sockaddr_in *address);
 int xt_socket(int domain, int type);
 int xt_udp(struct sockaddr_in *address); /* a UDP socket bound to loopback */
-/*
- * Like xt_udp, but connected to itself, so that it refuses other senders, and no other process can
- * use its port.
- */
+/* Like xt_udp, connected to itself: no other socket can send to it or take its port. */
 int xt_udp_refusing(struct sockaddr_in *address);
 int xt_file(const char *text);           /* a file without a name, with this text, offset 0 */
 int xt_open_path(const char *path, int flags);
-/* returns false if writing is not permitted */
-bool xt_put_text(const char *path, const char *text);
+bool xt_put_text(const char *path, const char *text); /* false: no permission to write */
 int xt_eventfd(void);                  /* -1: not supported */
 int xt_timerfd(int64_t first_ns);      /* -1: not supported */
-int xt_keep(int fd);                   /* close it when the test ends; returns fd */
+int xt_keep(int fd);                   /* have fd closed when the test ends; returns fd */
 void xt_close(int fd);                 /* close(2), which must succeed */
 void xt_shut(struct xt_pair pair);     /* close both ends */
 int xt_dup(int fd);
@@ -433,11 +420,8 @@ void xt_fill(int fd);           /* write until EAGAIN */
 int xt_drain(int fd);           /* read until EAGAIN; returns the number of bytes */
 short xt_poll(int fd, int events);      /* returns poll(2)'s revents, with timeout 0 */
 bool xt_poll_until(int fd, int events, int revents); /* wait until all these revents are set */
-bool xt_ended(int fd);                  /* wait until its peer has ended */
-/*
- * Send from a connected datagram socket until the error arrives that no socket has that port.
- * Returns true if it does.
- */
+bool xt_ended(int fd);                  /* wait until its peer sends no more */
+/* Send from a connected UDP socket until the error arrives that nobody listens. */
 bool xt_refused(int fd);
 void xt_reset(struct xt_pair tcp); /* close w with a TCP reset */
 /* Files with names, in a directory that is removed when the test ends. */
@@ -462,8 +446,7 @@ struct xt_thread;
 /* Start a thread, which is joined at the end of the test at the latest. */
 struct xt_thread *xt_start(void (*run)(void *), void *argument);
 void xt_join(struct xt_thread *thread);
-/* reuse the room of joined threads, for tests that start threads in a loop */
-void xt_threads_reuse(void);
+void xt_threads_reuse(void); /* reuse room of joined threads, in loops */
 pthread_t xt_pthread(struct xt_thread *thread);
 bool xt_done(struct xt_thread *thread);
 /* Wake all waits of the queue repeatedly until this thread has ended, and join it. */

@@ -86,7 +86,7 @@ static bool has_all(int revents, int wanted)
 }
 
 #ifdef IO_KEVENT
-/* The test is skipped where poll(2) does not report the end. */
+/* Use a kqueue, because poll(2) of some systems does not report that the peer has ended. */
 bool xt_ended(int fd)
 {
 	int64_t deadline = xt_now() + XT_SOON;
