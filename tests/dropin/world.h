@@ -1,5 +1,6 @@
 /*
  * A world of descriptors of all kinds, and the random activity on them.
+ *
  * Descriptors are reused as the kernel chooses, duplicates are kept so that
  * closed files stay open, and no function here uses the drop-in's results.
  */

@@ -1,5 +1,6 @@
 /*
  * xt_tsan: suppresses reports of ThreadSanitizer that are not races of memory.
+ *
  * ThreadSanitizer models a descriptor as memory that open writes and close
  * frees.  The library closes by raw system calls, which ThreadSanitizer does
  * not see, so the next use of the descriptor looks like a race.  Some tests

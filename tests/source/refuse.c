@@ -1,5 +1,6 @@
 /*
  * Runs a program in a sandbox that refuses one system call.
+ *
  * refuse_call CALL ERROR PROGRAM [ARGUMENT...]: CALL and ERROR are numbers.
  */
 #include <errno.h>

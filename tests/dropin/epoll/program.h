@@ -1,14 +1,18 @@
 /*
  * A random program for epoll(7): steps on files of all kinds that are
  * registered in two sets, and the results of each step.
+ *
  * draw.c chooses the steps, perform.c carries them out on the epoll(7) of the
  * process, and recording.c writes steps with their results as lines of text,
  * and reads them:
- * ADD 3 0 80000005 = 0 wait 0 0 8 = 0 3:5*1 7:1*2
+ *
+ *     ADD 3 0 80000005 = 0
+ *     wait 0 0 8 = 0 3:5*1 7:1*2
+ *
  * These are the operation, the slot, the set, a number, and after "=" the name
- * of the errno value or 0; after a wait follow the reported slots, each with
- * its bits and how often it was reported.  After a read the number of bytes
- * follows, or the value of an eventfd or a timerfd.
+ * of the errno value or 0.  After a wait follow the reported slots, each with
+ * its bits and how often it was reported.  After a read follows the number of
+ * bytes, or the value of an eventfd or a timerfd.
  */
 #ifndef PROGRAM_H
 #define PROGRAM_H

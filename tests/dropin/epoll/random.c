@@ -5,17 +5,19 @@
  * Method: random programs run on Linux's epoll(7), and record.c records the
  * results; then this program makes the same steps on the drop-in.  So Linux's
  * results are independent of the drop-in, and the recording in this directory,
- * linux.txt, allows the comparison on other systems.  After a wait step both
- * sides wait until nothing new comes: the bits of each entry are compared, and
- * for an edge-triggered or one-shot entry also how often it was reported.
- * Closes differ: the kernel keeps the entry of a file that has a duplicate, so
- * it is deleted first.  DIFFERENCES.md has the other differences; is_allowed
- * names them.
- * XT_SEED: repeats a random program (the seed is printed).  XPOLL_EPOLL_STEPS:
- * its length.  XPOLL_EPOLL_REPLAY: a recording in place of linux.txt.
- * XPOLL_EPOLL_EDGES=0: no step of the random program uses EPOLLET.
- * XPOLL_EPOLL_PAIRS: print how often each operation met each kind of file in
- * each mode.
+ * linux.txt, allows the comparison on other systems.
+ *
+ * After a wait step both sides wait until nothing new comes: the bits of each
+ * entry are compared, and for an edge-triggered or one-shot entry also how
+ * often it was reported.  Closes differ: the kernel keeps the entry of a file
+ * that has a duplicate, so it is deleted first.  DIFFERENCES.md has the other
+ * differences; is_allowed names them.
+ *
+ * XT_SEED               repeats a random program; the seed is printed
+ * XPOLL_EPOLL_STEPS     its length
+ * XPOLL_EPOLL_REPLAY    a recording, in place of linux.txt
+ * XPOLL_EPOLL_EDGES     0: no step of the random program uses EPOLLET
+ * XPOLL_EPOLL_PAIRS     print how often each operation met each kind of file in each mode
  */
 #include <sys/epoll.h>
 #include <sys/wait.h>

@@ -1,6 +1,7 @@
 /*
  * For the tests of the kqueue(2) drop-in: make one change, expect one event,
  * expect none.
+ *
  * manual.md lists the names of the tests beside the manual's sentences; a
  * script compares the two.
  */

@@ -1,6 +1,7 @@
 /*
  * The system calls of a test, the errors that each may return, and the choice
  * of the call that fails.
+ *
  * Calls that the kernel never refuses are not made to fail: writing to or
  * reading from an eventfd or a timerfd that is ready, epoll_ctl(MOD) and (DEL)
  * of an entry in the set, timerfd_settime, sigaction, inotify_rm_watch, waitid,

@@ -107,7 +107,10 @@ static const struct {
 	{"all_ready_returns", SWEEP_SELECT_NOW},
 	{"each_subset_comes_with_one_call", SWEEP_POLL_NOW},
 	{"each_subset_comes_with_one_call", SWEEP_SELECT_NOW},
-	/* In these tests the descriptor is reused, and the failing call hides that. */
+	/*
+	 * In these tests the descriptor is reused, so the failed call may rightly have ended the
+	 * registration.
+	 */
 	{"number_used_again", SWEEP_GONE},
 	{"under_the_number_of_one", SWEEP_GONE},
 	{"made_anew", SWEEP_GONE},

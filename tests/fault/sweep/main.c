@@ -6,22 +6,24 @@
  * its own and with another system call or allocation that fails.  The sweep
  * repeats a public call that fails because of that, and then the test has to
  * pass.
+ *
  * program [--backend NAME] [--mode single|threads] [--seed N] [--part K/N]
- * [--seconds N
- * --all [OPTION...]
- * --fault CALL:ERROR] [TEST...]
- * --seconds N: a random sample, chosen by the seed, for N seconds; the default
- * is XPOLL_SWEEP_SECONDS, which may be "all".  --all: each call with each error
- * that fits it, in the order of plan.c; at the end it prints which tests were
- * swept completely.
- * --each N: at most N seconds for each test (60).  --depth N: of each place the
- * first N calls in the order of plan.c (1: the first call; 2: also the last; 3:
- * also the middle one; 4: also those at the quarters; and so on).  --from N:
- * begin with the N-th call of that order.  --part K/N: of the tests each N-th
- * from the K-th on, for N programs at a time.  --fault: only this one, with the
- * test's output.
- * SIGTERM and SIGINT end the program after the present fault, and it prints its
- * results so far.
+ *     [--seconds N | --all [OPTION...] | --fault CALL:ERROR] [TEST...]
+ *
+ * --seconds N  a random sample, chosen by the seed, for N seconds; the default is
+ *              XPOLL_SWEEP_SECONDS, which may be "all"
+ * --all        each call with each error that fits it, in the order of plan.c; at
+ *              the end it prints which tests were swept completely
+ *   --each N   at most N seconds for each test (60)
+ *   --depth N  of each place the first N calls in that order (1: its first call;
+ *              2: also the last; 3: also the middle one; 4: also those at the
+ *              quarters; and so on)
+ *   --from N   begin with the N-th call of that order
+ *   --part K/N of the tests each N-th from the K-th on: for N programs at a time
+ * --fault      only this fault, with the test's output
+ *
+ * SIGTERM and SIGINT end the program after the present fault; it then prints
+ * its results so far.
  */
 #include "sweep.h"
 

@@ -1,5 +1,6 @@
 /*
  * The order in which the calls of a test are made to fail.
+ *
  * A loop makes the same call thousands of times, and most of these failures
  * test nothing new, but which ones do is unknown.  A place is a distinct call
  * stack.  The order begins with the first call of each place; then come the

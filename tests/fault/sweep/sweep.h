@@ -56,7 +56,8 @@ enum sweep_kind {
 	SWEEP_RING_ENTER,
 	SWEEP_RING_PROBE,
 	SWEEP_KINDS,
-	SWEEP_GONE = SWEEP_KINDS /* not a call: the fault that a descriptor seems to be reused */
+	/* not a call: a registration may end because its descriptor was reused */
+	SWEEP_GONE = SWEEP_KINDS
 };
 
 /* Memory shared by the process that runs a test and the process that judges it. */

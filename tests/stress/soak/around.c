@@ -1,7 +1,9 @@
 /*
  * Soak: user events and other queues.
+ *
  * Users: user events that are triggered, for each of which the source waits,
  * and wakes at the same time.
+ *
  * Lives: queues that are created, used at both levels of the interface, and
  * destroyed.
  */

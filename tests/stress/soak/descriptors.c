@@ -1,6 +1,8 @@
 /*
  * Soak: bytes through pipes and sockets.
+ *
  * Tokens: single bytes, in all modes, while filters are enabled and disabled.
+ *
  * Flow: as many bytes as WRITE reports room for; the order is checked.
  */
 #include "soak.h"

@@ -1,6 +1,8 @@
 /*
  * Soak: files.
+ *
  * Writes: one at a time, to a file that VNODE watches.
+ *
  * Reads: AIO operations, some of which are cancelled.
  */
 #include "soak.h"

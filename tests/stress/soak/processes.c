@@ -1,7 +1,9 @@
 /*
  * Soak: signals and processes.
+ *
  * Signals: sent to a thread and to the process, and counted by the program's
  * own handler, too.
+ *
  * Processes: children that exit at once or when the source asks them to.
  */
 #include "soak.h"

@@ -1,5 +1,6 @@
 /*
  * Soak: descriptors that are closed and reused while threads wait.
+ *
  * Each registration of a descriptor has a serial number.  No wait may return a
  * registration that had ended when the wait began.  Half of the descriptors are
  * closed at once; for the other half the source waits until each registration

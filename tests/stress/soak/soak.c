@@ -7,6 +7,7 @@
  * Oracle: after each round every activity has been reported exactly once; no
  * registration and no descriptor is left over; and the memory in use does not
  * grow from round to round.
+ *
  * soak --backend NAME --seconds N --seed S
  */
 #include "soak.h"

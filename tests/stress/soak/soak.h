@@ -1,5 +1,6 @@
 /*
  * soak: all sources of events at once, for a long time.
+ *
  * A source causes activity, which it counts in `in`, and counts the reported
  * activity in `out`: bytes, expirations, signals, exits of processes.  Each
  * source acts in its own thread until the round is over; two other threads

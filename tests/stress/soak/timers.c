@@ -1,7 +1,9 @@
 /*
  * Soak: timers.
+ *
  * Timers: many one-shot timers that expire within the next milliseconds, some
  * of which are deleted before.
+ *
  * Beats: periodic timers, of which each period is counted.
  */
 #include "soak.h"

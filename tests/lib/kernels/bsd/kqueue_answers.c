@@ -1,8 +1,8 @@
 /*
  * Goal: xpoll behaves the same on kernels whose kqueue(2) differs: records of
  * failed changes (macOS), a pipe without a reader (NetBSD), no EVFILT_USER (old
- * OpenBSD).  It polls the outer descriptor of a nested queue, because no kernel
- * removes an outdated report by itself.
+ * OpenBSD).  It also polls the queue's own kqueue descriptor, because no kernel
+ * clears the readiness of one whose report no longer holds.
  * Method: a kevent(2) in front of the drop-in's, which behaves like these
  * kernels.
  */

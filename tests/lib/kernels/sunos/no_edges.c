@@ -58,7 +58,7 @@ XT_TEST(sources_are_clear_all_the_same)
 	XT_GETS(queue, NULL, file, VNODE);
 }
 
-/* On other systems the device may be modelled by an epoll set, which a port cannot watch. */
+/* On other systems a device may be an epoll set, which a port cannot watch. */
 XT_TEST(devices_are_levels)
 {
 	struct xpoll *queue = xt_open();
