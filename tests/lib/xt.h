@@ -265,7 +265,7 @@ const char *xt_error_name(int error);
 const char *xt_filter_name(int filter);
 void xt_watchdog(unsigned seconds); /* end this test after this time from now */
 
-/* 2.  Checks: each returns from a void function when it does not hold ------ */
+/* 2.  Checks: one that fails returns from its function, which returns void --- */
 
 #define XT_EXPECT(cond) \
 	((cond) ? true  \
