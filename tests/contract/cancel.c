@@ -13,7 +13,7 @@
 
 struct victim {
 	struct xpoll *queue;
-	int kind; /* kind of wait */
+	int kind; /* kind of wait, number of early returns, or a descriptor: depends on the test */
 	atomic_int inside;
 	int64_t got;
 };

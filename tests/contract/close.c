@@ -13,8 +13,8 @@
 #endif
 
 /*
- * Deliver an event, and disable and enable the filter, so that the library handles the registration
- * lazily.
+ * Disable and enable the filter, after which the library itself checks a registration that was
+ * delivered once.
  */
 static int toggle(struct xpoll *queue, int fd, int filter)
 {

@@ -30,7 +30,7 @@ XT_TEST(what_linux_cannot_do_has_its_answer)
 	XT_STATUS(kit_change(kq, 1, -9, EV_ADD, 0, 0, NULL), EINVAL);
 	XT_STATUS(kit_change(kq, 1, -10, EV_ADD, 0, 0, NULL), EINVAL);
 	XT_STATUS(kit_change(kq, 1, -12, EV_ADD, 0, 0, NULL), EINVAL);
-	/* FreeBSD: ENODEV for some devices; here they are accepted. */
+	/* FreeBSD: ENODEV for /dev/null; and it accepts signals of any number. */
 	XT_OK(kit_add(kq, null, EVFILT_READ, EV_ONESHOT));
 	KIT_GETS(kq, &event, null, EVFILT_READ);
 	XT_STATUS(kit_change(kq, 999, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL), EINVAL);
