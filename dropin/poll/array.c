@@ -1,6 +1,6 @@
 /*
  * Compares the program's array with the image of it.  The program may change its array at any time,
- * so each entry is read once, and only the copy is used.
+ * so an entry that may differ is copied, and only the copy is used.
  */
 #include "array.h"
 
@@ -33,7 +33,7 @@ static bool array_reserve(struct array *array, size_t count)
 {
 	size_t most = count > array->len ? count : array->len;
 
-	/* At most all entries of the image and all of the array change. */
+	/* At most `most` entries change: `changed` and `replaced` need room for that many each. */
 	if (!memory_reserve(&array->image_memory, count * sizeof *array->image) ||
 	    !memory_reserve(&array->next_memory, count * sizeof *array->next) ||
 	    !memory_reserve(&array->changed_memory,
@@ -65,7 +65,7 @@ static void unlink_entry(struct array *array, struct watch *watch, int32_t index
 	*link = array->next[index];
 }
 
-/* Add the entry to the list of its descriptor's entries.  Returns false without memory. */
+/* Add the entry to the list of its descriptor's entries.  Returns false if that gets no slot. */
 static bool link_entry(struct array *array, struct watch *watch, int32_t index)
 {
 	int fd = array->image[index].fd;
@@ -188,7 +188,7 @@ static size_t image_resize(struct array *array, struct watch *watch,
 	return changed;
 }
 
-/* Request from the watch what the changed entries and their previous descriptors need now. */
+/* Link the changed entries, and request the new bits of their present and former descriptors. */
 static bool apply_changes(struct array *array, struct watch *watch, size_t changed)
 {
 	for (size_t i = 0; i < changed; i++)

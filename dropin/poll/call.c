@@ -2,9 +2,9 @@
  * Runs one call of poll, ppoll, select or pselect from its beginning to its end.
  *
  * A set (pool.h) is an epoll instance with the descriptors of one array.  The thread claims the
- * set, updates it by the array, polls it and stores the results.  If nothing is ready, it releases
- * the set and sleeps in poll(2) of the epoll descriptor and of the hot descriptors, which
- * are not registered with epoll.  A real call is one of the C library's function with the program's
+ * set, updates it from the array, polls it and stores the results.  If nothing is ready, the thread
+ * releases the set and sleeps in poll(2) of the epoll descriptor and of the hot descriptors, which
+ * epoll does not watch.  A real call is one of the C library's function with the program's
  * arguments.
  *
  * The sleep is a call of the C library with the signal mask that the program passed, and no set is
@@ -119,8 +119,8 @@ static size_t size_checked(const struct call *call)
 
 /*
  * Record that a real call was made: its memory is known to be mapped, and the next real call is due
- * after half of settings.recheck_ns.  An event that epoll does not report is found within the
- * whole of that time, even if it comes just after a real call.
+ * after half of settings.recheck_ns.  So an event that epoll does not report is found within
+ * settings.recheck_ns, even if it comes just after a real call.
  */
 static void note_real_call(const struct call *call, struct set *set)
 {
@@ -130,7 +130,7 @@ static void note_real_call(const struct call *call, struct set *set)
 	set->recheck_ns = xp_sys_now_coarse() + settings.recheck_ns / 2;
 }
 
-/* Returns true if the last real call of the set has read and written all memory of this call. */
+/* Returns true if the last real call of the set has shown that this call's memory is mapped. */
 static bool memory_was_checked(const struct call *call, const struct set *set)
 {
 	for (int i = 0; i < BITS_KINDS; i++)
@@ -175,9 +175,9 @@ static void give_up(struct call *call, struct set *set)
 }
 
 /*
- * Make the real call although this thread has claimed a set, and release the set.  That is done for
- * new memory, because the kernel then checks that all of it is mapped, and once in each period: the
- * results show whether the descriptors still refer to the files that are registered with epoll.
+ * Release the claimed set, make the real call, and compare its results with the set.  That is done
+ * for new memory, because the kernel then checks that all of it is mapped, and once in each period
+ * (recheck_is_due), to find out whether the descriptors still refer to the registered files.
  */
 static int run_real(struct call *call, struct set *set)
 {
@@ -214,8 +214,8 @@ static int run_real(struct call *call, struct set *set)
 #define READY_COST   3
 
 /*
- * The balance is limited to this many times the cost of a real call; below minus this the set is
- * given up.
+ * The balance is limited to this many times the cost of a real call, and the set is given up if it
+ * falls below the negative of that.
  */
 #define WORTH_CALLS 64
 
@@ -381,7 +381,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 
 	hold_signals(call);
 	*len = watch_sleepers(&set->watch, fds);
-	/* now: a cancellation may end the sleep */
+	/* Book the costs now, because a cancellation may end the call in the sleep. */
 	book_costs(call, set);
 	pool_sleep(set);
 	pool_release(set);
@@ -397,8 +397,8 @@ static int sleep_and_claim(struct call *call, struct set *set,
 		return RESTART;
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
 	/*
-	 * Like poll(2), which checks all descriptors when it wakes up, find the ones that were
-	 * closed during the sleep; select(2) does not report these.
+	 * Like poll(2), which checks all descriptors when it wakes up, find those that were closed
+	 * during the sleep, for POLLNVAL.  select(2) has no such report.
 	 */
 	if (call->bits.count == 0 && watch_read_closes(&set->watch)) {
 		*len = poll_hot_since_sleep(&set->watch, fds, *len);
@@ -427,7 +427,7 @@ static bool sleep_is_first(const struct call *call, struct set *set)
 /* --- The whole call ---------------------------------------------------------------------- */
 
 /*
- * Poll and sleep in turn until the call ends, with a claimed set that was updated by the array, and
+ * Poll and sleep in turn until the call ends, with a claimed set that has the array's contents, and
  * release the set.  Returns the call's result, -1 with errno, or RESTART.
  */
 static int poll_and_sleep(struct call *call, struct set *set)
@@ -445,7 +445,7 @@ static int poll_and_sleep(struct call *call, struct set *set)
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);
-		/* the entry for the epoll descriptor may exceed RLIMIT_NOFILE, with EINVAL */
+		/* EINVAL: with that of epoll_fd the sleep has more entries than RLIMIT_NOFILE */
 		if (rc == -1 && errno != EINTR)
 			return pass_to_library(call);
 		if (rc != 1)
@@ -483,7 +483,7 @@ static int run_with_set(struct call *call, struct set *set)
 
 int call_run(struct call *call)
 {
-	/* not a member of struct call, which would be larger for calls that do not sleep */
+	/* Not a member of struct call: each initialisation of the struct would clear it. */
 	sigset_t restore_mask;
 	struct set *set;
 	int rc;

@@ -16,14 +16,15 @@ struct call;
 /* The steps of a call that differ between poll and select. */
 struct call_ops {
 	/*
-	 * select: makes an array of struct pollfd of the program's bit sets, in set->selected, and
-	 * sets call->fds and call->checks; poll: does nothing.  Returns false if the call has fewer
-	 * than settings.least descriptors, or if there is no memory: then make the real call.
+	 * select: makes an array of struct pollfd from the program's bit sets, in set->selected,
+	 * and sets call->fds and call->checks.  Returns false if the call has fewer than
+	 * settings.least descriptors, or if there is no memory: then the caller makes the real
+	 * call.  poll: does nothing, and returns true.
 	 */
 	bool (*expand)(struct call *call, struct set *set);
 	/*
 	 * Stores the results of the last poll of the set in the program's array or bit sets.
-	 * Returns what the function returns (ready entries, or ready bits of all bit sets);
+	 * Returns the result of the call (ready entries, or ready bits of all bit sets);
 	 * -EBADF: a select has a descriptor that is not open, so make the real call.
 	 */
 	int (*report)(struct call *call, struct set *set);
@@ -33,7 +34,8 @@ struct call_ops {
 	int (*pass)(struct call *call);
 	/*
 	 * After a real call, returns an array with its results.  For select `events` is 0, and
-	 * revents is 1 if the descriptor is ready for anything; NULL: no memory for the array.
+	 * revents is 1 if the descriptor is ready for anything; NULL: `expand` was never called
+	 * for this set, so it has no array yet.
 	 */
 	const struct pollfd *(*results)(struct call *call, struct set *set);
 };
@@ -51,12 +53,12 @@ struct bits {
 struct call {
 	const struct call_ops *ops; /* of poll and ppoll, or of select and pselect */
 	uintptr_t site;       /* return address in the program (select: inverted); see sites.h */
-	uintptr_t key;        /* address of the array, or of the first fd_set; see pool_find */
+	uintptr_t key;        /* address of the array, or of the first fd_set that is not NULL */
 	struct extent memory; /* the array or bit sets, which the real call reads and writes */
 	size_t count;         /* number of entries of fds; for select equal to bits.count */
 	size_t checks;        /* number of descriptors that the kernel polls in a real call */
 	const sigset_t *mask; /* the signal mask during sleeps; NULL: the thread's own */
-	int64_t deadline_ns;  /* end of the timeout, monotonic; XP_NOW: 0; XP_NEVER: none */
+	int64_t deadline_ns;  /* end of the timeout, monotonic; XP_NOW: it is 0; XP_NEVER: none */
 	int64_t awake_ns;     /* when the call began, or last woke up; coarse clock */
 	bool is_poll;         /* the function is poll(2): the timeout is timeout_ms */
 	bool was_asleep;      /* the call has slept, so less than the given timeout is left */
@@ -83,8 +85,8 @@ const struct timespec *call_timeout(const struct call *call,
 int64_t call_left_ns(const struct call *call);
 
 /*
- * Does the whole call, with a set if there is one for this array, else by the real function.
- * Returns its result, or -1 with errno like the real function.
+ * Does the whole call, with the set of this array if there is one that can be used, otherwise by
+ * the real function.  Returns the result, or -1 with errno, like the real function.
  */
 int call_run(struct call *call);
 

@@ -2,8 +2,9 @@
  * The work of the poll drop-in before and after a descriptor is closed: see common/close.h.
  *
  * Before the close the sets (pool.h) that have registered the descriptor with epoll are made to
- * register it again, because the same number may refer to another file afterwards.  The program
- * cannot close the epoll descriptors of this library: close(2) fails as if they were not open.
+ * register it again, because the same number may refer to another file afterwards.  The epoll
+ * descriptors of this library stay open if the program closes them: close(2) fails as if they were
+ * not open, and close_range(2) leaves them out.
  */
 #ifndef DROPIN_CLOSING_H
 #define DROPIN_CLOSING_H
@@ -81,7 +82,7 @@ static inline void closing_end(const struct closing *closing, int rc)
 		numbers_close_end(closing->fd);
 }
 
-/* close_range(2) without the epoll descriptors of the sets. */
+/* Do a close_range(2), but leave the epoll descriptors of the sets open. */
 int closing_range(unsigned first, unsigned last, int flags);
 
 #endif

@@ -12,8 +12,8 @@ EXPORT int unshare(int flags);
 /* --- Streams and directories -------------------------------------------------------- */
 
 /*
- * Begin the close of a stream.  Constructors of other libraries may call this before this library's
- * constructor, which looks up the C library's functions: then do so here.
+ * Begin the close of a stream.  Constructors of other libraries may come here before this library's
+ * constructor has looked up the C library's functions: then they are looked up here.
  */
 static void begin_stream(struct closing *closing, FILE *stream)
 {

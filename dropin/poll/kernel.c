@@ -24,9 +24,7 @@
 /* F_SETSIG value that marks the library's epoll instances: the last real-time signal */
 #define MARK 64
 
-/*
- * The library's descriptors are in the last AWAY_ROOM numbers of the kernel's table of descriptors.
- */
+/* kernel_move_away uses one of the last AWAY_ROOM numbers of a table of descriptors. */
 #define AWAY_ROOM  32
 /* Size of the smallest table that kernel_move_away tries, unless RLIMIT_NOFILE is lower. */
 #define AWAY_TABLE 256

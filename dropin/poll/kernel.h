@@ -42,8 +42,8 @@ int kernel_pid(void);
 /*
  * Duplicate fd to a high number, and close fd in any case.  Returns the duplicate or a negative
  * errno value.  Low numbers are left to the program, which expects to get the lowest free one.  The
- * number is below the size that the kernel's table of descriptors has, if one is free there,
- * because each fork copies the table.
+ * number is not higher than necessary either: the kernel's table of descriptors grows to include
+ * it, and each fork copies that table.
  */
 int kernel_move_away(int fd);
 
@@ -69,7 +69,8 @@ size_t kernel_descriptor_limit(void);
 
 /*
  * Returns 1 if the file is of a kind for which epoll reports the same bits as poll(2), 0 if not or
- * if that is not known, -EBADF if fd is not open.  Adds the number of system calls to *syscalls.
+ * if that is not known, -EBADF if fd is not open.  Adds 1 or 2 to *syscalls, an estimate of its
+ * system calls.
  */
 int kernel_may_watch(int fd, unsigned *syscalls);
 

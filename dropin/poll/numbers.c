@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
-/* Length of the table: the kernel's default limit for open files. */
+/* Length of the table: the default of fs.nr_open, the kernel's bound for RLIMIT_NOFILE. */
 #define NUMBERS_MOST ((size_t)1 << 20)
 
 #define LOG_LEN 4096u /* number of entries; a new entry overwrites the oldest */
@@ -72,8 +72,8 @@ bool numbers_rely(int fd, int set)
 	} while (!atomic_compare_exchange_weak(&numbers_words[fd], &word,
 	                                       word | UINT64_C(1) << set));
 	/*
-	 * No range is being closed.  A thread that calls numbers_range_begin from now on sees the
-	 * bit of this set.
+	 * If no range is being closed, a thread that calls numbers_range_begin from now on sees the
+	 * bit of this set.  Otherwise that thread may have missed the bit: clear it.
 	 */
 	if (in_ranges == 0)
 		return true;

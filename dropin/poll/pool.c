@@ -18,7 +18,7 @@
 #include "stats.h"
 #include "sys/sys.h"
 
-/* States of a set: unused; used but in no call; in a call; dropped, and its descriptor is open. */
+/* States of a set: unused; has an array, but no call uses it; a call does; dropped, still open. */
 enum { FREE, IDLE, CLAIMED, RETIRED };
 
 /* If all sets are used, one that was unused for this long is dropped for another array. */
@@ -250,8 +250,9 @@ void pool_drop(struct set *set)
 
 /*
  * Claim the set that has been unused for the longest time.  Returns NULL if that is less than
- * UNUSED_NS.  Threads that sleep do not make a set count as used: they set used_ns when they wake
- * up, and some may have left the sleep by longjmp, or have ended.
+ * UNUSED_NS, or if another thread claims the set first.  Threads that sleep do not make a set count
+ * as used: they set used_ns when they wake up, and some may have left the sleep by longjmp, or have
+ * ended.
  */
 static struct set *claim_unused(int64_t now_ns)
 {

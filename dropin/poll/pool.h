@@ -30,8 +30,9 @@ struct set {
 	/* [a] return address of the calls in the program, inverted for select; 0: none */
 	_Atomic uintptr_t site;
 	_Atomic uintptr_t key;  /* [a] address of the array; for select of the first bit set */
-	_Atomic int sleepers;   /* [a] threads that sleep and will claim the set afterwards */
-	_Atomic uint32_t version; /* [a] incremented when requested bits change: see pool_reclaim */
+	_Atomic int sleepers;   /* [a] threads that sleep on the set, or left by longjmp */
+	/* [a] incremented when requested bits change, or the set is made or dropped */
+	_Atomic uint32_t version;
 	_Atomic int64_t used_ns; /* [a] last claim, or end of a sleep; coarse clock */
 
 	struct watch watch;     /* [c] except epoll_fd: the epoll instance */
@@ -45,20 +46,21 @@ struct set {
 };
 
 /*
- * Initialise the pool; called once, at the start.  Returns false if there is no memory: then no set
- * is ever made, and every call passes through to the C library.
+ * Initialise the pool; called once, at the start.  Returns false if there is no memory, or none
+ * that the kernel clears in a forked child: then no set is ever made, and every call passes through
+ * to the C library.
  */
 bool pool_init(void);
 
 /*
  * Returns true if calls may use sets; false if every call passes through.  In a forked child the
- * first call drops the parent's sets.
+ * first call of this function drops the parent's sets.
  */
 bool pool_is_running(void);
 
 /*
- * Returns true in the process that called pool_init, and in a forked child, like pool_is_running.
- * Returns false in a child of vfork(2), which shares our memory but has its own descriptors.
+ * Like pool_is_running, but returns false in a child of vfork(2), which shares our memory but has
+ * its own descriptors.
  */
 bool pool_is_ours(void);
 
@@ -70,17 +72,18 @@ void pool_sandboxed(void);
 
 /* Claim the set of this call site and array.  Returns NULL if there is none, or it is claimed. */
 struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns);
-/* Make a set and claim it.  Returns NULL if all are in use, or without memory or descriptor. */
+/* Make a set and claim it.  Returns NULL if all are in use, or if no epoll instance can be made. */
 struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns);
 
 /* End the claim of a set. */
 void pool_release(struct set *set);
-/* Call before and after a sleep, in which the set is not claimed: they count the sleepers. */
+/* Count this thread in set->sleepers before a sleep on the set, and no longer after it. */
 void pool_sleep(struct set *set);
 void pool_awake(struct set *set);
 /*
- * Claim the set again after a sleep.  `version` is set->version before the sleep.  Returns false if
- * another thread has claimed the set, or has changed its requested bits or dropped it.
+ * Claim the set again after a sleep or a real call.  `version` is set->version before that.
+ * Returns false if another thread has claimed the set, or has changed its requested bits or dropped
+ * it, or if every call passes through now.
  */
 bool pool_reclaim(struct set *set, uint32_t version);
 /* Call before a thread gets its own table of descriptors: every call passes through from now on. */

@@ -3,10 +3,10 @@
  * shows closes that this library has not seen.
  *
  * A difference alone proves nothing: a descriptor may have become ready after epoll was polled, or
- * another thread may have read what made it ready.  EPOLL_CTL_MOD shows whether the registration is
- * still for this file, because the kernel identifies a registration by descriptor and file, and
- * fails with ENOENT.  EPOLL_CTL_MOD also makes the kernel poll the file again, so the next poll of
- * the instance reports a file that has become ready without a wake-up.
+ * another thread may have read the data that made it ready.  EPOLL_CTL_MOD shows whether the
+ * registration is still for this file: the kernel finds a registration by descriptor and file, so
+ * for another file the call fails with ENOENT.  EPOLL_CTL_MOD also makes the kernel poll the file
+ * again, so the next poll of the instance reports a file that has become ready without a wake-up.
  */
 #include <sys/epoll.h>
 

@@ -185,7 +185,7 @@ static fd_set *fd_set_of_kind(const struct call *call, int kind)
 	return (fd_set *)(void *)call->bits.words[kind];
 }
 
-/* Make the real call of select or pselect by pselect(2).  select_large stores the time left. */
+/* Make the real call by pselect(2), also for select, whose time left select_large stores. */
 static int select_pass(struct call *call)
 {
 	struct timespec left;
@@ -209,10 +209,10 @@ static unsigned long *words_of(fd_set *set)
 }
 
 /*
- * Returns true if a call with this count passes through to the C library: it has too few
- * descriptors for a set, or more than FD_SETSIZE.  For more, the bit sets may be smaller than the
- * count says: the kernel reads them only up to the size of its table of descriptors, so a program
- * may pass getdtablesize() as the count.
+ * Returns true if a call with this count passes through to the C library: the count is too small
+ * for a set, or above FD_SETSIZE, or there is no pool.  Above FD_SETSIZE the bit sets may be
+ * smaller than the count says: the kernel reads them only up to the size of its table of
+ * descriptors, so a program may pass getdtablesize() as the count.
  */
 static inline bool passes_through(int count)
 {

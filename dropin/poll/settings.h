@@ -15,7 +15,7 @@ struct settings {
 	bool stats;         /* XPOLL_POLL_STATS: print the counters of stats.h at exit */
 	size_t least;       /* XPOLL_POLL_MIN: calls with fewer descriptors pass through */
 	uint32_t after;     /* XPOLL_POLL_AFTER: number of calls from one call site that pass
-	                       through before it gets a set; 0: sets are never given up */
+	                       through before it gets a set; 0: no set is given up for its cost */
 	int64_t recheck_ns; /* XPOLL_POLL_RECHECK (in ms): a set is compared with a real call
 	                       once in each half of this time; 0: never */
 };

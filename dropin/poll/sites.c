@@ -11,7 +11,7 @@
  * A set that is given up has cost as much as about 140 real calls.  So after the first one a site
  * has to call 2^SHIFT_SECOND times as often before the next set is made, and after further ones
  * 2^SHIFT_OTHERS times.  If a set was used for TRUSTED calls before it was given up, the factor is
- * that of a first one.
+ * 2^SHIFT_SECOND again.
  */
 #define SHIFT_SECOND 7
 #define SHIFT_OTHERS 11

@@ -12,7 +12,7 @@
 
 /*
  * Count a call from this site that has no set.  Returns true if the site has called often enough
- * for a set, and begins to count at 0 again.
+ * for a set, and then sets its count to 0.
  */
 bool sites_ripe(uintptr_t site);
 /* Record that a set of this site was given up after `calls` calls: the next comes far later. */

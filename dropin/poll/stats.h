@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 struct stats {
-	_Atomic uint64_t calls;    /* of poll, ppoll, select, pselect; if XPOLL_POLL_STATS is 1 */
-	_Atomic uint64_t passed;   /* calls that the C library's function has made */
+	_Atomic uint64_t calls;    /* of the four functions; counted only with XPOLL_POLL_STATS=1 */
+	_Atomic uint64_t passed;   /* calls that were passed to the C library's function */
 	_Atomic uint64_t sets;     /* sets (pool.h) that were made */
 	_Atomic uint64_t evicted;  /* sets that were given up or made room for others */
 	_Atomic uint64_t syscalls; /* system calls made by calls with a set */

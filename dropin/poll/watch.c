@@ -19,7 +19,7 @@
 enum {
 	PRESENT = 1, /* in the array, even if `wanted` is 0: poll(2) always reports WATCH_ALWAYS */
 	ARMED = 2,   /* registered in the epoll instance */
-	HOT = 4,     /* polled by poll(2); perhaps registered, with bits that are not enough */
+	HOT = 4,     /* polled by poll(2); perhaps registered, but not for all `wanted` bits */
 	DIRECT = 8,  /* must not be registered: see watch.h */
 };
 
@@ -106,8 +106,8 @@ static void hot_remove(struct watch *watch, int fd)
 }
 
 /*
- * End the registration of fd, also in the epoll instance if in_kernel is set; otherwise the kernel
- * has no entry any more.  Clears the set's bit of fd.
+ * End the registration of fd, also in the epoll instance if in_kernel is set; otherwise the
+ * instance has no entry of fd any more.  Clears the set's bit in the word of fd (numbers.h).
  */
 static void disarm(struct watch *watch, int fd, bool in_kernel)
 {
@@ -123,7 +123,7 @@ static void disarm(struct watch *watch, int fd, bool in_kernel)
 	watch->armed_len--;
 }
 
-/* Add fd to the instance.  Returns 0; -EPERM: its kind of file must not be registered; an error. */
+/* Add fd to the instance.  Returns 0 or -errno; -EPERM: its kind of file must not be registered. */
 static int register_new(struct watch *watch, int fd)
 {
 	int rc = kernel_may_watch(fd, &watch->syscalls);
@@ -132,7 +132,7 @@ static int register_new(struct watch *watch, int fd)
 		return -EPERM;
 	if (rc > 0)
 		rc = control_epoll(watch, EPOLL_CTL_ADD, fd);
-	/* fd is registered already: a close had disarmed it here, and then failed */
+	/* fd was added after a closing thread had removed it, and then the close failed */
 	if (rc == -EEXIST)
 		rc = control_epoll(watch, EPOLL_CTL_MOD, fd);
 	return rc;
@@ -253,7 +253,7 @@ static void drop_if_closed(struct watch *watch, int fd)
 	arm_or_add_hot(watch, fd);
 }
 
-/* Handle the entries of the log of closes from log_at on, or check all descriptors. */
+/* Handle the entries of the log from log_at on; if one is lost, check all descriptors instead. */
 static void read_log(struct watch *watch)
 {
 	uint64_t end = numbers_log_end();
@@ -303,8 +303,9 @@ static void add_result(struct watch *watch, int fd, uint32_t bits)
 }
 
 /*
- * Replace the epoll instance, because it has an entry of a closed file that is still open by a
- * duplicate: the instance would report it in every call, and no descriptor is left to remove it by.
+ * Replace the epoll instance, because it has an entry of a closed descriptor whose file is still
+ * open by a duplicate: it would report the file in every call, and epoll_ctl(2) cannot remove the
+ * entry without the descriptor.
  * The new instance gets the same number, which closing threads may be about to use.
  */
 static int rebuild(struct watch *watch)
@@ -326,8 +327,9 @@ static int rebuild(struct watch *watch)
 }
 
 /*
- * The kernel has reported only bits of fd that the array does not request, and would report them
- * again: reduce the registration to the requested bits, or end it.
+ * The kernel has reported fd, but only with bits that the array does not request, or although fd is
+ * hot or has left the array, and would do so in each call.  Reduce the registration to the
+ * requested bits, or end it and try to register a hot fd again.
  */
 static void reduce_registration(struct watch *watch, int fd)
 {
@@ -342,8 +344,8 @@ static void reduce_registration(struct watch *watch, int fd)
 
 /*
  * Handle one report of the epoll instance.  Returns 1 if it was handled; 0 if the report is for a
- * closed file, whose entry cannot be removed from the instance; -EBADF if its descriptor has no
- * slot, so that the instance must be one of the program.
+ * closed descriptor, whose entry cannot be removed from the instance; -EBADF if the descriptor in
+ * the token has no slot, so that the instance must be one of the program.
  */
 static int handle_report(struct watch *watch, const struct epoll_event *event)
 {
@@ -369,7 +371,7 @@ static int handle_report(struct watch *watch, const struct epoll_event *event)
 	return 1;
 }
 
-/* Take all reports of the epoll instance, and add them to `ready`.  Returns 0 or -EBADF. */
+/* Get and handle all reports of the epoll instance; adds to `ready`.  Returns 0 or -EBADF. */
 static int take_reports(struct watch *watch)
 {
 	size_t most = watch->armed_len + WATCH_HOT_MOST;
@@ -394,7 +396,7 @@ static int take_reports(struct watch *watch)
 	return dead ? rebuild(watch) : 0;
 }
 
-/* Empty `ready`, and reserve memory for all results.  Returns false if there is none. */
+/* Empty `ready`, and reserve memory for all results.  Returns false if there is no memory. */
 static bool make_room(struct watch *watch)
 {
 	size_t most = watch->armed_len + 2 * WATCH_HOT_MOST;

@@ -4,9 +4,9 @@
  *   cold   registered in the epoll instance, level-triggered
  *   hot    polled by poll(2) in each call, together with the epoll instance
  *
- * A registration may have more bits than the array requests.  It is changed only if the kernel
+ * A registration may have more bits than the array requests.  It is reduced only when the kernel
  * reports nothing but such additional bits, so bits that the program removes and requests again
- * cost no system call.
+ * mostly cost no system call.
  *
  * Hot and cold descriptors report exactly the bits of poll(2), because level-triggered epoll polls
  * the file each time it reports it.  A file that becomes ready without a wake-up by the kernel, or
@@ -27,7 +27,7 @@
 #include "kernel.h"
 
 #define WATCH_HOT_MOST  64 /* if there are more hot descriptors, the set is given up */
-#define WATCH_SLEEP_LEN (WATCH_HOT_MOST + 1) /* entries of a sleep: these and the instance */
+#define WATCH_SLEEP_LEN (WATCH_HOT_MOST + 1) /* entries of a sleep: hot, and epoll_fd */
 
 /* The bits that poll(2) reports whether they are requested or not. */
 #define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
@@ -46,21 +46,22 @@ struct watch_slot {
 /* One result of a poll. */
 struct watch_ready {
 	int fd;
-	uint32_t bits; /* the POLL* bits that are ready and requested, or in WATCH_ALWAYS */
+	uint32_t bits; /* the ready POLL* bits of those that are requested or in WATCH_ALWAYS */
 };
 
 /* The descriptors of one array, and the epoll instance in which the cold ones are registered. */
 struct watch {
 	/* index of the set in the pool, and of its bit in the words of numbers.h */
 	int set_index;
-	_Atomic int epoll_fd;  /* also read by threads that close descriptors */
+	/* also read, and replaced by GONE (pool.c), by threads that close descriptors */
+	_Atomic int epoll_fd;
 
 	struct memory slots_memory;
 	struct watch_slot *slots; /* indexed by descriptor */
 	size_t slots_len;
 	size_t armed_len; /* number of registered descriptors */
 
-	int hot[WATCH_HOT_MOST]; /* descriptors that each call polls itself, in no order */
+	int hot[WATCH_HOT_MOST]; /* the hot descriptors, in no order */
 	int hot_len;
 	uint32_t calls;  /* calls of the program that have used the set */
 	uint64_t log_at; /* position up to which the log of closes was read */
@@ -71,20 +72,20 @@ struct watch {
 	size_t ready_len;
 
 	unsigned syscalls; /* system calls made for the set, and not yet counted as its cost */
-	/* other threads sleep on the epoll instance: see kernel_collect */
+	/* this call has timeout 0, and other threads sleep on the instance: see kernel_collect */
 	bool shared;
 	bool instance_checked; /* in this call kernel_is_instance has verified epoll_fd */
 	bool failed; /* the set must be given up */
 };
 
 /*
- * Make an epoll instance without registrations for the set of this index.  Returns 0, or a negative
- * errno value with nothing left open.
+ * Initialise the watch of the set with this index, with a new epoll instance.  Returns 0, or a
+ * negative errno value with nothing left open.
  */
 int watch_init(struct watch *watch, int set);
 /*
  * Free the memory, and clear the set's bits of all registered descriptors (numbers.h).  Returns the
- * epoll descriptor, which the caller closes.
+ * epoll descriptor, which stays open until the caller has it closed.
  */
 int watch_fini(struct watch *watch);
 
@@ -96,16 +97,16 @@ struct watch_slot *watch_slot_of(struct watch *watch, int fd);
 
 /*
  * The array requests these bits of fd, which has a slot: register fd, or make it hot.  Sets
- * `failed` if there are too many hot descriptors; then, or after an error of a function below, only
- * watch_fini may be called.
+ * `failed` if there are too many hot descriptors, or if epoll_fd is not our instance any more;
+ * then, or after an error of a function below, only watch_fini may be called.
  */
 void watch_want(struct watch *watch, int fd, uint16_t bits);
 /* fd has left the array.  Its registration, if any, stays until the kernel reports it. */
 void watch_unwant(struct watch *watch, int fd);
 
 /*
- * Read the log of closed descriptors (numbers.h).  Each of them may be open again for another file:
- * register that file.  Returns true if the log had new entries.
+ * Read the log of closed descriptors (numbers.h).  Each that is in the array may be open again for
+ * another file: register that file.  Returns true if the log had new entries.
  */
 bool watch_read_closes(struct watch *watch);
 
@@ -145,7 +146,8 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
 /*
  * Compare the reports of epoll with the results of a real call, to find closes that this library
  * has not seen.  A cold descriptor for which they differ is checked, and registered again if it
- * refers to another file by now.  Returns the number of these.  NULL for fds: no results.
+ * refers to another file by now.  Returns how many were registered again.  fds is NULL if there are
+ * no results; then only the log of closes is read.  Sets `failed` if the epoll instance is gone.
  */
 unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count);
 
