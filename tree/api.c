@@ -67,7 +67,7 @@ static int tree_begin(struct xpoll_tree *tree)
 		return tree->root->held->error != 0 ? tree->root->held->error : ENOENT;
 	if (tree->first == NULL && !tree->missed)
 		return 0;
-	/* Changes were found meanwhile: an event of this timer makes xpoll_tree_fd readable. */
+	/* Changes were found, or lost: an event of this timer makes xpoll_tree_fd readable. */
 	return xp_tree_timer(tree, TREE_RETRY, 1);
 }
 
@@ -170,7 +170,7 @@ static bool path_leads_to_root(const struct xpoll_tree *tree)
 		now.st_ino == root->ino;
 }
 
-/* Handle a report about the root itself: END, unless its path still leads to it. */
+/* Handle a report about the root itself: append END, unless the path still leads to the root. */
 static void root_event(struct xpoll_tree *tree, uint32_t notes)
 {
 	bool renamed = (notes & GONE) == XPOLL_NOTE_RENAME;

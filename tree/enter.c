@@ -78,7 +78,7 @@ static bool leads_to_folder(const struct xpoll_tree *tree, int fd, const struct 
 	return *is_link;
 }
 
-/* Returns true if the entry that was read is another file than the one the node was made for. */
+/* Returns true if the entry is not the file that the node was made for, by inode number or kind. */
 static bool is_replaced(const struct node *node, const struct dirent *entry, bool is_folder)
 {
 	if (node->entry_ino != 0 && entry->d_ino != 0 && node->entry_ino != entry->d_ino)
@@ -254,7 +254,7 @@ static void folder_leave(struct xpoll_tree *tree, struct node *node)
 	held->node = NULL; /* so check_all frees it */
 }
 
-/* Handle an errno value of opening, watching or reading a directory.  Returns the outcome. */
+/* Handle an error of opening, watching or reading a directory.  Returns the check's outcome. */
 static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, int error)
 {
 	if (error == ENOENT || error == ENOTDIR || error == ELOOP) {
@@ -338,13 +338,13 @@ static void retry_later(struct xpoll_tree *tree)
 
 /*
  * Check the directories that are due; those to be checked again are due afterwards.  Once one could
- * not be watched, the others without a watch are not checked, but reported as UNWATCHED.  Returns
- * false if a check had the result LACKING.
+ * not be watched for lack of a resource, the further ones without a watch are not checked, but
+ * reported as UNWATCHED.  Returns false if a check had the result LACKING.
  */
 static bool check_all(struct xpoll_tree *tree)
 {
 	struct held *later = NULL, **last = &later;
-	int lacking = 0; /* errno value of a directory that could not be watched; 0: none */
+	int lacking = 0; /* errno value of the last check with the result LACKING; 0: none */
 	bool complete = true;
 
 	while (tree->due != NULL) {

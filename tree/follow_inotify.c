@@ -28,7 +28,7 @@
 
 /* Reports that were read; the members before the buffer are offsets in it. */
 struct follow {
-	size_t at, len;  /* bounds of the reports in the buffer that were not handled */
+	size_t at, len;  /* begin and end of the reports that were not handled yet */
 	size_t waiting;  /* end of the reports that were read when TREE_SETTLE was set */
 	size_t waited;   /* end of the reports that have waited until TREE_SETTLE expired */
 	_Alignas(struct inotify_event) char buffer[65536];
@@ -164,8 +164,8 @@ static void entry_disappeared(struct xpoll_tree *tree, struct held *folder, cons
 }
 
 /*
- * Apply a rename to the known names.  Returns false if they contradict the report or memory is
- * lacking; the caller then handles it as a removal and a new entry.
+ * Apply a rename to the known names.  Returns false if these contradict the report or memory is
+ * lacking; then the caller handles the rename as a removal and a new entry.
  */
 static bool move_entry(struct xpoll_tree *tree, struct node *node, struct held *to,
                        const char *name, bool is_folder)
@@ -194,9 +194,9 @@ static bool move_entry(struct xpoll_tree *tree, struct node *node, struct held *
 }
 
 /*
- * mate: the second report of a rename.  If that is one half of an exchange (renameat2(2)), the next
- * report with its name begins the rename in the other direction.  Returns that report; NULL: the
- * rename is no exchange, or the report is not in the buffer.
+ * mate: the second report of a rename.  If the rename is one half of an exchange (renameat2(2)),
+ * the next report with the name in `mate` begins the rename in the other direction.  Returns that
+ * report; NULL: the rename is no exchange, or that report is not in the buffer.
  */
 static struct inotify_event *find_reverse(struct follow *follow, struct inotify_event *mate)
 {
@@ -228,8 +228,8 @@ static bool name_is_there(const struct xpoll_tree *tree, const struct held *fold
 
 /*
  * A rename has replaced an entry, and its old name exists as well: the two entries may have been
- * exchanged.  Reads both directories again; if the reports show an exchange, the entry that was
- * replaced is reported as new under the old name.
+ * exchanged.  Has both directories read again.  If the reports show an exchange, reports the entry
+ * that was replaced as new under the old name, and drops the two reports of the reverse rename.
  */
 static void entries_exchanged(struct xpoll_tree *tree, struct held *from, struct held *to,
                               const struct inotify_event *report, struct inotify_event *mate)
@@ -247,7 +247,7 @@ static void entries_exchanged(struct xpoll_tree *tree, struct held *from, struct
 	reverse->mask = other->mask = 0;
 }
 
-/* Handle the first report of a rename.  mate: the second one; NULL: the entry left the tree. */
+/* Handle the first report of a rename.  mate: the second one; NULL: the entry has left the tree. */
 static void rename_entry(struct xpoll_tree *tree, struct held *from,
                          const struct inotify_event *report, struct inotify_event *mate)
 {
@@ -293,7 +293,7 @@ static void entry_changed(struct xpoll_tree *tree, struct held *folder,
 		xp_change_noted(tree, XPOLL_TREE_CHANGE, notes & tree->options.notes, node);
 }
 
-/* The kernel has dropped reports: report LOOK, and read all watched directories again. */
+/* The kernel has dropped reports: append LOOK, and have all watched directories read again. */
 static void reports_overflowed(struct xpoll_tree *tree)
 {
 	xp_change_append(tree, XPOLL_TREE_LOOK, tree->root);
@@ -342,7 +342,7 @@ static void handle_report(struct xpoll_tree *tree, const struct inotify_event *r
 		     other = xp_watch_find(tree, report->wd, other))
 			read_folder_again(tree, other);
 	if (report->len > 0 && xp_tree_skips(tree, folder->node, report->name)) {
-		/* If the report begins a rename, the second one is handled like a new entry's. */
+		/* If this begins a rename, its second report is handled like a new entry's. */
 		return;
 	}
 	if ((report->mask & IN_MOVED_FROM) != 0) {
@@ -361,8 +361,9 @@ static void handle_report(struct xpoll_tree *tree, const struct inotify_event *r
 }
 
 /*
- * Wait for the second report of the rename at follow->at, by the timer TREE_SETTLE.  Returns false
- * without a wait if the wait has lasted long enough, the buffer is half full, or the timer fails.
+ * Returns true if the second report of the rename at follow->at has to be waited for, until the
+ * event of the timer TREE_SETTLE, which this function sets.  Returns false if that wait is over,
+ * the buffer is half full, or the timer cannot be set.
  */
 static bool wait_for_rename_end(struct xpoll_tree *tree)
 {

@@ -39,7 +39,7 @@ static void folder_event(struct xpoll_tree *tree, struct held *held,
 
 	if (node->is_folder)
 		notes &= XPOLL_NOTE_ATTRIB;
-	/* data is not 0: reports were dropped, and each note may or may not have happened. */
+	/* If data is not 0, reports were dropped, and any change may have happened: append LOOK. */
 	if (event->data != 0)
 		xp_change_append(tree, XPOLL_TREE_LOOK, node->is_folder ? node : node->parent);
 	else if (notes != 0)

@@ -14,12 +14,12 @@
  *
  * Each file calls only those below it.
  *
- * The known names are behind the file system: each report of the kernel is one step towards it.
- * A directory is opened by the path that it has among the known names, and another directory may
- * have that path by now.  So a directory is watched first, then its parent is compared with the
- * known one, and then it is read.  A directory that has another parent, or that moved, or whose
- * watch ended, is due: xp_tree_catch_up checks it again after the reports that have arrived were
- * handled, except those that wait for the second report of a rename.
+ * The known names lag behind the file system, and each report of the kernel brings them one step
+ * closer.  A directory is opened by the path that it has among the known names, and another
+ * directory may have that path by now.  So a directory is watched first, then its parent is
+ * compared with the known one, and then it is read.  A directory that has another parent, or that
+ * moved, or whose watch ended, is due: xp_tree_catch_up checks it again after the reports that have
+ * arrived were handled, except those that wait for the second report of a rename.
  *
  * Only one thread at a time uses a tree, except for xpoll_tree_wake.
  */
@@ -40,13 +40,13 @@ struct held {
 	struct node *node; /* NULL: removed; this struct is freed when it leaves the list `due` */
 	struct node *children; /* first of the list; NULL: none is known, or it is a file */
 	int fd;    /* the descriptor that the watch needs open, or -1 */
-	int watch; /* the watch descriptor of inotify(7), or -1; unused with VNODE */
+	int watch; /* the watch descriptor of inotify(7), or -1; watch_vnode.c does not use it */
 	bool watched;  /* the kernel reports its changes */
 	bool is_due;   /* in the list of directories to check */
-	bool rescan;   /* the next check reads the directory even if it is the same */
-	bool lacks_watches; /* for lack of resources a file in it is not watched: try again */
+	bool rescan;   /* the next check reads the directory even if it was not replaced */
+	bool lacks_watches; /* a file in it could not be watched for lack of resources: try again */
 	bool checks_below; /* the next reading has the known directories in it checked as well */
-	int error; /* the error for which UNWATCHED was reported, or 0 */
+	int error; /* errno value of the last failure to watch, after UNWATCHED; 0: none since */
 	dev_t dev; /* device and inode number of the watched directory */
 	ino_t ino;
 	struct held *next_due; /* next in the list tree->due */
@@ -63,7 +63,7 @@ struct node {
 	ino_t entry_ino; /* inode number as read from the directory; 0: unknown */
 	unsigned scan; /* tree->scan of the last reading that found the entry */
 	bool is_folder; /* a directory that is or will be entered: has a `held` */
-	bool is_link; /* is_folder: a symbolic link to a directory, which is followed */
+	bool is_link; /* a symbolic link to a directory, which is entered if is_folder */
 };
 
 /* A change that xpoll_tree_next has not returned yet. */
@@ -80,7 +80,7 @@ struct xpoll_tree {
 	struct xpoll *queue;
 	struct xpoll_tree_options options;
 	struct node *root;
-	int root_fd; /* the root, open as long as the tree; -1: not opened yet */
+	int root_fd; /* descriptor of the root, open as long as the tree; -1: not opened yet */
 	struct node **names; /* hash table by directory and name, with chains */
 	size_t names_len, names_size; /* the size is a power of two */
 	int inotify; /* descriptor of inotify(7); -1: none */
@@ -136,7 +136,7 @@ char *xp_node_child_path(const struct node *folder, const char *name);
 
 /* --- queue.c --------------------------------------------------------------------------- */
 
-/* Register something with the queue.  Returns 0 or an errno value. */
+/* Make a registration in the queue by XPOLL_ADD.  Returns 0 or an errno value. */
 int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata);
 /*
  * Register the timers, disabled, so that setting one later takes no memory.  Returns 0 or an errno
@@ -145,20 +145,21 @@ int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t ff
 int xp_tree_timers_make(struct xpoll_tree *tree);
 /* Set, or set again, a timer that expires once.  Returns 0 or an errno value. */
 int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns);
-/* Make the next xp_tree_catch_up check a directory. */
+/* Put a directory into the list `due`, so that the next xp_tree_catch_up checks it. */
 void xp_tree_due(struct xpoll_tree *tree, struct held *held);
 
 /* --- changes.c --------------------------------------------------------------------- */
 
 /* Append a change of this kind with the path of a node. */
 void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node);
-/* Append a rename of a node from `path`, which this call frees; NULL: memory was lacking for it. */
+/* Append a rename of a node from `path`, and take it over; NULL: there was no memory for it. */
 void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node);
-/* Append a change with notes; or add them to the last change, if that has this kind and path. */
+/* Append a change with notes, or add the notes to the last change if it has this kind and path. */
 void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const struct node *node);
 /*
- * Append UNWATCHED for a node, with an errno value, unless that was done before.  Returns false if
- * descriptors, watches or memory are lacking, so that the caller has to try again.
+ * Append UNWATCHED for a node, with an errno value, unless held->error shows that it was appended
+ * before.  Returns false if the error is a lack of descriptors, watches or memory, so that the
+ * caller has to try again.
  */
 bool xp_change_unwatched(struct xpoll_tree *tree, struct held *held, int error);
 /* Remove the first change from the list and store it.  Returns false if there is none. */
@@ -173,16 +174,17 @@ void xp_changes_free(struct xpoll_tree *tree);
  */
 int xp_watch_add(struct xpoll_tree *tree, struct held *held, int fd);
 /*
- * To be called for a directory, open as fd, with the device and inode number of the watched one.
- * Returns true if the watch has ended nevertheless: the watched one was removed, its inode number
- * was reused, and the report of its end may have been lost.
+ * Called for a directory, open as fd, that has the device and inode number of the watched one.
+ * Returns true if it is another directory nevertheless: the watched one was removed, which ended
+ * the watch, its inode number was reused, and the report of its end may have been lost.
  */
 bool xp_watch_has_ended(struct xpoll_tree *tree, const struct held *held, int fd);
 /* End the watch of a directory or file, if it has one. */
 void xp_watch_remove(struct xpoll_tree *tree, struct held *held);
 /*
- * Watch the contents of a file in the directory that is open as fd, unless they are watched.  Does
- * nothing with inotify.  Returns false if a resource is lacking and the caller has to try again.
+ * Watch the contents of a file in the directory that is open as fd, unless they are watched.  With
+ * inotify returns true at once, because the directory's watch reports them.  Returns false if a
+ * resource is lacking and the caller has to try again.
  */
 bool xp_watch_file(struct xpoll_tree *tree, struct node *node, int fd);
 
@@ -200,20 +202,21 @@ void xp_tree_catch_up(struct xpoll_tree *tree);
 /* Returns true for "." and "..", and if the program's `skip` leaves this entry out. */
 bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name);
 /*
- * Report a new entry (unless tree->quiet), and make it due if it is a directory.  Returns false if
- * memory is lacking.
+ * Report a new entry (unless tree->quiet), and make it due if it is a directory, except with
+ * XPOLL_TREE_FLAT.  Returns false if memory for that is lacking.
  */
 bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
 
 /* --- follow_*.c -------------------------------------------------------------------- */
 
-/* Prepare to get reports.  Returns 0; ENOTSUP: the kernel does not report options.notes; ... */
+/* Prepare to get reports.  Returns 0 or an errno value; ENOTSUP: the system lacks a note. */
 int xp_follow_open(struct xpoll_tree *tree);
 void xp_follow_close(struct xpoll_tree *tree);
 /*
  * Handle an event of the queue, also of the timer TREE_SETTLE.  With inotify, reads reports and
- * appends their changes, and then checks the directories that are due.  Elsewhere an event makes
- * its directory due, and the timer checks the directories.
+ * appends their changes, and then checks the directories that are due.  Elsewhere, appends the
+ * change of contents or attributes and makes the directory due; the event of the timer, or this one
+ * if the timer cannot be set, has the directories checked.
  */
 void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event);
 /*

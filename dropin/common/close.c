@@ -90,7 +90,7 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 		closing_unshare();
 	/*
 	 * Do not call closing_range if the descriptors of the other threads stay open (parts), if
-	 * the call fails, or if it closes nothing (CLOSE_RANGE_CLOEXEC).
+	 * the call will fail, or if it closes nothing (CLOSE_RANGE_CLOEXEC).
 	 */
 	if (parts || first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0)
 		return real_close.close_range(first, last, flags);

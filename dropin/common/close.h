@@ -5,7 +5,7 @@
  * They call these functions, which each drop-in defines in its own closing.h:
  *
  *   struct closing   one close: state that closing_begin stores and closing_end uses
- *   closing_refused  returns true if close(2) has to fail with EBADF: fd is the drop-in's own
+ *   closing_refused  returns true if close(2) must fail with EBADF: fd is the drop-in's own
  *   closing_handles  returns true if dup2 or dup3 onto `number` has to be handled
  *   closing_begin    called before fd is closed, or before dup2 or dup3 replaces it
  *   closing_duplicated  called after fd was duplicated to `number`, before closing_end
@@ -24,12 +24,12 @@
 
 #include "closing.h"
 
-/* Returns true if other threads share this thread's table of descriptors, or if that is unknown. */
+/* Returns true if there are, or may be, other threads: they may share the descriptors. */
 bool close_is_shared(void);
 
 /*
- * Begin the close of the descriptor of a stream; NULL: of none.  The parameter of fileno is
- * declared nonnull, so without volatile the compiler would drop the check for NULL, which the
+ * Begin the close of a stream's descriptor; a NULL stream has none (-1).  The parameter of fileno
+ * is declared nonnull, so without volatile the compiler would drop the check for NULL, which the
  * program may pass to functions of the C library that handle it.
  */
 static inline void closing_begin_stream(struct closing *closing, FILE *volatile stream)

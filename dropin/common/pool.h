@@ -38,7 +38,7 @@ static inline void *pool_take(pool_list *pool)
 
 	if (!rest || atomic_compare_exchange_strong(pool, &none, rest))
 		return node;
-	/* Other objects have ended meanwhile. */
+	/* Other objects were put into the pool meanwhile: add the rest of the list one by one. */
 	while (rest) {
 		struct pool_node *next = rest->next;
 

@@ -36,7 +36,10 @@ extern struct real_close real_close;
  */
 void real_find(const char *name, void *pointer);
 
-/* Look up all members of real_close.  Not async-signal-safe; called by the constructor. */
+/*
+ * Look up all members of real_close.  Called by the drop-in's constructor, or by an earlier close
+ * of a stream, for example.  Not async-signal-safe.
+ */
 void real_close_find(void);
 
 #endif

@@ -15,7 +15,7 @@
 
 enum {
 	KQ_AIO_BUCKETS = 256,
-	/* kq_aio_cancel: the pause between two checks is first this, and doubles up to MOST */
+	/* kq_aio_cancel: pause between the first two checks; doubles until it is MOST or more */
 	KQ_CANCEL_FIRST_NS = 20000,
 	KQ_CANCEL_MOST_NS = 1000000,
 };
@@ -23,7 +23,7 @@ enum {
 /* With any of these flags the event is returned only once. */
 #define KQ_AIO_MODES (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
 
-/* A request for which aio_return(2) has not been called.  The lock of kq_aio guards all members. */
+/* A request, until aio_return(2).  The lock of kq_aio guards all members; xpoll writes to aio. */
 struct kq_request {
 	struct xpoll_aio aio;
 	const struct aiocb *control; /* the program's structure, by which the request is found */
@@ -34,7 +34,7 @@ struct kq_request {
 	unsigned short flags; /* the program's flags for the event: EV_ONESHOT and so on */
 	bool was_returned;    /* xpoll has returned the event, so aio.result is valid */
 	bool has_no_event;    /* no (further) event: EV_DELETE, or the only one was returned */
-	bool cancelled;       /* kq_aio_cancel has cancelled it while it was in progress */
+	bool cancelled;       /* kq_aio_cancel has found it in progress, and tried to cancel it */
 };
 
 /* All requests, hashed by control. */
@@ -344,7 +344,7 @@ int kq_aio_worse(int one, int other)
 	return one == AIO_CANCELED ? one : other;
 }
 
-/* Returns true if `cancel` asks for this request: it is the given one, or has the given fd. */
+/* Returns true if `cancel` applies to this request: by its control, or else by its fd. */
 static bool kq_aio_matches(const struct kq_request *request, const struct kq_cancel *cancel)
 {
 	return cancel->control ? request->control == cancel->control

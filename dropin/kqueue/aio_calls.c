@@ -104,7 +104,7 @@ EXPORT int aio_cancel(int fd, struct aiocb *control)
 #define KQ_ELEMENT restrict
 #endif
 
-/* ENOTSUP if SIGEV_KEVENT is used: there is no event for the completion of a whole list. */
+/* Fails with ENOTSUP if the list or a request has SIGEV_KEVENT: lists have no event here. */
 EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int count,
                          struct sigevent *notify)
 {

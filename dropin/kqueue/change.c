@@ -24,7 +24,7 @@
 
 /*
  * Returns the fflags that this change stores in an existing registration, if it has no EV_ADD; 0:
- * the change leaves the fflags as they are.  In FreeBSD only VNODE and PROC take them.
+ * the change leaves the fflags as they are.  kq_user_fflags handles those of USER.
  */
 static unsigned kq_new_notes(const struct kevent *change)
 {
@@ -68,9 +68,9 @@ bool kq_is_registered(struct kq *kq, const struct kevent *change)
 }
 
 /*
- * Returns the flags for xpoll of a change without EV_ADD that depends on the registration.  If the
- * change alters fflags, they have EV_ADD, because in xpoll only ADD can alter them.  If it has
- * neither EV_ENABLE nor EV_DISABLE, they have the one that keeps the registration as it is.
+ * Returns the flags for xpoll of a change without EV_ADD that depends on the registration.  Adds
+ * EV_ADD if the change alters fflags, because in xpoll only ADD can alter them.  If the change has
+ * neither EV_ENABLE nor EV_DISABLE, adds the one that keeps the registration's state.
  */
 static unsigned kq_flags_without_add(struct kq *kq, const struct kevent *change,
                                      unsigned flags)
@@ -157,7 +157,7 @@ static bool kq_has_file_poll(int fd, const struct kevent *change)
 
 /*
  * Complete the record of a READ or WRITE change.  Returns 0, or the negative errno value with which
- * FreeBSD's kernel would refuse the change.
+ * the change fails: in FreeBSD, too, except with NOTE_FILE_POLL (kq_has_file_poll).
  */
 static int kq_translate_fd(struct kq *kq, const struct kevent *change,
                            struct xpoll_event *record)
@@ -296,7 +296,10 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
 		return false;
 	if (kq_translate_plain(kq, change, record) < 0)
 		return false;
-	/* xpoll's status has the fflags of the record, but FreeBSD's has all of the change. */
+	/*
+	 * If the record lacks fflags of the change, only kq_change can apply it: a status of xpoll
+	 * has the fflags of the record, but in FreeBSD a status has all fflags of the change.
+	 */
 	return !(change->fflags & ~record->fflags);
 }
 
@@ -334,8 +337,8 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
 }
 
 /*
- * Apply a change whose only difficulty are its `ext` fields: xpoll gets the change without them,
- * and this library stores them.
+ * Apply a change by one record.  xpoll gets the change without its `ext` fields, which this library
+ * stores.
  */
 static int kq_change_plain(struct kq *kq, const struct kevent *change)
 {

@@ -41,8 +41,8 @@ static inline void closing_end(const struct closing *closing, int rc)
 }
 
 /*
- * Called after dup2 and dup3; nothing to do: if fd is a queue, the next call that uses the
- * duplicate finds the queue.
+ * Called after dup2 and dup3.  Nothing to do: if fd refers to a queue, the next call with the
+ * duplicate records the queue for it (kq_hold).
  */
 static inline void closing_duplicated(int fd, int number)
 {
@@ -50,12 +50,12 @@ static inline void closing_duplicated(int fd, int number)
 	(void)number;
 }
 
-/* Called when a thread gets its own table of descriptors by unshare(2); nothing to do here. */
+/* Called when close_range(2) gives a thread its own table of descriptors; nothing to do. */
 static inline void closing_unshare(void)
 {
 }
 
-/* close_range(2): end the registrations in the range, close its queues, then all descriptors. */
+/* Do a close_range(2): end the registrations in the range, close its queues, then the others. */
 int closing_range(unsigned first, unsigned last, int flags);
 
 #endif

@@ -13,9 +13,10 @@
 enum { KQ_TCP_CLOSE = 7 /* TCP_CLOSE in the kernel's tcp_states.h: not connected any more */ };
 
 /*
- * Returns true if an event with EV_EOF is the end of a listening socket that was shut down; bits is
- * what poll(2) reports of it.  A TCP listener has POLLHUP without POLLRDHUP.  Another listener has
- * POLLRDHUP, like a connection; its bytes cannot be counted, so `data` is 1: query the kernel.
+ * Returns true if an event with EV_EOF is of a listening socket that was shut down; `bits` are the
+ * results of poll(2).  A TCP listener then has POLLHUP without POLLRDHUP.  Another listener has
+ * POLLRDHUP, like a connection, so query SO_ACCEPTCONN; but only if `data` is 1, which it is for
+ * such a listener, because its bytes cannot be counted.
  */
 static bool kq_is_ended_listener(int fd, const struct kevent *event, int bits)
 {
@@ -110,7 +111,7 @@ bool kq_deliver(struct kq *kq, struct kevent *event)
 			event->fflags = 0;
 		return true;
 	}
-	/* FreeBSD returns a ONESHOT event of USER with fflags and data 0, whatever was set. */
+	/* FreeBSD returns a ONESHOT event of USER with fflags and data 0, whatever their values. */
 	if (event->filter == EVFILT_USER && event->flags & EV_ONESHOT) {
 		event->fflags = 0;
 		event->data = 0;

@@ -4,8 +4,8 @@
  * FreeBSD's kernel applies changes one after the other.  The status of a change that fails, or has
  * EV_RECEIPT, takes an element of the caller's array; if no element is left, the call ends.
  * xpoll_event does the same in one call if the array has an element for each change, there are at
- * most KQ_CHANGES, and each can be translated into one record.  Otherwise each change is a call of
- * its own, also if the array has no element at all.
+ * most KQ_CHANGES, and each can be translated into one record.  Otherwise the changes are applied
+ * one by one, each in a call of its own, also if nevents is 0.
  */
 #include <errno.h>
 #include <limits.h>
@@ -271,7 +271,7 @@ static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
 	return taken;
 }
 
-/* Do a call whose changes xpoll cannot take in one call: apply them one by one, then wait. */
+/* Do a call whose changes xpoll_event cannot apply in one call: one by one, then wait. */
 static XP_COLD int kq_call_one_by_one(struct kq *kq, const struct kevent *changes,
                                       int nchanges, struct kevent *events,
                                       int nevents, const struct timespec *timeout)
@@ -289,8 +289,9 @@ static XP_COLD int kq_call_one_by_one(struct kq *kq, const struct kevent *change
 }
 
 /*
- * Apply changes without room for statuses, some of which need several steps.  Cancellation is
- * disabled meanwhile, because a cancelled thread would leave a change incomplete.
+ * Apply changes, some of which need several steps; there is no array for statuses, so the first
+ * error ends the call.  Cancellation is disabled meanwhile, because a cancelled thread would leave
+ * a change incomplete.
  */
 static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
                                              const struct kevent *changes,
@@ -318,8 +319,9 @@ static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
 }
 
 /*
- * Do a call with nevents 0: apply the changes, each in a call of xpoll_event.  The first error ends
- * the call.  Returns 0, or -1 with errno.
+ * Do a call with nevents 0: apply the frequent changes, each in a call of xpoll_event.  From the
+ * first other one on, kq_call_other_changes applies them.  The first error ends the call.  Returns
+ * 0, or -1 with errno.
  */
 static XP_INLINE int kq_call_changes(struct kq *kq,
                                      const struct kevent *changes, int nchanges)

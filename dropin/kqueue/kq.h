@@ -46,11 +46,11 @@ struct kq {
 	int descriptors;     /* [t] number of known descriptors that refer to it */
 	struct kq *next;     /* [t] next queue in kq_table.all */
 
-	/* Numbers of registrations for which this library keeps additional state. */
-	atomic_int special;      /* [a] process descriptors, and registrations with ext */
-	atomic_int requests;     /* [a] requests of asynchronous I/O */
+	/* State that xpoll's registrations do not hold; the first three are 0 if there is none. */
+	atomic_int special;      /* [a] number of procdescs and exts together */
+	atomic_int requests;     /* [a] number of requests of asynchronous I/O */
 	atomic_uint_least64_t signals; /* [a] a bit for each signal that is registered */
-	/* [a] value of kq_signals_seen() when kq_signals_renew last registered them again */
+	/* [a] value of kq_signals_seen() when kq_signals_renew last registered the signals */
 	atomic_uint_least64_t renewed;
 	pthread_mutex_t extras;
 	int *procdescs;          /* [x] descriptors with an EVFILT_PROCDESC registration */
@@ -62,7 +62,7 @@ struct kq {
 
 /* numbers.c: what a descriptor refers to --------------------------------------- */
 
-/* Returns the queue that fd refers to; NULL: none is known.  Makes no system call. */
+/* Returns the queue recorded for fd, or NULL, by no system call.  The queue is not held. */
 const struct kq *kq_of_number(int fd);
 /*
  * Returns true if fd is a pipe, and not a FIFO, which has a name.  For a descriptor that was passed
@@ -122,9 +122,9 @@ bool kq_is_registered(struct kq *kq, const struct kevent *change);
 /* deliver.c ------------------------------------------------------------------ */
 
 /*
- * Make an event of xpoll like FreeBSD's: fill in fflags and data at the end of a file, and turn
- * events of registrations that xpoll alone cannot implement into those of their filter.  Returns
- * false if the program must not get the event.
+ * Make an event of xpoll like FreeBSD's: fill in fflags and data if it has EV_EOF, and turn an
+ * event of a registration that stands for EVFILT_PROCDESC or EVFILT_AIO into one of that filter.
+ * Returns false if the program must not get the event.
  */
 bool kq_deliver(struct kq *kq, struct kevent *event);
 
@@ -191,9 +191,9 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
  * EVFILT_PROCDESC registration, for which this library uses READ; otherwise 0.
  */
 int kq_procdesc_check_read(struct kq *kq, uint64_t ident);
-/* If this READ event is of a process descriptor, turn it into the EVFILT_PROCDESC event. */
+/* Turn a READ event into an EVFILT_PROCDESC event if its descriptor is registered for that. */
 void kq_procdesc_event(struct kq *kq, struct kevent *event);
-/* [a] a bit for each signal that was registered in any queue since the start */
+/* [a] a bit for each signal that a change has named so far, in any queue */
 extern atomic_uint_least64_t kq_signals_ever;
 /* Record that the queue has a registration of this signal, or has none any more. */
 void kq_signals_note(struct kq *kq, int number, bool there);
@@ -208,7 +208,7 @@ bool kq_has_ext(const struct kevent *change);
 int kq_ext_note(struct kq *kq, const struct kevent *change);
 /* Copy the stored `ext` fields of the event's registration, if any, to the event. */
 void kq_ext_fill(struct kq *kq, struct kevent *event);
-/* Free and reset the state of this file for a queue that has ended. */
+/* Free and reset the state that special.c keeps for a queue, which has ended. */
 void kq_special_free(struct kq *kq);
 
 /* real.c: the C library's functions -------------------------------------------- */

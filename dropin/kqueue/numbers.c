@@ -5,7 +5,7 @@
 #include "common/numbers.h"
 #include "kq.h"
 
-enum { KQ_PIPEFS = 0x50495045 /* of <linux/magic.h> */ };
+enum { KQ_PIPEFS = 0x50495045 /* PIPEFS_MAGIC of <linux/magic.h> */ };
 
 /*
  * Returns true if fd is a pipe made by pipe(2), not a FIFO, whose other end another process may

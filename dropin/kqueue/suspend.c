@@ -2,8 +2,8 @@
  * aio_suspend(3), and functions that block signals for kevent(2), too.
  *
  * Both calls may sleep several times.  A signal between two sleeps would interrupt neither, and the
- * call would continue.  So from the first sleep on signals are blocked, except during the sleeps,
- * which apply the program's mask.
+ * call would continue.  So signals are blocked during the whole call, except in the sleeps, which
+ * apply the program's mask.
  */
 #include <aio.h>
 #include <errno.h>

@@ -25,7 +25,7 @@ static struct {
 	int sweep_at;         /* [t] value of len at which kq_sweep runs again */
 	/* [a] an eventfd, registered in each queue's epoll instance: see kq_mark; -1: none */
 	atomic_int mark_fd;
-	_Atomic pid_t process; /* [a] the process that has made the last queue */
+	_Atomic pid_t process; /* [a] the process that the queues belong to: see kq_close_begin */
 } kq_table = {.lock = PTHREAD_MUTEX_INITIALIZER, .mark_fd = -1};
 
 /* --- References -------------------------------------------------------------- */
@@ -105,8 +105,8 @@ static bool kq_is_queue(int fd)
 }
 
 /*
- * Called with the lock: record that fd refers to the queue.  Returns false without memory, or if
- * fd refers to a queue already.
+ * Called with the lock: record that fd refers to the queue.  Returns false without memory, or if a
+ * queue is recorded for fd already.
  */
 static bool kq_number_add(struct kq *kq, int fd)
 {
@@ -184,8 +184,8 @@ static XP_COLD struct kq *kq_hold_unknown(int fd)
 }
 
 /*
- * Returns true if fd still refers to a queue.  Otherwise it was closed without a call of this
- * library: removes the record, and ends the queue if that was its last descriptor.
+ * Returns true if fd still refers to a queue.  Otherwise fd was closed without a call of this
+ * library: removes the record, and ends the recorded queue if fd was its last descriptor.
  */
 static XP_COLD bool kq_is_still_queue(int fd)
 {
@@ -225,7 +225,7 @@ static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 	}
 	/*
 	 * Between the look-up and kq_try_hold the queue may have ended, and its memory may have
-	 * been reused for another queue: look up again.
+	 * been reused for another queue: look up again, and fail if the result is another queue.
 	 */
 	if (XP_UNLIKELY(kq_of_number(fd) != kq)) {
 		kq_drop(kq);
@@ -256,9 +256,9 @@ struct kq *kq_hold(int fd)
 
 /*
  * Called with the lock, before a queue is made: find queues whose descriptors were closed without a
- * call of this library, which bounds their number.  Returns them, linked by next; the caller drops
- * them.  Does nothing if there are more than KQ_SWEEP_FEW queues and their number has not doubled
- * since the last time.
+ * call of this library, so that these do not accumulate.  Returns them, linked by next; the caller
+ * drops them.  Does nothing if there are more than KQ_SWEEP_FEW queues and their number has not
+ * doubled since the last time.
  */
 static struct kq *kq_sweep(void)
 {
