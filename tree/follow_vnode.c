@@ -1,7 +1,7 @@
 /*
  * Follows a tree on systems without inotify(7), by the VNODE filter.  The filter reports that
  * something in a directory has changed, but not what, so the directory is read again.  The program
- * gets a rename as a DELETE and a CREATE.
+ * gets a rename as a CREATE and a DELETE, in either order.
  */
 #include <errno.h>
 

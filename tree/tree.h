@@ -46,7 +46,7 @@ struct held {
 	bool rescan;   /* the next check reads the directory even if it was not replaced */
 	bool lacks_watches; /* a file in it could not be watched for lack of resources: try again */
 	bool checks_below; /* the next reading has the known directories in it checked as well */
-	int error; /* errno value of the last failure to watch, after UNWATCHED; 0: none since */
+	int error; /* errno value of the failed check, reported as UNWATCHED; 0: none */
 	dev_t dev; /* device and inode number of the watched directory */
 	ino_t ino;
 	struct held *next_due; /* next in the list tree->due */
@@ -152,7 +152,7 @@ void xp_tree_due(struct xpoll_tree *tree, struct held *held);
 
 /* Append a change of this kind with the path of a node. */
 void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node);
-/* Append a rename of a node from `path`, and take it over; NULL: there was no memory for it. */
+/* Append a rename of a node; takes over its former path, NULL if there was no memory for it. */
 void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node);
 /* Append a change with notes, or add the notes to the last change if it has this kind and path. */
 void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const struct node *node);
@@ -209,7 +209,7 @@ bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
 
 /* --- follow_*.c -------------------------------------------------------------------- */
 
-/* Prepare to get reports.  Returns 0 or an errno value; ENOTSUP: the system lacks a note. */
+/* Prepare to get reports.  Returns 0 or an errno value; ENOTSUP: notes not supported. */
 int xp_follow_open(struct xpoll_tree *tree);
 void xp_follow_close(struct xpoll_tree *tree);
 /*

@@ -3,8 +3,8 @@
  *
  * FreeBSD returns the event in each kevent(2) until aio_return(2) has taken the result.  xpoll
  * returns an event of XPOLL_FILT_AIO once; after that a USER registration that stays triggered
- * takes its place in the queue.  The ident of both registrations is the address of request->aio, so
- * no USER registration of the program has the same ident.
+ * takes its place in the queue.  The ident of both registrations is the address of request->aio,
+ * which the program has no reason to use as the ident of a USER registration.
  */
 #include <aio.h>
 #include <errno.h>

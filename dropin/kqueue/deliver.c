@@ -52,7 +52,7 @@ static unsigned kq_socket_error(int fd, struct kevent *event)
 		return 0;
 	memset(&info, 0, sizeof info);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0)
-		return ECONNRESET; /* the only error of a UNIX domain socket */
+		return ECONNRESET; /* no TCP socket; a UNIX domain socket has only this error */
 	if (info.tcpi_state != KQ_TCP_CLOSE)
 		return 0;
 	if (info.tcpi_retransmits || info.tcpi_probes)

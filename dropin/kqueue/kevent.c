@@ -271,7 +271,7 @@ static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
 	return taken;
 }
 
-/* Do a call whose changes xpoll_event cannot apply in one call: one by one, then wait. */
+/* Do a call whose changes one xpoll_event cannot apply: apply them one by one, then wait. */
 static XP_COLD int kq_call_one_by_one(struct kq *kq, const struct kevent *changes,
                                       int nchanges, struct kevent *events,
                                       int nevents, const struct timespec *timeout)

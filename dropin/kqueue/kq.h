@@ -193,7 +193,7 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
 int kq_procdesc_check_read(struct kq *kq, uint64_t ident);
 /* Turn a READ event into an EVFILT_PROCDESC event if its descriptor is registered for that. */
 void kq_procdesc_event(struct kq *kq, struct kevent *event);
-/* [a] a bit for each signal that a change has named so far, in any queue */
+/* [a] a bit for each signal that was the ident of an EVFILT_SIGNAL change of any queue */
 extern atomic_uint_least64_t kq_signals_ever;
 /* Record that the queue has a registration of this signal, or has none any more. */
 void kq_signals_note(struct kq *kq, int number, bool there);

@@ -65,7 +65,7 @@ static void unlink_entry(struct array *array, struct watch *watch, int32_t index
 	*link = array->next[index];
 }
 
-/* Add the entry to the list of its descriptor's entries.  Returns false if that gets no slot. */
+/* Add the entry to the list of its descriptor's entries.  Returns false if fd gets no slot. */
 static bool link_entry(struct array *array, struct watch *watch, int32_t index)
 {
 	int fd = array->image[index].fd;

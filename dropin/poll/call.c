@@ -10,9 +10,9 @@
  * The sleep is a call of the C library with the signal mask that the program passed, and no set is
  * claimed meanwhile.  So signals interrupt and restart it, and cancellation and longjmp leave it,
  * like the program's own call.  A call may need several sleeps.  From the first one on signals are
- * blocked except during the sleeps, because a signal between two sleeps would interrupt neither. If
- * another thread or a signal handler has used the set during a sleep, the call starts over with the
- * present contents of the array.
+ * blocked except during the sleeps, because a signal between two sleeps would interrupt neither.
+ * If another thread or a signal handler uses the set after a sleep, or has changed its requested
+ * bits, the call starts over with the present contents of the array.
  */
 #include "call.h"
 
@@ -30,7 +30,7 @@
 #include "stats.h"
 #include "sys/sys.h"
 
-/* Result of a sleep: another call uses the set or has changed it, so start this call over. */
+/* Result of a sleep: another call has claimed or changed the set, so start this call over. */
 #define RESTART INT_MIN
 
 /* Result of poll_set: the C library's function has to make this call. */
@@ -398,7 +398,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
 	/*
 	 * Like poll(2), which checks all descriptors when it wakes up, find those that were closed
-	 * during the sleep, for POLLNVAL.  select(2) has no such report.
+	 * during the sleep, to report POLLNVAL.  select(2) reports no closes, so it needs nothing.
 	 */
 	if (call->bits.count == 0 && watch_read_closes(&set->watch)) {
 		*len = poll_hot_since_sleep(&set->watch, fds, *len);
@@ -445,7 +445,7 @@ static int poll_and_sleep(struct call *call, struct set *set)
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);
-		/* EINVAL: with that of epoll_fd the sleep has more entries than RLIMIT_NOFILE */
+		/* EINVAL: the entry for epoll_fd makes more entries than RLIMIT_NOFILE allows */
 		if (rc == -1 && errno != EINTR)
 			return pass_to_library(call);
 		if (rc != 1)

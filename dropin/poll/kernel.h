@@ -42,8 +42,8 @@ int kernel_pid(void);
 /*
  * Duplicate fd to a high number, and close fd in any case.  Returns the duplicate or a negative
  * errno value.  Low numbers are left to the program, which expects to get the lowest free one.  The
- * number is not higher than necessary either: the kernel's table of descriptors grows to include
- * it, and each fork copies that table.
+ * number is at the end of the smallest table of 256, 512, ... descriptors with a free one there,
+ * because each fork copies the kernel's table.
  */
 int kernel_move_away(int fd);
 

@@ -1,10 +1,10 @@
 /*
  * The pool of sets (pool.h): how a set is claimed, made and dropped.
  *
- * The state of a set goes FREE -> CLAIMED <-> IDLE, and CLAIMED -> RETIRED -> FREE.  A dropped set
- * is RETIRED until no thread is in pool_detach, which removes entries from the sets' epoll
- * instances.  Only then is its epoll descriptor closed: otherwise the program could get the same
- * number for an epoll instance of its own, and that thread would remove an entry from it.
+ * The state of a set goes FREE -> CLAIMED <-> IDLE, and in the end CLAIMED -> RETIRED -> CLAIMED ->
+ * FREE.  A dropped set is RETIRED until no thread is in pool_detach, which removes entries from the
+ * sets' epoll instances.  Only then is its epoll descriptor closed: otherwise the program could get
+ * the same number for an epoll instance of its own, and that thread would remove an entry from it.
  */
 #include "pool.h"
 
@@ -18,7 +18,7 @@
 #include "stats.h"
 #include "sys/sys.h"
 
-/* States of a set: unused; has an array, but no call uses it; a call does; dropped, still open. */
+/* States of a set: unused; made, but in no call; in a call; dropped, with epoll_fd still open. */
 enum { FREE, IDLE, CLAIMED, RETIRED };
 
 /* If all sets are used, one that was unused for this long is dropped for another array. */

@@ -30,7 +30,8 @@ struct set {
 	/* [a] return address of the calls in the program, inverted for select; 0: none */
 	_Atomic uintptr_t site;
 	_Atomic uintptr_t key;  /* [a] address of the array; for select of the first bit set */
-	_Atomic int sleepers;   /* [a] threads that sleep on the set, or left by longjmp */
+	/* [a] number of threads that sleep on the set; too high if one has left by longjmp */
+	_Atomic int sleepers;
 	/* [a] incremented when requested bits change, or the set is made or dropped */
 	_Atomic uint32_t version;
 	_Atomic int64_t used_ns; /* [a] last claim, or end of a sleep; coarse clock */

@@ -185,7 +185,7 @@ static fd_set *fd_set_of_kind(const struct call *call, int kind)
 	return (fd_set *)(void *)call->bits.words[kind];
 }
 
-/* Make the real call by pselect(2), also for select, whose time left select_large stores. */
+/* Make the real call by pselect(2), also for select: then select_large stores the time left. */
 static int select_pass(struct call *call)
 {
 	struct timespec left;

@@ -6,7 +6,8 @@
 #include <stdint.h>
 
 struct stats {
-	_Atomic uint64_t calls;    /* of the four functions; counted only with XPOLL_POLL_STATS=1 */
+	/* calls of poll, ppoll, select and pselect; counted only with XPOLL_POLL_STATS=1 */
+	_Atomic uint64_t calls;
 	_Atomic uint64_t passed;   /* calls that were passed to the C library's function */
 	_Atomic uint64_t sets;     /* sets (pool.h) that were made */
 	_Atomic uint64_t evicted;  /* sets that were given up or made room for others */

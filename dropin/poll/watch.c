@@ -304,8 +304,8 @@ static void add_result(struct watch *watch, int fd, uint32_t bits)
 
 /*
  * Replace the epoll instance, because it has an entry of a closed descriptor whose file is still
- * open by a duplicate: it would report the file in every call, and epoll_ctl(2) cannot remove the
- * entry without the descriptor.
+ * open by a duplicate: the instance would report the file in every call, and epoll_ctl(2) cannot
+ * remove the entry without the descriptor.
  * The new instance gets the same number, which closing threads may be about to use.
  */
 static int rebuild(struct watch *watch)

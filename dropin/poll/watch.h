@@ -27,7 +27,7 @@
 #include "kernel.h"
 
 #define WATCH_HOT_MOST  64 /* if there are more hot descriptors, the set is given up */
-#define WATCH_SLEEP_LEN (WATCH_HOT_MOST + 1) /* entries of a sleep: hot, and epoll_fd */
+#define WATCH_SLEEP_LEN (WATCH_HOT_MOST + 1) /* the hot descriptors and the epoll instance */
 
 /* The bits that poll(2) reports whether they are requested or not. */
 #define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
