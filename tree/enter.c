@@ -115,8 +115,8 @@ static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
 		xp_tree_due(tree, node->held);
 	}
 	/*
-	 * If the watch of a file has failed during this reading, watch only files that are new: to
-	 * watch the known ones would fail, too.
+	 * If a file could not be watched during this reading, try only new files, of which the
+	 * program has to get UNWATCHED: known ones would fail, too.
 	 */
 	if (!is_folder && !(known && folder->lacks_watches))
 		folder->lacks_watches |= !xp_watch_file(tree, node, fd);
@@ -139,7 +139,7 @@ static void forget_unread(struct xpoll_tree *tree, struct held *folder)
 
 /*
  * Read all entries, and remove known names that are gone.  After an error, returned as an errno
- * value, no name is removed.
+ * value, known names that the reading did not find stay.
  */
 static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *stream)
 {
@@ -219,7 +219,8 @@ static bool is_same(const struct held *held, const struct stat *status)
 
 /*
  * Returns true if the open directory is in the directory of its node's parent.  Its name there is
- * not checked: the parent is watched, and reports a rename.  Also true for the root and for links.
+ * not checked: the parent is watched, and reports a rename.  Also returns true for the root, for
+ * links, and if the parent cannot be queried.
  */
 static bool is_in_place(const struct node *node, int fd)
 {

@@ -1,7 +1,7 @@
 /*
  * A kqueue (struct kq) is an xpoll queue that the program reaches by a descriptor.
  *
- * Tags of members: [I] immutable from kq_begin to kq_end; [t] guarded by the lock of table.c; [a]
+ * Tags of members: [I] immutable from kq_publish to kq_end; [t] guarded by the lock of table.c; [a]
  * atomic; [x] guarded by `extras`.  docs/internals/drop-ins.md describes the drop-in.
  */
 #ifndef KQ_H
@@ -65,7 +65,7 @@ struct kq {
 /* Returns the queue recorded for fd, or NULL, by no system call.  The queue is not held. */
 const struct kq *kq_of_number(int fd);
 /*
- * Returns true if fd is a pipe, and not a FIFO, which has a name.  For a descriptor that was passed
+ * Returns true if fd is a pipe and not a FIFO, which has a name.  For a descriptor that was passed
  * to number_watch (common/numbers.h) the result is cached until fd is closed.
  */
 bool kq_is_pipe(int fd);
@@ -138,7 +138,7 @@ bool kq_aio_event(struct kq *kq, struct kevent *event);
 /* Apply a change of EVFILT_AIO: only EV_DELETE can succeed.  Returns 0 or -errno. */
 int kq_aio_change(struct kq *kq, const struct kevent *change);
 /*
- * Call before and after xpoll_destroy of a queue, which waits for its requests in progress.  After
+ * Call before and after xpoll_destroy, which waits for the queue's requests in progress.  After
  * kq_aio_end_begin no function of aio.c uses the queue; after kq_aio_end the program can take the
  * results of its requests by aio_return(2).
  */

@@ -1,5 +1,5 @@
 /*
- * State of registrations that xpoll does not keep: process descriptors, signals that have to be
+ * State that xpoll does not keep for a registration: process descriptors, signals that have to be
  * registered again, and the `ext` fields.  In a program without process descriptors and `ext`,
  * kq->special is 0, and no event needs this file.
  */

@@ -310,7 +310,7 @@ static bool poll_ends_call(struct call *call, struct set *set,
 
 /* --- Sleeping ----------------------------------------------------------------------- */
 
-/* Returns how long to sleep: until the deadline, but not longer than the next real call is due. */
+/* Returns how long to sleep: until the deadline, but at most until the next real call is due. */
 static int64_t sleep_ns(const struct call *call, const struct set *set)
 {
 	int64_t left_ns = call_left_ns(call);

@@ -18,7 +18,7 @@ struct memory {
 	size_t size; /* bytes */
 };
 
-/* For memory_reserve: enlarge the block, at least to twice its size. */
+/* For memory_reserve: enlarge the block, at least to twice its size; false: no memory. */
 bool memory_grow(struct memory *memory, size_t size);
 
 /*

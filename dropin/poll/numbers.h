@@ -11,9 +11,9 @@
  *   closing     number of threads that are closing this descriptor
  *   own         the descriptor is an epoll instance of this library: the program has not opened it
  *
- * A thread that closes a descriptor clears the set bits and appends the descriptor to a log, which
- * each set reads before it uses the reports of its epoll instance.  Without the log a set would
- * have to read the words of all its descriptors.
+ * A thread that closes a descriptor with set bits clears them and appends the descriptor to a log,
+ * which a set reads when a call begins, and after each sleep of a poll(2).  Without the log a set
+ * would have to read the words of all its descriptors.
  */
 #ifndef DROPIN_NUMBERS_H
 #define DROPIN_NUMBERS_H
@@ -54,7 +54,7 @@ bool numbers_rely(int fd, int set);
 /* Clear the set's bit in the word of fd. */
 void numbers_unrely(int fd, int set);
 
-/* Returns true if the set's bit of fd is set: no thread has closed fd since numbers_rely. */
+/* Returns true if the set's bit of fd is set, so no thread has closed fd since numbers_rely. */
 static inline bool numbers_relied(int fd, int set)
 {
 	return numbers_words[fd] >> set & 1;

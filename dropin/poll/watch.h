@@ -118,7 +118,7 @@ void watch_begin(struct watch *watch);
 
 /*
  * Poll all descriptors without waiting, and store the results in `ready`.  Returns 0, or -EBADF if
- * there is no memory or the program has closed the set's epoll instance.
+ * there is no memory, or if the system calls fail, mostly because the program has closed epoll_fd.
  */
 int watch_poll(struct watch *watch);
 
@@ -133,8 +133,8 @@ int watch_take(struct watch *watch, const struct pollfd *sleep, int len);
 
 /*
  * The token (epoll_event.data) that the kernel returns with a report of the registration.  The salt
- * distinguishes it from tokens of the program's own instances, which mostly are just a descriptor
- * or an address, in case the program has reused the number of our instance for one of its own.
+ * distinguishes this token from those of the program's own instances, mostly just a descriptor or
+ * an address, in case the program has reused the number of our instance for one of its own.
  */
 #define WATCH_SALT 0xa75e7f0bu
 
