@@ -301,8 +301,8 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	if (same)
 		rc = switch_directions(set, fd, entry, want);
 	/*
-	 * The modes change, or kqueue(2) has refused WRITE of a pipe without a reader: end all
-	 * registrations and make new ones.
+	 * EPOLLET or EPOLLONESHOT changes (rc is -EPIPE from the start), or kqueue(2) has refused
+	 * WRITE of a pipe without a reader: end all registrations and make new ones.
 	 */
 	if (rc == -EPIPE) {
 		ep_unregister(set, fd, entry);

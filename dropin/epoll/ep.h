@@ -108,7 +108,7 @@ struct ep_set {
 	struct xpoll_ready held; /* [e] if is_held: a record for the next wait */
 	atomic_bool is_held;     /* [a] `held` is valid: see ep_give_back; written under the lock */
 	atomic_int waiters;      /* [a] number of threads in ep_wait */
-	bool is_exposed;         /* [e] the descriptors are the queue's or the bell's */
+	bool is_exposed;         /* [e] the descriptors duplicate the queue's one or bell.fds[0] */
 	struct ep_bell bell;
 };
 
@@ -125,15 +125,15 @@ extern _Thread_local bool ep_inside;
 extern _Atomic pid_t ep_process;
 
 /*
- * True in a forked child that inherited timers or signalfds, until ep_revive has started the
- * threads that serve them.
+ * True in a forked child until the first ep_revive, which starts the threads of the inherited
+ * timers and signalfds; false if none has to be started.
  */
 extern atomic_bool ep_is_child;
 void ep_revive_threads(void);
 /* Called in a forked child: have the next ep_revive call `start`, which starts a thread. */
 void ep_revive_by(void (*start)(void));
 
-/* Start these threads if that is due.  Called by functions that may use a timer or a signalfd. */
+/* Start the threads if ep_is_child is true.  Called before a timer or signalfd may be used. */
 static inline void ep_revive(void)
 {
 	if (XP_UNLIKELY(atomic_load_explicit(&ep_is_child, memory_order_relaxed)))
@@ -183,10 +183,14 @@ void ep_close_end(struct ep_object *object);
 /*
  * Replace each descriptor of the object by a duplicate of fd (dup2).  Returns 0 or -errno.  The
  * caller has called ep_table_lock, unless this is a forked child with one thread.  Otherwise the
- * program may close one of the numbers, and use it for another file, just before the dup2.
+ * program may close one of the descriptors, and reuse its number for another file, just before the
+ * dup2.
  */
 int ep_replace_fds(struct ep_object *object, int fd);
-/* While the table is locked, no number of an object is closed.  Taken before the locks of sets. */
+/*
+ * While the table is locked, no descriptor of an object can be closed.  Locked before the locks of
+ * sets.
+ */
 void ep_table_lock(void);
 void ep_table_unlock(void);
 /*
@@ -300,7 +304,7 @@ bool ep_is_ready(struct ep_set *set);
 bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
 /*
- * Called if ep_deliver has accepted a record, but this call does not return its event to the
+ * Called if ep_deliver has accepted a record, but the caller does not return the event to the
  * program.  Stores the record in set->held for the next wait, or has the queue report it again.
  * [e]
  */
@@ -345,7 +349,10 @@ void ep_bell_end(struct ep_set *set);
  * value.
  */
 int ep_ring_start(struct ep_set *set);
-/* Adopt the sets that are registered in this set, and then this set.  Returns 0 or -errno. */
+/*
+ * In a forked child: call ep_adopt, which makes a set usable, for the sets that are registered in
+ * this set, and then for this set.  Returns 0 or -errno.
+ */
 int ep_ring_adopt(struct ep_set *set);
 
 /* nest.c: sets in sets --------------------------------------------------------------------- */

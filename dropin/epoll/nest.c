@@ -11,11 +11,11 @@ enum { EP_NESTS_MOST = 4 };
 
 pthread_mutex_t ep_nest_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Parameters of a walk through the sets below a set: the two cases in which it returns -ELOOP. */
+/* Parameters of a walk through a set and the sets below it, which returns -ELOOP in two cases. */
 struct walk {
-	/* the walk meets this set, so adding it would make a ring */
+	/* first: the walk meets this set, to which its first set is to be added: a ring */
 	const struct ep_set *forbidden;
-	int deepest; /* there are more levels than this, the first set included */
+	int deepest; /* second: the walk meets more levels than this, its first set included */
 };
 
 static int walk_into(struct ep_set *set, const struct walk *walk, int depth);

@@ -17,7 +17,7 @@
 
 /* One call of poll(2) or ppoll(2) with descriptors of epoll sets. */
 struct polling {
-	struct pollfd *fds; /* allocated copy of the array; epoll sets are polled for POLLIN only */
+	struct pollfd *fds; /* allocated copy of the array; for epoll sets see check_all_sets */
 	nfds_t len;
 	int64_t end_ns;     /* end of the timeout, monotonic clock; XP_NEVER: none */
 	const sigset_t *mask; /* signal mask during the C library's calls, or NULL */
@@ -117,10 +117,10 @@ static int poll_once(struct polling *polling)
 }
 
 /*
- * After a call of the C library that found `count` descriptors ready: correct POLLIN of each epoll
- * set.  The descriptor of a set may be readable without an event.  In FreeBSD with several
- * processors it may also become readable a moment after the event, if it is a kqueue that contains
- * another one.  Returns how many descriptors are ready.
+ * After a call of the C library that found `count` descriptors ready: correct POLLIN and POLLRDNORM
+ * of each epoll set.  The descriptor of a set may be readable without an event.  In FreeBSD with
+ * several processors it may also become readable a moment after the event, if it is a kqueue that
+ * contains another one.  Returns how many descriptors are ready.
  */
 static int count_ready(struct polling *polling, int count)
 {

@@ -9,8 +9,9 @@
 #include "real.h"
 
 enum {
-	EP_BYTES_MOST = 256, /* with so many in it, no more are written; each pipe has this room */
-	EP_FILL = 512,       /* PIPE_BUF of the BSDs: a pipe with less room is not writable */
+	EP_BYTES_MOST = 256, /* most bytes in a pipe; each system's pipes have room for them */
+	EP_FILL = 512,       /* size of the writes that fill a pipe: PIPE_BUF of the BSDs, whose
+	                        pipes are not writable with less room */
 };
 
 static int make_pipe(int fds[2])

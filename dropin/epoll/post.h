@@ -19,9 +19,9 @@
 #include "lock.h"
 
 struct ep_post {
-	int fds[2];   /* both ends of the pipe, private */
+	int fds[2];   /* the pipe, not known to the program, which has a duplicate of fds[0] */
 	int bytes;    /* number of bytes in the pipe */
-	int sleep[2]; /* the socket pair in which reads sleep; -1: none has slept yet */
+	int sleep[2]; /* socket pair: reads sleep in recv(2) on sleep[0]; -1: not made yet */
 };
 
 /* The flags that timerfd_create(2) and signalfd(2) accept. */

@@ -13,7 +13,10 @@
 
 #include "common/real.h"
 
-/* Each member calls the C library's function that a program calls by this name. */
+/*
+ * Each member points to the C library's function that a program means by the member's name, also if
+ * its symbol is another one, such as __select50 for select on NetBSD.
+ */
 struct ep_real {
 	int (*poll)(struct pollfd *, nfds_t, int);
 	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);

@@ -449,7 +449,7 @@ static void fork_prepare(void)
 	signals.before_fork = before;
 }
 
-/* In the parent and in the child, which has a copy of the locked lock. */
+/* After fork(2), in the parent and in the child, which has a copy of the locked lock: unlock. */
 static void fork_end(void)
 {
 	struct ep_locked before = signals.before_fork;

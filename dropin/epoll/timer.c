@@ -171,8 +171,8 @@ static int64_t expire_due_timers(void)
 }
 
 /*
- * Sleep until a timer is set, at most this long.  Called with the lock, which is released
- * meanwhile.
+ * Sleep until a timer is set or armed again, at most left_ns; XP_NEVER: without a limit.  Called
+ * with the lock, which is released meanwhile.
  */
 static void sleep_for(int64_t left_ns)
 {
@@ -441,7 +441,7 @@ static void fork_prepare(void)
 	timers.before_fork = before;
 }
 
-/* In the parent and in the child, which has a copy of the locked lock. */
+/* After fork(2), in the parent and in the child, which has a copy of the locked lock: unlock. */
 static void fork_end(void)
 {
 	struct ep_locked before = timers.before_fork;
