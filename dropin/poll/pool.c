@@ -320,8 +320,8 @@ void pool_detach(int fd, uint64_t relying)
 	atomic_fetch_add(&detaching, 1);
 	for (int i = 0; i < NUMBERS_SETS; i++)
 		/*
-		 * The set has not been retired while its bit of fd is set, so epoll_fd is still the
-		 * set's.
+		 * A set clears its bits before it is retired.  So while the set's bit of fd is set,
+		 * epoll_fd is the set's instance, which stays open until `detaching` is 0.
 		 */
 		if ((relying >> i & 1) && numbers_relied(fd, i))
 			xp_sys_epoll_ctl(sets[i].watch.epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);

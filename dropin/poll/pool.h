@@ -41,7 +41,7 @@ struct set {
 	struct memory selected; /* [c] one struct selected: a select as an array; see select.c */
 	struct extent memory;   /* [c] the program's memory that the last real call has checked */
 	int64_t recheck_ns;     /* [c] when the next real call is due; coarse clock */
-	int64_t balance;        /* [c] balance of saved checks and costs: see call.c */
+	int64_t balance;        /* [c] saved checks minus costs, in units of a check: see call.c */
 	bool last_poll_empty;   /* [c] the last call that polled before sleeping found nothing */
 	uint8_t sleeps_first;   /* [c] calls that slept first, since one has polled first */
 };

@@ -35,7 +35,8 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
 uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
 
 /*
- * Called when the pause is over: the next wait checks the WRITE filters that had too little room.
+ * Called a pause (LOWAT_EVERY_NS) after a WRITE filter had less room than its low-water mark: the
+ * next wait checks all such filters.
  */
 void xp_lowat_due(struct xpoll *queue);
 

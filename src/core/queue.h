@@ -115,7 +115,7 @@ struct xp_wait {
 	bool renew;       /* an ended registration is still reported: replace the kernel's set */
 	/* sources or files were checked: also poll the kernel if there is room */
 	bool listed;
-	/* this thread consumed a wake-up of xp_kick_all, so it must wake the next thread */
+	/* this thread returned after xp_kick_all, or took a wake-up of it: wake the next thread */
 	bool must_kick;
 	bool polled;      /* the thread polled before its first sleep: see xp_sleep_prepare */
 	bool has_slept;   /* the thread slept in this call */
@@ -188,7 +188,7 @@ struct xpoll {
 		int64_t skipped_ns;
 	} ask;               /* see ask.h */
 	struct {
-		struct xp_file **at;   /* indexed by descriptor */
+		struct xp_file **at;   /* the files, indexed by descriptor */
 		int at_len;
 		struct xp_list awake;  /* files that each wait checks */
 		/*
@@ -199,7 +199,7 @@ struct xpoll {
 		uint32_t pass;         /* number of passes over the files so far */
 	} files;             /* files that the kernel cannot poll: see files.c */
 	struct {
-		int64_t (*bytes)[2]; /* of READ and WRITE, indexed by descriptor */
+		int64_t (*bytes)[2]; /* marks of READ and WRITE, indexed by descriptor */
 		int len;
 	} lowat;             /* low-water marks: see count.c */
 
@@ -216,9 +216,9 @@ struct xpoll {
 		 * thread.
 		 */
 		const int *last;
-		/* Number of next waits that assume that several threads use the queue. */
+		/* How many of the next waits assume that several threads use the queue. */
 		uint8_t shared;
-		/* Number of next waits that assume that threads wait one after another. */
+		/* How many of the next waits assume that threads wait one after another. */
 		uint8_t in_turn;
 		bool dying;      /* xpoll_destroy has begun */
 		/*
@@ -244,7 +244,8 @@ struct xpoll {
 		int left;
 	} kick;
 	struct {
-		atomic_uint state; /* [a] XP_WAKE_PENDING, plus XP_WAKE_WRITER for each writer */
+		/* [a] XP_WAKE_PENDING, plus XP_WAKE_WRITER for each thread without the lock */
+		atomic_uint state;
 		uint32_t all;      /* number of xpoll_wake_all calls */
 	} wake;
 	struct {
@@ -266,9 +267,9 @@ struct xpoll {
 		int groups[XP_GROUPS]; /* number of followers in each group */
 	} turn;              /* for back ends that serve one thread at a time */
 	struct xp_wakefd turn_wakefds[XP_GROUPS]; /* [I] the descriptors that followers poll */
-	/* Number of next waits that block signals before their first sleep. */
+	/* How many of the next waits block signals before their first sleep. */
 	uint8_t hold_waits;
-	/* Number of next waits that block signals without polling first: see xp_sleep_prepare. */
+	/* How many of the next waits block signals without polling first: see xp_sleep_prepare. */
 	uint8_t poll_after;
 	struct {
 		bool counted; /* [I] XPOLL_COUNT_IDLE: each sleep reads the clock twice */
@@ -316,8 +317,8 @@ struct xpoll {
 		 */
 		bool alarmed;
 		/*
-		 * One more than the number of next updates that leave the descriptor readable
-		 * without a reason; 0: no update does.
+		 * How many of the next updates leave the descriptor readable without a reason, plus
+		 * 1; 0: no update does.
 		 */
 		uint8_t grace;
 	} outer;

@@ -86,7 +86,7 @@ struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
 	uint32_t arming; /* the arming in the token of the main entry: see the head of this file */
 	uint32_t first_arming; /* the arming when the present registrations began */
-	uint32_t mark;       /* number of the last mark: queue->marks when `marked` was set */
+	uint32_t mark;       /* queue->marks after xp_slot_mark, if `marked`: dates the mark */
 	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
 	int32_t next; /* descriptor of the next candidate; XP_LAST; XP_UNQUEUED: no candidate */
 	/*

@@ -70,9 +70,9 @@ static void kick_due(struct xpoll *queue)
 }
 
 /*
- * Make the descriptors of these groups not readable.  The caller leaves out groups in turn.due:
- * their descriptors are not readable yet, and the thread that will write to them clears them
- * afterwards, if no follower needs them any more (xp_unlock).
+ * Make the descriptors of these groups not readable.  follower_leave leaves out groups in turn.due,
+ * to which no thread has written yet, and cancels their wake-up.  xp_unlock leaves out groups that
+ * were signalled again while it had released the lock.
  */
 static void groups_clear(struct xpoll *queue, unsigned groups)
 {
@@ -177,10 +177,10 @@ void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 }
 
 /*
- * The calling thread has polled: if xp_kick_all woke it, have the next sleeping thread woken.  A
- * thread that xp_kick_all has woken wakes the next one only when it leaves or waits; earlier, its
- * own poll could consume that wake-up.  No other thread goes to sleep until all have returned,
- * because the kernel chooses which sleeping thread it wakes.
+ * If this thread returned after xp_kick_all, or took a wake-up of it, have the next sleeping thread
+ * woken.  Called only when this thread leaves the queue, or waits in xp_await_left: if it polled
+ * after this call, its poll could consume the wake-up.  No other thread goes to sleep until all
+ * have returned, because the kernel chooses which sleeping thread it wakes.
  */
 static void kick_next(struct xpoll *queue, struct xp_wait *wait)
 {
@@ -249,8 +249,8 @@ bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
 }
 
 /*
- * Update *waits, the number of next waits that assume a situation.  If the situation occurs in this
- * wait, the number becomes XP_RECENT_FOR; otherwise it is reduced by 1.
+ * Update *waits: how many of the next waits assume a situation.  If the situation occurs in this
+ * wait, the number becomes XP_RECENT_FOR; otherwise it is reduced by 1, unless it is 0.
  */
 static void expect_situation(uint8_t *waits, bool happens)
 {

@@ -34,7 +34,7 @@ enum {
 	URING_JOBS = 120,
 	/* Tokens of entries: a job's address, whose low bits are 0, or one of these: */
 	URING_CALLED = 1,  /* the poll of `call` */
-	URING_STOPPED = 3, /* a stop */
+	URING_STOPPED = 3, /* a stop, which cancels a request */
 	URING_LOW_BITS = 3,
 	URING_PROBED = 64, /* number of operations to query the kernel about */
 };
@@ -278,7 +278,7 @@ static void uring_close(void)
 	uring_close_ring(&ring);
 }
 
-/* In a forked child: close its copies of the ring and `call`, if `process` had opened them. */
+/* In a forked child: close the ring and `call`, if the process with this number opened them. */
 static void uring_abandon(uint32_t process)
 {
 	if (uring.ring.fd >= 0 && uring.process == process)

@@ -243,6 +243,6 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 		if (kept == 0 && rc <= READ_BYTES - REPORT_MOST)
 			return;
 	}
-	/* The kernel may have more reports, which a new user of the spare inode must not get. */
+	/* Free the spare inode: the kernel may have reports of it that a new user must not get. */
 	(void)xp_inode_spare_end(inodes);
 }

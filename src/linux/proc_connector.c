@@ -300,9 +300,9 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool 
 		}
 		connector_report_all(queue, messages, lengths, count);
 		/*
-		 * A count below the limit means that all was read, or that a loss has cut the call
-		 * short, which the next call returns.  So it ends the loop only if *all is false
-		 * and no loss was returned.
+		 * A count below the limit means that all was read, or that reports were lost, which
+		 * the next call returns as ENOBUFS.  So end the loop only if no loss was returned
+		 * and the caller need not know that all was read (*all is false).
 		 */
 		if (!*all && !connector->lost && count < XP_NETLINK_MOST)
 			break;

@@ -4,8 +4,9 @@
  * A descriptor whose filters are disabled is not in the array, so it costs nothing and cannot
  * report POLLHUP.  Each scan for reports begins where the last one ended, so that busy descriptors
  * at the front do not starve the others when the caller takes few events.  If more descriptors were
- * ready than fit, the next waits poll only those again, as many as fit: polling all for each few
- * events would be expensive.  The first of them that has room left polls all.
+ * ready than fit, the next waits poll only the unreported ones again, as many as fit, because
+ * polling all for each few events would be expensive.  The first of these waits that has room left
+ * polls all.
  *
  * The entries of the back end itself, the wake-up descriptor and the set of edges, follow the
  * others in each poll of all: the kernel visits entries in order, and after the first ready one it

@@ -4,8 +4,8 @@
  * Changes are collected, and written together just before the next wait.  Bits written for a
  * descriptor that is in the set are added to its bits, so to remove bits the descriptor is removed
  * first, in the same write.  The device does not notice a close: the descriptor stays in the set,
- * and reports POLLNVAL, nothing, or the state of another file.  So an attached descriptor is
- * removed before it is added.
+ * and reports POLLNVAL, nothing, or the state of another file.  So if the device still has a
+ * descriptor that is being attached, the descriptor is removed first, and then added.
  */
 #include "sunos/devpoll_state.h"
 
