@@ -30,7 +30,10 @@ struct ep_post {
 /* Make the pipe.  Returns the program's descriptor, opened with these EP_POST_FLAGS, or -errno. */
 int ep_post_open(struct ep_post *post, int flags);
 void ep_post_close(struct ep_post *post);
-/* Write a byte: makes the descriptor readable, or makes a new edge if it is readable already. */
+/*
+ * Write a byte, unless 256 are unread: makes the descriptor readable, or makes a new edge if it is
+ * readable already.
+ */
 void ep_post_ring(struct ep_post *post);
 /* Empty the pipe: makes the descriptor not readable. */
 void ep_post_silence(struct ep_post *post);

@@ -55,7 +55,10 @@ static inline void closing_unshare(void)
 {
 }
 
-/* Do a close_range(2): end the registrations in the range, close its queues, then the others. */
+/*
+ * Do close_range(2): end the registrations of the descriptors in the range, close those that refer
+ * to queues, then have the C library close the rest of the range.
+ */
 int closing_range(unsigned first, unsigned last, int flags);
 
 #endif

@@ -205,9 +205,9 @@ static int run_real(struct call *call, struct set *set)
 /* --- Is the set worth it? ---------------------------------------------------------- */
 
 /*
- * set->balance is counted in units of one check of a descriptor in the kernel.  A real poll(2)
- * checks each descriptor, and a set saves these checks.  A set costs the system calls beyond one, a
- * check of each hot descriptor, and READY_COST units for each ready descriptor, because
+ * The unit of set->balance is one check of a descriptor in the kernel.  A set saves the checks of a
+ * real poll(2).  A set costs a check of each hot descriptor (watch.h), SYSCALL_COST for each system
+ * call beyond the one of the real poll(2), and READY_COST for each ready descriptor, because
  * epoll_wait(2) takes longer than poll(2) to report one.
  */
 #define SYSCALL_COST 10

@@ -107,10 +107,10 @@ int kernel_move_away(int fd)
 
 	for (;; end *= 2) {
 		/*
-		 * fd was the lowest free number, so all numbers below it are open.  Skip sizes of
-		 * the table whose last AWAY_ROOM numbers begin at or below fd: few of them, or
-		 * none, are free.  A copy at or beyond `end` shows that none was: try twice the
-		 * size.
+		 * Copy fd to one of the last AWAY_ROOM numbers of a table of `end` numbers.  If all
+		 * of these are taken, the copy gets a number from `end` on: double `end`.  Skip a
+		 * table whose last AWAY_ROOM numbers begin at or below fd: few of these, or none,
+		 * are free, because fd was the lowest free number.
 		 */
 		if (end - AWAY_ROOM <= fd && end < limit)
 			continue;

@@ -14,8 +14,8 @@ size_t numbers_len;
 
 static void *words; /* the memory of numbers_words */
 /*
- * No descriptor from `top` on has had the bit of a set, or was one of the library's own, since
- * numbers_reset.
+ * Greater than each descriptor in the table that has had the bit of a set, or was one of the
+ * library's own, since numbers_reset.
  */
 static _Atomic unsigned top;
 static _Atomic int in_ranges; /* number of threads between numbers_range_begin and _end */

@@ -400,7 +400,8 @@ static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *s
 		return false;
 	}
 	/*
-	 * The report has cleared its bits in the file, so no later report has them: deliver them.
+	 * The kernel cleared the bits of such a file when it reported them, so no later report has
+	 * them: keep this report.
 	 */
 	if (xp_slot_kind(fd, slot) == XP_KIND_CLEARED)
 		return false;

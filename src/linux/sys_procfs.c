@@ -284,8 +284,8 @@ int xp_procfs_open(pid_t pid)
 }
 
 /*
- * The text behind the process's name is the state, then numbers: field 20 is the number of threads,
- * the last one the wait status.
+ * The fields of /proc/PID/stat: process ID, name in parentheses, state (field 3), then numbers;
+ * field 20 is the number of threads, the last field the wait status.
  */
 int xp_procfs_ended(int proc_fd, int *status)
 {

@@ -179,8 +179,9 @@ struct xp_tracer_ops {
 	bool on_demand;
 	/*
 	 * Read reports, and pass them to the functions of proc_trace.h.  Returns false if it
-	 * stopped after XP_TRACE_DRAIN_MOST.  If *all is false, it may also stop without finding
-	 * out whether there are more or some were lost; if it has found out, it sets *all.
+	 * stopped after XP_TRACE_DRAIN_MOST.  *all is true: reads until none is left, which also
+	 * shows whether some were lost.  *all is false: may stop earlier, and sets *all if it has
+	 * read until none was left.
 	 */
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool *all);
 };

@@ -17,7 +17,7 @@
 
 enum {
 	DEVPOLL_RECORDS = 2,     /* most records for one descriptor */
-	/* flag of entry->index: the device has it; lower bits: the events */
+	/* flag of entry->index: the device has the descriptor; the lower bits are its events */
 	DEVPOLL_THERE = 0x10000,
 };
 
@@ -34,8 +34,8 @@ static void devpoll_mark(struct devpoll_state *state, int fd)
 }
 
 /*
- * Returns the value of entry->index for a descriptor that the device has with these bits; bits 0:
- * that it does not have.
+ * Returns the value of entry->index for a descriptor that the device has with these bits; 0 if bits
+ * is 0: the device does not have the descriptor.
  */
 static int32_t devpoll_has(uint32_t bits)
 {
@@ -68,8 +68,8 @@ static int devpoll_record(const struct xp_array_entry *entry, int fd,
 }
 
 /*
- * The records of the dirty descriptors from index `from` on were written: remove these from the
- * list.
+ * Called when the changes of the dirty descriptors from index `from` on were written: removes these
+ * descriptors from the list.
  */
 static void devpoll_written(struct devpoll_state *state, int from)
 {

@@ -124,8 +124,9 @@ struct xp_renew_ops {
 	int (*begin)(void *state);
 	/*
 	 * Called between `begin` and `end`: returns true if the old set has an entry of the file
-	 * that fd refers to.  From then on the queue ignores reports of that entry.  A back end has
-	 * both `knows` and `end`, or neither.
+	 * that fd refers to, and changes the old entry so that its reports yield no events, because
+	 * the new set has an entry of the file, too.  A back end has both `knows` and `end`, or
+	 * neither.
 	 */
 	bool (*knows)(void *state, int fd);
 	void (*end)(void *state);

@@ -26,7 +26,7 @@
 #define XP_OWN_RDHUP   0x4000
 #define XP_NAMED_RDHUP 0
 #endif
-#define XP_POLL_RDHUP 0 /* POLLRDHUP as the system's poll(2) takes it */
+#define XP_POLL_RDHUP 0 /* the bit to pass to poll(2) for POLLRDHUP: there is none */
 #define POLLRDHUP     XP_OWN_RDHUP
 #endif
 /* The bit that the public interface accepts as POLLRDHUP; 0 if programs have no name for it. */

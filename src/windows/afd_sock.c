@@ -34,7 +34,7 @@ static struct afd_group *group_open(struct afd_state *state)
 	return group;
 }
 
-/* Move a full group to the end of the list, behind those with room. */
+/* Move a full group to the end of the list, a group with room to the front. */
 static void group_sort_by_room(struct afd_state *state, struct afd_group *group)
 {
 	xp_list_remove(&group->item);
@@ -147,7 +147,7 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 			afd_post_probe(state);
 			continue;
 		}
-		/* The check comes first: the end of the peer's data needs no poll after it. */
+		/* Check before the poll: if the peer has ended its data, no poll is needed. */
 		first = afd_edge_check(state, sock);
 		if (!sock->pending && sock_wants(sock))
 			rc = sock_submit(state, sock);

@@ -30,7 +30,7 @@
 #define EVFILT_PROCDESC (-8)  /* attached to process descriptors */
 #define EVFILT_USER     (-11)
 #define EVFILT_EMPTY    (-13) /* a socket's send buffer is empty */
-#define EVFILT_SYSCOUNT 13    /* number of FreeBSD's filters */
+#define EVFILT_SYSCOUNT 13    /* number of FreeBSD 14's filters */
 /* -9, -10 and -12 are FreeBSD's FS, LIO and SENDFILE, which are not supported here. */
 /* Out-of-band data: not in FreeBSD; the names are those of OpenBSD and macOS. */
 #define EVFILT_EXCEPT   (-15)
