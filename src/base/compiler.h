@@ -18,7 +18,7 @@
 
 /*
  * Load the cache line at this address into the cache.  The empty assembly keeps gcc from removing
- * calls of functions that only prefetch, because gcc must assume that it has an effect.
+ * calls of functions that only prefetch, because gcc must assume that the assembly has an effect.
  */
 static XP_INLINE void xp_prefetch(const void *line)
 {

@@ -50,8 +50,8 @@ static XP_INLINE void heap_move_up(struct xp_heap *heap, uint32_t place, struct 
 }
 
 /*
- * Returns which of the siblings from index `place` on has the earliest deadline; end: the end of
- * the heap.
+ * Returns which of the siblings from index `place` on has the earliest deadline; end: the index
+ * after the last entry of the heap.
  */
 static uint32_t heap_earliest(const struct xp_heap *heap, uint32_t place, uint32_t end)
 {
@@ -128,8 +128,8 @@ static void heap_prefetch_parents(const struct xp_heap *heap, uint32_t place)
 	uint32_t parent;
 
 	/*
-	 * Four siblings have the same parent: fetch it for the first of them only.  A small heap is
-	 * in the cache anyway.
+	 * Four siblings have the same parent: prefetch the parent for the first sibling only.  Skip
+	 * a small heap, which is in the cache anyway.
 	 */
 	if (place % HEAP_WIDTH || place < 2 * HEAP_AHEAD)
 		return;
@@ -140,8 +140,8 @@ static void heap_prefetch_parents(const struct xp_heap *heap, uint32_t place)
 }
 
 /*
- * Prefetch the item that the HEAP_AHEADth removal from now on moves, because each moves the last
- * one.
+ * Prefetch the item that the HEAP_AHEADth removal from now on moves, because each removal moves the
+ * last item of the heap.
  */
 static void heap_prefetch_last(const struct xp_heap *heap)
 {

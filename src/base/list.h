@@ -65,7 +65,7 @@ static inline void xp_list_move(struct xp_list *from, struct xp_list *to)
 
 /*
  * Loop over the structs of this type that are linked by this member.  The body must not remove any
- * of them.  `list` is evaluated in each round.
+ * struct from the list.  `list` is evaluated in each round.
  */
 #define XP_LIST_EACH(type, item, list, member)                                  \
 	for (type *item = XP_CONTAINER_OF((list)->next, type, member);          \

@@ -15,8 +15,8 @@ struct xp_pool_block {
 };
 
 /*
- * Add a block of free objects to the pool; called if no block has any.  Returns it; NULL: no
- * memory.
+ * Add a block of free objects to the pool; called if no block has a free object.  Returns the
+ * block; NULL: no memory.
  */
 static struct xp_pool_block *pool_grow(struct xp_pool *pool, size_t size)
 {

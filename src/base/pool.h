@@ -13,16 +13,16 @@
 
 struct xp_pool_block;
 
-/* A pool; zero: without blocks. */
+/* A pool; one whose bytes are all 0 has no blocks. */
 struct xp_pool {
-	/* first in the list of blocks with free objects; NULL: there are none */
+	/* first in the list of blocks with free objects; NULL: no block has one */
 	struct xp_pool_block *with_free;
 	struct xp_pool_block *all; /* first in the list of all blocks */
 };
 
 /*
- * Returns an uninitialised object, and stores its index in its block; NULL: no memory.  size: that
- * of an object, the same in all calls for a pool.
+ * Returns an uninitialised object, and stores in *place the index of the object in its block; NULL:
+ * no memory.  size: bytes of an object, the same in all calls for a pool.
  */
 void *xp_pool_take(struct xp_pool *pool, size_t size, unsigned *place);
 /* Free an object; place: the index that xp_pool_take has stored. */

@@ -10,8 +10,8 @@
 #include "base/assert.h"
 
 /*
- * Returns the slot of an item; if it is not in the table, the first free slot from its home slot
- * on.
+ * Returns the slot of an item; if the item is not in the table, the first free slot from its home
+ * slot on.
  */
 struct xp_regmap_slot *xp_regmap_look(const struct xp_regmap *map, uint64_t ident, int filter)
 {
@@ -52,8 +52,8 @@ int xp_regmap_grow(struct xp_regmap *map, size_t count)
 	larger.slots = xp_alloc(larger.len * sizeof *larger.slots);
 	if (!larger.slots)
 		/*
-		 * Without memory fill the table beyond three quarters, except for one slot: a
-		 * search for an item that is not in the table ends at a free slot.
+		 * Without memory for a larger table, fill this one beyond three quarters, except
+		 * for one slot: a search for an item that is not in the table ends at a free slot.
 		 */
 		return count < map->len ? 0 : -ENOMEM;
 	for (size_t i = 0; i < map->len; i++) {

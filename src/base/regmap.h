@@ -51,8 +51,8 @@ static inline void xp_regmap_prefetch(const struct xp_regmap *map, uint64_t iden
 	xp_prefetch(&map->slots[xp_regmap_hash(ident, filter) & (map->len - 1)]);
 }
 /*
- * Returns the item, or another one with the same hash, because it reads no item; NULL: there is
- * none.  The table must have slots.
+ * Returns the item, or another one with the same hash, because this search reads no ident; NULL: no
+ * item has the hash.  The table must have slots.
  */
 static inline struct xp_regmap_item *xp_regmap_guess(const struct xp_regmap *map, uint64_t ident,
                                                      int filter)
@@ -75,8 +75,8 @@ static inline int xp_regmap_reserve(struct xp_regmap *map, size_t count)
 	return XP_LIKELY(count <= map->most) ? 0 : xp_regmap_grow(map, count);
 }
 /*
- * Returns the slot of an item, or the free slot to pass to xp_regmap_put; valid until the table
- * changes.  The table must have slots.
+ * Returns the slot of an item, or, if the item is not in the table, the free slot to pass to
+ * xp_regmap_put.  The pointer is valid until the table changes.  The table must have slots.
  */
 struct xp_regmap_slot *xp_regmap_look(const struct xp_regmap *map, uint64_t ident, int filter);
 /* Store a new item in the slot that xp_regmap_look has returned.  There must be room for it. */
@@ -88,8 +88,8 @@ int xp_regmap_add(struct xp_regmap *map, struct xp_regmap_item *item, int filter
 void xp_regmap_remove(struct xp_regmap *map, const struct xp_regmap_item *item, int filter);
 
 /*
- * Returns the first item from slot *at on, which is 0 at first, and sets *at to the slot after it;
- * NULL: no more.
+ * Returns the first item in slot *at or a later one, and sets *at to the index after its slot;
+ * NULL: there are no more items.  The caller sets *at to 0 before the first call.
  */
 struct xp_regmap_item *xp_regmap_walk(const struct xp_regmap *map, size_t *at);
 

@@ -35,7 +35,7 @@ static inline bool xp_single_threaded(void)
 
 /*
  * Act on a pending cancellation of the calling thread, the only one of the process.  No other
- * thread can request one later, so a check before a sleep is enough.  Does nothing where
+ * thread can request a cancellation later, so a check before a sleep is enough.  Does nothing where
  * xp_single_threaded always returns false.
  */
 static inline void xp_cancel_alone(void)

@@ -13,8 +13,8 @@
 	(XPOLL_NOTE_LOWAT | XPOLL_NOTE_COUNT | XPOLL_NOTE_SOERR | XPOLL_NOTE_EXCLUSIVE)
 
 /*
- * Check the flags of a change; source: the source of its filter; NULL: READ, WRITE, EXCEPT or an
- * unknown filter.
+ * Check the flags of a change; source: the source of the change's filter; NULL: READ, WRITE, EXCEPT
+ * or an unknown filter.
  */
 static int flags_check(const struct xpoll_event *change, const struct xp_source_ops *source)
 {
@@ -58,7 +58,7 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsi
 
 	if (change->fflags & ~notes)
 		return -EINVAL;
-	/* A low-water mark below 1 byte would always be reached. */
+	/* Refuse a low-water mark below 1 byte, which would always be reached. */
 	if (filter != XP_EXCEPT && change->flags & XPOLL_ADD &&
 	    change->fflags & XPOLL_NOTE_LOWAT && change->data < 1)
 		return -EINVAL;
@@ -90,9 +90,9 @@ static int event_change(struct xpoll *queue, const struct xpoll_event *change, s
 
 /*
  * Apply the changes in order.  Returns the number of statuses stored in events, or the error of the
- * first failed change for which there was no room.  receipts: number of XPOLL_RECEIPT among all
- * changes.  late: receives what the last change has to do after the lock is released, if nevents is
- * 0 (no wait follows).
+ * first failed change for which there was no room.  receipts: how many of the changes have
+ * XPOLL_RECEIPT.  late: receives what the last change has to do after the lock is released, if
+ * nevents is 0 (no wait follows).
  */
 static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,
                          struct xpoll_event *events, int nevents, int receipts,
@@ -133,7 +133,9 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 	return unreported ? unreported : len;
 }
 
-/* Apply the changes; then wait, if there is room for events and no status. */
+/*
+ * Apply the changes; then wait, if the array has room for events and no change has stored a status.
+ */
 static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event *changes,
                                   int nchanges, struct xpoll_event *events, int nevents,
                                   int64_t timeout_ns, const void *sigset)
@@ -189,7 +191,10 @@ struct xpoll_event *xpoll_set(struct xpoll_event *event, uint64_t ident, int fil
 	bool fits = filter == (int16_t)filter && flags == (uint16_t)flags;
 
 	event->ident = ident;
-	/* If the filter or the flags do not fit, store filter 0, which every call refuses. */
+	/*
+	 * If the filter or the flags do not fit into 16 bits, store filter 0, which every call
+	 * refuses.
+	 */
 	event->filter = fits ? (int16_t)filter : 0;
 	event->flags = (uint16_t)flags;
 	event->fflags = fflags;

@@ -19,7 +19,10 @@ int xpoll_wake(struct xpoll *queue)
 		return xp_result(queue ? -EBADF : -EINVAL);
 	if (xp_wake_begin(queue)) {
 		queue->ops->wake(queue->backend);
-		/* This is the last access to the queue, which the woken thread may destroy. */
+		/*
+		 * xp_writer_end is the last access to the queue, which the woken thread may destroy
+		 * afterwards.
+		 */
 		xp_writer_end(queue);
 	}
 	return 0;
@@ -53,7 +56,7 @@ static void end_fd_registrations(struct xpoll *queue, int fd)
 
 	if (xp_enter(queue) < 0)
 		return;
-	/* Do not disturb sleeping threads for a descriptor that is not registered here. */
+	/* Do not disturb sleeping threads for a descriptor that is not registered in this queue. */
 	if (xp_entry_find(queue, fd) || xp_registration_of_fd(queue, fd)) {
 		xp_quiesce(queue);
 		slot = xp_entry_find(queue, fd);
@@ -146,7 +149,10 @@ int64_t xpoll_next_timeout(struct xpoll *queue)
 	return left_ns;
 }
 
-/* Complete `found`, which names a descriptor and its filter, or return -ENOENT. */
+/*
+ * Store the registration of the descriptor and filter that `found` names in `found`; or return
+ * -ENOENT.
+ */
 static int lookup_fd(struct xpoll *queue, struct xpoll_event *found)
 {
 	int fd = xp_fd_number(found->ident);
@@ -171,7 +177,7 @@ static int lookup_fd(struct xpoll *queue, struct xpoll_event *found)
 	return 0;
 }
 
-/* Complete `found`, which names an ident and a filter of a source, or return -ENOENT. */
+/* The same for an ident and a filter of a source. */
 static int lookup_source(struct xpoll *queue, const struct xp_source_ops *source,
                          struct xpoll_event *found)
 {

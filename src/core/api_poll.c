@@ -62,7 +62,7 @@ static int ctl_delete(struct xpoll *queue, int events, int fd)
 	unsigned requested = before & ~ctl_requested(events);
 
 	if (events && requested == before)
-		filters &= ~XP_BIT(XP_READ); /* the named bits were not requested */
+		filters &= ~XP_BIT(XP_READ); /* READ stays: the named bits were not requested */
 	if (requested && filters & XP_BIT(XP_READ)) {
 		int rc = xp_change_request(queue, fd, slot, requested);
 
@@ -148,9 +148,9 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 }
 
 /*
- * Complete batch_take for a record whose slot was changed since, whose filters have modes, or which
- * has bits to keep for disabled filters.  Continue with the next record if the registration has
- * ended or is disabled.
+ * Complete batch_take for a record whose slot was changed since xpoll_wait stored the record, whose
+ * filters have modes, or which has bits to keep for disabled filters.  Continue with the next
+ * record if the registration has ended or is disabled.
  */
 static XP_NOINLINE int batch_take_other(struct xpoll *queue, const struct xpoll_ready *found,
                                         void **datap)
@@ -200,13 +200,16 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 
 static XP_NOINLINE int revents_among_others(struct xpoll *queue, void **datap)
 {
-	/* DISPATCH and ONESHOT may change entries that a sleeping thread is using. */
+	/*
+	 * DISPATCH and ONESHOT may change entries that a sleeping thread is using, so enter the
+	 * queue as for a change.
+	 */
 	int rc = xp_enter_change(queue);
 
 	if (XP_LIKELY(rc == 0))
 		return batch_take(queue, datap);
 	(void)xp_result(rc);
-	return 0; /* not -1, in which all bits are set, so that the program would loop for ever */
+	return 0; /* not -1: all bits of -1 are set, and the program would loop for ever */
 }
 
 int xpoll_revents(struct xpoll *queue, void **datap)

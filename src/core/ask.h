@@ -26,7 +26,7 @@ static inline void xp_ask_soon(struct xpoll *queue)
 
 /*
  * A wait had no room for an event of a report: the next XP_RECENT_FOR calls into the kernel ask for
- * half as many reports.
+ * half the usual number of reports.
  */
 static inline void xp_ask_half_room(struct xpoll *queue)
 {
@@ -61,8 +61,8 @@ static inline int xp_ask_room(struct xpoll *queue, int room, bool has_events)
 }
 
 /*
- * Count a wait that has found events by poll(2).  Returns true if it has to call the kernel as
- * well.
+ * Count a wait that has found events by poll(2).  Returns true if the wait has to call the kernel
+ * as well.
  */
 static inline bool xp_ask_count(struct xpoll *queue)
 {

@@ -25,7 +25,7 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 	return fd;
 }
 
-/* Add those of the bits to slot->kept that belong to registered filters. */
+/* Add POLLERR, and those bits that registered READ and EXCEPT filters get, to slot->kept. */
 static void kept_merge(struct xp_slot *slot, uint32_t events)
 {
 	events &= POLLERR | (xp_bits_of(slot, slot->present) & (POLLIN | POLLPRI));
@@ -44,8 +44,8 @@ void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 		slot->kept_for |= filters & XP_ALL_FILTERS;
 		slot->kept |= (uint16_t)events;
 		/*
-		 * Request no bits of the file until these are delivered (deliver_kept), so that the
-		 * kernel clears no others.
+		 * Request no bits of the file from the kernel until the kept ones are delivered
+		 * (deliver_kept), so that the kernel reports and clears no others.
 		 */
 		if (slot->kind == XP_KIND_CLEARED && queue->ops->caps & XP_CAP_CONCURRENT)
 			(void)queue->ops->change(queue->backend, fd, 0, xp_slot_token(slot, fd));
@@ -58,7 +58,10 @@ void xp_check_all(struct xpoll *queue)
 	struct xp_slot *slot;
 
 	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
-		/* A lost report has made a one-shot entry silent, so the check has to arm it. */
+		/*
+		 * The lost report may have made the one-shot entry silent: record that, so that the
+		 * check arms the entry.
+		 */
 		if (slot->mode == XP_MODE_ONCE) {
 			xp_late_await(slot);
 			XP_ASSERT(!slot->exclusive);
@@ -102,7 +105,10 @@ void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uin
 	if (!missed || !(events & (POLLIN | POLLPRI | POLLERR)) ||
 	    xp_slot_kind(fd, slot) != XP_KIND_CLEARED)
 		return;
-	/* Keep only the bits of disabled filters, because the enabled ones receive theirs now. */
+	/*
+	 * Keep only the bits of disabled filters, because the enabled filters receive their bits
+	 * now.
+	 */
 	events &= (xp_bits_of(slot, missed) & (POLLIN | POLLPRI)) |
 		(missed & (XP_BIT(XP_READ) | XP_BIT(XP_WRITE)) ? POLLERR : 0u);
 	if (queue->lazy)

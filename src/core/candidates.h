@@ -55,7 +55,7 @@ static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot
 
 /*
  * Insert the slot at the head of the list, if it is not in the list: a check had no room for its
- * events, or xpoll_revents has not returned its record.
+ * events, or xpoll_revents has not returned the slot's record.
  */
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* Remove the first candidate.  Returns its descriptor, and stores its slot. */
@@ -95,7 +95,7 @@ void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 
 /*
  * Make candidates of all slots with enabled filters in edge-triggered or one-shot entries: a thread
- * may have lost a report, and the kernel does not repeat it.
+ * may have lost a report, and the kernel does not repeat the report of such an entry.
  */
 void xp_check_all(struct xpoll *queue);
 /*
@@ -123,12 +123,12 @@ static inline bool xp_poll_clears(const struct xpoll *queue, const struct xp_slo
 }
 /*
  * Call before a change of the kernel's entry.  The change makes the kernel poll the file, so, if
- * poll(2) clears the bits of this file, poll it first and keep the bits.
+ * poll(2) clears the bits of this file, poll the file first and keep the bits in slot->kept.
  */
 void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * If poll(2) clears the bits of this file, keep those bits of a report that belong to disabled
- * filters.
+ * If poll(2) clears the bits of this file, keep those bits of a report in slot->kept that belong to
+ * disabled filters.
  */
 void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
 

@@ -18,7 +18,7 @@ static int unregistered_error(struct xpoll *queue, int fd)
 	return rc < 0 ? rc : -ENOENT;
 }
 
-/* Returns `set` with these filters added (in) or removed. */
+/* Returns `set` with these filters added (`in` is true) or removed. */
 static uint8_t put_if(unsigned set, unsigned filters, bool in)
 {
 	return XP_SET(in ? set | filters : set & ~filters);
@@ -140,7 +140,8 @@ static int change_pass_to_backend(struct xpoll *queue, int fd, struct xp_slot *s
 		slot->marked = before.marked;
 	} else if (slot->mode == XP_MODE_LEVEL && !queue->ops->flush) {
 		/*
-		 * A poll(2) of this descriptor is cheaper than one of the back end's whole array.
+		 * Have the next wait check this descriptor alone: such a poll(2) is cheaper than
+		 * one of the back end's whole array.
 		 */
 		xp_check_enabled(queue, fd, slot, again);
 	} else {
@@ -200,7 +201,7 @@ static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 	if (!queue->lazy) {
 		/*
 		 * The back end's change makes no system call that would notice a reused descriptor,
-		 * so check that here.
+		 * so call xp_entry_verify.
 		 */
 		rc = slot->mode == XP_MODE_NONE ? 0 : xp_entry_verify(queue, fd, slot, filters);
 		if (rc == 0)
@@ -239,8 +240,8 @@ static int add_more(struct xpoll *queue, int fd, struct xp_slot *slot,
 		return 0;
 	if (xp_is_gone_error(rc) || rc == -EPERM) {
 		/*
-		 * The registered file was closed; fd may refer to another file, which becomes
-		 * registered.
+		 * The registered file was closed: end its registrations.  fd may refer to another
+		 * file now: register that file.
 		 */
 		if (slot->present)
 			xp_entry_drop(queue, fd, slot);
@@ -248,8 +249,8 @@ static int add_more(struct xpoll *queue, int fd, struct xp_slot *slot,
 	}
 	before.next = slot->next;
 	/*
-	 * Keep what the kernel has now: a change of the main entry may have succeeded before the
-	 * failure.
+	 * Restore the slot as before the ADD, except the members that describe the kernel's main
+	 * entry: a change of that entry may have succeeded before the failure.
 	 */
 	before.arming = slot->arming;
 	before.mode = slot->mode;
@@ -343,7 +344,7 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 		: change_pass_to_backend(queue, fd, slot, 0);
 	/*
 	 * If memory is lacking, the entry stays as it was: the kernel reports more than is
-	 * requested, and the queue ignores that.
+	 * requested, and the queue ignores the reports that nobody requested.
 	 */
 	return xp_is_lack(rc) ? 0 : rc;
 }
@@ -395,8 +396,8 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 }
 
 /*
- * Disable these filters.  On a lazy queue (epoll) the kernel's entry stays as it is, unless it is
- * exclusive.  Returns 0 or a negative errno value.
+ * Disable these filters.  On a lazy queue (epoll) the kernel's entry stays as it is, unless the
+ * entry is exclusive.  Returns 0 or a negative errno value.
  */
 static int disable_without_call(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {

@@ -13,7 +13,7 @@ struct xp_interest {
 	unsigned requested; /* XP_REQUEST_IN and so on: see slot.h */
 	uint32_t notes;     /* XPOLL_NOTE_COUNT and so on */
 	int64_t lowat;      /* low-water mark in bytes, with XPOLL_NOTE_LOWAT */
-	bool enable;        /* also enable filters that are registered and disabled */
+	bool enable;        /* also enable those of the filters that are registered and disabled */
 	/* Disable the filters, new ones as well as registered ones. */
 	bool disable;
 	bool follows;       /* if fd is a regular file: have its growth watched */
@@ -34,12 +34,12 @@ int xp_change_disable(struct xpoll *queue, int fd, unsigned filters);
 
 /*
  * Try to make an ENABLE or DISABLE that needs no system call and no wake-up of a thread, the common
- * change on epoll.  Returns false, and changes nothing, if there is more to do.
+ * change on epoll.  Returns false, and changes nothing, if the change needs one of these.
  */
 static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsigned filters)
 {
 	struct xp_slot *slot = xp_slots_at(queue, fd);
-	bool checked; /* a wait checks the slot by poll(2); otherwise the kernel reports it */
+	bool checked; /* the next wait checks the slot by poll(2); false: the kernel reports it */
 
 	if (!slot || filters & ~(unsigned)slot->present || !queue->lazy)
 		return false;

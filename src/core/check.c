@@ -16,7 +16,8 @@ enum { READINESS = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
 /* Candidates that are checked by one poll(2). */
 struct chunk {
 	struct pollfd fds[XP_FIRED_MOST];
-	bool named[XP_FIRED_MOST]; /* slot->check was set: fd need not be checked for reuse */
+	/* slot->check was set: fds[i].fd need not be checked for reuse */
+	bool named[XP_FIRED_MOST];
 	int len;
 };
 
@@ -170,8 +171,8 @@ static void check_and_keep(struct xpoll *queue, struct xp_wait *wait, int fd, st
 /* --- All candidates ------------------------------------------------------------------- */
 
 /*
- * Remove the first candidate from the list, and add it to the chunk if poll(2) has to check it
- * together with others.
+ * Remove the first candidate from the list, and add the candidate to the chunk if poll(2) can check
+ * it together with others; otherwise check it now.
  */
 static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chunk *chunk)
 {
@@ -189,7 +190,8 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 		deliver_kept(queue, wait, fd, slot);
 	filters &= slot->enabled;
 	if (!filters || slot->mode == XP_MODE_FILE)
-		return; /* disabled or ended; or a file, which each wait checks anyway */
+		/* the filters were disabled or have ended; or a file, which waits check anyway */
+		return;
 	if (XP_UNLIKELY(!xp_slot_can_probe(fd, slot))) {
 		if (xp_poll_clears(queue, slot))
 			check_and_keep(queue, wait, fd, slot, filters, named);
@@ -228,7 +230,10 @@ static void chunk_put_back(struct xpoll *queue, struct chunk *chunk, int done)
 	}
 }
 
-/* Check the candidates of the chunk by one poll(2), and deliver until the array is full. */
+/*
+ * Check the candidates of the chunk by one poll(2), and deliver those that are ready, until the
+ * array of the wait is full.
+ */
 static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk *chunk)
 {
 	int done = 0, rc;
@@ -242,7 +247,7 @@ static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk 
 
 /*
  * Returns true if candidate_take would handle the next candidate alone and deliver it at once.
- * Then check the chunk first, whose candidates come before it.
+ * Then the caller checks the chunk first, because its candidates are older.
  */
 static bool next_bypasses_chunk(const struct xpoll *queue)
 {

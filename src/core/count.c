@@ -12,7 +12,7 @@
 
 /* --- Counts and socket errors in events -------------------------------------------------- */
 
-/* Returns the number of bytes to read, or of connections to accept; 1 if it is unknown. */
+/* Returns the number of bytes to read, or of connections to accept; 1 if the number is unknown. */
 static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, bool eof)
 {
 	int64_t unread = xp_sys_unread(fd);
@@ -21,7 +21,10 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
 	xp_count(&queue->counters.syscalls_check);
 	if (unread > 0)
 		return unread;
-	/* FIONREAD fails on a terminal that has hung up: nothing is left to read */
+	/*
+	 * FIONREAD fails on a terminal that has hung up: so return 0, because nothing is left to
+	 * read
+	 */
 	if (kind != XP_KIND_SOCKET || eof)
 		return unread >= 0 ? unread : eof && kind != XP_KIND_SOCKET ? 0 : 1;
 	backlog = xp_sys_backlog(fd);
@@ -141,7 +144,8 @@ static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
 static int64_t lowat_count(int fd, enum xp_fd_kind kind, unsigned filter)
 {
 	/*
-	 * FIONREAD counts only the first datagram, which may stay below the mark for ever: refuse.
+	 * FIONREAD counts only the first datagram, which may stay below the mark for ever: refuse a
+	 * low-water mark.
 	 */
 	if (kind == XP_KIND_SOCKET && !xp_sys_is_stream(fd))
 		return -ENOTSUP;
@@ -180,9 +184,9 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
 }
 
 /*
- * Returns true if READ has reached its mark.  The count of bytes to read ends at urgent data, so
- * with urgent data this returns true, too.  Also returns true if the count is unknown or poll(2)
- * fails, because the edge does not come again.
+ * Returns true if READ has reached its low-water mark.  The count of bytes to read ends at urgent
+ * data, so with urgent data this returns true, too.  Also returns true if the count is unknown or
+ * poll(2) fails, because the edge does not come again.
  */
 static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *slot)
 {
@@ -201,8 +205,8 @@ static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *sl
 }
 
 /*
- * Returns true if WRITE has reached its mark.  Otherwise records the filter in slot->below_lowat,
- * and sets the time at which the queue checks it again.
+ * Returns true if WRITE has reached its low-water mark.  Otherwise records the filter in
+ * slot->below_lowat, and sets the time at which the queue checks it again.
  */
 static bool room_or_check_later(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
@@ -222,7 +226,7 @@ uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uin
 {
 	unsigned marked = slot->lowat & slot->enabled;
 
-	/* An end of file or an error is reported below the mark, too. */
+	/* An end of file or an error is reported even if the low-water mark is not reached. */
 	if (XP_LIKELY(!marked) || events & (POLLERR | POLLHUP))
 		return events;
 	(void)xp_slot_kind(fd, slot);

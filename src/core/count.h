@@ -4,7 +4,7 @@
  *
  * The kernel's entry of a filter with a mark is edge-triggered, and the queue counts the bytes at
  * each report.  If the room for writing grows further, no second edge comes, so the queue checks a
- * WRITE filter with too little room again after a pause.
+ * WRITE filter with too little room again after LOWAT_EVERY_NS.
  */
 #ifndef XP_CORE_COUNT_H
 #define XP_CORE_COUNT_H
@@ -35,8 +35,8 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
 uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
 
 /*
- * Called a pause (LOWAT_EVERY_NS) after a WRITE filter had less room than its low-water mark: the
- * next wait checks all such filters.
+ * Called LOWAT_EVERY_NS after a WRITE filter had less room than its low-water mark: the next wait
+ * checks all such filters.
  */
 void xp_lowat_due(struct xpoll *queue);
 

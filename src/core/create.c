@@ -46,7 +46,10 @@ static void process_add(struct xpoll *queue)
 	pthread_mutex_unlock(&list_lock);
 }
 
-/* Remove the queue from the list: xpoll_close_fd and xpoll_forget_fd do not find it any more. */
+/*
+ * Remove the queue from the list: xpoll_close_fd and xpoll_forget_fd do not find the queue any
+ * more.
+ */
 static void process_remove(struct xpoll *queue)
 {
 	XP_ASSERT(xp_process_owns(queue));
@@ -115,7 +118,7 @@ static bool usable(const struct xp_backend_ops *ops)
 
 /*
  * Returns the first back end from index *at on that works here, and sets *at to the index after it;
- * NULL: none.  name: skip those of another name.
+ * NULL: none.  name: skip back ends of another name; NULL: skip none.
  */
 static const struct xp_backend_ops *next_usable(const char *name, size_t *at)
 {
@@ -342,7 +345,10 @@ int xpoll_reinit(struct xpoll *queue)
 	process_add(queue);
 	rc = reinit_registrations(queue);
 	if (rc < 0) {
-		/* Record the parent as the owner again, so that the program can repeat the call. */
+		/*
+		 * Record the parent as the owner again, so that the program can call xpoll_reinit
+		 * again.
+		 */
 		process_remove(queue);
 		queue->process = parent;
 	}

@@ -8,7 +8,7 @@
 struct text {
 	char *buf;
 	size_t size;
-	size_t len; /* length of the whole text, even of the part that does not fit */
+	size_t len; /* length of the whole text, with the part for which `buf` has no room */
 };
 
 __attribute__((format(printf, 2, 3)))
