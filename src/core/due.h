@@ -48,8 +48,8 @@ void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter);
  */
 void xp_timer_waiter_woken(struct xpoll *queue);
 /*
- * Call when a thread has returned from the kernel.  It may be the one that was woken to become the
- * timer waiter: the timer waiter is missing again until some thread has become it.
+ * Call when a thread has returned from the kernel.  The thread may be the one that was woken to
+ * become the timer waiter: the timer waiter is missing again until some thread has become it.
  */
 void xp_timer_waiter_arrived(struct xpoll *queue);
 /* Record that there is no timer waiter: its sleep has ended, or it is a thread of the parent. */

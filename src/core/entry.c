@@ -154,7 +154,7 @@ static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slo
 {
 	/*
 	 * The kernel reports errors and hang-ups of an entry even with an empty mask: make such an
-	 * entry one-shot, so that it reports at most one.
+	 * entry one-shot, so that the kernel reports at most one of them.
 	 */
 	uint32_t how = mode == XP_MODE_ONCE || (queue->lazy && !filters) ? XP_WATCH_ONESHOT
 		: mode == XP_MODE_EDGE ? XP_WATCH_EDGE
@@ -196,8 +196,8 @@ static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum x
 	if (queue->lazy || queue->ops->flush)
 		xp_ask_soon(queue);
 	/*
-	 * This back end passes changes to the kernel only in a wait or in `flush`, so a sleeping
-	 * thread may have to return and poll again.
+	 * A back end with `flush` passes changes to the kernel only in a wait or in `flush`: have a
+	 * sleeping thread woken, so that it polls again.
 	 */
 	if (queue->ops->flush)
 		xp_sleepers_mark(queue);
@@ -221,14 +221,14 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	if (leftover)
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	/*
-	 * There is no entry to change: make one.  Do so also after EBADF, because attach, unlike
-	 * change, distinguishes a descriptor of O_PATH from a closed one.
+	 * If the kernel has no entry to change, make one.  Call attach also after EBADF, because
+	 * attach, unlike change, distinguishes a descriptor of O_PATH from a closed one.
 	 */
 	if (xp_is_gone_error(rc))
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
 	/*
-	 * The kernel still has an entry of a file that was closed, and fd is a duplicate of that
-	 * file now: change the entry.
+	 * EEXIST: the kernel still has the entry of a file that was closed, and fd is a duplicate
+	 * of that file now: change the entry.
 	 */
 	if (XP_UNLIKELY(rc == -EEXIST))
 		rc = queue->ops->change(queue->backend, fd, watch, token);
@@ -239,7 +239,7 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 /*
  * Called if a change of an exclusive entry, which is EPOLL_CTL_DEL and EPOLL_CTL_ADD, has failed in
- * the latter: there is no entry, and the next wait attaches the slot.
+ * EPOLL_CTL_ADD: the kernel has no entry, and the next wait attaches the slot.
  */
 static void entry_record_lost(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -322,8 +322,8 @@ int xp_entry_verify(struct xpoll *queue, int fd, const struct xp_slot *slot, uns
 		return rc < 0 ? rc : 0;
 	}
 	/*
-	 * Attaching the same file again fails with EEXIST and leaves its entry alone.  If it
-	 * succeeds, fd refers to another file, so detach that.
+	 * Attaching the registered file again fails with EEXIST and leaves its entry alone.  If the
+	 * call succeeds, fd refers to another file: detach that file.
 	 */
 	rc = queue->ops->attach(queue->backend, fd, XP_WATCH_AGAIN(again), xp_slot_token(slot, fd));
 	if (rc == 0)
@@ -365,7 +365,7 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 	return solo;
 }
 
-/* Arm the solo entry of one filter, or make it.  Returns 0 or a negative errno value. */
+/* Arm the solo entry of one filter, or make the entry.  Returns 0 or a negative errno value. */
 static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
 {
 	/*
@@ -429,7 +429,8 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 
 /*
  * A solo entry has reported, but its filter is disabled or not ready.  After XP_FRUITLESS_MOST such
- * reports in a row, give the entry the mask that is requested now, or end it.
+ * reports in a row, give the entry the mask that the program requests now, or, if the filter is
+ * disabled, silence the entry.
  */
 static void solo_handle_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
 {
@@ -478,7 +479,7 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless_reports >= XP_FRUITLESS_MOST) {
 		/*
 		 * An edge reports all bits that are set, so no enabled filter is ready: take the
-		 * disabled ones out.
+		 * disabled filters out of the entry.
 		 */
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);
 	}

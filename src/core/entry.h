@@ -116,15 +116,16 @@ int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 
 /*
  * Change a main entry that is silent or edge-triggered to this mode.  late: receives the change,
- * which xp_leave_late makes after it has released the lock; if it is NULL or stays empty, the
- * change was made at once.
+ * which xp_leave_late makes after it has released the lock; if `late` is NULL, or late->slot stays
+ * NULL, the change was made at once.
  */
 int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                       struct xp_late *late);
 
 /*
- * Returns 0 if fd still refers to the registered file, or, if the back end has no such check, is
- * open; otherwise xp_is_gone_error(result).  again: filters that the back end may report once more.
+ * Returns 0 if fd still refers to the registered file, or, if the back end cannot check that, is
+ * open; otherwise an error for which xp_is_gone_error is true.  again: filters that the back end
+ * may report once more.
  */
 int xp_entry_verify(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
 /* Returns true if xp_entry_verify returns 0; otherwise ends all registrations of the slot. */

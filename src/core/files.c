@@ -89,7 +89,7 @@ static const struct xp_inode_user_ops growth_user = {
 	.gone = growth_file_is_gone,
 };
 
-/* Watch the growth of a regular file, or renew the watch; of other files there is none. */
+/* Watch the growth of a regular file, or renew the watch; does nothing for other files. */
 static int file_watch_growth(struct xpoll *queue, struct xp_file *file)
 {
 	int rc;
@@ -244,8 +244,8 @@ static unsigned file_filters_to_check(const struct xpoll *queue, const struct xp
 }
 
 /*
- * Returns POLLIN and POLLOUT as far as these filters are ready; -EBADF, -ENOENT: the descriptor was
- * closed or reused.
+ * Returns POLLIN if READ, and POLLOUT if WRITE, is among these filters and ready; -EBADF, -ENOENT:
+ * the descriptor was closed or reused.
  */
 static int file_events(struct xpoll *queue, const struct xp_file *file, unsigned wanted,
                        bool poll_level)
@@ -277,7 +277,7 @@ void xp_files_begin(struct xpoll *queue, bool poll_level)
 {
 	/*
 	 * xpoll_pwait and xpoll_wait report files as always ready, like poll(2): let the pass check
-	 * all that sleep.
+	 * all files in files.asleep, otherwise only XP_ASK_EVERY of them.
 	 */
 	int checks = poll_level ? INT32_MAX : XP_ASK_EVERY;
 

@@ -44,12 +44,13 @@ static inline bool xp_has_files(const struct xpoll *queue)
 
 /*
  * Begin a pass over the files, which checks each file that is awake and some that sleep.
- * poll_level: the wait is xpoll_pwait or xpoll_wait, and checks all of them.
+ * poll_level: the wait is xpoll_pwait or xpoll_wait, and checks all files.
  */
 void xp_files_begin(struct xpoll *queue, bool poll_level);
 /*
  * Check the next file of the pass.  Stores its descriptor, and in *events its bits of poll(2); 0:
- * it is not ready; -EBADF, -ENOENT: it was closed or reused.  Returns false if the pass is over.
+ * the file is not ready; -EBADF, -ENOENT: the descriptor was closed or reused.  Returns false if
+ * the pass is over.
  */
 bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events);
 /*

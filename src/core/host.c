@@ -10,7 +10,10 @@
 
 /* --- Descriptors of sources --------------------------------------------------------------- */
 
-/* The slot has mode XP_MODE_SOURCE, and in udata[0] a pointer to the struct xp_source_fd of fd. */
+/*
+ * The slot of a source's descriptor has mode XP_MODE_SOURCE, and udata[0] points to the struct
+ * xp_source_fd.
+ */
 int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	uint32_t watch = POLLIN | XP_WATCH_SOURCE;
@@ -31,7 +34,10 @@ static int host_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
 
 	if (!slot)
 		return -ENOMEM;
-	/* The program had registered this descriptor and closed it: drop those registrations. */
+	/*
+	 * If the program had registered a descriptor of this number and closed it, drop its
+	 * registrations.
+	 */
 	if (slot->present)
 		xp_entry_drop(queue, source_fd->fd, slot);
 	rc = xp_source_fd_attach(queue, source_fd->fd, slot);

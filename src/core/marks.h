@@ -77,9 +77,9 @@ static inline bool xp_wake_take(struct xpoll *queue)
 }
 
 /*
- * Begin xpoll_wake.  Returns true if this call has to wake a thread; then it counts as a writer,
- * for which xpoll_destroy waits, until xp_writer_end.  Returns false if a wake-up is pending
- * already.
+ * Begin xpoll_wake.  Returns true if this call has to wake a thread; then the calling thread counts
+ * as a writer, for which xpoll_destroy waits, until xp_writer_end.  Returns false if a wake-up is
+ * pending already.
  */
 static inline bool xp_wake_begin(struct xpoll *queue)
 {
@@ -122,7 +122,7 @@ static inline void xp_attach_later(struct xpoll *queue, bool later)
 	queue->unattached = later;
 }
 
-/* Record the wait that is about to call functions of a source; NULL: it has called them. */
+/* Record the wait that is about to call functions of a source; NULL: the wait has called them. */
 static inline void xp_source_wait(struct xpoll *queue, struct xp_wait *wait)
 {
 	queue->source_wait = wait;

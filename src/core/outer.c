@@ -30,7 +30,8 @@ void xp_outer_update(struct xpoll *queue)
 		return;
 	/*
 	 * Candidates come and go with each event, and switching attention off and on takes two
-	 * system calls: leave it on for the next XP_RECENT_FOR - 1 updates that find no candidate.
+	 * system calls: leave attention on for the next XP_RECENT_FOR - 1 updates that find no
+	 * candidate.
 	 */
 	if (xp_has_candidates(queue))
 		xp_outer_set_grace(queue, XP_RECENT_FOR);
@@ -41,8 +42,8 @@ void xp_outer_update(struct xpoll *queue)
 		xp_wake_is_pending(queue) || xp_files_ready(queue);
 	queue->outer.alarmed |= xp_due(queue) != XP_NEVER;
 	/*
-	 * If no timer can be set, keep the descriptor readable, so that no event loop waits too
-	 * long.
+	 * If no timer can be set, keep the descriptor readable, so that no event loop that polls it
+	 * waits beyond the due time.
 	 */
 	if (!wanted && queue->outer.alarmed && outer->set_alarm(queue->backend, xp_due(queue)) < 0)
 		wanted = true;

@@ -85,19 +85,22 @@ struct xp_wait {
 		struct xpoll_event *events; /* with XP_EVENTS */
 		/*
 		 * With XP_READY and XP_BATCH.  A record has the token and the bits of the report
-		 * until the library takes it: at the end of xpoll_pwait (xp_ready_finish), or in
-		 * xpoll_revents.
+		 * until the library takes the record: at the end of xpoll_pwait (xp_ready_finish),
+		 * or in xpoll_revents.
 		 */
 		struct xpoll_ready *ready;
 	};
 	int cap, len;         /* capacity of the array, and number of records in it */
-	int64_t deadline_ns;  /* monotonic clock; XP_NOW: do not sleep; XP_NEVER */
+	/* when to give up (monotonic clock); XP_NOW: do not sleep; XP_NEVER */
+	int64_t deadline_ns;
 	/* Signal mask that the caller passed, for the sleeps; NULL: none. */
 	const sigset_t *own_mask;
 	sigset_t blocked;     /* if holds_signals: the signal mask to restore after the wait */
 	enum xp_format format;
 	uint32_t epoch;       /* number of this waiting call, modulo 2^32 */
-	/* queue->wake.all at the start: if it differs later, xpoll_wake_all was called */
+	/*
+	 * queue->wake.all when the wait began: if wake.all differs later, xpoll_wake_all was called
+	 */
 	uint32_t wake_all;
 	/* xp_wait_call zeroes the members from here on. */
 	unsigned spurious;    /* harvests of this wait that led to no event */
@@ -159,7 +162,7 @@ struct xpoll {
 		int pages_len;
 	} slots;             /* pages of slots, indexed by descriptor: see slot.h */
 	uint32_t marks;      /* number of xp_slot_mark calls, modulo 2^32 */
-	/* Some slot may have `hangup_ignored` set: xpoll_pwait checks it. */
+	/* Some slot may have `hangup_ignored` set: xpoll_pwait and xpoll_wait check such slots. */
 	uint8_t hangup_ignored : 1;
 	/* Some slot is missing from the kernel's set: the next wait adds it. */
 	uint8_t unattached : 1;
@@ -192,8 +195,8 @@ struct xpoll {
 		int at_len;
 		struct xp_list awake;  /* files that each wait checks */
 		/*
-		 * Files that were not ready at their last check; each wait of xpoll_event checks a
-		 * few.
+		 * Files that were not ready at their last check; each wait of xpoll_event checks
+		 * XP_ASK_EVERY of them.
 		 */
 		struct xp_list asleep;
 		uint32_t pass;         /* number of passes over the files so far */
@@ -254,7 +257,7 @@ struct xpoll {
 		uint32_t numbers;  /* numbers given to timer waiters so far */
 		/*
 		 * Time until which the timer waiter sleeps.  XP_NEVER: there is no timer waiter;
-		 * XP_NOW: the timer waiter was woken.
+		 * XP_NOW: a sleeping thread was woken to become the timer waiter.
 		 */
 		int64_t until_ns;
 	} timer;
@@ -280,9 +283,9 @@ struct xpoll {
 		uint64_t ns;
 	} idle;
 	/*
-	 * Signalled if another thread may be waiting for it: when a thread returns from a sleep,
-	 * when the last changer (threads.changers) goes on, and when a thread of a dying queue has
-	 * taken the lock again.
+	 * Signalled if a thread may be waiting for this condition: when a thread returns from a
+	 * sleep, when the last changer (threads.changers) goes on, and when a thread of a dying
+	 * queue has taken the lock again.
 	 */
 	pthread_cond_t thread_left;
 
@@ -298,7 +301,7 @@ struct xpoll {
 		int64_t due_ns;
 	} sources[XP_SOURCES];
 	int64_t due_ns;      /* the earliest due_ns of all sources */
-	/* the clock, read once for all changes of a call; XP_NOW: not read yet */
+	/* the monotonic clock, read once for all changes of a call; XP_NOW: not read yet */
 	int64_t change_ns;
 	struct xp_wait *source_wait; /* the wait that is calling a source; NULL: none */
 

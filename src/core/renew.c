@@ -10,8 +10,8 @@
 
 /*
  * Attach one slot to the set as if it had no entry.  Drops a slot whose descriptor was closed or
- * reused.  Returns 0, or the error if memory or descriptors are lacking (xp_is_lack); any error of
- * a source's descriptor.
+ * reused.  Returns 0, or the error if memory or descriptors are lacking (xp_is_lack); for a
+ * source's descriptor, any error.
  */
 static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {

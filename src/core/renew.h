@@ -2,7 +2,7 @@
  * Replaces the kernel's set by a new one.
  *
  * The kernel keeps reporting the entry of a closed file while a duplicate of the file is open, and
- * without its descriptor the entry cannot be removed.  Only a new set lacks it.
+ * without its descriptor the entry cannot be removed.  Only a new set lacks the entry.
  */
 #ifndef XP_CORE_RENEW_H
 #define XP_CORE_RENEW_H

@@ -57,8 +57,8 @@ static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
 	if (slot->enabled & XP_BIT(XP_READ) && xp_sys_was_listener(fd))
 		return POLLIN | POLLRDHUP | EVENT_ABORTED;
 	/*
-	 * poll(2) failed for lack of memory.  Keep the bits unless the entry is level-triggered:
-	 * the kernel does not report them again.
+	 * poll(2) failed for lack of memory.  Keep the bits if the entry is not level-triggered,
+	 * because the kernel would not report them again.
 	 */
 	if (rc < 0 && slot->mode != XP_MODE_LEVEL)
 		return events;
@@ -179,8 +179,8 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 	filters = wanted & (xp_filters_of(reported) |
 		(reported & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0));
 	/*
-	 * A hang-up or error that gives some of these filters no event here has to be reported by
-	 * xpoll_pwait later.
+	 * If a hang-up or error gives some of these filters no event of xpoll_event, a later
+	 * xpoll_pwait or xpoll_wait has to report it.
 	 */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
 		xp_note_ignored_hangup(queue, slot);
@@ -208,8 +208,8 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 /* --- The poll-like level ------------------------------------------------------------ */
 
 /*
- * Called if the descriptor has a record in this array already: adds the bits of a further report to
- * that record.
+ * Called if the descriptor has a record in the array of the wait already: adds the bits of a
+ * further report to that record.
  */
 static void ready_merge(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                         uint32_t events)
@@ -392,8 +392,8 @@ static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *s
 {
 	if (XP_LIKELY(slot->arming == xp_token_arming(token))) {
 		/*
-		 * The report has made a one-shot entry silent: record that before it can be armed
-		 * again.
+		 * The report has made a one-shot entry silent: record that before the entry can be
+		 * armed again.
 		 */
 		if (slot->mode == XP_MODE_ONCE)
 			slot->armed &= slot->solo;

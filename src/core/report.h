@@ -27,7 +27,7 @@ static inline void xp_record_add(struct xp_wait *wait)
 
 /*
  * Prepare to deliver the reports of a call into the kernel.  more: the kernel may have further
- * ones.
+ * reports.
  */
 static inline void xp_reports_begin(struct xp_wait *wait, bool more)
 {

@@ -8,8 +8,8 @@
 
 /*
  * Pass the changes that the back end has collected for its next wait to the kernel now, because
- * threads that sleep already have begun their waits without them.  Drops the slots whose files are
- * closed.
+ * threads that sleep already have begun their waits without these changes.  Drops the slots whose
+ * files are closed.
  */
 static void flush_changes(struct xpoll *queue)
 {
@@ -42,8 +42,8 @@ static bool must_wake_sleeper(const struct xpoll *queue)
 }
 
 /*
- * Leave the remaining events to the sleeping threads: make the kernel report them, or have one
- * thread woken, which polls.
+ * Leave the remaining events to the sleeping threads: make the kernel report them, or have one of
+ * these threads woken, which polls.
  */
 static void leave_to_sleepers(struct xpoll *queue)
 {
@@ -106,8 +106,8 @@ static int late_change_make(struct xpoll *queue, const struct xp_late *late)
 	rc = queue->ops->change_unlocked(queue->backend, late->fd, late->watch, late->token);
 	if (XP_LIKELY(rc == 0)) {
 		/*
-		 * This is the last access to the queue, which another thread may destroy from now
-		 * on.
+		 * The decrement is the last access to the queue, which another thread may destroy
+		 * afterwards.
 		 */
 		atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
 		return 0;
@@ -119,7 +119,10 @@ static int late_change_make(struct xpoll *queue, const struct xp_late *late)
 	 */
 	xp_writer_begin(queue);
 	atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
-	/* EPERM: fd refers to another file now, one that the kernel cannot poll */
+	/*
+	 * EPERM: fd was reused for a file that the kernel cannot poll, so handle the error like
+	 * ENOENT
+	 */
 	rc = rc == -EPERM ? -ENOENT : rc;
 	late_change_failed(queue, late, rc);
 	xp_writer_end(queue);
@@ -166,7 +169,7 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 		queue->hold_waits = XP_RECENT_FOR;
 	if (hold)
 		xp_hold_signals(queue, wait);
-	/* XP_PAST polls with the signal mask, XP_NOW without it. */
+	/* Poll with the signal mask (XP_PAST), not without it (XP_NOW). */
 	if (*until_ns == XP_NOW)
 		*until_ns = XP_PAST;
 	return timer;

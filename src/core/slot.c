@@ -21,7 +21,8 @@ struct xp_slot *xp_slots_make(struct xpoll *queue, int fd)
 	struct xp_slot **at;
 
 	/*
-	 * Tables by descriptor double their lengths, which are of type int and must not overflow.
+	 * Refuse a huge descriptor: tables that descriptors index double their lengths, which are
+	 * of type int and must not overflow.
 	 */
 	if (fd > INT_MAX / 2 ||
 	    XP_TABLE_RESERVE(&queue->slots.pages, &queue->slots.pages_len, page + 1) < 0)

@@ -72,8 +72,9 @@ enum {
 enum xp_mode {
 	XP_MODE_NONE,   /* there is no entry */
 	XP_MODE_LEVEL,  /* the kernel's entry is level-triggered */
-	XP_MODE_EDGE,   /* edge-triggered; poll(2) checks filters without CLEAR after a delivery */
-	XP_MODE_ONCE,   /* one-shot: after a report it is silent until it is armed again */
+	/* edge-triggered; after a delivery the next wait checks filters without CLEAR by poll(2) */
+	XP_MODE_EDGE,
+	XP_MODE_ONCE,   /* one-shot: after a report the entry is silent until the queue arms it */
 	XP_MODE_FILE,   /* no entry, because the kernel refuses the file: see files.h */
 	/* level-triggered; the descriptor of a source, such as an inotify instance */
 	XP_MODE_SOURCE,
@@ -85,7 +86,7 @@ enum xp_mode {
 struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
 	uint32_t arming; /* the arming in the token of the main entry: see the head of this file */
-	uint32_t first_arming; /* the arming when the present registrations began */
+	uint32_t first_arming; /* the arming when the present registrations of fd began */
 	uint32_t mark;       /* queue->marks after xp_slot_mark, if `marked`: dates the mark */
 	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
 	int32_t next; /* descriptor of the next candidate; XP_LAST; XP_UNQUEUED: no candidate */
@@ -126,7 +127,7 @@ struct xp_slot {
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters at once */
 	/*
 	 * an edge was delivered since the last change of the main entry: another change would
-	 * repeat it
+	 * repeat the edge
 	 */
 	uint8_t edge_delivered : 1;
 	uint8_t exclusive : 3; /* filters with XPOLL_NOTE_EXCLUSIVE, which is only a hint */
@@ -138,9 +139,9 @@ struct xp_slot {
 	uint8_t first : 2;
 	uint8_t count : 3;    /* filters whose events have a count: XPOLL_NOTE_COUNT */
 	uint8_t solo : 3;     /* filters with an entry of their own in the kernel: see entry.h */
-	/* no filter is registered, but the kernel still has a silent one-shot entry */
+	/* no filter is registered, but the kernel still has a silent one-shot entry of fd */
 	uint8_t leftover : 1;
-	/* xpoll_event ignored a hang-up, which xpoll_pwait has to report */
+	/* xpoll_event ignored a hang-up, which xpoll_pwait and xpoll_wait have to report */
 	uint8_t hangup_ignored : 1;
 	uint8_t kept_for : 3;  /* filters to deliver `kept` to */
 	uint8_t is_exclusive : 1; /* the kernel's main entry is exclusive now: see entry.c */

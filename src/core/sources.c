@@ -126,7 +126,7 @@ static int registration_add(struct xpoll *queue, const struct xp_source_ops *ops
 	return rc;
 }
 
-/* Apply a change to a registration.  Returns -ESTALE if its ident is another object now. */
+/* Apply a change to a registration.  Returns -ESTALE if its ident refers to another object now. */
 static int registration_modify(struct xpoll *queue, const struct xp_source_ops *ops,
                                struct xp_registration *reg, const struct xpoll_event *change)
 {
@@ -153,8 +153,9 @@ static int registration_modify(struct xpoll *queue, const struct xp_source_ops *
 }
 
 /*
- * Delete the registration, unless its source is busy with it: -EBUSY.  If `confirm` returns another
- * error, such as -EBADF, the registration ends, and the error is returned.
+ * Delete the registration, unless `confirm` returns -EBUSY because the source is still using it.
+ * If `confirm` returns another error, such as -EBADF, the registration ends, and the error is
+ * returned.
  */
 static int registration_delete(struct xpoll *queue, const struct xp_source_ops *ops,
                                struct xp_registration *reg)
@@ -443,7 +444,9 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 	if (rc < 0)
 		xp_registration_free(queue, reg);
 	else
-		/* inheriting other registrations may have activated this one */
+		/*
+		 * if inheriting another registration has activated this one, list it for delivery
+		 */
 		registration_update_list(queue, reg);
 	return 0;
 }

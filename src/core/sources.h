@@ -49,11 +49,11 @@ enum { XP_AHEAD = 8 };
 void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int n,
                             bool first);
 
-/* Deliver active registrations into the array of the wait, each at most once in a call. */
+/* Deliver active registrations into the array of the wait, each at most once in a wait. */
 void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait);
 
 /*
- * Let one source, or all of them, find out which conditions hold, because the given step comes
+ * Let one source, or all of them, find out which conditions hold, because the step `before` comes
  * next.  wait: the wait that is calling, or NULL.
  */
 void xp_source_refresh(struct xpoll *queue, const struct xp_source_ops *ops, enum xp_step before);
@@ -75,7 +75,9 @@ int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 /* In a forked child: forget the descriptors of all sources, which belong to the parent. */
 void xp_source_fds_forget(struct xpoll *queue);
 
-/* Call before the changes of a call: they share one reading of the clock (xp_sources_now). */
+/*
+ * Call before the changes of a call: the changes share one reading of the clock (xp_sources_now).
+ */
 void xp_sources_change_begins(struct xpoll *queue);
 
 void xp_sources_init(struct xpoll *queue);

@@ -32,7 +32,10 @@ void xp_threads_fini(struct xpoll *queue)
 	xp_mutex_fini(&queue->lock);
 }
 
-/* A thread that has released the lock within a call, counted in threads.inside, has it again. */
+/*
+ * Called when a thread that had released the lock within a call has the lock again: no longer
+ * counts the thread in threads.inside.
+ */
 static void inside_leave(struct xpoll *queue)
 {
 	XP_ASSERT(queue->threads.inside > 0);
@@ -49,7 +52,10 @@ int xp_lock_in_child(struct xpoll *queue)
 	return -EINTR;
 }
 
-/* Wake one sleeping thread if kick is true, and the groups of followers whose bit is set. */
+/*
+ * Wake one sleeping thread if kick is true, and the followers of each group whose bit in `groups`
+ * is set.
+ */
 static void wake_threads(struct xpoll *queue, bool kick, unsigned groups)
 {
 	if (kick)
@@ -60,7 +66,8 @@ static void wake_threads(struct xpoll *queue, bool kick, unsigned groups)
 }
 
 /*
- * Wake the threads for which kick.due or turn.due is set now: the calling thread is about to wait.
+ * Wake the threads for which kick.due or turn.due is set now, not when the lock is released: the
+ * calling thread is about to wait.
  */
 static void kick_due(struct xpoll *queue)
 {
@@ -228,7 +235,7 @@ bool xp_is_interrupted(struct xpoll *queue)
 		return true;
 	if (queue->restarts || !queue->lock.taken)
 		return !queue->restarts && xp_signal_program_handles();
-	/* The check takes many system calls: release the lock meanwhile. */
+	/* xp_signal_program_handles makes many system calls: release the lock meanwhile. */
 	queue->threads.inside++;
 	xp_mutex_unlock(&queue->lock);
 	handles = xp_signal_program_handles();
@@ -279,7 +286,7 @@ void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 		kick_next(queue, wait);
 	else if (has_turn)
 		turn_pass(queue);
-	/* In a child that a signal handler forked the count is 0 already. */
+	/* Do not decrement 0: in a child that a signal handler forked the count was reset. */
 	queue->in_wait[wait->format] -= queue->in_wait[wait->format] > 0;
 	xp_sleepers_mark(queue);
 	if (xp_has_sleepers(queue) && queue->ops->rearm)
@@ -323,8 +330,8 @@ static void follower_leave(const struct follower *follower)
 }
 
 /*
- * Called if a follower ends its wait without the turn: if no thread has the turn, pass it to
- * another follower.
+ * Called if a follower ends its wait without the turn: if no thread has the turn, have another
+ * follower take the turn.
  */
 static void turn_decline(struct xpoll *queue)
 {
@@ -364,7 +371,7 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 
 	xp_hold_signals(queue, wait);
 	if (xp_has_candidates(queue))
-		xp_kick_one(queue); /* the leader returns and checks them */
+		xp_kick_one(queue); /* the leader returns and checks the candidates */
 	kick_due(queue);
 	queue->turn.followers++;
 	queue->turn.groups[follower.group]++;

@@ -87,7 +87,10 @@ static inline int xp_enter_change(struct xpoll *queue)
 	return rc;
 }
 
-/* Release the lock before a sleep.  Unlike xp_unlock it wakes no thread: xp_sleeper_enter does. */
+/*
+ * Release the lock before a sleep.  Unlike xp_unlock this wakes no thread, because xp_sleeper_enter
+ * has done so.
+ */
 static inline void xp_unlock_to_sleep(struct xpoll *queue)
 {
 	xp_mutex_unlock(&queue->lock);
@@ -116,7 +119,7 @@ static inline int xp_lock_again(struct xpoll *queue)
 	return 0;
 }
 
-/* Have one sleeping thread woken when the lock is released; it polls again. */
+/* Have one sleeping thread woken when the lock is released; that thread polls again. */
 void xp_kick_one(struct xpoll *queue);
 /*
  * Make all threads that sleep now return and poll, of which each wakes the next one, and make all
@@ -125,8 +128,8 @@ void xp_kick_one(struct xpoll *queue);
 void xp_kick_all(struct xpoll *queue);
 /*
  * Call after a poll that did not sleep, while an xp_kick_all is under way.  If there is a wake-up
- * among these rc reports, a sleeping thread has missed it: the calling thread has to wake the next
- * one in its place.
+ * among these rc reports, the poll has taken it from a sleeping thread: record that the calling
+ * thread has to wake the next one (must_kick).
  */
 void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc);
@@ -174,7 +177,10 @@ static inline const sigset_t *xp_wait_mask(const struct xp_wait *wait)
 	return !wait->own_mask && wait->holds_signals ? &wait->blocked : wait->own_mask;
 }
 
-/* Record whether a sleep until until_ns, with this result of the back end, reached the deadline. */
+/*
+ * Record whether a sleep until until_ns, with result rc of the back end's wait, reached the
+ * deadline.
+ */
 static inline void xp_wait_note_timeout(struct xp_wait *wait, int rc, int64_t until_ns)
 {
 	wait->timed_out = rc == 0 && until_ns >= wait->deadline_ns;
@@ -191,9 +197,9 @@ static inline bool xp_deadline_over(const struct xp_wait *wait)
 }
 
 /*
- * Wait until this thread may enter a back end that serves one thread at a time.  Returns 1: it has
- * the turn; 0: the wait is over; -EBADF: the queue is being destroyed; -EINTR or another error of
- * poll(2).
+ * Wait until this thread may enter a back end that serves one thread at a time.  Returns 1: this
+ * thread has the turn; 0: the wait is over, without the turn; -EBADF: the queue is being destroyed;
+ * -EINTR or another error of poll(2).
  */
 int xp_turn_take(struct xpoll *queue, struct xp_wait *wait);
 

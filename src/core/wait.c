@@ -198,7 +198,7 @@ static bool must_poll_kernel(struct xpoll *queue, const struct xp_wait *wait)
 /*
  * Returns until when the thread may sleep; XP_NOW: poll without sleeping; XP_PAST: poll without
  * sleeping, with the signal mask.  A pending wake-up ends the wait only after a poll, because ready
- * events go before it.
+ * events go before the wake-up.
  */
 static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait)
 {
@@ -248,7 +248,10 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 	return rc;
 }
 
-/* Poll the kernel without sleeping.  how: XP_NOW, or XP_REST to fetch what the last call left. */
+/*
+ * Poll the kernel without sleeping.  how: XP_NOW, or XP_REST to fetch reports for which the last
+ * call had no room.
+ */
 static int poll_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
                        struct xp_fired *fired, int cap)
 {
@@ -304,7 +307,10 @@ static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
 		int room = xp_ask_room(queue, wait->cap - wait->len, false);
 		int cap = room < most ? room : most;
 
-		/* An error ends this loop, and the next wait gets and returns it. */
+		/*
+		 * An error only ends this loop: an error that persists is returned by the next
+		 * wait.
+		 */
 		rc = poll_kernel(queue, wait, XP_REST, fired, cap);
 		deliver_reports(queue, wait, fired, rc, cap);
 		spurious = wait->delivered_some ? 0 : spurious + rc;
@@ -362,9 +368,9 @@ static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp
 }
 
 /*
- * Count a poll without an event.  Returns true if the deadline has passed and there were more such
- * polls than the registrations can explain: a back end that always claims to have more reports must
- * not keep the wait from ending.
+ * Count a poll without an event.  Returns true if the deadline has passed and there were more than
+ * SPURIOUS_MOST such polls for each registration, and as many once more: a back end that always
+ * claims to have more reports must not keep the wait from ending.
  */
 static XP_NOINLINE bool count_spurious(const struct xpoll *queue, struct xp_wait *wait)
 {
