@@ -12,8 +12,8 @@ void *xp_alloc(size_t size);
 /* Returns uninitialised memory that begins a cache line, or NULL; preserves errno. */
 void *xp_alloc_lines(size_t size);
 /*
- * Like realloc(3), but preserves errno.  The added bytes are not zeroed; if it fails and returns
- * NULL, the old block remains.
+ * Like realloc(3), but preserves errno.  The added bytes are not zeroed; if xp_realloc fails and
+ * returns NULL, the old block remains.
  */
 void *xp_realloc(void *memory, size_t size);
 /* Free memory of any of these functions; NULL is harmless. */

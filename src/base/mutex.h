@@ -15,7 +15,7 @@
 
 struct xp_mutex {
 	bool inside; /* a thread holds the lock */
-	bool taken;  /* lock has also taken `mutex`, because the process had several threads */
+	bool taken;  /* xp_mutex_lock took `mutex`, too: the process had several threads */
 	pthread_mutex_t mutex;
 };
 

@@ -177,7 +177,7 @@ static int lookup_fd(struct xpoll *queue, struct xpoll_event *found)
 	return 0;
 }
 
-/* The same for an ident and a filter of a source. */
+/* Like lookup_fd, but for an ident and a filter of a source. */
 static int lookup_source(struct xpoll *queue, const struct xp_source_ops *source,
                          struct xpoll_event *found)
 {

@@ -59,7 +59,7 @@ void xp_check_all(struct xpoll *queue)
 
 	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
 		/*
-		 * The lost report may have made the one-shot entry silent: record that, so that the
+		 * A lost report may have made the one-shot entry silent: record that, so that the
 		 * check arms the entry.
 		 */
 		if (slot->mode == XP_MODE_ONCE) {

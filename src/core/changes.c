@@ -140,8 +140,8 @@ static int change_pass_to_backend(struct xpoll *queue, int fd, struct xp_slot *s
 		slot->marked = before.marked;
 	} else if (slot->mode == XP_MODE_LEVEL && !queue->ops->flush) {
 		/*
-		 * Have the next wait check this descriptor alone: such a poll(2) is cheaper than
-		 * one of the back end's whole array.
+		 * Have the next wait check this descriptor: a poll(2) of it is cheaper than one of
+		 * the back end's whole array.
 		 */
 		xp_check_enabled(queue, fd, slot, again);
 	} else {

@@ -22,7 +22,7 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
 	if (unread > 0)
 		return unread;
 	/*
-	 * FIONREAD fails on a terminal that has hung up: so return 0, because nothing is left to
+	 * FIONREAD fails on a terminal that has hung up: return 0 then, because nothing is left to
 	 * read
 	 */
 	if (kind != XP_KIND_SOCKET || eof)

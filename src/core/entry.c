@@ -430,7 +430,7 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 /*
  * A solo entry has reported, but its filter is disabled or not ready.  After XP_FRUITLESS_MOST such
  * reports in a row, give the entry the mask that the program requests now, or, if the filter is
- * disabled, silence the entry.
+ * disabled, delete the entry.
  */
 static void solo_handle_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
 {

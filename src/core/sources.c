@@ -444,9 +444,7 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 	if (rc < 0)
 		xp_registration_free(queue, reg);
 	else
-		/*
-		 * if inheriting another registration has activated this one, list it for delivery
-		 */
+		/* inheriting another may have activated this registration: list it then */
 		registration_update_list(queue, reg);
 	return 0;
 }

@@ -369,8 +369,8 @@ static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp
 
 /*
  * Count a poll without an event.  Returns true if the deadline has passed and there were more than
- * SPURIOUS_MOST such polls for each registration, and as many once more: a back end that always
- * claims to have more reports must not keep the wait from ending.
+ * SPURIOUS_MOST * (registrations + 1) such polls: a back end that always claims to have more
+ * reports must not keep the wait from ending.
  */
 static XP_NOINLINE bool count_spurious(const struct xpoll *queue, struct xp_wait *wait)
 {

@@ -25,7 +25,8 @@
 
 /* How to watch a descriptor; ORed to the requested bits in a parameter `watch`. */
 #define XP_WATCH_EDGE      0x10000u /* edge-triggered */
-#define XP_WATCH_ONESHOT   0x20000u /* after one report, no more until the next change */
+/* after one report, no more until the next change of the watch */
+#define XP_WATCH_ONESHOT   0x20000u
 #define XP_WATCH_EXCLUSIVE 0x40000u /* like EPOLLEXCLUSIVE: of several queues, wake few */
 #define XP_WATCH_SOURCE    0x80000u /* Windows: fd is a waitable handle of a source */
 /*
@@ -55,7 +56,7 @@ enum {
 	XP_CAP_FREE_CHANGE = 2,
 	/*
 	 * `attach` returns -EEXIST only if fd still refers to the file that was attached, as far as
-	 * fstat(2) or the kernel's entry shows; so the queue calls it to detect a reused
+	 * fstat(2) or the kernel's entry shows; so the queue calls `attach` to detect a reused
 	 * descriptor.
 	 */
 	XP_CAP_KNOWS_FILE = 4,
@@ -101,8 +102,8 @@ struct xp_outer_ops {
 	/* Returns the descriptor, which the first call opens, or a negative errno value. */
 	int (*fd)(void *state);
 	/*
-	 * on: keep the descriptor readable from now on, whatever the kernel reports; false: stop
-	 * doing so.
+	 * on: true: keep the descriptor readable from now on, whatever the kernel reports; false:
+	 * let the kernel's reports decide again.
 	 */
 	void (*set_attention)(void *state, bool on);
 	/*
@@ -152,7 +153,8 @@ struct xp_backend_ops {
 	void (*close)(void *state);
 	/*
 	 * Make waits poll network devices for this number of microseconds before they sleep.
-	 * -ENOTSUP: this kernel lacks it.  NULL: all kernels of this back end lack it.
+	 * -ENOTSUP: this kernel lacks such polling.  NULL: all kernels of this back end lack such
+	 * polling.
 	 */
 	int (*busy_poll)(void *state, uint32_t microseconds);
 
@@ -164,7 +166,7 @@ struct xp_backend_ops {
 	bool (*owns)(const void *state, int fd);
 
 	/*
-	 * Begin to watch.  -EEXIST: the file is already watched by this descriptor.  -EPERM: the
+	 * Begin to watch fd.  -EEXIST: the file is already watched by this descriptor.  -EPERM: the
 	 * kernel cannot poll such a file, for example a regular one, which is always ready.
 	 * -ENOTSUP: an O_PATH descriptor.
 	 */
@@ -183,9 +185,9 @@ struct xp_backend_ops {
 	 */
 	int (*change_unlocked)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
-	 * Stop watching.  If that succeeds, the kernel makes no more reports with the token of this
-	 * registration.  If it fails because fd is closed or refers to another file, reports of the
-	 * old file may still come.
+	 * Stop watching fd.  If that succeeds, the kernel makes no more reports with the token of
+	 * this registration.  If it fails because fd is closed or refers to another file, reports
+	 * of the old file may still come.
 	 */
 	int (*detach)(void *state, int fd);
 
@@ -218,12 +220,18 @@ struct xp_backend_ops {
 	 */
 	bool (*has_pending)(const void *state);
 	int (*flush)(void *state, struct xp_fired *fired, int cap);
-	/* Make one `wait` return, one in progress or the next.  Async-signal-safe. */
+	/* Make one call of `wait` return, one in progress or the next one.  Async-signal-safe. */
 	void (*wake)(void *state);
 
-	/* Optional: see struct xp_renew_ops for the kernels that need it. */
+	/*
+	 * Functions that replace the set; NULL: no kernel of this back end needs that: see struct
+	 * xp_renew_ops.
+	 */
 	const struct xp_renew_ops *renew;
-	/* NULL: the back end has no such descriptor, and xpoll_fd fails with ENOTSUP. */
+	/*
+	 * Functions of the descriptor that xpoll_fd returns; NULL: the back end has none, and
+	 * xpoll_fd fails with ENOTSUP.
+	 */
 	const struct xp_outer_ops *outer;
 };
 

@@ -11,7 +11,7 @@ enum xp_fd_kind {
 	XP_KIND_UNKNOWN, /* the file was not queried yet */
 	XP_KIND_REGULAR,
 	XP_KIND_DIRECTORY,
-	XP_KIND_CLEARED,      /* poll(2) consumes what it reports: see xp_fd_poll_clears */
+	XP_KIND_CLEARED,      /* poll(2) clears the bits that it returns: see xp_fd_poll_clears */
 	XP_KIND_OTHER,
 	/* set in each value below and in none above: poll(2) of such a file changes nothing */
 	XP_KIND_CAN_PROBE = 8,

@@ -36,7 +36,7 @@ static inline int xp_fd_of(uintptr_t handle)
 #else
 /* Descriptors of POSIX are the numbers themselves. */
 
-/* Returns the descriptor that the ident of an event means; -1: too large for a descriptor. */
+/* Returns the descriptor that the ident of an event means; -1: the ident is too large for one. */
 static inline int xp_fd_number(uint64_t ident)
 {
 	return ident > INT32_MAX ? -1 : (int)ident;

@@ -24,7 +24,8 @@ bool xp_fs_holds_fifo(int fd);
 bool xp_fs_has_sizes(int fd);
 
 /*
- * Returns false if a file may change its time of birth: overlayfs copies a file at its first write.
+ * Returns false if the time of birth of this file may change: overlayfs copies a file at its first
+ * write, and reports the time of the copy from then on.
  */
 bool xp_fs_keeps_births(int fd);
 

@@ -23,7 +23,8 @@
 
 /*
  * Call this before a function that is a cancellation point, if a lock is held, and
- * xp_uncancelled_end after it.  `unused`, because some files that include this make no such call.
+ * xp_uncancelled_end after it.  `unused`, because some files that include this header make no such
+ * call.
  */
 struct xp_uncancelled {
 	int state;
@@ -39,8 +40,8 @@ __attribute__((unused)) static inline struct xp_uncancelled xp_uncancelled_begin
 }
 
 /*
- * rc: the result of the call.  Restores cancellation and errno; returns rc, or -errno if rc is
- * negative.
+ * End what xp_uncancelled_begin began: restore cancellation and errno.  rc: the result of the call
+ * in between.  Returns rc, or -errno if rc is negative.
  */
 __attribute__((unused)) static inline int64_t xp_uncancelled_end(
 	const struct xp_uncancelled *before, int64_t rc)

@@ -14,8 +14,8 @@
 struct xp_marks {
 	bool open;
 	/*
-	 * a kqueue(2) descriptor with one disabled filter for each marked file; no thread waits for
-	 * it
+	 * a kqueue(2) descriptor with one disabled filter for each marked file; no thread waits on
+	 * this kqueue
 	 */
 	int fd;
 	pid_t process; /* the process that opened fd */
@@ -28,7 +28,10 @@ struct xp_marks {
 int xp_marks_open(struct xp_marks *marks);
 void xp_marks_close(struct xp_marks *marks);
 
-/* Mark the file of fd until xp_marks_remove or until fd is closed.  A second mark has no effect. */
+/*
+ * Mark the file of fd until xp_marks_remove or until fd is closed.  Marking a marked file has no
+ * effect.
+ */
 int xp_marks_add(const struct xp_marks *marks, int fd);
 void xp_marks_remove(const struct xp_marks *marks, int fd);
 /*

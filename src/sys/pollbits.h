@@ -45,7 +45,7 @@
 
 /*
  * True if a poll with timeout 0 and a signal mask runs signal handlers but does not return EINTR,
- * as on the BSDs, where only a sleep returns EINTR.  Linux returns it whatever the timeout.
+ * as on the BSDs, where only a sleep returns EINTR.  Linux returns EINTR whatever the timeout.
  */
 #ifndef XP_LOOK_HIDES_SIGNALS
 #ifdef __linux__

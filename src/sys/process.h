@@ -8,7 +8,9 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* Points to the number; before the first xp_process_begin, to one that is 0. */
+/*
+ * Points to the number of this process; before the first xp_process_begin, to a number that is 0.
+ */
 extern _Atomic uint32_t *xp_process_page;
 
 /*
@@ -23,7 +25,8 @@ static inline uint32_t xp_process_current(void)
 
 /*
  * Give this process a number if it has none.  The thread that does so calls `begin` first, and
- * other threads return only after that; so `begin` runs once per process, also in a forked child.
+ * other threads return only after `begin` has returned; so `begin` runs once per process, also in a
+ * forked child.
  */
 void xp_process_begin(void (*begin)(void));
 

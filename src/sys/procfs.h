@@ -46,8 +46,8 @@ int xp_procfs_zombie_status(pid_t pid, int *status);
 int xp_procfs_open(pid_t pid);
 /*
  * Returns 0: the process of this directory has not exited, or that is unknown for lack of
- * descriptors; 1: it has exited and was not reaped, and *status is its wait status, or -1 if the
- * caller has no permission; -ESRCH: it was reaped.
+ * descriptors; 1: the process has exited and was not reaped, and *status is its wait status, or -1
+ * if the caller has no permission; -ESRCH: the process was reaped.
  */
 int xp_procfs_ended(int proc_fd, int *status);
 /* Returns true if fd is a directory, like those that xp_procfs_open opens. */

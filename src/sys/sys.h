@@ -27,12 +27,12 @@
 
 /* Clocks, in nanoseconds. */
 int64_t xp_sys_now(void);        /* monotonic */
-int64_t xp_sys_now_coarse(void); /* the same clock, faster, up to some ms behind */
-int64_t xp_sys_realtime(void);   /* since the epoch; an administrator can set this clock */
+int64_t xp_sys_now_coarse(void); /* monotonic, up to some ms behind, but faster to read */
+int64_t xp_sys_realtime(void);   /* real-time clock, since the Epoch; an administrator can set it */
 
 /*
- * Returns a descriptor that becomes readable when the real-time clock is set, and stays so until it
- * is read; read(2) fails then.  -ENOSYS, -EINVAL: not supported.
+ * Returns a descriptor that becomes readable when the real-time clock is set, and stays readable
+ * until read(2), which fails, is called.  -ENOSYS, -EINVAL: not supported.
  */
 int xp_sys_step_fd(void);
 
@@ -42,8 +42,8 @@ int xp_sys_read(int fd, void *buffer, size_t size);
 int xp_sys_write(int fd, const void *buffer, size_t size);
 int xp_sys_fstat(int fd, struct stat *status);
 /*
- * Like xp_sys_fstat, and stores when the file was created, which distinguishes it from a later file
- * that got the same inode number; 0: unknown.
+ * Like xp_sys_fstat, and stores when the file was created (0: unknown), which distinguishes the
+ * file from a later one that got the same inode number.
  */
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns);
 /* Returns true if the times are equal or one is unknown. */
@@ -52,7 +52,7 @@ static inline bool xp_sys_same_birth(int64_t a_ns, int64_t b_ns)
 	return a_ns == b_ns || a_ns == 0 || b_ns == 0;
 }
 int64_t xp_sys_offset(int fd);     /* the file offset */
-int xp_sys_open_flags(int fd);     /* fcntl F_GETFL; -EBADF: not open */
+int xp_sys_open_flags(int fd);     /* flags of fcntl(2), F_GETFL; -EBADF: fd is not open */
 bool xp_sys_is_path(int fd);       /* true: opened with O_PATH */
 bool xp_sys_is_tty(int fd);
 int xp_sys_readlink(const char *path, char *buffer, size_t size);
@@ -104,7 +104,7 @@ void xp_sys_signals_hold(sigset_t *before);
 /* Restore the signal mask that xp_sys_signals_hold stored. */
 void xp_sys_signals_release(const sigset_t *before);
 
-/* sigaction(2), past a drop-in that replaces it. */
+/* sigaction(2) of the C library, even if a drop-in defines this function. */
 int xp_sys_sigaction(int number, const struct sigaction *action,
                      struct sigaction *before);
 
@@ -114,11 +114,12 @@ bool xp_sys_signal_is_blocked(int number, const sigset_t *mask);
 /*
  * How much can be read from or written to a descriptor.  Only xp_sys_take_error has a side effect.
  */
-int64_t xp_sys_unread(int fd);      /* bytes to read; -EINVAL: a listener */
+int64_t xp_sys_unread(int fd);      /* bytes to read; -EINVAL: fd is a listener */
 /* getsockopt(2). */
 int xp_sys_option(int fd, int level, int name, void *value, size_t size);
 bool xp_sys_is_stream(int fd);      /* a socket of SOCK_STREAM */
-int64_t xp_sys_backlog(int fd);     /* connections to accept, at least 1; -EINVAL: no listener */
+/* connections to accept, at least 1; -EINVAL: fd is no listener */
+int64_t xp_sys_backlog(int fd);
 bool xp_sys_is_listener(int fd);    /* SO_ACCEPTCONN */
 /*
  * Returns true if the socket, which poll(2) reports as unconnected, is a TCP listener that was shut
@@ -127,7 +128,8 @@ bool xp_sys_is_listener(int fd);    /* SO_ACCEPTCONN */
 bool xp_sys_was_listener(int fd);
 int64_t xp_sys_socket_room(int fd); /* free bytes in the send buffer */
 /*
- * Returns how many written bytes a socket has not sent, or a pipe's reader has not read; -ENOTSUP.
+ * Returns how many written bytes a socket has not sent, or a pipe's reader has not read; -ENOTSUP:
+ * the kernel does not report the number.
  */
 int64_t xp_sys_unsent(int fd);
 int64_t xp_sys_pipe_size(int fd);   /* capacity of a pipe in bytes */
@@ -140,7 +142,7 @@ int xp_sys_take_error(int fd);
 
 /*
  * Store the wait status of a child that has exited, as waitpid(2) would, without reaping the child.
- * -ECHILD: not a child; -EAGAIN: not exited.
+ * -ECHILD: pid is no child of this process; -EAGAIN: the child has not exited.
  */
 int xp_sys_peek_child(pid_t pid, int *status);
 

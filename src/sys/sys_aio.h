@@ -38,8 +38,8 @@ int xp_sys_file_traits(int fd, struct xp_file_id *id);
  */
 int xp_sys_file_hold(int fd);
 /*
- * Close a duplicate that xp_sys_file_hold made; -EBUSY: not closed, because the process may have
- * got locks on the file since.
+ * Close a duplicate that xp_sys_file_hold made; -EBUSY: `held` stays open, because the process may
+ * have got record locks on the file since.
  */
 int xp_sys_file_let_go(int held);
 /*
@@ -50,8 +50,8 @@ bool xp_sys_file_is_held(int fd, int held);
 
 /*
  * Read from the page cache, without waiting for a device.  Returns the number of bytes, less than
- * size only at the end of the file.  -EAGAIN: not all of it is cached, or that is unknown, or fd
- * cannot be read.
+ * size only at the end of the file.  -EAGAIN: not all of these bytes are cached, or that is
+ * unknown, or fd cannot be read.
  */
 int64_t xp_sys_read_cached(int fd, void *buffer, size_t size, int64_t offset);
 

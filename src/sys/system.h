@@ -9,7 +9,7 @@ struct xp_backend_ops;
 struct xp_tracer_ops;
 struct xp_aio_provider;
 
-/* The lists begin with the best one and end with NULL. */
+/* Each list begins with the best choice and ends with NULL. */
 struct xp_system {
 	const struct xp_backend_ops *backends[8];
 	/* ways to get reports of forks and execs */
