@@ -25,8 +25,8 @@ static int flags_check(const struct xpoll_event *change, const struct xp_source_
 	    (flags & XPOLL_SETUDATA && flags & XPOLL_KEEPUDATA))
 		return -EINVAL;
 	/*
-	 * Some sources take a change without an action, such as the trigger of USER, which is in
-	 * fflags.
+	 * Accept a change without an action if the source allows that: the trigger of USER, for
+	 * example, is in fflags alone.
 	 */
 	return actions || (source && source->bare && change->fflags) ? 0 : -EINVAL;
 }
@@ -103,8 +103,8 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 	xp_sources_change_begins(queue);
 	for (int i = 0; i < nchanges; i++) {
 		/*
-		 * `events` may be the same array as `changes`: a status overwrites only this change
-		 * or earlier ones.
+		 * `events` may be the same array as `changes`: the status of a change overwrites
+		 * only this change or earlier ones, which are applied already.
 		 */
 		const struct xpoll_event *change = &changes[i];
 		uint64_t syscalls = xp_counter_read(&queue->counters.syscalls_change);

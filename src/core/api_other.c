@@ -88,7 +88,10 @@ int xpoll_close_fd(xpoll_fd_t fd)
 
 /* --- Asynchronous I/O ------------------------------------------------------------------ */
 
-/* Make a registration for the operation and start it.  Returns 0 or a negative errno value. */
+/*
+ * Make a registration for the operation, and start the operation.  Returns 0 or a negative errno
+ * value.
+ */
 static int aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
 {
 	uint64_t ident = (uint64_t)(uintptr_t)aio;

@@ -191,7 +191,7 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	                found->events & (POLLPRI | POLLERR)))
 		return batch_take_other(queue, found, datap);
 	filters = xp_poll_filters(slot, bits);
-	if (datap) /* the udata of the first ready filter */
+	if (datap) /* store the first ready filter's udata */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	queue->stats.events++;
 	xp_recheck_after_delivery(queue, fd, slot, filters);

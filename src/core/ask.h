@@ -47,7 +47,8 @@ static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
 /*
  * Returns the number of reports to ask the kernel for.  room: free records; has_events: this wait
  * has delivered events already.  In that case ask for at least XP_ASK_LEAST, or descriptors that
- * only the kernel reports would starve; one whose report finds no room is checked by the next wait.
+ * only the kernel reports would starve; a descriptor whose report finds no room is checked by the
+ * next wait.
  */
 static inline int xp_ask_room(struct xpoll *queue, int room, bool has_events)
 {
@@ -70,7 +71,7 @@ static inline bool xp_ask_count(struct xpoll *queue)
 		return true;
 	/*
 	 * The second wait in a row that skips the kernel reads the coarse clock, which ticks every
-	 * few milliseconds.  A later one calls the kernel if that clock has advanced since.
+	 * few milliseconds.  A later wait calls the kernel if that clock has advanced since.
 	 */
 	if (queue->ask.skipped < 2)
 		return false;

@@ -58,7 +58,10 @@ static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot
  * events, or xpoll_revents has not returned the slot's record.
  */
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);
-/* Remove the first candidate.  Returns its descriptor, and stores its slot. */
+/*
+ * Remove the first candidate.  Returns the descriptor of the removed candidate, and stores its slot
+ * in *slot.
+ */
 int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
 
 /*
@@ -87,8 +90,9 @@ static XP_INLINE void xp_check_delivered(struct xpoll *queue, int fd, struct xp_
 }
 
 /*
- * Called if these bits of a report or check found no room in the array.  If poll(2) may check the
- * file, makes the slot a candidate; otherwise keeps the bits in the slot for the next wait.
+ * Called if these bits of a report or check found no room in the array of the wait.  If poll(2) may
+ * check the file, makes the slot a candidate; otherwise keeps the bits in the slot for the next
+ * wait.
  */
 void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                  uint32_t events);

@@ -102,8 +102,8 @@ static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, un
 	} else if (awaited && xp_entry_may_report_once(queue, slot)) {
 		/*
 		 * A late change that fails disables all filters of the entry (late_change_failed).
-		 * If other filters of the entry were enabled before this call, that must not happen
-		 * to them: change the entry at once.
+		 * If other filters of the entry were enabled before this call, those filters must
+		 * stay enabled: change the entry at once.
 		 */
 		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE,
 		                       mine & slot->enabled & ~filters ? NULL : late);
@@ -160,7 +160,7 @@ static void keep_before_add(struct xpoll *queue, int fd, struct xp_slot *slot, u
 {
 	/*
 	 * Most files whose bits poll(2) clears report POLLPRI.  So on epoll only an ADD with EXCEPT
-	 * queries the kind of the file; other ADDs do without that system call.
+	 * queries the kind of the file; other ADDs save that system call.
 	 */
 	if (queue->lazy && filters & XP_BIT(XP_EXCEPT) && xp_slot_kind(fd, slot) == XP_KIND_CLEARED)
 		xp_kept_before_change(queue, fd, slot);
@@ -262,7 +262,7 @@ static int add_more(struct xpoll *queue, int fd, struct xp_slot *slot,
 
 /*
  * Called if the back end does not support EXCEPT.  Returns the error of the ADD: -ENOTSUP, or a
- * more specific error of the descriptor.
+ * more specific error, such as -EBADF for a closed descriptor.
  */
 static int except_refusal_error(const struct xpoll *queue, int fd)
 {

@@ -16,7 +16,7 @@ struct xp_interest {
 	bool enable;        /* also enable those of the filters that are registered and disabled */
 	/* Disable the filters, new ones as well as registered ones. */
 	bool disable;
-	bool follows;       /* if fd is a regular file: have its growth watched */
+	bool follows;       /* if fd is a regular file: watch the file's growth */
 	/* Filters that are registered already keep their udata. */
 	bool keep_udata;
 	union xp_udata udata;
@@ -83,8 +83,8 @@ static inline void xp_change_counted(struct xpoll *queue, int rc, uint64_t sysca
 }
 
 /*
- * After a delivery, disable the filter (DISPATCH) or end it (ONESHOT); with XPOLL_WHOLE all filters
- * of the slot.
+ * After a delivery, disable the filter (DISPATCH) or end its registration (ONESHOT); with
+ * XPOLL_WHOLE those of all filters of the slot.
  */
 void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter);
 

@@ -1,6 +1,6 @@
 /*
- * Checks candidates by poll(2), and files.  A candidate is a descriptor whose state the next wait
- * has to check.
+ * Checks candidates by poll(2), and files by fstat(2).  A candidate is a descriptor whose state the
+ * next wait has to check.
  */
 #include "core/check.h"
 
@@ -34,7 +34,8 @@ static void candidate_not_ready(struct xpoll *queue, int fd, struct xp_slot *slo
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
 	/*
-	 * Arm an entry that has reported and is silent since, so that it reports the next activity.
+	 * Arm a one-shot entry that has reported and is silent since, so that the kernel reports
+	 * the next activity.
 	 */
 	if (xp_entry_is_silent(queue, slot) && mine)
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, xp_entry_main(queue, slot), mine);
@@ -68,8 +69,8 @@ static bool is_same_file(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 }
 
 /*
- * Handle the result of poll(2) for one candidate: deliver ready filters, arm entries of others, or
- * drop the slot of a closed descriptor.  named: see struct chunk.
+ * Handle the result of poll(2) for one candidate: deliver ready filters, arm entries of filters
+ * that are not ready, or drop the slot of a closed descriptor.  named: see struct chunk.
  */
 static void candidate_handle_bits(struct xpoll *queue, struct xp_wait *wait,
                                   const struct pollfd *found, bool named)
@@ -201,8 +202,8 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	}
 	/*
 	 * Check all enabled level-triggered filters of the slot.  Check an edge-triggered one
-	 * (CLEAR, LOWAT) only if check or recheck named it, or its edge would be delivered
-	 * repeatedly.
+	 * (CLEAR, LOWAT) only if check or recheck named it, because otherwise its edge would be
+	 * delivered repeatedly.
 	 */
 	filters = slot->enabled & (filters | ~xp_slot_by_edge(slot));
 	XP_ASSERT(chunk->len < XP_FIRED_MOST);
@@ -283,7 +284,7 @@ static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 
 /*
  * Handles the common case without a chunk: a program that handles one event after the other mostly
- * has one candidate, which it has enabled and which is ready.
+ * has one candidate, whose filter the program has enabled and which is ready.
  */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 {

@@ -10,8 +10,8 @@
  */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);
 /*
- * Make the kernel report the candidates that are ready, so that it wakes a sleeping thread for
- * them.  Candidates that only a wait can check stay in the list, and xp_sleepers_mark has a
+ * Make the kernel report the candidates that are ready, so that the kernel wakes a sleeping thread
+ * for them.  Candidates that only a wait can check stay in the list, and xp_sleepers_mark has a
  * sleeping thread woken for them.
  */
 void xp_candidates_publish(struct xpoll *queue);

@@ -33,8 +33,8 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
 
 /*
  * Returns the free space of a pipe, or a negative errno value.  The size of a pipe hardly ever
- * changes, so it is cached, and queried again in each 64th wait.  On some kernels only the free
- * space can be queried.
+ * changes, so the size is cached in the slot, and queried again in each 64th wait.  On some kernels
+ * only the free space can be queried.
  */
 static int64_t pipe_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
@@ -51,8 +51,8 @@ static int64_t pipe_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 	}
 	unread = xp_sys_unread(fd);
 	/*
-	 * If the pipe holds the cached size or more, it is full or was enlarged: query the free
-	 * space.
+	 * If the pipe holds the cached size or more, the pipe is full or was enlarged: query the
+	 * free space.
 	 */
 	return unread < 0 ? unread : unread < size ? size - unread : xp_sys_pipe_room(fd);
 }
@@ -78,8 +78,9 @@ static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 
 /*
  * Called for a socket event with XPOLL_EOF.  Returns true if the event is READ and fd is still a
- * listener: then it was shut down, which only TCP reports by an end of file.  counted: event->data
- * has the count, which is 1 (unknown) for a listener, so any other count saves the system call.
+ * listener: then the listener was shut down, which only TCP reports by an end of file.  counted:
+ * event->data has the count, which is 1 (unknown) for a listener, so any other count saves the
+ * system call.
  */
 static bool count_aborted(struct xpoll *queue, const struct xpoll_event *event, int fd,
                           bool counted)
@@ -105,8 +106,8 @@ void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xp
 	    xp_slot_kind(fd, slot) != XP_KIND_SOCKET)
 		return;
 	/*
-	 * Reading a socket's error clears it: copy the error from the READ event to the WRITE
-	 * event.
+	 * Reading a socket's error (SO_ERROR) clears the error: copy the error from the READ event
+	 * to the WRITE event.
 	 */
 	if (has_first && event[-1].ident == event->ident && slot->so_error & XP_BIT(XP_READ) &&
 	    event[-1].filter == XPOLL_FILT_READ && event[-1].fflags) {
@@ -127,7 +128,7 @@ void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xp
 
 /*
  * Time between two checks of a WRITE filter whose free space is below its low-water mark.  No edge
- * reports that the space has grown, so the queue checks it again and again.
+ * reports that the space has grown, so the queue checks the filter again and again.
  */
 enum { LOWAT_EVERY_NS = 10 * XP_NS_PER_MS };
 
@@ -206,7 +207,7 @@ static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *sl
 
 /*
  * Returns true if WRITE has reached its low-water mark.  Otherwise records the filter in
- * slot->below_lowat, and sets the time at which the queue checks it again.
+ * slot->below_lowat, and sets the time at which the queue checks the filter again.
  */
 static bool room_or_check_later(struct xpoll *queue, int fd, struct xp_slot *slot)
 {

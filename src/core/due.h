@@ -18,7 +18,7 @@ static inline int64_t xp_due(const struct xpoll *queue)
 
 /*
  * Set the time at which the source has to be called.  If no sleeping thread returns by the earliest
- * due time of all sources, record that one has to be woken (xp_sleepers_mark).
+ * due time of all sources, record that a sleeping thread has to be woken (xp_sleepers_mark).
  */
 void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns);
 
@@ -35,12 +35,15 @@ static inline bool xp_timer_waiter_missing(const struct xpoll *queue)
 }
 
 /*
- * Make the calling thread the timer waiter if none sleeps until the due time: *deadline_ns becomes
- * the due time, if that is earlier.  Returns a number for xp_timer_waiter_end, or 0 if the thread
- * has not become the timer waiter.
+ * Make the calling thread the timer waiter if no thread sleeps until the due time: *deadline_ns
+ * becomes the due time, if that is earlier.  Returns a number for xp_timer_waiter_end, or 0 if the
+ * thread has not become the timer waiter.
  */
 uint32_t xp_timer_waiter_begin(struct xpoll *queue, int64_t *deadline_ns);
-/* Call after the sleep, with the number that xp_timer_waiter_begin returned. */
+/*
+ * Call after the sleep, with the number that xp_timer_waiter_begin returned: this thread is no
+ * longer the timer waiter.
+ */
 void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter);
 /*
  * Call when a sleeping thread was woken to become the timer waiter: until a thread has returned
@@ -52,7 +55,10 @@ void xp_timer_waiter_woken(struct xpoll *queue);
  * become the timer waiter: the timer waiter is missing again until some thread has become it.
  */
 void xp_timer_waiter_arrived(struct xpoll *queue);
-/* Record that there is no timer waiter: its sleep has ended, or it is a thread of the parent. */
+/*
+ * Record that there is no timer waiter: its sleep has ended, or, in a forked child, it was a thread
+ * of the parent.
+ */
 void xp_timer_waiter_forget(struct xpoll *queue);
 
 #endif

@@ -138,7 +138,7 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 /*
  * Returns true if the main entry is to be exclusive.  XPOLL_NOTE_EXCLUSIVE is a hint: the kernel
  * allows only POLLIN and POLLOUT in an exclusive entry.  While a filter is disabled the entry is
- * not exclusive, or it could take the wake-up of another queue.
+ * not exclusive, because otherwise it could take a wake-up that another queue needs.
  */
 static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *slot,
                                enum xp_mode mode)
@@ -186,8 +186,8 @@ static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum x
 	slot->fruitless_reports = 0;
 	/*
 	 * On a lazy queue the new arming shows which reports are older than this change, so an
-	 * older mark is not needed any more; except for reports of solo entries, which keep an
-	 * earlier arming.  On other queues the arming stays the same: mark the slot.
+	 * older mark of the slot is not needed any more; except for reports of solo entries, which
+	 * keep an earlier arming.  On other queues the arming stays the same: mark the slot.
 	 */
 	if (!queue->lazy)
 		xp_slot_mark(queue, slot);
@@ -293,7 +293,7 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
 	/*
 	 * No earlier late change of this entry is under way.  A silent one-shot entry has reported
-	 * since its late change, or that change has failed.  For an edge-triggered entry
+	 * since its late change, or that late change has failed.  For an edge-triggered entry
 	 * xp_entry_arm or xp_entry_attach has waited for any late change.
 	 */
 	XP_ASSERT(filters && (slot->mode == XP_MODE_EDGE || xp_entry_is_silent(queue, slot)));
@@ -437,7 +437,8 @@ static void solo_handle_fruitless(struct xpoll *queue, int fd, struct xp_slot *s
 	if (++slot->fruitless_reports < XP_FRUITLESS_MOST)
 		return;
 	slot->fruitless_reports = 0;
-	if (bit & slot->enabled) { /* a DELETE has narrowed the requested bits since */
+	/* the entry has more bits than the program requests after a DELETE */
+	if (bit & slot->enabled) {
 		(void)xp_solo_arm(queue, fd, slot, bit);
 		return;
 	}
@@ -457,7 +458,8 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 	} else if (slot->mode == XP_MODE_ONCE) {
 		/*
 		 * The one-shot entry is silent now.  If a filter is enabled, arm the entry again,
-		 * edge-triggered, so that it does not repeat a hang-up that xpoll_event ignores.
+		 * edge-triggered, so that the kernel does not repeat a hang-up that xpoll_event
+		 * ignores.
 		 */
 		if (mine & slot->enabled)
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);

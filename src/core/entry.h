@@ -65,12 +65,14 @@ enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot
 
 /*
  * Returns true if the main entry may be one-shot: a report disables or ends all of its filters,
- * none is exclusive or has a low-water mark, and the back end can arm it without the queue's lock.
+ * none is exclusive or has a low-water mark, and the back end can arm the entry without the queue's
+ * lock.
  */
 bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *slot);
 
 /*
- * Returns true if the main entry is one-shot and has reported: it has to be armed to report again.
+ * Returns true if the main entry is one-shot and has reported: the queue has to arm the entry
+ * before the kernel reports it again.
  */
 static inline bool xp_entry_is_silent(const struct xpoll *queue, const struct xp_slot *slot)
 {
@@ -105,9 +107,9 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
  */
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * Change the main entry to this mode and these filters; call xp_entry_attach instead if there is
- * none.  The kernel then checks the state, and reports at least those filters of `again` that are
- * ready.  If the change fails with an xp_is_gone_error, the slot was dropped.
+ * Change the main entry to this mode and these filters; if the slot has no main entry, call
+ * xp_entry_attach instead.  The kernel then checks the state, and reports at least those filters of
+ * `again` that are ready.  If the change fails with an xp_is_gone_error, the slot was dropped.
  */
 int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                  unsigned filters, unsigned again);
@@ -149,7 +151,7 @@ int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filt
 
 /*
  * Make the kernel check these filters and report those that are ready, so that no wait has to check
- * them.  May drop the slot.
+ * them.  Drops the slot if the change shows that fd was closed or reused.
  */
 void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 

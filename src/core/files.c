@@ -18,12 +18,12 @@ struct xp_file {
 	/* The watch of the file's growth, if `follows`. */
 	struct xp_inode_user growth;
 	bool has_end;    /* a regular file, in a file system where st_size is the end of file */
-	bool follows;  /* `growth` is watched */
+	bool follows;  /* xp_inode_watch has succeeded for `growth` */
 	bool gone;     /* growth_file_is_gone was called: fd was closed or reused */
 	uint32_t pass; /* the last pass (files.pass) that checked this file */
 	/*
-	 * Filters to check even if they have CLEAR, because they were enabled or the file has
-	 * grown.
+	 * Set of filters to check even if they have CLEAR, because they were enabled or the file
+	 * has grown.
 	 */
 	unsigned due;
 	/* The identity of the registered file; born_ns: time of birth, 0 if unknown. */
@@ -46,7 +46,7 @@ static void file_move_to_list(struct xp_file *file, struct xp_list *list)
 		xp_list_append(list, &file->list_link);
 }
 
-/* Move the file to files.awake, so that the next wait checks it. */
+/* Move the file to files.awake, so that the next wait checks the file. */
 static void file_wake(struct xpoll *queue, struct xp_file *file)
 {
 	file_move_to_list(file, &queue->files.awake);
@@ -65,7 +65,7 @@ static void growth_seen(struct xpoll *queue, struct xp_inode_user *user, uint32_
 	file_wake(queue, file);
 }
 
-/* Returns true if growth matters now: READ is enabled. */
+/* Returns true if reports of the file's growth are needed now, because READ is enabled. */
 static bool growth_is_wanted(const struct xpoll *queue, const struct xp_inode_user *user)
 {
 	return xp_slots_get(queue, user->fd)->enabled & XP_BIT(XP_READ);

@@ -20,7 +20,7 @@
 int xp_file_add(struct xpoll *queue, int fd, bool follows);
 /*
  * Apply another ADD to a recorded file.  Returns 0; -EBADF, -ENOENT: the descriptor was closed or
- * reused; or the error of watching its growth.
+ * reused; or the error of watching the file's growth.
  */
 int xp_file_add_again(struct xpoll *queue, int fd, unsigned filters, bool follows);
 void xp_file_remove(struct xpoll *queue, int fd);
@@ -29,7 +29,7 @@ void xp_file_remove(struct xpoll *queue, int fd);
  * -EBADF, -ENOENT: fd was closed or reused.
  */
 int xp_file_confirm(struct xpoll *queue, int fd);
-/* Make the next wait check these filters, even those with CLEAR that were delivered. */
+/* Make the next wait check these filters of the file, even those with CLEAR that were delivered. */
 void xp_file_check_filters(struct xpoll *queue, int fd, unsigned filters);
 
 /* Returns the number of bytes from the file's offset to its end, perhaps negative; 1 if unknown. */

@@ -4,16 +4,16 @@
 
 #include "core/queue.h"
 
-/* Returns true if a thread is in the back end's wait. */
+/* Returns true if a thread is in the back end's wait, in which it may sleep. */
 static inline bool xp_has_sleepers(const struct xpoll *queue)
 {
 	return queue->threads.sleepers > 0;
 }
 
 /*
- * If a thread sleeps in the kernel, record that one has to return and poll again, because the
- * kernel does not report the event.  The calling thread wakes one when it leaves the queue, unless
- * it delivers the event itself.
+ * If a thread sleeps in the kernel, record that a sleeping thread has to return and poll again,
+ * because the kernel does not report the event.  The calling thread wakes such a thread when it
+ * leaves the queue, unless it delivers the event itself.
  */
 static inline void xp_sleepers_mark(struct xpoll *queue)
 {
@@ -21,8 +21,8 @@ static inline void xp_sleepers_mark(struct xpoll *queue)
 }
 
 /*
- * Clear the mark of xp_sleepers_mark, because the calling thread polls itself, or wakes a thread.
- * Returns whether the mark was set.
+ * Clear the mark of xp_sleepers_mark, because the calling thread polls itself, or wakes a sleeping
+ * thread.  Returns whether the mark was set.
  */
 static inline bool xp_sleepers_take_mark(struct xpoll *queue)
 {

@@ -17,7 +17,7 @@ int xp_outer_open(struct xpoll *queue);
  * each call that leaves the queue, and before sleeps, once xpoll_fd was called.
  */
 void xp_outer_update(struct xpoll *queue);
-/* In a forked child: reset the state, because nobody has called xpoll_fd there. */
+/* In a forked child: reset queue->outer, because nobody has called xpoll_fd there. */
 void xp_outer_forget(struct xpoll *queue);
 
 #endif

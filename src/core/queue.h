@@ -65,7 +65,7 @@ enum {
 };
 
 enum {
-	XP_GROUPS = 2, /* groups of threads that wait for a turn: passing it wakes one group */
+	XP_GROUPS = 2, /* groups of followers: passing the turn wakes one group */
 	/* bits of queue->wake.state */
 	XP_WAKE_PENDING = 1, /* flag: no wait has returned yet for the last xpoll_wake */
 	XP_WAKE_WRITER = 2,  /* added for each thread that uses the queue without its lock */
@@ -112,7 +112,10 @@ struct xp_wait {
 	 */
 	uint32_t set;
 	bool delivered_some; /* the last call into the kernel led to an event, or ran a source */
-	/* The last call into the kernel reported a filter that this wait had delivered. */
+	/*
+	 * The last call into the kernel reported a filter that this wait had delivered before: see
+	 * harvest in wait.c.
+	 */
 	bool repeated;
 	bool more;        /* the kernel may have more reports: poll it again */
 	bool renew;       /* an ended registration is still reported: replace the kernel's set */
@@ -121,21 +124,23 @@ struct xp_wait {
 	/* this thread returned after xp_kick_all, or took a wake-up of it: wake the next thread */
 	bool must_kick;
 	bool polled;      /* the thread polled before its first sleep: see xp_sleep_prepare */
-	bool has_slept;   /* the thread slept in this call */
+	bool has_slept;   /* the thread slept before in this call */
 	bool holds_signals; /* the thread blocks all signals except during its sleeps */
 	bool timed_out;   /* the last sleep lasted until the deadline */
-	bool interrupted; /* a source found that a handler may have run in the last sleep */
+	bool interrupted; /* a source found that a signal handler may have run in the last sleep */
 };
 
 struct xpoll {
 	const struct xp_backend_ops *ops; /* [I] the functions of the back end */
 	void *backend;            /* [I] the back end's private state */
-	/* [I] true on epoll: a change of an entry costs a system call, so many are avoided */
+	/*
+	 * [I] true on epoll: a change of an entry costs a system call, so the queue avoids changes
+	 */
 	bool lazy;
 	/* [I] how long the kernel polls network devices before a sleep, in us; 0: not at all */
 	uint32_t busy_poll_us;
 	bool vnode_as_bsd;        /* [I] opened with XPOLL_VNODE_AS_BSD */
-	bool restarts;            /* [I] opened with XPOLL_RESTART */
+	bool restarts;            /* [I] XPOLL_RESTART: a signal handler does not end a wait */
 	/*
 	 * [I] the modes (XPOLL_CLEAR ...) that events repeat in `flags`; 0 without XPOLL_TELL_MODES
 	 */
@@ -164,7 +169,7 @@ struct xpoll {
 	uint32_t marks;      /* number of xp_slot_mark calls, modulo 2^32 */
 	/* Some slot may have `hangup_ignored` set: xpoll_pwait and xpoll_wait check such slots. */
 	uint8_t hangup_ignored : 1;
-	/* Some slot is missing from the kernel's set: the next wait adds it. */
+	/* Some slot is missing from the kernel's set: the next wait attaches the slot. */
 	uint8_t unattached : 1;
 	/*
 	 * some source has called set_probed: call `refresh` of all sources before each poll or
@@ -193,7 +198,7 @@ struct xpoll {
 	struct {
 		struct xp_file **at;   /* the files, indexed by descriptor */
 		int at_len;
-		struct xp_list awake;  /* files that each wait checks */
+		struct xp_list awake;  /* files that each wait checks by fstat(2) */
 		/*
 		 * Files that were not ready at their last check; each wait of xpoll_event checks
 		 * XP_ASK_EVERY of them.
@@ -202,7 +207,8 @@ struct xpoll {
 		uint32_t pass;         /* number of passes over the files so far */
 	} files;             /* files that the kernel cannot poll: see files.c */
 	struct {
-		int64_t (*bytes)[2]; /* marks of READ and WRITE, indexed by descriptor */
+		/* the marks of READ and WRITE in bytes, indexed by descriptor */
+		int64_t (*bytes)[2];
 		int len;
 	} lowat;             /* low-water marks: see count.c */
 
@@ -262,21 +268,22 @@ struct xpoll {
 		int64_t until_ns;
 	} timer;
 	struct {
-		bool leader;      /* a thread has the turn, and may be in the back end */
+		bool leader;      /* a thread has the turn, and may be in the back end's wait */
 		int followers;    /* threads that wait for the turn */
 		int leaving; /* followers that xp_kick_all wakes and that have not returned yet */
 		unsigned signalled; /* bit set of the groups whose followers have to return */
 		unsigned due; /* bit set of the signalled groups that xp_unlock has still to wake */
 		int groups[XP_GROUPS]; /* number of followers in each group */
 	} turn;              /* for back ends that serve one thread at a time */
-	struct xp_wakefd turn_wakefds[XP_GROUPS]; /* [I] the descriptors that followers poll */
+	/* [I] the descriptors that wake followers, one per group */
+	struct xp_wakefd turn_wakefds[XP_GROUPS];
 	/* How many of the next waits block signals before their first sleep. */
 	uint8_t hold_waits;
 	/* How many of the next waits block signals without polling first: see xp_sleep_prepare. */
 	uint8_t poll_after;
 	struct {
 		bool counted; /* [I] XPOLL_COUNT_IDLE: each sleep reads the clock twice */
-		int sleepers; /* threads that sleep now */
+		int sleepers; /* threads that sleep now, if counted */
 		/*
 		 * Nanoseconds: lengths of ended sleeps minus start times of current ones; may wrap
 		 */

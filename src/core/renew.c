@@ -58,7 +58,7 @@ int xp_attach_slots(struct xpoll *queue, enum xp_attach which)
 
 /*
  * Drop the slots whose descriptor refers to another file now: query the old set that the back end
- * has kept (`knows`), or change each entry, which fails for such a slot.
+ * has kept (`knows`), or change each entry: the change fails if fd refers to another file.
  */
 static void drop_reused_slots(struct xpoll *queue)
 {

@@ -27,7 +27,7 @@ void xp_delivered_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, uns
 
 /*
  * Returns true if this wait has delivered a filter of the slot.  If the slot was delivered last by
- * the wait 2^32 calls ago, this is true by mistake once this wait has another record.
+ * the wait 2^32 calls ago, the result is true by mistake once this wait has another record.
  */
 static inline bool is_delivered(const struct xp_wait *wait, const struct xp_slot *slot)
 {
@@ -109,7 +109,7 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 
 /*
  * Store the events of these filters, beginning with the filter that found no room the last time.
- * Those without room are left to the next wait.
+ * The filters without room are left to the next wait.
  */
 static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                          uint32_t events, unsigned filters)
@@ -171,7 +171,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 
 	/*
 	 * The program requested POLLRDHUP without POLLIN.  Some kernels report POLLIN for data as
-	 * well: ignore it, unless there is an end of file, a hang-up or an error.
+	 * well: ignore POLLIN, unless there is an end of file, a hang-up or an error.
 	 */
 	if (XP_UNLIKELY(!(slot->requested & XP_REQUEST_IN)) &&
 	    !(reported & (POLLRDHUP | POLLHUP | POLLERR)))
@@ -356,9 +356,9 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 		return;
 	}
 	/*
-	 * The report is of an entry of a closed file of which a duplicate is open, or was fetched
-	 * before a DELETE.  The fourth such report of a slot makes the wait replace the kernel's
-	 * set; reports of a set that was replaced meanwhile do not count.
+	 * The report is of an entry of a closed file of which a duplicate is open, or the report
+	 * was fetched before a DELETE.  The fourth such report of a slot makes the wait replace the
+	 * kernel's set; reports of a set that was replaced meanwhile do not count.
 	 */
 	queue->stats.stale_dropped++;
 	if (wait->set != (uint32_t)queue->stats.rebuilds ||

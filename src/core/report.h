@@ -86,8 +86,9 @@ static XP_INLINE void xp_delivered(struct xpoll *queue, int fd, struct xp_slot *
 }
 
 /*
- * Take a record of the poll-like level: apply the modes of its filters.  Returns its bits of
- * poll(2), and stores the udata of its first filter; 0: its registration has ended or is disabled.
+ * Take a record of the poll-like level: apply the modes of its filters.  Returns the record's bits
+ * of poll(2), and stores the udata of the first filter that they belong to; 0: the registration has
+ * ended or is disabled.
  */
 uint32_t xp_ready_take(struct xpoll *queue, const struct xpoll_ready *ready, union xp_udata *udata);
 /*

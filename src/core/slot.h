@@ -98,7 +98,7 @@ struct xp_slot {
 
 	/* Sets of filters. */
 	uint8_t present;   /* registered filters */
-	uint8_t enabled;   /* registered filters that are not disabled */
+	uint8_t enabled;   /* registered filters that the program has not disabled */
 	uint8_t requested; /* XP_REQUEST_IN and so on */
 	/* filters that the kernel reports now: not those of a silent one-shot entry */
 	uint8_t armed;
@@ -150,10 +150,11 @@ struct xp_slot {
 
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;      /* enum xp_fd_kind */
-	uint8_t idle : 4;      /* checks after deliveries, in a row, that found nothing ready */
+	/* checks by poll(2), in a row, that found nothing ready after a delivery */
+	uint8_t idle : 4;
 	/*
-	 * Number of reports, modulo 64.  Whenever it becomes 0, a lazy queue (epoll) verifies that
-	 * fd was not reused.
+	 * Number of reports of the kernel, modulo 64.  Whenever it becomes 0, a lazy queue (epoll)
+	 * verifies that fd was not reused.
 	 */
 	uint8_t reports : 6;
 	/* reports of ended registrations; the fourth makes the wait replace the kernel's set */
@@ -191,7 +192,10 @@ static inline struct xp_slot *xp_slots_get(const struct xpoll *queue, int fd)
 	return &queue->slots.pages[(unsigned)fd >> XP_PAGE_BITS][fd & (XP_PAGE_SLOTS - 1)];
 }
 
-/* Returns the token of the slot's entries: the kernel returns it with each of their reports. */
+/*
+ * Returns the token of the slot's entries: the kernel returns the token with each report of these
+ * entries.
+ */
 static inline uint64_t xp_slot_token(const struct xp_slot *slot, int fd)
 {
 	return (uint64_t)slot->arming << 32 | (uint32_t)fd;
@@ -263,7 +267,7 @@ static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits
 {
 	unsigned enabled = slot->enabled;
 
-	/* If only one filter is enabled, all bits belong to it. */
+	/* If only one filter is enabled, all bits belong to that filter. */
 	return !(enabled & (enabled - 1)) || bits & (POLLERR | POLLHUP) ? enabled
 		: xp_filters_of(bits) & enabled;
 }
@@ -302,7 +306,7 @@ static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
  * lock held, until no late change is under way; a late change completes without the lock.
  */
 struct xp_late { /* the arguments of the back end's change_unlocked */
-	struct xp_slot *slot; /* NULL: no change */
+	struct xp_slot *slot; /* NULL: there is no late change to make */
 	uint64_t token;
 	uint32_t watch;
 	int fd;

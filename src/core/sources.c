@@ -24,9 +24,9 @@ struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t
 }
 
 /*
- * Put the registration at the end of the list from which events are delivered, if it is active and
- * enabled and not in that list, and have a sleeping thread woken for it.  Remove the registration
- * from the list if it is not active, or is disabled.
+ * Put the registration at the end of the list from which events are delivered, if the registration
+ * is active and enabled and not in that list, and have a sleeping thread woken, which delivers the
+ * event.  Remove the registration from the list if it is not active, or is disabled.
  */
 static void registration_update_list(struct xpoll *queue, struct xp_registration *reg)
 {
@@ -298,7 +298,9 @@ static void registration_deliver(struct xpoll *queue, struct xp_registration *re
 		if (ops->switched)
 			ops->switched(queue, reg);
 	}
-	/* Move the registration behind those that were not delivered yet. */
+	/*
+	 * Move the registration to the end of the list, behind those that were not delivered yet.
+	 */
 	xp_list_remove(&reg->ready);
 	registration_update_list(queue, reg);
 }
@@ -315,8 +317,9 @@ void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
 		more = item != last;
 		item = item->next;
 		/*
-		 * Skip a registration that this wait has delivered.  The epochs may also be equal
-		 * because 2^32 waits have passed: so skip none while this wait has no record.
+		 * Skip a registration that this wait has delivered.  Equal epochs may also mean
+		 * that 2^32 waits have passed: so skip no registration while this wait has no
+		 * record.
 		 */
 		if ((reg->wait_epoch != wait->epoch || wait->len == 0) &&
 		    registration_confirm_or_end(queue, reg))
@@ -457,8 +460,8 @@ int xp_sources_inherit(struct xpoll *queue)
 
 	registrations_release(queue);
 	/*
-	 * Inheriting a registration may end others, so first put all of them into a list, from
-	 * which an ended registration is removed.
+	 * Inheriting a registration may end others, so first put all registrations into a list,
+	 * from which an ended registration is removed.
 	 */
 	xp_list_init(&all);
 	for (size_t i = 0;

@@ -17,7 +17,8 @@ static inline bool xp_sources_active(const struct xpoll *queue)
 struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident, int filter);
 /*
  * Allocate a registration and add it to the table; the caller attaches it to its source.  Returns
- * NULL if there is no memory.  slot: the free place that xp_regmap_look returned for it, or NULL.
+ * NULL if there is no memory.  slot: the free slot of the table that xp_regmap_look returned, or
+ * NULL.
  */
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
                                              uint64_t ident, struct xp_regmap_slot *slot);
@@ -43,7 +44,7 @@ int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
 /*
  * Prefetch memory that later changes of this call will read.  Call before every XP_AHEAD-th change.
  * changes: this change and those after it, n in number; first: this is the first change of the
- * call.  The table of registrations must have places (map.len > 0).
+ * call.  The table of registrations must have slots (map.len > 0).
  */
 enum { XP_AHEAD = 8 };
 void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int n,

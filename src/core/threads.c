@@ -146,7 +146,7 @@ void xp_kick_one(struct xpoll *queue)
 
 /*
  * Have followers woken when the lock is released.  If `all` is true, those of all groups; otherwise
- * those of the first group that has followers, unless a group is signalled already.
+ * the followers of the first group that has any, unless a group is signalled already.
  */
 static void followers_signal(struct xpoll *queue, bool all)
 {

@@ -73,8 +73,8 @@ static inline bool xp_entered_alone(const struct xpoll *queue)
 
 /*
  * Make the leader leave a back end that serves one thread at a time, because the caller is about to
- * change what the leader uses.  May release the lock for a while.  On other back ends this only
- * records that several threads use the queue.
+ * change something that the leader uses.  May release the lock for a while.  On other back ends
+ * this only records that several threads use the queue.
  */
 void xp_quiesce(struct xpoll *queue);
 /* Like xp_enter, for a change of something that a sleeping thread may be using. */
@@ -122,8 +122,8 @@ static inline int xp_lock_again(struct xpoll *queue)
 /* Have one sleeping thread woken when the lock is released; that thread polls again. */
 void xp_kick_one(struct xpoll *queue);
 /*
- * Make all threads that sleep now return and poll, of which each wakes the next one, and make all
- * followers return.
+ * Make all threads that sleep now return and poll, one after another, since each woken thread wakes
+ * the next; and make all followers return.
  */
 void xp_kick_all(struct xpoll *queue);
 /*

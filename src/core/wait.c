@@ -296,7 +296,10 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	return rc;
 }
 
-/* Poll the kernel for the remaining reports while there is room.  rc: result of the last call. */
+/*
+ * Poll the kernel for the remaining reports while there is room.  rc: result of the last call into
+ * the kernel.
+ */
 static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
                                      struct xp_fired *fired, int most, int rc)
 {
@@ -355,8 +358,8 @@ static XP_NOINLINE int deliver_after_harvest(struct xpoll *queue, struct xp_wait
 }
 
 /*
- * Returns true if the wait has to poll again, even if its deadline has passed, because events may
- * be left that it has not checked.
+ * Returns true if the wait has to poll again, even if its deadline has passed, because there may be
+ * events left that this wait has not checked.
  */
 static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 {
@@ -379,8 +382,8 @@ static XP_NOINLINE bool count_spurious(const struct xpoll *queue, struct xp_wait
 }
 
 /*
- * Returns true if the wait has to return without an event: for xpoll_wake, which it consumes, for
- * xpoll_wake_all, or because the deadline has passed.
+ * Returns true if the wait has to return without an event: for xpoll_wake, whose wake-up this
+ * consumes, for xpoll_wake_all, or because the deadline has passed.
  */
 static XP_NOINLINE bool wait_is_over(struct xpoll *queue, const struct xp_wait *wait)
 {
