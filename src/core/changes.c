@@ -166,7 +166,7 @@ static void keep_before_add(struct xpoll *queue, int fd, struct xp_slot *slot, u
 		xp_kept_before_change(queue, fd, slot);
 }
 
-/* Register filters of a slot without registrations.  Returns 0 or a negative errno value. */
+/* Apply an ADD to a slot without registrations.  Returns 0 or a negative errno value. */
 static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const struct xp_interest *add)
 {
 	int rc;

@@ -9,9 +9,9 @@
 /* The parameters of an ADD, by xpoll_event or xpoll_ctl. */
 struct xp_interest {
 	unsigned filters;
-	unsigned modes;     /* XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH, XPOLL_WHOLE */
-	unsigned requested; /* XP_REQUEST_IN and so on: see slot.h */
-	uint32_t notes;     /* XPOLL_NOTE_COUNT and so on */
+	unsigned modes;     /* bits: XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH, XPOLL_WHOLE */
+	unsigned requested; /* bits XP_REQUEST_IN ...: see slot.h */
+	uint32_t notes;     /* bits XPOLL_NOTE_COUNT ... of the filters */
 	int64_t lowat;      /* low-water mark in bytes, with XPOLL_NOTE_LOWAT */
 	bool enable;        /* also enable those of the filters that are registered and disabled */
 	/* Disable the filters, new ones as well as registered ones. */
@@ -84,7 +84,7 @@ static inline void xp_change_counted(struct xpoll *queue, int rc, uint64_t sysca
 
 /*
  * After a delivery, disable the filter (DISPATCH) or end its registration (ONESHOT); with
- * XPOLL_WHOLE those of all filters of the slot.
+ * XPOLL_WHOLE disable or end all filters of the slot.
  */
 void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter);
 

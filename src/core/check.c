@@ -13,7 +13,7 @@
 
 enum { READINESS = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
 
-/* Candidates that are checked by one poll(2). */
+/* Candidates that one poll(2) checks, and the array for that call. */
 struct chunk {
 	struct pollfd fds[XP_FIRED_MOST];
 	/* slot->check was set: fds[i].fd need not be checked for reuse */

@@ -4,7 +4,7 @@
 
 #include "core/queue.h"
 
-/* Returns the time at which the source has to be called, XP_ON_DEMAND or XP_NEVER. */
+/* Returns the time (monotonic clock) at which to call the source, XP_ON_DEMAND or XP_NEVER. */
 static inline int64_t xp_due_of(const struct xpoll *queue, enum xp_source_id id)
 {
 	return queue->sources[id].due_ns;

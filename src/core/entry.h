@@ -34,7 +34,7 @@
 /* Returns the slot of a descriptor with registered filters, or NULL. */
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 
-/* Returns true if fd is a descriptor of the queue itself, which nobody may register. */
+/* Returns true if fd is a descriptor of the queue itself, which a program must not register. */
 bool xp_entry_owns(const struct xpoll *queue, int fd);
 
 /*

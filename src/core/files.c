@@ -20,7 +20,7 @@ struct xp_file {
 	bool has_end;    /* a regular file, in a file system where st_size is the end of file */
 	bool follows;  /* xp_inode_watch has succeeded for `growth` */
 	bool gone;     /* growth_file_is_gone was called: fd was closed or reused */
-	uint32_t pass; /* the last pass (files.pass) that checked this file */
+	uint32_t pass; /* number (files.pass) of the last pass that checked this file */
 	/*
 	 * Set of filters to check even if they have CLEAR, because they were enabled or the file
 	 * has grown.
@@ -54,7 +54,8 @@ static void file_wake(struct xpoll *queue, struct xp_file *file)
 }
 
 /*
- * Called when the kernel has reported that the file has grown: checks READ again, even with CLEAR.
+ * Called when the kernel has reported that the file has grown: has the next wait check READ, even
+ * with CLEAR.
  */
 static void growth_seen(struct xpoll *queue, struct xp_inode_user *user, uint32_t notes, bool lost)
 {

@@ -42,8 +42,8 @@ void xp_outer_update(struct xpoll *queue)
 		xp_wake_is_pending(queue) || xp_files_ready(queue);
 	queue->outer.alarmed |= xp_due(queue) != XP_NEVER;
 	/*
-	 * If no timer can be set, keep the descriptor readable, so that no event loop that polls it
-	 * waits beyond the due time.
+	 * If no timer can be set, keep the descriptor readable, so that no event loop that polls
+	 * the descriptor waits beyond the due time.
 	 */
 	if (!wanted && queue->outer.alarmed && outer->set_alarm(queue->backend, xp_due(queue)) < 0)
 		wanted = true;

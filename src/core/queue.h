@@ -104,7 +104,10 @@ struct xp_wait {
 	uint32_t wake_all;
 	/* xp_wait_call zeroes the members from here on. */
 	unsigned spurious;    /* harvests of this wait that led to no event */
-	/* queue->marks before the last kernel call: later marks make its reports outdated */
+	/*
+	 * queue->marks before the last kernel call, whose reports are outdated for slots marked
+	 * later
+	 */
 	uint32_t marks;
 	/*
 	 * stats.rebuilds before the last call into the kernel: shows if the set was replaced
@@ -117,7 +120,7 @@ struct xp_wait {
 	 * harvest in wait.c.
 	 */
 	bool repeated;
-	bool more;        /* the kernel may have more reports: poll it again */
+	bool more;        /* the kernel may have more reports: poll the kernel again */
 	bool renew;       /* an ended registration is still reported: replace the kernel's set */
 	/* sources or files were checked: also poll the kernel if there is room */
 	bool listed;
@@ -151,7 +154,8 @@ struct xpoll {
 	 * memory, or if ops->fired_most is 0.
 	 */
 	struct xp_fired *fired;
-	uint32_t process;         /* number of the process that owns the queue: see create.c */
+	/* the owner's process number (xp_process_current): see create.c */
+	uint32_t process;
 	struct xp_list queues;    /* [g] links this queue into the list of create.c */
 	struct xp_mutex lock;
 	/*
@@ -204,7 +208,8 @@ struct xpoll {
 		 * XP_ASK_EVERY of them.
 		 */
 		struct xp_list asleep;
-		uint32_t pass;         /* number of passes over the files so far */
+		/* number of passes over the files (xp_files_begin), modulo 2^32 */
+		uint32_t pass;
 	} files;             /* files that the kernel cannot poll: see files.c */
 	struct {
 		/* the marks of READ and WRITE in bytes, indexed by descriptor */
@@ -229,7 +234,7 @@ struct xpoll {
 		uint8_t shared;
 		/* How many of the next waits assume that threads wait one after another. */
 		uint8_t in_turn;
-		bool dying;      /* xpoll_destroy has begun */
+		bool dying;      /* xpoll_destroy has begun: threads in calls have to return */
 		/*
 		 * In a forked child: a thread of the parent may have been changing tables during
 		 * the fork.
@@ -274,7 +279,7 @@ struct xpoll {
 		unsigned signalled; /* bit set of the groups whose followers have to return */
 		unsigned due; /* bit set of the signalled groups that xp_unlock has still to wake */
 		int groups[XP_GROUPS]; /* number of followers in each group */
-	} turn;              /* for back ends that serve one thread at a time */
+	} turn;              /* the turn, for back ends that serve one thread at a time */
 	/* [I] the descriptors that wake followers, one per group */
 	struct xp_wakefd turn_wakefds[XP_GROUPS];
 	/* How many of the next waits block signals before their first sleep. */
@@ -282,7 +287,7 @@ struct xpoll {
 	/* How many of the next waits block signals without polling first: see xp_sleep_prepare. */
 	uint8_t poll_after;
 	struct {
-		bool counted; /* [I] XPOLL_COUNT_IDLE: each sleep reads the clock twice */
+		bool counted; /* [I] XPOLL_COUNT_IDLE: sleeps are timed, and read the clock twice */
 		int sleepers; /* threads that sleep now, if counted */
 		/*
 		 * Nanoseconds: lengths of ended sleeps minus start times of current ones; may wrap

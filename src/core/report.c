@@ -68,7 +68,7 @@ static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
 /* Returns true if the event of this filter gets XPOLL_EOF. */
 static bool is_eof(int fd, struct xp_slot *slot, unsigned filter, uint32_t events)
 {
-	/* POLLERR on a pipe means that it has no reader. */
+	/* POLLERR on a pipe means that the pipe has no reader, which is an end of file. */
 	return filter != XP_EXCEPT &&
 		(events & POLLHUP || (filter == XP_READ && events & POLLRDHUP) ||
 		 (events & POLLERR && xp_slot_kind(fd, slot) == XP_KIND_FIFO));
@@ -221,8 +221,8 @@ static void ready_merge(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 	while (ready < end && xp_token_fd(ready->data64) != fd)
 		ready++;
 	/*
-	 * fd has no record: the slot's epoch is equal by chance, from a wait 2^32 calls ago.  The
-	 * next wait delivers the bits.
+	 * fd has no record: the slot's epoch equals the wait's by chance, from a wait 2^32 calls
+	 * ago.  The next wait delivers the bits.
 	 */
 	if (XP_UNLIKELY(ready == end)) {
 		xp_postpone(queue, fd, slot, filters, events);

@@ -181,7 +181,10 @@ struct sleeper {
 	struct xp_wait *wait;
 	uint32_t kick_epoch;
 	uint32_t timer;
-	/* a member, because a local variable may be lost in the longjmp of a cancellation */
+	/*
+	 * the end of the sleep; a member, because a local variable may be lost in the longjmp of a
+	 * cancellation
+	 */
 	int64_t until_ns;
 };
 

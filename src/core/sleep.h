@@ -30,8 +30,8 @@ static inline void xp_leave(struct xpoll *queue)
 
 /*
  * Release the lock like xp_leave_with, and then make the late change.  xp_leave_late does the same,
- * or is xp_leave_with if there is no late change.  Returns rc, or -1 and errno if rc is negative or
- * the change fails.
+ * or only what xp_leave_with does if there is no late change.  Returns rc, or -1 and errno if rc is
+ * negative or the change fails.
  */
 int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late);
 static inline int xp_leave_late(struct xpoll *queue, int rc, const struct xp_late *late)

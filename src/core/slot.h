@@ -91,15 +91,15 @@ struct xp_slot {
 	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
 	int32_t next; /* descriptor of the next candidate; XP_LAST; XP_UNQUEUED: no candidate */
 	/*
-	 * Reported bits that were not delivered yet, of a file that a poll(2) may change: see
-	 * xp_slot_can_probe.
+	 * Reported bits that were not delivered yet, of a file whose state a poll(2) may change:
+	 * see xp_slot_can_probe.
 	 */
 	uint16_t kept;
 
 	/* Sets of filters. */
 	uint8_t present;   /* registered filters */
 	uint8_t enabled;   /* registered filters that the program has not disabled */
-	uint8_t requested; /* XP_REQUEST_IN and so on */
+	uint8_t requested; /* bits XP_REQUEST_IN ... for which the program asked */
 	/* filters that the kernel reports now: not those of a silent one-shot entry */
 	uint8_t armed;
 	/*

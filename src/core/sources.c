@@ -153,9 +153,9 @@ static int registration_modify(struct xpoll *queue, const struct xp_source_ops *
 }
 
 /*
- * Delete the registration, unless `confirm` returns -EBUSY because the source is still using it.
- * If `confirm` returns another error, such as -EBADF, the registration ends, and the error is
- * returned.
+ * Delete the registration, unless `confirm` returns -EBUSY because the source is still using the
+ * registration.  If `confirm` returns another error, such as -EBADF, the registration ends, and the
+ * error is returned.
  */
 static int registration_delete(struct xpoll *queue, const struct xp_source_ops *ops,
                                struct xp_registration *reg)

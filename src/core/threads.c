@@ -67,7 +67,7 @@ static void wake_threads(struct xpoll *queue, bool kick, unsigned groups)
 
 /*
  * Wake the threads for which kick.due or turn.due is set now, not when the lock is released: the
- * calling thread is about to wait.
+ * calling thread is about to wait, and waits without releasing the lock by xp_unlock.
  */
 static void kick_due(struct xpoll *queue)
 {
@@ -118,7 +118,8 @@ void xp_unlock(struct xpoll *queue)
 uint32_t xp_sleeper_enter(struct xpoll *queue)
 {
 	queue->threads.sleepers++;
-	(void)xp_sleepers_take_mark(queue); /* this thread has just polled, so no other has to */
+	/* this thread has just polled, so no other thread has to */
+	(void)xp_sleepers_take_mark(queue);
 	kick_due(queue);
 	queue->threads.inside++;
 	return queue->kick.epoch;
@@ -319,8 +320,8 @@ static void follower_leave(const struct follower *follower)
 		pthread_cond_broadcast(&queue->thread_left);
 	/*
 	 * The descriptors have woken all followers that have to return, or the one that takes the
-	 * turn: make them not readable.  Other followers that wake find the turn taken, and sleep
-	 * again.
+	 * turn: make the descriptors not readable.  Other followers that wake find the turn taken,
+	 * and sleep again.
 	 */
 	if (queue->turn.leaving == 0) {
 		groups_clear(queue, queue->turn.signalled & ~queue->turn.due);

@@ -128,8 +128,8 @@ void xp_kick_one(struct xpoll *queue);
 void xp_kick_all(struct xpoll *queue);
 /*
  * Call after a poll that did not sleep, while an xp_kick_all is under way.  If there is a wake-up
- * among these rc reports, the poll has taken it from a sleeping thread: record that the calling
- * thread has to wake the next one (must_kick).
+ * among these rc reports, the poll has taken the wake-up from a sleeping thread: record that the
+ * calling thread has to wake the next one (must_kick).
  */
 void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc);

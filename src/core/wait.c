@@ -53,8 +53,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
 	/*
-	 * If the process has no other thread, skip what counts waits, passes the turn and wakes
-	 * threads.
+	 * If the process has no other thread, do not count the wait, take the turn or wake threads.
 	 */
 	alone = xp_entered_alone(queue);
 	format &= ~(unsigned)XP_ENTERED;
