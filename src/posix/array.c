@@ -214,8 +214,8 @@ int xp_array_report_wake(const struct xp_array *array, const struct pollfd *fds,
 }
 
 /*
- * Store up to `room` reports of the set of edges, and record in edges_left whether it may have
- * more.  Returns their number.
+ * Store up to `room` reports of the set of edges, and record in edges_left whether the set may have
+ * more.  Returns the number of reports.
  */
 static int array_report_some(struct xp_array *array, struct xp_fired *fired, int room)
 {

@@ -26,13 +26,15 @@ enum xp_array_place {
 };
 
 struct xp_array_entry {
-	uint64_t token; /* returned in reports */
+	uint64_t token; /* the queue's token of the descriptor, returned in its reports */
 	uint64_t file; /* hash of the file's device and inode: see array_file_hash */
-	int32_t index; /* index in the array; /dev/poll: the bits that the device has */
+	/* index in the array; /dev/poll: the bits that the device has for the descriptor */
+	int32_t index;
 	uint16_t watch; /* requested bits of poll(2) */
 	uint8_t watched_in : 2; /* enum xp_array_place */
 	uint8_t consumed : 1; /* poll(2) clears the condition that it reports (XP_KIND_CLEARED) */
-	uint8_t hup_unwritable : 1; /* select: after a hang-up the file may be unwritable */
+	/* select: the file may hang up without becoming writable (select_prepare) */
+	uint8_t hup_unwritable : 1;
 	uint8_t dirty : 1;  /* /dev/poll: the last change is not yet written to the device */
 	/* /dev/poll: the device has no entry, or one of an earlier file, to be replaced */
 	uint8_t as_new : 1;
@@ -108,7 +110,7 @@ int xp_array_report_wake(const struct xp_array *array, const struct pollfd *fds,
                          struct xp_fired *fired);
 int xp_array_report_edges(struct xp_array *array, const struct pollfd *fds,
                           struct xp_fired *fired, int room);
-/* Store reports that the set of edges still has, while there is room.  Returns their number. */
+/* Store the unread reports of the set of edges, up to `room`.  Returns the number of reports. */
 int xp_array_report_rest(struct xp_array *array, struct xp_fired *fired, int room);
 
 /* Returns the report for these bits, not 0, that poll(2) has returned for fd. */

@@ -16,13 +16,14 @@
 
 struct xp_edge {
 	int fd; /* descriptor of the set, readable while it has reports; -1: there is no set */
-	struct xp_counters *counters; /* counts system calls */
+	struct xp_counters *counters; /* the queue's counters, for system calls */
 	void *inner; /* private state of epoll_edge.c or bsd/kqueue_edge.c */
 };
 
 /*
- * The capability to watch POLLPRI.  If the set cannot watch it, the back end lacks it altogether,
- * because any level-triggered registration may become edge-triggered later.
+ * The capability to watch POLLPRI.  If the set of edges cannot watch POLLPRI, the back end lacks
+ * the capability altogether, because any level-triggered registration may become edge-triggered
+ * later.
  */
 #define XP_EDGE_CAPS (XP_OS_EDGES_EXCEPT ? XP_CAP_EXCEPT : 0)
 
@@ -48,7 +49,8 @@ int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch,
                    uint64_t token);
 void xp_edge_detach(struct xp_edge *edge, int fd);
 /*
- * Store up to cap reports of the set.  Returns their number; if it is below cap, there are no more.
+ * Store up to cap reports of the set.  Returns the number of reports; if this is below cap, the set
+ * has no more.
  */
 int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
 

@@ -29,8 +29,9 @@ struct edge_sets {
 	struct xp_solo solo;
 	/* indexed by descriptor */
 	struct edge_entries {
-		uint16_t bits[XP_SOLO_SETS]; /* requested bits of its entry in each set; 0: none */
-		bool level;                  /* the entry is level-triggered */
+		/* requested bits of the descriptor's entry in each set; 0: none */
+		uint16_t bits[XP_SOLO_SETS];
+		bool level;                  /* the descriptor has one level-triggered entry */
 	} *entries;
 	int len;
 };
@@ -159,8 +160,8 @@ static int edge_update_entries(struct xp_edge *edge, int fd, uint32_t watch, uin
 		if (bits && !before) {
 			rc = edge_control(edge, EPOLL_CTL_ADD, i, fd, watch, token);
 			/*
-			 * EEXIST: a duplicate of a closed file has kept the entry with this
-			 * descriptor.
+			 * EEXIST: a duplicate of a closed file has kept the set's entry for this
+			 * descriptor: modify that entry.
 			 */
 			if (rc == -EEXIST)
 				rc = edge_control(edge, EPOLL_CTL_MOD, i, fd, watch, token);
@@ -247,8 +248,8 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 		count += edge_take_reports(edge, fired + count, cap - count, &more);
 	for (int i = 0; i < count; i++) {
 		/*
-		 * The set keeps reporting a closed file while a duplicate is open: return POLLNVAL
-		 * for it.
+		 * The set keeps reporting a closed file while a duplicate of it is open: if the
+		 * descriptor is closed, report POLLNVAL.
 		 */
 		xp_count_shared(&edge->counters->syscalls_check);
 		if (xp_sys_open_flags((int)(uint32_t)fired[i].token) < 0)
@@ -273,7 +274,7 @@ static int edge_poll_clears(struct xp_edge *edge, int fd, uint32_t watch, const 
 	if (watch & XP_WATCH_EDGE)
 		return -ENOTSUP;
 	if (!S_ISREG(status->st_mode))
-		return 1; /* a performance counter, which must not be polled here */
+		return 1; /* a performance counter, whose condition a poll would clear */
 	xp_count(&edge->counters->syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0)
 		*cleared = (unsigned short)probe.revents;

@@ -71,8 +71,8 @@ int xp_solo_open(struct xp_solo *solo, int main_fd, int i)
 	if (set_fd < 0)
 		return set_fd;
 	/*
-	 * Store the descriptor first, because a wait may report the set before epoll_ctl(2)
-	 * returns.
+	 * Store the set's descriptor before the set is added to the main set, because a wait may
+	 * get a report about the set before epoll_ctl(2) returns.
 	 */
 	atomic_store(&solo->fds[i], set_fd);
 	atomic_store(&solo->any, true);

@@ -155,7 +155,7 @@ static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
 			i = 0;
 	}
 	state->start = i;
-	/* All entries were visited, and no unreported revents are left. */
+	/* All entries were visited, so no unreported revents are left. */
 	if (steps == 0)
 		state->left = 0;
 	return len;
@@ -185,7 +185,7 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 	}
 	xp_array_own(&state->array, fds);
 	/*
-	 * If poll(2) fails, report the results of this wait's earlier poll(2).  Those of earlier
+	 * If poll(2) fails, report the results of this wait's earlier poll(2).  Results of earlier
 	 * waits are dropped, because the next poll(2) of all entries finds them again.
 	 */
 	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0 && state->fresh)
@@ -199,12 +199,18 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 		struct xp_array_entry *entry = &state->array.entries[some[i].fd];
 		uint32_t events = (unsigned short)some[i].revents;
 
-		/* The earlier poll(2) has cleared the file's bits, so combine both results. */
+		/*
+		 * If poll(2) clears the file's bits, only `before` has those of the earlier
+		 * poll(2).
+		 */
 		if (entry->consumed)
 			events = poll_keep_unrequested(state, entry, events | before[i]);
 		if (!events)
 			continue;
-		/* reports of the set of edges have taken the room: keep this one for later */
+		/*
+		 * reports of the set of edges have taken the room: keep this report for a later
+		 * wait
+		 */
 		if (count == cap) {
 			state->fds[entry->index].revents = (short)events;
 			state->left++;
@@ -252,8 +258,8 @@ static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int ca
 }
 
 /*
- * Store reports like poll_scan, and then those that the set of edges still has, behind the first
- * `count`.  Returns the new number.
+ * Append reports of the array (poll_scan), and then unread reports of the set of edges, to the
+ * first `count` reports in `fired`.  Returns the new number of reports.
  */
 static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)

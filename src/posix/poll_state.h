@@ -10,7 +10,7 @@
 struct xp_poll_state {
 	struct xp_array array;
 	struct pollfd *fds;
-	int len;      /* entries in use, without the back end's own */
+	int len;      /* number of entries in use, without the back end's own */
 	int cap;      /* capacity of fds: at least attached + XP_OWN_ENTRIES */
 	int start;    /* index at which the next scan for revents begins */
 	int left;     /* upper bound of the number of entries whose revents are not reported yet */
@@ -30,8 +30,8 @@ int xp_poll_prepare(void *state, int fd);
 void xp_poll_want(void *state, int fd, uint32_t bits);
 
 /*
- * Store the back end's own entries (wake-up descriptor and set of edges) behind the others.
- * Returns the first of them.
+ * Store the back end's own entries (wake-up descriptor and set of edges) in `fds`, behind the other
+ * entries.  Returns the first of these two.
  */
 struct pollfd *xp_poll_own(struct xp_poll_state *state);
 /*
@@ -47,7 +47,7 @@ bool xp_poll_takes_rest(struct xp_poll_state *state, int64_t deadline_ns);
 int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t *mask);
 /*
  * Poll up to cap of the entries with unreported revents once more, and the back end's own entries.
- * Stores reports of those that are still ready; returns their number.
+ * Stores reports of the entries that are still ready, and returns the number of reports.
  */
 int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap);
 

@@ -35,7 +35,7 @@ struct select_state {
 	long *wanted[SETS];
 	/* copies to pass to the kernel, which overwrites them with the results */
 	long *sets[SETS];
-	int words[2][SETS]; /* lengths of wanted[k] and of sets[k], in words */
+	int words[2][SETS]; /* lengths in words: [0][k] of wanted[k], [1][k] of sets[k] */
 	int top;            /* all descriptors in `wanted` are below this */
 	/* number of files in the array whose bits poll(2) clears: see select_ask */
 	int consumed;
@@ -70,8 +70,8 @@ static int select_reserve(struct select_state *state, int fd)
 
 /*
  * Make room in the bit sets, and record whether the file may hang up without becoming writable.
- * The write end of a pipe cannot: without a reader it has an error, which select(2) reports as
- * writable.
+ * The write end of a pipe always becomes writable: when no reader is left, it has an error, which
+ * select(2) reports as writable.
  */
 static int select_prepare(void *opaque, int fd)
 {
@@ -269,8 +269,8 @@ static int select_ask(struct select_state *state, struct pollfd *own,
 }
 
 /*
- * Append reports of the remaining results of select(2), and of the set of edges.  Returns the new
- * number.
+ * Append reports of the remaining results of select(2), and of the set of edges, to the first
+ * `count` reports.  Returns the new number of reports.
  */
 static int select_append_rest(struct xp_poll_state *state, struct xp_fired *fired,
                               int count, int cap)

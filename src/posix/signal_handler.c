@@ -39,7 +39,7 @@ struct signal_link {
 	signal_plain *_Atomic plain;
 	/* [a] the program's handler, if with SA_SIGINFO, or NULL */
 	signal_detailed *_Atomic detailed;
-	atomic_bool once;          /* [a] call it once only: it has SA_RESETHAND */
+	atomic_bool once;          /* [a] the program's handler has SA_RESETHAND: call it once */
 	atomic_uint spent;         /* [a] 1: `once` is set, and the one call was made */
 	bool given_away;           /* [l] the program may have our handler, and install it again */
 	struct sigaction previous; /* [l] the program's action */
@@ -48,7 +48,7 @@ struct signal_link {
 struct signal_watched {
 	struct signal_link links[SIGNAL_LINKS];
 	atomic_uint top;           /* [a] index in `links` of the handler that counts signals */
-	_Atomic uint64_t delivered; /* [a] how many signals the handler has counted */
+	_Atomic uint64_t delivered; /* [a] how often it was delivered or accepted */
 	int observers;             /* [l] number of self-pipes that want the signal */
 	atomic_bool installed;     /* [a] the link `top` was installed when last checked */
 	uint64_t losses;           /* [l] how often the program has replaced our handler */
@@ -56,7 +56,7 @@ struct signal_watched {
 
 static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct signal_watched signals[XP_SIGNALS];
-/* [a] the process that observes signals (xp_process_current); 0: none */
+/* [a] number (xp_process_current) of the process that observes signals; 0: none */
 static _Atomic uint32_t signal_process;
 static _Atomic pid_t signal_pid;        /* [a] the ID of that process */
 
@@ -209,7 +209,7 @@ static int link_choose(const struct signal_watched *signal,
 	return action_handles(previous) ? -EBUSY : 0;
 }
 
-/* Query the action; record whether a link is installed, and count a loss if none is any more. */
+/* Query the signal's action; record if a link is installed; count a loss if none is any more. */
 static int handler_query(struct signal_watched *signal, unsigned number,
                          struct sigaction *action)
 {
@@ -264,7 +264,7 @@ static int handler_renew(struct signal_watched *signal, unsigned number)
 	return rc < 0 || signal->installed ? rc : handler_install(signal, number, &action);
 }
 
-/* If the action has a handler of ours, replace it by the program's action behind it. */
+/* If the action is a handler of ours, replace it by the program's action behind that link. */
 static void action_hide_link(const struct signal_watched *signal,
                              struct sigaction *action)
 {
@@ -320,7 +320,7 @@ static int action_set_behind_link(struct signal_watched *signal, unsigned number
 	return rc;
 }
 
-/* Set the program's action of any signal; NULL: leave it.  *found: the previous action. */
+/* Set the program's action of a signal (NULL: do not).  *found: the program's previous action. */
 static int action_set(struct signal_watched *signal, unsigned number,
                       const struct sigaction *action, struct sigaction *found)
 {
@@ -338,7 +338,7 @@ static int action_set(struct signal_watched *signal, unsigned number,
 		rc = action_set_behind_link(signal, number, action, &replaced);
 	if (rc == -EBUSY) {
 		rc = xp_sys_sigaction((int)number, action, &replaced);
-		/* The program has replaced our handler through this library: no loss. */
+		/* The program has replaced our handler by this call: do not count a loss. */
 		if (rc == 0)
 			signal->installed = false;
 	}

@@ -22,10 +22,10 @@ struct xp_solo {
 	 * without it.
 	 */
 	atomic_int fds[XP_SOLO_SETS];
-	/* the last harvest may have left reports of these sets unread, for lack of room */
+	/* the last reading of the sets may have left reports unread, for lack of room */
 	atomic_bool full;
 	atomic_bool any; /* one of the sets was ever opened */
-	struct xp_counters *counters; /* counts system calls */
+	struct xp_counters *counters; /* the queue's counters, for system calls */
 };
 
 /* Initialise without opening a set. */
@@ -34,7 +34,7 @@ void xp_solo_fini(struct xp_solo *solo);
 /* Returns true if fd is one of these sets. */
 bool xp_solo_owns(const struct xp_solo *solo, int fd);
 
-/* Open the set of filter i and add it to the main set, unless it is open. */
+/* Open the set of filter i and add it to the main set, unless the set is open already. */
 int xp_solo_open(struct xp_solo *solo, int main_fd, int i);
 
 /*
@@ -47,8 +47,8 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch,
                    uint64_t token);
 
 /*
- * `fired` has `count` reports of the main set.  Replace those that stand for these sets by the
- * reports that the sets have.  Returns the new number, up to cap.
+ * `fired` has `count` reports of the main set.  Replace the reports that stand for solo sets by the
+ * reports that these sets have.  Returns the new number of reports, up to cap.
  */
 int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,
                     int cap);

@@ -75,8 +75,8 @@ bool xp_sys_file_is_held(int fd, int held)
 #ifdef F_OFD_GETLK
 /*
  * Returns true if this process may have record locks on the file.  F_OFD_GETLK returns one
- * conflicting lock, of any process.  If it is another process's, one of this process may be hidden
- * behind it, so the result is true, too.
+ * conflicting lock, of any process.  If that is another process's, a lock of this process may be
+ * hidden behind it, so the result is true, too.
  */
 static bool may_have_locks(int fd)
 {

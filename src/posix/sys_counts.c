@@ -1,4 +1,7 @@
-/* How much can be read, by ioctl(2), for systems on which no call reports the other amounts. */
+/*
+ * The amount of unread data, by ioctl(2), for systems on which no call returns the room for
+ * writing.
+ */
 #include <errno.h>
 #include <sys/ioctl.h>
 #ifdef __sun

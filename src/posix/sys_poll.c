@@ -14,8 +14,8 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
 
 	xp_pollbits_known(fds, count);
 	/*
-	 * If a device refuses bits, xp_pollbits_accept removes them; if nothing was ready, wait
-	 * again.
+	 * If a device refuses bits, xp_pollbits_accept removes them; if no other descriptor was
+	 * ready, wait again.
 	 */
 	do
 		rc = XP_LIBCALL(ppoll(fds, (nfds_t)count,

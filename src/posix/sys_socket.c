@@ -25,7 +25,7 @@ bool xp_sys_is_stream(int fd)
 
 /*
  * Returns 1 if the socket listens, 0 if not, or a negative errno value; -ENOPROTOOPT: the system
- * does not show it.
+ * cannot show whether a socket listens.
  */
 static int is_listening(int fd)
 {

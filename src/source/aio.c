@@ -16,8 +16,8 @@
 
 enum {
 	/*
-	 * The longest read, in bytes, that xpoll_aio_submit does itself: the queue is locked
-	 * meanwhile.
+	 * The longest read, in bytes, that xpoll_aio_submit does itself, while it holds the queue's
+	 * lock.
 	 */
 	AIO_AT_ONCE_MOST = 64 << 10,
 };
@@ -42,7 +42,10 @@ static struct aio_registration *aio_registration(struct xp_registration *reg)
 	return XP_CONTAINER_OF(reg, struct aio_registration, reg);
 }
 
-/* Activate the registrations whose jobs are complete; readable: see xp_aio_collect. */
+/*
+ * Activate the registrations whose jobs are complete.  readable: the port's descriptor was reported
+ * as readable.
+ */
 static void port_collect(struct xpoll *queue, struct aio_state *state, bool readable)
 {
 	struct xp_list done;
@@ -64,7 +67,10 @@ static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	port_collect(queue, XP_CONTAINER_OF(watch, struct aio_state, watch), true);
 }
 
-/* Make the state, with a port whose descriptor the queue watches.  Returns 0 or an error. */
+/*
+ * Make the queue's state of AIO, with a port whose descriptor the queue watches.  Returns 0 or an
+ * error.
+ */
 static int aio_open_state(struct xpoll *queue, struct aio_state **opened)
 {
 	struct aio_state *state = xp_alloc(sizeof *state);

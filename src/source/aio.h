@@ -33,8 +33,10 @@ struct xp_aio_job {
 	 * use; once complete, into its port's `done`
 	 */
 	struct xp_list item;
-	struct xp_list unfinished; /* [w] links all queued and running jobs */
-	struct xp_list stop;      /* [w] links running jobs to cancel */
+	/* [w] links the queued or running job into aio_work.unfinished */
+	struct xp_list unfinished;
+	/* [w] links a running job that is to be cancelled into aio_work.stop */
+	struct xp_list stop;
 	struct xp_aio_port *port; /* [I] */
 	enum xp_aio_stage stage;  /* [w] */
 	bool cancelled;           /* [w] cancellation was requested while the job ran */
@@ -43,11 +45,15 @@ struct xp_aio_job {
 	int op;                   /* [I] XPOLL_AIO_... */
 	int fd;                   /* [I] the program's descriptor */
 	/*
-	 * [I] the descriptor that the operation uses: the duplicate that `hold` keeps open, or fd
+	 * [I] the descriptor that the operation uses: the duplicate of fd that `hold` has, or fd
+	 * itself if `hold` is NULL
 	 */
 	int io_fd;
 	struct xp_file_id file;   /* [I] the file that fd refers to */
-	/* [w] the hold that keeps the file open; NULL: only the program's fd does */
+	/*
+	 * [w] the held file (aio_hold.h), with a duplicate of fd; NULL: only the program's fd keeps
+	 * the file open
+	 */
 	struct xp_aio_hold *hold;
 	void *buffer;             /* [I] */
 	size_t length;            /* [I] */
@@ -57,13 +63,13 @@ struct xp_aio_job {
 /* The completed jobs of one queue.  The letters are those of struct xp_aio_job. */
 struct xp_aio_port {
 	struct xp_wakefd done_fd; /* [I] readable while there are completed jobs */
-	uint32_t process;    /* [I] the process that opened the port (sys/process.h) */
+	uint32_t process;    /* [I] number (sys/process.h) of the process that opened the port */
 	struct xp_list done; /* [w] completed jobs */
-	/* [a] 1: `done` is not empty, and done_fd is readable or about to be */
+	/* [a] 1: `done` is not empty, and done_fd is readable or a thread is about to signal it */
 	atomic_uint filled;
 	/*
-	 * [a] number of threads that write to done_fd without the lock; until it is 0 the port is
-	 * not closed
+	 * [a] number of threads that write to done_fd without the lock; xp_aio_close waits until
+	 * this is 0
 	 */
 	atomic_uint signalling;
 };
@@ -81,7 +87,8 @@ void xp_aio_close(struct xp_aio_port *port);
 
 /*
  * Returns true if fd refers to a file that is held open for jobs on fd, and stores the file's
- * identity, usually by one system call.  Returns false if not, or if that is unknown.
+ * identity, usually by one system call.  Returns false if no such file is held, or if the system
+ * cannot show whether fd refers to it.
  */
 bool xp_aio_knows(int fd, struct xp_file_id *id);
 /*
@@ -91,13 +98,14 @@ bool xp_aio_knows(int fd, struct xp_file_id *id);
  */
 int xp_aio_start(struct xp_aio_port *port, struct xp_aio_job *job);
 /*
- * Cancel a job: one that is queued is complete at once, with -ECANCELED; for one that runs, this is
- * a request.  Harmless if the job is complete.
+ * Cancel a job.  A queued job completes at once, with -ECANCELED; a running job is only requested
+ * to stop, and may still complete with its own result.  Harmless if the job is complete.
  */
 void xp_aio_cancel(struct xp_aio_job *job);
 /*
- * Move all completed jobs of a port to this list.  readable: done_fd was reported as readable, and
- * is cleared even if there is no job, because a worker may signal it after the job was collected.
+ * Move all completed jobs of a port to the list `jobs`.  readable: done_fd was reported as
+ * readable, and is cleared even if there is no job, because a worker may signal done_fd after its
+ * job was collected.
  */
 void xp_aio_collect(struct xp_aio_port *port, struct xp_list *jobs, bool readable);
 /* Cancel all jobs on a descriptor of the program and wait until they are complete. */
@@ -117,7 +125,9 @@ void xp_aio_begin(void);
  */
 int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
                   struct xpoll_aio *aio);
-/* Cancel the operation of a registration, for xpoll_aio_cancel; harmless if it is complete. */
+/*
+ * Cancel a registration's operation, for xpoll_aio_cancel; harmless if the operation is complete.
+ */
 void xp_aio_cancel_registration(struct xp_registration *reg);
 
 #endif

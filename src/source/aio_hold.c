@@ -24,7 +24,7 @@ struct xp_aio_hold {
 	int program_fd;       /* [I] the descriptor that the program gave */
 	/* [I] the library's duplicate of program_fd, which keeps the file open */
 	int held_fd;
-	int users;            /* [w] number of operations in progress that use it */
+	int users;            /* [w] number of operations in progress that use held_fd */
 };
 
 /*
@@ -36,10 +36,13 @@ struct xp_aio_hold {
 static hold_link holds[HOLD_LISTS];
 /*
  * Files that no operation uses any more, but whose close might release record locks of the program:
- * closed later.  Accessed without a lock.
+ * the next xp_aio_hold_close tries to close them again.  Accessed without a lock.
  */
 static hold_link holds_to_close_later;
-/* Files that the parent of this forked child held.  Accessed without a lock. */
+/*
+ * Files that the parent of this forked child held: xp_aio_hold_abandon closes the duplicates that
+ * the child has inherited.  Accessed without a lock.
+ */
 static hold_link holds_inherited;
 
 static hold_link *hold_list(int number)
@@ -130,8 +133,8 @@ static void hold_push(hold_link *list, struct xp_aio_hold *hold)
 }
 
 /*
- * Close a list of files; those whose close might release record locks of the program go to
- * holds_to_close_later.
+ * Close the duplicates of a list of unused files.  A file whose close might release record locks of
+ * the program is moved to holds_to_close_later instead.
  */
 static void hold_close_all(struct xp_aio_hold *hold)
 {
@@ -154,7 +157,7 @@ void xp_aio_hold_close(struct xp_aio_hold *unused)
 		hold_close_all(unused);
 }
 
-/* Move a list of files to holds_inherited. */
+/* Move all held files of the list to holds_inherited. */
 static void holds_inherit(hold_link *link)
 {
 	struct xp_aio_hold *hold = atomic_exchange(link, NULL);

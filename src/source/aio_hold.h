@@ -14,13 +14,14 @@
 struct xp_aio_hold;
 
 /*
- * Returns false if no file that was passed as this descriptor is held; true: perhaps one is.
- * Called without the lock.
+ * Returns false if no held file was passed to the library as this descriptor; true: perhaps one
+ * was.  Called without the workers' lock.
  */
 bool xp_aio_hold_may(int fd);
 /*
  * Returns true if fd refers to a file that is held for operations on fd, and stores the file's
- * identity; false also if the system cannot show that.
+ * identity.  Returns false also if the system cannot show whether a descriptor is a duplicate of
+ * fd.
  */
 bool xp_aio_hold_knows(int fd, struct xp_file_id *id);
 /*
@@ -36,8 +37,8 @@ int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold);
  */
 void xp_aio_hold_drop(struct xp_aio_hold *hold, struct xp_aio_hold **unused);
 /*
- * Close a list of unused files, and earlier ones that could not be closed before.  Called without
- * the lock, because close(2) of a file on a network may wait for the server.
+ * Close a list of unused files, and files that an earlier call could not close.  Called without the
+ * lock, because close(2) of a file on a network may wait for the server.
  */
 void xp_aio_hold_close(struct xp_aio_hold *unused);
 /*
@@ -45,7 +46,7 @@ void xp_aio_hold_close(struct xp_aio_hold *unused);
  * the lock, which no other thread uses yet.
  */
 void xp_aio_hold_begin(void);
-/* In a forked child: close the duplicates that it has inherited.  Called without the lock. */
+/* In a forked child: close the duplicates that the parent held.  Called without the lock. */
 void xp_aio_hold_abandon(void);
 
 #endif

@@ -127,7 +127,7 @@ struct xp_aio_job *xp_aio_next_stop(void)
 
 /*
  * Record the result of a job, and pass the job to its port.  Returns true if the port was empty, so
- * that the caller has to signal its descriptor.
+ * that the caller has to signal the port's descriptor.
  */
 static bool aio_complete(struct xp_aio_job *job, int64_t result)
 {
@@ -155,8 +155,8 @@ void xp_aio_done(struct xp_list *jobs, bool asks_again)
 		xp_aio_hold_drop(job->hold, &unused);
 	if (unused) {
 		/*
-		 * Close the duplicates before the program can see that the jobs are complete, and
-		 * set record locks, which would delay the close.
+		 * Close the duplicates before the program can see that the jobs are complete: a
+		 * program that then sets record locks would delay the close.
 		 */
 		pthread_mutex_unlock(&aio_work.lock);
 		xp_aio_hold_close(unused);
@@ -185,7 +185,7 @@ void xp_aio_done(struct xp_list *jobs, bool asks_again)
 
 /* --- Threads ---------------------------------------------------------------- */
 
-/* `run` of the provider: do jobs until there is none for a while. */
+/* `run` of the provider "threads": do queued jobs until xp_aio_next returns NULL. */
 static void threads_run(void)
 {
 	struct xp_aio_job *job;
@@ -206,7 +206,7 @@ static const struct xp_aio_provider aio_threads = {
 	.run = threads_run,
 };
 
-/* A worker: does jobs by the provider, or by blocking calls if that cannot be opened. */
+/* A worker: does jobs by the provider, or by blocking calls if the provider cannot be opened. */
 static void *aio_worker_main(void *argument)
 {
 	const struct xp_aio_provider *provider;
@@ -232,7 +232,7 @@ static void *aio_worker_main(void *argument)
 
 /*
  * Returns a free element of the table of threads, or NULL, and stores the number of running
- * threads.  Joins threads that have ended or are about to exit, which need no lock for that.
+ * threads.  Also joins the threads of AIO_WORKER_ENDED, which do not need the lock to exit.
  */
 static struct aio_worker *aio_worker_place(int *running)
 {
@@ -262,9 +262,9 @@ static void aio_interrupt_thread(void)
 }
 
 /*
- * Make sure that a thread takes the job that was queued last: start or call one.  Returns 0, or an
- * error if no thread could be started and none runs.  Returns 1 if a thread waits for a job: the
- * caller signals `jobs` after it has unlocked, because the woken thread takes the lock at once.
+ * Make sure that a thread takes the job that was queued last: start or interrupt one.  Returns 0,
+ * or an error if no thread could be started and none runs.  Returns 1 if a thread waits for a job:
+ * the caller signals `jobs` after it has unlocked, because the woken thread takes the lock at once.
  */
 static int aio_find_thread(void)
 {
@@ -482,7 +482,7 @@ void xp_aio_close(struct xp_aio_port *port)
 	pthread_mutex_lock(&aio_work.lock);
 	while (aio_cancel_jobs(port, -1, &unused) > 0)
 		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, XP_NEVER);
-	/* The thread of the last job may not have returned from writing to done_fd. */
+	/* A worker may still be writing to done_fd: wait for it before done_fd is closed. */
 	while (atomic_load(&port->signalling) > 0)
 		xp_sys_cond_wait(&aio_work.changed, &aio_work.lock, xp_sys_now() + XP_NS_PER_MS);
 	XP_ASSERT(aio_work.ports > 0);

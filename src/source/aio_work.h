@@ -13,8 +13,8 @@
 enum { XP_AIO_THREADS = 4 };
 
 struct xp_aio_provider {
-	const char *name; /* the value of $XPOLL_AIO that selects it */
-	int threads;      /* how many threads may run it at once; at most XP_AIO_THREADS */
+	const char *name; /* the value of $XPOLL_AIO that selects this provider */
+	int threads;      /* how many threads may call `run` at once; at most XP_AIO_THREADS */
 	/*
 	 * Called one after the other in each thread of the provider, without the lock.  `open`
 	 * prepares; `run` does jobs until xp_aio_next returns NULL; `close` undoes `open`.  If
@@ -41,9 +41,9 @@ struct xp_aio_provider {
 };
 
 /*
- * Returns a queued job, whose stage becomes XP_AIO_RUNNING; NULL: there is none.  With `patient` it
- * waits for a job, and after NULL the thread has to exit: there was no job for a while, or the last
- * port was closed.
+ * Returns a queued job, whose stage becomes XP_AIO_RUNNING; NULL: there is none.  patient: wait for
+ * a job; then NULL means that the calling thread has to exit, because there was no job for a while,
+ * or because the last port was closed.
  */
 struct xp_aio_job *xp_aio_next(bool patient);
 /* Returns a running job to cancel, each job once; NULL: there is none. */
@@ -66,8 +66,8 @@ static inline int64_t xp_aio_perform(const struct xp_aio_job *job)
 	}
 }
 /*
- * Complete the jobs of this list, whose results are set.  They are in their ports then, and the
- * list is empty.  asks_again: the caller will call xp_aio_next before it sleeps.
+ * Complete the jobs of this list, whose results are set: move each to its port, so that the list
+ * becomes empty.  asks_again: the caller will call xp_aio_next before it sleeps.
  */
 void xp_aio_done(struct xp_list *jobs, bool asks_again);
 

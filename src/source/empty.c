@@ -17,7 +17,7 @@
 #include "sys/marks.h"
 #include "sys/sys.h"
 
-/* The pause between two checks. */
+/* The interval between two checks of a buffer that is not empty. */
 #define EMPTY_EVERY_NS (10 * XP_NS_PER_MS)
 
 /* A registration of EMPTY: one socket or pipe. */
@@ -69,8 +69,8 @@ static int empty_state_make(struct xpoll *queue)
 }
 
 /*
- * Returns the number of bytes in the buffer; -ENOTSUP: not a socket or pipe, or the system does not
- * return the number; -EBADF, -ENOMEM.
+ * Returns the number of written bytes that are still in the buffer of fd; -ENOTSUP: not a socket or
+ * pipe, or the system does not return the number; -EBADF, -ENOMEM.
  */
 static int64_t empty_bytes_left(int fd)
 {
@@ -86,8 +86,8 @@ static int64_t empty_bytes_left(int fd)
 }
 
 /*
- * Record that `left` bytes are in the buffer.  With 0 the registration becomes active; otherwise,
- * while it is enabled, empty_due checks it again.
+ * Record that `left` bytes are in the registration's buffer.  If `left` is 0, the registration
+ * becomes active; otherwise, while the registration is enabled, empty_due checks the buffer again.
  */
 static void empty_record(struct xpoll *queue, struct xp_registration *reg, int64_t left)
 {
@@ -108,8 +108,8 @@ static void empty_record(struct xpoll *queue, struct xp_registration *reg, int64
 }
 
 /*
- * Check a buffer now.  If the kernel returns an error, the buffer counts as empty, so that there is
- * an event.
+ * Check the registration's buffer now.  If the kernel returns an error, the buffer counts as empty,
+ * so that there is an event.
  */
 static void empty_check(struct xpoll *queue, struct xp_registration *reg)
 {

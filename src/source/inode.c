@@ -100,8 +100,8 @@ static void user_deliver(struct xpoll *queue, struct xp_inode_user *user,
 }
 
 /*
- * Compare the user's file, and report changes to the user.  Returns false if the descriptor was
- * closed or reused, or if the file is gone.
+ * Compare the status of the user's file with the last known one, and report changes to the user.
+ * Returns false if the descriptor was closed or reused, or if the file is gone.
  */
 static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
                         struct xp_inode_user *user)
@@ -218,8 +218,8 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 }
 
 /*
- * Called after a change, which may have read reports for other users as well: have the next wait
- * compare the files of these.
+ * Called after a change of one user, which may have read reports about the files of other users,
+ * too: have the next wait compare the files of the other users.
  */
 static void compare_in_next_wait(struct xpoll *queue, struct xp_inodes *inodes)
 {
@@ -244,7 +244,10 @@ static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
 	return 0;
 }
 
-/* Make the kernel report the notes again that were reported while the user did not listen. */
+/*
+ * Make the kernel report the notes in user->ignored again, which it reported while the user did not
+ * listen.
+ */
 static void user_request_ignored(struct xpoll *queue, struct xp_inodes *inodes,
                                  struct xp_inode_user *user)
 {
@@ -271,7 +274,10 @@ static void drop_earlier_reports(struct xpoll *queue, struct xp_inodes *inodes,
 		xp_list_remove(&user->to_compare);
 }
 
-/* Returns true if others watch the same inode: the list has more items than its head and this. */
+/*
+ * Returns true if other users watch the same inode: the inode's list has a third item, besides its
+ * head and this user's.
+ */
 static bool user_has_company(const struct xp_inode_user *user)
 {
 	return user->self.inode && user->self.item.next != user->self.item.prev;

@@ -55,7 +55,7 @@ struct xp_inode_user {
 	const struct xp_inode_user_ops *ops;
 	int fd;
 	uint32_t notes; /* the requested notes */
-	bool as_bsd;    /* XPOLL_VNODE_AS_BSD */
+	bool as_bsd;    /* the queue was opened with XPOLL_VNODE_AS_BSD */
 
 	/* The following members are private to inode.c and the provider. */
 	/* links the user into `reported` or `timed` of struct xp_inodes */
@@ -74,8 +74,8 @@ struct xp_inode_user {
 	 */
 	uint64_t place;
 	/*
-	 * notes reported while the user did not listen, which need not be reported again; with
-	 * kqueue the kernel's NOTE_ bits
+	 * notes that the kernel has reported while the user did not listen, and need not report
+	 * again before xp_inode_listen; with kqueue the kernel's NOTE_ bits
 	 */
 	uint32_t ignored;
 	/* notes that were reported since the last comparison, and XP_REPORT_ bits */
@@ -96,14 +96,14 @@ struct xp_inode_user {
 int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
                    uint32_t notes, bool lenient);
 /*
- * Change the requested notes.  -ESTALE: fd was reused for another file; other errors are those of
- * xp_inode_watch.
+ * Change the notes that a user requests.  -ESTALE: fd was reused for another file; other errors are
+ * those of xp_inode_watch.
  */
 int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
                      uint32_t notes, bool lenient);
 /*
- * Call after a disabled user was enabled.  Changes that were not reported meanwhile are passed to
- * `reported` before this returns.
+ * Call after a disabled user was enabled.  Changes that the kernel did not report while the user
+ * was disabled are passed to the user's `reported` before this function returns.
  */
 void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user);
 /* End the watch of a user; harmless if there is none. */

@@ -29,11 +29,13 @@ struct xp_inodes {
 	 * reports and compares files.
 	 */
 	struct xp_source_fd watch;
-	uint32_t process;         /* the process that opened `watch` (sys/process.h) */
-	struct xp_regmap map;     /* watched inodes, by the number that the kernel's reports have */
-	struct xp_list pool;      /* unused inodes, because a wait must not allocate one */
+	uint32_t process;         /* number (sys/process.h) of the process that opened `watch` */
+	/* watched inodes, by the number that stands for an inode in the kernel's reports */
+	struct xp_regmap map;
+	/* unused struct xp_inode, allocated in advance, because a wait must not allocate any */
+	struct xp_list pool;
 	size_t reserved;          /* number of inodes in `map` and `pool` */
-	/* number of inodes made so far, for a provider that numbers them */
+	/* number of inodes made so far, for a provider that numbers its inodes */
 	uint32_t made;
 	/* inotify: number of watches that were removed since the reports were last read */
 	int removed;
@@ -49,7 +51,7 @@ struct xp_inodes {
 	int64_t spare_born_ns;
 	/*
 	 * Called by xp_inodes_due before it compares the files in `timed`: a provider may try again
-	 * to watch those that the kernel does not report.  Optional.
+	 * to watch files that it could not watch before.  Optional.
 	 */
 	void (*again)(struct xp_inodes *inodes);
 	/*
@@ -116,8 +118,8 @@ void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *
  */
 struct xp_inode *xp_inode_find(const struct xp_inodes *inodes, uint64_t number);
 /*
- * Returns the first inode from slot *at of the map on, which is 0 at first, and sets *at to the
- * slot after it; NULL: no more.
+ * Returns the first inode from slot *at of the map on, and sets *at to the slot after it; NULL: no
+ * more.  The caller sets *at to 0 before the first call.
  */
 struct xp_inode *xp_inode_walk(const struct xp_inodes *inodes, size_t *at);
 /*

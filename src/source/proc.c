@@ -25,7 +25,7 @@ static struct xp_proc *proc_of(struct xp_registration *reg)
 	return XP_CONTAINER_OF(reg, struct xp_proc, reg);
 }
 
-/* End the tracing of the process, stop watching its descriptor, and close it. */
+/* End the tracing of the process, stop watching its descriptor, and close the descriptor. */
 static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_trace_end(queue, proc);
@@ -112,7 +112,7 @@ static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
 
 	if (!(change->flags & XPOLL_ADD))
 		return 0;
-	/* The process may have exited, and its ID may be reused, since the last wait. */
+	/* Check whether the process has exited since the last wait, and its ID was reused. */
 	rc = xp_proc_replaced(proc);
 	if (rc != 0)
 		return rc < 0 ? rc : -ESTALE;
@@ -173,7 +173,7 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
 
 /*
  * Returns true if this system can report these fflags: a descriptor of a process can be opened and,
- * for fflags that need a tracer, one works here.
+ * for fflags that need a tracer, a tracer works here.
  */
 static bool proc_supports(uint32_t fflags)
 {

@@ -34,11 +34,14 @@ struct xp_proc {
 	struct xp_registration reg;
 	/* the process's descriptor; fd -1: the process had exited before one could be opened */
 	struct xp_source_fd watch;
-	struct xp_list traced; /* links the processes that the tracer follows, or empty */
-	struct xp_list to_end; /* links processes whose exit is known and will be reported */
-	/* links processes that may have exited, until that is checked */
+	/* links the process into `traced` of the state; empty: the tracer does not follow it */
+	struct xp_list traced;
+	/* links the process into `to_end` of the state: its exit is known, and will be reported */
+	struct xp_list to_end;
+	/* links the process into `maybe_exited` of the state, until check_exit checks it */
 	struct xp_list maybe_exited;
-	struct xp_list polled; /* links processes whose descriptor never becomes readable */
+	/* links the process into `polled` of the state: its descriptor never becomes readable */
+	struct xp_list polled;
 	void *scope;           /* private to the tracer */
 	uint64_t exec_time;    /* private to the tracer */
 	pid_t parent;          /* process ID of a tracked child's parent; 0: not tracked */
@@ -55,12 +58,16 @@ struct xp_proc {
 struct xp_proc_state {
 	struct xp_tracer *tracer; /* NULL: no registration needs one */
 	struct xp_list traced;    /* the processes that the tracer follows */
-	struct xp_list to_end;    /* processes to end after the next reports were read */
-	/* processes to check after the next reports, and to watch if they live */
+	/* processes whose exit is reported after the next reading of the tracer's reports */
+	struct xp_list to_end;
+	/*
+	 * processes to check after the next reading of the tracer's reports, and to watch if they
+	 * have not exited
+	 */
 	struct xp_list maybe_exited;
 	/* processes to check from time to time, because no descriptor shows the exit */
 	struct xp_list polled;
-	uint32_t process;         /* the process that has made this state (sys/process.h) */
+	uint32_t process;         /* number (sys/process.h) of the process that made this state */
 	/* the tracer is calling proc_trace.c with its reports: do not call or close the tracer */
 	bool reporting;
 };
@@ -85,11 +92,11 @@ struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid);
 /* Add these notes to the next event of the process, and activate its registration. */
 void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
 
-/* Initialise those members of a new process that must not be 0. */
+/* Initialise those members of a new struct xp_proc that must not be 0. */
 void xp_proc_init(struct xp_proc *proc);
 /*
- * Make the queue watch the process's descriptor, or check it from time to time if it never becomes
- * readable.  After an error the descriptor is closed.
+ * Make the queue watch the process's descriptor or, if that never becomes readable, check the
+ * process from time to time.  After an error the descriptor is closed.
  */
 int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 /* Stop watching the process's descriptor; harmless if it is not watched. */
@@ -107,7 +114,8 @@ int xp_proc_replaced(const struct xp_proc *proc);
 /* Open a descriptor of a process; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
 int xp_proc_open(pid_t pid);
 /*
- * Returns true if this descriptor never becomes readable: proc_trace.c checks it from time to time.
+ * Returns true if this descriptor never becomes readable: proc_trace.c checks the process from time
+ * to time.
  */
 bool xp_proc_is_polled(int fd);
 /* Close the descriptor.  forked: this process is a child of the one that opened it. */
@@ -131,14 +139,14 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 
 /* Tracers. --------------------------------------------------------- */
 
-/* A tracer of one queue; private members of its kind follow. */
+/* The common part of each tracer; the private members of the kind of tracer follow in memory. */
 struct xp_tracer {
 	const struct xp_tracer_ops *ops;
 };
 
 /* A kind of tracer, such as the process connector. */
 struct xp_tracer_ops {
-	const char *name; /* the value of $XPOLL_PROC that selects it */
+	const char *name; /* the value of $XPOLL_PROC that selects this kind */
 	size_t size; /* size of a tracer of this kind, which begins with struct xp_tracer */
 
 	/* Returns true if `open` would succeed in this process. */
@@ -164,7 +172,7 @@ struct xp_tracer_ops {
 	 */
 	int (*follow)(struct xp_tracer *tracer, struct xp_proc *proc,
 	              uint32_t fflags);
-	/* Stop reporting the process. */
+	/* Stop reporting events of the process. */
 	void (*unfollow)(struct xp_proc *proc);
 	/*
 	 * Record that a child of a followed process, which the kernel reports already, is followed
@@ -173,15 +181,15 @@ struct xp_tracer_ops {
 	void (*inherit)(struct xp_proc *child, const struct xp_proc *parent);
 
 	/*
-	 * The tracer's descriptors may not become readable although there is more to report, so
-	 * xp_trace_due reads its reports, too.
+	 * The tracer's descriptors may stay unreadable although there is more to report, so
+	 * xp_trace_due reads the tracer's reports, too.
 	 */
 	bool on_demand;
 	/*
-	 * Read reports, and pass them to the functions of proc_trace.h.  Returns false if it
-	 * stopped after XP_TRACE_DRAIN_MOST.  *all is true: reads until none is left, which also
-	 * shows whether some were lost.  *all is false: may stop earlier, and sets *all if it has
-	 * read until none was left.
+	 * Read the tracer's reports, and pass them to the functions of proc_trace.h.  Returns false
+	 * if `drain` stopped after XP_TRACE_DRAIN_MOST reports.  *all is true: reads until no report
+	 * is left, which also shows whether some were lost.  *all is false: may stop earlier, and
+	 * sets *all if it has read until none was left.
 	 */
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool *all);
 };

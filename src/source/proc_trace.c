@@ -112,7 +112,7 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 
 /*
  * Returns true if the descriptor shows that the process has exited, and stores the status.  Returns
- * false for an exited process if another one had its ID when the descriptor was opened.
+ * false for an exited process if another process had its ID when the descriptor was opened.
  */
 static bool descriptor_shows_end(struct xp_proc *proc)
 {
@@ -132,7 +132,7 @@ static bool descriptor_shows_end(struct xp_proc *proc)
 	}
 }
 
-/* Record the exit of a process, and report it if requested.  The registration may be freed. */
+/* Record and, if requested, report the exit of a process.  The registration may be freed. */
 static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 {
 	struct xp_registration *reg = &proc->reg;
@@ -221,7 +221,7 @@ bool xp_trace_drain(struct xpoll *queue, bool all)
 	all_read = trace_report(queue, state, all);
 	if (all_read && !xp_list_empty(&state->to_end))
 		all_read = trace_report(queue, state, true);
-	/* The next reading, made by `due`, ends the processes whose exit this one has found. */
+	/* Have `due` read again at once: this ends the processes whose exit was found just now. */
 	if (!xp_list_empty(&state->to_end))
 		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
 	state->reporting = false;
@@ -356,7 +356,7 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 
 /*
  * The ID of a process that was just forked is registered, as `child`.  Returns true if `child` is
- * that process; otherwise reports the exit of the registered one, unless it was reported before.
+ * that process; if not, reports the exit of the registered process, unless it was reported before.
  */
 static bool child_is_registered(struct xpoll *queue, struct xp_proc *child, pid_t parent_pid)
 {
@@ -371,14 +371,14 @@ static bool child_is_registered(struct xpoll *queue, struct xp_proc *child, pid_
 	if (child->main_exited || xp_proc_replaced(child) != 0) {
 		xp_list_remove(&child->to_end);
 		xp_list_remove(&child->maybe_exited);
-		/* First check the others: a child that cannot be watched causes a TRACKERR here. */
+		/* First check the other processes: one that cannot be watched causes a TRACKERR. */
 		check_exits(queue);
 		if (child->watch.fd >= 0)
 			(void)descriptor_shows_end(child);
 		proc_end(queue, child);
 		return false;
 	}
-	/* The process was registered before its fork was reported: it may be a tracked child. */
+	/* Registered before the report of its fork: add NOTE_CHILD if the parent is tracked. */
 	parent = xp_trace_find(queue, parent_pid);
 	if (parent && !child->parent &&
 	    parent->reg.fflags & XPOLL_NOTE_TRACK) {

@@ -8,8 +8,8 @@
 
 enum {
 	/*
-	 * Most reports that a tracer's `drain` reads, so that many forks cannot keep a thread in a
-	 * call.
+	 * The most reports that one call of a tracer's `drain` reads, so that many forks cannot
+	 * keep a thread in that call.
 	 */
 	XP_TRACE_DRAIN_MOST = 65536,
 };
@@ -20,7 +20,7 @@ enum {
  * -EMFILE, -ENOMEM ...
  */
 int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags);
-/* Have the tracer follow the process no longer; harmless if it does not. */
+/* Make the tracer stop following the process; harmless if the process is not followed. */
 void xp_trace_end(struct xpoll *queue, struct xp_proc *proc);
 
 /* Open a descriptor of the process, and store it in proc->watch.  Returns 0 or an error. */
@@ -35,7 +35,7 @@ bool xp_trace_drain(struct xpoll *queue, bool all);
 /* Close the tracer if no registration needs it: an open one costs work at every fork. */
 void xp_trace_trim(struct xpoll *queue);
 
-/* Returns true if some tracer works on this system. */
+/* Returns true if a tracer that $XPOLL_PROC allows works on this system. */
 bool xp_trace_usable(void);
 
 /*
@@ -62,8 +62,8 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 /* Reports about this process may have been lost: report TRACKERR. */
 void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc);
 /*
- * Reports about all followed processes may have been lost: report TRACKERR for each, and find their
- * living children.
+ * Reports about all followed processes may have been lost: report TRACKERR for each, and register
+ * the living children of those with XPOLL_NOTE_TRACK.
  */
 void xp_trace_lost(struct xpoll *queue);
 

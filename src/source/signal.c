@@ -26,12 +26,15 @@ struct signal_registration {
 	struct xp_list item; /* links the registration into the state's `regs` */
 	uint64_t known;      /* the largest sum so far; reduced if a pending signal was accepted */
 	uint64_t reported;   /* how many of `known` were reported in events */
-	/* readable while the signal is pending; -1: no ADD came from a thread that blocks it */
+	/*
+	 * a descriptor that is readable while the signal is pending; -1: no ADD came from a thread
+	 * that blocks the signal
+	 */
 	int fd;
 	/* `fd` was reported as readable, and signal_examine was not called since */
 	bool newly_sent;
 	/*
-	 * at the last examination `known` was greater than the number of deliveries: a pending
+	 * at the last signal_examine `known` was greater than the number of deliveries: a pending
 	 * signal is counted
 	 */
 	bool counts_pending;
@@ -41,12 +44,12 @@ struct signal_registration {
 /* The state of this source in a queue. */
 struct signal_state {
 	struct xp_source_fd watch; /* the self-pipe's descriptor, for reading */
-	struct xp_selfpipe *selfpipe; /* handlers of observed signals write to it */
+	struct xp_selfpipe *selfpipe; /* the library's signal handlers write to it */
 	struct xp_wakefd wakefd; /* the self-pipe's descriptors, to close them in a forked child */
 	struct xp_list regs;
 	/* the epoll set of the registrations' `fd`; fd -1: there is none */
 	struct xp_source_fd blocked;
-	uint32_t process; /* the process that opened the self-pipe (sys/process.h) */
+	uint32_t process; /* number (sys/process.h) of the process that opened the self-pipe */
 };
 
 static struct signal_registration *signal_registration(struct xp_registration *reg)
@@ -80,7 +83,10 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 	bool sent = self->newly_sent;
 	bool pending;
 
-	/* If the next sleep unblocks the signal, the handler will run and count it. */
+	/*
+	 * If the next sleep unblocks the signal, a handler will run and count it: do not count
+	 * here.
+	 */
 	if (!(sent || self->counts_pending) || xp_host.unblocks_signal(queue, number))
 		return;
 	XP_ASSERT(self->fd >= 0 && self->known >= self->reported);
@@ -103,7 +109,7 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 	} else if (self->known == self->reported && self->counts_pending && xp_pending_is_gone()) {
 		/*
 		 * The signal is not pending any more, and a handler would have counted it by now.
-		 * So sigwait(3) has accepted it: `known` was one too many.
+		 * So sigwait(3) has accepted the signal, which is no delivery: reduce `known`.
 		 */
 		self->known = self->reported = xp_signal_delivered(number);
 		self->counts_pending = false;
@@ -162,7 +168,7 @@ static void blocked_ready(struct xpoll *queue, struct xp_source_fd *set)
 		/*
 		 * This thread does not block the signal, so a handler may have run during its
 		 * sleep.  The sleep returned this report instead of EINTR: let the wait return
-		 * EINTR if it has no event.
+		 * EINTR if the wait has no event.
 		 */
 		if (self->fd >= 0 && !xp_sys_signal_is_blocked((int)signal_of(&self->reg), NULL))
 			xp_host.interrupted(queue);
@@ -216,7 +222,10 @@ static void signal_unwatch(struct signal_registration *self)
 	self->fd = -1;
 }
 
-/* Make the state, with a self-pipe that the queue watches.  Returns 0 or an error. */
+/*
+ * Make the queue's state of SIGNAL, with a self-pipe that the queue watches.  Returns 0 or an
+ * error.
+ */
 static int state_make(struct xpoll *queue, struct signal_state **made)
 {
 	struct signal_state *state = xp_alloc(sizeof *state);

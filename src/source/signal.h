@@ -32,13 +32,13 @@ int xp_selfpipe_open(struct xp_selfpipe **selfpipe);
 /* Returns the descriptors of a self-pipe. */
 struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe);
 /*
- * Make handlers write to the descriptor from now on; called before a thread may sleep.  Returns
- * true if a wanted signal has been delivered since the last xp_selfpipe_clear.
+ * Make handlers write to the self-pipe's descriptor from now on; called before a thread may sleep.
+ * Returns true if a wanted signal has been delivered since the last xp_selfpipe_clear.
  */
 bool xp_selfpipe_arm(struct xp_selfpipe *selfpipe);
 /*
- * Allow handlers not to write to the descriptor until the next xp_selfpipe_arm, because no thread
- * sleeps.
+ * Allow handlers not to write to the self-pipe's descriptor until the next xp_selfpipe_arm, because
+ * no thread sleeps.
  */
 void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe);
 /*
@@ -48,7 +48,7 @@ void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe);
 void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported);
 /* Close a self-pipe.  Not for a forked child, which closes only the descriptors. */
 void xp_selfpipe_close(struct xp_selfpipe *selfpipe);
-/* Set whether the self-pipe wants this signal.  Returns false if it was set so before. */
+/* Set whether the self-pipe wants this signal.  Returns false if that changes nothing. */
 bool xp_selfpipe_want(struct xp_selfpipe *selfpipe, unsigned number, bool want);
 /*
  * Record the signal in all self-pipes that want it, and make those of them readable that are armed.
@@ -79,7 +79,7 @@ bool xp_signal_in_place(unsigned number);
  */
 bool xp_signal_program_handles(void);
 /*
- * If the signal is observed, install the library's handler again unless it is in place.
+ * If the signal is observed, install the library's handler again, unless that handler is installed.
  * Async-signal-safe.  Returns 0 or an error.
  */
 int xp_signal_observe_again(unsigned number);
@@ -91,8 +91,8 @@ int xp_signal_observe_again(unsigned number);
 int xp_signal_action(unsigned number, const struct sigaction *action,
                      struct sigaction *before);
 /*
- * End the observation of a signal for a self-pipe.  After the last one the program's action is
- * restored.
+ * End the observation of a signal for a self-pipe.  If no other self-pipe wants the signal, restore
+ * the program's action.
  */
 void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number);
 
@@ -105,10 +105,14 @@ void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number);
 /* Open a set.  Returns its descriptor or a negative errno value; -ENOTSUP: this system has none. */
 int xp_pending_open(void);
 /*
- * Open a descriptor for the signal, and add it to the set.  Returns it, or a negative errno value.
+ * Open a descriptor for the signal, and add it to the set.  Returns the descriptor, or a negative
+ * errno value.
  */
 int xp_pending_watch(int set, unsigned number);
-/* Returns the number of a signal that was sent since it was last returned; 0: there is none. */
+/*
+ * Returns the number of a signal that was sent since this function last returned that number; 0:
+ * there is none.
+ */
 unsigned xp_pending_next(int set);
 /*
  * Returns true if the calling thread blocks the signal and the signal is pending; false also on
@@ -117,30 +121,37 @@ unsigned xp_pending_next(int set);
 bool xp_pending_now(unsigned number);
 /*
  * Call if the set has reported a pending signal again.  Returns true if the signal may have been
- * accepted and sent again in between: the program has no handler for it, and all threads block it,
- * or that is unknown.
+ * accepted and sent again in between: the program has no handler for the signal, and all other
+ * threads block it, or it is unknown whether they do.
  */
 bool xp_pending_may_be_new(unsigned number);
 /*
  * Call if a pending signal is not pending any more.  Returns true if no handler can be about to run
- * for it, because all other threads sleep, or if that is unknown.
+ * for the signal, because all other threads sleep, or if it is unknown whether they sleep.
  */
 bool xp_pending_is_gone(void);
 /*
  * Accept the signal of this descriptor as often as it is pending, and call xp_signal_accepted.
- * Returns false if some thread does not block it, or if it was not pending any more.
+ * Returns false if some thread does not block the signal, or if the signal was not pending any
+ * more.
  */
 bool xp_pending_accept(int fd, unsigned number);
 /* Add `count` accepted signals to the signal's deliveries, and call xp_selfpipes_signal. */
 void xp_signal_accepted(unsigned number, unsigned count);
 
-/* Returns the number of deliveries so far, with accepted signals; it may grow at any time. */
+/*
+ * Returns how often the signal was delivered or accepted so far.  A handler may increase this
+ * number at any time.
+ */
 uint64_t xp_signal_delivered(unsigned number);
 
 /* Returns how often the program has replaced the library's handler of this signal. */
 uint64_t xp_signal_losses(unsigned number);
 
-/* Initialise in a new process, perhaps a copy of one whose threads held the lock. */
+/*
+ * Initialise in a new process.  In a forked child the lock may be a copy that is locked for ever,
+ * because a thread of the parent held it.
+ */
 void xp_signal_begin(void);
 
 #endif

@@ -30,12 +30,12 @@
 enum selfpipe_armed {
 	SELFPIPE_DISARMED,
 	SELFPIPE_ARMED,
-	SELFPIPE_WRITTEN, /* armed, and a handler has written or is about to */
+	SELFPIPE_WRITTEN, /* armed, and a handler has written to the descriptor or is about to */
 };
 
 /* One self-pipe.  [I] immutable, [a] atomic. */
 struct xp_selfpipe {
-	struct xp_selfpipe *next;      /* [I] the next of all self-pipes */
+	struct xp_selfpipe *next;      /* [I] the next self-pipe in the list `selfpipes` */
 	/* [a] the end that becomes readable; changes only while SELFPIPE_FREE */
 	atomic_int fd;
 	/* [a] the end that handlers write to; changes only while SELFPIPE_FREE */
@@ -43,7 +43,7 @@ struct xp_selfpipe {
 	atomic_uint state;             /* [a] SELFPIPE_ flags, and number of users */
 	atomic_uint armed;             /* [a] enum selfpipe_armed */
 	atomic_uint signalled;         /* [a] 1: a wanted signal has come since xp_selfpipe_clear */
-	atomic_uint wants[XP_SIGNALS]; /* [a] indexed by signal number; 1: wanted */
+	atomic_uint wants[XP_SIGNALS]; /* [a] indexed by signal number; 1: the queue wants it */
 };
 
 /* Held while a self-pipe is opened: guards additions to the list, and the choice of a free one. */
@@ -60,10 +60,7 @@ struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe)
 	return wakefd;
 }
 
-/*
- * End a use of the self-pipe.  The last user closes the descriptor, if the self-pipe is to be
- * closed.
- */
+/* End a use of the self-pipe.  If SELFPIPE_CLOSING is set, the last user closes the descriptor. */
 static void selfpipe_leave(struct xp_selfpipe *selfpipe)
 {
 	struct xp_wakefd wakefd = xp_selfpipe_wakefd(selfpipe);
@@ -162,8 +159,8 @@ void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe)
 }
 
 /*
- * A handler that began before this call may write after it: then the descriptor is readable once
- * without a reason.
+ * A handler that began before this call may write to the descriptor after the call: then the
+ * descriptor is readable once without a reason.
  */
 void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported)
 {

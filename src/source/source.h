@@ -25,9 +25,10 @@
 #include "base/udata.h"
 
 struct xp_registration {
-	struct xp_regmap_item item; /* ident */
+	struct xp_regmap_item item; /* item of the queue's map of registrations; has the ident */
 	int8_t filter;
-	uint8_t place : 6;   /* index of its memory in a block of the source's pool (base/pool.h) */
+	/* index of this memory in a block of the source's pool (base/pool.h) */
+	uint8_t place : 6;
 	uint8_t active : 1;  /* there is an event to deliver, if the registration is enabled */
 	/*
 	 * in a forked child: `inherit` failed for lack of memory or descriptors, and the next
@@ -40,7 +41,7 @@ struct xp_registration {
 	struct xp_list ready;
 	int64_t data; /* private to the source */
 	union xp_udata udata;
-	uint32_t wait_epoch; /* number of the last wait that delivered its event, modulo 2^32 */
+	uint32_t wait_epoch; /* number of the last wait that delivered this event, modulo 2^32 */
 	/* VNODE and PROC: fflags of the next event.  TIMER: place in the heap of running timers. */
 	union { uint32_t report; struct xp_heap_item timer; };
 	/*
@@ -51,8 +52,8 @@ struct xp_registration {
 };
 
 /*
- * All sources.  To add one, add it here and write source/NAME.c; docs/internals/sources.md lists
- * the other steps.
+ * All sources.  To add a source, add its names here and write source/NAME.c;
+ * docs/internals/sources.md lists the other steps.
  */
 #define XP_SOURCE_LIST(each) \
 	each(USER, user) \
@@ -95,7 +96,8 @@ enum xp_step {
 	 * called xp_host.set_probed.
 	 */
 	XP_BEFORE_SLEEP,
-	XP_BEFORE_COUNTERS, /* the counters are read: update those that only a check can find */
+	/* the program reads the queue's counters: update those that need a check */
+	XP_BEFORE_COUNTERS,
 };
 
 /* Functions of a source that concern the whole process.  Called without the lock of any queue. */
@@ -117,12 +119,13 @@ struct xp_source_ops {
 	int filter;
 	enum xp_source_id id;
 	const char *name;                 /* the filter's name after XPOLL_FILT_ */
-	const struct xp_note_name *notes; /* names of its fflags; NULL: none */
+	const struct xp_note_name *notes; /* names of the filter's fflags; NULL: none */
 	bool bare; /* a change may have fflags without an action such as ADD (USER: a trigger) */
 	/* flags that every registration gets besides its own, such as XPOLL_CLEAR */
 	uint16_t implied;
 	uint32_t fflags;  /* the fflags that a change may have */
-	size_t size;      /* size of its registrations, which begin with struct xp_registration */
+	/* size of a registration of this source, which begins with struct xp_registration */
+	size_t size;
 
 	/* The ident is a descriptor, and the registration ends when the program closes it. */
 	bool of_fd;
@@ -283,22 +286,27 @@ struct xp_host {
 	 */
 	void **(*state)(struct xpoll *queue, enum xp_source_id id);
 	/*
-	 * Call `due` at this time of the monotonic clock or soon after, and in each later wait
-	 * until the source sets another time; so `due` must set one.  XP_NEVER: do not call it.
+	 * Have the queue call `due` at this time of the monotonic clock or soon after, and in each
+	 * later wait until the source sets another time; so `due` must set one.  XP_NEVER: do not
+	 * call it.
 	 */
 	void (*set_due)(struct xpoll *queue, enum xp_source_id id,
 	                int64_t deadline_ns);
-	/* Returns the time of the monotonic clock; the same one for all changes of a call. */
+	/*
+	 * Returns the time of the monotonic clock; the same time for all changes that one call of
+	 * the program passes.
+	 */
 	int64_t (*now)(struct xpoll *queue);
 	/*
-	 * Returns true if xpoll_fd was called.  Then perhaps no thread waits in the queue, and
-	 * XP_ON_DEMAND does not suffice.  The first xpoll_fd of a queue calls `due` of the sources
-	 * with XP_ON_DEMAND, so that they can set a time instead.
+	 * Returns true if the program has called xpoll_fd.  Then perhaps no thread waits in the
+	 * queue, and XP_ON_DEMAND does not suffice.  The first xpoll_fd of a queue calls `due` of
+	 * the sources with XP_ON_DEMAND, so that they can set a time instead.
 	 */
 	bool (*outer_in_use)(const struct xpoll *queue);
 	/*
-	 * For sources whose conditions change without a system call: call `refresh` before each
-	 * sleep from now on.  While no thread sleeps, their descriptors need not be readable.
+	 * For sources whose conditions change without a system call: from now on the queue calls
+	 * `refresh` before each sleep.  While no thread sleeps, the source's descriptors need not
+	 * be readable.
 	 */
 	void (*set_probed)(struct xpoll *queue);
 	/*
@@ -317,8 +325,8 @@ struct xp_host {
 	 */
 	bool (*unblocks_signal)(const struct xpoll *queue, unsigned number);
 	/*
-	 * Called in `ready`: a signal handler may have run in the thread's last sleep.  If that
-	 * sleep yields no event, the wait returns EINTR.
+	 * A source calls this in its `ready` if a signal handler may have run in the thread's last
+	 * sleep: if that sleep yields no event, the wait returns EINTR.
 	 */
 	void (*interrupted)(struct xpoll *queue);
 

@@ -47,7 +47,7 @@ enum { PUT_OFF_MOST = 16 }; /* most extended timers that one call of timers_dead
 struct timers {
 	struct xp_heap heaps[CLOCKS];
 	uint32_t counts[CLOCKS]; /* number of timers of each clock, in its heap or not */
-	int64_t due_ns;          /* the time that was passed to xp_host.set_due */
+	int64_t due_ns;          /* the time last passed to xp_host.set_due */
 	int64_t first_ns;        /* earliest deadline in the heap of the real-time clock */
 	int64_t first_due_ns;    /* first_ns on the monotonic clock: see to_monotonic */
 	struct xp_source_fd step; /* readable when the real-time clock was set; fd -1: not open */
@@ -81,7 +81,7 @@ static const struct unit *unit_of(uint32_t fflags)
 	return &timer_units[fflags & UNITS];
 }
 
-/* Returns `data`, a number of units, in nanoseconds; XP_NEVER if they do not fit. */
+/* Returns `data`, a number of units, in nanoseconds; XP_NEVER if 64 bits are too few for that. */
 static int64_t span_ns(uint32_t fflags, int64_t data)
 {
 	const struct unit *unit = unit_of(fflags);
@@ -107,8 +107,8 @@ static int64_t to_monotonic(const struct timers *timers, int64_t first_ns)
 	if (first_ns == XP_NEVER)
 		return XP_NEVER;
 	/*
-	 * Read the monotonic clock last: then a delay between the two makes a timer late, not
-	 * early.
+	 * Read the monotonic clock last: then a delay between the two readings makes a timer late,
+	 * not early.
 	 */
 	realtime_ns = xp_sys_realtime();
 	now_ns = xp_sys_now();
@@ -227,8 +227,8 @@ static void realtime_clock_was_set(struct xpoll *queue, struct xp_source_fd *wat
 	uint64_t count;
 
 	/*
-	 * The read makes the descriptor unreadable again.  It fails with ECANCELED: the clock was
-	 * set.
+	 * This read fails with ECANCELED, because the clock was set, and makes the descriptor
+	 * unreadable again.
 	 */
 	(void)xp_sys_read(watch->fd, &count, sizeof count);
 	timers_convert_again(queue, timers);
@@ -455,7 +455,7 @@ static void timer_fini(struct xpoll *queue, void *state)
 	xp_free(timers);
 }
 
-/* Continue the timer in a forked child.  One that has expired before is due at once. */
+/* Continue the timer in a forked child.  A timer that expired before the fork is due at once. */
 static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = timers_make(queue);
@@ -465,7 +465,7 @@ static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 	if (rc < 0)
 		return rc;
 	timers->counts[clock]++;
-	reg->timer.place = 0; /* the copied heap was freed */
+	reg->timer.place = 0; /* not in a heap: the parent's heap, copied by fork(2), was freed */
 	timer_enqueue(timers, reg);
 	timers_update_due(queue, timers);
 	return 0;

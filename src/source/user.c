@@ -7,7 +7,10 @@
  */
 #include "source/source.h"
 
-/* Returns the saved flags after the operation that a change requests in its fflags. */
+/*
+ * Returns the registration's new fflags: `saved`, combined with the change's fflags by the
+ * operation that the change requests (XPOLL_NOTE_FFCTRLMASK).
+ */
 static uint32_t user_combine(uint32_t saved, uint32_t change)
 {
 	uint32_t operand = change & XPOLL_NOTE_FFLAGSMASK;
