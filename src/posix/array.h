@@ -74,8 +74,8 @@ struct xp_array {
 	struct xp_wakefd wake; /* immutable, because any thread signals it without the lock */
 	struct xp_edge edge; /* the set of edges */
 	/*
-	 * the set of edges may have unread reports: the last harvest filled all the room, or none
-	 * was made
+	 * the set of edges may have unread reports: the last xp_edge_harvest filled all the room,
+	 * or was not called because there was no room
 	 */
 	bool edges_left;
 };

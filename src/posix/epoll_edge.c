@@ -274,7 +274,7 @@ static int edge_poll_clears(struct xp_edge *edge, int fd, uint32_t watch, const 
 	if (watch & XP_WATCH_EDGE)
 		return -ENOTSUP;
 	if (!S_ISREG(status->st_mode))
-		return 1; /* a performance counter, whose condition a poll would clear */
+		return 1; /* a performance counter: not added to the set, so not polled here */
 	xp_count(&edge->counters->syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0)
 		*cleared = (unsigned short)probe.revents;

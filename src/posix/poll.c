@@ -285,8 +285,8 @@ int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t
 }
 
 /*
- * The back end's `wait`: first report what earlier calls left over.  Then poll all entries, unless
- * there is no room left, or this call continues the last poll (XP_REST).
+ * The back end's `wait`: first report the results that earlier calls left.  Then poll all entries,
+ * unless there is no room left, or this call continues the last poll (XP_REST).
  */
 static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                       struct xp_fired *fired, int cap)

@@ -14,7 +14,7 @@ struct xp_poll_state {
 	int cap;      /* capacity of fds: at least attached + XP_OWN_ENTRIES */
 	int start;    /* index at which the next scan for revents begins */
 	int left;     /* upper bound of the number of entries whose revents are not reported yet */
-	/* this wait, or the one that it continues (XP_REST), has polled all entries */
+	/* this wait, or the wait that an XP_REST call continues, has polled all entries */
 	bool fresh;
 	bool edges_first; /* the last xp_poll_again reported edges before the array */
 };

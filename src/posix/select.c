@@ -29,7 +29,7 @@ enum { SETS = 3 };
 static const short set_bits[SETS] = {POLLIN, POLLOUT, POLLPRI};
 
 struct select_state {
-	/* first member, so that a pointer to the state is one to the array, too */
+	/* first member, so that a pointer to this state also points to a struct xp_array */
 	struct xp_poll_state poll;
 	/* bit sets of the requested conditions: to read, to write, exceptional */
 	long *wanted[SETS];
@@ -170,8 +170,8 @@ static int select_open(void *opaque, int size_hint, struct xp_counters *counters
 }
 
 /*
- * Replace the set of edges by an empty one, because the entry of a closed file in it is reported
- * for ever; all descriptors have to be attached again.
+ * Replace the set of edges by an empty one, because the set would report the entry of a closed file
+ * for ever; the queue then attaches all descriptors again.
  */
 static int select_renew(void *opaque)
 {
@@ -282,7 +282,10 @@ static int select_append_rest(struct xp_poll_state *state, struct xp_fired *fire
 	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
 }
 
-/* The back end's `wait`: first report what earlier calls left over, then query all descriptors. */
+/*
+ * The back end's `wait`: first report the results that earlier calls left, then query all
+ * descriptors.
+ */
 static int select_await(void *opaque, int64_t deadline_ns,
                         const sigset_t *mask, struct xp_fired *fired, int cap)
 {

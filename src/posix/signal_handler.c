@@ -48,7 +48,7 @@ struct signal_link {
 struct signal_watched {
 	struct signal_link links[SIGNAL_LINKS];
 	atomic_uint top;           /* [a] index in `links` of the handler that counts signals */
-	_Atomic uint64_t delivered; /* [a] how often it was delivered or accepted */
+	_Atomic uint64_t delivered; /* [a] how often the signal was delivered or accepted */
 	int observers;             /* [l] number of self-pipes that want the signal */
 	atomic_bool installed;     /* [a] the link `top` was installed when last checked */
 	uint64_t losses;           /* [l] how often the program has replaced our handler */
@@ -320,7 +320,7 @@ static int action_set_behind_link(struct signal_watched *signal, unsigned number
 	return rc;
 }
 
-/* Set the program's action of a signal (NULL: do not).  *found: the program's previous action. */
+/* Set the program's action of a signal, unless `action` is NULL.  *found: the previous action. */
 static int action_set(struct signal_watched *signal, unsigned number,
                       const struct sigaction *action, struct sigaction *found)
 {

@@ -18,8 +18,8 @@ enum { XP_SOLO_SETS = 3 };
 
 struct xp_solo {
 	/*
-	 * descriptors of the sets; -1: not open.  Written with the queue's lock, read by waits
-	 * without it.
+	 * descriptors of the sets; -1: not open.  Written with the queue's lock; waits read these
+	 * without the lock.
 	 */
 	atomic_int fds[XP_SOLO_SETS];
 	/* the last reading of the sets may have left reports unread, for lack of room */

@@ -34,8 +34,8 @@ struct XP_AS_EPOLL epoll_event {
 /* Returns a new epoll set. */
 int xp_sys_epoll_create(void);
 /*
- * Make waits of this set poll network devices for this time before they sleep (EPIOCSPARAMS);
- * -ENOTSUP: the kernel lacks the call.
+ * Make waits of this set poll network devices for so many microseconds before they sleep
+ * (EPIOCSPARAMS).  -ENOTSUP: the kernel lacks the call.
  */
 int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds);
 /* Copy the busy-poll settings of other_fd to this set. */

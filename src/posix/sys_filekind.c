@@ -8,7 +8,7 @@
 #include <sys/vfs.h>
 #endif
 
-/* Nothing shows the kind of a file for which fstat(2) reports no type. */
+/* Returns XP_KIND_OTHER: here nothing shows the kind of a file for which fstat(2) has no type. */
 int xp_fd_kind_anonymous(int fd)
 {
 	(void)fd;

@@ -28,7 +28,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
  * from time to time.
  */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user);
-/* End the watch of a user; harmless if there is none (no xp_inode_join). */
+/* End the watch of a user; harmless if no inode is watched for the user. */
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user);
 
 /* Read all reports of the kernel, and pass them to xp_inode_report. */

@@ -378,7 +378,7 @@ static bool child_is_registered(struct xpoll *queue, struct xp_proc *child, pid_
 		proc_end(queue, child);
 		return false;
 	}
-	/* Registered before the report of its fork: add NOTE_CHILD if the parent is tracked. */
+	/* `child` was registered before the report of its fork: add NOTE_CHILD if it is tracked. */
 	parent = xp_trace_find(queue, parent_pid);
 	if (parent && !child->parent &&
 	    parent->reg.fflags & XPOLL_NOTE_TRACK) {

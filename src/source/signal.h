@@ -42,8 +42,9 @@ bool xp_selfpipe_arm(struct xp_selfpipe *selfpipe);
  */
 void xp_selfpipe_disarm(struct xp_selfpipe *selfpipe);
 /*
- * Make the descriptor unreadable, and have the next signal write to it again.  The caller reads the
- * counts of signals afterwards.  reported: the descriptor is known to be readable.
+ * Make the self-pipe's descriptor unreadable, and have the handler of the next signal write to the
+ * descriptor again.  The caller reads the counts of signals afterwards.  reported: the descriptor
+ * is known to be readable.
  */
 void xp_selfpipe_clear(struct xp_selfpipe *selfpipe, bool reported);
 /* Close a self-pipe.  Not for a forked child, which closes only the descriptors. */

@@ -27,7 +27,7 @@
 struct xp_registration {
 	struct xp_regmap_item item; /* item of the queue's map of registrations; has the ident */
 	int8_t filter;
-	/* index of this memory in a block of the source's pool (base/pool.h) */
+	/* index of this struct in a block of the source's pool (base/pool.h) */
 	uint8_t place : 6;
 	uint8_t active : 1;  /* there is an event to deliver, if the registration is enabled */
 	/*
@@ -41,7 +41,8 @@ struct xp_registration {
 	struct xp_list ready;
 	int64_t data; /* private to the source */
 	union xp_udata udata;
-	uint32_t wait_epoch; /* number of the last wait that delivered this event, modulo 2^32 */
+	/* number of the last wait that delivered the registration's event, modulo 2^32 */
+	uint32_t wait_epoch;
 	/* VNODE and PROC: fflags of the next event.  TIMER: place in the heap of running timers. */
 	union { uint32_t report; struct xp_heap_item timer; };
 	/*
@@ -244,8 +245,8 @@ XP_SOURCE_LIST(XP_SOURCE_DECLARATION)
 struct xp_source_fd {
 	int fd;
 	/*
-	 * Called when the kernel has reported the descriptor as readable: reads it without
-	 * blocking.
+	 * Called when the kernel has reported the descriptor as readable: reads the descriptor
+	 * without blocking.
 	 */
 	void (*ready)(struct xpoll *queue, struct xp_source_fd *source_fd);
 };
