@@ -187,9 +187,9 @@ struct xp_tracer_ops {
 	bool on_demand;
 	/*
 	 * Read the tracer's reports, and pass them to the functions of proc_trace.h.  Returns false
-	 * if `drain` stopped after XP_TRACE_DRAIN_MOST reports.  *all is true: reads until no report
-	 * is left, which also shows whether some were lost.  *all is false: may stop earlier, and
-	 * sets *all if it has read until none was left.
+	 * if `drain` stopped after XP_TRACE_DRAIN_MOST reports.  *all is true: reads until no
+	 * report is left, which also shows whether some were lost.  *all is false: may stop
+	 * earlier, and sets *all if it has read until none was left.
 	 */
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool *all);
 };
