@@ -15,7 +15,7 @@
 /* A descriptor that is watched. */
 struct xp_inode {
 	struct xp_regmap_item item; /* ident: the descriptor */
-	struct xp_list links;       /* its users */
+	struct xp_list links;       /* links of the registrations for this descriptor */
 };
 
 /* The notes that a program may request, and the kernel's notes that are requested for each. */
@@ -141,8 +141,8 @@ static uint32_t inode_kernel_notes(const struct xp_inode *inode,
 }
 
 /*
- * Set the filter's notes to those of its users and of `more`, unless NULL; if there is neither,
- * delete the filter.
+ * Set the notes of the inode's filter to those that the inode's users and `more`, unless NULL,
+ * need; if there is no user at all, delete the filter.
  */
 static int inode_update_kernel(struct xp_inodes *inodes,
                                const struct xp_inode *inode,
@@ -217,8 +217,8 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0)
 		rc = inode_make(inodes, user->fd, &inode);
 	/*
-	 * ENOENT: the filter is gone, so the descriptor was closed and reused.  -ESTALE ends the
-	 * registration if a change of it has called this.
+	 * ENOENT: the filter is gone, so the descriptor was closed and reused.  Return -ESTALE,
+	 * which ends the registration if a change of the registration has called this function.
 	 */
 	if (rc == 0 && user->self.inode &&
 	    inode_change_filter(inodes, inode, EV_ENABLE, inode_kernel_notes(inode, user)) ==

@@ -19,13 +19,15 @@
 #include "sys/sys.h"
 
 enum {
-	KQ_PAIRS = 512, /* size of a hash table: a power of two, and more than XP_FIRED_MOST */
+	/* size of kqueue_merge's hash table: a power of two, and more than XP_FIRED_MOST */
+	KQ_PAIRS = 512,
 };
 
 struct kqueue_state {
 	struct xp_kq_set set; /* first member: functions of a set are called with the state */
-	struct xp_wakefd wake; /* immutable: signalled without the lock */
-	pid_t owner;           /* the process that has the kernel's queues */
+	struct xp_wakefd wake; /* immutable, because xpoll_wake signals without the queue's lock */
+	/* the process that opened the kqueues; a forked child does not have them */
+	pid_t owner;
 };
 
 static int kqueue_open(void *opaque, int size_hint,
@@ -107,8 +109,8 @@ static uint32_t kqueue_probe(struct kqueue_state *state,
 	    bits & (POLLERR | POLLHUP))
 		xp_kq_note_write_removed(&state->set, probe.fd);
 	/*
-	 * Some kernels' poll(2) does not report that only the peer has closed its side: add those
-	 * bits.
+	 * Some kernels' poll(2) does not report that only the peer has closed its side: add POLLIN
+	 * and POLLRDHUP.
 	 */
 	if (reads && event->flags & EV_EOF && !xp_kq_hinted(event) &&
 	    !(bits & (POLLRDHUP | POLLHUP)))
@@ -128,8 +130,8 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
 	if (XP_KQ_EXCEPT && event->filter == XP_KQ_EXCEPT)
 		return POLLPRI;
 	/*
-	 * data <= 0 means that there is nothing to read or no room to write, so it is probably an
-	 * error; or it is the EVFILT_USER in place of WRITE.
+	 * data <= 0: nothing to read or no room to write, so the report is probably of an error, or
+	 * of the EVFILT_USER in place of WRITE: get the bits by poll(2).
 	 */
 	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_hinted(event))
 		return kqueue_probe(state, event);
@@ -220,7 +222,8 @@ static void kqueue_outer_probe(struct kqueue_state *state)
 
 /*
  * The back end's `wait`.  If the queue's lock is held (timeout 0) or this is the only thread, the
- * call also passes pending changes; if there are more than fit, it does not sleep.
+ * wait also passes pending changes to the kernel; if there are more than fit into one call, the
+ * wait does not sleep.
  */
 static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                         struct xp_fired *fired, int cap)
@@ -234,7 +237,7 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 
 	XP_ASSERT(cap > 0 && cap <= XP_FIRED_MOST);
 	if (deadline_ns <= XP_NOW || xp_single_threaded()) {
-		/* Limit the changes: each one that fails takes an element of the events. */
+		/* Limit the changes to `room`: each one that fails takes an element of `events`. */
 		int room = cap < KQ_RECORDS ? KQ_RECORDS : cap;
 
 		count = xp_kq_load(&state->set, changes,

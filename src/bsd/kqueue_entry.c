@@ -86,8 +86,8 @@ int xp_kq_replace_write(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd
 		                     EV_ADD | (entry->clear ? EV_CLEAR : 0) |
 		                     xp_kq_switch(entry, KQ_WRITE));
 	/*
-	 * FreeBSD does not trigger a filter in the change that adds it: repeat the change without
-	 * EV_ADD.
+	 * FreeBSD does not trigger an EVFILT_USER in the change that adds the filter: repeat the
+	 * change without EV_ADD.
 	 */
 	if (rc == 0)
 		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
@@ -112,8 +112,9 @@ void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 }
 
 /*
- * Apply `flag` to these filters until one of them exists.  Returns 0; -ENOENT: none exists.  The
- * kernel may have removed WRITE of a pipe, so one that exists suffices.
+ * Apply `flag` to these filters, one after the other, until the kernel has one.  Returns 0;
+ * -ENOENT: the kernel has none.  One is enough, because the kernel may have removed WRITE of a
+ * pipe.
  */
 static int kq_apply_to_any(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                            unsigned filters, unsigned flag)
@@ -234,8 +235,8 @@ static int kq_record_count(const struct xp_kq_entry *entry)
 }
 
 /*
- * Store the records of an entry's changes, and mark them as passed to the kernel.  Returns their
- * number.
+ * Store the records of an entry's changes, and mark the changes as passed to the kernel.  Returns
+ * the number of records.
  */
 static int kq_load_one(struct xp_kq_entry *entry, int fd,
                        struct kevent *changes)

@@ -5,7 +5,8 @@
 #include "base/time.h"
 #include "sys/sys.h"
 
-enum { KQ_OUTER_HELD = 3 }; /* the inner queue, the wake-up descriptor, the timer */
+/* most events of the outer kqueue: of the inner kqueue, the wake-up descriptor, the timer */
+enum { KQ_OUTER_HELD = 3 };
 
 static int kq_outer_change(int queue_fd, struct kevent *change)
 {
@@ -67,7 +68,7 @@ static int kq_outer_fd(void *opaque)
 	return fd;
 }
 
-/* Make the wake-up descriptor readable exactly if attention is wanted or the alarm is due. */
+/* Make the wake-up descriptor readable exactly if the queue wants attention or the alarm is due. */
 static void kq_outer_update(struct xp_kq_outer *outer)
 {
 	bool readable = outer->wants_attention || outer->due;
@@ -83,7 +84,10 @@ static void kq_outer_update(struct xp_kq_outer *outer)
 	xp_kq_outer_probe(outer);
 }
 
-/* This poll takes the timer's event, so the wake-up descriptor is made readable in its place. */
+/*
+ * This poll takes the timer's event, so make the wake-up descriptor readable instead of the timer:
+ * then the outer kqueue stays readable.
+ */
 void xp_kq_outer_probe(struct xp_kq_outer *outer)
 {
 	struct kevent events[KQ_OUTER_HELD];
@@ -127,8 +131,8 @@ static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 
 	XP_ASSERT(outer->fd >= 0);
 	/*
-	 * early: the timer was set to INT32_MAX ms, the longest possible time, and has expired: set
-	 * it again.
+	 * `early` is true if the timer was set to INT32_MAX ms, the longest possible time, and
+	 * expired before the alarm: set the timer again.
 	 */
 	if (deadline_ns == outer->alarm_ns && !early)
 		return 0;

@@ -8,7 +8,7 @@
 #include "base/table.h"
 #include "sys/sys.h"
 
-/* Make room for fd in the table and in the list of dirty entries. */
+/* Make room for fd in the set's table of entries and list of dirty descriptors. */
 static int kq_reserve(struct xp_kq_set *set, int fd)
 {
 	int rc = XP_TABLE_RESERVE(&set->dirty, &set->dirty_cap, fd + 1);
@@ -96,7 +96,10 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 			continue;
 		error = rc < 0 ? rc : -(int)records[at].data;
 		at++;
-		/* WRITE of a pipe without a reader is refused, by NetBSD with EBADF: replace it. */
+		/*
+		 * The kernel refuses WRITE of a pipe without a reader (NetBSD: EBADF): add an
+		 * EVFILT_USER.
+		 */
 		if (i == KQ_WRITE && entry->pipe &&
 		    (error == -EPIPE || error == -EBADF))
 			error = xp_kq_replace_write(set, entry, fd);
@@ -138,7 +141,7 @@ static void kq_mark_detached(struct xp_kq_entry *entry)
 	entry->armed = 0;
 }
 
-/* Store in the entry what the watch requests. */
+/* Store the token's tag, and the filters and modes that the watch requests, in the entry. */
 static void kq_store_watch(struct xp_kq_entry *entry, uint32_t watch,
                            uint64_t token)
 {
@@ -166,7 +169,7 @@ int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		kq_mark_detached(entry);
 	rc = xp_sys_fstat(fd, &status);
 	xp_count(&set->counters->syscalls_check);
-	/* EPERM: the queue computes the readiness of these files itself. */
+	/* Return EPERM for a regular file or directory: the queue computes the readiness itself. */
 	if (rc == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		rc = xp_sys_is_path(fd) ? -ENOTSUP : -EPERM;
 	if (rc == 0)
@@ -211,7 +214,7 @@ int xp_kq_detach(void *opaque, int fd)
 			xp_kq_record(&records[count++], entry, fd, i, EV_DELETE);
 	rc = xp_kq_apply(set, records, count);
 	kq_mark_detached(entry);
-	/* One success suffices, because the kernel may have removed WRITE of a pipe. */
+	/* If one filter was deleted, return 0: the kernel may have removed WRITE of a pipe. */
 	for (int i = 0; i < count && rc >= 0; i++)
 		if (records[i].data == 0)
 			return 0;

@@ -31,11 +31,11 @@ enum { KQ_RECORDS = XP_KQ_ENABLES_ONCE ? 2 * KQ_FILTERS : KQ_FILTERS };
 /* want, armed, in_kernel, reenable and probed are sets of filters. */
 struct xp_kq_entry {
 	uint32_t tag;  /* upper half of the token; the descriptor is the lower half */
-	uint8_t want;  /* filters that should report */
+	uint8_t want;  /* filters that the registration wants enabled */
 	uint8_t armed; /* filters that are enabled in the kernel */
 	uint8_t in_kernel; /* filters that the kernel has */
 	bool attached;
-	bool dirty;    /* in the list of entries with changes to pass */
+	bool dirty;    /* in set->dirty, because there are changes to pass to the kernel */
 	uint8_t reenable; /* filters to enable again, so that the kernel checks their state */
 	bool clear;    /* the filters have EV_CLEAR: edge-triggered */
 	bool end_only; /* READ reports only the end of file, not data */
@@ -55,11 +55,13 @@ struct xp_kq_entry {
 /* The descriptor that xpoll_fd returns. */
 struct xp_kq_outer {
 	int fd;                     /* the outer kqueue; -1: xpoll_fd was not called */
-	struct xp_wakefd attention; /* in the outer kqueue; fd -1: not open yet */
+	/* wake-up descriptor in the outer kqueue; fd -1: not open yet */
+	struct xp_wakefd attention;
 	int64_t alarm_ns; /* the time that was passed to set_alarm; XP_NEVER: there is no alarm */
 	bool wants_attention; /* set_attention was called: the queue wants `fd` to be readable */
 	bool due;                   /* the alarm's time has passed: `fd` has to be readable, too */
-	bool readable;              /* `attention` is readable, for one of these two reasons */
+	/* `attention` is readable, because wants_attention or due was true */
+	bool readable;
 };
 
 struct xp_kq_set {
@@ -67,7 +69,7 @@ struct xp_kq_set {
 	struct xp_kq_outer outer;
 	struct xp_kq_entry *entries;
 	int len;
-	int *dirty;    /* descriptors whose entries have changes to pass */
+	int *dirty;    /* descriptors whose entries have changes to pass to the kernel */
 	int dirty_len;
 	int dirty_cap; /* >= len */
 	/*
@@ -92,7 +94,8 @@ unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter);
 void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
                   int fd, int filter, unsigned flags);
 /*
- * Put the entry into set->dirty, the list of entries whose changes are passed with the next wait.
+ * Put the entry into set->dirty, the list of entries whose changes the next wait passes to the
+ * kernel.
  */
 void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd);
 /*
@@ -156,8 +159,8 @@ bool xp_kq_is_gone(struct xp_kq_set *set, const struct kevent *failed);
 
 void xp_kq_outer_init(struct xp_kq_outer *outer);
 /*
- * ours: false in a forked child, which does not inherit the kqueue, so that its descriptor may be
- * another file's.
+ * ours: false in a forked child, which does not inherit the kqueue, so that outer->fd may be
+ * another file's there.
  */
 void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours);
 

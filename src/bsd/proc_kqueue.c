@@ -28,7 +28,10 @@ int xp_proc_open(pid_t pid)
 	if (fd < 0)
 		return fd;
 	rc = proc_change(fd, pid, EVFILT_PROC, XP_KQ_EXIT);
-	/* macOS reports the status only to a process that may signal `pid`: register without. */
+	/*
+	 * EACCES: macOS reports the wait status only to a process that may signal `pid`: do not
+	 * request the status.
+	 */
 	if (rc == -EACCES)
 		rc = proc_change(fd, pid, EVFILT_PROC, NOTE_EXIT);
 	/*
@@ -68,8 +71,8 @@ bool xp_proc_ended(int fd)
 }
 
 /*
- * Call after the process has exited.  Returns true if it was reaped: its ID is unused, or belongs
- * to another process.
+ * Call after the process has exited.  Returns true if the process was reaped: its ID is unused, or
+ * belongs to another process.
  */
 bool xp_proc_reaped(int fd, pid_t pid)
 {

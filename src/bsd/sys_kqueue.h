@@ -68,7 +68,7 @@
 #define XP_KQ_CANCELLED true
 #endif
 
-/* true: one call may report an end of file twice with the same filter (OpenBSD). */
+/* true: one kevent(2) may report an end of file twice with the same filter (OpenBSD). */
 #ifdef __OpenBSD__
 #define XP_KQ_TWICE true
 #else
@@ -129,7 +129,9 @@ int xp_sys_kevent_now(int queue_fd, const struct kevent *changes, int count,
 int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
                        struct kevent *events, int cap, int64_t deadline_ns);
 
-/* Returns the `data` that the filter reports for a descriptor now; 0: it reports nothing. */
+/*
+ * Returns the `data` that the filter reports for fd now, such as the bytes to read; 0: no report.
+ */
 int64_t xp_sys_kevent_ask(int fd, int filter);
 
 #endif

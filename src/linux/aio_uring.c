@@ -45,31 +45,35 @@ enum {
 /* The ring, memory that the kernel shares with the thread; [I] immutable while open. */
 struct uring_ring {
 	int fd;            /* [I] descriptor of the ring; -1: not open */
-	unsigned filled;   /* entries that were filled and not submitted yet */
+	unsigned filled;   /* entries that uring_fill has filled and the kernel has not consumed */
 	void *rings;       /* [I] mapping of the positions and the completions */
 	size_t rings_size; /* [I] bytes mapped at `rings` */
 	struct io_uring_sqe *entries; /* [I] mapping of the submission entries */
 	size_t entries_size; /* [I] bytes mapped at `entries` */
-	_Atomic uint32_t *submit_tail; /* position behind the last published entry */
+	_Atomic uint32_t *submit_tail; /* position behind the last entry published to the kernel */
 	uint32_t *submit_array; /* for each position: index of its entry in `entries` */
 	uint32_t submit_mask; /* [I] capacity - 1, so position & mask is an index */
 	_Atomic uint32_t *done_head; /* position of the next completion to read */
 	/* position behind the last completion; written by the kernel */
 	const _Atomic uint32_t *done_tail;
-	const struct io_uring_cqe *done; /* the completions */
+	const struct io_uring_cqe *done; /* array of completions, which the kernel fills */
 	uint32_t done_mask; /* [I] capacity of `done` - 1, so position & done_mask is an index */
 };
 
 /* [I] immutable while open, [t] used only by the library's thread. */
 static struct {
 	struct uring_ring ring; /* [I] ring.fd, [t] the other members */
-	/* [I] signalled to wake the thread from its wait for completions: the ring polls this */
+	/*
+	 * [I] signalled to wake the library's thread from its wait for completions: the ring polls
+	 * this descriptor
+	 */
 	struct xp_wakefd call;
 	uint32_t process; /* [I] the process that opened the ring (xp_process_current) */
 	unsigned jobs; /* [t] requests (reads, writes, syncs) in progress or filled */
 	unsigned others; /* [t] stops (cancellations) in progress, and the poll of `call` */
 	bool listening; /* [t] a poll of `call` is in the ring */
-	atomic_uint calling; /* 1: `call` was signalled since the thread last cleared this */
+	/* 1: `call` was signalled since the library's thread last cleared this flag */
+	atomic_uint calling;
 } uring = {.ring.fd = -1};
 
 /* --- The ring ---------------------------------------------------------------- */
@@ -197,8 +201,8 @@ static uint64_t uring_take_back_one(void)
 }
 
 /*
- * Store the token and result of the next completion, and give its place back to the kernel.
- * Returns false if there is no completion.
+ * Store the token and result of the next completion, and give the completion's place back to the
+ * kernel.  Returns false if there is no completion.
  */
 static bool uring_pop_completion(uint64_t *token, int32_t *result)
 {
@@ -384,7 +388,8 @@ static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs
 	xp_wakefd_clear(&uring.call);
 	uring.listening = false;
 	/*
-	 * Clear this before the lists of jobs are read, so that a later uring_call signals again.
+	 * Clear the flag before uring_fill_all reads the lists of jobs, so that a uring_call after
+	 * that signals `call` again.
 	 */
 	atomic_store(&uring.calling, 0);
 }

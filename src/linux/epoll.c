@@ -20,9 +20,10 @@
 
 struct epoll_state {
 	struct xp_outer outer; /* first member: xp_outer_ops gets a pointer to the state */
-	int epoll_fd; /* the main set */
+	int epoll_fd; /* the main set, which also contains the solo sets */
 	/*
-	 * equals epoll_fd, for direct_fd_at; -1 once there are solo sets, which a wait reads, too
+	 * equals epoll_fd, on which a thread may then wait directly (direct_fd_at); -1 once there
+	 * are solo sets, which such a wait would not read
 	 */
 	int direct_fd;
 	struct xp_wakefd wake;
@@ -216,7 +217,7 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	else
 		count = epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
 	/*
-	 * Test this after the sleep, because another thread may have made the first solo set
+	 * Test for solo sets after the sleep, because another thread may have made the first one
 	 * meanwhile.
 	 */
 	if (XP_LIKELY(!xp_solo_any(&state->solo)))

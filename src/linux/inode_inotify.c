@@ -30,7 +30,7 @@
                    XPOLL_NOTE_REVOKE | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                    XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ | XPOLL_NOTE_TRUNCATE)
 
-/* Store the path, in /proc, of the file or parent that the link watches.  Returns its length. */
+/* Store the /proc path of the file or parent that the link watches.  Returns the path's length. */
 static size_t link_proc_path(const struct xp_inode_link *link, char *path)
 {
 	return xp_fd_path(path, link->user->fd, xp_link_is_above(link) ? "/.." : "");
@@ -231,8 +231,8 @@ bool xp_inode_spare_end(struct xp_inodes *inodes)
 }
 
 /*
- * If the leaving user is the only one of its inode, keep that as the spare inode, unless the file's
- * birth is unknown: the file could be mistaken for a later one.  Returns true if it is kept.
+ * If the leaving user is the inode's only one, keep the inode as the spare one; but not if the
+ * file's birth is unknown: a later file could be mistaken for this one.  Returns true if kept.
  */
 static bool spare_keep(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
@@ -251,7 +251,7 @@ static bool spare_keep(struct xp_inodes *inodes, struct xp_inode_user *user)
 	return true;
 }
 
-/* The spare inode has got a user, which had reserved another inode for its link: free that one. */
+/* A user has taken the spare inode: free the one that was reserved for the user's link. */
 static void spare_used(struct xp_inodes *inodes)
 {
 	xp_free(XP_CONTAINER_OF(xp_list_take(&inodes->pool), struct xp_inode, links));
@@ -312,7 +312,7 @@ static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
 static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
 	struct xp_inode *inode = inodes->spare;
-	/* true: the spare inode is that of the file, and watched for all events of the link */
+	/* the spare inode is the link's file, already watched for all events of the link */
 	bool watched = !link->inode && !xp_link_is_above(link) &&
 		xp_inode_is_spare(inodes, link->user) && !(xp_link_mask(link) & ~inode->mask);
 	int number = watched ? (int)inode->item.ident : link_watch(inodes, link);
@@ -401,8 +401,8 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
 }
 
 /*
- * xp_inode_narrow has replaced this inode's mask by that of another, because a descriptor was
- * reused: restore it, and report a loss to its users.  Without users it is the spare one: end that.
+ * xp_inode_narrow has replaced this inode's mask by another's, because a descriptor was reused:
+ * restore the mask and report a loss to the users; the spare inode has none: end its watch.
  */
 static void inode_restore_mask(struct xp_inodes *inodes, struct xp_inode *inode)
 {
@@ -433,7 +433,7 @@ static uint32_t unreported_notes(const struct stat *before, const struct stat *a
 
 	if (is_recent(&after->st_mtim))
 		notes |= XPOLL_NOTE_WRITE;
-	/* A write sets both times to the same value; a rename sets st_ctim only. */
+	/* A write sets both times to the same value; if they differ, assume a rename. */
 	if (!xp_same_time(&before->st_ctim, &after->st_ctim) &&
 	    !xp_same_time(&after->st_ctim, &after->st_mtim))
 		notes |= XPOLL_NOTE_RENAME;

@@ -11,7 +11,8 @@
 /* An inode that the kernel watches, or an unused one in the pool. */
 struct xp_inode {
 	struct xp_regmap_item item; /* ident: inotify's watch descriptor */
-	struct xp_list links; /* list of the users' links; in the pool: links this inode */
+	/* list of the users' links; of an inode in the pool: its place in the list of the pool */
+	struct xp_list links;
 	uint32_t mask;        /* events that the kernel reports for the inode */
 	int useless;          /* number of reports in a row that no user wanted */
 };

@@ -12,7 +12,8 @@
 enum {
 	READ_BYTES = 4096,
 	/*
-	 * The longest report.  If a read leaves at least this much room, it has read all reports.
+	 * Bytes of the longest report.  If a read leaves at least this much of its buffer free,
+	 * that read has got all reports.
 	 */
 	REPORT_MOST = sizeof(struct inotify_event) + NAME_MAX + 1,
 	/* Room for one read, and for reports of the previous read that were held back. */
@@ -22,7 +23,10 @@ enum {
 	 * make this thread keep the queue's lock.
 	 */
 	HARVEST_READS = 128,
-	/* After this number of reports in a row that no user wanted, the mask is made smaller. */
+	/*
+	 * After this number of reports in a row that no user wanted, xp_inode_narrow makes the
+	 * inode's mask smaller.
+	 */
 	USELESS_MOST = 8,
 	LONG_NAME = 300, /* longer than a name may be in any file system */
 };
@@ -81,7 +85,7 @@ static uint32_t notes_of_entry(uint32_t mask)
 	return directory ? notes | XPOLL_NOTE_LINK : notes;
 }
 
-/* Report notes to the user of a link.  Returns true if the user needs events like this one. */
+/* Report notes to the user of a link.  Returns true if the link's mask has the event `mask`. */
 static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
                           uint32_t mask, uint32_t notes)
 {
@@ -137,7 +141,7 @@ static void report_loss_to_all(struct xp_inodes *inodes)
 {
 	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
 
-	(void)xp_inode_spare_end(inodes); /* the lost reports may include the end of its watch */
+	(void)xp_inode_spare_end(inodes); /* IN_IGNORED of the spare inode's watch may be lost */
 	for (int i = 0; i < 2; i++)
 		XP_LIST_EACH(struct xp_inode_user, user, lists[i], all)
 			xp_inode_report(inodes, user, XP_REPORT_LOST);
@@ -162,9 +166,9 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 }
 
 /*
- * Wait until the kernel has reported both halves of all renames in a directory that have begun.
- * The kernel holds a lock of the directory during a rename, and also to look up a name, which this
- * function does.
+ * Wait until the kernel has reported both halves of all renames that have begun in the directory
+ * with this watch number.  The kernel holds a lock of the directory during a rename, and also to
+ * look up a name, which this function does.
  */
 static void rename_await(struct xp_inodes *inodes, int number)
 {

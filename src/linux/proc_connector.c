@@ -45,7 +45,7 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == sizeof(struct cn_msg), "the same");
 
-/* A datagram with a report, as far as it is used here. */
+/* The parts of a datagram with a report that are used here. */
 struct message {
 	struct nlmsghdr netlink;
 	struct header header;
@@ -186,7 +186,10 @@ static int connector_connect(void)
 	return fd;
 }
 
-/* Close the socket, after a request to stop, because older kernels count listeners. */
+/*
+ * Request the kernel to stop the reports, because older kernels count listeners, and close the
+ * socket.
+ */
 static void connector_disconnect(int fd)
 {
 	(void)connector_request(fd, PROC_CN_MCAST_IGNORE, 0);
@@ -291,7 +294,10 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool 
 			return false;
 		count = xp_sys_netlink_receive(connector->watch.fd, messages, sizeof *messages,
 		                               lengths, XP_NETLINK_MOST);
-		/* Reports were lost.  Older ones can still be read: continue. */
+		/*
+		 * ENOBUFS: the kernel dropped reports.  The socket still has older ones: read
+		 * these.
+		 */
 		if (count == -ENOBUFS)
 			connector->lost = true;
 		else if (count < 0) {

@@ -28,7 +28,7 @@
 #include "sys/sys.h"
 
 enum {
-	/* Most passes over the list of threads, while threads make new ones. */
+	/* Most passes over a process's list of threads, while these make new ones. */
 	PASSES_MOST = 8,
 	/*
 	 * If the exit of a process is reported sooner than this after an exec, assume that only the
@@ -44,7 +44,7 @@ struct perf {
 
 /* The events of a registered process; its tracked children share the structure. */
 struct scope {
-	int users; /* number of processes that share this */
+	int users; /* number of processes that share this scope */
 	bool deep; /* children inherit the events */
 	int len; /* number of events */
 	int cap; /* capacity of events */
@@ -88,7 +88,10 @@ static int event_open(const struct scope *scope, pid_t thread,
 	xp_sys_perf_threads_only(&attr, !scope->deep);
 	fd = xp_sys_perf_open(&attr, thread, ring->cpu);
 	if (fd == -EINVAL && !scope->deep) {
-		/* Linux before 5.13: children inherit the event, too; their records are ignored. */
+		/*
+		 * EINVAL: Linux before 5.13, where children always inherit the event; their records
+		 * are ignored.
+		 */
 		xp_sys_perf_threads_only(&attr, false);
 		fd = xp_sys_perf_open(&attr, thread, ring->cpu);
 	}
@@ -183,7 +186,8 @@ static void perf_unfollow(struct xp_proc *proc)
 }
 
 /*
- * Open events of a process, and replace those that it had.  After an error it keeps the old ones.
+ * Open events of all threads of a process, and close those that the process had.  After an error
+ * the process keeps the old events.
  */
 static int perf_follow(struct xp_tracer *tracer, struct xp_proc *proc,
                        uint32_t fflags)
@@ -228,7 +232,7 @@ static void report_fork(struct xpoll *queue, const struct xp_perf_record *record
 
 	if (proc)
 		proc->exec_time = 0;
-	/* The record of a new thread has the same process ID twice: skip that. */
+	/* A record with the same process ID twice is of a new thread: report no fork. */
 	if (record->u.task.pid != record->u.task.ppid)
 		xp_trace_forked(queue, parent, (pid_t)record->u.task.pid);
 }

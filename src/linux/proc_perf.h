@@ -15,25 +15,28 @@
 
 struct xp_perf_ring {
 	/*
-	 * a perf event of this process, through which the ring is mapped; -1: the processor is off
+	 * a perf event of this process, through which the ring is mapped; fd -1: the processor is
+	 * off
 	 */
 	struct xp_source_fd watch;
 	int cpu;
-	struct perf_event_mmap_page *page; /* the mapping: positions, then records */
-	uint64_t tail; /* position of the next record to read */
+	/* the mapping: a page with the positions, then the records */
+	struct perf_event_mmap_page *page;
+	uint64_t tail; /* position (in bytes) of the next record to read */
 	uint64_t due;  /* end of the records that the first reading of positions found */
 	uint64_t head; /* end of the records that the second reading of positions found */
-	uint64_t time; /* time of the record at the tail, if there is one */
+	/* time of the next record to read, if there is one: CLOCK_MONOTONIC, in nanoseconds */
+	uint64_t time;
 };
 
 struct xp_perf_rings {
 	struct xp_perf_ring *rings; /* indexed by processor */
 	int len;          /* number of rings */
 	size_t data_size; /* bytes of records in each ring, a power of two */
-	bool lost;        /* records may have been lost */
+	bool lost;        /* records may have been lost, which perf_drain has not reported yet */
 };
 
-/* A record, as far as it is used here; the kernel's is longer. */
+/* The parts of a kernel's record that are used here. */
 struct xp_perf_record {
 	struct perf_event_header header;
 	union {
@@ -57,7 +60,7 @@ void xp_perf_common(struct perf_event_attr *attr);
 
 /* Open a ring for each processor.  Returns 0; -EPERM, -ENOTSUP, -EMFILE ... */
 int xp_perf_rings_open(struct xp_perf_rings *rings);
-/* Close the rings.  forked: in a forked child, in which they are not mapped. */
+/* Close the rings. forked: true in a forked child, where the rings are not mapped. */
 void xp_perf_rings_close(struct xp_perf_rings *rings, bool forked);
 
 /* Make the queue watch all rings; `ready` is called when one is readable. */

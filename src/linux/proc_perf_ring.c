@@ -32,7 +32,7 @@ enum {
 	 * low.
 	 */
 	RING_BYTES = 64 << 10,
-	/* Length of the longest record that is used. */
+	/* Bytes of the longest record that this file uses. */
 	RECORD_MOST = 64,
 };
 
@@ -175,7 +175,7 @@ int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
 	return rc;
 }
 
-/* Copy `size` bytes from position `at` of the ring, which may wrap around. */
+/* Copy `size` bytes from position `at` of the ring; they may continue at the ring's beginning. */
 static void ring_copy(const struct xp_perf_rings *rings,
                       const struct xp_perf_ring *ring, uint64_t at,
                       void *buffer, size_t size)
@@ -201,7 +201,7 @@ static struct perf_event_header ring_header(const struct xp_perf_rings *rings,
 	return header;
 }
 
-/* Store the time of the record at the tail in ring->time: it is the record's last field. */
+/* Store the time of the next record to read, which is the record's last field, in ring->time. */
 static void ring_time(const struct xp_perf_rings *rings,
                       struct xp_perf_ring *ring)
 {
@@ -302,7 +302,10 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
 
 void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 {
-	/* poll(2) consumes the readiness; the caller reads the records after this. */
+	/*
+	 * poll(2) consumes the readiness of the event; the caller reads the records after this
+	 * call.
+	 */
 	struct pollfd look = {.fd = ring->watch.fd, .events = POLLIN};
 	struct xp_source_fd old = ring->watch;
 	int fd;

@@ -14,7 +14,7 @@
 #include "sys/sys.h"
 #include "source/proc_state.h"
 
-/* pidfd_open(2) has failed at least once, so directories may be in use */
+/* pidfd_open(2) has failed at least once, so descriptors may be directories of /proc */
 static atomic_bool refused;
 
 bool xp_proc_is_polled(int fd)
@@ -58,7 +58,7 @@ int xp_proc_open(pid_t pid)
 
 	switch (fd) {
 	case -EINVAL: /* pid is the ID of a thread */
-	case -ENOENT: /* the same in newer kernels */
+	case -ENOENT: /* pid is the ID of a thread, in newer kernels */
 		return -ESRCH;
 	case -ENOSYS:
 	case -EPERM: /* some sandboxes return this for calls that they do not know */

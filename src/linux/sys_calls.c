@@ -26,7 +26,7 @@
 int xp_sys_close(int fd)
 {
 	/*
-	 * ThreadSanitizer tracks descriptors by the C library's functions, so it has to see each
+	 * ThreadSanitizer tracks descriptors only by calls of the C library's functions: use its
 	 * close.
 	 */
 	if (XP_TSAN)
@@ -67,7 +67,10 @@ int xp_sys_select_now(int count, long *in, long *out, long *except)
 	int rc;
 
 	do {
-		/* reset before each call, because the kernel stores the remaining time here */
+		/*
+		 * reset the timeout before each call, because the kernel stores the remaining time
+		 * in it
+		 */
 		zero[0] = 0;
 		zero[1] = 0;
 		rc = (int)xp_rawcall(SYS_pselect6, count, (long)in, (long)out,

@@ -21,7 +21,7 @@
 #include "sys/libcall.h"
 #include "sys/rawcall.h"
 
-/* Returns the number of bytes that this ioctl(2) stores, or a negative errno value. */
+/* Returns the number that the ioctl(2) `what` stores, here of bytes; or a negative errno value. */
 static int64_t query_number(int fd, unsigned long what)
 {
 	int count = 0;

@@ -106,7 +106,7 @@ struct files_statx {
 	uint64_t size;
 	uint64_t blocks;
 	uint64_t attributes_mask;
-	struct files_time times[4]; /* of access, birth, change, modification */
+	struct files_time times[4]; /* times of access, birth, status change and modification */
 	uint32_t device_of_node[2];
 	uint32_t device[2];
 	uint64_t more[14];
@@ -141,8 +141,8 @@ bool xp_fs_is_mounted(int fd)
 }
 
 /*
- * By statx(2); without it, or in a sandbox that refuses it, by fstat(2), and the time of birth is
- * 0.
+ * Calls statx(2).  If the kernel lacks that call or a sandbox refuses it, calls fstat(2) and sets
+ * *born_ns to 0.
  */
 int xp_sys_fstat_born(int fd, struct stat *status, int64_t *born_ns)
 {

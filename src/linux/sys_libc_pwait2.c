@@ -1,7 +1,7 @@
 /*
- * Finds the C library's epoll_pwait2: glibc has it since 2.35, musl 1.2 has none.  The symbol is
- * weak, because the library is also linked with C libraries that lack it.  In a static program it
- * is NULL, unless the program itself calls the function.
+ * Finds the C library's epoll_pwait2: glibc has this function since 2.35, musl 1.2 does not.  The
+ * symbol is weak, because the library is also linked with C libraries that lack the function.  In a
+ * static program the symbol is NULL, unless the program itself calls the function.
  */
 #include "linux/sys_linux.h"
 

@@ -18,13 +18,13 @@
 /* eventfd(2) with the counter 0; semaphore: each read takes 1.  Nonblocking and close-on-exec. */
 int xp_sys_eventfd(bool semaphore);
 
-int xp_sys_dup(int fd); /* a duplicate, close-on-exec */
+int xp_sys_dup(int fd); /* returns a duplicate, close-on-exec */
 /* Make `number` a close-on-exec duplicate of fd.  Returns 0 or a negative errno value. */
 int xp_sys_put(int fd, int number);
 
 /*
  * signalfd(2): a descriptor that is readable while this signal is pending for the thread that polls
- * it.
+ * the descriptor.
  */
 int xp_sys_signal_fd(int number);
 /* Accept one pending signal of a signalfd.  Returns false if none is pending. */
@@ -60,7 +60,10 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
  */
 int xp_sys_epoll_ns_wait(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns);
 
-/* Returns the C library's epoll_pwait2, or NULL if it has none. */
+/*
+ * Returns the C library's epoll_pwait2; NULL: that library has none, or one for a time of another
+ * size.
+ */
 typedef int xp_epoll_pwait2(int epoll_fd, struct epoll_event *events, int cap,
                             const struct timespec *timeout, const sigset_t *mask);
 xp_epoll_pwait2 *xp_sys_libc_epoll_pwait2(void);

@@ -61,8 +61,8 @@ int xp_sys_netlink_send(int fd, const void *datagram, size_t size)
 }
 
 /*
- * 32-bit systems on which all times have 64 bits have only this name.  The two calls differ in the
- * timeout, which is not used.
+ * 32-bit systems on which all times have 64 bits have only SYS_recvmmsg_time64.  The two calls
+ * differ in the timeout, which is not used.
  */
 #ifndef SYS_recvmmsg
 #define SYS_recvmmsg SYS_recvmmsg_time64

@@ -23,7 +23,7 @@ void xp_sys_netlink_reserve(int fd, int bytes);
 /* Send a datagram to the kernel.  -ECONNREFUSED: the kernel has no listener in this namespace. */
 int xp_sys_netlink_send(int fd, const void *datagram, size_t size);
 
-/* Most datagrams that one call receives. */
+/* Most datagrams that one call of xp_sys_netlink_receive receives. */
 enum { XP_NETLINK_MOST = 32 };
 
 /*

@@ -82,8 +82,9 @@ int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context)
 }
 
 /*
- * Called with each thread of this process: combine its state with that of the others in *opaque.  A
- * thread that exits meanwhile is skipped.  Returns false if no later thread can change the result.
+ * Called with each thread of this process: combine the thread's state in *opaque with that of the
+ * other threads.  A thread that exits meanwhile is skipped.  Returns false if no later thread can
+ * change the result.
  */
 static bool combine_thread_state(void *opaque, pid_t thread)
 {
@@ -126,8 +127,8 @@ struct children {
 };
 
 /*
- * Call the visitor for each number in a file.  A blank follows each number; a read may end within a
- * number.  Returns 0 or a negative errno value.
+ * Call the visitor for each process ID in a file `children`.  A blank follows each ID; a read may
+ * end within an ID.  Returns 0 or a negative errno value.
  */
 static int visit_numbers(int fd, const struct children *of)
 {
@@ -249,8 +250,8 @@ int64_t xp_procfs_started(pid_t pid)
 }
 
 /*
- * Read a file of a process's directory as a string of up to size - 1 characters.  Returns its
- * length, or a negative errno value.
+ * Read a file of a process's directory as a string of up to size - 1 characters.  Returns the
+ * string's length, or a negative errno value.
  */
 static int read_proc(int proc_fd, const char *name, char *text, int size)
 {

@@ -28,8 +28,8 @@
 #define KERNEL_SIGSET_SIZE 8
 
 /*
- * Headers may lack the number.  Alpha and MIPS number system calls differently: there -1, which
- * fails with ENOSYS.
+ * Headers may lack the number of the system call.  Alpha and MIPS have other numbers: use -1 there,
+ * which fails with ENOSYS.
  */
 #ifndef SYS_epoll_pwait2
 #if defined(__alpha__) || defined(__mips__)
@@ -65,7 +65,7 @@ static int pwait2_below_ms(int epoll_fd, struct epoll_event *events, int cap, in
 	return rc;
 }
 
-/* Wait by epoll_wait(2) for the whole milliseconds, and then for the rest. */
+/* Wait by epoll_wait(2) for the whole milliseconds, and then by a raw system call for the rest. */
 static int pwait2_in_two(int epoll_fd, struct epoll_event *events, int cap, int64_t left_ns)
 {
 	int64_t deadline_ns = xp_deadline(xp_sys_now(), left_ns);
