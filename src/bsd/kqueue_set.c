@@ -97,8 +97,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 		error = rc < 0 ? rc : -(int)records[at].data;
 		at++;
 		/*
-		 * The kernel refuses WRITE of a pipe without a reader (NetBSD: EBADF): add an
-		 * EVFILT_USER.
+		 * EPIPE or EBADF (NetBSD): a pipe without a reader; add an EVFILT_USER for WRITE.
 		 */
 		if (i == KQ_WRITE && entry->pipe &&
 		    (error == -EPIPE || error == -EBADF))

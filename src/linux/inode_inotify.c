@@ -251,7 +251,7 @@ static bool spare_keep(struct xp_inodes *inodes, struct xp_inode_user *user)
 	return true;
 }
 
-/* A user has taken the spare inode: free the one that was reserved for the user's link. */
+/* A user has taken the spare inode: free the inode that was reserved for the user's link. */
 static void spare_used(struct xp_inodes *inodes)
 {
 	xp_free(XP_CONTAINER_OF(xp_list_take(&inodes->pool), struct xp_inode, links));
@@ -312,7 +312,7 @@ static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
 static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
 	struct xp_inode *inode = inodes->spare;
-	/* the spare inode is the link's file, already watched for all events of the link */
+	/* the spare inode is of the link's file, and watched for all events of the link */
 	bool watched = !link->inode && !xp_link_is_above(link) &&
 		xp_inode_is_spare(inodes, link->user) && !(xp_link_mask(link) & ~inode->mask);
 	int number = watched ? (int)inode->item.ident : link_watch(inodes, link);
@@ -402,7 +402,7 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
 
 /*
  * xp_inode_narrow has replaced this inode's mask by another's, because a descriptor was reused:
- * restore the mask and report a loss to the users; the spare inode has none: end its watch.
+ * restore the mask and report a loss to the users; the spare inode has no users: end its watch.
  */
 static void inode_restore_mask(struct xp_inodes *inodes, struct xp_inode *inode)
 {
@@ -433,7 +433,7 @@ static uint32_t unreported_notes(const struct stat *before, const struct stat *a
 
 	if (is_recent(&after->st_mtim))
 		notes |= XPOLL_NOTE_WRITE;
-	/* A write sets both times to the same value; if they differ, assume a rename. */
+	/* A write sets both times to the same value; if the times differ, assume a rename. */
 	if (!xp_same_time(&before->st_ctim, &after->st_ctim) &&
 	    !xp_same_time(&after->st_ctim, &after->st_mtim))
 		notes |= XPOLL_NOTE_RENAME;

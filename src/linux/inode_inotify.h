@@ -11,7 +11,9 @@
 /* An inode that the kernel watches, or an unused one in the pool. */
 struct xp_inode {
 	struct xp_regmap_item item; /* ident: inotify's watch descriptor */
-	/* list of the users' links; of an inode in the pool: its place in the list of the pool */
+	/*
+	 * list of the users' links; for an inode in the pool: the inode's place in the list `pool`
+	 */
 	struct xp_list links;
 	uint32_t mask;        /* events that the kernel reports for the inode */
 	int useless;          /* number of reports in a row that no user wanted */

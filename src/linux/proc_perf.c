@@ -28,7 +28,7 @@
 #include "sys/sys.h"
 
 enum {
-	/* Most passes over a process's list of threads, while these make new ones. */
+	/* Most passes over a process's list of threads, while threads make new ones. */
 	PASSES_MOST = 8,
 	/*
 	 * If the exit of a process is reported sooner than this after an exec, assume that only the

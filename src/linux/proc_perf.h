@@ -60,7 +60,7 @@ void xp_perf_common(struct perf_event_attr *attr);
 
 /* Open a ring for each processor.  Returns 0; -EPERM, -ENOTSUP, -EMFILE ... */
 int xp_perf_rings_open(struct xp_perf_rings *rings);
-/* Close the rings. forked: true in a forked child, where the rings are not mapped. */
+/* Close the rings.  forked: true in a forked child, where the rings are not mapped. */
 void xp_perf_rings_close(struct xp_perf_rings *rings, bool forked);
 
 /* Make the queue watch all rings; `ready` is called when one is readable. */

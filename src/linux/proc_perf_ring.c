@@ -175,7 +175,7 @@ int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
 	return rc;
 }
 
-/* Copy `size` bytes from position `at` of the ring; they may continue at the ring's beginning. */
+/* Copy `size` bytes from position `at` of the ring, across the ring's end if necessary. */
 static void ring_copy(const struct xp_perf_rings *rings,
                       const struct xp_perf_ring *ring, uint64_t at,
                       void *buffer, size_t size)

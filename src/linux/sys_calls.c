@@ -26,8 +26,8 @@
 int xp_sys_close(int fd)
 {
 	/*
-	 * ThreadSanitizer tracks descriptors only by calls of the C library's functions: use its
-	 * close.
+	 * ThreadSanitizer tracks descriptors only by calls of the C library's functions: use the
+	 * library's close.
 	 */
 	if (XP_TSAN)
 		return XP_LIBCALL(close(fd));

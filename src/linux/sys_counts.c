@@ -21,7 +21,7 @@
 #include "sys/libcall.h"
 #include "sys/rawcall.h"
 
-/* Returns the number that the ioctl(2) `what` stores, here of bytes; or a negative errno value. */
+/* Returns the number of bytes that the ioctl(2) `what` reports, or a negative errno value. */
 static int64_t query_number(int fd, unsigned long what)
 {
 	int count = 0;

@@ -38,7 +38,10 @@ static int devpoll_open_device(struct devpoll_state *state)
 	xp_array_own(&state->array, own);
 	rc = xp_sys_devpoll_write(device, own, state->array.edge.fd < 0
 	                          ? XP_OWN_EDGE : XP_OWN_ENTRIES);
-	/* Check that the device has the entry: another file of this name may accept writes, too. */
+	/*
+	 * Check that the device has the wake-up descriptor: another file of this name may accept
+	 * writes, too.
+	 */
 	if (rc == 0)
 		rc = xp_sys_devpoll_has(device, state->array.wake.fd);
 	state->device = device;
@@ -192,8 +195,8 @@ static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap
 
 		state->more = rc == room;
 		/*
-		 * EINVAL: the size has to be below the limit of open files, so request half as many
-		 * results.
+		 * EINVAL: the number of results has to be below the limit of open files, so request
+		 * half as many.
 		 */
 		if (rc != -EINVAL || room == 1)
 			return rc;
@@ -209,8 +212,8 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 	int len;
 
 	/*
-	 * XP_REST asks for more of what the last wait found: report the remaining edges first,
-	 * because level-triggered reports come again in each call and would take the room.
+	 * XP_REST: this wait continues the previous one.  Report the remaining edges first, because
+	 * level-triggered reports come again in each call and would take the room.
 	 */
 	if (deadline_ns == XP_REST)
 		count = xp_array_report_rest(&state->array, fired, cap);

@@ -21,7 +21,7 @@ enum {
 	DEVPOLL_THERE = 0x10000,
 };
 
-/* Put a descriptor into the list of those whose changes the next write passes. */
+/* Put a descriptor whose changes the next write passes to the device into state->dirty. */
 static void devpoll_mark(struct devpoll_state *state, int fd)
 {
 	struct xp_array_entry *entry = &state->array.entries[fd];

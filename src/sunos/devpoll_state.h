@@ -9,7 +9,7 @@ struct devpoll_state {
 	int device;            /* descriptor of /dev/poll */
 	struct pollfd *fds; /* records to write; also receives the results of waits */
 	int cap;            /* >= attached + XP_FIRED_MOST */
-	int *dirty;         /* descriptors with changes to write */
+	int *dirty;         /* descriptors with changes to write to the device */
 	int dirty_len;
 	int dirty_cap;      /* >= array.len */
 	int room;  /* most results that one call requests, smaller after EINVAL */
@@ -22,11 +22,13 @@ extern const struct xp_array_ops xp_devpoll_array;
 
 /* Implementation of the back end's `attach`. */
 int xp_devpoll_attach(void *state, int fd, uint32_t watch, uint64_t token);
-/* Write the changes.  Returns 0 or a negative errno value. */
+/*
+ * Write the changes of the dirty descriptors to the device.  Returns 0 or a negative errno value.
+ */
 int xp_devpoll_write(struct devpoll_state *state);
 /*
- * Call if the device has reported bits that are not requested: has the descriptor removed and added
- * again.
+ * Call if the device has reported bits of fd that are not requested: makes the next write remove fd
+ * from the device, and add the bits that are requested.
  */
 void xp_devpoll_mend(struct devpoll_state *state, int fd);
 

@@ -22,7 +22,10 @@
 enum {
 	PORT_FILE_PATH_MOST = 1024,
 	PORT_FILE_EVENTS = 32,
-	/* Most reads in a row, so that a busy writer cannot make this thread hold the lock long. */
+	/*
+	 * Most reads in a row, so that a busy writer cannot make this thread hold the queue's lock
+	 * long.
+	 */
 	PORT_FILE_READS = 64,
 };
 
@@ -32,7 +35,8 @@ enum {
 struct xp_inode {
 	struct xp_regmap_item item; /* ident: the cookie of the events */
 	struct xp_inode_user *user;
-	struct file_obj object;     /* the kernel identifies the watch by the address of this */
+	/* the kernel identifies the watch by the address of this member */
+	struct file_obj object;
 	bool armed;                 /* the watch is active */
 	char *path;                 /* the file's last known path; NULL: none */
 };
@@ -44,14 +48,17 @@ uint32_t xp_inodes_reportable(void)
 		XPOLL_NOTE_READ;
 }
 
-/* Returns the events to request; the kernel always reports removals and renames. */
+/*
+ * Returns the port's events to request for these notes; the kernel always reports removals and
+ * renames.
+ */
 static int port_file_events(uint32_t notes)
 {
 	int events = FILE_NOFOLLOW;
 
 	if (notes & XP_NOTES_WRITTEN)
 		events |= FILE_MODIFIED | FILE_TRUNC;
-	/* A write changes the time, which is an attribute: request both to distinguish them. */
+	/* A write changes the time, too, an attribute: request writes to distinguish the two. */
 	if (notes & (XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK))
 		events |= FILE_ATTRIB | FILE_MODIFIED;
 	if (notes & XPOLL_NOTE_READ)
@@ -59,7 +66,7 @@ static int port_file_events(uint32_t notes)
 	return events;
 }
 
-/* Returns the notes for these events; a comparison of the file finds the others. */
+/* Returns the notes for these events; a comparison of the file finds the other notes. */
 static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
                                 const struct stat *now)
 {
@@ -114,8 +121,8 @@ static uint64_t port_file_place(char *path)
 }
 
 /*
- * Find the present path of the file, and report a rename if its name or directory is another one
- * than at the last call.  Returns 0; -ENOENT: the file has no known path; -ENOMEM.
+ * Find the present path of the file, and report a rename if the file's name or directory has
+ * changed since the last call.  Returns 0; -ENOENT: the file has no known path; -ENOMEM.
  */
 static int port_file_find(struct xp_inodes *inodes, struct xp_inode *inode,
                           const struct stat *now)
@@ -156,7 +163,7 @@ static int port_file_watch(struct xp_inodes *inodes, struct xp_inode *inode,
 	rc = xp_sys_port_watch(inodes->watch.fd, &inode->object,
 	                       port_file_events(inode->user->notes),
 	                       (uintptr_t)inode->item.ident);
-	/* If the path leads to another file by now, the watch is for that one: end it. */
+	/* If the path leads to another file by now, that file is watched: end the watch. */
 	inode->armed = rc == 0 && port_file_has_path(now, inode->path);
 	if (rc == 0 && !inode->armed)
 		xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
@@ -189,7 +196,7 @@ static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
 	return rc == -ENOENT ? -ENOTSUP : rc;
 }
 
-/* Handle an event of a watched file, and watch it again. */
+/* Handle an event of a watched file, and watch the file again, because a watch reports once. */
 static void port_file_reported(struct xp_inodes *inodes, const port_event_t *event)
 {
 	struct xp_inode *inode = xp_inode_find(inodes, (uintptr_t)event->portev_user);
@@ -297,8 +304,8 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	xp_inodes_harvest(inodes);
 	rc = xp_sys_fstat(user->fd, &now);
 	/*
-	 * A file without links has no path to watch: return 1, so that it is compared from time to
-	 * time; but no comparison shows reads.
+	 * A file without links has no path to watch: return 1, so that the file is compared from
+	 * time to time; but -ENOTSUP for READ, which no comparison shows.
 	 */
 	if (rc == 0 && !joined && now.st_nlink == 0)
 		return user->notes & XPOLL_NOTE_READ ? -ENOTSUP : 1;
@@ -333,7 +340,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	if (!inode)
 		return;
 	XP_ASSERT(inode->user == user);
-	/* The kernel has an object for the watch even after its event: remove it. */
+	/* The kernel keeps an object for a watch even after the event: remove the object. */
 	xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
 	port_file_drop(inodes, inode);
 }

@@ -124,7 +124,7 @@ struct port_call {
 	struct xp_fired *fired;
 	int cap;
 	int count;
-	uint32_t number; /* number of this wait: set->calls when it began */
+	uint32_t number; /* number of this wait: set->calls when the wait began */
 	bool edges; /* the edge set has registrations */
 	bool port_only; /* this wait sleeps on the port only, not on the edge set */
 	int requested; /* number of events requested from the port */
@@ -182,8 +182,8 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 
 	call->number = ++set->calls;
 	/*
-	 * In these cases the queue's lock is held, or this is the only thread, so the table may be
-	 * changed.
+	 * A wait with timeout 0 has the queue's lock, and a single thread needs none: the table may
+	 * be changed.
 	 */
 	if (*deadline_ns <= XP_NOW || xp_single_threaded())
 		rc = xp_port_associate_due(set, call->fired, call->cap,

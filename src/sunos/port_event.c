@@ -43,7 +43,10 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 	fired->events = port_poll_bits(object, event->portev_events);
 	if (!fired->events)
 		return false;
-	/* The descriptor was associated before this wait began: its event may be out of date. */
+	/*
+	 * The descriptor was associated before this wait began, so the event may be out of date:
+	 * have it checked.
+	 */
 	if (set->calls - object->wait_before > set->calls - call) {
 		int i = unsure->len++;
 

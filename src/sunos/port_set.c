@@ -69,8 +69,9 @@ static int port_check_file(struct xp_port_set *set,
 }
 
 /*
- * End the association, if there is one.  -ENOENT: it has ended, because the descriptor was closed.
- * If threads wait, or one was cancelled, a thread may also have taken its event: then 0.
+ * End the association of fd, if there is one.  Returns 0; -ENOENT: the association has ended
+ * without an event, because the descriptor was closed.  If threads wait, or one was cancelled, such
+ * a thread may have taken the event: returns 0 then.
  */
 static int port_release(struct xp_port_set *set, struct xp_port_object *object,
                         int fd)
@@ -176,7 +177,7 @@ void xp_port_call_all(struct xp_port_set *set)
 
 /* --- Changes ------------------------------------------------------------------- */
 
-/* Move a descriptor out of the edge set, if it is there. */
+/* If a descriptor is in the edge set, remove it there, so that the port can watch it. */
 static void port_leave_edges(struct xp_port_set *set,
                              struct xp_port_object *object, int fd)
 {
@@ -209,7 +210,10 @@ static int port_watch_edges(struct xp_port_set *set,
 	return 0;
 }
 
-/* Record what a watch requests; edge-triggered ones are passed to the edge set at once. */
+/*
+ * Record the bits that a watch requests; pass edge-triggered watches, and those of devices, to the
+ * edge set at once.
+ */
 static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
                       int fd, uint32_t watch)
 {
@@ -249,7 +253,7 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 		return -ENOTSUP;
 	if (S_ISSOCK(status->st_mode) || S_ISFIFO(status->st_mode))
 		return 0;
-	/* EPERM: the queue computes the readiness of these files itself. */
+	/* Return EPERM for a regular file or directory: the queue computes the readiness itself. */
 	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode))
 		return -EPERM;
 	rc = xp_edge_admit(&set->edge, fd, 0, status, &cleared);
@@ -257,8 +261,8 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 }
 
 /*
- * Returns true if fd still refers to the attached file.  Then its association, if there was one, is
- * ended and due again.
+ * Returns true if fd still refers to the attached file.  Then ends the association of fd, if there
+ * is one, and makes fd due again.
  */
 static bool port_known(struct xp_port_set *set, struct xp_port_object *object,
                        int fd)

@@ -33,12 +33,12 @@ struct xp_port_object {
 	/* cookie of the association; 0: none.  Events with other cookies are stale */
 	uint32_t cookie;
 	uint32_t wait_before; /* number of the last wait that had begun before the association */
-	uint16_t want;   /* requested bits; 0 also in the edge set */
-	uint16_t armed;  /* bits of the association; 0: none */
+	uint16_t want;   /* requested bits; 0 while the edge set watches the descriptor */
+	uint16_t armed;  /* bits of the association; 0: not associated */
 	uint8_t watched_in; /* enum xp_port_place */
 	bool edge_set_only; /* a device: epoll watches it, even level-triggered */
 	bool due;        /* in the list of due descriptors */
-	int next;        /* next descriptor in that list; -1: last */
+	int next;        /* next descriptor in the list of due ones; -1: last */
 };
 
 /* `lock` is taken after the queue's lock, and is not held while a thread sleeps. */
@@ -46,7 +46,7 @@ struct xp_port_set {
 	int fd;               /* the port; immutable */
 	/*
 	 * The epoll set of the descriptors that the port does not watch: edge-triggered ones and
-	 * devices.  The number of its own descriptor never changes.
+	 * devices.  The descriptor of the set itself never changes.
 	 */
 	struct xp_edge edge;
 	struct xp_mutex lock; /* guards all members below */
@@ -66,15 +66,15 @@ struct xp_port_set {
 };
 
 /*
- * Make one thread that waits at the port return, or the next that does.  Without room for an event
- * in the port, makes all return.  Async-signal-safe.
+ * Make one thread that waits at the port return, or the next one that begins to wait.  If the port
+ * has no room for an event, makes all waiting threads return.  Async-signal-safe.
  */
 void xp_port_wake(struct xp_port_set *set);
 /* Make all threads that sleep at the port return, by an alert.  Async-signal-safe. */
 void xp_port_call_all(struct xp_port_set *set);
 /*
- * Called with the lock by a thread that has seen the alert: turns it off, unless other threads
- * still have to see it.
+ * Called with the lock by a thread that has seen the alert: turns the alert off, unless other
+ * threads still have to see it.
  */
 void xp_port_called(struct xp_port_set *set);
 
@@ -93,7 +93,7 @@ int xp_port_detach(struct xp_port_set *set, int fd);
 
 /* Returns the state of a descriptor; NULL: not attached. */
 struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd);
-/* Put a descriptor into the list of due ones, unless it is there. */
+/* Put a descriptor at the end of the list of due ones, unless it is in the list. */
 void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd);
 
 /*

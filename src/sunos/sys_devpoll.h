@@ -13,8 +13,9 @@
 int xp_sys_devpoll_open(void);
 
 /*
- * Add descriptors to the set, or remove them (POLLREMOVE).  For a descriptor that is in the set,
- * events are added to those it has there.  -EINVAL: more records than the limit of open files.
+ * Add descriptors to the set, or remove them (POLLREMOVE).  If a descriptor is in the set, the new
+ * events are added to those that the set has for it.  -EINVAL: more records than the limit of open
+ * files.
  */
 int xp_sys_devpoll_write(int device, const struct pollfd *fds, int count);
 

@@ -12,7 +12,7 @@
 #ifdef POLLRDHUP
 #define PORT_STRANGE 0
 #else
-#define PORT_STRANGE 0x2000 /* this library's POLLRDHUP, which the system does not know */
+#define PORT_STRANGE 0x2000 /* this library's POLLRDHUP, a bit that the system does not define */
 #endif
 #ifndef EBADFD
 #define EBADFD EBADF
@@ -74,8 +74,8 @@ void xp_sys_port_alert(int port_fd, bool on)
 
 /*
  * port_getn(3C) may return events together with ETIME, and on some systems with EINTR.  The count
- * may then be the requested one although there is no event: the first event, cleared before the
- * call, shows that.
+ * may then be the requested one although there is no event: in that case the first event is still
+ * clear, as it was before the call.
  */
 static int port_get_some(int port_fd, port_event_t *events, int cap,
                          const struct timespec *timeout)

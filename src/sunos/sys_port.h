@@ -10,18 +10,18 @@
 int xp_sys_port_create(void);
 
 /*
- * Associate fd for one event, which will have this cookie, or change its association.  Returns 0;
- * -EBADF; -ENOSPC: the limit of associations of the process.
+ * Associate fd for one event, which will have this cookie, or change the association of fd.
+ * Returns 0; -EBADF; -ENOSPC: the limit of associations of the process.
  */
 int xp_sys_port_associate(int port_fd, int fd, int events, uintptr_t cookie);
 /* End an association.  Returns 0; -ENOENT: there is none, or its event was taken; -EBADF. */
 int xp_sys_port_dissociate(int port_fd, int fd);
 
-/* Send a user event; async-signal-safe.  -ENOSPC: there is no room for one. */
+/* Send a user event to the port; async-signal-safe.  -ENOSPC: the port has no room for one. */
 int xp_sys_port_send(int port_fd);
 /*
- * Turn an alert on or off.  While it is on, every wait returns the alert instead of events.  Unlike
- * an event of xp_sys_port_send it needs no room in the port.  Async-signal-safe.
+ * Turn an alert on or off.  While the alert is on, every wait returns the alert instead of events.
+ * Unlike an event of xp_sys_port_send, the alert needs no room in the port.  Async-signal-safe.
  */
 void xp_sys_port_alert(int port_fd, bool on);
 

@@ -51,7 +51,7 @@ static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
 	return 0;
 }
 
-/* Wait for cancelled polls: the driver uses their memory until they complete. */
+/* Wait until the cancelled polls have completed: the driver uses their memory until then. */
 static void afd_drain(struct afd_state *state)
 {
 	OVERLAPPED_ENTRY packets[16];
@@ -125,7 +125,7 @@ static bool afd_poll_completed(struct afd_state *state, struct afd_poll *poll,
 	return sock != NULL;
 }
 
-/* Convert a packet to a report.  Returns false if it reports nothing. */
+/* Convert a packet to a report.  Returns false if the packet reports nothing. */
 static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
                        uint32_t call, struct afd_unsure *unsure,
                        struct xp_fired *fired)
@@ -148,7 +148,10 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 	}
 }
 
-/* Convert packets to reports, and recheck those that may be stale.  Returns their number. */
+/*
+ * Convert packets to reports, and recheck the reports that may be stale.  Returns the number of
+ * reports.
+ */
 static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
                        ULONG len, uint32_t call, struct xp_fired *fired)
 {
@@ -201,7 +204,10 @@ static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
 	return count > 0 && len == most ? xp_fired_more(fired, count, cap) : count;
 }
 
-/* Begin polls and waits that are due, and take packets from the port.  Returns like afd_take. */
+/*
+ * Begin the polls of sockets, and the system's waits for objects, that are due, and take packets
+ * from the port.  Returns like afd_take.
+ */
 static int afd_poll_and_take(struct afd_state *state, DWORD timeout_ms,
                              struct xp_fired *fired, int cap, int *rc)
 {
@@ -258,8 +264,8 @@ static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 }
 
 /*
- * A thread leaves with events.  If other threads sleep at the port, begin the polls that are due,
- * so that conditions that still hold are reported to these threads.
+ * Called when a thread leaves with events.  If other threads sleep at the port, begin the polls and
+ * waits that are due, so that conditions that still hold are reported to these threads.
  */
 static void afd_rearm(void *opaque)
 {

@@ -22,16 +22,17 @@ enum {
 };
 
 /*
- * An event object that a thread of the system waits for.  It is reused for other sockets, because
- * beginning and ending such a wait is expensive.
+ * An event object that a thread of the system waits for.  The object is reused for other sockets,
+ * because beginning and ending such a wait is expensive.
  */
 struct afd_edge {
-	struct xp_list free; /* links this struct into state->edges while no socket uses it */
+	/* links this struct into state->edges while no socket uses the object */
+	struct xp_list free;
 	HANDLE event;        /* signalled by activity of the socket */
 	HANDLE wait;         /* the system's wait for `event` */
 	HANDLE port;         /* state->port */
 	atomic_bool sent; /* a packet was sent and not taken yet: send no other */
-	atomic_int fd; /* the socket that uses this now, or used it last */
+	atomic_int fd; /* descriptor of the socket that uses the object now, or used it last */
 };
 
 /*
@@ -128,7 +129,7 @@ static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
 	return events;
 }
 
-/* Returns the bits that the filters of XP_WATCH_AGAIN stand for. */
+/* Returns the bits of poll(2) for the filters that `watch` has in XP_WATCH_AGAIN. */
 static uint32_t again_bits(uint32_t watch)
 {
 	static const uint32_t bits[] = {POLLIN | POLLRDHUP, POLLOUT, POLLPRI};
@@ -152,8 +153,8 @@ uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock)
 		return 0;
 	xp_count_by(&state->counters->syscalls_check, 2);
 	/*
-	 * Take the recorded activity, too, because the state includes its effects: otherwise it
-	 * would be reported a second time.
+	 * Take the recorded activity, too, because the socket's state includes the effects of that
+	 * activity: otherwise the activity would be reported a second time.
 	 */
 	if (WSAEnumNetworkEvents((SOCKET)xp_fd_ident(sock->entry.fd), NULL, &records) != 0 ||
 	    xp_nt_probe(&handle, 1) < 0)

@@ -31,7 +31,10 @@ static int afd_kind_of(int fd, uint32_t watch, const struct afd_kind **kind)
 	}
 }
 
-/* Change what a descriptor is watched for.  Returns 0; -ENOTSUP: its kind cannot report that. */
+/*
+ * Change the bits for which a descriptor is watched.  Returns 0; -ENOTSUP: descriptors of this kind
+ * cannot report one of the bits; or another error.
+ */
 static int afd_watch(struct afd_state *state, struct afd_entry *entry, uint32_t watch,
                      uint64_t token)
 {

@@ -55,7 +55,7 @@ static VOID CALLBACK object_signalled(PTP_CALLBACK_INSTANCE instance,
 	object_send(opaque);
 }
 
-/* Returns true if the object is signalled; with XP_NT_WAIT_TAKES this takes the signal. */
+/* Returns true if the object is signalled; with XP_NT_WAIT_TAKES this call takes the signal. */
 static bool object_is_signalled(struct afd_state *state, const struct afd_object *object)
 {
 	xp_count_shared(&state->counters->syscalls_check);
@@ -64,7 +64,8 @@ static bool object_is_signalled(struct afd_state *state, const struct afd_object
 
 /*
  * Take the object out of `unchecked`.  Send a packet if the object is signalled, or if `taken` is
- * set (a wait has taken a signal that was not reported yet); else have the system wait for it.
+ * set (a wait has taken a signal that was not reported yet); else have the system wait for the
+ * object.
  */
 static void object_begin_wait(struct afd_state *state, struct afd_object *object)
 {
@@ -76,14 +77,17 @@ static void object_begin_wait(struct afd_state *state, struct afd_object *object
 		SetThreadpoolWait(object->wait, object->handle, NULL);
 }
 
-/* End the system's wait, so that it takes no signal from an object that is not wanted now. */
+/*
+ * End the system's wait for an object that is not requested now, so that the wait takes no signal
+ * from the object.
+ */
 static void object_end_wait(struct afd_state *state, struct afd_object *object)
 {
 	xp_count_shared(&state->counters->syscalls_change);
 	SetThreadpoolWait(object->wait, NULL, NULL);
 	/*
 	 * Wait for the callback, which takes no lock.  Cancel a callback that has not begun, unless
-	 * the system's wait takes the signal: then the callback has to record that.
+	 * the system's wait takes the signal: then the callback has to record the taken signal.
 	 */
 	WaitForThreadpoolWaitCallbacks(object->wait, object->kind == XP_NT_WAIT_READS);
 }
@@ -145,8 +149,8 @@ static int object_watch(struct afd_state *state, struct afd_entry *entry, uint32
 }
 
 /*
- * Signal the object again, because a signal was taken from it and not reported, and other threads
- * may wait for that.  For a timer this is not possible.
+ * Signal the object again, because the system's wait has taken a signal that was not reported, and
+ * for which other threads may wait.  A timer cannot be signalled again.
  */
 static void object_give_back(const struct afd_object *object)
 {

@@ -106,7 +106,7 @@ void afd_post_probe(struct afd_state *state)
 	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_PROBE, NULL);
 }
 
-/* Begin a poll for the bits that the socket wants.  Returns 0 or a negative errno value. */
+/* Begin a poll for the bits of sock_wants.  Returns 0 or a negative errno value. */
 static int sock_submit(struct afd_state *state, struct afd_sock *sock)
 {
 	struct afd_poll *poll = sock->poll;
@@ -310,7 +310,7 @@ void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure)
 	if (len == 0)
 		return;
 	xp_count_shared(&state->counters->syscalls_check);
-	/* This fails if a socket was closed: keep the reports; its poll will report the close. */
+	/* xp_nt_probe fails if a socket was closed: keep the reports; a poll reports the close. */
 	if (xp_nt_probe(unsure->handles, len) < 0)
 		return;
 	for (int i = 0; i < len; i++) {

@@ -15,9 +15,9 @@ enum { AFD_GROUP_MOST = 32 };
 
 /* A handle of the driver, and the number of sockets that poll by it. */
 struct afd_group {
-	struct xp_list item; /* links the groups of the state; those with room come first */
+	struct xp_list item; /* links the group into state->groups; groups with room come first */
 	HANDLE device;
-	int socks; /* number of sockets */
+	int socks; /* number of sockets that poll by `device` */
 };
 
 struct afd_state;
@@ -25,13 +25,15 @@ struct afd_entry;
 struct afd_sock;
 struct afd_edge; /* afd_edge.c */
 
-/* A kind of descriptor.  The functions of a kind are called with the lock, except in afd_close. */
+/*
+ * A kind of descriptor.  The functions of a kind are called with state->lock, except in afd_close.
+ */
 struct afd_kind {
-	size_t size;     /* size of its entries, which begin with struct afd_entry */
+	size_t size;     /* size of the entries of this kind, which begin with struct afd_entry */
 	uint32_t cannot; /* bits that are refused with -ENOTSUP */
 	/*
-	 * open: initialise a new entry.  close: release what it holds, perhaps while a poll is in
-	 * progress; the caller frees the entry.
+	 * open: initialise a new entry.  close: release what the entry holds, perhaps while a poll
+	 * is in progress; the caller frees the entry.
 	 */
 	int (*open)(struct afd_state *state, struct afd_entry *entry);
 	void (*close)(struct afd_state *state, struct afd_entry *entry);
@@ -72,14 +74,17 @@ struct afd_poll {
 struct afd_sock {
 	struct afd_entry entry;
 	struct afd_group *group;
-	struct afd_poll *poll; /* in progress if `pending`, else for the next poll */
+	/* the poll in progress if `pending`, else memory for the next poll */
+	struct afd_poll *poll;
 	HANDLE base;           /* the socket's handle in the driver: xp_nt_base */
 	uint32_t polled_bits; /* bits that the poll in progress requests */
 	bool pending;   /* a poll is in progress */
 	/* For sockets registered with CLEAR (edge-triggered): */
-	struct afd_edge *edge; /* stays while no bits are requested; NULL: none */
+	/* event object, which stays while no bits are requested; NULL: none */
+	struct afd_edge *edge;
 	uint32_t due_bits;     /* bits that the next wait checks and reports */
-	bool end_reported;     /* the peer's end or an error was reported: no poll any more */
+	/* the peer's end or an error was reported: no poll is begun any more */
+	bool end_reported;
 };
 
 /* `lock` guards all members for which nothing else is said. */
@@ -92,9 +97,9 @@ struct afd_state {
 	int len;
 	struct xp_list updates; /* sockets whose poll the next wait begins */
 	int polls;   /* number of polls whose packet was not taken yet */
-	int waiters; /* threads that sleep at the port */
+	int waiters; /* number of threads that sleep at the port */
 	uint32_t calls; /* number of waits begun */
-	struct xp_list edges;  /* struct afd_edge that are free */
+	struct xp_list edges;  /* the struct afd_edge that no socket uses */
 	struct xp_list unchecked; /* objects that the next wait has to check */
 	struct xp_list pipes;  /* pipes with requested bits */
 	DWORD pipe_pause_ms;   /* longest sleep before the pipes are checked again */
@@ -119,7 +124,7 @@ static inline void *afd_find(const struct afd_state *state, int fd,
 	return entry && entry->kind == kind ? entry : NULL;
 }
 
-/* The back end's functions of these names; they take the lock. */
+/* The back end's functions of these names; each takes state->lock. */
 int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token);
 int afd_change(void *opaque, int fd, uint32_t watch, uint64_t token);
 int afd_detach(void *opaque, int fd);
@@ -141,8 +146,8 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
                      int *count);
 
 /*
- * Handle the packet of a poll.  Returns its socket and stores the report in `fired`; NULL: there is
- * nothing to report.
+ * Handle the packet of a poll.  Returns the poll's socket and stores the report in `fired`; NULL:
+ * there is nothing to report.
  */
 struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
                                 struct xp_fired *fired);
@@ -162,12 +167,12 @@ struct afd_unsure {
 void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
                     struct afd_sock *sock, struct xp_fired *fired);
 /*
- * Poll the sockets again, and store their present bits in the reports, or 0; of an edge-triggered
- * socket only those bits that had activity.
+ * Poll the sockets of these reports again, and store each socket's present bits, or 0, in its
+ * report; for an edge-triggered socket only the bits that had activity.
  */
 void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure);
 
-/* Close the handles of the driver; no poll is in progress. */
+/* Close the handles of the driver.  Called when no poll is in progress. */
 void afd_groups_close(struct afd_state *state);
 
 /*
@@ -178,15 +183,15 @@ void afd_groups_close(struct afd_state *state);
 int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
 /*
- * If sock->due_bits is not 0, returns which of its bits, and of those with recorded activity, are
- * set now, and clears both; POLLNVAL: the check failed, as it does for a closed socket.
+ * If sock->due_bits is not 0, clears due_bits and the recorded activity, and returns which bits of
+ * these two are set now; POLLNVAL: the check failed, as it does for a closed socket.
  */
 uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock);
 /* End the edge-triggered watch of a socket, if there is one. */
 void afd_edge_end(struct afd_state *state, struct afd_sock *sock);
 /*
- * Handle a packet AFD_KEY_EDGE.  Returns its socket and stores the recorded activity in `fired`;
- * NULL: there is nothing to report.
+ * Handle a packet AFD_KEY_EDGE.  Returns the socket of `edge` and stores the recorded activity in
+ * `fired`; NULL: there is nothing to report.
  */
 struct afd_sock *afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
                                 struct xp_fired *fired);

@@ -16,7 +16,7 @@
 #include "base/assert.h"
 #include "windows/nt.h"
 
-/* Files with longer paths are not watched, but compared from time to time. */
+/* Room for a path, in characters; files with longer paths are compared from time to time. */
 enum { CHANGE_PATH_MOST = 1024 };
 
 #define CHANGE_KINDS                                                      \
@@ -27,7 +27,8 @@ enum { CHANGE_PATH_MOST = 1024 };
 /* A directory that is watched. */
 struct xp_inode {
 	struct xp_regmap_item item; /* ident: a hash of the directory's path */
-	struct xp_list links;       /* the users (registrations) whose files are in it */
+	/* links of the users (registrations) whose files are in the directory */
+	struct xp_list links;
 	struct xp_inodes *inodes;
 	struct xp_source_fd watch;  /* fd: the change handle */
 	WCHAR path[];
@@ -185,7 +186,7 @@ static bool path_parent(WCHAR *path)
 
 	if (!last || last[1] == L'\0' || last < path + 6)
 		return false;
-	/* The backslash is a part of the path of a volume's root. */
+	/* The path of a volume's root ends with a backslash: keep that one. */
 	last[last[-1] == L':' ? 1 : 0] = L'\0';
 	return true;
 }
@@ -206,8 +207,8 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	user->place = change_hash(path);
 	inodes->renamed = change_renamed;
 	/*
-	 * For a directory, its own change handle reports changes of its entries, and that of its
-	 * parent all other changes.
+	 * For a directory, the directory's own change handle reports changes of entries, and the
+	 * parent's change handle reports all other changes.
 	 */
 	if (S_ISDIR(user->last.st_mode)) {
 		rc = directory_join(queue, inodes, &user->self, path);

@@ -34,7 +34,8 @@ bool xp_nt_is_socket(int fd);
 
 /* How a successful wait for an object changes the object. */
 enum xp_nt_wait {
-	XP_NT_WAIT_READS, /* not at all: processes, threads, jobs, manual-reset events */
+	/* The wait does not change the object: processes, threads, jobs, manual-reset events. */
+	XP_NT_WAIT_READS,
 	/*
 	 * The wait takes the signal, or one of several, from the object: auto-reset events,
 	 * semaphores, and all timers, because no call shows whether a timer resets itself.
@@ -90,8 +91,8 @@ ULONG xp_afd_wanted(uint32_t events);
 uint32_t xp_afd_poll_bits(ULONG reported);
 
 /*
- * Open a handle of the driver.  Its polls complete as packets of this completion port; port NULL:
- * the handle is for polls that do not wait.  Returns 0 or a negative errno value.
+ * Open a handle of the driver.  Polls by the handle complete as packets of the completion port
+ * `port`; NULL: the handle is for polls that do not wait.  Returns 0 or a negative errno value.
  */
 int xp_nt_open_afd(HANDLE port, HANDLE *afd);
 

@@ -19,7 +19,7 @@
 #include "windows/nt.h"
 
 static pthread_mutex_t console_lock = PTHREAD_MUTEX_INITIALIZER;
-static int console_observers; /* sum of all `observers` below; guarded by the lock */
+static int console_observers; /* sum of all `observers` below; guarded by console_lock */
 
 static struct {
 	atomic_int observers; /* number of self-pipes that want the signal */
@@ -66,7 +66,7 @@ static bool console_handle(void)
 	return SetConsoleCtrlHandler(console_event, TRUE);
 }
 
-/* Install the handler again, so that it comes before one that the program has installed since. */
+/* Install the handler again, so that it runs before those that the program has installed since. */
 static int console_handle_again(void)
 {
 	if (console_observers > 0)

@@ -139,7 +139,10 @@ void xp_nt_poll_cancel(HANDLE afd, IO_STATUS_BLOCK *status)
 {
 	IO_STATUS_BLOCK own;
 
-	/* This fails if the poll has completed meanwhile; then its packet was sent already. */
+	/*
+	 * The call fails if the poll has completed meanwhile; then the poll's packet was sent
+	 * already.
+	 */
 	(void)NtCancelIoFileEx(afd, status, &own);
 }
 
@@ -157,7 +160,8 @@ HANDLE xp_nt_base(SOCKET socket)
 /* Polls of sockets without waiting --------------------------------------------------- */
 
 static INIT_ONCE probe_once = INIT_ONCE_STATIC_INIT;
-static HANDLE probe_afd; /* shared by the process; NULL: cannot be opened */
+/* handle for all queues of the process; NULL: the driver cannot be opened */
+static HANDLE probe_afd;
 
 static BOOL CALLBACK probe_open(PINIT_ONCE once, void *argument, void **context)
 {

@@ -14,7 +14,9 @@
 	 FILE_ATTRIBUTE_SYSTEM | FILE_ATTRIBUTE_TEMPORARY |      \
 	 FILE_ATTRIBUTE_OFFLINE | FILE_ATTRIBUTE_NOT_CONTENT_INDEXED)
 
-/* Converts a time without changing the epoch, because times are only compared. */
+/*
+ * Convert a time in units of 100 ns since 1601; the epoch stays, because times are only compared.
+ */
 static struct timespec nt_file_time(int64_t ticks)
 {
 	int64_t per_second = XP_NS_PER_SEC / 100;
@@ -51,7 +53,7 @@ static int nt_file_status(HANDLE file, struct stat *status)
 		                         named.nFileIndexLow),
 		.st_mode = (basic.FileAttributes & NT_ATTRIBUTES) |
 			(standard.Directory ? S_IFDIR : S_IFREG),
-		/* The last link may be counted until the deletion is complete. */
+		/* The system may count the last link until the deletion is complete: store 0. */
 		.st_nlink = standard.DeletePending && standard.NumberOfLinks == 1
 			? 0 : standard.NumberOfLinks,
 		.st_size = standard.EndOfFile.QuadPart,

@@ -8,7 +8,7 @@ NTSYSAPI NTSTATUS NTAPI NtQueryEvent(HANDLE event, int class, void *result, ULON
                                      ULONG *length);
 NTSYSAPI NTSTATUS NTAPI NtCompareObjects(HANDLE first, HANDLE second);
 
-/* Room for a type: the kernel stores its name behind the structure. */
+/* Room for an object's type: the kernel stores the type's name behind the structure. */
 union object_type {
 	PUBLIC_OBJECT_TYPE_INFORMATION type;
 	unsigned char room[512];
@@ -26,7 +26,7 @@ static enum xp_nt_wait event_wait(HANDLE event)
 	struct event_state state;
 	ULONG length;
 
-	/* An event whose handle has no right to query it is treated as an auto-reset event. */
+	/* If the handle has no right to query the event, assume an auto-reset event. */
 	return NtQueryEvent(event, 0, &state, sizeof state, &length) == 0 && !state.resets
 		? XP_NT_WAIT_READS : XP_NT_WAIT_TAKES;
 }

@@ -14,8 +14,8 @@ static SOCKET socket_of(int fd)
 }
 
 /*
- * Query a socket option.  The last error is preserved, because a program uses it like errno.
- * Returns 0 or a negative errno value.
+ * Query a socket option.  The value of WSAGetLastError is preserved, because programs use it like
+ * errno.  Returns 0 or a negative errno value.
  */
 static int option(int fd, int name, int *value)
 {

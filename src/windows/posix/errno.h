@@ -1,4 +1,4 @@
-/* <errno.h> of the C library, and ESTALE, an error of files that it may lack. */
+/* <errno.h> of the C library, and ESTALE, an error of files that the C library may lack. */
 #ifndef XP_WINDOWS_POSIX_ERRNO_H
 #define XP_WINDOWS_POSIX_ERRNO_H
 
