@@ -193,7 +193,7 @@ static int kqueue_harvest(struct kqueue_state *state,
 
 /*
  * Sleep in poll(2) on the kqueue (macOS: in pselect(2)), and then take its events.  kevent(2)
- * cannot sleep with a signal mask, and on some systems it is no cancellation point
+ * cannot sleep with a signal mask, and on some systems that call is no cancellation point
  * (XP_KQ_CANCELLED).
  */
 static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,

@@ -46,7 +46,7 @@ static void kq_remove(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 
 /*
  * Returns true for a device, other than a terminal, that poll(2) reports as readable: the kernel
- * probably refuses it because it is always ready.
+ * probably refuses filters because the device is always ready.
  */
 static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 {
@@ -119,7 +119,7 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 
 /*
  * Add a terminal whose other side is closed: FreeBSD refuses filters for a state that will not
- * change.  An event that is always active replaces all filters.
+ * change.  An EVFILT_USER that is always active replaces all filters.
  */
 static int kq_add_hung(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 {

@@ -68,7 +68,7 @@ int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
 
 /*
  * Query what the filter reports about fd now, through a kqueue opened for this call.  Returns 1 and
- * the report in *record; 0: it reports nothing; or a negative errno value.
+ * the report in *record; 0: the filter reports nothing; or a negative errno value.
  */
 static int kevent_query(int fd, int filter, struct kevent *record)
 {

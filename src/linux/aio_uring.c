@@ -409,8 +409,8 @@ static void uring_reap(void)
 }
 
 /*
- * The kernel refuses the entries, for example for lack of memory or permission: take back those
- * that it has not consumed, and do their jobs in this thread.
+ * The kernel refuses the entries, for example for lack of memory or permission: take back the
+ * entries that the kernel has not consumed, and do their jobs in this thread.
  */
 static void uring_take_back(void)
 {

@@ -53,7 +53,9 @@ void xp_perf_common(struct perf_event_attr *attr)
 	attr->clockid = CLOCK_MONOTONIC;
 }
 
-/* Open an event of a thread of this process that records nothing, to map a ring. */
+/*
+ * Open an event that records nothing, of a thread of this process, through which a ring is mapped.
+ */
 static int ring_open_event(int cpu, pid_t thread)
 {
 	struct perf_event_attr attr;
@@ -65,8 +67,8 @@ static int ring_open_event(int cpu, pid_t thread)
 
 /*
  * Open and map a ring through an event of the process's first thread, which mostly lives as long as
- * the process; if it has exited, of the calling thread.  If the processor is off, the ring's
- * descriptor stays -1.
+ * the process; if that thread has exited, through an event of the calling thread.  If the processor
+ * is off, the ring's descriptor stays -1.
  */
 static int ring_open(struct xp_perf_ring *ring, size_t data_size)
 {

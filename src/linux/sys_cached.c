@@ -29,8 +29,8 @@ static bool is_on_disk(int fd)
 }
 
 /*
- * Returns true if is_on_disk does, and fd was opened without O_DIRECT.  Then read_now neither waits
- * for a device nor takes data away, which a read from a pipe would do.
+ * Returns true if fd is on disk (is_on_disk) and was opened without O_DIRECT.  Then read_now
+ * neither waits for a device nor takes data away, which a read from a pipe would do.
  */
 static bool uses_page_cache(int fd)
 {

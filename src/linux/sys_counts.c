@@ -157,8 +157,8 @@ int64_t xp_sys_unsent(int fd)
 	int64_t unsent = query_number(fd, SIOCOUTQ);
 
 	/*
-	 * ENOTTY: a pipe, whose ends share one buffer, so its unsent bytes are those that were not
-	 * read yet.
+	 * ENOTTY: a pipe, whose ends share one buffer, so the unsent bytes are those that no read
+	 * has taken yet.
 	 */
 	return unsent == -ENOTTY ? query_number(fd, FIONREAD) : unsent;
 }

@@ -102,7 +102,7 @@ static bool port_file_has_path(const struct stat *status, const char *path)
 
 /*
  * Returns a hash of the file's name and of the inode of its directory: unlike a hash of the path,
- * it stays the same when a directory above is renamed.
+ * this hash stays the same when a directory above is renamed.
  */
 static uint64_t port_file_place(char *path)
 {
