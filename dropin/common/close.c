@@ -127,7 +127,7 @@ EXPORT int fclose(FILE *stream)
 	struct closing closing;
 	int rc;
 
-	if (!real_close.fclose) /* before the drop-in's constructor has looked it up */
+	if (!real_close.fclose) /* the drop-in's constructor has not looked up fclose yet */
 		real_close_find();
 	closing_begin_stream(&closing, stream);
 	rc = real_close.fclose(stream);

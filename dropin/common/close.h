@@ -24,7 +24,9 @@
 
 #include "closing.h"
 
-/* Returns true if there are, or may be, other threads: they may share the descriptors. */
+/*
+ * Returns true if there are, or may be, other threads, which may share this thread's descriptors.
+ */
 bool close_is_shared(void);
 
 /*

@@ -13,9 +13,11 @@
 
 /* The state of one descriptor. */
 struct number {
-	_Atomic(void *) object;        /* [a] kqueue or instance that fd refers to; NULL: none */
+	/* [a] kqueue or epoll instance that fd refers to; NULL: neither */
+	_Atomic(void *) object;
 	atomic_bool may_be_registered; /* [a] an object may have a registration of fd */
-	atomic_schar kind;             /* [a] kind of the file, set by the drop-in; 0: unknown */
+	/* [a] for kqueue: 1: fd is a pipe; -1: fd is none; 0: unknown */
+	atomic_schar kind;
 };
 
 /* Returns the state of fd, or NULL if its page is not allocated: nothing is known of fd. */

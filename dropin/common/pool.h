@@ -32,7 +32,9 @@ static inline void pool_give(pool_list *pool, struct pool_node *node)
  */
 static inline void *pool_take(pool_list *pool)
 {
-	/* Take the whole list: no other thread can change the `next` of a node in it. */
+	/*
+	 * Take the whole list, so that no other thread can change the `next` of one of its nodes.
+	 */
 	struct pool_node *node = atomic_exchange(pool, NULL), *none = NULL;
 	struct pool_node *rest = node ? node->next : NULL;
 

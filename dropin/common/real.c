@@ -87,7 +87,10 @@ void real_find(const char *name, void *pointer)
 
 	if (!found)
 		found = dlsym(RTLD_DEFAULT, name);
-	/* The second look-up finds this library's function if no other library defines the name. */
+	/*
+	 * No other library defines the name, so the second look-up has found this library's own
+	 * function: leave *pointer unchanged.
+	 */
 	if (found && is_own(found))
 		return;
 	if (found) /* a copy, because C cannot convert a void * to a pointer to a function */

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* For a function that the drop-in exports; all others are hidden. */
+/* Marks a function that the drop-in exports; all other functions are hidden. */
 #define EXPORT __attribute__((visibility("default")))
 
 /* Each member calls the C library's function of the same name. */
@@ -21,7 +21,10 @@ struct real_close {
 	int (*dup3)(int, int, int);
 	int (*close_range)(unsigned, unsigned, int);
 
-	/* These are NULL before real_close_find, and if the C library lacks the function. */
+	/*
+	 * closefrom and fclose are NULL before real_close_find, and if the C library lacks the
+	 * function.
+	 */
 	void (*closefrom)(int);
 	int (*fclose)(FILE *);
 };

@@ -125,8 +125,8 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
 
 /*
  * Add the set `inner`, which fd refers to.  The kernel allows only a few levels of queues in
- * queues: if it fails with ELOOP, give `inner` a bell, whose socket is no queue for the kernel, and
- * try again.
+ * queues: if the registration fails with ELOOP, give `inner` a bell, whose socket is no queue for
+ * the kernel, and try again.
  */
 static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
                       const struct epoll_event *event)

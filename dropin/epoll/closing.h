@@ -45,7 +45,9 @@ static inline void closing_duplicated(int fd, int number)
 	ep_duplicated(fd, number);
 }
 
-/* Called when a thread gets its own table of descriptors by unshare(2); nothing to do here. */
+/*
+ * Called before close_range(2) gives the thread its own table of descriptors; nothing to do here.
+ */
 static inline void closing_unshare(void)
 {
 }

@@ -57,7 +57,7 @@ static uint64_t take_all_messages(int fd)
 }
 
 /*
- * Send a message with this number, which adds it to the counter.  Returns false if the socket
+ * Send a message with `value`, which adds `value` to the counter.  Returns false if the socket
  * buffer is full.
  */
 static bool send_message(const struct ep_counter *counter, uint64_t value)
@@ -73,8 +73,8 @@ static bool is_nonblocking(int fd)
 /* --- read and write ------------------------------------------------------------------------ */
 
 /*
- * Subtract from the counter what read(2) returns, 1 or all of it, and return that; 0: the counter
- * is 0.
+ * Subtract from the counter the value that read(2) returns (1 for a semaphore, otherwise the whole
+ * counter), and return this value; 0: the counter is 0.
  */
 static uint64_t try_read(struct ep_counter *counter, int fd)
 {
@@ -198,7 +198,10 @@ static struct ep_counter *allocate(void)
 	return counter;
 }
 
-/* In a forked child: initialise all locks, because a thread of the parent may have held them. */
+/*
+ * In a forked child: initialise the locks of all eventfds, because threads of the parent may have
+ * held them.
+ */
 static void fork_child(void)
 {
 	for (unsigned fd = 0; fd < numbers_end(); fd++) {

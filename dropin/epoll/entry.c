@@ -13,7 +13,10 @@
 
 #include "ep.h"
 
-/* Where the system has no POLLRDHUP, CMakeLists.txt defines a bit, also for xpoll's own code. */
+/*
+ * Where the system has no POLLRDHUP, CMakeLists.txt defines XP_OWN_RDHUP, a bit that xpoll uses for
+ * it, too.
+ */
 #ifdef POLLRDHUP
 #define EP_POLLRDHUP POLLRDHUP
 #else
@@ -42,7 +45,7 @@ uint32_t ep_events(int bits)
 		(bits & POLLERR ? EPOLLERR : 0u) | (bits & POLLHUP ? EPOLLHUP : 0u);
 }
 
-/* Returns the flags of xpoll_ctl for the modes in EPOLL* bits. */
+/* Returns the xpoll_ctl flags that stand for EPOLLET and EPOLLONESHOT, if these are in `events`. */
 static int modes_of(uint32_t events)
 {
 	return (events & EPOLLET ? XPOLL_CLEAR : 0) |
@@ -170,7 +173,7 @@ static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits
 	}
 	if (rc == 0)
 		entry->registered |= (short)bits;
-	/* The bits take the place of a READ without bits. */
+	/* A READ registration with bits replaces the one without bits, if there was one. */
 	entry->is_bare &= !(entry->registered & EP_READ);
 	return rc;
 }
@@ -226,9 +229,9 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 }
 
 /*
- * Enable READ without bits if these directions need it, otherwise disable it.  An entry keeps it
- * until it requests POLLIN or POLLRDHUP, so that a program that pauses and resumes POLLOUT makes no
- * system calls.
+ * Enable READ without bits if these directions need it, otherwise disable it.  An entry keeps this
+ * registration until the program requests POLLIN or POLLRDHUP, so that a program that pauses and
+ * resumes POLLOUT makes no system calls.
  */
 static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -271,8 +274,9 @@ static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry,
 }
 
 /*
- * Called if a change has failed with rc: restore the entry to `before`.  End it if the queue has
- * found that the descriptor was closed or reused (-ENOENT), or if it cannot be registered again.
+ * Called if a change of the entry has failed with rc: restore the entry to `before`.  End the entry
+ * if the queue has found that fd was closed or reused (-ENOENT), or if fd cannot be registered
+ * again.
  */
 static void restore_entry(struct ep_set *set, int fd, struct ep_entry *entry,
                           const struct ep_entry *before, int rc)
@@ -292,8 +296,8 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	int rc = -EPIPE;
 
 	/*
-	 * Discard the held record: after the change the queue reports each condition that still
-	 * holds.
+	 * Discard the record that is held for the next wait: after the change the queue reports
+	 * each condition that still holds.
 	 */
 	drop_held(set, entry);
 	entry->events = event->events;
@@ -331,7 +335,7 @@ void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, i
 	int wanted = ep_poll_bits(entry->events);
 	/*
 	 * An error or hang-up is reported for all directions, and any report of a one-shot entry
-	 * has disabled all.
+	 * has disabled all: enable all that are requested.
 	 */
 	bool all = bits & (POLLERR | POLLHUP) || entry->events & EPOLLONESHOT;
 	int on = entry->registered & (all ? wanted : wanted & bits);

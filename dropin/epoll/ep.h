@@ -32,9 +32,9 @@ enum ep_kind { EP_ANY, EP_SET, EP_COUNTER, EP_TIMER, EP_SIGNALS };
  * The memory of an object is reused for objects of the same kind, and never freed.
  */
 struct ep_object {
-	struct pool_node free; /* link in the pool of the kind, after the end */
+	struct pool_node free; /* link in the pool of ended objects of this kind */
 	enum ep_kind kind;     /* [I] never EP_ANY */
-	int descriptors;       /* [t] open descriptors of the object */
+	int descriptors;       /* [t] number of open descriptors that refer to the object */
 	/* [a] number of calls that use the object, plus 1 while it has descriptors; 0: ended */
 	atomic_int refs;
 	/*
@@ -78,7 +78,7 @@ struct ep_bell {
 	bool is_parked; /* [e] the thread is not in a wait of the queue */
 	bool stops;     /* [e] the thread must end */
 	int pauses;     /* [e] number of calls that keep the thread out of the queue */
-	pthread_t thread;       /* [e] valid if runs */
+	pthread_t thread;       /* [e] the bell's thread, if runs */
 	/* [e] broadcast when is_rung, is_parked or stops has changed, or pauses has become 0 */
 	pthread_cond_t changed;
 };
@@ -92,8 +92,8 @@ struct ep_set {
 	 */
 	void (*fork)(struct ep_set *set);
 	struct xpoll *queue;     /* [I] */
-	struct ep_set *next;     /* [t] in the list of all sets */
-	_Atomic pid_t process;   /* [a] the process that can use the queue */
+	struct ep_set *next;     /* [t] next in the list of all sets (table.c) */
+	_Atomic pid_t process;   /* [a] the process in which the queue is usable: see ep_adopt */
 	/*
 	 * Held by a thread in ep_is_ready while it takes a record from the queue; locked before
 	 * `lock`.
@@ -133,7 +133,10 @@ void ep_revive_threads(void);
 /* Called in a forked child: have the next ep_revive call `start`, which starts a thread. */
 void ep_revive_by(void (*start)(void));
 
-/* Start the threads if ep_is_child is true.  Called before a timer or signalfd may be used. */
+/*
+ * Start the threads of inherited timers and signalfds if ep_is_child is true.  Called before a
+ * timer or signalfd may be used.
+ */
 static inline void ep_revive(void)
 {
 	if (XP_UNLIKELY(atomic_load_explicit(&ep_is_child, memory_order_relaxed)))
@@ -161,7 +164,9 @@ static inline void ep_drop(struct ep_set *set)
 	ep_object_drop(&set->object);
 }
 
-/* Returns true if there is any set.  Then poll(2) has to check whether a descriptor is one. */
+/*
+ * Returns true if any set exists: then poll(2) has to check whether a descriptor refers to a set.
+ */
 bool ep_any_sets(void);
 /*
  * Record fd as the first descriptor of a new object; a set is also added to the list of all sets.
@@ -174,9 +179,9 @@ int ep_publish(struct ep_object *object, int fd);
  */
 void ep_duplicated(int fd, int duplicate);
 /*
- * Call ep_close_begin before fd is closed: it removes the registrations of fd from all sets, and
- * returns the object that fd refers to.  If that is not NULL, call ep_close_end after the close; it
- * ends the object if fd was the last descriptor.
+ * ep_close_begin, called before fd is closed, removes the registrations of fd from all sets, and
+ * returns the object that fd refers to.  If the result is not NULL, the caller calls ep_close_end
+ * after the close, which ends the object if fd was its last descriptor.
  */
 struct ep_object *ep_close_begin(int fd);
 void ep_close_end(struct ep_object *object);
@@ -200,13 +205,13 @@ void ep_table_unlock(void);
  */
 void ep_reserve_descriptors(void);
 /*
- * In a forked child, after fd was replaced by another file: store this file in the entries of fd,
- * which would seem stale otherwise.
+ * In a forked child, after fd was replaced by another file: store the device and inode of this file
+ * in the entries of fd, which would seem stale otherwise.
  */
 void ep_restamp_entries(int fd);
 /*
- * Called after ep_replace_fds for a set: registers its descriptors again in the sets that contain
- * it, because a queue watches a file, not a descriptor.
+ * Called after ep_replace_fds for a set: registers the set's descriptors again in the sets that
+ * contain them, because a queue watches the file, which was replaced.
  */
 void ep_renew_watchers(struct ep_set *set);
 
@@ -246,8 +251,8 @@ struct ep_entry *ep_entry_make(struct ep_set *set, int fd);
 /* Make a live entry unused.  The queue must have no registration of it any more.  [e] */
 void ep_entry_end(struct ep_set *set, struct ep_entry *entry);
 /*
- * Make, change and end the queue's registrations of an entry.  If ep_modify fails, it restores the
- * entry, or ends it if that fails, too.  Return 0 or a negative errno value.  [e]
+ * Make, change and end the queue's registrations of an entry.  A failing ep_modify restores the
+ * entry, or ends the entry if that fails, too.  Return 0 or a negative errno value.  [e]
  */
 int ep_register(struct ep_set *set, int fd, struct ep_entry *entry);
 int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event);
@@ -257,7 +262,10 @@ void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry);
  * this set's queue, or ends the entry if that fails.  [e]
  */
 void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
-/* End the entry of fd, if any.  The caller has called xpoll_forget_fd and will close fd. */
+/*
+ * End the entry of fd in this set, if any.  The caller has called xpoll_forget_fd and will close
+ * fd.
+ */
 void ep_forget(struct ep_set *set, int fd);
 /*
  * Called if a record with these POLL* bits was taken from the queue and not delivered.  Enables the
@@ -310,8 +318,8 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
  */
 void ep_give_back(struct ep_set *set, const struct xpoll_ready *record);
 /*
- * Translate the record that ep_give_back has kept, which is not held afterwards, into an event.
- * Returns false if there is none, or if its condition does not hold any more.  [e]
+ * Translate set->held, the record that ep_give_back has kept, into an event, and empty set->held.
+ * Returns false if no record is held, or if the condition that the record reports is over.  [e]
  */
 bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
 /*
@@ -362,7 +370,9 @@ int ep_ring_adopt(struct ep_set *set);
  * the same time.  Locked before the lock of the table and those of the sets.
  */
 extern pthread_mutex_t ep_nest_lock;
-/* Returns 0 if `inner` may be added to `outer`; -ELOOP: a ring, or too many levels. */
+/*
+ * Returns 0 if `inner` may be added to `outer`; -ELOOP: that would make a ring, or too many levels.
+ */
 int ep_nest_check(struct ep_set *outer, struct ep_set *inner);
 
 /* counter.c, timer.c, signals.c: eventfd, timerfd, signalfd ------------------------------------ */

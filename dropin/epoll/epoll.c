@@ -104,7 +104,7 @@ static int call_wait(int epfd, struct epoll_event *events, int maxevents, int64_
 	if (!events)
 		return xp_result(-EFAULT);
 	ep_revive();
-	/* Only the wait of the queue is a cancellation point, because no lock is held there. */
+	/* Disable cancellation except in the wait of the queue, where this thread holds no lock. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	set = hold_or_fail(epfd, &rc);
 	if (set) {

@@ -101,8 +101,8 @@ EXPORT int fcntl(int fd, int command, ...)
 	int rc;
 
 	/*
-	 * Common part of fcntl and fcntl64.  The argument is an int, a pointer, or missing; it is
-	 * passed on as a pointer, which changes none of these.
+	 * Common part of fcntl and fcntl64.  The argument is an int, a pointer, or missing; passed
+	 * on as a pointer, it arrives the same in all three cases.
 	 */
 	va_start(arguments, command);
 	argument = va_arg(arguments, void *);

@@ -13,9 +13,16 @@ pthread_mutex_t ep_nest_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Parameters of a walk through a set and the sets below it, which returns -ELOOP in two cases. */
 struct walk {
-	/* first: the walk meets this set, to which its first set is to be added: a ring */
+	/*
+	 * first case: the walk meets this set, to which the program adds the set where the walk
+	 * begins
+	 */
 	const struct ep_set *forbidden;
-	int deepest; /* second: the walk meets more levels than this, its first set included */
+	/*
+	 * second case: there are more levels of sets than this, counting the set where the walk
+	 * begins
+	 */
+	int deepest;
 };
 
 static int walk_into(struct ep_set *set, const struct walk *walk, int depth);

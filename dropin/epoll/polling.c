@@ -17,7 +17,11 @@
 
 /* One call of poll(2) or ppoll(2) with descriptors of epoll sets. */
 struct polling {
-	struct pollfd *fds; /* allocated copy of the array; for epoll sets see check_all_sets */
+	/*
+	 * allocated copy of the program's array; check_all_sets restricts the `events` of epoll
+	 * sets
+	 */
+	struct pollfd *fds;
 	nfds_t len;
 	int64_t end_ns;     /* end of the timeout, monotonic clock; XP_NEVER: none */
 	const sigset_t *mask; /* signal mask during the C library's calls, or NULL */
@@ -90,7 +94,7 @@ static void check_all_sets(struct polling *polling)
 	}
 }
 
-/* Returns the timeout of poll(2) in milliseconds, rounded up; -1: none. */
+/* Returns left_ns as a timeout of poll(2), in ms, rounded up; -1 (none) if end_ns is XP_NEVER. */
 static int poll_ms(int64_t end_ns, int64_t left_ns)
 {
 	int64_t left_ms = left_ns / XP_NS_PER_MS + (left_ns % XP_NS_PER_MS != 0);
@@ -106,7 +110,7 @@ static int poll_once(struct polling *polling)
 
 	if (left_ns < 0)
 		left_ns = 0;
-	/* macOS has no ppoll(2), so the program cannot have passed a mask. */
+	/* macOS has no ppoll(2), so the program cannot have passed a mask: call poll(2). */
 	if (!ep_real()->ppoll)
 		return ep_real()->poll(polling->fds, polling->len,
 		                       poll_ms(polling->end_ns, left_ns));
@@ -238,8 +242,8 @@ static struct selected restrict_sets(int len, const struct selected *requested, 
 }
 
 /*
- * Like count_ready, for select: add epoll sets with an event to found->in, and remove those
- * without.  Returns how many bits are set.
+ * Like count_ready, for select: add epoll sets with an event to found->in, and remove epoll sets
+ * without an event.  Returns how many bits are set.
  */
 static int count_selected(int len, const struct selected *requested,
                           const struct selected *found, int count)

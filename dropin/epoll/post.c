@@ -23,8 +23,8 @@ static int make_pipe(int fds[2])
 	for (int i = 0; i < 2; i++)
 		ep_real()->fcntl(fds[i], F_SETFD, FD_CLOEXEC);
 	/*
-	 * The pipes of the BSDs and illumos go in both directions: fill the one that nobody reads,
-	 * so that fds[0] never is writable.  Elsewhere the first write fails with EBADF.
+	 * The pipes of the BSDs and illumos go in both directions: fill the direction that nobody
+	 * reads, so that fds[0] never is writable.  Elsewhere the first write fails with EBADF.
 	 */
 	ep_real()->fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	while (ep_real()->write(fds[0], bytes, sizeof bytes) > 0)

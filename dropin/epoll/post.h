@@ -35,7 +35,7 @@ void ep_post_close(struct ep_post *post);
  * readable already.
  */
 void ep_post_ring(struct ep_post *post);
-/* Empty the pipe: makes the descriptor not readable. */
+/* Empty the pipe: makes the program's descriptor not readable. */
 void ep_post_silence(struct ep_post *post);
 /*
  * In a forked child: replace the pipe, which is shared with the parent, by a new one, so that

@@ -9,7 +9,10 @@
 #include "ep.h"
 #include "real.h"
 
-/* The bit that stands for POLLRDHUP where poll(2) has none: there it may mean something else. */
+/*
+ * XP_OWN_RDHUP stands for POLLRDHUP where the system has none.  To poll(2) this bit may mean
+ * something else, so it is never passed there.
+ */
 #ifdef POLLRDHUP
 #define EP_UNPOLLED 0
 #else
@@ -64,7 +67,7 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	struct ep_entry *entry = ep_entry_find(set, record->fd);
 	uint32_t events;
 
-	/* Drop a record whose registration has ended since the queue returned it. */
+	/* Drop a record whose registration has ended since the queue returned the record. */
 	if (!entry || entry->serial != (uintptr_t)record->data)
 		return false;
 	events = ep_events(poll_all_bits(record->fd, entry, record->events));
@@ -112,7 +115,8 @@ void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 
 /*
  * Poll the descriptor of set->held, the record that ep_give_back has stored for a later wait.  If
- * it is still ready, stores the event and returns true.  The record stays held in both cases.
+ * the descriptor is still ready, stores the event and returns true.  The record stays held in both
+ * cases.
  */
 static bool poll_held_record(struct ep_set *set, struct epoll_event *event)
 {
@@ -124,7 +128,10 @@ static bool poll_held_record(struct ep_set *set, struct epoll_event *event)
 	record.events = poll_now(record.fd, entry, record.events);
 	if (record.events)
 		return ep_deliver(set, &record, event);
-	/* The condition is over: enable a one-shot again, which its report has disabled. */
+	/*
+	 * The condition is over: enable a one-shot entry again, which the queue disabled with the
+	 * record.
+	 */
 	if (entry->events & EPOLLONESHOT)
 		ep_enable_again(set, record.fd, entry, set->held.events);
 	return false;
@@ -140,8 +147,8 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event)
 
 /*
  * Returns true if the held record is still an event; discards it otherwise.  Called with the set's
- * lock.  is_held must stay true while the record is held, because threads read it without the lock
- * before they sleep.
+ * lock.  is_held must stay true while the record is held, because threads read is_held without the
+ * lock before they sleep.
  */
 static bool held_is_ready(struct ep_set *set)
 {
@@ -154,8 +161,8 @@ static bool held_is_ready(struct ep_set *set)
 }
 
 /*
- * Returns true if a record from the queue is an event, and keeps it for the next wait.  Called with
- * the set's lock.
+ * Returns true if a record from the queue is an event, and then keeps the record for the next wait.
+ * Called with the set's lock.
  */
 static bool keep_if_event(struct ep_set *set, const struct xpoll_ready *record)
 {

@@ -9,8 +9,8 @@ static struct ep_real real;
 static atomic_bool found;
 
 /*
- * Look up all functions.  Constructors of other libraries may run before this one and call a
- * function of this library; then ep_real calls this.
+ * Look up all functions.  Constructors of other libraries may run before this constructor and call
+ * poll(2), for example; then ep_real calls this function.
  */
 __attribute__((constructor)) static void find_all(void)
 {
@@ -18,7 +18,9 @@ __attribute__((constructor)) static void find_all(void)
 
 	real_close_find();
 #ifdef __NetBSD__
-	/* NetBSD's headers give these functions other names: the plain ones are of an old ABI. */
+	/*
+	 * NetBSD's headers map these functions to other symbols; the plain symbols have an old ABI.
+	 */
 	real_find("__select50", &real.select);
 	real_find("__pselect50", &real.pselect);
 	real_find("__dup3100", &real_close.dup3);

@@ -29,7 +29,10 @@ struct ep_real {
 	int (*fcntl)(int, int, ...);
 };
 
-/* Returns the functions.  Looks them up if this library's constructor has not run yet. */
+/*
+ * Returns the C library's functions, and looks them up before if this library's constructor has not
+ * run yet.
+ */
 const struct ep_real *ep_real(void);
 
 #endif

@@ -35,7 +35,10 @@ static void wait_and_show(struct ep_set *set)
 	pthread_cond_broadcast(&set->bell.changed);
 }
 
-/* The thread's function. */
+/*
+ * The bell's thread: make the set's descriptor readable while the set has events, until
+ * bell->stops.
+ */
 static void *ring_bell(void *opaque)
 {
 	struct ep_set *set = opaque;
@@ -78,7 +81,9 @@ int ep_ring_start(struct ep_set *set)
 	return rc;
 }
 
-/* Returns the set, held, that is registered as fd in this one; NULL: none. */
+/*
+ * Returns, held, the set that is registered in `set` as fd; NULL: fd is not registered, or no set.
+ */
 static struct ep_set *hold_nested(struct ep_set *set, int fd)
 {
 	struct ep_entry *entry;

@@ -32,7 +32,8 @@ static void end_set(struct ep_object *object)
 
 /*
  * Returns a new descriptor that stands for a set until ep_expose: a socket that is never readable.
- * While the queue has no descriptor in use it can pass its changes to the kernel in the next wait.
+ * While no descriptor of the queue is in use, the queue can keep its changes until the next wait,
+ * and pass them to the kernel then.
  */
 static int make_fd(void)
 {
@@ -46,8 +47,9 @@ static int make_fd(void)
 
 /*
  * set->fork: in a forked child, if ep_expose has made the set's descriptors those of the parent's
- * queue or bell, replace them by duplicates of a new socket.  So they stay open, as the program
- * expects, until the next ep_expose.  If there is no descriptor for a socket, they stay shared.
+ * queue or bell, replace them by duplicates of a new socket.  So the set's descriptors stay open,
+ * as the program expects, until the next ep_expose.  If no socket can be made, they stay shared
+ * with the parent.
  */
 static void fork_set(struct ep_set *set)
 {
@@ -126,8 +128,8 @@ int ep_begin(struct ep_set **begun)
 }
 
 /*
- * Make the set's descriptors duplicates of the queue's or of a bell's.  Called with the table's and
- * the set's lock.
+ * Make the set's descriptors duplicates of the queue's descriptor or of the bell's.  Called with
+ * the locks of the table and of the set.
  */
 static int expose(struct ep_set *set)
 {
@@ -141,7 +143,9 @@ static int expose(struct ep_set *set)
 	if (fd < 0 && !set->bell.stays && errno != ENOTSUP && errno != ELOOP)
 		return -errno;
 	if (fd < 0) {
-		/* There is a bell already if an earlier ep_replace_fds has failed. */
+		/*
+		 * If an earlier ep_replace_fds has failed, there is a bell already: use that one.
+		 */
 		rc = set->bell.fds[0] < 0 ? ep_bell_make(&set->bell) : 0;
 		if (rc < 0)
 			return rc;
@@ -214,9 +218,9 @@ static void renew_nested(struct ep_set *set)
 }
 
 /*
- * Make a set of the parent usable in this forked child: give its queue new kernel objects.  Its
- * descriptors stay as fork_set has left them, until ep_expose.  Called with the set's lock.
- * Returns 0 or -errno.
+ * Make a set of the parent usable in this forked child: give the set's queue new kernel objects.
+ * The set's descriptors stay as fork_set has left them, until ep_expose.  Called with the set's
+ * lock.  Returns 0 or -errno.
  */
 static int adopt_locked(struct ep_set *set)
 {

@@ -38,14 +38,17 @@ struct kept {
 
 static struct {
 	pthread_mutex_t lock; /* taken by ep_lock */
-	struct ep_locked before_fork; /* state of the thread that calls fork(2) */
+	struct ep_locked before_fork; /* for fork_end: the state from ep_lock */
 	struct ep_signals *all;
 	struct kept *kept;   /* accepted signals that were not read, oldest first */
 	bool runs;           /* the thread was started and has not ended */
 	pthread_t thread;
-	/* the union of all masks when the thread last began to wait */
+	/* the signals in any signalfd's mask when the thread last began to wait */
 	sigset_t waits_for;
-	/* sent to the thread to make it read the masks again, and not accepted yet; 0: none */
+	/*
+	 * the signal that was sent to the thread to make it read the masks again, until it is
+	 * accepted; 0: none
+	 */
 	int interrupt_signal;
 } signals = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -72,9 +75,9 @@ static bool is_wanted(int number)
 }
 
 /*
- * Add a signal to the list, and make the signalfds that have it in their mask readable.  Like the
- * kernel, keeps only one instance of a signal that is no real-time signal.  Without memory the
- * signal is lost.
+ * Add an accepted signal to signals.kept, and make the signalfds that have it in their mask
+ * readable.  Like the kernel, keeps only one instance of a signal that is no real-time signal.
+ * Without memory the signal is lost.
  */
 static void keep_signal(const siginfo_t *info)
 {
@@ -139,8 +142,9 @@ static void resend_unwanted(void)
 /* --- The thread ------------------------------------------------------------------------------ */
 
 /*
- * Returns true if an accepted signal may be that of interrupt_wait.  A signal that the process
- * sends to itself by kill(2) looks the same; then the second of the two is kept.
+ * Returns true if an accepted signal may be the one that interrupt_wait has sent.  A signal that
+ * the process sends to itself by kill(2) looks the same: if both are accepted, the second one is
+ * kept.
  */
 static bool is_interrupt(const siginfo_t *info)
 {
@@ -151,7 +155,10 @@ static bool is_interrupt(const siginfo_t *info)
 	return info->si_signo == signals.interrupt_signal;
 }
 
-/* Store the union of all masks; returns false if it is empty.  Called with the lock. */
+/*
+ * Store the union of all signalfds' masks in *all; returns false if it is empty.  Called with the
+ * lock.
+ */
 static bool unite_masks(sigset_t *all)
 {
 	bool any = false;
@@ -193,8 +200,9 @@ static void *accept_signals(void *unused)
 }
 
 /*
- * Called with the lock, after a change of the masks: sends the thread a signal for which it waits,
- * so that it reads the masks again; none if it has not accepted the last such signal yet.
+ * Called with the lock, after a change of the masks: sends the thread a signal for which the thread
+ * waits, to have the masks read again.  Sends none if the thread has not accepted the last such
+ * signal yet.
  */
 static void interrupt_wait(void)
 {
@@ -213,8 +221,8 @@ static void *run_thread(void *unused)
 }
 
 /*
- * Have the thread wait for the signals of all masks; start it if necessary.  Called with the lock.
- * Returns 0 or -errno.
+ * Have the thread wait for the signals of all masks; start the thread if necessary.  Called with
+ * the lock.  Returns 0 or -errno.
  */
 static int wait_for_all_masks(void)
 {
@@ -242,8 +250,8 @@ static int wait_for_all_masks(void)
 /* --- read ------------------------------------------------------------------------------------- */
 
 /*
- * Move the signals of this mask that are pending now to the list; without sigtimedwait, the thread
- * does so later.  Called with the lock.
+ * Move the signals of this mask that are pending now to signals.kept; without sigtimedwait, the
+ * thread does so later.  Called with the lock.
  */
 static void accept_pending(const sigset_t *mask)
 {
@@ -258,7 +266,7 @@ static void accept_pending(const sigset_t *mask)
 #endif
 }
 
-/* Take the next signal for this signalfd from the list.  Returns false if there is none. */
+/* Take the next signal for this signalfd from signals.kept.  Returns false if there is none. */
 static bool try_read(struct ep_signals *object, struct signalfd_siginfo *out)
 {
 	struct ep_locked before = ep_lock(&signals.lock);
@@ -306,8 +314,8 @@ ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t s
 /* --- The call ------------------------------------------------------------------------- */
 
 /*
- * The BSDs discard a signal whose default action is to ignore it, even while it is blocked: set a
- * handler, which does nothing.
+ * The BSDs discard a signal whose default action is to ignore it, even while the signal is blocked:
+ * set a handler that does nothing.
  */
 #ifdef __linux__
 static void keep_from_being_ignored(const sigset_t *mask)
@@ -349,7 +357,10 @@ static int set_mask(struct ep_signals *object, const sigset_t *mask)
 	rc = wait_for_all_masks();
 	resend_unwanted();
 	silence_unready();
-	/* A signal may be kept already, because another signalfd has it in its mask. */
+	/*
+	 * A signal may be kept already, because another signalfd has it in its mask: make this one
+	 * readable.
+	 */
 	if (find_kept(&object->mask))
 		ep_post_ring(&object->post);
 	accept_pending(&object->mask);
@@ -466,7 +477,10 @@ static void revive_thread(void)
 	ep_unlock(&signals.lock, &before);
 }
 
-/* In a forked child: discard the kept signals, and have the next ep_revive start the thread. */
+/*
+ * In a forked child: free the kept signals, make new pipes, and have the next ep_revive start the
+ * thread.
+ */
 static void fork_child(void)
 {
 	while (signals.kept) {

@@ -26,8 +26,8 @@ enum { EP_REVIVALS = 2 };
 static void (*revivals[EP_REVIVALS])(void);
 
 /*
- * Returns the object of this kind that fd refers to, or NULL.  The caller does not hold it, so it
- * may end at any time.
+ * Returns the object of this kind that fd refers to, or NULL.  The object is not held, so it may
+ * end at any time.
  */
 static struct ep_object *object_of(int fd, enum ep_kind kind)
 {
@@ -61,7 +61,7 @@ struct ep_object *ep_object_hold(int fd, enum ep_kind kind)
 		return NULL;
 	/*
 	 * Before the reference was taken, the object may have ended, and its memory been reused:
-	 * check that fd still refers to it.
+	 * check that fd still refers to this object.
 	 */
 	if (object_of(fd, kind) == object)
 		return object;
@@ -129,7 +129,7 @@ void ep_table_unlock(void)
 
 /*
  * Make `duplicate` the file that fd refers to now: ep_replace_fds may have replaced fd since the
- * program has duplicated it.  Called with the table's lock.
+ * program has duplicated fd.  Called with the table's lock.
  */
 static void duplicate_again(int fd, int duplicate)
 {
@@ -266,7 +266,10 @@ void ep_revive_by(void (*start)(void))
 {
 	int i = 0;
 
-	/* In a child of a forked child the function is recorded already. */
+	/*
+	 * In a child of a forked child the function may be recorded already: then do not add it
+	 * again.
+	 */
 	while (revivals[i] && revivals[i] != start)
 		i++;
 	revivals[i] = start;
@@ -324,8 +327,8 @@ static void unlock_until(const struct ep_set *end)
 }
 
 /*
- * Try to lock all sets.  Returns NULL if all are locked; otherwise unlocks those, and returns the
- * set whose lock another thread holds.
+ * Try to lock all sets.  Returns NULL if all are locked; otherwise unlocks the sets locked so far,
+ * and returns the set whose lock another thread holds.
  */
 static struct ep_set *try_lock_all(void)
 {
@@ -376,7 +379,10 @@ void ep_reserve_descriptors(void)
 		if (spare != (int)i)
 			ep_real()->fcntl(spare, F_DUPFD_CLOEXEC, (int)i);
 	}
-	/* The socket itself may have got the number of a set's descriptor: then it stays open. */
+	/*
+	 * The socket itself may have got the number of a set's descriptor: then the socket stays
+	 * open.
+	 */
 	if (spare >= 0 && !object_of(spare, EP_SET))
 		real_close.close(spare);
 }

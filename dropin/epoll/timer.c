@@ -19,13 +19,13 @@
 
 enum {
 	/*
-	 * time between two readings of a clock that may be set, which would make a sleep too long
-	 * or too short
+	 * the longest sleep (ns) of the thread while a timer depends on a clock that may be set:
+	 * then the thread reads the clock again
 	 */
 	CLOCK_CHECK_NS = 1000000000,
 	/*
-	 * a larger change of the difference between the clocks means that the real-time clock was
-	 * set; adjtime(2) makes smaller ones
+	 * a larger change (ns) of the real-time clock minus the monotonic clock means that the
+	 * real-time clock was set; adjtime(2) makes smaller changes
 	 */
 	CLOCK_STEP_NS = 20000000,
 };
@@ -34,7 +34,7 @@ struct ep_timer {
 	struct ep_object object;
 	struct ep_timer *next; /* next in timers.all */
 	struct ep_post post;
-	clockid_t clock;       /* [I] as the program chose it */
+	clockid_t clock;       /* [I] from timerfd_create(2) */
 	clockid_t base;        /* the clock of due_ns: `clock`, or, for a relative
 	                          time on the real-time clock, the monotonic one */
 	int64_t due_ns;        /* time of the next expiration; 0: the timer is not armed */
@@ -44,8 +44,11 @@ struct ep_timer {
 	 * last failed with ECANCELED
 	 */
 	int64_t offset_ns;
-	uint64_t ticks;        /* number of expirations counted, but not yet returned */
-	/* the timer has expired, and makes no further edge until a call reads or restarts it */
+	uint64_t ticks;        /* number of expirations that no read(2) has returned yet */
+	/*
+	 * the timer has expired, and makes no further edge until timerfd_settime(2), read(2), or if
+	 * periodic timerfd_gettime(2)
+	 */
 	bool is_expired;
 	bool cancels;          /* TFD_TIMER_CANCEL_ON_SET */
 	/* the real-time clock was set, and no read(2) has returned ECANCELED for that yet */
@@ -54,9 +57,10 @@ struct ep_timer {
 
 static struct {
 	pthread_mutex_t lock; /* taken by ep_lock */
-	struct ep_locked before_fork; /* state of the thread that calls fork(2) */
+	struct ep_locked before_fork; /* for fork_end: the state from ep_lock */
 	struct ep_timer *all;
-	bool runs; /* the thread was started; in a forked child, by the parent until ep_revive */
+	/* the thread was started; in a forked child until ep_revive: the parent had started it */
+	bool runs;
 	pthread_cond_t changed; /* signalled when the due_ns of a timer was set */
 } timers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -84,8 +88,8 @@ static int64_t add_ns(int64_t a_ns, int64_t b_ns)
 /* --- Expirations, under the lock ---------------------------------------------------------- */
 
 /*
- * Make the descriptor readable if the timer has expired, or if it is to be cancelled because the
- * real-time clock was set.
+ * Make the timer's descriptor readable if the timer has expired, or if the timer has to be
+ * cancelled because the real-time clock was set.
  */
 static void expire_or_cancel(struct ep_timer *timer)
 {
@@ -104,8 +108,8 @@ static void expire_or_cancel(struct ep_timer *timer)
 }
 
 /*
- * If a periodic timer has expired: add the expirations since then to `ticks`, and arm it for the
- * next one, which makes the descriptor readable again.
+ * If a periodic timer has expired: add the expirations since then to `ticks`, and arm the timer for
+ * the next expiration, which makes the descriptor readable again.
  */
 static void rearm_periodic(struct ep_timer *timer)
 {
@@ -463,7 +467,7 @@ static void revive_thread(void)
 
 /*
  * In a forked child, which has copies of the timers but not the thread: give each timer a pipe of
- * its own, and, if the parent had the thread, have the next ep_revive start it.
+ * its own, and, if the parent had the thread, have the next ep_revive start one in the child.
  */
 static void fork_child(void)
 {

@@ -45,8 +45,8 @@ static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, in
 }
 
 /*
- * Translate the held record (ep_give_back) into an event.  Returns its descriptor; -1: there is no
- * event.
+ * Translate the held record (ep_give_back) into an event.  Returns the record's descriptor; -1:
+ * there is no event.
  */
 static int deliver_held(struct ep_set *set, struct epoll_event *event)
 {
@@ -62,7 +62,7 @@ static int deliver_held(struct ep_set *set, struct epoll_event *event)
 	return fd;
 }
 
-/* The arguments of one waiting call. */
+/* The arguments of one call of ep_wait. */
 struct waiting {
 	struct epoll_event *events;
 	int64_t timeout_ns;
@@ -126,8 +126,8 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 /* The state that end_wait releases at the end of a wait, also if the thread is cancelled. */
 struct room {
 	struct ep_set *set;
-	struct xpoll_ready *records; /* allocated; NULL: those on the stack are used */
-	bool is_paused;              /* ep_bell_pause was called */
+	struct xpoll_ready *records; /* allocated array; NULL: the array on the stack is used */
+	bool is_paused;              /* ep_bell_pause has returned true */
 };
 
 /* Cleanup handler: end a wait, also that of a cancelled thread. */
@@ -161,7 +161,9 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	int cap = maxevents;
 	int rc;
 
-	/* A wait returns at most one record for each live entry. */
+	/*
+	 * A wait returns at most one record for each live entry, so a larger array is not needed.
+	 */
 	if (cap > EP_RECORDS && live <= EP_RECORDS)
 		cap = EP_RECORDS;
 	if (cap > EP_RECORDS) {
@@ -177,8 +179,8 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	rc = wait_until(set, room.records ? room.records : few, cap, &waiting);
 	pthread_cleanup_pop(1);
 	/*
-	 * The wait may have taken the last events: check, which makes the bell's descriptor not
-	 * readable if none is left.
+	 * The wait may have taken the last events: call ep_is_ready, which makes the bell's
+	 * descriptor not readable if no event is left.
 	 */
 	if (room.is_paused && is_rung(set))
 		(void)ep_is_ready(set);

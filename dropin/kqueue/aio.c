@@ -15,12 +15,15 @@
 
 enum {
 	KQ_AIO_BUCKETS = 256,
-	/* kq_aio_cancel: pause between the first two checks; doubles until it is MOST or more */
+	/*
+	 * kq_aio_cancel: sleep between the first two checks; doubled until at least
+	 * KQ_CANCEL_MOST_NS
+	 */
 	KQ_CANCEL_FIRST_NS = 20000,
 	KQ_CANCEL_MOST_NS = 1000000,
 };
 
-/* With any of these flags the event is returned only once. */
+/* A request with any of these flags returns its event only once. */
 #define KQ_AIO_MODES (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
 
 /* A request, until aio_return(2).  The lock of kq_aio guards all members; xpoll writes to aio. */
@@ -33,11 +36,12 @@ struct kq_request {
 	void *udata;          /* udata of the event */
 	unsigned short flags; /* the program's flags for the event: EV_ONESHOT and so on */
 	bool was_returned;    /* xpoll has returned the event, so aio.result is valid */
-	bool has_no_event;    /* no (further) event: EV_DELETE, or the only one was returned */
-	bool cancelled;       /* kq_aio_cancel has found it in progress, and tried to cancel it */
+	/* no (further) event is returned: after EV_DELETE, or after the event of KQ_AIO_MODES */
+	bool has_no_event;
+	bool cancelled;       /* kq_aio_cancel has tried to cancel the request while in progress */
 };
 
-/* All requests, hashed by control. */
+/* All requests, hashed by the address of the program's struct aiocb. */
 static struct {
 	pthread_mutex_t lock;
 	struct kq_request *buckets[KQ_AIO_BUCKETS];
@@ -88,7 +92,7 @@ static int64_t kq_aio_result(const struct kq_request *request)
 		? request->aio.result : found.data;
 }
 
-/* Remove the registration of a completed request, or the USER one in its place, from the queue. */
+/* Delete the AIO registration of a completed request, or the USER registration that replaced it. */
 static void kq_aio_withdraw(struct kq_request *request)
 {
 	if (!request->kq)
@@ -170,7 +174,7 @@ int kq_aio_change(struct kq *kq, const struct kevent *change)
 	return rc;
 }
 
-/* Call visit for each request, with the lock. */
+/* Call visit for each request in the table, with the lock of kq_aio held. */
 static void kq_aio_each(void (*visit)(struct kq_request *, void *), void *context)
 {
 	pthread_mutex_lock(&kq_aio.lock);

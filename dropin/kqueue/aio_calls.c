@@ -67,7 +67,7 @@ EXPORT int aio_error(const struct aiocb *control)
 
 	if (result <= 0)
 		return (int)-result;
-	/* EINVAL: aio_return was called for this request, or it was never begun. */
+	/* EINVAL: aio_return was called for this request, or the request was never begun. */
 	if (kq_aio_is_ours(control))
 		return EINVAL;
 	return kq_real.aio_error ? kq_real.aio_error(control) : EINVAL;
@@ -104,7 +104,7 @@ EXPORT int aio_cancel(int fd, struct aiocb *control)
 #define KQ_ELEMENT restrict
 #endif
 
-/* Fails with ENOTSUP if the list or a request has SIGEV_KEVENT: lists have no event here. */
+/* Fails with ENOTSUP if the list or a request has SIGEV_KEVENT, which is not supported here. */
 EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int count,
                          struct sigevent *notify)
 {

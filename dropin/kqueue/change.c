@@ -23,8 +23,8 @@
                         NOTE_NSECONDS | NOTE_ABSTIME)
 
 /*
- * Returns the fflags that this change stores in an existing registration, if it has no EV_ADD; 0:
- * the change leaves the fflags as they are.  kq_user_fflags handles those of USER.
+ * Returns the fflags that this change stores in an existing registration, if the change has no
+ * EV_ADD; 0: the change leaves the fflags as they are.  kq_user_fflags handles the fflags of USER.
  */
 static unsigned kq_new_notes(const struct kevent *change)
 {
@@ -85,7 +85,8 @@ static unsigned kq_flags_without_add(struct kq *kq, const struct kevent *change,
 	if (xpoll_lookup(kq->queue, change->ident, change->filter, &there) < 0)
 		return flags & EV_DISABLE ? flags : flags | EV_ENABLE;
 	/*
-	 * The EV_ADD is added here, so drop the modes: only an EV_ADD of the program may set them.
+	 * This library adds the EV_ADD, so drop KQ_MODES: only an EV_ADD of the program may set
+	 * modes.
 	 */
 	if (notes && notes != there.fflags)
 		flags = (flags & ~KQ_MODES) | EV_ADD;
@@ -104,8 +105,8 @@ static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 	if (flags & EV_ADD)
 		return flags;
 	/*
-	 * In FreeBSD each change stores udata.  xpoll stores it in an ADD, or if XPOLL_SETUDATA is
-	 * set.
+	 * In FreeBSD each change stores udata.  xpoll stores udata only in an ADD, or if
+	 * XPOLL_SETUDATA is set: set this flag.
 	 */
 	if (!(flags & EV_KEEPUDATA))
 		flags |= XPOLL_SETUDATA;
@@ -303,7 +304,7 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
 	return !(change->fflags & ~record->fflags);
 }
 
-/* Apply one record.  Returns 0 or a negative errno value. */
+/* Apply one record of a change to the xpoll queue.  Returns 0 or a negative errno value. */
 static int kq_apply(struct kq *kq, const struct xpoll_event *record)
 {
 	return xpoll_event(kq->queue, record, 1, NULL, 0, 0) < 0 ? -errno : 0;

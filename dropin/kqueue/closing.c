@@ -26,7 +26,7 @@ bool closing_handles(int fd, int number, int flags)
 }
 
 /*
- * Handle the close of each descriptor in the range that is registered or a queue.  Those that are
+ * Handle the close of each descriptor in the range that is registered or a queue.  Descriptors of
  * queues are closed here, because kq_close_end must follow the close; the caller closes the others.
  */
 static void kq_close_some(unsigned first, unsigned last)

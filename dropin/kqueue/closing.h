@@ -50,7 +50,7 @@ static inline void closing_duplicated(int fd, int number)
 	(void)number;
 }
 
-/* Called when close_range(2) gives a thread its own table of descriptors; nothing to do. */
+/* Called before close_range(2) gives the thread its own table of descriptors; nothing to do. */
 static inline void closing_unshare(void)
 {
 }

@@ -57,7 +57,7 @@ static unsigned kq_socket_error(int fd, struct kevent *event)
 		return 0;
 	if (info.tcpi_retransmits || info.tcpi_probes)
 		return ETIMEDOUT;
-	/* Without a measured round trip the connection was never established. */
+	/* Without a measured round trip the connection was never established, so it was refused. */
 	return info.tcpi_rtt == 0 ? ECONNREFUSED : ECONNRESET;
 }
 

@@ -39,13 +39,19 @@ enum { SIGBLOCK, SIGSETMASK, SIGHOLD, SIGIGNORE, FEW };
 static const char *const few[FEW] = {"sigblock", "sigsetmask", "sighold", "sigignore"};
 
 static struct {
-	/* the C library's functions; NULL before front_find_all, and if it lacks the function */
+	/*
+	 * the C library's functions; NULL before front_find_all, and if the C library lacks the
+	 * function
+	 */
 	front_action *_Atomic action;
 	front_simple *_Atomic simple, *_Atomic sysv, *_Atomic set;
 	front_number *_Atomic few[FEW];
 	front_interrupt *_Atomic interrupt;
 	front_mask *_Atomic thread_mask, *_Atomic mask;
-	/* calls by the program of the functions used most reach this library, not the C library */
+	/*
+	 * the program's calls of sigaction, signal, sigprocmask and pthread_sigmask reach this
+	 * library
+	 */
 	atomic_bool sees_calls;
 	/* number of changes of actions and masks that were not passed to xpoll */
 	atomic_uint changes;
@@ -173,7 +179,10 @@ EXPORT front_handler *bsd_signal(int number, front_handler *handler)
 	return signal(number, handler);
 }
 
-/* Programs compiled for System V or X/Open call this as signal(3): the handler is called once. */
+/*
+ * Programs compiled for System V or X/Open call this as signal(3): it installs a handler that is
+ * called once.
+ */
 EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 {
 #ifdef __GLIBC__
@@ -189,7 +198,9 @@ EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 	return atomic_load(&front.sysv)(number, handler);
 }
 
-/* Sets the flags of the present handler, and of those that later calls of signal(3) install. */
+/*
+ * Clears or sets SA_RESTART of the present handler, and of handlers that signal(3) installs later.
+ */
 EXPORT int siginterrupt(int number, int interrupts)
 {
 	struct sigaction action;

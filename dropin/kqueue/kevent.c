@@ -243,7 +243,7 @@ static unsigned kq_status_fflags(const struct kevent *change, bool fresh, int rc
 
 /*
  * Apply changes one by one.  Returns the number of statuses stored in `events`, or a negative errno
- * value.  Sets *over if the call must not wait: there is a status, or no room for one.
+ * value.  Sets *over if the call must not wait: a status was stored, or found no room in `events`.
  */
 static int kq_changes(struct kq *kq, const struct kevent *changes, int nchanges,
                       struct kevent *events, int nevents, bool *over)
@@ -394,7 +394,7 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
 		pthread_testcancel();
 	/*
 	 * A thread with changes is cancelled by pthread_testcancel above, before the first change,
-	 * or not at all: a cancellation after it would lose the statuses.
+	 * or not at all: a cancellation after the first change would lose the statuses.
 	 */
 	if (XP_UNLIKELY(whole))
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
