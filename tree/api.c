@@ -11,7 +11,8 @@
 #define TREE_FLAGS (XPOLL_TREE_FLAT | XPOLL_TREE_LINKS)
 #define TREE_NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                     XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
-#define EVENTS 16 /* most events without a change that a call handles after its deadline */
+/* After its deadline, xpoll_tree_next handles at most this many events that are no change. */
+#define EVENTS 16
 /* Notes about the root after which its path may lead elsewhere, or nowhere. */
 #define GONE  (XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE)
 

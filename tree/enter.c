@@ -11,7 +11,9 @@
 
 #define RETRY_NS 100000000LL /* the pause before a check with the result LACKING is repeated */
 
-/* The result of the check of one directory; after LATER and LACKING it is checked again. */
+/*
+ * The result of the check of one directory; after LATER and LACKING the directory is checked again.
+ */
 enum outcome {
 	DONE,
 	LATER,   /* the directory is not at its known path; a report that says why will come */
@@ -252,7 +254,7 @@ static void folder_leave(struct xpoll_tree *tree, struct node *node)
 	xp_watch_remove(tree, held);
 	node->held = NULL;
 	node->is_folder = false;
-	held->node = NULL; /* so check_all frees it */
+	held->node = NULL; /* so that check_all frees `held` */
 }
 
 /* Handle an error of opening, watching or reading a directory.  Returns the check's outcome. */

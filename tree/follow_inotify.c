@@ -189,7 +189,7 @@ static bool move_entry(struct xpoll_tree *tree, struct node *node, struct held *
 	}
 	xp_change_renamed(tree, path, node);
 	if (node->is_folder && node->is_link)
-		xp_tree_due(tree, node->held); /* a relative link may lead elsewhere from there */
+		xp_tree_due(tree, node->held); /* a relative link may lead elsewhere now */
 	return true;
 }
 
@@ -259,7 +259,9 @@ static void rename_entry(struct xpoll_tree *tree, struct held *from,
 	if (to != NULL && xp_tree_skips(tree, to->node, mate->name))
 		to = NULL;
 	if (to != NULL && node != NULL && xp_node_is_below(to->node, node))
-		/* A directory cannot move into itself: the known names are wrong, so remove it. */
+		/*
+		 * A directory cannot move into itself, so the known names are wrong: remove `node`.
+		 */
 		to = NULL;
 	replaces = to != NULL && xp_node_find(tree, to->node, mate->name) != NULL;
 	if (to != NULL && node != NULL && move_entry(tree, node, to, mate->name, is_folder)) {
@@ -283,7 +285,8 @@ static void entry_changed(struct xpoll_tree *tree, struct held *folder,
 		notes &= XPOLL_NOTE_ATTRIB; /* reading a directory causes the others: ignore them */
 	/*
 	 * Attributes of a directory are reported by its own watch, without a name, and by that of
-	 * its parent: ignore the first, except for the root, whose parent is not watched.
+	 * its parent: ignore the report without a name, except for the root, whose parent is not
+	 * watched.
 	 */
 	if (report->len > 0)
 		node = xp_node_find(tree, node, report->name);
@@ -342,7 +345,7 @@ static void handle_report(struct xpoll_tree *tree, const struct inotify_event *r
 		     other = xp_watch_find(tree, report->wd, other))
 			read_folder_again(tree, other);
 	if (report->len > 0 && xp_tree_skips(tree, folder->node, report->name)) {
-		/* If this begins a rename, its second report is handled like a new entry's. */
+		/* If `report` begins a rename, its second report is handled like a new entry's. */
 		return;
 	}
 	if ((report->mask & IN_MOVED_FROM) != 0) {

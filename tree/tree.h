@@ -38,14 +38,15 @@ struct node;
  */
 struct held {
 	struct node *node; /* NULL: removed; this struct is freed when it leaves the list `due` */
-	struct node *children; /* first of the list; NULL: none is known, or it is a file */
+	struct node *children; /* first child; NULL: none is known, or the node is a file */
 	int fd;    /* the descriptor that the watch needs open, or -1 */
 	int watch; /* the watch descriptor of inotify(7), or -1; watch_vnode.c does not use it */
-	bool watched;  /* the kernel reports its changes */
-	bool is_due;   /* in the list of directories to check */
+	bool watched;  /* the kernel reports changes of the directory or file */
+	bool is_due;   /* in the list tree->due of directories to check */
 	bool rescan;   /* the next check reads the directory even if it was not replaced */
-	bool lacks_watches; /* a file in it could not be watched for lack of resources: try again */
-	bool checks_below; /* the next reading has the known directories in it checked as well */
+	/* for lack of resources a file in the directory is not watched: try again */
+	bool lacks_watches;
+	bool checks_below; /* the next reading also has the known subdirectories checked */
 	int error; /* errno value of the failed check, reported as UNWATCHED; 0: none */
 	dev_t dev; /* device and inode number of the watched directory */
 	ino_t ino;
@@ -92,10 +93,11 @@ struct xpoll_tree {
 	bool quiet;  /* in xpoll_tree_open: entries that are found are not reported */
 	bool missed; /* a change was lost for lack of memory */
 	bool retries; /* TREE_RETRY is set; when it expires, `due` is checked again */
-	bool settles; /* TREE_SETTLE is set, to wait for related reports */
-	bool ended;  /* END was appended: no change comes after it */
+	bool settles; /* TREE_SETTLE is set: some reports wait for its event to be handled */
+	bool ended;  /* END was appended: no change comes after END */
 	struct pending *first, *end; /* list of changes to return; both NULL: empty */
-	struct pending *returned; /* the change whose strings the caller has */
+	/* the change returned last: the program may still read its strings */
+	struct pending *returned;
 	struct follow *follow;
 };
 
@@ -143,7 +145,7 @@ int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t ff
  * value.
  */
 int xp_tree_timers_make(struct xpoll_tree *tree);
-/* Set, or set again, a timer that expires once.  Returns 0 or an errno value. */
+/* Set, or set again, a timer that expires once, after_ns from now.  Returns 0 or an errno value. */
 int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns);
 /* Put a directory into the list `due`, so that the next xp_tree_catch_up checks it. */
 void xp_tree_due(struct xpoll_tree *tree, struct held *held);
@@ -152,7 +154,7 @@ void xp_tree_due(struct xpoll_tree *tree, struct held *held);
 
 /* Append a change of this kind with the path of a node. */
 void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node);
-/* Append a rename of a node; takes over its former path, NULL if there was no memory for it. */
+/* Append a rename of a node; takes over `path`, the node's former path (NULL: no memory). */
 void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node);
 /* Append a change with notes, or add the notes to the last change if it has this kind and path. */
 void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const struct node *node);
@@ -190,9 +192,9 @@ bool xp_watch_file(struct xpoll_tree *tree, struct node *node, int fd);
 
 /* --- forget.c -------------------------------------------------------------------------- */
 
-/* Remove a node and all below it; report each as deleted if `reports`. */
+/* Remove a node and all below it; append a DELETE for each if `reports`. */
 void xp_node_remove(struct xpoll_tree *tree, struct node *node, bool reports);
-/* Remove all nodes below a node. */
+/* Remove all nodes below a node; append a DELETE for each if `reports`. */
 void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports);
 
 /* --- enter.c ----------------------------------------------------------------------- */
@@ -209,7 +211,10 @@ bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
 
 /* --- follow_*.c -------------------------------------------------------------------- */
 
-/* Prepare to get reports.  Returns 0 or an errno value; ENOTSUP: notes not supported. */
+/*
+ * Prepare to get reports.  Returns 0 or an errno value; ENOTSUP: the system lacks some of the
+ * program's notes.
+ */
 int xp_follow_open(struct xpoll_tree *tree);
 void xp_follow_close(struct xpoll_tree *tree);
 /*

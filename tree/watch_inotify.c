@@ -151,11 +151,12 @@ void xp_watch_remove(struct xpoll_tree *tree, struct held *held)
 		return;
 	xp_watch_unlink(tree, held);
 	if (xp_watch_find(tree, watch, NULL) == NULL)
-		(void)inotify_rm_watch(tree->inotify, watch); /* fails if the watch has ended */
+		/* fails, without harm, if the watch has ended */
+		(void)inotify_rm_watch(tree->inotify, watch);
 }
 
 bool xp_watch_file(struct xpoll_tree *tree, struct node *node, int fd)
 {
 	(void)tree, (void)node, (void)fd;
-	return true; /* the watch of its directory reports its contents */
+	return true; /* the watch of the file's directory reports changes of the contents */
 }

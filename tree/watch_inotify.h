@@ -6,10 +6,10 @@
 
 #include "tree.h"
 
-/* Events that change the known names. */
+/* The events of inotify(7) after which the known names have to be changed. */
 #define NAMES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF)
 
-/* Returns the first directory with this watch; if held is not NULL, the next one; NULL: none. */
+/* Returns the first directory with this watch, or the next one after `held`; NULL: none. */
 struct held *xp_watch_find(const struct xpoll_tree *tree, int watch, struct held *held);
 /* Remove a directory, whose watch ends or has ended, from the table by watch descriptor. */
 void xp_watch_unlink(struct xpoll_tree *tree, struct held *held);

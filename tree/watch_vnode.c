@@ -30,7 +30,7 @@ int xp_watch_add(struct xpoll_tree *tree, struct held *held, int fd)
 bool xp_watch_has_ended(struct xpoll_tree *tree, const struct held *held, int fd)
 {
 	(void)tree, (void)held, (void)fd;
-	return false; /* the watch lasts as long as the descriptor */
+	return false; /* the watch lasts as long as held->fd is open */
 }
 
 void xp_watch_remove(struct xpoll_tree *tree, struct held *held)

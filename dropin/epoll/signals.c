@@ -45,10 +45,7 @@ static struct {
 	pthread_t thread;
 	/* the signals in any signalfd's mask when the thread last began to wait */
 	sigset_t waits_for;
-	/*
-	 * the signal that was sent to the thread to make it read the masks again, until it is
-	 * accepted; 0: none
-	 */
+	/* the signal sent to have the thread read the masks again, if not accepted yet; 0: none */
 	int interrupt_signal;
 } signals = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -155,10 +152,7 @@ static bool is_interrupt(const siginfo_t *info)
 	return info->si_signo == signals.interrupt_signal;
 }
 
-/*
- * Store the union of all signalfds' masks in *all; returns false if it is empty.  Called with the
- * lock.
- */
+/* Store the union of all signalfds' masks; false: it is empty.  Called with the lock. */
 static bool unite_masks(sigset_t *all)
 {
 	bool any = false;
@@ -358,8 +352,7 @@ static int set_mask(struct ep_signals *object, const sigset_t *mask)
 	resend_unwanted();
 	silence_unready();
 	/*
-	 * A signal may be kept already, because another signalfd has it in its mask: make this one
-	 * readable.
+	 * A signal in this mask may be kept already, for another signalfd: make this one readable.
 	 */
 	if (find_kept(&object->mask))
 		ep_post_ring(&object->post);
@@ -477,10 +470,7 @@ static void revive_thread(void)
 	ep_unlock(&signals.lock, &before);
 }
 
-/*
- * In a forked child: free the kept signals, make new pipes, and have the next ep_revive start the
- * thread.
- */
+/* In a forked child: free the kept signals, make new pipes, have ep_revive start the thread. */
 static void fork_child(void)
 {
 	while (signals.kept) {

@@ -40,14 +40,17 @@ struct kq {
 	 */
 	atomic_int refs;
 	struct xpoll *queue; /* [I] */
-	int queue_fd;        /* [I] from xpoll_fd; the program's descriptors are duplicates of it */
+	int queue_fd;        /* [I] from xpoll_fd; the program's descriptors duplicate this one */
 	/* [I] identifies the queue; never used again for another one: see kq_mark in table.c */
 	uint64_t serial;
-	int descriptors;     /* [t] number of known descriptors that refer to it */
+	int descriptors;     /* [t] number of known descriptors that refer to the queue */
 	struct kq *next;     /* [t] next queue in kq_table.all */
 
-	/* State that xpoll's registrations do not hold; the first three are 0 if there is none. */
-	atomic_int special;      /* [a] number of procdescs and exts together */
+	/*
+	 * State that xpoll's registrations do not hold; the first three members are 0 if there is
+	 * none.
+	 */
+	atomic_int special;      /* [a] procdescs_len plus exts_len */
 	atomic_int requests;     /* [a] number of requests of asynchronous I/O */
 	atomic_uint_least64_t signals; /* [a] a bit for each signal that is registered */
 	/* [a] value of kq_signals_seen() when kq_signals_renew last registered the signals */
@@ -57,7 +60,7 @@ struct kq {
 	int procdescs_len;       /* [x] number of procdescs */
 	struct kq_extra *exts;   /* [x] the registrations with ext fields that are not 0 */
 	int exts_len;            /* [x] number of exts */
-	int exts_cap;            /* [x] number of exts that fit in the memory */
+	int exts_cap;            /* [x] number of exts that fit in the allocated memory */
 };
 
 /* numbers.c: what a descriptor refers to --------------------------------------- */
@@ -79,12 +82,12 @@ bool kq_is_pipe(int fd);
 struct kq *kq_hold(int fd);
 void kq_drop(struct kq *kq);
 
-/* Make the first descriptor of a new queue, for the program.  Returns it, or -errno. */
+/* Make the program's first descriptor of a new queue.  Returns the descriptor, or -errno. */
 int kq_publish(struct kq *kq);
 /*
- * Call kq_close_begin before a descriptor is closed: it drops the registrations of fd in all
- * queues, and returns the queue that fd refers to.  If that is not NULL, call kq_close_end after
- * the close; it ends the queue if fd was its last descriptor.
+ * kq_close_begin, called before fd is closed, drops the registrations of fd in all queues, and
+ * returns the queue that fd refers to.  If the result is not NULL, the caller calls kq_close_end
+ * after the close, which ends the queue if fd was its last descriptor.
  */
 struct kq *kq_close_begin(int fd);
 void kq_close_end(struct kq *kq);
@@ -145,7 +148,7 @@ int kq_aio_change(struct kq *kq, const struct kevent *change);
 void kq_aio_end_begin(struct kq *kq);
 void kq_aio_end(struct kq *kq);
 enum kq_fork { KQ_FORK_PREPARE, KQ_FORK_PARENT, KQ_FORK_CHILD };
-/* Call in the three handlers of pthread_atfork(3).  A forked child has no requests. */
+/* Called in the three handlers of pthread_atfork(3); in the child, frees the parent's requests. */
 void kq_aio_fork(enum kq_fork when);
 
 /* Begin a request of kq; op is XPOLL_AIO_READ and so on.  Returns 0 or a negative errno value. */
@@ -176,7 +179,10 @@ int kq_aio_worse(int one, int other);
 
 /* Block all signals, and store the previous mask in *mask. */
 void kq_signals_block(sigset_t *mask);
-/* Restore the mask (a sigset_t); also a handler for pthread_cleanup_push. */
+/*
+ * Restore the mask that kq_signals_block has stored (a sigset_t); also a handler for
+ * pthread_cleanup_push.
+ */
 void kq_signals_restore(void *mask);
 
 /* special.c: state of registrations that xpoll does not keep ----------------- */
@@ -191,7 +197,7 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
  * EVFILT_PROCDESC registration, for which this library uses READ; otherwise 0.
  */
 int kq_procdesc_check_read(struct kq *kq, uint64_t ident);
-/* Turn a READ event into an EVFILT_PROCDESC event if its descriptor is registered for that. */
+/* Turn a READ event into an EVFILT_PROCDESC event if its fd has such a registration. */
 void kq_procdesc_event(struct kq *kq, struct kevent *event);
 /* [a] a bit for each signal that was the ident of an EVFILT_SIGNAL change of any queue */
 extern atomic_uint_least64_t kq_signals_ever;
@@ -199,7 +205,8 @@ extern atomic_uint_least64_t kq_signals_ever;
 void kq_signals_note(struct kq *kq, int number, bool there);
 /*
  * Register the queue's signals with xpoll again, if an action or a mask of signals may have changed
- * since the last time, or if another thread calls: xpoll reads both when a signal is registered.
+ * since the last time, or if another thread called then: xpoll reads the action and the calling
+ * thread's mask when a signal is registered.
  */
 void kq_signals_renew(struct kq *kq);
 /* Returns true if an `ext` field of the change is not 0. */
@@ -213,7 +220,7 @@ void kq_special_free(struct kq *kq);
 
 /* real.c: the C library's functions -------------------------------------------- */
 
-/* Each pointer is the C library's function of the same name; NULL: the C library lacks it. */
+/* Each member is the C library's function of that name, or NULL if the C library has none. */
 struct kq_real {
 	int (*aio_read)(struct aiocb *);
 	int (*aio_write)(struct aiocb *);

@@ -34,14 +34,15 @@ void kq_end(struct kq *kq)
 	errno = saved;
 }
 
-/* Make the xpoll queue.  Returns 0 or -errno; then kq->queue may have to be destroyed. */
+/* Make the xpoll queue.  Returns 0; or -errno: then the caller destroys kq->queue, NULL or not. */
 static int kq_make(struct kq *kq)
 {
 	struct xpoll_options options;
 
 	memset(&options, 0, sizeof options);
 	options.size = sizeof options;
-	options.backend = "epoll"; /* because the program's descriptor is its epoll instance */
+	/* Use epoll: the program's descriptors refer to the queue's epoll instance (kq_mark). */
+	options.backend = "epoll";
 	options.flags = XPOLL_ALL_READY | XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD;
 	kq->descriptors = 0;
 	kq->queue = xpoll_open(&options);

@@ -7,7 +7,7 @@
 
 #include "kq.h"
 
-/* front.c replaces this definition, if it is linked. */
+/* The definition in front.c, if front.c is linked, replaces this one. */
 __attribute__((weak)) int kq_sigaction(int number,
                                        const struct sigaction *action,
                                        struct sigaction *before)

@@ -83,7 +83,7 @@ static bool kq_is_procdesc(int fd)
 		strstr(text, "\nPid:");
 }
 
-/* Returns true if fd has an EVFILT_PROCDESC registration; fd may be another file by now. */
+/* Returns true if fd has an EVFILT_PROCDESC registration; fd may refer to another file by now. */
 static bool kq_procdesc_there(struct kq *kq, int fd)
 {
 	bool there;
@@ -124,7 +124,10 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
 		record.flags |= EV_ONESHOT;
 		if (!kq_is_procdesc(fd))
 			return fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
-		/* EVFILT_PROCDESC reports NOTE_EXIT only: refuse what could never be reported. */
+		/*
+		 * EVFILT_PROCDESC reports NOTE_EXIT only: refuse other fflags, which could never be
+		 * reported.
+		 */
 		if (change->fflags != NOTE_EXIT)
 			return change->fflags ? -ENOTSUP : -EINVAL;
 		number_watch(fd);
@@ -144,9 +147,8 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
 }
 
 /*
- * Returns the wait status of the process of a pidfd, like wait(2); -1: unknown.  The first query
- * works for children that were not waited for, the second one for others, from Linux
- * 6.15 on.
+ * Returns the wait status of the process of a pidfd, like wait(2); -1: unknown.  waitid(2) works
+ * for children that were not waited for, PIDFD_GET_INFO for other processes, from Linux 6.15 on.
  */
 static int kq_procdesc_status(int fd)
 {
@@ -203,7 +205,7 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 	}
 }
 
-/* front.c replaces this and the next definition, if it is linked. */
+/* The definitions in front.c, if front.c is linked, replace this one and the next. */
 __attribute__((weak)) uint64_t kq_signals_seen(void)
 {
 	return 0;

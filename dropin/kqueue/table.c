@@ -163,8 +163,9 @@ static bool kq_number_remove(struct kq *kq)
 /* --- Holding -------------------------------------------------------------------- */
 
 /*
- * Hold the queue that fd refers to, where no queue is recorded for fd: fd may be a duplicate of a
- * queue's descriptor.  Returns NULL if it is not.
+ * Called if no queue is recorded for fd, which may be a duplicate that dup(2) has made of a queue's
+ * descriptor: then record fd, and hold and return the queue.  Returns NULL if fd is no such
+ * duplicate.
  */
 static XP_COLD struct kq *kq_hold_unknown(int fd)
 {
@@ -246,7 +247,7 @@ struct kq *kq_hold(int fd)
 		return kq_hold_among_others(fd, kq);
 	/*
 	 * Only one thread exists, so no other thread can end the queue between the look-up and
-	 * this.
+	 * kq_add_refs.
 	 */
 	kq_add_refs(kq, 1);
 	return kq;
@@ -303,7 +304,10 @@ static int kq_mark(struct kq *kq)
 	                 &event) < 0 ? -errno : 0;
 }
 
-/* Called with the lock: make the first descriptor of the queue.  Returns it, or -errno. */
+/*
+ * Called with the lock: make the program's first descriptor of the queue.  Returns the descriptor,
+ * or -errno.
+ */
 static int kq_number_new(struct kq *kq)
 {
 	int rc = kq_mark(kq);

@@ -65,7 +65,7 @@ static void unlink_entry(struct array *array, struct watch *watch, int32_t index
 	*link = array->next[index];
 }
 
-/* Add the entry to the list of its descriptor's entries.  Returns false if fd gets no slot. */
+/* Add the entry to the list of its descriptor's entries.  Returns false if no slot can be made. */
 static bool link_entry(struct array *array, struct watch *watch, int32_t index)
 {
 	int fd = array->image[index].fd;
@@ -150,7 +150,7 @@ static size_t image_sync(struct array *array, struct watch *watch,
 	return changed;
 }
 
-/* Set the revents that the last report has stored to 0, in the image and in the array. */
+/* Set to 0, in image and program's array, the revents that the last array_report has stored. */
 static void clear_reported(struct array *array, struct pollfd *fds, size_t count)
 {
 	for (size_t i = 0; i < array->reported_len; i++) {
@@ -225,7 +225,7 @@ int64_t array_sync(struct array *array, struct watch *watch,
 
 /* --- Results -------------------------------------------------------------------- */
 
-/* Store revents of one entry in the array and in the image, and record that they are not 0. */
+/* Store revents of one entry in array and image, and add the entry's index to `reported`. */
 static void write_revents(struct array *array, struct pollfd *fds, int32_t index,
                           short revents)
 {
@@ -237,7 +237,10 @@ static void write_revents(struct array *array, struct pollfd *fds, int32_t index
 int array_report(struct array *array, const struct watch *watch,
                  struct pollfd *fds)
 {
-	/* Another thread's call with this array may have set revents during this call's sleep. */
+	/*
+	 * Another thread's call with this array may have set revents during this call's sleep:
+	 * clear them.
+	 */
 	clear_reported(array, fds, array->len);
 	for (size_t i = 0; i < watch->ready_len; i++) {
 		const struct watch_ready *ready = &watch->ready[i];

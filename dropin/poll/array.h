@@ -27,8 +27,10 @@ struct array {
 	struct memory changed_memory;
 	struct memory reported_memory;
 	struct pollfd *image;
-	int32_t *next;      /* indexed like image: the next entry of the descriptor, or -1 */
-	int32_t *changed;   /* for array_sync: index of each changed entry; -1: it was removed */
+	/* indexed like image: index of the next entry with the same fd, or -1 */
+	int32_t *next;
+	/* for array_sync: index of each changed entry; -1: the entry was removed */
+	int32_t *changed;
 	/* for array_sync: the descriptor that each changed entry had before; negative: none */
 	int32_t *replaced;
 	int32_t *reported;  /* indexes of the entries whose revents are not 0 */

@@ -36,7 +36,7 @@
 /* Result of poll_set: the C library's function has to make this call. */
 #define USE_REAL (INT_MIN + 1)
 
-/* Of the calls that could begin with the sleep, one in this many polls first. */
+/* Among the calls that could begin with the sleep, one in this many polls first. */
 #define SLEEPS_FIRST_MOST 16
 
 /* --- Time ------------------------------------------------------------------------ */
@@ -398,7 +398,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	atomic_store_explicit(&set->used_ns, call->awake_ns, memory_order_relaxed);
 	/*
 	 * Like poll(2), which checks all descriptors when it wakes up, find those that were closed
-	 * during the sleep, to report POLLNVAL.  select(2) reports no closes, so it needs nothing.
+	 * during the sleep, to report POLLNVAL.  select(2) reports no closes: skip this.
 	 */
 	if (call->bits.count == 0 && watch_read_closes(&set->watch)) {
 		*len = poll_hot_since_sleep(&set->watch, fds, *len);
@@ -445,7 +445,7 @@ static int poll_and_sleep(struct call *call, struct set *set)
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);
-		/* EINVAL: the entry for epoll_fd makes more entries than RLIMIT_NOFILE allows */
+		/* EINVAL: the entry for epoll_fd exceeds RLIMIT_NOFILE: make the real call */
 		if (rc == -1 && errno != EINTR)
 			return pass_to_library(call);
 		if (rc != 1)
@@ -483,7 +483,7 @@ static int run_with_set(struct call *call, struct set *set)
 
 int call_run(struct call *call)
 {
-	/* Not a member of struct call: each initialisation of the struct would clear it. */
+	/* Not in struct call, whose initialisation would clear the whole mask each time. */
 	sigset_t restore_mask;
 	struct set *set;
 	int rc;

@@ -30,7 +30,10 @@ struct call_ops {
 	int (*report)(struct call *call, struct set *set);
 	/* Stores in the program's array or bit sets that nothing is ready. */
 	void (*clear)(struct call *call);
-	/* Calls the C library's function with the time that is left; returns its result. */
+	/*
+	 * Calls the C library's function with the time that is left; returns that function's
+	 * result.
+	 */
 	int (*pass)(struct call *call);
 	/*
 	 * After a real call, returns an array with its results.  For select `events` is 0, and
@@ -51,14 +54,14 @@ struct bits {
 
 /* One call of the program: its arguments and its progress. */
 struct call {
-	const struct call_ops *ops; /* of poll and ppoll, or of select and pselect */
+	const struct call_ops *ops; /* poll_ops (poll, ppoll) or select_ops (select, pselect) */
 	uintptr_t site;       /* return address in the program (select: inverted); see sites.h */
 	uintptr_t key;        /* address of the array, or of the first fd_set that is not NULL */
 	struct extent memory; /* the array or bit sets, which the real call reads and writes */
 	size_t count;         /* number of entries of fds; for select equal to bits.count */
 	size_t checks;        /* number of descriptors that the kernel polls in a real call */
 	const sigset_t *mask; /* the signal mask during sleeps; NULL: the thread's own */
-	int64_t deadline_ns;  /* end of the timeout, monotonic; XP_NOW: it is 0; XP_NEVER: none */
+	int64_t deadline_ns;  /* end of the timeout, monotonic; XP_NOW: timeout 0; XP_NEVER: none */
 	int64_t awake_ns;     /* when the call began, or last woke up; coarse clock */
 	bool is_poll;         /* the function is poll(2): the timeout is timeout_ms */
 	bool was_asleep;      /* the call has slept, so less than the given timeout is left */

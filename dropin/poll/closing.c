@@ -14,16 +14,16 @@ void closing_detach(int fd, uint64_t relying)
 	if (!pool_is_ours())
 		return;
 	/*
-	 * Remove fd from the epoll instances: if a duplicate of it stays open, the kernel would
-	 * keep the entry after the close.
+	 * Remove fd from the epoll instances: if a duplicate of fd stays open, the kernel would
+	 * keep the entry of fd after the close.
 	 */
 	pool_detach(fd, relying);
 	numbers_close_clear(fd);
 }
 
 /*
- * Close the descriptors from first to last, except the epoll descriptors of sets.  Those are all
- * below `known`, so only descriptors below it are checked.
+ * Close the descriptors from first to last, except the epoll descriptors of sets.  All epoll
+ * descriptors are below `known`, so only the descriptors below `known` are checked.
  */
 static int close_between(unsigned first, unsigned last, unsigned known)
 {

@@ -84,7 +84,7 @@ EXPORT int closedir(DIR *directory)
 
 EXPORT int unshare(int flags)
 {
-	/* If no other thread shares the table, nothing changes, and sets can be used further. */
+	/* If another thread shares the table, no call may use a set from now on. */
 	if ((flags & CLONE_FILES) && close_is_shared())
 		pool_unshare();
 	return real.unshare(flags);

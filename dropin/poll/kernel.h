@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The size of a page is a multiple of this. */
+/* The size of a page in bytes is a multiple of this. */
 #define PAGE_SIZE_LEAST 4096u
 
 /* A block of memory that can grow; it begins with zeros.  {0} is an empty block. */

@@ -73,7 +73,7 @@ bool numbers_rely(int fd, int set)
 	                                       word | UINT64_C(1) << set));
 	/*
 	 * If no range is being closed, a thread that calls numbers_range_begin from now on sees the
-	 * bit of this set.  Otherwise the closing thread may have missed it: clear it.
+	 * bit of this set.  Otherwise the closing thread may have missed the bit: clear it.
 	 */
 	if (in_ranges == 0)
 		return true;

@@ -67,8 +67,8 @@ static inline uint64_t numbers_relying(int fd)
 }
 
 /*
- * Call before fd is closed, and numbers_close_end afterwards.  Returns the set bits of fd; if there
- * are any, call numbers_close_clear before the close.
+ * Called before fd is closed: count this thread as closing fd, until numbers_close_end.  Returns
+ * the set bits of fd; if there are any, the caller calls numbers_close_clear before the close.
  */
 uint64_t numbers_close_begin(int fd);
 /* Clear all set bits of fd, and append fd to the log of closes. */

@@ -38,7 +38,7 @@ static struct set sets[NUMBERS_SETS];
 static _Atomic int sets_len;  /* all sets from this index on were never used */
 static _Atomic int detaching; /* number of threads in pool_detach */
 static _Atomic uint32_t *process; /* FORKED, STARTING, RUNNING or PASSING; NULL: no pool */
-static _Atomic int process_id;    /* of the process that has started the pool */
+static _Atomic int process_id;    /* ID of the process that has started the pool */
 static _Atomic bool sandboxed; /* the process has installed a seccomp filter; inherited by fork */
 
 /* --- Descriptors ------------------------------------------------------------------ */
@@ -152,7 +152,7 @@ bool pool_is_ours(void)
 
 /* --- Claims ----------------------------------------------------------------------- */
 
-/* Claim a set that is in this state.  Returns false if it is in another by now. */
+/* Claim a set whose state is `from`.  Returns false if the set is in another state by now. */
 static bool claim_in_state(struct set *set, int from)
 {
 	return atomic_compare_exchange_strong(&set->state, &from, CLAIMED);
@@ -214,7 +214,7 @@ struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns)
 
 /*
  * Close the epoll instances of retired sets, unless a thread is in pool_detach, which may be about
- * to use one.  Then that thread calls this function when it leaves.
+ * to use one.  The last thread that leaves pool_detach calls this function again.
  */
 static void close_retired(void)
 {

@@ -34,16 +34,18 @@ struct set {
 	_Atomic int sleepers;
 	/* [a] incremented when requested bits change, or the set is made or dropped */
 	_Atomic uint32_t version;
-	_Atomic int64_t used_ns; /* [a] last claim, or end of a sleep; coarse clock */
+	/* [a] time of the last claim or of the end of a sleep; coarse clock */
+	_Atomic int64_t used_ns;
 
-	struct watch watch;     /* [c] except epoll_fd: the epoll instance */
+	struct watch watch;     /* [c] except epoll_fd: descriptors, epoll instance */
 	struct array array;     /* [c] the copy of the program's array */
 	struct memory selected; /* [c] one struct selected: a select as an array; see select.c */
 	struct extent memory;   /* [c] the program's memory that the last real call has checked */
 	int64_t recheck_ns;     /* [c] when the next real call is due; coarse clock */
 	int64_t balance;        /* [c] saved checks minus costs, in units of a check: see call.c */
 	bool last_poll_empty;   /* [c] the last call that polled before sleeping found nothing */
-	uint8_t sleeps_first;   /* [c] calls that slept first, since one has polled first */
+	/* [c] number of calls that slept first, since the last one that polled first */
+	uint8_t sleeps_first;
 };
 
 /*
@@ -78,7 +80,7 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns);
 
 /* End the claim of a set. */
 void pool_release(struct set *set);
-/* Count this thread in set->sleepers before a sleep on the set, and no longer after it. */
+/* Before a sleep on the set: count this thread in set->sleepers.  After the sleep: no longer. */
 void pool_sleep(struct set *set);
 void pool_awake(struct set *set);
 /*
@@ -100,8 +102,8 @@ void pool_detach(int fd, uint64_t sets);
  */
 bool pool_keeps(int fd);
 /*
- * The program reuses the number of one of our epoll instances by dup2(2).  The set that has it
- * finds no instance in its next call, and is given up.
+ * The program reuses the number of one of our epoll instances by dup2(2).  The set with that
+ * instance finds none in its next call, and is given up.
  */
 void pool_number_reused(int number);
 

@@ -14,7 +14,7 @@
 
 #include "common/real.h"
 
-/* musl does not declare freopen64, or only as a macro, but programs for glibc call it there. */
+/* musl does not declare freopen64, or only as a macro, but programs built for glibc call it. */
 #undef freopen64
 FILE *freopen64(const char *path, const char *mode, FILE *stream);
 

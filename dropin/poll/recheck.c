@@ -27,7 +27,7 @@ static bool is_registered(struct watch *watch, int fd)
 	                        token) == 0;
 }
 
-/* Store the bits that epoll has reported in slot->found, or clear them again. */
+/* Store in slot->found the bits that epoll has reported (found), or set slot->found to 0 again. */
 static void mark_found(struct watch *watch, bool found)
 {
 	for (size_t i = 0; i < watch->ready_len; i++) {

@@ -9,7 +9,7 @@ __attribute__((constructor)) static void start(void)
 {
 	settings_read();
 	real_init();
-	/* If this fails, every call passes through to the C library. */
+	/* If pool_init fails, every call passes through to the C library. */
 	if (settings.on)
 		(void)pool_init();
 }

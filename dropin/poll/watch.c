@@ -20,7 +20,7 @@ enum {
 	PRESENT = 1, /* in the array, even if `wanted` is 0: poll(2) always reports WATCH_ALWAYS */
 	ARMED = 2,   /* registered in the epoll instance */
 	HOT = 4,     /* polled by poll(2); perhaps registered, but not for all `wanted` bits */
-	DIRECT = 8,  /* must not be registered: see watch.h */
+	DIRECT = 8,  /* must not be registered: see "direct" in watch.h */
 };
 
 /* The bits that have the same value for epoll and poll(2); higher bits are flags of epoll. */
@@ -34,9 +34,9 @@ _Static_assert(EPOLLIN == POLLIN && EPOLLPRI == POLLPRI &&
                "epoll and poll share their bits here");
 
 /*
- * Returns true if epoll_fd still refers to our epoll instance.  The program may have closed it by a
- * system call of its own, and have another file there.  This is checked before the first change of
- * a registration in each call.
+ * Returns true if epoll_fd still refers to our epoll instance.  The program may have closed
+ * epoll_fd by a system call of its own, and have another file there.  This is checked before the
+ * first change of a registration in each call.
  */
 static bool watch_is_ours(struct watch *watch)
 {
@@ -132,7 +132,10 @@ static int register_new(struct watch *watch, int fd)
 		return -EPERM;
 	if (rc > 0)
 		rc = control_epoll(watch, EPOLL_CTL_ADD, fd);
-	/* fd was added after a closing thread had removed it, and then the close failed */
+	/*
+	 * fd was added after a closing thread had removed it, and then the close failed: change the
+	 * entry
+	 */
 	if (rc == -EEXIST)
 		rc = control_epoll(watch, EPOLL_CTL_MOD, fd);
 	return rc;
@@ -253,7 +256,7 @@ static void drop_if_closed(struct watch *watch, int fd)
 	arm_or_add_hot(watch, fd);
 }
 
-/* Handle the entries of the log from log_at on; if one is lost, check all descriptors instead. */
+/* Handle the entries of the log of closes from log_at on; if one is lost, check all descriptors. */
 static void read_log(struct watch *watch)
 {
 	uint64_t end = numbers_log_end();
@@ -261,7 +264,8 @@ static void read_log(struct watch *watch)
 	while (watch->log_at != end) {
 		int fd = numbers_log_at(watch->log_at);
 
-		if (fd < 0) /* the entry was overwritten, or is not written yet: check them all */
+		/* the entry was overwritten, or is not written yet: check all descriptors */
+		if (fd < 0)
 			break;
 		if ((size_t)fd < watch->slots_len)
 			drop_if_closed(watch, fd);
@@ -296,7 +300,7 @@ void watch_begin(struct watch *watch)
 
 /* --- Polling --------------------------------------------------------------------- */
 
-/* Add a result; make_room has reserved the memory. */
+/* Add a result to watch->ready; make_room has reserved the memory. */
 static void add_result(struct watch *watch, int fd, uint32_t bits)
 {
 	watch->ready[watch->ready_len++] = (struct watch_ready){fd, bits};

@@ -66,7 +66,7 @@ struct watch {
 	uint32_t calls;  /* calls of the program that have used the set */
 	uint64_t log_at; /* position up to which the log of closes was read */
 
-	struct memory events_memory; /* for epoll_wait(2) */
+	struct memory events_memory; /* the array for epoll_wait(2) */
 	struct memory ready_memory;
 	struct watch_ready *ready; /* results of the last poll */
 	size_t ready_len;
@@ -101,7 +101,7 @@ struct watch_slot *watch_slot_of(struct watch *watch, int fd);
  * then, or after an error of a function below, only watch_fini may be called.
  */
 void watch_want(struct watch *watch, int fd, uint16_t bits);
-/* fd has left the array.  Its registration, if any, stays until the kernel reports it. */
+/* fd has left the array.  Its registration, if any, stays until the kernel reports fd. */
 void watch_unwant(struct watch *watch, int fd);
 
 /*
