@@ -16,7 +16,7 @@ static void pending_free(struct pending *pending)
 
 /*
  * Append a change, which becomes the owner of path.  Returns NULL if memory is lacking, also if
- * path is NULL because it could not be allocated; then frees path and sets tree->missed.
+ * path is NULL because the caller could not allocate it; then frees path and sets tree->missed.
  */
 static struct pending *append_change(struct xpoll_tree *tree, int kind, char *path)
 {

@@ -16,7 +16,7 @@
  */
 enum outcome {
 	DONE,
-	LATER,   /* the directory is not at its known path; a report that says why will come */
+	LATER,   /* not at its known path; the kernel's report of its move or removal will come */
 	LACKING, /* descriptors, watches or memory are lacking */
 };
 
@@ -89,8 +89,8 @@ static bool is_replaced(const struct node *node, const struct dirent *entry, boo
 }
 
 /*
- * Bring the node of an entry that was read up to date: make, replace or change it, and make it due
- * if it is a directory to enter or check.  Returns false if memory is lacking.
+ * Bring the node of an entry that was read up to date: make, replace or change the node, and make
+ * the node due if it is a directory to enter or check.  Returns false if memory is lacking.
  */
 static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
                        const struct dirent *entry)
@@ -118,7 +118,7 @@ static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
 	}
 	/*
 	 * If a file could not be watched during this reading, try only new files, of which the
-	 * program has to get UNWATCHED: known ones would fail, too.
+	 * program has to get UNWATCHED: known files would fail, too.
 	 */
 	if (!is_folder && !(known && folder->lacks_watches))
 		folder->lacks_watches |= !xp_watch_file(tree, node, fd);
@@ -165,7 +165,7 @@ static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *strea
 }
 
 /*
- * Read the directory that is open as fd; deep: have the known directories in it checked as well.
+ * Read the directory that is open as fd; deep: have its known subdirectories checked as well.
  * Closes fd, unless the watch needs it open.  Returns 0 or an errno value.
  */
 static int folder_read(struct xpoll_tree *tree, struct held *folder, int fd, bool deep)
@@ -340,9 +340,9 @@ static void retry_later(struct xpoll_tree *tree)
 }
 
 /*
- * Check the directories that are due; those to be checked again are due afterwards.  Once one could
- * not be watched for lack of a resource, the further ones without a watch are not checked, but
- * reported as UNWATCHED.  Returns false if a check had the result LACKING.
+ * Check the directories that are due; those to be checked again are due afterwards.  Once a
+ * directory could not be watched for lack of a resource, the further ones without a watch are not
+ * checked, but reported as UNWATCHED.  Returns false if a check had the result LACKING.
  */
 static bool check_all(struct xpoll_tree *tree)
 {
@@ -386,8 +386,8 @@ void xp_tree_catch_up(struct xpoll_tree *tree)
 	size_t entered;
 
 	/*
-	 * Check the directories with the result LATER again if a directory was entered meanwhile:
-	 * they may have moved into the entered one.
+	 * Check the directories with the result LATER again if a directory was entered meanwhile,
+	 * because one of these may have moved into the entered one.
 	 */
 	do {
 		entered = tree->entered;

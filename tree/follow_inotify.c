@@ -93,7 +93,10 @@ static bool read_more_reports(struct xpoll_tree *tree)
 	return true;
 }
 
-/* Returns the second report of the rename that `from` begins; NULL: it is not in the buffer. */
+/*
+ * Returns the second report of the rename that `from` begins; NULL: that report is not in the
+ * buffer.
+ */
 static struct inotify_event *find_rename_end(struct follow *follow,
                                              const struct inotify_event *from)
 {
@@ -137,8 +140,8 @@ static bool becomes_folder(struct xpoll_tree *tree, struct node *node, bool is_f
 
 /*
  * Handle a report that a name has appeared.  If a node of this name is known: `replaces` means that
- * its file is gone, so a new node takes its place; otherwise a reading of the directory has found
- * this entry before the report came.
+ * the node's file is gone, so a new node takes its place; otherwise a reading of the directory has
+ * found this entry before the report came.
  */
 static void entry_appeared(struct xpoll_tree *tree, struct held *folder, const char *name,
                            bool is_folder, bool replaces)
@@ -282,7 +285,8 @@ static void entry_changed(struct xpoll_tree *tree, struct held *folder,
 	uint32_t notes = xp_watch_notes(report->mask);
 
 	if ((report->mask & IN_ISDIR) != 0)
-		notes &= XPOLL_NOTE_ATTRIB; /* reading a directory causes the others: ignore them */
+		/* reading a directory causes the other notes: ignore these */
+		notes &= XPOLL_NOTE_ATTRIB;
 	/*
 	 * Attributes of a directory are reported by its own watch, without a name, and by that of
 	 * its parent: ignore the report without a name, except for the root, whose parent is not

@@ -37,7 +37,7 @@ struct node;
  * has one; with follow_vnode.c also every file that is or will be watched.
  */
 struct held {
-	struct node *node; /* NULL: removed; this struct is freed when it leaves the list `due` */
+	struct node *node; /* NULL: the node was removed, and check_all frees this struct */
 	struct node *children; /* first child; NULL: none is known, or the node is a file */
 	int fd;    /* the descriptor that the watch needs open, or -1 */
 	int watch; /* the watch descriptor of inotify(7), or -1; watch_vnode.c does not use it */
@@ -92,7 +92,7 @@ struct xpoll_tree {
 	size_t entered; /* number of directories entered so far */
 	bool quiet;  /* in xpoll_tree_open: entries that are found are not reported */
 	bool missed; /* a change was lost for lack of memory */
-	bool retries; /* TREE_RETRY is set; when it expires, `due` is checked again */
+	bool retries; /* TREE_RETRY is set; its event has the directories in `due` checked */
 	bool settles; /* TREE_SETTLE is set: some reports wait for its event to be handled */
 	bool ended;  /* END was appended: no change comes after END */
 	struct pending *first, *end; /* list of changes to return; both NULL: empty */
@@ -164,7 +164,10 @@ void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const st
  * caller has to try again.
  */
 bool xp_change_unwatched(struct xpoll_tree *tree, struct held *held, int error);
-/* Remove the first change from the list and store it.  Returns false if there is none. */
+/*
+ * Remove the first change from the list and store it in *change.  Returns false if the list is
+ * empty.
+ */
 bool xp_change_take(struct xpoll_tree *tree, struct xpoll_tree_change *change);
 void xp_changes_free(struct xpoll_tree *tree);
 
@@ -177,16 +180,16 @@ void xp_changes_free(struct xpoll_tree *tree);
 int xp_watch_add(struct xpoll_tree *tree, struct held *held, int fd);
 /*
  * Called for a directory, open as fd, that has the device and inode number of the watched one.
- * Returns true if it is another directory nevertheless: the watched one was removed, which ended
+ * Returns true if fd is another directory nevertheless: the watched one was removed, which ended
  * the watch, its inode number was reused, and the report of its end may have been lost.
  */
 bool xp_watch_has_ended(struct xpoll_tree *tree, const struct held *held, int fd);
 /* End the watch of a directory or file, if it has one. */
 void xp_watch_remove(struct xpoll_tree *tree, struct held *held);
 /*
- * Watch the contents of a file in the directory that is open as fd, unless they are watched.  With
- * inotify returns true at once, because the directory's watch reports them.  Returns false if a
- * resource is lacking and the caller has to try again.
+ * Watch the contents of a file in the directory that is open as fd, unless the contents are
+ * watched.  With inotify returns true at once, because the directory's watch reports them.  Returns
+ * false if a resource is lacking and the caller has to try again.
  */
 bool xp_watch_file(struct xpoll_tree *tree, struct node *node, int fd);
 
@@ -204,7 +207,7 @@ void xp_tree_catch_up(struct xpoll_tree *tree);
 /* Returns true for "." and "..", and if the program's `skip` leaves this entry out. */
 bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name);
 /*
- * Report a new entry (unless tree->quiet), and make it due if it is a directory, except with
+ * Report a new entry (unless tree->quiet), and put a directory into the list `due`, except with
  * XPOLL_TREE_FLAT.  Returns false if memory for that is lacking.
  */
 bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);

@@ -45,8 +45,8 @@ struct held *xp_watch_find(const struct xpoll_tree *tree, int watch, struct held
 }
 
 /*
- * Make room for one more watch.  Returns false if there is no table at all; an old one that cannot
- * grow for lack of memory stays in use.
+ * Make room for one more watch.  Returns false if there is no table at all; an old table that
+ * cannot grow for lack of memory stays in use.
  */
 static bool watches_reserve(struct xpoll_tree *tree)
 {
@@ -102,8 +102,8 @@ void xp_watch_unlink(struct xpoll_tree *tree, struct held *held)
 }
 
 /*
- * Add a watch of the directory that is open as fd.  Returns the watch descriptor, which is the old
- * one if the inode has a watch; or -1 with errno.
+ * Add a watch of the directory that is open as fd.  Returns the watch descriptor, which is that of
+ * the present watch if the inode has one; or -1 with errno.
  */
 static int kernel_watch(const struct xpoll_tree *tree, int fd)
 {

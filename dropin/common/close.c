@@ -69,8 +69,8 @@ EXPORT int dup3(int fd, int number, int flags)
 }
 
 /*
- * /proc/self/task has a directory for each thread, so its number of links is 3 if this thread is
- * the only one.
+ * /proc/self/task has a directory for each thread, so the directory's number of links is 3 if this
+ * thread is the only one.
  */
 bool close_is_shared(void)
 {
@@ -90,7 +90,7 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 		closing_unshare();
 	/*
 	 * Do not call closing_range if the descriptors of the other threads stay open (parts), if
-	 * the call will fail, or if it closes nothing (CLOSE_RANGE_CLOEXEC).
+	 * the call will fail, or if the call closes nothing (CLOSE_RANGE_CLOEXEC).
 	 */
 	if (parts || first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0)
 		return real_close.close_range(first, last, flags);

@@ -28,7 +28,7 @@ struct number *number_make(int fd);
 void number_watch(int fd);
 /* Returns true if fd has an object or may be registered, so that its close has to be handled. */
 bool number_concerns(int fd);
-/* Returns a bound: every descriptor that has a state is below it. */
+/* Returns a number that is above every descriptor with a state. */
 unsigned numbers_end(void);
 
 #endif

@@ -27,8 +27,8 @@ static inline void pool_give(pool_list *pool, struct pool_node *node)
 }
 
 /*
- * Returns the memory of an ended object, with its old contents; or NULL if there is none, or if
- * another thread is taking one: then the caller allocates memory.
+ * Returns the memory of an ended object, with its old contents; or NULL if the pool is empty, or
+ * another thread has taken its list: then the caller allocates memory.
  */
 static inline void *pool_take(pool_list *pool)
 {

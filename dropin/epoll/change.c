@@ -136,7 +136,7 @@ static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
 
 	if (rc < 0)
 		return rc;
-	/* ep_ring_start may have replaced the file that fd refers to: get its inode again. */
+	/* ep_ring_start may have replaced the file that fd refers to: get the new file's inode. */
 	if (fstat(fd, &status) < 0)
 		return -EBADF;
 	rc = change_locked(set, EPOLL_CTL_ADD, fd, event, &status, true);

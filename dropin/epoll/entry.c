@@ -14,8 +14,8 @@
 #include "ep.h"
 
 /*
- * Where the system has no POLLRDHUP, CMakeLists.txt defines XP_OWN_RDHUP, a bit that xpoll uses for
- * it, too.
+ * Where the system has no POLLRDHUP, CMakeLists.txt defines XP_OWN_RDHUP instead, a bit that xpoll
+ * uses, too.
  */
 #ifdef POLLRDHUP
 #define EP_POLLRDHUP POLLRDHUP
@@ -103,7 +103,7 @@ void ep_entries_free(struct ep_set *set)
 
 /*
  * Called when the entry ends or changes: discard set->held, the record that the next wait would
- * deliver, if it belongs to this entry.
+ * deliver, if the record belongs to this entry.
  */
 static void drop_held(struct ep_set *set, const struct ep_entry *entry)
 {
@@ -213,8 +213,8 @@ int ep_register(struct ep_set *set, int fd, struct ep_entry *entry)
 }
 
 /*
- * Change the bits of the READ registration to those in `want`.  Adds the new bits before it deletes
- * the old ones, so that the registration does not end in between.
+ * Change the bits of the READ registration to those in `want`.  Adds the new bits before the old
+ * ones are deleted, so that the registration does not end in between.
  */
 static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -229,9 +229,9 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 }
 
 /*
- * Enable READ without bits if these directions need it, otherwise disable it.  An entry keeps this
- * registration until the program requests POLLIN or POLLRDHUP, so that a program that pauses and
- * resumes POLLOUT makes no system calls.
+ * Enable READ without bits if these directions need it (needs_bare), otherwise disable it.  An
+ * entry keeps this registration until the program requests POLLIN or POLLRDHUP, so that a program
+ * that pauses and resumes POLLOUT makes no system calls.
  */
 static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -249,7 +249,7 @@ static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int w
 
 /*
  * Do an EPOLL_CTL_MOD that keeps the modes: enable each direction in `want`, so that the queue
- * reports it again like a new one, and disable the others.
+ * reports the direction again like a new one, and disable the other directions.
  */
 static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {

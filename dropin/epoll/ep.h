@@ -35,7 +35,9 @@ struct ep_object {
 	struct pool_node free; /* link in the pool of ended objects of this kind */
 	enum ep_kind kind;     /* [I] never EP_ANY */
 	int descriptors;       /* [t] number of open descriptors that refer to the object */
-	/* [a] number of calls that use the object, plus 1 while it has descriptors; 0: ended */
+	/*
+	 * [a] number of calls that use the object, plus 1 while a descriptor refers to it; 0: ended
+	 */
 	atomic_int refs;
 	/*
 	 * [I] Ends the object.  Called when `refs` becomes 0: the last descriptor was closed, and
@@ -108,7 +110,8 @@ struct ep_set {
 	struct xpoll_ready held; /* [e] if is_held: a record for the next wait */
 	atomic_bool is_held;     /* [a] `held` is valid: see ep_give_back; written under the lock */
 	atomic_int waiters;      /* [a] number of threads in ep_wait */
-	bool is_exposed;         /* [e] the descriptors duplicate the queue's one or bell.fds[0] */
+	/* [e] the set's descriptors duplicate the queue's or bell.fds[0] */
+	bool is_exposed;
 	struct ep_bell bell;
 };
 
@@ -223,10 +226,10 @@ void ep_renew_watchers(struct ep_set *set);
  */
 int ep_begin(struct ep_set **begun);
 /*
- * Called before a set is registered in another one or passed to poll(2): make its descriptors those
- * of the queue, or of a bell if the queue has none.  Until then they refer to a socket that is
- * never readable, because a queue whose descriptor is in use passes each change to the kernel at
- * once, which costs a system call.  Returns 0 or -errno.
+ * Called before a set is registered in another one or passed to poll(2): make the set's descriptors
+ * those of the queue, or of a bell if the queue has none.  Until then the set's descriptors refer
+ * to a socket that is never readable, because a queue whose descriptor is in use passes each change
+ * to the kernel at once, which costs a system call.  Returns 0 or -errno.
  */
 int ep_expose(struct ep_set *set);
 /*
@@ -248,7 +251,7 @@ int ep_adopt(struct ep_set *set);
 struct ep_entry *ep_entry_find(struct ep_set *set, int fd);
 /* Returns the entry of fd, registered or not, or NULL if there is no memory.  [e] */
 struct ep_entry *ep_entry_make(struct ep_set *set, int fd);
-/* Make a live entry unused.  The queue must have no registration of it any more.  [e] */
+/* Make a live entry unused.  The queue must have no registration of the entry any more.  [e] */
 void ep_entry_end(struct ep_set *set, struct ep_entry *entry);
 /*
  * Make, change and end the queue's registrations of an entry.  A failing ep_modify restores the
@@ -327,7 +330,10 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
  * is registered.
  */
 bool ep_nested_is_ready(int fd);
-/* Call ep_is_ready for each set registered in this one, so that the bell of each is up to date. */
+/*
+ * Call ep_is_ready for each set registered in this one, to make the descriptor of each nested set
+ * with a bell readable, or not, by whether that set has an event.
+ */
 void ep_nest_refresh(struct ep_set *set);
 
 /* bell.c --------------------------------------------------------------------------------- */

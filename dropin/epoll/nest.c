@@ -11,7 +11,9 @@ enum { EP_NESTS_MOST = 4 };
 
 pthread_mutex_t ep_nest_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Parameters of a walk through a set and the sets below it, which returns -ELOOP in two cases. */
+/*
+ * Parameters of a walk through a set and the sets below it; the walk returns -ELOOP in two cases.
+ */
 struct walk {
 	/*
 	 * first case: the walk meets this set, to which the program adds the set where the walk

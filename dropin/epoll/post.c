@@ -9,7 +9,7 @@
 #include "real.h"
 
 enum {
-	EP_BYTES_MOST = 256, /* most bytes in a pipe; each system's pipes have room for them */
+	EP_BYTES_MOST = 256, /* most bytes in a pipe; each system's pipes have room for that many */
 	EP_FILL = 512,       /* size of the writes that fill a pipe: PIPE_BUF of the BSDs, whose
 	                        pipes are not writable with less room */
 };

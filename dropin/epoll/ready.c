@@ -11,7 +11,7 @@
 
 /*
  * XP_OWN_RDHUP stands for POLLRDHUP where the system has none.  To poll(2) this bit may mean
- * something else, so it is never passed there.
+ * something else, so poll(2) never gets this bit.
  */
 #ifdef POLLRDHUP
 #define EP_UNPOLLED 0
@@ -186,7 +186,7 @@ bool ep_is_ready(struct ep_set *set)
 	ep_nest_refresh(set);
 	/*
 	 * Admit one thread at a time.  Two threads would take two records, of which only one can be
-	 * held, and one of them could consume the wake-up that is meant for a waiting thread.
+	 * held, and one thread could consume the wake-up that is meant for a waiting thread.
 	 */
 	pthread_mutex_lock(&set->ready_lock);
 	is_paused = ep_bell_pause(set);

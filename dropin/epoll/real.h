@@ -30,7 +30,7 @@ struct ep_real {
 };
 
 /*
- * Returns the C library's functions, and looks them up before if this library's constructor has not
+ * Returns the C library's functions, and first looks them up if this library's constructor has not
  * run yet.
  */
 const struct ep_real *ep_real(void);

@@ -84,7 +84,7 @@ bool ep_any_sets(void)
 
 /*
  * Record that fd refers to this object.  Called with the table's lock.  Returns false if fd is out
- * of range, or there is no memory for its entry.
+ * of range, or there is no memory for the entry of fd in the table.
  */
 static bool record_fd(struct ep_object *object, int fd)
 {

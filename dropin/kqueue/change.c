@@ -322,8 +322,8 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
 
 	record.udata = change->udata;
 	/*
-	 * While a blocked signal is pending, Linux discards the next one, but FreeBSD counts it.
-	 * So xpoll has to accept (sigwaitinfo) a signal that all threads block.
+	 * While a blocked signal is pending, Linux discards the next instance of it, but FreeBSD
+	 * counts that one.  So xpoll has to accept (sigwaitinfo) a signal that all threads block.
 	 */
 	record.fflags = record.flags & EV_ADD ? XPOLL_NOTE_ACCEPT : 0;
 	/* From now on front.c passes the program's sigaction(2) of this signal to xpoll. */

@@ -57,7 +57,10 @@ static unsigned kq_socket_error(int fd, struct kevent *event)
 		return 0;
 	if (info.tcpi_retransmits || info.tcpi_probes)
 		return ETIMEDOUT;
-	/* Without a measured round trip the connection was never established, so it was refused. */
+	/*
+	 * Without a measured round trip the connection was never established, so the peer refused
+	 * it.
+	 */
 	return info.tcpi_rtt == 0 ? ECONNREFUSED : ECONNRESET;
 }
 
@@ -104,7 +107,7 @@ bool kq_deliver(struct kq *kq, struct kevent *event)
 	if (event->flags & EV_ERROR) {
 		/*
 		 * The status of a failed change.  In FreeBSD its fflags are 0, because the kernel
-		 * has moved them into the registration, unless it has found no file or no
+		 * has moved them into the registration, unless the kernel has found no file or no
 		 * registration.
 		 */
 		if (event->data != EBADF && event->data != ENOENT)

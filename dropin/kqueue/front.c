@@ -180,8 +180,7 @@ EXPORT front_handler *bsd_signal(int number, front_handler *handler)
 }
 
 /*
- * Programs compiled for System V or X/Open call this as signal(3): it installs a handler that is
- * called once.
+ * Called as signal(3) by programs built for System V or X/Open; with glibc the handler runs once.
  */
 EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 {

@@ -97,8 +97,8 @@ void kq_close_end(struct kq *kq);
 /* Read /proc/self/fdinfo of fd into text, as a string.  Returns 0; -1 if that fails. */
 int kq_read_info(int fd, char *text, size_t size);
 /*
- * Returns the serial of the queue that fd refers to: the data of the entry for mark_fd in its epoll
- * instance (kq_mark in table.c), as /proc shows it; 0: there is no such entry.
+ * Returns the serial of the queue that fd refers to: the data of the entry for mark_fd in the
+ * queue's epoll instance (kq_mark in table.c), as /proc shows it; 0: there is no such entry.
  */
 uint64_t kq_read_serial(int fd, int mark_fd);
 
@@ -165,8 +165,8 @@ int64_t kq_aio_error(const struct aiocb *control);
  */
 int64_t kq_aio_take(const struct aiocb *control, bool *found);
 /*
- * Like aio_cancel(3), but only for requests of kqueues, and returns after they have completed.
- * Sets *found to true if control is such a request, and to false if control is NULL.
+ * Like aio_cancel(3), but only for requests of kqueues, and returns after these requests have
+ * completed.  Sets *found to true if control is such a request, and to false if control is NULL.
  */
 int kq_aio_cancel(int fd, const struct aiocb *control, bool *found);
 /*

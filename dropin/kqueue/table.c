@@ -121,7 +121,8 @@ static bool kq_number_add(struct kq *kq, int fd)
 
 /*
  * Called with the lock, when the last known descriptor of a queue was closed: find duplicates of
- * it, made by dup(2) or fcntl(2), in /proc/self/fd, and record them.  Without /proc none is found.
+ * that descriptor, made by dup(2) or fcntl(2), in /proc/self/fd, and record them.  Without /proc
+ * none is found.
  */
 static void kq_find_duplicates(struct kq *kq)
 {

@@ -147,7 +147,7 @@ static bool recheck_is_due(const struct call *call, const struct set *set)
 
 /*
  * Make the real call, because there is no unclaimed set for this array.  If the call site has
- * called often enough without one, make a set for its next call.
+ * called often enough without a set, make one for its next call.
  */
 static int run_without_set(struct call *call)
 {

@@ -37,8 +37,8 @@ struct call_ops {
 	int (*pass)(struct call *call);
 	/*
 	 * After a real call, returns an array with its results.  For select `events` is 0, and
-	 * revents is 1 if the descriptor is ready for anything; NULL: `expand` was never called
-	 * for this set, so it has no array yet.
+	 * revents is 1 if the descriptor is ready for anything; NULL: `expand` was never called for
+	 * this set, so the set has no array yet.
 	 */
 	const struct pollfd *(*results)(struct call *call, struct set *set);
 };
@@ -49,7 +49,7 @@ enum { BITS_IN, BITS_OUT, BITS_EXCEPT, BITS_KINDS };
 /* The arguments of a select(2) or pselect(2), except the timeout. */
 struct bits {
 	int count; /* the nfds of select(2): all descriptors are below it; 0 in a poll(2) */
-	unsigned long *words[BITS_KINDS]; /* the program's fd_sets; NULL: it passed none */
+	unsigned long *words[BITS_KINDS]; /* the program's fd_sets; NULL: the program passed none */
 };
 
 /* One call of the program: its arguments and its progress. */

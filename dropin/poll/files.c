@@ -13,7 +13,7 @@ EXPORT int unshare(int flags);
 
 /*
  * Begin the close of a stream.  Constructors of other libraries may come here before this library's
- * constructor has looked up the C library's functions: then they are looked up here.
+ * constructor has looked up the C library's functions: then look these functions up here.
  */
 static void begin_stream(struct closing *closing, FILE *stream)
 {

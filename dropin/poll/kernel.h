@@ -48,8 +48,8 @@ int kernel_pid(void);
 int kernel_move_away(int fd);
 
 /*
- * Returns a new epoll instance, or a negative errno value.  A mark in the instance distinguishes it
- * from those of the program; duplicates and forked children have the mark, too.
+ * Returns a new epoll instance, or a negative errno value.  A mark in the instance distinguishes
+ * the instance from those of the program; duplicates and forked children have the mark, too.
  */
 int kernel_instance(void);
 /* Returns true if fd refers to an instance made by kernel_instance. */
@@ -69,8 +69,8 @@ size_t kernel_descriptor_limit(void);
 
 /*
  * Returns 1 if the file is of a kind for which epoll reports the same bits as poll(2), 0 if not or
- * if that is not known, -EBADF if fd is not open.  Adds 1 or 2 to *syscalls, an estimate of its
- * system calls.
+ * if that is not known, -EBADF if fd is not open.  Adds 1 or 2 to *syscalls, an estimate of the
+ * system calls made here.
  */
 int kernel_may_watch(int fd, unsigned *syscalls);
 

@@ -22,7 +22,8 @@ static _Atomic int in_ranges; /* number of threads between numbers_range_begin a
 
 /* An entry is position << 32 | (descriptor + 1); 0: not written yet. */
 static _Atomic uint64_t log_entries[LOG_LEN];
-static _Atomic uint64_t log_end; /* position of the next entry, modulo LOG_LEN its index */
+/* position of the next entry; modulo LOG_LEN, the index of that entry */
+static _Atomic uint64_t log_end;
 
 bool numbers_init(void)
 {

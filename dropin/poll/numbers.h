@@ -112,7 +112,7 @@ int numbers_log_at(uint64_t position);
 void numbers_own(int fd);
 void numbers_disown(int fd);
 
-/* Returns true if fd was recorded by numbers_own; the program may have replaced it since. */
+/* Returns true if fd was recorded by numbers_own; the program may have replaced fd since. */
 static inline bool numbers_is_own(int fd)
 {
 	return numbers_has(fd) && (numbers_words[fd] & NUMBERS_OWN) != 0;

@@ -29,7 +29,7 @@ enum { FREE, IDLE, CLAIMED, RETIRED };
 
 /*
  * Values of *process, on a page that reads as zeros in a forked child: the child has not started
- * its pool yet; a thread is doing that; calls may use sets; every call passes through
+ * its pool yet; a thread is starting the pool; calls may use sets; every call passes through
  * (pool_unshare, pool_sandboxed).
  */
 enum { FORKED, STARTING, RUNNING, PASSING };

@@ -73,7 +73,9 @@ bool pool_is_ours(void);
  */
 void pool_sandboxed(void);
 
-/* Claim the set of this call site and array.  Returns NULL if there is none, or it is claimed. */
+/*
+ * Claim the set of this call site and array.  Returns NULL if there is none, or if it is claimed.
+ */
 struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns);
 /* Make a set and claim it.  Returns NULL if all are in use, or if no epoll instance can be made. */
 struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns);
@@ -85,8 +87,8 @@ void pool_sleep(struct set *set);
 void pool_awake(struct set *set);
 /*
  * Claim the set again after a sleep or a real call.  `version` is set->version before that.
- * Returns false if another thread has claimed the set, or has changed its requested bits or dropped
- * it, or if every call passes through now.
+ * Returns false if another thread has claimed the set, or has changed the set's requested bits or
+ * dropped the set, or if every call passes through now.
  */
 bool pool_reclaim(struct set *set, uint32_t version);
 /* Call before a thread gets its own table of descriptors: every call passes through from now on. */

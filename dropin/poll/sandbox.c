@@ -45,7 +45,7 @@ EXPORT int prctl(int option, ...)
 
 /*
  * Returns libseccomp's seccomp_load, or NULL.  If a module that dlopen(3) has loaded needs
- * libseccomp, RTLD_NEXT does not find it there, so look in the library itself.
+ * libseccomp, RTLD_NEXT does not find the function, so look in the library itself.
  */
 static load_filter *find_load(void)
 {

@@ -123,7 +123,9 @@ static void disarm(struct watch *watch, int fd, bool in_kernel)
 	watch->armed_len--;
 }
 
-/* Add fd to the instance.  Returns 0 or -errno; -EPERM: its kind of file must not be registered. */
+/*
+ * Add fd to the instance.  Returns 0 or -errno; -EPERM: fd's kind of file must not be registered.
+ */
 static int register_new(struct watch *watch, int fd)
 {
 	int rc = kernel_may_watch(fd, &watch->syscalls);
@@ -212,7 +214,7 @@ void watch_want(struct watch *watch, int fd, uint16_t bits)
 	if ((slot->flags & PRESENT) && slot->wanted == bits)
 		return;
 	/*
-	 * fd was not in the array before this call.  The program may have closed it and opened a
+	 * fd was not in the array before this call.  The program may have closed fd and opened a
 	 * file of another kind meanwhile, so clear DIRECT.
 	 */
 	if (!(slot->flags & PRESENT))
@@ -240,9 +242,9 @@ void watch_register_again(struct watch *watch, int fd)
 /* --- Closed descriptors -------------------------------------------------------- */
 
 /*
- * If the set has registered fd, and its bit in the word of fd is cleared, a thread has closed fd:
- * forget the registration.  If fd is still in the array, register the file that fd refers to now,
- * or make fd hot.
+ * If the set has registered fd, and the set's bit in the word of fd is cleared, a thread has closed
+ * fd: forget the registration.  If fd is still in the array, register the file that fd refers to
+ * now, or make fd hot.
  */
 static void drop_if_closed(struct watch *watch, int fd)
 {
@@ -291,8 +293,8 @@ void watch_begin(struct watch *watch)
 	(void)watch_read_closes(watch);
 	watch->calls++;
 	/*
-	 * Try to register one hot descriptor, a different one in each call: it may be open by now,
-	 * or the thread that was closing it may have completed that.
+	 * Try to register one hot descriptor, a different one in each call: fd may be open by now,
+	 * or the thread that was closing fd may have completed the close.
 	 */
 	if (watch->hot_len > 0)
 		(void)arm(watch, watch->hot[watch->calls % (unsigned)watch->hot_len]);
@@ -333,7 +335,7 @@ static int rebuild(struct watch *watch)
 /*
  * The kernel has reported fd, but only with bits that the array does not request, or although fd is
  * hot or has left the array, and would do so in each call.  Reduce the registration to the
- * requested bits, or end it and try to register a hot fd again.
+ * requested bits, or end the registration and, if fd is hot, try to register fd again.
  */
 static void reduce_registration(struct watch *watch, int fd)
 {

@@ -46,7 +46,7 @@ struct watch_slot {
 /* One result of a poll. */
 struct watch_ready {
 	int fd;
-	uint32_t bits; /* the ready POLL* bits of those that are requested or in WATCH_ALWAYS */
+	uint32_t bits; /* POLL* bits that are ready, and either requested or in WATCH_ALWAYS */
 };
 
 /* The descriptors of one array, and the epoll instance in which the cold ones are registered. */
@@ -71,7 +71,7 @@ struct watch {
 	struct watch_ready *ready; /* results of the last poll */
 	size_t ready_len;
 
-	unsigned syscalls; /* system calls made for the set, and not yet counted as its cost */
+	unsigned syscalls; /* system calls made for the set, and not yet booked in set->balance */
 	/* this call has timeout 0, and other threads sleep on the instance: see kernel_collect */
 	bool shared;
 	bool instance_checked; /* in this call kernel_is_instance has verified epoll_fd */
@@ -145,7 +145,7 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
 
 /*
  * Compare the reports of epoll with the results of a real call, to find closes that this library
- * has not seen.  A cold descriptor for which they differ is checked, and registered again if it
+ * has not seen.  A cold descriptor for which the two differ is checked, and registered again if it
  * refers to another file by now.  Returns how many were registered again.  fds is NULL if there are
  * no results; then only the log of closes is read.  Sets `failed` if the epoll instance is gone.
  */
