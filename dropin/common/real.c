@@ -88,8 +88,8 @@ void real_find(const char *name, void *pointer)
 	if (!found)
 		found = dlsym(RTLD_DEFAULT, name);
 	/*
-	 * No other library defines the name, so the second look-up has found this library's own
-	 * function: leave *pointer unchanged.
+	 * If the second look-up finds this library's own function, no other library defines the
+	 * name: leave *pointer unchanged.
 	 */
 	if (found && is_own(found))
 		return;

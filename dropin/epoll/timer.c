@@ -46,8 +46,8 @@ struct ep_timer {
 	int64_t offset_ns;
 	uint64_t ticks;        /* number of expirations that no read(2) has returned yet */
 	/*
-	 * the timer has expired, and makes no further edge until timerfd_settime(2), read(2), or if
-	 * periodic timerfd_gettime(2)
+	 * the timer has expired, and makes no further edge until timerfd_settime(2) or read(2), or,
+	 * if periodic, timerfd_gettime(2)
 	 */
 	bool is_expired;
 	bool cancels;          /* TFD_TIMER_CANCEL_ON_SET */

@@ -36,7 +36,9 @@ struct kq_request {
 	void *udata;          /* udata of the event */
 	unsigned short flags; /* the program's flags for the event: EV_ONESHOT and so on */
 	bool was_returned;    /* xpoll has returned the event, so aio.result is valid */
-	/* no (further) event is returned: after EV_DELETE, or after the event of KQ_AIO_MODES */
+	/*
+	 * no (further) event is returned: after EV_DELETE, or, with KQ_AIO_MODES, after the event
+	 */
 	bool has_no_event;
 	bool cancelled;       /* kq_aio_cancel has tried to cancel the request while in progress */
 };
