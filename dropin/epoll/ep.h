@@ -331,8 +331,8 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
  */
 bool ep_nested_is_ready(int fd);
 /*
- * Call ep_is_ready for each set registered in this one, to make the descriptor of each nested set
- * with a bell readable, or not, by whether that set has an event.
+ * Call ep_is_ready for each set registered in this one, which makes the descriptor of a nested set
+ * with a bell readable if that set has an event, and otherwise not readable.
  */
 void ep_nest_refresh(struct ep_set *set);
 

@@ -17,7 +17,7 @@ pthread_mutex_t ep_nest_lock = PTHREAD_MUTEX_INITIALIZER;
 struct walk {
 	/*
 	 * first case: the walk meets this set, to which the program adds the set where the walk
-	 * begins
+	 * begins: a ring
 	 */
 	const struct ep_set *forbidden;
 	/*

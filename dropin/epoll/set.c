@@ -48,8 +48,8 @@ static int make_fd(void)
 /*
  * set->fork: in a forked child, if ep_expose has made the set's descriptors those of the parent's
  * queue or bell, replace them by duplicates of a new socket.  So the set's descriptors stay open,
- * as the program expects, until the next ep_expose.  If no socket can be made, they stay shared
- * with the parent.
+ * as the program expects, until the next ep_expose.  If no socket can be made, the descriptors stay
+ * shared with the parent.
  */
 static void fork_set(struct ep_set *set)
 {
