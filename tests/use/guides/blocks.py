@@ -50,8 +50,8 @@ TABLE = {
     },
     "docs/guide/epoll.md": {
         "Build it": ["epoll_by_hand", "epoll_by_configure", "epoll_by_cmake",
-                     "epoll_by_cmake_unchanged", "epoll_by_meson"],
-        "Test it": ["epoll_over_poll"],
+                     "epoll_by_cmake_unchanged", "epoll_by_meson", "epoll_by_archive"],
+        "Test it": ["epoll_over_poll", "epoll_over_model"],
     },
     "docs/guide/errors.md": {"Errors of a change": ["add_reader"]},
     "docs/guide/from-epoll.md": {"A server": ["echo_server"]},

@@ -370,6 +370,12 @@ add_executable(prog prog.c)
     def run_epoll_by_hand(self, block):
         self.by_hand("epoll", block)
 
+    def run_epoll_by_archive(self, block):
+        self.drop_in_program("epoll")
+        self.shell(block.text)
+        self.shell("./a.out")
+        self.assertIn(" xpoll_epoll_ctl", self.shell("nm ./a.out"))
+
     def run_epoll_by_configure(self, block):
         self.by_configure("epoll", block)
 
@@ -405,6 +411,13 @@ add_executable(prog prog.c)
         self.drop_in_program("epoll")
         self.shell(LINE.replace("-std=c11 ", "-o prog ").replace(" xpoll", " xpoll-epoll"))
         self.shell(block.text)
+
+    def run_epoll_over_model(self, block):
+        if not os.path.isdir(os.path.join(BUILD, "lib/over-freebsd14")):
+            self.skipTest("this build has no models of other kernels")
+        self.drop_in_program("epoll")
+        self.shell(LINE.replace("-std=c11 ", "-o prog ").replace(" xpoll", " xpoll-epoll"))
+        self.shell(block.text.replace("/path/to/xpoll/build", shlex.quote(BUILD)))
 
     def run_kqueue_version(self, block):
         """Lines for a function of a program; the comment says what is printed."""
