@@ -57,8 +57,8 @@ static uint64_t take_all_messages(int fd)
 }
 
 /*
- * Send a message with `value`, which adds `value` to the counter.  Returns false if the socket
- * buffer is full.
+ * Send a message with `value`, which adds `value` to the counter.  Returns false if send(2) fails,
+ * for example because the socket buffer is full.
  */
 static bool send_message(const struct ep_counter *counter, uint64_t value)
 {

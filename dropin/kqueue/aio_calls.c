@@ -3,8 +3,8 @@
  *
  * In FreeBSD a request whose aio_sigevent has SIGEV_KEVENT reports its completion as an event of a
  * kqueue.  The C library's functions cannot do that, so this library exports its own in their
- * place.  Requests with SIGEV_KEVENT are made with xpoll (aio.c); all others are passed to the C
- * library.
+ * place.  Requests with SIGEV_KEVENT are made with xpoll (aio.c), except in lio_listio(2), which
+ * refuses them; all others are passed to the C library.
  */
 #include <aio.h>
 #include <errno.h>

@@ -257,7 +257,11 @@ static int kq_translate_plain(struct kq *kq, const struct kevent *change,
 	return kq_translate_other(kq, change, record);
 }
 
-/* Returns true for combinations of flags that xpoll refuses, some of which FreeBSD accepts. */
+/*
+ * Returns true for flags that kq_change must handle itself: it refuses EV_ADD with EV_KEEPUDATA,
+ * and EV_ENABLE with EV_DISABLE; applies EV_ADD with EV_DELETE as one or the other; and refuses
+ * EV_FORCEONESHOT only if the registration exists (kq_is_forced).
+ */
 static bool kq_has_odd_flags(const struct kevent *change)
 {
 	return (change->flags & EV_ADD &&

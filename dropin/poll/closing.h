@@ -1,10 +1,10 @@
 /*
  * The work of the poll drop-in before and after a descriptor is closed: see common/close.h.
  *
- * Before the close the sets (pool.h) that have registered the descriptor with epoll are made to
- * register it again, because the same number may refer to another file afterwards.  The epoll
- * descriptors of this library stay open if the program closes them: close(2) fails as if they were
- * not open, and close_range(2) leaves them out.
+ * Before the close the descriptor is removed from the sets (pool.h) that have registered it with
+ * epoll; each registers it again in a later call, because the number may refer to another file by
+ * then.  The epoll descriptors of this library stay open if the program closes them: close(2) fails
+ * as if they were not open, and close_range(2) leaves them out.
  */
 #ifndef DROPIN_CLOSING_H
 #define DROPIN_CLOSING_H

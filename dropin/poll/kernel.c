@@ -24,7 +24,10 @@
 /* F_SETSIG value that marks the library's epoll instances: the last real-time signal */
 #define MARK 64
 
-/* kernel_move_away uses one of the last AWAY_ROOM numbers of a table of descriptors. */
+/*
+ * kernel_move_away gives a descriptor one of the last AWAY_ROOM numbers of the process's table of
+ * descriptors, for which it tries sizes from AWAY_TABLE on, each twice the last.
+ */
 #define AWAY_ROOM  32
 /* Size of the smallest table that kernel_move_away tries, unless RLIMIT_NOFILE is lower. */
 #define AWAY_TABLE 256

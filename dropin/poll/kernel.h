@@ -42,8 +42,8 @@ int kernel_pid(void);
 /*
  * Duplicate fd to a high number, and close fd in any case.  Returns the duplicate or a negative
  * errno value.  Low numbers are left to the program, which expects to get the lowest free one.  The
- * number is at the end of the smallest table of 256, 512, ... descriptors with a free one there,
- * because each fork copies the kernel's table.
+ * number is just below 256 or, if none is free there, just below 512, 1024 ..., or the limit: each
+ * fork copies the kernel's table of descriptors, so that table should not grow more than necessary.
  */
 int kernel_move_away(int fd);
 

@@ -96,9 +96,9 @@ static inline void numbers_close_end(int fd)
  * Call before a range of descriptors below `end` is closed, and numbers_range_end afterwards; in
  * between numbers_rely returns false for all descriptors.
  *
- * Returns a bound, at most `end`: no descriptor at or above it has set bits or is an epoll instance
- * of this library.  For each descriptor below the bound that is closed and has set bits, the caller
- * calls numbers_close_clear.
+ * Returns a bound, at most `end`: at or above it no descriptor is registered by a set or is an
+ * epoll instance of this library.  For each descriptor below it that is closed and that a set has
+ * registered (numbers_relying is not 0), the caller calls numbers_close_clear.
  */
 unsigned numbers_range_begin(unsigned end);
 void numbers_range_end(void);

@@ -44,7 +44,10 @@ struct set {
 	int64_t recheck_ns;     /* [c] when the next real call is due; coarse clock */
 	int64_t balance;        /* [c] saved checks minus costs, in units of a check: see call.c */
 	bool last_poll_empty;   /* [c] the last call that polled before sleeping found nothing */
-	/* [c] number of calls that slept first, since the last one that polled first */
+	/*
+	 * [c] calls that have slept first since this number last reached SLEEPS_FIRST_MOST, which
+	 * made a call poll first: see sleep_is_first
+	 */
 	uint8_t sleeps_first;
 };
 

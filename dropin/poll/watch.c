@@ -242,9 +242,10 @@ void watch_register_again(struct watch *watch, int fd)
 /* --- Closed descriptors -------------------------------------------------------- */
 
 /*
- * If the set has registered fd, and the set's bit in the word of fd is cleared, a thread has closed
- * fd: forget the registration.  If fd is still in the array, register the file that fd refers to
- * now, or make fd hot.
+ * If the set has registered fd, but its bit of fd (numbers.h) is clear, a thread is closing fd or
+ * has closed it: forget the registration.  If fd is still in the array, register the file that it
+ * refers to now; while that is not possible, for example during the close, make fd hot (polled by
+ * each call).
  */
 static void drop_if_closed(struct watch *watch, int fd)
 {

@@ -130,8 +130,10 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
 	if (XP_KQ_EXCEPT && event->filter == XP_KQ_EXCEPT)
 		return POLLPRI;
 	/*
-	 * data <= 0: nothing to read or no room to write, so the report is probably of an error, or
-	 * of the EVFILT_USER in place of WRITE: get the bits by poll(2).
+	 * data <= 0: nothing to read or no room to write, so the cause is probably an error, or
+	 * this is the always active EVFILT_USER that stands in for a refused WRITE (write_replaced,
+	 * is_hung_up of struct xp_kq_entry).  The report then does not show the bits: get them by
+	 * poll(2).
 	 */
 	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_hinted(event))
 		return kqueue_probe(state, event);

@@ -123,14 +123,15 @@ int xp_sys_kevent_now(int queue_fd, const struct kevent *changes, int count,
                       struct kevent *events, int cap);
 
 /*
- * Apply changes and wait for events until a deadline; a cancellation point (XP_KQ_CANCELLED).
- * Returns the number of events, or -EINTR after a signal handler.
+ * Apply changes and wait for events until a deadline; a cancellation point only if XP_KQ_CANCELLED.
+ * Returns the number of events, or a negative errno value, such as -EINTR after a signal handler.
  */
 int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
                        struct kevent *events, int cap, int64_t deadline_ns);
 
 /*
- * Returns the `data` that the filter reports for fd now, such as the bytes to read; 0: no report.
+ * Returns the `data` that the filter reports for fd now, such as the bytes to read; 0: no report;
+ * or a negative errno value.
  */
 int64_t xp_sys_kevent_ask(int fd, int filter);
 

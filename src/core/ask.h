@@ -11,10 +11,11 @@
 #include "sys/sys.h"
 
 /*
- * The least number of reports to ask for in a wait that has events already.  The slots of reports
- * without room become candidates.  Until the next such call, XP_ASK_EVERY waits deliver more
- * candidates than XP_ASK_LEAST, so the list becomes empty: the row "It is asked for more" of
- * docs/internals/mechanisms.md.
+ * The least number of reports to ask for in a wait that has events already; with fewer, descriptors
+ * that only the kernel reports would starve.  A report that finds no room makes its slot a
+ * candidate.  The next such call usually comes XP_ASK_EVERY waits later, and each of these delivers
+ * at least one event, so half of that number leaves them time to deliver all candidates.  See the
+ * row "It is asked for more" of docs/internals/mechanisms.md.
  */
 enum { XP_ASK_LEAST = XP_ASK_EVERY / 2 };
 

@@ -164,9 +164,10 @@ static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slo
 }
 
 /*
- * Add `armings` to the arming, the number in the token of the main entry: 1 before a change of the
- * entry, -1 if the change has failed.  Only on epoll (a lazy queue): elsewhere a change keeps the
- * arming, because earlier reports of other filters remain valid.
+ * Add `armings` to slot->arming, the number in the main entry's token, by which reports from before
+ * a change are recognised and dropped: 1 before a change of the entry, -1 to undo that if the
+ * change has failed.  Only on epoll (a lazy queue): elsewhere reports from before the change stay
+ * valid for other filters, so the number must not change.
  */
 static void entry_step_arming(const struct xpoll *queue, struct xp_slot *slot, int armings)
 {

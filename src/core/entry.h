@@ -125,9 +125,9 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
                       struct xp_late *late);
 
 /*
- * Returns 0 if fd still refers to the registered file, or, if the back end cannot check that, is
- * open; otherwise an error for which xp_is_gone_error is true.  again: filters that the back end
- * may report once more.
+ * Check whether fd still refers to the registered file, or, if the back end cannot find out, only
+ * that fd is open.  Returns 0, or an error for which xp_is_gone_error is true.  again: a back end
+ * may verify by attaching the file once more, and thereby report these filters a second time.
  */
 int xp_entry_verify(struct xpoll *queue, int fd, const struct xp_slot *slot, unsigned again);
 /* Returns true if xp_entry_verify returns 0; otherwise ends all registrations of the slot. */

@@ -295,9 +295,9 @@ struct xpoll {
 		uint64_t ns;
 	} idle;
 	/*
-	 * Signalled if a thread may be waiting for this condition: when a thread returns from a
-	 * sleep, when the last changer (threads.changers) goes on, and when a thread of a dying
-	 * queue has taken the lock again.
+	 * Broadcast when a thread that waits for this must check its condition again: a thread has
+	 * returned from a sleep, threads.changers has become 0, or, in a dying queue,
+	 * threads.inside has become less.
 	 */
 	pthread_cond_t thread_left;
 

@@ -253,7 +253,10 @@ static XP_NOINLINE void deliver_ready_rare(struct xpoll *queue, struct xp_wait *
 	}
 }
 
-/* xp_deliver at the poll-like level: one record for all filters of the descriptor. */
+/*
+ * Deliver a report to a wait of xpoll_pwait or xpoll_wait: one record for all filters of the
+ * descriptor.  For xp_deliver.
+ */
 static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
                           struct xp_slot *slot, uint32_t events, unsigned about)
 {

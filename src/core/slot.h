@@ -143,9 +143,14 @@ struct xp_slot {
 	uint8_t leftover : 1;
 	/* xpoll_event ignored a hang-up, which xpoll_pwait and xpoll_wait have to report */
 	uint8_t hangup_ignored : 1;
-	uint8_t kept_for : 3;  /* filters to deliver `kept` to */
+	/* filters to which the bits in `kept` (reported, not delivered yet) belong */
+	uint8_t kept_for : 3;
 	uint8_t is_exclusive : 1; /* the kernel's main entry is exclusive now: see entry.c */
-	uint8_t marked : 1;    /* reports that were fetched before `mark` are outdated */
+	/*
+	 * Reports that were fetched before the last xp_slot_mark of this slot (dated by the member
+	 * `mark`) are outdated.
+	 */
+	uint8_t marked : 1;
 	uint8_t fruitless_reports : 3; /* reports in a row for which no enabled filter was ready */
 
 	uint8_t mode;      /* enum xp_mode */
@@ -159,7 +164,11 @@ struct xp_slot {
 	uint8_t reports : 6;
 	/* reports of ended registrations; the fourth makes the wait replace the kernel's set */
 	uint8_t stale : 2;
-	atomic_uchar late;     /* number of late changes under way: see struct xp_late */
+	/*
+	 * Number of changes of the kernel's entry that threads are making now without the lock: see
+	 * struct xp_late.
+	 */
+	atomic_uchar late;
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE, "one cache line for each descriptor");

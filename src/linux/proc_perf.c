@@ -45,7 +45,7 @@ struct perf {
 /* The events of a registered process; its tracked children share the structure. */
 struct scope {
 	int users; /* number of processes that share this scope */
-	bool deep; /* children inherit the events */
+	bool deep; /* children are to be reported, too (XPOLL_NOTE_TRACK) */
 	int len; /* number of events */
 	int cap; /* capacity of events */
 	struct scope_event {

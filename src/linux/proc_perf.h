@@ -76,8 +76,9 @@ void xp_perf_rings_unwatch(struct xpoll *queue, struct xp_perf_rings *rings);
  */
 bool xp_perf_rings_look(struct xp_perf_rings *rings);
 /*
- * Take the next record in the order of time.  Returns false when all records of the first reading
- * of positions were taken: call xp_perf_rings_look again.
+ * Take the oldest record of all rings.  Returns false when all that xp_perf_rings_look found in its
+ * first reading were taken, because the order of later ones is not certain: call xp_perf_rings_look
+ * again.
  */
 bool xp_perf_rings_next(struct xp_perf_rings *rings,
                         struct xp_perf_record *record);

@@ -7,10 +7,10 @@
  * are watched.
  *
  * Order: the kernel commits the record of a cause before those of its effects, for example a fork
- * before anything that the child does.  The positions of all rings are read twice.  The records
- * that the first reading found are used, and those of the second reading that are older, in the
- * order of time.  So each record comes after its cause, which the second reading has found at the
- * latest.
+ * before anything that the child does.  The positions of all rings are read twice.  Records are
+ * used in the order of time until all that the first reading found are used.  Records that only the
+ * second reading found are used as well if they are older than one of those.  So each record comes
+ * after its cause, which was in a ring by the second reading.
  */
 #include "linux/proc_perf.h"
 

@@ -9,7 +9,10 @@
 
 #include "sys/rawcall.h"
 
-/* Numbers of system calls that headers may lack; Alpha and MIPS have others. */
+/*
+ * Numbers of system calls, for headers that lack them.  Wrong on Alpha and MIPS, where the headers
+ * have to define them.
+ */
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif

@@ -49,8 +49,8 @@ int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch,
                    uint64_t token);
 void xp_edge_detach(struct xp_edge *edge, int fd);
 /*
- * Store up to cap reports of the set.  Returns the number of reports; if this is below cap, the set
- * has no more.
+ * Store up to cap reports.  Returns their number.  The set may have more if this is cap, or if one
+ * of them has XP_FIRED_MORE.
  */
 int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
 

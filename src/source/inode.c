@@ -230,7 +230,7 @@ static void compare_in_next_wait(struct xpoll *queue, struct xp_inodes *inodes)
 /*
  * Make the kernel report changes of the user's file.  If the kernel cannot, and a comparison of
  * fstat(2) results shows all requested notes, compare the file from time to time instead.  lenient:
- * do that also after another error, such as an exhausted limit.
+ * do that also after other errors, such as an exhausted limit, except -ESTALE.
  */
 static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
                      struct xp_inode_user *user, bool lenient)

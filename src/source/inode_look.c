@@ -104,9 +104,10 @@ static bool attribute_changed(const struct stat *old, const struct stat *now)
 }
 
 /*
- * Returns the notes of all differences between two results of fstat(2).  A changed ctime without
- * another difference is ATTRIB: an attribute that is not compared here, or a time that was set.  It
- * is not if `reported` has a rename, which changes the ctime as well.
+ * Returns the notes of all differences between two results of fstat(2).  If only ctime differs,
+ * that is ATTRIB: an attribute that is not compared here has changed, or a program has set a time.
+ * But if `reported` has RENAME, a difference of ctime alone counts as none, because the rename has
+ * changed ctime.
  */
 uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old,
                         const struct stat *now)

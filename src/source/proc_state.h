@@ -186,10 +186,10 @@ struct xp_tracer_ops {
 	 */
 	bool on_demand;
 	/*
-	 * Read the tracer's reports, and pass them to the functions of proc_trace.h.  Returns false
-	 * if `drain` stopped after XP_TRACE_DRAIN_MOST reports.  *all is true: reads until no
-	 * report is left, which also shows whether some were lost.  *all is false: may stop
-	 * earlier, and sets *all if it has read until none was left.
+	 * Read the tracer's reports, and pass them to the functions of proc_trace.h, until
+	 * XP_TRACE_DRAIN_MOST were read: then returns false.  *all is true: otherwise read until
+	 * the kernel has no more, which also shows whether some were lost.  *all is false: may stop
+	 * before that.  Callers ignore the new value of *all.
 	 */
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool *all);
 };

@@ -111,8 +111,9 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
 }
 
 /*
- * Returns true if the descriptor shows that the process has exited, and stores the status.  Returns
- * false for an exited process if another process had its ID when the descriptor was opened.
+ * Returns true if the descriptor shows that the process has exited, and stores the status if it is
+ * known.  Returns false for an exited process if another process had its ID when the descriptor was
+ * opened.
  */
 static bool descriptor_shows_end(struct xp_proc *proc)
 {

@@ -34,8 +34,9 @@ static void devpoll_mark(struct devpoll_state *state, int fd)
 }
 
 /*
- * Returns the value of entry->index for a descriptor that the device has with these bits; 0 if bits
- * is 0: the device does not have the descriptor.
+ * Returns what the device has for a descriptor, in the form that entry->index (no index here)
+ * stores: DEVPOLL_THERE and the event bits; 0: the device does not have the descriptor.  bits: the
+ * POLL* bits requested of it.
  */
 static int32_t devpoll_has(uint32_t bits)
 {

@@ -208,8 +208,9 @@ static void port_end(struct port_call *call)
 }
 
 /*
- * Cleanup handler of a thread that is cancelled in a wait.  The thread may have taken events, so
- * the next wait or flush makes all associations again (set->lost).
+ * Cleanup handler of a thread that is cancelled in a wait.  The thread may have taken events, which
+ * ends their associations, and nobody has seen these events: the next wait or flush associates all
+ * descriptors again (set->lost).
  */
 static void port_cancelled(void *opaque)
 {

@@ -112,7 +112,8 @@ int xp_sys_sigaction(int number, const struct sigaction *action,
 bool xp_sys_signal_is_blocked(int number, const sigset_t *mask);
 
 /*
- * How much can be read from or written to a descriptor.  Only xp_sys_take_error has a side effect.
+ * Queries about a descriptor, without side effects, except that reading SO_ERROR, by
+ * xp_sys_take_error or xp_sys_option, clears it.
  */
 int64_t xp_sys_unread(int fd);      /* bytes to read; -EINVAL: fd is a listener */
 /* getsockopt(2). */
