@@ -249,8 +249,6 @@ XT_TEST(stop_without_a_handler_ends_no_poll_like_wait)
 	XT_CALL(stop_ends_no_wait(true));
 }
 
-extern char __libc_single_threaded __attribute__((weak)); /* false in a child of the runner */
-
 /* The only thread of its process waits until a signal ends that. */
 static bool waits_for_a_signal(bool beside_a_timer)
 {
@@ -278,10 +276,10 @@ static void signal_ends_a_lone_wait(bool beside_a_timer)
 
 	handle(SIGUSR1, 0);
 	child = fork();
-	if (child == 0 && &__libc_single_threaded)
-		__libc_single_threaded = 1;
-	if (child == 0)
+	if (child == 0) {
+		xt_become_alone();
 		_exit(waits_for_a_signal(beside_a_timer) ? 0 : 1);
+	}
 	XT_CHECK(child > 0);
 	for (int i = 0; ended == 0 && i < 3000; i++) {
 		struct timespec pace = {.tv_nsec = 1000 * 1000};

@@ -492,6 +492,8 @@ void xt_until(atomic_int *counter, int value);
  * true if none failed.
  */
 bool xt_child(void (*run)(void *), void *argument);
+/* Let the library know that this forked child of the runner has one thread. */
+void xt_become_alone(void);
 
 int64_t xt_now(void); /* the monotonic clock in ns */
 

@@ -135,3 +135,14 @@ int xt_queue_signal(int thread_number, int number, int value)
 	return kill(getpid(), number);
 #endif
 }
+
+void xt_become_alone(void)
+{
+#ifdef __GLIBC__
+	/* Before glibc 2.32 there is no such variable.  In a child of the runner it is false. */
+	extern char __libc_single_threaded __attribute__((weak));
+
+	if (&__libc_single_threaded)
+		__libc_single_threaded = 1;
+#endif
+}
