@@ -3,8 +3,9 @@
  * same names, so that it can call them only through pointers.
  *
  * The constructor of the drop-in looks the functions up.  Constructors of other libraries may run
- * earlier and close descriptors, so until then close to close_range are bare system calls on Linux.
- * On other systems close and dup2 do the look-up, and the other two fail with ENOSYS.
+ * earlier and close descriptors, so until then `close`, `dup2`, `dup3` and `close_range` make bare
+ * system calls on Linux.  On other systems `close` and `dup2` do the look-up, and `dup3` and
+ * `close_range` fail with ENOSYS.
  */
 #ifndef DROPIN_COMMON_REAL_H
 #define DROPIN_COMMON_REAL_H

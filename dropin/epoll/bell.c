@@ -38,8 +38,8 @@ void ep_bell_show(struct ep_set *set, bool ready)
 }
 
 /*
- * Called with the set's lock: wake the bell's thread from its wait in the queue, and sleep until
- * the thread has left the queue.  The lock is released during that sleep.
+ * Called with the set's lock: wake the bell's thread, which waits in the queue for an event, and
+ * sleep until the thread has left the queue.  The lock is released during that sleep.
  */
 static void park_thread(struct ep_set *set)
 {

@@ -110,9 +110,9 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
 	int rc;
 
 	/*
-	 * Keep the bell's thread out of the queue during the change.  Otherwise a record that the
-	 * thread has just taken would be delivered in addition to a new record of the changed
-	 * entry.
+	 * If the set has a bell, the bell's thread waits in the queue, too: keep it out of the
+	 * queue during the change.  Otherwise a report that the thread has just taken, of the entry
+	 * before the change, would be delivered in addition to a report of the changed entry.
 	 */
 	is_paused = ep_bell_pause(set);
 	pthread_mutex_lock(&set->lock);
@@ -125,8 +125,9 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
 
 /*
  * Add the set `inner`, which fd refers to.  The kernel allows only a few levels of queues in
- * queues: if the registration fails with ELOOP, give `inner` a bell, whose socket is no queue for
- * the kernel, and try again.
+ * queues.  If the registration fails with ELOOP, make the descriptors of `inner` refer to a socket,
+ * which is no queue for the kernel, and which a thread keeps readable while `inner` has events
+ * (struct ep_bell); then try again.
  */
 static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
                       const struct epoll_event *event)

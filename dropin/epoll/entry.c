@@ -132,13 +132,12 @@ void ep_forget(struct ep_set *set, int fd)
 
 /* --- Registrations of the queue --------------------------------------------------------- */
 
-/* Call xpoll_ctl(3) for an entry.  Returns 0 or a negative errno value. */
+/*
+ * Call xpoll_ctl(3) for an entry.  The udata is the entry's serial, so that ep_deliver can detect
+ * records of entries that have ended.  Returns 0 or a negative errno value.
+ */
 static int queue_ctl(struct ep_set *set, int op, int bits, int fd, const struct ep_entry *entry)
 {
-	/*
-	 * The udata is the entry's serial, so that ep_deliver can detect records of entries that
-	 * have ended.
-	 */
 	return xpoll_ctl(set->queue, op, bits, fd, (void *)entry->serial) < 0 ? -errno : 0;
 }
 
@@ -229,9 +228,10 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 }
 
 /*
- * Enable READ without bits if these directions need it (needs_bare), otherwise disable it.  An
- * entry keeps this registration until the program requests POLLIN or POLLRDHUP, so that a program
- * that pauses and resumes POLLOUT makes no system calls.
+ * Switch the READ registration without bits, which reports errors and hang-ups only: enable or make
+ * it if neither READ nor WRITE is both registered and in `want` (needs_bare), otherwise disable it.
+ * An entry keeps this registration until the program requests POLLIN or POLLRDHUP, so that a
+ * program that pauses and resumes POLLOUT makes no system calls.
  */
 static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -249,7 +249,7 @@ static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int w
 
 /*
  * Do an EPOLL_CTL_MOD that keeps the modes: enable each direction in `want`, so that the queue
- * reports the direction again like a new one, and disable the other directions.
+ * reports a ready direction as if it were newly added, and disable the other directions.
  */
 static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {

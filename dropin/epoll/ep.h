@@ -2,10 +2,10 @@
  * A set (struct ep_set) is what Linux calls an epoll instance: an xpoll queue that the program
  * reaches by a descriptor.  One set may be registered in another.
  *
- * Tags of members, and of functions that are called with a lock: [I] immutable while the object
- * lives; [t] guarded by the lock of table.c; [e] guarded by the set's own lock; [a] atomic.  The
- * lock of the table is taken before the lock of any set.  A thread that holds the lock of a set may
- * take the locks of the sets that are registered in it.
+ * Tags of members: [I] immutable while the object lives; [t] guarded by the lock of table.c; [e]
+ * guarded by the set's own lock; [a] atomic.  The lock of the table is taken before the lock of any
+ * set.  A thread that holds the lock of a set may take the locks of the sets that are registered in
+ * it.
  */
 #ifndef EP_H
 #define EP_H
@@ -53,7 +53,7 @@ struct ep_entry {
 	bool is_socket;    /* the descriptor refers to a socket */
 	/* where poll(2) lacks POLLRDHUP: the queue has reported that bit, which stays set */
 	bool is_half_closed;
-	bool is_bare;      /* READ is registered without bits: see switch_bare in entry.c */
+	bool is_bare;      /* READ is registered without bits, to report only errors and hang-ups */
 	short registered;  /* POLL* bits registered in the queue, enabled or not */
 	uint32_t events;   /* the program's EPOLL* bits and flags */
 	uint64_t data;     /* the program's data, returned in events */
@@ -69,7 +69,11 @@ struct ep_entry {
  * or passed to poll(2) or select(2).
  */
 struct ep_bell {
-	int fds[2];     /* [e] a socket pair; the set's descriptors duplicate fds[0]; -1: none */
+	/*
+	 * a socket pair; the set's descriptors duplicate fds[0]; -1: none.  Written under [e], also
+	 * read without that lock.
+	 */
+	int fds[2];
 	/*
 	 * [e] the bell is needed even if the queue has a descriptor, because the kernel refuses
 	 * to register that descriptor in another queue
@@ -89,8 +93,9 @@ struct ep_bell {
 struct ep_set {
 	struct ep_object object;
 	/*
-	 * [I] Called in a forked child for each set of the parent: closes the bell, and replaces
-	 * descriptors that share the parent's queue or bell.
+	 * [I] Called in a forked child for each set of the parent: closes the bell's socket pair,
+	 * and replaces descriptors of the set that duplicate it or the parent's queue by a new
+	 * socket.
 	 */
 	void (*fork)(struct ep_set *set);
 	struct xpoll *queue;     /* [I] */
@@ -101,16 +106,23 @@ struct ep_set {
 	 * `lock`.
 	 */
 	pthread_mutex_t ready_lock;
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;    /* guards the members with [e] */
 	struct ep_entry **pages; /* [e] entries indexed by descriptor; a page may be NULL */
 	int pages_len;           /* [e] number of pages */
 	atomic_int live;         /* [a] number of live entries; written under the lock */
 	atomic_int nested;       /* [a] number of live entries for sets; written under the lock */
 	uintptr_t serial;        /* [e] serial of the last EPOLL_CTL_ADD */
-	struct xpoll_ready held; /* [e] if is_held: a record for the next wait */
+	/*
+	 * [e] if is_held: a record that was taken from the queue and not delivered, for the next
+	 * wait
+	 */
+	struct xpoll_ready held;
 	atomic_bool is_held;     /* [a] `held` is valid: see ep_give_back; written under the lock */
 	atomic_int waiters;      /* [a] number of threads in ep_wait */
-	/* [e] the set's descriptors duplicate the queue's or bell.fds[0] */
+	/*
+	 * [e] the set's descriptors are duplicates of the queue's or of bell.fds[0]; before
+	 * ep_expose, of a socket that is never readable
+	 */
 	bool is_exposed;
 	struct ep_bell bell;
 };
@@ -190,9 +202,9 @@ struct ep_object *ep_close_begin(int fd);
 void ep_close_end(struct ep_object *object);
 /*
  * Replace each descriptor of the object by a duplicate of fd (dup2).  Returns 0 or -errno.  The
- * caller has called ep_table_lock, unless this is a forked child with one thread.  Otherwise the
- * program may close one of the descriptors, and reuse its number for another file, just before the
- * dup2.
+ * caller holds the table's lock (ep_table_lock): without the lock the program could close one of
+ * the descriptors, and reuse its number for another file, just before the dup2.  A forked child,
+ * which has only one thread, needs no lock.
  */
 int ep_replace_fds(struct ep_object *object, int fd);
 /*
@@ -227,15 +239,17 @@ void ep_renew_watchers(struct ep_set *set);
 int ep_begin(struct ep_set **begun);
 /*
  * Called before a set is registered in another one or passed to poll(2): make the set's descriptors
- * those of the queue, or of a bell if the queue has none.  Until then the set's descriptors refer
- * to a socket that is never readable, because a queue whose descriptor is in use passes each change
- * to the kernel at once, which costs a system call.  Returns 0 or -errno.
+ * duplicates of the queue's descriptor; if the queue has none, of a socket that a thread keeps
+ * readable while the set has events (struct ep_bell).  Until then the set's descriptors refer to a
+ * socket that is never readable, which saves system calls: a queue whose descriptor is in use has
+ * to pass each change to the kernel at once, otherwise in its next wait.  Returns 0 or -errno.
  */
 int ep_expose(struct ep_set *set);
 /*
- * Give a set whose queue has a descriptor a bell as well, and make the set's descriptors those of
- * the bell.  That is needed because the kernel allows fewer levels of queues in queues than Linux
- * allows of epoll instances.  Returns 0 or -errno.
+ * Give a set a bell, a socket pair and a thread, although its queue has a descriptor, and make the
+ * set's descriptors duplicates of the bell's socket.  Called if the kernel refuses the queue's
+ * descriptor in another queue, because it allows fewer levels of queues in queues than Linux allows
+ * of epoll instances; a socket is no such level.  Returns 0 or -errno.
  */
 int ep_use_bell(struct ep_set *set);
 /*
@@ -247,22 +261,29 @@ int ep_adopt(struct ep_set *set);
 
 /* entry.c: registrations ----------------------------------------------------------- */
 
-/* Returns the entry of fd if fd is registered, else NULL.  [e] */
+/* Returns the entry of fd if fd is registered, else NULL.  Called with the set's lock. */
 struct ep_entry *ep_entry_find(struct ep_set *set, int fd);
-/* Returns the entry of fd, registered or not, or NULL if there is no memory.  [e] */
+/*
+ * Returns the entry of fd, registered or not, or NULL if there is no memory.  Called with the set's
+ * lock.
+ */
 struct ep_entry *ep_entry_make(struct ep_set *set, int fd);
-/* Make a live entry unused.  The queue must have no registration of the entry any more.  [e] */
+/*
+ * Make a live entry unused.  The queue must have no registration of the entry any more.  Called
+ * with the set's lock.
+ */
 void ep_entry_end(struct ep_set *set, struct ep_entry *entry);
 /*
  * Make, change and end the queue's registrations of an entry.  A failing ep_modify restores the
- * entry, or ends the entry if that fails, too.  Return 0 or a negative errno value.  [e]
+ * entry, or ends the entry if that fails, too.  Return 0 or a negative errno value.  Called with
+ * the set's lock.
  */
 int ep_register(struct ep_set *set, int fd, struct ep_entry *entry);
 int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event);
 void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry);
 /*
  * Called after ep_replace_fds has replaced fd, a nested set, by another file: registers fd again in
- * this set's queue, or ends the entry if that fails.  [e]
+ * this set's queue, or ends the entry if that fails.  Called with the set's lock.
  */
 void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
 /*
@@ -272,7 +293,8 @@ void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
 void ep_forget(struct ep_set *set, int fd);
 /*
  * Called if a record with these POLL* bits was taken from the queue and not delivered.  Enables the
- * directions of these bits, so that the queue reports again what is still ready.  [e]
+ * directions of these bits, so that the queue reports those that are still ready again.  Called
+ * with the set's lock.
  */
 void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, int bits);
 /* Returns the POLL* bits that EPOLL* bits request. */
@@ -303,26 +325,28 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 /* ready.c ---------------------------------------------------------------------------- */
 
 /*
- * Returns true if ep_wait would find an event, and leaves the event for ep_wait.  If the bell's
- * thread was started, also makes the set's descriptor readable or not.
+ * Returns true if ep_wait would find an event, and leaves the event for ep_wait.  If the set's
+ * descriptors refer to a bell (a socket pair with a thread, which was started), also makes them
+ * readable if there is an event, and otherwise not readable.
  */
 bool ep_is_ready(struct ep_set *set);
 /*
  * Translate a record of the queue into an event for the program.  Returns false if there is no
  * event: the entry has ended, no requested condition holds any more, or fd is a set without an
- * event.  [e]
+ * event.  Called with the set's lock.
  */
 bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
 /*
  * Called if ep_deliver has accepted a record, but the caller does not return the event to the
  * program.  Stores the record in set->held for the next wait, or has the queue report it again.
- * [e]
+ * Called with the set's lock.
  */
 void ep_give_back(struct ep_set *set, const struct xpoll_ready *record);
 /*
  * Translate set->held, the record that ep_give_back has kept, into an event, and empty set->held.
- * Returns false if no record is held, or if the condition that the record reports is over.  [e]
+ * Returns false if no record is held, or if the condition that the record reports is over.  Called
+ * with the set's lock.
  */
 bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
 /*
@@ -331,36 +355,42 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
  */
 bool ep_nested_is_ready(int fd);
 /*
- * Call ep_is_ready for each set registered in this one, which makes the descriptor of a nested set
- * with a bell readable if that set has an event, and otherwise not readable.
+ * Call ep_is_ready for each set registered in this one.  If the descriptor of such a nested set
+ * refers to a bell (a socket that stands for the set's queue), this makes it readable if the nested
+ * set has an event, and otherwise not readable.
  */
 void ep_nest_refresh(struct ep_set *set);
 
 /* bell.c --------------------------------------------------------------------------------- */
 
-/* Make the socket pair of a bell.  Returns 0 or -errno. */
+/*
+ * Make the socket pair of a bell, one end of which stands for the set's queue.  Returns 0 or
+ * -errno.
+ */
 int ep_bell_make(struct ep_bell *bell);
 /*
- * Between ep_bell_pause and ep_bell_resume the bell's thread takes no record from the queue.  Call
- * ep_bell_resume only if ep_bell_pause has returned true (the set had a bell), because the set may
- * get a bell in between.
+ * From ep_bell_pause to ep_bell_resume the thread of the set's bell takes no record from the queue,
+ * because other waits would miss that record.  Call ep_bell_resume only if ep_bell_pause has
+ * returned true (the set had a bell): the set may get a bell in between.
  */
 bool ep_bell_pause(struct ep_set *set);
 void ep_bell_resume(struct ep_set *set);
 /*
- * Make the bell's descriptor readable (ready) or not readable; does nothing if the bell's thread
- * was not started.  [e]
+ * Make the set's descriptors, which refer to its bell (a socket), readable (ready) or not readable.
+ * Does nothing if the bell's thread was not started.  Called with the set's lock.
  */
 void ep_bell_show(struct ep_set *set, bool ready);
-/* End the bell's thread, and close the socket pair. */
+/*
+ * End the thread of the set's bell, and close the socket pair; does nothing for a set without one.
+ */
 void ep_bell_end(struct ep_set *set);
 
 /* ring.c ------------------------------------------------------------------------------------ */
 
 /*
- * Called before a descriptor of the set is registered in another set or passed to poll(2): call
- * ep_expose, and start the bell's thread if the set has a bell.  Returns 0 or a negative errno
- * value.
+ * Called before a descriptor of the set is registered in another set or passed to poll(2): calls
+ * ep_expose.  If the set has a bell (a socket that stands for its queue), starts the thread that
+ * makes the socket readable while the set has events.  Returns 0 or a negative errno value.
  */
 int ep_ring_start(struct ep_set *set);
 /*

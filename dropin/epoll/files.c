@@ -101,8 +101,8 @@ EXPORT int fcntl(int fd, int command, ...)
 	int rc;
 
 	/*
-	 * Common part of fcntl and fcntl64.  The argument is an int, a pointer, or missing; passing
-	 * it on as a pointer has the same effect as passing what the program has passed.
+	 * The argument is an int, a pointer, or missing.  Passing it on as a pointer has the same
+	 * effect as passing what the program has passed.
 	 */
 	va_start(arguments, command);
 	argument = va_arg(arguments, void *);

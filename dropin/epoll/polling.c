@@ -18,8 +18,8 @@
 /* One call of poll(2) or ppoll(2) with descriptors of epoll sets. */
 struct polling {
 	/*
-	 * allocated copy of the program's array; check_all_sets restricts the `events` of epoll
-	 * sets
+	 * allocated copy of the program's array, in which check_all_sets removes from the `events`
+	 * of epoll sets all bits but POLLIN and POLLRDNORM
 	 */
 	struct pollfd *fds;
 	nfds_t len;
@@ -35,7 +35,10 @@ static int64_t now_ns(void)
 	return timeout_ns(&now);
 }
 
-/* Returns true if fd refers to an epoll set. */
+/*
+ * Returns true if fd refers to an epoll set.  Takes no lock and no reference, so the set may end at
+ * any time.
+ */
 static bool is_set(int fd)
 {
 	struct number *number = number_at(fd);
@@ -57,8 +60,9 @@ static bool has_sets(struct pollfd *fds, nfds_t len)
 }
 
 /*
- * Returns true if fd refers to a set that has an event.  If the set has a bell, this also makes fd
- * readable or not, and starts the bell's thread, which keeps fd up to date from now on.
+ * Returns true if fd refers to a set that has an event.  If fd is the socket of a bell, which
+ * stands for a queue without a usable descriptor, also makes fd readable or, without an event, not
+ * readable, and starts the bell's thread, which makes fd readable at later events.
  */
 static bool check_set(int fd)
 {
@@ -110,7 +114,10 @@ static int poll_once(struct polling *polling)
 
 	if (left_ns < 0)
 		left_ns = 0;
-	/* macOS has no ppoll(2), so the program cannot have passed a mask: call poll(2). */
+	/*
+	 * macOS has no ppoll(2): call poll(2).  No mask is lost, because there only poll(2) of this
+	 * file, which takes no mask, comes here.
+	 */
 	if (!ep_real()->ppoll)
 		return ep_real()->poll(polling->fds, polling->len,
 		                       poll_ms(polling->end_ns, left_ns));

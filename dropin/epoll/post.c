@@ -1,4 +1,4 @@
-/* The pipe of post.h. */
+/* A post (post.h): a pipe whose bytes make the descriptor of a timer or of a signalfd readable. */
 #include "post.h"
 
 #include <errno.h>

@@ -88,11 +88,12 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 }
 
 /*
- * Hold the record for the next wait.  An XPOLL_ENABLE would have the queue report the record again,
- * but would make new edges of all directions, and change the order of the events.  So it is used in
- * two cases only.  First: the set has no bell, so the queue's own descriptor must stay readable,
- * and the entry is edge-triggered or one-shot, which the queue does not report twice by itself.
- * Second: another record is held already, for example one of another thread's wait.
+ * Hold the record for the next wait, in set->held.  An XPOLL_ENABLE would have the queue report the
+ * record again, but would make new edges of all directions, and change the order of the events.  So
+ * XPOLL_ENABLE is used in two cases only.  First: another record is held already, for example one
+ * of another thread's wait.  Second: the set's descriptors are those of the queue (the set has no
+ * bell) and have to stay readable, but the entry is edge-triggered or one-shot, so the queue does
+ * not report it twice by itself.
  */
 void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 {
@@ -146,9 +147,10 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event)
 }
 
 /*
- * Returns true if the held record is still an event; discards it otherwise.  Called with the set's
- * lock.  is_held must stay true while the record is held, because threads read is_held without the
- * lock before they sleep.
+ * Returns true if set->held, the record that ep_give_back has stored, is still an event; otherwise
+ * discards the record.  Called with the set's lock.  Must not set is_held to false for a moment, as
+ * ep_deliver_held does, because a thread in ep_wait reads is_held without the lock, and would sleep
+ * although there is an event.
  */
 static bool held_is_ready(struct ep_set *set)
 {
@@ -161,8 +163,8 @@ static bool held_is_ready(struct ep_set *set)
 }
 
 /*
- * Returns true if a record from the queue is an event, and then keeps the record for the next wait.
- * Called with the set's lock.
+ * Returns true if a record from the queue is an event, and then leaves the event for the next wait
+ * (ep_give_back).  Called with the set's lock.
  */
 static bool keep_if_event(struct ep_set *set, const struct xpoll_ready *record)
 {
@@ -224,8 +226,9 @@ bool ep_nested_is_ready(int fd)
 }
 
 /*
- * The bell's thread of a nested set makes the set's descriptor readable a little late, so a wait
- * with timeout 0 would miss an event: update the descriptors of all nested sets now.
+ * If the descriptor of a nested set refers to a bell, a socket, the bell's thread makes it readable
+ * a little late, so a wait with timeout 0 would miss an event: update the descriptors of all nested
+ * sets now.
  */
 void ep_nest_refresh(struct ep_set *set)
 {

@@ -47,9 +47,9 @@ static int make_fd(void)
 
 /*
  * set->fork: in a forked child, if ep_expose has made the set's descriptors those of the parent's
- * queue or bell, replace them by duplicates of a new socket.  So the set's descriptors stay open,
- * as the program expects, until the next ep_expose.  If no socket can be made, the descriptors stay
- * shared with the parent.
+ * queue or of its bell (a socket), replace them by duplicates of a new socket.  So the set's
+ * descriptors stay open, as the program expects, until the next ep_expose.  If no socket can be
+ * made, the descriptors stay shared with the parent.
  */
 static void fork_set(struct ep_set *set)
 {
@@ -128,8 +128,9 @@ int ep_begin(struct ep_set **begun)
 }
 
 /*
- * Make the set's descriptors duplicates of the queue's descriptor or of the bell's.  Called with
- * the locks of the table and of the set.
+ * Make the set's descriptors duplicates of the queue's descriptor or, if the kernel or the back end
+ * rules that out, of a socket that a thread keeps readable while the set has events (struct
+ * ep_bell).  Called with the locks of the table and of the set.
  */
 static int expose(struct ep_set *set)
 {
@@ -137,14 +138,16 @@ static int expose(struct ep_set *set)
 	int rc;
 
 	/*
-	 * Use a bell if the back end has no descriptor (ENOTSUP), or if the kernel allows no
-	 * further level of queues (ELOOP); after another error fail.
+	 * Use a bell, a socket instead of the queue's descriptor, if the back end has no descriptor
+	 * (ENOTSUP), if the kernel allows no further level of queues (ELOOP), or if ep_use_bell has
+	 * set bell.stays.  After another error fail.
 	 */
 	if (fd < 0 && !set->bell.stays && errno != ENOTSUP && errno != ELOOP)
 		return -errno;
 	if (fd < 0) {
 		/*
-		 * If an earlier ep_replace_fds has failed, there is a bell already: use that one.
+		 * If an earlier ep_replace_fds has failed, there is a socket pair already: use that
+		 * one.
 		 */
 		rc = set->bell.fds[0] < 0 ? ep_bell_make(&set->bell) : 0;
 		if (rc < 0)

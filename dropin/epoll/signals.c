@@ -17,6 +17,7 @@
 #include "real.h"
 #include "siginfo.h"
 
+/* One more than the highest signal that a signalfd may have; Linux has signals up to 64. */
 #if defined(NSIG)
 enum { SIGNALS_END = NSIG > 65 ? NSIG : 65 };
 #else

@@ -79,7 +79,10 @@ static int64_t offset_ns(void)
 	return now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC);
 }
 
-/* Returns the sum of two times; XP_NEVER if it would overflow. */
+/*
+ * Returns the sum of two times that are not negative; XP_NEVER, a time that never comes, if the sum
+ * would overflow.
+ */
 static int64_t add_ns(int64_t a_ns, int64_t b_ns)
 {
 	return a_ns > XP_NEVER - b_ns ? XP_NEVER : a_ns + b_ns;

@@ -17,10 +17,11 @@ static int64_t now_ns(void)
 }
 
 /*
- * Translate records into at most `cap` events.  If held_fd is not negative, events[0] is the event
- * of that descriptor, from the record that ep_give_back has kept.  If the queue reports the
- * descriptor as well, because it is level-triggered, both become one event; otherwise one record
- * may find no room, and is kept for the next wait.  Returns the number of events.
+ * Translate records into events, at most `cap`.  If held_fd is not negative, events[0] is already
+ * an event of this descriptor, from the record that an earlier call had taken from the queue and
+ * kept (ep_give_back).  If the queue reports held_fd again, because it is level-triggered, both
+ * become one event.  Otherwise the array may be one event too short: then the last record is kept
+ * for the next wait.  Returns the number of events.
  */
 static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, int count,
                        struct epoll_event *events, int held_fd, int cap)
@@ -45,8 +46,8 @@ static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, in
 }
 
 /*
- * Translate the held record (ep_give_back) into an event.  Returns the record's descriptor; -1:
- * there is no event.
+ * Translate set->held, the record that an earlier call has kept (ep_give_back), into an event.
+ * Returns the record's descriptor; -1: there is no event.
  */
 static int deliver_held(struct ep_set *set, struct epoll_event *event)
 {
@@ -91,9 +92,9 @@ static int wait_in_queue(struct ep_set *set, struct xpoll_ready *records, int ca
 
 /*
  * Wait until there is an event for the program, or until the timeout has passed.  That may need
- * several waits of the queue: one may return early without a record, because ep_bell_pause has
- * woken it, or with records that are no events.  Returns the number of events or a negative errno
- * value.
+ * several waits of the queue: one may return early without a record, because another thread has
+ * called xpoll_wake, or with records that are no events.  Returns the number of events or a
+ * negative errno value.
  */
 static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
                       struct waiting *waiting)
@@ -127,7 +128,8 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 struct room {
 	struct ep_set *set;
 	struct xpoll_ready *records; /* allocated array; NULL: the array on the stack is used */
-	bool is_paused;              /* ep_bell_pause has returned true */
+	/* ep_bell_pause has returned true, so ep_bell_resume must follow */
+	bool is_paused;
 };
 
 /* Cleanup handler: end a wait, also that of a cancelled thread. */
@@ -179,8 +181,8 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	rc = wait_until(set, room.records ? room.records : few, cap, &waiting);
 	pthread_cleanup_pop(1);
 	/*
-	 * The wait may have taken the last events: call ep_is_ready, which makes the bell's
-	 * descriptor not readable if no event is left.
+	 * The wait may have taken the last events: call ep_is_ready, which makes the set's
+	 * descriptors, which refer to the bell's socket, not readable if no event is left.
 	 */
 	if (room.is_paused && is_rung(set))
 		(void)ep_is_ready(set);

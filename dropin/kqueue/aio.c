@@ -33,11 +33,16 @@ struct kq_request {
 	struct kq_request *next;     /* next in the bucket */
 	struct kq *kq;        /* the queue; NULL: the queue was or is being destroyed */
 	struct kq *ending;    /* the queue, while it is being destroyed */
-	void *udata;          /* udata of the event */
+	void *udata;          /* the program's value for the event, from aio_sigevent */
 	unsigned short flags; /* the program's flags for the event: EV_ONESHOT and so on */
-	bool was_returned;    /* xpoll has returned the event, so aio.result is valid */
 	/*
-	 * no (further) event is returned: after EV_DELETE, or, with KQ_AIO_MODES, after the event
+	 * aio.result is valid: xpoll has returned the event, or has ended the request with its
+	 * queue
+	 */
+	bool was_returned;
+	/*
+	 * no further event is returned: the program has deleted the registration (EV_DELETE), or a
+	 * request with EV_ONESHOT, EV_CLEAR or EV_DISPATCH has had its one event
 	 */
 	bool has_no_event;
 	bool cancelled;       /* kq_aio_cancel has tried to cancel the request while in progress */
@@ -107,7 +112,7 @@ static void kq_aio_withdraw(struct kq_request *request)
 		                   XPOLL_DELETE, 0);
 }
 
-/* Unlink and free a request. */
+/* Remove the request that this link (kq_aio_link_of) points to from the table, and free it. */
 static void kq_aio_remove(struct kq_request **place)
 {
 	struct kq_request *request = *place;

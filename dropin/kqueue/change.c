@@ -13,7 +13,7 @@
 
 #define KQ_ACTIONS (EV_ADD | EV_DELETE | EV_ENABLE | EV_DISABLE)
 #define KQ_MODES   (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
-#define KQ_KNOWN   (KQ_ACTIONS | KQ_MODES | EV_KEEPUDATA) /* flags that xpoll has, too */
+#define KQ_KNOWN   (KQ_ACTIONS | KQ_MODES | EV_KEEPUDATA) /* flags that xpoll has as well */
 
 /* The fflags that each filter accepts. */
 #define KQ_USER_NOTES  (NOTE_FFCTRLMASK | NOTE_FFLAGSMASK | NOTE_TRIGGER)
@@ -157,8 +157,9 @@ static bool kq_has_file_poll(int fd, const struct kevent *change)
 }
 
 /*
- * Complete the record of a READ or WRITE change.  Returns 0, or the negative errno value with which
- * the change fails: in FreeBSD, too, except with NOTE_FILE_POLL (kq_has_file_poll).
+ * Complete the record of a READ or WRITE change.  Returns 0, or a negative errno value if the
+ * change must fail.  FreeBSD refuses these changes, too, except those with NOTE_FILE_POLL, which
+ * FreeBSD supports and xpoll does not (kq_has_file_poll).
  */
 static int kq_translate_fd(struct kq *kq, const struct kevent *change,
                            struct xpoll_event *record)
@@ -379,7 +380,10 @@ int kq_change(struct kq *kq, const struct kevent *change)
 	    (change->flags & EV_ENABLE && change->flags & EV_DISABLE) ||
 	    kq_is_forced(kq, change))
 		return -EINVAL;
-	/* EV_ADD and EV_DELETE: delete the registration if it exists, otherwise add it. */
+	/*
+	 * Like FreeBSD, treat EV_ADD with EV_DELETE as a switch: delete the registration if it
+	 * exists, otherwise add it.
+	 */
 	if (change->flags & EV_ADD && change->flags & EV_DELETE) {
 		struct kevent one = *change;
 

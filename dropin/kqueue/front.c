@@ -245,8 +245,9 @@ void kq_signals_changed(void)
 }
 
 /*
- * Count a call of the C library that may have blocked signals or set an action without xpoll, if
- * any signal was ever registered.  Returns rc, the result of the call.
+ * Count a call of the C library, also a failed one, that may have blocked signals or set an action
+ * without xpoll, if any signal was ever registered: the next kevent(2) then registers the signals
+ * again.  Returns rc, the result of the call.
  */
 static int front_changed(int rc)
 {
@@ -280,7 +281,10 @@ EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before)
 	return set && how != SIG_UNBLOCK ? front_changed(rc) : rc;
 }
 
-/* Call one of the functions in `few`, and count the call.  name: SIGBLOCK to SIGIGNORE. */
+/*
+ * Call the C library's function few[name], for example sighold for SIGHOLD.  Such a function
+ * changes a mask or an action without xpoll, so count the call (front_changed).
+ */
 static int front_call(int name, int argument)
 {
 	front_number *call;

@@ -174,9 +174,10 @@ static int64_t kq_now(void)
 }
 
 /*
- * Wait on a queue that has requests of asynchronous I/O.  If all events of a wait belong to deleted
- * requests, the program gets none of them, and another wait follows.  A signal between the two
- * would interrupt neither, so signals are unblocked only during the waits.
+ * Like kq_wait, for a queue that has requests of asynchronous I/O: apply the changes and wait.  If
+ * all events of a wait belong to deleted requests, the program gets none of them, and another wait
+ * follows.  A signal between the two would interrupt neither, so signals are unblocked only during
+ * the waits.
  */
 static XP_NOINLINE int kq_wait_again(struct kq *kq,
                                      const struct xpoll_event *changes,
@@ -228,9 +229,10 @@ static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
 }
 
 /*
- * Returns the fflags for the status of a change with the result rc, like FreeBSD, which alters
- * fflags while it applies the change.  fresh: an EV_ADD with fflags that made, or would make, a
- * registration.
+ * Returns the fflags of the status, the EV_ERROR event that reports the result rc of a change.
+ * FreeBSD alters fflags while it applies a change.  In particular it moves those of an EV_ADD into
+ * the new registration, which leaves 0, unless the change fails earlier.  fresh: this is an EV_ADD
+ * with fflags, and its ident and filter were not registered before.
  */
 static unsigned kq_status_fflags(const struct kevent *change, bool fresh, int rc)
 {
@@ -290,8 +292,8 @@ static XP_COLD int kq_call_one_by_one(struct kq *kq, const struct kevent *change
 
 /*
  * Apply changes, some of which need several steps; there is no array for statuses, so the first
- * error ends the call.  Cancellation is disabled meanwhile, because a cancelled thread would leave
- * a change incomplete.
+ * error ends the call.  If another thread could cancel this one, cancellation is disabled
+ * meanwhile, because a cancelled thread would leave a change incomplete.
  */
 static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
                                              const struct kevent *changes,
@@ -374,8 +376,9 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
 {
 	struct kq *kq = kq_hold(fd);
 	/*
-	 * Disable cancellation if the call has changes and may wait, and there may be another
-	 * thread, which could cancel this one.
+	 * In a call with changes that may wait, a cancellation during the wait would lose the
+	 * statuses of the applied changes: disable cancellation (whole), unless this is the only
+	 * thread, which no other can cancel.
 	 */
 	bool whole = nchanges > 0 && nevents > 0 && !xp_single_threaded();
 	int state, rc;

@@ -47,19 +47,20 @@ struct kq {
 	struct kq *next;     /* [t] next queue in kq_table.all */
 
 	/*
-	 * State that xpoll's registrations do not hold; the first three members are 0 if there is
-	 * none.
+	 * State that xpoll's registrations do not hold; `special`, `requests` and `signals` are 0
+	 * if there is none.
 	 */
 	atomic_int special;      /* [a] procdescs_len plus exts_len */
 	atomic_int requests;     /* [a] number of requests of asynchronous I/O */
 	atomic_uint_least64_t signals; /* [a] a bit for each signal that is registered */
 	/* [a] value of kq_signals_seen() when kq_signals_renew last registered the signals */
 	atomic_uint_least64_t renewed;
-	pthread_mutex_t extras;
+	pthread_mutex_t extras;  /* guards the members with [x] */
 	int *procdescs;          /* [x] descriptors with an EVFILT_PROCDESC registration */
-	int procdescs_len;       /* [x] number of procdescs */
+	/* [x] number of elements of procdescs in use */
+	int procdescs_len;
 	struct kq_extra *exts;   /* [x] the registrations with ext fields that are not 0 */
-	int exts_len;            /* [x] number of exts */
+	int exts_len;            /* [x] number of elements of exts in use */
 	int exts_cap;            /* [x] number of exts that fit in the allocated memory */
 };
 
@@ -87,7 +88,9 @@ int kq_publish(struct kq *kq);
 /*
  * kq_close_begin, called before fd is closed, drops the registrations of fd in all queues, and
  * returns the queue that fd refers to.  If the result is not NULL, the caller calls kq_close_end
- * after the close, which ends the queue if fd was its last descriptor.
+ * after the close, which ends the queue if fd was its last descriptor.  In a child of vfork(2),
+ * which has its own descriptors, returns NULL and does nothing.  For KQ_PROBE_FD sets
+ * kq_real.sees_closes.
  */
 struct kq *kq_close_begin(int fd);
 void kq_close_end(struct kq *kq);
@@ -175,9 +178,12 @@ int kq_aio_cancel(int fd, const struct aiocb *control, bool *found);
  */
 int kq_aio_worse(int one, int other);
 
-/* suspend.c: signals between two sleeps --------------------------------------- */
+/* suspend.c: blocks signals, except in the sleeps of a call ---------------------- */
 
-/* Block all signals, and store the previous mask in *mask. */
+/*
+ * Block all signals, and store the previous mask in *mask, which the caller applies in its sleeps
+ * only: then a signal between two sleeps interrupts the next one.
+ */
 void kq_signals_block(sigset_t *mask);
 /*
  * Restore the mask that kq_signals_block has stored (a sigset_t); also a handler for
@@ -194,7 +200,8 @@ void kq_signals_restore(void *mask);
 int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flags);
 /*
  * Call before the program adds READ to a descriptor.  Returns -EINVAL if the descriptor has an
- * EVFILT_PROCDESC registration, for which this library uses READ; otherwise 0.
+ * EVFILT_PROCDESC registration, for which this library uses READ; otherwise 0, and removes such a
+ * registration's record if fd is no process descriptor any more.
  */
 int kq_procdesc_check_read(struct kq *kq, uint64_t ident);
 /* Turn a READ event into an EVFILT_PROCDESC event if its fd has such a registration. */
@@ -204,9 +211,9 @@ extern atomic_uint_least64_t kq_signals_ever;
 /* Record that the queue has a registration of this signal, or has none any more. */
 void kq_signals_note(struct kq *kq, int number, bool there);
 /*
- * Register the queue's signals with xpoll again, if an action or a mask of signals may have changed
- * since the last time, or if another thread called then: xpoll reads the action and the calling
- * thread's mask when a signal is registered.
+ * Register the queue's signals with xpoll again, because xpoll reads a signal's action and the
+ * calling thread's mask only when the signal is registered.  Does nothing if neither has changed
+ * since the last call, and the same thread made that one (kq_signals_seen).
  */
 void kq_signals_renew(struct kq *kq);
 /* Returns true if an `ext` field of the change is not 0. */
@@ -240,9 +247,9 @@ int kq_sigaction(int number, const struct sigaction *action,
                  struct sigaction *before);
 
 /*
- * Returns a number that changes with the calling thread, and with each change of an action or a
- * mask that front.c has seen and not passed to xpoll.  While it stays the same, no signal has to be
- * registered again.  Returns 0 if front.c does not see all such calls.
+ * Returns a stamp that differs from thread to thread and after each change of an action or a mask
+ * that front.c has seen and not passed to xpoll.  While the stamp stays the same, kq_signals_renew
+ * has nothing to do.  Returns 0 if front.c does not see all such calls.
  */
 uint64_t kq_signals_seen(void);
 /* Make kq_signals_seen return another number in all threads. */

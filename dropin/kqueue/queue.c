@@ -41,7 +41,10 @@ static int kq_make(struct kq *kq)
 
 	memset(&options, 0, sizeof options);
 	options.size = sizeof options;
-	/* Use epoll: the program's descriptors refer to the queue's epoll instance (kq_mark). */
+	/*
+	 * Use epoll: the descriptors that kqueue(2) returns are duplicates of the epoll instance's,
+	 * and an entry in that instance identifies the queue of each duplicate (kq_mark).
+	 */
 	options.backend = "epoll";
 	options.flags = XPOLL_ALL_READY | XPOLL_TELL_MODES | XPOLL_VNODE_AS_BSD;
 	kq->descriptors = 0;

@@ -196,7 +196,8 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 	if (there) {
 		atomic_fetch_or(&kq->signals, bit);
 		/*
-		 * The signal may be blocked in any thread: make the next kevent(2) of each thread
+		 * When a signal is registered, xpoll reads only the calling thread's mask, but any
+		 * other thread may block the signal, too: make the next kevent(2) of each thread
 		 * register the signals again.
 		 */
 		kq_signals_changed();

@@ -34,8 +34,8 @@ void kq_signals_restore(void *mask)
 
 /*
  * Wait until one of the requests has completed, by a check every KQ_SUSPEND_NS, because a
- * completion does not wake this thread.  The sleeps apply `mask`.  Returns 0; EAGAIN: the timeout
- * has passed; or another errno value, mostly EINTR.
+ * completion does not wake this thread.  The sleeps apply `mask`.  Returns 0 or a positive errno
+ * value: EAGAIN if the timeout has passed, mostly EINTR otherwise.
  */
 static int kq_suspend(const struct aiocb *const controls[], int count,
                       int64_t left_ns, const sigset_t *mask)

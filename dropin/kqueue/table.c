@@ -23,7 +23,10 @@ static struct {
 	uint64_t serial;      /* [t] serial of the last queue that was made */
 	int len;              /* [t] number of queues in `all` */
 	int sweep_at;         /* [t] value of len at which kq_sweep runs again */
-	/* [a] an eventfd, registered in each queue's epoll instance: see kq_mark; -1: none */
+	/*
+	 * [a] an eventfd with an entry in each queue's epoll instance, by which a descriptor of a
+	 * queue is recognised (kq_mark); -1: none
+	 */
 	atomic_int mark_fd;
 	_Atomic pid_t process; /* [a] the process that the queues belong to: see kq_close_begin */
 } kq_table = {.lock = PTHREAD_MUTEX_INITIALIZER, .mark_fd = -1};
@@ -42,12 +45,13 @@ static inline int kq_add_refs(struct kq *kq, int change)
 	return refs;
 }
 
-/* Add a reference.  Returns false if the queue has ended. */
+/*
+ * Add a reference.  Returns false if there is none: then the queue has ended, and must not be held.
+ */
 static bool kq_try_hold(struct kq *kq)
 {
 	int refs = atomic_load_explicit(&kq->refs, memory_order_relaxed);
 
-	/* A queue without references has ended, and must not be held. */
 	while (refs > 0)
 		if (atomic_compare_exchange_weak_explicit(
 			    &kq->refs, &refs, refs + 1, memory_order_acquire,
@@ -147,8 +151,10 @@ static void kq_find_duplicates(struct kq *kq)
 }
 
 /*
- * Called with the lock, when a descriptor does not refer to the queue any more.  Returns true if
- * no other descriptor does: then the caller has to call kq_drop, which ends the queue.
+ * Called with the lock, when a descriptor does not refer to the queue any more: decrement the
+ * number of the queue's descriptors.  At 0, look for unrecorded duplicates (kq_find_duplicates).
+ * If there is none, remove the queue from the list and return true: then the caller has to call
+ * kq_drop, which ends the queue.
  */
 static bool kq_number_remove(struct kq *kq)
 {

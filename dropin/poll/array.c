@@ -131,8 +131,9 @@ static size_t entry_sync(struct array *array, struct watch *watch,
 }
 
 /*
- * Copy to the image each of the first `count` entries whose fd or events have changed.  Sets the
- * revents of all entries in a changed block to 0.  Returns the number of copied entries.
+ * Copy to the image each of the first `count` entries whose fd or events have changed.  In a block
+ * that differs from the image, also sets the revents of all entries of the program's array to 0; in
+ * an equal block they are 0, like those of the image.  Returns the number of copied entries.
  */
 static size_t image_sync(struct array *array, struct watch *watch,
                          struct pollfd *fds, size_t count)
@@ -225,7 +226,10 @@ int64_t array_sync(struct array *array, struct watch *watch,
 
 /* --- Results -------------------------------------------------------------------- */
 
-/* Store revents of one entry in array and image, and add the entry's index to `reported`. */
+/*
+ * Store the revents of one entry in the program's array and in the image, which stay equal, and
+ * note the entry's index, for clear_reported.
+ */
 static void write_revents(struct array *array, struct pollfd *fds, int32_t index,
                           short revents)
 {

@@ -35,7 +35,7 @@ struct array {
 	int32_t *replaced;
 	int32_t *reported;  /* indexes of the entries whose revents are not 0 */
 	size_t len;          /* number of entries of image and next */
-	size_t reported_len; /* number of entries of reported */
+	size_t reported_len; /* number of entries that the last array_report stored there */
 };
 
 /* Free the memory, and make the image empty. */

@@ -3,16 +3,16 @@
  *
  * A set (pool.h) is an epoll instance with the descriptors of one array.  The thread claims the
  * set, updates it from the array, polls it and stores the results.  If nothing is ready, the thread
- * releases the set and sleeps in poll(2) of the epoll descriptor and of the hot descriptors, which
- * epoll does not watch.  A real call is one of the C library's function with the program's
- * arguments.
+ * releases the set and sleeps in poll(2) of the epoll descriptor and of the hot descriptors: those
+ * of the array that are polled directly, because epoll cannot watch them.  A real call is a call of
+ * the C library's function with the program's arguments.
  *
  * The sleep is a call of the C library with the signal mask that the program passed, and no set is
  * claimed meanwhile.  So signals interrupt and restart it, and cancellation and longjmp leave it,
  * like the program's own call.  A call may need several sleeps.  From the first one on signals are
  * blocked except during the sleeps, because a signal between two sleeps would interrupt neither.
- * If another thread or a signal handler uses the set after a sleep, or has changed its requested
- * bits, the call starts over with the present contents of the array.
+ * If, after a sleep, another thread or a signal handler is using the set, or has changed the bits
+ * that the set requests, the call starts over with the present contents of the array.
  */
 #include "call.h"
 
@@ -36,7 +36,7 @@
 /* Result of poll_set: the C library's function has to make this call. */
 #define USE_REAL (INT_MIN + 1)
 
-/* Among the calls that could begin with the sleep, one in this many polls first. */
+/* Of this many calls that could begin with the sleep, one polls first: see sleep_is_first. */
 #define SLEEPS_FIRST_MOST 16
 
 /* --- Time ------------------------------------------------------------------------ */
@@ -102,10 +102,10 @@ static int pass_to_library(struct call *call)
 }
 
 /*
- * Returns the number of bytes, from the address of this call's array on, that a later call may use
- * without calling the C library's poll(2) only to check its memory.  The kernel maps whole pages,
- * so the number reaches to the end of the array's last page; but at most to the limit of open files
- * in entries, because poll(2) fails with EINVAL beyond that.
+ * Returns how many bytes, from the address of this call's array on, are known to be mapped after a
+ * real call, so that a later call need not make a real one only to have its memory checked.  The
+ * kernel maps whole pages, so the number reaches to the end of the array's last page; but at most
+ * to the limit of open files in entries, because poll(2) fails with EINVAL beyond that.
  */
 static size_t size_checked(const struct call *call)
 {
@@ -119,8 +119,8 @@ static size_t size_checked(const struct call *call)
 
 /*
  * Record that a real call was made: its memory is known to be mapped, and the next real call is due
- * after half of settings.recheck_ns.  So an event that epoll does not report is found within
- * settings.recheck_ns, even if it comes just after a real call.
+ * after half of settings.recheck_ns.  An event that epoll does not report is found by the next real
+ * call.  xpoll-poll(7) allows a delay of settings.recheck_ns; the other half is a margin.
  */
 static void note_real_call(const struct call *call, struct set *set)
 {
@@ -206,9 +206,9 @@ static int run_real(struct call *call, struct set *set)
 
 /*
  * The unit of set->balance is one check of a descriptor in the kernel.  A set saves the checks of a
- * real poll(2).  A set costs a check of each hot descriptor (watch.h), SYSCALL_COST for each system
- * call beyond the one of the real poll(2), and READY_COST for each ready descriptor, because
- * epoll_wait(2) takes longer than poll(2) to report one.
+ * real poll(2).  A set costs a check of each hot descriptor (not watched by epoll: watch.h),
+ * SYSCALL_COST for each system call beyond the one of the real poll(2), and READY_COST for each
+ * ready descriptor, because epoll_wait(2) takes longer than poll(2) to report one.
  */
 #define SYSCALL_COST 10
 #define READY_COST   3
@@ -257,8 +257,8 @@ static void account_and_release(struct call *call, struct set *set, int rc)
 
 /*
  * Poll the set and store the results for the program.  If len > 0, `sleep` has the results of the
- * sleep that has just ended, so hot descriptors are not polled again.  Returns the number of ready
- * descriptors; USE_REAL; or -EBADF if the set does not work.
+ * sleep that has just ended, so the descriptors that epoll does not watch are not polled again.
+ * Returns the number of ready descriptors; USE_REAL; or -EBADF if the set does not work.
  */
 static int poll_set(struct call *call, struct set *set, const struct pollfd *sleep,
                 int len)
@@ -346,9 +346,9 @@ static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
 }
 
 /*
- * `sleep` has the len entries that the sleep has polled.  Replace them by entries for all present
- * hot descriptors: poll those that became hot during the sleep, and keep the results of the others,
- * because another poll may clear their readiness.  Returns the new number of entries.
+ * `sleep` has the len entries that the sleep has polled.  Replace them by entries for all
+ * descriptors that are hot (not watched by epoll) now: poll those that became hot during the sleep,
+ * and keep the results of the others, because another poll may clear them.  Returns the new len.
  */
 static int poll_hot_since_sleep(const struct watch *watch, struct pollfd *sleep, int len)
 {
@@ -411,7 +411,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 /*
  * Returns true if the call begins with the sleep, without a poll before it.  A poll that finds
  * nothing wastes a system call.  So if the last call that polled first found nothing, the next
- * calls of the set sleep first, except every SLEEPS_FIRST_MOST-th.
+ * calls of the set sleep first, except every SLEEPS_FIRST_MOST-th, which tests that again.
  */
 static bool sleep_is_first(const struct call *call, struct set *set)
 {

@@ -55,11 +55,19 @@ struct bits {
 /* One call of the program: its arguments and its progress. */
 struct call {
 	const struct call_ops *ops; /* poll_ops (poll, ppoll) or select_ops (select, pselect) */
-	uintptr_t site;       /* return address in the program (select: inverted); see sites.h */
+	/*
+	 * return address in the program, which identifies the call site (sites.h).  For select all
+	 * its bits are inverted, because a poll(2) may return to the same address.
+	 */
+	uintptr_t site;
 	uintptr_t key;        /* address of the array, or of the first fd_set that is not NULL */
 	struct extent memory; /* the array or bit sets, which the real call reads and writes */
 	size_t count;         /* number of entries of fds; for select equal to bits.count */
-	size_t checks;        /* number of descriptors that the kernel polls in a real call */
+	/*
+	 * number of descriptors that the kernel polls in a real call; in a poll(2) also counts
+	 * entries with a negative fd
+	 */
+	size_t checks;
 	const sigset_t *mask; /* the signal mask during sleeps; NULL: the thread's own */
 	int64_t deadline_ns;  /* end of the timeout, monotonic; XP_NOW: timeout 0; XP_NEVER: none */
 	int64_t awake_ns;     /* when the call began, or last woke up; coarse clock */

@@ -16,7 +16,7 @@
 
 struct closing {
 	int fd;        /* the descriptor that is closed */
-	bool was_ours; /* dup2(2) or dup3(2) replaces fd, the epoll descriptor of a set */
+	bool was_ours; /* fd is the epoll descriptor of a set, which dup2(2) or dup3(2) replaces */
 };
 
 /* Returns true if fd is the epoll descriptor of a set, which close(2) must not close. */
@@ -30,7 +30,11 @@ static inline bool closing_handles(int fd, int number, int flags)
 	(void)fd;
 	(void)number;
 	(void)flags;
-	return true; /* even if dup3 will fail: then the sets register the descriptor again */
+	/*
+	 * Handle each dup2 and dup3 like a close of `number`.  If the call fails, the sets that
+	 * have registered `number` with epoll only have to register it again.
+	 */
+	return true;
 }
 
 static inline void closing_duplicated(int fd, int number)
@@ -52,8 +56,8 @@ static inline void closing_unshare(void)
 void closing_detach(int fd, uint64_t relying);
 
 /*
- * Called before a close.  This and closing_end are inline, because each return after a system call
- * costs a misprediction.
+ * Called before a close.  This and closing_end are inline, because after a system call the
+ * processor mispredicts each return: the kernel has overwritten its predictions.
  */
 static inline void closing_begin(struct closing *closing, int fd)
 {

@@ -25,11 +25,16 @@
 #define MARK 64
 
 /*
- * kernel_move_away gives a descriptor one of the last AWAY_ROOM numbers of the process's table of
- * descriptors, for which it tries sizes from AWAY_TABLE on, each twice the last.
+ * kernel_move_away gives a descriptor one of the AWAY_ROOM numbers just below 256 (AWAY_TABLE) or,
+ * if these are taken, just below 512, 1024 and so on.  At these sizes the kernel's table of
+ * descriptors ends: the table grows no more than necessary, and the low numbers are left to the
+ * program.
  */
 #define AWAY_ROOM  32
-/* Size of the smallest table that kernel_move_away tries, unless RLIMIT_NOFILE is lower. */
+/*
+ * Size of the smallest table of descriptors in which kernel_move_away looks for a number, unless
+ * RLIMIT_NOFILE is lower.
+ */
 #define AWAY_TABLE 256
 
 bool memory_grow(struct memory *memory, size_t size)
@@ -110,10 +115,11 @@ int kernel_move_away(int fd)
 
 	for (;; end *= 2) {
 		/*
-		 * Copy fd to one of the last AWAY_ROOM numbers of a table of `end` numbers.  If all
-		 * of these are taken, the copy gets a number from `end` on: double `end`.  Skip a
-		 * table whose last AWAY_ROOM numbers begin at or below fd: few of these, or none,
-		 * are free, because fd was the lowest free number.
+		 * Copy fd to one of the last AWAY_ROOM numbers of a table of `end` numbers, so that
+		 * the table need not be larger.  If all of these are taken, the copy gets a number
+		 * from `end` on: close the copy, and double `end`.  Skip a table whose last
+		 * AWAY_ROOM numbers begin at or below fd: since fd was the lowest free number, all
+		 * numbers below fd are taken.
 		 */
 		if (end - AWAY_ROOM <= fd && end < limit)
 			continue;

@@ -36,7 +36,10 @@ void memory_free(struct memory *memory);
 /* Returns true if the two pieces of memory differ; size is a multiple of 8. */
 bool memory_differs(const void *a, const void *b, size_t size);
 
-/* Returns the process ID by a system call, also in a child of vfork(2). */
+/*
+ * Returns the process ID, always by a system call: in a child of vfork(2), which shares the
+ * parent's memory, a stored ID would be the parent's.
+ */
 int kernel_pid(void);
 
 /*

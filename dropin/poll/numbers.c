@@ -7,15 +7,16 @@
 /* Length of the table: the default of fs.nr_open, the kernel's bound for RLIMIT_NOFILE. */
 #define NUMBERS_MOST ((size_t)1 << 20)
 
-#define LOG_LEN 4096u /* number of entries; a new entry overwrites the oldest */
+/* entries of the log of closed descriptors; a new one overwrites the oldest */
+#define LOG_LEN 4096u
 
 _Atomic uint64_t *numbers_words;
 size_t numbers_len;
 
 static void *words; /* the memory of numbers_words */
 /*
- * Greater than each descriptor in the table that has had the bit of a set, or was one of the
- * library's own, since numbers_reset.
+ * An upper bound: greater than each descriptor that a set has registered with epoll, or that was a
+ * set's epoll instance, since numbers_reset.
  */
 static _Atomic unsigned top;
 static _Atomic int in_ranges; /* number of threads between numbers_range_begin and _end */

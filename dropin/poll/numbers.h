@@ -23,7 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define NUMBERS_SETS     48 /* the most sets, because a word has this many set bits */
+#define NUMBERS_SETS     48 /* largest number of sets: a word has a bit for each */
 #define NUMBERS_SET_BITS ((UINT64_C(1) << NUMBERS_SETS) - 1)
 
 #define NUMBERS_CLOSING_ONE  (UINT64_C(1) << NUMBERS_SETS)
@@ -71,12 +71,15 @@ static inline uint64_t numbers_relying(int fd)
  * the set bits of fd; if there are any, the caller calls numbers_close_clear before the close.
  */
 uint64_t numbers_close_begin(int fd);
-/* Clear all set bits of fd, and append fd to the log of closes. */
+/*
+ * Clear the bits of all sets in the word of fd, and append fd to the log of closes, which the sets
+ * read.
+ */
 void numbers_close_clear(int fd);
 
 /*
- * Called after the close: no longer count this thread as closing fd.  Inline, because each return
- * after a system call costs a misprediction.
+ * Called after the close: no longer count this thread as closing fd.  Inline, because after a
+ * system call the processor mispredicts each return: the kernel has overwritten its predictions.
  */
 static inline void numbers_close_end(int fd)
 {

@@ -28,16 +28,20 @@ enum { FREE, IDLE, CLAIMED, RETIRED };
 #define GONE INT_MAX
 
 /*
- * Values of *process, on a page that reads as zeros in a forked child: the child has not started
- * its pool yet; a thread is starting the pool; calls may use sets; every call passes through
- * (pool_unshare, pool_sandboxed).
+ * Values of *process, on a page that the kernel clears in a forked child:
+ *
+ *   FORKED    this is a forked child that has not started its pool yet
+ *   STARTING  a thread is starting the pool
+ *   RUNNING   calls may use sets
+ *   PASSING   every call passes through to the C library (pool_unshare, pool_sandboxed)
  */
 enum { FORKED, STARTING, RUNNING, PASSING };
 
 static struct set sets[NUMBERS_SETS];
 static _Atomic int sets_len;  /* all sets from this index on were never used */
 static _Atomic int detaching; /* number of threads in pool_detach */
-static _Atomic uint32_t *process; /* FORKED, STARTING, RUNNING or PASSING; NULL: no pool */
+/* points to the state, FORKED to PASSING, in the page that a fork clears; NULL: no pool */
+static _Atomic uint32_t *process;
 static _Atomic int process_id;    /* ID of the process that has started the pool */
 static _Atomic bool sandboxed; /* the process has installed a seccomp filter; inherited by fork */
 

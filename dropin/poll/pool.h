@@ -37,16 +37,24 @@ struct set {
 	/* [a] time of the last claim or of the end of a sleep; coarse clock */
 	_Atomic int64_t used_ns;
 
-	struct watch watch;     /* [c] except epoll_fd: descriptors, epoll instance */
+	/*
+	 * [c] the array's descriptors and their epoll instance; threads that close descriptors read
+	 * and replace epoll_fd, too
+	 */
+	struct watch watch;
 	struct array array;     /* [c] the copy of the program's array */
 	struct memory selected; /* [c] one struct selected: a select as an array; see select.c */
-	struct extent memory;   /* [c] the program's memory that the last real call has checked */
+	/*
+	 * [c] the program's memory that is known to be mapped, because the last real call has used
+	 * it
+	 */
+	struct extent memory;
 	int64_t recheck_ns;     /* [c] when the next real call is due; coarse clock */
 	int64_t balance;        /* [c] saved checks minus costs, in units of a check: see call.c */
 	bool last_poll_empty;   /* [c] the last call that polled before sleeping found nothing */
 	/*
-	 * [c] calls that have slept first since this number last reached SLEEPS_FIRST_MOST, which
-	 * made a call poll first: see sleep_is_first
+	 * [c] number of calls that have slept without polling before; starts at 0 again when it
+	 * reaches SLEEPS_FIRST_MOST, and this call polls first (sleep_is_first)
 	 */
 	uint8_t sleeps_first;
 };
@@ -77,7 +85,8 @@ bool pool_is_ours(void);
 void pool_sandboxed(void);
 
 /*
- * Claim the set of this call site and array.  Returns NULL if there is none, or if it is claimed.
+ * Claim the set of this call site and array.  Returns NULL if there is none, if another call has
+ * claimed it, or if every call passes through.
  */
 struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns);
 /* Make a set and claim it.  Returns NULL if all are in use, or if no epoll instance can be made. */

@@ -1,6 +1,7 @@
 /*
  * Pointers to the C library's functions that this library replaces, apart from those in
- * common/real.h.  Before real_init poll to unshare are bare system calls.
+ * common/real.h.  Before real_init the members `poll`, `ppoll`, `select`, `pselect` and `unshare`
+ * make bare system calls.
  */
 #ifndef DROPIN_REAL_H
 #define DROPIN_REAL_H
@@ -18,7 +19,10 @@
 #undef freopen64
 FILE *freopen64(const char *path, const char *mode, FILE *stream);
 
-/* Each member calls the C library's function of the same name. */
+/*
+ * Each member calls the C library's function of the same name; poll_chk and ppoll_chk call
+ * __poll_chk and __ppoll_chk.
+ */
 struct real {
 	int (*poll)(struct pollfd *, nfds_t, int);
 	int (*ppoll)(struct pollfd *, nfds_t, const struct timespec *,

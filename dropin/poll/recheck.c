@@ -15,7 +15,7 @@
 
 /*
  * Returns true if fd is registered in the epoll instance, and still refers to the file that was
- * registered.
+ * registered.  Also makes the kernel poll the file again.
  */
 static bool is_registered(struct watch *watch, int fd)
 {

@@ -14,10 +14,17 @@ struct settings {
 	bool on;            /* XPOLL_POLL; false: every call passes through to the C library */
 	bool stats;         /* XPOLL_POLL_STATS: print the counters of stats.h at exit */
 	size_t least;       /* XPOLL_POLL_MIN: calls with fewer descriptors pass through */
-	uint32_t after;     /* XPOLL_POLL_AFTER: number of calls from one call site that pass
-	                       through before it gets a set; 0: no set is given up for its cost */
-	int64_t recheck_ns; /* XPOLL_POLL_RECHECK (in ms): a set is compared with a real call
-	                       once in each half of this time; 0: never */
+	/*
+	 * XPOLL_POLL_AFTER: a call site gets a set after this many calls, which the C library
+	 * makes.  0: after its first call, and no set is given up because it costs more than it
+	 * saves.
+	 */
+	uint32_t after;
+	/*
+	 * XPOLL_POLL_RECHECK (in ms): in each half of this time one call with a set is made by the
+	 * C library, and its results are compared with those of epoll; 0: never
+	 */
+	int64_t recheck_ns;
 };
 
 extern struct settings settings;

@@ -18,8 +18,9 @@
 #define TRUSTED      1000
 
 struct site {
-	_Atomic uint32_t calls; /* calls without a set, since the last set was due */
-	_Atomic uint32_t shift; /* a set is due after settings.after << shift calls */
+	/* calls of this site without a set, since sites_ripe last returned true */
+	_Atomic uint32_t calls;
+	_Atomic uint32_t shift; /* sites_ripe returns true after settings.after << shift calls */
 };
 
 static struct site sites[SITES_LEN];

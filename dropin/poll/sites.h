@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 /*
- * Count a call from this site that has no set.  Returns true if the site has called often enough
- * for a set, and then sets its count to 0.
+ * Count a call from this site that was made without a set (pool.h), by the C library's function.
+ * Returns true if the site has made enough of these calls that a set is worth making, and then sets
+ * its count to 0.
  */
 bool sites_ripe(uintptr_t site);
 /* Record that a set of this site was given up after `calls` calls: the next comes far later. */

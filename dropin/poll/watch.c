@@ -135,8 +135,9 @@ static int register_new(struct watch *watch, int fd)
 	if (rc > 0)
 		rc = control_epoll(watch, EPOLL_CTL_ADD, fd);
 	/*
-	 * fd was added after a closing thread had removed it, and then the close failed: change the
-	 * entry
+	 * The instance has an entry of fd that this library has forgotten: a closing thread had
+	 * removed fd from the instance, this set has added fd again, and then the close has failed.
+	 * Change the entry.
 	 */
 	if (rc == -EEXIST)
 		rc = control_epoll(watch, EPOLL_CTL_MOD, fd);
@@ -144,8 +145,8 @@ static int register_new(struct watch *watch, int fd)
 }
 
 /*
- * Register fd for the requested bits, or change its registration to them, and make fd cold.
- * Returns false if that fails, so that fd has to be hot.
+ * Register fd with epoll for the requested bits, or change its registration to them, and make fd
+ * cold.  Returns false if that fails, so that fd has to be hot: polled by poll(2) in each call.
  */
 static bool arm(struct watch *watch, int fd)
 {
@@ -177,7 +178,10 @@ static bool arm(struct watch *watch, int fd)
 	return true;
 }
 
-/* Make fd hot.  Sets watch->failed if there are WATCH_HOT_MOST hot descriptors already. */
+/*
+ * Make fd hot: each call polls it by poll(2), because epoll does not watch it.  Sets watch->failed
+ * if there are WATCH_HOT_MOST hot descriptors already, with which a set is not worth its cost.
+ */
 static void hot_add(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
@@ -192,8 +196,9 @@ static void hot_add(struct watch *watch, int fd)
 }
 
 /*
- * Make fd cold if its registration has all requested bits or can be changed to them, otherwise hot.
- * A descriptor that is not in the array becomes neither.
+ * Make fd cold, watched by epoll alone, if its registration has all requested bits or can be
+ * changed to them; otherwise hot, polled by poll(2) in each call.  A descriptor that is not in the
+ * array becomes neither.
  */
 static void arm_or_add_hot(struct watch *watch, int fd)
 {
@@ -294,8 +299,9 @@ void watch_begin(struct watch *watch)
 	(void)watch_read_closes(watch);
 	watch->calls++;
 	/*
-	 * Try to register one hot descriptor, a different one in each call: fd may be open by now,
-	 * or the thread that was closing fd may have completed the close.
+	 * Try to register one of the hot descriptors, which epoll does not watch, a different one
+	 * in each call: the descriptor may not have been open and be open by now, or the thread
+	 * that was closing it may have completed the close.
 	 */
 	if (watch->hot_len > 0)
 		(void)arm(watch, watch->hot[watch->calls % (unsigned)watch->hot_len]);
@@ -335,8 +341,9 @@ static int rebuild(struct watch *watch)
 
 /*
  * The kernel has reported fd, but only with bits that the array does not request, or although fd is
- * hot or has left the array, and would do so in each call.  Reduce the registration to the
- * requested bits, or end the registration and, if fd is hot, try to register fd again.
+ * hot (polled by poll(2)) or has left the array, and would do so in each call.  Reduce the
+ * registration to the requested bits, or end the registration and, if fd is hot, try to register fd
+ * again.
  */
 static void reduce_registration(struct watch *watch, int fd)
 {

@@ -26,7 +26,8 @@
 
 #include "kernel.h"
 
-#define WATCH_HOT_MOST  64 /* if there are more hot descriptors, the set is given up */
+/* With more hot descriptors, which each call polls by poll(2), the set is given up. */
+#define WATCH_HOT_MOST  64
 #define WATCH_SLEEP_LEN (WATCH_HOT_MOST + 1) /* the hot descriptors and the epoll instance */
 
 /* The bits that poll(2) reports whether they are requested or not. */
@@ -61,7 +62,8 @@ struct watch {
 	size_t slots_len;
 	size_t armed_len; /* number of registered descriptors */
 
-	int hot[WATCH_HOT_MOST]; /* the hot descriptors, in no order */
+	/* the hot descriptors, which each call polls by poll(2), in no order */
+	int hot[WATCH_HOT_MOST];
 	int hot_len;
 	uint32_t calls;  /* calls of the program that have used the set */
 	uint64_t log_at; /* position up to which the log of closes was read */
@@ -71,7 +73,11 @@ struct watch {
 	struct watch_ready *ready; /* results of the last poll */
 	size_t ready_len;
 
-	unsigned syscalls; /* system calls made for the set, and not yet booked in set->balance */
+	/*
+	 * system calls made for the set, and not yet subtracted from set->balance, the account of
+	 * what the set saves and costs
+	 */
+	unsigned syscalls;
 	/* this call has timeout 0, and other threads sleep on the instance: see kernel_collect */
 	bool shared;
 	bool instance_checked; /* in this call kernel_is_instance has verified epoll_fd */
@@ -96,9 +102,10 @@ int watch_fini(struct watch *watch);
 struct watch_slot *watch_slot_of(struct watch *watch, int fd);
 
 /*
- * The array requests these bits of fd, which has a slot: register fd, or make it hot.  Sets
- * `failed` if there are too many hot descriptors, or if epoll_fd is not our instance any more;
- * then, or after an error of a function below, only watch_fini may be called.
+ * The array requests these bits of fd, which has a slot: register fd with epoll or, if that fails,
+ * make fd hot, so that each call polls it by poll(2).  Sets `failed` if there are too many hot
+ * descriptors, or if epoll_fd is not our instance any more; then, or after an error of a function
+ * below, only watch_fini may be called.
  */
 void watch_want(struct watch *watch, int fd, uint16_t bits);
 /* fd has left the array.  Its registration, if any, stays until the kernel reports fd. */
@@ -124,9 +131,9 @@ int watch_poll(struct watch *watch);
 
 /*
  * To sleep, call watch_sleepers, poll(2) and watch_take.  watch_sleepers fills `sleep` with entries
- * for the epoll instance and for the hot descriptors, and returns their number.  watch_take gets
- * these entries with the results of poll(2), and stores and returns like watch_poll.  In between
- * other threads may claim the set and change the watch.
+ * for the epoll instance and for the hot descriptors, those that epoll does not watch, and returns
+ * the number of entries.  watch_take gets these entries with the results of poll(2), and stores and
+ * returns like watch_poll.  In between other threads may claim the set and change the watch.
  */
 int watch_sleepers(const struct watch *watch, struct pollfd *sleep);
 int watch_take(struct watch *watch, const struct pollfd *sleep, int len);
@@ -145,18 +152,19 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
 
 /*
  * Compare the reports of epoll with the results of a real call, to find closes that this library
- * has not seen.  A cold descriptor for which the two differ is checked, and registered again if it
- * refers to another file by now.  Returns how many were registered again.  fds is NULL if there are
- * no results; then only the log of closes is read.  Sets `failed` if the epoll instance is gone.
+ * has not seen.  A cold descriptor, one that epoll watches, for which the two differ is checked,
+ * and registered again if it refers to another file by now.  Returns how many were registered
+ * again.  fds is NULL if there are no results; then only the log of closes is read.  Sets `failed`
+ * if the epoll instance is gone.
  */
 unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count);
 
-/* Like watch_poll, but for the cold descriptors only. */
+/* Like watch_poll, but only for the cold descriptors, those that epoll watches. */
 int watch_collect(struct watch *watch);
 
 /* The registration of fd is for a file that fd no longer refers to: replace the registration. */
 void watch_register_again(struct watch *watch, int fd);
-/* Returns true if fd is in the array and not hot. */
+/* Returns true if fd is in the array and cold: watched by epoll, and not polled by poll(2). */
 bool watch_is_cold(const struct watch *watch, int fd);
 
 #endif

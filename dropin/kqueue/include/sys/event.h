@@ -36,8 +36,8 @@
 #define EVFILT_EXCEPT   (-15)
 
 struct kevent {
-	uintptr_t ident;       /* identifier for this event */
-	short filter;          /* filter for the event */
+	uintptr_t ident;       /* descriptor, process, signal, or number of the program's */
+	short filter;          /* EVFILT_*: which events of ident are registered */
 	unsigned short flags;  /* action flags */
 	unsigned int fflags;   /* filter flags */
 	int64_t data;          /* filter data */
