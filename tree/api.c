@@ -220,8 +220,8 @@ int xpoll_tree_next(struct xpoll_tree *tree, struct xpoll_tree_change *change,
 		if (left_ns == 0 && late++ == EVENTS)
 			return 0;
 		/*
-		 * Request one event at a time: handling one may delete the registration, and free
-		 * the `held`, that a second one refers to.
+		 * Request one event at a time: handling one may delete the registration that a
+		 * second one belongs to, and free the struct held that its udata points to.
 		 */
 		rc = xpoll_event(tree->queue, NULL, 0, &event, 1, left_ns);
 		if (rc <= 0)

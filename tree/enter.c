@@ -89,8 +89,9 @@ static bool is_replaced(const struct node *node, const struct dirent *entry, boo
 }
 
 /*
- * Bring the node of an entry that was read up to date: make, replace or change the node, and make
- * the node due if it is a directory to enter or check.  Returns false if memory is lacking.
+ * Bring the node of an entry that was read up to date: make, replace or change the node, and put
+ * the node into the list tree->due if it is a directory to enter or check.  Returns false if memory
+ * is lacking.
  */
 static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
                        const struct dirent *entry)
@@ -243,8 +244,8 @@ static bool is_loop(const struct node *node, const struct stat *status)
 }
 
 /*
- * Make the node, a link, an entry that is not a directory, and report the entries below it as
- * deleted.
+ * The node is a link to a directory: turn it into an entry that is no directory, and report the
+ * entries below it as deleted.
  */
 static void folder_leave(struct xpoll_tree *tree, struct node *node)
 {
@@ -301,7 +302,10 @@ static enum outcome folder_enter(struct xpoll_tree *tree, struct held *held, int
 	return held->rescan ? LACKING : DONE;
 }
 
-/* Open a directory at its known path, and enter or read it if necessary. */
+/*
+ * Open a directory at its known path.  Enter it (watch it, then read it) if it is not watched or is
+ * another directory now; otherwise read it if that was requested (rescan).
+ */
 static enum outcome folder_check(struct xpoll_tree *tree, struct held *held)
 {
 	int fd = folder_open(tree, held->node);
@@ -340,9 +344,9 @@ static void retry_later(struct xpoll_tree *tree)
 }
 
 /*
- * Check the directories that are due; those to be checked again are due afterwards.  Once a
- * directory could not be watched for lack of a resource, the further ones without a watch are not
- * checked, but reported as UNWATCHED.  Returns false if a check had the result LACKING.
+ * Check the directories in the list tree->due; those to be checked again are in it afterwards.
+ * Once a directory could not be watched for lack of a resource, the further ones without a watch
+ * are not checked, but reported as UNWATCHED.  Returns false if a check had the result LACKING.
  */
 static bool check_all(struct xpoll_tree *tree)
 {
@@ -386,8 +390,9 @@ void xp_tree_catch_up(struct xpoll_tree *tree)
 	size_t entered;
 
 	/*
-	 * Check the directories with the result LATER again if a directory was entered meanwhile,
-	 * because one of these may have moved into the entered one.
+	 * A directory with the result LATER was not found at its known path.  Check it again if
+	 * another directory was entered (watched and read) meanwhile, because it may have moved
+	 * into that one.
 	 */
 	do {
 		entered = tree->entered;

@@ -21,16 +21,23 @@
 /* The longest wait for the second report of a rename after the first one. */
 #define MATE_NS 5000000LL
 /*
- * Most reads in a row before the changes are returned.  Reads in handle_buffer, which look for the
- * second report of a rename, are not counted; after the timer the most is one less.
+ * For one event the reports in the buffer are handled at most this many times, and more are read in
+ * between, before the program gets the changes.  Reads in handle_buffer, which look for the second
+ * report of a rename, are not counted.
  */
 #define ROUNDS  8
 
 /* Reports that were read; the members before the buffer are offsets in it. */
 struct follow {
 	size_t at, len;  /* begin and end of the reports that were not handled yet */
-	size_t waiting;  /* end of the reports that were read when TREE_SETTLE was set */
-	size_t waited;   /* end of the reports that have waited until TREE_SETTLE expired */
+	/*
+	 * while the timer TREE_SETTLE runs: end of the reports that were in the buffer when it was
+	 * set; one that begins a rename waits for the rename's second report until the timer
+	 * expires
+	 */
+	size_t waiting;
+	/* end of the reports that have waited until TREE_SETTLE expired, and wait no longer */
+	size_t waited;
 	_Alignas(struct inotify_event) char buffer[65536];
 };
 

@@ -20,7 +20,7 @@ void xp_follow_close(struct xpoll_tree *tree)
 	(void)tree;
 }
 
-/* Have the directories that are due checked after SETTLE_NS; if no timer can be set, now. */
+/* Have the directories in tree->due checked after SETTLE_NS; if no timer can be set, now. */
 static void check_after_pause(struct xpoll_tree *tree)
 {
 	if (tree->settles)

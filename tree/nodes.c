@@ -19,7 +19,10 @@ static struct node **names_chain(const struct xpoll_tree *tree, const struct nod
 	return &tree->names[name_hash(parent, name) & (tree->names_size - 1)];
 }
 
-/* Make room for one more name.  Returns false only if there is no table at all. */
+/*
+ * Make room for one more name: double the table if it is full.  Returns false only if there is no
+ * table at all.
+ */
 static bool names_grow(struct xpoll_tree *tree)
 {
 	size_t size = tree->names_size > 0 ? 2 * tree->names_size : 256;

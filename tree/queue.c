@@ -11,7 +11,10 @@ int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t ff
 	return xpoll_event(tree->queue, &change, 1, NULL, 0, 0) < 0 ? errno : 0;
 }
 
-/* Register or change a timer that expires once, after_ns from now.  Returns 0 or an errno value. */
+/*
+ * Register or change a timer that expires once, after_ns from now; with XPOLL_DISABLE in `flags` it
+ * does not run.  Returns 0 or an errno value.
+ */
 static int timer_change(struct xpoll_tree *tree, uint64_t ident, int flags, int64_t after_ns)
 {
 	struct xpoll_event change;

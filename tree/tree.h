@@ -18,8 +18,9 @@
  * closer.  A directory is opened by the path that it has among the known names, and another
  * directory may have that path by now.  So a directory is watched first, then its parent is
  * compared with the known one, and then it is read.  A directory that has another parent, or that
- * moved, or whose watch ended, is due: xp_tree_catch_up checks it again after the reports that have
- * arrived were handled, except those that wait for the second report of a rename.
+ * moved, or whose watch ended, is put into the list `due`: xp_tree_catch_up checks it again after
+ * the reports that have arrived were handled, except those that wait for the second report of a
+ * rename.
  *
  * Only one thread at a time uses a tree, except for xpoll_tree_wake.
  */
@@ -44,7 +45,10 @@ struct held {
 	bool watched;  /* the kernel reports changes of the directory or file */
 	bool is_due;   /* in the list tree->due of directories to check */
 	bool rescan;   /* the next check reads the directory even if it was not replaced */
-	/* for lack of resources a file in the directory is not watched: try again */
+	/*
+	 * for lack of resources a file in the directory is not watched: try again (never with
+	 * inotify)
+	 */
 	bool lacks_watches;
 	bool checks_below; /* the next reading also has the known subdirectories checked */
 	int error; /* errno value of the failed check, reported as UNWATCHED; 0: none */
@@ -89,10 +93,15 @@ struct xpoll_tree {
 	size_t watches_len, watches_size;
 	struct held *due, **last_due; /* list of directories to check, and its end */
 	unsigned scan; /* number of readings of directories begun so far */
-	size_t entered; /* number of directories entered so far */
+	/*
+	 * number of directories entered (watched and read) so far; a change makes xp_tree_catch_up
+	 * check those that it did not find again
+	 */
+	size_t entered;
 	bool quiet;  /* in xpoll_tree_open: entries that are found are not reported */
 	bool missed; /* a change was lost for lack of memory */
-	bool retries; /* TREE_RETRY is set; its event has the directories in `due` checked */
+	/* retry_later has set TREE_RETRY, whose event has the directories in `due` checked */
+	bool retries;
 	bool settles; /* TREE_SETTLE is set: some reports wait for its event to be handled */
 	bool ended;  /* END was appended: no change comes after END */
 	struct pending *first, *end; /* list of changes to return; both NULL: empty */
@@ -114,9 +123,12 @@ struct node *xp_node_new(struct xpoll_tree *tree, struct node *parent, const cha
 /* Returns the node of a name in a directory; NULL: the name is not known. */
 struct node *xp_node_find(const struct xpoll_tree *tree, const struct node *parent,
                           const char *name);
-/* Allocate the `held` of a node.  Returns false if memory is lacking. */
+/*
+ * Allocate the struct held of a node, for its watch and its children.  Returns false if memory is
+ * lacking.
+ */
 bool xp_node_make_held(struct xpoll_tree *tree, struct node *node);
-/* Make a node a directory, with a `held`.  Returns false if memory is lacking. */
+/* Make a node a directory, with a struct held.  Returns false if memory is lacking. */
 bool xp_node_make_folder(struct xpoll_tree *tree, struct node *node);
 /*
  * Move a node, with all below it, to another parent and name.  Returns false if memory is lacking,
@@ -202,9 +214,14 @@ void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports);
 
 /* --- enter.c ----------------------------------------------------------------------- */
 
-/* Enter and check the directories that are due. */
+/*
+ * Check the directories in the list `due`, and enter those that are not watched or were replaced.
+ */
 void xp_tree_catch_up(struct xpoll_tree *tree);
-/* Returns true for "." and "..", and if the program's `skip` leaves this entry out. */
+/*
+ * Returns true for "." and "..", and if the program's `skip` leaves this entry out; false, without
+ * calling `skip`, if there is no memory for the path.
+ */
 bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, const char *name);
 /*
  * Report a new entry (unless tree->quiet), and put a directory into the list `due`, except with
@@ -221,10 +238,11 @@ bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
 int xp_follow_open(struct xpoll_tree *tree);
 void xp_follow_close(struct xpoll_tree *tree);
 /*
- * Handle an event of the queue, also of the timer TREE_SETTLE.  With inotify, reads reports and
- * appends their changes, and then checks the directories that are due.  Elsewhere, appends the
- * change of contents or attributes and makes the directory due; the event of the timer, or this one
- * if the timer cannot be set, has the directories checked.
+ * Handle an event of the queue, also of the timer TREE_SETTLE.  With inotify: read reports and
+ * append their changes, and then check the directories in `due`.  Elsewhere: a report appends the
+ * change of contents or attributes, and puts a directory into `due`; the timer's event, 5 ms later,
+ * has the directories in `due` checked, so that one reading finds several changes.  If the timer
+ * cannot be set, they are checked at once.
  */
 void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event);
 /*

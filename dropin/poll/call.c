@@ -36,7 +36,7 @@
 /* Result of poll_set: the C library's function has to make this call. */
 #define USE_REAL (INT_MIN + 1)
 
-/* Of this many calls that could begin with the sleep, one polls first: see sleep_is_first. */
+/* One in this many calls that could begin with the sleep polls first: see sleep_is_first. */
 #define SLEEPS_FIRST_MOST 16
 
 /* --- Time ------------------------------------------------------------------------ */
