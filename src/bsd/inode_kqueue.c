@@ -237,8 +237,8 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /*
- * Called when the user's directory was moved; nothing to do, because the descriptor is watched and
- * not a path.
+ * Called when the user's file was renamed.  Nothing to do, because its descriptor is watched, not
+ * its name or parent.
  */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {

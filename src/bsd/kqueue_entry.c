@@ -112,9 +112,10 @@ void xp_kq_mark(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 }
 
 /*
- * Apply `flag` to these filters, one after the other, until the kernel has one.  Returns 0;
- * -ENOENT: the kernel has none.  One is enough, because the kernel may have removed WRITE of a
- * pipe.
+ * Apply `flag` to these filters, one after the other, until the kernel has one.  Returns 0 if it
+ * has one: then the file was not closed.  -ENOENT: the kernel has none of them.  A filter that is
+ * missing alone proves nothing, because FreeBSD removes WRITE of a pipe when it reports that no
+ * reader is left.
  */
 static int kq_apply_to_any(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                            unsigned filters, unsigned flag)
@@ -164,8 +165,9 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 /* --- Changes that are passed with the next wait --------------------------------- */
 
 /*
- * FreeBSD removes WRITE of a pipe when it reports that no reader is left.  If the kernel has
- * removed WRITE of this pipe, register an EVFILT_USER in its place, which is always active.
+ * FreeBSD removes WRITE of a pipe when it reports that no reader is left, and refuses to add WRITE
+ * again.  If the kernel has removed WRITE of this pipe, register an EVFILT_USER in its place, which
+ * is always active and so goes on reporting the pipe.
  */
 static void kq_restore_write(struct xp_kq_set *set, int fd)
 {
@@ -182,8 +184,9 @@ static void kq_restore_write(struct xp_kq_set *set, int fd)
 }
 
 /*
- * Replace the WRITE filters that xp_kq_note_write_removed has recorded, if the kernel has removed
- * them.
+ * Call kq_restore_write, which registers an EVFILT_USER in place of a WRITE filter that the kernel
+ * has removed, for the pipe that xp_kq_note_write_removed has recorded; if it has recorded several,
+ * for all descriptors.
  */
 static void kq_restore_recorded(struct xp_kq_set *set)
 {

@@ -85,8 +85,9 @@ static void kq_outer_update(struct xp_kq_outer *outer)
 }
 
 /*
- * This poll takes the timer's event, so make the wake-up descriptor readable instead of the timer:
- * then the outer kqueue stays readable.
+ * Take the events of the outer kqueue, which makes the kernel remove reports that no longer hold.
+ * If the timer's event was among them, the alarm is due, and the outer kqueue has to stay readable:
+ * make the wake-up descriptor readable instead of the timer.
  */
 void xp_kq_outer_probe(struct xp_kq_outer *outer)
 {

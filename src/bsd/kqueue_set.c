@@ -119,7 +119,8 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 
 /*
  * Add a terminal whose other side is closed: FreeBSD refuses filters for a state that will not
- * change.  An EVFILT_USER that is always active replaces all filters.
+ * change.  Register an always active EVFILT_USER in place of WRITE (xp_kq_replace_write), and no
+ * other filter: it reports whatever bits are requested, so request KQ_WRITE if there are any.
  */
 static int kq_add_hung(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 {
@@ -149,7 +150,10 @@ static void kq_store_watch(struct xp_kq_entry *entry, uint32_t watch,
 	if (entry->is_hung_up && entry->want)
 		entry->want = KQ_BIT(KQ_WRITE);
 	entry->clear = watch & XP_WATCH_EDGE;
-	/* A disabled READ keeps its low-water mark, so that enabling it again is a free change. */
+	/*
+	 * If READ is disabled, keep end_only, which decides whether READ has a low-water mark:
+	 * enabling READ again then need not change the mark, and so costs no system call at once.
+	 */
 	if (entry->want & KQ_BIT(KQ_READ))
 		entry->end_only = kq_reports_end_only(watch);
 }
@@ -168,7 +172,10 @@ int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		kq_mark_detached(entry);
 	rc = xp_sys_fstat(fd, &status);
 	xp_count(&set->counters->syscalls_check);
-	/* Return EPERM for a regular file or directory: the queue computes the readiness itself. */
+	/*
+	 * Return EPERM for a regular file or directory, for which xpoll's queue computes the
+	 * readiness itself, but ENOTSUP for a descriptor that was opened with O_PATH.
+	 */
 	if (rc == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode)))
 		rc = xp_sys_is_path(fd) ? -ENOTSUP : -EPERM;
 	if (rc == 0)
@@ -213,7 +220,10 @@ int xp_kq_detach(void *opaque, int fd)
 			xp_kq_record(&records[count++], entry, fd, i, EV_DELETE);
 	rc = xp_kq_apply(set, records, count);
 	kq_mark_detached(entry);
-	/* If one filter was deleted, return 0: the kernel may have removed WRITE of a pipe. */
+	/*
+	 * If one filter was deleted, return 0.  That another was missing is no error: FreeBSD
+	 * removes WRITE of a pipe when it reports that no reader is left.
+	 */
 	for (int i = 0; i < count && rc >= 0; i++)
 		if (records[i].data == 0)
 			return 0;

@@ -33,7 +33,7 @@ struct xp_kq_entry {
 	uint32_t tag;  /* upper half of the token; the descriptor is the lower half */
 	uint8_t want;  /* filters that the registration wants enabled */
 	uint8_t armed; /* filters that are enabled in the kernel */
-	uint8_t in_kernel; /* filters that the kernel has */
+	uint8_t in_kernel; /* filters that are registered in the kernel, enabled or disabled */
 	bool attached;
 	bool dirty;    /* in set->dirty, because there are changes to pass to the kernel */
 	uint8_t reenable; /* filters to enable again, so that the kernel checks their state */
@@ -119,9 +119,10 @@ int xp_kq_replace_write(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd
 
 /*
  * Returns 0 if fd still refers to the attached file.  The kernel removes the filters of a closed
- * descriptor, so any change of a filter shows that, even one that changes nothing.  EV_ENABLE also
- * makes the kernel check an enabled filter again: so a disabled filter is tried first, then one
- * of `again`, whose state the caller wants checked anyway.
+ * descriptor, so any change of a filter fails then, even one that changes nothing.  Tries
+ * EV_DISABLE of a disabled filter first, because EV_ENABLE makes the kernel check the state of an
+ * enabled filter again.  If no filter is disabled, tries EV_ENABLE of an enabled one, first of one
+ * in `again`, whose state the caller wants checked anyway.
  */
 int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
                  unsigned again);
@@ -144,8 +145,9 @@ int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap);
 
 /*
  * Call when WRITE of a pipe has reported that no reader is left.  With that report FreeBSD removes
- * the filter, so the next xp_kq_load registers an EVFILT_USER in its place.  Any thread may call
- * this function.
+ * the filter, and refuses to add it again.  So that the pipe goes on being reported, the next
+ * xp_kq_load registers an always active EVFILT_USER in its place.  Any thread may call this
+ * function.
  */
 void xp_kq_note_write_removed(struct xp_kq_set *set, int fd);
 /*

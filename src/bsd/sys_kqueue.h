@@ -77,8 +77,9 @@
 
 /*
  * udata of a filter is its tag, the upper 32 bits of the descriptor's token.  Where pointers are
- * longer, udata has room for a flag, too: the hint, set for READ of the write end of a pipe.  0:
- * there is no room.
+ * longer than 32 bits, XP_KQ_HINT is a further bit of udata, set for READ of the write end of a
+ * pipe: such a report shows no input, so its bits are found by poll(2).  Where there is no room for
+ * the bit, XP_KQ_HINT is 0.
  */
 #define XP_KQ_HINT ((uintptr_t)(UINTPTR_MAX >> 31 >> 1) ? \
 	(uintptr_t)1 << (sizeof(uintptr_t) * CHAR_BIT / 2) : 0)

@@ -123,9 +123,10 @@ static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fi
 }
 
 /*
- * Store the report of one descriptor that the device has returned; for the set of edge-triggered
- * registrations up to `room` reports.  Returns their number; 0: none of the bits is requested, so
- * the descriptor's entry in the device is mended.
+ * Handle one descriptor that the device has returned: store its report or, if it is the set of
+ * edge-triggered registrations, up to `room` reports of that set.  Returns the number of reports;
+ * 0: none of the bits is requested, so the next write removes them from the device
+ * (xp_devpoll_mend).
  */
 static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
                           struct xp_fired *fired, int room)

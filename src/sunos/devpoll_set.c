@@ -21,7 +21,10 @@ enum {
 	DEVPOLL_THERE = 0x10000,
 };
 
-/* Put a descriptor whose changes the next write passes to the device into state->dirty. */
+/*
+ * Add a descriptor to state->dirty, the list of those whose changes the next write passes to the
+ * device, unless it is in the list.
+ */
 static void devpoll_mark(struct devpoll_state *state, int fd)
 {
 	struct xp_array_entry *entry = &state->array.entries[fd];
@@ -34,9 +37,9 @@ static void devpoll_mark(struct devpoll_state *state, int fd)
 }
 
 /*
- * Returns what the device has for a descriptor, in the form that entry->index (no index here)
- * stores: DEVPOLL_THERE and the event bits; 0: the device does not have the descriptor.  bits: the
- * POLL* bits requested of it.
+ * Returns the value of entry->index (no index here) for a descriptor of which these POLL* bits are
+ * requested: DEVPOLL_THERE and the events that the device has for it; 0: no bits, so the device
+ * does not have the descriptor.
  */
 static int32_t devpoll_has(uint32_t bits)
 {

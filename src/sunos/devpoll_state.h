@@ -1,4 +1,7 @@
-/* The state of the /dev/poll back end. */
+/*
+ * The state of the /dev/poll back end, and the functions that write changes of descriptors to the
+ * device.
+ */
 #ifndef XP_SUNOS_DEVPOLL_STATE_H
 #define XP_SUNOS_DEVPOLL_STATE_H
 
@@ -20,7 +23,10 @@ struct devpoll_state {
 
 extern const struct xp_array_ops xp_devpoll_array;
 
-/* Implementation of the back end's `attach`. */
+/*
+ * Implementation of the back end's `attach`.  If fd is attached already, also has the next write
+ * remove it from the device and add it again, because it may have been closed and reused.
+ */
 int xp_devpoll_attach(void *state, int fd, uint32_t watch, uint64_t token);
 /*
  * Write the changes of the dirty descriptors to the device.  Returns 0 or a negative errno value.

@@ -22,7 +22,11 @@
 #include "sys/sys.h"
 
 struct port_state {
-	struct xp_outer outer; /* xpoll_fd: an epoll set with the port; must be first */
+	/*
+	 * for xpoll_fd: an epoll set that contains the port.  First member, because functions of
+	 * xp_outer_ops are called with the state.
+	 */
+	struct xp_outer outer;
 	struct xp_port_set set;
 };
 
@@ -131,7 +135,10 @@ struct port_call {
 	port_event_t events[XP_FIRED_MOST];
 };
 
-/* Handle the events that the port returned; called with the set's lock. */
+/*
+ * Handle the events that the port returned; called with set->lock, which guards the table of
+ * descriptors.
+ */
 static void port_harvest(struct port_call *call, int len)
 {
 	struct port_state *state = call->state;
@@ -171,8 +178,9 @@ static void port_harvest_edges(struct port_call *call)
 }
 
 /*
- * Begin to wait; called with the set's lock.  Associates the descriptors that are due, unless other
- * threads may change them; if that stores reports or fails, *deadline_ns becomes XP_NOW.
+ * Begin to wait; called with set->lock.  Associates the descriptors that are due (in the list of
+ * those to associate), unless other threads may change them; if that stores reports or fails,
+ * *deadline_ns becomes XP_NOW.
  */
 static int port_begin(struct port_call *call, int64_t *deadline_ns,
                       const sigset_t *mask)
@@ -182,8 +190,8 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 
 	call->number = ++set->calls;
 	/*
-	 * A wait with timeout 0 has the queue's lock, and a single thread needs none: the table may
-	 * be changed.
+	 * Associate descriptors only while no other thread can change the registrations: a wait
+	 * with timeout 0 has the queue's lock, and the only thread of a process needs none.
 	 */
 	if (*deadline_ns <= XP_NOW || xp_single_threaded())
 		rc = xp_port_associate_due(set, call->fired, call->cap,
@@ -197,7 +205,7 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 	return rc;
 }
 
-/* End a wait; called with the set's lock. */
+/* End a wait; called with set->lock. */
 static void port_end(struct port_call *call)
 {
 	struct xp_port_set *set = &call->state->set;

@@ -123,7 +123,10 @@ static int port_associate_now(struct xp_port_set *set,
 	return 0;
 }
 
-/* Make all associated descriptors due, because a cancelled thread may have taken their events. */
+/*
+ * Make all associated descriptors due, that is, have them associated again, because a cancelled
+ * thread may have taken their events.
+ */
 static void port_recover(struct xp_port_set *set)
 {
 	set->lost = false;
@@ -237,9 +240,9 @@ static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 }
 
 /*
- * Returns 0 if the port is to watch fd; 1: the edge set, because fd is a device, which may be an
- * epoll set (such as a queue); or a negative errno value.  Without an edge set, on Solaris, the
- * port watches devices, too.
+ * Returns 0 if the port is to watch fd; 1 if the edge set is to watch it (set->edge, an epoll set),
+ * because fd is a device: epoll sets look like devices, and a port cannot watch one; or a negative
+ * errno value.  Without an edge set, on Solaris, the port watches devices, too.
  */
 static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 {
@@ -253,7 +256,10 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 		return -ENOTSUP;
 	if (S_ISSOCK(status->st_mode) || S_ISFIFO(status->st_mode))
 		return 0;
-	/* Return EPERM for a regular file or directory: the queue computes the readiness itself. */
+	/*
+	 * Return EPERM for a regular file or directory: xpoll's queue computes the readiness
+	 * itself.
+	 */
 	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode))
 		return -EPERM;
 	rc = xp_edge_admit(&set->edge, fd, 0, status, &cleared);
@@ -262,7 +268,7 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 
 /*
  * Returns true if fd still refers to the attached file.  Then ends the association of fd, if there
- * is one, and makes fd due again.
+ * is one, and makes fd due: the next flush or wait associates it again.
  */
 static bool port_known(struct xp_port_set *set, struct xp_port_object *object,
                        int fd)

@@ -37,8 +37,8 @@ struct xp_port_object {
 	uint16_t armed;  /* bits of the association; 0: not associated */
 	uint8_t watched_in; /* enum xp_port_place */
 	bool edge_set_only; /* a device: epoll watches it, even level-triggered */
-	bool due;        /* in the list of due descriptors */
-	int next;        /* next descriptor in the list of due ones; -1: last */
+	bool due;        /* in the list of due descriptors, those to associate */
+	int next;        /* next descriptor in that list; -1: last */
 };
 
 /* `lock` is taken after the queue's lock, and is not held while a thread sleeps. */
@@ -53,9 +53,9 @@ struct xp_port_set {
 	struct xp_counters *counters;
 	struct xp_port_object *objects; /* indexed by descriptor */
 	int len;
-	int due_head; /* first due descriptor; -1: none */
+	int due_head; /* first descriptor in the list of those to associate; -1: none */
 	int due_tail;
-	uint32_t last_cookie; /* the cookie of the latest association */
+	uint32_t last_cookie; /* the cookie of the latest association; the next gets 1 more */
 	uint32_t calls; /* number of waits begun */
 	int waiters;    /* threads in a wait, which may have events that are not handled yet */
 	int port_only;  /* threads in a wait that sleeps on the port only, not on the edge set */
@@ -93,7 +93,10 @@ int xp_port_detach(struct xp_port_set *set, int fd);
 
 /* Returns the state of a descriptor; NULL: not attached. */
 struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd);
-/* Put a descriptor at the end of the list of due ones, unless it is in the list. */
+/*
+ * Put a descriptor at the end of the list of due ones, which the next flush or wait associates,
+ * unless it is in the list.
+ */
 void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd);
 
 /*

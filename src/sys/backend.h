@@ -63,8 +63,9 @@ enum {
 	/* The back end can watch POLLPRI. */
 	XP_CAP_EXCEPT = 8,
 	/*
-	 * A signal mask costs `wait` next to nothing while one thread is in it, so the queue may
-	 * block signals around waits of programs that gave no mask, too.
+	 * A signal mask costs `wait` next to nothing, as long as no other thread sleeps in it.
+	 * Then the queue may block signals around a wait, and pass a mask, even if the program gave
+	 * none.
 	 */
 	XP_CAP_MASK = 16,
 };
@@ -125,9 +126,9 @@ struct xp_renew_ops {
 	int (*begin)(void *state);
 	/*
 	 * Called between `begin` and `end`: returns true if the old set has an entry of the file
-	 * that fd refers to, and changes the old entry so that its reports yield no events, because
-	 * the new set has an entry of the file, too.  A back end has both `knows` and `end`, or
-	 * neither.
+	 * that fd refers to now, so fd was not reused.  Because the new set reports that file as
+	 * well, changes the old entry so that its reports yield no events.  A back end has both
+	 * `knows` and `end`, or neither.
 	 */
 	bool (*knows)(void *state, int fd);
 	void (*end)(void *state);
@@ -180,8 +181,8 @@ struct xp_backend_ops {
 	int (*change)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
 	 * Like change, but called without the queue's lock, and without counting the system call.
-	 * For a kernel with one-shot entries; the watch is never exclusive or for a solo entry.
-	 * Optional.
+	 * For a kernel with one-shot entries; never called for an exclusive watch or for a solo
+	 * entry (XP_WATCH_SOLO).  Optional.
 	 */
 	int (*change_unlocked)(void *state, int fd, uint32_t watch, uint64_t token);
 	/*
@@ -193,16 +194,19 @@ struct xp_backend_ops {
 
 	/*
 	 * Wait until a registration is ready or the deadline passes.  Stores up to cap reports (cap
-	 * is at most fired_most), first those that earlier calls left out.  Returns their number;
-	 * 0: the deadline has passed or is near, and the queue checks the clock.  -EINTR: also if
-	 * the deadline has passed and a signal is pending that the mask does not block.
+	 * is at most fired_most), first those that earlier calls left out for lack of room.
+	 * Returns their number; 0: the deadline has passed or nearly so, and the queue reads the
+	 * clock.  -EINTR: also if the deadline has passed and a signal is pending that the mask
+	 * does not block.
 	 *
 	 * With XP_NOW the call does not sleep, is made with the lock, and is no cancellation point;
-	 * otherwise it is made without the lock and is one.  XP_REST is XP_NOW directly after a
-	 * call that may have left reports: the kernel need not be queried again.
+	 * otherwise it is made without the lock and is one.  XP_REST is like XP_NOW, directly after
+	 * a call that may have left out reports: the back end may return these without querying the
+	 * kernel.
 	 *
-	 * A report with XP_TOKEN_WAKE is a wake-up, or has XP_FIRED_MORE.  If there are fewer than
-	 * cap reports and none has XP_FIRED_MORE, the kernel has no more.
+	 * A report with XP_TOKEN_WAKE belongs to no registration: if its events have XP_FIRED_MORE,
+	 * the kernel may have more reports; if not, `wake` was called.  The kernel has no more if
+	 * there are fewer than cap reports, and none has XP_FIRED_MORE.
 	 */
 	int (*wait)(void *state, int64_t deadline_ns, const sigset_t *mask,
 	            struct xp_fired *fired, int cap);
@@ -224,8 +228,8 @@ struct xp_backend_ops {
 	void (*wake)(void *state);
 
 	/*
-	 * Functions that replace the set; NULL: no kernel of this back end needs that: see struct
-	 * xp_renew_ops.
+	 * Functions that replace the kernel's set of entries, for a kernel that keeps reporting a
+	 * closed file while a duplicate is open; NULL: no kernel of this back end does.
 	 */
 	const struct xp_renew_ops *renew;
 	/*

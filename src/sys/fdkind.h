@@ -13,7 +13,10 @@ enum xp_fd_kind {
 	XP_KIND_DIRECTORY,
 	XP_KIND_CLEARED,      /* poll(2) clears the bits that it returns: see xp_fd_poll_clears */
 	XP_KIND_OTHER,
-	/* set in each value below and in none above: poll(2) of such a file changes nothing */
+	/*
+	 * a flag, no kind: set in each value below and in none above; poll(2) of such a file
+	 * changes nothing
+	 */
 	XP_KIND_CAN_PROBE = 8,
 	XP_KIND_SOCKET = 8,
 	XP_KIND_FIFO,

@@ -22,9 +22,10 @@
 	})
 
 /*
- * Call this before a function that is a cancellation point, if a lock is held, and
- * xp_uncancelled_end after it.  `unused`, because some files that include this header make no such
- * call.
+ * State between xp_uncancelled_begin, which disables cancellation, and xp_uncancelled_end, which
+ * restores cancellation and errno.  Call them before and after a function that is a cancellation
+ * point, if a lock is held.  They are `unused` (the attribute), because some files that include
+ * this header make no such call.
  */
 struct xp_uncancelled {
 	int state;

@@ -1,6 +1,7 @@
 /*
- * Detects that this process is a forked child: each process has a number, on a page that the kernel
- * clears in forked children.  Without such a page a handler of pthread_atfork(3) clears the number.
+ * Detects that this process is a forked child: each process has a number, other than its process
+ * ID, on a page that the kernel clears in forked children.  Without such a page a handler of
+ * pthread_atfork(3) clears the number.
  */
 #ifndef XP_SYS_PROCESS_H
 #define XP_SYS_PROCESS_H
@@ -9,7 +10,8 @@
 #include <stdint.h>
 
 /*
- * Points to the number of this process; before the first xp_process_begin, to a number that is 0.
+ * Points to the number of this process, which is on that page or in a plain variable; before the
+ * first xp_process_begin, to a number that is 0.
  */
 extern _Atomic uint32_t *xp_process_page;
 

@@ -50,7 +50,10 @@ int xp_procfs_open(pid_t pid);
  * if the caller has no permission; -ESRCH: the process was reaped.
  */
 int xp_procfs_ended(int proc_fd, int *status);
-/* Returns true if fd is a directory, like those that xp_procfs_open opens. */
+/*
+ * Returns true if fd refers to a directory.  For the descriptor of a process this shows that
+ * xp_procfs_open opened it, and that it is no pidfd.
+ */
 bool xp_procfs_is_dir(int fd);
 
 /*

@@ -51,7 +51,7 @@ static inline bool xp_sys_same_birth(int64_t a_ns, int64_t b_ns)
 {
 	return a_ns == b_ns || a_ns == 0 || b_ns == 0;
 }
-int64_t xp_sys_offset(int fd);     /* the file offset */
+int64_t xp_sys_offset(int fd);     /* the file offset; negative if there is none (a pipe) */
 int xp_sys_open_flags(int fd);     /* flags of fcntl(2), F_GETFL; -EBADF: fd is not open */
 bool xp_sys_is_path(int fd);       /* true: opened with O_PATH */
 bool xp_sys_is_tty(int fd);

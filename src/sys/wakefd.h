@@ -22,7 +22,9 @@ void xp_wakefd_signal(const struct xp_wakefd *wakefd);
 /* Make the descriptor unreadable. */
 void xp_wakefd_clear(const struct xp_wakefd *wakefd);
 
-/* Returns true if fd is the wake-up descriptor or the one to write to. */
+/*
+ * Returns true if fd is one of the two descriptors, which a program must not register with a queue.
+ */
 static inline bool xp_wakefd_has(const struct xp_wakefd *wakefd, int fd)
 {
 	return fd == wakefd->fd || fd == wakefd->write_fd;
