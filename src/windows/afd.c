@@ -96,8 +96,9 @@ static DWORD afd_timeout(int64_t deadline_ns)
 }
 
 /*
- * Convert a packet of a socket's activity to a report, which is added to `unsure`.  Returns false
- * if there is nothing to report.
+ * Convert a packet of an edge-triggered socket's activity to a report.  Adds the report to
+ * `unsure`, the reports that are checked by another poll before the wait returns, unless the report
+ * is that the socket was closed.  Returns false if there is nothing to report.
  */
 static bool afd_activity(struct afd_state *state, struct afd_edge *edge,
                          struct afd_unsure *unsure, struct xp_fired *fired)
@@ -111,7 +112,9 @@ static bool afd_activity(struct afd_state *state, struct afd_edge *edge,
 
 /*
  * Handle the completion of a poll; call: number of this wait.  A report of a poll that had begun
- * before this wait is added to `unsure`.  Returns false if there is nothing to report.
+ * before this wait may be stale, so it is added to `unsure`, to be checked by another poll; but not
+ * a report of a closed socket, or of the end of an edge-triggered one.  Returns false if there is
+ * nothing to report.
  */
 static bool afd_poll_completed(struct afd_state *state, struct afd_poll *poll,
                                uint32_t call, struct afd_unsure *unsure,
@@ -171,9 +174,10 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 }
 
 /*
- * Take packets until one reports something, the port has no more, or AFD_TAKES_MOST calls have
- * yielded no report, so that the queue checks the time.  Returns the number of reports; *rc: 0 or a
- * negative errno value.  Called with the lock, which is released while this thread sleeps.
+ * Take packets until one reports something or the port has no more; returns also after
+ * AFD_TAKES_MOST calls without a report, because the queue has to check the time.  Returns the
+ * number of reports; *rc: 0 or a negative errno value.  Called with the lock, which is released
+ * while this thread sleeps.
  */
 static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
                     struct xp_fired *fired, int cap, int *rc)
@@ -205,8 +209,8 @@ static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
 }
 
 /*
- * Begin the polls of sockets, and the system's waits for objects, that are due, and take packets
- * from the port.  Returns like afd_take.
+ * Begin the polls of the sockets in `updates` and the system's waits for the objects in
+ * `unchecked`, and take packets from the port.  Returns like afd_take.
  */
 static int afd_poll_and_take(struct afd_state *state, DWORD timeout_ms,
                              struct xp_fired *fired, int cap, int *rc)
@@ -265,7 +269,8 @@ static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 
 /*
  * Called when a thread leaves with events.  If other threads sleep at the port, begin the polls and
- * waits that are due, so that conditions that still hold are reported to these threads.
+ * waits that the next wait would begin, so that conditions that still hold are reported to these
+ * threads.
  */
 static void afd_rearm(void *opaque)
 {

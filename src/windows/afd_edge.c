@@ -192,8 +192,9 @@ int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
 		return rc;
 	sock->due_bits |= again_bits(watch) | (watch & ~sock->entry.watch & XP_WATCH_BITS);
 	/*
-	 * The end of the peer's data or an error, once reported, is reported again only for bits
-	 * that are new in `watch` or in XP_WATCH_AGAIN.
+	 * Check for POLLERR, POLLHUP and POLLNVAL until the peer's end or an error was reported.
+	 * After that the end is reported again only by those of the bits that it sets (POLLIN,
+	 * POLLRDHUP, POLLOUT) that are new in `watch` or in XP_WATCH_AGAIN.
 	 */
 	if (is_new || !sock->end_reported)
 		sock->due_bits |= POLLERR | POLLHUP | POLLNVAL;

@@ -10,10 +10,16 @@
 #include "sys/backend.h"
 #include "windows/nt.h"
 
-/* Most sockets that poll by one handle of the driver, which searches its polls one by one. */
+/*
+ * Most sockets that poll by one handle of the driver: the driver searches the polls of a handle one
+ * by one.
+ */
 enum { AFD_GROUP_MOST = 32 };
 
-/* A handle of the driver, and the number of sockets that poll by it. */
+/*
+ * A group of sockets that share a handle of the driver, at most AFD_GROUP_MOST.  A socket is in the
+ * same group as long as it is attached.
+ */
 struct afd_group {
 	struct xp_list item; /* links the group into state->groups; groups with room come first */
 	HANDLE device;
@@ -95,11 +101,12 @@ struct afd_state {
 	struct xp_list groups;
 	struct afd_entry **entries; /* indexed by descriptor */
 	int len;
-	struct xp_list updates; /* sockets whose poll the next wait begins */
+	/* sockets whose poll the next wait begins, or whose due_bits it checks */
+	struct xp_list updates;
 	int polls;   /* number of polls whose packet was not taken yet */
 	int waiters; /* number of threads that sleep at the port */
 	uint32_t calls; /* number of waits begun */
-	struct xp_list edges;  /* the struct afd_edge that no socket uses */
+	struct xp_list edges;  /* event objects (struct afd_edge) that no socket uses now */
 	struct xp_list unchecked; /* objects that the next wait has to check */
 	struct xp_list pipes;  /* pipes with requested bits */
 	DWORD pipe_pause_ms;   /* longest sleep before the pipes are checked again */
@@ -128,7 +135,9 @@ static inline void *afd_find(const struct afd_state *state, int fd,
 int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token);
 int afd_change(void *opaque, int fd, uint32_t watch, uint64_t token);
 int afd_detach(void *opaque, int fd);
-/* Detach all descriptors. */
+/*
+ * Detach all descriptors and free the table.  Called when the queue is closed, without state->lock.
+ */
 void afd_detach_all(struct afd_state *state);
 
 /*
@@ -138,9 +147,10 @@ void afd_detach_all(struct afd_state *state);
 void afd_post_probe(struct afd_state *state);
 
 /*
- * Begin the polls of the sockets in `updates`.  Closed sockets, and bits that were set when a watch
- * began, are reported in `fired`, until *count, the number of reports, is cap.  fired NULL: such
- * sockets stay in the list.  Returns 0, or an error if not all polls have begun.
+ * Begin the polls of the sockets in `updates`.  A socket that was closed, or of which some due_bits
+ * are set now, is reported in `fired` at once, until *count, the number of reports, is cap.  If
+ * fired is NULL, a socket with due_bits stays in the list, and a thread at the port is woken to
+ * check them.  Returns 0, or an error if not all polls have begun.
  */
 int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
                      int *count);
@@ -183,8 +193,9 @@ void afd_groups_close(struct afd_state *state);
 int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
 /*
- * If sock->due_bits is not 0, clears due_bits and the recorded activity, and returns which bits of
- * these two are set now; POLLNVAL: the check failed, as it does for a closed socket.
+ * If sock->due_bits is not 0: polls the socket without waiting, clears due_bits and the recorded
+ * activity, and returns those bits of the two that are true of the socket now and requested;
+ * POLLNVAL: the check failed, as it does for a closed socket.  Returns 0 if due_bits is 0.
  */
 uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock);
 /* End the edge-triggered watch of a socket, if there is one. */

@@ -27,7 +27,10 @@ enum { CHANGE_PATH_MOST = 1024 };
 /* A directory that is watched. */
 struct xp_inode {
 	struct xp_regmap_item item; /* ident: a hash of the directory's path */
-	/* links of the users (registrations) whose files are in the directory */
+	/*
+	 * links of the users (registrations) that watch a file in the directory, or the directory
+	 * itself
+	 */
 	struct xp_list links;
 	struct xp_inodes *inodes;
 	struct xp_source_fd watch;  /* fd: the change handle */
@@ -179,7 +182,10 @@ static void directory_leave(struct xp_inodes *inodes,
 
 /* --- Users ------------------------------------------------------------------ */
 
-/* Remove the last component of a path.  Returns false for the root of a volume. */
+/*
+ * Remove the last component of a path.  Returns false for the root of a volume, such as "\\?\C:\":
+ * the prefix "\\?\C:", of 6 characters, is no component.
+ */
 static bool path_parent(WCHAR *path)
 {
 	WCHAR *last = wcsrchr(path, L'\\');

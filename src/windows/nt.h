@@ -74,15 +74,15 @@ enum {
 
 struct xp_afd_handle {
 	HANDLE handle;
-	ULONG events;
-	LONG status;
+	ULONG events; /* the requested bits; in a result, those that are set */
+	LONG status;  /* not used here */
 };
 
 /* The argument of a poll, which the driver overwrites with the result. */
 struct xp_afd_poll {
 	LARGE_INTEGER timeout; /* in units of 100 ns; negative: relative to now; 0: do not wait */
 	ULONG count;
-	ULONG exclusive;
+	ULONG exclusive; /* always 0 here */
 	struct xp_afd_handle handles[1]; /* there are `count` of them */
 };
 
@@ -99,7 +99,7 @@ int xp_nt_open_afd(HANDLE port, HANDLE *afd);
 /*
  * Begin a poll.  argument: a struct xp_afd_poll, `size` bytes long.  If the handle has a port, a
  * packet with `context` comes even if the poll completes at once; until then the driver uses
- * `argument` and `status`.  Returns 0, -EBADF ...
+ * `argument` and `status`.  Returns 0 or a negative errno value, for example -EBADF.
  */
 int xp_nt_poll(HANDLE afd, void *argument, ULONG size, IO_STATUS_BLOCK *status,
                void *context);

@@ -78,7 +78,11 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 {
 	int rc;
 
-	*losses = 0; /* no call shows that a program has replaced the handler */
+	/*
+	 * *losses counts how often the program has replaced the handler, which no call of Windows
+	 * shows
+	 */
+	*losses = 0;
 	if (number == 0 || number >= XP_SIGNALS)
 		return -EINVAL;
 	if (number != SIGINT && number != SIGBREAK && number != SIGTERM)

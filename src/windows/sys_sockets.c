@@ -114,6 +114,7 @@ int64_t xp_sys_backlog(int fd)
 	return xp_sys_is_listener(fd) ? 1 : -EINVAL;
 }
 
+/* The free bytes of the send buffer cannot be queried: return its size. */
 int64_t xp_sys_socket_room(int fd)
 {
 	int size = 0;

@@ -1,4 +1,7 @@
-/* The library's threads, condition variables with a deadline, and the number of the process. */
+/*
+ * The library's threads, condition variables with a deadline, and the number that stands for the
+ * process (sys/process.h).
+ */
 #include "sys/sys_threads.h"
 
 #include <errno.h>
