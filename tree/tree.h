@@ -67,7 +67,7 @@ struct node {
 	char *name; /* name in its directory; of the root: the path that the program passed */
 	ino_t entry_ino; /* inode number as read from the directory; 0: unknown */
 	unsigned scan; /* tree->scan of the last reading that found the entry */
-	bool is_folder; /* a directory that is or will be entered: has a `held` */
+	bool is_folder; /* a directory that is or will be entered: has a struct held */
 	bool is_link; /* a symbolic link to a directory, which is entered if is_folder */
 };
 

@@ -188,7 +188,8 @@ bool ep_is_ready(struct ep_set *set)
 	ep_nest_refresh(set);
 	/*
 	 * Admit one thread at a time.  Two threads would take two records, of which only one can be
-	 * held, and one thread could consume the wake-up that is meant for a waiting thread.
+	 * kept for the next wait (set->held), and one thread could consume the wake-up that is
+	 * meant for a waiting thread.
 	 */
 	pthread_mutex_lock(&set->ready_lock);
 	is_paused = ep_bell_pause(set);

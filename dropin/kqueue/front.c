@@ -50,7 +50,7 @@ static struct {
 	front_mask *_Atomic thread_mask, *_Atomic mask;
 	/*
 	 * the program's calls of sigaction, signal, sigprocmask and pthread_sigmask reach this
-	 * library
+	 * library; those of the rarer functions are assumed to do so, too
 	 */
 	atomic_bool sees_calls;
 	/* number of changes of actions and masks that were not passed to xpoll */

@@ -49,7 +49,8 @@ struct set {
 	 * it
 	 */
 	struct extent memory;
-	int64_t recheck_ns;     /* [c] when the next real call is due; coarse clock */
+	/* [c] when the C library has to make the next call, to check the set; coarse clock */
+	int64_t recheck_ns;
 	int64_t balance;        /* [c] saved checks minus costs, in units of a check: see call.c */
 	bool last_poll_empty;   /* [c] the last call that polled before sleeping found nothing */
 	/*
@@ -98,9 +99,9 @@ void pool_release(struct set *set);
 void pool_sleep(struct set *set);
 void pool_awake(struct set *set);
 /*
- * Claim the set again after a sleep or a real call.  `version` is set->version before that.
- * Returns false if another thread has claimed the set, or has changed the set's requested bits or
- * dropped the set, or if every call passes through now.
+ * Claim the set again after a sleep or a call by the C library.  `version` is set->version before
+ * that.  Returns false if another thread has claimed the set, or has changed the set's requested
+ * bits or dropped the set, or if every call passes through now.
  */
 bool pool_reclaim(struct set *set, uint32_t version);
 /* Call before a thread gets its own table of descriptors: every call passes through from now on. */

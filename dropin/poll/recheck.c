@@ -1,6 +1,6 @@
 /*
- * Compares what epoll reports for the descriptors of a set with the results of a real call, which
- * shows closes that this library has not seen.
+ * Compares what epoll reports for the descriptors of a set with the results of a real call (of the
+ * C library's function), which shows closes that this library has not seen.
  *
  * A difference alone proves nothing: a descriptor may have become ready after epoll was polled, or
  * another thread may have read the data that made it ready.  EPOLL_CTL_MOD shows whether the

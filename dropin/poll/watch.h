@@ -50,7 +50,10 @@ struct watch_ready {
 	uint32_t bits; /* POLL* bits that are ready, and either requested or in WATCH_ALWAYS */
 };
 
-/* The descriptors of one array, and the epoll instance in which the cold ones are registered. */
+/*
+ * The descriptors of one array, and the epoll instance, in which those that epoll can watch (the
+ * cold ones) are registered.
+ */
 struct watch {
 	/* index of the set in the pool, and of its bit in the words of numbers.h */
 	int set_index;
@@ -151,11 +154,11 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
 }
 
 /*
- * Compare the reports of epoll with the results of a real call, to find closes that this library
- * has not seen.  A cold descriptor, one that epoll watches, for which the two differ is checked,
- * and registered again if it refers to another file by now.  Returns how many were registered
- * again.  fds is NULL if there are no results; then only the log of closes is read.  Sets `failed`
- * if the epoll instance is gone.
+ * Compare the reports of epoll with the results of a call by the C library, to find closes that
+ * this library has not seen.  A cold descriptor, one that epoll watches, for which the two differ
+ * is checked, and registered again if it refers to another file by now.  Returns how many were
+ * registered again.  fds is NULL if there are no results; then only the log of closes is read.
+ * Sets `failed` if the epoll instance is gone.
  */
 unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count);
 

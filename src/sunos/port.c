@@ -129,8 +129,9 @@ struct port_call {
 	int cap;
 	int count;
 	uint32_t number; /* number of this wait: set->calls when the wait began */
-	bool edges; /* the edge set has registrations */
-	bool port_only; /* this wait sleeps on the port only, not on the edge set */
+	/* the edge set (an epoll set, of edge-triggered registrations and devices) is not empty */
+	bool edges;
+	bool port_only; /* this wait sleeps on the port only, not on the edge set (an epoll set) */
 	int requested; /* number of events requested from the port */
 	port_event_t events[XP_FIRED_MOST];
 };
@@ -231,8 +232,9 @@ static void port_cancelled(void *opaque)
 }
 
 /*
- * Sleep, on the port alone or in poll(2) on the port and the edge set.  Returns the number of
- * events that were taken from the port, or a negative errno value.
+ * Sleep, on the port alone or in poll(2) on the port and the edge set, the epoll set of descriptors
+ * that the port does not watch.  Returns the number of events that were taken from the port, or a
+ * negative errno value.
  */
 static int port_sleep(struct port_call *call, int64_t deadline_ns,
                       const sigset_t *mask)

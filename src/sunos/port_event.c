@@ -73,8 +73,8 @@ void xp_port_called(struct xp_port_set *set)
 	bool others = set->edges > 0 && set->port_only > 0;
 
 	/*
-	 * Turn the alert off, unless the edge set has registrations and some threads still sleep on
-	 * the port only: the alert has to wake all of them.
+	 * Turn the alert off, unless the edge set, an epoll set, has registrations and some threads
+	 * still sleep on the port only: the alert has to wake all of them.
 	 */
 	if (!others && atomic_exchange(&set->alert, false))
 		xp_sys_port_alert(set->fd, false);

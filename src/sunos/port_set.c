@@ -180,7 +180,7 @@ void xp_port_call_all(struct xp_port_set *set)
 
 /* --- Changes ------------------------------------------------------------------- */
 
-/* If a descriptor is in the edge set, remove it there, so that the port can watch it. */
+/* If a descriptor is in the edge set (of epoll), remove it there, so that the port can watch it. */
 static void port_leave_edges(struct xp_port_set *set,
                              struct xp_port_object *object, int fd)
 {
@@ -192,7 +192,7 @@ static void port_leave_edges(struct xp_port_set *set,
 	object->watched_in = XP_PORT_ASSOCIATED;
 }
 
-/* Watch a descriptor in the edge set, and end its association. */
+/* Watch a descriptor in the edge set (by epoll), and end its association with the port. */
 static int port_watch_edges(struct xp_port_set *set,
                             struct xp_port_object *object, int fd,
                             uint32_t watch)

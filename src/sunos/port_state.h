@@ -22,7 +22,7 @@
 enum xp_port_place {
 	XP_PORT_NONE, /* not attached */
 	XP_PORT_ASSOCIATED, /* watched by the port, if bits are requested */
-	XP_PORT_EDGE, /* in the edge set */
+	XP_PORT_EDGE, /* in the edge set: watched by epoll, not by the port */
 };
 
 struct xp_port_object {
@@ -58,8 +58,8 @@ struct xp_port_set {
 	uint32_t last_cookie; /* the cookie of the latest association; the next gets 1 more */
 	uint32_t calls; /* number of waits begun */
 	int waiters;    /* threads in a wait, which may have events that are not handled yet */
-	int port_only;  /* threads in a wait that sleeps on the port only, not on the edge set */
-	int edges;      /* number of descriptors in the edge set */
+	int port_only;  /* threads in a wait that sleeps on the port only, not on `edge` */
+	int edges;      /* number of descriptors in `edge` */
 	bool lost;      /* a thread was cancelled, and may have taken events */
 	bool flush_failed; /* the last flush failed: no memory, or too many associations */
 	atomic_bool alert; /* the port is on alert: all waits return; used without the lock */
@@ -100,9 +100,9 @@ struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd);
 void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd);
 
 /*
- * Associate the descriptors that are due.  Closed or reused ones are reported in `fired` with
- * POLLNVAL, until *count, the number of reports, is cap; the remaining ones stay due.  Returns 0,
- * or -ENOMEM or -ENOSPC if one could not be associated.
+ * Associate the descriptors in the list from due_head on.  Closed or reused ones are reported in
+ * `fired` with POLLNVAL, until *count, the number of reports, is cap; the remaining ones stay in
+ * the list.  Returns 0, or -ENOMEM or -ENOSPC if one could not be associated.
  */
 int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
                           int cap, int *count);
