@@ -24,7 +24,8 @@ static inline uint64_t xp_counter_read(const xp_shared_counter *counter)
 
 /*
  * Add to a counter while holding the queue's lock, by a load and a store, which are cheaper than an
- * atomic addition.  An increment by xp_count_shared between the load and the store is lost.
+ * atomic addition.  An increment by xp_count_shared between the load and the store is lost, which
+ * matters little for statistics.
  */
 static inline void xp_count_by(xp_shared_counter *counter, uint64_t amount)
 {

@@ -16,7 +16,10 @@ enum {
 	HEAP_AHEAD = 16,
 };
 
-/* Returns the index of an entry's parent. */
+/*
+ * Returns the index of an entry's parent: entry 3, the first, has the children 4 to 7, entry 4 the
+ * children 8 to 11, and so on.
+ */
 static uint32_t heap_parent(uint32_t place)
 {
 	return place / HEAP_WIDTH + 2;
@@ -28,7 +31,9 @@ static uint32_t heap_children(uint32_t place)
 	return (place - 2) * HEAP_WIDTH;
 }
 
-/* Store an entry at this index, and the index in its item. */
+/*
+ * Store an entry at this index, and the index in its item, by which xp_heap_remove finds the entry.
+ */
 static void heap_put(struct xp_heap *heap, uint32_t place, struct xp_heap_entry entry)
 {
 	heap->entries[place] = entry;
@@ -120,8 +125,8 @@ int xp_heap_grow(struct xp_heap *heap, uint32_t count)
 /*
  * Prefetch the items that a later addition may move.  An item that moves stores its new index; in a
  * heap of a million items that store misses the cache, and later stores wait for it.  An addition
- * moves ancestors of the first free place, so fetch the nearest one or two of the place that will
- * be the first free one about HEAP_AHEAD additions later.
+ * moves ancestors of the first free entry.  So prefetch the parent of the entry that will be the
+ * first free one HEAP_AHEAD additions later, and, for every 16th entry, its grandparent as well.
  */
 static void heap_prefetch_parents(const struct xp_heap *heap, uint32_t place)
 {

@@ -31,7 +31,7 @@ struct xp_heap_entry {
 struct xp_heap {
 	/* array that begins a cache line; entries before XP_HEAP_FIRST are unused */
 	struct xp_heap_entry *entries;
-	uint32_t len; /* number of items in the heap */
+	uint32_t len; /* number of items, which are at entries[XP_HEAP_FIRST] and after it */
 	uint32_t cap; /* number of items for which there is room */
 };
 
@@ -53,7 +53,7 @@ static inline int xp_heap_reserve(struct xp_heap *heap, uint32_t count)
 
 /* Add an item.  There must be room, and the item must be in no heap. */
 void xp_heap_add(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns);
-/* Remove an item of this heap. */
+/* Remove an item, the first one or any other, which must be in this heap.  Cannot fail. */
 void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item);
 /* Give an item of this heap another deadline. */
 void xp_heap_move(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns);

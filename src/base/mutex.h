@@ -1,11 +1,11 @@
 /*
- * The lock of a queue: a mutex that is not touched while the process has one thread; locking costs
- * a branch only then.
+ * The lock of a queue: a mutex, which is left alone while the process has one thread; locking then
+ * costs no more than a branch.
  *
  * Between lock and unlock no code of the program runs that could create a second thread, and a
- * thread that the library starts there (source/aio_work.c) takes no queue's lock.  So a mutex that
- * lock left untouched is not missed.  But the other threads may end between the two: so `taken`
- * records whether unlock has to release the mutex.
+ * thread that the library starts there (source/aio_work.c) takes no queue's lock.  So no second
+ * thread can use the queue while the lock is held without the mutex.  But the other threads may end
+ * between lock and unlock: so `taken` records whether unlock has to release the mutex.
  */
 #ifndef XP_BASE_MUTEX_H
 #define XP_BASE_MUTEX_H
@@ -66,9 +66,9 @@ static inline void xp_mutex_unlock(struct xp_mutex *mutex)
 }
 
 /*
- * Release the mutex, sleep until the condition is signalled, and take it again.  The lock must have
- * taken the mutex (`taken`), and another thread must exist to signal the condition.  Not a
- * cancellation point.
+ * Release the lock, sleep until the condition is signalled, and take the lock again.  Allowed only
+ * if the lock was taken with its pthread mutex (`taken`), because another thread has to signal the
+ * condition.  Not a cancellation point.
  */
 void xp_mutex_wait(struct xp_mutex *mutex, pthread_cond_t *condition);
 

@@ -88,8 +88,9 @@ void xp_regmap_remove(struct xp_regmap *map, const struct xp_regmap_item *item, 
 
 	XP_ASSERT(map->slots[free].item == item);
 	/*
-	 * A search must not end at the new gap: move each following item into it whose home slot is
-	 * not behind the gap.
+	 * A search ends at the first free slot, so a gap must not separate an item from its home
+	 * slot, where its search begins.  So move items that follow into the gap, which moves the
+	 * gap on; but skip an item whose home slot is between the gap and the item.
 	 */
 	for (size_t at = (free + 1) & last; map->slots[at].item; at = (at + 1) & last) {
 		if (((at - (size_t)map->slots[at].hash) & last) < ((at - free) & last))

@@ -10,9 +10,15 @@
 #include <stdint.h>
 
 #define XP_NOW   ((int64_t)0)  /* poll without sleeping */
-/* poll without sleeping, but without the lock and with the signal mask, like a sleep */
+/*
+ * passed to a back end's wait: poll without sleeping, but, like for a sleep, without the queue's
+ * lock and with the signal mask
+ */
 #define XP_PAST  ((int64_t)1)
-/* like XP_NOW, but only for reports for which the last poll had no room */
+/*
+ * passed to a back end's wait: like XP_NOW, but only for reports for which the last call had no
+ * room
+ */
 #define XP_REST  ((int64_t)-1)
 #define XP_NEVER INT64_MAX /* no deadline: sleep until there is an event */
 

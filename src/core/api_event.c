@@ -153,12 +153,15 @@ static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event 
 	if (receipts > nevents)
 		return xp_leave_with(queue, -EINVAL);
 	/*
-	 * xp_quiesce may release the lock, and a wait of the poll-like level may begin meanwhile:
-	 * so call it before the check for such waits.
+	 * xp_quiesce may release the lock, and a wait of xpoll_pwait or xpoll_wait may begin
+	 * meanwhile: so call it before the check for such waits.
 	 */
 	if (nchanges > 0)
 		xp_quiesce(queue);
-	/* A call with receipts does not wait, so waits of the poll-like level do not exclude it. */
+	/*
+	 * While a thread waits in xpoll_pwait or xpoll_wait, no xpoll_event may wait.  A call with
+	 * receipts does not wait, so it is allowed.
+	 */
 	if (nevents > 0 && receipts == 0 && XP_UNLIKELY(xp_wait_excluded(queue, XP_EVENTS)))
 		return xp_leave_with(queue, -EBUSY);
 	if (nchanges > 0)

@@ -149,8 +149,8 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 
 /*
  * Complete batch_take for a record whose slot was changed since xpoll_wait stored the record, whose
- * filters have modes, or which has bits to keep for disabled filters.  Continue with the next
- * record if the registration has ended or is disabled.
+ * filters have CLEAR, ONESHOT or DISPATCH, or whose bits may have to be kept for disabled filters.
+ * Continue with the next record if the registration has ended or is disabled.
  */
 static XP_NOINLINE int batch_take_other(struct xpoll *queue, const struct xpoll_ready *found,
                                         void **datap)
@@ -198,6 +198,7 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	return xp_leave_with(queue, (int)bits);
 }
 
+/* The part of xpoll_revents for a process with other threads. */
 static XP_NOINLINE int revents_among_others(struct xpoll *queue, void **datap)
 {
 	/*

@@ -11,11 +11,12 @@
 #include "sys/sys.h"
 
 /*
- * The least number of reports to ask for in a wait that has events already; with fewer, descriptors
- * that only the kernel reports would starve.  A report that finds no room makes its slot a
- * candidate.  The next such call usually comes XP_ASK_EVERY waits later, and each of these delivers
- * at least one event, so half of that number leaves them time to deliver all candidates.  See the
- * row "It is asked for more" of docs/internals/mechanisms.md.
+ * The least number of reports to ask the kernel for in a wait that has events already.  With fewer,
+ * descriptors that only the kernel reports would starve.  If a report finds no room, a later wait
+ * checks and delivers its slot without the kernel.  Usually XP_ASK_EVERY waits pass until the
+ * kernel is called again, and each delivers at least one event.  So these waits deliver all slots
+ * left over if only half that number of reports is asked for.  See the row "It is asked for more"
+ * of docs/internals/mechanisms.md.
  */
 enum { XP_ASK_LEAST = XP_ASK_EVERY / 2 };
 
@@ -35,8 +36,10 @@ static inline void xp_ask_half_room(struct xpoll *queue)
 }
 
 /*
- * Count a call into the kernel, and record in the wait the marks and renewals so far: reports of
- * this call are outdated for slots that are marked later, and may be of a set that was replaced.
+ * Count a call into the kernel, and record in the wait how often slots were marked and how often
+ * the kernel's set was replaced before the call: if a slot is marked later (its filters were
+ * enabled), the report about it is outdated, and after a later replacement a report is of the old
+ * set.
  */
 static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
 {
@@ -47,9 +50,8 @@ static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
 
 /*
  * Returns the number of reports to ask the kernel for.  room: free records; has_events: this wait
- * has delivered events already.  In that case ask for at least XP_ASK_LEAST, or descriptors that
- * only the kernel reports would starve; a descriptor whose report finds no room is checked by the
- * next wait.
+ * has delivered events already, so ask for at least XP_ASK_LEAST, perhaps more than there is room
+ * for.
  */
 static inline int xp_ask_room(struct xpoll *queue, int room, bool has_events)
 {

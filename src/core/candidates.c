@@ -25,7 +25,10 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 	return fd;
 }
 
-/* Add POLLERR, and those bits that registered READ and EXCEPT filters get, to slot->kept. */
+/*
+ * Add to slot->kept those bits that poll(2) has cleared and that registered READ and EXCEPT filters
+ * get, and POLLERR.  poll(2) clears no POLLOUT, so WRITE needs none.
+ */
 static void kept_merge(struct xp_slot *slot, uint32_t events)
 {
 	events &= POLLERR | (xp_bits_of(slot, slot->present) & (POLLIN | POLLPRI));
@@ -44,8 +47,9 @@ void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 		slot->kept_for |= filters & XP_ALL_FILTERS;
 		slot->kept |= (uint16_t)events;
 		/*
-		 * Request no bits of the file from the kernel until the kept ones are delivered
-		 * (deliver_kept), so that the kernel reports and clears no others.
+		 * Request no bits of the file from the kernel until those in slot->kept are
+		 * delivered (deliver_kept), so that the kernel reports, and thereby clears, no
+		 * others.
 		 */
 		if (slot->kind == XP_KIND_CLEARED && queue->ops->caps & XP_CAP_CONCURRENT)
 			(void)queue->ops->change(queue->backend, fd, 0, xp_slot_token(slot, fd));
@@ -59,8 +63,8 @@ void xp_check_all(struct xpoll *queue)
 
 	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
 		/*
-		 * A lost report may have made the one-shot entry silent: record that, so that the
-		 * check arms the entry.
+		 * A lost report may have made the one-shot entry silent, so that it reports nothing
+		 * more: record that, so that the check arms the entry.
 		 */
 		if (slot->mode == XP_MODE_ONCE) {
 			xp_late_await(slot);

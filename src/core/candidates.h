@@ -1,10 +1,10 @@
 /*
  * The list of candidates: slots whose state a wait checks by poll(2) before it may block.
  *
- * A slot is in the list at most once, linked by slot.next.  The list is first in, first out, except
- * that a check that runs out of room, and a batch that was not fetched to its end, put their slots
- * back at the head.  A check skips filters that were disabled or deleted since.  The xp_check_
- * functions below make a slot a candidate.
+ * A slot is in the list at most once, linked by slot.next.  The list is first in, first out, but
+ * slots go back to the head if a check had no room for their events, or if xpoll_revents has not
+ * returned their records from the batch of an xpoll_wait.  A check skips filters that were disabled
+ * or deleted since.  The xp_check_ functions below make a slot a candidate.
  */
 #ifndef XP_CORE_CANDIDATES_H
 #define XP_CORE_CANDIDATES_H
@@ -27,7 +27,10 @@ static inline bool xp_has_candidates(const struct xpoll *queue)
 	return queue->candidates.len > 0;
 }
 
-/* Append the slot to the list, if it is not in the list yet. */
+/*
+ * Append the slot to the list, if it is not in the list yet, so that the next wait checks the
+ * filters that the caller has put into slot->check, recheck or kept_for.
+ */
 static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	if (slot->next != XP_UNQUEUED)
@@ -41,8 +44,8 @@ static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp
 }
 
 /*
- * Remove the slot from the list if it is the only candidate and has no enabled filter and no kept
- * bits, which saves the next wait a check.
+ * Remove the slot from the list of candidates if it is the only one and has no enabled filter and
+ * no undelivered bits (kept_for): so the next wait need not check the list.
  */
 static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -59,14 +62,15 @@ static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot
  */
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * Remove the first candidate.  Returns the descriptor of the removed candidate, and stores its slot
- * in *slot.
+ * Remove the first candidate (slot to check) from the list.  Returns its descriptor, and stores the
+ * slot in *slot.
  */
 int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
 
 /*
- * Make the slot a candidate for filters that the program has just enabled.  The program named the
- * descriptor, so the check does not verify that the descriptor still refers to the registered file.
+ * Have the next wait check these filters of the slot by poll(2), without verifying that the
+ * descriptor still refers to the registered file: mostly the program has just enabled the filters,
+ * and so named the descriptor.
  */
 static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot,
                                        unsigned filters)
@@ -78,8 +82,8 @@ static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_sl
 }
 
 /*
- * Make the slot a candidate for filters that were ready at their last check or report.  The check
- * verifies that the descriptor was not reused for another file since.
+ * Have the next wait check, by poll(2), filters that were ready at their last check or report.  The
+ * check verifies that the descriptor was not reused for another file since.
  */
 static XP_INLINE void xp_check_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
                                      unsigned filters)
@@ -91,15 +95,15 @@ static XP_INLINE void xp_check_delivered(struct xpoll *queue, int fd, struct xp_
 
 /*
  * Called if these bits of a report or check found no room in the array of the wait.  If poll(2) may
- * check the file, makes the slot a candidate; otherwise keeps the bits in the slot for the next
+ * check the file, has the next wait check it; otherwise stores the bits in slot->kept for the next
  * wait.
  */
 void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                  uint32_t events);
 
 /*
- * Make candidates of all slots with enabled filters in edge-triggered or one-shot entries: a thread
- * may have lost a report, and the kernel does not repeat the report of such an entry.
+ * Have the next wait check all enabled filters in edge-triggered or one-shot entries by poll(2): a
+ * thread may have lost a report, and the kernel does not repeat the report of such an entry.
  */
 void xp_check_all(struct xpoll *queue);
 /*
@@ -111,8 +115,8 @@ static inline void xp_note_ignored_hangup(struct xpoll *queue, struct xp_slot *s
 	slot->hangup_ignored = queue->hangup_ignored = true;
 }
 /*
- * Make candidates of the slots for which xp_note_ignored_hangup was called.  Waits of xpoll_pwait
- * and xpoll_wait call this.
+ * Have the next wait check the slots for which xp_note_ignored_hangup was called.  Waits of
+ * xpoll_pwait and xpoll_wait call this.
  */
 void xp_check_ignored_hangups(struct xpoll *queue);
 

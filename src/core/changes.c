@@ -24,7 +24,11 @@ static uint8_t put_if(unsigned set, unsigned filters, bool in)
 	return XP_SET(in ? set | filters : set & ~filters);
 }
 
-/* Store the parameters of an ADD in the slot. */
+/*
+ * Store the parameters of an ADD in the slot.  A filter that is registered already stays disabled
+ * unless `enable` is set, keeps its udata with `keep_udata`, and keeps its modes besides the new
+ * ones, but not its notes.
+ */
 static void store_add(struct xpoll *queue, struct xp_slot *slot, const struct xp_interest *add)
 {
 	unsigned filters = add->filters, fresh = filters & ~(unsigned)slot->present;
@@ -78,11 +82,12 @@ static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, un
 		return rc;
 	bool silent = xp_entry_is_silent(queue, slot);
 	/*
-	 * An ENABLE of a level-triggered entry is free if no report came while the filter was
-	 * disabled.  So after each 64th report make a silent entry level-triggered again.  Do not
-	 * do so while threads sleep: a sleeping thread would return with a report older than this
-	 * ENABLE, and would have to poll again.  If threads wait in turn, one of them may sleep:
-	 * one more poll costs less than a change of the entry for each event.
+	 * An ENABLE costs a change if the one-shot entry has reported and is silent, and none if
+	 * the entry is level-triggered and no report came while the filter was disabled.  So after
+	 * each 64th report of a silent entry try a level-triggered one.  Do not do so while threads
+	 * sleep: a sleeping thread would return with a report older than this ENABLE, and would
+	 * have to poll again.  If two threads wait alternately (in_turn), one of them may sleep:
+	 * one more poll costs less than a change per event.
 	 */
 	bool tries = silent && slot->reports == 0 &&
 		queue->threads.sleepers <= (queue->threads.in_turn > 0) &&
@@ -90,9 +95,10 @@ static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, un
 	if ((xp_poll_clears(queue, slot) && !(filters & ~(unsigned)slot->armed)) ||
 	    (silent && !tries && !late && !xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot))) {
 		/*
-		 * Make the slot a candidate instead of changing its entry: the next wait checks all
-		 * candidates by one poll(2).  That is cheaper for silent entries if more changes or
-		 * a wait follow in this call, and necessary for files whose bits a change clears.
+		 * Have the next wait check the slot, together with all others to check by one
+		 * poll(2), instead of changing its entry.  That is cheaper for silent entries
+		 * (one-shot, and have reported) if more changes or a wait follow in this call, and
+		 * necessary for files whose bits a change clears.
 		 */
 		xp_check_enabled(queue, fd, slot, filters);
 	} else if (silent) {
@@ -101,15 +107,16 @@ static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, un
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	} else if (awaited && xp_entry_may_report_once(queue, slot)) {
 		/*
-		 * A late change that fails disables all filters of the entry (late_change_failed).
-		 * If other filters of the entry were enabled before this call, those filters must
-		 * stay enabled: change the entry at once.
+		 * A change that fails after the lock was released (late_change_failed) disables all
+		 * filters of the entry.  If other filters of the entry were enabled before this
+		 * call, those filters must stay enabled: change the entry at once.
 		 */
 		rc = xp_entry_arm_late(queue, fd, slot, XP_MODE_ONCE,
 		                       mine & slot->enabled & ~filters ? NULL : late);
 	} else if (awaited && !xp_change_repeats_edge(queue, slot, filters)) {
 		/*
-		 * A sleeping thread does not check candidates: make the kernel report the filters.
+		 * A thread that sleeps in the kernel does not check slots by poll(2), as in the
+		 * branch below: change the entry, so that the kernel reports the filters.
 		 */
 		rc = xp_entry_arm_main(queue, fd, slot, filters);
 	} else {
@@ -134,7 +141,8 @@ static int change_pass_to_backend(struct xpoll *queue, int fd, struct xp_slot *s
 	if (!again) {
 		/*
 		 * Nothing was enabled, so reports from before this change are not outdated: undo
-		 * the mark that the change has set.
+		 * the xp_slot_mark of the change, which would make the queue check the state
+		 * instead of delivering them.
 		 */
 		slot->mark = before.mark;
 		slot->marked = before.marked;
@@ -275,6 +283,10 @@ static int except_refusal_error(const struct xpoll *queue, int fd)
 		? -EINVAL : -ENOTSUP;
 }
 
+/*
+ * Apply an ADD to the descriptor's slot, which is allocated if necessary.  Returns 0 or a negative
+ * errno value.
+ */
 static int change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 {
 	struct xp_slot *slot = xp_entry_find(queue, fd);
@@ -294,6 +306,7 @@ static int change_add(struct xpoll *queue, int fd, const struct xp_interest *add
 	return slot->mode == XP_MODE_SOURCE ? -EINVAL : add_new(queue, fd, slot, add);
 }
 
+/* Apply an ADD with a low-water mark (XPOLL_NOTE_LOWAT) of one filter. */
 static XP_NOINLINE int add_with_lowat(struct xpoll *queue, int fd, const struct xp_interest *add)
 {
 	unsigned filter = XP_LOWEST_BIT(add->filters);
@@ -317,9 +330,9 @@ int xp_change_add(struct xpoll *queue, int fd, const struct xp_interest *add)
 /* --- The other changes ------------------------------------------------------------ */
 
 /*
- * Called after a DELETE: takes the removed filters or bits out of the kernel's entry, and checks
- * that the descriptor was not reused.  filters: those of the main entry that the DELETE named;
- * confirmed: the removal of a solo entry has shown that the descriptor was not reused.
+ * Called after a DELETE: takes the removed filters or bits out of the kernel's main entry, and
+ * checks that the descriptor was not reused.  filters: those of the main entry that the DELETE
+ * named; confirmed: the removal of a solo entry (for one filter) has shown that fd was not reused.
  */
 static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                          bool confirmed)
@@ -397,7 +410,7 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 
 /*
  * Disable these filters.  On a lazy queue (epoll) the kernel's entry stays as it is, unless the
- * entry is exclusive.  Returns 0 or a negative errno value.
+ * entry is exclusive; other back ends get the change.  Returns 0 or a negative errno value.
  */
 static int disable_without_call(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {

@@ -13,10 +13,13 @@
 
 enum { READINESS = POLLIN | POLLOUT | POLLPRI | POLLRDHUP };
 
-/* Candidates that one poll(2) checks, and the array for that call. */
+/* Candidates (slots to check) that one poll(2) checks, and the array for that call. */
 struct chunk {
 	struct pollfd fds[XP_FIRED_MOST];
-	/* slot->check was set: fds[i].fd need not be checked for reuse */
+	/*
+	 * slot->check was set, mostly by an ENABLE, by which the program has just named fds[i].fd:
+	 * so do not verify that this still refers to the registered file
+	 */
 	bool named[XP_FIRED_MOST];
 	int len;
 };
@@ -24,10 +27,10 @@ struct chunk {
 /* --- The results of poll(2) ---------------------------------------------------------- */
 
 /*
- * Called if poll(2) has not found the candidate ready.  After XP_FRUITLESS_MOST such checks in a
- * row its edge-triggered entry becomes level-triggered: the program reads everything at once, so
- * checks find nothing.  named: the program has just enabled the filter; such a check does not
- * count.
+ * Called if poll(2) has not found the candidate (slot to check) ready.  After XP_FRUITLESS_MOST
+ * such checks in a row its edge-triggered entry becomes level-triggered: the program reads
+ * everything at once, so checks find nothing, and a level-triggered entry needs no checks.  named:
+ * the program has just enabled the filter; such a check does not count.
  */
 static void candidate_not_ready(struct xpoll *queue, int fd, struct xp_slot *slot, bool named)
 {
@@ -48,19 +51,19 @@ static void candidate_not_ready(struct xpoll *queue, int fd, struct xp_slot *slo
 }
 
 /*
- * Returns true if the descriptor of a candidate that was delivered before still refers to the
- * registered file; the program may have closed it.  A successful change of the kernel's entry
- * proves that, and here the change makes the entry level-triggered, because a program that leaves
- * the file ready does not read everything at once.  Where a level-triggered entry is not possible,
- * xp_entry_verify queries the kernel without a change.
+ * Returns true if the descriptor still refers to the registered file.  Called if a filter that was
+ * delivered before is ready again: since then the program may have closed the descriptor.  If the
+ * slot has an edge-triggered entry, verify by making the entry level-triggered, which fails for
+ * another file.  The program has left the file ready, so a level-triggered entry also saves the
+ * check after each delivery.  Otherwise xp_entry_verify queries the kernel without a change.
  */
 static bool is_same_file(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned checked)
 {
 	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
 
 	/*
-	 * Do not join the tests of `mode` and `solo`: gcc would read both together with the atomic
-	 * `late`, which is a data race.
+	 * Keep the test of `mine` between those of `mode` and `solo`: gcc would merge adjacent
+	 * tests into one load that also reads the atomic `late`, which is a data race.
 	 */
 	if (slot->mode != XP_MODE_EDGE || !mine || slot->solo ||
 	    xp_slot_by_edge(slot) & slot->enabled)
@@ -69,8 +72,9 @@ static bool is_same_file(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 }
 
 /*
- * Handle the result of poll(2) for one candidate: deliver ready filters, arm entries of filters
- * that are not ready, or drop the slot of a closed descriptor.  named: see struct chunk.
+ * Handle the result of poll(2) for one slot: deliver ready filters, arm entries of filters that are
+ * not ready, or drop the slot of a closed descriptor.  named: the program has just named the
+ * descriptor in a change, so do not verify that it refers to the registered file.
  */
 static void candidate_handle_bits(struct xpoll *queue, struct xp_wait *wait,
                                   const struct pollfd *found, bool named)
@@ -108,7 +112,7 @@ static void candidate_handle_bits(struct xpoll *queue, struct xp_wait *wait,
 	}
 }
 
-/* Handle one candidate after a poll(2) with result rc. */
+/* Handle one slot after a poll(2) with result rc.  named: see candidate_handle_bits. */
 static XP_NOINLINE void candidate_handle_poll(struct xpoll *queue, struct xp_wait *wait,
                                          const struct pollfd *found, bool named, int rc)
 {
@@ -122,11 +126,11 @@ static XP_NOINLINE void candidate_handle_poll(struct xpoll *queue, struct xp_wai
 		candidate_handle_bits(queue, wait, found, named);
 }
 
-/* --- Candidates that are checked one by one ------------------------------------------ */
+/* --- Slots that are not checked together with others ------------------------------------- */
 
 /*
- * Deliver the bits in slot->kept to the enabled filters in slot->kept_for, if fd still refers to
- * the registered file.
+ * Deliver the bits in slot->kept (found by an earlier report or poll, and not delivered yet) to the
+ * enabled filters in slot->kept_for, if fd still refers to the registered file.
  */
 static void deliver_kept(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot)
 {
@@ -141,8 +145,9 @@ static void deliver_kept(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 }
 
 /*
- * Check a file whose bits poll(2) clears: deliver the bits that poll(2) returns now and those that
- * were kept.
+ * Check a file whose bits poll(2) clears: deliver the bits that poll(2) returns now, and those of
+ * earlier polls that slot->kept holds.  named: the program has just named fd in a change, so do not
+ * verify that it refers to the registered file.
  */
 static void check_and_keep(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                            unsigned filters, bool named)
@@ -169,11 +174,11 @@ static void check_and_keep(struct xpoll *queue, struct xp_wait *wait, int fd, st
 		xp_deliver(queue, wait, fd, slot, events, XP_ALL_FILTERS);
 }
 
-/* --- All candidates ------------------------------------------------------------------- */
+/* --- All candidates, the slots that this wait has to check -------------------------------- */
 
 /*
- * Remove the first candidate from the list, and add the candidate to the chunk if poll(2) can check
- * it together with others; otherwise check it now.
+ * Remove the first candidate (slot to check) from the list, and add it to the chunk if poll(2) can
+ * check it together with others; otherwise check it now.
  */
 static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chunk *chunk)
 {
@@ -191,7 +196,10 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 		deliver_kept(queue, wait, fd, slot);
 	filters &= slot->enabled;
 	if (!filters || slot->mode == XP_MODE_FILE)
-		/* the filters were disabled or have ended; or a file, which waits check anyway */
+		/*
+		 * the filters were disabled or have ended; or the slot is a file, which
+		 * xp_files_check checks
+		 */
 		return;
 	if (XP_UNLIKELY(!xp_slot_can_probe(fd, slot))) {
 		if (xp_poll_clears(queue, slot))
@@ -215,8 +223,8 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 }
 
 /*
- * Called when the array of the wait is full: returns the candidates of the chunk from `done` on to
- * the head of the list, in order.
+ * Called when the array of the wait is full: returns the slots of the chunk from `done` on, which
+ * were not handled, to the head of the list of candidates, in order.
  */
 static void chunk_put_back(struct xpoll *queue, struct chunk *chunk, int done)
 {
@@ -232,8 +240,8 @@ static void chunk_put_back(struct xpoll *queue, struct chunk *chunk, int done)
 }
 
 /*
- * Check the candidates of the chunk by one poll(2), and deliver those that are ready, until the
- * array of the wait is full.
+ * Check the slots of the chunk by one poll(2), and deliver those that are ready, until the array of
+ * the wait is full.
  */
 static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk *chunk)
 {
@@ -247,8 +255,8 @@ static void chunk_check(struct xpoll *queue, struct xp_wait *wait, struct chunk 
 }
 
 /*
- * Returns true if candidate_take would handle the next candidate alone and deliver it at once.
- * Then the caller checks the chunk first, because its candidates are older.
+ * Returns true if candidate_take would handle the next slot in the list alone and deliver it at
+ * once.  Then the caller checks the chunk first, because its slots are older.
  */
 static bool next_bypasses_chunk(const struct xpoll *queue)
 {
@@ -258,8 +266,8 @@ static bool next_bypasses_chunk(const struct xpoll *queue)
 }
 
 /*
- * Check each candidate once, many by one poll(2), until the array is full.  Most candidates are
- * ready, so the first poll(2) has no more of them than the array has room for.
+ * Check each candidate (slot in the list) once, many by one poll(2), until the array is full.  Most
+ * are ready, so the first poll(2) has no more of them than the array has room for.
  */
 static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 {
@@ -284,7 +292,7 @@ static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 
 /*
  * Handles the common case without a chunk: a program that handles one event after the other mostly
- * has one candidate, whose filter the program has enabled and which is ready.
+ * has one candidate (slot to check), whose filter the program has enabled and which is ready.
  */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 {
@@ -322,9 +330,11 @@ void xp_candidates_publish(struct xpoll *queue)
 		unsigned filters = (slot->check | slot->recheck) & slot->enabled;
 
 		/*
-		 * Leave a slot in the list and wake a sleeping thread, which checks it, if the
-		 * kernel would not report it (kept bits, or a file that poll(2) must not check) or
-		 * if changing its entry would repeat an edge.
+		 * Leave the slot in the list, and have a sleeping thread woken, which checks it, if
+		 * its entry should not be changed: the bits are in slot->kept, and not in the file
+		 * any more; the change would poll the file, which clears its bits (xp_poll_clears),
+		 * or may give a result for this thread only (a signalfd); or the change would
+		 * repeat a delivered edge.
 		 */
 		if (slot->kept_for || (filters && xp_poll_clears(queue, slot)) ||
 		    (filters && slot->check && !xp_slot_can_probe(fd, slot)) ||

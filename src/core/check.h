@@ -1,4 +1,7 @@
-/* Checks candidates (slots in the list of candidates.h) by poll(2) with timeout 0, and files. */
+/*
+ * Checks candidates (slots in the list of candidates.h) by poll(2) with timeout 0, and files that
+ * the kernel cannot poll by fstat(2).
+ */
 #ifndef XP_CORE_CHECK_H
 #define XP_CORE_CHECK_H
 
@@ -10,9 +13,9 @@
  */
 void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);
 /*
- * Make the kernel report the candidates that are ready, so that the kernel wakes a sleeping thread
- * for them.  Candidates that only a wait can check stay in the list, and xp_sleepers_mark has a
- * sleeping thread woken for them.
+ * Make the kernel report the candidates (slots to check by poll(2)) that are ready, so that it
+ * wakes a sleeping thread for them.  Candidates that only a wait can check stay in the list, and
+ * xp_sleepers_mark has a sleeping thread woken for them.
  */
 void xp_candidates_publish(struct xpoll *queue);
 

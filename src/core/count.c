@@ -145,8 +145,8 @@ static int64_t *lowat_at(const struct xpoll *queue, int fd, unsigned filter)
 static int64_t lowat_count(int fd, enum xp_fd_kind kind, unsigned filter)
 {
 	/*
-	 * FIONREAD counts only the first datagram, which may stay below the mark for ever: refuse a
-	 * low-water mark.
+	 * FIONREAD counts only the first datagram, which may stay below the low-water mark for
+	 * ever: refuse the mark.
 	 */
 	if (kind == XP_KIND_SOCKET && !xp_sys_is_stream(fd))
 		return -ENOTSUP;

@@ -2,9 +2,9 @@
  * Counts and errors in events, XPOLL_NOTE_COUNT and XPOLL_NOTE_SOERR; low-water marks,
  * XPOLL_NOTE_LOWAT.
  *
- * The kernel's entry of a filter with a mark is edge-triggered, and the queue counts the bytes at
- * each report.  If the room for writing grows further, no second edge comes, so the queue checks a
- * WRITE filter with too little room again after LOWAT_EVERY_NS.
+ * The kernel's entry of a filter with a low-water mark is edge-triggered, and the queue counts the
+ * bytes at each report.  If the room for writing grows further, no second edge comes, so the queue
+ * checks a WRITE filter with too little room again after LOWAT_EVERY_NS.
  */
 #ifndef XP_CORE_COUNT_H
 #define XP_CORE_COUNT_H
@@ -13,8 +13,9 @@
 
 /*
  * Store the count (XPOLL_NOTE_COUNT) and the socket error (XPOLL_NOTE_SOERR) in an event of the
- * slot, if the filter requested them.  has_first: the event is not the first one in the array, so
- * the element before it may be compared.  aborted: fd was a TCP listener and was shut down.
+ * slot, if the filter requested them.  has_first: the array has an event before this one; if that
+ * is the READ event of the same socket, its error is copied, because reading the error has cleared
+ * it.  aborted: fd was a TCP listener and was shut down.
  */
 void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xpoll_event *event,
                     bool has_first, bool aborted);

@@ -1,4 +1,7 @@
-/* The times at which the queue has to call its sources, and the timer waiter: see due.h. */
+/*
+ * Stores the times at which the queue has to call its sources, and chooses the timer waiter, the
+ * thread that sleeps until the earliest one: see due.h.
+ */
 #include "core/due.h"
 
 #include "core/marks.h"

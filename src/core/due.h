@@ -35,29 +35,31 @@ static inline bool xp_timer_waiter_missing(const struct xpoll *queue)
 }
 
 /*
- * Make the calling thread the timer waiter if no thread sleeps until the due time: *deadline_ns
- * becomes the due time, if that is earlier.  Returns a number for xp_timer_waiter_end, or 0 if the
- * thread has not become the timer waiter.
+ * Make the calling thread the timer waiter, if no thread sleeps only until the earliest due time of
+ * a source: *deadline_ns becomes that time, if it is earlier.  Returns a number for
+ * xp_timer_waiter_end, or 0 if the thread has not become the timer waiter.
  */
 uint32_t xp_timer_waiter_begin(struct xpoll *queue, int64_t *deadline_ns);
 /*
  * Call after the sleep, with the number that xp_timer_waiter_begin returned: this thread is no
- * longer the timer waiter.
+ * longer the timer waiter, which returns when a source is due.
  */
 void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter);
 /*
- * Call when a sleeping thread was woken to become the timer waiter: until a thread has returned
- * from the kernel, xp_timer_waiter_missing is false, so no other thread is woken.
+ * Call when a sleeping thread was woken to become the timer waiter, which sleeps only until a
+ * source is due: until a thread has returned from the kernel, xp_timer_waiter_missing is false, so
+ * no other thread is woken.
  */
 void xp_timer_waiter_woken(struct xpoll *queue);
 /*
- * Call when a thread has returned from the kernel.  The thread may be the one that was woken to
- * become the timer waiter: the timer waiter is missing again until some thread has become it.
+ * Call when a thread has returned from the kernel.  It may be the one that was woken to become the
+ * timer waiter, which sleeps only until a source is due: until some thread has become it,
+ * xp_timer_waiter_missing is true again.
  */
 void xp_timer_waiter_arrived(struct xpoll *queue);
 /*
- * Record that there is no timer waiter: its sleep has ended, or, in a forked child, it was a thread
- * of the parent.
+ * Record that no thread is the timer waiter, which sleeps only until a source is due: its sleep has
+ * ended, or, in a forked child, it was a thread of the parent.
  */
 void xp_timer_waiter_forget(struct xpoll *queue);
 

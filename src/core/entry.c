@@ -1,4 +1,4 @@
-/* The kernel's entries of a slot, the main entry and solo entries: see entry.h. */
+/* The kernel's entries of a slot, the main entry and solo entries (for one filter): see entry.h. */
 #include "core/entry.h"
 
 #include "base/result.h"
@@ -186,9 +186,10 @@ static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum x
 	slot->idle = 0;
 	slot->fruitless_reports = 0;
 	/*
-	 * On a lazy queue the new arming shows which reports are older than this change, so an
-	 * older mark of the slot is not needed any more; except for reports of solo entries, which
-	 * keep an earlier arming.  On other queues the arming stays the same: mark the slot.
+	 * A mark of the slot (xp_slot_mark) shows which reports are from before this change.  On a
+	 * lazy queue the new arming in the token shows that, too, so clear the mark; but not if the
+	 * slot has solo entries (entries for one filter), whose tokens keep an earlier arming.  On
+	 * other queues the arming stays the same, so set the mark.
 	 */
 	if (!queue->lazy)
 		xp_slot_mark(queue, slot);
@@ -293,9 +294,10 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 	if (!late || xp_poll_clears(queue, slot) || atomic_load(&slot->late) == UINT8_MAX)
 		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
 	/*
-	 * No earlier late change of this entry is under way.  A silent one-shot entry has reported
-	 * since its late change, or that late change has failed.  For an edge-triggered entry
-	 * xp_entry_arm or xp_entry_attach has waited for any late change.
+	 * No thread is making an earlier late change (without the lock) of this entry, which this
+	 * one could overtake.  A silent one-shot entry has reported since it was armed, so the
+	 * kernel has made that change, or that change has failed.  An edge-triggered entry was made
+	 * by xp_entry_arm or xp_entry_attach, and late changes had ended before.
 	 */
 	XP_ASSERT(filters && (slot->mode == XP_MODE_EDGE || xp_entry_is_silent(queue, slot)));
 	entry_step_arming(queue, slot, 1);
@@ -340,7 +342,7 @@ bool xp_entry_verify_or_drop(struct xpoll *queue, int fd, struct xp_slot *slot, 
 	return false;
 }
 
-/* --- Solo filters ----------------------------------------------------------------- */
+/* --- Solo entries, for one filter of a descriptor ---------------------------------------- */
 
 unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, unsigned filters,
                         unsigned before)
@@ -354,9 +356,11 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 		if (!(filters & bit) || slot->solo & bit || !others)
 			continue;
 		/*
-		 * CLEAR and level filters do not share an entry; nor do CLEAR filters if an edge
-		 * was delivered, if a sleeping thread may be about to deliver one, or if the new
-		 * filter is disabled.
+		 * A change of a shared entry, and activity of one filter, makes the kernel report
+		 * the other one, too.  So CLEAR and level filters do not share an entry.  Two CLEAR
+		 * filters do not if that would repeat an edge: one was delivered, a sleeping thread
+		 * may be about to deliver one, or the new filter is disabled, so that its activity
+		 * gives no event of its own.
 		 */
 		if (!(slot->clear & bit) != !(slot->clear & others) ||
 		    (slot->clear & others && (slot->edge_delivered || xp_has_sleepers(queue) ||
@@ -366,7 +370,10 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 	return solo;
 }
 
-/* Arm the solo entry of one filter, or make the entry.  Returns 0 or a negative errno value. */
+/*
+ * Arm the solo entry of one filter, its own entry in the kernel, or make the entry.  Returns 0 or a
+ * negative errno value.
+ */
 static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
 {
 	/*
@@ -429,16 +436,19 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 }
 
 /*
- * A solo entry has reported, but its filter is disabled or not ready.  After XP_FRUITLESS_MOST such
- * reports in a row, give the entry the mask that the program requests now, or, if the filter is
- * disabled, delete the entry.
+ * A solo entry (for one filter) has reported, but its filter is disabled or not ready.  After
+ * XP_FRUITLESS_MOST such reports in a row, give the entry the mask that the program requests now,
+ * or, if the filter is disabled, delete the entry.
  */
 static void solo_handle_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned bit)
 {
 	if (++slot->fruitless_reports < XP_FRUITLESS_MOST)
 		return;
 	slot->fruitless_reports = 0;
-	/* the entry has more bits than the program requests after a DELETE */
+	/*
+	 * A DELETE of POLLIN may have left that bit in the entry: arm it with the bits requested
+	 * now.
+	 */
 	if (bit & slot->enabled) {
 		(void)xp_solo_arm(queue, fd, slot, bit);
 		return;
@@ -458,9 +468,9 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		solo_handle_fruitless(queue, fd, slot, solo);
 	} else if (slot->mode == XP_MODE_ONCE) {
 		/*
-		 * The one-shot entry is silent now.  If a filter is enabled, arm the entry again,
-		 * edge-triggered, so that the kernel does not repeat a hang-up that xpoll_event
-		 * ignores.
+		 * The one-shot entry is silent now (reports nothing until it is armed).  If a
+		 * filter is enabled, arm the entry again, edge-triggered, so that the kernel does
+		 * not repeat a hang-up that xpoll_event ignores.
 		 */
 		if (mine & slot->enabled)
 			(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, mine);
@@ -469,10 +479,11 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 			xp_entry_may_report_once(queue, slot) && xp_slot_can_probe(fd, slot);
 
 		/*
-		 * With DISPATCH (`once`) another thread is handling the descriptor: make the entry
-		 * silent until that thread enables the filter.  If two threads wait in turn, each
-		 * for one event, let the entry report a few times before, which is cheaper than a
-		 * change of the entry per event.
+		 * `once`: all filters of the entry are disabled, mostly by a delivery with
+		 * DISPATCH, so another thread is handling the descriptor: make the entry silent
+		 * until that thread enables a filter.  If two threads wait alternately, each for
+		 * one event, do so only at the XP_FRUITLESS_MOST-th such report: a few reports cost
+		 * less than a change of the entry per event.
 		 */
 		if (once && one && queue->threads.in_turn > 0 && !xp_has_sleepers(queue) &&
 		    ++slot->fruitless_reports < XP_FRUITLESS_MOST)

@@ -1,27 +1,34 @@
 /*
- * The kernel's entries of a slot: the main entry, and solo entries of single filters.
+ * The kernel's entries of a slot: the main entry, and solo entries, each for one filter.
  *
  * A queue is lazy if a change in the kernel costs a system call, as on epoll.  There the main entry
- * includes disabled filters.  On the other back ends it has only the enabled ones.
+ * includes disabled filters, so that an ENABLE needs no change.  On the other back ends it has only
+ * the enabled ones.
  *
- * The main entry is level-triggered unless one of its filters has CLEAR or LOWAT, or, on a lazy
- * queue, is disabled when the entry is made or changed.  If the kernel reports it although no
- * enabled filter is ready, it becomes edge-triggered, so that the kernel does not repeat the
- * report.  It becomes level-triggered again after four checks in a row that find nothing, or when a
- * check finds delivered filters still ready.
+ * Level or edge.  The main entry is edge-triggered if one of its filters has CLEAR or LOWAT, or, on
+ * a lazy queue, is disabled when the entry is made or changed; otherwise level-triggered.  If the
+ * kernel reports a level-triggered entry although no enabled filter is ready, the entry becomes
+ * edge-triggered, so that the kernel does not repeat the report; the queue then checks filters by
+ * poll(2) after each delivery.  If four such checks in a row find nothing, or a check finds
+ * delivered filters still ready, the entry becomes level-triggered again, which saves the checks.
  *
- * The main entry is one-shot if each report disables or ends all of its filters (DISPATCH,
- * ONESHOT).  With ONESHOT it is so from the start, and the silent entry, which has reported, stays
- * in the kernel when the registration ends, so that the next ADD is one change.  With DISPATCH it
- * is level-triggered until the kernel reports it while its filter is disabled and several threads
- * use the queue: an ENABLE of a level-triggered entry costs no system call, but a one-shot entry
- * does not wake threads while another thread handles the descriptor.
+ * One-shot.  The main entry is one-shot if each report disables or ends all of its filters
+ * (DISPATCH, ONESHOT).  After its report a one-shot entry is silent: it reports nothing until it is
+ * armed again.  With ONESHOT the entry is one-shot from the start, and the silent entry stays in
+ * the kernel when the registration ends, so that the next ADD is one change.  With DISPATCH the
+ * entry is level-triggered at first, because an ENABLE of such an entry costs no system call.  If
+ * the kernel reports it while its filter is disabled and several threads use the queue, it becomes
+ * one-shot, because a silent entry does not wake threads while another thread handles the
+ * descriptor.
  *
- * Solo entries exist on lazy queues.  When one bit of an entry has activity, or the entry is
- * changed, the kernel reports the whole entry, but an edge must be delivered only once.  So the
- * filter that is added later gets a solo entry if only one of the two has CLEAR.  If both have
- * CLEAR, it gets one if it is disabled, if an edge was delivered, or if a sleeping thread may be
- * about to deliver one.
+ * Solo entries exist on lazy queues.  An epoll set has one entry for each descriptor, so solo
+ * entries are in further epoll sets, one for each filter, inside the main set (posix/solo.h).  When
+ * one bit of an entry has activity, or the entry is changed, the kernel reports all bits of the
+ * entry that are set, but an edge must be delivered only once.  So if only one of two filters has
+ * CLEAR, the one that is added later gets a solo entry.  If both have CLEAR, it gets one if it is
+ * disabled, because its activity would repeat the other's edge, or if an edge of the other was
+ * delivered, or may be about to be delivered by a sleeping thread, because the change of the entry
+ * would repeat that edge.
  */
 #ifndef XP_CORE_ENTRY_H
 #define XP_CORE_ENTRY_H
@@ -38,10 +45,10 @@ struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 bool xp_entry_owns(const struct xpoll *queue, int fd);
 
 /*
- * Returns the filters that the main entry should have: on epoll all registered ones without a solo
- * entry, elsewhere the enabled ones.  Elsewhere a filter is left out while slot->kept has bits for
- * it and the kernel's reports clear bits (XP_KIND_CLEARED), so that no further ones are cleared
- * before those are delivered.
+ * Returns the filters that the main entry should have.  On epoll: all registered ones, except those
+ * with a solo entry (an entry for one filter).  On other back ends: the enabled ones, except those
+ * for which slot->kept has undelivered bits, if the kernel's reports clear bits (XP_KIND_CLEARED):
+ * the kernel then clears no further bits of a filter before its kept bits are delivered.
  */
 static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_slot *slot)
 {
@@ -95,9 +102,9 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
  */
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * End all registrations and remove the kernel's entries.  silent: a one-shot main entry that has
- * reported stays in the kernel (slot->leftover).  Returns 0, or -EBADF or -ENOENT if fd was closed
- * or reused before.
+ * End all registrations and remove the kernel's entries.  silent: keep a one-shot main entry that
+ * has reported in the kernel (slot->leftover), which saves calls at the next ADD.  Returns 0, or
+ * -EBADF or -ENOENT if fd was closed or reused before.
  */
 int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent);
 
@@ -117,9 +124,9 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 
 /*
- * Change a main entry that is silent or edge-triggered to this mode.  late: receives the change,
- * which xp_leave_late makes after it has released the lock; if `late` is NULL, or late->slot stays
- * NULL, the change was made at once.
+ * Change a main entry that is edge-triggered, or one-shot and silent (has reported), to this mode.
+ * late: receives the change, and the caller makes it by xp_leave_late after the lock is released;
+ * if `late` is NULL, or late->slot stays NULL, the change was made at once.
  */
 int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                       struct xp_late *late);
@@ -150,8 +157,9 @@ bool xp_solo_end(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 
 /*
- * Make the kernel check these filters and report those that are ready, so that no wait has to check
- * them.  Drops the slot if the change shows that fd was closed or reused.
+ * Make the kernel check these filters, by a change of their entries, and report those that are
+ * ready, so that it wakes a thread for them and no wait has to check them by poll(2).  Drops the
+ * slot if the change shows that fd was closed or reused.
  */
 void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 

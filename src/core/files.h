@@ -43,8 +43,9 @@ static inline bool xp_has_files(const struct xpoll *queue)
 }
 
 /*
- * Begin a pass over the files, which checks each file that is awake and some that sleep.
- * poll_level: the wait is xpoll_pwait or xpoll_wait, and checks all files.
+ * Begin a pass over the files: xp_files_next then checks those in files.awake, which may be ready,
+ * and XP_ASK_EVERY of those in files.asleep, which were not ready at their last check.  poll_level:
+ * the wait is xpoll_pwait or xpoll_wait, which report files as always ready, and checks all files.
  */
 void xp_files_begin(struct xpoll *queue, bool poll_level);
 /*
@@ -64,7 +65,7 @@ bool xp_files_ready(struct xpoll *queue);
  * child, and make the next wait check the file.
  */
 int xp_file_inherit(struct xpoll *queue, int fd);
-/* xp_files_fini must be called after xp_sources_fini. */
+/* Call xp_files_fini after xp_sources_fini, which still accesses the watches in struct xp_file. */
 void xp_files_init(struct xpoll *queue);
 void xp_files_fini(struct xpoll *queue);
 

@@ -21,8 +21,8 @@ static inline void xp_sleepers_mark(struct xpoll *queue)
 }
 
 /*
- * Clear the mark of xp_sleepers_mark, because the calling thread polls itself, or wakes a sleeping
- * thread.  Returns whether the mark was set.
+ * Forget that a sleeping thread has to be woken (xp_sleepers_mark), because the calling thread
+ * polls itself, or wakes a sleeping thread.  Returns whether that was recorded.
  */
 static inline bool xp_sleepers_take_mark(struct xpoll *queue)
 {
@@ -33,9 +33,10 @@ static inline bool xp_sleepers_take_mark(struct xpoll *queue)
 }
 
 /*
- * Let the descriptor of xpoll_fd stay readable for (updates - 1) calls of xp_outer_update that find
- * no reason for it.  Called with 0 if a registration has ended or a wait has found nothing: from
- * now on the descriptor needs a reason.
+ * Set queue->outer.grace: for how long, after the last candidate (slot to check by poll(2)), the
+ * descriptor of xpoll_fd stays readable, namely in the next (updates - 1) calls of xp_outer_update
+ * that find no candidate.  Called with 0 if a registration has ended or a wait has found nothing:
+ * then the next call makes the descriptor unreadable, unless the queue has something to report.
  */
 static inline void xp_outer_set_grace(struct xpoll *queue, uint8_t updates)
 {

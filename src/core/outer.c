@@ -29,9 +29,9 @@ void xp_outer_update(struct xpoll *queue)
 	if (queue->threads.dying)
 		return;
 	/*
-	 * Candidates come and go with each event, and switching attention off and on takes two
-	 * system calls: leave attention on for the next XP_RECENT_FOR - 1 updates that find no
-	 * candidate.
+	 * Candidates, the slots that the next wait checks by poll(2), come and go with each event.
+	 * Switching attention, which makes the descriptor readable for them, off and on takes two
+	 * system calls: leave it on for the next XP_RECENT_FOR - 1 calls that find no candidate.
 	 */
 	if (xp_has_candidates(queue))
 		xp_outer_set_grace(queue, XP_RECENT_FOR);

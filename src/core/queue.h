@@ -11,21 +11,27 @@
  * Words that the core uses:
  * event level: xpoll_event.  poll-like level: xpoll_ctl, xpoll_pwait, xpoll_wait and xpoll_revents.
  * slot: the queue's state of one descriptor.  filter: READ, WRITE or EXCEPT.
- * entry: the kernel's record of a descriptor; solo entry: the kernel's record of one filter.
+ * entry: the kernel's record of a descriptor.  main entry: the one of all filters of a slot, except
+ *   those with a solo entry, an entry for one filter (posix/solo.h).
  * silent entry: a one-shot entry that has reported, and reports nothing until it is armed again.
  * lazy queue: one on epoll, where a change of an entry costs a system call.
  * candidate: a slot whose state the next wait checks by poll(2).  To publish a candidate is to
  *   change its entry, so that the kernel checks the descriptor and reports it.
  * report: what the kernel returns for an entry.  record: what a wait returns to the program.
- * fruitless report: one of which no enabled filter is ready.  harvest: to fetch reports.
+ * fruitless report: one that leads to no event, because none of its filters is enabled and ready.
+ * harvest: to fetch reports.
+ * arming: the number of an entry's last change, which reports return in their token, so that the
+ *   queue recognises reports from before the change.
+ * marked slot: filters were enabled without a new arming, so a report that a thread fetched before
+ *   may be outdated: the queue checks the state instead of delivering the report.
+ * late change: a change of an entry that a thread makes after it has released the lock.
  * kick: make a thread that sleeps in the kernel return and poll again.  kick.wanted: the next
  *   thread that leaves the queue has to kick one.  kick.epoch: counts the calls that kick all.
- * marked slot: filters were enabled, but the tokens of reports do not show it, so a report that a
- *   thread fetched before may be outdated: the queue checks the state instead of delivering it.
  * epoch of a wait: the number of the call.
- * leader: the thread that has the turn, which a back end for one thread at a time requires;
- *   follower: a thread that waits until the leader passes the turn.
+ * leader: the thread that has the turn, the right to be in a back end that serves one thread at a
+ *   time.  follower: a thread that waits until the leader passes the turn.
  * source: reports events other than readiness.  due: the time at which a source has to run.
+ * timer waiter: the thread that sleeps only until a source is due.
  * outer descriptor: the one that xpoll_fd returns.  attention: makes it readable although the
  *   kernel's set has no report.
  */
@@ -42,30 +48,36 @@
 /* Constants that several mechanisms share: see docs/internals/mechanisms.md. */
 enum {
 	/*
-	 * A wait that has found ready descriptors by poll(2) need not call the kernel's wait, but
-	 * every 16th such wait does.  Also the least number of candidates that each poll(2) after
-	 * the first one of a wait may check, and the number of files, not ready at their last
-	 * check, that one wait of xpoll_event checks again: the rows "The kernel is not asked",
-	 * "Checks by poll(2)", "Files that the kernel refuses" of mechanisms.md.
+	 * One number for three mechanisms, which are rows of docs/internals/mechanisms.md.  "The
+	 * kernel is not asked": a wait that has found ready descriptors by poll(2) does not call
+	 * the kernel's wait, but every 16th such wait does.  "Checks by poll(2)": each poll(2)
+	 * after the first one of a wait checks up to this many candidates (slots to check), even if
+	 * the array has room for fewer.  "Files that the kernel refuses": each wait of xpoll_event
+	 * checks this many of the files that were not ready before.
 	 */
 	XP_ASK_EVERY = 16,
 	/*
 	 * Number of waits, or of calls, for which the queue expects that a situation goes on after
 	 * it was last seen: the rows "Half the room", "One-shot entries", "Signals are held",
-	 * "xpoll_fd stays readable".  Also the number of waits after which the queue queries the
-	 * size of a pipe again: "The size of a pipe".
+	 * "xpoll_fd stays readable" of docs/internals/mechanisms.md.  Also the number of waits
+	 * after which the queue queries the size of a pipe again: "The size of a pipe".
 	 */
 	XP_RECENT_FOR = 64,
 	/*
 	 * Number of reports or checks in a row that yield no event before the queue changes the
 	 * kernel's entry, or replaces its set: the rows "Edges that nobody wants", "Back to the
-	 * level", "Renewal".
+	 * level", "Renewal" of docs/internals/mechanisms.md.
 	 */
 	XP_FRUITLESS_MOST = 4,
 };
 
 enum {
-	XP_GROUPS = 2, /* groups of followers: passing the turn wakes one group */
+	/*
+	 * Groups of followers, the threads that wait until a back end for one thread at a time is
+	 * free.  The first group has at most one thread, the second group the others: so passing
+	 * the turn mostly wakes only one thread.
+	 */
+	XP_GROUPS = 2,
 	/* bits of queue->wake.state */
 	XP_WAKE_PENDING = 1, /* flag: no wait has returned yet for the last xpoll_wake */
 	XP_WAKE_WRITER = 2,  /* added for each thread that uses the queue without its lock */
@@ -84,9 +96,10 @@ struct xp_wait {
 	union {
 		struct xpoll_event *events; /* with XP_EVENTS */
 		/*
-		 * With XP_READY and XP_BATCH.  A record has the token and the bits of the report
-		 * until the library takes the record: at the end of xpoll_pwait (xp_ready_finish),
-		 * or in xpoll_revents.
+		 * With XP_READY and XP_BATCH.  A record first has the token and the bits of the
+		 * kernel's report.  xp_ready_finish, at the end of xpoll_pwait, replaces them by
+		 * what the program gets: its udata, the descriptor, and the bits that enabled
+		 * filters receive.  For a batch xpoll_revents returns these.
 		 */
 		struct xpoll_ready *ready;
 	};
@@ -103,30 +116,35 @@ struct xp_wait {
 	 */
 	uint32_t wake_all;
 	/* xp_wait_call zeroes the members from here on. */
-	unsigned spurious;    /* harvests of this wait that led to no event */
+	unsigned spurious;    /* calls into the kernel in this wait that led to no event */
 	/*
-	 * queue->marks before the last kernel call, whose reports are outdated for slots marked
-	 * later
+	 * queue->marks before the last call into the kernel.  If a slot's `mark` is later, filters
+	 * were enabled after that call, so its report about the slot is outdated.
 	 */
 	uint32_t marks;
 	/*
-	 * stats.rebuilds before the last call into the kernel: shows if the set was replaced
-	 * since
+	 * stats.rebuilds before the last call into the kernel: shows if the kernel's set was
+	 * replaced since, so that a report is of the old set
 	 */
 	uint32_t set;
 	bool delivered_some; /* the last call into the kernel led to an event, or ran a source */
 	/*
-	 * The last call into the kernel reported a filter that this wait had delivered before: see
-	 * harvest in wait.c.
+	 * The last call into the kernel reported a filter that this wait had delivered before, so
+	 * the kernel has reported all that is ready: see harvest in wait.c.
 	 */
 	bool repeated;
 	bool more;        /* the kernel may have more reports: poll the kernel again */
 	bool renew;       /* an ended registration is still reported: replace the kernel's set */
 	/* sources or files were checked: also poll the kernel if there is room */
 	bool listed;
-	/* this thread returned after xp_kick_all, or took a wake-up of it: wake the next thread */
+	/*
+	 * xp_kick_all, which makes sleeping threads return one after another, has woken this
+	 * thread, or its poll has consumed the wake-up of another: before it leaves, this thread
+	 * has to wake the next one
+	 */
 	bool must_kick;
-	bool polled;      /* the thread polled before its first sleep: see xp_sleep_prepare */
+	/* the thread polled without sleeping before its first sleep: see xp_sleep_prepare */
+	bool polled;
 	bool has_slept;   /* the thread slept before in this call */
 	bool holds_signals; /* the thread blocks all signals except during its sleeps */
 	bool timed_out;   /* the last sleep lasted until the deadline */
@@ -150,17 +168,22 @@ struct xpoll {
 	uint16_t report_modes;
 	/*
 	 * Array of XP_FIRED_ALONE reports, which a wait uses in place of its stack if the process
-	 * has one thread.  NULL until a descriptor of 256 or more is registered, if there was no
-	 * memory, or if ops->fired_most is 0.
+	 * has one thread.  NULL while all descriptors are below 256, so that the 256 reports on the
+	 * stack suffice; also if there was no memory, or if ops->fired_most is 0.
 	 */
 	struct xp_fired *fired;
-	/* the owner's process number (xp_process_current): see create.c */
+	/*
+	 * number of the process that owns the queue (xp_process_current): the one that opened the
+	 * queue, or a forked child that called xpoll_reinit.  Calls by any other process fail with
+	 * EBADF.
+	 */
 	uint32_t process;
 	struct xp_list queues;    /* [g] links this queue into the list of create.c */
 	struct xp_mutex lock;
 	/*
-	 * What xpoll_stats returns, except the members that `counters` and `idle` have.  `changes`
-	 * does not include changes_free.
+	 * Counts for xpoll_stats.  Members that `counters` and `idle` count are 0 here, and
+	 * `changes` lacks the changes without a system call (changes_free): xpoll_stats adds them
+	 * in the copy that it returns.
 	 */
 	struct xpoll_stats stats;
 	struct xp_counters counters; /* [a] */
@@ -170,8 +193,15 @@ struct xpoll {
 		struct xp_slot **pages;
 		int pages_len;
 	} slots;             /* pages of slots, indexed by descriptor: see slot.h */
-	uint32_t marks;      /* number of xp_slot_mark calls, modulo 2^32 */
-	/* Some slot may have `hangup_ignored` set: xpoll_pwait and xpoll_wait check such slots. */
+	/*
+	 * number of xp_slot_mark calls, modulo 2^32: a clock that shows whether a slot was marked
+	 * before or after a call into the kernel (slot->mark, wait->marks)
+	 */
+	uint32_t marks;
+	/*
+	 * Some slot may have `hangup_ignored` set, because xpoll_event ignored its hang-up:
+	 * xpoll_pwait and xpoll_wait check such slots.
+	 */
 	uint8_t hangup_ignored : 1;
 	/* Some slot is missing from the kernel's set: the next wait attaches the slot. */
 	uint8_t unattached : 1;
@@ -194,11 +224,13 @@ struct xpoll {
 		 */
 		uint8_t half_room_calls;
 		/*
-		 * Coarse clock when `skipped` became 2: when that clock has advanced, a wait calls
-		 * the kernel.
+		 * Time of the coarse clock, which ticks every few milliseconds, when the second
+		 * wait in a row skipped the kernel (`skipped` became 2).  When the clock has
+		 * advanced, a wait calls the kernel, so that descriptors that only the kernel
+		 * reports do not wait longer.
 		 */
 		int64_t skipped_ns;
-	} ask;               /* see ask.h */
+	} ask;               /* decides which waits call the kernel: see ask.h */
 	struct {
 		struct xp_file **at;   /* the files, indexed by descriptor */
 		int at_len;
@@ -212,7 +244,7 @@ struct xpoll {
 		uint32_t pass;
 	} files;             /* files that the kernel cannot poll: see files.c */
 	struct {
-		/* the marks of READ and WRITE in bytes, indexed by descriptor */
+		/* low-water marks of READ and WRITE in bytes, indexed by descriptor */
 		int64_t (*bytes)[2];
 		int len;
 	} lowat;             /* low-water marks: see count.c */
@@ -253,12 +285,22 @@ struct xpoll {
 		 */
 		bool wanted;
 		bool due;        /* wake one sleeping thread when the lock is released */
-		uint32_t epoch;  /* number of xp_kick_all calls */
-		/* threads that the last xp_kick_all wakes and whose sleep has not ended yet */
+		/*
+		 * number of xp_kick_all calls: a thread that slept during one finds another number
+		 */
+		uint32_t epoch;
+		/*
+		 * threads that the last xp_kick_all (make all return) wakes and whose sleep has not
+		 * ended yet
+		 */
 		int left;
 	} kick;
 	struct {
-		/* [a] XP_WAKE_PENDING, plus XP_WAKE_WRITER for each thread without the lock */
+		/*
+		 * [a] flag XP_WAKE_PENDING, plus XP_WAKE_WRITER for each thread that uses the queue
+		 * without holding its lock, as xpoll_wake does: xpoll_destroy waits for these
+		 * threads
+		 */
 		atomic_uint state;
 		uint32_t all;      /* number of xpoll_wake_all calls */
 	} wake;
@@ -275,12 +317,18 @@ struct xpoll {
 	struct {
 		bool leader;      /* a thread has the turn, and may be in the back end's wait */
 		int followers;    /* threads that wait for the turn */
-		int leaving; /* followers that xp_kick_all wakes and that have not returned yet */
+		/*
+		 * followers that xp_kick_all (make all threads return) wakes and that have not
+		 * returned yet
+		 */
+		int leaving;
 		unsigned signalled; /* bit set of the groups whose followers have to return */
 		unsigned due; /* bit set of the signalled groups that xp_unlock has still to wake */
 		int groups[XP_GROUPS]; /* number of followers in each group */
-	} turn;              /* the turn, for back ends that serve one thread at a time */
-	/* [I] the descriptors that wake followers, one per group */
+	} turn;              /* turn: the right to enter a back end for one thread at a time */
+	/*
+	 * [I] the descriptors that wake followers (threads that wait for the turn), one per group
+	 */
 	struct xp_wakefd turn_wakefds[XP_GROUPS];
 	/* How many of the next waits block signals before their first sleep. */
 	uint8_t hold_waits;
@@ -295,9 +343,10 @@ struct xpoll {
 		uint64_t ns;
 	} idle;
 	/*
-	 * Broadcast when a thread that waits for this must check its condition again: a thread has
-	 * returned from a sleep, threads.changers has become 0, or, in a dying queue,
-	 * threads.inside has become less.
+	 * Broadcast when threads that wait for it must check their conditions again: a thread has
+	 * returned from a sleep while threads.changers > 0 or during an xp_kick_all;
+	 * threads.changers, or after an xp_kick_all turn.leaving, has become 0; or, in a dying
+	 * queue, threads.inside has become less.
 	 */
 	pthread_cond_t thread_left;
 
@@ -332,8 +381,10 @@ struct xpoll {
 		 */
 		bool alarmed;
 		/*
-		 * How many of the next updates leave the descriptor readable without a reason, plus
-		 * 1; 0: no update does.
+		 * While this is above 0, attention stays on even if there is no candidate, because
+		 * switching it off and on for each event would take two system calls.
+		 * xp_outer_update, called whenever a thread leaves the queue, sets XP_RECENT_FOR if
+		 * there are candidates, and otherwise subtracts 1.
 		 */
 		uint8_t grace;
 	} outer;

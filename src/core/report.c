@@ -34,7 +34,7 @@ static inline bool is_delivered(const struct xp_wait *wait, const struct xp_slot
 	return slot->epoch == wait->epoch && wait->len > 0;
 }
 
-/* --- The event level --------------------------------------------------------------- */
+/* --- The event level: xpoll_event ------------------------------------------------------ */
 
 /*
  * Returns the bits without POLLOUT and POLLHUP if the descriptor is an unconnected stream socket,
@@ -138,18 +138,18 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 }
 
 /*
- * Called if the kernel reports filters that this wait has delivered already: makes a candidate of
- * those whose readiness the kernel may not report again.
+ * Called if the kernel reports filters that this wait has delivered already: has the next wait
+ * check those whose readiness the kernel may not report again.
  */
 static XP_NOINLINE void recheck_delivered(struct xpoll *queue, struct xp_wait *wait, int fd,
                          struct xp_slot *slot, uint32_t events, unsigned filters)
 {
 	wait->repeated |= filters != 0;
 	/*
-	 * The report has cleared the bits of this file (XP_KIND_CLEARED) in the kernel, so no later
-	 * report has them: deliver them in the next wait.  That is not needed on a lazy queue,
-	 * where checks keep the bits, or with a back end without XP_CAP_CONCURRENT, which keeps
-	 * them itself.
+	 * This report has cleared the file's bits in the kernel (XP_KIND_CLEARED), so no later
+	 * report has them: deliver them in the next wait.  Not on a lazy queue (epoll), where the
+	 * event that this wait has delivered covers them; nor with a back end without
+	 * XP_CAP_CONCURRENT (poll, select), which keeps such bits itself.
 	 */
 	if (filters && slot->kind == XP_KIND_CLEARED && !xp_poll_clears(queue, slot) &&
 	    queue->ops->caps & XP_CAP_CONCURRENT)
@@ -179,8 +179,8 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 	filters = wanted & (xp_filters_of(reported) |
 		(reported & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0));
 	/*
-	 * If a hang-up or error gives some of these filters no event of xpoll_event, a later
-	 * xpoll_pwait or xpoll_wait has to report it.
+	 * xpoll_event reports the hang-up or error for none of some enabled filters (EXCEPT, or
+	 * those of an unconnected socket), but a later xpoll_pwait or xpoll_wait has to.
 	 */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
 		xp_note_ignored_hangup(queue, slot);
@@ -205,7 +205,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 	events_store(queue, wait, fd, slot, reported, filters);
 }
 
-/* --- The poll-like level ------------------------------------------------------------ */
+/* --- The poll-like level: xpoll_pwait and xpoll_wait ------------------------------------- */
 
 /*
  * Called if the descriptor has a record in the array of the wait already: adds the bits of a
@@ -373,8 +373,9 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 
 /*
  * Called if filters were enabled after this thread had fetched the report.  Another thread may have
- * delivered the same readiness in between, so make the slot a candidate, unless the kernel reports
- * a level-triggered entry again by itself.  Not called for files whose bits a report clears.
+ * delivered the same readiness in between, so have the next wait check the slot, unless the kernel
+ * reports a level-triggered entry again by itself.  Not called for files whose bits a report
+ * clears.
  */
 static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wait, int fd,
                             struct xp_slot *slot, uint32_t events, unsigned about)
@@ -389,7 +390,8 @@ static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wai
 
 /*
  * Returns true if the main entry was changed after the kernel made the report.  Then the report is
- * dropped, because that change made the kernel check the state again.
+ * dropped, and the kernel polled again, because that change made it check the state.  Otherwise
+ * records that the report has made a one-shot entry silent.
  */
 static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *slot, uint64_t token)
 {
@@ -403,8 +405,8 @@ static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *s
 		return false;
 	}
 	/*
-	 * The kernel cleared the bits of such a file when it reported them, so no later report has
-	 * them: keep this report.
+	 * A report has cleared the bits of this file in the kernel (XP_KIND_CLEARED), so no later
+	 * report has them: return false, so that this report is delivered.
 	 */
 	if (xp_slot_kind(fd, slot) == XP_KIND_CLEARED)
 		return false;
@@ -425,9 +427,10 @@ static XP_NOINLINE uint32_t half_close_bit(struct xpoll *queue, int fd, struct x
 }
 
 /*
- * Handle a report that needs a check before its delivery: the registration may have ended, fd may
- * be closed, or the slot is marked or has a solo, exclusive or one-shot entry or a low-water mark;
- * also each 64th report of a slot.
+ * Handle a report that needs more than a delivery: the registration may have ended, fd may be
+ * closed, the slot is marked (filters were enabled, perhaps after this report), or has a solo entry
+ * (for one filter), an exclusive or one-shot entry or a low-water mark.  Each 64th report of a slot
+ * comes here, too, to verify that fd was not reused.
  */
 static XP_NOINLINE void report_uncommon(struct xpoll *queue, struct xp_wait *wait,
                                         const struct xp_fired *fired)

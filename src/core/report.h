@@ -4,7 +4,7 @@
 
 #include "core/candidates.h"
 
-/* Begin to fill the array of a wait. */
+/* Give the wait its array for records: cap elements of the type that wait->format stands for. */
 static inline void xp_records_begin(struct xp_wait *wait, void *array, int cap)
 {
 	XP_ASSERT(cap > 0);
@@ -86,9 +86,9 @@ static XP_INLINE void xp_delivered(struct xpoll *queue, int fd, struct xp_slot *
 }
 
 /*
- * Take a record of the poll-like level: apply the modes of its filters.  Returns the record's bits
- * of poll(2), and stores the udata of the first filter that they belong to; 0: the registration has
- * ended or is disabled.
+ * The program gets this record of xpoll_pwait or xpoll_wait now: apply the modes of its filters,
+ * such as ONESHOT.  Returns the record's bits of poll(2), and stores the udata of the first filter
+ * to which they belong; 0: the registration has ended or is disabled.
  */
 uint32_t xp_ready_take(struct xpoll *queue, const struct xpoll_ready *ready, union xp_udata *udata);
 /*

@@ -31,8 +31,8 @@ static void flush_changes(struct xpoll *queue)
 }
 
 /*
- * Returns true if the queue has something, such as candidates or active sources, that a sleeping
- * thread has to find by polling, because the kernel does not report it.
+ * Returns true if the queue has something that a sleeping thread has to find by polling, because
+ * the kernel does not report it: slots to check by poll(2) (candidates), active sources, and so on.
  */
 static bool must_wake_sleeper(const struct xpoll *queue)
 {
@@ -42,8 +42,8 @@ static bool must_wake_sleeper(const struct xpoll *queue)
 }
 
 /*
- * Leave the remaining events to the sleeping threads: make the kernel report them, or have one of
- * these threads woken, which polls.
+ * Leave the remaining events to the sleeping threads: make the kernel report them, by a change of
+ * its entries (publish), or have one of these threads woken, which polls.
  */
 static void leave_to_sleepers(struct xpoll *queue)
 {
@@ -76,9 +76,10 @@ int xp_leave_to_others(struct xpoll *queue, int rc)
 }
 
 /*
- * Called if the kernel refused a late change with rc: unless the entry was changed again, disables
- * the filters of the main entry, or ends the registrations if the descriptor was closed or refers
- * to another file.
+ * Called if the kernel refused, with the error rc, a change of the main entry that was made without
+ * the lock (a late change).  If the entry was changed again meanwhile, does nothing.  If the
+ * descriptor was closed or refers to another file, ends the registrations.  Otherwise disables the
+ * filters of the main entry (those without a solo entry), because the kernel does not report them.
  */
 static void late_change_failed(struct xpoll *queue, const struct xp_late *late, int rc)
 {
@@ -97,7 +98,10 @@ static void late_change_failed(struct xpoll *queue, const struct xp_late *late, 
 	xp_leave(queue);
 }
 
-/* Make a late change, without the lock.  Returns 0 or a negative errno value. */
+/*
+ * Make a late change, a change of a kernel entry after the call has released the lock.  Returns 0
+ * or a negative errno value.
+ */
 static int late_change_make(struct xpoll *queue, const struct xp_late *late)
 {
 	int rc;
@@ -139,11 +143,17 @@ int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
 }
 
 /*
- * A wait may sleep several times.  Signals are blocked between its sleeps if this sleep may end
- * before the wait does, or if the caller gave a mask: a signal that the mask blocks must not be
- * handled between the sleeps either.  With XPOLL_RESTART, only a mask is a reason.  Before a first
- * sleep with blocked signals, now and then poll once without sleeping: if that finds an event, no
- * signals need to be blocked.
+ * A signal that is handled between two sleeps of a wait interrupts neither, so the wait would not
+ * return EINTR.  So signals are blocked except during the sleeps (xp_hold_signals) if this wait may
+ * sleep twice: it has slept before; a recent wait slept twice (hold_waits); this sleep ends when a
+ * source is due, before the wait does; or other threads may interrupt this sleep to change
+ * something, on a back end that is not concurrent.  With XPOLL_RESTART no signal ends a wait, so
+ * only a mask of the caller is a reason: signals that it blocks must not be handled between the
+ * sleeps either.
+ *
+ * Blocking signals takes system calls.  So before the first sleep poll once without sleeping: if
+ * that finds an event, no signals need to be blocked.  After a poll that has found none, the next
+ * XP_RECENT_FOR such waits do not try (poll_after).
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns)
 {

@@ -29,9 +29,10 @@ static inline void xp_leave(struct xpoll *queue)
 }
 
 /*
- * Release the lock like xp_leave_with, and then make the late change.  xp_leave_late does the same,
- * or only what xp_leave_with does if there is no late change.  Returns rc, or -1 and errno if rc is
- * negative or the change fails.
+ * Release the lock like xp_leave_with, and then make the late change, the change of a kernel entry
+ * that was left for this moment because it may wake a thread that needs the lock.  xp_leave_late
+ * calls this only if there is such a change.  Returns rc, or -1 and errno if rc is negative or the
+ * change fails.
  */
 int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late);
 static inline int xp_leave_late(struct xpoll *queue, int rc, const struct xp_late *late)
@@ -41,10 +42,13 @@ static inline int xp_leave_late(struct xpoll *queue, int rc, const struct xp_lat
 }
 
 /*
- * Prepare to sleep until *until_ns, which becomes earlier if this thread becomes the timer waiter
- * (the thread that returns when a source is due), and XP_PAST if it has to poll once first.
- * Returns the thread's number as timer waiter, or 0.  xp_sleep_begin calls this only if necessary,
- * and begins to count the sleep.
+ * Prepare a sleep until *until_ns, and block signals if necessary.  If this thread becomes the
+ * timer waiter, the one that returns when a source is due, *until_ns becomes that time, if it is
+ * earlier.  If the thread has to poll once without sleeping first, *until_ns becomes XP_PAST.
+ * Returns the thread's number as timer waiter, or 0.
+ *
+ * xp_sleep_begin calls xp_sleep_prepare if there may be something to do, counts the call into the
+ * kernel, updates the descriptor of xpoll_fd, and begins to measure the sleep.
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns);
 static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wait,

@@ -3,15 +3,20 @@
  *
  * Slots are in pages, indexed by descriptor, that never move and are freed with the queue.
  *
- * The kernel returns a token with each report: the descriptor, and `arming`.  That number grows
- * when the registrations end; on a lazy queue (epoll) also with each change of the main entry.
+ * The kernel returns a token with each report: the descriptor, and the slot's `arming` when the
+ * entry was last changed, a number that shows how old the report is.  `arming` grows when the
+ * registrations end; on a lazy queue (epoll) also with each change of the main entry.
  *
- * A report is stale if its arming is before `first_arming`: the registration has ended.  A report
- * of the main entry with an arming between `first_arming` and the present one is superseded and
- * dropped, because the change made the kernel check the state again.  If `marked` is set, a report
- * fetched before `mark` is outdated: the queue checks the state by poll(2) instead, or lets the
- * kernel report a level-triggered entry again.  A report that has cleared its bits in the file
- * (XP_KIND_CLEARED) is neither superseded nor outdated, because no later report has the bits.
+ * Stale report: its arming is before `first_arming`, so the registration has ended.  It is dropped.
+ * Superseded report of the main entry: its arming is between `first_arming` and the present one.
+ * It is dropped, because the change of the entry since then made the kernel check the state again.
+ * Outdated report: filters were enabled, but `arming` stayed the same, after a thread had fetched
+ * the report, so it may be about readiness that was delivered already.  xp_slot_mark records the
+ * time of that (`marked` and `mark`).  The queue checks the state by poll(2) instead of delivering
+ * the report, or lets the kernel report a level-triggered entry again.
+ *
+ * A report that has cleared its bits in the file (XP_KIND_CLEARED) is neither superseded nor
+ * outdated, because no later report has the bits.
  *
  * The queue's lock guards all members except `late`, which is atomic.
  */
@@ -59,12 +64,14 @@ enum {
  * LEVEL        EDGE  the kernel reports it although no enabled filter is ready
  * LEVEL        ONCE  the kernel reports it while its DISPATCH filters are disabled, and several
  *                    threads use the queue
- * EDGE         LEVEL a check by poll(2) finds a delivered filter still ready; checks in a row find
- *                    nothing; other threads sleep, or poll(2) fails, so the kernel has to report
+ * EDGE         LEVEL a check by poll(2) finds a delivered filter still ready
+ * EDGE         LEVEL XP_FRUITLESS_MOST checks by poll(2) in a row find nothing ready
+ * EDGE         LEVEL the kernel has to report the filters, because poll(2) fails, or because other
+ *                    threads sleep, which check nothing
  * EDGE         ONCE  ENABLE with DISPATCH while another thread sleeps
  * ONCE         EDGE  a report of a hang-up that xpoll_event ignores
- * ONCE         LEVEL the ENABLE after each 64th report, while no thread sleeps, or only one of two
- *                    that wait alternately
+ * ONCE         LEVEL an ENABLE after each 64th report tries whether LEVEL costs fewer changes now;
+ *                    only while no thread sleeps, or one of two that wait alternately
  * LEVEL, EDGE, ...   another ADD, a DELETE of some filters, an ENABLE that changes the entry:
  * ONCE               LEVEL or EDGE, like from NONE
  * any          NONE  the registrations end, or the kernel's entry is lost: see entry_record_lost
@@ -80,19 +87,26 @@ enum xp_mode {
 	XP_MODE_SOURCE,
 };
 
-#define XP_LAST      (-1) /* slot.next: this slot is the last candidate */
-#define XP_UNQUEUED  (-2) /* slot.next: this slot is no candidate */
+/* slot.next: this slot is the last candidate, a slot to check by poll(2) */
+#define XP_LAST      (-1)
+#define XP_UNQUEUED  (-2) /* slot.next: this slot is not in the list of candidates */
 
 struct xp_slot {
 	_Alignas(XP_CACHE_LINE) union xp_udata udata[XP_FD_FILTERS];
-	uint32_t arming; /* the arming in the token of the main entry: see the head of this file */
-	uint32_t first_arming; /* the arming when the present registrations of fd began */
-	uint32_t mark;       /* queue->marks after xp_slot_mark, if `marked`: dates the mark */
-	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
-	int32_t next; /* descriptor of the next candidate; XP_LAST; XP_UNQUEUED: no candidate */
+	/* number of the main entry's last change, which reports return in their token: see above */
+	uint32_t arming;
 	/*
-	 * Reported bits that were not delivered yet, of a file whose state a poll(2) may change:
-	 * see xp_slot_can_probe.
+	 * value of `arming` when the present registrations of fd began: a report whose token has an
+	 * earlier one is of a registration that has ended
+	 */
+	uint32_t first_arming;
+	uint32_t mark;       /* queue->marks at the last xp_slot_mark: see `marked` */
+	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
+	/* descriptor of the next candidate (slot to check by poll(2)); XP_LAST; XP_UNQUEUED */
+	int32_t next;
+	/*
+	 * Reported bits that were not delivered yet, of a file that must not be checked by poll(2),
+	 * which might clear bits: see xp_slot_can_probe.
 	 */
 	uint16_t kept;
 
@@ -100,17 +114,18 @@ struct xp_slot {
 	uint8_t present;   /* registered filters */
 	uint8_t enabled;   /* registered filters that the program has not disabled */
 	uint8_t requested; /* bits XP_REQUEST_IN ... for which the program asked */
-	/* filters that the kernel reports now: not those of a silent one-shot entry */
+	/* filters that the kernel reports now: not those of a one-shot entry that has reported */
 	uint8_t armed;
 	/*
-	 * The next wait checks these filters, without verifying that fd was not reused: the program
-	 * has enabled them, or a report was lost.
+	 * The next wait checks these filters by poll(2), without verifying that fd was not reused:
+	 * the program has just enabled them, a report of them was lost, or xpoll_event ignored
+	 * their hang-up.
 	 */
 	uint8_t check;
 	/*
-	 * The next wait checks these filters, and verifies that fd was not reused: they were
-	 * delivered, their event had no room, their report was outdated, or they had not reached
-	 * their low-water mark.
+	 * The next wait checks these filters by poll(2), and verifies that fd was not reused: they
+	 * were delivered, their event had no room, their report was outdated (fetched before an
+	 * ENABLE), or they had not reached their low-water mark.
 	 */
 	uint8_t recheck;
 	uint8_t delivered : 3;  /* filters that the wait `epoch` has delivered */
@@ -120,8 +135,8 @@ struct xp_slot {
 	uint8_t dispatch;  /* filters that were added with XPOLL_DISPATCH */
 	uint8_t lowat : 3;    /* filters with a low-water mark, XPOLL_NOTE_LOWAT: see count.h */
 	/*
-	 * WRITE, if the last check found less room than its low-water mark: xp_lowat_due has it
-	 * checked again
+	 * XP_BIT(XP_WRITE) if the last check found less room than the filter's low-water mark;
+	 * xp_lowat_due then has the filter checked again
 	 */
 	uint8_t below_lowat : 3;
 	uint8_t whole : 1;    /* XPOLL_WHOLE: ONESHOT and DISPATCH act on all filters at once */
@@ -138,8 +153,14 @@ struct xp_slot {
 	 */
 	uint8_t first : 2;
 	uint8_t count : 3;    /* filters whose events have a count: XPOLL_NOTE_COUNT */
-	uint8_t solo : 3;     /* filters with an entry of their own in the kernel: see entry.h */
-	/* no filter is registered, but the kernel still has a silent one-shot entry of fd */
+	/*
+	 * filters with a kernel entry of their own (solo entry), not in the main entry: see entry.h
+	 */
+	uint8_t solo : 3;
+	/*
+	 * no filter is registered, but the kernel still has a one-shot entry of fd that has
+	 * reported
+	 */
 	uint8_t leftover : 1;
 	/* xpoll_event ignored a hang-up, which xpoll_pwait and xpoll_wait have to report */
 	uint8_t hangup_ignored : 1;
@@ -147,8 +168,9 @@ struct xp_slot {
 	uint8_t kept_for : 3;
 	uint8_t is_exclusive : 1; /* the kernel's main entry is exclusive now: see entry.c */
 	/*
-	 * Reports that were fetched before the last xp_slot_mark of this slot (dated by the member
-	 * `mark`) are outdated.
+	 * Filters were enabled, or changed, without a new arming in the token of reports.  Reports
+	 * that a thread fetched before (wait->marks is less than `mark`) may be outdated: a check
+	 * replaces them.
 	 */
 	uint8_t marked : 1;
 	uint8_t fruitless_reports : 3; /* reports in a row for which no enabled filter was ready */
@@ -230,7 +252,10 @@ static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
 	return xp_token_arming(token) - slot->first_arming <= slot->arming - slot->first_arming;
 }
 
-/* Let new registrations of the slot begin: reports with the tokens used so far become stale. */
+/*
+ * Let new registrations of the slot begin: reports with the tokens used so far become stale
+ * (ended).
+ */
 static inline void xp_slot_renumber(struct xp_slot *slot)
 {
 	slot->first_arming = ++slot->arming;
@@ -282,8 +307,8 @@ static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits
 }
 
 /*
- * Disable these filters, and do not check them any more.  Bits in `kept` that the kernel does not
- * report again (XP_KIND_CLEARED) stay until the filters are enabled.
+ * Disable these filters, and do not check them any more.  Bits in `kept` (reported, not delivered
+ * yet) that the kernel does not report again (XP_KIND_CLEARED) stay until the filters are enabled.
  */
 static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 {
@@ -306,13 +331,15 @@ static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
 }
 
 /*
- * Late changes: changes of a kernel entry that a call makes after it has released the lock.
+ * Late changes: changes of a kernel entry that a call makes after it has released the lock, because
+ * the change may wake a thread that needs the lock at once.  Only ENABLE makes them, to arm an
+ * entry as one-shot or, for a silent entry (a one-shot one that has reported), perhaps as
+ * level-triggered.
  *
- * A one-shot entry is silent after its report.  Arming it may wake a thread that needs the lock at
- * once, so the call that enables the filter releases the lock first.  A one-shot entry gets the
- * next late change only after a report with the new arming, which proves that the kernel has made
- * this one: so no late change overtakes another.  All other changes of the entry wait, with the
- * lock held, until no late change is under way; a late change completes without the lock.
+ * No late change overtakes another of the same entry.  A silent entry gets the next one only after
+ * a report whose token has the arming of the previous one, which proves that the kernel has made
+ * that change, or after that change has failed.  All other changes of the entry first wait, with
+ * the lock held, until `late` is 0 (xp_late_await); a late change needs no lock to complete.
  */
 struct xp_late { /* the arguments of the back end's change_unlocked */
 	struct xp_slot *slot; /* NULL: there is no late change to make */
@@ -321,18 +348,21 @@ struct xp_late { /* the arguments of the back end's change_unlocked */
 	int fd;
 };
 
-/* The slow part of xp_late_await, for a slot that has a late change under way. */
+/* The slow part of xp_late_await, for a slot whose entry a thread is changing without the lock. */
 void xp_late_await_busy(struct xp_slot *slot);
-/* Wait until no late change of the slot's entry is under way. */
+/* Wait until no thread is changing the slot's entry without the lock (late changes: see above). */
 static inline void xp_late_await(struct xp_slot *slot)
 {
 	if (XP_UNLIKELY(atomic_load_explicit(&slot->late, memory_order_acquire) > 0))
 		xp_late_await_busy(slot);
 }
 
-/* Wait until no late change of any slot is under way. */
+/* Wait until no thread is changing the entry of any slot without the lock (late changes). */
 void xp_late_await_all(struct xpoll *queue);
-/* In a forked child: forget the late changes that threads of the parent were making. */
+/*
+ * In a forked child: forget the late changes (made without the lock) of the parent's threads, which
+ * do not exist here.
+ */
 void xp_late_forget_all(struct xpoll *queue);
 
 /*

@@ -221,7 +221,7 @@ static const struct xp_registration *guess_registration(const struct xpoll *queu
 void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int n,
                             bool first)
 {
-	int at[4]; /* index of the change (i + 1) * XP_AHEAD ahead, at most n */
+	int at[4]; /* borders between the ranges of changes that the three stages below prefetch */
 
 	for (int i = 0; i < 4; i++)
 		at[i] = (i + 1) * XP_AHEAD < n ? (i + 1) * XP_AHEAD : n;

@@ -1,6 +1,6 @@
 /*
  * Counts the threads that are in calls of one queue, makes them wake each other, and passes the
- * turn.
+ * turn, the right to enter a back end that serves one thread at a time.
  */
 #include "core/threads.h"
 
@@ -53,8 +53,8 @@ int xp_lock_in_child(struct xpoll *queue)
 }
 
 /*
- * Wake one sleeping thread if kick is true, and the followers of each group whose bit in `groups`
- * is set.
+ * Wake one sleeping thread if kick is true, and the followers (threads that wait for the turn) of
+ * each group whose bit in `groups` is set.
  */
 static void wake_threads(struct xpoll *queue, bool kick, unsigned groups)
 {
@@ -77,9 +77,8 @@ static void kick_due(struct xpoll *queue)
 }
 
 /*
- * Make the descriptors of these groups not readable.  follower_leave leaves out groups in turn.due,
- * to which no thread has written yet, and cancels their wake-up.  xp_unlock leaves out groups that
- * were signalled again while it had released the lock.
+ * Make the descriptors of these groups of followers (threads that wait for the turn) not readable,
+ * so that they wake no follower any more.
  */
 static void groups_clear(struct xpoll *queue, unsigned groups)
 {
@@ -106,7 +105,8 @@ void xp_unlock(struct xpoll *queue)
 		if (xp_lock_again(queue) == 0) {
 			/*
 			 * Followers may have returned, and cleared their groups' descriptors,
-			 * before wake_threads wrote to these: clear them again.
+			 * before wake_threads wrote to these: clear them again, but not those of
+			 * groups that were signalled again since.
 			 */
 			groups_clear(queue, groups & ~queue->turn.signalled);
 			inside_leave(queue);
@@ -146,8 +146,9 @@ void xp_kick_one(struct xpoll *queue)
 }
 
 /*
- * Have followers woken when the lock is released.  If `all` is true, those of all groups; otherwise
- * the followers of the first group that has any, unless a group is signalled already.
+ * Have followers, which wait for the turn, woken when the lock is released.  all: those of all
+ * groups.  Otherwise of one group, because only one follower gets the turn: the first group with
+ * followers, or none if a group was signalled before, whose followers have not returned yet.
  */
 static void followers_signal(struct xpoll *queue, bool all)
 {
@@ -162,7 +163,10 @@ static void followers_signal(struct xpoll *queue, bool all)
 	}
 }
 
-/* End the turn of this thread, and have a group of followers woken, of which one takes the turn. */
+/*
+ * End the turn of this thread, its right to be in the back end, and have a group of followers
+ * woken, of which one takes the turn.
+ */
 static void turn_pass(struct xpoll *queue)
 {
 	queue->turn.leader = false;
@@ -185,10 +189,11 @@ void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
 }
 
 /*
- * If this thread returned after xp_kick_all, or took a wake-up of it, have the next sleeping thread
- * woken.  Called only when this thread leaves the queue, or waits in xp_await_left: if it polled
- * after this call, its poll could consume the wake-up.  No other thread goes to sleep until all
- * have returned, because the kernel chooses which sleeping thread it wakes.
+ * xp_kick_all makes the sleeping threads return in a chain: each thread that a wake-up has reached
+ * (must_kick) has the next one woken here.  Called only when this thread leaves the queue, or waits
+ * in xp_await_left: if it polled after this call, its poll could consume the next thread's wake-up.
+ * Until all have returned, wait_loop lets no thread begin a sleep, because the kernel chooses which
+ * sleeping thread it wakes, and could choose one that need not return.
  */
 static void kick_next(struct xpoll *queue, struct xp_wait *wait)
 {
@@ -210,10 +215,11 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
 	/*
-	 * On epoll and kqueue a thread with blocked signals sleeps in poll(2) instead of the
-	 * kernel's wait, and one report wakes every thread that sleeps so.  So if the caller gave
-	 * no mask, block signals only if sleeping with a mask costs little, and on a concurrent
-	 * back end only if no other thread sleeps; never with XPOLL_RESTART.
+	 * If the caller gave a mask, each sleep applies it, so signals can be blocked in between at
+	 * no further cost.  Otherwise do not block them: with XPOLL_RESTART, where no signal ends a
+	 * wait; if a sleep with a mask is expensive here (no XP_CAP_MASK); or on a concurrent back
+	 * end (epoll, kqueue) while other threads sleep: there a sleep with a mask is a poll(2) of
+	 * the kernel's set, and one report would wake all threads in such a poll(2).
 	 */
 	bool all = xp_is_concurrent(queue) && xp_has_sleepers(queue);
 
@@ -246,7 +252,7 @@ bool xp_is_interrupted(struct xpoll *queue)
 	return handles;
 }
 
-/* --- Waits of two levels ---------------------------------------------------------------- */
+/* --- Waits of xpoll_event exclude those of xpoll_pwait and xpoll_wait -------------------- */
 
 bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
 {
@@ -280,8 +286,8 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 {
 	/*
-	 * This thread has polled, so let the next thread poll: one that xp_kick_all has to wake, or
-	 * a follower, which gets the turn.
+	 * This thread has polled, so let the next thread poll: one that xp_kick_all (make all
+	 * sleeping threads return) has to wake, or a follower, which gets the turn.
 	 */
 	if (has_turn && xp_is_concurrent(queue))
 		kick_next(queue, wait);
@@ -294,9 +300,12 @@ void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 		queue->ops->rearm(queue->backend);
 }
 
-/* --- Turns ------------------------------------------------------------------------- */
+/* --- Turns, for back ends that serve one thread at a time -------------------------------- */
 
-/* The state of a thread that waits for the turn, for its cleanup handler. */
+/*
+ * The state of a follower, a thread that waits until it may enter the back end (the turn), for its
+ * cleanup handler.
+ */
 struct follower {
 	struct xpoll *queue;
 	struct xp_wait *wait;
@@ -305,8 +314,9 @@ struct follower {
 };
 
 /*
- * Stop counting a follower that has returned and has the lock.  Clear the descriptors of the
- * signalled groups, unless followers that xp_kick_all wakes have not returned yet.
+ * Stop counting a follower (a thread that waits for the turn) that was woken and has the lock.
+ * Make the descriptors that wake followers not readable, unless they have to wake more for
+ * xp_kick_all.
  */
 static void follower_leave(const struct follower *follower)
 {
@@ -320,8 +330,8 @@ static void follower_leave(const struct follower *follower)
 		pthread_cond_broadcast(&queue->thread_left);
 	/*
 	 * The descriptors have woken all followers that have to return, or the one that takes the
-	 * turn: make the descriptors not readable.  Other followers that wake find the turn taken,
-	 * and sleep again.
+	 * turn: make them not readable.  Those of groups in turn.due are not readable yet: their
+	 * wake-up is cancelled.  Other followers that wake find the turn taken, and sleep again.
 	 */
 	if (queue->turn.leaving == 0) {
 		groups_clear(queue, queue->turn.signalled & ~queue->turn.due);
@@ -331,8 +341,8 @@ static void follower_leave(const struct follower *follower)
 }
 
 /*
- * Called if a follower ends its wait without the turn: if no thread has the turn, have another
- * follower take the turn.
+ * Called if a follower, which waits for the turn, gives up: if no thread has the turn, have another
+ * follower take it.
  */
 static void turn_decline(struct xpoll *queue)
 {
@@ -355,7 +365,10 @@ static void follower_cancelled(void *argument)
 		xp_sys_signals_release(&follower->wait->blocked);
 }
 
-/* Sleep as a follower, once.  Returns the result of poll(2); -EINTR also in a forked child. */
+/*
+ * Sleep once as a follower, a thread that waits for the turn.  Returns the result of poll(2);
+ * -EINTR also in a forked child.
+ */
 static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 {
 	struct follower follower = {
@@ -372,7 +385,7 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 
 	xp_hold_signals(queue, wait);
 	if (xp_has_candidates(queue))
-		xp_kick_one(queue); /* the leader returns and checks the candidates */
+		xp_kick_one(queue); /* the thread in the back end returns and checks them */
 	kick_due(queue);
 	queue->turn.followers++;
 	queue->turn.groups[follower.group]++;
@@ -399,8 +412,9 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 		if (xp_deadline_over(wait) || wait->wake_all != queue->wake.all)
 			return 0;
 		/*
-		 * The descriptors of the groups are readable now for followers that xp_kick_all
-		 * wakes, but not for this thread: wait until these followers have returned.
+		 * An xp_kick_all makes the followers return; until all have, the descriptors on
+		 * which followers sleep stay readable.  If this thread slept on one now, it would
+		 * be woken at once: wait for that first.
 		 */
 		if (queue->turn.leaving > 0) {
 			xp_await_left(queue, wait);

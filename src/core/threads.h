@@ -88,19 +88,24 @@ static inline int xp_enter_change(struct xpoll *queue)
 }
 
 /*
- * Release the lock before a sleep.  Unlike xp_unlock this wakes no thread, because xp_sleeper_enter
- * has done so.
+ * Release the lock before a sleep.  Unlike xp_unlock this wakes no thread: xp_sleeper_enter has
+ * done so, or the process has no other thread.
  */
 static inline void xp_unlock_to_sleep(struct xpoll *queue)
 {
 	xp_mutex_unlock(&queue->lock);
 }
-/* Release the lock, and wake the threads for which kick.due or turn.due is set. */
+/*
+ * Release the lock, and wake the threads that were left for this moment: a sleeping one, which has
+ * to poll (kick.due), and followers, which wait for the turn (turn.due).
+ */
 void xp_unlock(struct xpoll *queue);
 
 /*
- * Count a thread that is about to sleep in the back end, and wake the threads for which kick.due or
- * turn.due is set.  Returns kick.epoch.
+ * Count a thread that is about to sleep in the back end.  Now, and not when the lock is released,
+ * wake the threads that have to return: a sleeping one (kick.due), and followers, which wait for
+ * the turn (turn.due).  Returns kick.epoch, which shows after the sleep whether xp_kick_all was
+ * called.
  */
 uint32_t xp_sleeper_enter(struct xpoll *queue);
 /* Call after the sleep, with the lock; epoch: the result of xp_sleeper_enter. */
@@ -122,14 +127,15 @@ static inline int xp_lock_again(struct xpoll *queue)
 /* Have one sleeping thread woken when the lock is released; that thread polls again. */
 void xp_kick_one(struct xpoll *queue);
 /*
- * Make all threads that sleep now return and poll, one after another, since each woken thread wakes
- * the next; and make all followers return.
+ * Make all threads that sleep in the back end return and poll, one after another, since each woken
+ * thread wakes the next.  Also make all followers return, the threads that wait until a back end
+ * that serves one thread at a time is free.
  */
 void xp_kick_all(struct xpoll *queue);
 /*
- * Call after a poll that did not sleep, while an xp_kick_all is under way.  If there is a wake-up
- * among these rc reports, the poll has taken the wake-up from a sleeping thread: record that the
- * calling thread has to wake the next one (must_kick).
+ * Call after a poll that did not sleep, while an xp_kick_all makes all sleeping threads return.  If
+ * there is a wake-up among these rc reports, the poll has taken the wake-up from a sleeping thread:
+ * record that the calling thread has to wake the next one (must_kick).
  */
 void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired,
                     int rc);
@@ -152,16 +158,18 @@ void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait);
 bool xp_is_interrupted(struct xpoll *queue);
 
 /*
- * Returns true if no wait of this format may begin: a thread is in a wait of the other level
- * (xpoll_event; or xpoll_pwait and xpoll_wait), or, for XP_BATCH, in xpoll_wait.
+ * Returns true if no wait of this format may begin now.  Waits of xpoll_event exclude those of
+ * xpoll_pwait and xpoll_wait (the poll-like level), and vice versa; a wait of xpoll_wait (XP_BATCH)
+ * also excludes another one, because the queue has one batch.
  */
 bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format);
 /* Count a wait that begins.  Returns -EBUSY if xp_wait_excluded forbids it. */
 int xp_wait_admit(struct xpoll *queue, enum xp_format format);
 /*
- * Call at the end of a wait that xp_wait_admit has counted.  Marks that a sleeping thread has to be
- * woken if this wait leaves events.  has_turn: this thread was allowed into the back end, so the
- * next thread is let in, or woken for xp_kick_all.
+ * Call at the end of a wait that xp_wait_admit has counted.  If threads sleep, records that one has
+ * to be woken for events that this wait leaves.  has_turn: this thread was allowed into the back
+ * end; so it lets the next thread in, if the back end serves one at a time, or wakes the next one,
+ * if an xp_kick_all makes all sleeping threads return one after another.
  */
 void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn);
 

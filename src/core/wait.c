@@ -15,9 +15,10 @@
 #include "sys/sys_hot.h"
 
 /*
- * A harvest, which fetches reports in several calls, ends after this many reports in a row that led
- * to no event.  A wait whose deadline has passed ends after this many polls without an event for
- * each registration: the row "A wait gives up" of docs/internals/mechanisms.md.
+ * harvest_rest, which fetches the reports that are left by further calls, ends after this many
+ * reports in a row that led to no event.  A wait whose deadline has passed ends after more than
+ * this number times (registrations + 1) polls without an event, even if the back end claims to have
+ * more (count_spurious): the row "A wait gives up" of docs/internals/mechanisms.md.
  */
 enum { SPURIOUS_MOST = 32 };
 
@@ -53,7 +54,8 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	if (XP_UNLIKELY(rc < 0))
 		return xp_result(rc);
 	/*
-	 * If the process has no other thread, do not count the wait, take the turn or wake threads.
+	 * If the process has no other thread, leave these out: counting the wait, taking the turn
+	 * (the right to enter a back end for one thread at a time) and waking threads.
 	 */
 	alone = xp_entered_alone(queue);
 	format &= ~(unsigned)XP_ENTERED;
@@ -112,9 +114,9 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			return 0;
 		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.left > 0)) {
 			/*
-			 * An xp_kick_all is under way: if this thread slept now, it could take the
-			 * wake-up of a thread that still sleeps.  Wait until all threads that
-			 * xp_kick_all wakes have returned.
+			 * An xp_kick_all, which makes all sleeping threads return, is under way: if
+			 * this thread slept now, it could take the wake-up of a thread that still
+			 * sleeps.  Wait until all threads that xp_kick_all wakes have returned.
 			 */
 			xp_await_left(queue, wait);
 			continue;
@@ -196,8 +198,8 @@ static bool must_poll_kernel(struct xpoll *queue, const struct xp_wait *wait)
 
 /*
  * Returns until when the thread may sleep; XP_NOW: poll without sleeping; XP_PAST: poll without
- * sleeping, with the signal mask.  A pending wake-up ends the wait only after a poll, because ready
- * events go before the wake-up.
+ * sleeping, but with the caller's signal mask.  A pending wake-up ends the wait only after a poll,
+ * because ready events go before the wake-up.
  */
 static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait)
 {
@@ -265,11 +267,14 @@ static int poll_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
 }
 
 /*
- * Sleep as the only thread of the process.  No other thread can cancel this one, so xp_cancel_alone
- * acts upon a pending cancellation before the sleep.  Signals must not be held at the call
- * (wait->holds_signals): only xp_sleep_shared releases them at a cancellation.  A sleep without a
- * timeout may bypass the back end (direct_fd_at in sys/backend.h), unless xp_sleep_begin has just
- * blocked all signals, which it also does if the caller gave a mask: such a sleep needs a mask.
+ * Sleep as the only thread of the process.  No other thread can cancel this one during the sleep,
+ * so xp_cancel_alone acts upon a cancellation before it.  At that point the wait must not have
+ * blocked signals (wait->holds_signals), because only xp_sleep_shared unblocks them at a
+ * cancellation.
+ *
+ * xp_sleep_begin may block all signals, and does so if the caller gave a mask: then the sleep needs
+ * a mask that unblocks them, which ops->wait applies.  Any other sleep without a timeout may call
+ * epoll_wait(2) directly, past the back end (direct_fd_at in sys/backend.h).
  */
 static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
                        struct xp_fired *fired, int cap)
@@ -328,8 +333,10 @@ static void deliver_reports(struct xpoll *queue, struct xp_wait *wait, const str
 	for (int i = 0; i < rc; i++)
 		xp_report(queue, wait, &fired[i]);
 	/*
-	 * An event loop may wait for edges of the descriptor of xpoll_fd.  While the kernel's set
-	 * has a report left there is no new edge, so poll again until the set is empty.
+	 * An event loop may sleep until a new edge of the descriptor of xpoll_fd, once a wait has
+	 * returned no event.  There is no new edge while the kernel's set has a report left.  So if
+	 * these reports have led to no event, poll again until the set is empty or there is an
+	 * event; after an event the loop calls the wait again.
 	 */
 	if (XP_UNLIKELY(queue->outer.in_use) && rc > 0 && !wait->delivered_some)
 		xp_reports_go_on(wait);
@@ -396,9 +403,9 @@ static XP_NOINLINE bool wait_is_over(struct xpoll *queue, const struct xp_wait *
 }
 
 /*
- * Make candidates of the descriptors whose records xpoll_revents has not returned, ahead of older
- * candidates, so that this wait checks them first.  A descriptor that was a candidate before stays
- * among the older ones.
+ * Make candidates (slots that this wait checks by poll(2)) of the descriptors whose records
+ * xpoll_revents has not returned, ahead of older candidates.  A descriptor that was a candidate
+ * before stays among the older ones.
  */
 static XP_NOINLINE void batch_put_back(struct xpoll *queue)
 {

@@ -30,10 +30,10 @@
 enum {
 	URING_ENTRIES = 64, /* capacity of the submission queue */
 	URING_COMPLETIONS = 256,
-	/* most requests in progress; the other completions are for stops and the poll of `call` */
+	/* most requests in progress: leaves room for a stop of each and the poll of uring.call */
 	URING_JOBS = 120,
 	/* Tokens of entries: a job's address, whose low bits are 0, or one of these: */
-	URING_CALLED = 1,  /* the poll of `call` */
+	URING_CALLED = 1,  /* the poll of uring.call, which wakes the library's thread */
 	URING_STOPPED = 3, /* a stop, which cancels a request */
 	URING_LOW_BITS = 3,
 	URING_PROBED = 64, /* number of operations to query the kernel about */
@@ -229,8 +229,8 @@ static void *uring_try(void *argument)
 }
 
 /*
- * Returns true if a ring can be opened; tested in a thread of its own, because a ring affects the
- * threads that made it.
+ * Returns true if a ring can be opened.  Tested in a thread of its own, because closing a ring may
+ * interrupt system calls of the thread that made it (EINTR).
  */
 static bool uring_usable(void)
 {
@@ -327,8 +327,8 @@ static void uring_fill_job(const struct xp_aio_job *job)
 }
 
 /*
- * Add a poll of `call` to the ring, so that signalling `call` ends the thread's wait for
- * completions.
+ * Add a poll of uring.call to the ring: when another thread signals that descriptor, the poll
+ * completes, which ends this thread's wait for completions.
  */
 static void uring_fill_listen(void)
 {
@@ -341,7 +341,7 @@ static void uring_fill_listen(void)
 	uring.listening = true;
 }
 
-/* Fill an entry that cancels the request of a job. */
+/* Fill and publish an entry that cancels the request of a job. */
 static void uring_fill_stop(const struct xp_aio_job *job)
 {
 	struct io_uring_sqe *entry = uring_fill(IORING_OP_ASYNC_CANCEL, URING_STOPPED);
@@ -351,7 +351,7 @@ static void uring_fill_stop(const struct xp_aio_job *job)
 	uring.others++;
 }
 
-/* Fill entries for new jobs, for the poll of `call` and for stops, as far as there is room. */
+/* Fill entries for new jobs, the poll of uring.call (wake-up) and stops, if there is room. */
 static void uring_fill_all(void)
 {
 	struct xp_aio_job *job;
@@ -394,7 +394,7 @@ static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs
 	atomic_store(&uring.calling, 0);
 }
 
-/* Handle all completions that there are. */
+/* Handle all completions, and pass the jobs that are complete to their ports. */
 static void uring_reap(void)
 {
 	struct xp_list jobs;
@@ -434,7 +434,7 @@ static void uring_take_back(void)
 	}
 }
 
-/* Submit the published entries, and wait until a request or the poll of `call` completes. */
+/* Submit the published entries, and wait for a completion, also of the poll of uring.call. */
 static void uring_submit_and_wait(void)
 {
 	struct pollfd ring = {.fd = uring.ring.fd, .events = POLLIN};
@@ -457,8 +457,9 @@ static void uring_submit_and_wait(void)
 }
 
 /*
- * Run until there was no job for a while, or the last port was closed.  Then only the poll of
- * `call` is in progress, which ends when the ring is closed.
+ * Do jobs until none is in progress and xp_aio_next returns none: there was none for a second, or
+ * the last port was closed.  The poll of uring.call (wakes this thread) ends when the ring is
+ * closed.
  */
 static void uring_run(void)
 {

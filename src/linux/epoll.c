@@ -202,7 +202,10 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                        struct xp_fired *fired, int cap)
 {
 	struct epoll_state *state = opaque;
-	/* Store reports of the main set behind those that the solo sets have left over (solo.h). */
+	/*
+	 * Store reports of the main set behind those that the solo sets (inner sets of entries for
+	 * one filter) had no room for in the last call.
+	 */
 	int first = xp_solo_first(&state->solo, fired, cap);
 	int room = cap - first;
 	int count = 0;
@@ -217,8 +220,9 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	else
 		count = epoll_sleep_masked(state, deadline_ns, mask, fired, cap);
 	/*
-	 * Test for solo sets after the sleep, because another thread may have made the first one
-	 * meanwhile.
+	 * Solo sets are inner sets of entries for one filter: a report that an inner set is ready
+	 * has to be replaced by the reports of that set.  Test for them after the sleep, because
+	 * another thread may have made the first one meanwhile.
 	 */
 	if (XP_LIKELY(!xp_solo_any(&state->solo)))
 		return count;

@@ -231,8 +231,9 @@ bool xp_inode_spare_end(struct xp_inodes *inodes)
 }
 
 /*
- * If the leaving user is the inode's only one, keep the inode as the spare one; but not if the
- * file's birth is unknown: a later file could be mistaken for this one.  Returns true if kept.
+ * If the leaving user is the inode's only one, keep the inode as the spare one, which the kernel
+ * still watches, for a user that comes back; but not if the file's birth is unknown: a later file
+ * could be mistaken for this one.  Returns true if kept.
  */
 static bool spare_keep(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
@@ -251,7 +252,7 @@ static bool spare_keep(struct xp_inodes *inodes, struct xp_inode_user *user)
 	return true;
 }
 
-/* A user has taken the spare inode: free the inode that was reserved for the user's link. */
+/* A user has taken the spare inode, kept without users: free the one reserved for the user. */
 static void spare_used(struct xp_inodes *inodes)
 {
 	xp_free(XP_CONTAINER_OF(xp_list_take(&inodes->pool), struct xp_inode, links));
@@ -312,7 +313,7 @@ static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
 static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
 	struct xp_inode *inode = inodes->spare;
-	/* the spare inode is of the link's file, and watched for all events of the link */
+	/* the spare inode (without users) is of the link's file, and watched for all its events */
 	bool watched = !link->inode && !xp_link_is_above(link) &&
 		xp_inode_is_spare(inodes, link->user) && !(xp_link_mask(link) & ~inode->mask);
 	int number = watched ? (int)inode->item.ident : link_watch(inodes, link);
@@ -392,7 +393,6 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	inodes_release(inodes, user);
 }
 
-/* Report these notes to all users of the inode. */
 static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
                          uint32_t notes)
 {
@@ -401,8 +401,8 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
 }
 
 /*
- * xp_inode_narrow has replaced this inode's mask by another's, because a descriptor was reused:
- * restore the mask and report a loss to the users; the spare inode has no users: end its watch.
+ * xp_inode_narrow has given this inode another's mask, because a descriptor was reused: restore it
+ * and report a loss to the users, or end the watch of the spare inode (kept without users).
  */
 static void inode_restore_mask(struct xp_inodes *inodes, struct xp_inode *inode)
 {

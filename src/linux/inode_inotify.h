@@ -1,7 +1,8 @@
 /*
  * Shared by the two parts of the inotify provider: inode_inotify.c decides which inodes are
  * watched, and inode_inotify_reports.c reads the kernel's reports.  A user is a registration of
- * VNODE; a link connects it to an inode that is watched for it.
+ * VNODE.  A link connects a user to an inode that is watched for that user: the file's, or its
+ * parent directory's.
  */
 #ifndef XP_LINUX_INODE_INOTIFY_H
 #define XP_LINUX_INODE_INOTIFY_H
@@ -28,12 +29,15 @@ static inline bool xp_link_is_above(const struct xp_inode_link *link)
 /* Return an inode to the pool, once no user has a link to it and the kernel does not watch it. */
 void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
 
-/* Stop watching the spare inode, and free it.  Returns false if there is none. */
+/*
+ * Stop watching the spare inode, which has no user and is kept for one that comes back, and free
+ * it.  Returns false if there is none.
+ */
 bool xp_inode_spare_end(struct xp_inodes *inodes);
 
 /*
- * Returns the notes that an event about the watched file itself (not about an entry of a directory)
- * means for its users.
+ * Returns the notes that users of an inode get for an event about the watched file itself, not
+ * about an entry of a directory.  mask: inotify's event.
  */
 uint32_t xp_notes_of_itself(uint32_t mask);
 /* Returns the inotify(7) mask that this link needs. */

@@ -114,7 +114,12 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
 	bool wanted = false;
 
 	if (item == &inode->links) {
-		(void)xp_inode_spare_end(inodes); /* only the spare inode has no links */
+		/*
+		 * No user has a link to it, so this is the spare inode, kept for a user that comes
+		 * back: give it up, because that user must not get this report of an earlier
+		 * change.
+		 */
+		(void)xp_inode_spare_end(inodes);
 		return;
 	}
 	while (item != &inode->links) {
@@ -141,7 +146,11 @@ static void report_loss_to_all(struct xp_inodes *inodes)
 {
 	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
 
-	(void)xp_inode_spare_end(inodes); /* IN_IGNORED of the spare inode's watch may be lost */
+	/*
+	 * Give up the spare inode, which is kept for a user that comes back: the kernel may have
+	 * ended its watch, and the report of that (IN_IGNORED) may be lost.
+	 */
+	(void)xp_inode_spare_end(inodes);
 	for (int i = 0; i < 2; i++)
 		XP_LIST_EACH(struct xp_inode_user, user, lists[i], all)
 			xp_inode_report(inodes, user, XP_REPORT_LOST);
@@ -181,7 +190,11 @@ static void rename_await(struct xp_inodes *inodes, int number)
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item) {
 		if (xp_link_is_above(link))
 			continue;
-		/* Look up a name that is too long to exist, or to be cached as missing. */
+		/*
+		 * Looking up a name waits for the directory's lock.  Use a name that is too long to
+		 * exist, so that the kernel cannot answer without the lock, from its cache of
+		 * missing names.
+		 */
 		len = xp_fd_path(path, link->user->fd, "");
 		memset(path + len, 'x', LONG_NAME);
 		path[len] = '/';
@@ -219,8 +232,9 @@ static size_t await_rename_end(struct xp_inodes *inodes, struct reports *reports
 }
 
 /*
- * Read and handle all reports, by at most HARVEST_READS reads.  A first half of a rename without
- * its second half, and all reports after it, are held back until the next read.
+ * Read and handle all reports, by at most HARVEST_READS reads, or one more if reports are held back
+ * then.  A first half of a rename without its second half, and all reports after it, are held back
+ * until the next read.
  */
 void xp_inodes_harvest(struct xp_inodes *inodes)
 {
@@ -247,6 +261,9 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 		if (kept == 0 && rc <= READ_BYTES - REPORT_MOST)
 			return;
 	}
-	/* Free the spare inode: the kernel may have reports of it that a new user must not get. */
+	/*
+	 * Give up the spare inode, which is kept for a user that comes back: unread reports may be
+	 * about it, and that user must not get them.
+	 */
 	(void)xp_inode_spare_end(inodes);
 }

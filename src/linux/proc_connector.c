@@ -187,8 +187,8 @@ static int connector_connect(void)
 }
 
 /*
- * Request the kernel to stop the reports, because older kernels count listeners, and close the
- * socket.
+ * Request the kernel to stop the reports, and close the socket.  Before Linux 6.6 the kernel does
+ * not notice that a listener has closed its socket, and would go on making reports for nobody.
  */
 static void connector_disconnect(int fd)
 {
@@ -307,8 +307,9 @@ static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool 
 		connector_report_all(queue, messages, lengths, count);
 		/*
 		 * A count below the limit means that all was read, or that reports were lost, which
-		 * the next call returns as ENOBUFS.  So end the loop only if no loss was returned
-		 * and the caller need not know that all was read (*all is false).
+		 * only the next call returns, as ENOBUFS.  If the caller needs no certainty (*all
+		 * is false), end the loop: the socket stays readable after a loss, so the next wait
+		 * reads on.  After a loss read on until the socket is empty.
 		 */
 		if (!*all && !connector->lost && count < XP_NETLINK_MOST)
 			break;

@@ -1,7 +1,7 @@
 /*
  * A tracer of processes by perf_event_open(2): the kernel writes records of forks, execs and exits.
- * A process may have the records of another if it may read that one's memory and
- * /proc/sys/kernel/perf_event_paranoid allows it.
+ * The kernel gives a process the records of another only if the process may read the other's memory
+ * and /proc/sys/kernel/perf_event_paranoid allows it.
  *
  * A registered process costs one descriptor for each pair of a thread and a processor; new threads
  * inherit the event, and children, too, if the process is tracked.  Each queue also has one event
@@ -47,7 +47,7 @@ struct scope {
 	int users; /* number of processes that share this scope */
 	bool deep; /* children are to be reported, too (XPOLL_NOTE_TRACK) */
 	int len; /* number of events */
-	int cap; /* capacity of events */
+	int cap;
 	struct scope_event {
 		pid_t thread;
 		int fd;
@@ -222,8 +222,8 @@ static void perf_inherit(struct xp_proc *child, const struct xp_proc *parent)
 /* Handling of records ---------------------------------------------------------- */
 
 /*
- * Report a fork.  A process that forks after an exec has kept its perf events through the exec, so
- * forget the time of the exec.
+ * Report a fork.  exec_time is kept to find out whether an exec has ended the process's perf events
+ * (dropped_by_exec).  A report of a fork after the exec proves that it has not, so clear the time.
  */
 static void report_fork(struct xpoll *queue, const struct xp_perf_record *record)
 {

@@ -23,15 +23,23 @@ struct xp_perf_ring {
 	/* the mapping: a page with the positions, then the records */
 	struct perf_event_mmap_page *page;
 	uint64_t tail; /* position (in bytes) of the next record to read */
-	uint64_t due;  /* end of the records that the first reading of positions found */
-	uint64_t head; /* end of the records that the second reading of positions found */
+	/*
+	 * position behind the records to take now, found by the first of two readings of all rings'
+	 * positions
+	 */
+	uint64_t due;
+	/*
+	 * position behind the records of the second reading: those after `due` are taken now, too,
+	 * if they are older than another record to take, because they may be its cause
+	 */
+	uint64_t head;
 	/* time of the next record to read, if there is one: CLOCK_MONOTONIC, in nanoseconds */
 	uint64_t time;
 };
 
 struct xp_perf_rings {
 	struct xp_perf_ring *rings; /* indexed by processor */
-	int len;          /* number of rings */
+	int len;          /* number of rings: one for each processor, also for those that are off */
 	size_t data_size; /* bytes of records in each ring, a power of two */
 	bool lost;        /* records may have been lost, which perf_drain has not reported yet */
 };
@@ -67,7 +75,7 @@ void xp_perf_rings_close(struct xp_perf_rings *rings, bool forked);
 int xp_perf_rings_watch(struct xpoll *queue, struct xp_perf_rings *rings,
                         void (*ready)(struct xpoll *queue,
                                       struct xp_source_fd *watch));
-/* End the queue's watches of the rings. */
+/* Undo xp_perf_rings_watch; harmless for a ring that is not watched. */
 void xp_perf_rings_unwatch(struct xpoll *queue, struct xp_perf_rings *rings);
 
 /*

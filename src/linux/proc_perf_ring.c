@@ -257,7 +257,10 @@ bool xp_perf_rings_look(struct xp_perf_rings *rings)
 	return true;
 }
 
-/* Returns the ring with the oldest record; NULL: all records of the first reading were taken. */
+/*
+ * Returns the ring whose next record is the oldest; NULL: all records that xp_perf_rings_look found
+ * in its first reading of the positions (up to ring->due) were taken.
+ */
 static struct xp_perf_ring *rings_oldest(struct xp_perf_rings *rings)
 {
 	struct xp_perf_ring *oldest = NULL;
@@ -305,8 +308,8 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
 void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
 {
 	/*
-	 * poll(2) consumes the readiness of the event; the caller reads the records after this
-	 * call.
+	 * This poll(2) consumes the readiness of the event, so no later wait reports the present
+	 * records: the caller must read them after this call.
 	 */
 	struct pollfd look = {.fd = ring->watch.fd, .events = POLLIN};
 	struct xp_source_fd old = ring->watch;

@@ -3,7 +3,7 @@
  * readable when the process has exited.  Nothing here reaps a process.
  *
  * If a sandbox refuses pidfd_open(2) or an old kernel lacks it, the descriptor is the directory of
- * the process in /proc, which PROC checks from time to time.
+ * the process in /proc, which proc_trace.c checks at intervals (POLL_EVERY_NS).
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -22,7 +22,11 @@ bool xp_proc_is_polled(int fd)
 	return atomic_load_explicit(&refused, memory_order_relaxed) && xp_procfs_is_dir(fd);
 }
 
-/* Open the process's directory in /proc. */
+/*
+ * Open the process's directory in /proc in place of a pidfd, which the kernel has refused: from now
+ * on xp_proc_is_polled tests each descriptor.  -ENOTSUP: there is no /proc of this PID namespace
+ * either.
+ */
 static int open_polled(pid_t pid)
 {
 	int fd;

@@ -49,7 +49,8 @@ int xp_fd_kind_anonymous(int fd)
 }
 
 /*
- * Returns true for all files of /proc, and of the cgroup2 file system, which has PSI triggers, too.
+ * Returns true for all files of the /proc and cgroup2 file systems, because poll(2) clears the
+ * condition of some of them: mount tables and sysctls in /proc, PSI triggers in both.
  */
 bool xp_fd_poll_clears(int fd)
 {

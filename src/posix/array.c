@@ -78,8 +78,8 @@ static uint64_t array_file_hash(const struct stat *status)
 
 /*
  * Check that fd still refers to the file of this entry (NULL: fd is not attached): by fstat(2), and
- * by a mark if fstat(2) shows no identity.  Returns 0; -ENOENT: not attached, or another file;
- * -EBADF.
+ * by a mark (sys/marks.h) if fstat(2) shows no identity.  Returns 0; -ENOENT: not attached, or
+ * another file; -EBADF.
  */
 static int array_verify_file(struct xp_array *array, const struct xp_array_entry *entry,
                              int fd)
@@ -99,7 +99,7 @@ static int array_verify_file(struct xp_array *array, const struct xp_array_entry
 }
 
 /*
- * Watch a descriptor where this watch requires it: in the array, in the set of edges, or, without
+ * Watch a descriptor in the array or, if the watch needs it, in the set of edges (edge.h); without
  * bits, in neither.  On an error the table's entry stays as it was.  An edge-triggered watch
  * without bits is not in the set, so a later change adds the entry and may allocate memory; the
  * queue makes no such change in a wait.
@@ -214,8 +214,8 @@ int xp_array_report_wake(const struct xp_array *array, const struct pollfd *fds,
 }
 
 /*
- * Store up to `room` reports of the set of edges, and record in edges_left whether the set may have
- * more.  Returns the number of reports.
+ * Store up to `room` reports of the set of edge-triggered descriptors (edge.h), and record in
+ * edges_left whether the set may have more.  Returns the number of reports.
  */
 static int array_report_some(struct xp_array *array, struct xp_fired *fired, int room)
 {

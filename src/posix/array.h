@@ -21,8 +21,8 @@ enum { XP_OWN_WAKE, XP_OWN_EDGE, XP_OWN_ENTRIES };
 enum xp_array_place {
 	XP_PLACE_NONE, /* not attached */
 	XP_PLACE_IDLE, /* attached, without requested bits */
-	XP_PLACE_ARRAY, /* in the array */
-	XP_PLACE_EDGE, /* in the set of edges */
+	XP_PLACE_ARRAY, /* in the array, which each wait passes to poll(2) or select(2) */
+	XP_PLACE_EDGE, /* in the set of edges: the epoll set or kqueue of edge.h */
 };
 
 struct xp_array_entry {
@@ -40,7 +40,10 @@ struct xp_array_entry {
 	uint8_t as_new : 1;
 	uint8_t socket : 1;
 	uint8_t fifo : 1;
-	/* if consumed: bits that poll(2) cleared while they were not requested */
+	/*
+	 * if consumed: bits that poll(2) has cleared in the file and that were not reported,
+	 * because they were not requested, or were taken out of the array before
+	 */
 	uint8_t kept;
 };
 
@@ -54,7 +57,10 @@ struct xp_array_ops {
 	 * -ENOMEM.
 	 */
 	int (*prepare)(void *state, int fd);
-	/* Returns true if the set of edges has to contain a watch with these bits. */
+	/*
+	 * Returns true if a watch with these bits belongs into the set of edges (edge.h) and not
+	 * into the array, whose system call could not report it.
+	 */
 	bool (*needs_set)(const struct xp_array_entry *entry, uint32_t watch);
 	/*
 	 * Watch the descriptor in the array for exactly these bits; 0: remove it from the array.
@@ -68,11 +74,18 @@ struct xp_array {
 	struct xp_counters *counters;
 	struct xp_array_entry *entries; /* indexed by descriptor */
 	int len;      /* capacity of entries */
-	int attached; /* number of attached descriptors */
-	/* marks of files without device and inode, which reveal a reused descriptor */
+	int attached; /* number of attached descriptors, including those without requested bits */
+	/*
+	 * marks (sys/marks.h) of attached files that fstat(2) does not identify by device and
+	 * inode: they show whether a descriptor was reused for another file
+	 */
 	struct xp_marks marks;
 	struct xp_wakefd wake; /* immutable, because any thread signals it without the lock */
-	struct xp_edge edge; /* the set of edges */
+	/*
+	 * set of edges: the kernel's set of edge-triggered descriptors, which is polled with the
+	 * array
+	 */
+	struct xp_edge edge;
 	/*
 	 * the set of edges may have unread reports: the last xp_edge_harvest filled all the room,
 	 * or was not called because there was no room
@@ -104,13 +117,16 @@ void xp_array_own(const struct xp_array *array, struct pollfd *fds);
 /*
  * Store reports of the two entries of the back end itself, whose revents poll(2) has set.
  * xp_array_report_wake stores one for a wake-up, xp_array_report_edges up to `room` reports of the
- * set of edges.  Both return the number stored.
+ * set of edge-triggered descriptors (edge.h).  Both return the number stored.
  */
 int xp_array_report_wake(const struct xp_array *array, const struct pollfd *fds,
                          struct xp_fired *fired);
 int xp_array_report_edges(struct xp_array *array, const struct pollfd *fds,
                           struct xp_fired *fired, int room);
-/* Store the unread reports of the set of edges, up to `room`.  Returns the number of reports. */
+/*
+ * Store the unread reports of the set of edge-triggered descriptors, up to `room`.  Returns the
+ * number of reports.
+ */
 int xp_array_report_rest(struct xp_array *array, struct xp_fired *fired, int room);
 
 /* Returns the report for these bits, not 0, that poll(2) has returned for fd. */

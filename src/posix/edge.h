@@ -21,9 +21,9 @@ struct xp_edge {
 };
 
 /*
- * The capability to watch POLLPRI.  If the set of edges cannot watch POLLPRI, the back end lacks
- * the capability altogether, because any level-triggered registration may become edge-triggered
- * later.
+ * The capability to watch POLLPRI.  If the set of edges (epoll or kqueue) cannot watch POLLPRI, the
+ * back end lacks the capability altogether, because any level-triggered registration may become
+ * edge-triggered later.
  */
 #define XP_EDGE_CAPS (XP_OS_EDGES_EXCEPT ? XP_CAP_EXCEPT : 0)
 

@@ -31,7 +31,11 @@ struct edge_sets {
 	struct edge_entries {
 		/* requested bits of the descriptor's entry in each set; 0: none */
 		uint16_t bits[XP_SOLO_SETS];
-		bool level;                  /* the descriptor has one level-triggered entry */
+		/*
+		 * one level-triggered entry in the main set replaces the edge-triggered entries of
+		 * the descriptor
+		 */
+		bool level;
 	} *entries;
 	int len;
 };
@@ -65,7 +69,10 @@ int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 	if (edge->fd >= 0)
 		xp_sys_close(edge->fd);
 	edge->fd = -1;
-	/* A sandbox refuses one of the calls: continue without a set of edges. */
+	/*
+	 * A sandbox refuses one of the calls: continue without the set, and refuse edge-triggered
+	 * watches.
+	 */
 	if (rc == -ENOSYS || rc == -EPERM || rc == -EACCES)
 		return 0;
 	xp_free(sets);
@@ -207,8 +214,9 @@ void xp_edge_detach(struct xp_edge *edge, int fd)
 }
 
 /*
- * Returns the flag for a report of the main set: READ's solo flag, because edge-triggered entries
- * of that set are for READ only, or 0 for a level-triggered entry, which is for all filters.
+ * Returns the flag for a report of the main set: that of READ's own entry, because edge-triggered
+ * entries of that set are for READ only, or 0 for a level-triggered entry, which is for all
+ * filters.
  */
 static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
 {
@@ -219,8 +227,8 @@ static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
 }
 
 /*
- * Store reports of the main set and of the solo sets in it.  Returns their number, and in *more
- * whether the main set may have more.
+ * Store reports of the main set and of the sets in it, which have the entries of other filters
+ * (solo.h).  Returns their number, and in *more whether the main set may have more.
  */
 static int edge_take_reports(struct xp_edge *edge, struct xp_fired *fired, int cap, bool *more)
 {
@@ -259,8 +267,8 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 }
 
 /*
- * For xp_edge_admit: returns 1 if poll(2) clears the condition that it reports about the file,
- * otherwise 0; -EBADF, -ENOMEM, -ENOTSUP.
+ * For xp_edge_admit: returns 1 if poll(2) clears the condition that it reports about the file, and
+ * stores the bits that the poll(2) here has cleared; otherwise 0; -EBADF, -ENOMEM, -ENOTSUP.
  */
 static int edge_poll_clears(struct xp_edge *edge, int fd, uint32_t watch, const struct stat *status,
                             uint32_t *cleared)
@@ -274,7 +282,12 @@ static int edge_poll_clears(struct xp_edge *edge, int fd, uint32_t watch, const 
 	if (watch & XP_WATCH_EDGE)
 		return -ENOTSUP;
 	if (!S_ISREG(status->st_mode))
-		return 1; /* a performance counter: not added to the set, so not polled here */
+		/*
+		 * A performance counter.  xp_edge_admit does not add it to the set for a test,
+		 * unlike a file of /proc: that would clear its bits, which would have to be polled
+		 * and stored before.
+		 */
+		return 1;
 	xp_count(&edge->counters->syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0)
 		*cleared = (unsigned short)probe.revents;
@@ -307,7 +320,7 @@ int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *sta
 		return kind;
 	/*
 	 * Some devices and files of /proc can be polled, others cannot: the kernel refuses to add
-	 * the latter to an epoll set.  So add the file, and delete it again.
+	 * the others to an epoll set.  So add the file, and delete it again.
 	 */
 	rc = edge_control(edge, EPOLL_CTL_ADD, 0, fd, 0, 0);
 	if (rc < 0 && rc != -EEXIST)

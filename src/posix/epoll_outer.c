@@ -47,8 +47,9 @@ static int outer_add(int outer_fd, int fd)
 }
 
 /*
- * Open the outer set and add the attention descriptor and the inner sets.  If one step fails, the
- * whole call fails, because the set would not be readable whenever it has to be.
+ * Open the outer set, and add the inner sets, which have the program's descriptors, and the
+ * attention descriptor, which the queue makes readable for other events.  If one step fails, the
+ * whole call fails, because the outer set would not be readable whenever it has to be.
  */
 static int outer_fd(void *opaque)
 {

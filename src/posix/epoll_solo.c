@@ -1,4 +1,7 @@
-/* Opens, changes and reads the epoll sets of solo entries: see posix/solo.h. */
+/*
+ * Opens, changes and reads the epoll sets of solo entries, entries for one filter: see
+ * posix/solo.h.
+ */
 #include "posix/solo.h"
 
 #include <errno.h>
@@ -7,7 +10,10 @@
 #include "posix/sys_epoll.h"
 #include "sys/sys.h"
 
-/* Token of solo set i in reports of the main set; larger than the token of any descriptor. */
+/*
+ * Token with which the main set reports solo set i, the epoll set inside it with entries for filter
+ * i; larger than the token of any descriptor.
+ */
 #define SOLO_TOKEN(i) (XP_TOKEN_WAKE - 1 - (uint64_t)(i))
 
 void xp_solo_init(struct xp_solo *solo, struct xp_counters *counters)
@@ -52,8 +58,8 @@ static int solo_control(struct xp_solo *solo, int op, int fd, uint32_t watch, ui
 }
 
 /*
- * Add a set to the main set, level-triggered: while the set has unread reports, the main set
- * reports it.
+ * Add a solo set (entries for one filter) to the main set, level-triggered: while the solo set has
+ * unread reports, the main set reports it.
  */
 static int solo_add_to_main(int main_fd, int set_fd, int i)
 {
@@ -105,8 +111,8 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 }
 
 /*
- * Store up to `room` reports of one solo set, marked with its flag XP_WATCH_SOLO(i).  Returns their
- * number; 0 also on an error.
+ * Store up to `room` reports of one solo set, whose entries are for filter i, marked with
+ * XP_WATCH_SOLO(i).  Returns their number; 0 also on an error.
  */
 static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired, int room)
 {
@@ -128,6 +134,10 @@ int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
 	for (int i = 0; i < XP_SOLO_SETS; i++)
 		if (atomic_load(&solo->fds[i]) >= 0 && count < most)
 			count += solo_take(solo, i, fired + count, most - count);
+	/*
+	 * With room for one report, leave the next call to the main set, which would starve
+	 * otherwise.
+	 */
 	atomic_store_explicit(&solo->full, count == most && cap > 1, memory_order_relaxed);
 	return count;
 }
@@ -149,7 +159,7 @@ int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count, int
 	if (sets == 0)
 		return kept;
 	/*
-	 * Read one set after the other, and leave room for at least one report of each that
+	 * Read one ready set after the other, and leave room for at least one report of each that
 	 * follows.
 	 */
 	while (sets-- > 0)

@@ -33,8 +33,8 @@ int xp_poll_prepare(void *opaque, int fd)
 enum { UNREQUESTED = POLLERR | POLLHUP | POLLNVAL };
 
 /*
- * Have the next wait report bits that were kept and are requested now.  An earlier poll(2) has
- * cleared them in the kernel, so only entry->kept has them: store them as revents.
+ * Have the next wait report bits in entry->kept that are requested now.  An earlier poll(2) has
+ * cleared them in the kernel, and they were not reported: store them as revents.
  */
 static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *entry, uint32_t bits)
 {
@@ -162,8 +162,9 @@ static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
 }
 
 /*
- * Returns true if the set of edges is reported before the array in this call.  The order
- * alternates, because either could take all the room.
+ * Returns true if edge-triggered descriptors, which are in a set of their own (edge.h), are
+ * reported before the array in this call.  The order alternates, because either could take all the
+ * room.
  */
 static bool poll_edges_first(struct xp_poll_state *state)
 {
@@ -208,8 +209,8 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 		if (!events)
 			continue;
 		/*
-		 * reports of the set of edges have taken the room: keep this report for a later
-		 * wait
+		 * reports of edge-triggered descriptors have taken the room: keep this report for a
+		 * later wait
 		 */
 		if (count == cap) {
 			state->fds[entry->index].revents = (short)events;
@@ -258,8 +259,8 @@ static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int ca
 }
 
 /*
- * Append reports of the array (poll_scan), and then unread reports of the set of edges, to the
- * first `count` reports in `fired`.  Returns the new number of reports.
+ * Append reports of the array (poll_scan), and then unread reports of the set of edge-triggered
+ * descriptors, to the first `count` reports in `fired`.  Returns the new number of reports.
  */
 static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
@@ -302,7 +303,10 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		count += xp_poll_again(state, fired + count, cap - count);
 		if (count == cap)
 			return count;
-		/* Count the additional system call of xp_poll_again. */
+		/*
+		 * The queue has counted one system call for this wait, but poll(2) of all entries
+		 * is another one.
+		 */
 		xp_count_shared(&state->array.counters->syscalls_check);
 	}
 	state->fresh = true;

@@ -30,14 +30,15 @@ int xp_poll_prepare(void *state, int fd);
 void xp_poll_want(void *state, int fd, uint32_t bits);
 
 /*
- * Store the back end's own entries (wake-up descriptor and set of edges) in `fds`, behind the other
- * entries.  Returns the first of these two.
+ * Store the back end's own entries, for its wake-up descriptor and the set of edge-triggered
+ * descriptors, in `fds`, behind the other entries.  Returns the first of these two.
  */
 struct pollfd *xp_poll_own(struct xp_poll_state *state);
 /*
- * Begin a wait.  Returns true if this XP_REST call only has to report results that the last poll(2)
- * of all entries left, and need not make a system call; then syscalls_wait, which has counted one,
- * is decremented.
+ * Begin a wait, or continue it (deadline_ns is XP_REST: the queue has made room, and calls again).
+ * Returns true if the call only has to report results that the wait's poll(2) of all entries has
+ * left, without a system call: then takes one off the counter syscalls_wait, in which the queue has
+ * counted the call.
  */
 bool xp_poll_takes_rest(struct xp_poll_state *state, int64_t deadline_ns);
 /*

@@ -2,9 +2,10 @@
  * The select back end: the array of the poll back end, and bit sets of the array's descriptors.
  *
  * The bit sets are allocated here, so any descriptor fits: FD_SETSIZE is a limit of the C library
- * only.  select(2) distinguishes three conditions, poll(2) more, so the descriptors that select(2)
- * found are polled once more by poll(2), as many as fit, and reported with its bits.  The next
- * waits poll those that did not fit; the first of them that has room left calls select(2) again.
+ * only.  select(2) distinguishes three conditions, poll(2) more.  So the descriptors that select(2)
+ * found are polled once more by poll(2), as many as the caller has room for, and reported with its
+ * bits.  The next waits poll the descriptors that are left; the first wait that has room for more
+ * than these calls select(2) again.
  */
 #include "posix/poll_state.h"
 
@@ -42,9 +43,11 @@ struct select_state {
 };
 
 /*
- * Returns true if the set of edges has to contain this watch: it is edge-triggered, or has bits
- * that select(2) does not report.  select(2) reports a hang-up only if it makes the file readable
- * or writable.
+ * Returns true if the set of edges has to contain this watch: an edge-triggered one, or one for
+ * which select(2) could miss a hang-up, because select(2) reports a hang-up only as readable or
+ * writable.  So a watch without POLLIN stays in the array only if it is POLLOUT alone, of a file
+ * that becomes writable when it hangs up.  A file whose bits poll(2) clears (consumed) stays in the
+ * array, because the set must not poll it.
  */
 static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t watch)
 {
@@ -170,8 +173,8 @@ static int select_open(void *opaque, int size_hint, struct xp_counters *counters
 }
 
 /*
- * Replace the set of edges by an empty one, because the set would report the entry of a closed file
- * for ever; the queue then attaches all descriptors again.
+ * Replace the set of edges (edge.h) by an empty one, because it would report the entry of a closed
+ * file for ever; the queue then attaches all descriptors again.
  */
 static int select_renew(void *opaque)
 {
@@ -269,8 +272,8 @@ static int select_ask(struct select_state *state, struct pollfd *own,
 }
 
 /*
- * Append reports of the remaining results of select(2), and of the set of edges, to the first
- * `count` reports.  Returns the new number of reports.
+ * Append reports of the remaining results of select(2), and of the set of edge-triggered
+ * descriptors, to the first `count` reports.  Returns the new number of reports.
  */
 static int select_append_rest(struct xp_poll_state *state, struct xp_fired *fired,
                               int count, int cap)
@@ -296,9 +299,9 @@ static int select_await(void *opaque, int64_t deadline_ns,
 	int count, rc;
 
 	/*
-	 * A new wait does not begin with reports that the set of edges had left.  With select the
-	 * set has level-triggered entries, too (select_needs_helper), which are reported in each
-	 * call and would take all the room.
+	 * A new wait does not begin with reports that the set of edges (edge.h) had left.  With
+	 * select the set has level-triggered entries, too (select_needs_helper), which are reported
+	 * in each call and would take all the room.
 	 */
 	state->array.edges_left &= deadline_ns == XP_REST;
 	takes_rest = xp_poll_takes_rest(state, deadline_ns);

@@ -24,16 +24,16 @@
 #include "sys/sys.h"
 
 enum {
-	SIGNAL_LINKS = 8, /* handlers of ours for each signal */
+	SIGNAL_LINKS = 8, /* handlers of ours, called links, of one signal */
 	SIGNAL_NO_LINK = SIGNAL_LINKS,
 };
 
 typedef void signal_plain(int);
 typedef void signal_detailed(int, siginfo_t *, void *);
 
-/* [l] guarded by signal_lock; [a] atomic, because our handler reads it. */
+/* [l] guarded by signal_lock; [a] atomic, because it is also accessed without that lock. */
 
-/* A handler of ours, and the program's action behind it. */
+/* A handler of ours, and the program's action that it calls. */
 struct signal_link {
 	/* [a] the program's handler, if without SA_SIGINFO, or NULL */
 	signal_plain *_Atomic plain;
@@ -128,7 +128,7 @@ static signal_detailed *const signal_handlers[SIGNAL_LINKS] = {
 	handler_4, handler_5, handler_6, handler_7,
 };
 
-/* --- Taking a signal's place, and giving it back -------------------------- */
+/* --- Installing our handler in place of the program's, and removing it ---- */
 
 /* link_of reads sa_sigaction, even if sa_handler was set. */
 _Static_assert(offsetof(struct sigaction, sa_handler) ==
@@ -144,7 +144,7 @@ static unsigned link_of(const struct sigaction *action)
 	return index;
 }
 
-/* Returns the action to install: our handler for this link, with the flags of `previous`. */
+/* Returns the action that installs our handler `index`, with the flags of `previous`. */
 static struct sigaction action_with(unsigned number, unsigned index,
                                     const struct sigaction *previous)
 {
@@ -155,7 +155,7 @@ static struct sigaction action_with(unsigned number, unsigned index,
 	if (action_handles(previous)) {
 		/*
 		 * With SA_RESETHAND the kernel would remove our handler.  If the default action has
-		 * no effect, keep our handler; the link calls the program's only once.
+		 * no effect, keep our handler, which then calls the program's only once.
 		 */
 		if (signal_harmless(number))
 			action.sa_flags &= ~SA_RESETHAND;
@@ -173,8 +173,8 @@ static struct sigaction action_with(unsigned number, unsigned index,
 }
 
 /*
- * Set the program's action behind a link.  Our handler may be running: it must find the old or the
- * new handler of the program, so the new one is stored before the old one is cleared.
+ * Set the program's action that a link (a handler of ours) calls.  Our handler may be running: it
+ * must find the old or the new handler, so the new one is stored before the old one is cleared.
  */
 static void link_set(struct signal_link *link, unsigned number,
                      const struct sigaction *previous)
@@ -195,9 +195,10 @@ static void link_set(struct signal_link *link, unsigned number,
 }
 
 /*
- * Returns the index of a link to install in front of this action.  A link that was given away may
- * be behind the action in the chain already, so it is only used in front of the same action as
- * before, or of one without a handler, which calls nothing.  -EBUSY: there is no such link.
+ * Returns the index of a link (a handler of ours) to install in front of this action.  The program
+ * may have saved a link that it has replaced (given_away), and call it from this action's handler,
+ * so that the two would call each other for ever.  So such a link is used again only in front of
+ * the same handler as before, or of none.  -EBUSY: there is no such link.
  */
 static int link_choose(const struct signal_watched *signal,
                        const struct sigaction *previous)
@@ -209,7 +210,7 @@ static int link_choose(const struct signal_watched *signal,
 	return action_handles(previous) ? -EBUSY : 0;
 }
 
-/* Query the signal's action; record if a link is installed; count a loss if none is any more. */
+/* Query the signal's action; record if it is a link (our handler), or count the loss of one. */
 static int handler_query(struct signal_watched *signal, unsigned number,
                          struct sigaction *action)
 {
@@ -264,7 +265,7 @@ static int handler_renew(struct signal_watched *signal, unsigned number)
 	return rc < 0 || signal->installed ? rc : handler_install(signal, number, &action);
 }
 
-/* If the action is a handler of ours, replace it by the program's action behind that link. */
+/* If the action is a link (our handler), replace it by the program's action that the link calls. */
 static void action_hide_link(const struct signal_watched *signal,
                              struct sigaction *action)
 {
@@ -294,7 +295,7 @@ static void handler_uninstall(struct signal_watched *signal, unsigned number)
 	signal->installed = false;
 }
 
-/* Set the program's action behind the installed link, or behind a free link installed now. */
+/* Set the program's action that the installed link (our handler) calls, or install one for it. */
 static int action_set_behind_link(struct signal_watched *signal, unsigned number,
                                   const struct sigaction *action,
                                   struct sigaction *replaced)

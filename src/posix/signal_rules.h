@@ -14,7 +14,7 @@ static inline bool action_handles(const struct sigaction *action)
 	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
 
-/* Returns true if two actions have the same handler. */
+/* Returns true if two actions have the same handler; their flags and masks may differ. */
 static inline bool action_same(const struct sigaction *a, const struct sigaction *b)
 {
 	return a->sa_handler == b->sa_handler;

@@ -14,6 +14,7 @@
 
 #include "sys/backend.h"
 
+/* one set for each filter: READ, WRITE, EXCEPT */
 enum { XP_SOLO_SETS = 3 };
 
 struct xp_solo {
@@ -22,7 +23,7 @@ struct xp_solo {
 	 * without the lock.
 	 */
 	atomic_int fds[XP_SOLO_SETS];
-	/* the last reading of the sets may have left reports unread, for lack of room */
+	/* the last reading of the sets has filled its room, so they may have unread reports */
 	atomic_bool full;
 	atomic_bool any; /* one of the sets was ever opened */
 	struct xp_counters *counters; /* the queue's counters, for system calls */
@@ -38,8 +39,8 @@ bool xp_solo_owns(const struct xp_solo *solo, int fd);
 int xp_solo_open(struct xp_solo *solo, int main_fd, int i);
 
 /*
- * Like `attach` and `change` of struct xp_backend_ops, for the filter of XP_WATCH_SOLO in `watch`.
- * A change without bits deletes the entry.
+ * Like `attach` and `change` of struct xp_backend_ops, for an entry in the set of one filter, which
+ * the flag XP_WATCH_SOLO(filter) in `watch` selects.  A change without bits deletes the entry.
  */
 int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch,
                    uint64_t token);
@@ -47,8 +48,9 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch,
                    uint64_t token);
 
 /*
- * `fired` has `count` reports of the main set.  Replace the reports that stand for solo sets by the
- * reports that these sets have.  Returns the new number of reports, up to cap.
+ * `fired` has `count` reports of the main set.  Some of them stand for solo sets, the inner sets of
+ * entries for one filter: replace these by the reports that the solo sets have.  Returns the new
+ * number of reports, up to cap.
  */
 int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,
                     int cap);
@@ -63,15 +65,16 @@ static inline bool xp_solo_any(const struct xp_solo *solo)
 }
 
 /*
- * The slow path of xp_solo_first: store reports of the solo sets, at most half of cap, rounded up.
- * Returns their number.
+ * The slow path of xp_solo_first: store reports of the solo sets (entries for one filter), at most
+ * half of cap, rounded up.  Returns their number.
  */
 int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
 
 /*
- * Called before the main set is read.  If a solo set may have unread reports from the last time,
- * store reports of the solo sets in up to half of the room: among the main set's reports each solo
- * set is only one, so its own reports would starve.  Returns their number.
+ * Called before the main set is read.  If a solo set (entries for one filter, inside the main set)
+ * may have unread reports from the last time, store reports of the solo sets in up to half of the
+ * room: among the main set's reports each solo set is only one, so its own reports would starve.
+ * Returns the number of reports stored.
  */
 static inline int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
 {

@@ -31,7 +31,7 @@ struct XP_AS_EPOLL epoll_event {
 };
 #endif
 
-/* Returns a new epoll set. */
+/* Returns a new epoll set, close-on-exec, or a negative errno value. */
 int xp_sys_epoll_create(void);
 /*
  * Make waits of this set poll network devices for so many microseconds before they sleep

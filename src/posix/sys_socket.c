@@ -78,7 +78,7 @@ int xp_sys_take_error(int fd)
 	return rc < 0 ? rc : error;
 }
 
-/* --- The end of a listener, where poll(2) takes it for an unconnected socket: Linux --- */
+/* --- Listeners after shutdown(2), which Linux's poll(2) reports like unconnected sockets --- */
 
 #ifdef __linux__
 

@@ -64,7 +64,7 @@ struct xp_aio_job {
 struct xp_aio_port {
 	struct xp_wakefd done_fd; /* [I] readable while there are completed jobs */
 	uint32_t process;    /* [I] number (sys/process.h) of the process that opened the port */
-	struct xp_list done; /* [w] completed jobs */
+	struct xp_list done; /* [w] completed jobs, until xp_aio_collect takes them */
 	/* [a] 1: `done` is not empty, and done_fd is readable or a thread is about to signal it */
 	atomic_uint filled;
 	/*

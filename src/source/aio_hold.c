@@ -10,7 +10,7 @@
 #include "sys/process.h"
 #include "sys/sys.h"
 
-enum { HOLD_LISTS = 64 };
+enum { HOLD_LISTS = 64 }; /* number of lists of held files */
 
 typedef _Atomic(struct xp_aio_hold *) hold_link;
 
@@ -20,7 +20,8 @@ typedef _Atomic(struct xp_aio_hold *) hold_link;
  */
 struct xp_aio_hold {
 	hold_link next;       /* [w] the next file in its list */
-	struct xp_file_id id; /* [I] the file's identity */
+	/* [I] device, inode and open flags, by which hold_is_usable finds the file */
+	struct xp_file_id id;
 	int program_fd;       /* [I] the descriptor that the program gave */
 	/* [I] the library's duplicate of program_fd, which keeps the file open */
 	int held_fd;

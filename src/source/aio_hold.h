@@ -14,8 +14,8 @@
 struct xp_aio_hold;
 
 /*
- * Returns false if no held file was passed to the library as this descriptor; true: perhaps one
- * was.  Called without the workers' lock.
+ * A quick test, without the workers' lock, before xp_aio_hold_knows.  Returns false if the library
+ * holds no file open for operations that were given the descriptor fd; true: perhaps it does.
  */
 bool xp_aio_hold_may(int fd);
 /*

@@ -24,8 +24,8 @@
 #define AIO_PATIENCE_NS XP_NS_PER_SEC /* how long a thread waits for a job before it exits */
 
 enum aio_worker_stage {
-	AIO_WORKER_NONE,
-	AIO_WORKER_RUNS,
+	AIO_WORKER_NONE, /* no thread: the element is free */
+	AIO_WORKER_RUNS, /* a thread runs, and takes jobs */
 	AIO_WORKER_ENDED, /* the thread has exited or is about to, and must be joined */
 };
 
@@ -47,9 +47,11 @@ static struct {
 	/* the way in which the threads do jobs; NULL: no port is open */
 	const struct xp_aio_provider *provider;
 	bool provider_open; /* a thread has opened the provider, so provider->call may be called */
-	/* the provider calls xp_aio_next before it sleeps: for a new job no `call` is needed */
+	/*
+	 * the provider is awake and calls xp_aio_next before it sleeps: a new job needs no `call`
+	 */
 	bool asks_again;
-	int ports; /* number of open ports */
+	int ports; /* open ports, one for each queue that uses AIO */
 	bool ending; /* the last port was closed, so the threads have to exit */
 	int waiting_threads; /* number of threads that wait for a job */
 	struct aio_worker workers[XP_AIO_THREADS];
@@ -402,8 +404,7 @@ void xp_aio_release_fd(int fd)
 /* --- Ports ------------------------------------------------------------------ */
 
 /*
- * Returns the provider to try first, which $XPOLL_AIO may name; NULL: the named one is unknown or
- * not usable.
+ * Returns the provider to try first, perhaps named by $XPOLL_AIO; NULL: unknown or unusable name.
  */
 static const struct xp_aio_provider *aio_choose(void)
 {

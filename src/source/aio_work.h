@@ -67,7 +67,8 @@ static inline int64_t xp_aio_perform(const struct xp_aio_job *job)
 }
 /*
  * Complete the jobs of this list, whose results are set: move each to its port, so that the list
- * becomes empty.  asks_again: the caller will call xp_aio_next before it sleeps.
+ * becomes empty.  asks_again: the calling thread will call xp_aio_next before it sleeps; until then
+ * no new job needs a system call (`call`) to wake the thread.
  */
 void xp_aio_done(struct xp_list *jobs, bool asks_again);
 

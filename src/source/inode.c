@@ -1,7 +1,7 @@
 /*
  * Watches files for the registrations that use them, called users.  When the kernel reports a
  * change, the file's status is compared with the last known one; files that the kernel does not
- * report are compared from time to time.
+ * report are compared at intervals (LOOK_EVERY_NS).
  */
 #include "source/inode.h"
 
@@ -35,8 +35,8 @@ static struct xp_inodes *inodes_find(struct xpoll *queue)
 }
 
 /*
- * Put the user into the list of files that are compared from time to time (timed), or of files that
- * the kernel reports.
+ * Put the user into the list of files that are compared at intervals (timed), or of files that the
+ * kernel reports.
  */
 static void user_set_list(struct xpoll *queue, struct xp_inodes *inodes,
                           struct xp_inode_user *user, bool timed)
@@ -229,8 +229,8 @@ static void compare_in_next_wait(struct xpoll *queue, struct xp_inodes *inodes)
 
 /*
  * Make the kernel report changes of the user's file.  If the kernel cannot, and a comparison of
- * fstat(2) results shows all requested notes, compare the file from time to time instead.  lenient:
- * do that also after other errors, such as an exhausted limit, except -ESTALE.
+ * fstat(2) results shows all requested notes, compare the file at intervals (LOOK_EVERY_NS)
+ * instead.  lenient: do that also after other errors, such as an exhausted limit, except -ESTALE.
  */
 static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
                      struct xp_inode_user *user, bool lenient)
@@ -245,8 +245,8 @@ static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /*
- * Make the kernel report the notes in user->ignored again, which it reported while the user did not
- * listen.
+ * Have the kernel report the notes in user->ignored from now on.  They were left out of its
+ * reports, because it had reported them while the user did not listen.
  */
 static void user_request_ignored(struct xpoll *queue, struct xp_inodes *inodes,
                                  struct xp_inode_user *user)
@@ -306,8 +306,9 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	spare = inodes->spare;
 	if (xp_inode_is_spare(inodes, user)) {
 		/*
-		 * Read the reports first: one about the spare inode is of an earlier change, and
-		 * ends the inode's watch, so the file gets a new watch, without that report.
+		 * `spare` is an inode that no user watches any more, but the kernel still does.
+		 * Read the reports first: one about this inode is of a change before this call, and
+		 * ends its watch, so that the file gets a new watch, without that report.
 		 */
 		xp_inodes_harvest(inodes);
 		spare = NULL;
@@ -322,9 +323,9 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 }
 
 /*
- * Called before further notes are requested: store those of the present size, times and attributes
- * on which no note requested before depends, so that earlier changes are not reported for the
- * further notes.
+ * Called before further notes are requested, so that no change until now is reported for them.
+ * Stores the present size, times and attributes as the last known ones, except those that the notes
+ * requested before still need.
  */
 static void take_over_unrequested(struct xp_inode_user *user, const struct stat *now)
 {

@@ -54,7 +54,7 @@ struct xp_inode_user_ops {
 struct xp_inode_user {
 	const struct xp_inode_user_ops *ops;
 	int fd;
-	uint32_t notes; /* the requested notes */
+	uint32_t notes; /* changes to report to the user: XPOLL_NOTE_ bits of VNODE */
 	bool as_bsd;    /* the queue was opened with XPOLL_VNODE_AS_BSD */
 
 	/* The following members are private to inode.c and the provider. */
@@ -85,9 +85,9 @@ struct xp_inode_user {
 };
 
 /*
- * Begin to watch fd for a user, whose `ops` and `as_bsd` are set, and whose other members are
- * zero.  lenient: if a limit of the kernel is exhausted, compare the file from time to time instead
- * of failing.
+ * Begin to watch fd for a user, whose `ops` and `as_bsd` are set, and whose other members are zero.
+ * lenient: if a limit of the kernel is exhausted, compare the file at intervals (LOOK_EVERY_NS)
+ * instead of failing.
  *
  * Returns 0; -EBADF; -EINVAL: not a file of a file system; -EPERM: these notes need permission to
  * read the file; -ENOTSUP: the kernel does not report them for this file; -EMFILE, -ENFILE,
@@ -118,7 +118,7 @@ int xp_inode_confirm(const struct xp_inode_user *user);
 /* Returns true if this system can report all of these notes. */
 bool xp_inode_supports(uint32_t notes);
 
-/* The functions `due` and `fini` of VNODE; the latter ends the watches of all users. */
+/* The functions `due` and `fini` of VNODE.  xp_inodes_fini ends the watches of all users. */
 void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_inodes_fini(struct xpoll *queue, void *state);
 

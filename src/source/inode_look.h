@@ -14,14 +14,15 @@ enum {
 	XP_REPORT_LOOK = 1 << 24, /* compare the whole status of the file */
 	XP_REPORT_LOST = 1 << 25, /* the kernel has dropped reports */
 	XP_REPORT_ENDED = 1 << 26, /* the kernel has ended its watch of the file */
-	XP_REPORT_BY_TIME = 1 << 27, /* compare the file from time to time */
+	/* from now on, compare the file at intervals (LOOK_EVERY_NS), in the list `timed` */
+	XP_REPORT_BY_TIME = 1 << 27,
 };
 
 /* The watched files of one queue: the queue's state of the source VNODE. */
 struct xp_inodes {
 	struct xpoll *queue;
 	struct xp_list reported;  /* users whose files the kernel reports */
-	struct xp_list timed;     /* users whose files are compared from time to time */
+	struct xp_list timed;     /* users whose files are compared at intervals (LOOK_EVERY_NS) */
 	/* users of `reported` and `timed` whose file is to be compared next */
 	struct xp_list to_compare;
 	/*
@@ -45,7 +46,7 @@ struct xp_inodes {
 	 * none.
 	 */
 	struct xp_inode *spare;
-	/* the file of `spare`: results of xp_sys_fstat_born */
+	/* the file of `spare` (see there): results of xp_sys_fstat_born */
 	dev_t spare_device;
 	ino_t spare_number;
 	int64_t spare_born_ns;
@@ -67,7 +68,10 @@ static inline bool xp_same_time(const struct timespec *a,
 	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
 }
 
-/* Returns true if the inode `spare` is that of the user's file. */
+/*
+ * Returns true if `spare`, the inode that a user left last and the kernel still watches, is that of
+ * the user's file.
+ */
 static inline bool xp_inode_is_spare(const struct xp_inodes *inodes,
                                      const struct xp_inode_user *user)
 {
@@ -107,8 +111,9 @@ uint32_t xp_inode_compare(bool as_bsd, uint32_t reported, const struct stat *old
 uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
                         const struct stat *now);
 /*
- * Store the status for the next comparison, except members that the comparison for `reported` has
- * not used.
+ * Store the status for the next comparison.  Keeps the old size if `reported` has no WRITE, and the
+ * old link count if `reported` has neither ATTRIB nor DELETE: fstat(2) may show such a change
+ * before its report comes, and that report then needs the old value.
  */
 void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *now);
 

@@ -1,8 +1,9 @@
 /*
  * The interface between inode.c and a provider, such as linux/inode_inotify.c, which gets reports
  * about files from the kernel.  The provider records which inodes the kernel watches for which
- * users, and passes reports to xp_inode_report; it calls no function of inode.c.
- * xp_inodes_reportable may be called at any time, the others only like the functions of inode.h.
+ * users (registrations that watch a file), and passes reports to xp_inode_report; it calls no
+ * function of inode.c.  xp_inodes_reportable may be called at any time; the other functions only
+ * with the queue's lock held, or when the queue ends and no other thread uses it.
  */
 #ifndef XP_SOURCE_INODE_PROVIDER_H
 #define XP_SOURCE_INODE_PROVIDER_H

@@ -25,7 +25,10 @@ static struct xp_proc *proc_of(struct xp_registration *reg)
 	return XP_CONTAINER_OF(reg, struct xp_proc, reg);
 }
 
-/* End the tracing of the process, stop watching its descriptor, and close the descriptor. */
+/*
+ * Release all that a registration holds: its part of the tracer, its place in the list `to_end`,
+ * and the process's descriptor.
+ */
 static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_trace_end(queue, proc);
@@ -163,7 +166,11 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
 		notes |= XPOLL_NOTE_STATUS_UNKNOWN;
 	event->fflags = notes;
 	if (reg->report)
-		return 0; /* the next event has NOTE_EXIT */
+		/*
+		 * NOTE_EXIT was held back from the event with NOTE_CHILD, and comes in another
+		 * event
+		 */
+		return 0;
 	xp_host.set_active(queue, reg, false);
 	if (!proc->ended)
 		return 0;

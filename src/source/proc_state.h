@@ -42,8 +42,13 @@ struct xp_proc {
 	struct xp_list maybe_exited;
 	/* links the process into `polled` of the state: its descriptor never becomes readable */
 	struct xp_list polled;
-	void *scope;           /* private to the tracer */
-	uint64_t exec_time;    /* private to the tracer */
+	/*
+	 * perf tracer: the perf events of the process (struct scope); NULL: not followed by that
+	 * tracer
+	 */
+	void *scope;
+	/* perf tracer: time of the last exec, if the perf events may have ended by it; 0: none */
+	uint64_t exec_time;
 	pid_t parent;          /* process ID of a tracked child's parent; 0: not tracked */
 	int status;            /* the wait status, like that of waitpid(2), if status_known */
 	bool watched;          /* the queue watches the descriptor */
@@ -51,7 +56,8 @@ struct xp_proc {
 	/* the process lived on after main_exited was set, so `status` may be wrong */
 	bool status_suspect;
 	bool ended;            /* the exit of the process was recorded */
-	bool status_known;     /* `status` is valid */
+	/* `status` is valid; if false at the end, the event gets NOTE_STATUS_UNKNOWN */
+	bool status_known;
 };
 
 /* The state of this source in a queue. */
@@ -65,7 +71,7 @@ struct xp_proc_state {
 	 * have not exited
 	 */
 	struct xp_list maybe_exited;
-	/* processes to check from time to time, because no descriptor shows the exit */
+	/* processes to check at intervals (POLL_EVERY_NS), because no descriptor shows the exit */
 	struct xp_list polled;
 	uint32_t process;         /* number (sys/process.h) of the process that made this state */
 	/* the tracer is calling proc_trace.c with its reports: do not call or close the tracer */
@@ -95,8 +101,9 @@ void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
 /* Initialise those members of a new struct xp_proc that must not be 0. */
 void xp_proc_init(struct xp_proc *proc);
 /*
- * Make the queue watch the process's descriptor or, if that never becomes readable, check the
- * process from time to time.  After an error the descriptor is closed.
+ * Make the queue watch the process's descriptor.  If it is a kind of descriptor that never becomes
+ * readable (xp_proc_is_polled), have proc_trace.c check the process at intervals (POLL_EVERY_NS)
+ * instead.  After an error the descriptor is closed.
  */
 int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 /* Stop watching the process's descriptor; harmless if it is not watched. */
@@ -114,8 +121,8 @@ int xp_proc_replaced(const struct xp_proc *proc);
 /* Open a descriptor of a process; -ESRCH: no such process; -ENOTSUP, -EMFILE ... */
 int xp_proc_open(pid_t pid);
 /*
- * Returns true if this descriptor never becomes readable: proc_trace.c checks the process from time
- * to time.
+ * Returns true if this kind of descriptor never becomes readable (a directory of /proc, in place of
+ * a pidfd): proc_trace.c then checks the process at intervals (POLL_EVERY_NS).
  */
 bool xp_proc_is_polled(int fd);
 /* Close the descriptor.  forked: this process is a child of the one that opened it. */
@@ -126,7 +133,7 @@ bool xp_proc_ended(int fd);
 bool xp_proc_reaped(int fd, pid_t pid);
 
 enum xp_proc_outcome {
-	XP_PROC_LIVES, /* has not exited */
+	XP_PROC_LIVES, /* has not exited; or, without a pidfd, unknown for lack of descriptors */
 	XP_PROC_ENDED, /* exited, with an unknown status */
 	XP_PROC_STATUS, /* exited, with a known status */
 };
@@ -186,10 +193,11 @@ struct xp_tracer_ops {
 	 */
 	bool on_demand;
 	/*
-	 * Read the tracer's reports, and pass them to the functions of proc_trace.h, until
-	 * XP_TRACE_DRAIN_MOST were read: then returns false.  *all is true: otherwise read until
-	 * the kernel has no more, which also shows whether some were lost.  *all is false: may stop
-	 * before that.  Callers ignore the new value of *all.
+	 * Read the tracer's reports, and pass them to the functions of proc_trace.h.  If *all is
+	 * true, read until the kernel has no more, which also shows whether some were lost; if
+	 * false, may stop before that.  Returns false if XP_TRACE_DRAIN_MOST reports were read, so
+	 * that others may be left; otherwise true.  A tracer may set *all to true for its own use:
+	 * callers ignore the new value.
 	 */
 	bool (*drain)(struct xpoll *queue, struct xp_tracer *tracer, bool *all);
 };

@@ -182,7 +182,7 @@ static void check_exit(struct xpoll *queue, struct xp_proc *proc)
 	}
 }
 
-/* Check all processes that may have exited. */
+/* Check all processes in maybe_exited (just forked, or exiting), and empty that list. */
 static void check_exits(struct xpoll *queue)
 {
 	struct xp_list *item;
@@ -192,8 +192,10 @@ static void check_exits(struct xpoll *queue)
 }
 
 /*
- * Read the tracer's reports, and then end the processes that were in `to_end` before, so that the
- * last actions of a process come before its exit.  Returns false if reports are left.
+ * Read the tracer's reports.  Then report the exit of the processes that were in `to_end` before,
+ * so that the last actions of a process are reported before its exit.  all, or if there are such
+ * processes: read until the kernel has no more reports.  Returns false if reports are left; then
+ * the processes stay in `to_end`.
  */
 static bool trace_report(struct xpoll *queue, struct xp_proc_state *state, bool all)
 {
@@ -372,7 +374,7 @@ static bool child_is_registered(struct xpoll *queue, struct xp_proc *child, pid_
 	if (child->main_exited || xp_proc_replaced(child) != 0) {
 		xp_list_remove(&child->to_end);
 		xp_list_remove(&child->maybe_exited);
-		/* First check the other processes: one that cannot be watched causes a TRACKERR. */
+		/* First check the others: their parent, perhaps `child`, may get TRACKERR. */
 		check_exits(queue);
 		if (child->watch.fd >= 0)
 			(void)descriptor_shows_end(child);
@@ -442,10 +444,7 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 		proc->status = *status;
 		proc->status_known = true;
 	}
-	/*
-	 * Only this report shows the exit: end the process, but after the next reports, because
-	 * another thread of it may call exec.
-	 */
+	/* Only this report shows the exit.  Wait for more reports: another thread may call exec. */
 	if (proc->watch.fd < 0 && xp_list_empty(&proc->to_end))
 		xp_list_append(&xp_proc_state(queue)->to_end, &proc->to_end);
 }
@@ -474,8 +473,9 @@ static bool child_search_visit(void *opaque, pid_t pid)
 }
 
 /*
- * Called if reports may have been lost: report TRACKERR for all followed processes, end those
- * without a descriptor, which have exited, and find living children of the others.
+ * Called if reports may have been lost: report TRACKERR for all followed processes.  Report the
+ * exit of those without a descriptor, because they had exited before one could be opened.  For the
+ * others with XPOLL_NOTE_TRACK register living children.
  */
 void xp_trace_lost(struct xpoll *queue)
 {

@@ -27,8 +27,9 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc);
 int xp_proc_hold(struct xp_proc *proc);
 
 /*
- * Read and handle the tracer's reports up to now.  Returns false if there were too many for one
- * call.  all: read until it is certain that none is left.
+ * Read and handle the tracer's reports.  all: read until the kernel has no more; if false, may
+ * leave reports to the next wait.  Returns false if there were too many for one call
+ * (XP_TRACE_DRAIN_MOST), so that some are left.
  */
 bool xp_trace_drain(struct xpoll *queue, bool all);
 
@@ -39,8 +40,8 @@ void xp_trace_trim(struct xpoll *queue);
 bool xp_trace_usable(void);
 
 /*
- * The functions `due` and `fini` of PROC.  The former also reads the reports of an `on_demand`
- * tracer.
+ * The functions `due` and `fini` of PROC.  xp_trace_due also reads the reports of an `on_demand`
+ * tracer, whose descriptor may stay unreadable.
  */
 void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_trace_fini(struct xpoll *queue, void *state);
@@ -54,8 +55,9 @@ void xp_trace_execed(struct xpoll *queue, pid_t pid);
 /*
  * The first thread of a process has exited; so has the process, unless other threads of it live or
  * one of them calls exec.  status: the wait status, or NULL if the tracer does not know it.  at_ns:
- * the time of the exit, on the monotonic clock, from a tracer that does not report a new process
- * that gets the same ID; otherwise XP_NEVER.
+ * the time of the exit, on the monotonic clock: if the process that has the ID now started later,
+ * the ID was reused.  XP_NEVER: not needed, because the tracer also reports the fork of such a
+ * process.
  */
 void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
                       int64_t at_ns);

@@ -34,8 +34,8 @@ struct signal_registration {
 	/* `fd` was reported as readable, and signal_examine was not called since */
 	bool newly_sent;
 	/*
-	 * at the last signal_examine `known` was greater than the number of deliveries: a pending
-	 * signal is counted
+	 * `known` includes a signal that was pending, and not delivered yet, at the last
+	 * signal_examine
 	 */
 	bool counts_pending;
 	uint64_t losses_counted; /* value of xp_signal_losses up to which losses were counted */
@@ -47,7 +47,10 @@ struct signal_state {
 	struct xp_selfpipe *selfpipe; /* the library's signal handlers write to it */
 	struct xp_wakefd wakefd; /* the self-pipe's descriptors, to close them in a forked child */
 	struct xp_list regs;
-	/* the epoll set of the registrations' `fd`; fd -1: there is none */
+	/*
+	 * epoll set of the signalfds of blocked signals (signal_registration.fd), readable when one
+	 * of these signals is sent; its own fd is -1 if there is no such set
+	 */
 	struct xp_source_fd blocked;
 	uint32_t process; /* number (sys/process.h) of the process that opened the self-pipe */
 };
@@ -68,9 +71,10 @@ static struct signal_state *state_of(struct xpoll *queue)
 }
 
 /*
- * Query whether the signal is pending, and update `known`.  Does nothing if the signal was neither
- * sent since the last call (newly_sent) nor counted as pending by that call (counts_pending), or if
- * the next sleep unblocks it.
+ * Query whether the signal is pending, and update `known`, the number of deliveries, plus 1 for a
+ * pending signal.  Does nothing if the signal was neither sent since the last call (newly_sent) nor
+ * counted as pending by that call (counts_pending), or if the next sleep unblocks the signal,
+ * because then a handler of the library will count it.
  */
 static void signal_examine(struct xpoll *queue, struct signal_registration *self)
 {
@@ -370,7 +374,10 @@ static void signal_count_all_losses(struct xpoll *queue)
 		signal_count_losses(queue, self, xp_signal_losses(signal_of(&self->reg)));
 }
 
-/* Examine signals that were counted as pending: another thread may have accepted them since. */
+/*
+ * Query again which signals are pending, for all registrations with a signalfd (`fd`): another
+ * thread may have accepted a signal that was counted as pending.
+ */
 static void signal_examine_all(struct xpoll *queue)
 {
 	struct signal_state *state = state_of(queue);

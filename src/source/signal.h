@@ -29,7 +29,7 @@ struct sigaction;
 
 /* Open a self-pipe.  Returns 0 or a negative errno value. */
 int xp_selfpipe_open(struct xp_selfpipe **selfpipe);
-/* Returns the descriptors of a self-pipe. */
+/* Returns the self-pipe's descriptors: the queue watches one, and a forked child closes both. */
 struct xp_wakefd xp_selfpipe_wakefd(const struct xp_selfpipe *selfpipe);
 /*
  * Make handlers write to the self-pipe's descriptor from now on; called before a thread may sleep.
@@ -62,8 +62,8 @@ void xp_selfpipes_begin(void);
 /*
  * Observe a signal for a self-pipe: from now on its deliveries are counted.  If the program has
  * replaced the library's handler since an earlier call, the handler is installed again.  If a
- * handler would change the effect of the signal (which is ignored, or ends the process), installs
- * none and returns 0.
+ * handler in place of the signal's present action (ignore the signal, or end the process) would
+ * change what the signal does, installs none and returns 0.
  *
  * -EINVAL: no such signal, or it cannot be observed; -EBUSY: the program has changed its action too
  * often.  *losses: see xp_signal_losses.
@@ -121,14 +121,17 @@ unsigned xp_pending_next(int set);
  */
 bool xp_pending_now(unsigned number);
 /*
- * Call if the set has reported a pending signal again.  Returns true if the signal may have been
- * accepted and sent again in between: the program has no handler for the signal, and all other
- * threads block it, or it is unknown whether they do.
+ * Call if the descriptor of a blocked signal has reported a pending signal again.  Returns true if
+ * it may be a new signal: a thread has accepted the first one by sigwait(3), and another was sent.
+ * If the program has no handler for the signal, and all other threads block it (or it is unknown
+ * whether they do), no handler can have taken the first one, so this returns true.
  */
 bool xp_pending_may_be_new(unsigned number);
 /*
- * Call if a pending signal is not pending any more.  Returns true if no handler can be about to run
- * for the signal, because all other threads sleep, or if it is unknown whether they sleep.
+ * Call if a pending signal is not pending any more: a handler has taken and will count it, or a
+ * thread has accepted it by sigwait(3).  Returns true if no handler can be about to run, because
+ * all other threads sleep interruptibly or have exited: then the signal was accepted.  Returns true
+ * also if the states of the threads are unknown.
  */
 bool xp_pending_is_gone(void);
 /*

@@ -173,8 +173,8 @@ struct xp_source_ops {
 	 * For idents that can be reused, such as descriptors: verify that the ident still refers to
 	 * the registered object.  Returns 0; -EBADF: it refers to nothing; -ENOENT: it refers to
 	 * another object; -EBUSY: DELETE must fail now, and the registration stays.  Called before
-	 * DELETE and before delivery (deliver: for the latter).  After another error than -EBUSY
-	 * the registration ends.  Optional.
+	 * DELETE (deliver: false) and before a delivery (deliver: true).  After another error than
+	 * -EBUSY the registration ends.  Optional.
 	 */
 	int (*confirm)(struct xpoll *queue, const struct xp_registration *reg, bool deliver);
 
@@ -231,7 +231,7 @@ struct xp_source_ops {
 const struct xp_source_ops *xp_source_find(int filter);
 /* All sources, indexed by -filter, because the numbers of filters are negative. */
 extern const struct xp_source_ops *const xp_source_by_filter[];
-/* Returns the source of a registration. */
+/* Returns the functions that serve a registration, by its filter. */
 static inline const struct xp_source_ops *xp_source_of(const struct xp_registration *reg)
 {
 	return xp_source_by_filter[-reg->filter];
@@ -300,8 +300,9 @@ struct xp_host {
 	int64_t (*now)(struct xpoll *queue);
 	/*
 	 * Returns true if the program has called xpoll_fd.  Then perhaps no thread waits in the
-	 * queue, and XP_ON_DEMAND does not suffice.  The first xpoll_fd of a queue calls `due` of
-	 * the sources with XP_ON_DEMAND, so that they can set a time instead.
+	 * queue, and a source with XP_ON_DEMAND, whose `due` is called only when a wait polls, may
+	 * not be called any more: it has to set a time instead.  So that it can, the first xpoll_fd
+	 * calls its `due` once.
 	 */
 	bool (*outer_in_use)(const struct xpoll *queue);
 	/*

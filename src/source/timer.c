@@ -30,12 +30,12 @@
 
 #define UNITS (XPOLL_NOTE_SECONDS | XPOLL_NOTE_MSECONDS | \
                XPOLL_NOTE_USECONDS | XPOLL_NOTE_NSECONDS)
-/* Fflags of a timer that expires once, at an absolute time. */
+/* With either of these fflags the timer has an absolute time, and expires once. */
 #define ONCE  (XPOLL_NOTE_ABSTIME | XPOLL_NOTE_MONOTONIC)
 
 /*
- * If no descriptor reports that the real-time clock was set, `due` is called at this interval at
- * least, and converts the deadlines again.
+ * If no descriptor reports that the real-time clock was set, the queue calls timer_due at least
+ * this often, to convert the deadlines of that clock again.
  */
 #define STEP_LOOK_NS XP_NS_PER_SEC
 
@@ -43,7 +43,7 @@ enum { MONOTONIC, REALTIME, CLOCKS };
 
 enum { PUT_OFF_MOST = 16 }; /* most extended timers that one call of timers_deadline moves */
 
-/* The timers of one queue. */
+/* This source's state in a queue: the heaps of running timers, and when the first one expires. */
 struct timers {
 	struct xp_heap heaps[CLOCKS];
 	uint32_t counts[CLOCKS]; /* number of timers of each clock, in its heap or not */
@@ -55,7 +55,7 @@ struct timers {
 	bool step_missing;
 };
 
-/* Returns the clock of a timer's deadline. */
+/* Returns the clock of a timer's deadline: the real-time clock only with ABSTIME alone. */
 static unsigned clock_of(uint32_t fflags)
 {
 	return (fflags & ONCE) == XPOLL_NOTE_ABSTIME ? REALTIME : MONOTONIC;
@@ -295,7 +295,7 @@ static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
 	return rc;
 }
 
-/* Set the registration's deadline, period and fflags to those of the change. */
+/* Store a change.  `data` is the deadline (ONCE), or both the time from now and the period. */
 static void timer_set(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
@@ -318,7 +318,7 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 		rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
 	if (rc < 0)
 		return rc;
-	/* An absolute timer has CLEAR only if the program has set it, like on FreeBSD. */
+	/* An absolute timer (ONCE) has CLEAR only if the program sets it, like on FreeBSD. */
 	if (change->fflags & ONCE && !(change->flags & XPOLL_CLEAR))
 		reg->flags &= (uint16_t)~XPOLL_CLEAR;
 	timers->counts[clock]++;
