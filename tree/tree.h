@@ -46,7 +46,7 @@ struct held {
 	bool is_due;   /* in the list tree->due of directories to check */
 	bool rescan;   /* the next check reads the directory even if it was not replaced */
 	/*
-	 * for lack of resources a file in the directory is not watched: try again (never with
+	 * for lack of resources a file in the directory is not watched: try again (never set with
 	 * inotify)
 	 */
 	bool lacks_watches;
@@ -94,8 +94,8 @@ struct xpoll_tree {
 	struct held *due, **last_due; /* list of directories to check, and its end */
 	unsigned scan; /* number of readings of directories begun so far */
 	/*
-	 * number of directories entered (watched and read) so far; a change makes xp_tree_catch_up
-	 * check those that it did not find again
+	 * number of directories entered (watched and read) so far; whenever it has grown,
+	 * xp_tree_catch_up repeats the checks of directories that were not found
 	 */
 	size_t entered;
 	bool quiet;  /* in xpoll_tree_open: entries that are found are not reported */

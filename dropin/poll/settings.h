@@ -15,9 +15,9 @@ struct settings {
 	bool stats;         /* XPOLL_POLL_STATS: print the counters of stats.h at exit */
 	size_t least;       /* XPOLL_POLL_MIN: calls with fewer descriptors pass through */
 	/*
-	 * XPOLL_POLL_AFTER: a call site gets a set after this many calls, which the C library
-	 * makes.  0: after its first call, and no set is given up because it costs more than it
-	 * saves.
+	 * XPOLL_POLL_AFTER: once a call site has made this many calls, by the C library, the next
+	 * one makes a set for the calls after it.  0: the first call does, and no set is given up
+	 * because it costs more than it saves.
 	 */
 	uint32_t after;
 	/*

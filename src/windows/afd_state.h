@@ -101,7 +101,7 @@ struct afd_state {
 	struct xp_list groups;
 	struct afd_entry **entries; /* indexed by descriptor */
 	int len;
-	/* sockets whose poll the next wait begins, or whose due_bits it checks */
+	/* sockets whose poll the next wait begins, or whose due_bits it checks and reports */
 	struct xp_list updates;
 	int polls;   /* number of polls whose packet was not taken yet */
 	int waiters; /* number of threads that sleep at the port */
