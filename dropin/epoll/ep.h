@@ -179,6 +179,10 @@ static inline void ep_drop(struct ep_set *set)
 	ep_object_drop(&set->object);
 }
 
+/* Returns the first of all sets that a descriptor refers to, linked by set->next.  [t] */
+struct ep_set *ep_all_sets(void);
+/* Returns true if fd refers to this set. */
+bool ep_is_of_set(int fd, const struct ep_set *set);
 /*
  * Returns true if any set exists: then poll(2) has to check whether a descriptor refers to a set.
  */
@@ -408,6 +412,7 @@ int ep_ring_adopt(struct ep_set *set);
 extern pthread_mutex_t ep_nest_lock;
 /*
  * Returns 0 if `inner` may be added to `outer`; -ELOOP: that would make a ring, or too many levels.
+ * Called with ep_nest_lock.
  */
 int ep_nest_check(struct ep_set *outer, struct ep_set *inner);
 

@@ -75,6 +75,16 @@ void ep_object_drop(struct ep_object *object)
 		object->end(object);
 }
 
+struct ep_set *ep_all_sets(void)
+{
+	return table.all;
+}
+
+bool ep_is_of_set(int fd, const struct ep_set *set)
+{
+	return object_of(fd, EP_SET) == &set->object;
+}
+
 bool ep_any_sets(void)
 {
 	return atomic_load_explicit(&table.sets, memory_order_relaxed) > 0;
@@ -313,7 +323,7 @@ void ep_renew_watchers(struct ep_set *set)
 
 	pthread_mutex_lock(&table.lock);
 	for (unsigned i = 0; i < end; i++)
-		if (object_of((int)i, EP_SET) == &set->object)
+		if (ep_is_of_set((int)i, set))
 			register_fd_again((int)i);
 	pthread_mutex_unlock(&table.lock);
 }

@@ -269,20 +269,6 @@ XT_TEST(an_inner_set_without_an_event_ends_no_wait)
 	KIT_GETS(outer, inner, EPOLLIN);
 }
 
-XT_TEST(rings_of_sets_are_refused)
-{
-	int sets[7];
-
-	for (int i = 0; i < 7; i++)
-		sets[i] = kit_open();
-	XT_OK(kit_add(sets[0], sets[1], EPOLLIN));
-	XT_STATUS(kit_add(sets[1], sets[0], EPOLLIN), ELOOP);
-	XT_OK(kit_add(sets[1], sets[2], EPOLLIN));
-	XT_STATUS(kit_add(sets[2], sets[0], EPOLLIN), ELOOP);
-	XT_OK(kit_del(sets[0], sets[1]));
-	XT_OK(kit_add(sets[2], sets[0], EPOLLIN));
-}
-
 static void in_child(void *argument)
 {
 	const int *fds = argument;

@@ -110,7 +110,10 @@ MUTANTS = {
         "\tentry->events = event->events;",
         "descriptor:a_one_shot_that_poll_has_found_is_reported_once_after_a_change"),
     "a ring of sets is not found": Mutant(
-        "nest.c", "inner == walk->forbidden ||", "", "descriptor:rings_of_sets_are_refused"),
+        "nest.c", "inner == forbidden ? -ELOOP : ", "", "nest:rings_of_sets_are_refused"),
+    "the sets above are not counted": Mutant(
+        "nest.c", "below + above > EP_LEVELS_MOST", "below >= EP_LEVELS_MOST",
+        "nest:chains_have_five_levels"),
     "a bell is not silenced": Mutant(
         "bell.c", "(void)!recv(bell->fds[0], &byte, 1, MSG_DONTWAIT);", ";",
         "descriptor:a_set_without_an_event_is_silent"),
