@@ -26,6 +26,10 @@ int kq_read_info(int fd, char *text, size_t size)
 
 uint64_t kq_read_serial(int fd, int mark_fd)
 {
+	/*
+	 * Room for some 50 entries.  There are fewer: the queue's descriptor is an outer set, whose
+	 * entries are the set with the registrations, a few descriptors of xpoll, and the mark.
+	 */
 	char text[4096];
 	const char *line = text;
 	uint64_t serial = 0;

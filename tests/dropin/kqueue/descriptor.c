@@ -175,6 +175,35 @@ XT_TEST(duplicates_are_the_same_queue)
 	XT_EQ(xt_count_open(), before);
 }
 
+/*
+ * A duplicate is recognized by what /proc/self/fdinfo shows of it, which must not grow with the
+ * registrations.
+ */
+XT_TEST(duplicate_of_a_queue_with_many_registrations)
+{
+	int pipes[200][2], before, kq;
+	struct kevent event;
+
+	before = xt_count_open();
+	for (int i = 0; i < 200; i++)
+		XT_OK(pipe(pipes[i]));
+	kq = kqueue();
+	for (int i = 0; i < 200; i++)
+		XT_OK(kit_add(kq, pipes[i][0], EVFILT_READ, 0));
+	for (int i = 0; i < 200; i += 20) {
+		int copy = dup(kq);
+
+		xt_put(pipes[i][1]);
+		KIT_GETS(copy, &event, pipes[i][0], EVFILT_READ);
+		xt_get(pipes[i][0]);
+		XT_EQ(close(copy), 0);
+	}
+	XT_EQ(close(kq), 0);
+	for (int i = 0; i < 400; i++)
+		XT_EQ(close(pipes[i / 2][i % 2]), 0);
+	XT_EQ(xt_count_open(), before);
+}
+
 /* The first descriptor is closed before its duplicate was ever used. */
 XT_TEST(duplicate_outlives_the_first_number)
 {
