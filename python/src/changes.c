@@ -340,37 +340,41 @@ static int registered(struct xpy_queue *self, int fd, int *modes, PyObject **uda
 	return events;
 }
 
-static int direction_bits(int events)
+/*
+ * Delete registered directions.  READ that eventmask 0 has registered, without any bits, ends only
+ * by a DELETE without bits.  Returns 0, an errno value, or -1 with an exception.
+ */
+static int delete_directions(struct xpy_queue *self, int fd, int events)
 {
-	int bits = 0;
+	int error = ctl(self, XPOLL_DELETE, events, fd, NULL);
+	int modes;
+	PyObject *udata;
 
-	for (int i = 0; i < DIRECTIONS; i++)
-		if (events & directions[i].events)
-			bits |= directions[i].events;
-	return bits;
+	/* If a destructor has closed the queue, all registrations have ended. */
+	if ((error && error != ENOENT) || !self->handle.queue || self->handle.closing ||
+	    !(events & registered(self, fd, &modes, &udata) & POLLIN))
+		return error;
+	return ctl(self, XPOLL_DELETE, 0, fd, NULL) == 0 ? 0 : error;
 }
 
 /* Apply the wanted directions.  Returns 0, an errno value, or -1 with an exception. */
 static int change_wanted(struct xpy_queue *self, const struct wanted *wanted,
                          PyObject *udata, int before, int modes)
 {
-	int op = XPOLL_ADD | wanted->modes;
-	int events = wanted->events;
 	int error, surplus;
 
-	/* Only DELETE removes a mode such as CLEAR: register all directions again. */
-	if (modes & ~wanted->modes) {
-		if (ctl(self, XPOLL_DELETE, before, wanted->fd, NULL) < 0)
+	/*
+	 * Only DELETE removes a mode such as CLEAR, or all bits of READ (eventmask 0): register all
+	 * directions again.
+	 */
+	if (before && (modes & ~wanted->modes || !wanted->events)) {
+		if (delete_directions(self, wanted->fd, before) < 0)
 			return -1;
 		before = 0;
 	}
-	/* Without directions, register READ and disable it, so that the descriptor stays known. */
-	if (!events) {
-		op = XPOLL_ADD | XPOLL_DISABLE;
-		events = POLLIN;
-	}
-	error = ctl(self, op, events, wanted->fd, udata);
-	surplus = before & ~direction_bits(events);
+	/* eventmask 0 registers READ without bits, which reports errors and hang-ups. */
+	error = ctl(self, XPOLL_ADD | wanted->modes, wanted->events, wanted->fd, udata);
+	surplus = before & ~wanted->events;
 	/* If a destructor has closed the queue, these directions have ended, too. */
 	if (!error && surplus && self->handle.queue && !self->handle.closing)
 		ctl(self, XPOLL_DELETE, surplus, wanted->fd, NULL);
@@ -434,7 +438,7 @@ PyObject *xpy_queue_unregister(PyObject *self, PyObject *const *args,
 	if (fd < 0 || xpy_handle_check(&queue->handle) < 0)
 		return NULL;
 	before = registered(queue, fd, &modes, &udata);
-	error = before ? ctl(queue, XPOLL_DELETE, before, fd, NULL) : ENOENT;
+	error = before ? delete_directions(queue, fd, before) : ENOENT;
 	if (error > 0)
 		return xpy_error(error);
 	return error < 0 ? NULL : Py_NewRef(Py_None);

@@ -2,6 +2,7 @@
 import gc
 import os
 import select
+import socket
 import weakref
 from select import POLLHUP, POLLIN, POLLOUT
 
@@ -11,6 +12,7 @@ from conftest import Pipe
 from xpoll import FILT_EXCEPT, FILT_READ, FILT_WRITE, Queue
 
 EDGE, ONESHOT = 1 << 31, 1 << 30
+POLLRDHUP = getattr(select, "POLLRDHUP", 0)
 
 
 class Thing:
@@ -69,6 +71,53 @@ def test_no_directions_is_silence(queue: Queue, pipe: Pipe) -> None:
     assert queue.poll(0) == [(pipe[0], POLLIN, "silent")]
     queue.modify(pipe[0], 0)
     assert queue.poll(0) == []
+
+
+@pytest.mark.parametrize("before", [None, POLLIN, POLLIN | POLLOUT, EDGE | POLLIN, 0])
+def test_hang_up_is_reported_without_directions(
+        queue: Queue, pipe: Pipe, before: int | None) -> None:
+    if before is not None:
+        queue.register(pipe[0], before, "end")
+        queue.modify(pipe[0], 0)
+    else:
+        queue.register(pipe[0], 0, "end")
+    os.write(pipe[1], b"x")
+    assert queue.poll(0) == []
+    os.close(pipe[1])
+    assert queue.poll(0) == [(pipe[0], POLLHUP, "end")]
+    assert queue.poll(0) == [(pipe[0], POLLHUP, "end")]
+
+
+@pytest.mark.parametrize("later", [None, POLLOUT, 0])
+def test_unregister_ends_what_has_no_directions(
+        queue: Queue, pipe: Pipe, later: int | None) -> None:
+    thing = Thing()
+    seen = weakref.ref(thing)
+    queue.register(pipe[0], 0, thing)
+    if later is not None:
+        queue.modify(pipe[0], later)
+    queue.unregister(pipe[0])
+    del thing
+    gc.collect()
+    assert seen() is None
+    os.close(pipe[1])
+    assert queue.poll(0) == []
+    with pytest.raises(FileNotFoundError):
+        queue.unregister(pipe[0])
+
+
+@pytest.mark.skipif(not POLLRDHUP, reason="no POLLRDHUP here")
+def test_modify_takes_single_bits_of_a_direction_away(
+        queue: Queue, pair: tuple[socket.socket, socket.socket]) -> None:
+    left, right = pair
+    queue.register(left, POLLIN | POLLRDHUP)
+    queue.modify(left, POLLRDHUP)
+    right.send(b"x")
+    assert queue.poll(0) == []
+    queue.modify(left, POLLIN | POLLRDHUP)
+    queue.modify(left, POLLIN)
+    right.shutdown(socket.SHUT_WR)
+    assert queue.poll(0) == [(left.fileno(), POLLIN, None)]
 
 
 def test_edge_is_reported_once_and_level_again(queue: Queue, pipe: Pipe) -> None:
