@@ -13,11 +13,14 @@
 
 int ep_bell_make(struct ep_bell *bell)
 {
-	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, bell->fds) < 0)
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) < 0)
 		return -errno;
 	for (int i = 0; i < 2; i++) {
-		ep_real()->fcntl(bell->fds[i], F_SETFD, FD_CLOEXEC);
-		ep_real()->fcntl(bell->fds[i], F_SETFL, O_NONBLOCK);
+		ep_real()->fcntl(fds[i], F_SETFD, FD_CLOEXEC);
+		ep_real()->fcntl(fds[i], F_SETFL, O_NONBLOCK);
+		atomic_store(&bell->fds[i], fds[i]);
 	}
 	return 0;
 }
@@ -56,7 +59,7 @@ static void park_thread(struct ep_set *set)
 
 bool ep_bell_pause(struct ep_set *set)
 {
-	if (set->bell.fds[0] < 0)
+	if (atomic_load(&set->bell.fds[0]) < 0)
 		return false;
 	pthread_mutex_lock(&set->lock);
 	set->bell.pauses++;
@@ -77,7 +80,7 @@ void ep_bell_end(struct ep_set *set)
 {
 	struct ep_bell *bell = &set->bell;
 
-	if (bell->fds[0] < 0)
+	if (atomic_load(&bell->fds[0]) < 0)
 		return;
 	if (bell->runs) {
 		pthread_mutex_lock(&set->lock);

@@ -141,7 +141,7 @@ static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
 	if (fstat(fd, &status) < 0)
 		return -EBADF;
 	rc = change_locked(set, EPOLL_CTL_ADD, fd, event, &status, true);
-	if (rc != -ELOOP || inner->bell.fds[0] >= 0)
+	if (rc != -ELOOP || atomic_load(&inner->bell.fds[0]) >= 0)
 		return rc;
 	if (ep_use_bell(inner) < 0 || ep_ring_start(inner) < 0 || fstat(fd, &status) < 0)
 		return -ELOOP;

@@ -70,10 +70,10 @@ struct ep_entry {
  */
 struct ep_bell {
 	/*
-	 * a socket pair; the set's descriptors duplicate fds[0]; -1: none.  Written under [e], also
-	 * read without that lock.
+	 * [a] a socket pair; the set's descriptors duplicate fds[0]; -1: none; written under the
+	 * lock
 	 */
-	int fds[2];
+	atomic_int fds[2];
 	/*
 	 * [e] the bell is needed even if the queue has a descriptor, because the kernel refuses
 	 * to register that descriptor in another queue

@@ -65,7 +65,7 @@ int ep_ring_start(struct ep_set *set)
 	sigset_t all, before;
 	int rc = ep_expose(set);
 
-	if (rc < 0 || bell->fds[0] < 0)
+	if (rc < 0 || atomic_load(&bell->fds[0]) < 0)
 		return rc;
 	sigfillset(&all);
 	pthread_mutex_lock(&set->lock);

@@ -13,6 +13,10 @@ need_oldest_rust() {
 # are tested on epoll.
 on_other_back_ends='^source\..*\.(poll|select)(\.threads)?$|^examples/.*/(poll|select)$'
 
+# The tests of the epoll drop-in but two: ThreadSanitizer's poll(2) takes the place of the
+# drop-in's, and it delivers signals late.
+not_with_tsan='^epoll\.(descriptor|eventfd|late|random|signalfd|threads|timerfd)\.'
+
 # beside NAME COMMAND...: begin a step that sleeps for most of its time, and go on with the
 # next ones; await NAME prints what it has printed, and waits for it.
 beside() {
@@ -54,10 +58,9 @@ check_steps() {
 			-E "$on_other_back_ends"
 		sweep_steps "$sweep"
 		build tsan all_unit all_contract all_contract_over all_source all_stress \
-			all_fault all_dropin all_dropin_kqueue
-		# The epoll drop-in replaces poll(2), and ThreadSanitizer's own takes its place.
+			all_fault all_dropin all_dropin_kqueue epoll_call epoll_nest
 		suite tsan build/tsan -L 'unit|contract|source|stress|fault|dropin|kqueue' \
-			-LE 'cpp|once|alone|nightly|dropin-epoll' -E "$on_other_back_ends"
+			-LE 'cpp|once|alone|nightly' -E "$on_other_back_ends|$not_with_tsan"
 	fi
 	valgrind_steps '^(unit\.|contract\..*\.epoll$)'
 	drd_steps '^contract\.(concurrent|waiters|wake|cancel)\.epoll'

@@ -1,5 +1,5 @@
 /*
- * xt_tsan: suppresses reports of ThreadSanitizer that are not races of memory.
+ * xt_tsan: suppresses reports of ThreadSanitizer that are neither races of memory nor deadlocks.
  *
  * ThreadSanitizer models a descriptor as memory that open writes and close
  * frees.  The library closes by raw system calls, which ThreadSanitizer does
@@ -9,6 +9,10 @@
  * the result of that fstat(2) is dropped with the registration, which has
  * ended.  A cancelled thread leaves an interceptor by unwinding, after which
  * ThreadSanitizer does not see the locks that the thread takes.
+ *
+ * The epoll drop-in locks an outer set before the sets in it.  A program may
+ * take sets out of each other and put them in again the other way round;
+ * ThreadSanitizer takes that for a deadlock.
  */
 #include "xt_internal.h"
 
@@ -32,6 +36,9 @@ const char *__tsan_default_suppressions(void)
 	       "race:^churn_close$\n"
 	       "race:^churn_open$\n"
 	       "race:^fstat$\n"
-	       "race:^cancelled$\n";
+	       "race:^cancelled$\n"
+	       "deadlock:^levels_below$\n"
+	       "deadlock:^contains$\n"
+	       "deadlock:^ep_is_ready$\n";
 }
 #endif

@@ -1,7 +1,7 @@
 /*
  * Goal: the sets that Linux refuses to nest are refused: rings, and more than five levels, in
- * whatever order the levels are joined.
- * Method: chains of sets of all lengths are joined.
+ * whatever order the levels are joined.  A set can be nested while another thread uses it.
+ * Method: chains of sets of all lengths are joined.  ThreadSanitizer runs the test with a thread.
  */
 #include "kit.h"
 
@@ -70,4 +70,40 @@ XT_TEST(levels_are_those_of_the_longest_path)
 	XT_OK(kit_add(inner[1], kit_open(), EPOLLIN));
 	close_chain(longest, 3);
 	close_chain(inner, 2);
+}
+
+struct used {
+	int set, fd;
+	atomic_int stops;
+};
+
+static void wait_and_change(void *argument)
+{
+	struct used *used = argument;
+	struct epoll_event event;
+
+	/* Relaxed, so that the sanitizer does not take this variable for what orders the calls. */
+	while (!atomic_load_explicit(&used->stops, memory_order_relaxed)) {
+		(void)epoll_wait(used->set, &event, 1, 0);
+		(void)kit_mod(used->set, used->fd, EPOLLIN);
+	}
+}
+
+XT_TEST(a_set_is_nested_while_another_thread_uses_it)
+{
+	for (int round = 0; round < 20; round++) {
+		int outer = kit_open();
+		struct xt_pair pipe = xt_pipe();
+		struct used used = {.set = kit_open(), .fd = pipe.r};
+		struct xt_thread *thread;
+
+		XT_OK(kit_add(used.set, pipe.r, EPOLLIN));
+		thread = xt_start(wait_and_change, &used);
+		XT_OK(kit_add(outer, used.set, EPOLLIN));
+		atomic_store_explicit(&used.stops, 1, memory_order_relaxed);
+		xt_join(thread);
+		xt_put(pipe.w);
+		KIT_GETS(outer, used.set, EPOLLIN);
+		KIT_HAS(used.set, pipe.r, EPOLLIN);
+	}
 }
