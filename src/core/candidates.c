@@ -73,8 +73,9 @@ void xp_check_all(struct xpoll *queue)
 		} else if (slot->mode != XP_MODE_EDGE && !slot->solo) {
 			continue;
 		}
+		xp_slot_mark(queue, slot);
 		if (slot->enabled)
-			xp_check_enabled(queue, fd, slot, slot->enabled);
+			xp_check_delivered(queue, fd, slot, slot->enabled);
 	}
 }
 
@@ -87,7 +88,7 @@ void xp_check_ignored_hangups(struct xpoll *queue)
 		if (!slot->hangup_ignored)
 			continue;
 		slot->hangup_ignored = 0;
-		xp_check_enabled(queue, fd, slot, slot->enabled);
+		xp_check_delivered(queue, fd, slot, slot->enabled);
 	}
 }
 

@@ -68,9 +68,9 @@ void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot);
 int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
 
 /*
- * Have the next wait check these filters of the slot by poll(2), without verifying that the
- * descriptor still refers to the registered file: mostly the program has just enabled the filters,
- * and so named the descriptor.
+ * Make the slot a candidate for filters whose descriptor the program has just named, by enabling
+ * them, or the kernel has just verified, by a change of its entry.  The check does not verify that
+ * the descriptor still refers to the registered file.
  */
 static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot,
                                        unsigned filters)
@@ -82,8 +82,9 @@ static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_sl
 }
 
 /*
- * Have the next wait check, by poll(2), filters that were ready at their last check or report.  The
- * check verifies that the descriptor was not reused for another file since.
+ * Make the slot a candidate for filters that the program has not just named: they were ready at
+ * their last check or report, or a report may have been lost.  The check verifies that the
+ * descriptor was not reused for another file since.
  */
 static XP_INLINE void xp_check_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
                                      unsigned filters)

@@ -153,21 +153,19 @@ static void check_and_keep(struct xpoll *queue, struct xp_wait *wait, int fd, st
                            unsigned filters, bool named)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
-	uint32_t events;
-	int rc;
 
 	if (!named && !xp_entry_verify_or_drop(queue, fd, slot, filters))
 		return;
 	xp_count(&queue->counters.syscalls_check);
-	rc = xp_sys_poll_now(&probe, 1);
-	events = slot->kept | (rc > 0 ? (unsigned short)probe.revents : 0u);
+	int rc = xp_sys_poll_now(&probe, 1);
+	uint32_t events = slot->kept | (rc > 0 ? (unsigned short)probe.revents : 0u);
 	slot->kept = 0;
 	if (events & POLLNVAL) {
 		xp_entry_drop(queue, fd, slot);
 		return;
 	}
 	if (rc < 0)
-		xp_check_enabled(queue, fd, slot, filters);
+		xp_check_delivered(queue, fd, slot, filters);
 	if (filters & ~(unsigned)slot->armed)
 		xp_entry_publish(queue, fd, slot, filters);
 	if (events && slot->present)

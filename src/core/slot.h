@@ -117,15 +117,14 @@ struct xp_slot {
 	/* filters that the kernel reports now: not those of a one-shot entry that has reported */
 	uint8_t armed;
 	/*
-	 * The next wait checks these filters by poll(2), without verifying that fd was not reused:
-	 * the program has just enabled them, a report of them was lost, or xpoll_event ignored
-	 * their hang-up.
+	 * The next wait checks these filters, without verifying that fd was not reused: the program
+	 * has enabled them, or the kernel has changed their entry.
 	 */
 	uint8_t check;
 	/*
-	 * The next wait checks these filters by poll(2), and verifies that fd was not reused: they
-	 * were delivered, their event had no room, their report was outdated (fetched before an
-	 * ENABLE), or they had not reached their low-water mark.
+	 * The next wait checks these filters, and verifies that fd was not reused: they were
+	 * delivered, their event had no room, their report was outdated or may have been lost, or
+	 * they had not reached their low-water mark.
 	 */
 	uint8_t recheck;
 	uint8_t delivered : 3;  /* filters that the wait `epoch` has delivered */

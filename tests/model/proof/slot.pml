@@ -308,7 +308,7 @@ inline is_same_file()
 	fi
 }
 
-/* src/core/candidates.c: xp_check_all; src/core/candidates.h: xp_check_enabled */
+/* src/core/candidates.c: xp_check_all; src/core/candidates.h: xp_check_delivered */
 inline xp_check_all()
 {
 	if
@@ -316,7 +316,7 @@ inline xp_check_all()
 	:: else
 	fi;
 	if
-	:: mode != LEVEL && on -> xp_slot_mark(); check = 1
+	:: mode != LEVEL && on -> xp_slot_mark(); recheck = 1
 	:: else
 	fi
 }
