@@ -195,17 +195,16 @@ static void link_set(struct signal_link *link, unsigned number,
 }
 
 /*
- * Returns the index of a link (a handler of ours) to install in front of this action.  The program
- * may have saved a link that it has replaced (given_away), and call it from this action's handler,
- * so that the two would call each other for ever.  So such a link is used again only in front of
- * the same handler as before, or of none.  -EBUSY: there is no such link.
+ * Returns the index of a link to install in front of this action.  A link that was given away may
+ * be behind the action in the chain already, so it is only used in front of the same handler as
+ * before, or of one without a handler, which calls nothing.  -EBUSY: there is no such link.
  */
 static int link_choose(const struct signal_watched *signal,
                        const struct sigaction *previous)
 {
 	for (int i = 0; i < SIGNAL_LINKS; i++)
 		if (!signal->links[i].given_away ||
-		    action_same(&signal->links[i].previous, previous))
+		    action_same_handler(&signal->links[i].previous, previous))
 			return i;
 	return action_handles(previous) ? -EBUSY : 0;
 }

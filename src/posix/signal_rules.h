@@ -8,16 +8,28 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "source/signal.h"
+
 /* Returns true if the action calls a handler. */
 static inline bool action_handles(const struct sigaction *action)
 {
 	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
 }
 
-/* Returns true if two actions have the same handler; their flags and masks may differ. */
-static inline bool action_same(const struct sigaction *a, const struct sigaction *b)
+/* Returns true if two actions have the same handler, perhaps with other flags or another mask. */
+static inline bool action_same_handler(const struct sigaction *a, const struct sigaction *b)
 {
 	return a->sa_handler == b->sa_handler;
+}
+
+/* Returns true if two actions have the same handler, flags and mask. */
+static inline bool action_same(const struct sigaction *a, const struct sigaction *b)
+{
+	/* Compare signal by signal: the C library sets only a part of the bytes of the mask. */
+	for (int number = 1; number < XP_SIGNALS; number++)
+		if (sigismember(&a->sa_mask, number) != sigismember(&b->sa_mask, number))
+			return false;
+	return action_same_handler(a, b) && a->sa_flags == b->sa_flags;
 }
 
 /*

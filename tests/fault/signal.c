@@ -12,6 +12,7 @@
 #include "core/slot.h"
 #include "linux/sys_linux.h"
 #include "sys/procfs.h"
+#include "sys/sys.h"
 
 #define SIGNAL XPOLL_FILT_SIGNAL
 
@@ -62,6 +63,20 @@ struct xp_slot *__wrap_xp_slots_walk(const struct xpoll *queue, int *fd)
 {
 	walks++;
 	return __real_xp_slots_walk(queue, fd);
+}
+
+static const struct sigaction *in_between; /* set before the next sigaction(2) that sets one */
+
+XT_WRAP(xp_sys_sigaction);
+int __wrap_xp_sys_sigaction(int number, const struct sigaction *action, struct sigaction *before)
+{
+	const struct sigaction *other = action ? in_between : NULL;
+
+	if (other)
+		in_between = NULL;
+	if (other)
+		__real_xp_sys_sigaction(number, other, NULL);
+	return __real_xp_sys_sigaction(number, action, before);
 }
 
 static int handled;
@@ -209,6 +224,37 @@ XT_TEST(signal_sent_before_the_handler_of_another_one_begins_is_counted)
 	block(SIG_UNBLOCK);
 	XT_EXPECT_EQ(handled, 2);
 	XT_NONE(queue);
+	finish();
+}
+
+/*
+ * While the library puts its handler in front of the program's, another thread sets the program's
+ * handler again, with other flags or another mask: these last.
+ */
+XT_TEST(flags_that_another_thread_sets_during_add_stay)
+{
+	struct xpoll *queue = xt_open();
+
+	for (int i = 0; i < 2; i++) {
+		struct sigaction action = {.sa_handler = on_signal}, now;
+
+		XT_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+		if (i == 0)
+			action.sa_flags = SA_RESTART;
+		else
+			(void)sigaddset(&action.sa_mask, SIGHUP);
+		in_between = &action;
+		XT_OK(xt_change(queue, SIGUSR1, SIGNAL, XPOLL_ADD, 0, 0, NULL));
+		XT_EXPECT(!in_between);
+		XT_EQ(sigaction(SIGUSR1, NULL, &now), 0);
+		XT_EXPECT_EQ(now.sa_flags & SA_RESTART, action.sa_flags);
+		XT_EXPECT_EQ(sigismember(&now.sa_mask, SIGHUP), i);
+		XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
+		XT_EQ(sigaction(SIGUSR1, NULL, &now), 0);
+		XT_EXPECT(now.sa_handler == on_signal);
+		XT_EXPECT_EQ(now.sa_flags & SA_RESTART, action.sa_flags);
+		XT_EXPECT_EQ(sigismember(&now.sa_mask, SIGHUP), i);
+	}
 	finish();
 }
 
