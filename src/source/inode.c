@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/assert.h"
+#include "base/threads.h"
 #include "base/time.h"
 #include "source/inode_provider.h"
 #include "sys/fskind.h"
@@ -314,6 +315,13 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 		spare = NULL;
 	}
 	rc = user_join(queue, inodes, user, lenient);
+	/*
+	 * Another thread may have reused fd, so that the kernel watches another file than that of
+	 * user->last: record the birth as unknown, so that a later user of this file does not take
+	 * over the watch (inodes->spare).
+	 */
+	if (rc == 0 && !xp_single_threaded() && xp_inode_confirm(user) < 0)
+		user->born_ns = 0;
 	if (rc < 0)
 		user->self.user = NULL;
 	else if (user_has_company(user) || (spare && user->self.inode == spare))

@@ -44,6 +44,18 @@ int __wrap_xp_sys_inotify_open(void)
 	return no_watches ? -EMFILE : __real_xp_sys_inotify_open();
 }
 
+static int reused = -1; /* descriptor that another thread reuses before the next watch is added */
+static int reused_for;  /* for this file */
+
+XT_WRAP(xp_sys_inotify_add);
+int __wrap_xp_sys_inotify_add(int inotify_fd, const char *path, uint32_t mask)
+{
+	if (reused >= 0)
+		XT_EXPECT(dup2(reused_for, reused) >= 0);
+	reused = -1;
+	return __real_xp_sys_inotify_add(inotify_fd, path, mask);
+}
+
 static void world(bool births, bool watches)
 {
 	one_inode = true;
@@ -188,4 +200,36 @@ XT_TEST(vnode_of_a_rotated_file_ends)
 	XT_CALL(append(fd));
 	XT_EXPECT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 0);
 	XT_STATUS(xt_flag(queue, (uint64_t)fd, VNODE, XPOLL_DELETE), ENOENT);
+}
+
+static void do_nothing(void *unused)
+{
+	(void)unused;
+}
+
+/*
+ * Another thread reuses the descriptor while VNODE is added, so the kernel watches the other file.
+ * A later registration of the first file must not take over that watch.
+ */
+XT_TEST(watch_of_a_reused_descriptor_is_not_kept)
+{
+	struct xt_thread *thread = xt_start(do_nothing, NULL);
+	int fd = make(), again = xt_keep(open(xt_name("f"), O_RDWR | O_CLOEXEC));
+	struct xpoll_event event;
+	struct xpoll *queue;
+
+	world(true, true);
+	one_inode = false;
+	queue = xt_open_quiet();
+	reused_for = xt_file("other");
+	reused = fd;
+	(void)xt_change(queue, (uint64_t)fd, VNODE, XPOLL_ADD, XPOLL_NOTE_WRITE, 0, NULL);
+	XT_EXPECT_EQ(reused, -1);
+	(void)xt_flag(queue, (uint64_t)fd, VNODE, XPOLL_DELETE);
+	XT_OK(xt_change(queue, (uint64_t)again, VNODE, XPOLL_ADD, XPOLL_NOTE_WRITE, 0, NULL));
+	XT_CALL(append(again));
+	XT_EQ(xpoll_event(queue, NULL, 0, &event, 1, 0), 1);
+	XT_EXPECT_EQ(event.ident, (uint64_t)again);
+	XT_EXPECT_EQ(event.fflags, XPOLL_NOTE_WRITE);
+	xt_join(thread);
 }
