@@ -101,7 +101,8 @@ void kq_close_end(struct kq *kq);
 int kq_read_info(int fd, char *text, size_t size);
 /*
  * Returns the serial of the queue that fd refers to: the data of the entry for mark_fd in the
- * queue's epoll instance (kq_mark in table.c), as /proc shows it; 0: there is no such entry.
+ * queue's epoll instance (kq_mark in table.c), as /proc shows it; 0: there is no such entry.  The
+ * instance is that of xpoll_fd, which has a few entries however many registrations there are.
  */
 uint64_t kq_read_serial(int fd, int mark_fd);
 

@@ -236,10 +236,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	return rc == -ENODEV || rc == -EINVAL ? -ENOTSUP : rc;
 }
 
-/*
- * Called when the user's file was renamed.  Nothing to do, because its descriptor is watched, not
- * its name or parent.
- */
+/* Nothing to do: the descriptor is watched, and no name or parent. */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes, (void)user;

@@ -167,7 +167,7 @@ int xp_sys_dup(int fd)
 
 int xp_sys_put(int fd, int number)
 {
-	int rc = (int)xp_rawcall(SYS_dup3, fd, number, EPOLL_CLOEXEC, 0, 0, 0);
+	int rc = (int)xp_rawcall(SYS_dup3, fd, number, O_CLOEXEC, 0, 0, 0);
 
 	return rc < 0 ? rc : 0;
 }

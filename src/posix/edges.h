@@ -7,7 +7,11 @@
 
 #include <stdbool.h>
 
-#if defined(__has_include)
+/*
+ * On Linux the set is an epoll set, although some libraries install a <sys/event.h>; but tests
+ * build the sources of the BSDs there.
+ */
+#if defined(__has_include) && (!defined(__linux__) || defined(XPOLL_OVER_KQUEUE))
 #if __has_include(<sys/event.h>)
 #include <sys/types.h>
 #include <sys/event.h>

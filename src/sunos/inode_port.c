@@ -323,8 +323,8 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /*
- * Called when the user's file was renamed; watches nothing, because port_file_arm has watched the
- * new path after the event of the rename, if that path is known.
+ * Watches nothing, because port_file_arm has watched the new path after the event of the rename, if
+ * that path is known.
  */
 int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
 {

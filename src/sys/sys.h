@@ -127,7 +127,11 @@ bool xp_sys_is_listener(int fd);    /* SO_ACCEPTCONN */
  * down.
  */
 bool xp_sys_was_listener(int fd);
-int64_t xp_sys_socket_room(int fd); /* free bytes in the send buffer */
+/*
+ * Returns the free bytes in the send buffer; on Windows, where these cannot be queried, the size of
+ * the buffer; or a negative errno value.
+ */
+int64_t xp_sys_socket_room(int fd);
 /*
  * Returns how many written bytes a socket has not sent, or a pipe's reader has not read; -ENOTSUP:
  * the kernel does not report the number.
