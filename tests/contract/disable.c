@@ -284,6 +284,39 @@ XT_TEST(disable_refused_datagrams_wake_a_bounded_number_of_times)
 				                          rounds));
 }
 
+/*
+ * S3: a server disables READ while it handles a request, and the peer goes on sending.  On epoll
+ * the first report makes the entry edge-triggered, and the fourth edge takes the filter out of it.
+ */
+XT_TEST(disable_of_a_socket_under_traffic_wakes_at_most_five_times)
+{
+	enum { TURNS = 10, PIECES = 50, WAKES_MOST = 5 };
+
+	for (int beside = 0; beside < 2; beside++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		uint64_t ident = (uint64_t)pair.r;
+		struct xpoll_event events[4];
+
+		XT_OK(xt_add(queue, pair.r, READ, 0));
+		if (beside)
+			XT_OK(xt_add(queue, pair.r, WRITE, XPOLL_DISABLE));
+		for (int turn = 0; turn < TURNS; turn++) {
+			XT_OK(xt_flag(queue, ident, READ, XPOLL_DISABLE));
+			struct xpoll_stats before = xt_stats(queue);
+			for (int i = 0; i < PIECES; i++) {
+				xt_put(pair.w);
+				XT_EQ(xpoll_event(queue, NULL, 0, events, 4, 0), 0);
+			}
+			XT_EXPECT(xt_stats(queue).fruitless - before.fruitless <= WAKES_MOST);
+			XT_OK(xt_flag(queue, ident, READ, XPOLL_ENABLE));
+			XT_GETS(queue, NULL, ident, READ);
+			for (int i = 0; i < PIECES; i++)
+				XT_EQ(xt_get(pair.r), 'x');
+		}
+	}
+}
+
 /* S3, S10: the enabled direction is still delivered. */
 XT_TEST(disable_one_direction_other_still_comes)
 {

@@ -131,7 +131,7 @@ MUTANTS = {
     "edges that nobody wants stay armed": Mutant(
         "slot->mode == XP_MODE_EDGE && ++slot->fruitless_reports >= XP_FRUITLESS_MOST",
         "0", "",
-        "contract.disable:disable_refused_datagrams_wake_a_bounded_number_of_times"),
+        "contract.disable:disable_of_a_socket_under_traffic_wakes_at_most_five_times"),
     "an entry without filters reports hang-ups for ever": Mutant(
         "(queue->lazy && !filters) ? XP_WATCH_ONESHOT",
         "0 ? XP_WATCH_ONESHOT", "",
