@@ -82,15 +82,14 @@ static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, un
 		return rc;
 	bool silent = xp_entry_is_silent(queue, slot);
 	/*
-	 * An ENABLE costs a change if the one-shot entry has reported and is silent, and none if
-	 * the entry is level-triggered and no report came while the filter was disabled.  So after
-	 * each 64th report of a silent entry try a level-triggered one.  Do not do so while threads
-	 * sleep: a sleeping thread would return with a report older than this ENABLE, and would
-	 * have to poll again.  If two threads wait alternately (in_turn), one of them may sleep:
-	 * one more poll costs less than a change per event.
+	 * An ENABLE of a level-triggered entry is free if no report came while the filter was
+	 * disabled.  So after each 64th report make a silent entry level-triggered again.  Do not
+	 * do so while threads sleep: a sleeping thread would return with a report older than this
+	 * ENABLE, and would have to poll again.  If several threads wait, one of them may sleep:
+	 * one more poll costs less than a change of the entry for each event.
 	 */
 	bool tries = silent && slot->reports == 0 &&
-		queue->threads.sleepers <= (queue->threads.in_turn > 0) &&
+		queue->threads.sleepers <= (queue->threads.together > 0) &&
 		xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
 	if ((xp_poll_clears(queue, slot) && !(filters & ~(unsigned)slot->armed)) ||
 	    (silent && !tries && !late && !xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot))) {

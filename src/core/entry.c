@@ -479,13 +479,12 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 			xp_entry_may_report_once(queue, slot) && xp_slot_can_probe(fd, slot);
 
 		/*
-		 * `once`: all filters of the entry are disabled, mostly by a delivery with
-		 * DISPATCH, so another thread is handling the descriptor: make the entry silent
-		 * until that thread enables a filter.  If two threads wait alternately, each for
-		 * one event, do so only at the XP_FRUITLESS_MOST-th such report: a few reports cost
-		 * less than a change of the entry per event.
+		 * With DISPATCH (`once`) another thread is handling the descriptor: make the entry
+		 * silent until that thread enables the filter.  If several threads wait, each for
+		 * one event, let the entry report a few times before, which is cheaper than a
+		 * change of the entry per event.
 		 */
-		if (once && one && queue->threads.in_turn > 0 && !xp_has_sleepers(queue) &&
+		if (once && one && queue->threads.together > 0 && !xp_has_sleepers(queue) &&
 		    ++slot->fruitless_reports < XP_FRUITLESS_MOST)
 			return;
 		(void)xp_entry_arm(queue, fd, slot, once ? XP_MODE_ONCE : XP_MODE_EDGE,

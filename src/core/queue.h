@@ -257,15 +257,10 @@ struct xpoll {
 		int inside;      /* threads that are in a call and have released the lock */
 		/* How often a thread has taken the lock again after releasing it in a call. */
 		uint32_t sleeps;
-		/*
-		 * Address of errno (thread-local) of the thread that waited last: identifies the
-		 * thread.
-		 */
-		const int *last;
 		/* How many of the next waits assume that several threads use the queue. */
 		uint8_t shared;
-		/* How many of the next waits assume that threads wait one after another. */
-		uint8_t in_turn;
+		/* How many of the next waits assume that several threads wait. */
+		uint8_t together;
 		bool dying;      /* xpoll_destroy has begun: threads in calls have to return */
 		/*
 		 * In a forked child: a thread of the parent may have been changing tables during

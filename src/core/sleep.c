@@ -160,7 +160,7 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 	uint32_t timer = xp_timer_waiter_begin(queue, until_ns);
 	bool again = wait->has_slept;
 	bool masked = xp_wait_mask(wait) != NULL;
-	bool hold = masked || (!queue->restarts &&
+	bool hold = masked || (xp_may_hold_signals(queue) &&
 		(again || queue->hold_waits > 0 || *until_ns < wait->deadline_ns ||
 		 !xp_is_concurrent(queue)));
 
@@ -175,7 +175,7 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 	wait->has_slept = true;
 	if (queue->hold_waits > 0 && !again)
 		queue->hold_waits--;
-	if (again && !wait->holds_signals && !queue->restarts)
+	if (again && hold && !wait->holds_signals)
 		queue->hold_waits = XP_RECENT_FOR;
 	if (hold)
 		xp_hold_signals(queue, wait);

@@ -214,17 +214,7 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
 
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
-	/*
-	 * If the caller gave a mask, each sleep applies it, so signals can be blocked in between at
-	 * no further cost.  Otherwise do not block them: with XPOLL_RESTART, where no signal ends a
-	 * wait; if a sleep with a mask is expensive here (no XP_CAP_MASK); or on a concurrent back
-	 * end (epoll, kqueue) while other threads sleep: there a sleep with a mask is a poll(2) of
-	 * the kernel's set, and one report would wake all threads in such a poll(2).
-	 */
-	bool all = xp_is_concurrent(queue) && xp_has_sleepers(queue);
-
-	if (wait->holds_signals ||
-	    (!wait->own_mask && (queue->restarts || all || !(queue->ops->caps & XP_CAP_MASK))))
+	if (wait->holds_signals || (!wait->own_mask && !xp_may_hold_signals(queue)))
 		return;
 	xp_sys_signals_hold(&wait->blocked);
 	wait->holds_signals = true;
@@ -263,12 +253,13 @@ bool xp_wait_excluded(const struct xpoll *queue, enum xp_format format)
 }
 
 /*
- * Update *waits: how many of the next waits assume a situation.  If the situation occurs in this
- * wait, the number becomes XP_RECENT_FOR; otherwise it is reduced by 1, unless it is 0.
+ * Update *waits: how many of the next waits assume that other threads use the queue, or wait.  If
+ * another thread sleeps now, the number becomes XP_RECENT_FOR; otherwise it is reduced by 1, unless
+ * it is 0.
  */
-static void expect_situation(uint8_t *waits, bool happens)
+static void expect_others(const struct xpoll *queue, uint8_t *waits)
 {
-	*waits = XP_SET(happens ? XP_RECENT_FOR : *waits - (*waits > 0));
+	*waits = XP_SET(xp_has_sleepers(queue) ? XP_RECENT_FOR : *waits - (*waits > 0));
 }
 
 int xp_wait_admit(struct xpoll *queue, enum xp_format format)
@@ -276,10 +267,8 @@ int xp_wait_admit(struct xpoll *queue, enum xp_format format)
 	if (XP_UNLIKELY(xp_wait_excluded(queue, format)))
 		return -EBUSY;
 	queue->in_wait[format]++;
-	expect_situation(&queue->threads.in_turn, queue->threads.last != &errno);
-	expect_situation(&queue->threads.shared,
-	             queue->threads.last != &errno || xp_has_sleepers(queue));
-	queue->threads.last = &errno;
+	expect_others(queue, &queue->threads.together);
+	expect_others(queue, &queue->threads.shared);
 	return 0;
 }
 

@@ -146,6 +146,18 @@ void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
  */
 void xp_await_left(struct xpoll *queue, struct xp_wait *wait);
 /*
+ * Returns true if a wait without a mask of its caller may block signals between its sleeps: a sleep
+ * with a mask costs little here, and the queue has no XPOLL_RESTART.  On epoll and kqueue a thread
+ * with blocked signals sleeps in poll(2) instead of the kernel's wait, and one report wakes every
+ * thread that sleeps so: there no other thread must wait, nor have waited not long ago.
+ */
+static inline bool xp_may_hold_signals(const struct xpoll *queue)
+{
+	return queue->ops->caps & XP_CAP_MASK && !queue->restarts &&
+		(!xp_is_concurrent(queue) || !queue->threads.together || xp_entered_alone(queue));
+}
+
+/*
  * Block all signals between the sleeps of a wait, if that is needed.  A wait may sleep several
  * times, but to its caller it is one sleep, which a signal has to end whenever it comes.
  */

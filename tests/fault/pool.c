@@ -172,10 +172,28 @@ XT_TEST(level_that_one_of_two_threads_has_is_made_silent_by_the_fourth_report)
 }
 
 /*
+ * A sleep with a signal mask is one in poll(2), which ends with every report, whichever thread
+ * takes it.  So while several threads wait, one that has slept in vain sleeps again without a mask.
+ */
+XT_TEST(thread_beside_another_sleeps_again_without_a_mask)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(xt_add(queue, pipe.r, READ, XPOLL_DISPATCH));
+	xt_put(pipe.w);
+	workers_start(queue, 1);
+	XT_GETS(queue, NULL, (uint64_t)pipe.r, READ);
+	atomic_store(&workers[0].let_go, 1);
+	xt_until(&workers[0].arrived, 2);
+	workers_end(queue, 1);
+}
+
+/*
  * Count the system calls for changes while the main thread takes 192 events and a worker sleeps in
  * the queue.
  */
-static void count_beside_a_sleeper(bool in_turn, uint64_t *changes)
+static void count_beside_a_sleeper(bool together, uint64_t *changes)
 {
 	struct xpoll *queue = xt_open_quiet();
 	struct xt_pair pipe = xt_pipe();
@@ -188,7 +206,7 @@ static void count_beside_a_sleeper(bool in_turn, uint64_t *changes)
 	XT_NONE(queue); /* after this the entry is disarmed */
 	before = xt_stats(queue).syscalls_change;
 	for (int i = 0; i < 3 * XP_RECENT_FOR; i++) {
-		queue->threads.in_turn = in_turn;
+		queue->threads.together = together;
 		XT_OK(xt_flag(queue, (uint64_t)pipe.r, READ, XPOLL_ENABLE));
 		XT_GETS(queue, NULL, (uint64_t)pipe.r, READ);
 	}

@@ -233,9 +233,12 @@ MUTANTS = {
         "return 0 && queue->ops->change_unlocked && ending &&", "",
         "fault.pool:level_that_one_of_two_threads_has_is_made_silent_by_the_fourth_report"),
     "a silent entry stays silent beside a sleeper": Mutant(
-        "queue->threads.sleepers <= (queue->threads.in_turn > 0) &&",
+        "queue->threads.sleepers <= (queue->threads.together > 0) &&",
         "queue->threads.sleepers == 0 &&", "",
         "fault.pool:silent_entry_of_two_threads_is_a_level_again_after_64_reports"),
+    "a wait does not notice that other threads wait": Mutant(
+        "expect_others(queue, &queue->threads.together);", "", "",
+        "fault.pool:thread_beside_another_sleeps_again_without_a_mask"),
     "an exclusive entry does not report a half-close": Mutant(
         "events |= half_close_bit(queue, fd, slot, events);",
         ";", "",
