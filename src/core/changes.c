@@ -58,6 +58,8 @@ static void store_add(struct xpoll *queue, struct xp_slot *slot, const struct xp
 		slot->lowat = put_if(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
 		slot->pipe_bits = 0; /* size of the pipe unknown: count.c queries it again */
 	}
+	/* An ADD of READ without bits takes the place of the bits that READ had. */
+	slot->requested &= filters & XP_BIT(XP_READ) && !add->requested ? XP_REQUEST_OOB : 0xff;
 	slot->requested |= XP_SET(add->requested);
 	XP_ASSERT(!(slot->enabled & ~(unsigned)slot->present));
 }
@@ -271,15 +273,14 @@ static int add_more(struct xpoll *queue, int fd, struct xp_slot *slot,
  * Called if the back end does not support EXCEPT.  Returns the error of the ADD: -ENOTSUP, or a
  * more specific error, such as -EBADF for a closed descriptor.
  */
-static int except_refusal_error(const struct xpoll *queue, int fd)
+static int except_refusal_error(struct xpoll *queue, int fd)
 {
 	const struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(queue, fd);
-	int rc = fd < 0 ? -EBADF : xp_sys_open_flags(fd);
+	int rc = unregistered_error(queue, fd);
 
-	if (rc < 0)
-		return rc;
-	return xp_entry_owns(queue, fd) || (slot && slot->mode == XP_MODE_SOURCE)
-		? -EINVAL : -ENOTSUP;
+	return rc != -ENOENT ? rc
+		: xp_entry_owns(queue, fd) || (slot && slot->mode == XP_MODE_SOURCE) ? -EINVAL
+		: -ENOTSUP;
 }
 
 /*

@@ -1,7 +1,6 @@
 /*
  * Goal: xpoll_pwait: one record for each ready descriptor, in the caller's array, for any number of
- * threads; modes that act at once; XPOLL_WHOLE; requests of no bits; EBUSY for the other level
- * (S17).
+ * threads; modes that act at once; XPOLL_WHOLE; EBUSY for the other level (S17).
  * Method: each sentence of the manual page, on pipes and sockets; poll(2) is the oracle.
  */
 #include "xt.h"
@@ -201,52 +200,6 @@ XT_TEST(whole_without_oneshot_or_dispatch_is_einval)
 	XT_FAILS(add(queue, XPOLL_WHOLE | XPOLL_CLEAR, POLLIN, pipe.r, NULL), EINVAL);
 	XT_FAILS(xpoll_ctl(queue, XPOLL_ENABLE | XPOLL_WHOLE, POLLIN, pipe.r, NULL), EINVAL);
 	XT_STATUS(xt_add(queue, pipe.r, READ, XPOLL_DISPATCH | XPOLL_WHOLE), EINVAL);
-}
-
-/* A registration that requests no bits reports the peer's end, but not data. */
-XT_TEST(no_bits_report_hang_ups_only)
-{
-	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH};
-
-	if (xt_is("afd"))
-		XT_SKIP(XT_NO_UNIX);
-	for (int i = 0; i < 3; i++) {
-		struct xpoll *queue = xt_open_quiet();
-		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
-		struct xpoll_ready ready;
-
-		XT_EQ(add(queue, modes[i], 0, pair.r, &pair), 0);
-		xt_put(pair.w);
-		XT_CHECK(came(queue, pair.r, 0));
-		xt_put(pair.w);
-		XT_CHECK(came(queue, pair.r, 0));
-		xt_close(pair.w);
-		XT_EQ(xpoll_pwait(queue, &ready, 1, XT_SOON, NULL), 1);
-		XT_EXPECT(ready.data == &pair && (int)ready.fd == pair.r);
-		XT_EXPECT_EQ(ready.events, xt_poll(pair.r, 0));
-		XT_CHECK(came(queue, pair.r, i ? 0 : xt_poll(pair.r, 0)));
-		xt_destroy(queue);
-	}
-}
-
-XT_TEST(no_bits_are_named_by_no_bits)
-{
-	struct xpoll *queue = xt_open_quiet();
-	struct xt_pair pair = xt_ready_pair();
-
-	XT_FAILS(xpoll_ctl(queue, XPOLL_DELETE, 0, pair.r, NULL), ENOENT);
-	XT_EQ(add(queue, XPOLL_DISABLE, 0, pair.r, NULL), 0);
-	XT_EQ(xpoll_ctl(queue, XPOLL_ENABLE, 0, pair.r, NULL), 0);
-	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, 0, pair.r, NULL), 0);
-	XT_FAILS(xpoll_ctl(queue, XPOLL_DISABLE, 0, pair.r, NULL), ENOENT);
-	/* A later request of bits replaces the empty one. */
-	XT_EQ(add(queue, 0, 0, pair.r, NULL), 0);
-	XT_CHECK(came(queue, pair.r, 0));
-	XT_EQ(add(queue, 0, POLLIN, pair.r, NULL), 0);
-	XT_CHECK(came(queue, pair.r, POLLIN));
-	XT_FAILS(xpoll_ctl(queue, XPOLL_DELETE, 0, pair.r, NULL), ENOENT);
-	XT_EQ(xpoll_ctl(queue, XPOLL_DELETE, POLLIN, pair.r, NULL), 0);
-	XT_CHECK(came(queue, pair.r, 0));
 }
 
 /* S11: an array is filled with ready descriptors, each once; then come the others. */
