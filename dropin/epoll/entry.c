@@ -186,12 +186,17 @@ static bool needs_bare(const struct ep_entry *entry, int want)
 	return !(entry->registered & want & (EP_READ | POLLOUT));
 }
 
-/* Register READ without bits, which reports errors and hang-ups only. */
+/*
+ * Register READ without bits, which reports errors and hang-ups only; it replaces READ with bits.
+ */
 static int register_bare(struct ep_set *set, int fd, struct ep_entry *entry)
 {
 	int rc = queue_ctl(set, XPOLL_ADD | modes_of(entry->events), 0, fd, entry);
 
-	entry->is_bare = rc == 0;
+	if (rc == 0) {
+		entry->is_bare = true;
+		entry->registered &= ~EP_READ;
+	}
 	return rc;
 }
 
@@ -235,21 +240,19 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
  */
 static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
-	int rc = 0;
-
 	if (!needs_bare(entry, want))
 		return entry->is_bare ? queue_ctl(set, XPOLL_DISABLE, 0, fd, entry) : 0;
-	if (entry->is_bare)
-		return queue_ctl(set, XPOLL_ENABLE, 0, fd, entry);
-	if (entry->registered & EP_READ)
-		rc = queue_ctl(set, XPOLL_DELETE, entry->registered & EP_READ, fd, entry);
-	entry->registered &= ~EP_READ;
-	return rc < 0 ? rc : register_bare(set, fd, entry);
+	return entry->is_bare ? queue_ctl(set, XPOLL_ENABLE, 0, fd, entry)
+	                      : register_bare(set, fd, entry);
 }
 
 /*
  * Do an EPOLL_CTL_MOD that keeps the modes: enable each direction in `want`, so that the queue
- * reports a ready direction as if it were newly added, and disable the other directions.
+ * reports the direction again like a new one, and disable the other directions.
+ *
+ * If only READ with bits could report errors and hang-ups, it stays enabled, so that a program that
+ * pauses and resumes POLLIN makes no system calls.  If input arrives meanwhile, ep_enable_again
+ * replaces it by READ without bits.
  */
 static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -263,9 +266,11 @@ static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry,
 	}
 	if (rc == 0 && fresh)
 		rc = add_bits(set, fd, entry, fresh);
-	if (rc == 0)
+	if (needs_bare(entry, want) && entry->registered & EP_READ)
+		on |= entry->registered & EP_READ;
+	else if (rc == 0)
 		rc = switch_bare(set, fd, entry, want);
-	off = entry->registered & ~want;
+	off = entry->registered & ~(want | on);
 	if (rc == 0 && off)
 		rc = queue_ctl(set, XPOLL_DISABLE, off, fd, entry);
 	if (rc == 0 && on)
@@ -330,7 +335,7 @@ void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry)
 	entry->inode = status.st_ino;
 }
 
-void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, int bits)
+void ep_enable_again(struct ep_set *set, int fd, struct ep_entry *entry, int bits)
 {
 	int wanted = ep_poll_bits(entry->events);
 	/*
@@ -342,6 +347,10 @@ void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, i
 
 	if (on)
 		(void)queue_ctl(set, XPOLL_ENABLE, on, fd, entry);
-	if (entry->is_bare && all && needs_bare(entry, wanted))
+	if (!needs_bare(entry, wanted))
+		return;
+	if (!entry->is_bare)
+		(void)register_bare(set, fd, entry);
+	else if (all)
 		(void)queue_ctl(set, XPOLL_ENABLE, 0, fd, entry);
 }

@@ -297,10 +297,10 @@ void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
 void ep_forget(struct ep_set *set, int fd);
 /*
  * Called if a record with these POLL* bits was taken from the queue and not delivered.  Enables the
- * directions of these bits, so that the queue reports those that are still ready again.  Called
- * with the set's lock.
+ * directions of these bits, so that the queue reports again what is still ready.  Has the queue
+ * report errors and hang-ups only if the entry requests neither input nor output.  [e]
  */
-void ep_enable_again(struct ep_set *set, int fd, const struct ep_entry *entry, int bits);
+void ep_enable_again(struct ep_set *set, int fd, struct ep_entry *entry, int bits);
 /* Returns the POLL* bits that EPOLL* bits request. */
 int ep_poll_bits(uint32_t events);
 /* Returns the EPOLL* bits with the meaning of POLL* bits, for an event. */

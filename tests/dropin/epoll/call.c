@@ -136,6 +136,43 @@ XT_TEST(errors_and_hang_ups_need_no_bit)
 	KIT_HAS(set, other.w, BROKEN_PIPE);
 }
 
+/* The registration for input stays until input arrives, and reports the end before and after. */
+XT_TEST(a_paused_reader_gets_the_end)
+{
+	static const uint32_t modes[] = {0, EPOLLET, EPOLLONESHOT};
+
+	for (int i = 0; i < 6; i++) {
+		int set = kit_open();
+		struct xt_pair pair = xt_socketpair(SOCK_STREAM);
+		uint32_t mode = modes[i / 2];
+
+		XT_OK(kit_add(set, pair.r, EPOLLIN | mode));
+		for (int round = 0; round < 3; round++) {
+			xt_put(pair.w);
+			KIT_HAS(set, pair.r, EPOLLIN);
+			XT_EQ(xt_get(pair.r), 'x');
+			XT_OK(kit_mod(set, pair.r, mode));
+			if (i % 2)
+				xt_put(pair.w);
+			KIT_NONE(set);
+			XT_OK(kit_mod(set, pair.r, EPOLLIN | mode));
+			if (i % 2)
+				KIT_HAS(set, pair.r, EPOLLIN);
+			else
+				KIT_NONE(set);
+			if (i % 2)
+				XT_EQ(xt_get(pair.r), 'x');
+			XT_OK(kit_mod(set, pair.r, EPOLLIN | mode));
+		}
+		XT_OK(kit_mod(set, pair.r, mode));
+		if (i % 2)
+			xt_put(pair.w);
+		KIT_NONE(set);
+		xt_close(pair.w);
+		KIT_GETS(set, pair.r, EPOLLHUP);
+	}
+}
+
 XT_TEST(half_closes_are_reported_on_request)
 {
 	int set = kit_open();

@@ -180,6 +180,31 @@ XT_TEST(a_server_with_oneshot)
 	compare(answer, EPOLLONESHOT);
 }
 
+/* A reader that pauses after each request, as a server does whose peer does not read. */
+static void pause_reading(struct loop *loop)
+{
+	struct xt_pair pair = xt_socketpair(SOCK_STREAM), other = xt_pipe();
+
+	add(loop, pair.r, EPOLLIN);
+	add(loop, other.r, EPOLLIN);
+	for (int i = 0; i < 2 * STEPS; i++) {
+		kevents = i == STEPS ? 0 : kevents;
+		xt_put(pair.w);
+		XT_EQ(next(loop), pair.r);
+		XT_EQ(xt_get(pair.r), 'x');
+		change(loop, pair.r, EPOLLIN, 0);
+		xt_put(other.w);
+		XT_EQ(next(loop), other.r);
+		XT_EQ(xt_get(other.r), 'x');
+		change(loop, pair.r, 0, EPOLLIN);
+	}
+}
+
+XT_TEST(a_reader_that_pauses)
+{
+	compare(pause_reading, 0);
+}
+
 /* Many connections, one of which gets a request at a time. */
 static void serve(struct loop *loop)
 {
