@@ -30,6 +30,9 @@ static void wait_and_show(struct ep_set *set)
 		ep_give_back(set, &record);
 		ep_bell_show(set, true);
 	}
+	/* The wake-up was for a wait that had begun before the set got its bell: pass it on. */
+	if (count == 0 && set->bell.pauses == 0 && atomic_load(&set->waiters) > 0)
+		(void)xpoll_wake(set->queue);
 	set->bell.stops |= count < 0 && errno != EINTR;
 	set->bell.is_parked = true;
 	pthread_cond_broadcast(&set->bell.changed);

@@ -69,6 +69,7 @@ struct waiting {
 	int64_t timeout_ns;
 	const sigset_t *mask;
 	int state; /* the cancellation state to apply during the wait in the queue */
+	bool *is_paused; /* ep_bell_pause has returned true */
 };
 
 /*
@@ -115,6 +116,12 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 		kept = deliver_all(set, records, count, waiting->events, held_fd, cap);
 		if (count == 0 && waiting->timeout_ns == 0)
 			return kept;
+		/*
+		 * The set may have got a bell during the wait, and a wake-up for the bell's thread
+		 * may have woken this thread: ep_bell_pause wakes the bell's thread again.
+		 */
+		if (kept == 0 && !*waiting->is_paused)
+			*waiting->is_paused = ep_bell_pause(set);
 		if (is_timed) {
 			waiting->timeout_ns = end_ns - now_ns();
 			if (waiting->timeout_ns < 0)
@@ -156,9 +163,9 @@ static bool is_rung(struct ep_set *set)
 int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64_t timeout_ns,
             const sigset_t *mask, int state)
 {
-	struct waiting waiting = {events, timeout_ns, mask, state};
 	struct xpoll_ready few[EP_RECORDS];
 	struct room room = {.set = set};
+	struct waiting waiting = {events, timeout_ns, mask, state, &room.is_paused};
 	int live = atomic_load(&set->live);
 	int cap = maxevents;
 	int rc;
