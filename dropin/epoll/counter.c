@@ -91,17 +91,6 @@ static uint64_t try_read(struct ep_counter *counter, int fd)
 	return value;
 }
 
-/*
- * Sleep until the counter is not 0.  Uses recv(2), not poll(2), because recv(2) goes on after a
- * signal handler with SA_RESTART.  Returns 0 or -errno.
- */
-static int sleep_until_message(int fd)
-{
-	uint64_t value;
-
-	return recv(fd, &value, sizeof value, MSG_PEEK) < 0 && errno != EAGAIN ? -errno : 0;
-}
-
 ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t size)
 {
 	uint64_t value;
@@ -109,12 +98,11 @@ ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t
 
 	if (size < sizeof value)
 		return -EINVAL;
-	pthread_testcancel();
 	while ((value = try_read(counter, fd)) == 0) {
 		if (is_nonblocking(fd))
 			return -EAGAIN;
-		rc = sleep_until_message(fd);
-		if (rc < 0)
+		rc = ep_sleep(&counter->object, fd);
+		if (rc < 0 && rc != -EAGAIN)
 			return rc;
 	}
 	memcpy(buffer, &value, sizeof value);
@@ -148,15 +136,14 @@ static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 
 ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer, size_t size)
 {
-	enum { RETRY_MS = 10 };
 	uint64_t value;
+	int rc;
 
 	if (size < sizeof value)
 		return -EINVAL;
 	memcpy(&value, buffer, sizeof value);
 	if (value > COUNTER_MOST)
 		return -EINVAL;
-	pthread_testcancel();
 	while (value > 0 && !try_write(counter, fd, value)) {
 		if (is_nonblocking(fd))
 			return -EAGAIN;
@@ -164,8 +151,9 @@ ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer,
 		 * No descriptor reports that another thread or process has read the counter, so
 		 * sleep and try again.
 		 */
-		if (ep_real()->poll(NULL, 0, RETRY_MS) < 0)
-			return -errno;
+		rc = ep_sleep(&counter->object, -1);
+		if (rc < 0)
+			return rc;
 	}
 	return sizeof value;
 }

@@ -167,6 +167,14 @@ static inline void ep_revive(void)
  */
 struct ep_object *ep_object_hold(int fd, enum ep_kind kind);
 void ep_object_drop(struct ep_object *object);
+/*
+ * Sleep in a read(2) or write(2) of the object: until the socket fd has a message, by recv(2),
+ * which goes on after a signal handler with SA_RESTART; or for 10 ms, if fd is -1.  A thread that
+ * is cancelled in the sleep calls ep_object_drop.  Only a sleep has such a clean-up handler: a
+ * signal handler may call read(2) and write(2), and OpenBSD's pthread_cleanup_push allocates
+ * memory.  Returns 0 or -errno.
+ */
+int ep_sleep(struct ep_object *object, int fd);
 
 /* ep_object_hold and ep_object_drop for sets. */
 static inline struct ep_set *ep_hold(int fd)

@@ -25,11 +25,6 @@ static ssize_t file_result(ssize_t rc)
 	return -1;
 }
 
-static void drop_object(void *object)
-{
-	ep_object_drop(object);
-}
-
 static ssize_t read_object(struct ep_object *object, int fd, void *buffer, size_t size)
 {
 	switch (object->kind) {
@@ -59,12 +54,12 @@ EXPORT ssize_t read(int fd, void *buffer, size_t size)
 	if (XP_LIKELY(!number || !atomic_load_explicit(&number->object, memory_order_relaxed)))
 		return ep_real()->read(fd, buffer, size);
 	ep_revive();
+	pthread_testcancel();
 	object = ep_object_hold(fd, EP_ANY);
 	if (!object)
 		return ep_real()->read(fd, buffer, size);
-	pthread_cleanup_push(drop_object, object);
 	rc = file_result(read_object(object, fd, buffer, size));
-	pthread_cleanup_pop(1);
+	ep_object_drop(object);
 	return rc;
 }
 
@@ -76,12 +71,12 @@ EXPORT ssize_t write(int fd, const void *buffer, size_t size)
 
 	if (XP_LIKELY(!number || !atomic_load_explicit(&number->object, memory_order_relaxed)))
 		return ep_real()->write(fd, buffer, size);
+	pthread_testcancel();
 	object = ep_object_hold(fd, EP_ANY);
 	if (!object)
 		return ep_real()->write(fd, buffer, size);
-	pthread_cleanup_push(drop_object, object);
 	rc = file_result(write_object(object, fd, buffer, size));
-	pthread_cleanup_pop(1);
+	ep_object_drop(object);
 	return rc;
 }
 

@@ -131,10 +131,9 @@ static int make_sleep(struct ep_post *post)
 	return 0;
 }
 
-int ep_post_wait(struct ep_post *post, pthread_mutex_t *lock, int fd)
+int ep_post_wait(struct ep_object *object, struct ep_post *post, pthread_mutex_t *lock, int fd)
 {
 	struct ep_locked before;
-	char byte;
 	int rc;
 
 	if (ep_real()->fcntl(fd, F_GETFL) & O_NONBLOCK)
@@ -142,9 +141,7 @@ int ep_post_wait(struct ep_post *post, pthread_mutex_t *lock, int fd)
 	before = ep_lock(lock);
 	rc = make_sleep(post);
 	ep_unlock(lock, &before);
-	if (rc < 0)
-		return rc;
-	return recv(post->sleep[0], &byte, 1, MSG_PEEK) < 0 ? -errno : 0;
+	return rc < 0 ? rc : ep_sleep(object, post->sleep[0]);
 }
 
 int ep_post_start(void *(*run)(void *))

@@ -44,10 +44,10 @@ void ep_post_silence(struct ep_post *post);
  */
 void ep_post_fork(struct ep_object *object, struct ep_post *post);
 /*
- * Sleep until the program's descriptor fd is readable.  Returns 0; -EAGAIN if fd is non-blocking;
- * or another negative errno value.  Takes `lock`, which the caller does not hold.
+ * Sleep in a read(2) until the program's descriptor fd is readable.  Returns 0; -EAGAIN if fd is
+ * non-blocking; or another negative errno value.  Takes `lock`, which the caller does not hold.
  */
-int ep_post_wait(struct ep_post *post, pthread_mutex_t *lock, int fd);
+int ep_post_wait(struct ep_object *object, struct ep_post *post, pthread_mutex_t *lock, int fd);
 /*
  * Start a detached thread that runs no signal handler of the program, because all signals are
  * blocked in it.  Returns 0 or -errno.

@@ -299,7 +299,7 @@ ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t s
 		}
 		if (len > 0)
 			break;
-		rc = ep_post_wait(&self->post, &signals.lock, fd);
+		rc = ep_post_wait(object, &self->post, &signals.lock, fd);
 		if (rc < 0)
 			return rc;
 	}

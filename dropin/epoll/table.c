@@ -75,6 +75,23 @@ void ep_object_drop(struct ep_object *object)
 		object->end(object);
 }
 
+static void drop_object(void *object)
+{
+	ep_object_drop(object);
+}
+
+int ep_sleep(struct ep_object *object, int fd)
+{
+	enum { RETRY_MS = 10 };
+	char byte;
+	ssize_t rc;
+
+	pthread_cleanup_push(drop_object, object);
+	rc = fd < 0 ? ep_real()->poll(NULL, 0, RETRY_MS) : recv(fd, &byte, 1, MSG_PEEK);
+	pthread_cleanup_pop(0);
+	return rc < 0 ? -errno : 0;
+}
+
 struct ep_set *ep_all_sets(void)
 {
 	return table.all;

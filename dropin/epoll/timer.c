@@ -275,7 +275,7 @@ ssize_t ep_timer_read(struct ep_object *object, int fd, void *buffer, size_t siz
 	if (size < sizeof ticks)
 		return -EINVAL;
 	while ((rc = try_read(timer, &ticks)) == 0 && ticks == 0) {
-		rc = ep_post_wait(&timer->post, &timers.lock, fd);
+		rc = ep_post_wait(object, &timer->post, &timers.lock, fd);
 		if (rc < 0)
 			return rc;
 	}
