@@ -136,9 +136,31 @@ void ep_forget(struct ep_set *set, int fd)
  * Call xpoll_ctl(3) for an entry.  The udata is the entry's serial, so that ep_deliver can detect
  * records of entries that have ended.  Returns 0 or a negative errno value.
  */
-static int queue_ctl(struct ep_set *set, int op, int bits, int fd, const struct ep_entry *entry)
+static int queue_ctl_once(struct ep_set *set, int op, int bits, int fd,
+                          const struct ep_entry *entry)
 {
 	return xpoll_ctl(set->queue, op, bits, fd, (void *)entry->serial) < 0 ? -errno : 0;
+}
+
+/*
+ * Like queue_ctl_once; and if the change is refused because of a POLLPRI that is registered, end
+ * that registration, as add_bits leaves POLLPRI out, and repeat the change.
+ *
+ * On OpenBSD poll(2) accepts POLLPRI for any file, and kqueue(2) only for a socket.  The back ends
+ * poll and select use a kqueue for some combinations of bits, so the change of another bit can be
+ * the one that is refused.
+ */
+static int queue_ctl(struct ep_set *set, int op, int bits, int fd, struct ep_entry *entry)
+{
+	int rc = queue_ctl_once(set, op, bits, fd, entry);
+
+	if (rc != -ENOTSUP || !(entry->registered & POLLPRI))
+		return rc;
+	(void)queue_ctl_once(set, XPOLL_DELETE, POLLPRI, fd, entry);
+	entry->registered &= ~POLLPRI;
+	rc = bits == POLLPRI ? 0 : queue_ctl_once(set, op, bits & ~POLLPRI, fd, entry);
+	/* -ENOENT: the first call has failed, but has deleted what it should delete. */
+	return rc == -ENOENT && op == XPOLL_DELETE ? 0 : rc;
 }
 
 void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry)
@@ -153,22 +175,21 @@ void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry)
 
 /*
  * Add these bits, which are not 0, to the entry's registrations in the queue.  Leaves out POLLPRI
- * if the system has no filter for it, and POLLOUT if kqueue(2) refuses a pipe without a reader.
- * For an entry with a bit that was left out, ep_deliver calls poll(2).  Returns 0 or a negative
- * errno value.
+ * if the system has no filter for it, and POLLOUT if kqueue(2) refuses it: for a pipe without a
+ * reader, and on OpenBSD for a FIFO that is open for reading only.  For an entry with a bit that
+ * was left out, ep_deliver calls poll(2).  Returns 0 or a negative errno value.
  */
 static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits)
 {
 	int op = XPOLL_ADD | modes_of(entry->events);
-	int rc = queue_ctl(set, op, bits, fd, entry);
+	int rc;
 
-	if (rc == -ENOTSUP && bits & POLLPRI) {
-		bits &= ~POLLPRI;
-		rc = bits ? queue_ctl(set, op, bits, fd, entry) : 0;
-	}
-	if (rc == -EPIPE) {
-		bits &= ~POLLOUT;
-		rc = bits ? queue_ctl(set, op, bits, fd, entry) : 0;
+	while ((rc = bits ? queue_ctl(set, op, bits, fd, entry) : 0) < 0) {
+		int refused = rc == -ENOTSUP && bits & POLLPRI ? POLLPRI : POLLOUT;
+
+		if ((rc != -ENOTSUP && rc != -EPIPE) || !(bits & refused))
+			break;
+		bits &= ~refused;
 	}
 	if (rc == 0)
 		entry->registered |= (short)bits;

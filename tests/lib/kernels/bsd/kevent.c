@@ -2,10 +2,12 @@
 #include "model.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { CHANGES_MOST = 256 };
 
@@ -28,6 +30,23 @@ static bool hung(int fd, mode_t type)
 
 	return __real_fstat(fd, &status) == 0 && (status.st_mode & S_IFMT) == type &&
 		__real_poll(&look, 1, 0) > 0 && look.revents & POLLHUP;
+}
+
+/* Returns true for a FIFO with a name that is open for reading only. */
+static bool is_read_only_fifo(int fd, const struct stat *status)
+{
+	struct stat other;
+	int ends[2];
+	bool is_pipe;
+
+	if (!S_ISFIFO(status->st_mode) || (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY ||
+	    pipe(ends) < 0)
+		return false;
+	/* All pipes without a name are on one device. */
+	is_pipe = __real_fstat(ends[0], &other) == 0 && other.st_dev == status->st_dev;
+	close(ends[0]);
+	close(ends[1]);
+	return !is_pipe;
 }
 
 static bool there_already(int queue, const struct kevent *change)
@@ -61,6 +80,11 @@ static int refused(const struct kevent *change)
 		return EINVAL;
 	if (change->filter == EVFILT_VNODE && S_ISCHR(status.st_mode))
 		return kernel->device_error;
+	if (kernel->sockets_except && change->filter == EVFILT_EXCEPT && !S_ISSOCK(status.st_mode))
+		return EINVAL;
+	if (kernel->fifos_one_way && change->filter == EVFILT_WRITE &&
+	    is_read_only_fifo((int)change->ident, &status))
+		return EINVAL;
 	if (kernel->refuses_hung && is_of_fd(change) &&
 	    hung((int)change->ident, S_IFCHR))
 		return ENXIO;
