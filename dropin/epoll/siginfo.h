@@ -1,34 +1,22 @@
-/* Accepts a signal, and makes the record of it that the program reads from a signalfd. */
+/* Makes the record of an accepted signal that the program reads from a signalfd. */
 #ifndef EP_SIGINFO_H
 #define EP_SIGINFO_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/signalfd.h>
 
-#if defined(__APPLE__) || defined(__OpenBSD__)
-#define HAS_SIGINFO 0
-#else
-#define HAS_SIGINFO 1 /* sigwaitinfo and sigtimedwait */
-#endif
+#include "signal_wait.h"
 
-/*
- * Wait for one of these signals and accept it.  Returns its number, or -1.  Without sigwaitinfo,
- * only the number is stored in *info.
- */
-static inline int wait_for_signal(const sigset_t *mask, siginfo_t *info)
+static inline bool is_realtime(int number)
 {
-	int number = 0;
-
-	memset(info, 0, sizeof *info);
-#if HAS_SIGINFO
-	number = sigwaitinfo(mask, info);
+#ifdef SIGRTMIN
+	return number >= SIGRTMIN;
 #else
-	if (sigwait(mask, &number) != 0)
-		number = -1;
+	(void)number;
+	return false;
 #endif
-	info->si_signo = number;
-	return number;
 }
 
 /* Returns the signalfd record of an accepted signal. */

@@ -54,16 +54,6 @@ static pool_list pool;
 
 /* --- Kept signals, under the lock ------------------------------------------------------------ */
 
-static bool is_realtime(int number)
-{
-#ifdef SIGRTMIN
-	return number >= SIGRTMIN;
-#else
-	(void)number;
-	return false;
-#endif
-}
-
 static bool is_wanted(int number)
 {
 	for (struct ep_signals *one = signals.all; one; one = one->next)
@@ -169,6 +159,7 @@ static void *accept_signals(void *unused)
 {
 	siginfo_t info;
 	sigset_t mask;
+	int queue;
 
 	(void)unused;
 	ep_inside = true;
@@ -177,9 +168,11 @@ static void *accept_signals(void *unused)
 		mask = signals.waits_for;
 		if (signals.interrupt_signal > 0)
 			sigaddset(&mask, signals.interrupt_signal);
+		queue = begin_wait();
 		pthread_mutex_unlock(&signals.lock);
-		(void)wait_for_signal(&mask, &info);
+		(void)wait_for_signal(queue, &mask, &info);
 		pthread_mutex_lock(&signals.lock);
+		end_wait();
 		if (info.si_signo <= 0)
 			continue;
 		if (is_interrupt(&info))
@@ -195,16 +188,19 @@ static void *accept_signals(void *unused)
 }
 
 /*
- * Called with the lock, after a change of the masks: sends the thread a signal for which the thread
- * waits, to have the masks read again.  Sends none if the thread has not accepted the last such
- * signal yet.
+ * Called with the lock, after a change of the masks: has the thread read the masks again.  Sends
+ * the thread a signal for which the thread waits, unless the last such signal was not accepted yet.
  */
 static void interrupt_wait(void)
 {
+#ifdef __OpenBSD__
+	interrupt_queue(&signals.lock);
+#else
 	for (int number = 1; number < SIGNALS_END && signals.interrupt_signal == 0; number++)
 		if (sigismember(&signals.waits_for, number) == 1 &&
 		    pthread_kill(signals.thread, number) == 0)
 			signals.interrupt_signal = number;
+#endif
 }
 
 static void *run_thread(void *unused)
@@ -484,6 +480,7 @@ static void fork_child(void)
 		ep_post_fork(&object->object, &object->post);
 	signals.runs = false;
 	signals.interrupt_signal = 0;
+	forget_wait();
 	if (signals.all)
 		ep_revive_by(revive_thread);
 	fork_end();

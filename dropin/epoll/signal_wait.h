@@ -1,0 +1,157 @@
+/* How the thread of signals.c waits for a signal and accepts it, on each system. */
+#ifndef EP_SIGNAL_WAIT_H
+#define EP_SIGNAL_WAIT_H
+
+#include <signal.h>
+#include <string.h>
+#ifdef __OpenBSD__
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/event.h>
+#include <time.h>
+
+#include "real.h"
+#endif
+
+#if defined(__APPLE__) || defined(__OpenBSD__)
+#define HAS_SIGINFO 0
+#else
+#define HAS_SIGINFO 1 /* sigwaitinfo and sigtimedwait */
+#endif
+
+#ifdef __OpenBSD__
+/*
+ * On OpenBSD the thread sleeps in a kqueue and calls sigwait(3) only for one signal, which is
+ * pending.  If two signals of its set are pending, sigwait(3) accepts one, and the other one's
+ * default action ends the process, because userret() in the kernel looks for signals before it
+ * restores the mask.  A signal to the thread and the same signal to the process are accepted
+ * together there, so the library cannot interrupt the thread by a signal either.
+ */
+static int signal_queue = -1; /* guarded by signals.lock, as the next two */
+static unsigned waits_ended;
+static pthread_cond_t wait_ended = PTHREAD_COND_INITIALIZER;
+
+/* Called with the lock before a wait.  Returns the kqueue for wait_for_signal; -1: none. */
+static inline int begin_wait(void)
+{
+	signal_queue = kqueue();
+	if (signal_queue >= 0)
+		ep_real()->fcntl(signal_queue, F_SETFD, FD_CLOEXEC);
+	return signal_queue;
+}
+
+/* Called with the lock after a wait. */
+static inline void end_wait(void)
+{
+	if (signal_queue >= 0)
+		real_close.close(signal_queue);
+	signal_queue = -1;
+	waits_ended++;
+	pthread_cond_broadcast(&wait_ended);
+}
+
+/* In a forked child, which does not inherit the kqueue. */
+static inline void forget_wait(void)
+{
+	signal_queue = -1;
+	wait_ended = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+}
+
+/*
+ * Called with the lock: end the thread's wait, without a signal, and sleep until the thread has
+ * closed the kqueue.
+ */
+static inline void interrupt_queue(pthread_mutex_t *lock)
+{
+	struct kevent at_once; /* a timer */
+	unsigned before = waits_ended;
+
+	EV_SET(&at_once, 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, 0, 0, NULL);
+	if (kevent(signal_queue, &at_once, 1, NULL, 0, NULL) < 0)
+		return; /* the thread is not in a wait */
+	while (waits_ended == before)
+		pthread_cond_wait(&wait_ended, lock);
+}
+
+/* Returns the lowest of these signals that is pending; 0: none. */
+static inline int pending_of(const sigset_t *mask)
+{
+	sigset_t pending;
+
+	sigpending(&pending);
+	for (int number = 1; number < NSIG; number++)
+		if (sigismember(mask, number) == 1 && sigismember(&pending, number) == 1)
+			return number;
+	return 0;
+}
+
+/* Sleep until one of these signals is pending.  Returns its number; 0: interrupted, or failed. */
+static inline int sleep_until_pending(int queue, const sigset_t *mask)
+{
+	/* The kernel reports a signal a moment before it is pending: look again after this time. */
+	static const struct timespec soon = {.tv_nsec = 10000000};
+	struct kevent event, changes[NSIG];
+	int number, count = 0;
+
+	for (int i = 1; i < NSIG; i++)
+		if (sigismember(mask, i) == 1)
+			EV_SET(&changes[count++], i, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL);
+	if (kevent(queue, changes, count, NULL, 0, NULL) < 0)
+		(void)ep_real()->poll(NULL, 0, 10); /* no descriptor was free for the kqueue */
+	count = 0;
+	while ((number = pending_of(mask)) == 0) {
+		count = kevent(queue, NULL, 0, &event, 1, count > 0 ? &soon : NULL);
+		if (count < 0 || (count > 0 && event.filter == EVFILT_TIMER))
+			break;
+	}
+	return number;
+}
+
+/* Like sigwait(3). */
+static inline int wait_for_any(int queue, const sigset_t *mask, int *number)
+{
+	sigset_t one;
+
+	*number = sleep_until_pending(queue, mask);
+	sigemptyset(&one);
+	return *number > 0 && sigaddset(&one, *number) == 0 ? sigwait(&one, number) : EINTR;
+}
+#else
+static inline int begin_wait(void)
+{
+	return -1;
+}
+
+static inline void end_wait(void)
+{
+}
+
+static inline void forget_wait(void)
+{
+}
+
+#define wait_for_any(queue, mask, number) sigwait(mask, number)
+#endif
+
+/*
+ * Wait for one of these signals and accept it.  queue: from begin_wait.  Returns the signal's
+ * number, or -1.  Without sigwaitinfo, only the number is stored in *info.
+ */
+static inline int wait_for_signal(int queue, const sigset_t *mask, siginfo_t *info)
+{
+	int number = 0;
+
+	(void)queue;
+	memset(info, 0, sizeof *info);
+#if HAS_SIGINFO
+	number = sigwaitinfo(mask, info);
+#else
+	if (wait_for_any(queue, mask, &number) != 0)
+		number = -1;
+#endif
+	info->si_signo = number;
+	return number;
+}
+
+#endif
