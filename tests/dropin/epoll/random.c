@@ -115,10 +115,11 @@ static bool is_allowed(const struct step *step, const struct slot *slot, uint32_
 
 	/*
 	 * kqueue(2) reports few hang-ups unless EPOLLIN is requested, and refuses a pipe without a
-	 * reader.
+	 * reader.  To OpenBSD's WRITE a terminal is ready after a hang-up, too.
 	 */
 	if (is_over_kqueue() && kernel & (EPOLLHUP | EPOLLERR | EPOLLRDHUP) &&
-	    (!(events & EPOLLIN) || slot->kind == PIPE_END) && dropin == 0)
+	    (!(events & EPOLLIN) || slot->kind == PIPE_END) &&
+	    (dropin == 0 || (slot->kind == PTY && dropin == EPOLLOUT)))
 		return true;
 	/* The kernel may wake only one of several exclusive entries of a file. */
 	if (events & EPOLLEXCLUSIVE && (kernel & ~dropin) == 0)

@@ -96,9 +96,24 @@ static void init_limits(void)
 #endif
 }
 
+/*
+ * OpenBSD's first UNIX socket after the start has another inode at each fstat(2), which looks like
+ * another file.  In a usual start a daemon has this socket.
+ */
+static void init_first_socket(void)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+	struct stat status;
+
+	(void)fstat(fd, &status);
+	(void)fstat(fd, &status);
+	close(fd);
+}
+
 void init_begin(void)
 {
 	init_console();
+	init_first_socket();
 	init_root();
 	init_limits();
 	init_loopback();
