@@ -16,7 +16,8 @@
  */
 int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	uint32_t watch = POLLIN | XP_WATCH_SOURCE;
+	const struct xp_source_fd *source_fd = slot->udata[0].pointer;
+	uint32_t watch = POLLIN | XP_WATCH_SOURCE | (source_fd->once ? XP_WATCH_ONESHOT : 0);
 	uint64_t token = xp_slot_token(slot, fd);
 	int rc = xp_entry_owns(queue, fd) ? -EINVAL
 		: queue->ops->attach(queue->backend, fd, watch, token);
@@ -40,11 +41,11 @@ static int host_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
 	 */
 	if (slot->present)
 		xp_entry_drop(queue, source_fd->fd, slot);
+	slot->udata[0].pointer = source_fd;
 	rc = xp_source_fd_attach(queue, source_fd->fd, slot);
 	if (rc < 0)
 		return rc;
 	slot->mode = XP_MODE_SOURCE;
-	slot->udata[0].pointer = source_fd;
 	xp_ask_soon(queue);
 	return 0;
 }
@@ -63,7 +64,12 @@ static void host_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd)
 	struct xp_slot *slot = xp_slots_get(queue, source_fd->fd);
 
 	XP_ASSERT(slot->mode == XP_MODE_SOURCE && slot->udata[0].pointer == source_fd);
-	(void)queue->ops->detach(queue->backend, source_fd->fd);
+	/*
+	 * A one-shot entry of epoll that has reported is silent until the descriptor is closed
+	 * everywhere.  Other back ends have a table of what they watch.
+	 */
+	if (slot->armed || queue->ops->caps & XP_CAP_FREE_CHANGE)
+		(void)queue->ops->detach(queue->backend, source_fd->fd);
 	source_slot_end(slot);
 }
 

@@ -30,10 +30,13 @@ static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	return 0;
 }
 
-/* Returns true if the kernel should have an entry of the slot, and has none. */
-static bool slot_lacks_entry(const struct xp_slot *slot)
+/*
+ * Returns true if the kernel should have an entry of the slot, and perhaps has none, or a one-shot
+ * entry that is silent because its report was lost.
+ */
+static bool slot_may_lack_entry(const struct xp_slot *slot)
 {
-	return slot->mode == XP_MODE_SOURCE ? !slot->armed : slot->mode == XP_MODE_NONE;
+	return slot->mode == XP_MODE_SOURCE || slot->mode == XP_MODE_NONE;
 }
 
 int xp_attach_slots(struct xpoll *queue, enum xp_attach which)
@@ -47,7 +50,7 @@ int xp_attach_slots(struct xpoll *queue, enum xp_attach which)
 		if (slot->mode == XP_MODE_FILE)
 			rc = which == XP_ATTACH_INHERITED ? xp_file_inherit(queue, fd) : 0;
 		else if ((slot->present || slot->mode == XP_MODE_SOURCE) &&
-		         (which != XP_ATTACH_REST || slot_lacks_entry(slot)))
+		         (which != XP_ATTACH_REST || slot_may_lack_entry(slot)))
 			rc = slot_attach(queue, fd, slot);
 		first = first < 0 ? first : rc;
 	}

@@ -342,6 +342,7 @@ static bool source_fd_fired(struct xpoll *queue, struct xp_wait *wait, uint64_t 
 		return false;
 	source_fd = slot->udata[0].pointer;
 	XP_ASSERT(source_fd && source_fd->fd == xp_token_fd(token));
+	slot->armed = source_fd->once ? 0 : slot->armed;
 	xp_source_wait(queue, wait);
 	source_fd->ready(queue, source_fd);
 	xp_source_wait(queue, NULL);

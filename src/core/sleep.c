@@ -207,7 +207,8 @@ static void sleeper_awake(const struct sleeper *sleeper)
 
 /*
  * Cleanup handler of a sleep in which the thread was cancelled.  The thread may have consumed a
- * report, so the next wait checks all enabled filters of slots that are not level-triggered.
+ * report, so the next wait checks all enabled filters of slots that are not level-triggered, and
+ * arms the descriptors of sources again.
  */
 static void sleep_cancelled(void *argument)
 {
@@ -217,6 +218,7 @@ static void sleep_cancelled(void *argument)
 	xp_lock(queue);
 	sleeper_awake(sleeper);
 	xp_check_all(queue);
+	xp_attach_later(queue, true);
 	xp_wait_dismiss(queue, sleeper->wait, true);
 	xp_leave(queue);
 	if (sleeper->wait->holds_signals)

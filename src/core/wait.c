@@ -369,8 +369,7 @@ static XP_NOINLINE int deliver_after_harvest(struct xpoll *queue, struct xp_wait
  */
 static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 {
-	return xp_has_candidates(queue) || wait->more || queue->unattached ||
-		has_pending(queue) ||
+	return xp_has_candidates(queue) || wait->more || queue->unattached || has_pending(queue) ||
 		(wait->format == XP_EVENTS &&
 		 (xp_sources_active(queue) || !xp_list_empty(&queue->files.awake))) ||
 		(queue->due_ns != XP_NEVER && queue->due_ns <= xp_sys_now());

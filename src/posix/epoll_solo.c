@@ -105,8 +105,7 @@ int xp_solo_attach(struct xp_solo *solo, int main_fd, int fd, uint32_t watch, ui
 
 int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
 {
-	return solo_control(solo, watch & XP_WATCH_BITS ? EPOLL_CTL_MOD
-	                                                : EPOLL_CTL_DEL,
+	return solo_control(solo, watch & XP_WATCH_BITS ? EPOLL_CTL_MOD : EPOLL_CTL_DEL,
 	                    fd, watch, token);
 }
 

@@ -281,17 +281,16 @@ void xp_trace_trim(struct xpoll *queue)
 static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	pid_t pid = xp_proc_pid(XP_CONTAINER_OF(watch, struct xp_proc, watch));
-	struct xp_proc *proc;
+	/* First report earlier events of the process. */
+	bool all_read = xp_trace_drain(queue, true);
+	struct xp_proc *proc = xp_proc_find(queue, pid);
 
-	/*
-	 * First report earlier events of the process.  If reports are left, the descriptor stays
-	 * readable, so this function is called again.
-	 */
-	if (!xp_trace_drain(queue, true))
-		return;
-	proc = xp_proc_find(queue, pid);
-	if (proc && &proc->watch == watch && proc->watched && descriptor_shows_end(proc))
-		proc_end(queue, proc);
+	if (proc && &proc->watch == watch && proc->watched) {
+		if (all_read && descriptor_shows_end(proc))
+			proc_end(queue, proc);
+		else
+			(void)xp_host.watch(queue, watch); /* have the kernel report it again */
+	}
 	xp_trace_trim(queue);
 }
 
@@ -301,7 +300,7 @@ int xp_proc_hold(struct xp_proc *proc)
 
 	if (fd < 0)
 		return fd;
-	proc->watch = (struct xp_source_fd){.fd = fd, .ready = proc_ready};
+	proc->watch = (struct xp_source_fd){.fd = fd, .once = true, .ready = proc_ready};
 	return 0;
 }
 

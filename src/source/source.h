@@ -159,8 +159,7 @@ struct xp_source_ops {
 	 * registration.  Returns 0, or XPOLL_EOF as a flag for the event.  -EAGAIN: the condition
 	 * is not true any more, so the source has deactivated the registration and stored nothing.
 	 */
-	int (*collect)(struct xpoll *queue, struct xp_registration *reg,
-	               struct xpoll_event *event);
+	int (*collect)(struct xpoll *queue, struct xp_registration *reg, struct xpoll_event *event);
 
 	/*
 	 * Prefetch the source's data that a change of this registration will probably read soon.
@@ -241,9 +240,14 @@ extern const struct xp_source_ops *const xp_sources[];
 
 XP_SOURCE_LIST(XP_SOURCE_DECLARATION)
 
-/* A descriptor that the queue watches for a source, level-triggered. */
+/* A descriptor that the queue watches for a source, level-triggered unless `once` is set. */
 struct xp_source_fd {
 	int fd;
+	/*
+	 * The descriptor is reported once for each call of `watch`.  After the report `unwatch` and
+	 * a close need no change of the kernel's set, even if a forked process has a duplicate.
+	 */
+	bool once;
 	/*
 	 * Called when the kernel has reported the descriptor as readable: reads the descriptor
 	 * without blocking.
@@ -268,8 +272,7 @@ struct xp_host {
 	uint64_t (*wait_generation)(const struct xpoll *queue);
 
 	/* Returns the registration of (ident, filter); NULL: there is none. */
-	struct xp_registration *(*find)(const struct xpoll *queue, uint64_t ident,
-	                                int filter);
+	struct xp_registration *(*find)(const struct xpoll *queue, uint64_t ident, int filter);
 	/*
 	 * Make a registration on behalf of the source, such as one for a tracked child: with
 	 * another ident, and the flags, fflags and udata of `model`.  Its private part is zero, and
@@ -291,8 +294,7 @@ struct xp_host {
 	 * later wait until the source sets another time; so `due` must set one.  XP_NEVER: do not
 	 * call it.
 	 */
-	void (*set_due)(struct xpoll *queue, enum xp_source_id id,
-	                int64_t deadline_ns);
+	void (*set_due)(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns);
 	/*
 	 * Returns the time of the monotonic clock; the same time for all changes that one call of
 	 * the program passes.

@@ -71,8 +71,7 @@ const struct xp_source_ops xp_source_user = {
 	.name = "USER",
 	.notes = user_names,
 	.bare = true,
-	.fflags = XPOLL_NOTE_FFCTRLMASK | XPOLL_NOTE_FFLAGSMASK |
-		XPOLL_NOTE_TRIGGER,
+	.fflags = XPOLL_NOTE_FFCTRLMASK | XPOLL_NOTE_FFLAGSMASK | XPOLL_NOTE_TRIGGER,
 	.size = sizeof(struct xp_registration),
 	.attach = user_apply,
 	.touch = user_touch,

@@ -25,7 +25,7 @@
 
 /* How to watch a descriptor; ORed to the requested bits in a parameter `watch`. */
 #define XP_WATCH_EDGE      0x10000u /* edge-triggered */
-/* after one report, no more until the next change of the watch */
+/* after one report, no more until the next change of the watch; only epoll heeds it */
 #define XP_WATCH_ONESHOT   0x20000u
 #define XP_WATCH_EXCLUSIVE 0x40000u /* like EPOLLEXCLUSIVE: of several queues, wake few */
 #define XP_WATCH_SOURCE    0x80000u /* Windows: fd is a waitable handle of a source */

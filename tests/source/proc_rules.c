@@ -61,6 +61,34 @@ XT_TEST(delete_of_one_that_has_ended_is_silent)
 	XT_EQ(helper_wait(helper), 0);
 }
 
+/* S7: what a forked process has copies of must not be reported after the end. */
+XT_TEST(nothing_is_left_after_the_end_although_a_fork_has_copies)
+{
+	struct xpoll *queue = xt_open();
+	struct helper helper = helper_start();
+	struct xt_pair pipe = xt_pipe();
+	uint64_t stale = xt_stats(queue).stale_dropped;
+	pid_t holder;
+
+	XT_OK(watch(queue, helper.pid, 0));
+	XT_EXPECT_EQ(fcntl(pipe.r, F_SETFL, 0), 0);
+	(void)fflush(stdout);
+	holder = fork();
+	if (holder == 0) {
+		char end;
+
+		(void)close(pipe.w);
+		_exit((int)read(pipe.r, &end, 1));
+	}
+	helper_exit(helper, 2);
+	XT_CHECK(history_ends_with(queue, helper, HELPER_STATUS(2)));
+	for (int i = 0; i < 8; i++)
+		XT_NONE(queue);
+	XT_EXPECT_EQ(xt_stats(queue).stale_dropped, stale);
+	xt_close(pipe.w);
+	XT_EQ(waitpid(holder, NULL, 0), holder);
+}
+
 XT_TEST(add_asks_for_exit_later)
 {
 	struct xpoll *queue = xt_open();
