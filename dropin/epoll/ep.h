@@ -306,7 +306,8 @@ void ep_forget(struct ep_set *set, int fd);
 /*
  * Called if a record with these POLL* bits was taken from the queue and not delivered.  Enables the
  * directions of these bits, so that the queue reports again what is still ready.  Has the queue
- * report errors and hang-ups only if the entry requests neither input nor output.  [e]
+ * report errors and hang-ups only if the entry requests neither input nor output.  Called with the
+ * set's lock.
  */
 void ep_enable_again(struct ep_set *set, int fd, struct ep_entry *entry, int bits);
 /* Returns the POLL* bits that EPOLL* bits request. */
