@@ -46,6 +46,11 @@ static int host_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
 	if (rc < 0)
 		return rc;
 	slot->mode = XP_MODE_SOURCE;
+	/*
+	 * When many processes end at once, reports of some are fetched before they are unwatched.
+	 * Such reports are no sign of a closed file that is still reported.
+	 */
+	slot->stale = 0;
 	xp_ask_soon(queue);
 	return 0;
 }
