@@ -12,9 +12,9 @@
 #define TREE_NOTES (XPOLL_NOTE_WRITE | XPOLL_NOTE_ATTRIB | XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | \
                     XPOLL_NOTE_CLOSE_WRITE | XPOLL_NOTE_READ)
 /* After its deadline, xpoll_tree_next handles at most this many events that are no change. */
-#define EVENTS 16
+#define LATE_EVENTS_MOST 16
 /* Notes about the root after which its path may lead elsewhere, or nowhere. */
-#define GONE  (XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE)
+#define ROOT_CHANGE_NOTES  (XPOLL_NOTE_DELETE | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE)
 
 /*
  * Opens the queue with the best back end, whatever $XPOLL_BACKEND is: some back ends have no
@@ -52,7 +52,8 @@ static int options_take(struct xpoll_tree_options *taken, const struct xpoll_tre
  */
 static int tree_begin(struct xpoll_tree *tree)
 {
-	int error = xp_tree_add(tree, (uint64_t)tree->root_fd, XPOLL_FILT_VNODE, GONE, tree);
+	int error = xp_tree_register(tree, (uint64_t)tree->root_fd, XPOLL_FILT_VNODE,
+	                             ROOT_CHANGE_NOTES, tree);
 
 	if (error == 0)
 		error = xp_tree_timers_make(tree);
@@ -61,15 +62,15 @@ static int tree_begin(struct xpoll_tree *tree)
 	if (error != 0)
 		return error;
 	tree->quiet = true;
-	xp_tree_due(tree, tree->root->held);
-	xp_tree_catch_up(tree);
+	xp_tree_make_due(tree, tree->root->held);
+	xp_tree_check_due(tree);
 	tree->quiet = false;
-	if (!tree->root->held->watched)
+	if (!tree->root->held->is_watched)
 		return tree->root->held->error != 0 ? tree->root->held->error : ENOENT;
-	if (tree->first == NULL && !tree->missed)
+	if (tree->first_pending == NULL && !tree->missed)
 		return 0;
 	/* Changes were found, or lost: an event of this timer makes xpoll_tree_fd readable. */
-	return xp_tree_timer(tree, TREE_RETRY, 1);
+	return xp_tree_set_timer(tree, TREE_RETRY_TIMER, 1);
 }
 
 /*
@@ -174,23 +175,23 @@ static bool path_leads_to_root(const struct xpoll_tree *tree)
 /* Handle a report about the root itself: append END, unless the path still leads to the root. */
 static void root_event(struct xpoll_tree *tree, uint32_t notes)
 {
-	bool renamed = (notes & GONE) == XPOLL_NOTE_RENAME;
+	bool renamed = (notes & ROOT_CHANGE_NOTES) == XPOLL_NOTE_RENAME;
 
 	if (path_leads_to_root(tree))
 		return;
 	xp_follow_drain(tree);
 	if (!renamed)
-		xp_node_empty(tree, tree->root, true);
-	xp_change_noted(tree, XPOLL_TREE_END, renamed ? XPOLL_NOTE_RENAME : XPOLL_NOTE_DELETE,
-	                tree->root);
+		xp_node_remove_below(tree, tree->root, true);
+	xp_change_append_notes(tree, XPOLL_TREE_END,
+	                       renamed ? XPOLL_NOTE_RENAME : XPOLL_NOTE_DELETE, tree->root);
 	tree->ended = true;
 }
 
 static void tree_event(struct xpoll_tree *tree, const struct xpoll_event *event)
 {
-	if (event->filter == XPOLL_FILT_TIMER && event->ident == TREE_RETRY) {
-		tree->retries = false;
-		xp_tree_catch_up(tree);
+	if (event->filter == XPOLL_FILT_TIMER && event->ident == TREE_RETRY_TIMER) {
+		tree->is_retry_armed = false;
+		xp_tree_check_due(tree);
 	} else if (event->udata == tree) {
 		root_event(tree, event->fflags);
 	} else {
@@ -217,7 +218,7 @@ int xpoll_tree_next(struct xpoll_tree *tree, struct xpoll_tree_change *change,
 			return -1;
 		}
 		left_ns = time_left(timeout_ns, start_ns);
-		if (left_ns == 0 && late++ == EVENTS)
+		if (left_ns == 0 && late++ == LATE_EVENTS_MOST)
 			return 0;
 		/*
 		 * Request one event at a time: handling one may delete the registration that a

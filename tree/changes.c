@@ -29,11 +29,11 @@ static struct pending *append_change(struct xpoll_tree *tree, int kind, char *pa
 	}
 	pending->kind = kind;
 	pending->path = path;
-	if (tree->end != NULL)
-		tree->end->next = pending;
+	if (tree->last_pending != NULL)
+		tree->last_pending->next = pending;
 	else
-		tree->first = pending;
-	tree->end = pending;
+		tree->first_pending = pending;
+	tree->last_pending = pending;
 	return pending;
 }
 
@@ -42,7 +42,7 @@ void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node
 	(void)append_change(tree, kind, xp_node_path(node));
 }
 
-void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node)
+void xp_change_append_rename(struct xpoll_tree *tree, char *path, const struct node *node)
 {
 	char *to = xp_node_path(node);
 	struct pending *pending = NULL;
@@ -58,10 +58,11 @@ void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *n
 	tree->missed |= pending == NULL;
 }
 
-void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const struct node *node)
+void xp_change_append_notes(struct xpoll_tree *tree, int kind, uint32_t notes,
+                            const struct node *node)
 {
 	char *path = xp_node_path(node);
-	struct pending *pending = tree->end;
+	struct pending *pending = tree->last_pending;
 
 	/* Several notes in a row for one path become one change. */
 	if (path != NULL && pending != NULL && pending->kind == kind &&
@@ -75,7 +76,7 @@ void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const st
 		pending->notes = notes;
 }
 
-bool xp_change_unwatched(struct xpoll_tree *tree, struct held *held, int error)
+bool xp_change_append_unwatched(struct xpoll_tree *tree, struct held *held, int error)
 {
 	struct pending *pending = NULL;
 
@@ -99,15 +100,15 @@ static bool take_missed(struct xpoll_tree *tree, struct xpoll_tree_change *chang
 
 bool xp_change_take(struct xpoll_tree *tree, struct xpoll_tree_change *change)
 {
-	struct pending *pending = tree->first;
+	struct pending *pending = tree->first_pending;
 
 	pending_free(tree->returned);
 	tree->returned = NULL;
 	if (pending == NULL)
 		return take_missed(tree, change);
-	tree->first = pending->next;
-	if (tree->first == NULL)
-		tree->end = NULL;
+	tree->first_pending = pending->next;
+	if (tree->first_pending == NULL)
+		tree->last_pending = NULL;
 	tree->returned = pending;
 	*change = (struct xpoll_tree_change){
 		.kind = pending->kind,

@@ -37,13 +37,13 @@ bool xp_tree_skips(const struct xpoll_tree *tree, const struct node *folder, con
  * Make a node a directory that is entered by the next check; with XPOLL_TREE_FLAT do nothing.
  * Returns false if memory is lacking.
  */
-static bool folder_make(struct xpoll_tree *tree, struct node *node)
+static bool make_folder_due(struct xpoll_tree *tree, struct node *node)
 {
 	if ((tree->options.flags & XPOLL_TREE_FLAT) != 0)
 		return true;
 	if (!xp_node_make_folder(tree, node))
 		return false;
-	xp_tree_due(tree, node->held);
+	xp_tree_make_due(tree, node->held);
 	return true;
 }
 
@@ -51,7 +51,7 @@ bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder)
 {
 	if (!tree->quiet)
 		xp_change_append(tree, XPOLL_TREE_CREATE, node);
-	return !is_folder || folder_make(tree, node);
+	return !is_folder || make_folder_due(tree, node);
 }
 
 /* --- Reading a directory ----------------------------------------------------------- */
@@ -93,8 +93,8 @@ static bool is_replaced(const struct node *node, const struct dirent *entry, boo
  * the node into the list tree->due if it is a directory to enter or check.  Returns false if memory
  * is lacking.
  */
-static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
-                       const struct dirent *entry)
+static bool entry_update(struct xpoll_tree *tree, struct held *folder, int fd,
+                         const struct dirent *entry)
 {
 	struct node *node = xp_node_find(tree, folder->node, entry->d_name);
 	bool is_link, is_folder = leads_to_folder(tree, fd, entry, &is_link), made = true;
@@ -113,23 +113,23 @@ static bool entry_read(struct xpoll_tree *tree, struct held *folder, int fd,
 		made = xp_tree_found(tree, node, is_folder);
 	} else if (is_folder && !node->is_folder) {
 		node->is_link = is_link;
-		made = folder_make(tree, node);
-	} else if (node->is_folder && (folder->checks_below || !node->held->watched)) {
-		xp_tree_due(tree, node->held);
+		made = make_folder_due(tree, node);
+	} else if (node->is_folder && (folder->checks_below || !node->held->is_watched)) {
+		xp_tree_make_due(tree, node->held);
 	}
 	/*
 	 * If a file could not be watched during this reading, try only new files, of which the
 	 * program has to get UNWATCHED: known files would fail, too.
 	 */
-	if (!is_folder && !(known && folder->lacks_watches))
-		folder->lacks_watches |= !xp_watch_file(tree, node, fd);
+	if (!is_folder && !(known && folder->has_unwatched_files))
+		folder->has_unwatched_files |= !xp_watch_file(tree, node, fd);
 	node->entry_ino = entry->d_ino;
 	node->scan = tree->scan;
 	return made;
 }
 
 /* Remove the nodes of a directory whose entries the last reading did not find. */
-static void forget_unread(struct xpoll_tree *tree, struct held *folder)
+static void remove_unseen_nodes(struct xpoll_tree *tree, struct held *folder)
 {
 	struct node *node = folder->children, *next;
 
@@ -156,12 +156,12 @@ static int entries_read(struct xpoll_tree *tree, struct held *folder, DIR *strea
 		if (entry == NULL)
 			break;
 		if (!xp_tree_skips(tree, folder->node, entry->d_name) &&
-		    !entry_read(tree, folder, fd, entry))
+		    !entry_update(tree, folder, fd, entry))
 			return ENOMEM;
 	}
 	if (errno != 0 && errno != ENOENT) /* ENOENT: the directory was removed */
 		return errno;
-	forget_unread(tree, folder);
+	remove_unseen_nodes(tree, folder);
 	return 0;
 }
 
@@ -184,12 +184,12 @@ static int folder_read(struct xpoll_tree *tree, struct held *folder, int fd, boo
 			close(own);
 		return error;
 	}
-	folder->lacks_watches = false;
+	folder->has_unwatched_files = false;
 	error = entries_read(tree, folder, stream);
 	closedir(stream);
 	if (error != 0)
 		return error;
-	folder->rescan = folder->lacks_watches;
+	folder->rescan = folder->has_unwatched_files;
 	folder->checks_below = false;
 	return 0;
 }
@@ -225,7 +225,7 @@ static bool is_same(const struct held *held, const struct stat *status)
  * not checked: the parent is watched, and reports a rename.  Also returns true for the root, for
  * links, and if the parent cannot be queried.
  */
-static bool is_in_place(const struct node *node, int fd)
+static bool is_in_known_parent(const struct node *node, int fd)
 {
 	struct stat status;
 
@@ -251,11 +251,11 @@ static void folder_leave(struct xpoll_tree *tree, struct node *node)
 {
 	struct held *held = node->held;
 
-	xp_node_empty(tree, node, true);
+	xp_node_remove_below(tree, node, true);
 	xp_watch_remove(tree, held);
 	node->held = NULL;
 	node->is_folder = false;
-	held->node = NULL; /* so that check_all frees `held` */
+	held->node = NULL; /* so that check_due_folders frees `held` */
 }
 
 /* Handle an error of opening, watching or reading a directory.  Returns the check's outcome. */
@@ -267,7 +267,7 @@ static enum outcome folder_failed(struct xpoll_tree *tree, struct held *held, in
 		folder_leave(tree, held->node);
 		return DONE;
 	}
-	return xp_change_unwatched(tree, held, error) ? DONE : LACKING;
+	return xp_change_append_unwatched(tree, held, error) ? DONE : LACKING;
 }
 
 /*
@@ -283,7 +283,7 @@ static enum outcome folder_enter(struct xpoll_tree *tree, struct held *held, int
 	held->dev = status->st_dev;
 	held->ino = status->st_ino;
 	error = xp_watch_add(tree, held, fd);
-	if (error == 0 && !is_in_place(held->node, fd)) {
+	if (error == 0 && !is_in_known_parent(held->node, fd)) {
 		bool holds = held->fd == fd;
 
 		xp_watch_remove(tree, held);
@@ -324,7 +324,7 @@ static enum outcome folder_check(struct xpoll_tree *tree, struct held *held)
 		folder_leave(tree, held->node);
 		return DONE;
 	}
-	if (!held->watched || !is_same(held, &status) ||
+	if (!held->is_watched || !is_same(held, &status) ||
 	    (held->rescan && xp_watch_has_ended(tree, held, fd)))
 		return folder_enter(tree, held, fd, &status);
 	if (held->rescan)
@@ -339,8 +339,8 @@ static enum outcome folder_check(struct xpoll_tree *tree, struct held *held)
 
 static void retry_later(struct xpoll_tree *tree)
 {
-	if (!tree->retries)
-		tree->retries = xp_tree_timer(tree, TREE_RETRY, RETRY_NS) == 0;
+	if (!tree->is_retry_armed)
+		tree->is_retry_armed = xp_tree_set_timer(tree, TREE_RETRY_TIMER, RETRY_NS) == 0;
 }
 
 /*
@@ -348,7 +348,7 @@ static void retry_later(struct xpoll_tree *tree)
  * Once a directory could not be watched for lack of a resource, the further ones without a watch
  * are not checked, but reported as UNWATCHED.  Returns false if a check had the result LACKING.
  */
-static bool check_all(struct xpoll_tree *tree)
+static bool check_due_folders(struct xpoll_tree *tree)
 {
 	struct held *later = NULL, **last = &later;
 	int lacking = 0; /* errno value of the last check with the result LACKING; 0: none */
@@ -361,10 +361,10 @@ static bool check_all(struct xpoll_tree *tree)
 		tree->due = held->next_due;
 		if (tree->due == NULL)
 			tree->last_due = &tree->due;
-		if (held->node != NULL && (lacking == 0 || held->watched))
+		if (held->node != NULL && (lacking == 0 || held->is_watched))
 			outcome = folder_check(tree, held);
 		else if (held->node != NULL)
-			(void)xp_change_unwatched(tree, held, lacking);
+			(void)xp_change_append_unwatched(tree, held, lacking);
 		if (held->node == NULL) {
 			free(held);
 			continue;
@@ -385,7 +385,7 @@ static bool check_all(struct xpoll_tree *tree)
 	return complete;
 }
 
-void xp_tree_catch_up(struct xpoll_tree *tree)
+void xp_tree_check_due(struct xpoll_tree *tree)
 {
 	size_t entered;
 
@@ -396,7 +396,7 @@ void xp_tree_catch_up(struct xpoll_tree *tree)
 	 */
 	do {
 		entered = tree->entered;
-		if (!check_all(tree)) {
+		if (!check_due_folders(tree)) {
 			retry_later(tree);
 			return;
 		}

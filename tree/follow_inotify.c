@@ -19,25 +19,27 @@
 #include "watch_inotify.h"
 
 /* The longest wait for the second report of a rename after the first one. */
-#define MATE_NS 5000000LL
+#define RENAME_WAIT_NS 5000000LL
 /*
  * For one event the reports in the buffer are handled at most this many times, and more are read in
  * between, before the program gets the changes.  Reads in handle_buffer, which look for the second
  * report of a rename, are not counted.
  */
-#define ROUNDS  8
+#define READS_MOST  8
 
 /* Reports that were read; the members before the buffer are offsets in it. */
 struct follow {
 	size_t at, len;  /* begin and end of the reports that were not handled yet */
 	/*
-	 * while the timer TREE_SETTLE runs: end of the reports that were in the buffer when it was
-	 * set; one that begins a rename waits for the rename's second report until the timer
+	 * while the timer TREE_SETTLE_TIMER runs: end of the reports that were in the buffer when
+	 * it was set; one that begins a rename waits for the rename's second report until the timer
 	 * expires
 	 */
-	size_t waiting;
-	/* end of the reports that have waited until TREE_SETTLE expired, and wait no longer */
-	size_t waited;
+	size_t waiting_end;
+	/*
+	 * end of the reports that have waited until TREE_SETTLE_TIMER expired, and wait no longer
+	 */
+	size_t waited_end;
 	_Alignas(struct inotify_event) char buffer[65536];
 };
 
@@ -47,12 +49,12 @@ int xp_follow_open(struct xpoll_tree *tree)
 
 	if (follow == NULL)
 		return ENOMEM;
-	follow->at = follow->len = follow->waiting = follow->waited = 0;
+	follow->at = follow->len = follow->waiting_end = follow->waited_end = 0;
 	tree->follow = follow;
 	tree->inotify = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
 	if (tree->inotify < 0)
 		return errno;
-	return xp_tree_add(tree, (uint64_t)tree->inotify, XPOLL_FILT_READ, 0, NULL);
+	return xp_tree_register(tree, (uint64_t)tree->inotify, XPOLL_FILT_READ, 0, NULL);
 }
 
 void xp_follow_close(struct xpoll_tree *tree)
@@ -87,8 +89,8 @@ static bool read_more_reports(struct xpoll_tree *tree)
 
 	memmove(follow->buffer, follow->buffer + follow->at, follow->len - follow->at);
 	follow->len -= follow->at;
-	follow->waiting -= follow->waiting < follow->at ? follow->waiting : follow->at;
-	follow->waited -= follow->waited < follow->at ? follow->waited : follow->at;
+	follow->waiting_end -= follow->waiting_end < follow->at ? follow->waiting_end : follow->at;
+	follow->waited_end -= follow->waited_end < follow->at ? follow->waited_end : follow->at;
 	follow->at = 0;
 	if (sizeof follow->buffer - follow->len < sizeof(struct inotify_event) + NAME_MAX + 1)
 		return false;
@@ -117,18 +119,18 @@ static struct inotify_event *find_rename_end(struct follow *follow,
 	return NULL;
 }
 
-/* Have a directory read again by the next xp_tree_catch_up. */
-static void read_folder_again(struct xpoll_tree *tree, struct held *folder)
+/* Have a directory read again by the next xp_tree_check_due. */
+static void schedule_rescan(struct xpoll_tree *tree, struct held *folder)
 {
 	folder->rescan = true;
-	xp_tree_due(tree, folder);
+	xp_tree_make_due(tree, folder);
 }
 
 /*
  * Returns true for a directory (is_folder); with XPOLL_TREE_LINKS also for a symbolic link to a
  * directory, and then sets node->is_link to true.
  */
-static bool becomes_folder(struct xpoll_tree *tree, struct node *node, bool is_folder)
+static bool node_leads_to_folder(struct xpoll_tree *tree, struct node *node, bool is_folder)
 {
 	struct stat status;
 	char *path;
@@ -140,7 +142,7 @@ static bool becomes_folder(struct xpoll_tree *tree, struct node *node, bool is_f
 	rc = path != NULL ? fstatat(tree->root_fd, path, &status, 0) : -1;
 	free(path);
 	if (rc < 0)
-		read_folder_again(tree, node->parent->held); /* the known path may be out of date */
+		schedule_rescan(tree, node->parent->held);   /* the known path may be out of date */
 	node->is_link = rc == 0 && S_ISDIR(status.st_mode);
 	return node->is_link;
 }
@@ -160,8 +162,8 @@ static void entry_appeared(struct xpoll_tree *tree, struct held *folder, const c
 	if (node != NULL)
 		xp_node_remove(tree, node, true);
 	node = xp_node_new(tree, folder->node, name);
-	if (node == NULL || !xp_tree_found(tree, node, becomes_folder(tree, node, is_folder)))
-		read_folder_again(tree, folder);
+	if (node == NULL || !xp_tree_found(tree, node, node_leads_to_folder(tree, node, is_folder)))
+		schedule_rescan(tree, folder);
 }
 
 /* Handle a report that a name has disappeared. */
@@ -188,7 +190,7 @@ static bool move_entry(struct xpoll_tree *tree, struct node *node, struct held *
 		return false;
 	if (former == node)
 		return true;
-	if (former != NULL && xp_node_is_below(node, former))
+	if (former != NULL && xp_node_is_at_or_below(node, former))
 		return false;
 	path = xp_node_path(node);
 	if (former != NULL)
@@ -197,9 +199,9 @@ static bool move_entry(struct xpoll_tree *tree, struct node *node, struct held *
 		free(path);
 		return false;
 	}
-	xp_change_renamed(tree, path, node);
+	xp_change_append_rename(tree, path, node);
 	if (node->is_folder && node->is_link)
-		xp_tree_due(tree, node->held); /* a relative link may lead elsewhere now */
+		xp_tree_make_due(tree, node->held); /* a relative link may lead elsewhere now */
 	return true;
 }
 
@@ -216,7 +218,7 @@ static struct inotify_event *find_reverse(struct follow *follow, struct inotify_
 	for (; at < end; at += report_size((void *)at)) {
 		struct inotify_event *report = (void *)at;
 
-		if ((report->mask & (NAMES & ~IN_MOVE_SELF)) != 0 && report->wd == mate->wd &&
+		if ((report->mask & (NAME_EVENTS & ~IN_MOVE_SELF)) != 0 && report->wd == mate->wd &&
 		    report->len > 0 && strcmp(report->name, mate->name) == 0)
 			return (report->mask & IN_MOVED_FROM) != 0 ? report : NULL;
 	}
@@ -246,8 +248,8 @@ static void entries_exchanged(struct xpoll_tree *tree, struct held *from, struct
 {
 	struct inotify_event *reverse = find_reverse(tree->follow, mate), *other;
 
-	read_folder_again(tree, from);
-	read_folder_again(tree, to);
+	schedule_rescan(tree, from);
+	schedule_rescan(tree, to);
 	if (reverse == NULL)
 		return;
 	other = find_rename_end(tree->follow, reverse);
@@ -268,7 +270,7 @@ static void rename_entry(struct xpoll_tree *tree, struct held *from,
 
 	if (to != NULL && xp_tree_skips(tree, to->node, mate->name))
 		to = NULL;
-	if (to != NULL && node != NULL && xp_node_is_below(to->node, node))
+	if (to != NULL && node != NULL && xp_node_is_at_or_below(to->node, node))
 		/*
 		 * A directory cannot move into itself, so the known names are wrong: remove `node`.
 		 */
@@ -304,7 +306,7 @@ static void entry_changed(struct xpoll_tree *tree, struct held *folder,
 	else if (node->parent != NULL)
 		return;
 	if (node != NULL && (notes & tree->options.notes) != 0)
-		xp_change_noted(tree, XPOLL_TREE_CHANGE, notes & tree->options.notes, node);
+		xp_change_append_notes(tree, XPOLL_TREE_CHANGE, notes & tree->options.notes, node);
 }
 
 /* The kernel has dropped reports: append LOOK, and have all watched directories read again. */
@@ -313,7 +315,7 @@ static void reports_overflowed(struct xpoll_tree *tree)
 	xp_change_append(tree, XPOLL_TREE_LOOK, tree->root);
 	for (size_t i = 0; i < tree->watches_size; i++)
 		for (struct held *held = tree->watches[i]; held != NULL; held = held->next_watch)
-			read_folder_again(tree, held);
+			schedule_rescan(tree, held);
 }
 
 /*
@@ -327,14 +329,14 @@ static bool handle_watch_report(struct xpoll_tree *tree, const struct inotify_ev
 	if ((report->mask & IN_IGNORED) != 0) {
 		while ((held = xp_watch_find(tree, report->wd, NULL)) != NULL) {
 			xp_watch_unlink(tree, held);
-			xp_tree_due(tree, held);
+			xp_tree_make_due(tree, held);
 		}
 		return true;
 	}
 	if ((report->mask & IN_MOVE_SELF) == 0)
 		return false;
 	while ((held = xp_watch_find(tree, report->wd, held)) != NULL)
-		xp_tree_due(tree, held);
+		xp_tree_make_due(tree, held);
 	return true;
 }
 
@@ -351,10 +353,10 @@ static void handle_report(struct xpoll_tree *tree, const struct inotify_event *r
 	folder = xp_watch_find(tree, report->wd, NULL);
 	if (folder == NULL || handle_watch_report(tree, report))
 		return;
-	if ((report->mask & NAMES) != 0)
+	if ((report->mask & NAME_EVENTS) != 0)
 		for (other = xp_watch_find(tree, report->wd, folder); other != NULL;
 		     other = xp_watch_find(tree, report->wd, other))
-			read_folder_again(tree, other);
+			schedule_rescan(tree, other);
 	if (report->len > 0 && xp_tree_skips(tree, folder->node, report->name)) {
 		/* If `report` begins a rename, its second report is handled like a new entry's. */
 		return;
@@ -376,20 +378,20 @@ static void handle_report(struct xpoll_tree *tree, const struct inotify_event *r
 
 /*
  * Returns true if the second report of the rename at follow->at has to be waited for, until the
- * event of the timer TREE_SETTLE, which this function sets.  Returns false if that wait is over,
- * the buffer is half full, or the timer cannot be set.
+ * event of the timer TREE_SETTLE_TIMER, which this function sets.  Returns false if that wait is
+ * over, the buffer is half full, or the timer cannot be set.
  */
-static bool wait_for_rename_end(struct xpoll_tree *tree)
+static bool defer_for_rename_end(struct xpoll_tree *tree)
 {
 	struct follow *follow = tree->follow;
 
-	if (follow->at < follow->waited || follow->len > sizeof follow->buffer / 2)
+	if (follow->at < follow->waited_end || follow->len > sizeof follow->buffer / 2)
 		return false;
-	if (tree->settles && follow->at < follow->waiting)
+	if (tree->is_settle_armed && follow->at < follow->waiting_end)
 		return true;
-	follow->waiting = follow->len;
-	tree->settles = xp_tree_timer(tree, TREE_SETTLE, MATE_NS) == 0;
-	return tree->settles;
+	follow->waiting_end = follow->len;
+	tree->is_settle_armed = xp_tree_set_timer(tree, TREE_SETTLE_TIMER, RENAME_WAIT_NS) == 0;
+	return tree->is_settle_armed;
 }
 
 /*
@@ -409,7 +411,7 @@ static bool handle_buffer(struct xpoll_tree *tree)
 			if (mate == NULL && read_more_reports(tree))
 				continue;
 			report = report_at(follow, follow->at);
-			if (mate == NULL && wait_for_rename_end(tree))
+			if (mate == NULL && defer_for_rename_end(tree))
 				return false;
 		}
 		handle_report(tree, report, mate);
@@ -424,14 +426,14 @@ void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event)
 	int rounds = 0;
 
 	if (event->filter == XPOLL_FILT_TIMER) {
-		follow->waited = follow->waiting;
-		tree->settles = false;
+		follow->waited_end = follow->waiting_end;
+		tree->is_settle_armed = false;
 	} else {
 		(void)read_more_reports(tree);
 	}
-	while (handle_buffer(tree) && ++rounds < ROUNDS && read_more_reports(tree))
+	while (handle_buffer(tree) && ++rounds < READS_MOST && read_more_reports(tree))
 		continue;
-	xp_tree_catch_up(tree);
+	xp_tree_check_due(tree);
 }
 
 void xp_follow_drain(struct xpoll_tree *tree)
@@ -440,7 +442,7 @@ void xp_follow_drain(struct xpoll_tree *tree)
 
 	do {
 		do {
-			follow->waited = follow->len;
+			follow->waited_end = follow->len;
 		} while (!handle_buffer(tree));
 	} while (read_more_reports(tree));
 }

@@ -23,11 +23,11 @@ void xp_follow_close(struct xpoll_tree *tree)
 /* Have the directories in tree->due checked after SETTLE_NS; if no timer can be set, now. */
 static void check_after_pause(struct xpoll_tree *tree)
 {
-	if (tree->settles)
+	if (tree->is_settle_armed)
 		return;
-	tree->settles = xp_tree_timer(tree, TREE_SETTLE, SETTLE_NS) == 0;
-	if (!tree->settles)
-		xp_tree_catch_up(tree);
+	tree->is_settle_armed = xp_tree_set_timer(tree, TREE_SETTLE_TIMER, SETTLE_NS) == 0;
+	if (!tree->is_settle_armed)
+		xp_tree_check_due(tree);
 }
 
 /* Handle a report about a directory or a watched file. */
@@ -43,11 +43,11 @@ static void folder_event(struct xpoll_tree *tree, struct held *held,
 	if (event->data != 0)
 		xp_change_append(tree, XPOLL_TREE_LOOK, node->is_folder ? node : node->parent);
 	else if (notes != 0)
-		xp_change_noted(tree, XPOLL_TREE_CHANGE, notes, node);
+		xp_change_append_notes(tree, XPOLL_TREE_CHANGE, notes, node);
 	if (!node->is_folder)
 		return;
 	held->rescan = true;
-	xp_tree_due(tree, held);
+	xp_tree_make_due(tree, held);
 	check_after_pause(tree);
 }
 
@@ -57,11 +57,11 @@ void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event)
 		folder_event(tree, event->udata, event);
 		return;
 	}
-	tree->settles = false;
-	xp_tree_catch_up(tree);
+	tree->is_settle_armed = false;
+	xp_tree_check_due(tree);
 }
 
 void xp_follow_drain(struct xpoll_tree *tree)
 {
-	xp_tree_catch_up(tree);
+	xp_tree_check_due(tree);
 }

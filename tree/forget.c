@@ -23,7 +23,7 @@ static struct node *first_child(const struct node *node)
 }
 
 /* Removes one leaf after the other: a recursion could need more stack than a thread has. */
-void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports)
+void xp_node_remove_below(struct xpoll_tree *tree, struct node *node, bool reports)
 {
 	struct node *last;
 
@@ -38,7 +38,7 @@ void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports)
 
 void xp_node_remove(struct xpoll_tree *tree, struct node *node, bool reports)
 {
-	xp_node_empty(tree, node, reports);
+	xp_node_remove_below(tree, node, reports);
 	if (reports)
 		xp_change_append(tree, XPOLL_TREE_DELETE, node);
 	node_free(tree, node);

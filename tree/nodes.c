@@ -23,7 +23,7 @@ static struct node **names_chain(const struct xpoll_tree *tree, const struct nod
  * Make room for one more name: double the table if it is full.  Returns false only if there is no
  * table at all.
  */
-static bool names_grow(struct xpoll_tree *tree)
+static bool names_reserve(struct xpoll_tree *tree)
 {
 	size_t size = tree->names_size > 0 ? 2 * tree->names_size : 256;
 	struct node **old = tree->names, **names;
@@ -84,7 +84,7 @@ void xp_node_unlink(struct xpoll_tree *tree, struct node *node)
 
 struct node *xp_node_new(struct xpoll_tree *tree, struct node *parent, const char *name)
 {
-	struct node *node = names_grow(tree) ? calloc(1, sizeof *node) : NULL;
+	struct node *node = names_reserve(tree) ? calloc(1, sizeof *node) : NULL;
 
 	if (node != NULL)
 		node->name = strdup(name);
@@ -118,7 +118,7 @@ bool xp_node_make_held(struct xpoll_tree *tree, struct node *node)
 	}
 	held->node = node;
 	held->fd = -1;
-	held->watch = -1;
+	held->wd = -1;
 	node->held = held;
 	return true;
 }
@@ -149,7 +149,7 @@ bool xp_node_move(struct xpoll_tree *tree, struct node *node, struct node *paren
 	return true;
 }
 
-bool xp_node_is_below(const struct node *node, const struct node *above)
+bool xp_node_is_at_or_below(const struct node *node, const struct node *above)
 {
 	while (node != NULL && node != above)
 		node = node->parent;

@@ -3,7 +3,8 @@
 
 #include "tree.h"
 
-int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata)
+int xp_tree_register(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags,
+                     void *udata)
 {
 	struct xpoll_event change;
 
@@ -26,17 +27,17 @@ static int timer_change(struct xpoll_tree *tree, uint64_t ident, int flags, int6
 
 int xp_tree_timers_make(struct xpoll_tree *tree)
 {
-	int error = timer_change(tree, TREE_RETRY, XPOLL_DISABLE, 1);
+	int error = timer_change(tree, TREE_RETRY_TIMER, XPOLL_DISABLE, 1);
 
-	return error != 0 ? error : timer_change(tree, TREE_SETTLE, XPOLL_DISABLE, 1);
+	return error != 0 ? error : timer_change(tree, TREE_SETTLE_TIMER, XPOLL_DISABLE, 1);
 }
 
-int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns)
+int xp_tree_set_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns)
 {
 	return timer_change(tree, ident, XPOLL_ENABLE, after_ns);
 }
 
-void xp_tree_due(struct xpoll_tree *tree, struct held *held)
+void xp_tree_make_due(struct xpoll_tree *tree, struct held *held)
 {
 	if (held->is_due)
 		return;

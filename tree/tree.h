@@ -18,7 +18,7 @@
  * closer.  A directory is opened by the path that it has among the known names, and another
  * directory may have that path by now.  So a directory is watched first, then its parent is
  * compared with the known one, and then it is read.  A directory that has another parent, or that
- * moved, or whose watch ended, is put into the list `due`: xp_tree_catch_up checks it again after
+ * moved, or whose watch ended, is put into the list `due`: xp_tree_check_due checks it again after
  * the reports that have arrived were handled, except those that wait for the second report of a
  * rename.
  *
@@ -38,18 +38,18 @@ struct node;
  * has one; with follow_vnode.c also every file that is or will be watched.
  */
 struct held {
-	struct node *node; /* NULL: the node was removed, and check_all frees this struct */
+	struct node *node; /* NULL: the node was removed, and check_due_folders frees this struct */
 	struct node *children; /* first child; NULL: none is known, or the node is a file */
-	int fd;    /* the descriptor that the watch needs open, or -1 */
-	int watch; /* the watch descriptor of inotify(7), or -1; watch_vnode.c does not use it */
-	bool watched;  /* the kernel reports changes of the directory or file */
-	bool is_due;   /* in the list tree->due of directories to check */
-	bool rescan;   /* the next check reads the directory even if it was not replaced */
+	int fd; /* the descriptor that the watch needs open, or -1 */
+	int wd; /* the watch descriptor of inotify(7), or -1; watch_vnode.c does not use it */
+	bool is_watched; /* the kernel reports changes of the directory or file */
+	bool is_due;     /* in the list tree->due of directories to check */
+	bool rescan;     /* the next check reads the directory even if it was not replaced */
 	/*
 	 * for lack of resources a file in the directory is not watched: try again (never set with
 	 * inotify)
 	 */
-	bool lacks_watches;
+	bool has_unwatched_files;
 	bool checks_below; /* the next reading also has the known subdirectories checked */
 	int error; /* errno value of the failed check, reported as UNWATCHED; 0: none */
 	dev_t dev; /* device and inode number of the watched directory */
@@ -95,23 +95,28 @@ struct xpoll_tree {
 	unsigned scan; /* number of readings of directories begun so far */
 	/*
 	 * number of directories entered (watched and read) so far; whenever it has grown,
-	 * xp_tree_catch_up repeats the checks of directories that were not found
+	 * xp_tree_check_due repeats the checks of directories that were not found
 	 */
 	size_t entered;
 	bool quiet;  /* in xpoll_tree_open: entries that are found are not reported */
 	bool missed; /* a change was lost for lack of memory */
-	/* retry_later has set TREE_RETRY, whose event has the directories in `due` checked */
-	bool retries;
-	bool settles; /* TREE_SETTLE is set: some reports wait for its event to be handled */
+	/* retry_later has set TREE_RETRY_TIMER, whose event has the directories in `due` checked */
+	bool is_retry_armed;
+	/* TREE_SETTLE_TIMER is set: some reports wait for its event to be handled */
+	bool is_settle_armed;
 	bool ended;  /* END was appended: no change comes after END */
-	struct pending *first, *end; /* list of changes to return; both NULL: empty */
+	/* list of changes to return; both NULL: empty */
+	struct pending *first_pending, *last_pending;
 	/* the change returned last: the program may still read its strings */
 	struct pending *returned;
 	struct follow *follow;
 };
 
-/* idents of timers: `retries` and `settles` of struct xpoll_tree say what each is for. */
-enum { TREE_RETRY = 1, TREE_SETTLE = 2 };
+/*
+ * idents of timers: `is_retry_armed` and `is_settle_armed` of struct xpoll_tree say what each is
+ * for.
+ */
+enum { TREE_RETRY_TIMER = 1, TREE_SETTLE_TIMER = 2 };
 
 /* --- nodes.c ----------------------------------------------------------------------- */
 
@@ -139,7 +144,7 @@ bool xp_node_move(struct xpoll_tree *tree, struct node *node, struct node *paren
 /* Remove a node from the table and from the list of its directory. */
 void xp_node_unlink(struct xpoll_tree *tree, struct node *node);
 /* Returns true if `node` is `above`, or below it. */
-bool xp_node_is_below(const struct node *node, const struct node *above);
+bool xp_node_is_at_or_below(const struct node *node, const struct node *above);
 /*
  * Returns the path of a node, such as "src/base/list.h", or "" for the root; the caller frees it.
  * NULL: memory is lacking.
@@ -151,31 +156,33 @@ char *xp_node_child_path(const struct node *folder, const char *name);
 /* --- queue.c --------------------------------------------------------------------------- */
 
 /* Make a registration in the queue by XPOLL_ADD.  Returns 0 or an errno value. */
-int xp_tree_add(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags, void *udata);
+int xp_tree_register(struct xpoll_tree *tree, uint64_t ident, int filter, uint32_t fflags,
+                     void *udata);
 /*
  * Register the timers, disabled, so that setting one later takes no memory.  Returns 0 or an errno
  * value.
  */
 int xp_tree_timers_make(struct xpoll_tree *tree);
 /* Set, or set again, a timer that expires once, after_ns from now.  Returns 0 or an errno value. */
-int xp_tree_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns);
-/* Put a directory into the list `due`, so that the next xp_tree_catch_up checks it. */
-void xp_tree_due(struct xpoll_tree *tree, struct held *held);
+int xp_tree_set_timer(struct xpoll_tree *tree, uint64_t ident, int64_t after_ns);
+/* Put a directory into the list `due`, so that the next xp_tree_check_due checks it. */
+void xp_tree_make_due(struct xpoll_tree *tree, struct held *held);
 
 /* --- changes.c --------------------------------------------------------------------- */
 
 /* Append a change of this kind with the path of a node. */
 void xp_change_append(struct xpoll_tree *tree, int kind, const struct node *node);
 /* Append a rename of a node; takes over `path`, the node's former path (NULL: no memory). */
-void xp_change_renamed(struct xpoll_tree *tree, char *path, const struct node *node);
+void xp_change_append_rename(struct xpoll_tree *tree, char *path, const struct node *node);
 /* Append a change with notes, or add the notes to the last change if it has this kind and path. */
-void xp_change_noted(struct xpoll_tree *tree, int kind, uint32_t notes, const struct node *node);
+void xp_change_append_notes(struct xpoll_tree *tree, int kind, uint32_t notes,
+                            const struct node *node);
 /*
  * Append UNWATCHED for a node, with an errno value, unless held->error shows that it was appended
  * before.  Returns false if the error is a lack of descriptors, watches or memory, so that the
  * caller has to try again.
  */
-bool xp_change_unwatched(struct xpoll_tree *tree, struct held *held, int error);
+bool xp_change_append_unwatched(struct xpoll_tree *tree, struct held *held, int error);
 /*
  * Remove the first change from the list and store it in *change.  Returns false if the list is
  * empty.
@@ -210,14 +217,14 @@ bool xp_watch_file(struct xpoll_tree *tree, struct node *node, int fd);
 /* Remove a node and all below it; append a DELETE for each if `reports`. */
 void xp_node_remove(struct xpoll_tree *tree, struct node *node, bool reports);
 /* Remove all nodes below a node; append a DELETE for each if `reports`. */
-void xp_node_empty(struct xpoll_tree *tree, struct node *node, bool reports);
+void xp_node_remove_below(struct xpoll_tree *tree, struct node *node, bool reports);
 
 /* --- enter.c ----------------------------------------------------------------------- */
 
 /*
  * Check the directories in the list `due`, and enter those that are not watched or were replaced.
  */
-void xp_tree_catch_up(struct xpoll_tree *tree);
+void xp_tree_check_due(struct xpoll_tree *tree);
 /*
  * Returns true for "." and "..", and if the program's `skip` leaves this entry out; false, without
  * calling `skip`, if there is no memory for the path.
@@ -238,11 +245,11 @@ bool xp_tree_found(struct xpoll_tree *tree, struct node *node, bool is_folder);
 int xp_follow_open(struct xpoll_tree *tree);
 void xp_follow_close(struct xpoll_tree *tree);
 /*
- * Handle an event of the queue, also of the timer TREE_SETTLE.  With inotify: read reports and
- * append their changes, and then check the directories in `due`.  Elsewhere: a report appends the
- * change of contents or attributes, and puts a directory into `due`; the timer's event, 5 ms later,
- * has the directories in `due` checked, so that one reading finds several changes.  If the timer
- * cannot be set, they are checked at once.
+ * Handle an event of the queue, also of the timer TREE_SETTLE_TIMER.  With inotify: read reports
+ * and append their changes, and then check the directories in `due`.  Elsewhere: a report appends
+ * the change of contents or attributes, and puts a directory into `due`; the timer's event, 5 ms
+ * later, has the directories in `due` checked, so that one reading finds several changes.  If the
+ * timer cannot be set, they are checked at once.
  */
 void xp_follow_event(struct xpoll_tree *tree, const struct xpoll_event *event);
 /*

@@ -39,7 +39,7 @@ struct held *xp_watch_find(const struct xpoll_tree *tree, int watch, struct held
 	if (tree->watches == NULL)
 		return NULL;
 	held = held != NULL ? held->next_watch : *watches_chain(tree, watch);
-	while (held != NULL && held->watch != watch)
+	while (held != NULL && held->wd != watch)
 		held = held->next_watch;
 	return held;
 }
@@ -65,7 +65,7 @@ static bool watches_reserve(struct xpoll_tree *tree)
 		struct held *held = old[i], *next;
 
 		for (; held != NULL; held = next) {
-			struct held **at = watches_chain(tree, held->watch);
+			struct held **at = watches_chain(tree, held->wd);
 
 			next = held->next_watch;
 			held->next_watch = *at;
@@ -82,8 +82,8 @@ static void watch_link(struct xpoll_tree *tree, struct held *held, int watch)
 
 	while (*at != NULL)
 		at = &(*at)->next_watch;
-	held->watch = watch;
-	held->watched = true;
+	held->wd = watch;
+	held->is_watched = true;
 	held->next_watch = NULL;
 	*at = held;
 	tree->watches_len++;
@@ -91,23 +91,23 @@ static void watch_link(struct xpoll_tree *tree, struct held *held, int watch)
 
 void xp_watch_unlink(struct xpoll_tree *tree, struct held *held)
 {
-	struct held **at = watches_chain(tree, held->watch);
+	struct held **at = watches_chain(tree, held->wd);
 
 	while (*at != held)
 		at = &(*at)->next_watch;
 	*at = held->next_watch;
 	tree->watches_len--;
-	held->watch = -1;
-	held->watched = false;
+	held->wd = -1;
+	held->is_watched = false;
 }
 
 /*
  * Add a watch of the directory that is open as fd.  Returns the watch descriptor, which is that of
  * the present watch if the inode has one; or -1 with errno.
  */
-static int kernel_watch(const struct xpoll_tree *tree, int fd)
+static int add_kernel_watch(const struct xpoll_tree *tree, int fd)
 {
-	uint32_t mask = NAMES | IN_ONLYDIR | IN_EXCL_UNLINK;
+	uint32_t mask = NAME_EVENTS | IN_ONLYDIR | IN_EXCL_UNLINK;
 	char path[40];
 
 	for (size_t i = 0; i < KINDS; i++)
@@ -124,7 +124,7 @@ int xp_watch_add(struct xpoll_tree *tree, struct held *held, int fd)
 
 	if (!watches_reserve(tree))
 		return ENOMEM;
-	watch = kernel_watch(tree, fd);
+	watch = add_kernel_watch(tree, fd);
 	if (watch < 0)
 		return errno;
 	/*
@@ -133,19 +133,19 @@ int xp_watch_add(struct xpoll_tree *tree, struct held *held, int fd)
 	 */
 	for (other = xp_watch_find(tree, watch, NULL); other != NULL;
 	     other = xp_watch_find(tree, watch, other))
-		xp_tree_due(tree, other);
+		xp_tree_make_due(tree, other);
 	watch_link(tree, held, watch);
 	return 0;
 }
 
 bool xp_watch_has_ended(struct xpoll_tree *tree, const struct held *held, int fd)
 {
-	return kernel_watch(tree, fd) != held->watch;
+	return add_kernel_watch(tree, fd) != held->wd;
 }
 
 void xp_watch_remove(struct xpoll_tree *tree, struct held *held)
 {
-	int watch = held->watch;
+	int watch = held->wd;
 
 	if (watch < 0 || tree->inotify < 0)
 		return;

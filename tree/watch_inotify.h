@@ -7,7 +7,7 @@
 #include "tree.h"
 
 /* The events of inotify(7) after which the known names have to be changed. */
-#define NAMES (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF)
+#define NAME_EVENTS (IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_MOVE_SELF)
 
 /* Returns the first directory with this watch, or the next one after `held`; NULL: none. */
 struct held *xp_watch_find(const struct xpoll_tree *tree, int watch, struct held *held);

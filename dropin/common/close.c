@@ -43,7 +43,7 @@ EXPORT int dup2(int fd, int number)
 	struct closing closing;
 	int rc;
 
-	if (fd == number || !closing_handles(fd, number, 0))
+	if (fd == number || !closing_handles_dup(fd, number, 0))
 		return real_close.dup2(fd, number);
 	closing_begin(&closing, number);
 	rc = real_close.dup2(fd, number);
@@ -58,7 +58,7 @@ EXPORT int dup3(int fd, int number, int flags)
 	struct closing closing;
 	int rc;
 
-	if (fd == number || !closing_handles(fd, number, flags))
+	if (fd == number || !closing_handles_dup(fd, number, flags))
 		return real_close.dup3(fd, number, flags);
 	closing_begin(&closing, number);
 	rc = real_close.dup3(fd, number, flags);
@@ -72,7 +72,7 @@ EXPORT int dup3(int fd, int number, int flags)
  * /proc/self/task has a directory for each thread, so the directory's number of links is 3 if this
  * thread is the only one.
  */
-bool close_is_shared(void)
+bool fd_table_may_be_shared(void)
 {
 	int saved = errno;
 	struct stat threads;
@@ -84,10 +84,10 @@ bool close_is_shared(void)
 
 EXPORT int close_range(unsigned first, unsigned last, int flags)
 {
-	bool parts = (flags & CLOSE_RANGE_UNSHARE) && close_is_shared();
+	bool parts = (flags & CLOSE_RANGE_UNSHARE) && fd_table_may_be_shared();
 
 	if (parts)
-		closing_unshare();
+		closing_before_unshare();
 	/*
 	 * Do not call closing_range if the descriptors of the other threads stay open (parts), if
 	 * the call will fail, or if the call closes nothing (CLOSE_RANGE_CLOEXEC).

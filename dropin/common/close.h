@@ -6,12 +6,12 @@
  *
  *   struct closing   one close: state that closing_begin stores and closing_end uses
  *   closing_refused  returns true if close(2) must fail with EBADF: fd is the drop-in's own
- *   closing_handles  returns true if dup2 or dup3 onto `number` has to be handled
+ *   closing_handles_dup  returns true if dup2 or dup3 onto `number` has to be handled
  *   closing_begin    called before fd is closed, or before dup2 or dup3 replaces it
  *   closing_duplicated  called after fd was duplicated to `number`, before closing_end
  *   closing_end      called afterwards; rc < 0: dup2 or dup3 has failed
  *   closing_range    does all of a close_range(2), with the C library's function
- *   closing_unshare  called before this thread gets its own copy of the table of descriptors
+ *   closing_before_unshare  called before this thread gets its own copy of the table of descriptors
  *
  * A close inside the C library, or by a system call of the program's own, calls none of them.
  */
@@ -27,7 +27,7 @@
 /*
  * Returns true if there are, or may be, other threads, which may share this thread's descriptors.
  */
-bool close_is_shared(void);
+bool fd_table_may_be_shared(void);
 
 /*
  * Begin the close of a stream's descriptor; a NULL stream has none (-1).  The parameter of fileno

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 enum {
-	NUMBERS_PAGE = 1024,     /* descriptors in a page */
+	NUMBERS_PER_PAGE = 1024, /* descriptors in a page */
 	NUMBERS_PAGES = 1 << 14, /* pages: enough for 2^24 descriptors */
 };
 
@@ -15,17 +15,17 @@ static struct {
 
 struct number *number_at(int fd)
 {
-	unsigned page = (unsigned)fd / NUMBERS_PAGE;
+	unsigned page = (unsigned)fd / NUMBERS_PER_PAGE;
 	struct number *numbers = page < NUMBERS_PAGES
 		? atomic_load_explicit(&numbers_table.pages[page], memory_order_acquire)
 		: NULL;
 
-	return numbers ? &numbers[fd % NUMBERS_PAGE] : NULL;
+	return numbers ? &numbers[fd % NUMBERS_PER_PAGE] : NULL;
 }
 
 struct number *number_make(int fd)
 {
-	unsigned page = (unsigned)fd / NUMBERS_PAGE;
+	unsigned page = (unsigned)fd / NUMBERS_PER_PAGE;
 	struct number *numbers = NULL, *fresh;
 	unsigned end = atomic_load(&numbers_table.end);
 
@@ -33,11 +33,11 @@ struct number *number_make(int fd)
 		return NULL;
 	while (end <= (unsigned)fd &&
 	       !atomic_compare_exchange_weak(&numbers_table.end, &end,
-	                                     (page + 1) * NUMBERS_PAGE))
+	                                     (page + 1) * NUMBERS_PER_PAGE))
 		continue;
 	if (number_at(fd))
 		return number_at(fd);
-	fresh = calloc(NUMBERS_PAGE, sizeof *fresh);
+	fresh = calloc(NUMBERS_PER_PAGE, sizeof *fresh);
 	if (fresh && !atomic_compare_exchange_strong(&numbers_table.pages[page], &numbers, fresh))
 		free(fresh);
 	return number_at(fd);
@@ -48,7 +48,7 @@ unsigned numbers_end(void)
 	return atomic_load(&numbers_table.end);
 }
 
-void number_watch(int fd)
+void number_mark_registered(int fd)
 {
 	struct number *number = number_at(fd);
 
@@ -58,7 +58,7 @@ void number_watch(int fd)
 		atomic_store(&number->may_be_registered, true);
 }
 
-bool number_concerns(int fd)
+bool number_needs_close_hook(int fd)
 {
 	struct number *number = number_at(fd);
 

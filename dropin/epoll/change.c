@@ -39,17 +39,17 @@ static bool is_stale(const struct ep_entry *entry, const struct stat *status)
 }
 
 /* Do an EPOLL_CTL_ADD.  Called with the set's lock.  Returns 0 or a negative errno value. */
-static int add(struct ep_set *set, int fd, const struct epoll_event *event,
-               const struct stat *status, bool is_nested)
+static int add_entry(struct ep_set *set, int fd, const struct epoll_event *event,
+                     const struct stat *status, bool is_nested)
 {
 	struct ep_entry *entry = ep_entry_make(set, fd);
 	int rc;
 
 	if (!entry)
 		return -ENOMEM;
-	if (entry->live && !is_stale(entry, status))
+	if (entry->is_live && !is_stale(entry, status))
 		return -EEXIST;
-	if (entry->live) {
+	if (entry->is_live) {
 		ep_unregister(set, fd, entry);
 		ep_entry_end(set, entry);
 	}
@@ -58,16 +58,16 @@ static int add(struct ep_set *set, int fd, const struct epoll_event *event,
 		.is_socket = S_ISSOCK(status->st_mode),
 		.events = event->events,
 		.data = event->data.u64,
-		.serial = ++set->serial,
+		.serial = ++set->last_serial,
 		.device = status->st_dev,
 		.inode = status->st_ino,
 	};
-	number_watch(fd);
+	number_mark_registered(fd);
 	rc = ep_register(set, fd, entry);
 	if (rc == 0) {
-		entry->live = true;
-		atomic_fetch_add(&set->live, 1);
-		atomic_fetch_add(&set->nested, is_nested);
+		entry->is_live = true;
+		atomic_fetch_add(&set->live_entries, 1);
+		atomic_fetch_add(&set->nested_entries, is_nested);
 	}
 	return rc;
 }
@@ -76,13 +76,13 @@ static int add(struct ep_set *set, int fd, const struct epoll_event *event,
  * Do an ADD, MOD or DEL whose arguments are valid.  Called with the set's lock.  is_nested: fd is
  * the descriptor of a set.
  */
-static int change(struct ep_set *set, int op, int fd, const struct epoll_event *event,
-                  const struct stat *status, bool is_nested)
+static int change_entry(struct ep_set *set, int op, int fd, const struct epoll_event *event,
+                        const struct stat *status, bool is_nested)
 {
 	struct ep_entry *entry = ep_entry_find(set, fd);
 
 	if (op == EPOLL_CTL_ADD)
-		return add(set, fd, event, status, is_nested);
+		return add_entry(set, fd, event, status, is_nested);
 	if (!entry || is_stale(entry, status))
 		return -ENOENT;
 	if (op == EPOLL_CTL_MOD)
@@ -103,23 +103,23 @@ static int check_exclusive(int op, uint32_t events, bool is_nested)
 	return 0;
 }
 
-static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_event *event,
-                         const struct stat *status, bool is_nested)
+static int lock_and_change(struct ep_set *set, int op, int fd, const struct epoll_event *event,
+                           const struct stat *status, bool is_nested)
 {
 	bool is_paused;
 	int rc;
 
 	/*
-	 * If the set has a bell, the bell's thread waits in the queue, too: keep it out of the
-	 * queue during the change.  Otherwise a report that the thread has just taken, of the entry
-	 * before the change, would be delivered in addition to a report of the changed entry.
+	 * If the set has a notifier, the notifier's thread waits in the queue, too: keep it out of
+	 * the queue during the change.  Otherwise a report that the thread has just taken, of the
+	 * entry before the change, would be delivered in addition to a report of the changed entry.
 	 */
-	is_paused = ep_bell_pause(set);
+	is_paused = ep_notifier_pause(set);
 	pthread_mutex_lock(&set->lock);
-	rc = change(set, op, fd, event, status, is_nested);
+	rc = change_entry(set, op, fd, event, status, is_nested);
 	pthread_mutex_unlock(&set->lock);
 	if (is_paused)
-		ep_bell_resume(set);
+		ep_notifier_resume(set);
 	return rc;
 }
 
@@ -127,25 +127,27 @@ static int change_locked(struct ep_set *set, int op, int fd, const struct epoll_
  * Add the set `inner`, which fd refers to.  The kernel allows only a few levels of queues in
  * queues.  If the registration fails with ELOOP, make the descriptors of `inner` refer to a socket,
  * which is no queue for the kernel, and which a thread keeps readable while `inner` has events
- * (struct ep_bell); then try again.
+ * (struct ep_notifier); then try again.
  */
 static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
                       const struct epoll_event *event)
 {
 	struct stat status;
-	int rc = ep_ring_start(inner);
+	int rc = ep_notifier_start(inner);
 
 	if (rc < 0)
 		return rc;
-	/* ep_ring_start may have replaced the file that fd refers to: get the new file's inode. */
+	/*
+	 * ep_notifier_start may have replaced the file that fd refers to: get the new file's inode.
+	 */
 	if (fstat(fd, &status) < 0)
 		return -EBADF;
-	rc = change_locked(set, EPOLL_CTL_ADD, fd, event, &status, true);
-	if (rc != -ELOOP || atomic_load(&inner->bell.fds[0]) >= 0)
+	rc = lock_and_change(set, EPOLL_CTL_ADD, fd, event, &status, true);
+	if (rc != -ELOOP || atomic_load(&inner->notifier.fds[0]) >= 0)
 		return rc;
-	if (ep_use_bell(inner) < 0 || ep_ring_start(inner) < 0 || fstat(fd, &status) < 0)
+	if (ep_use_notifier(inner) < 0 || ep_notifier_start(inner) < 0 || fstat(fd, &status) < 0)
 		return -ELOOP;
-	return change_locked(set, EPOLL_CTL_ADD, fd, event, &status, true);
+	return lock_and_change(set, EPOLL_CTL_ADD, fd, event, &status, true);
 }
 
 /* Check op and event, and do the change.  inner: the set that fd refers to, or NULL. */
@@ -162,17 +164,17 @@ static int check_and_change(struct ep_set *set, struct ep_set *inner, int op, in
 		if (rc == 0)
 			rc = ep_nest_check(set, inner);
 		if (rc == 0)
-			rc = ep_ring_adopt(inner);
+			rc = ep_adopt_with_nested(inner);
 	}
 	if (rc == 0)
 		rc = nests ? add_nested(set, inner, fd, event)
-		           : change_locked(set, op, fd, event, status, inner);
+		           : lock_and_change(set, op, fd, event, status, inner);
 	if (nests)
 		pthread_mutex_unlock(&ep_nest_lock);
 	return rc;
 }
 
-int ep_change(struct ep_set *set, int op, int fd, const struct epoll_event *event)
+int ep_ctl(struct ep_set *set, int op, int fd, const struct epoll_event *event)
 {
 	struct stat status;
 	struct ep_set *inner;

@@ -13,11 +13,11 @@
  * eventfd or the like, or may be registered in a set, and dup3 will succeed.  A dup3 that fails
  * closes nothing, so it must end no registration; the conditions here are those that dup3 checks.
  */
-bool closing_handles(int fd, int number, int flags)
+bool closing_handles_dup(int fd, int number, int flags)
 {
 	struct rlimit limit;
 	int saved = errno;
-	bool handles = (number_concerns(number) || number_concerns(fd)) &&
+	bool handles = (number_needs_close_hook(number) || number_needs_close_hook(fd)) &&
 		ep_real()->fcntl(fd, F_GETFD) >= 0 && (flags & ~O_CLOEXEC) == 0 && number >= 0 &&
 		(getrlimit(RLIMIT_NOFILE, &limit) < 0 || (rlim_t)number < limit.rlim_cur);
 
@@ -30,7 +30,7 @@ bool closing_handles(int fd, int number, int flags)
  * timers, signalfds) are closed here, because ep_close_end must follow the close; the caller closes
  * the others.
  */
-static void close_some(unsigned first, unsigned last)
+static void close_objects_in_range(unsigned first, unsigned last)
 {
 	unsigned end = numbers_end();
 
@@ -46,6 +46,6 @@ static void close_some(unsigned first, unsigned last)
 
 int closing_range(unsigned first, unsigned last, int flags)
 {
-	close_some(first, last);
+	close_objects_in_range(first, last);
 	return real_close.close_range(first, last, flags);
 }

@@ -30,7 +30,7 @@ struct ep_counter {
 	 */
 	int peer;
 	bool is_semaphore;        /* [I] EFD_SEMAPHORE: each read takes 1 */
-	uint64_t bound;           /* guarded by `lock`: the counter is at most this, unless another
+	uint64_t upper_bound;     /* guarded by `lock`: the counter is at most this, unless another
 	                             process has added to it */
 };
 
@@ -85,8 +85,8 @@ static uint64_t try_read(struct ep_counter *counter, int fd)
 		(void)send_message(counter, value - 1);
 		value = 1;
 	}
-	counter->bound = value > counter->bound || !counter->is_semaphore
-		? 0 : counter->bound - value;
+	counter->upper_bound = value > counter->upper_bound || !counter->is_semaphore
+		? 0 : counter->upper_bound - value;
 	ep_unlock(&counter->lock, &before);
 	return value;
 }
@@ -111,8 +111,8 @@ ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t
 
 /*
  * Add value to the counter.  Returns false if the counter would exceed COUNTER_MOST.  If the socket
- * has no room for a message, or `bound` is too imprecise to decide, all messages are combined into
- * one.
+ * has no room for a message, or `upper_bound` is too imprecise to decide, all messages are combined
+ * into one.
  */
 static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 {
@@ -120,15 +120,15 @@ static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 	uint64_t sum;
 	bool fits = true;
 
-	if (value > COUNTER_MOST - counter->bound || !send_message(counter, value)) {
+	if (value > COUNTER_MOST - counter->upper_bound || !send_message(counter, value)) {
 		sum = take_all_messages(fd);
 		fits = value <= COUNTER_MOST - sum;
 		sum += fits ? value : 0;
 		if (sum > 0)
 			(void)send_message(counter, sum);
-		counter->bound = sum;
+		counter->upper_bound = sum;
 	} else {
-		counter->bound += value;
+		counter->upper_bound += value;
 	}
 	ep_unlock(&counter->lock, &before);
 	return fits;
@@ -235,7 +235,7 @@ static int open_counter(unsigned initval, int flags)
 	}
 	counter->object.descriptors = 0;
 	counter->is_semaphore = flags & EFD_SEMAPHORE;
-	counter->bound = initval;
+	counter->upper_bound = initval;
 	atomic_store(&counter->object.refs, 1);
 	if (initval > 0)
 		(void)send_message(counter, initval);
@@ -248,6 +248,6 @@ static int open_counter(unsigned initval, int flags)
 EXPORT int eventfd(unsigned int initval, int flags)
 {
 	if (flags & ~(EFD_SEMAPHORE | EFD_CLOEXEC | EFD_NONBLOCK))
-		return xp_result(-EINVAL);
-	return xp_result(open_counter(initval, flags));
+		return xp_public_result(-EINVAL);
+	return xp_public_result(open_counter(initval, flags));
 }

@@ -24,8 +24,8 @@
 #endif
 
 enum {
-	EP_PAGE = 256, /* entries in one allocation */
-	EP_READ = POLLIN | EP_POLLRDHUP, /* POLL* bits that a READ registration can have */
+	EP_ENTRIES_PER_PAGE = 256, /* entries in one allocation */
+	EP_READ_BITS = POLLIN | EP_POLLRDHUP, /* POLL* bits that a READ registration can have */
 };
 
 int ep_poll_bits(uint32_t events)
@@ -56,22 +56,22 @@ static int modes_of(uint32_t events)
 
 static struct ep_entry *entry_at(struct ep_set *set, int fd)
 {
-	int page = fd / EP_PAGE;
+	int page = fd / EP_ENTRIES_PER_PAGE;
 
 	return fd >= 0 && page < set->pages_len && set->pages[page]
-		? &set->pages[page][fd % EP_PAGE] : NULL;
+		? &set->pages[page][fd % EP_ENTRIES_PER_PAGE] : NULL;
 }
 
 struct ep_entry *ep_entry_find(struct ep_set *set, int fd)
 {
 	struct ep_entry *entry = entry_at(set, fd);
 
-	return entry && entry->live ? entry : NULL;
+	return entry && entry->is_live ? entry : NULL;
 }
 
 struct ep_entry *ep_entry_make(struct ep_set *set, int fd)
 {
-	int page = fd / EP_PAGE;
+	int page = fd / EP_ENTRIES_PER_PAGE;
 
 	if (page >= set->pages_len) {
 		int len = page < 8 ? 8 : 2 * page;
@@ -85,7 +85,7 @@ struct ep_entry *ep_entry_make(struct ep_set *set, int fd)
 		set->pages_len = len;
 	}
 	if (!set->pages[page])
-		set->pages[page] = calloc(EP_PAGE, sizeof *set->pages[page]);
+		set->pages[page] = calloc(EP_ENTRIES_PER_PAGE, sizeof *set->pages[page]);
 	return entry_at(set, fd);
 }
 
@@ -96,27 +96,27 @@ void ep_entries_free(struct ep_set *set)
 	free(set->pages);
 	set->pages = NULL;
 	set->pages_len = 0;
-	atomic_store(&set->live, 0);
-	atomic_store(&set->nested, 0);
-	atomic_store(&set->is_held, false);
+	atomic_store(&set->live_entries, 0);
+	atomic_store(&set->nested_entries, 0);
+	atomic_store(&set->has_deferred, false);
 }
 
 /*
- * Called when the entry ends or changes: discard set->held, the record that the next wait would
+ * Called when the entry ends or changes: discard set->deferred, the record that the next wait would
  * deliver, if the record belongs to this entry.
  */
-static void drop_held(struct ep_set *set, const struct ep_entry *entry)
+static void drop_deferred(struct ep_set *set, const struct ep_entry *entry)
 {
-	if ((uintptr_t)set->held.data == entry->serial)
-		atomic_store(&set->is_held, false);
+	if ((uintptr_t)set->deferred.data == entry->serial)
+		atomic_store(&set->has_deferred, false);
 }
 
 void ep_entry_end(struct ep_set *set, struct ep_entry *entry)
 {
-	entry->live = false;
-	drop_held(set, entry);
-	atomic_fetch_sub(&set->live, 1);
-	atomic_fetch_sub(&set->nested, entry->is_nested);
+	entry->is_live = false;
+	drop_deferred(set, entry);
+	atomic_fetch_sub(&set->live_entries, 1);
+	atomic_fetch_sub(&set->nested_entries, entry->is_nested);
 }
 
 void ep_forget(struct ep_set *set, int fd)
@@ -154,10 +154,10 @@ static int queue_ctl(struct ep_set *set, int op, int bits, int fd, struct ep_ent
 {
 	int rc = queue_ctl_once(set, op, bits, fd, entry);
 
-	if (rc != -ENOTSUP || !(entry->registered & POLLPRI))
+	if (rc != -ENOTSUP || !(entry->registered_bits & POLLPRI))
 		return rc;
 	(void)queue_ctl_once(set, XPOLL_DELETE, POLLPRI, fd, entry);
-	entry->registered &= ~POLLPRI;
+	entry->registered_bits &= ~POLLPRI;
 	rc = bits == POLLPRI ? 0 : queue_ctl_once(set, op, bits & ~POLLPRI, fd, entry);
 	/* -ENOENT: the first call has failed, but has deleted what it should delete. */
 	return rc == -ENOENT && op == XPOLL_DELETE ? 0 : rc;
@@ -165,11 +165,11 @@ static int queue_ctl(struct ep_set *set, int op, int bits, int fd, struct ep_ent
 
 void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry)
 {
-	if (entry->registered)
-		(void)queue_ctl(set, XPOLL_DELETE, entry->registered, fd, entry);
+	if (entry->registered_bits)
+		(void)queue_ctl(set, XPOLL_DELETE, entry->registered_bits, fd, entry);
 	if (entry->is_bare)
 		(void)queue_ctl(set, XPOLL_DELETE, 0, fd, entry);
-	entry->registered = 0;
+	entry->registered_bits = 0;
 	entry->is_bare = false;
 }
 
@@ -192,9 +192,9 @@ static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits
 		bits &= ~refused;
 	}
 	if (rc == 0)
-		entry->registered |= (short)bits;
+		entry->registered_bits |= (short)bits;
 	/* A READ registration with bits replaces the one without bits, if there was one. */
-	entry->is_bare &= !(entry->registered & EP_READ);
+	entry->is_bare &= !(entry->registered_bits & EP_READ_BITS);
 	return rc;
 }
 
@@ -204,7 +204,7 @@ static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits
  */
 static bool needs_bare(const struct ep_entry *entry, int want)
 {
-	return !(entry->registered & want & (EP_READ | POLLOUT));
+	return !(entry->registered_bits & want & (EP_READ_BITS | POLLOUT));
 }
 
 /*
@@ -216,7 +216,7 @@ static int register_bare(struct ep_set *set, int fd, struct ep_entry *entry)
 
 	if (rc == 0) {
 		entry->is_bare = true;
-		entry->registered &= ~EP_READ;
+		entry->registered_bits &= ~EP_READ_BITS;
 	}
 	return rc;
 }
@@ -243,12 +243,12 @@ int ep_register(struct ep_set *set, int fd, struct ep_entry *entry)
  */
 static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
-	int gone = entry->registered & EP_READ & ~want;
-	int rc = add_bits(set, fd, entry, want & EP_READ);
+	int gone = entry->registered_bits & EP_READ_BITS & ~want;
+	int rc = add_bits(set, fd, entry, want & EP_READ_BITS);
 
 	if (rc == 0 && gone) {
 		rc = queue_ctl(set, XPOLL_DELETE, gone, fd, entry);
-		entry->registered &= (short)~gone;
+		entry->registered_bits &= (short)~gone;
 	}
 	return rc;
 }
@@ -275,23 +275,24 @@ static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int w
  * pauses and resumes POLLIN makes no system calls.  If input arrives meanwhile, ep_enable_again
  * replaces it by READ without bits.
  */
-static int switch_directions(struct ep_set *set, int fd, struct ep_entry *entry, int want)
+static int enable_only_wanted(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
-	int on = entry->registered & want;
-	int fresh = want & ~entry->registered & ~EP_READ;
+	int on = entry->registered_bits & want;
+	int fresh = want & ~entry->registered_bits & ~EP_READ_BITS;
 	int off, rc = 0;
 
-	if (want & EP_READ && (entry->registered & EP_READ) != (want & EP_READ)) {
+	if (want & EP_READ_BITS &&
+	    (entry->registered_bits & EP_READ_BITS) != (want & EP_READ_BITS)) {
 		rc = change_read(set, fd, entry, want);
-		on &= ~EP_READ;
+		on &= ~EP_READ_BITS;
 	}
 	if (rc == 0 && fresh)
 		rc = add_bits(set, fd, entry, fresh);
-	if (needs_bare(entry, want) && entry->registered & EP_READ)
-		on |= entry->registered & EP_READ;
+	if (needs_bare(entry, want) && entry->registered_bits & EP_READ_BITS)
+		on |= entry->registered_bits & EP_READ_BITS;
 	else if (rc == 0)
 		rc = switch_bare(set, fd, entry, want);
-	off = entry->registered & ~(want | on);
+	off = entry->registered_bits & ~(want | on);
 	if (rc == 0 && off)
 		rc = queue_ctl(set, XPOLL_DISABLE, off, fd, entry);
 	if (rc == 0 && on)
@@ -325,11 +326,11 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	 * Discard the record that is held for the next wait: after the change the queue reports
 	 * each condition that still holds.
 	 */
-	drop_held(set, entry);
+	drop_deferred(set, entry);
 	entry->events = event->events;
 	entry->data = event->data.u64;
 	if (same)
-		rc = switch_directions(set, fd, entry, want);
+		rc = enable_only_wanted(set, fd, entry, want);
 	/*
 	 * EPOLLET or EPOLLONESHOT changes (rc is -EPIPE from the start), or kqueue(2) has refused
 	 * WRITE of a pipe without a reader: end all registrations and make new ones.
@@ -364,7 +365,7 @@ void ep_enable_again(struct ep_set *set, int fd, struct ep_entry *entry, int bit
 	 * has disabled all: enable all that are requested.
 	 */
 	bool all = bits & (POLLERR | POLLHUP) || entry->events & EPOLLONESHOT;
-	int on = entry->registered & (all ? wanted : wanted & bits);
+	int on = entry->registered_bits & (all ? wanted : wanted & bits);
 
 	if (on)
 		(void)queue_ctl(set, XPOLL_ENABLE, on, fd, entry);

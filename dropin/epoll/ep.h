@@ -48,44 +48,47 @@ struct ep_object {
 
 /* The registration of one descriptor in one set. */
 struct ep_entry {
-	bool live;         /* false: unused, the descriptor is not registered */
+	bool is_live;      /* false: unused, the descriptor is not registered */
 	bool is_nested;    /* the descriptor refers to a set */
 	bool is_socket;    /* the descriptor refers to a socket */
 	/* where poll(2) lacks POLLRDHUP: the queue has reported that bit, which stays set */
 	bool is_half_closed;
-	bool is_bare;      /* READ is registered without bits, to report only errors and hang-ups */
-	short registered;  /* POLL* bits registered in the queue, enabled or not */
-	uint32_t events;   /* the program's EPOLL* bits and flags */
-	uint64_t data;     /* the program's data, returned in events */
-	uintptr_t serial;  /* udata in the queue, new for each EPOLL_CTL_ADD; never 0 */
-	dev_t device;      /* with inode: the registered file, to detect that fd was reused */
+	/* READ is registered without bits, to report only errors and hang-ups */
+	bool is_bare;
+	short registered_bits; /* POLL* bits registered in the queue, enabled or not */
+	uint32_t events;       /* the program's EPOLL* bits and flags */
+	uint64_t data;         /* the program's data, returned in events */
+	uintptr_t serial;      /* udata in the queue, new for each EPOLL_CTL_ADD; never 0 */
+	dev_t device;          /* with inode: the registered file, to detect that fd was reused */
 	ino_t inode;
 };
 
 /*
- * The bell of a set: a socket pair for a set whose queue has no descriptor, because the back end
- * has none, or one that cannot be used (`stays`).  A thread keeps the set's descriptor readable
- * while the set has events.  The thread is started when the set is first registered in another set
- * or passed to poll(2) or select(2).
+ * The notifier of a set: a socket pair for a set whose queue has no descriptor, because the back
+ * end has none, or one that cannot be used (`is_required`).  A thread keeps the set's descriptor
+ * readable while the set has events.  The thread is started when the set is first registered in
+ * another set or passed to poll(2) or select(2).
  */
-struct ep_bell {
+struct ep_notifier {
 	/*
 	 * [a] a socket pair; the set's descriptors duplicate fds[0]; -1: none; written under the
 	 * lock
 	 */
 	atomic_int fds[2];
 	/*
-	 * [e] the bell is needed even if the queue has a descriptor, because the kernel refuses
+	 * [e] the notifier is needed even if the queue has a descriptor, because the kernel refuses
 	 * to register that descriptor in another queue
 	 */
-	bool stays;
-	bool runs;      /* [e] the thread was started */
-	bool is_rung;   /* [e] fds[0] is readable: there is a message in it */
-	bool is_parked; /* [e] the thread is not in a wait of the queue */
-	bool stops;     /* [e] the thread must end */
-	int pauses;     /* [e] number of calls that keep the thread out of the queue */
-	pthread_t thread;       /* [e] the bell's thread, if runs */
-	/* [e] broadcast when is_rung, is_parked or stops has changed, or pauses has become 0 */
+	bool is_required;
+	bool has_thread;  /* [e] the thread was started */
+	bool is_readable; /* [e] fds[0] is readable: there is a message in it */
+	bool is_parked;   /* [e] the thread is not in a wait of the queue */
+	bool is_stopping; /* [e] the thread must end */
+	int pause_count;  /* [e] number of calls that keep the thread out of the queue */
+	pthread_t thread;       /* [e] the notifier's thread, if has_thread */
+	/*
+	 * [e] broadcast when is_readable, is_parked or is_stopping has changed, or pause_count is 0
+	 */
 	pthread_cond_t changed;
 };
 
@@ -93,11 +96,11 @@ struct ep_bell {
 struct ep_set {
 	struct ep_object object;
 	/*
-	 * [I] Called in a forked child for each set of the parent: closes the bell's socket pair,
-	 * and replaces descriptors of the set that duplicate it or the parent's queue by a new
-	 * socket.
+	 * [I] Called in a forked child for each set of the parent: closes the notifier's socket
+	 * pair, and replaces descriptors of the set that duplicate it or the parent's queue by a
+	 * new socket.
 	 */
-	void (*fork)(struct ep_set *set);
+	void (*detach_from_parent)(struct ep_set *set);
 	struct xpoll *queue;     /* [I] */
 	struct ep_set *next;     /* [t] next in the list of all sets (table.c) */
 	_Atomic pid_t process;   /* [a] the process in which the queue is usable: see ep_adopt */
@@ -106,25 +109,26 @@ struct ep_set {
 	 * `lock`.
 	 */
 	pthread_mutex_t ready_lock;
-	pthread_mutex_t lock;    /* guards the members with [e] */
-	struct ep_entry **pages; /* [e] entries indexed by descriptor; a page may be NULL */
-	int pages_len;           /* [e] number of pages */
-	atomic_int live;         /* [a] number of live entries; written under the lock */
-	atomic_int nested;       /* [a] number of live entries for sets; written under the lock */
-	uintptr_t serial;        /* [e] serial of the last EPOLL_CTL_ADD */
+	pthread_mutex_t lock;      /* guards the members with [e] */
+	struct ep_entry **pages;   /* [e] entries indexed by descriptor; a page may be NULL */
+	int pages_len;             /* [e] number of pages */
+	atomic_int live_entries;   /* [a] number of live entries; written under the lock */
+	atomic_int nested_entries; /* [a] number of live entries for sets; written under the lock */
+	uintptr_t last_serial;     /* [e] serial of the last EPOLL_CTL_ADD */
 	/*
-	 * [e] if is_held: a record that was taken from the queue and not delivered, for the next
-	 * wait
+	 * [e] if has_deferred: a record that was taken from the queue and not delivered, for the
+	 * next wait
 	 */
-	struct xpoll_ready held;
-	atomic_bool is_held;     /* [a] `held` is valid: see ep_give_back; written under the lock */
-	atomic_int waiters;      /* [a] number of threads in ep_wait */
+	struct xpoll_ready deferred;
+	/* [a] `deferred` is valid: see ep_defer_record; written under the lock */
+	atomic_bool has_deferred;
+	atomic_int waiters;       /* [a] number of threads in ep_wait */
 	/*
-	 * [e] the set's descriptors are duplicates of the queue's or of bell.fds[0]; before
-	 * ep_expose, of a socket that is never readable
+	 * [e] the set's descriptors are duplicates of the queue's or of notifier.fds[0]; before
+	 * ep_make_pollable, of a socket that is never readable
 	 */
-	bool is_exposed;
-	struct ep_bell bell;
+	bool is_pollable;
+	struct ep_notifier notifier;
 };
 
 /*
@@ -146,7 +150,7 @@ extern _Atomic pid_t ep_process;
 extern atomic_bool ep_is_child;
 void ep_revive_threads(void);
 /* Called in a forked child: have the next ep_revive call `start`, which starts a thread. */
-void ep_revive_by(void (*start)(void));
+void ep_add_revival(void (*start)(void));
 
 /*
  * Start the threads of inherited timers and signalfds if ep_is_child is true.  Called before a
@@ -227,15 +231,15 @@ void ep_table_lock(void);
 void ep_table_unlock(void);
 /*
  * In a forked child, which does not inherit kqueues: the descriptors of sets that were duplicates
- * of a kqueue are closed.  Open a socket with the number of each, until set->fork replaces it, so
- * that no other new descriptor gets that number.
+ * of a kqueue are closed.  Open a socket with the number of each, until set->detach_from_parent
+ * replaces it, so that no other new descriptor gets that number.
  */
-void ep_reserve_descriptors(void);
+void ep_reserve_closed_fds(void);
 /*
  * In a forked child, after fd was replaced by another file: store the device and inode of this file
  * in the entries of fd, which would seem stale otherwise.
  */
-void ep_restamp_entries(int fd);
+void ep_update_inodes(int fd);
 /*
  * Called after ep_replace_fds for a set: registers the set's descriptors again in the sets that
  * contain them, because a queue watches the file, which was replaced.
@@ -252,22 +256,22 @@ int ep_begin(struct ep_set **begun);
 /*
  * Called before a set is registered in another one or passed to poll(2): make the set's descriptors
  * duplicates of the queue's descriptor; if the queue has none, of a socket that a thread keeps
- * readable while the set has events (struct ep_bell).  Until then the set's descriptors refer to a
- * socket that is never readable, which saves system calls: a queue whose descriptor is in use has
- * to pass each change to the kernel at once, otherwise in its next wait.  Returns 0 or -errno.
+ * readable while the set has events (struct ep_notifier).  Until then the set's descriptors refer
+ * to a socket that is never readable, which saves system calls: a queue whose descriptor is in use
+ * has to pass each change to the kernel at once, otherwise in its next wait.  Returns 0 or -errno.
  */
-int ep_expose(struct ep_set *set);
+int ep_make_pollable(struct ep_set *set);
 /*
- * Give a set a bell, a socket pair and a thread, although its queue has a descriptor, and make the
- * set's descriptors duplicates of the bell's socket.  Called if the kernel refuses the queue's
- * descriptor in another queue, because it allows fewer levels of queues in queues than Linux allows
- * of epoll instances; a socket is no such level.  Returns 0 or -errno.
+ * Give a set a notifier, a socket pair and a thread, although its queue has a descriptor, and make
+ * the set's descriptors duplicates of the notifier's socket.  Called if the kernel refuses the
+ * queue's descriptor in another queue, because it allows fewer levels of queues in queues than
+ * Linux allows of epoll instances; a socket is no such level.  Returns 0 or -errno.
  */
-int ep_use_bell(struct ep_set *set);
+int ep_use_notifier(struct ep_set *set);
 /*
  * Make a set of the parent process usable in a forked child, at its first use there; does nothing
  * for a set that is usable.  The caller has adopted the sets that are registered in this set: see
- * ep_ring_adopt.  Returns 0 or -errno.
+ * ep_adopt_with_nested.  Returns 0 or -errno.
  */
 int ep_adopt(struct ep_set *set);
 
@@ -323,7 +327,7 @@ void ep_entries_free(struct ep_set *set);
  * Do epoll_ctl(2); for EPOLL_CTL_DEL the caller passes an event of zeros.  Returns 0 or a negative
  * errno value.
  */
-int ep_change(struct ep_set *set, int op, int fd, const struct epoll_event *event);
+int ep_ctl(struct ep_set *set, int op, int fd, const struct epoll_event *event);
 
 /* wait.c ----------------------------------------------------------------------------- */
 
@@ -339,7 +343,7 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 
 /*
  * Returns true if ep_wait would find an event, and leaves the event for ep_wait.  If the set's
- * descriptors refer to a bell (a socket pair with a thread, which was started), also makes them
+ * descriptors refer to a notifier (a socket pair with a thread, which was started), also makes them
  * readable if there is an event, and otherwise not readable.
  */
 bool ep_is_ready(struct ep_set *set);
@@ -352,16 +356,16 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
 /*
  * Called if ep_deliver has accepted a record, but the caller does not return the event to the
- * program.  Stores the record in set->held for the next wait, or has the queue report it again.
+ * program.  Stores the record in set->deferred for the next wait, or has the queue report it again.
  * Called with the set's lock.
  */
-void ep_give_back(struct ep_set *set, const struct xpoll_ready *record);
+void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record);
 /*
- * Translate set->held, the record that ep_give_back has kept, into an event, and empty set->held.
- * Returns false if no record is held, or if the condition that the record reports is over.  Called
- * with the set's lock.
+ * Translate set->deferred, the record that ep_defer_record has kept, into an event, and empty
+ * set->deferred.  Returns false if no record is held, or if the condition that the record reports
+ * is over.  Called with the set's lock.
  */
-bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
+bool ep_deliver_deferred(struct ep_set *set, struct epoll_event *event);
 /*
  * Returns true if fd is a set that has an event.  The caller may hold the lock of a set in which fd
  * is registered.
@@ -369,48 +373,51 @@ bool ep_deliver_held(struct ep_set *set, struct epoll_event *event);
 bool ep_nested_is_ready(int fd);
 /*
  * Call ep_is_ready for each set registered in this one.  If the descriptor of such a nested set
- * refers to a bell (a socket that stands for the set's queue), this makes it readable if the nested
- * set has an event, and otherwise not readable.
+ * refers to a notifier (a socket that stands for the set's queue), this makes it readable if the
+ * nested set has an event, and otherwise not readable.
  */
 void ep_nest_refresh(struct ep_set *set);
 
-/* bell.c --------------------------------------------------------------------------------- */
+/* notifier.c ----------------------------------------------------------------------------- */
 
 /*
- * Make the socket pair of a bell, one end of which stands for the set's queue.  Returns 0 or
+ * Make the socket pair of a notifier, one end of which stands for the set's queue.  Returns 0 or
  * -errno.
  */
-int ep_bell_make(struct ep_bell *bell);
+int ep_notifier_open(struct ep_notifier *notifier);
 /*
- * From ep_bell_pause to ep_bell_resume the thread of the set's bell takes no record from the queue,
- * because other waits would miss that record.  Call ep_bell_resume only if ep_bell_pause has
- * returned true (the set had a bell): the set may get a bell in between.
+ * From ep_notifier_pause to ep_notifier_resume the thread of the set's notifier takes no record
+ * from the queue, because other waits would miss that record.  Call ep_notifier_resume only if
+ * ep_notifier_pause has returned true (the set had a notifier): the set may get a notifier in
+ * between.
  */
-bool ep_bell_pause(struct ep_set *set);
-void ep_bell_resume(struct ep_set *set);
+bool ep_notifier_pause(struct ep_set *set);
+void ep_notifier_resume(struct ep_set *set);
 /*
- * Make the set's descriptors, which refer to its bell (a socket), readable (ready) or not readable.
- * Does nothing if the bell's thread was not started.  Called with the set's lock.
+ * Make the set's descriptors, which refer to its notifier (a socket), readable (ready) or not
+ * readable.  Does nothing if the notifier's thread was not started.  Called with the set's lock.
  */
-void ep_bell_show(struct ep_set *set, bool ready);
+void ep_notifier_set_readable(struct ep_set *set, bool ready);
 /*
- * End the thread of the set's bell, and close the socket pair; does nothing for a set without one.
+ * End the thread of the set's notifier, and close the socket pair; does nothing for a set without
+ * one.
  */
-void ep_bell_end(struct ep_set *set);
+void ep_notifier_close(struct ep_set *set);
 
-/* ring.c ------------------------------------------------------------------------------------ */
+/* notifier_thread.c ------------------------------------------------------------------------- */
 
 /*
  * Called before a descriptor of the set is registered in another set or passed to poll(2): calls
- * ep_expose.  If the set has a bell (a socket that stands for its queue), starts the thread that
- * makes the socket readable while the set has events.  Returns 0 or a negative errno value.
+ * ep_make_pollable.  If the set has a notifier (a socket that stands for its queue), starts the
+ * thread that makes the socket readable while the set has events.  Returns 0 or a negative errno
+ * value.
  */
-int ep_ring_start(struct ep_set *set);
+int ep_notifier_start(struct ep_set *set);
 /*
  * In a forked child: call ep_adopt, which makes a set usable, for the sets that are registered in
  * this set, and then for this set.  Returns 0 or -errno.
  */
-int ep_ring_adopt(struct ep_set *set);
+int ep_adopt_with_nested(struct ep_set *set);
 
 /* nest.c: sets in sets --------------------------------------------------------------------- */
 

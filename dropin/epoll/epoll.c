@@ -1,6 +1,6 @@
 /*
  * The exported functions of <sys/epoll.h>.  They check the arguments and find the set that the
- * descriptor refers to; ep_change and ep_wait do the rest.
+ * descriptor refers to; ep_ctl and ep_wait do the rest.
  */
 #include <errno.h>
 #include <limits.h>
@@ -25,18 +25,18 @@ static int ep_open(void)
 
 EXPORT int epoll_create(int size)
 {
-	return xp_result(size <= 0 ? -EINVAL : ep_open());
+	return xp_public_result(size <= 0 ? -EINVAL : ep_open());
 }
 
 EXPORT int epoll_create1(int flags)
 {
-	return xp_result(flags & ~EPOLL_CLOEXEC ? -EINVAL : ep_open());
+	return xp_public_result(flags & ~EPOLL_CLOEXEC ? -EINVAL : ep_open());
 }
 
 /*
  * Returns the set that fd refers to, held and usable in this process.  Returns NULL with an error
- * in *rc if fd is not open (-EBADF), is no set (-EINVAL), or if ep_ring_adopt fails in a forked
- * child.
+ * in *rc if fd is not open (-EBADF), is no set (-EINVAL), or if ep_adopt_with_nested fails in a
+ * forked child.
  */
 static struct ep_set *hold_or_fail(int fd, int *rc)
 {
@@ -48,7 +48,7 @@ static struct ep_set *hold_or_fail(int fd, int *rc)
 		errno = saved;
 		return NULL;
 	}
-	*rc = ep_ring_adopt(set);
+	*rc = ep_adopt_with_nested(set);
 	if (*rc == 0)
 		return set;
 	ep_drop(set);
@@ -65,7 +65,7 @@ EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	int state, rc;
 
 	if (op != EPOLL_CTL_DEL && !event)
-		return xp_result(-EFAULT);
+		return xp_public_result(-EFAULT);
 	/*
 	 * Disable cancellation: epoll_ctl(2) is no cancellation point, but functions called below
 	 * may be.
@@ -74,16 +74,16 @@ EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	ep_inside = true;
 	set = hold_or_fail(epfd, &rc);
 	if (set) {
-		rc = ep_change(set, op, fd, op == EPOLL_CTL_DEL ? &none : event);
+		rc = ep_ctl(set, op, fd, op == EPOLL_CTL_DEL ? &none : event);
 		ep_drop(set);
 	}
 	ep_inside = false;
 	pthread_setcancelstate(state, NULL);
-	return xp_result(rc);
+	return xp_public_result(rc);
 }
 
 /* Cleanup handler of a thread that is cancelled in a wait: release the set. */
-static void cancelled(void *opaque)
+static void drop_set_on_cancel(void *opaque)
 {
 	ep_inside = false;
 	ep_drop(opaque);
@@ -100,23 +100,23 @@ static int call_wait(int epfd, struct epoll_event *events, int maxevents, int64_
 	int state, rc;
 
 	if (maxevents <= 0 || maxevents > EP_EVENTS_MOST)
-		return xp_result(-EINVAL);
+		return xp_public_result(-EINVAL);
 	if (!events)
-		return xp_result(-EFAULT);
+		return xp_public_result(-EFAULT);
 	ep_revive();
 	/* Disable cancellation except in the wait of the queue, where this thread holds no lock. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	set = hold_or_fail(epfd, &rc);
 	if (set) {
 		ep_inside = true;
-		pthread_cleanup_push(cancelled, set);
+		pthread_cleanup_push(drop_set_on_cancel, set);
 		rc = ep_wait(set, events, maxevents, timeout_ns, mask, state);
 		pthread_cleanup_pop(0);
 		ep_inside = false;
 		ep_drop(set);
 	}
 	pthread_setcancelstate(state, NULL);
-	return xp_result(rc);
+	return xp_public_result(rc);
 }
 
 static int64_t ms_to_ns(int timeout)
@@ -139,6 +139,6 @@ EXPORT int epoll_pwait2(int epfd, struct epoll_event *events, int maxevents,
                         const struct timespec *timeout, const sigset_t *sigmask)
 {
 	if (timeout && !timeout_is_valid(timeout))
-		return xp_result(-EINVAL);
+		return xp_public_result(-EINVAL);
 	return call_wait(epfd, events, maxevents, timeout ? timeout_ns(timeout) : -1, sigmask);
 }

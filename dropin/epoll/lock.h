@@ -13,7 +13,7 @@
 /* The state of the thread before ep_lock. */
 struct ep_locked {
 	sigset_t mask;
-	int cancel;
+	int cancel_state;
 };
 
 static inline struct ep_locked ep_lock(pthread_mutex_t *lock)
@@ -22,7 +22,7 @@ static inline struct ep_locked ep_lock(pthread_mutex_t *lock)
 	sigset_t all;
 
 	sigfillset(&all);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before.cancel_state);
 	pthread_sigmask(SIG_SETMASK, &all, &before.mask);
 	pthread_mutex_lock(lock);
 	return before;
@@ -32,7 +32,7 @@ static inline void ep_unlock(pthread_mutex_t *lock, const struct ep_locked *befo
 {
 	pthread_mutex_unlock(lock);
 	pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
-	pthread_setcancelstate(before->cancel, NULL);
+	pthread_setcancelstate(before->cancel_state, NULL);
 }
 
 #endif

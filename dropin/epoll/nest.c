@@ -40,7 +40,7 @@ static bool contains(struct ep_set *set, const struct ep_set *inner)
 {
 	bool found = false;
 
-	if (atomic_load(&set->nested) == 0)
+	if (atomic_load(&set->nested_entries) == 0)
 		return false;
 	pthread_mutex_lock(&set->lock);
 	for (int fd = 0; fd < (int)numbers_end() && !found; fd++) {

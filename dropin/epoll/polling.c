@@ -2,9 +2,9 @@
  * Replaces poll(2) and select(2) of the C library, for calls with descriptors of sets.  Here a
  * "set" is always an epoll instance (struct ep_set), not an fd_set.
  *
- * The descriptor of a set may be readable although the set has no event, and before ep_ring_start
- * (see ep.h) it is never readable.  So a call with such a descriptor checks the set (check_set)
- * before and after the C library's call.
+ * The descriptor of a set may be readable although the set has no event, and before
+ * ep_notifier_start (see ep.h) it is never readable.  So a call with such a descriptor checks the
+ * set (check_epoll_set) before and after the C library's call.
  */
 #include <errno.h>
 #include <limits.h>
@@ -39,7 +39,7 @@ static int64_t now_ns(void)
  * Returns true if fd refers to an epoll set.  Takes no lock and no reference, so the set may end at
  * any time.
  */
-static bool is_set(int fd)
+static bool is_epoll_set(int fd)
 {
 	struct number *number = number_at(fd);
 	struct ep_object *object = number ? atomic_load(&number->object) : NULL;
@@ -48,23 +48,23 @@ static bool is_set(int fd)
 }
 
 /* Returns true if an entry of the array is an epoll set; false in a call by this library. */
-static bool has_sets(struct pollfd *fds, nfds_t len)
+static bool has_epoll_sets(struct pollfd *fds, nfds_t len)
 {
 	ep_revive();
 	if (ep_inside || !ep_any_sets())
 		return false;
 	for (nfds_t i = 0; i < len; i++)
-		if (is_set(fds[i].fd))
+		if (is_epoll_set(fds[i].fd))
 			return true;
 	return false;
 }
 
 /*
- * Returns true if fd refers to a set that has an event.  If fd is the socket of a bell, which
+ * Returns true if fd refers to a set that has an event.  If fd is the socket of a notifier, which
  * stands for a queue without a usable descriptor, also makes fd readable or, without an event, not
- * readable, and starts the bell's thread, which makes fd readable at later events.
+ * readable, and starts the notifier's thread, which makes fd readable at later events.
  */
-static bool check_set(int fd)
+static bool check_epoll_set(int fd)
 {
 	struct ep_set *set = ep_hold(fd);
 	bool ready = false;
@@ -77,7 +77,7 @@ static bool check_set(int fd)
 	 * cancellation point.
 	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	if (ep_ring_adopt(set) == 0 && ep_ring_start(set) == 0)
+	if (ep_adopt_with_nested(set) == 0 && ep_notifier_start(set) == 0)
 		ready = ep_is_ready(set);
 	ep_drop(set);
 	pthread_setcancelstate(state, NULL);
@@ -91,10 +91,10 @@ static bool check_set(int fd)
 static void check_all_sets(struct polling *polling)
 {
 	for (nfds_t i = 0; i < polling->len; i++) {
-		if (!is_set(polling->fds[i].fd))
+		if (!is_epoll_set(polling->fds[i].fd))
 			continue;
 		polling->fds[i].events &= POLLIN | POLLRDNORM;
-		(void)check_set(polling->fds[i].fd);
+		(void)check_epoll_set(polling->fds[i].fd);
 	}
 }
 
@@ -133,16 +133,16 @@ static int poll_once(struct polling *polling)
  * several processors it may also become readable a moment after the event, if it is a kqueue that
  * contains another one.  Returns how many descriptors are ready.
  */
-static int count_ready(struct polling *polling, int count)
+static int correct_revents(struct polling *polling, int count)
 {
 	for (nfds_t i = 0; i < polling->len; i++) {
 		struct pollfd *one = &polling->fds[i];
 		bool before = one->revents != 0;
 
-		if (!is_set(one->fd))
+		if (!is_epoll_set(one->fd))
 			continue;
 		one->revents &= (short)~(POLLIN | POLLRDNORM);
-		if (check_set(one->fd))
+		if (check_epoll_set(one->fd))
 			one->revents |= one->events;
 		count += (one->revents != 0) - before;
 	}
@@ -159,7 +159,7 @@ static int poll_until(struct polling *polling)
 		count = poll_once(polling);
 		if (count < 0)
 			return count;
-		count = count_ready(polling, count);
+		count = correct_revents(polling, count);
 	} while (count == 0 && (polling->end_ns == XP_NEVER || now_ns() < polling->end_ns));
 	return count;
 }
@@ -192,7 +192,7 @@ static int poll_sets(struct pollfd *fds, nfds_t len, int64_t timeout, const sigs
 
 EXPORT int poll(struct pollfd *fds, nfds_t len, int timeout)
 {
-	if (!has_sets(fds, len))
+	if (!has_epoll_sets(fds, len))
 		return ep_real()->poll(fds, len, timeout);
 	return poll_sets(fds, len, timeout < 0 ? -1 : timeout * XP_NS_PER_MS, NULL);
 }
@@ -201,7 +201,7 @@ EXPORT int poll(struct pollfd *fds, nfds_t len, int timeout)
 EXPORT int ppoll(struct pollfd *fds, nfds_t len, const struct timespec *timeout,
                  const sigset_t *mask)
 {
-	if (!has_sets(fds, len) || (timeout && !timeout_is_valid(timeout)))
+	if (!has_epoll_sets(fds, len) || (timeout && !timeout_is_valid(timeout)))
 		return ep_real()->ppoll(fds, len, timeout, mask);
 	return poll_sets(fds, len, timeout ? timeout_ns(timeout) : -1, mask);
 }
@@ -215,13 +215,13 @@ struct selected {
 };
 
 /* Returns true if the program selects an epoll set for reading; false in a call by this library. */
-static bool selects_sets(int len, const struct selected *selected)
+static bool selects_epoll_sets(int len, const struct selected *selected)
 {
 	ep_revive();
 	if (ep_inside || !ep_any_sets() || !selected->in || len > FD_SETSIZE)
 		return false;
 	for (int fd = 0; fd < len; fd++)
-		if (FD_ISSET(fd, selected->in) && is_set(fd))
+		if (FD_ISSET(fd, selected->in) && is_epoll_set(fd))
 			return true;
 	return false;
 }
@@ -230,7 +230,7 @@ static bool selects_sets(int len, const struct selected *selected)
  * Copy the fd_sets, and remove epoll sets from the copies of `out` and `except`, because an epoll
  * set is never writable and has no exceptional condition.  Returns pointers to the copies.
  */
-static struct selected restrict_sets(int len, const struct selected *requested, fd_set copies[3])
+static struct selected copy_fd_sets(int len, const struct selected *requested, fd_set copies[3])
 {
 	fd_set *const from[3] = {requested->in, requested->out, requested->except};
 
@@ -240,7 +240,7 @@ static struct selected restrict_sets(int len, const struct selected *requested, 
 		else
 			FD_ZERO(&copies[i]);
 	for (int fd = 0; fd < len; fd++) {
-		if (!is_set(fd))
+		if (!is_epoll_set(fd))
 			continue;
 		FD_CLR(fd, &copies[1]);
 		FD_CLR(fd, &copies[2]);
@@ -249,18 +249,18 @@ static struct selected restrict_sets(int len, const struct selected *requested, 
 }
 
 /*
- * Like count_ready, for select: add epoll sets with an event to found->in, and remove epoll sets
- * without an event.  Returns how many bits are set.
+ * Like correct_revents, for select: add epoll sets with an event to found->in, and remove epoll
+ * sets without an event.  Returns how many bits are set.
  */
-static int count_selected(int len, const struct selected *requested,
-                          const struct selected *found, int count)
+static int correct_fd_sets(int len, const struct selected *requested,
+                           const struct selected *found, int count)
 {
 	for (int fd = 0; fd < len; fd++) {
 		bool before = FD_ISSET(fd, found->in), ready;
 
-		if (!FD_ISSET(fd, requested->in) || !is_set(fd))
+		if (!FD_ISSET(fd, requested->in) || !is_epoll_set(fd))
 			continue;
-		ready = check_set(fd);
+		ready = check_epoll_set(fd);
 		if (ready)
 			FD_SET(fd, found->in);
 		else
@@ -283,8 +283,8 @@ static int select_sets(int len, const struct selected *requested, int64_t timeou
 	int count;
 
 	for (int fd = 0; fd < len; fd++)
-		if (FD_ISSET(fd, requested->in) && is_set(fd))
-			(void)check_set(fd);
+		if (FD_ISSET(fd, requested->in) && is_epoll_set(fd))
+			(void)check_epoll_set(fd);
 	do {
 		int64_t left_ns = end_ns == XP_NEVER ? 0 : end_ns - now_ns();
 		struct timespec left = {0, 0};
@@ -293,12 +293,12 @@ static int select_sets(int len, const struct selected *requested, int64_t timeou
 			left.tv_sec = (time_t)(left_ns / XP_NS_PER_SEC);
 			left.tv_nsec = (long)(left_ns % XP_NS_PER_SEC);
 		}
-		found = restrict_sets(len, requested, copies);
+		found = copy_fd_sets(len, requested, copies);
 		count = ep_real()->pselect(len, found.in, found.out, found.except,
 		                           end_ns == XP_NEVER ? NULL : &left, mask);
 		if (count < 0)
 			return count;
-		count = count_selected(len, requested, &found, count);
+		count = correct_fd_sets(len, requested, &found, count);
 	} while (count == 0 && (end_ns == XP_NEVER || now_ns() < end_ns));
 	*requested->in = *found.in;
 	if (requested->out)
@@ -313,7 +313,7 @@ EXPORT int select(int len, fd_set *in, fd_set *out, fd_set *except, struct timev
 	struct selected requested = {in, out, except};
 	struct timespec time;
 
-	if (!selects_sets(len, &requested) ||
+	if (!selects_epoll_sets(len, &requested) ||
 	    (timeout && (timeout->tv_sec < 0 || timeout->tv_usec < 0)))
 		return ep_real()->select(len, in, out, except, timeout);
 	if (!timeout)
@@ -328,7 +328,7 @@ EXPORT int pselect(int len, fd_set *in, fd_set *out, fd_set *except,
 {
 	struct selected requested = {in, out, except};
 
-	if (!selects_sets(len, &requested) || (timeout && !timeout_is_valid(timeout)))
+	if (!selects_epoll_sets(len, &requested) || (timeout && !timeout_is_valid(timeout)))
 		return ep_real()->pselect(len, in, out, except, timeout, mask);
 	return select_sets(len, &requested, timeout ? timeout_ns(timeout) : -1, mask);
 }

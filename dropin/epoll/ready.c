@@ -40,12 +40,12 @@ static int poll_now(int fd, struct ep_entry *entry, int bits)
  * several bits, because Linux reports all ready directions together.  Second: the queue has refused
  * a requested bit (add_bits in entry.c).  For a nested set returns `bits`.
  */
-static int poll_all_bits(int fd, struct ep_entry *entry, int bits)
+static int complete_ready_bits(int fd, struct ep_entry *entry, int bits)
 {
 	int wanted = ep_poll_bits(entry->events);
 	bool is_whole = entry->events & (EPOLLET | EPOLLONESHOT) && wanted & (wanted - 1);
 
-	if (entry->is_nested || (!is_whole && !(wanted & ~entry->registered)))
+	if (entry->is_nested || (!is_whole && !(wanted & ~entry->registered_bits)))
 		return bits;
 	return bits | poll_now(fd, entry, bits);
 }
@@ -70,7 +70,7 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	/* Drop a record whose registration has ended since the queue returned the record. */
 	if (!entry || entry->serial != (uintptr_t)record->data)
 		return false;
-	events = ep_events(poll_all_bits(record->fd, entry, record->events));
+	events = ep_events(complete_ready_bits(record->fd, entry, record->events));
 	if (events & EPOLLHUP && entry->events & EPOLLRDHUP && !(events & EPOLLRDHUP) &&
 	    has_peer_shut_down(record->fd, entry))
 		events |= EPOLLRDHUP;
@@ -88,24 +88,24 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 }
 
 /*
- * Hold the record for the next wait, in set->held.  An XPOLL_ENABLE would have the queue report the
- * record again, but would make new edges of all directions, and change the order of the events.  So
- * XPOLL_ENABLE is used in two cases only.  First: another record is held already, for example one
- * of another thread's wait.  Second: the set's descriptors are those of the queue (the set has no
- * bell) and have to stay readable, but the entry is edge-triggered or one-shot, so the queue does
- * not report it twice by itself.
+ * Hold the record for the next wait, in set->deferred.  An XPOLL_ENABLE would have the queue report
+ * the record again, but would make new edges of all directions, and change the order of the events.
+ * So XPOLL_ENABLE is used in two cases only.  First: another record is held already, for example
+ * one of another thread's wait.  Second: the set's descriptors are those of the queue (the set has
+ * no notifier) and have to stay readable, but the entry is edge-triggered or one-shot, so the queue
+ * does not report it twice by itself.
  */
-void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
+void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record)
 {
 	struct ep_entry *entry = ep_entry_find(set, record->fd);
 
-	if (atomic_load(&set->is_held) ||
-	    (set->bell.fds[0] < 0 && entry->events & (EPOLLET | EPOLLONESHOT))) {
+	if (atomic_load(&set->has_deferred) ||
+	    (set->notifier.fds[0] < 0 && entry->events & (EPOLLET | EPOLLONESHOT))) {
 		ep_enable_again(set, record->fd, entry, record->events);
 		return;
 	}
-	set->held = *record;
-	atomic_store(&set->is_held, true);
+	set->deferred = *record;
+	atomic_store(&set->has_deferred, true);
 	/*
 	 * The record is not in the queue any more, so the queue wakes no thread for it: wake one
 	 * thread that sleeps in ep_wait, which delivers it.
@@ -115,16 +115,16 @@ void ep_give_back(struct ep_set *set, const struct xpoll_ready *record)
 }
 
 /*
- * Poll the descriptor of set->held, the record that ep_give_back has stored for a later wait.  If
- * the descriptor is still ready, stores the event and returns true.  The record stays held in both
- * cases.
+ * Poll the descriptor of set->deferred, the record that ep_defer_record has stored for a later
+ * wait.  If the descriptor is still ready, stores the event and returns true.  The record stays
+ * held in both cases.
  */
-static bool poll_held_record(struct ep_set *set, struct epoll_event *event)
+static bool poll_deferred(struct ep_set *set, struct epoll_event *event)
 {
-	struct ep_entry *entry = ep_entry_find(set, set->held.fd);
-	struct xpoll_ready record = set->held;
+	struct ep_entry *entry = ep_entry_find(set, set->deferred.fd);
+	struct xpoll_ready record = set->deferred;
 
-	if (!atomic_load(&set->is_held) || !entry)
+	if (!atomic_load(&set->has_deferred) || !entry)
 		return false;
 	record.events = poll_now(record.fd, entry, record.events);
 	if (record.events)
@@ -134,45 +134,45 @@ static bool poll_held_record(struct ep_set *set, struct epoll_event *event)
 	 * record.
 	 */
 	if (entry->events & EPOLLONESHOT)
-		ep_enable_again(set, record.fd, entry, set->held.events);
+		ep_enable_again(set, record.fd, entry, set->deferred.events);
 	return false;
 }
 
-bool ep_deliver_held(struct ep_set *set, struct epoll_event *event)
+bool ep_deliver_deferred(struct ep_set *set, struct epoll_event *event)
 {
-	bool ready = poll_held_record(set, event);
+	bool ready = poll_deferred(set, event);
 
-	atomic_store(&set->is_held, false);
+	atomic_store(&set->has_deferred, false);
 	return ready;
 }
 
 /*
- * Returns true if set->held, the record that ep_give_back has stored, is still an event; otherwise
- * discards the record.  Called with the set's lock.  Must not set is_held to false for a moment, as
- * ep_deliver_held does, because a thread in ep_wait reads is_held without the lock, and would sleep
- * although there is an event.
+ * Returns true if set->deferred, the record that ep_defer_record has stored, is still an event;
+ * otherwise discards the record.  Called with the set's lock.  Must not set has_deferred to false
+ * for a moment, as ep_deliver_deferred does, because a thread in ep_wait reads is_held without the
+ * lock, and would sleep although there is an event.
  */
-static bool held_is_ready(struct ep_set *set)
+static bool deferred_is_ready(struct ep_set *set)
 {
 	struct epoll_event event;
-	bool ready = poll_held_record(set, &event);
+	bool ready = poll_deferred(set, &event);
 
 	if (!ready)
-		atomic_store(&set->is_held, false);
+		atomic_store(&set->has_deferred, false);
 	return ready;
 }
 
 /*
  * Returns true if a record from the queue is an event, and then leaves the event for the next wait
- * (ep_give_back).  Called with the set's lock.
+ * (ep_defer_record).  Called with the set's lock.
  */
-static bool keep_if_event(struct ep_set *set, const struct xpoll_ready *record)
+static bool defer_if_event(struct ep_set *set, const struct xpoll_ready *record)
 {
 	struct epoll_event event;
 	bool ready = ep_deliver(set, record, &event);
 
 	if (ready)
-		ep_give_back(set, record);
+		ep_defer_record(set, record);
 	return ready;
 }
 
@@ -188,13 +188,13 @@ bool ep_is_ready(struct ep_set *set)
 	ep_nest_refresh(set);
 	/*
 	 * Admit one thread at a time.  Two threads would take two records, of which only one can be
-	 * kept for the next wait (set->held), and one thread could consume the wake-up that is
+	 * kept for the next wait (set->deferred), and one thread could consume the wake-up that is
 	 * meant for a waiting thread.
 	 */
 	pthread_mutex_lock(&set->ready_lock);
-	is_paused = ep_bell_pause(set);
+	is_paused = ep_notifier_pause(set);
 	pthread_mutex_lock(&set->lock);
-	ready = held_is_ready(set);
+	ready = deferred_is_ready(set);
 	pthread_mutex_unlock(&set->lock);
 	/*
 	 * The loop ends: a record is no event if its entry has ended or its condition is over, and
@@ -202,14 +202,14 @@ bool ep_is_ready(struct ep_set *set)
 	 */
 	while (!ready && xpoll_pwait(set->queue, &record, 1, 0, NULL) == 1) {
 		pthread_mutex_lock(&set->lock);
-		ready = keep_if_event(set, &record);
+		ready = defer_if_event(set, &record);
 		pthread_mutex_unlock(&set->lock);
 	}
 	pthread_mutex_lock(&set->lock);
-	ep_bell_show(set, ready);
+	ep_notifier_set_readable(set, ready);
 	pthread_mutex_unlock(&set->lock);
 	if (is_paused)
-		ep_bell_resume(set);
+		ep_notifier_resume(set);
 	pthread_mutex_unlock(&set->ready_lock);
 	ep_inside = inside;
 	errno = saved;
@@ -227,13 +227,13 @@ bool ep_nested_is_ready(int fd)
 }
 
 /*
- * If the descriptor of a nested set refers to a bell, a socket, the bell's thread makes it readable
- * a little late, so a wait with timeout 0 would miss an event: update the descriptors of all nested
- * sets now.
+ * If the descriptor of a nested set refers to a notifier, a socket, the notifier's thread makes it
+ * readable a little late, so a wait with timeout 0 would miss an event: update the descriptors of
+ * all nested sets now.
  */
 void ep_nest_refresh(struct ep_set *set)
 {
-	if (XP_LIKELY(atomic_load_explicit(&set->nested, memory_order_relaxed) == 0))
+	if (XP_LIKELY(atomic_load_explicit(&set->nested_entries, memory_order_relaxed) == 0))
 		return;
 	pthread_mutex_lock(&set->lock);
 	for (int fd = 0; fd < (int)numbers_end(); fd++) {

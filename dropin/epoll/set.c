@@ -20,7 +20,7 @@ static void end_set(struct ep_object *object)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	ep_inside = true;
-	ep_bell_end(set);
+	ep_notifier_close(set);
 	xpoll_destroy(set->queue);
 	set->queue = NULL;
 	ep_entries_free(set);
@@ -31,11 +31,11 @@ static void end_set(struct ep_object *object)
 }
 
 /*
- * Returns a new descriptor that stands for a set until ep_expose: a socket that is never readable.
- * While no descriptor of the queue is in use, the queue can keep its changes until the next wait,
- * and pass them to the kernel then.
+ * Returns a new descriptor that stands for a set until ep_make_pollable: a socket that is never
+ * readable.  While no descriptor of the queue is in use, the queue can keep its changes until the
+ * next wait, and pass them to the kernel then.
  */
-static int make_fd(void)
+static int make_placeholder_fd(void)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
 
@@ -46,26 +46,27 @@ static int make_fd(void)
 }
 
 /*
- * set->fork: in a forked child, if ep_expose has made the set's descriptors those of the parent's
- * queue or of its bell (a socket), replace them by duplicates of a new socket.  So the set's
- * descriptors stay open, as the program expects, until the next ep_expose.  If no socket can be
- * made, the descriptors stay shared with the parent.
+ * set->detach_from_parent: in a forked child, if ep_make_pollable has made the set's descriptors
+ * those of the parent's queue or of its notifier (a socket), replace them by duplicates of a new
+ * socket.  So the set's descriptors stay open, as the program expects, until the next
+ * ep_make_pollable.  If no socket can be made, the descriptors stay shared with the parent.
  */
-static void fork_set(struct ep_set *set)
+static void detach_from_parent(struct ep_set *set)
 {
 	static const pthread_cond_t no_waiter = PTHREAD_COND_INITIALIZER;
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-	struct ep_bell *bell = &set->bell;
-	int fd = set->is_exposed ? make_fd() : -1;
+	struct ep_notifier *notifier = &set->notifier;
+	int fd = set->is_pollable ? make_placeholder_fd() : -1;
 
 	set->ready_lock = unlocked;
 	atomic_store(&set->waiters, 0);
-	if (bell->fds[0] >= 0) {
-		real_close.close(bell->fds[0]);
-		real_close.close(bell->fds[1]);
+	if (notifier->fds[0] >= 0) {
+		real_close.close(notifier->fds[0]);
+		real_close.close(notifier->fds[1]);
 	}
-	*bell = (struct ep_bell){.fds = {-1, -1}, .stays = bell->stays, .changed = no_waiter};
-	set->is_exposed = false;
+	*notifier = (struct ep_notifier){.fds = {-1, -1}, .is_required = notifier->is_required,
+	                                 .changed = no_waiter};
+	set->is_pollable = false;
 	if (fd < 0)
 		return;
 	(void)ep_replace_fds(&set->object, fd);
@@ -84,10 +85,10 @@ static struct ep_set *allocate(void)
 		return NULL;
 	set->object.kind = EP_SET;
 	set->object.end = end_set;
-	set->fork = fork_set;
+	set->detach_from_parent = detach_from_parent;
 	pthread_mutex_init(&set->lock, NULL);
 	pthread_mutex_init(&set->ready_lock, NULL);
-	pthread_cond_init(&set->bell.changed, NULL);
+	pthread_cond_init(&set->notifier.changed, NULL);
 	return set;
 }
 
@@ -100,7 +101,7 @@ static int open_queue(struct ep_set *set)
 	options.size = sizeof options;
 	options.flags = XPOLL_ALL_READY;
 	set->queue = xpoll_open(&options);
-	return set->queue ? make_fd() : -errno;
+	return set->queue ? make_placeholder_fd() : -errno;
 }
 
 int ep_begin(struct ep_set **begun)
@@ -112,10 +113,11 @@ int ep_begin(struct ep_set **begun)
 	if (!set)
 		return -ENOMEM;
 	ep_inside = true;
-	set->bell.fds[0] = set->bell.fds[1] = -1;
-	set->bell.stays = false; /* true in memory of a set that has ended in a forked child */
+	set->notifier.fds[0] = set->notifier.fds[1] = -1;
+	/* true in memory of a set that has ended in a forked child */
+	set->notifier.is_required = false;
 	set->object.descriptors = 0;
-	set->is_exposed = false;
+	set->is_pollable = false;
 	fd = open_queue(set);
 	ep_inside = inside;
 	atomic_store(&set->process, getpid());
@@ -132,55 +134,55 @@ int ep_begin(struct ep_set **begun)
  * rules that out, of a socket that a thread keeps readable while the set has events (struct
  * ep_bell).  Called with the locks of the table and of the set.
  */
-static int expose(struct ep_set *set)
+static int make_pollable(struct ep_set *set)
 {
-	int fd = set->bell.stays ? -1 : xpoll_fd(set->queue);
+	int fd = set->notifier.is_required ? -1 : xpoll_fd(set->queue);
 	int rc;
 
 	/*
-	 * Use a bell, a socket instead of the queue's descriptor, if the back end has no descriptor
-	 * (ENOTSUP), if the kernel allows no further level of queues (ELOOP), or if ep_use_bell has
-	 * set bell.stays.  After another error fail.
+	 * Use a notifier, a socket instead of the queue's descriptor, if the back end has no
+	 * descriptor (ENOTSUP), if the kernel allows no further level of queues (ELOOP), or if
+	 * ep_use_notifier has set notifier.is_required.  After another error fail.
 	 */
-	if (fd < 0 && !set->bell.stays && errno != ENOTSUP && errno != ELOOP)
+	if (fd < 0 && !set->notifier.is_required && errno != ENOTSUP && errno != ELOOP)
 		return -errno;
 	if (fd < 0) {
 		/*
 		 * If an earlier ep_replace_fds has failed, there is a socket pair already: use that
 		 * one.
 		 */
-		rc = set->bell.fds[0] < 0 ? ep_bell_make(&set->bell) : 0;
+		rc = set->notifier.fds[0] < 0 ? ep_notifier_open(&set->notifier) : 0;
 		if (rc < 0)
 			return rc;
-		fd = set->bell.fds[0];
+		fd = set->notifier.fds[0];
 	}
 	rc = ep_replace_fds(&set->object, fd);
-	set->is_exposed = rc == 0;
+	set->is_pollable = rc == 0;
 	return rc;
 }
 
-static bool is_exposed(struct ep_set *set)
+static bool is_pollable(struct ep_set *set)
 {
 	bool exposed;
 
 	pthread_mutex_lock(&set->lock);
-	exposed = set->is_exposed;
+	exposed = set->is_pollable;
 	pthread_mutex_unlock(&set->lock);
 	return exposed;
 }
 
-int ep_expose(struct ep_set *set)
+int ep_make_pollable(struct ep_set *set)
 {
 	bool inside = ep_inside;
 	int saved = errno, rc = 0;
 
-	if (is_exposed(set))
+	if (is_pollable(set))
 		return 0;
 	ep_inside = true;
 	ep_table_lock();
 	pthread_mutex_lock(&set->lock);
-	if (!set->is_exposed)
-		rc = expose(set);
+	if (!set->is_pollable)
+		rc = make_pollable(set);
 	pthread_mutex_unlock(&set->lock);
 	ep_table_unlock();
 	ep_inside = inside;
@@ -188,17 +190,17 @@ int ep_expose(struct ep_set *set)
 	return rc;
 }
 
-int ep_use_bell(struct ep_set *set)
+int ep_use_notifier(struct ep_set *set)
 {
 	int rc;
 
 	ep_table_lock();
 	pthread_mutex_lock(&set->lock);
-	rc = set->bell.fds[0] < 0 ? ep_bell_make(&set->bell) : 0;
-	set->bell.stays |= rc == 0;
+	rc = set->notifier.fds[0] < 0 ? ep_notifier_open(&set->notifier) : 0;
+	set->notifier.is_required |= rc == 0;
 	pthread_mutex_unlock(&set->lock);
 	if (rc == 0)
-		rc = ep_replace_fds(&set->object, set->bell.fds[0]);
+		rc = ep_replace_fds(&set->object, set->notifier.fds[0]);
 	ep_table_unlock();
 	ep_renew_watchers(set);
 	return rc;
@@ -207,10 +209,10 @@ int ep_use_bell(struct ep_set *set)
 /* --- Fork ------------------------------------------------------------------------------ */
 
 /*
- * Called with the set's lock, in a forked child: fork_set has replaced the descriptors of the
- * nested sets by other files, so register these descriptors again.
+ * Called with the set's lock, in a forked child: detach_from_parent has replaced the descriptors of
+ * the nested sets by other files, so register these descriptors again.
  */
-static void renew_nested(struct ep_set *set)
+static void register_nested_again(struct ep_set *set)
 {
 	for (int fd = 0; fd < (int)numbers_end(); fd++) {
 		struct ep_entry *entry = ep_entry_find(set, fd);
@@ -222,15 +224,15 @@ static void renew_nested(struct ep_set *set)
 
 /*
  * Make a set of the parent usable in this forked child: give the set's queue new kernel objects.
- * The set's descriptors stay as fork_set has left them, until ep_expose.  Called with the set's
- * lock.  Returns 0 or -errno.
+ * The set's descriptors stay as detach_from_parent has left them, until ep_make_pollable.  Called
+ * with the set's lock.  Returns 0 or -errno.
  */
 static int adopt_locked(struct ep_set *set)
 {
 	if (xpoll_reinit(set->queue) < 0)
 		return -errno;
-	if (atomic_load(&set->nested) > 0)
-		renew_nested(set);
+	if (atomic_load(&set->nested_entries) > 0)
+		register_nested_again(set);
 	atomic_store(&set->process, atomic_load(&ep_process));
 	return 0;
 }

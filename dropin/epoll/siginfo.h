@@ -32,7 +32,7 @@ static inline struct signalfd_siginfo to_siginfo(const siginfo_t *info)
 	out.ssi_uid = (uint32_t)info->si_uid;
 	if (info->si_signo == SIGCHLD)
 		out.ssi_status = info->si_status;
-#if HAS_SIGINFO
+#if HAS_SIGWAITINFO
 	if (info->si_code == SI_QUEUE || info->si_code == SI_TIMER) {
 		out.ssi_int = info->si_value.sival_int;
 		out.ssi_ptr = (uint64_t)(uintptr_t)info->si_value.sival_ptr;

@@ -15,9 +15,9 @@
 #endif
 
 #if defined(__APPLE__) || defined(__OpenBSD__)
-#define HAS_SIGINFO 0
+#define HAS_SIGWAITINFO 0
 #else
-#define HAS_SIGINFO 1 /* sigwaitinfo and sigtimedwait */
+#define HAS_SIGWAITINFO 1 /* sigwaitinfo and sigtimedwait */
 #endif
 
 #ifdef __OpenBSD__
@@ -144,7 +144,7 @@ static inline int wait_for_signal(int queue, const sigset_t *mask, siginfo_t *in
 
 	(void)queue;
 	memset(info, 0, sizeof *info);
-#if HAS_SIGINFO
+#if HAS_SIGWAITINFO
 	number = sigwaitinfo(mask, info);
 #else
 	if (wait_for_any(queue, mask, &number) != 0)

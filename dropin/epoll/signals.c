@@ -13,7 +13,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "post.h"
+#include "pipe.h"
 #include "real.h"
 #include "siginfo.h"
 
@@ -27,7 +27,7 @@ enum { SIGNALS_END = 65 };
 struct ep_signals {
 	struct ep_object object;
 	struct ep_signals *next; /* next in signals.all */
-	struct ep_post post;
+	struct ep_pipe pipe;
 	sigset_t mask;
 };
 
@@ -42,7 +42,7 @@ static struct {
 	struct ep_locked before_fork; /* for fork_end: the state from ep_lock */
 	struct ep_signals *all;
 	struct kept *kept;   /* accepted signals that were not read, oldest first */
-	bool runs;           /* the thread was started and has not ended */
+	bool has_thread;     /* the thread was started and has not ended */
 	pthread_t thread;
 	/* the signals in any signalfd's mask when the thread last began to wait */
 	sigset_t waits_for;
@@ -83,7 +83,7 @@ static void keep_signal(const siginfo_t *info)
 	*link = kept;
 	for (struct ep_signals *one = signals.all; one; one = one->next)
 		if (sigismember(&one->mask, info->si_signo) == 1)
-			ep_post_ring(&one->post);
+			ep_pipe_notify(&one->pipe);
 }
 
 /*
@@ -102,11 +102,11 @@ static struct kept **find_kept(const sigset_t *mask)
 }
 
 /* Make each signalfd for which no signal is kept not readable. */
-static void silence_unready(void)
+static void drain_unready_pipes(void)
 {
 	for (struct ep_signals *one = signals.all; one; one = one->next)
-		if (one->post.bytes > 0 && !find_kept(&one->mask))
-			ep_post_silence(&one->post);
+		if (one->pipe.unread_bytes > 0 && !find_kept(&one->mask))
+			ep_pipe_drain(&one->pipe);
 }
 
 /* Send kept signals that are in no mask any more to the process again, so that they are pending. */
@@ -136,7 +136,7 @@ static void resend_unwanted(void)
  */
 static bool is_interrupt(const siginfo_t *info)
 {
-#if HAS_SIGINFO
+#if HAS_SIGWAITINFO
 	if (info->si_code == SI_QUEUE || info->si_code == SI_TIMER || info->si_pid != getpid())
 		return false;
 #endif
@@ -181,7 +181,7 @@ static void *accept_signals(void *unused)
 			keep_signal(&info);
 		resend_unwanted();
 	}
-	signals.runs = false;
+	signals.has_thread = false;
 	signals.interrupt_signal = 0;
 	pthread_mutex_unlock(&signals.lock);
 	return NULL;
@@ -215,26 +215,26 @@ static void *run_thread(void *unused)
  * Have the thread wait for the signals of all masks; start the thread if necessary.  Called with
  * the lock.  Returns 0 or -errno.
  */
-static int wait_for_all_masks(void)
+static int update_thread_mask(void)
 {
 	sigset_t all;
 	int rc = 0;
 
-	if (signals.runs) {
+	if (signals.has_thread) {
 		interrupt_wait();
 		return 0;
 	}
 	if (!unite_masks(&all))
 		return 0;
-	signals.runs = true;
+	signals.has_thread = true;
 	/*
 	 * The new thread reads the masks before its first wait: let interrupt_wait send no signal
 	 * until then.
 	 */
 	sigemptyset(&signals.waits_for);
-	rc = ep_post_start(run_thread);
+	rc = ep_thread_start(run_thread);
 	if (rc < 0)
-		signals.runs = false;
+		signals.has_thread = false;
 	return rc;
 }
 
@@ -246,7 +246,7 @@ static int wait_for_all_masks(void)
  */
 static void accept_pending(const sigset_t *mask)
 {
-#if HAS_SIGINFO
+#if HAS_SIGWAITINFO
 	static const struct timespec no_time = {0, 0};
 	siginfo_t info;
 
@@ -268,7 +268,7 @@ static bool try_read(struct ep_signals *object, struct signalfd_siginfo *out)
 	if (link) {
 		kept = *link;
 		*link = kept->next;
-		silence_unready();
+		drain_unready_pipes();
 	}
 	ep_unlock(&signals.lock, &before);
 	if (!kept)
@@ -295,7 +295,7 @@ ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t s
 		}
 		if (len > 0)
 			break;
-		rc = ep_post_wait(object, &self->post, &signals.lock, fd);
+		rc = ep_pipe_wait(object, &self->pipe, &signals.lock, fd);
 		if (rc < 0)
 			return rc;
 	}
@@ -345,14 +345,14 @@ static int set_mask(struct ep_signals *object, const sigset_t *mask)
 	sigdelset(&object->mask, SIGKILL);
 	sigdelset(&object->mask, SIGSTOP);
 	keep_from_being_ignored(&object->mask);
-	rc = wait_for_all_masks();
+	rc = update_thread_mask();
 	resend_unwanted();
-	silence_unready();
+	drain_unready_pipes();
 	/*
 	 * A signal in this mask may be kept already, for another signalfd: make this one readable.
 	 */
 	if (find_kept(&object->mask))
-		ep_post_ring(&object->post);
+		ep_pipe_notify(&object->pipe);
 	accept_pending(&object->mask);
 	return rc;
 }
@@ -367,10 +367,10 @@ static void end_signals(struct ep_object *opaque)
 	while (*link != object)
 		link = &(*link)->next;
 	*link = object->next;
-	(void)wait_for_all_masks();
+	(void)update_thread_mask();
 	resend_unwanted();
 	ep_unlock(&signals.lock, &before);
-	ep_post_close(&object->post);
+	ep_pipe_close(&object->pipe);
 	pool_give(&pool, &opaque->free);
 }
 
@@ -392,7 +392,7 @@ static struct ep_signals *allocate(void)
 static int open_signals(const sigset_t *mask, int flags)
 {
 	struct ep_signals *object = allocate();
-	int fd = object ? ep_post_open(&object->post, flags) : -ENOMEM;
+	int fd = object ? ep_pipe_open(&object->pipe, flags) : -ENOMEM;
 	struct ep_locked before;
 	int rc;
 
@@ -434,11 +434,11 @@ static int change_mask(int fd, const sigset_t *mask)
 EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
 {
 	if (!mask)
-		return xp_result(-EFAULT);
-	if (flags & ~EP_POST_FLAGS)
-		return xp_result(-EINVAL);
+		return xp_public_result(-EFAULT);
+	if (flags & ~EP_PIPE_FLAGS)
+		return xp_public_result(-EINVAL);
 	ep_revive();
-	return xp_result(fd == -1 ? open_signals(mask, flags) : change_mask(fd, mask));
+	return xp_public_result(fd == -1 ? open_signals(mask, flags) : change_mask(fd, mask));
 }
 
 /* --- Fork ------------------------------------------------------------------------------ */
@@ -462,8 +462,8 @@ static void revive_thread(void)
 {
 	struct ep_locked before = ep_lock(&signals.lock);
 
-	if (!signals.runs)
-		(void)wait_for_all_masks();
+	if (!signals.has_thread)
+		(void)update_thread_mask();
 	ep_unlock(&signals.lock, &before);
 }
 
@@ -477,12 +477,12 @@ static void fork_child(void)
 		free(kept);
 	}
 	for (struct ep_signals *object = signals.all; object; object = object->next)
-		ep_post_fork(&object->object, &object->post);
-	signals.runs = false;
+		ep_pipe_unshare(&object->object, &object->pipe);
+	signals.has_thread = false;
 	signals.interrupt_signal = 0;
 	forget_wait();
 	if (signals.all)
-		ep_revive_by(revive_thread);
+		ep_add_revival(revive_thread);
 	fork_end();
 }
 

@@ -14,8 +14,8 @@
 
 static struct {
 	pthread_mutex_t lock;
-	struct ep_set *all; /* [t] sets that a descriptor refers to, linked by set->next */
-	atomic_int sets;    /* [a] number of sets in `all` */
+	struct ep_set *all;   /* [t] sets that a descriptor refers to, linked by set->next */
+	atomic_int set_count; /* [a] number of sets in `all` */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 _Thread_local bool ep_inside;
@@ -104,7 +104,7 @@ bool ep_is_of_set(int fd, const struct ep_set *set)
 
 bool ep_any_sets(void)
 {
-	return atomic_load_explicit(&table.sets, memory_order_relaxed) > 0;
+	return atomic_load_explicit(&table.set_count, memory_order_relaxed) > 0;
 }
 
 /* --- Descriptors ------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ int ep_publish(struct ep_object *object, int fd)
 
 		set->next = table.all;
 		table.all = set;
-		atomic_fetch_add(&table.sets, 1);
+		atomic_fetch_add(&table.set_count, 1);
 	}
 	pthread_mutex_unlock(&table.lock);
 	return fd;
@@ -158,7 +158,7 @@ void ep_table_unlock(void)
  * Make `duplicate` the file that fd refers to now: ep_replace_fds may have replaced fd since the
  * program has duplicated fd.  Called with the table's lock.
  */
-static void duplicate_again(int fd, int duplicate)
+static void refresh_duplicate(int fd, int duplicate)
 {
 	int flags = ep_real()->fcntl(duplicate, F_GETFD);
 
@@ -183,7 +183,7 @@ void ep_duplicated(int fd, int duplicate)
 	if (object)
 		(void)record_fd(object, duplicate);
 	if (object && object->kind == EP_SET)
-		duplicate_again(fd, duplicate);
+		refresh_duplicate(fd, duplicate);
 	pthread_mutex_unlock(&table.lock);
 	errno = saved;
 }
@@ -199,7 +199,7 @@ static void unlist_set(struct ep_set *set)
 	while (*link != set)
 		link = &(*link)->next;
 	*link = set->next;
-	atomic_fetch_sub(&table.sets, 1);
+	atomic_fetch_sub(&table.set_count, 1);
 }
 
 /*
@@ -210,7 +210,7 @@ static void forget_entries(int fd)
 {
 	pthread_mutex_lock(&table.lock);
 	for (struct ep_set *set = table.all; set; set = set->next)
-		if (atomic_load(&set->live) > 0)
+		if (atomic_load(&set->live_entries) > 0)
 			ep_forget(set, fd);
 	pthread_mutex_unlock(&table.lock);
 }
@@ -222,7 +222,7 @@ struct ep_object *ep_close_begin(int fd)
 	int saved = errno;
 
 	/* A child of vfork(2) shares the parent's memory, but closes its own descriptors only. */
-	if (XP_LIKELY(!number_concerns(fd)) || atomic_load(&ep_process) != getpid())
+	if (XP_LIKELY(!number_needs_close_hook(fd)) || atomic_load(&ep_process) != getpid())
 		return NULL;
 	if (atomic_exchange(&number->may_be_registered, false)) {
 		xpoll_forget_fd(fd);
@@ -273,7 +273,7 @@ int ep_replace_fds(struct ep_object *object, int fd)
  * Takes no lock: the forked child has one thread, and the locks that fork_prepare took may still be
  * locked, because the order of the fork handlers is not known.
  */
-void ep_restamp_entries(int fd)
+void ep_update_inodes(int fd)
 {
 	struct stat status;
 
@@ -289,7 +289,7 @@ void ep_restamp_entries(int fd)
 	}
 }
 
-void ep_revive_by(void (*start)(void))
+void ep_add_revival(void (*start)(void))
 {
 	int i = 0;
 
@@ -392,7 +392,7 @@ static void fork_parent(void)
 	pthread_mutex_unlock(&ep_nest_lock);
 }
 
-void ep_reserve_descriptors(void)
+void ep_reserve_closed_fds(void)
 {
 	int spare = -1;
 
@@ -415,8 +415,8 @@ void ep_reserve_descriptors(void)
 }
 
 /*
- * In a forked child: the descriptors of the parent's sets stay open (set->fork).  When the child
- * first uses one of these sets, ep_adopt makes it usable.
+ * In a forked child: the descriptors of the parent's sets stay open (set->detach_from_parent).
+ * When the child first uses one of these sets, ep_adopt makes it usable.
  */
 static void fork_child(void)
 {
@@ -427,10 +427,10 @@ static void fork_child(void)
 	table.lock = unlocked;
 	atomic_store(&ep_process, getpid());
 	ep_inside = false;
-	ep_reserve_descriptors();
+	ep_reserve_closed_fds();
 	for (struct ep_set *set = table.all; set; set = set->next) {
 		set->lock = unlocked;
-		set->fork(set);
+		set->detach_from_parent(set);
 	}
 	errno = saved;
 }

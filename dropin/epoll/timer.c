@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "common/time.h"
-#include "post.h"
+#include "pipe.h"
 #include "real.h"
 
 enum {
@@ -33,9 +33,9 @@ enum {
 struct ep_timer {
 	struct ep_object object;
 	struct ep_timer *next; /* next in timers.all */
-	struct ep_post post;
+	struct ep_pipe pipe;
 	clockid_t clock;       /* [I] from timerfd_create(2) */
-	clockid_t base;        /* the clock of due_ns: `clock`, or, for a relative
+	clockid_t due_clock;   /* the clock of due_ns: `clock`, or, for a relative
 	                          time on the real-time clock, the monotonic one */
 	int64_t due_ns;        /* time of the next expiration; 0: the timer is not armed */
 	int64_t interval_ns;
@@ -50,7 +50,7 @@ struct ep_timer {
 	 * if periodic, timerfd_gettime(2)
 	 */
 	bool is_expired;
-	bool cancels;          /* TFD_TIMER_CANCEL_ON_SET */
+	bool is_cancel_on_set; /* TFD_TIMER_CANCEL_ON_SET */
 	/* the real-time clock was set, and no read(2) has returned ECANCELED for that yet */
 	bool is_canceled;
 };
@@ -60,7 +60,7 @@ static struct {
 	struct ep_locked before_fork; /* for fork_end: the state from ep_lock */
 	struct ep_timer *all;
 	/* the thread was started (in a forked child, before ep_revive: the parent's thread) */
-	bool runs;
+	bool has_thread;
 	pthread_cond_t changed; /* signalled when the due_ns of a timer was set */
 } timers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -74,7 +74,7 @@ static int64_t now_ns(clockid_t clock)
 	return timeout_ns(&now);
 }
 
-static int64_t offset_ns(void)
+static int64_t realtime_offset_ns(void)
 {
 	return now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC);
 }
@@ -96,18 +96,18 @@ static int64_t add_ns(int64_t a_ns, int64_t b_ns)
  */
 static void expire_or_cancel(struct ep_timer *timer)
 {
-	if (timer->cancels && !timer->is_canceled &&
-	    llabs(offset_ns() - timer->offset_ns) > CLOCK_STEP_NS) {
+	if (timer->is_cancel_on_set && !timer->is_canceled &&
+	    llabs(realtime_offset_ns() - timer->offset_ns) > CLOCK_STEP_NS) {
 		timer->is_canceled = true;
-		ep_post_ring(&timer->post);
+		ep_pipe_notify(&timer->pipe);
 	}
-	if (timer->due_ns == 0 || timer->is_expired || now_ns(timer->base) < timer->due_ns)
+	if (timer->due_ns == 0 || timer->is_expired || now_ns(timer->due_clock) < timer->due_ns)
 		return;
 	timer->is_expired = true;
 	timer->ticks++;
 	if (timer->interval_ns == 0)
 		timer->due_ns = 0;
-	ep_post_ring(&timer->post);
+	ep_pipe_notify(&timer->pipe);
 }
 
 /*
@@ -120,7 +120,7 @@ static void rearm_periodic(struct ep_timer *timer)
 
 	if (!timer->is_expired || timer->interval_ns == 0)
 		return;
-	missed = (now_ns(timer->base) - timer->due_ns) / timer->interval_ns;
+	missed = (now_ns(timer->due_clock) - timer->due_ns) / timer->interval_ns;
 	/* The clock was set back: no further expiration has passed. */
 	if (missed < 0)
 		missed = 0;
@@ -143,7 +143,7 @@ static struct itimerspec remaining_setting(struct ep_timer *timer)
 
 	expire_or_cancel(timer);
 	rearm_periodic(timer);
-	left_ns = timer->due_ns == 0 ? 0 : timer->due_ns - now_ns(timer->base);
+	left_ns = timer->due_ns == 0 ? 0 : timer->due_ns - now_ns(timer->due_clock);
 	/* Return at least 1 ns for an armed timer, because 0 means that it is not armed. */
 	if (timer->due_ns != 0 && left_ns <= 0)
 		left_ns = 1;
@@ -167,8 +167,9 @@ static int64_t expire_due_timers(void)
 
 		expire_or_cancel(timer);
 		is_armed = timer->due_ns != 0 && !timer->is_expired;
-		left_ns = is_armed ? timer->due_ns - now_ns(timer->base) : XP_NEVER;
-		is_checked = (is_armed && timer->base != CLOCK_MONOTONIC) || timer->cancels;
+		left_ns = is_armed ? timer->due_ns - now_ns(timer->due_clock) : XP_NEVER;
+		is_checked = (is_armed && timer->due_clock != CLOCK_MONOTONIC) ||
+		             timer->is_cancel_on_set;
 		if (is_checked && left_ns > CLOCK_CHECK_NS)
 			left_ns = CLOCK_CHECK_NS;
 		if (left_ns < first_ns)
@@ -198,7 +199,7 @@ static void sleep_for(int64_t left_ns)
 #endif
 }
 
-static void *ring_timers(void *unused)
+static void *run_timer_thread(void *unused)
 {
 	(void)unused;
 	ep_inside = true;
@@ -229,11 +230,11 @@ static int start_thread(void)
 {
 	int rc;
 
-	if (timers.runs)
+	if (timers.has_thread)
 		return 0;
 	make_condition();
-	rc = ep_post_start(ring_timers);
-	timers.runs = rc == 0;
+	rc = ep_thread_start(run_timer_thread);
+	timers.has_thread = rc == 0;
 	return rc;
 }
 
@@ -251,7 +252,7 @@ static int try_read(struct ep_timer *timer, uint64_t *ticks)
 	expire_or_cancel(timer);
 	if (timer->is_canceled) {
 		timer->is_canceled = false;
-		timer->offset_ns = offset_ns();
+		timer->offset_ns = realtime_offset_ns();
 		rc = -ECANCELED;
 	} else if (timer->ticks > 0) {
 		rearm_periodic(timer);
@@ -260,7 +261,7 @@ static int try_read(struct ep_timer *timer, uint64_t *ticks)
 	timer->ticks = 0;
 	if (*ticks > 0 || rc < 0) {
 		timer->is_expired = false;
-		ep_post_silence(&timer->post);
+		ep_pipe_drain(&timer->pipe);
 	}
 	ep_unlock(&timers.lock, &before);
 	return rc;
@@ -275,7 +276,7 @@ ssize_t ep_timer_read(struct ep_object *object, int fd, void *buffer, size_t siz
 	if (size < sizeof ticks)
 		return -EINVAL;
 	while ((rc = try_read(timer, &ticks)) == 0 && ticks == 0) {
-		rc = ep_post_wait(object, &timer->post, &timers.lock, fd);
+		rc = ep_pipe_wait(object, &timer->pipe, &timers.lock, fd);
 		if (rc < 0)
 			return rc;
 	}
@@ -298,7 +299,7 @@ static void end_timer(struct ep_object *object)
 		link = &(*link)->next;
 	*link = timer->next;
 	ep_unlock(&timers.lock, &before);
-	ep_post_close(&timer->post);
+	ep_pipe_close(&timer->pipe);
 	pool_give(&pool, &object->free);
 }
 
@@ -316,14 +317,14 @@ static struct ep_timer *allocate(void)
 	}
 	timer->due_ns = timer->interval_ns = 0;
 	timer->ticks = 0;
-	timer->is_expired = timer->cancels = timer->is_canceled = false;
+	timer->is_expired = timer->is_cancel_on_set = timer->is_canceled = false;
 	return timer;
 }
 
 static int open_timer(clockid_t clock, int flags)
 {
 	struct ep_timer *timer = allocate();
-	int fd = timer ? ep_post_open(&timer->post, flags) : -ENOMEM;
+	int fd = timer ? ep_pipe_open(&timer->pipe, flags) : -ENOMEM;
 	struct ep_locked before;
 
 	if (fd < 0) {
@@ -331,7 +332,7 @@ static int open_timer(clockid_t clock, int flags)
 			pool_give(&pool, &timer->object.free);
 		return fd;
 	}
-	timer->clock = timer->base = clock;
+	timer->clock = timer->due_clock = clock;
 	before = ep_lock(&timers.lock);
 	timer->next = timers.all;
 	timers.all = timer;
@@ -350,9 +351,9 @@ EXPORT int timerfd_create(int clockid, int flags)
 #ifdef CLOCK_BOOTTIME
 	is_known |= clockid == CLOCK_BOOTTIME;
 #endif
-	if (!is_known || flags & ~EP_POST_FLAGS)
-		return xp_result(-EINVAL);
-	return xp_result(open_timer((clockid_t)clockid, flags));
+	if (!is_known || flags & ~EP_PIPE_FLAGS)
+		return xp_public_result(-EINVAL);
+	return xp_public_result(open_timer((clockid_t)clockid, flags));
 }
 
 /*
@@ -381,17 +382,17 @@ static int set_timer(struct ep_timer *timer, int flags, const struct itimerspec 
 
 	if (rc < 0)
 		return rc;
-	timer->base = is_absolute || timer->clock != CLOCK_REALTIME ? timer->clock
+	timer->due_clock = is_absolute || timer->clock != CLOCK_REALTIME ? timer->clock
 	                                                            : CLOCK_MONOTONIC;
 	timer->interval_ns = timeout_ns(&value->it_interval);
 	timer->due_ns = value_ns == 0 || is_absolute ? value_ns
-	                                             : add_ns(now_ns(timer->base), value_ns);
+	                                             : add_ns(now_ns(timer->due_clock), value_ns);
 	timer->ticks = 0;
 	timer->is_expired = timer->is_canceled = false;
-	timer->cancels = is_absolute && flags & TFD_TIMER_CANCEL_ON_SET &&
+	timer->is_cancel_on_set = is_absolute && flags & TFD_TIMER_CANCEL_ON_SET &&
 		timer->clock == CLOCK_REALTIME && value_ns > 0;
-	timer->offset_ns = timer->cancels ? offset_ns() : 0;
-	ep_post_silence(&timer->post);
+	timer->offset_ns = timer->is_cancel_on_set ? realtime_offset_ns() : 0;
+	ep_pipe_drain(&timer->pipe);
 	expire_or_cancel(timer);
 	if (timer->due_ns > 0)
 		pthread_cond_signal(&timers.changed);
@@ -407,13 +408,13 @@ EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new_value
 	int rc = 0;
 
 	if (!new_value)
-		return xp_result(-EFAULT);
+		return xp_public_result(-EFAULT);
 	if (flags & ~(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET) ||
 	    !timeout_is_valid(&new_value->it_value) || !timeout_is_valid(&new_value->it_interval))
-		return xp_result(-EINVAL);
+		return xp_public_result(-EINVAL);
 	timer = hold_timer(fd, &rc);
 	if (!timer)
-		return xp_result(rc);
+		return xp_public_result(rc);
 	before = ep_lock(&timers.lock);
 	old = remaining_setting(timer);
 	rc = set_timer(timer, flags, new_value);
@@ -421,7 +422,7 @@ EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new_value
 	ep_object_drop(&timer->object);
 	if (rc == 0 && old_value)
 		*old_value = old;
-	return xp_result(rc);
+	return xp_public_result(rc);
 }
 
 EXPORT int timerfd_gettime(int fd, struct itimerspec *curr_value)
@@ -431,7 +432,7 @@ EXPORT int timerfd_gettime(int fd, struct itimerspec *curr_value)
 	struct ep_locked before;
 
 	if (!timer)
-		return xp_result(rc);
+		return xp_public_result(rc);
 	before = ep_lock(&timers.lock);
 	*curr_value = remaining_setting(timer);
 	ep_unlock(&timers.lock, &before);
@@ -463,7 +464,7 @@ static void revive_thread(void)
 	/*
 	 * Ignore an error: if no thread can be made, a later timerfd_settime(2) tries again.
 	 */
-	timers.runs = false;
+	timers.has_thread = false;
 	(void)start_thread();
 	ep_unlock(&timers.lock, &before);
 }
@@ -475,14 +476,14 @@ static void revive_thread(void)
 static void fork_child(void)
 {
 	for (struct ep_timer *timer = timers.all; timer; timer = timer->next) {
-		bool is_readable = timer->post.bytes > 0;
+		bool is_readable = timer->pipe.unread_bytes > 0;
 
-		ep_post_fork(&timer->object, &timer->post);
-		if (is_readable && timer->post.bytes == 0)
-			ep_post_ring(&timer->post);
+		ep_pipe_unshare(&timer->object, &timer->pipe);
+		if (is_readable && timer->pipe.unread_bytes == 0)
+			ep_pipe_notify(&timer->pipe);
 	}
-	if (timers.runs)
-		ep_revive_by(revive_thread);
+	if (timers.has_thread)
+		ep_add_revival(revive_thread);
 	fork_end();
 }
 

@@ -6,7 +6,7 @@
 #include "common/time.h"
 #include "ep.h"
 
-enum { EP_RECORDS = 64 /* size of the array of records on the stack */ };
+enum { EP_STACK_RECORDS = 64 /* size of the array of records on the stack */ };
 
 static int64_t now_ns(void)
 {
@@ -17,16 +17,16 @@ static int64_t now_ns(void)
 }
 
 /*
- * Translate records into events, at most `cap`.  If held_fd is not negative, events[0] is already
- * an event of this descriptor, from the record that an earlier call had taken from the queue and
- * kept (ep_give_back).  If the queue reports held_fd again, because it is level-triggered, both
- * become one event.  Otherwise the array may be one event too short: then the last record is kept
- * for the next wait.  Returns the number of events.
+ * Translate records into events, at most `cap`.  If deferred_fd is not negative, events[0] is
+ * already an event of this descriptor, from the record that an earlier call had taken from the
+ * queue and kept (ep_defer_record).  If the queue reports deferred_fd again, because it is
+ * level-triggered, both become one event.  Otherwise the array may be one event too short: then the
+ * last record is kept for the next wait.  Returns the number of events.
  */
 static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, int count,
-                       struct epoll_event *events, int held_fd, int cap)
+                       struct epoll_event *events, int deferred_fd, int cap)
 {
-	int kept = held_fd >= 0;
+	int kept = deferred_fd >= 0;
 
 	pthread_mutex_lock(&set->lock);
 	for (int i = 0; i < count; i++) {
@@ -34,30 +34,30 @@ static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, in
 
 		if (!ep_deliver(set, &records[i], &event))
 			continue;
-		if (records[i].fd == held_fd)
+		if (records[i].fd == deferred_fd)
 			events[0].events |= event.events;
 		else if (kept < cap)
 			events[kept++] = event;
 		else
-			ep_give_back(set, &records[i]);
+			ep_defer_record(set, &records[i]);
 	}
 	pthread_mutex_unlock(&set->lock);
 	return kept;
 }
 
 /*
- * Translate set->held, the record that an earlier call has kept (ep_give_back), into an event.
- * Returns the record's descriptor; -1: there is no event.
+ * Translate set->deferred, the record that an earlier call has kept (ep_defer_record), into an
+ * event.  Returns the record's descriptor; -1: there is no event.
  */
-static int deliver_held(struct ep_set *set, struct epoll_event *event)
+static int deliver_deferred(struct ep_set *set, struct epoll_event *event)
 {
 	int fd;
 
-	if (XP_LIKELY(!atomic_load_explicit(&set->is_held, memory_order_relaxed)))
+	if (XP_LIKELY(!atomic_load_explicit(&set->has_deferred, memory_order_relaxed)))
 		return -1;
 	pthread_mutex_lock(&set->lock);
-	fd = set->held.fd;
-	if (!ep_deliver_held(set, event))
+	fd = set->deferred.fd;
+	if (!ep_deliver_deferred(set, event))
 		fd = -1;
 	pthread_mutex_unlock(&set->lock);
 	return fd;
@@ -68,8 +68,8 @@ struct waiting {
 	struct epoll_event *events;
 	int64_t timeout_ns;
 	const sigset_t *mask;
-	int state; /* the cancellation state to apply during the wait in the queue */
-	bool *is_paused; /* ep_bell_pause has returned true */
+	int cancel_state; /* the cancellation state to apply during the wait in the queue */
+	bool *is_paused; /* ep_notifier_pause has returned true */
 };
 
 /*
@@ -85,7 +85,7 @@ static int wait_in_queue(struct ep_set *set, struct xpoll_ready *records, int ca
 
 	if (has_event)
 		return xpoll_pwait(set->queue, records, cap, 0, NULL);
-	pthread_setcancelstate(waiting->state, NULL);
+	pthread_setcancelstate(waiting->cancel_state, NULL);
 	count = xpoll_pwait(set->queue, records, cap, waiting->timeout_ns, mask);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	return count;
@@ -103,25 +103,26 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 	int64_t begin_ns = waiting->timeout_ns > 0 ? now_ns() : 0;
 	bool is_timed = waiting->timeout_ns > 0 && waiting->timeout_ns < XP_NEVER - begin_ns;
 	int64_t end_ns = is_timed ? begin_ns + waiting->timeout_ns : 0;
-	int count, held_fd, kept;
+	int count, deferred_fd, kept;
 
 	do {
-		held_fd = deliver_held(set, waiting->events);
-		kept = held_fd >= 0;
+		deferred_fd = deliver_deferred(set, waiting->events);
+		kept = deferred_fd >= 0;
 		if (kept == cap)
 			return kept;
 		count = wait_in_queue(set, records, cap, waiting, kept > 0);
 		if (count < 0)
 			return kept ? kept : -errno;
-		kept = deliver_all(set, records, count, waiting->events, held_fd, cap);
+		kept = deliver_all(set, records, count, waiting->events, deferred_fd, cap);
 		if (count == 0 && waiting->timeout_ns == 0)
 			return kept;
 		/*
-		 * The set may have got a bell during the wait, and a wake-up for the bell's thread
-		 * may have woken this thread: ep_bell_pause wakes the bell's thread again.
+		 * The set may have got a notifier during the wait, and a wake-up for the notifier's
+		 * thread may have woken this thread: ep_notifier_pause wakes the notifier's thread
+		 * again.
 		 */
 		if (kept == 0 && !*waiting->is_paused)
-			*waiting->is_paused = ep_bell_pause(set);
+			*waiting->is_paused = ep_notifier_pause(set);
 		if (is_timed) {
 			waiting->timeout_ns = end_ns - now_ns();
 			if (waiting->timeout_ns < 0)
@@ -135,7 +136,7 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 struct room {
 	struct ep_set *set;
 	struct xpoll_ready *records; /* allocated array; NULL: the array on the stack is used */
-	/* ep_bell_pause has returned true, so ep_bell_resume must follow */
+	/* ep_notifier_pause has returned true, so ep_notifier_resume must follow */
 	bool is_paused;
 };
 
@@ -147,15 +148,15 @@ static void end_wait(void *opaque)
 	free(room->records);
 	atomic_fetch_sub(&room->set->waiters, 1);
 	if (room->is_paused)
-		ep_bell_resume(room->set);
+		ep_notifier_resume(room->set);
 }
 
-static bool is_rung(struct ep_set *set)
+static bool is_notifier_readable(struct ep_set *set)
 {
 	bool rung;
 
 	pthread_mutex_lock(&set->lock);
-	rung = set->bell.is_rung;
+	rung = set->notifier.is_readable;
 	pthread_mutex_unlock(&set->lock);
 	return rung;
 }
@@ -163,35 +164,35 @@ static bool is_rung(struct ep_set *set)
 int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64_t timeout_ns,
             const sigset_t *mask, int state)
 {
-	struct xpoll_ready few[EP_RECORDS];
+	struct xpoll_ready few[EP_STACK_RECORDS];
 	struct room room = {.set = set};
 	struct waiting waiting = {events, timeout_ns, mask, state, &room.is_paused};
-	int live = atomic_load(&set->live);
+	int live = atomic_load(&set->live_entries);
 	int cap = maxevents;
 	int rc;
 
 	/*
 	 * A wait returns at most one record for each live entry, so a larger array is not needed.
 	 */
-	if (cap > EP_RECORDS && live <= EP_RECORDS)
-		cap = EP_RECORDS;
-	if (cap > EP_RECORDS) {
+	if (cap > EP_STACK_RECORDS && live <= EP_STACK_RECORDS)
+		cap = EP_STACK_RECORDS;
+	if (cap > EP_STACK_RECORDS) {
 		cap = cap < live ? cap : live;
 		room.records = malloc((size_t)cap * sizeof *room.records);
 		if (!room.records)
-			cap = EP_RECORDS;
+			cap = EP_STACK_RECORDS;
 	}
 	ep_nest_refresh(set);
 	atomic_fetch_add(&set->waiters, 1);
 	pthread_cleanup_push(end_wait, &room);
-	room.is_paused = ep_bell_pause(set);
+	room.is_paused = ep_notifier_pause(set);
 	rc = wait_until(set, room.records ? room.records : few, cap, &waiting);
 	pthread_cleanup_pop(1);
 	/*
 	 * The wait may have taken the last events: call ep_is_ready, which makes the set's
-	 * descriptors, which refer to the bell's socket, not readable if no event is left.
+	 * descriptors, which refer to the notifier's socket, not readable if no event is left.
 	 */
-	if (room.is_paused && is_rung(set))
+	if (room.is_paused && is_notifier_readable(set))
 		(void)ep_is_ready(set);
 	return rc;
 }

@@ -24,7 +24,7 @@ enum {
 };
 
 /* A request with any of these flags returns its event only once. */
-#define KQ_AIO_MODES (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
+#define KQ_AIO_ONE_EVENT (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
 
 /* A request, until aio_return(2).  The lock of kq_aio guards all members; xpoll writes to aio. */
 struct kq_request {
@@ -39,13 +39,14 @@ struct kq_request {
 	 * aio.result is valid: xpoll has returned the event, or has ended the request with its
 	 * queue
 	 */
-	bool was_returned;
+	bool has_result;
 	/*
 	 * no further event is returned: the program has deleted the registration (EV_DELETE), or a
 	 * request with EV_ONESHOT, EV_CLEAR or EV_DISPATCH has had its one event
 	 */
-	bool has_no_event;
-	bool cancelled;       /* kq_aio_cancel has tried to cancel the request while in progress */
+	bool is_knote_gone;
+	/* kq_aio_cancel has tried to cancel the request while in progress */
+	bool is_cancel_requested;
 };
 
 /* All requests, hashed by the address of the program's struct aiocb. */
@@ -86,13 +87,13 @@ static int64_t kq_aio_result(const struct kq_request *request)
 {
 	struct xpoll_event found;
 
-	if (request->was_returned)
+	if (request->has_result)
 		return request->aio.result;
 	if (!request->kq)
 		return -EINPROGRESS;
 	/*
 	 * If xpoll has no such registration, another thread has received the event and is about to
-	 * call kq_aio_event: aio.result is valid.
+	 * call kq_aio_deliver: aio.result is valid.
 	 */
 	return xpoll_lookup(request->kq->queue, (uintptr_t)&request->aio,
 	                    XPOLL_FILT_AIO, &found) < 0
@@ -104,10 +105,10 @@ static void kq_aio_withdraw(struct kq_request *request)
 {
 	if (!request->kq)
 		return;
-	if (!request->was_returned)
+	if (!request->has_result)
 		(void)kq_aio_apply(request->kq, request, XPOLL_FILT_AIO,
 		                   XPOLL_DELETE, 0);
-	else if (!request->has_no_event)
+	else if (!request->is_knote_gone)
 		(void)kq_aio_apply(request->kq, request, XPOLL_FILT_USER,
 		                   XPOLL_DELETE, 0);
 }
@@ -119,13 +120,13 @@ static void kq_aio_remove(struct kq_request **place)
 
 	*place = request->next;
 	if (request->kq)
-		atomic_fetch_sub(&request->kq->requests, 1);
+		atomic_fetch_sub(&request->kq->aio_requests, 1);
 	free(request);
 }
 
 /* --- Events ------------------------------------------------------------------------- */
 
-bool kq_aio_event(struct kq *kq, struct kevent *event)
+bool kq_aio_deliver(struct kq *kq, struct kevent *event)
 {
 	struct kq_request *request;
 	bool ours = event->filter == EVFILT_AIO, ready = false;
@@ -139,20 +140,20 @@ bool kq_aio_event(struct kq *kq, struct kevent *event)
 	if (request && request->kq == kq &&
 	    (uintptr_t)&request->aio == event->ident) {
 		ours = true;
-		ready = !request->has_no_event;
+		ready = !request->is_knote_gone;
 		result = request->aio.result;
 		event->ident = (uintptr_t)request->control;
 		event->filter = EVFILT_AIO;
-		event->flags = EV_EOF | (request->flags & KQ_AIO_MODES);
+		event->flags = EV_EOF | (request->flags & KQ_AIO_ONE_EVENT);
 		event->fflags = 0;
 		event->data = result < 0 ? -result : 0;
 		event->udata = request->udata;
-		if (!request->was_returned && ready && request->flags & KQ_AIO_MODES)
-			request->has_no_event = true;
-		else if (!request->was_returned && ready)
+		if (!request->has_result && ready && request->flags & KQ_AIO_ONE_EVENT)
+			request->is_knote_gone = true;
+		else if (!request->has_result && ready)
 			(void)kq_aio_apply(kq, request, XPOLL_FILT_USER,
 			                   XPOLL_ADD, XPOLL_NOTE_TRIGGER);
-		request->was_returned = true;
+		request->has_result = true;
 	}
 	pthread_mutex_unlock(&kq_aio.lock);
 	errno = saved;
@@ -169,14 +170,14 @@ int kq_aio_change(struct kq *kq, const struct kevent *change)
 		return -EPERM;
 	pthread_mutex_lock(&kq_aio.lock);
 	request = *kq_aio_link_of((const void *)change->ident);
-	if (!request || request->kq != kq || request->has_no_event)
+	if (!request || request->kq != kq || request->is_knote_gone)
 		rc = -ENOENT;
 	else if (!(change->flags & EV_DELETE))
 		rc = -ENOTSUP;
-	else if (request->was_returned)
+	else if (request->has_result)
 		rc = kq_aio_apply(kq, request, XPOLL_FILT_USER, XPOLL_DELETE, 0);
 	if (rc == 0)
-		request->has_no_event = true;
+		request->is_knote_gone = true;
 	pthread_mutex_unlock(&kq_aio.lock);
 	return rc;
 }
@@ -211,16 +212,16 @@ static void kq_aio_complete_one(struct kq_request *request, void *context)
 	if (request->ending != kq)
 		return;
 	request->ending = NULL;
-	request->was_returned = true;
+	request->has_result = true;
 }
 
-void kq_aio_end_begin(struct kq *kq)
+void kq_aio_detach_all(struct kq *kq)
 {
-	if (atomic_exchange(&kq->requests, 0) > 0)
+	if (atomic_exchange(&kq->aio_requests, 0) > 0)
 		kq_aio_each(kq_aio_detach, kq);
 }
 
-void kq_aio_end(struct kq *kq)
+void kq_aio_complete_all(struct kq *kq)
 {
 	kq_aio_each(kq_aio_complete_one, kq);
 }
@@ -248,7 +249,7 @@ void kq_aio_fork(enum kq_fork when)
  * thread handles the event before the request is in the table.  Returns 0 or a negative errno
  * value.
  */
-static int kq_aio_begin_locked(struct kq *kq, struct kq_request *request)
+static int kq_aio_lock_and_begin(struct kq *kq, struct kq_request *request)
 {
 	struct kq_request **place;
 	int rc = 0;
@@ -270,7 +271,7 @@ static int kq_aio_begin_locked(struct kq *kq, struct kq_request *request)
 		rc = -errno;
 	if (rc == 0) {
 		*place = request;
-		atomic_fetch_add(&kq->requests, 1);
+		atomic_fetch_add(&kq->aio_requests, 1);
 	}
 	pthread_mutex_unlock(&kq_aio.lock);
 	return rc;
@@ -297,7 +298,7 @@ int kq_aio_begin(struct kq *kq, struct aiocb *control, int op)
 		request->aio.offset = control->aio_offset;
 	}
 	request->aio.udata = control;
-	rc = kq_aio_begin_locked(kq, request);
+	rc = kq_aio_lock_and_begin(kq, request);
 	if (rc < 0)
 		free(request);
 	return rc;
@@ -370,8 +371,8 @@ static void kq_aio_cancel_one(struct kq_request *request, void *context)
 	if (!kq_aio_matches(request, cancel))
 		return;
 	cancel->found = true;
-	request->cancelled = kq_aio_result(request) == -EINPROGRESS;
-	if (request->cancelled && request->kq)
+	request->is_cancel_requested = kq_aio_result(request) == -EINPROGRESS;
+	if (request->is_cancel_requested && request->kq)
 		(void)xpoll_aio_cancel(request->kq->queue, &request->aio);
 }
 
@@ -384,7 +385,7 @@ static void kq_aio_check_one(struct kq_request *request, void *context)
 	struct kq_cancel *cancel = context;
 	int64_t result;
 
-	if (!kq_aio_matches(request, cancel) || !request->cancelled)
+	if (!kq_aio_matches(request, cancel) || !request->is_cancel_requested)
 		return;
 	result = kq_aio_result(request);
 	cancel->rc = kq_aio_worse(cancel->rc,

@@ -21,11 +21,11 @@ static int kq_aio_submit(struct aiocb *control, int op)
 	int rc;
 
 	if (!kq)
-		return xp_result(-EBADF);
-	number_watch(control->aio_fildes);
+		return xp_public_result(-EBADF);
+	number_mark_registered(control->aio_fildes);
 	rc = kq_aio_begin(kq, control, op);
 	kq_drop(kq);
-	return xp_result(rc);
+	return xp_public_result(rc);
 }
 
 /* Returns true if the completion of the request is to be an event of a queue. */
@@ -41,7 +41,7 @@ EXPORT int aio_read(struct aiocb *control)
 	if (kq_aio_is_ours(control))
 		return kq_aio_submit(control, XPOLL_AIO_READ);
 	return kq_real.aio_read ? kq_real.aio_read(control)
-		: xp_result(-ENOSYS);
+		: xp_public_result(-ENOSYS);
 }
 
 EXPORT int aio_write(struct aiocb *control)
@@ -49,7 +49,7 @@ EXPORT int aio_write(struct aiocb *control)
 	if (kq_aio_is_ours(control))
 		return kq_aio_submit(control, XPOLL_AIO_WRITE);
 	return kq_real.aio_write ? kq_real.aio_write(control)
-		: xp_result(-ENOSYS);
+		: xp_public_result(-ENOSYS);
 }
 
 EXPORT int aio_fsync(int op, struct aiocb *control)
@@ -58,7 +58,7 @@ EXPORT int aio_fsync(int op, struct aiocb *control)
 		return kq_aio_submit(control, op == O_SYNC
 			? XPOLL_AIO_FSYNC : XPOLL_AIO_FDATASYNC);
 	return kq_real.aio_fsync ? kq_real.aio_fsync(op, control)
-		: xp_result(op == O_SYNC || op == O_DSYNC ? -ENOSYS : -EINVAL);
+		: xp_public_result(op == O_SYNC || op == O_DSYNC ? -ENOSYS : -EINVAL);
 }
 
 EXPORT int aio_error(const struct aiocb *control)
@@ -82,7 +82,7 @@ EXPORT ssize_t aio_return(struct aiocb *control)
 		return kq_real.aio_return(control);
 	if (result >= 0)
 		return (ssize_t)result;
-	return xp_result(result == -EINPROGRESS ? -EINVAL : (int)result);
+	return xp_public_result(result == -EINPROGRESS ? -EINVAL : (int)result);
 }
 
 EXPORT int aio_cancel(int fd, struct aiocb *control)
@@ -99,13 +99,13 @@ EXPORT int aio_cancel(int fd, struct aiocb *control)
 
 /* The prototype of lio_listio in <aio.h> has `restrict` here, but not in glibc. */
 #ifdef __GLIBC__
-#define KQ_ELEMENT
+#define KQ_RESTRICT
 #else
-#define KQ_ELEMENT restrict
+#define KQ_RESTRICT restrict
 #endif
 
 /* Fails with ENOTSUP if the list or a request has SIGEV_KEVENT, which is not supported here. */
-EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int count,
+EXPORT int lio_listio(int mode, struct aiocb *KQ_RESTRICT const controls[], int count,
                          struct sigevent *notify)
 {
 	bool ours = notify && notify->sigev_notify == SIGEV_KEVENT;
@@ -113,8 +113,8 @@ EXPORT int lio_listio(int mode, struct aiocb *KQ_ELEMENT const controls[], int c
 	for (int i = 0; i < count; i++)
 		ours |= kq_aio_is_ours(controls[i]);
 	if (ours)
-		return xp_result(-ENOTSUP);
-	return !kq_real.lio_listio ? xp_result(-ENOSYS)
+		return xp_public_result(-ENOTSUP);
+	return !kq_real.lio_listio ? xp_public_result(-ENOSYS)
 		: kq_real.lio_listio(mode, controls, count, notify);
 }
 

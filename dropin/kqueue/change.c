@@ -13,7 +13,7 @@
 
 #define KQ_ACTIONS (EV_ADD | EV_DELETE | EV_ENABLE | EV_DISABLE)
 #define KQ_MODES   (EV_ONESHOT | EV_CLEAR | EV_DISPATCH)
-#define KQ_KNOWN   (KQ_ACTIONS | KQ_MODES | EV_KEEPUDATA) /* flags that xpoll has as well */
+#define KQ_XPOLL_FLAGS   (KQ_ACTIONS | KQ_MODES | EV_KEEPUDATA) /* flags that xpoll has as well */
 
 /* The fflags that each filter accepts. */
 #define KQ_USER_NOTES  (NOTE_FFCTRLMASK | NOTE_FFLAGSMASK | NOTE_TRIGGER)
@@ -26,7 +26,7 @@
  * Returns the fflags that this change stores in an existing registration, if the change has no
  * EV_ADD; 0: the change leaves the fflags as they are.  kq_user_fflags handles the fflags of USER.
  */
-static unsigned kq_new_notes(const struct kevent *change)
+static unsigned kq_updated_fflags(const struct kevent *change)
 {
 	if (change->flags & (EV_ADD | EV_DELETE))
 		return 0;
@@ -40,7 +40,7 @@ static unsigned kq_new_notes(const struct kevent *change)
  * in FreeBSD.  FreeBSD stores the fflags of this change as they are; xpoll combines them with 0, so
  * that NOTE_FFNOP and NOTE_FFAND give 0.
  */
-static bool kq_user_keeps_flags(const struct kevent *change)
+static bool kq_user_needs_ffcopy(const struct kevent *change)
 {
 	unsigned control = change->fflags & NOTE_FFCTRLMASK;
 
@@ -55,8 +55,8 @@ static bool kq_needs_lookup(const struct kevent *change)
 	bool user = change->filter == EVFILT_USER;
 
 	if (user && change->fflags & KQ_USER_NOTES)
-		return kq_user_keeps_flags(change);
-	return !(change->flags & KQ_ACTIONS) || kq_new_notes(change) ||
+		return kq_user_needs_ffcopy(change);
+	return !(change->flags & KQ_ACTIONS) || kq_updated_fflags(change) ||
 		(user && !(change->flags & (EV_ADD | EV_DELETE)));
 }
 
@@ -72,10 +72,10 @@ bool kq_is_registered(struct kq *kq, const struct kevent *change)
  * EV_ADD if the change alters fflags, because in xpoll only ADD can alter them.  If the change has
  * neither EV_ENABLE nor EV_DISABLE, adds the one that keeps the registration's state.
  */
-static unsigned kq_flags_without_add(struct kq *kq, const struct kevent *change,
-                                     unsigned flags)
+static unsigned kq_flags_after_lookup(struct kq *kq, const struct kevent *change,
+                                      unsigned flags)
 {
-	unsigned notes = kq_new_notes(change);
+	unsigned notes = kq_updated_fflags(change);
 	struct xpoll_event there;
 
 	/*
@@ -98,7 +98,7 @@ static unsigned kq_flags_without_add(struct kq *kq, const struct kevent *change,
 /* Returns the flags of the change for xpoll. */
 static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 {
-	unsigned flags = change->flags & KQ_KNOWN;
+	unsigned flags = change->flags & KQ_XPOLL_FLAGS;
 
 	if (flags & EV_DELETE)
 		return EV_DELETE;
@@ -110,14 +110,14 @@ static unsigned kq_flags(struct kq *kq, const struct kevent *change)
 	 */
 	if (!(flags & EV_KEEPUDATA))
 		flags |= XPOLL_SETUDATA;
-	return kq_needs_lookup(change) ? kq_flags_without_add(kq, change, flags) : flags;
+	return kq_needs_lookup(change) ? kq_flags_after_lookup(kq, change, flags) : flags;
 }
 
 /*
  * Returns true if fd is the write end of a pipe without a reader.  An EV_ADD of WRITE then fails
  * with EPIPE, like in FreeBSD.
  */
-static bool kq_pipe_is_dead(int fd)
+static bool kq_pipe_has_no_reader(int fd)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLOUT};
 
@@ -130,7 +130,7 @@ static bool kq_pipe_is_dead(int fd)
  * FreeBSD ignores it for files that are no sockets.  xpoll refuses it for datagram sockets, which
  * are ready with a mark of 1 as they are without a mark, so a mark of 1 is left out for them.
  */
-static bool kq_has_lowat(int fd, const struct kevent *change)
+static bool kq_needs_lowat(int fd, const struct kevent *change)
 {
 	struct stat status;
 	int type = SOCK_STREAM;
@@ -161,25 +161,25 @@ static bool kq_has_file_poll(int fd, const struct kevent *change)
  * change must fail.  FreeBSD refuses these changes, too, except those with NOTE_FILE_POLL, which
  * FreeBSD supports and xpoll does not (kq_has_file_poll).
  */
-static int kq_translate_fd(struct kq *kq, const struct kevent *change,
-                           struct xpoll_event *record)
+static int kq_translate_read_write(struct kq *kq, const struct kevent *change,
+                                   struct xpoll_event *record)
 {
 	int fd = change->ident > INT_MAX ? -1 : (int)change->ident;
 
 	record->fflags = XPOLL_NOTE_COUNT;
-	if (kq_has_lowat(fd, change))
+	if (kq_needs_lowat(fd, change))
 		record->fflags |= XPOLL_NOTE_LOWAT;
 	if (!(record->flags & EV_ADD))
 		return 0;
 	if (fd < 0)
 		return -EBADF;
 	/* A queue can be registered in another queue for READ only. */
-	if (kq_of_number(fd) == kq ||
-	    (change->filter == EVFILT_WRITE && kq_of_number(fd)) ||
+	if (kq_of_fd(fd) == kq ||
+	    (change->filter == EVFILT_WRITE && kq_of_fd(fd)) ||
 	    kq_has_file_poll(fd, change))
 		return -EINVAL;
-	number_watch(fd);
-	return change->filter == EVFILT_WRITE && kq_pipe_is_dead(fd) &&
+	number_mark_registered(fd);
+	return change->filter == EVFILT_WRITE && kq_pipe_has_no_reader(fd) &&
 		!kq_is_registered(kq, change) ? -EPIPE : 0;
 }
 
@@ -194,7 +194,7 @@ static unsigned kq_user_fflags(struct kq *kq, const struct kevent *change)
 	 */
 	if (!(change->flags & (EV_ADD | EV_DELETE)) && !fflags)
 		return NOTE_FFOR;
-	if (kq_user_keeps_flags(change) && !kq_is_registered(kq, change))
+	if (kq_user_needs_ffcopy(change) && !kq_is_registered(kq, change))
 		return fflags | NOTE_FFCOPY;
 	return fflags;
 }
@@ -210,12 +210,12 @@ static int kq_translate_other(struct kq *kq, const struct kevent *change,
 	case EVFILT_VNODE:
 		record->fflags &= KQ_VNODE_NOTES;
 		if (record->flags & EV_ADD && change->ident <= INT_MAX)
-			number_watch((int)change->ident);
+			number_mark_registered((int)change->ident);
 		return 0;
 	case EVFILT_EMPTY:
 		record->fflags = 0;
 		if (record->flags & EV_ADD && change->ident <= INT_MAX)
-			number_watch((int)change->ident);
+			number_mark_registered((int)change->ident);
 		return 0;
 	case EVFILT_PROC:
 		record->fflags &= KQ_PROC_NOTES;
@@ -227,7 +227,7 @@ static int kq_translate_other(struct kq *kq, const struct kevent *change,
 	case EVFILT_EXCEPT:
 		record->fflags &= NOTE_OOB;
 		if (record->flags & EV_ADD && change->ident <= INT_MAX)
-			number_watch((int)change->ident);
+			number_mark_registered((int)change->ident);
 		return 0;
 	case EVFILT_USER:
 		record->fflags = kq_user_fflags(kq, change);
@@ -241,8 +241,8 @@ static int kq_translate_other(struct kq *kq, const struct kevent *change,
  * Translate a change into one record, which may depend on what is registered at present.  Returns 0
  * or a negative errno value.
  */
-static int kq_translate_plain(struct kq *kq, const struct kevent *change,
-                              struct xpoll_event *record)
+static int kq_translate_with_lookup(struct kq *kq, const struct kevent *change,
+                                    struct xpoll_event *record)
 {
 	unsigned flags = kq_flags(kq, change);
 
@@ -254,7 +254,7 @@ static int kq_translate_plain(struct kq *kq, const struct kevent *change,
 	record->udata64 = 0;
 	record->udata = change->udata;
 	if (change->filter == EVFILT_READ || change->filter == EVFILT_WRITE)
-		return kq_translate_fd(kq, change, record);
+		return kq_translate_read_write(kq, change, record);
 	return kq_translate_other(kq, change, record);
 }
 
@@ -263,7 +263,7 @@ static int kq_translate_plain(struct kq *kq, const struct kevent *change,
  * and EV_ENABLE with EV_DISABLE; applies EV_ADD with EV_DELETE as one or the other; and refuses
  * EV_FORCEONESHOT only if the registration exists (kq_is_forced).
  */
-static bool kq_has_odd_flags(const struct kevent *change)
+static bool kq_flags_need_slow_path(const struct kevent *change)
 {
 	return (change->flags & EV_ADD &&
 	        change->flags & (EV_DELETE | EV_KEEPUDATA)) ||
@@ -281,8 +281,8 @@ static bool kq_is_forced(struct kq *kq, const struct kevent *change)
 		kq_is_registered(kq, change);
 }
 
-bool kq_translate(struct kq *kq, const struct kevent *change,
-                  struct xpoll_event *record)
+bool kq_try_translate(struct kq *kq, const struct kevent *change,
+                      struct xpoll_event *record)
 {
 	switch (change->filter) {
 	case EVFILT_READ:
@@ -296,11 +296,11 @@ bool kq_translate(struct kq *kq, const struct kevent *change,
 	default:
 		return false;
 	}
-	if (change->flags & EV_RECEIPT || kq_has_odd_flags(change) ||
+	if (change->flags & EV_RECEIPT || kq_flags_need_slow_path(change) ||
 	    kq_needs_lookup(change) || kq_has_ext(change) ||
-	    atomic_load_explicit(&kq->special, memory_order_relaxed))
+	    atomic_load_explicit(&kq->extras_len, memory_order_relaxed))
 		return false;
-	if (kq_translate_plain(kq, change, record) < 0)
+	if (kq_translate_with_lookup(kq, change, record) < 0)
 		return false;
 	/*
 	 * If the record lacks fflags of the change, only kq_change can apply it: a status of xpoll
@@ -337,8 +337,8 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
 		                UINT64_C(1) << (change->ident - 1));
 	rc = kq_apply(kq, &record);
 	if (rc == 0)
-		kq_signals_note(kq, (int)change->ident,
-		                !(record.flags & EV_DELETE));
+		kq_signals_set_present(kq, (int)change->ident,
+		                       !(record.flags & EV_DELETE));
 	return rc;
 }
 
@@ -346,18 +346,18 @@ static int kq_change_signal(struct kq *kq, const struct kevent *change)
  * Apply a change by one record.  xpoll gets the change without its `ext` fields, which this library
  * stores.
  */
-static int kq_change_plain(struct kq *kq, const struct kevent *change)
+static int kq_change_by_record(struct kq *kq, const struct kevent *change)
 {
 	struct kevent bare = *change;
 	struct xpoll_event record;
-	int rc = kq_ext_note(kq, change);
+	int rc = kq_ext_store(kq, change);
 
 	for (int i = 0; i < 4; i++)
 		bare.ext[i] = 0;
 	if (rc == 0 && change->filter == EVFILT_READ && change->flags & EV_ADD)
 		rc = kq_procdesc_check_read(kq, change->ident);
 	if (rc == 0)
-		rc = kq_translate_plain(kq, &bare, &record);
+		rc = kq_translate_with_lookup(kq, &bare, &record);
 	return rc < 0 ? rc : kq_apply(kq, &record);
 }
 
@@ -367,7 +367,7 @@ static int kq_change_procdesc(struct kq *kq, const struct kevent *change)
 	struct kevent read = *change;
 
 	read.filter = EVFILT_READ;
-	return kq_procdesc_change(kq, change, kq_flags(kq, &read));
+	return kq_procdesc_apply(kq, change, kq_flags(kq, &read));
 }
 
 int kq_change(struct kq *kq, const struct kevent *change)
@@ -402,5 +402,5 @@ int kq_change(struct kq *kq, const struct kevent *change)
 	}
 	if (change->filter == EVFILT_SIGNAL)
 		return kq_change_signal(kq, change);
-	return kq_change_plain(kq, change);
+	return kq_change_by_record(kq, change);
 }

@@ -12,11 +12,11 @@
  * queue or may be registered in one.  A dup3 that fails closes nothing, so it must end no
  * registration; the conditions here are those that dup3 checks.
  */
-bool closing_handles(int fd, int number, int flags)
+bool closing_handles_dup(int fd, int number, int flags)
 {
 	struct rlimit limit;
 	int saved = errno;
-	bool handles = number_concerns(number) && fcntl(fd, F_GETFD) >= 0 &&
+	bool handles = number_needs_close_hook(number) && fcntl(fd, F_GETFD) >= 0 &&
 		(flags & ~O_CLOEXEC) == 0 &&
 		(getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
 		 (rlim_t)number < limit.rlim_cur);
@@ -29,7 +29,7 @@ bool closing_handles(int fd, int number, int flags)
  * Handle the close of each descriptor in the range that is registered or a queue.  Descriptors of
  * queues are closed here, because kq_close_end must follow the close; the caller closes the others.
  */
-static void kq_close_some(unsigned first, unsigned last)
+static void kq_close_queues_in_range(unsigned first, unsigned last)
 {
 	unsigned end = numbers_end();
 
@@ -45,6 +45,6 @@ static void kq_close_some(unsigned first, unsigned last)
 
 int closing_range(unsigned first, unsigned last, int flags)
 {
-	kq_close_some(first, last);
+	kq_close_queues_in_range(first, last);
 	return real_close.close_range(first, last, flags);
 }

@@ -22,7 +22,7 @@ static inline bool closing_refused(int fd)
 }
 
 /* Returns true if a dup3 of fd onto `number` has to be handled: see closing.c. */
-bool closing_handles(int fd, int number, int flags);
+bool closing_handles_dup(int fd, int number, int flags);
 
 static inline void closing_begin(struct closing *closing, int fd)
 {
@@ -51,7 +51,7 @@ static inline void closing_duplicated(int fd, int number)
 }
 
 /* Called before close_range(2) gives the thread its own table of descriptors; nothing to do. */
-static inline void closing_unshare(void)
+static inline void closing_before_unshare(void)
 {
 }
 

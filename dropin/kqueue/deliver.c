@@ -35,7 +35,7 @@ static bool kq_is_ended_listener(int fd, const struct kevent *event, int bits)
  * would clear the error in Linux, and the program would find none.  So the error is derived from
  * the state of the connection; a program that needs the exact one reads SO_ERROR.
  */
-static unsigned kq_socket_error(int fd, struct kevent *event)
+static unsigned kq_infer_socket_error(int fd, struct kevent *event)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLRDHUP};
 	struct tcp_info info;
@@ -68,7 +68,7 @@ static unsigned kq_socket_error(int fd, struct kevent *event)
  * Complete a READ or WRITE event that has EV_EOF: set fflags and data like FreeBSD.  A WRITE event
  * of a pipe without readers gets EV_ONESHOT, and its registration is deleted.
  */
-static void kq_deliver_end(struct kq *kq, struct kevent *event)
+static void kq_deliver_eof(struct kq *kq, struct kevent *event)
 {
 	int fd = (int)event->ident;
 	struct stat status;
@@ -78,7 +78,7 @@ static void kq_deliver_end(struct kq *kq, struct kevent *event)
 	if (fstat(fd, &status) < 0)
 		return;
 	if (S_ISSOCK(status.st_mode))
-		event->fflags = kq_socket_error(fd, event);
+		event->fflags = kq_infer_socket_error(fd, event);
 	else if (event->filter == EVFILT_READ && ioctl(fd, FIONREAD, &bytes) < 0)
 		event->data = 0; /* nothing is left to read from a terminal that has hung up */
 	if (event->filter != EVFILT_WRITE || !kq_is_pipe(fd))
@@ -123,11 +123,11 @@ bool kq_deliver(struct kq *kq, struct kevent *event)
 	    kq_is_file_or_directory((int)event->ident))
 		event->data = 0;
 	if (event->flags & EV_EOF && descriptor)
-		kq_deliver_end(kq, event);
-	if (atomic_load_explicit(&kq->special, memory_order_relaxed)) {
+		kq_deliver_eof(kq, event);
+	if (atomic_load_explicit(&kq->extras_len, memory_order_relaxed)) {
 		kq_procdesc_event(kq, event);
 		kq_ext_fill(kq, event);
 	}
-	return !atomic_load_explicit(&kq->requests, memory_order_relaxed) ||
-		kq_aio_event(kq, event);
+	return !atomic_load_explicit(&kq->aio_requests, memory_order_relaxed) ||
+		kq_aio_deliver(kq, event);
 }

@@ -32,22 +32,24 @@ EXPORT int sigignore(int number);
 int kq_sigmask(int how, const sigset_t *set, sigset_t *before);
 
 /*
- * Indices of `few`: rarely used functions with one argument of type int, which is a signal mask for
- * the first two and a signal number for the others.
+ * Indices of `rare_names`: rarely used functions with one argument of type int, which is a signal
+ * mask for the first two and a signal number for the others.
  */
-enum { SIGBLOCK, SIGSETMASK, SIGHOLD, SIGIGNORE, FEW };
-static const char *const few[FEW] = {"sigblock", "sigsetmask", "sighold", "sigignore"};
+enum { RARE_SIGBLOCK, RARE_SIGSETMASK, RARE_SIGHOLD, RARE_SIGIGNORE, RARE_CALLS };
+static const char *const rare_names[RARE_CALLS] = {
+	"sigblock", "sigsetmask", "sighold", "sigignore",
+};
 
 static struct {
 	/*
 	 * the C library's functions; NULL before front_find_all, and if the C library lacks the
 	 * function
 	 */
-	front_action *_Atomic action;
-	front_simple *_Atomic simple, *_Atomic sysv, *_Atomic set;
-	front_number *_Atomic few[FEW];
-	front_interrupt *_Atomic interrupt;
-	front_mask *_Atomic thread_mask, *_Atomic mask;
+	front_action *_Atomic real_sigaction;
+	front_simple *_Atomic real_signal, *_Atomic real_sysv_signal, *_Atomic real_sigset;
+	front_number *_Atomic real_rare[RARE_CALLS];
+	front_interrupt *_Atomic real_siginterrupt;
+	front_mask *_Atomic real_pthread_sigmask, *_Atomic real_sigprocmask;
 	/*
 	 * the program's calls of sigaction, signal, sigprocmask and pthread_sigmask reach this
 	 * library; those of the rarer functions are assumed to do so, too
@@ -91,22 +93,22 @@ __attribute__((constructor)) static void front_find_all(void)
 	front_number *number;
 
 	if (front_find("sigaction", &action))
-		atomic_store(&front.action, action);
+		atomic_store(&front.real_sigaction, action);
 	if (front_find("signal", &simple))
-		atomic_store(&front.simple, simple);
+		atomic_store(&front.real_signal, simple);
 	if (front_find("__sysv_signal", &simple))
-		atomic_store(&front.sysv, simple);
+		atomic_store(&front.real_sysv_signal, simple);
 	if (front_find("siginterrupt", &interrupt))
-		atomic_store(&front.interrupt, interrupt);
+		atomic_store(&front.real_siginterrupt, interrupt);
 	if (front_find("sigprocmask", &mask))
-		atomic_store(&front.mask, mask);
+		atomic_store(&front.real_sigprocmask, mask);
 	if (front_find("pthread_sigmask", &mask))
-		atomic_store(&front.thread_mask, mask);
+		atomic_store(&front.real_pthread_sigmask, mask);
 	if (front_find("sigset", &simple))
-		atomic_store(&front.set, simple);
-	for (int i = 0; i < FEW; i++)
-		if (front_find(few[i], &number))
-			atomic_store(&front.few[i], number);
+		atomic_store(&front.real_sigset, simple);
+	for (int i = 0; i < RARE_CALLS; i++)
+		if (front_find(rare_names[i], &number))
+			atomic_store(&front.real_rare[i], number);
 	atomic_store(&front.sees_calls,
 	             front_is_first("sigaction") && front_is_first("signal") &&
 	             front_is_first("sigprocmask") && front_is_first("pthread_sigmask"));
@@ -122,7 +124,7 @@ static uint64_t front_bit(int number)
  * Returns true if the signal is or was registered in any queue: then xpoll's handler may be
  * installed, and calls that set the action have to go through xpoll_sigaction.
  */
-static bool front_observed(int number)
+static bool front_ever_registered(int number)
 {
 	return atomic_load(&kq_signals_ever) & front_bit(number);
 }
@@ -134,15 +136,15 @@ static bool front_observed(int number)
 int kq_sigaction(int number, const struct sigaction *action,
                  struct sigaction *before)
 {
-	if (!atomic_load(&front.action))
+	if (!atomic_load(&front.real_sigaction))
 		front_find_all();
-	return atomic_load(&front.action)(number, action, before);
+	return atomic_load(&front.real_sigaction)(number, action, before);
 }
 
 EXPORT int sigaction(int number, const struct sigaction *action,
                         struct sigaction *before)
 {
-	return front_observed(number) ? xpoll_sigaction(number, action, before)
+	return front_ever_registered(number) ? xpoll_sigaction(number, action, before)
 	                              : kq_sigaction(number, action, before);
 }
 
@@ -167,11 +169,11 @@ EXPORT front_handler *signal(int number, front_handler *handler)
 {
 	bool interrupts = atomic_load(&front.interrupts) & front_bit(number);
 
-	if (front_observed(number))
+	if (front_ever_registered(number))
 		return front_set(number, handler, interrupts ? 0 : SA_RESTART);
-	if (!atomic_load(&front.simple))
+	if (!atomic_load(&front.real_signal))
 		front_find_all();
-	return atomic_load(&front.simple)(number, handler);
+	return atomic_load(&front.real_signal)(number, handler);
 }
 
 EXPORT front_handler *bsd_signal(int number, front_handler *handler)
@@ -185,16 +187,16 @@ EXPORT front_handler *bsd_signal(int number, front_handler *handler)
 EXPORT front_handler *__sysv_signal(int number, front_handler *handler)
 {
 #ifdef __GLIBC__
-	if (front_observed(number))
+	if (front_ever_registered(number))
 		return front_set(number, handler,
 		                 (int)(SA_RESETHAND | SA_NODEFER));
 #else
-	if (front_observed(number))
+	if (front_ever_registered(number))
 		return signal(number, handler);
 #endif
-	if (!atomic_load(&front.sysv))
+	if (!atomic_load(&front.real_sysv_signal))
 		front_find_all();
-	return atomic_load(&front.sysv)(number, handler);
+	return atomic_load(&front.real_sysv_signal)(number, handler);
 }
 
 /*
@@ -205,16 +207,16 @@ EXPORT int siginterrupt(int number, int interrupts)
 	struct sigaction action;
 	int rc;
 
-	if (!atomic_load(&front.interrupt))
+	if (!atomic_load(&front.real_siginterrupt))
 		front_find_all();
-	rc = atomic_load(&front.interrupt)(number, interrupts);
+	rc = atomic_load(&front.real_siginterrupt)(number, interrupts);
 	if (rc < 0)
 		return rc;
 	if (interrupts)
 		atomic_fetch_or(&front.interrupts, front_bit(number));
 	else
 		atomic_fetch_and(&front.interrupts, ~front_bit(number));
-	if (!front_observed(number) || xpoll_sigaction(number, NULL, &action))
+	if (!front_ever_registered(number) || xpoll_sigaction(number, NULL, &action))
 		return rc;
 	action.sa_flags = interrupts ? action.sa_flags & ~SA_RESTART
 	                             : action.sa_flags | SA_RESTART;
@@ -223,7 +225,7 @@ EXPORT int siginterrupt(int number, int interrupts)
 
 /* --- Changes that are only counted: the next kevent(2) registers the signals again ----------- */
 
-uint64_t kq_signals_seen(void)
+uint64_t kq_signals_stamp(void)
 {
 	static atomic_uint last;
 	static _Thread_local unsigned thread;
@@ -249,7 +251,7 @@ void kq_signals_changed(void)
  * without xpoll, if any signal was ever registered: the next kevent(2) then registers the signals
  * again.  Returns rc, the result of the call.
  */
-static int front_changed(int rc)
+static int front_count_change(int rc)
 {
 	if (atomic_load(&kq_signals_ever))
 		kq_signals_changed();
@@ -259,63 +261,63 @@ static int front_changed(int rc)
 /* The C library's pthread_sigmask(3), for this library's own calls, which must not be counted. */
 int kq_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
-	if (!atomic_load(&front.thread_mask))
+	if (!atomic_load(&front.real_pthread_sigmask))
 		front_find_all();
-	return atomic_load(&front.thread_mask)(how, set, before);
+	return atomic_load(&front.real_pthread_sigmask)(how, set, before);
 }
 
 EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *before)
 {
 	int rc = kq_sigmask(how, set, before);
 
-	return set && how != SIG_UNBLOCK ? front_changed(rc) : rc;
+	return set && how != SIG_UNBLOCK ? front_count_change(rc) : rc;
 }
 
 EXPORT int sigprocmask(int how, const sigset_t *set, sigset_t *before)
 {
 	int rc;
 
-	if (!atomic_load(&front.mask))
+	if (!atomic_load(&front.real_sigprocmask))
 		front_find_all();
-	rc = atomic_load(&front.mask)(how, set, before);
-	return set && how != SIG_UNBLOCK ? front_changed(rc) : rc;
+	rc = atomic_load(&front.real_sigprocmask)(how, set, before);
+	return set && how != SIG_UNBLOCK ? front_count_change(rc) : rc;
 }
 
 /*
- * Call the C library's function few[name], for example sighold for SIGHOLD.  Such a function
- * changes a mask or an action without xpoll, so count the call (front_changed).
+ * Call the C library's function rare_names[name], for example sighold for RARE_SIGHOLD.  Such a
+ * function changes a mask or an action without xpoll, so count the call (front_count_change).
  */
 static int front_call(int name, int argument)
 {
 	front_number *call;
 
-	if (!atomic_load(&front.few[name]))
+	if (!atomic_load(&front.real_rare[name]))
 		front_find_all();
-	call = atomic_load(&front.few[name]);
+	call = atomic_load(&front.real_rare[name]);
 	if (call)
-		return front_changed(call(argument));
+		return front_count_change(call(argument));
 	errno = ENOSYS;
 	return -1;
 }
 
 EXPORT int sigblock(int mask)
 {
-	return front_call(SIGBLOCK, mask);
+	return front_call(RARE_SIGBLOCK, mask);
 }
 
 EXPORT int sigsetmask(int mask)
 {
-	return front_call(SIGSETMASK, mask);
+	return front_call(RARE_SIGSETMASK, mask);
 }
 
 EXPORT int sighold(int number)
 {
-	return front_call(SIGHOLD, number);
+	return front_call(RARE_SIGHOLD, number);
 }
 
 EXPORT int sigignore(int number)
 {
-	return front_call(SIGIGNORE, number);
+	return front_call(RARE_SIGIGNORE, number);
 }
 
 EXPORT front_handler *sigset(int number, front_handler *handler)
@@ -323,13 +325,13 @@ EXPORT front_handler *sigset(int number, front_handler *handler)
 	front_simple *call;
 	front_handler *before = SIG_ERR;
 
-	if (!atomic_load(&front.set))
+	if (!atomic_load(&front.real_sigset))
 		front_find_all();
-	call = atomic_load(&front.set);
+	call = atomic_load(&front.real_sigset);
 	if (call)
 		before = call(number, handler);
 	else
 		errno = ENOSYS;
-	(void)front_changed(0);
+	(void)front_count_change(0);
 	return before;
 }

@@ -35,8 +35,8 @@ static int64_t kq_timeout(const struct timespec *timeout)
  * Translate the most frequent change of an event loop: READ or WRITE is enabled or disabled.  Such
  * a change ignores fflags, data and ext.  Returns false for any other change.
  */
-static XP_INLINE bool kq_enable_or_disable(const struct kevent *change,
-                                           struct xpoll_event *record)
+static XP_INLINE bool kq_translate_enable(const struct kevent *change,
+                                          struct xpoll_event *record)
 {
 	if ((change->flags != EV_ENABLE && change->flags != EV_DISABLE) ||
 	    (change->filter != EVFILT_READ && change->filter != EVFILT_WRITE))
@@ -55,9 +55,9 @@ static XP_INLINE bool kq_enable_or_disable(const struct kevent *change,
  * Translate the frequent changes of a connection: READ is added, or READ or WRITE is deleted,
  * without any fflags.  Returns false for any other change.
  */
-static XP_INLINE bool kq_add_or_delete(struct kq *kq,
-                                       const struct kevent *change,
-                                       struct xpoll_event *record)
+static XP_INLINE bool kq_translate_add_delete(struct kq *kq,
+                                              const struct kevent *change,
+                                              struct xpoll_event *record)
 {
 	bool made = (change->flags & ~(EV_ENABLE | EV_CLEAR)) == EV_ADD;
 
@@ -66,12 +66,12 @@ static XP_INLINE bool kq_add_or_delete(struct kq *kq,
 	            (change->filter != EVFILT_READ &&
 	             change->filter != EVFILT_WRITE)) ||
 	    change->fflags || kq_has_ext(change) ||
-	    atomic_load_explicit(&kq->special, memory_order_relaxed))
+	    atomic_load_explicit(&kq->extras_len, memory_order_relaxed))
 		return false;
-	if (made && kq_of_number((int)change->ident) == kq)
+	if (made && kq_of_fd((int)change->ident) == kq)
 		return false;
 	if (made)
-		number_watch((int)change->ident);
+		number_mark_registered((int)change->ident);
 	record->ident = change->ident;
 	record->filter = change->filter;
 	record->flags = change->flags;
@@ -83,12 +83,12 @@ static XP_INLINE bool kq_add_or_delete(struct kq *kq,
 }
 
 /* Translate a change into one record for xpoll.  Returns false if one record cannot express it. */
-static XP_INLINE bool kq_record(struct kq *kq, const struct kevent *change,
-                                struct xpoll_event *record)
+static XP_INLINE bool kq_to_record(struct kq *kq, const struct kevent *change,
+                                   struct xpoll_event *record)
 {
-	return kq_enable_or_disable(change, record) ||
-		kq_add_or_delete(kq, change, record) ||
-		kq_translate(kq, change, record);
+	return kq_translate_enable(change, record) ||
+		kq_translate_add_delete(kq, change, record) ||
+		kq_try_translate(kq, change, record);
 }
 
 /* Translate one record from xpoll into an event.  Returns false if the program must not get it. */
@@ -107,9 +107,9 @@ static XP_INLINE bool kq_return_event(struct kq *kq, struct kevent *event,
 	memset(event->ext, 0, sizeof event->ext);
 	if (XP_LIKELY(!(event->flags & (EV_EOF | EV_ERROR | EV_ONESHOT)) &&
 	              (event->filter != EVFILT_WRITE || event->data != 1) &&
-	              !atomic_load_explicit(&kq->special,
+	              !atomic_load_explicit(&kq->extras_len,
 	                                    memory_order_relaxed) &&
-	              !atomic_load_explicit(&kq->requests,
+	              !atomic_load_explicit(&kq->aio_requests,
 	                                    memory_order_relaxed)))
 		return true;
 	return kq_deliver(kq, event);
@@ -179,10 +179,10 @@ static int64_t kq_now(void)
  * follows.  A signal between the two would interrupt neither, so signals are unblocked only during
  * the waits.
  */
-static XP_NOINLINE int kq_wait_again(struct kq *kq,
-                                     const struct xpoll_event *changes,
-                                     int nchanges, struct kevent *events,
-                                     int nevents, int64_t timeout_ns)
+static XP_NOINLINE int kq_wait_with_aio(struct kq *kq,
+                                        const struct xpoll_event *changes,
+                                        int nchanges, struct kevent *events,
+                                        int nevents, int64_t timeout_ns)
 {
 	struct xpoll_event few[KQ_EVENTS];
 	bool timed = timeout_ns > 0 && timeout_ns < INT64_MAX;
@@ -218,10 +218,10 @@ static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
 	struct xpoll_event few[KQ_EVENTS];
 	int count;
 
-	if (XP_UNLIKELY(atomic_load_explicit(&kq->requests,
+	if (XP_UNLIKELY(atomic_load_explicit(&kq->aio_requests,
 	                                     memory_order_relaxed)))
-		return kq_wait_again(kq, changes, nchanges, events, nevents,
-		                     timeout_ns);
+		return kq_wait_with_aio(kq, changes, nchanges, events, nevents,
+		                        timeout_ns);
 	count = xpoll_event(kq->queue, changes, nchanges,
 	                    kq_records_array(few, events, nevents), nevents, timeout_ns);
 	return XP_UNLIKELY(count < 0)
@@ -283,10 +283,10 @@ static XP_COLD int kq_call_one_by_one(struct kq *kq, const struct kevent *change
 	int rc = kq_changes(kq, changes, nchanges, events, nevents, &over);
 
 	if (rc < 0 || over || nevents == 0)
-		return xp_result(rc);
+		return xp_public_result(rc);
 	timeout_ns = kq_timeout(timeout);
 	if (timeout_ns == -2)
-		return xp_result(-EINVAL);
+		return xp_public_result(-EINVAL);
 	return kq_wait(kq, NULL, 0, events, nevents, timeout_ns);
 }
 
@@ -307,7 +307,7 @@ static XP_NOINLINE int kq_call_other_changes(struct kq *kq,
 	for (int i = 0; i < nchanges && rc == 0; i++) {
 		struct xpoll_event record;
 
-		if (kq_record(kq, &changes[i], &record)) {
+		if (kq_to_record(kq, &changes[i], &record)) {
 			rc = xpoll_event(kq->queue, &record, 1, NULL, 0, 0);
 		} else {
 			rc = kq_call_one_by_one(kq, &changes[i], nchanges - i, NULL, 0,
@@ -331,8 +331,8 @@ static XP_INLINE int kq_call_changes(struct kq *kq,
 	for (int i = 0; i < nchanges; i++) {
 		struct xpoll_event record;
 
-		if (!kq_enable_or_disable(&changes[i], &record) &&
-		    !kq_add_or_delete(kq, &changes[i], &record))
+		if (!kq_translate_enable(&changes[i], &record) &&
+		    !kq_translate_add_delete(kq, &changes[i], &record))
 			return kq_call_other_changes(kq, &changes[i],
 			                             nchanges - i);
 		if (xpoll_event(kq->queue, &record, 1, NULL, 0, 0) < 0)
@@ -357,7 +357,7 @@ static XP_INLINE int kq_call(struct kq *kq, const struct kevent *changes,
 	                                     memory_order_relaxed)))
 		kq_signals_renew(kq);
 	while (i < nchanges && i < KQ_CHANGES &&
-	       kq_record(kq, &changes[i], &records[i]))
+	       kq_to_record(kq, &changes[i], &records[i]))
 		i++;
 	if (XP_UNLIKELY(i < nchanges || nchanges > nevents || timeout_ns == -2))
 		return kq_call_one_by_one(kq, changes, nchanges, events, nevents,

@@ -2,7 +2,7 @@
  * A kqueue (struct kq) is an xpoll queue that the program reaches by a descriptor.
  *
  * Tags of members: [I] immutable from kq_publish to kq_end; [t] guarded by the lock of table.c; [a]
- * atomic; [x] guarded by `extras`.  docs/internals/drop-ins.md describes the drop-in.
+ * atomic; [x] guarded by `extras_lock`.  docs/internals/drop-ins.md describes the drop-in.
  */
 #ifndef KQ_H
 #define KQ_H
@@ -47,16 +47,16 @@ struct kq {
 	struct kq *next;     /* [t] next queue in kq_table.all */
 
 	/*
-	 * State that xpoll's registrations do not hold; `special`, `requests` and `signals` are 0
-	 * if there is none.
+	 * State that xpoll's registrations do not hold; `extras_len`, `aio_requests` and `signals`
+	 * are 0 if there is none.
 	 */
-	atomic_int special;      /* [a] procdescs_len plus exts_len */
-	atomic_int requests;     /* [a] number of requests of asynchronous I/O */
+	atomic_int extras_len;   /* [a] procdescs_len plus exts_len */
+	atomic_int aio_requests; /* [a] number of requests of asynchronous I/O */
 	atomic_uint_least64_t signals; /* [a] a bit for each signal that is registered */
-	/* [a] value of kq_signals_seen() when kq_signals_renew last registered the signals */
-	atomic_uint_least64_t renewed;
-	pthread_mutex_t extras;  /* guards the members with [x] */
-	int *procdescs;          /* [x] descriptors with an EVFILT_PROCDESC registration */
+	/* [a] value of kq_signals_stamp() when kq_signals_renew last registered the signals */
+	atomic_uint_least64_t renewed_stamp;
+	pthread_mutex_t extras_lock; /* guards the members with [x] */
+	int *procdescs;              /* [x] descriptors with an EVFILT_PROCDESC registration */
 	/* [x] number of elements of procdescs in use */
 	int procdescs_len;
 	struct kq_extra *exts;   /* [x] the registrations with ext fields that are not 0 */
@@ -67,10 +67,10 @@ struct kq {
 /* numbers.c: what a descriptor refers to --------------------------------------- */
 
 /* Returns the queue recorded for fd, or NULL, by no system call.  The queue is not held. */
-const struct kq *kq_of_number(int fd);
+const struct kq *kq_of_fd(int fd);
 /*
  * Returns true if fd is a pipe and not a FIFO, which has a name.  For a descriptor that was passed
- * to number_watch (common/numbers.h) the result is cached until fd is closed.
+ * to number_mark_registered (common/numbers.h) the result is cached until fd is closed.
  */
 bool kq_is_pipe(int fd);
 
@@ -119,8 +119,8 @@ void kq_end(struct kq *kq);
 /* change.c ------------------------------------------------------------------- */
 
 /* Translate a change into one record for xpoll.  Returns false if only kq_change can apply it. */
-bool kq_translate(struct kq *kq, const struct kevent *change,
-                  struct xpoll_event *record);
+bool kq_try_translate(struct kq *kq, const struct kevent *change,
+                      struct xpoll_event *record);
 /* Apply one change of any kind, in several steps.  Returns 0 or a negative errno value. */
 int kq_change(struct kq *kq, const struct kevent *change);
 /* Returns true if the ident and filter of this change are registered. */
@@ -141,16 +141,16 @@ bool kq_deliver(struct kq *kq, struct kevent *event);
  * If the event is the completion of a request, turn it into an EVFILT_AIO event.  Returns false if
  * the program must not get the event: the request, or its registration, was removed meanwhile.
  */
-bool kq_aio_event(struct kq *kq, struct kevent *event);
+bool kq_aio_deliver(struct kq *kq, struct kevent *event);
 /* Apply a change of EVFILT_AIO: only EV_DELETE can succeed.  Returns 0 or -errno. */
 int kq_aio_change(struct kq *kq, const struct kevent *change);
 /*
  * Call before and after xpoll_destroy, which waits for the queue's requests in progress.  After
- * kq_aio_end_begin no function of aio.c uses the queue; after kq_aio_end the program can take the
- * results of its requests by aio_return(2).
+ * kq_aio_detach_all no function of aio.c uses the queue; after kq_aio_complete_all the program can
+ * take the results of its requests by aio_return(2).
  */
-void kq_aio_end_begin(struct kq *kq);
-void kq_aio_end(struct kq *kq);
+void kq_aio_detach_all(struct kq *kq);
+void kq_aio_complete_all(struct kq *kq);
 enum kq_fork { KQ_FORK_PREPARE, KQ_FORK_PARENT, KQ_FORK_CHILD };
 /* Called in the three handlers of pthread_atfork(3); in the child, frees the parent's requests. */
 void kq_aio_fork(enum kq_fork when);
@@ -198,7 +198,7 @@ void kq_signals_restore(void *mask);
  * Apply a change of EVFILT_PROCDESC, as a change of READ of the pidfd with these xpoll flags.
  * Returns 0 or a negative errno value.
  */
-int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flags);
+int kq_procdesc_apply(struct kq *kq, const struct kevent *change, unsigned flags);
 /*
  * Call before the program adds READ to a descriptor.  Returns -EINVAL if the descriptor has an
  * EVFILT_PROCDESC registration, for which this library uses READ; otherwise 0, and removes such a
@@ -210,21 +210,21 @@ void kq_procdesc_event(struct kq *kq, struct kevent *event);
 /* [a] a bit for each signal that was the ident of an EVFILT_SIGNAL change of any queue */
 extern atomic_uint_least64_t kq_signals_ever;
 /* Record that the queue has a registration of this signal, or has none any more. */
-void kq_signals_note(struct kq *kq, int number, bool there);
+void kq_signals_set_present(struct kq *kq, int number, bool there);
 /*
  * Register the queue's signals with xpoll again, because xpoll reads a signal's action and the
  * calling thread's mask only when the signal is registered.  Does nothing if neither has changed
- * since the last call, and the same thread made that one (kq_signals_seen).
+ * since the last call, and the same thread made that one (kq_signals_stamp).
  */
 void kq_signals_renew(struct kq *kq);
 /* Returns true if an `ext` field of the change is not 0. */
 bool kq_has_ext(const struct kevent *change);
 /* Store or remove the `ext` fields as an EV_ADD or EV_DELETE says.  Returns 0 or -ENOMEM. */
-int kq_ext_note(struct kq *kq, const struct kevent *change);
+int kq_ext_store(struct kq *kq, const struct kevent *change);
 /* Copy the stored `ext` fields of the event's registration, if any, to the event. */
 void kq_ext_fill(struct kq *kq, struct kevent *event);
 /* Free and reset the state that special.c keeps for a queue, which has ended. */
-void kq_special_free(struct kq *kq);
+void kq_extras_free(struct kq *kq);
 
 /* real.c: the C library's functions -------------------------------------------- */
 
@@ -252,8 +252,8 @@ int kq_sigaction(int number, const struct sigaction *action,
  * that front.c has seen and not passed to xpoll.  While the stamp stays the same, kq_signals_renew
  * has nothing to do.  Returns 0 if front.c does not see all such calls.
  */
-uint64_t kq_signals_seen(void);
-/* Make kq_signals_seen return another number in all threads. */
+uint64_t kq_signals_stamp(void);
+/* Make kq_signals_stamp return another number in all threads. */
 void kq_signals_changed(void);
 
 /* An invalid descriptor, closed by real.c to find out whether close(2) reaches this library. */

@@ -25,7 +25,7 @@ EXPORT const char *kqueue_version(void)
 
 EXPORT int kqueue(void)
 {
-	return xp_result(kq_new_fd());
+	return xp_public_result(kq_new_fd());
 }
 
 /*
@@ -34,11 +34,11 @@ EXPORT int kqueue(void)
  */
 EXPORT int kqueue1(int flags)
 {
-	return xp_result(flags & ~O_CLOEXEC ? -EINVAL : kq_new_fd());
+	return xp_public_result(flags & ~O_CLOEXEC ? -EINVAL : kq_new_fd());
 }
 
 EXPORT int kqueuex(unsigned int flags)
 {
-	return xp_result(flags & ~(unsigned)KQUEUE_CLOEXEC ? -EINVAL
+	return xp_public_result(flags & ~(unsigned)KQUEUE_CLOEXEC ? -EINVAL
 	                                                    : kq_new_fd());
 }

@@ -12,7 +12,7 @@ enum { KQ_PIPEFS = 0x50495045 /* PIPEFS_MAGIC of <linux/magic.h> */ };
  * open again by its name.  fstatfs(2) shows the difference: the kernel has pipes in a file system
  * of their own.
  */
-static bool kq_find_pipe(int fd, mode_t mode)
+static bool kq_is_pipe_uncached(int fd, mode_t mode)
 {
 	struct statfs system;
 
@@ -23,7 +23,7 @@ static bool kq_find_pipe(int fd, mode_t mode)
 bool kq_is_pipe(int fd)
 {
 	struct number *number = number_at(fd);
-	int pipe = number ? atomic_load_explicit(&number->kind,
+	int pipe = number ? atomic_load_explicit(&number->pipe_check_result,
 	                                         memory_order_relaxed) : 0;
 	struct stat status;
 
@@ -31,13 +31,13 @@ bool kq_is_pipe(int fd)
 		return pipe > 0;
 	if (fstat(fd, &status) < 0)
 		return false;
-	pipe = kq_find_pipe(fd, status.st_mode) ? 1 : -1;
+	pipe = kq_is_pipe_uncached(fd, status.st_mode) ? 1 : -1;
 	if (number)
-		atomic_store(&number->kind, (signed char)pipe);
+		atomic_store(&number->pipe_check_result, (signed char)pipe);
 	return pipe > 0;
 }
 
-const struct kq *kq_of_number(int fd)
+const struct kq *kq_of_fd(int fd)
 {
 	struct number *number = number_at(fd);
 

@@ -16,7 +16,7 @@ static struct kq *kq_allocate(void)
 		return kq;
 	kq = calloc(1, sizeof *kq);
 	if (kq)
-		pthread_mutex_init(&kq->extras, NULL);
+		pthread_mutex_init(&kq->extras_lock, NULL);
 	return kq;
 }
 
@@ -25,17 +25,17 @@ void kq_end(struct kq *kq)
 	struct xpoll *queue = kq->queue;
 	int saved = errno;
 
-	kq_aio_end_begin(kq);
+	kq_aio_detach_all(kq);
 	kq->queue = NULL;
 	xpoll_destroy(queue);
-	kq_aio_end(kq);
-	kq_special_free(kq);
+	kq_aio_complete_all(kq);
+	kq_extras_free(kq);
 	pool_give(&kq_pool, &kq->free);
 	errno = saved;
 }
 
 /* Make the xpoll queue.  Returns 0; or -errno: then the caller destroys kq->queue, NULL or not. */
-static int kq_make(struct kq *kq)
+static int kq_open_xpoll(struct kq *kq)
 {
 	struct xpoll_options options;
 
@@ -62,7 +62,7 @@ int kq_begin(struct kq **begun)
 
 	if (!kq)
 		return -ENOMEM;
-	rc = kq_make(kq);
+	rc = kq_open_xpoll(kq);
 	if (rc < 0) {
 		xpoll_destroy(kq->queue);
 		pool_give(&kq_pool, &kq->free);

@@ -1,7 +1,7 @@
 /*
  * State that xpoll does not keep for a registration: process descriptors, signals that have to be
  * registered again, and the `ext` fields.  In a program without process descriptors and `ext`,
- * kq->special is 0, and no event needs this file.
+ * kq->extras_len is 0, and no event needs this file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ enum { KQ_P_PIDFD = 3 /* P_PIDFD of waitid(2), which older headers lack */ };
 
 _Static_assert(sizeof(struct kq_pidfd_info) == 64, "the kernel's layout");
 
-/* Returns the index of fd in kq->procdescs, or -1.  Called with the lock `extras`. */
+/* Returns the index of fd in kq->procdescs, or -1.  Called with the lock `extras_lock`. */
 static int kq_procdesc_index(const struct kq *kq, int fd)
 {
 	for (int i = 0; i < kq->procdescs_len; i++)
@@ -50,27 +50,27 @@ static int kq_procdesc_index(const struct kq *kq, int fd)
  * Record that fd has an EVFILT_PROCDESC registration (there), or that it has none any more.
  * Returns 0 or -ENOMEM.
  */
-static int kq_procdesc_note(struct kq *kq, int fd, bool there)
+static int kq_procdesc_set_present(struct kq *kq, int fd, bool there)
 {
 	int *grown = kq->procdescs;
 	int index, rc = 0;
 
-	pthread_mutex_lock(&kq->extras);
+	pthread_mutex_lock(&kq->extras_lock);
 	index = kq_procdesc_index(kq, fd);
 	if (!there && index >= 0) {
 		kq->procdescs[index] = kq->procdescs[--kq->procdescs_len];
-		atomic_fetch_sub(&kq->special, 1);
+		atomic_fetch_sub(&kq->extras_len, 1);
 	} else if (there && index < 0) {
 		grown = realloc(grown, (size_t)(kq->procdescs_len + 1) *
 		                sizeof *grown);
 		if (grown) {
 			kq->procdescs = grown;
 			grown[kq->procdescs_len++] = fd;
-			atomic_fetch_add(&kq->special, 1);
+			atomic_fetch_add(&kq->extras_len, 1);
 		}
 		rc = grown ? 0 : -ENOMEM;
 	}
-	pthread_mutex_unlock(&kq->extras);
+	pthread_mutex_unlock(&kq->extras_lock);
 	return rc;
 }
 
@@ -84,13 +84,13 @@ static bool kq_is_procdesc(int fd)
 }
 
 /* Returns true if fd has an EVFILT_PROCDESC registration; fd may refer to another file by now. */
-static bool kq_procdesc_there(struct kq *kq, int fd)
+static bool kq_procdesc_is_present(struct kq *kq, int fd)
 {
 	bool there;
 
-	pthread_mutex_lock(&kq->extras);
+	pthread_mutex_lock(&kq->extras_lock);
 	there = kq_procdesc_index(kq, fd) >= 0;
-	pthread_mutex_unlock(&kq->extras);
+	pthread_mutex_unlock(&kq->extras_lock);
 	return there;
 }
 
@@ -98,20 +98,20 @@ int kq_procdesc_check_read(struct kq *kq, uint64_t ident)
 {
 	int fd = ident > INT_MAX ? -1 : (int)ident;
 
-	if (!kq_procdesc_there(kq, fd))
+	if (!kq_procdesc_is_present(kq, fd))
 		return 0;
 	/*
 	 * xpoll cannot have a READ of the program and the one of EVFILT_PROCDESC for one
 	 * descriptor.  If the process descriptor was closed, fd is another file: remove the record.
 	 */
-	return kq_is_procdesc(fd) ? -EINVAL : kq_procdesc_note(kq, fd, false);
+	return kq_is_procdesc(fd) ? -EINVAL : kq_procdesc_set_present(kq, fd, false);
 }
 
-int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flags)
+int kq_procdesc_apply(struct kq *kq, const struct kevent *change, unsigned flags)
 {
 	int fd = change->ident > INT_MAX ? -1 : (int)change->ident;
 	struct xpoll_event record;
-	bool there = kq_procdesc_there(kq, fd);
+	bool there = kq_procdesc_is_present(kq, fd);
 
 	if (fd < 0 || (!there && fcntl(fd, F_GETFD) < 0))
 		return -EBADF;
@@ -130,19 +130,19 @@ int kq_procdesc_change(struct kq *kq, const struct kevent *change, unsigned flag
 		 */
 		if (change->fflags != NOTE_EXIT)
 			return change->fflags ? -ENOTSUP : -EINVAL;
-		number_watch(fd);
-		if (kq_procdesc_note(kq, fd, true) < 0)
+		number_mark_registered(fd);
+		if (kq_procdesc_set_present(kq, fd, true) < 0)
 			return -ENOMEM;
 	}
 	if (xpoll_event(kq->queue, &record, 1, NULL, 0, 0) < 0) {
 		int rc = -errno;
 
 		if (!there || rc == -ENOENT || rc == -EBADF)
-			kq_procdesc_note(kq, fd, false);
+			kq_procdesc_set_present(kq, fd, false);
 		return rc;
 	}
 	if (change->flags & EV_DELETE)
-		kq_procdesc_note(kq, fd, false);
+		kq_procdesc_set_present(kq, fd, false);
 	return 0;
 }
 
@@ -174,14 +174,14 @@ void kq_procdesc_event(struct kq *kq, struct kevent *event)
 	int status, saved = errno;
 
 	if (event->filter != EVFILT_READ ||
-	    !kq_procdesc_there(kq, (int)event->ident))
+	    !kq_procdesc_is_present(kq, (int)event->ident))
 		return;
 	status = kq_procdesc_status((int)event->ident);
 	event->filter = EVFILT_PROCDESC;
 	event->flags = EV_EOF | EV_ONESHOT | EV_CLEAR;
 	event->fflags = NOTE_EXIT | (status < 0 ? NOTE_EXIT_UNKNOWN : 0);
 	event->data = status < 0 ? 0 : status;
-	kq_procdesc_note(kq, (int)event->ident, false);
+	kq_procdesc_set_present(kq, (int)event->ident, false);
 	errno = saved;
 }
 
@@ -189,7 +189,7 @@ void kq_procdesc_event(struct kq *kq, struct kevent *event)
 
 atomic_uint_least64_t kq_signals_ever;
 
-void kq_signals_note(struct kq *kq, int number, bool there)
+void kq_signals_set_present(struct kq *kq, int number, bool there)
 {
 	uint64_t bit = UINT64_C(1) << (number - 1);
 
@@ -207,7 +207,7 @@ void kq_signals_note(struct kq *kq, int number, bool there)
 }
 
 /* The definitions in front.c, if front.c is linked, replace this one and the next. */
-__attribute__((weak)) uint64_t kq_signals_seen(void)
+__attribute__((weak)) uint64_t kq_signals_stamp(void)
 {
 	return 0;
 }
@@ -225,10 +225,10 @@ __attribute__((weak)) void kq_signals_changed(void)
 void kq_signals_renew(struct kq *kq)
 {
 	uint64_t left = atomic_load(&kq->signals);
-	uint64_t seen = kq_signals_seen();
+	uint64_t seen = kq_signals_stamp();
 	int saved = errno;
 
-	if (seen && atomic_load(&kq->renewed) == seen)
+	if (seen && atomic_load(&kq->renewed_stamp) == seen)
 		return;
 	for (int number = 1; left; number++, left >>= 1) {
 		struct xpoll_event record;
@@ -237,7 +237,7 @@ void kq_signals_renew(struct kq *kq)
 			continue;
 		if (xpoll_lookup(kq->queue, (uint64_t)number,
 		                 XPOLL_FILT_SIGNAL, &record) < 0) {
-			kq_signals_note(kq, number, false);
+			kq_signals_set_present(kq, number, false);
 			continue;
 		}
 		record.flags = XPOLL_ADD | XPOLL_KEEPUDATA;
@@ -245,7 +245,7 @@ void kq_signals_renew(struct kq *kq)
 		record.data = 0;
 		xpoll_event(kq->queue, &record, 1, NULL, 0, 0);
 	}
-	atomic_store(&kq->renewed, seen);
+	atomic_store(&kq->renewed_stamp, seen);
 	errno = saved;
 }
 
@@ -283,31 +283,31 @@ static int kq_ext_grow(struct kq *kq)
  * An EV_ADD replaces the `ext` fields that an earlier registration of the same ident and filter has
  * stored.
  */
-int kq_ext_note(struct kq *kq, const struct kevent *change)
+int kq_ext_store(struct kq *kq, const struct kevent *change)
 {
 	bool there = kq_has_ext(change);
 	int index, rc = 0;
 
 	if (!(change->flags & (EV_ADD | EV_DELETE)) ||
-	    (!there && !atomic_load(&kq->special)))
+	    (!there && !atomic_load(&kq->extras_len)))
 		return 0;
-	pthread_mutex_lock(&kq->extras);
+	pthread_mutex_lock(&kq->extras_lock);
 	index = kq_ext_index(kq, change->ident, change->filter);
 	if (change->flags & EV_DELETE || !there) {
 		if (index >= 0) {
 			kq->exts[index] = kq->exts[--kq->exts_len];
-			atomic_fetch_sub(&kq->special, 1);
+			atomic_fetch_sub(&kq->extras_len, 1);
 		}
 	} else if (index >= 0 || (rc = kq_ext_grow(kq)) == 0) {
 		if (index < 0) {
 			index = kq->exts_len++;
-			atomic_fetch_add(&kq->special, 1);
+			atomic_fetch_add(&kq->extras_len, 1);
 		}
 		kq->exts[index].ident = change->ident;
 		kq->exts[index].filter = change->filter;
 		memcpy(kq->exts[index].ext, change->ext, sizeof change->ext);
 	}
-	pthread_mutex_unlock(&kq->extras);
+	pthread_mutex_unlock(&kq->extras_lock);
 	return rc;
 }
 
@@ -315,18 +315,19 @@ void kq_ext_fill(struct kq *kq, struct kevent *event)
 {
 	int index;
 
-	pthread_mutex_lock(&kq->extras);
+	pthread_mutex_lock(&kq->extras_lock);
 	index = kq_ext_index(kq, event->ident, event->filter);
 	if (index >= 0)
 		memcpy(event->ext, kq->exts[index].ext, sizeof event->ext);
-	pthread_mutex_unlock(&kq->extras);
+	pthread_mutex_unlock(&kq->extras_lock);
 }
 
-void kq_special_free(struct kq *kq)
+void kq_extras_free(struct kq *kq)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
-	kq->extras = unlocked; /* in a forked child a thread of the parent may have locked it */
+	/* in a forked child a thread of the parent may have locked it */
+	kq->extras_lock = unlocked;
 	free(kq->procdescs);
 	free(kq->exts);
 	kq->procdescs = NULL;
@@ -334,6 +335,6 @@ void kq_special_free(struct kq *kq)
 	kq->exts = NULL;
 	kq->exts_len = 0;
 	kq->exts_cap = 0;
-	atomic_store(&kq->special, 0);
+	atomic_store(&kq->extras_len, 0);
 	atomic_store(&kq->signals, 0);
 }

@@ -37,8 +37,8 @@ void kq_signals_restore(void *mask)
  * completion does not wake this thread.  The sleeps apply `mask`.  Returns 0 or a positive errno
  * value: EAGAIN if the timeout has passed, mostly EINTR otherwise.
  */
-static int kq_suspend(const struct aiocb *const controls[], int count,
-                      int64_t left_ns, const sigset_t *mask)
+static int kq_aio_wait(const struct aiocb *const controls[], int count,
+                       int64_t left_ns, const sigset_t *mask)
 {
 	const struct timespec pause = {0, KQ_SUSPEND_NS};
 
@@ -66,12 +66,12 @@ EXPORT int aio_suspend(const struct aiocb *const controls[], int count,
 	if (!ours && kq_real.aio_suspend)
 		return kq_real.aio_suspend(controls, count, timeout);
 	if (!ours)
-		return xp_result(-ENOSYS);
+		return xp_public_result(-ENOSYS);
 	kq_signals_block(&mask);
 	pthread_cleanup_push(kq_signals_restore, &mask);
-	rc = kq_suspend(controls, count, left_ns, &mask);
+	rc = kq_aio_wait(controls, count, left_ns, &mask);
 	pthread_cleanup_pop(1);
-	return xp_result(-rc);
+	return xp_public_result(-rc);
 }
 
 #ifdef __GLIBC__

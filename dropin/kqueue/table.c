@@ -15,7 +15,7 @@
 #include "common/numbers.h"
 #include "kq.h"
 
-enum { KQ_SWEEP_FEW = 16 /* with at most this many queues, each new one runs kq_sweep */ };
+enum { KQ_SWEEP_ALWAYS_MOST = 16 /* with at most this many queues, each new one runs kq_sweep */ };
 
 static struct {
 	pthread_mutex_t lock;
@@ -37,7 +37,7 @@ static struct {
  * Add `change` to the count of references, in a process with one thread only: a load and a store
  * cost less than an atomic operation.  Returns the count before.
  */
-static inline int kq_add_refs(struct kq *kq, int change)
+static inline int kq_add_refs_nonatomic(struct kq *kq, int change)
 {
 	int refs = atomic_load_explicit(&kq->refs, memory_order_relaxed);
 
@@ -62,7 +62,7 @@ static bool kq_try_hold(struct kq *kq)
 
 void kq_drop(struct kq *kq)
 {
-	int refs = xp_single_threaded() ? kq_add_refs(kq, -1)
+	int refs = xp_single_threaded() ? kq_add_refs_nonatomic(kq, -1)
 		: atomic_fetch_sub(&kq->refs, 1);
 
 	if (XP_UNLIKELY(refs == 1))
@@ -112,7 +112,7 @@ static bool kq_is_queue(int fd)
  * Called with the lock: record that fd refers to the queue.  Returns false without memory, or if a
  * queue is recorded for fd already.
  */
-static bool kq_number_add(struct kq *kq, int fd)
+static bool kq_add_fd(struct kq *kq, int fd)
 {
 	struct number *number = number_make(fd);
 
@@ -144,7 +144,7 @@ static void kq_find_duplicates(struct kq *kq)
 		if (number && atomic_load(&number->object))
 			continue;
 		if (kq_is_queue(fd) && kq_read_serial(fd, kq_table.mark_fd) == kq->serial)
-			kq_number_add(kq, fd);
+			kq_add_fd(kq, fd);
 	}
 	if (folder)
 		closedir(folder);
@@ -156,7 +156,7 @@ static void kq_find_duplicates(struct kq *kq)
  * If there is none, remove the queue from the list and return true: then the caller has to call
  * kq_drop, which ends the queue.
  */
-static bool kq_number_remove(struct kq *kq)
+static bool kq_uncount_fd(struct kq *kq)
 {
 	if (--kq->descriptors > 0)
 		return false;
@@ -184,7 +184,7 @@ static XP_COLD struct kq *kq_hold_unknown(int fd)
 
 		for (kq = kq_table.all; kq && kq->serial != serial;)
 			kq = kq->next;
-		if (kq && (!kq_number_add(kq, fd) || !kq_try_hold(kq)))
+		if (kq && (!kq_add_fd(kq, fd) || !kq_try_hold(kq)))
 			kq = NULL;
 	}
 	pthread_mutex_unlock(&kq_table.lock);
@@ -195,7 +195,7 @@ static XP_COLD struct kq *kq_hold_unknown(int fd)
  * Returns true if fd still refers to a queue.  Otherwise fd was closed without a call of this
  * library: removes the record, and ends the recorded queue if fd was its last descriptor.
  */
-static XP_COLD bool kq_is_still_queue(int fd)
+static XP_COLD bool kq_revalidate_fd(int fd)
 {
 	struct number *number = number_at(fd);
 	struct kq *kq, *ended = NULL;
@@ -206,7 +206,7 @@ static XP_COLD bool kq_is_still_queue(int fd)
 	kq = atomic_load(&number->object);
 	if (kq && !kq_is_queue(fd)) {
 		atomic_store(&number->object, NULL);
-		if (kq_number_remove(kq))
+		if (kq_uncount_fd(kq))
 			ended = kq;
 	}
 	pthread_mutex_unlock(&kq_table.lock);
@@ -219,11 +219,11 @@ static XP_COLD bool kq_is_still_queue(int fd)
  * The part of kq_hold for a process with several threads, or if closes are not seen by this library
  * or fd has no recorded queue.  kq: the queue that was recorded for fd just now, or NULL.
  */
-static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
+static XP_NOINLINE struct kq *kq_hold_slow_path(int fd, struct kq *kq)
 {
 	if (XP_UNLIKELY(!kq))
 		kq = kq_hold_unknown(fd);
-	else if (XP_UNLIKELY(!kq_real.sees_closes) && !kq_is_still_queue(fd))
+	else if (XP_UNLIKELY(!kq_real.sees_closes) && !kq_revalidate_fd(fd))
 		kq = NULL;
 	else if (!kq_try_hold(kq))
 		kq = NULL;
@@ -235,7 +235,7 @@ static XP_NOINLINE struct kq *kq_hold_among_others(int fd, struct kq *kq)
 	 * Between the look-up and kq_try_hold the queue may have ended, and its memory may have
 	 * been reused for another queue: look up again, and fail if the result is another queue.
 	 */
-	if (XP_UNLIKELY(kq_of_number(fd) != kq)) {
+	if (XP_UNLIKELY(kq_of_fd(fd) != kq)) {
 		kq_drop(kq);
 		errno = EBADF;
 		return NULL;
@@ -251,12 +251,12 @@ struct kq *kq_hold(int fd)
 		: NULL;
 
 	if (XP_UNLIKELY(!kq || !kq_real.sees_closes || !xp_single_threaded()))
-		return kq_hold_among_others(fd, kq);
+		return kq_hold_slow_path(fd, kq);
 	/*
 	 * Only one thread exists, so no other thread can end the queue between the look-up and
-	 * kq_add_refs.
+	 * kq_add_refs_nonatomic.
 	 */
-	kq_add_refs(kq, 1);
+	kq_add_refs_nonatomic(kq, 1);
 	return kq;
 }
 
@@ -265,8 +265,8 @@ struct kq *kq_hold(int fd)
 /*
  * Called with the lock, before a queue is made: find queues whose descriptors were closed without a
  * call of this library, so that these do not accumulate.  Returns them, linked by next; the caller
- * drops them.  Does nothing if there are more than KQ_SWEEP_FEW queues and their number has not
- * doubled since the last time.
+ * drops them.  Does nothing if there are more than KQ_SWEEP_ALWAYS_MOST queues and their number has
+ * not doubled since the last time.
  */
 static struct kq *kq_sweep(void)
 {
@@ -274,7 +274,7 @@ static struct kq *kq_sweep(void)
 	unsigned end = numbers_end();
 
 	if (kq_table.len == 0 ||
-	    (kq_table.len > KQ_SWEEP_FEW && kq_table.len < kq_table.sweep_at))
+	    (kq_table.len > KQ_SWEEP_ALWAYS_MOST && kq_table.len < kq_table.sweep_at))
 		return NULL;
 	for (unsigned fd = 0; fd < end; fd++) {
 		struct number *number = number_at((int)fd);
@@ -283,7 +283,7 @@ static struct kq *kq_sweep(void)
 		if (!kq || kq_is_queue((int)fd))
 			continue;
 		atomic_store(&number->object, NULL);
-		if (kq_number_remove(kq)) {
+		if (kq_uncount_fd(kq)) {
 			kq->next = ended;
 			ended = kq;
 		}
@@ -315,14 +315,14 @@ static int kq_mark(struct kq *kq)
  * Called with the lock: make the program's first descriptor of the queue.  Returns the descriptor,
  * or -errno.
  */
-static int kq_number_new(struct kq *kq)
+static int kq_make_first_fd(struct kq *kq)
 {
 	int rc = kq_mark(kq);
 	int fd = rc < 0 ? rc : fcntl(kq->queue_fd, F_DUPFD_CLOEXEC, 0);
 
 	if (rc == 0 && fd < 0)
 		rc = -errno;
-	if (rc == 0 && !kq_number_add(kq, fd)) {
+	if (rc == 0 && !kq_add_fd(kq, fd)) {
 		real_close.close(fd);
 		rc = -ENOMEM;
 	}
@@ -341,7 +341,7 @@ int kq_publish(struct kq *kq)
 	pthread_mutex_lock(&kq_table.lock);
 	kq_table.process = getpid();
 	ended = kq_sweep();
-	fd = kq_number_new(kq);
+	fd = kq_make_first_fd(kq);
 	if (fd >= 0) {
 		kq->next = kq_table.all;
 		kq_table.all = kq;
@@ -367,13 +367,13 @@ struct kq *kq_close_begin(int fd)
 
 	if (XP_UNLIKELY(fd == KQ_PROBE_FD))
 		kq_real.sees_closes = true;
-	if (!number_concerns(fd))
+	if (!number_needs_close_hook(fd))
 		return NULL;
 	/* A child of vfork(2) shares the parent's memory, but closes its own descriptors only. */
 	if (kq_table.process != getpid())
 		return NULL;
 	if (atomic_exchange(&number->may_be_registered, false)) {
-		atomic_store(&number->kind, 0);
+		atomic_store(&number->pipe_check_result, 0);
 		xpoll_forget_fd(fd);
 	}
 	errno = saved;
@@ -391,7 +391,7 @@ void kq_close_end(struct kq *kq)
 	bool last;
 
 	pthread_mutex_lock(&kq_table.lock);
-	last = kq_number_remove(kq);
+	last = kq_uncount_fd(kq);
 	pthread_mutex_unlock(&kq_table.lock);
 	if (last)
 		kq_drop(kq);
@@ -431,7 +431,7 @@ static void kq_fork_child(void)
 		if (!number)
 			continue;
 		atomic_store(&number->may_be_registered, false);
-		atomic_store(&number->kind, 0);
+		atomic_store(&number->pipe_check_result, 0);
 		if (atomic_exchange(&number->object, NULL))
 			real_close.close((int)fd);
 	}

@@ -33,18 +33,20 @@ static bool array_reserve(struct array *array, size_t count)
 {
 	size_t most = count > array->len ? count : array->len;
 
-	/* At most `most` entries change: `changed` and `replaced` need room for that many each. */
+	/*
+	 * At most `most` entries change: `changed` and `former_fds` need room for that many each.
+	 */
 	if (!memory_reserve(&array->image_memory, count * sizeof *array->image) ||
 	    !memory_reserve(&array->next_memory, count * sizeof *array->next) ||
 	    !memory_reserve(&array->changed_memory,
-	                    2 * most * sizeof *array->changed) ||
+	                    2 * most * sizeof *array->changed_indexes) ||
 	    !memory_reserve(&array->reported_memory,
 	                    most * sizeof *array->reported))
 		return false;
 	array->image = array->image_memory.base;
 	array->next = array->next_memory.base;
-	array->changed = array->changed_memory.base;
-	array->replaced = array->changed + most;
+	array->changed_indexes = array->changed_memory.base;
+	array->former_fds = array->changed_indexes + most;
 	array->reported = array->reported_memory.base;
 	return true;
 }
@@ -73,7 +75,7 @@ static bool link_entry(struct array *array, struct watch *watch, int32_t index)
 
 	if (fd < 0)
 		return true;
-	slot = watch_slot_of(watch, fd);
+	slot = watch_reserve_slot(watch, fd);
 	if (!slot)
 		return false;
 	array->next[index] = slot->first;
@@ -124,9 +126,9 @@ static size_t entry_sync(struct array *array, struct watch *watch,
 	if (now.fd == known->fd && now.events == known->events)
 		return changed;
 	unlink_entry(array, watch, (int32_t)at);
-	array->replaced[changed] = known->fd;
+	array->former_fds[changed] = known->fd;
 	*known = (struct pollfd){.fd = now.fd, .events = now.events};
-	array->changed[changed] = (int32_t)at;
+	array->changed_indexes[changed] = (int32_t)at;
 	return changed + 1;
 }
 
@@ -173,8 +175,8 @@ static size_t image_resize(struct array *array, struct watch *watch,
 {
 	for (size_t at = count; at < array->len; at++, changed++) {
 		unlink_entry(array, watch, (int32_t)at);
-		array->replaced[changed] = array->image[at].fd;
-		array->changed[changed] = -1;
+		array->former_fds[changed] = array->image[at].fd;
+		array->changed_indexes[changed] = -1;
 	}
 	for (size_t at = array->len; at < count; at++, changed++) {
 		struct pollfd now = fds[at];
@@ -182,8 +184,8 @@ static size_t image_resize(struct array *array, struct watch *watch,
 		if (now.revents != 0)
 			fds[at].revents = 0;
 		array->image[at] = (struct pollfd){.fd = now.fd, .events = now.events};
-		array->replaced[changed] = -1;
-		array->changed[changed] = (int32_t)at;
+		array->former_fds[changed] = -1;
+		array->changed_indexes[changed] = (int32_t)at;
 	}
 	array->len = count;
 	return changed;
@@ -193,19 +195,19 @@ static size_t image_resize(struct array *array, struct watch *watch,
 static bool apply_changes(struct array *array, struct watch *watch, size_t changed)
 {
 	for (size_t i = 0; i < changed; i++)
-		if (array->changed[i] >= 0 &&
-		    !link_entry(array, watch, array->changed[i]))
+		if (array->changed_indexes[i] >= 0 &&
+		    !link_entry(array, watch, array->changed_indexes[i]))
 			return false;
 	/*
 	 * Request bits only after all entries are linked: a descriptor that moved to another index
 	 * is linked there only now.
 	 */
 	for (size_t i = 0; i < changed; i++)
-		if (!request_bits(array, watch, array->replaced[i]))
+		if (!request_bits(array, watch, array->former_fds[i]))
 			return false;
 	for (size_t i = 0; i < changed; i++)
-		if (array->changed[i] >= 0 &&
-		    !request_bits(array, watch, array->image[array->changed[i]].fd))
+		if (array->changed_indexes[i] >= 0 &&
+		    !request_bits(array, watch, array->image[array->changed_indexes[i]].fd))
 			return false;
 	return true;
 }

@@ -19,8 +19,8 @@
 /* The image of one array of the program, and the lists that comparing and reporting need. */
 struct array {
 	/*
-	 * The memory that the pointers below refer to; `changed` and `replaced` are both in
-	 * changed_memory.
+	 * The memory that the pointers below refer to; `changed_indexes` and `former_fds` are both
+	 * in changed_memory.
 	 */
 	struct memory image_memory;
 	struct memory next_memory;
@@ -30,9 +30,9 @@ struct array {
 	/* indexed like image: index of the next entry with the same fd, or -1 */
 	int32_t *next;
 	/* for array_sync: index of each changed entry; -1: the entry was removed */
-	int32_t *changed;
+	int32_t *changed_indexes;
 	/* for array_sync: the descriptor that each changed entry had before; negative: none */
-	int32_t *replaced;
+	int32_t *former_fds;
 	int32_t *reported;  /* indexes of the entries whose revents are not 0 */
 	size_t len;          /* number of entries of image and next */
 	size_t reported_len; /* number of entries that the last array_report stored there */

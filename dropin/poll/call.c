@@ -107,7 +107,7 @@ static int pass_to_library(struct call *call)
  * kernel maps whole pages, so the number reaches to the end of the array's last page; but at most
  * to the limit of open files in entries, because poll(2) fails with EINVAL beyond that.
  */
-static size_t size_checked(const struct call *call)
+static size_t known_mapped_size(const struct call *call)
 {
 	uintptr_t from = call->memory.at[0];
 	uintptr_t end = from + call->memory.size + PAGE_SIZE_LEAST - 1;
@@ -124,25 +124,25 @@ static size_t size_checked(const struct call *call)
  */
 static void note_real_call(const struct call *call, struct set *set)
 {
-	set->memory = call->memory;
-	if (call->bits.count == 0)
-		set->memory.size = size_checked(call);
-	set->recheck_ns = xp_sys_now_coarse() + settings.recheck_ns / 2;
+	set->checked_memory = call->memory;
+	if (call->bit_sets.nfds == 0)
+		set->checked_memory.size = known_mapped_size(call);
+	set->recheck_due_ns = xp_sys_now_coarse() + settings.recheck_ns / 2;
 }
 
 /* Returns true if the last real call of the set has shown that this call's memory is mapped. */
 static bool memory_was_checked(const struct call *call, const struct set *set)
 {
 	for (int i = 0; i < BITS_KINDS; i++)
-		if (call->memory.at[i] != 0 && call->memory.at[i] != set->memory.at[i])
+		if (call->memory.at[i] != 0 && call->memory.at[i] != set->checked_memory.at[i])
 			return false;
-	return call->memory.size <= set->memory.size;
+	return call->memory.size <= set->checked_memory.size;
 }
 
 /* Returns true if the period after which a real call checks the set again is over. */
 static bool recheck_is_due(const struct call *call, const struct set *set)
 {
-	return settings.recheck_ns != 0 && call->awake_ns >= set->recheck_ns;
+	return settings.recheck_ns != 0 && call->awake_ns >= set->recheck_due_ns;
 }
 
 /*
@@ -154,7 +154,7 @@ static int run_without_set(struct call *call)
 	int rc = pass_to_library(call);
 	struct set *set;
 
-	if (rc < 0 || !sites_ripe(call->site))
+	if (rc < 0 || !sites_set_is_due(call->site))
 		return rc;
 	set = pool_new(call->site, call->key, xp_sys_now_coarse());
 	if (set) {
@@ -170,7 +170,7 @@ static int run_without_set(struct call *call)
  */
 static void give_up(struct call *call, struct set *set)
 {
-	sites_regret(call->site, set->watch.calls);
+	sites_back_off(call->site, set->watch.calls);
 	pool_drop(set);
 }
 
@@ -181,7 +181,7 @@ static void give_up(struct call *call, struct set *set)
  */
 static int run_real(struct call *call, struct set *set)
 {
-	uint32_t version = set->version;
+	uint32_t version = set->array_version;
 	int rc;
 
 	pool_release(set);
@@ -190,9 +190,9 @@ static int run_real(struct call *call, struct set *set)
 		return rc;
 	note_real_call(call, set);
 	if (settings.recheck_ns != 0)
-		stats_add(&stats.missed, watch_compare(&set->watch, call->ops->results(call, set),
-		                                       call->count));
-	/* Count watch_compare's system calls here, so that book_costs charges no set for them. */
+		stats_add(&stats.late_closes,
+		          watch_recheck(&set->watch, call->ops->results(call, set), call->count));
+	/* Count watch_recheck's system calls here, so that book_costs charges no set for them. */
 	stats_add(&stats.syscalls, set->watch.syscalls);
 	set->watch.syscalls = 0;
 	if (set->watch.failed)
@@ -217,7 +217,7 @@ static int run_real(struct call *call, struct set *set)
  * The balance is limited to this many times the cost of a real call, and the set is given up if it
  * falls below the negative of that.
  */
-#define WORTH_CALLS 64
+#define BALANCE_LIMIT_CALLS 64
 
 /*
  * Add the checks that this call saves to the set's balance, unless the call has slept and so has
@@ -228,7 +228,7 @@ static void book_costs(const struct call *call, struct set *set)
 	struct watch *watch = &set->watch;
 
 	if (!call->was_asleep)
-		set->balance += (int64_t)call->checks - watch->hot_len;
+		set->balance += (int64_t)call->polled_count - watch->hot_len;
 	set->balance -= SYSCALL_COST * (int64_t)watch->syscalls;
 	stats_add(&stats.syscalls, watch->syscalls);
 	watch->syscalls = 0;
@@ -240,14 +240,14 @@ static void book_costs(const struct call *call, struct set *set)
  */
 static void account_and_release(struct call *call, struct set *set, int rc)
 {
-	int64_t all = (int64_t)call->checks;
+	int64_t all = (int64_t)call->polled_count;
 
 	book_costs(call, set);
 	/* One of the system calls is free, because the real function makes one, too. */
 	set->balance += SYSCALL_COST - (rc == USE_REAL ? all : READY_COST * (int64_t)rc);
-	if (set->balance > WORTH_CALLS * all)
-		set->balance = WORTH_CALLS * all;
-	if (XP_UNLIKELY(set->balance < -WORTH_CALLS * all) && settings.after != 0)
+	if (set->balance > BALANCE_LIMIT_CALLS * all)
+		set->balance = BALANCE_LIMIT_CALLS * all;
+	if (XP_UNLIKELY(set->balance < -BALANCE_LIMIT_CALLS * all) && settings.after != 0)
 		give_up(call, set);
 	else
 		pool_release(set);
@@ -266,8 +266,8 @@ static int poll_set(struct call *call, struct set *set, const struct pollfd *sle
 	struct watch *watch = &set->watch;
 	int rc;
 
-	watch->shared = call->deadline_ns == XP_NOW && set->sleepers > 0;
-	rc = len > 0 ? watch_take(watch, sleep, len) : watch_poll(watch);
+	watch->has_other_sleepers = call->deadline_ns == XP_NOW && set->sleepers > 0;
+	rc = len > 0 ? watch_take_revents(watch, sleep, len) : watch_poll(watch);
 	if (XP_UNLIKELY(rc < 0 || watch->failed))
 		return -EBADF;
 	rc = call->ops->report(call, set);
@@ -304,7 +304,7 @@ static bool poll_ends_call(struct call *call, struct set *set,
 	account_and_release(call, set, rc);
 	if (rc == 0)
 		call->ops->clear(call);
-	*rcp = xp_result(rc);
+	*rcp = xp_public_result(rc);
 	return true;
 }
 
@@ -314,7 +314,7 @@ static bool poll_ends_call(struct call *call, struct set *set,
 static int64_t sleep_ns(const struct call *call, const struct set *set)
 {
 	int64_t left_ns = call_left_ns(call);
-	int64_t most_ns = set->recheck_ns - call->awake_ns;
+	int64_t most_ns = set->recheck_due_ns - call->awake_ns;
 
 	return settings.recheck_ns != 0 && left_ns > most_ns ? most_ns : left_ns;
 }
@@ -350,10 +350,10 @@ static int sleep_for(struct call *call, int64_t ns, struct pollfd *fds,
  * descriptors that are hot (not watched by epoll) now: poll those that became hot during the sleep,
  * and keep the results of the others, because another poll may clear them.  Returns the new len.
  */
-static int poll_hot_since_sleep(const struct watch *watch, struct pollfd *sleep, int len)
+static int poll_newly_hot(const struct watch *watch, struct pollfd *sleep, int len)
 {
-	struct pollfd now[WATCH_SLEEP_LEN];
-	int now_len = watch_sleepers(watch, now);
+	struct pollfd now[WATCH_POLLFDS_MOST];
+	int now_len = watch_fill_pollfds(watch, now);
 
 	for (int i = 0; i < now_len; i++)
 		for (int k = 0; k < len; k++)
@@ -375,20 +375,20 @@ static int poll_hot_since_sleep(const struct watch *watch, struct pollfd *sleep,
 static int sleep_and_claim(struct call *call, struct set *set,
                            struct pollfd *fds, int *len)
 {
-	uint32_t version = set->version;
+	uint32_t version = set->array_version;
 	int64_t ns = sleep_ns(call, set);
 	int rc;
 
 	hold_signals(call);
-	*len = watch_sleepers(&set->watch, fds);
+	*len = watch_fill_pollfds(&set->watch, fds);
 	/* Book the costs now, because a cancellation may end the call in the sleep. */
 	book_costs(call, set);
-	pool_sleep(set);
+	pool_add_sleeper(set);
 	pool_release(set);
 	call->was_asleep = true;
 	rc = sleep_for(call, ns, fds, *len);
 	call->awake_ns = xp_sys_now_coarse();
-	pool_awake(set);
+	pool_remove_sleeper(set);
 	if (rc < 0)
 		return rc;
 	if (rc == 0 && call_left_ns(call) == 0)
@@ -400,8 +400,8 @@ static int sleep_and_claim(struct call *call, struct set *set,
 	 * Like poll(2), which checks all descriptors when it wakes up, find those that were closed
 	 * during the sleep, to report POLLNVAL.  select(2) reports no closes: skip this.
 	 */
-	if (call->bits.count == 0 && watch_read_closes(&set->watch)) {
-		*len = poll_hot_since_sleep(&set->watch, fds, *len);
+	if (call->bit_sets.nfds == 0 && watch_read_closes(&set->watch)) {
+		*len = poll_newly_hot(&set->watch, fds, *len);
 		/* A reused descriptor was registered just now and may be ready: poll epoll, too. */
 		fds[0].revents |= POLLIN;
 	}
@@ -418,9 +418,9 @@ static bool sleep_is_first(const struct call *call, struct set *set)
 	if (!set->last_poll_empty || call->was_asleep || call->deadline_ns == XP_NOW ||
 	    set->watch.failed)
 		return false;
-	if (++set->sleeps_first < SLEEPS_FIRST_MOST)
+	if (++set->sleep_first_count < SLEEPS_FIRST_MOST)
 		return true;
-	set->sleeps_first = 0;
+	set->sleep_first_count = 0;
 	return false;
 }
 
@@ -432,7 +432,7 @@ static bool sleep_is_first(const struct call *call, struct set *set)
  */
 static int poll_and_sleep(struct call *call, struct set *set)
 {
-	struct pollfd sleep[WATCH_SLEEP_LEN];
+	struct pollfd sleep[WATCH_POLLFDS_MOST];
 	int len = 0;
 	int rc;
 
@@ -477,7 +477,7 @@ static int run_with_set(struct call *call, struct set *set)
 		give_up(call, set);
 		return pass_to_library(call);
 	}
-	set->version += changed > 0;
+	set->array_version += changed > 0;
 	return poll_and_sleep(call, set);
 }
 
@@ -492,7 +492,7 @@ int call_run(struct call *call)
 	pthread_testcancel();
 	do {
 		call->awake_ns = xp_sys_now_coarse();
-		set = pool_find(call->site, call->key, call->awake_ns);
+		set = pool_claim(call->site, call->key, call->awake_ns);
 		rc = set ? run_with_set(call, set) : run_without_set(call);
 	} while (rc == RESTART);
 	release_signals(call);

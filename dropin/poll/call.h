@@ -17,7 +17,7 @@ struct call;
 struct call_ops {
 	/*
 	 * select: makes an array of struct pollfd from the program's bit sets, in set->selected,
-	 * and sets call->fds and call->checks.  Returns false if the call has fewer than
+	 * and sets call->fds and call->polled_count.  Returns false if the call has fewer than
 	 * settings.least descriptors, or if there is no memory: then the caller makes the real
 	 * call.  poll: does nothing, and returns true.
 	 */
@@ -48,7 +48,7 @@ enum { BITS_IN, BITS_OUT, BITS_EXCEPT, BITS_KINDS };
 
 /* The arguments of a select(2) or pselect(2), except the timeout. */
 struct bits {
-	int count; /* the nfds of select(2): all descriptors are below it; 0 in a poll(2) */
+	int nfds;  /* the nfds of select(2): all descriptors are below it; 0 in a poll(2) */
 	unsigned long *words[BITS_KINDS]; /* the program's fd_sets; NULL: the program passed none */
 };
 
@@ -62,23 +62,23 @@ struct call {
 	uintptr_t site;
 	uintptr_t key;        /* address of the array, or of the first fd_set that is not NULL */
 	struct extent memory; /* the array or bit sets, which the real call reads and writes */
-	size_t count;         /* number of entries of fds; for select equal to bits.count */
+	size_t count;         /* number of entries of fds; for select equal to bits.nfds */
 	/*
 	 * number of descriptors that the kernel polls in a real call; in a poll(2) also counts
 	 * entries with a negative fd
 	 */
-	size_t checks;
+	size_t polled_count;
 	const sigset_t *mask; /* the signal mask during sleeps; NULL: the thread's own */
 	int64_t deadline_ns;  /* end of the timeout, monotonic; XP_NOW: timeout 0; XP_NEVER: none */
 	int64_t awake_ns;     /* when the call began, or last woke up; coarse clock */
-	bool is_poll;         /* the function is poll(2): the timeout is timeout_ms */
+	bool has_timeout_ms;  /* the function is poll(2): the timeout is timeout_ms */
 	bool was_asleep;      /* the call has slept, so less than the given timeout is left */
 	bool holds_signals;   /* this call has blocked the thread's signals */
 	sigset_t *restore_mask;/* if holds_signals: the mask to restore before returning */
 
 	struct pollfd *fds;             /* the program's array; for select made by `expand` */
-	struct bits bits;               /* the arguments of select or pselect */
-	const struct timespec *timeout; /* the program's timeout; NULL: none, or is_poll */
+	struct bits bit_sets;           /* the arguments of select or pselect */
+	const struct timespec *timeout; /* the program's timeout; NULL: none, or has_timeout_ms */
 	int timeout_ms;                 /* the program's timeout, if is_poll */
 };
 

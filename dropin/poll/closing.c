@@ -18,7 +18,7 @@ void closing_detach(int fd, uint64_t relying)
 	 * keep the entry of fd after the close.
 	 */
 	pool_detach(fd, relying);
-	numbers_close_clear(fd);
+	numbers_clear_and_log(fd);
 }
 
 /*
@@ -48,12 +48,12 @@ int closing_range(unsigned first, unsigned last, int flags)
 		return real_close.close_range(first, last, flags);
 	known = numbers_range_begin(last < UINT_MAX ? last + 1 : last);
 	for (unsigned fd = first; fd < known; fd++) {
-		uint64_t relying = numbers_relying((int)fd);
+		uint64_t relying = numbers_relying_sets((int)fd);
 
 		if (relying == 0)
 			continue;
 		pool_detach((int)fd, relying);
-		numbers_close_clear((int)fd);
+		numbers_clear_and_log((int)fd);
 	}
 	rc = close_between(first, last, known);
 	numbers_range_end();

@@ -25,7 +25,7 @@ static inline bool closing_refused(int fd)
 	return XP_UNLIKELY(numbers_is_own(fd)) && pool_keeps(fd);
 }
 
-static inline bool closing_handles(int fd, int number, int flags)
+static inline bool closing_handles_dup(int fd, int number, int flags)
 {
 	(void)fd;
 	(void)number;
@@ -43,9 +43,9 @@ static inline void closing_duplicated(int fd, int number)
 	(void)number;
 }
 
-static inline void closing_unshare(void)
+static inline void closing_before_unshare(void)
 {
-	pool_unshare();
+	pool_stop_for_unshare();
 }
 
 /*

@@ -85,7 +85,7 @@ EXPORT int closedir(DIR *directory)
 EXPORT int unshare(int flags)
 {
 	/* If another thread shares the table, no call may use a set from now on. */
-	if ((flags & CLONE_FILES) && close_is_shared())
-		pool_unshare();
+	if ((flags & CLONE_FILES) && fd_table_may_be_shared())
+		pool_stop_for_unshare();
 	return real.unshare(flags);
 }

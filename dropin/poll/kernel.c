@@ -22,15 +22,15 @@
 #include "sys/sys.h"
 
 /* F_SETSIG value that marks the library's epoll instances: the last real-time signal */
-#define MARK 64
+#define MARK_SIGNAL 64
 
 /*
- * kernel_move_away gives a descriptor one of the AWAY_ROOM numbers just below 256 (AWAY_TABLE) or,
- * if these are taken, just below 512, 1024 and so on.  At these sizes the kernel's table of
+ * kernel_move_away gives a descriptor one of the AWAY_LAST_FDS numbers just below 256 (AWAY_TABLE)
+ * or, if these are taken, just below 512, 1024 and so on.  At these sizes the kernel's table of
  * descriptors ends: the table grows no more than necessary, and the low numbers are left to the
  * program.
  */
-#define AWAY_ROOM  32
+#define AWAY_LAST_FDS  32
 /*
  * Size of the smallest table of descriptors in which kernel_move_away looks for a number, unless
  * RLIMIT_NOFILE is lower.
@@ -115,17 +115,17 @@ int kernel_move_away(int fd)
 
 	for (;; end *= 2) {
 		/*
-		 * Copy fd to one of the last AWAY_ROOM numbers of a table of `end` numbers, so that
-		 * the table need not be larger.  If all of these are taken, the copy gets a number
-		 * from `end` on: close the copy, and double `end`.  Skip a table whose last
-		 * AWAY_ROOM numbers begin at or below fd: since fd was the lowest free number, all
-		 * numbers below fd are taken.
+		 * Copy fd to one of the last AWAY_LAST_FDS numbers of a table of `end` numbers, so
+		 * that the table need not be larger.  If all of these are taken, the copy gets a
+		 * number from `end` on: close the copy, and double `end`.  Skip a table whose last
+		 * AWAY_LAST_FDS numbers begin at or below fd: since fd was the lowest free number,
+		 * all numbers below fd are taken.
 		 */
-		if (end - AWAY_ROOM <= fd && end < limit)
+		if (end - AWAY_LAST_FDS <= fd && end < limit)
 			continue;
 		if (end > limit)
 			end = limit;
-		copy = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, end - AWAY_ROOM);
+		copy = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, end - AWAY_LAST_FDS);
 		if (copy < end || end == limit)
 			break;
 		xp_sys_close(copy);
@@ -146,7 +146,7 @@ int kernel_instance(void)
 	int saved = errno;
 	int fd = (int)syscall(SYS_epoll_create1, EPOLL_CLOEXEC);
 
-	if (fd >= 0 && syscall(SYS_fcntl, fd, F_SETSIG, MARK) < 0) {
+	if (fd >= 0 && syscall(SYS_fcntl, fd, F_SETSIG, MARK_SIGNAL) < 0) {
 		xp_sys_close(fd);
 		fd = -1;
 	}
@@ -156,10 +156,10 @@ int kernel_instance(void)
 	return fd;
 }
 
-bool kernel_is_instance(int fd)
+bool kernel_is_our_instance(int fd)
 {
 	int saved = errno;
-	bool marked = syscall(SYS_fcntl, fd, F_GETSIG) == MARK;
+	bool marked = syscall(SYS_fcntl, fd, F_GETSIG) == MARK_SIGNAL;
 
 	errno = saved;
 	return marked;

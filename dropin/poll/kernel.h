@@ -56,7 +56,7 @@ int kernel_move_away(int fd);
  */
 int kernel_instance(void);
 /* Returns true if fd refers to an instance made by kernel_instance. */
-bool kernel_is_instance(int fd);
+bool kernel_is_our_instance(int fd);
 
 /*
  * epoll_wait(2) with timeout 0.  Returns the number of events, or a negative errno value.  Set

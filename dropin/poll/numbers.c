@@ -94,7 +94,7 @@ uint64_t numbers_close_begin(int fd)
 	       NUMBERS_SET_BITS;
 }
 
-void numbers_close_clear(int fd)
+void numbers_clear_and_log(int fd)
 {
 	uint64_t position;
 

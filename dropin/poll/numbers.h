@@ -55,27 +55,27 @@ bool numbers_rely(int fd, int set);
 void numbers_unrely(int fd, int set);
 
 /* Returns true if the set's bit of fd is set, so no thread has closed fd since numbers_rely. */
-static inline bool numbers_relied(int fd, int set)
+static inline bool numbers_set_relies(int fd, int set)
 {
 	return numbers_words[fd] >> set & 1;
 }
 
 /* Returns the set bits of fd: a bit for each set that has registered fd. */
-static inline uint64_t numbers_relying(int fd)
+static inline uint64_t numbers_relying_sets(int fd)
 {
 	return numbers_words[fd] & NUMBERS_SET_BITS;
 }
 
 /*
  * Called before fd is closed: count this thread as closing fd, until numbers_close_end.  Returns
- * the set bits of fd; if there are any, the caller calls numbers_close_clear before the close.
+ * the set bits of fd; if there are any, the caller calls numbers_clear_and_log before the close.
  */
 uint64_t numbers_close_begin(int fd);
 /*
  * Clear the bits of all sets in the word of fd, and append fd to the log of closes, which the sets
  * read.
  */
-void numbers_close_clear(int fd);
+void numbers_clear_and_log(int fd);
 
 /*
  * Called after the close: no longer count this thread as closing fd.  Inline, because after a
@@ -101,7 +101,7 @@ static inline void numbers_close_end(int fd)
  *
  * Returns a bound, at most `end`: at or above it no descriptor is registered by a set or is an
  * epoll instance of this library.  For each descriptor below it that is closed and that a set has
- * registered (numbers_relying is not 0), the caller calls numbers_close_clear.
+ * registered (numbers_relying_sets is not 0), the caller calls numbers_clear_and_log.
  */
 unsigned numbers_range_begin(unsigned end);
 void numbers_range_end(void);

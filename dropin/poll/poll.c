@@ -30,7 +30,7 @@ static int poll_pass(struct call *call)
 {
 	struct timespec left;
 
-	if (call->is_poll && !call->was_asleep)
+	if (call->has_timeout_ms && !call->was_asleep)
 		return real.poll(call->fds, call->count, call->timeout_ms);
 	return real.ppoll(call->fds, call->count, call_timeout(call, &left),
 	                  call->mask);
@@ -72,7 +72,7 @@ static inline struct call make_call(struct pollfd *fds, nfds_t count, uintptr_t 
 		.key = (uintptr_t)fds,
 		.memory = {{(uintptr_t)fds}, count * sizeof *fds},
 		.count = count,
-		.checks = count,
+		.polled_count = count,
 		.deadline_ns = XP_NEVER,
 		.fds = fds,
 	};
@@ -83,7 +83,7 @@ static int poll_large(struct pollfd *fds, nfds_t count, int timeout_ms,
 {
 	struct call call = make_call(fds, count, site);
 
-	call.is_poll = true;
+	call.has_timeout_ms = true;
 	call.timeout_ms = timeout_ms;
 	if (timeout_ms >= 0)
 		call.deadline_ns = call_deadline(timeout_ms * XP_NS_PER_MS);

@@ -25,7 +25,7 @@ enum { FREE, IDLE, CLAIMED, RETIRED };
 #define UNUSED_NS (10 * XP_NS_PER_SEC)
 
 /* Value of epoll_fd after pool_number_reused; no descriptor has this number. */
-#define GONE INT_MAX
+#define EPOLL_FD_GONE INT_MAX
 
 /*
  * Values of *process, on a page that the kernel clears in a forked child:
@@ -33,7 +33,8 @@ enum { FREE, IDLE, CLAIMED, RETIRED };
  *   FORKED    this is a forked child that has not started its pool yet
  *   STARTING  a thread is starting the pool
  *   RUNNING   calls may use sets
- *   PASSING   every call passes through to the C library (pool_unshare, pool_sandboxed)
+ *   PASSING   every call passes through to the C library (pool_stop_for_unshare,
+ *             pool_stop_for_seccomp)
  */
 enum { FORKED, STARTING, RUNNING, PASSING };
 
@@ -51,16 +52,16 @@ static _Atomic bool sandboxed; /* the process has installed a seccomp filter; in
  * Returns true if fd is one of our epoll instances, and the program has not put another file there
  * by a system call of its own.
  */
-static bool is_instance(int fd)
+static bool is_our_instance(int fd)
 {
-	return numbers_is_own(fd) && kernel_is_instance(fd);
+	return numbers_is_own(fd) && kernel_is_our_instance(fd);
 }
 
 /* --- Processes ------------------------------------------------------------------- */
 
 bool pool_init(void)
 {
-	process = xp_sys_wiped_page();
+	process = xp_sys_wipe_on_fork_page();
 	if (!process || !numbers_init())
 		return false;
 	process_id = kernel_pid();
@@ -74,7 +75,7 @@ bool pool_init(void)
  */
 static void forget_parents_set(struct set *set)
 {
-	if (is_instance(set->watch.epoll_fd))
+	if (is_our_instance(set->watch.epoll_fd))
 		xp_sys_close(set->watch.epoll_fd);
 	if (set->state != CLAIMED) {
 		memory_free(&set->watch.slots_memory);
@@ -83,7 +84,7 @@ static void forget_parents_set(struct set *set)
 		array_free(&set->array);
 		memory_free(&set->selected);
 	}
-	set->watch = (struct watch){.epoll_fd = GONE};
+	set->watch = (struct watch){.epoll_fd = EPOLL_FD_GONE};
 	set->array = (struct array){0};
 	set->selected = (struct memory){0};
 }
@@ -100,7 +101,7 @@ static void start_over_in_child(void)
 		if (set->state == FREE)
 			continue;
 		forget_parents_set(set);
-		set->version++;
+		set->array_version++;
 		set->sleepers = 0;
 		set->state = FREE;
 	}
@@ -132,14 +133,14 @@ bool pool_is_running(void)
  * this library has one state of each descriptor for all threads.  A thread that sleeps or has
  * claimed a set completes its call.  A forked child has one thread, and uses sets again.
  */
-void pool_unshare(void)
+void pool_stop_for_unshare(void)
 {
 	if (pool_is_running())
 		*process = PASSING;
 }
 
 /* Makes no system call, because the filter that was just installed might refuse it. */
-void pool_sandboxed(void)
+void pool_stop_for_seccomp(void)
 {
 	uint32_t running = RUNNING;
 
@@ -171,12 +172,12 @@ void pool_release(struct set *set)
 	atomic_store_explicit(&set->state, IDLE, memory_order_release);
 }
 
-void pool_sleep(struct set *set)
+void pool_add_sleeper(struct set *set)
 {
 	atomic_fetch_add(&set->sleepers, 1);
 }
 
-void pool_awake(struct set *set)
+void pool_remove_sleeper(struct set *set)
 {
 	int sleepers = set->sleepers;
 
@@ -191,13 +192,13 @@ bool pool_reclaim(struct set *set, uint32_t version)
 {
 	if (!pool_is_running() || !claim_in_state(set, IDLE))
 		return false;
-	if (set->version == version)
+	if (set->array_version == version)
 		return true;
 	pool_release(set);
 	return false;
 }
 
-struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns)
+struct set *pool_claim(uintptr_t site, uintptr_t key, int64_t now_ns)
 {
 	if (!pool_is_running())
 		return NULL;
@@ -230,7 +231,7 @@ static void close_retired(void)
 		if (set->state != RETIRED || detaching > 0 || !claim_in_state(set, RETIRED))
 			continue;
 		fd = set->watch.epoll_fd;
-		open = is_instance(fd);
+		open = is_our_instance(fd);
 		numbers_disown(fd);
 		if (open)
 			xp_sys_close(fd);
@@ -241,7 +242,7 @@ static void close_retired(void)
 void pool_drop(struct set *set)
 {
 	XP_ASSERT(set->state == CLAIMED);
-	set->version++;
+	set->array_version++;
 	set->site = 0;
 	set->key = 0;
 	(void)watch_fini(&set->watch);
@@ -258,7 +259,7 @@ void pool_drop(struct set *set)
  * as used: they set used_ns when they wake up, and some may have left the sleep by longjmp, or have
  * ended.
  */
-static struct set *claim_unused(int64_t now_ns)
+static struct set *claim_oldest_idle(int64_t now_ns)
 {
 	struct set *oldest = NULL;
 
@@ -293,7 +294,7 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns)
 	struct set *set = pool_is_running() ? claim_free() : NULL;
 
 	if (!set && pool_is_running()) {
-		set = claim_unused(now_ns);
+		set = claim_oldest_idle(now_ns);
 		if (set)
 			pool_drop(set);
 		set = set ? claim_free() : NULL;
@@ -306,13 +307,13 @@ struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns)
 	}
 	set->site = site;
 	set->key = key;
-	set->version++;
+	set->array_version++;
 	set->sleepers = 0;
 	set->used_ns = now_ns;
-	set->memory = (struct extent){0};
+	set->checked_memory = (struct extent){0};
 	set->last_poll_empty = false;
 	set->balance = 0;
-	set->sleeps_first = 0;
+	set->sleep_first_count = 0;
 	stats_add(&stats.sets, 1);
 	return set;
 }
@@ -327,7 +328,7 @@ void pool_detach(int fd, uint64_t relying)
 		 * A set clears its bits before it is retired.  So while the set's bit of fd is set,
 		 * epoll_fd is the set's instance, which stays open until `detaching` is 0.
 		 */
-		if ((relying >> i & 1) && numbers_relied(fd, i))
+		if ((relying >> i & 1) && numbers_set_relies(fd, i))
 			xp_sys_epoll_ctl(sets[i].watch.epoll_fd, EPOLL_CTL_DEL, fd, 0, 0);
 	if (atomic_fetch_sub(&detaching, 1) == 1)
 		close_retired();
@@ -337,7 +338,7 @@ bool pool_keeps(int fd)
 {
 	if (!numbers_is_own(fd) || !pool_is_ours())
 		return false;
-	if (is_instance(fd))
+	if (is_our_instance(fd))
 		return true;
 	numbers_disown(fd); /* the program has closed our instance and uses the number now */
 	return false;
@@ -349,7 +350,7 @@ void pool_number_reused(int number)
 		int expected = number;
 
 		atomic_compare_exchange_strong(&sets[i].watch.epoll_fd, &expected,
-		                               GONE);
+		                               EPOLL_FD_GONE);
 	}
 	numbers_disown(number);
 }

@@ -33,7 +33,7 @@ struct set {
 	/* [a] number of threads that sleep on the set; too high if one has left by longjmp */
 	_Atomic int sleepers;
 	/* [a] incremented when requested bits change, or the set is made or dropped */
-	_Atomic uint32_t version;
+	_Atomic uint32_t array_version;
 	/* [a] time of the last claim or of the end of a sleep; coarse clock */
 	_Atomic int64_t used_ns;
 
@@ -48,16 +48,16 @@ struct set {
 	 * [c] the program's memory that is known to be mapped, because the last real call has used
 	 * it
 	 */
-	struct extent memory;
+	struct extent checked_memory;
 	/* [c] when the C library has to make the next call, to check the set; coarse clock */
-	int64_t recheck_ns;
+	int64_t recheck_due_ns;
 	int64_t balance;        /* [c] saved checks minus costs, in units of a check: see call.c */
 	bool last_poll_empty;   /* [c] the last call that polled before sleeping found nothing */
 	/*
 	 * [c] number of calls that have slept without polling before; starts at 0 again when it
 	 * reaches SLEEPS_FIRST_MOST, and this call polls first (sleep_is_first)
 	 */
-	uint8_t sleeps_first;
+	uint8_t sleep_first_count;
 };
 
 /*
@@ -83,29 +83,29 @@ bool pool_is_ours(void);
  * The process has installed a seccomp filter: from now on every call passes through, in its
  * children too, because the filter might refuse the system calls of this library.
  */
-void pool_sandboxed(void);
+void pool_stop_for_seccomp(void);
 
 /*
  * Claim the set of this call site and array.  Returns NULL if there is none, if another call has
  * claimed it, or if every call passes through.
  */
-struct set *pool_find(uintptr_t site, uintptr_t key, int64_t now_ns);
+struct set *pool_claim(uintptr_t site, uintptr_t key, int64_t now_ns);
 /* Make a set and claim it.  Returns NULL if all are in use, or if no epoll instance can be made. */
 struct set *pool_new(uintptr_t site, uintptr_t key, int64_t now_ns);
 
 /* End the claim of a set. */
 void pool_release(struct set *set);
 /* Before a sleep on the set: count this thread in set->sleepers.  After the sleep: no longer. */
-void pool_sleep(struct set *set);
-void pool_awake(struct set *set);
+void pool_add_sleeper(struct set *set);
+void pool_remove_sleeper(struct set *set);
 /*
- * Claim the set again after a sleep or a call by the C library.  `version` is set->version before
- * that.  Returns false if another thread has claimed the set, or has changed the set's requested
- * bits or dropped the set, or if every call passes through now.
+ * Claim the set again after a sleep or a call by the C library.  `version` is set->array_version
+ * before that.  Returns false if another thread has claimed the set, or has changed the set's
+ * requested bits or dropped the set, or if every call passes through now.
  */
 bool pool_reclaim(struct set *set, uint32_t version);
 /* Call before a thread gets its own table of descriptors: every call passes through from now on. */
-void pool_unshare(void);
+void pool_stop_for_unshare(void);
 /* Free a claimed set, and close its epoll instance as soon as no closing thread uses it. */
 void pool_drop(struct set *set);
 

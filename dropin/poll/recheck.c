@@ -17,7 +17,7 @@
  * Returns true if fd is registered in the epoll instance, and still refers to the file that was
  * registered.  Also makes the kernel poll the file again.
  */
-static bool is_registered(struct watch *watch, int fd)
+static bool is_still_registered(struct watch *watch, int fd)
 {
 	const struct watch_slot *slot = &watch->slots[fd];
 	uint64_t token = watch_token(fd, slot);
@@ -28,16 +28,19 @@ static bool is_registered(struct watch *watch, int fd)
 }
 
 /* Store in slot->found the bits that epoll has reported (found), or set slot->found to 0 again. */
-static void mark_found(struct watch *watch, bool found)
+static void store_found_bits(struct watch *watch, bool found)
 {
 	for (size_t i = 0; i < watch->ready_len; i++) {
 		const struct watch_ready *ready = &watch->ready[i];
 
-		watch->slots[ready->fd].found = (uint16_t)(found ? ready->bits : 0);
+		watch->slots[ready->fd].epoll_revents = (uint16_t)(found ? ready->bits : 0);
 	}
 }
 
-/* Returns true if the real call has reported other bits in this entry than epoll, in `found`. */
+/*
+ * Returns true if the real call has reported other bits in this entry than epoll, in
+ * `epoll_revents`.
+ */
 static bool result_differs(const struct pollfd *entry, uint16_t found)
 {
 	/* an entry of select_results, which shows only whether the descriptor is ready */
@@ -46,28 +49,28 @@ static bool result_differs(const struct pollfd *entry, uint16_t found)
 	return ((found ^ entry->revents) & (entry->events | WATCH_ALWAYS)) != 0;
 }
 
-unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count)
+unsigned watch_recheck(struct watch *watch, const struct pollfd *fds, size_t count)
 {
 	unsigned missed = 0;
 
 	(void)watch_read_closes(watch);
 	if (!fds || watch->armed_len == 0)
 		return 0;
-	if (!kernel_is_instance(watch->epoll_fd) || watch_collect(watch) < 0) {
+	if (!kernel_is_our_instance(watch->epoll_fd) || watch_poll_cold(watch) < 0) {
 		watch->failed = true;
 		return 0;
 	}
-	mark_found(watch, true);
+	store_found_bits(watch, true);
 	for (size_t i = 0; i < count; i++) {
 		struct pollfd entry = fds[i]; /* a copy, as the program may change its array */
 
 		if (entry.fd < 0 || (size_t)entry.fd >= watch->slots_len ||
-		    !result_differs(&entry, watch->slots[entry.fd].found) ||
-		    !watch_is_cold(watch, entry.fd) || is_registered(watch, entry.fd))
+		    !result_differs(&entry, watch->slots[entry.fd].epoll_revents) ||
+		    !watch_is_cold(watch, entry.fd) || is_still_registered(watch, entry.fd))
 			continue;
 		watch_register_again(watch, entry.fd);
 		missed++;
 	}
-	mark_found(watch, false);
+	store_found_bits(watch, false);
 	return missed;
 }

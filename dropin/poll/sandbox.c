@@ -39,7 +39,7 @@ EXPORT int prctl(int option, ...)
 	rc = real.prctl ? real.prctl(option, words[0], words[1], words[2], words[3])
 		: (int)syscall(SYS_prctl, option, words[0], words[1], words[2], words[3]);
 	if (option == PR_SET_SECCOMP && rc == 0)
-		pool_sandboxed();
+		pool_stop_for_seccomp();
 	return rc;
 }
 
@@ -66,6 +66,6 @@ EXPORT int seccomp_load(void *filter)
 	int rc = load ? load(filter) : -ENOSYS;
 
 	if (rc == 0)
-		pool_sandboxed();
+		pool_stop_for_seccomp();
 	return rc;
 }

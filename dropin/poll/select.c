@@ -32,7 +32,7 @@ static const short meaning[BITS_KINDS] = {
 /* Returns the number of words of each bit set. */
 static size_t words_in(const struct call *call)
 {
-	return ((size_t)call->bits.count + (size_t)WORD_BITS - 1) / (size_t)WORD_BITS;
+	return ((size_t)call->bit_sets.nfds + (size_t)WORD_BITS - 1) / (size_t)WORD_BITS;
 }
 
 /*
@@ -47,12 +47,12 @@ struct selected {
 };
 
 /*
- * Copy the word at index `at` of each of the program's bit sets, with bits at or above bits->count
+ * Copy the word at index `at` of each of the program's bit sets, with bits at or above bits->nfds
  * cleared.  Returns the union of the three words.
  */
 static unsigned long words_at(const struct bits *bits, int at, unsigned long words[BITS_KINDS])
 {
-	int left = bits->count - at * WORD_BITS;
+	int left = bits->nfds - at * WORD_BITS;
 	unsigned long mask = left < WORD_BITS ? (1UL << left) - 1 : ~0UL;
 	unsigned long any = 0;
 
@@ -96,19 +96,19 @@ static bool select_expand(struct call *call, struct set *set)
 	for (int fd = 0; fd < FD_SETSIZE && set->array.len == 0; fd++)
 		selected->fds[fd] = (struct pollfd){.fd = -1};
 	call->fds = selected->fds;
-	call->checks = 0;
-	for (int at = 0; at * WORD_BITS < call->bits.count; at++) {
+	call->polled_count = 0;
+	for (int at = 0; at * WORD_BITS < call->bit_sets.nfds; at++) {
 		unsigned long *words = selected->words[at];
-		unsigned long any = words_at(&call->bits, at, now);
+		unsigned long any = words_at(&call->bit_sets, at, now);
 
-		call->checks += (size_t)__builtin_popcountl(any);
+		call->polled_count += (size_t)__builtin_popcountl(any);
 		if (set->array.len > 0 && memcmp(words, now, sizeof now) == 0)
 			continue;
 		any |= words[BITS_IN] | words[BITS_OUT] | words[BITS_EXCEPT];
 		memcpy(words, now, sizeof now);
 		word_expand(selected, at, any);
 	}
-	return call->checks >= settings.least;
+	return call->polled_count >= settings.least;
 }
 
 static const struct pollfd *select_results(struct call *call, struct set *set)
@@ -119,9 +119,9 @@ static const struct pollfd *select_results(struct call *call, struct set *set)
 
 	if (!selected)
 		return NULL;
-	for (int fd = 0; fd < call->bits.count; fd++, any >>= 1) {
+	for (int fd = 0; fd < call->bit_sets.nfds; fd++, any >>= 1) {
 		if (fd % WORD_BITS == 0)
-			any = words_at(&call->bits, fd / WORD_BITS, now);
+			any = words_at(&call->bit_sets, fd / WORD_BITS, now);
 		selected->results[fd] = (struct pollfd){fd, 0, any & 1};
 	}
 	return selected->results;
@@ -132,8 +132,8 @@ static void select_clear(struct call *call)
 	size_t size = words_in(call) * sizeof(unsigned long);
 
 	for (int kind = 0; kind < BITS_KINDS; kind++)
-		if (call->bits.words[kind])
-			memset(call->bits.words[kind], 0, size);
+		if (call->bit_sets.words[kind])
+			memset(call->bit_sets.words[kind], 0, size);
 }
 
 /* Returns in which of the program's bit sets a descriptor is ready: bits 1 << BITS_IN and so on. */
@@ -163,7 +163,7 @@ static int select_report(struct call *call, struct set *set)
 
 		if (entry->revents & POLLNVAL)
 			return -EBADF;
-		entry->revents = kinds_of(&call->bits, entry);
+		entry->revents = kinds_of(&call->bit_sets, entry);
 		count += __builtin_popcount((unsigned)entry->revents);
 	}
 	if (count == 0)
@@ -174,7 +174,7 @@ static int select_report(struct call *call, struct set *set)
 
 		for (int kind = 0; kind < BITS_KINDS; kind++)
 			if (entry->revents >> kind & 1)
-				call->bits.words[kind][entry->fd / WORD_BITS] |=
+				call->bit_sets.words[kind][entry->fd / WORD_BITS] |=
 					1UL << entry->fd % WORD_BITS;
 	}
 	return count;
@@ -182,7 +182,7 @@ static int select_report(struct call *call, struct set *set)
 
 static fd_set *fd_set_of_kind(const struct call *call, int kind)
 {
-	return (fd_set *)(void *)call->bits.words[kind];
+	return (fd_set *)(void *)call->bit_sets.words[kind];
 }
 
 /* Make the real call by pselect(2), also for select: then select_large stores the time left. */
@@ -190,7 +190,7 @@ static int select_pass(struct call *call)
 {
 	struct timespec left;
 
-	return real.pselect(call->bits.count, fd_set_of_kind(call, BITS_IN),
+	return real.pselect(call->bit_sets.nfds, fd_set_of_kind(call, BITS_IN),
 	                    fd_set_of_kind(call, BITS_OUT), fd_set_of_kind(call, BITS_EXCEPT),
 	                    call_timeout(call, &left), call->mask);
 }
@@ -235,11 +235,11 @@ static int run_select(struct call *call, uintptr_t site)
 	 * with the same return address: poll and select in tail position return to the same caller.
 	 */
 	call->site = ~site;
-	call->count = (size_t)call->bits.count;
+	call->count = (size_t)call->bit_sets.nfds;
 	call->memory.size = words_in(call) * sizeof(unsigned long);
 	for (int kind = BITS_KINDS - 1; kind >= 0; kind--) {
-		call->memory.at[kind] = (uintptr_t)call->bits.words[kind];
-		if (call->bits.words[kind])
+		call->memory.at[kind] = (uintptr_t)call->bit_sets.words[kind];
+		if (call->bit_sets.words[kind])
 			call->key = call->memory.at[kind];
 	}
 	return call_run(call);
@@ -252,7 +252,7 @@ static int pselect_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	struct call call = {
 		.mask = mask,
 		.deadline_ns = XP_NEVER,
-		.bits = {count, {words_of(in), words_of(out), words_of(except)}},
+		.bit_sets = {count, {words_of(in), words_of(out), words_of(except)}},
 		.timeout = timeout,
 	};
 
@@ -272,7 +272,7 @@ static int select_large(int count, fd_set *in, fd_set *out, fd_set *except,
 	struct timespec copy;
 	struct call call = {
 		.deadline_ns = XP_NEVER,
-		.bits = {count, {words_of(in), words_of(out), words_of(except)}},
+		.bit_sets = {count, {words_of(in), words_of(out), words_of(except)}},
 	};
 	int64_t left_us;
 	int rc;

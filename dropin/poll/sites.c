@@ -9,18 +9,19 @@
 
 /*
  * A set that is given up has cost as much as about 140 real calls.  So after the first one a site
- * has to call 2^SHIFT_SECOND times as often before the next set is made, and after further ones
- * 2^SHIFT_OTHERS times.  If a set was used for TRUSTED calls before it was given up, the factor is
- * 2^SHIFT_SECOND again.
+ * has to call 2^BACKOFF_SHIFT times as often before the next set is made, and after further ones
+ * 2^LONG_BACKOFF_SHIFT times.  If a set was used for WORTHWHILE_CALLS calls before it was given up,
+ * the factor is 2^BACKOFF_SHIFT again.
  */
-#define SHIFT_SECOND 7
-#define SHIFT_OTHERS 11
-#define TRUSTED      1000
+#define BACKOFF_SHIFT 7
+#define LONG_BACKOFF_SHIFT 11
+#define WORTHWHILE_CALLS      1000
 
 struct site {
-	/* calls of this site without a set, since sites_ripe last returned true */
+	/* calls of this site without a set, since sites_set_is_due last returned true */
 	_Atomic uint32_t calls;
-	_Atomic uint32_t shift; /* sites_ripe returns true after settings.after << shift calls */
+	/* sites_set_is_due returns true after settings.after << shift calls */
+	_Atomic uint32_t shift;
 };
 
 static struct site sites[SITES_LEN];
@@ -30,7 +31,7 @@ static struct site *site_of(uintptr_t address)
 	return &sites[(address ^ address >> 8) % SITES_LEN];
 }
 
-bool sites_ripe(uintptr_t address)
+bool sites_set_is_due(uintptr_t address)
 {
 	struct site *site = site_of(address);
 
@@ -44,9 +45,10 @@ bool sites_ripe(uintptr_t address)
 	return true;
 }
 
-void sites_regret(uintptr_t address, uint32_t calls)
+void sites_back_off(uintptr_t address, uint32_t calls)
 {
 	struct site *site = site_of(address);
 
-	site->shift = site->shift == 0 || calls >= TRUSTED ? SHIFT_SECOND : SHIFT_OTHERS;
+	site->shift = site->shift == 0 ||
+	              calls >= WORTHWHILE_CALLS ? BACKOFF_SHIFT : LONG_BACKOFF_SHIFT;
 }

@@ -15,8 +15,8 @@
  * Returns true if the site has made enough of these calls that a set is worth making, and then sets
  * its count to 0.
  */
-bool sites_ripe(uintptr_t site);
+bool sites_set_is_due(uintptr_t site);
 /* Record that a set of this site was given up after `calls` calls: the next comes far later. */
-void sites_regret(uintptr_t site, uint32_t calls);
+void sites_back_off(uintptr_t site, uint32_t calls);
 
 #endif

@@ -34,7 +34,7 @@ void stats_print(void)
 	               (unsigned long long)stats.calls, (unsigned long long)stats.passed,
 	               (unsigned long long)stats.sets, (unsigned long long)stats.evicted,
 	               (unsigned long long)stats.syscalls,
-	               (unsigned long long)stats.missed);
+	               (unsigned long long)stats.late_closes);
 	/*
 	 * Block SIGPIPE: a write to a stderr that is a pipe without a reader must not end the
 	 * program by a signal.

@@ -8,11 +8,11 @@
 struct stats {
 	/* calls of poll, ppoll, select and pselect; counted only with XPOLL_POLL_STATS=1 */
 	_Atomic uint64_t calls;
-	_Atomic uint64_t passed;   /* calls that were passed to the C library's function */
-	_Atomic uint64_t sets;     /* sets (pool.h) that were made */
-	_Atomic uint64_t evicted;  /* sets that were given up or made room for others */
-	_Atomic uint64_t syscalls; /* system calls made by calls with a set */
-	_Atomic uint64_t missed;   /* closes found late, by a comparison with a real call */
+	_Atomic uint64_t passed;      /* calls that were passed to the C library's function */
+	_Atomic uint64_t sets;        /* sets (pool.h) that were made */
+	_Atomic uint64_t evicted;     /* sets that were given up or made room for others */
+	_Atomic uint64_t syscalls;    /* system calls made by calls with a set */
+	_Atomic uint64_t late_closes; /* closes found late, by a comparison with a real call */
 };
 
 extern struct stats stats;

@@ -17,10 +17,10 @@
 #include "sys/sys.h"
 
 enum {
-	PRESENT = 1, /* in the array, even if `wanted` is 0: poll(2) always reports WATCH_ALWAYS */
-	ARMED = 2,   /* registered in the epoll instance */
-	HOT = 4,     /* polled by poll(2); perhaps registered, but not for all `wanted` bits */
-	DIRECT = 8,  /* must not be registered: see "direct" in watch.h */
+	IN_ARRAY = 1, /* in the array, even if `wanted` is 0: poll(2) always reports WATCH_ALWAYS */
+	ARMED = 2,    /* registered in the epoll instance */
+	HOT = 4,      /* polled by poll(2); perhaps registered, but not for all `wanted` bits */
+	DIRECT = 8,   /* must not be registered: see "direct" in watch.h */
 };
 
 /* The bits that have the same value for epoll and poll(2); higher bits are flags of epoll. */
@@ -43,7 +43,7 @@ static bool watch_is_ours(struct watch *watch)
 	if (!watch->instance_checked) {
 		watch->instance_checked = true;
 		watch->syscalls++;
-		if (!kernel_is_instance(watch->epoll_fd))
+		if (!kernel_is_our_instance(watch->epoll_fd))
 			watch->failed = true;
 	}
 	return !watch->failed;
@@ -64,7 +64,7 @@ static int control_epoll(struct watch *watch, int op, int fd)
 
 /* --- Slots ------------------------------------------------------------------ */
 
-struct watch_slot *watch_slot_of(struct watch *watch, int fd)
+struct watch_slot *watch_reserve_slot(struct watch *watch, int fd)
 {
 	size_t len = watch->slots_len;
 
@@ -87,7 +87,7 @@ struct watch_slot *watch_slot_of(struct watch *watch, int fd)
 
 bool watch_is_cold(const struct watch *watch, int fd)
 {
-	return (watch->slots[fd].flags & (PRESENT | HOT)) == PRESENT;
+	return (watch->slots[fd].flags & (IN_ARRAY | HOT)) == IN_ARRAY;
 }
 
 /* --- Hot -------------------------------------------------------------------- */
@@ -206,7 +206,7 @@ static void arm_or_add_hot(struct watch *watch, int fd)
 	bool covered = (slot->flags & ARMED) &&
 	               (slot->wanted & KERNEL_BITS & ~slot->armed) == 0;
 
-	if (!(slot->flags & PRESENT) || covered)
+	if (!(slot->flags & IN_ARRAY) || covered)
 		hot_remove(watch, fd);
 	else if (!arm(watch, fd) && !(slot->flags & HOT))
 		hot_add(watch, fd);
@@ -216,14 +216,14 @@ void watch_want(struct watch *watch, int fd, uint16_t bits)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
-	if ((slot->flags & PRESENT) && slot->wanted == bits)
+	if ((slot->flags & IN_ARRAY) && slot->wanted == bits)
 		return;
 	/*
 	 * fd was not in the array before this call.  The program may have closed fd and opened a
 	 * file of another kind meanwhile, so clear DIRECT.
 	 */
-	if (!(slot->flags & PRESENT))
-		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | PRESENT);
+	if (!(slot->flags & IN_ARRAY))
+		slot->flags = (uint8_t)((slot->flags & ~DIRECT) | IN_ARRAY);
 	slot->wanted = bits;
 	arm_or_add_hot(watch, fd);
 }
@@ -233,7 +233,7 @@ void watch_unwant(struct watch *watch, int fd)
 	struct watch_slot *slot = &watch->slots[fd];
 
 	slot->wanted = 0;
-	slot->flags &= (uint8_t)~PRESENT;
+	slot->flags &= (uint8_t)~IN_ARRAY;
 	hot_remove(watch, fd);
 }
 
@@ -256,7 +256,7 @@ static void drop_if_closed(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
-	if (!(slot->flags & ARMED) || numbers_relied(fd, watch->set_index))
+	if (!(slot->flags & ARMED) || numbers_set_relies(fd, watch->set_index))
 		return;
 	watch->syscalls++; /* count the closing thread's EPOLL_CTL_DEL as a cost of the set */
 	disarm(watch, fd, false);
@@ -309,7 +309,7 @@ void watch_begin(struct watch *watch)
 
 /* --- Polling --------------------------------------------------------------------- */
 
-/* Add a result to watch->ready; make_room has reserved the memory. */
+/* Add a result to watch->ready; reset_results has reserved the memory. */
 static void add_result(struct watch *watch, int fd, uint32_t bits)
 {
 	watch->ready[watch->ready_len++] = (struct watch_ready){fd, bits};
@@ -326,7 +326,7 @@ static int rebuild(struct watch *watch)
 	int fresh = watch_is_ours(watch) ? kernel_instance() : -EBADF;
 
 	watch->syscalls += 3;
-	if (fresh < 0 || xp_sys_replace(fresh, watch->epoll_fd) < 0)
+	if (fresh < 0 || xp_sys_move_fd(fresh, watch->epoll_fd) < 0)
 		return -EBADF;
 	for (size_t i = 0; i < watch->slots_len; i++) {
 		int fd = (int)i;
@@ -349,7 +349,7 @@ static void reduce_registration(struct watch *watch, int fd)
 {
 	struct watch_slot *slot = &watch->slots[fd];
 
-	if ((slot->flags & (PRESENT | HOT)) == PRESENT && arm(watch, fd))
+	if ((slot->flags & (IN_ARRAY | HOT)) == IN_ARRAY && arm(watch, fd))
 		return;
 	if (slot->flags & ARMED)
 		disarm(watch, fd, true);
@@ -378,7 +378,7 @@ static int handle_report(struct watch *watch, const struct epoll_event *event)
 	if (event->data.u64 != watch_token((int)fd, slot))
 		return 0;
 	bits = event->events & (slot->wanted | WATCH_ALWAYS);
-	if ((slot->flags & (PRESENT | HOT)) != PRESENT || bits == 0)
+	if ((slot->flags & (IN_ARRAY | HOT)) != IN_ARRAY || bits == 0)
 		reduce_registration(watch, (int)fd);
 	else
 		add_result(watch, (int)fd, bits);
@@ -396,7 +396,7 @@ static int take_reports(struct watch *watch)
 	if (!memory_reserve(&watch->events_memory, most * sizeof *events))
 		return -EBADF;
 	events = watch->events_memory.base;
-	count = kernel_collect(watch->epoll_fd, events, (int)most, watch->shared,
+	count = kernel_collect(watch->epoll_fd, events, (int)most, watch->has_other_sleepers,
 	                       &watch->syscalls);
 	if (count < 0)
 		return -EBADF;
@@ -411,7 +411,7 @@ static int take_reports(struct watch *watch)
 }
 
 /* Empty `ready`, and reserve memory for all results.  Returns false if there is no memory. */
-static bool make_room(struct watch *watch)
+static bool reset_results(struct watch *watch)
 {
 	size_t most = watch->armed_len + 2 * WATCH_HOT_MOST;
 
@@ -422,7 +422,7 @@ static bool make_room(struct watch *watch)
 	return true;
 }
 
-int watch_sleepers(const struct watch *watch, struct pollfd *sleep)
+int watch_fill_pollfds(const struct watch *watch, struct pollfd *sleep)
 {
 	sleep[0] = (struct pollfd){.fd = watch->epoll_fd, .events = POLLIN};
 	for (int i = 0; i < watch->hot_len; i++) {
@@ -436,9 +436,9 @@ int watch_sleepers(const struct watch *watch, struct pollfd *sleep)
 	return watch->hot_len + 1;
 }
 
-int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
+int watch_take_revents(struct watch *watch, const struct pollfd *sleep, int len)
 {
-	if (!make_room(watch) || (sleep[0].revents & ~POLLIN) != 0)
+	if (!reset_results(watch) || (sleep[0].revents & ~POLLIN) != 0)
 		return -EBADF;
 	/*
 	 * A descriptor that is not HOT any more was registered by another thread during the sleep:
@@ -450,23 +450,23 @@ int watch_take(struct watch *watch, const struct pollfd *sleep, int len)
 	return sleep[0].revents != 0 ? take_reports(watch) : 0;
 }
 
-int watch_collect(struct watch *watch)
+int watch_poll_cold(struct watch *watch)
 {
-	return make_room(watch) ? take_reports(watch) : -EBADF;
+	return reset_results(watch) ? take_reports(watch) : -EBADF;
 }
 
 int watch_poll(struct watch *watch)
 {
-	struct pollfd sleep[WATCH_SLEEP_LEN];
+	struct pollfd sleep[WATCH_POLLFDS_MOST];
 	int len;
 	int rc;
 
 	if (watch->hot_len == 0)
-		return watch_collect(watch);
-	len = watch_sleepers(watch, sleep);
+		return watch_poll_cold(watch);
+	len = watch_fill_pollfds(watch, sleep);
 	watch->syscalls++;
 	rc = xp_sys_poll_now(sleep, (size_t)len);
-	return rc < 0 ? -EBADF : watch_take(watch, sleep, len);
+	return rc < 0 ? -EBADF : watch_take_revents(watch, sleep, len);
 }
 
 /* --- Beginning and end -------------------------------------------------------------- */

@@ -28,7 +28,7 @@
 
 /* With more hot descriptors, which each call polls by poll(2), the set is given up. */
 #define WATCH_HOT_MOST  64
-#define WATCH_SLEEP_LEN (WATCH_HOT_MOST + 1) /* the hot descriptors and the epoll instance */
+#define WATCH_POLLFDS_MOST (WATCH_HOT_MOST + 1) /* the hot descriptors and the epoll instance */
 
 /* The bits that poll(2) reports whether they are requested or not. */
 #define WATCH_ALWAYS (POLLERR | POLLHUP | POLLNVAL)
@@ -39,9 +39,10 @@ struct watch_slot {
 	uint32_t generation; /* number of the descriptor's past registrations; part of the token */
 	uint16_t wanted;     /* the POLL* bits that the descriptor's entries in the array request */
 	uint16_t armed; /* if the descriptor is registered: the POLL* bits of the registration */
-	uint8_t flags;       /* PRESENT, ARMED, HOT, DIRECT: see watch.c */
+	uint8_t flags;       /* IN_ARRAY, ARMED, HOT, DIRECT: see watch.c */
 	uint8_t hot_index;      /* if the descriptor is hot: its index in watch->hot */
-	uint16_t found;      /* during watch_compare: the bits that epoll reported; otherwise 0 */
+	/* during watch_recheck: the bits that epoll reported; otherwise 0 */
+	uint16_t epoll_revents;
 };
 
 /* One result of a poll. */
@@ -57,7 +58,7 @@ struct watch_ready {
 struct watch {
 	/* index of the set in the pool, and of its bit in the words of numbers.h */
 	int set_index;
-	/* also read, and replaced by GONE (pool.c), by threads that close descriptors */
+	/* also read, and replaced by EPOLL_FD_GONE (pool.c), by threads that close descriptors */
 	_Atomic int epoll_fd;
 
 	struct memory slots_memory;
@@ -82,8 +83,8 @@ struct watch {
 	 */
 	unsigned syscalls;
 	/* this call has timeout 0, and other threads sleep on the instance: see kernel_collect */
-	bool shared;
-	bool instance_checked; /* in this call kernel_is_instance has verified epoll_fd */
+	bool has_other_sleepers;
+	bool instance_checked; /* in this call kernel_is_our_instance has verified epoll_fd */
 	bool failed; /* the set must be given up */
 };
 
@@ -102,7 +103,7 @@ int watch_fini(struct watch *watch);
  * Returns the slot of a descriptor, and makes it if there is none; that may move all slots.  NULL:
  * no memory, or fd exceeds the limit of open files or the table of numbers.h.
  */
-struct watch_slot *watch_slot_of(struct watch *watch, int fd);
+struct watch_slot *watch_reserve_slot(struct watch *watch, int fd);
 
 /*
  * The array requests these bits of fd, which has a slot: register fd with epoll or, if that fails,
@@ -133,13 +134,14 @@ void watch_begin(struct watch *watch);
 int watch_poll(struct watch *watch);
 
 /*
- * To sleep, call watch_sleepers, poll(2) and watch_take.  watch_sleepers fills `sleep` with entries
- * for the epoll instance and for the hot descriptors, those that epoll does not watch, and returns
- * the number of entries.  watch_take gets these entries with the results of poll(2), and stores and
- * returns like watch_poll.  In between other threads may claim the set and change the watch.
+ * To sleep, call watch_fill_pollfds, poll(2) and watch_take_revents.  watch_fill_pollfds fills
+ * `sleep` with entries for the epoll instance and for the hot descriptors, those that epoll does
+ * not watch, and returns the number of entries.  watch_take_revents gets these entries with the
+ * results of poll(2), and stores and returns like watch_poll.  In between other threads may claim
+ * the set and change the watch.
  */
-int watch_sleepers(const struct watch *watch, struct pollfd *sleep);
-int watch_take(struct watch *watch, const struct pollfd *sleep, int len);
+int watch_fill_pollfds(const struct watch *watch, struct pollfd *sleep);
+int watch_take_revents(struct watch *watch, const struct pollfd *sleep, int len);
 
 /*
  * The token (epoll_event.data) that the kernel returns with a report of the registration.  The salt
@@ -160,10 +162,10 @@ static inline uint64_t watch_token(int fd, const struct watch_slot *slot)
  * registered again.  fds is NULL if there are no results; then only the log of closes is read.
  * Sets `failed` if the epoll instance is gone.
  */
-unsigned watch_compare(struct watch *watch, const struct pollfd *fds, size_t count);
+unsigned watch_recheck(struct watch *watch, const struct pollfd *fds, size_t count);
 
 /* Like watch_poll, but only for the cold descriptors, those that epoll watches. */
-int watch_collect(struct watch *watch);
+int watch_poll_cold(struct watch *watch);
 
 /* The registration of fd is for a file that fd no longer refers to: replace the registration. */
 void watch_register_again(struct watch *watch, int fd);

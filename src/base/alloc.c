@@ -9,8 +9,8 @@
 #include "base/compiler.h"
 
 /*
- * xp_alloc and xp_alloc_lines request huge pages for tables of at least this many bytes.  A table
- * of this size covers at least one whole huge page of 2 MiB (x86-64), at whatever address it
+ * xp_zalloc and xp_alloc_aligned request huge pages for tables of at least this many bytes.  A
+ * table of this size covers at least one whole huge page of 2 MiB (x86-64), at whatever address it
  * begins.
  */
 #define LARGE ((size_t)4 << 20)
@@ -32,7 +32,7 @@ static void want_huge_pages(void *memory, size_t size)
 #endif
 }
 
-void *xp_alloc(size_t size)
+void *xp_zalloc(size_t size)
 {
 	int saved = errno;
 	void *memory = calloc(1, size);
@@ -43,7 +43,7 @@ void *xp_alloc(size_t size)
 	return memory;
 }
 
-void *xp_alloc_lines(size_t size)
+void *xp_alloc_aligned(size_t size)
 {
 	size_t lines = (size + XP_CACHE_LINE - 1) / XP_CACHE_LINE;
 	int saved = errno;

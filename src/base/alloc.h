@@ -8,9 +8,9 @@
 #include <stddef.h>
 
 /* Returns zeroed memory, or NULL without memory; preserves errno. */
-void *xp_alloc(size_t size);
+void *xp_zalloc(size_t size);
 /* Returns uninitialised memory that begins a cache line, or NULL; preserves errno. */
-void *xp_alloc_lines(size_t size);
+void *xp_alloc_aligned(size_t size);
 /*
  * Like realloc(3), but preserves errno.  The added bytes are not zeroed; if xp_realloc fails and
  * returns NULL, the old block remains.

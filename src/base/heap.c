@@ -110,7 +110,7 @@ int xp_heap_grow(struct xp_heap *heap, uint32_t count)
 
 	if (count > UINT32_MAX / HEAP_WIDTH) /* the index of the last child must not overflow */
 		return -ENOMEM;
-	entries = xp_alloc_lines(sizeof *entries * (XP_HEAP_FIRST + (size_t)cap));
+	entries = xp_alloc_aligned(sizeof *entries * (XP_HEAP_FIRST + (size_t)cap));
 	if (!entries)
 		return -ENOMEM;
 	if (heap->len)

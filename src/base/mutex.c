@@ -10,8 +10,8 @@ enum { TRIES_MOST = 400 };
 
 int xp_mutex_init(struct xp_mutex *mutex)
 {
-	mutex->taken = false;
-	mutex->inside = false;
+	mutex->is_pthread_locked = false;
+	mutex->is_held = false;
 	return -pthread_mutex_init(&mutex->mutex, NULL);
 }
 
@@ -34,12 +34,12 @@ void xp_mutex_wait(struct xp_mutex *mutex, pthread_cond_t *condition)
 {
 	int state;
 
-	XP_ASSERT(mutex->taken);
-	mutex->inside = false;
-	mutex->taken = false;
+	XP_ASSERT(mutex->is_pthread_locked);
+	mutex->is_held = false;
+	mutex->is_pthread_locked = false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_cond_wait(condition, &mutex->mutex);
 	pthread_setcancelstate(state, NULL);
-	mutex->taken = true;
-	mutex->inside = true;
+	mutex->is_pthread_locked = true;
+	mutex->is_held = true;
 }

@@ -5,7 +5,7 @@
  * Between lock and unlock no code of the program runs that could create a second thread, and a
  * thread that the library starts there (source/aio_work.c) takes no queue's lock.  So no second
  * thread can use the queue while the lock is held without the mutex.  But the other threads may end
- * between lock and unlock: so `taken` records whether unlock has to release the mutex.
+ * between lock and unlock: so `is_pthread_locked` records whether unlock has to release the mutex.
  */
 #ifndef XP_BASE_MUTEX_H
 #define XP_BASE_MUTEX_H
@@ -14,8 +14,9 @@
 #include "base/threads.h"
 
 struct xp_mutex {
-	bool inside; /* a thread holds the lock */
-	bool taken;  /* xp_mutex_lock took `mutex`, too: the process had several threads */
+	bool is_held;           /* a thread holds the lock */
+	/* xp_mutex_lock took `mutex`, too: the process had several threads */
+	bool is_pthread_locked;
 	pthread_mutex_t mutex;
 };
 
@@ -33,14 +34,14 @@ void xp_mutex_fini(struct xp_mutex *mutex);
 /* Lock in a process that is known to have one thread. */
 static inline void xp_mutex_lock_alone(struct xp_mutex *mutex)
 {
-	XP_ASSERT(!mutex->inside && !mutex->taken);
-	mutex->inside = true;
+	XP_ASSERT(!mutex->is_held && !mutex->is_pthread_locked);
+	mutex->is_held = true;
 }
 
 static inline void xp_mutex_unlock_alone(struct xp_mutex *mutex)
 {
-	XP_ASSERT(mutex->inside && !mutex->taken);
-	mutex->inside = false;
+	XP_ASSERT(mutex->is_held && !mutex->is_pthread_locked);
+	mutex->is_held = false;
 }
 
 static inline void xp_mutex_lock(struct xp_mutex *mutex)
@@ -51,17 +52,17 @@ static inline void xp_mutex_lock(struct xp_mutex *mutex)
 	}
 	if (XP_UNLIKELY(pthread_mutex_trylock(&mutex->mutex) != 0))
 		xp_mutex_lock_busy(mutex);
-	mutex->taken = true;
-	mutex->inside = true;
+	mutex->is_pthread_locked = true;
+	mutex->is_held = true;
 }
 
 static inline void xp_mutex_unlock(struct xp_mutex *mutex)
 {
-	XP_ASSERT(mutex->inside);
-	mutex->inside = false;
-	if (!mutex->taken)
+	XP_ASSERT(mutex->is_held);
+	mutex->is_held = false;
+	if (!mutex->is_pthread_locked)
 		return;
-	mutex->taken = false;
+	mutex->is_pthread_locked = false;
 	pthread_mutex_unlock(&mutex->mutex);
 }
 

@@ -20,7 +20,7 @@ struct xp_pool_block {
  */
 static struct xp_pool_block *pool_grow(struct xp_pool *pool, size_t size)
 {
-	struct xp_pool_block *block = xp_alloc_lines(sizeof *block + POOL_OBJECTS * size);
+	struct xp_pool_block *block = xp_alloc_aligned(sizeof *block + POOL_OBJECTS * size);
 
 	if (!block)
 		return NULL;

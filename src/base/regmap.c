@@ -13,7 +13,7 @@
  * Returns the slot of an item; if the item is not in the table, the first free slot from its home
  * slot on.
  */
-struct xp_regmap_slot *xp_regmap_look(const struct xp_regmap *map, uint64_t ident, int filter)
+struct xp_regmap_slot *xp_regmap_find_slot(const struct xp_regmap *map, uint64_t ident, int filter)
 {
 	uint32_t hash = xp_regmap_hash(ident, filter);
 	size_t at = (size_t)hash & (map->len - 1);
@@ -40,7 +40,7 @@ void xp_regmap_fini(struct xp_regmap *map)
 
 struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map, uint64_t ident, int filter)
 {
-	return map->len ? xp_regmap_look(map, ident, filter)->item : NULL;
+	return map->len ? xp_regmap_find_slot(map, ident, filter)->item : NULL;
 }
 
 int xp_regmap_grow(struct xp_regmap *map, size_t count)
@@ -49,7 +49,7 @@ int xp_regmap_grow(struct xp_regmap *map, size_t count)
 
 	while ((larger.most = larger.len / 4 * 3) < count)
 		larger.len *= 2;
-	larger.slots = xp_alloc(larger.len * sizeof *larger.slots);
+	larger.slots = xp_zalloc(larger.len * sizeof *larger.slots);
 	if (!larger.slots)
 		/*
 		 * Without memory for a larger table, fill this one beyond three quarters, except
@@ -77,13 +77,13 @@ int xp_regmap_add(struct xp_regmap *map, struct xp_regmap_item *item, int filter
 
 	XP_ASSERT(!xp_regmap_find(map, item->ident, filter));
 	if (rc == 0)
-		xp_regmap_put(map, xp_regmap_look(map, item->ident, filter), item, filter);
+		xp_regmap_put(map, xp_regmap_find_slot(map, item->ident, filter), item, filter);
 	return rc;
 }
 
 void xp_regmap_remove(struct xp_regmap *map, const struct xp_regmap_item *item, int filter)
 {
-	size_t free = (size_t)(xp_regmap_look(map, item->ident, filter) - map->slots);
+	size_t free = (size_t)(xp_regmap_find_slot(map, item->ident, filter) - map->slots);
 	size_t last = map->len - 1;
 
 	XP_ASSERT(map->slots[free].item == item);

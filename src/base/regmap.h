@@ -54,8 +54,8 @@ static inline void xp_regmap_prefetch(const struct xp_regmap *map, uint64_t iden
  * Returns the item, or another one with the same hash, because this search reads no ident; NULL: no
  * item has the hash.  The table must have slots.
  */
-static inline struct xp_regmap_item *xp_regmap_guess(const struct xp_regmap *map, uint64_t ident,
-                                                     int filter)
+static inline struct xp_regmap_item *xp_regmap_find_by_hash(const struct xp_regmap *map,
+                                                            uint64_t ident, int filter)
 {
 	uint32_t hash = xp_regmap_hash(ident, filter);
 	size_t at = (size_t)hash & (map->len - 1);
@@ -78,8 +78,10 @@ static inline int xp_regmap_reserve(struct xp_regmap *map, size_t count)
  * Returns the slot of an item, or, if the item is not in the table, the free slot to pass to
  * xp_regmap_put.  The pointer is valid until the table changes.  The table must have slots.
  */
-struct xp_regmap_slot *xp_regmap_look(const struct xp_regmap *map, uint64_t ident, int filter);
-/* Store a new item in the slot that xp_regmap_look has returned.  There must be room for it. */
+struct xp_regmap_slot *xp_regmap_find_slot(const struct xp_regmap *map, uint64_t ident, int filter);
+/*
+ * Store a new item in the slot that xp_regmap_find_slot has returned.  There must be room for it.
+ */
 void xp_regmap_put(struct xp_regmap *map, struct xp_regmap_slot *slot, struct xp_regmap_item *item,
                    int filter);
 /* Add an item, which must not be in the table.  Returns 0 or -ENOMEM. */

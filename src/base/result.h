@@ -17,7 +17,7 @@ static inline bool xp_is_lack(int rc)
 /*
  * Returns what a public function returns: a result >= 0 unchanged; for an error -1, and sets errno.
  */
-static inline int xp_result(int rc)
+static inline int xp_public_result(int rc)
 {
 	if (rc >= 0)
 		return rc;

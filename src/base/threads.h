@@ -38,7 +38,7 @@ static inline bool xp_single_threaded(void)
  * thread can request a cancellation later, so a check before a sleep is enough.  Does nothing where
  * xp_single_threaded always returns false.
  */
-static inline void xp_cancel_alone(void)
+static inline void xp_testcancel_alone(void)
 {
 #ifdef XP_HAVE_SINGLE_THREADED
 	pthread_testcancel();

@@ -14,12 +14,12 @@
  * passed to a back end's wait: poll without sleeping, but, like for a sleep, without the queue's
  * lock and with the signal mask
  */
-#define XP_PAST  ((int64_t)1)
+#define XP_NOW_UNLOCKED  ((int64_t)1)
 /*
  * passed to a back end's wait: like XP_NOW, but only for reports for which the last call had no
  * room
  */
-#define XP_REST  ((int64_t)-1)
+#define XP_NOW_CONTINUED  ((int64_t)-1)
 #define XP_NEVER INT64_MAX /* no deadline: sleep until there is an event */
 
 #define XP_NS_PER_SEC 1000000000LL

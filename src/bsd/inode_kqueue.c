@@ -62,14 +62,14 @@ static uint32_t to_kernel_notes(uint32_t notes)
 
 /*
  * Convert the kernel's notes to XPOLL_NOTE_ bits.  Notes that the kernel does not distinguish are
- * found by a comparison of the file with its last status, which XP_REPORT_LOOK requests.
+ * found by a comparison of the file with its last status, which XP_REPORT_COMPARE requests.
  */
 static uint32_t from_kernel_notes(uint32_t kernel, bool directory)
 {
 	static const uint32_t passing = XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE |
 		XPOLL_NOTE_OPEN | XPOLL_NOTE_CLOSE | XPOLL_NOTE_CLOSE_WRITE |
 		XPOLL_NOTE_READ | XPOLL_NOTE_ATTRIB;
-	uint32_t notes = XP_REPORT_LOOK;
+	uint32_t notes = XP_REPORT_COMPARE;
 
 	for (int i = 0; i < VNODE_NOTES; i++)
 		if (vnode_notes[i].note & passing && kernel & vnode_notes[i].kernel)
@@ -90,7 +90,7 @@ static uint32_t from_kernel_notes(uint32_t kernel, bool directory)
  * find entries that were moved into or out of a directory, so those notes stay requested.  Removals
  * and renames are rare, and stay requested, too.
  */
-static uint32_t notes_not_needed_now(const struct xp_inode_user *user)
+static uint32_t suppressible_notes(const struct xp_inode_user *user)
 {
 	uint32_t kernel = NOTE_ATTRIB;
 
@@ -103,12 +103,12 @@ static uint32_t notes_not_needed_now(const struct xp_inode_user *user)
 	return kernel;
 }
 
-static void inode_reported(struct xp_inodes *inodes, struct xp_inode_user *user,
-                           uint32_t kernel)
+static void inode_report_event(struct xp_inodes *inodes, struct xp_inode_user *user,
+                               uint32_t kernel)
 {
-	/* In this file `ignored` has the kernel's notes, not XPOLL_NOTE_ bits. */
-	if (!user->ops->listens(inodes->queue, user))
-		user->ignored |= kernel & notes_not_needed_now(user);
+	/* In this file `suppressed` has the kernel's notes, not XPOLL_NOTE_ bits. */
+	if (!user->ops->wants_reports(inodes->queue, user))
+		user->suppressed |= kernel & suppressible_notes(user);
 	xp_inode_report(inodes, user,
 	                from_kernel_notes(kernel, S_ISDIR(user->last.st_mode)));
 }
@@ -119,7 +119,7 @@ static int inode_change_filter(struct xp_inodes *inodes, const struct xp_inode *
 	struct kevent change;
 	int rc;
 
-	xp_kq_set(&change, inode->item.ident, EVFILT_VNODE, flags, kernel, 0);
+	xp_kq_ev_set(&change, inode->item.ident, EVFILT_VNODE, flags, kernel, 0);
 	rc = xp_sys_kevent_change(inodes->watch.fd, &change, 1);
 	return rc < 0 ? rc : -(int)change.data;
 }
@@ -136,7 +136,7 @@ static uint32_t inode_kernel_notes(const struct xp_inode *inode,
 	if (more)
 		kernel |= to_kernel_notes(more->notes);
 	XP_LIST_EACH(const struct xp_inode_link, link, &inode->links, item)
-		kernel |= to_kernel_notes(link->user->notes) & ~link->user->ignored;
+		kernel |= to_kernel_notes(link->user->notes) & ~link->user->suppressed;
 	return kernel;
 }
 
@@ -160,7 +160,7 @@ static void inode_report_notes(struct xp_inodes *inodes, struct xp_inode *inode,
 	uint32_t before = inode_kernel_notes(inode, NULL);
 
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
-		inode_reported(inodes, link->user, kernel);
+		inode_report_event(inodes, link->user, kernel);
 	if (inode_kernel_notes(inode, NULL) != before)
 		(void)inode_update_kernel(inodes, inode, NULL);
 }
@@ -189,12 +189,12 @@ static void inode_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 	xp_free(inode);
 }
 
-static int inode_make(struct xp_inodes *inodes, int fd, struct xp_inode **made)
+static int inode_find_or_add(struct xp_inodes *inodes, int fd, struct xp_inode **made)
 {
 	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)fd);
 
 	if (!inode) {
-		inode = xp_alloc(sizeof *inode);
+		inode = xp_zalloc(sizeof *inode);
 		if (!inode)
 			return -ENOMEM;
 		xp_list_init(&inode->links);
@@ -212,10 +212,10 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
                   struct xp_inode_user *user)
 {
 	struct xp_inode *inode = NULL;
-	int rc = inodes->watch.fd >= 0 ? 0 : xp_inodes_opened(queue, inodes, xp_sys_kqueue());
+	int rc = inodes->watch.fd >= 0 ? 0 : xp_inodes_adopt_fd(queue, inodes, xp_sys_kqueue());
 
 	if (rc == 0)
-		rc = inode_make(inodes, user->fd, &inode);
+		rc = inode_find_or_add(inodes, user->fd, &inode);
 	/*
 	 * ENOENT: the filter is gone, so the descriptor was closed and reused.  Return -ESTALE,
 	 * which ends the registration if a change of the registration has called this function.
@@ -237,7 +237,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /* Nothing to do: the descriptor is watched, and no name or parent. */
-int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+int xp_inode_follow_rename(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes, (void)user;
 	return 0;
@@ -263,6 +263,6 @@ void xp_inodes_close(struct xp_inodes *inodes)
 	for (size_t at = 0; (inode = xp_inode_walk(inodes, &at));)
 		xp_free(inode);
 	/* In a forked child the descriptor may refer to another file: do not have it closed. */
-	if (inodes->process != xp_process_current())
+	if (inodes->process != xp_process_number())
 		inodes->watch.fd = -1;
 }

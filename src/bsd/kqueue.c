@@ -38,7 +38,7 @@ static int kqueue_open(void *opaque, int size_hint,
 
 	(void)size_hint;
 	state->set.counters = counters;
-	atomic_init(&state->set.write_removed, KQ_REMOVED_NONE);
+	atomic_init(&state->set.write_removed_fd, KQ_REMOVED_NONE);
 	xp_kq_outer_init(&state->set.outer);
 	state->owner = getpid();
 	state->set.fd = xp_sys_kqueue();
@@ -46,7 +46,7 @@ static int kqueue_open(void *opaque, int size_hint,
 		return state->set.fd;
 	rc = xp_wakefd_open(&state->wake);
 	if (rc == 0)
-		rc = xp_kq_hold(state->set.fd, state->wake.fd, EV_CLEAR);
+		rc = xp_kq_add_own_fd(state->set.fd, state->wake.fd, EV_CLEAR);
 	if (rc == 0)
 		return 0;
 	xp_wakefd_close(&state->wake);
@@ -112,7 +112,7 @@ static uint32_t kqueue_probe(struct kqueue_state *state,
 	 * Some kernels' poll(2) does not report that only the peer has closed its side: add POLLIN
 	 * and POLLRDHUP.
 	 */
-	if (reads && event->flags & EV_EOF && !xp_kq_hinted(event) &&
+	if (reads && event->flags & EV_EOF && !xp_kq_is_write_end(event) &&
 	    !(bits & (POLLRDHUP | POLLHUP)))
 		bits |= POLLIN | POLLRDHUP;
 	if (!reads && !bits)
@@ -135,7 +135,7 @@ static uint32_t kqueue_bits(struct kqueue_state *state,
 	 * is_hung_up of struct xp_kq_entry).  The report then does not show the bits: get them by
 	 * poll(2).
 	 */
-	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_hinted(event))
+	if (event->flags & EV_EOF || event->data <= 0 || xp_kq_is_write_end(event))
 		return kqueue_probe(state, event);
 	return event->filter == EVFILT_READ ? POLLIN : POLLOUT;
 }
@@ -170,7 +170,7 @@ static int kqueue_harvest(struct kqueue_state *state,
                           const struct kevent *events, int len,
                           struct xp_fired *fired)
 {
-	bool differ = XP_KQ_TWICE && len > 1;
+	bool differ = XP_KQ_REPEATS_EOF && len > 1;
 	int count = 0;
 
 	for (int i = 0; i < len; i++) {
@@ -196,7 +196,7 @@ static int kqueue_harvest(struct kqueue_state *state,
 /*
  * Sleep in poll(2) on the kqueue (macOS: in pselect(2)), and then take its events.  kevent(2)
  * cannot sleep with a signal mask, and on some systems that call is no cancellation point
- * (XP_KQ_CANCELLED).
+ * (XP_KQ_SLEEPS_IN_KEVENT).
  */
 static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
                                const sigset_t *mask, struct kevent *events,
@@ -214,12 +214,12 @@ static int kqueue_sleep_in_poll(struct kqueue_state *state, int64_t deadline_ns,
  * Called in a wait with timeout 0, which a program makes when the outer descriptor is readable: has
  * the kernel remove reports that no longer hold.
  */
-static void kqueue_outer_probe(struct kqueue_state *state)
+static void kqueue_outer_refresh(struct kqueue_state *state)
 {
 	if (state->set.outer.fd < 0)
 		return;
 	xp_count_shared(&state->set.counters->syscalls_check);
-	xp_kq_outer_probe(&state->set.outer);
+	xp_kq_outer_refresh(&state->set.outer);
 }
 
 /*
@@ -248,13 +248,13 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		if (more)
 			deadline_ns = XP_NOW;
 	}
-	if ((mask || !XP_KQ_CANCELLED) && deadline_ns > XP_NOW) {
+	if ((mask || !XP_KQ_SLEEPS_IN_KEVENT) && deadline_ns > XP_NOW) {
 		if (count > 0)
 			(void)xp_sys_kevent_change(state->set.fd, changes, count);
 		rc = kqueue_sleep_in_poll(state, deadline_ns, mask, events, cap);
 	} else if (deadline_ns <= XP_NOW) {
 		rc = xp_sys_kevent_now(state->set.fd, changes, count, events, cap);
-		kqueue_outer_probe(state);
+		kqueue_outer_refresh(state);
 	} else {
 		rc = xp_sys_kevent_wait(state->set.fd, changes, count, events, cap,
 		                        deadline_ns);
@@ -262,7 +262,7 @@ static int kqueue_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	if (rc <= 0)
 		return rc;
 	count = kqueue_harvest(state, events, rc, fired);
-	return more || rc == cap ? xp_fired_more(fired, count, cap) : count;
+	return more || rc == cap ? xp_fired_add_more(fired, count, cap) : count;
 }
 
 static void kqueue_wake(void *opaque)
@@ -275,7 +275,7 @@ static void kqueue_wake(void *opaque)
 
 const struct xp_backend_ops xp_backend_kqueue = {
 	.name = "kqueue",
-	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK |
+	.caps = XP_CAP_CONCURRENT | XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_CHEAP_MASK |
 		(XP_KQ_EXCEPT ? XP_CAP_EXCEPT : 0),
 	.state_size = sizeof(struct kqueue_state),
 	.open = kqueue_open,

@@ -22,25 +22,25 @@ int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 	int rc;
 
 	edge->counters = counters;
-	edge->inner = xp_alloc(ops->state_size);
-	rc = edge->inner ? ops->open(edge->inner, 0, counters) : -ENOMEM;
+	edge->private_state = xp_zalloc(ops->state_size);
+	rc = edge->private_state ? ops->open(edge->private_state, 0, counters) : -ENOMEM;
 	/* The state of the kqueue back end begins with its set. */
-	edge->fd = rc < 0 ? rc : ((const struct xp_kq_set *)edge->inner)->fd;
+	edge->fd = rc < 0 ? rc : ((const struct xp_kq_set *)edge->private_state)->fd;
 	if (rc < 0)
-		xp_free(edge->inner);
+		xp_free(edge->private_state);
 	return rc;
 }
 
 void xp_edge_fini(struct xp_edge *edge)
 {
-	xp_backend_kqueue.close(edge->inner);
-	xp_free(edge->inner);
+	xp_backend_kqueue.close(edge->private_state);
+	xp_free(edge->private_state);
 }
 
 /* Returns true if fd is the set's kqueue, or another private descriptor of that back end. */
 bool xp_edge_owns(const struct xp_edge *edge, int fd)
 {
-	return xp_backend_kqueue.owns(edge->inner, fd);
+	return xp_backend_kqueue.owns(edge->private_state, fd);
 }
 
 /* kqueue(2) removes the filters of a closed descriptor, so there is nothing to renew. */
@@ -58,13 +58,13 @@ static void edge_flush(struct xp_edge *edge)
 {
 	struct xp_fired gone[EDGE_ROOM];
 
-	while (xp_backend_kqueue.has_pending(edge->inner))
-		(void)xp_backend_kqueue.flush(edge->inner, gone, EDGE_ROOM);
+	while (xp_backend_kqueue.has_pending(edge->private_state))
+		(void)xp_backend_kqueue.flush(edge->private_state, gone, EDGE_ROOM);
 }
 
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
-	int rc = xp_backend_kqueue.attach(edge->inner, fd, watch, token);
+	int rc = xp_backend_kqueue.attach(edge->private_state, fd, watch, token);
 
 	if (rc == -EEXIST)
 		rc = xp_edge_change(edge, fd, watch, token);
@@ -73,7 +73,7 @@ int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 
 int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
-	int rc = xp_backend_kqueue.change(edge->inner, fd, watch, token);
+	int rc = xp_backend_kqueue.change(edge->private_state, fd, watch, token);
 
 	edge_flush(edge);
 	return rc;
@@ -81,7 +81,7 @@ int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 
 void xp_edge_detach(struct xp_edge *edge, int fd)
 {
-	(void)xp_backend_kqueue.detach(edge->inner, fd);
+	(void)xp_backend_kqueue.detach(edge->private_state, fd);
 }
 
 int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
@@ -90,13 +90,13 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 
 	XP_ASSERT(cap > 0);
 	xp_count_shared(&edge->counters->syscalls_check);
-	count = xp_backend_kqueue.wait(edge->inner, XP_NOW, NULL, fired, cap);
+	count = xp_backend_kqueue.wait(edge->private_state, XP_NOW, NULL, fired, cap);
 	edge_flush(edge);
 	return count < 0 ? 0 : count;
 }
 
-int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
-                  uint32_t *cleared)
+int xp_edge_check_file(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
+                       uint32_t *cleared)
 {
 	int rc = xp_sys_fstat(fd, status);
 

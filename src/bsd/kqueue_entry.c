@@ -27,19 +27,19 @@ static int kq_filter(const struct xp_kq_entry *entry, int filter)
 	}
 }
 
-unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter)
+unsigned xp_kq_enable_flags(const struct xp_kq_entry *entry, int filter)
 {
 	return entry->want & KQ_BIT(filter) ? XP_KQ_ENABLE : EV_DISABLE;
 }
 
-void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
-                  int fd, int filter, unsigned flags)
+void xp_kq_make_record(struct kevent *record, const struct xp_kq_entry *entry,
+                       int fd, int filter, unsigned flags)
 {
 	uint32_t fflags = filter == KQ_EXCEPT ? XP_KQ_OOB : 0;
 	bool hint = filter == KQ_READ && entry->write_end;
 
-	xp_kq_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
-	          entry->tag | (hint ? XP_KQ_HINT : 0));
+	xp_kq_ev_set(record, (uint64_t)fd, kq_filter(entry, filter), flags, fflags,
+	             entry->tag | (hint ? XP_KQ_WRITE_END_FLAG : 0));
 	/*
 	 * With this low-water mark, which no amount of data reaches, READ reports only the end of
 	 * file.
@@ -64,7 +64,7 @@ int xp_kq_apply_one(struct xp_kq_set *set, const struct xp_kq_entry *entry,
 	struct kevent record;
 	int rc;
 
-	xp_kq_record(&record, entry, fd, filter, flags);
+	xp_kq_make_record(&record, entry, fd, filter, flags);
 	rc = xp_kq_apply(set, &record, 1);
 	return rc < 0 ? rc : -(int)record.data;
 }
@@ -84,14 +84,14 @@ int xp_kq_replace_write(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd
 	if (entry->write_replaced)
 		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
 		                     EV_ADD | (entry->clear ? EV_CLEAR : 0) |
-		                     xp_kq_switch(entry, KQ_WRITE));
+		                     xp_kq_enable_flags(entry, KQ_WRITE));
 	/*
 	 * FreeBSD does not trigger an EVFILT_USER in the change that adds the filter: repeat the
 	 * change without EV_ADD.
 	 */
 	if (rc == 0)
 		rc = xp_kq_apply_one(set, entry, fd, KQ_WRITE,
-		                     xp_kq_switch(entry, KQ_WRITE) & ~(unsigned)EV_ADD);
+		                     xp_kq_enable_flags(entry, KQ_WRITE) & ~(unsigned)EV_ADD);
 	if (rc == 0)
 		return 0;
 	entry->write_replaced = false;
@@ -126,8 +126,8 @@ static int kq_apply_to_any(struct xp_kq_set *set, struct xp_kq_entry *entry, int
 		if (!(filters & KQ_BIT(i)))
 			continue;
 		rc = xp_kq_apply_one(set, entry, fd, i, flag);
-		if (rc == 0 && flag == EV_ENABLE && XP_KQ_ENABLE_LOOKS)
-			entry->probed = (uint8_t)KQ_BIT(i);
+		if (rc == 0 && flag == EV_ENABLE && XP_KQ_ENABLE_RECHECKS)
+			entry->rechecked = (uint8_t)KQ_BIT(i);
 	}
 	return rc;
 }
@@ -152,7 +152,7 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	unsigned armed = entry->armed & entry->in_kernel;
 	int rc;
 
-	entry->probed = 0;
+	entry->rechecked = 0;
 	if (entry->is_hung_up)
 		return kq_verify_hung(set, entry, fd);
 	rc = kq_apply_to_any(set, entry, fd, entry->in_kernel & ~armed, EV_DISABLE);
@@ -169,14 +169,14 @@ int xp_kq_verify(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
  * again.  If the kernel has removed WRITE of this pipe, register an EVFILT_USER in its place, which
  * is always active and so goes on reporting the pipe.
  */
-static void kq_restore_write(struct xp_kq_set *set, int fd)
+static void kq_replace_removed_write(struct xp_kq_set *set, int fd)
 {
 	struct xp_kq_entry *entry = xp_kq_find(set, fd);
 
 	if (!entry || !entry->pipe || entry->write_replaced ||
 	    !(entry->in_kernel & KQ_BIT(KQ_WRITE)))
 		return;
-	if (xp_kq_apply_one(set, entry, fd, KQ_WRITE, xp_kq_switch(entry, KQ_WRITE)) !=
+	if (xp_kq_apply_one(set, entry, fd, KQ_WRITE, xp_kq_enable_flags(entry, KQ_WRITE)) !=
 	    -ENOENT)
 		return;
 	if (xp_kq_replace_write(set, entry, fd) < 0)
@@ -184,27 +184,27 @@ static void kq_restore_write(struct xp_kq_set *set, int fd)
 }
 
 /*
- * Call kq_restore_write, which registers an EVFILT_USER in place of a WRITE filter that the kernel
- * has removed, for the pipe that xp_kq_note_write_removed has recorded; if it has recorded several,
- * for all descriptors.
+ * Call kq_replace_removed_write, which registers an EVFILT_USER in place of a WRITE filter that the
+ * kernel has removed, for the pipe that xp_kq_note_write_removed has recorded; if it has recorded
+ * several, for all descriptors.
  */
-static void kq_restore_recorded(struct xp_kq_set *set)
+static void kq_replace_all_removed(struct xp_kq_set *set)
 {
-	int fd = atomic_exchange(&set->write_removed, KQ_REMOVED_NONE);
+	int fd = atomic_exchange(&set->write_removed_fd, KQ_REMOVED_NONE);
 
 	if (fd != KQ_REMOVED_SEVERAL) {
-		kq_restore_write(set, fd);
+		kq_replace_removed_write(set, fd);
 		return;
 	}
 	for (fd = 0; fd < set->len; fd++)
-		kq_restore_write(set, fd);
+		kq_replace_removed_write(set, fd);
 }
 
 bool xp_kq_has_pending(const void *opaque)
 {
 	const struct xp_kq_set *set = opaque;
 
-	return set->dirty_len > 0 || atomic_load(&set->write_removed) != KQ_REMOVED_NONE;
+	return set->dirty_len > 0 || atomic_load(&set->write_removed_fd) != KQ_REMOVED_NONE;
 }
 
 /* Returns the filters whose changes the kernel does not have yet. */
@@ -251,8 +251,8 @@ static int kq_load_one(struct xp_kq_entry *entry, int fd,
 		if (!(differ & KQ_BIT(i)))
 			continue;
 		if (kq_needs_disable_first(entry, i))
-			xp_kq_record(&changes[count++], entry, fd, i, EV_DISABLE);
-		xp_kq_record(&changes[count++], entry, fd, i, xp_kq_switch(entry, i));
+			xp_kq_make_record(&changes[count++], entry, fd, i, EV_DISABLE);
+		xp_kq_make_record(&changes[count++], entry, fd, i, xp_kq_enable_flags(entry, i));
 	}
 	if (entry->attached)
 		entry->armed = entry->want & entry->in_kernel;
@@ -263,8 +263,8 @@ int xp_kq_load(struct xp_kq_set *set, struct kevent *changes, int cap)
 {
 	int count = 0;
 
-	if (atomic_load(&set->write_removed) != KQ_REMOVED_NONE)
-		kq_restore_recorded(set);
+	if (atomic_load(&set->write_removed_fd) != KQ_REMOVED_NONE)
+		kq_replace_all_removed(set);
 	XP_ASSERT(cap >= KQ_RECORDS);
 	while (set->dirty_len > 0) {
 		int fd = set->dirty[set->dirty_len - 1];
@@ -284,8 +284,8 @@ void xp_kq_note_write_removed(struct xp_kq_set *set, int fd)
 {
 	int none = KQ_REMOVED_NONE;
 
-	if (!atomic_compare_exchange_strong(&set->write_removed, &none, fd) && none != fd)
-		atomic_store(&set->write_removed, KQ_REMOVED_SEVERAL);
+	if (!atomic_compare_exchange_strong(&set->write_removed_fd, &none, fd) && none != fd)
+		atomic_store(&set->write_removed_fd, KQ_REMOVED_SEVERAL);
 }
 
 bool xp_kq_is_gone(struct xp_kq_set *set, const struct kevent *failed)

@@ -15,11 +15,11 @@ static int kq_outer_change(int queue_fd, struct kevent *change)
 	return rc < 0 ? rc : -(int)change->data;
 }
 
-int xp_kq_hold(int queue_fd, int fd, unsigned flags)
+int xp_kq_add_own_fd(int queue_fd, int fd, unsigned flags)
 {
 	struct kevent change;
 
-	xp_kq_set(&change, (uint64_t)fd, EVFILT_READ, EV_ADD | flags, 0, 0);
+	xp_kq_ev_set(&change, (uint64_t)fd, EVFILT_READ, EV_ADD | flags, 0, 0);
 	return kq_outer_change(queue_fd, &change);
 }
 
@@ -31,7 +31,7 @@ void xp_kq_outer_init(struct xp_kq_outer *outer)
 	outer->alarm_ns = XP_NEVER;
 	outer->wants_attention = false;
 	outer->due = false;
-	outer->readable = false;
+	outer->is_attention_readable = false;
 }
 
 void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours)
@@ -55,9 +55,9 @@ static int kq_outer_fd(void *opaque)
 		return fd;
 	rc = xp_wakefd_open(&outer->attention);
 	if (rc == 0)
-		rc = xp_kq_hold(fd, outer->attention.fd, 0);
+		rc = xp_kq_add_own_fd(fd, outer->attention.fd, 0);
 	if (rc == 0)
-		rc = xp_kq_hold(fd, set->fd, 0);
+		rc = xp_kq_add_own_fd(fd, set->fd, 0);
 	if (rc < 0) {
 		xp_wakefd_close(&outer->attention);
 		xp_kq_outer_init(outer);
@@ -72,16 +72,16 @@ static int kq_outer_fd(void *opaque)
 static void kq_outer_update(struct xp_kq_outer *outer)
 {
 	bool readable = outer->wants_attention || outer->due;
-	bool was = outer->readable;
+	bool was = outer->is_attention_readable;
 
 	XP_ASSERT(outer->attention.fd >= 0);
-	outer->readable = readable;
+	outer->is_attention_readable = readable;
 	if (readable && !was)
 		xp_wakefd_signal(&outer->attention);
 	if (readable || !was)
 		return;
 	xp_wakefd_clear(&outer->attention);
-	xp_kq_outer_probe(outer);
+	xp_kq_outer_refresh(outer);
 }
 
 /*
@@ -89,14 +89,14 @@ static void kq_outer_update(struct xp_kq_outer *outer)
  * If the timer's event was among them, the alarm is due, and the outer kqueue has to stay readable:
  * make the wake-up descriptor readable instead of the timer.
  */
-void xp_kq_outer_probe(struct xp_kq_outer *outer)
+void xp_kq_outer_refresh(struct xp_kq_outer *outer)
 {
 	struct kevent events[KQ_OUTER_HELD];
 	int count = xp_sys_kevent_now(outer->fd, NULL, 0, events, KQ_OUTER_HELD);
 
 	for (int i = 0; i < count; i++)
 		outer->due |= events[i].filter == EVFILT_TIMER;
-	if (outer->due && !outer->readable)
+	if (outer->due && !outer->is_attention_readable)
 		kq_outer_update(outer);
 }
 
@@ -144,7 +144,7 @@ static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 	if (outer->alarm_ns < deadline_ns && outer->alarm_ns > now_ns && !early)
 		return 0;
 	if (outer->alarm_ns != XP_NEVER) {
-		xp_kq_set(&change, 0, EVFILT_TIMER, EV_DELETE, 0, 0);
+		xp_kq_ev_set(&change, 0, EVFILT_TIMER, EV_DELETE, 0, 0);
 		(void)kq_outer_change(outer->fd, &change);
 		outer->alarm_ns = XP_NEVER;
 	}
@@ -154,7 +154,7 @@ static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 		outer->alarm_ns = deadline_ns;
 	if (outer->due || deadline_ns == XP_NEVER)
 		return 0;
-	xp_kq_set(&change, 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, 0, 0);
+	xp_kq_ev_set(&change, 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, 0, 0);
 	change.data = alarm_ms(deadline_ns - now_ns);
 	rc = kq_outer_change(outer->fd, &change);
 	if (rc == 0)

@@ -86,8 +86,8 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 	XP_ASSERT(!(entry->in_kernel & filters));
 	for (int i = 0; i < KQ_FILTERS; i++)
 		if (filters & KQ_BIT(i))
-			xp_kq_record(&records[count++], entry, fd, i,
-			          flags | xp_kq_switch(entry, i));
+			xp_kq_make_record(&records[count++], entry, fd, i,
+			          flags | xp_kq_enable_flags(entry, i));
 	rc = xp_kq_apply(set, records, count);
 	for (int i = 0; i < KQ_FILTERS && at < count; i++) {
 		int error;
@@ -190,7 +190,7 @@ int xp_kq_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	entry->write_end = entry->pipe &&
 		(xp_sys_open_flags(fd) & O_ACCMODE) == O_WRONLY;
 	entry->write_replaced = false;
-	entry->probed = 0;
+	entry->rechecked = 0;
 	rc = kq_add(set, entry, fd, filters);
 	if (rc == -ENXIO)
 		rc = kq_add_hung(set, entry, fd);
@@ -217,7 +217,7 @@ int xp_kq_detach(void *opaque, int fd)
 	}
 	for (int i = 0; i < KQ_FILTERS; i++)
 		if (entry->in_kernel & KQ_BIT(i))
-			xp_kq_record(&records[count++], entry, fd, i, EV_DELETE);
+			xp_kq_make_record(&records[count++], entry, fd, i, EV_DELETE);
 	rc = xp_kq_apply(set, records, count);
 	kq_mark_detached(entry);
 	/*
@@ -249,7 +249,7 @@ static int kq_add_missing(struct xp_kq_set *set, struct xp_kq_entry *entry,
  * Returns the filters that ENABLE makes the kernel check again: for a hung-up terminal WRITE, which
  * replaces all others.
  */
-static unsigned kq_again(const struct xp_kq_entry *entry, uint32_t watch)
+static unsigned kq_filters_to_recheck(const struct xp_kq_entry *entry, uint32_t watch)
 {
 	unsigned again = XP_WATCH_AGAIN_OF(watch);
 
@@ -267,7 +267,7 @@ int xp_kq_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	if (!entry)
 		return -ENOENT;
 	before = *entry;
-	before.probed = 0;
+	before.rechecked = 0;
 	kq_store_watch(entry, watch, token);
 	missing = entry->want & ~(unsigned)entry->in_kernel;
 	if (entry->clear == before.clear &&
@@ -279,9 +279,9 @@ int xp_kq_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 			return rc;
 		}
 		if (entry->clear)
-			entry->reenable |= kq_again(entry, watch) & entry->want &
-				~(entry->probed | missing) & 7u;
-		entry->probed = 0;
+			entry->reenable |= kq_filters_to_recheck(entry, watch) & entry->want &
+				~(entry->rechecked | missing) & 7u;
+		entry->rechecked = 0;
 		if (entry->want != entry->armed || entry->reenable)
 			xp_kq_mark(set, entry, fd);
 		return 0;
@@ -292,7 +292,7 @@ int xp_kq_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 
 		kq_remove(set, entry, fd, before.in_kernel);
 		entry->write_replaced = false;
-		entry->probed = 0;
+		entry->rechecked = 0;
 		rc = entry->is_hung_up ? -ENXIO : kq_add(set, entry, fd, filters);
 		if (rc == -ENXIO)
 			rc = kq_add_hung(set, entry, fd);

@@ -8,7 +8,7 @@
  * xp_kq_is_gone also by other threads without the lock.
  *
  * xpoll_fd returns an outer kqueue, which contains the inner one, a wake-up descriptor and a timer.
- * The program only polls it; only xp_kq_outer_probe takes events from it.
+ * The program only polls it; only xp_kq_outer_refresh takes events from it.
  */
 #ifndef XP_BSD_KQUEUE_STATE_H
 #define XP_BSD_KQUEUE_STATE_H
@@ -39,7 +39,7 @@ struct xp_kq_entry {
 	uint8_t reenable; /* filters to enable again, so that the kernel checks their state */
 	bool clear;    /* the filters have EV_CLEAR: edge-triggered */
 	bool end_only; /* READ reports only the end of file, not data */
-	uint8_t probed; /* filters whose state xp_kq_verify has just made the kernel check */
+	uint8_t rechecked; /* filters whose state xp_kq_verify has just made the kernel check */
 	bool pipe;
 	bool write_end; /* the write end of a pipe: READ reports only the end of file */
 	/*
@@ -61,7 +61,7 @@ struct xp_kq_outer {
 	bool wants_attention; /* set_attention was called: the queue wants `fd` to be readable */
 	bool due;                   /* the alarm's time has passed: `fd` has to be readable, too */
 	/* `attention` is readable, because wants_attention or due was true */
-	bool readable;
+	bool is_attention_readable;
 };
 
 struct xp_kq_set {
@@ -76,7 +76,7 @@ struct xp_kq_set {
 	 * descriptor of a pipe whose WRITE filter the kernel may have removed; KQ_REMOVED_NONE or
 	 * KQ_REMOVED_SEVERAL
 	 */
-	atomic_int write_removed;
+	atomic_int write_removed_fd;
 	struct xp_counters *counters;
 };
 
@@ -89,10 +89,10 @@ enum { KQ_REMOVED_NONE = -1, KQ_REMOVED_SEVERAL = -2, KQ_CHUNK = 128 };
 /* Returns the entry of a descriptor; NULL: not attached. */
 struct xp_kq_entry *xp_kq_find(const struct xp_kq_set *set, int fd);
 /* Returns the flags that give the filter its wanted state: XP_KQ_ENABLE or EV_DISABLE. */
-unsigned xp_kq_switch(const struct xp_kq_entry *entry, int filter);
+unsigned xp_kq_enable_flags(const struct xp_kq_entry *entry, int filter);
 /* Fill `record` with a change of one filter of the entry; flags: EV_ADD, EV_DELETE, EV_ENABLE... */
-void xp_kq_record(struct kevent *record, const struct xp_kq_entry *entry,
-                  int fd, int filter, unsigned flags);
+void xp_kq_make_record(struct kevent *record, const struct xp_kq_entry *entry,
+                       int fd, int filter, unsigned flags);
 /*
  * Put the entry into set->dirty, the list of entries whose changes the next wait passes to the
  * kernel.
@@ -172,12 +172,12 @@ extern const struct xp_outer_ops xp_kq_outer_ops; /* called with a struct xp_kq_
  * Poll the outer kqueue.  The kernel removes reports that no longer hold only in a poll, and until
  * then the descriptor stays readable.  Called with the lock held.
  */
-void xp_kq_outer_probe(struct xp_kq_outer *outer);
+void xp_kq_outer_refresh(struct xp_kq_outer *outer);
 
 /*
  * Add READ of a descriptor of the library's own to a kqueue; flags: 0 or EV_CLEAR.  Returns 0 or a
  * negative errno value.
  */
-int xp_kq_hold(int queue_fd, int fd, unsigned flags);
+int xp_kq_add_own_fd(int queue_fd, int fd, unsigned flags);
 
 #endif

@@ -37,7 +37,7 @@ static int mark_change(const struct xp_marks *marks, int fd, unsigned flags)
 	struct kevent change;
 	int rc;
 
-	xp_kq_set(&change, (uint64_t)fd, EVFILT_READ, flags, 0, 0);
+	xp_kq_ev_set(&change, (uint64_t)fd, EVFILT_READ, flags, 0, 0);
 	rc = xp_sys_kevent_change(marks->fd, &change, 1);
 	return rc < 0 ? rc : -(int)change.data;
 }

@@ -13,7 +13,7 @@ static int proc_change(int fd, pid_t pid, int filter, uint32_t fflags)
 	struct kevent change;
 	int rc;
 
-	xp_kq_set(&change, (uint64_t)pid, filter, EV_ADD | EV_ONESHOT, fflags, 0);
+	xp_kq_ev_set(&change, (uint64_t)pid, filter, EV_ADD | EV_ONESHOT, fflags, 0);
 	change.data = filter == EVFILT_TIMER; /* 1: a timer expires after a millisecond */
 	rc = xp_sys_kevent_change(fd, &change, 1);
 	return rc < 0 ? rc : -(int)change.data;
@@ -47,7 +47,7 @@ int xp_proc_open(pid_t pid)
 }
 
 /* Returns false: the kernel makes the descriptor of xp_proc_open readable by itself. */
-bool xp_proc_is_polled(int fd)
+bool xp_proc_is_unpollable(int fd)
 {
 	(void)fd;
 	return false;
@@ -57,7 +57,7 @@ bool xp_proc_is_polled(int fd)
  * Does nothing in a forked child, which has no copy of the kqueue: fd is free there, or refers to
  * another file.
  */
-void xp_proc_shut(int fd, bool forked)
+void xp_proc_close_fd(int fd, bool forked)
 {
 	if (!forked)
 		xp_sys_close(fd);

@@ -77,7 +77,7 @@ static int kevent_query(int fd, int filter, struct kevent *record)
 
 	if (queue_fd < 0)
 		return queue_fd;
-	xp_kq_set(record, (uint64_t)fd, filter, EV_ADD, 0, 0);
+	xp_kq_ev_set(record, (uint64_t)fd, filter, EV_ADD, 0, 0);
 	rc = xp_sys_kevent_now(queue_fd, record, 1, record, 1);
 	xp_sys_close(queue_fd);
 	return rc > 0 && record->flags & EV_ERROR ? -(int)record->data : rc;

@@ -55,7 +55,7 @@
 #define XP_KQ_ENABLES_ONCE false
 #endif
 /* true: EV_ENABLE makes the kernel check the state again, even if the filter was enabled. */
-#define XP_KQ_ENABLE_LOOKS (XP_KQ_ENABLE == EV_ENABLE && !XP_KQ_ENABLES_ONCE)
+#define XP_KQ_ENABLE_RECHECKS (XP_KQ_ENABLE == EV_ENABLE && !XP_KQ_ENABLES_ONCE)
 
 /*
  * true: a wait calls kevent(2) directly; false: kevent(2) is no cancellation point, so the wait
@@ -63,29 +63,29 @@
  * poll(2) does not work for a kqueue.
  */
 #if defined(__OpenBSD__) || defined(__DragonFly__)
-#define XP_KQ_CANCELLED false
+#define XP_KQ_SLEEPS_IN_KEVENT false
 #else
-#define XP_KQ_CANCELLED true
+#define XP_KQ_SLEEPS_IN_KEVENT true
 #endif
 
 /* true: one kevent(2) may report an end of file twice with the same filter (OpenBSD). */
 #ifdef __OpenBSD__
-#define XP_KQ_TWICE true
+#define XP_KQ_REPEATS_EOF true
 #else
-#define XP_KQ_TWICE false
+#define XP_KQ_REPEATS_EOF false
 #endif
 
 /*
  * udata of a filter is its tag, the upper 32 bits of the descriptor's token.  Where pointers are
- * longer than 32 bits, XP_KQ_HINT is a further bit of udata, set for READ of the write end of a
- * pipe: such a report shows no input, so its bits are found by poll(2).  Where there is no room for
- * the bit, XP_KQ_HINT is 0.
+ * longer than 32 bits, XP_KQ_WRITE_END_FLAG is a further bit of udata, set for READ of the write
+ * end of a pipe: such a report shows no input, so its bits are found by poll(2).  Where there is no
+ * room for the bit, XP_KQ_WRITE_END_FLAG is 0.
  */
-#define XP_KQ_HINT ((uintptr_t)(UINTPTR_MAX >> 31 >> 1) ? \
+#define XP_KQ_WRITE_END_FLAG ((uintptr_t)(UINTPTR_MAX >> 31 >> 1) ? \
 	(uintptr_t)1 << (sizeof(uintptr_t) * CHAR_BIT / 2) : 0)
 
-static inline void xp_kq_set(struct kevent *record, uint64_t ident, int filter,
-                             unsigned flags, uint32_t fflags, uintptr_t tag)
+static inline void xp_kq_ev_set(struct kevent *record, uint64_t ident, int filter,
+                                unsigned flags, uint32_t fflags, uintptr_t tag)
 {
 	EV_SET(record, (uintptr_t)ident, (short)filter, (unsigned short)flags,
 	       fflags, 0, (void *)tag);
@@ -102,9 +102,9 @@ static inline uint64_t xp_kq_token(const struct kevent *record)
 	return (uint64_t)xp_kq_tag(record) << 32 | (uint32_t)record->ident;
 }
 
-static inline bool xp_kq_hinted(const struct kevent *record)
+static inline bool xp_kq_is_write_end(const struct kevent *record)
 {
-	return (uintptr_t)record->udata & XP_KQ_HINT;
+	return (uintptr_t)record->udata & XP_KQ_WRITE_END_FLAG;
 }
 
 /* Open a kqueue, which is close-on-exec.  Returns its descriptor or a negative errno value. */
@@ -124,8 +124,9 @@ int xp_sys_kevent_now(int queue_fd, const struct kevent *changes, int count,
                       struct kevent *events, int cap);
 
 /*
- * Apply changes and wait for events until a deadline; a cancellation point only if XP_KQ_CANCELLED.
- * Returns the number of events, or a negative errno value, such as -EINTR after a signal handler.
+ * Apply changes and wait for events until a deadline; a cancellation point only if
+ * XP_KQ_SLEEPS_IN_KEVENT.  Returns the number of events, or a negative errno value, such as -EINTR
+ * after a signal handler.
  */
 int xp_sys_kevent_wait(int queue_fd, const struct kevent *changes, int count,
                        struct kevent *events, int cap, int64_t deadline_ns);

@@ -28,7 +28,7 @@ static int flags_check(const struct xpoll_event *change, const struct xp_source_
 	 * Accept a change without an action if the source allows that: the trigger of USER, for
 	 * example, is in fflags alone.
 	 */
-	return actions || (source && source->bare && change->fflags) ? 0 : -EINVAL;
+	return actions || (source && source->is_action_optional && change->fflags) ? 0 : -EINVAL;
 }
 
 static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd, unsigned filter)
@@ -42,7 +42,7 @@ static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd,
 		.lowat = change->data,
 		.enable = change->flags & XPOLL_ENABLE,
 		.disable = change->flags & XPOLL_DISABLE,
-		.follows = filter == XP_READ,
+		.is_growth_watched = filter == XP_READ,
 		.keep_udata = change->flags & XPOLL_KEEPUDATA,
 		.udata.bits = change->udata64,
 	});
@@ -100,7 +100,7 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 {
 	int len = 0, unreported = 0;
 
-	xp_sources_change_begins(queue);
+	xp_sources_reset_now(queue);
 	for (int i = 0; i < nchanges; i++) {
 		/*
 		 * `events` may be the same array as `changes`: the status of a change overwrites
@@ -114,7 +114,7 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 		if (i % XP_AHEAD == 0 && nchanges > XP_AHEAD && queue->registrations.map.len > 0)
 			xp_registrations_ahead(queue, change, nchanges - i, i == 0);
 		rc = event_change(queue, change, last ? late : NULL);
-		xp_change_counted(queue, rc, syscalls);
+		xp_count_change(queue, rc, syscalls);
 		if (XP_LIKELY(rc >= 0 && !(change->flags & XPOLL_RECEIPT)))
 			continue;
 		receipts -= (change->flags & XPOLL_RECEIPT) != 0;
@@ -144,7 +144,7 @@ static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event 
 	int receipts = 0, rc = xp_enter(queue);
 
 	if (XP_UNLIKELY(rc < 0))
-		return xp_result(rc);
+		return xp_public_result(rc);
 	if (nchanges < 0 || nevents < 0 || (nchanges > 0 && !changes) || (nevents > 0 && !events))
 		return xp_leave_with(queue, -EINVAL);
 	late.slot = NULL;
@@ -168,7 +168,7 @@ static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event 
 		rc = changes_apply(queue, changes, nchanges, events, nevents, receipts, &late);
 	if (rc != 0 || nevents == 0)
 		return xp_leave_late(queue, rc, &late);
-	return xp_wait_call(queue, XP_EVENTS | XP_ENTERED, events, nevents, timeout_ns, sigset);
+	return xp_wait_call(queue, XP_EVENTS | XP_LOCK_HELD, events, nevents, timeout_ns, sigset);
 }
 
 int xpoll_event_mask(struct xpoll *queue, const struct xpoll_event *changes, int nchanges,

@@ -16,14 +16,14 @@
 int xpoll_wake(struct xpoll *queue)
 {
 	if (!queue || !xp_process_owns(queue))
-		return xp_result(queue ? -EBADF : -EINVAL);
+		return xp_public_result(queue ? -EBADF : -EINVAL);
 	if (xp_wake_begin(queue)) {
 		queue->ops->wake(queue->backend);
 		/*
-		 * xp_writer_end is the last access to the queue, which the woken thread may destroy
-		 * afterwards.
+		 * xp_queue_unpin is the last access to the queue, which the woken thread may
+		 * destroy afterwards.
 		 */
-		xp_writer_end(queue);
+		xp_queue_unpin(queue);
 	}
 	return 0;
 }
@@ -33,7 +33,7 @@ int xpoll_wake_all(struct xpoll *queue)
 	int rc = xp_enter(queue);
 
 	if (rc < 0)
-		return xp_result(rc);
+		return xp_public_result(rc);
 	queue->wake.all++;
 	xp_kick_all(queue);
 	return xp_leave_with(queue, 0);
@@ -45,7 +45,7 @@ int xpoll_fd(struct xpoll *queue)
 {
 	int rc = xp_enter_change(queue);
 
-	return rc < 0 ? xp_result(rc) : xp_leave_with(queue, xp_outer_open(queue));
+	return rc < 0 ? xp_public_result(rc) : xp_leave_with(queue, xp_outer_open(queue));
 }
 
 /* End all registrations of the descriptor in this queue. */
@@ -73,7 +73,7 @@ int xpoll_forget_fd(xpoll_fd_t fd)
 	int number = xp_fd_of(fd);
 
 	if (number < 0)
-		return xp_result(-EBADF);
+		return xp_public_result(-EBADF);
 	xp_process_each(end_fd_registrations, number);
 	xp_sources_await_unused(number);
 	return 0;
@@ -83,7 +83,7 @@ int xpoll_close_fd(xpoll_fd_t fd)
 {
 	int rc = xpoll_forget_fd(fd);
 
-	return rc < 0 ? rc : xp_result(xp_sys_close(xp_fd_of(fd)));
+	return rc < 0 ? rc : xp_public_result(xp_sys_close(xp_fd_of(fd)));
 }
 
 /* --- Asynchronous I/O ------------------------------------------------------------------ */
@@ -115,7 +115,7 @@ int xpoll_aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
 {
 	int rc = aio ? xp_enter_change(queue) : -EINVAL;
 
-	return rc < 0 ? xp_result(rc) : xp_leave_with(queue, aio_submit(queue, aio));
+	return rc < 0 ? xp_public_result(rc) : xp_leave_with(queue, aio_submit(queue, aio));
 }
 
 int xpoll_aio_cancel(struct xpoll *queue, struct xpoll_aio *aio)
@@ -124,7 +124,7 @@ int xpoll_aio_cancel(struct xpoll *queue, struct xpoll_aio *aio)
 	int rc = aio ? xp_enter(queue) : -EINVAL;
 
 	if (rc < 0)
-		return xp_result(rc);
+		return xp_public_result(rc);
 	reg = xp_registration_find(queue, (uint64_t)(uintptr_t)aio, XPOLL_FILT_AIO);
 	if (reg)
 		xp_aio_cancel_registration(reg);
@@ -139,7 +139,7 @@ int64_t xpoll_next_timeout(struct xpoll *queue)
 	int rc = xp_enter(queue);
 
 	if (rc < 0)
-		return xp_result(rc);
+		return xp_public_result(rc);
 	if (xp_sources_active(queue)) {
 		left_ns = 0;
 	} else if (xp_due(queue) >= XP_ON_DEMAND) {
@@ -171,7 +171,7 @@ static int lookup_fd(struct xpoll *queue, struct xpoll_event *found)
 	                          (slot->dispatch & bit ? XPOLL_DISPATCH : 0) |
 	                          (slot->enabled & bit ? 0 : XPOLL_DISABLE));
 	found->fflags = (slot->exclusive & bit ? XPOLL_NOTE_EXCLUSIVE : 0u) |
-		(slot->count & bit ? XPOLL_NOTE_COUNT : 0u) |
+		(slot->count_filters & bit ? XPOLL_NOTE_COUNT : 0u) |
 		(slot->so_error & bit ? XPOLL_NOTE_SOERR : 0u) |
 		(slot->lowat & bit ? XPOLL_NOTE_LOWAT : 0u) |
 		(index == XP_EXCEPT && slot->requested & XP_REQUEST_OOB ? XPOLL_NOTE_OOB : 0u);
@@ -207,7 +207,7 @@ int xpoll_lookup(struct xpoll *queue, uint64_t ident, int filter, struct xpoll_e
 		: source ? xp_enter_change(queue) : xp_enter(queue);
 
 	if (rc < 0)
-		return xp_result(rc);
+		return xp_public_result(rc);
 	rc = source ? lookup_source(queue, source, &found) : lookup_fd(queue, &found);
 	if (rc == 0)
 		*registration = found;
@@ -245,7 +245,7 @@ int xpoll_stats(const struct xpoll *queue, struct xpoll_stats *stats, size_t siz
 	int rc = stats && size > 0 ? xp_enter(writable) : -EINVAL;
 
 	if (rc < 0)
-		return xp_result(rc);
+		return xp_public_result(rc);
 	xp_sources_refresh(writable, NULL, XP_BEFORE_COUNTERS);
 	copy = writable->stats;
 	copy.changes += copy.changes_free;
@@ -272,10 +272,11 @@ unsigned xpoll_version(void)
 
 int xpoll_signal_changed(int number)
 {
-	return xp_result(number < 0 ? -EINVAL : xp_signal_observe_again((unsigned)number));
+	return xp_public_result(number < 0 ? -EINVAL : xp_signal_reinstall((unsigned)number));
 }
 
 int xpoll_sigaction(int number, const struct sigaction *action, struct sigaction *before)
 {
-	return xp_result(number < 0 ? -EINVAL : xp_signal_action((unsigned)number, action, before));
+	return xp_public_result(number < 0 ? -EINVAL : xp_signal_action((unsigned)number, action,
+	                                                                before));
 }

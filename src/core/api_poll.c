@@ -7,7 +7,7 @@
 #include "core/wait.h"
 #include "sys/fdnum.h"
 
-#define POLL_EVENTS (POLLIN | POLLOUT | POLLPRI | XP_NAMED_RDHUP)
+#define POLL_EVENTS (POLLIN | POLLOUT | POLLPRI | XP_PUBLIC_RDHUP)
 #define CTL_MODES   (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH | XPOLL_WHOLE)
 
 /*
@@ -106,13 +106,13 @@ static XP_NOINLINE int ctl_slow(struct xpoll *queue, int op, int events, int fd,
 	int rc = xp_enter_change(queue);
 
 	if (XP_UNLIKELY(rc < 0))
-		return xp_result(rc);
+		return xp_public_result(rc);
 	if (!ctl_valid(op, events))
 		return xp_leave_with(queue, -EINVAL);
 	late.slot = NULL;
 	syscalls = xp_counter_read(&queue->counters.syscalls_change);
 	rc = ctl(queue, op, events, fd, data, &late);
-	xp_change_counted(queue, rc, syscalls);
+	xp_count_change(queue, rc, syscalls);
 	return xp_leave_late(queue, rc, &late);
 }
 
@@ -137,7 +137,7 @@ int xpoll_pwait(struct xpoll *queue, struct xpoll_ready *ready, int nready, int6
 {
 	return ready && nready > 0
 		? xp_wait_call(queue, XP_READY, ready, nready, timeout_ns, sigset)
-		: xp_result(-EINVAL);
+		: xp_public_result(-EINVAL);
 }
 
 int xpoll_wait(struct xpoll *queue, int timeout_ms)
@@ -152,8 +152,8 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
  * filters have CLEAR, ONESHOT or DISPATCH, or whose bits may have to be kept for disabled filters.
  * Continue with the next record if the registration has ended or is disabled.
  */
-static XP_NOINLINE int batch_take_other(struct xpoll *queue, const struct xpoll_ready *found,
-                                        void **datap)
+static XP_NOINLINE int batch_take_slow(struct xpoll *queue, const struct xpoll_ready *found,
+                                       void **datap)
 {
 	union xp_udata udata;
 	uint32_t bits = xp_ready_take(queue, found, &udata);
@@ -185,12 +185,12 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	found = xp_batch_next(queue);
 	fd = xp_token_fd(found->data64);
 	slot = xp_slots_get(queue, fd);
-	bits = xp_poll_bits(slot, (uint32_t)found->events);
+	bits = xp_enabled_bits(slot, (uint32_t)found->events);
 	if (XP_UNLIKELY(slot->arming != xp_token_arming(found->data64) || !bits ||
 	                slot->oneshot | slot->dispatch | slot->clear ||
 	                found->events & (POLLPRI | POLLERR)))
-		return batch_take_other(queue, found, datap);
-	filters = xp_poll_filters(slot, bits);
+		return batch_take_slow(queue, found, datap);
+	filters = xp_enabled_filters_of(slot, bits);
 	if (datap) /* store the first ready filter's udata */
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	queue->stats.events++;
@@ -199,7 +199,7 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 }
 
 /* The part of xpoll_revents for a process with other threads. */
-static XP_NOINLINE int revents_among_others(struct xpoll *queue, void **datap)
+static XP_NOINLINE int revents_multithreaded(struct xpoll *queue, void **datap)
 {
 	/*
 	 * DISPATCH and ONESHOT may change entries that a sleeping thread is using, so enter the
@@ -209,14 +209,14 @@ static XP_NOINLINE int revents_among_others(struct xpoll *queue, void **datap)
 
 	if (XP_LIKELY(rc == 0))
 		return batch_take(queue, datap);
-	(void)xp_result(rc);
+	(void)xp_public_result(rc);
 	return 0; /* not -1: all bits of -1 are set, and the program would loop for ever */
 }
 
 int xpoll_revents(struct xpoll *queue, void **datap)
 {
 	if (!xp_is_alone(queue))
-		return revents_among_others(queue, datap);
+		return revents_multithreaded(queue, datap);
 	/*
 	 * With one event per wait every second call finds the end of the batch: return without
 	 * entering the queue.

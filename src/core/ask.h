@@ -18,7 +18,7 @@
  * left over if only half that number of reports is asked for.  See the row "It is asked for more"
  * of docs/internals/mechanisms.md.
  */
-enum { XP_ASK_LEAST = XP_ASK_EVERY / 2 };
+enum { XP_ASK_REPORTS_LEAST = XP_ASK_EVERY / 2 };
 
 /* Make the next wait call the kernel: something changed that only the kernel can report. */
 static inline void xp_ask_soon(struct xpoll *queue)
@@ -41,17 +41,17 @@ static inline void xp_ask_half_room(struct xpoll *queue)
  * enabled), the report about it is outdated, and after a later replacement a report is of the old
  * set.
  */
-static inline void xp_ask_begins(struct xpoll *queue, struct xp_wait *wait)
+static inline void xp_kernel_call_begin(struct xpoll *queue, struct xp_wait *wait)
 {
 	xp_count(&queue->counters.syscalls_wait);
-	wait->marks = queue->marks;
-	wait->set = (uint32_t)queue->stats.rebuilds;
+	wait->cutoff_snapshot = queue->last_cutoff;
+	wait->rebuilds_snapshot = (uint32_t)queue->stats.rebuilds;
 }
 
 /*
  * Returns the number of reports to ask the kernel for.  room: free records; has_events: this wait
- * has delivered events already, so ask for at least XP_ASK_LEAST, perhaps more than there is room
- * for.
+ * has delivered events already, so ask for at least XP_ASK_REPORTS_LEAST, perhaps more than there
+ * is room for.
  */
 static inline int xp_ask_room(struct xpoll *queue, int room, bool has_events)
 {
@@ -61,14 +61,14 @@ static inline int xp_ask_room(struct xpoll *queue, int room, bool has_events)
 		queue->ask.half_room_calls--;
 		room = room > 1 ? room / 2 : 1;
 	}
-	return has_events && room < XP_ASK_LEAST ? XP_ASK_LEAST : room;
+	return has_events && room < XP_ASK_REPORTS_LEAST ? XP_ASK_REPORTS_LEAST : room;
 }
 
 /*
  * Count a wait that has found events by poll(2).  Returns true if the wait has to call the kernel
  * as well.
  */
-static inline bool xp_ask_count(struct xpoll *queue)
+static inline bool xp_ask_is_due(struct xpoll *queue)
 {
 	if (queue->ask.due || queue->ask.always || ++queue->ask.skipped >= XP_ASK_EVERY)
 		return true;

@@ -26,29 +26,29 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot)
 }
 
 /*
- * Add to slot->kept those bits that poll(2) has cleared and that registered READ and EXCEPT filters
- * get, and POLLERR.  poll(2) clears no POLLOUT, so WRITE needs none.
+ * Add to slot->deferred those bits that poll(2) has cleared and that registered READ and EXCEPT
+ * filters get, and POLLERR.  poll(2) clears no POLLOUT, so WRITE needs none.
  */
-static void kept_merge(struct xp_slot *slot, uint32_t events)
+static void deferred_merge(struct xp_slot *slot, uint32_t events)
 {
-	events &= POLLERR | (xp_bits_of(slot, slot->present) & (POLLIN | POLLPRI));
-	slot->kept |= (uint16_t)events;
+	events &= POLLERR | (xp_watch_bits(slot, slot->present) & (POLLIN | POLLPRI));
+	slot->deferred |= (uint16_t)events;
 }
 
-void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
-                 uint32_t events)
+void xp_defer_delivery(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                       uint32_t events)
 {
 	if (xp_slot_can_probe(fd, slot)) {
 		slot->recheck |= XP_SET(filters);
 	} else if (xp_poll_clears(queue, slot)) {
-		kept_merge(slot, events);
+		deferred_merge(slot, events);
 		slot->recheck |= XP_SET(filters & slot->present);
 	} else {
-		slot->kept_for |= filters & XP_ALL_FILTERS;
-		slot->kept |= (uint16_t)events;
+		slot->deferred_for |= filters & XP_ALL_FILTERS;
+		slot->deferred |= (uint16_t)events;
 		/*
-		 * Request no bits of the file from the kernel until those in slot->kept are
-		 * delivered (deliver_kept), so that the kernel reports, and thereby clears, no
+		 * Request no bits of the file from the kernel until those in slot->deferred are
+		 * delivered (deliver_deferred), so that the kernel reports, and thereby clears, no
 		 * others.
 		 */
 		if (slot->kind == XP_KIND_CLEARED && queue->ops->caps & XP_CAP_CONCURRENT)
@@ -57,7 +57,7 @@ void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned fil
 	xp_candidate_append(queue, fd, slot);
 }
 
-void xp_check_all(struct xpoll *queue)
+void xp_candidates_add_edges(struct xpoll *queue)
 {
 	struct xp_slot *slot;
 
@@ -73,13 +73,13 @@ void xp_check_all(struct xpoll *queue)
 		} else if (slot->mode != XP_MODE_EDGE && !slot->solo) {
 			continue;
 		}
-		xp_slot_mark(queue, slot);
+		xp_slot_outdate_reports(queue, slot);
 		if (slot->enabled)
-			xp_check_delivered(queue, fd, slot, slot->enabled);
+			xp_candidate_add_delivered(queue, fd, slot, slot->enabled);
 	}
 }
 
-void xp_check_ignored_hangups(struct xpoll *queue)
+void xp_candidates_add_hangups(struct xpoll *queue)
 {
 	struct xp_slot *slot;
 
@@ -88,11 +88,11 @@ void xp_check_ignored_hangups(struct xpoll *queue)
 		if (!slot->hangup_ignored)
 			continue;
 		slot->hangup_ignored = 0;
-		xp_check_delivered(queue, fd, slot, slot->enabled);
+		xp_candidate_add_delivered(queue, fd, slot, slot->enabled);
 	}
 }
 
-void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
+void xp_defer_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLPRI};
 
@@ -100,10 +100,10 @@ void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
 		return;
 	xp_count(&queue->counters.syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0 && !(probe.revents & POLLNVAL))
-		kept_merge(slot, (unsigned short)probe.revents);
+		deferred_merge(slot, (unsigned short)probe.revents);
 }
 
-void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
+void xp_defer_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
 {
 	unsigned missed = slot->present & ~(unsigned)slot->enabled;
 
@@ -114,10 +114,10 @@ void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uin
 	 * Keep only the bits of disabled filters, because the enabled filters receive their bits
 	 * now.
 	 */
-	events &= (xp_bits_of(slot, missed) & (POLLIN | POLLPRI)) |
+	events &= (xp_watch_bits(slot, missed) & (POLLIN | POLLPRI)) |
 		(missed & (XP_BIT(XP_READ) | XP_BIT(XP_WRITE)) ? POLLERR : 0u);
 	if (queue->lazy)
-		kept_merge(slot, events);
+		deferred_merge(slot, events);
 	else if (queue->ops->caps & XP_CAP_CONCURRENT && missed & xp_filters_of(events))
-		xp_postpone(queue, fd, slot, missed & xp_filters_of(events), events);
+		xp_defer_delivery(queue, fd, slot, missed & xp_filters_of(events), events);
 }

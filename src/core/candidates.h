@@ -16,10 +16,10 @@
  * (the number in the tokens of reports).  A report that a thread fetched before the mark may be
  * about a state that was delivered already, so such a report only leads to a check by poll(2).
  */
-static inline void xp_slot_mark(struct xpoll *queue, struct xp_slot *slot)
+static inline void xp_slot_outdate_reports(struct xpoll *queue, struct xp_slot *slot)
 {
-	slot->mark = ++queue->marks;
-	slot->marked = true;
+	slot->cutoff = ++queue->last_cutoff;
+	slot->has_cutoff = true;
 }
 
 static inline bool xp_has_candidates(const struct xpoll *queue)
@@ -29,7 +29,7 @@ static inline bool xp_has_candidates(const struct xpoll *queue)
 
 /*
  * Append the slot to the list, if it is not in the list yet, so that the next wait checks the
- * filters that the caller has put into slot->check, recheck or kept_for.
+ * filters that the caller has put into slot->check, recheck or deferred_for.
  */
 static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
@@ -50,7 +50,7 @@ static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp
 static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot)
 {
 	if (slot->next == XP_LAST && queue->candidates.len == 1 &&
-	    !(slot->enabled | slot->kept_for)) {
+	    !(slot->enabled | slot->deferred_for)) {
 		slot->next = XP_UNQUEUED;
 		queue->candidates.len = 0;
 	}
@@ -72,10 +72,10 @@ int xp_candidate_pop(struct xpoll *queue, struct xp_slot **slot);
  * them, or the kernel has just verified, by a change of its entry.  The check does not verify that
  * the descriptor still refers to the registered file.
  */
-static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_slot *slot,
-                                       unsigned filters)
+static XP_INLINE void xp_candidate_add_enabled(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                               unsigned filters)
 {
-	xp_slot_mark(queue, slot);
+	xp_slot_outdate_reports(queue, slot);
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	slot->check |= XP_SET(filters);
 	xp_candidate_append(queue, fd, slot);
@@ -86,7 +86,7 @@ static XP_INLINE void xp_check_enabled(struct xpoll *queue, int fd, struct xp_sl
  * their last check or report, or a report may have been lost.  The check verifies that the
  * descriptor was not reused for another file since.
  */
-static XP_INLINE void xp_check_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
+static XP_INLINE void xp_candidate_add_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
                                      unsigned filters)
 {
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
@@ -96,17 +96,17 @@ static XP_INLINE void xp_check_delivered(struct xpoll *queue, int fd, struct xp_
 
 /*
  * Called if these bits of a report or check found no room in the array of the wait.  If poll(2) may
- * check the file, has the next wait check it; otherwise stores the bits in slot->kept for the next
- * wait.
+ * check the file, has the next wait check it; otherwise stores the bits in slot->deferred for the
+ * next wait.
  */
-void xp_postpone(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
-                 uint32_t events);
+void xp_defer_delivery(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                       uint32_t events);
 
 /*
  * Have the next wait check all enabled filters in edge-triggered or one-shot entries by poll(2): a
  * thread may have lost a report, and the kernel does not repeat the report of such an entry.
  */
-void xp_check_all(struct xpoll *queue);
+void xp_candidates_add_edges(struct xpoll *queue);
 /*
  * Record that xpoll_event ignored a hang-up or an error of this slot, which xpoll_pwait and
  * xpoll_wait have to report.
@@ -119,11 +119,11 @@ static inline void xp_note_ignored_hangup(struct xpoll *queue, struct xp_slot *s
  * Have the next wait check the slots for which xp_note_ignored_hangup was called.  Waits of
  * xpoll_pwait and xpoll_wait call this.
  */
-void xp_check_ignored_hangups(struct xpoll *queue);
+void xp_candidates_add_hangups(struct xpoll *queue);
 
 /*
  * Returns true if the queue is lazy (epoll) and poll(2) clears the bits that it returns for this
- * file, for all other callers as well (XP_KIND_CLEARED).  Then slot->kept holds the bits that
+ * file, for all other callers as well (XP_KIND_CLEARED).  Then slot->deferred holds the bits that
  * poll(2) returned and no filter has received.
  */
 static inline bool xp_poll_clears(const struct xpoll *queue, const struct xp_slot *slot)
@@ -132,13 +132,13 @@ static inline bool xp_poll_clears(const struct xpoll *queue, const struct xp_slo
 }
 /*
  * Call before a change of the kernel's entry.  The change makes the kernel poll the file, so, if
- * poll(2) clears the bits of this file, poll the file first and keep the bits in slot->kept.
+ * poll(2) clears the bits of this file, poll the file first and keep the bits in slot->deferred.
  */
-void xp_kept_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
+void xp_defer_before_change(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * If poll(2) clears the bits of this file, keep those bits of a report in slot->kept that belong to
- * disabled filters.
+ * If poll(2) clears the bits of this file, keep those bits of a report in slot->deferred that
+ * belong to disabled filters.
  */
-void xp_kept_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
+void xp_defer_for_disabled(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
 
 #endif

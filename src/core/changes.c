@@ -53,10 +53,11 @@ static void store_add(struct xpoll *queue, struct xp_slot *slot, const struct xp
 	if (add->notes || filters != fresh) {
 		slot->exclusive = put_if(slot->exclusive, filters,
 		                         add->notes & XPOLL_NOTE_EXCLUSIVE) & 7;
-		slot->count = put_if(slot->count, filters, add->notes & XPOLL_NOTE_COUNT) & 7;
+		slot->count_filters = put_if(slot->count_filters, filters,
+		                             add->notes & XPOLL_NOTE_COUNT) & 7;
 		slot->so_error = put_if(slot->so_error, filters, add->notes & XPOLL_NOTE_SOERR) & 7;
 		slot->lowat = put_if(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
-		slot->pipe_bits = 0; /* size of the pipe unknown: count.c queries it again */
+		slot->pipe_size_log2 = 0; /* size of the pipe unknown: count.c queries it again */
 	}
 	/* An ADD of READ without bits takes the place of the bits that READ had. */
 	slot->requested &= filters & XP_BIT(XP_READ) && !add->requested ? XP_REQUEST_OOB : 0xff;
@@ -68,17 +69,17 @@ static void store_add(struct xpoll *queue, struct xp_slot *slot, const struct xp
  * Called after an ENABLE: make the next wait find the state of the enabled filters, by a check with
  * poll(2) or by a report of the kernel.  late: see xp_change_enable.
  */
-static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
-                           struct xp_late *late)
+static int arm_or_recheck(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+                          struct xp_late *late)
 {
-	unsigned solo = filters & slot->solo, mine = xp_entry_main(queue, slot);
+	unsigned solo = filters & slot->solo, mine = xp_entry_wanted(queue, slot);
 	bool awaited = xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot);
 	int rc = 0;
 
 	if (solo && (solo & (slot->clear | slot->armed) || awaited || !xp_slot_can_probe(fd, slot)))
 		rc = xp_solo_arm(queue, fd, slot, solo);
 	else if (solo)
-		xp_check_enabled(queue, fd, slot, solo);
+		xp_candidate_add_enabled(queue, fd, slot, solo);
 	filters &= mine;
 	if (!filters || rc < 0 || xp_change_freely(queue, XPOLL_ENABLE, fd, filters))
 		return rc;
@@ -92,7 +93,7 @@ static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, un
 	 */
 	bool tries = silent && slot->reports == 0 &&
 		queue->threads.sleepers <= (queue->threads.together > 0) &&
-		xp_entry_mode(queue, slot) == XP_MODE_LEVEL;
+		xp_entry_wanted_mode(queue, slot) == XP_MODE_LEVEL;
 	if ((xp_poll_clears(queue, slot) && !(filters & ~(unsigned)slot->armed)) ||
 	    (silent && !tries && !late && !xp_has_sleepers(queue) && xp_slot_can_probe(fd, slot))) {
 		/*
@@ -101,11 +102,11 @@ static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, un
 		 * (one-shot, and have reported) if more changes or a wait follow in this call, and
 		 * necessary for files whose bits a change clears.
 		 */
-		xp_check_enabled(queue, fd, slot, filters);
+		xp_candidate_add_enabled(queue, fd, slot, filters);
 	} else if (silent) {
 		rc = xp_entry_arm_late(queue, fd, slot, tries ? XP_MODE_LEVEL : XP_MODE_ONCE, late);
 	} else if (filters & ~(unsigned)slot->armed) {
-		rc = xp_entry_arm_main(queue, fd, slot, filters);
+		rc = xp_entry_arm_wanted(queue, fd, slot, filters);
 	} else if (awaited && xp_entry_may_report_once(queue, slot)) {
 		/*
 		 * A change that fails after the lock was released (late_change_failed) disables all
@@ -119,11 +120,11 @@ static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, un
 		 * A thread that sleeps in the kernel does not check slots by poll(2), as in the
 		 * branch below: change the entry, so that the kernel reports the filters.
 		 */
-		rc = xp_entry_arm_main(queue, fd, slot, filters);
+		rc = xp_entry_arm_wanted(queue, fd, slot, filters);
 	} else {
 		if (awaited)
-			xp_sleepers_mark(queue);
-		xp_check_enabled(queue, fd, slot, filters);
+			xp_kick_request(queue);
+		xp_candidate_add_enabled(queue, fd, slot, filters);
 	}
 	return rc;
 }
@@ -135,24 +136,24 @@ static int recheck_enabled(struct xpoll *queue, int fd, struct xp_slot *slot, un
 static int change_pass_to_backend(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
 {
 	struct xp_slot before = *slot;
-	int rc = xp_entry_arm_main(queue, fd, slot, again);
+	int rc = xp_entry_arm_wanted(queue, fd, slot, again);
 
 	if (rc < 0)
 		return rc;
 	if (!again) {
 		/*
 		 * Nothing was enabled, so reports from before this change are not outdated: undo
-		 * the xp_slot_mark of the change, which would make the queue check the state
-		 * instead of delivering them.
+		 * the xp_slot_outdate_reports of the change, which would make the queue check the
+		 * state instead of delivering them.
 		 */
-		slot->mark = before.mark;
-		slot->marked = before.marked;
+		slot->cutoff = before.cutoff;
+		slot->has_cutoff = before.has_cutoff;
 	} else if (slot->mode == XP_MODE_LEVEL && !queue->ops->flush) {
 		/*
 		 * Have the next wait check this descriptor: a poll(2) of it is cheaper than one of
 		 * the back end's whole array.
 		 */
-		xp_check_enabled(queue, fd, slot, again);
+		xp_candidate_add_enabled(queue, fd, slot, again);
 	} else {
 		xp_ask_soon(queue);
 	}
@@ -165,14 +166,14 @@ static int change_pass_to_backend(struct xpoll *queue, int fd, struct xp_slot *s
  * Called before an ADD makes or changes an entry: keeps the bits that the kernel's poll in that
  * change would clear.
  */
-static void keep_before_add(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+static void defer_before_add(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	/*
 	 * Most files whose bits poll(2) clears report POLLPRI.  So on epoll only an ADD with EXCEPT
 	 * queries the kind of the file; other ADDs save that system call.
 	 */
 	if (queue->lazy && filters & XP_BIT(XP_EXCEPT) && xp_slot_kind(fd, slot) == XP_KIND_CLEARED)
-		xp_kept_before_change(queue, fd, slot);
+		xp_defer_before_change(queue, fd, slot);
 }
 
 /* Apply an ADD to a slot without registrations.  Returns 0 or a negative errno value. */
@@ -181,17 +182,17 @@ static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const stru
 	int rc;
 
 	store_add(queue, slot, add);
-	keep_before_add(queue, fd, slot, add->filters);
+	defer_before_add(queue, fd, slot, add->filters);
 	rc = xp_entry_attach(queue, fd, slot);
 	if (rc == -EPERM) {
-		rc = xp_file_add(queue, fd, add->follows);
+		rc = xp_file_add(queue, fd, add->is_growth_watched);
 		slot->mode = rc < 0 ? XP_MODE_NONE : XP_MODE_FILE;
 	}
 	if (rc < 0) {
 		slot->mode = XP_MODE_NONE;
 		xp_entry_drop(queue, fd, slot);
-	} else if (slot->kept && slot->enabled) {
-		xp_check_enabled(queue, fd, slot, slot->enabled);
+	} else if (slot->deferred && slot->enabled) {
+		xp_candidate_add_enabled(queue, fd, slot, slot->enabled);
 	}
 	xp_ask_soon(queue);
 	return rc;
@@ -201,7 +202,8 @@ static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const stru
  * Change the kernel's entries of a slot for the filters that an ADD names.  before: the filters
  * that the main entry had before.  Returns 0 or a negative errno value.
  */
-static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
+static int update_entries_for_add(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                  unsigned filters,
                               unsigned before)
 {
 	unsigned solo;
@@ -214,20 +216,20 @@ static int add_entries(struct xpoll *queue, int fd, struct xp_slot *slot, unsign
 		 */
 		rc = slot->mode == XP_MODE_NONE ? 0 : xp_entry_verify(queue, fd, slot, filters);
 		if (rc == 0)
-			rc = xp_entry_arm_main(queue, fd, slot, filters);
+			rc = xp_entry_arm_wanted(queue, fd, slot, filters);
 		xp_ask_soon(queue);
 		return rc;
 	}
-	keep_before_add(queue, fd, slot, filters);
+	defer_before_add(queue, fd, slot, filters);
 	solo = xp_solo_wanted(queue, slot, filters, before);
 	slot->solo |= solo & XP_ALL_FILTERS;
 	slot->armed &= XP_SET(~solo);
-	if (xp_entry_main(queue, slot) & filters || xp_entry_main(queue, slot) != before)
-		rc = xp_entry_arm_main(queue, fd, slot, filters);
+	if (xp_entry_wanted(queue, slot) & filters || xp_entry_wanted(queue, slot) != before)
+		rc = xp_entry_arm_wanted(queue, fd, slot, filters);
 	else
 		rc = xp_entry_verify(queue, fd, slot, filters);
 	filters &= slot->solo & slot->enabled;
-	return rc == 0 && filters ? recheck_enabled(queue, fd, slot, filters, NULL) : rc;
+	return rc == 0 && filters ? arm_or_recheck(queue, fd, slot, filters, NULL) : rc;
 }
 
 /* Apply an ADD to a slot with registrations.  Returns 0 or a negative errno value. */
@@ -242,9 +244,10 @@ static int add_more(struct xpoll *queue, int fd, struct xp_slot *slot,
 	before = *slot;
 	store_add(queue, slot, add);
 	if (slot->mode == XP_MODE_FILE)
-		rc = xp_file_add_again(queue, fd, add->filters, add->follows);
+		rc = xp_file_add_again(queue, fd, add->filters, add->is_growth_watched);
 	else
-		rc = add_entries(queue, fd, slot, add->filters, xp_entry_main(queue, &before));
+		rc = update_entries_for_add(queue, fd, slot, add->filters,
+		                            xp_entry_wanted(queue, &before));
 	if (rc == 0)
 		return 0;
 	if (xp_is_gone_error(rc) || rc == -EPERM) {
@@ -275,11 +278,11 @@ static int add_more(struct xpoll *queue, int fd, struct xp_slot *slot,
  */
 static int except_refusal_error(struct xpoll *queue, int fd)
 {
-	const struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(queue, fd);
+	const struct xp_slot *slot = fd < 0 ? NULL : xp_slots_find(queue, fd);
 	int rc = unregistered_error(queue, fd);
 
 	return rc != -ENOENT ? rc
-		: xp_entry_owns(queue, fd) || (slot && slot->mode == XP_MODE_SOURCE) ? -EINVAL
+		: xp_queue_owns_fd(queue, fd) || (slot && slot->mode == XP_MODE_SOURCE) ? -EINVAL
 		: -ENOTSUP;
 }
 
@@ -296,7 +299,7 @@ static int change_add(struct xpoll *queue, int fd, const struct xp_interest *add
 		return -EBADF;
 	if (slot)
 		return add_more(queue, fd, slot, add);
-	slot = xp_slots_at(queue, fd);
+	slot = xp_slots_find(queue, fd);
 	rc = slot ? 0 : xp_sys_open_flags(fd); /* do not allocate a slot for a closed descriptor */
 	if (rc < 0)
 		return rc;
@@ -353,7 +356,7 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 		xp_entry_drop(queue, fd, slot);
 	if (rc < 0 || held || is_file)
 		return rc;
-	rc = queue->lazy ? xp_entry_arm_main(queue, fd, slot, XP_ALL_FILTERS)
+	rc = queue->lazy ? xp_entry_arm_wanted(queue, fd, slot, XP_ALL_FILTERS)
 		: change_pass_to_backend(queue, fd, slot, 0);
 	/*
 	 * If memory is lacking, the entry stays as it was: the kernel reports more than is
@@ -365,7 +368,8 @@ static int change_narrow(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 int xp_change_request(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned requested)
 {
 	slot->requested = XP_SET(requested | (slot->requested & XP_REQUEST_OOB));
-	return change_narrow(queue, fd, slot, XP_BIT(XP_READ) & xp_entry_main(queue, slot), false);
+	return change_narrow(queue, fd, slot, XP_BIT(XP_READ) & xp_entry_wanted(queue, slot),
+	                     false);
 }
 
 int xp_change_delete(struct xpoll *queue, int fd, unsigned filters)
@@ -377,9 +381,9 @@ int xp_change_delete(struct xpoll *queue, int fd, unsigned filters)
 		return unregistered_error(queue, fd);
 	if (filters == slot->present)
 		return xp_entry_end(queue, fd, slot, false);
-	unsigned mine = filters & xp_entry_main(queue, slot);
+	unsigned mine = filters & xp_entry_wanted(queue, slot);
 	bool confirmed = xp_solo_end(queue, fd, slot, filters);
-	xp_entry_remove(queue, slot, filters);
+	xp_slot_remove_filters(queue, slot, filters);
 	return change_narrow(queue, fd, slot, mine, confirmed);
 }
 
@@ -396,12 +400,12 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 	born = slot->first_arming;
 	slot->enabled |= XP_SET(filters);
 	slot->fruitless_reports = 0;
-	slot->idle = 0;
+	slot->fruitless_checks = 0;
 	if (slot->mode == XP_MODE_FILE) {
-		xp_file_check_filters(queue, fd, filters);
+		xp_file_schedule_check(queue, fd, filters);
 		return 0;
 	}
-	rc = queue->lazy ? recheck_enabled(queue, fd, slot, filters, late)
+	rc = queue->lazy ? arm_or_recheck(queue, fd, slot, filters, late)
 		: change_pass_to_backend(queue, fd, slot, filters);
 	if (rc < 0 && slot->first_arming == born)
 		slot->enabled = before;
@@ -412,14 +416,14 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
  * Disable these filters.  On a lazy queue (epoll) the kernel's entry stays as it is, unless the
  * entry is exclusive; other back ends get the change.  Returns 0 or a negative errno value.
  */
-static int disable_without_call(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+static int disable_filters(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	int rc = 0;
 
 	xp_slot_disable(slot, filters);
-	slot->idle = 0;
+	slot->fruitless_checks = 0;
 	if (XP_UNLIKELY(slot->is_exclusive))
-		rc = xp_entry_arm_main(queue, fd, slot, 0);
+		rc = xp_entry_arm_wanted(queue, fd, slot, 0);
 	else if (!queue->lazy && slot->mode != XP_MODE_FILE)
 		rc = change_pass_to_backend(queue, fd, slot, 0);
 	return xp_is_lack(rc) ? 0 : rc;
@@ -433,7 +437,7 @@ int xp_change_disable(struct xpoll *queue, int fd, unsigned filters)
 		return 0;
 	if (!slot || filters & ~(unsigned)slot->present)
 		return unregistered_error(queue, fd);
-	return disable_without_call(queue, fd, slot, filters);
+	return disable_filters(queue, fd, slot, filters);
 }
 
 void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
@@ -441,12 +445,12 @@ void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsi
 	unsigned filters = slot->whole ? slot->present : XP_BIT(filter);
 
 	if (!(slot->oneshot & XP_BIT(filter))) {
-		(void)disable_without_call(queue, fd, slot, filters);
+		(void)disable_filters(queue, fd, slot, filters);
 	} else if (filters == slot->present) {
 		(void)xp_entry_end(queue, fd, slot, true);
 	} else {
 		(void)xp_solo_end(queue, fd, slot, filters);
-		xp_entry_remove(queue, slot, filters);
+		xp_slot_remove_filters(queue, slot, filters);
 		if (!queue->lazy && slot->mode != XP_MODE_FILE)
 			(void)change_pass_to_backend(queue, fd, slot, 0);
 	}

@@ -16,7 +16,7 @@ struct xp_interest {
 	bool enable;        /* also enable those of the filters that are registered and disabled */
 	/* Disable the filters, new ones as well as registered ones. */
 	bool disable;
-	bool follows;       /* if fd is a regular file: watch the file's growth */
+	bool is_growth_watched; /* if fd is a regular file: watch the file's growth */
 	/* Filters that are registered already keep their udata. */
 	bool keep_udata;
 	union xp_udata udata;
@@ -38,7 +38,7 @@ int xp_change_disable(struct xpoll *queue, int fd, unsigned filters);
  */
 static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsigned filters)
 {
-	struct xp_slot *slot = xp_slots_at(queue, fd);
+	struct xp_slot *slot = xp_slots_find(queue, fd);
 	bool checked; /* the next wait checks the slot by poll(2); false: the kernel reports it */
 
 	if (!slot || filters & ~(unsigned)slot->present || !queue->lazy)
@@ -48,14 +48,14 @@ static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsi
 	    : filters & (slot->solo | ~(unsigned)slot->armed) ||
 	    (checked ? xp_has_sleepers(queue) : slot->kind == XP_KIND_CLEARED))
 		return false;
-	slot->idle = 0;
+	slot->fruitless_checks = 0;
 	if (op == XPOLL_ENABLE) {
 		slot->enabled |= XP_SET(filters);
 		slot->fruitless_reports = 0;
 		if (checked) {
-			xp_check_enabled(queue, fd, slot, filters);
+			xp_candidate_add_enabled(queue, fd, slot, filters);
 		} else {
-			xp_slot_mark(queue, slot);
+			xp_slot_outdate_reports(queue, slot);
 			xp_ask_soon(queue);
 		}
 	} else {
@@ -73,7 +73,7 @@ static XP_INLINE bool xp_change_freely(struct xpoll *queue, int op, int fd, unsi
 int xp_change_request(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned requested);
 
 /* Count a change with result rc.  syscalls: counters.syscalls_change before the change. */
-static inline void xp_change_counted(struct xpoll *queue, int rc, uint64_t syscalls)
+static inline void xp_count_change(struct xpoll *queue, int rc, uint64_t syscalls)
 {
 	bool free = rc >= 0 && xp_counter_read(&queue->counters.syscalls_change) == syscalls;
 

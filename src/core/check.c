@@ -34,18 +34,19 @@ struct chunk {
  */
 static void candidate_not_ready(struct xpoll *queue, int fd, struct xp_slot *slot, bool named)
 {
-	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
+	unsigned mine = xp_entry_wanted(queue, slot) & slot->enabled;
 
 	/*
 	 * Arm a one-shot entry that has reported and is silent since, so that the kernel reports
 	 * the next activity.
 	 */
 	if (xp_entry_is_silent(queue, slot) && mine)
-		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, xp_entry_main(queue, slot), mine);
-	if (named || slot->mode != XP_MODE_EDGE || xp_slot_by_edge(slot) & slot->enabled ||
-	    ++slot->idle < XP_FRUITLESS_MOST)
+		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, xp_entry_wanted(queue, slot),
+		                   mine);
+	if (named || slot->mode != XP_MODE_EDGE || xp_slot_edge_filters(slot) & slot->enabled ||
+	    ++slot->fruitless_checks < XP_FRUITLESS_MOST)
 		return;
-	slot->idle = 0;
+	slot->fruitless_checks = 0;
 	if (mine)
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, mine, mine);
 }
@@ -59,14 +60,14 @@ static void candidate_not_ready(struct xpoll *queue, int fd, struct xp_slot *slo
  */
 static bool is_same_file(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned checked)
 {
-	unsigned mine = xp_entry_main(queue, slot) & slot->enabled;
+	unsigned mine = xp_entry_wanted(queue, slot) & slot->enabled;
 
 	/*
 	 * Keep the test of `mine` between those of `mode` and `solo`: gcc would merge adjacent
-	 * tests into one load that also reads the atomic `late`, which is a data race.
+	 * tests into one load that also reads the atomic `late_in_flight`, which is a data race.
 	 */
 	if (slot->mode != XP_MODE_EDGE || !mine || slot->solo ||
-	    xp_slot_by_edge(slot) & slot->enabled)
+	    xp_slot_edge_filters(slot) & slot->enabled)
 		return xp_entry_verify_or_drop(queue, fd, slot, checked);
 	return xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, mine, mine) == 0;
 }
@@ -83,7 +84,7 @@ static void candidate_handle_bits(struct xpoll *queue, struct xp_wait *wait,
 	uint32_t events = (unsigned short)found->revents;
 	unsigned checked = xp_filters_of((unsigned short)found->events) & slot->enabled;
 
-	if (xp_pollbits_in_doubt(POLLRDHUP, events) &&
+	if (xp_pollbits_rdhup_unknown(POLLRDHUP, events) &&
 	    xp_slot_kind(found->fd, slot) == XP_KIND_SOCKET && xp_sys_half_closed(found->fd))
 		events |= POLLRDHUP;
 	/*
@@ -106,7 +107,7 @@ static void candidate_handle_bits(struct xpoll *queue, struct xp_wait *wait,
 		 */
 		if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && slot->enabled & ~checked)
 			xp_ask_soon(queue);
-		events = xp_lowat_reached(queue, found->fd, slot, events);
+		events = xp_lowat_mask_events(queue, found->fd, slot, events);
 		if (events)
 			xp_deliver(queue, wait, found->fd, slot, events, checked);
 	}
@@ -121,7 +122,8 @@ static XP_NOINLINE void candidate_handle_poll(struct xpoll *queue, struct xp_wai
 	 * kernel report the descriptor instead.
 	 */
 	if (XP_UNLIKELY(rc < 0))
-		xp_entry_publish(queue, found->fd, xp_slots_get(queue, found->fd), XP_ALL_FILTERS);
+		xp_entry_hand_to_kernel(queue, found->fd, xp_slots_get(queue, found->fd),
+		                        XP_ALL_FILTERS);
 	else
 		candidate_handle_bits(queue, wait, found, named);
 }
@@ -129,28 +131,29 @@ static XP_NOINLINE void candidate_handle_poll(struct xpoll *queue, struct xp_wai
 /* --- Slots that are not checked together with others ------------------------------------- */
 
 /*
- * Deliver the bits in slot->kept (found by an earlier report or poll, and not delivered yet) to the
- * enabled filters in slot->kept_for, if fd still refers to the registered file.
+ * Deliver the bits in slot->deferred (found by an earlier report or poll, and not delivered yet) to
+ * the enabled filters in slot->deferred_for, if fd still refers to the registered file.
  */
-static void deliver_kept(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot)
+static void deliver_deferred(struct xpoll *queue, struct xp_wait *wait, int fd,
+                             struct xp_slot *slot)
 {
-	unsigned filters = slot->kept_for & slot->enabled;
-	uint32_t events = slot->kept & (xp_bits_of(slot, filters) | POLLHUP | POLLERR);
+	unsigned filters = slot->deferred_for & slot->enabled;
+	uint32_t events = slot->deferred & (xp_watch_bits(slot, filters) | POLLHUP | POLLERR);
 
-	if (!(slot->kept_for &= ~filters & XP_ALL_FILTERS))
-		slot->kept = 0;
+	if (!(slot->deferred_for &= ~filters & XP_ALL_FILTERS))
+		slot->deferred = 0;
 	if (filters && xp_entry_verify_or_drop(queue, fd, slot, filters) &&
-	    (slot->kind != XP_KIND_CLEARED || xp_entry_arm_main(queue, fd, slot, filters) == 0))
+	    (slot->kind != XP_KIND_CLEARED || xp_entry_arm_wanted(queue, fd, slot, filters) == 0))
 		xp_deliver(queue, wait, fd, slot, events, filters);
 }
 
 /*
  * Check a file whose bits poll(2) clears: deliver the bits that poll(2) returns now, and those of
- * earlier polls that slot->kept holds.  named: the program has just named fd in a change, so do not
- * verify that it refers to the registered file.
+ * earlier polls that slot->deferred holds.  named: the program has just named fd in a change, so do
+ * not verify that it refers to the registered file.
  */
-static void check_and_keep(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
-                           unsigned filters, bool named)
+static void probe_and_deliver(struct xpoll *queue, struct xp_wait *wait, int fd,
+                              struct xp_slot *slot, unsigned filters, bool named)
 {
 	struct pollfd probe = {.fd = fd, .events = POLLIN | POLLOUT | POLLPRI};
 
@@ -158,16 +161,16 @@ static void check_and_keep(struct xpoll *queue, struct xp_wait *wait, int fd, st
 		return;
 	xp_count(&queue->counters.syscalls_check);
 	int rc = xp_sys_poll_now(&probe, 1);
-	uint32_t events = slot->kept | (rc > 0 ? (unsigned short)probe.revents : 0u);
-	slot->kept = 0;
+	uint32_t events = slot->deferred | (rc > 0 ? (unsigned short)probe.revents : 0u);
+	slot->deferred = 0;
 	if (events & POLLNVAL) {
 		xp_entry_drop(queue, fd, slot);
 		return;
 	}
 	if (rc < 0)
-		xp_check_delivered(queue, fd, slot, filters);
+		xp_candidate_add_delivered(queue, fd, slot, filters);
 	if (filters & ~(unsigned)slot->armed)
-		xp_entry_publish(queue, fd, slot, filters);
+		xp_entry_hand_to_kernel(queue, fd, slot, filters);
 	if (events && slot->present)
 		xp_deliver(queue, wait, fd, slot, events, XP_ALL_FILTERS);
 }
@@ -190,8 +193,8 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	 * for the next wait.
 	 */
 	slot->check = slot->recheck = 0;
-	if (XP_UNLIKELY(slot->kept_for))
-		deliver_kept(queue, wait, fd, slot);
+	if (XP_UNLIKELY(slot->deferred_for))
+		deliver_deferred(queue, wait, fd, slot);
 	filters &= slot->enabled;
 	if (!filters || slot->mode == XP_MODE_FILE)
 		/*
@@ -201,9 +204,9 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 		return;
 	if (XP_UNLIKELY(!xp_slot_can_probe(fd, slot))) {
 		if (xp_poll_clears(queue, slot))
-			check_and_keep(queue, wait, fd, slot, filters, named);
+			probe_and_deliver(queue, wait, fd, slot, filters, named);
 		else
-			xp_entry_publish(queue, fd, slot, filters);
+			xp_entry_hand_to_kernel(queue, fd, slot, filters);
 		return;
 	}
 	/*
@@ -211,11 +214,11 @@ static void candidate_take(struct xpoll *queue, struct xp_wait *wait, struct chu
 	 * (CLEAR, LOWAT) only if check or recheck named it, because otherwise its edge would be
 	 * delivered repeatedly.
 	 */
-	filters = slot->enabled & (filters | ~xp_slot_by_edge(slot));
+	filters = slot->enabled & (filters | ~xp_slot_edge_filters(slot));
 	XP_ASSERT(chunk->len < XP_FIRED_MOST);
 	chunk->fds[chunk->len] = (struct pollfd){
 		.fd = fd,
-		.events = (short)xp_bits_of(slot, filters),
+		.events = (short)xp_watch_bits(slot, filters),
 	};
 	chunk->named[chunk->len++] = named;
 }
@@ -260,7 +263,7 @@ static bool next_bypasses_chunk(const struct xpoll *queue)
 {
 	const struct xp_slot *slot = xp_slots_get(queue, queue->candidates.head);
 
-	return slot->kept_for || xp_poll_clears(queue, slot);
+	return slot->deferred_for || xp_poll_clears(queue, slot);
 }
 
 /*
@@ -301,26 +304,27 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait)
 	uint32_t events;
 	int fd, rc;
 
-	if (XP_UNLIKELY(!named || slot->kept_for || slot->solo || slot->lowat ||
+	if (XP_UNLIKELY(!named || slot->deferred_for || slot->solo || slot->lowat ||
 	                !xp_kind_can_probe(slot->kind))) {
 		chunks_check(queue, wait);
 		return;
 	}
 	fd = xp_candidate_pop(queue, &slot);
-	filters = slot->enabled & (named | slot->recheck | ~xp_slot_by_edge(slot));
+	filters = slot->enabled & (named | slot->recheck | ~xp_slot_edge_filters(slot));
 	slot->check = slot->recheck = 0;
-	probe = (struct pollfd){.fd = fd, .events = (short)xp_bits_of(slot, filters)};
+	probe = (struct pollfd){.fd = fd, .events = (short)xp_watch_bits(slot, filters)};
 	xp_count(&queue->counters.syscalls_check);
 	rc = xp_sys_probe(&probe);
 	events = (unsigned short)probe.revents;
-	if (XP_LIKELY(rc > 0 && !(events & ~READINESS) && !xp_pollbits_in_doubt(POLLRDHUP, events)))
+	if (XP_LIKELY(rc > 0 && !(events & ~READINESS) &&
+	              !xp_pollbits_rdhup_unknown(POLLRDHUP, events)))
 		xp_deliver(queue, wait, fd, slot, events, filters);
 	else
 		candidate_handle_poll(queue, wait, &probe, true,
 		                 rc == -EINTR ? xp_sys_poll_now(&probe, 1) : rc);
 }
 
-void xp_candidates_publish(struct xpoll *queue)
+void xp_candidates_to_kernel(struct xpoll *queue)
 {
 	for (int left = queue->candidates.len; left > 0; left--) {
 		struct xp_slot *slot;
@@ -329,21 +333,21 @@ void xp_candidates_publish(struct xpoll *queue)
 
 		/*
 		 * Leave the slot in the list, and have a sleeping thread woken, which checks it, if
-		 * its entry should not be changed: the bits are in slot->kept, and not in the file
-		 * any more; the change would poll the file, which clears its bits (xp_poll_clears),
-		 * or may give a result for this thread only (a signalfd); or the change would
-		 * repeat a delivered edge.
+		 * its entry should not be changed: the bits are in slot->deferred, and not in the
+		 * file any more; the change would poll the file, which clears its bits
+		 * (xp_poll_clears), or may give a result for this thread only (a signalfd); or the
+		 * change would repeat a delivered edge.
 		 */
-		if (slot->kept_for || (filters && xp_poll_clears(queue, slot)) ||
+		if (slot->deferred_for || (filters && xp_poll_clears(queue, slot)) ||
 		    (filters && slot->check && !xp_slot_can_probe(fd, slot)) ||
 		    (xp_change_repeats_edge(queue, slot, filters) && xp_slot_can_probe(fd, slot))) {
-			xp_sleepers_mark(queue);
+			xp_kick_request(queue);
 			xp_candidate_append(queue, fd, slot);
 			continue;
 		}
 		slot->check = slot->recheck = 0;
 		if (filters)
-			xp_entry_publish(queue, fd, slot, filters);
+			xp_entry_hand_to_kernel(queue, fd, slot, filters);
 	}
 }
 

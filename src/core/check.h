@@ -15,9 +15,9 @@ void xp_candidates_check(struct xpoll *queue, struct xp_wait *wait);
 /*
  * Make the kernel report the candidates (slots to check by poll(2)) that are ready, so that it
  * wakes a sleeping thread for them.  Candidates that only a wait can check stay in the list, and
- * xp_sleepers_mark has a sleeping thread woken for them.
+ * xp_kick_request has a sleeping thread woken for them.
  */
-void xp_candidates_publish(struct xpoll *queue);
+void xp_candidates_to_kernel(struct xpoll *queue);
 
 /* Check files that the kernel cannot poll (files.h), and deliver those that are ready. */
 void xp_files_check(struct xpoll *queue, struct xp_wait *wait);

@@ -38,16 +38,16 @@ static int64_t count_unread(struct xpoll *queue, int fd, enum xp_fd_kind kind, b
  */
 static int64_t pipe_room(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	int64_t size = INT64_C(1) << slot->pipe_bits, unread;
+	int64_t size = INT64_C(1) << slot->pipe_size_log2, unread;
 
 	XP_ASSERT(slot->kind == XP_KIND_FIFO);
 	xp_count(&queue->counters.syscalls_check);
-	if (!slot->pipe_bits || queue->stats.waits % XP_RECENT_FOR == 0) {
+	if (!slot->pipe_size_log2 || queue->stats.waits % XP_RECENT_FOR == 0) {
 		size = xp_sys_pipe_size(fd);
 		if (size <= 0)
 			return xp_sys_pipe_room(fd);
 		xp_count(&queue->counters.syscalls_check);
-		slot->pipe_bits = XP_HIGHEST_BIT((uint64_t)size) & 31;
+		slot->pipe_size_log2 = XP_HIGHEST_BIT((uint64_t)size) & 31;
 	}
 	unread = xp_sys_unread(fd);
 	/*
@@ -82,8 +82,8 @@ static int64_t count_of(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
  * event->data has the count, which is 1 (unknown) for a listener, so any other count saves the
  * system call.
  */
-static bool count_aborted(struct xpoll *queue, const struct xpoll_event *event, int fd,
-                          bool counted)
+static bool is_shut_down_listener(struct xpoll *queue, const struct xpoll_event *event, int fd,
+                                  bool counted)
 {
 	if (event->filter != XPOLL_FILT_READ || (counted && event->data != 1))
 		return false;
@@ -99,7 +99,7 @@ void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xp
 	int error;
 
 	XP_ASSERT(filter < XP_FD_FILTERS);
-	counted = slot->count & XP_BIT(filter);
+	counted = slot->count_filters & XP_BIT(filter);
 	if (counted)
 		event->data = count_of(queue, fd, slot, filter, event->flags & XPOLL_EOF);
 	if (!(slot->so_error & XP_BIT(filter)) || !(event->flags & XPOLL_EOF) ||
@@ -118,7 +118,7 @@ void xp_event_count(struct xpoll *queue, int fd, struct xp_slot *slot, struct xp
 	error = xp_sys_take_error(fd);
 	event->fflags = error < 0 ? 0 : (uint32_t)error;
 	if ((event->fflags && event->fflags != ECONNABORTED) ||
-	    !((aborted && filter == XP_READ) || count_aborted(queue, event, fd, counted)))
+	    !((aborted && filter == XP_READ) || is_shut_down_listener(queue, event, fd, counted)))
 		return;
 	event->fflags = ECONNABORTED;
 	event->data = counted ? 0 : event->data;
@@ -223,7 +223,7 @@ static bool room_or_check_later(struct xpoll *queue, int fd, struct xp_slot *slo
 	return false;
 }
 
-uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
+uint32_t xp_lowat_mask_events(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events)
 {
 	unsigned marked = slot->lowat & slot->enabled;
 
@@ -249,7 +249,7 @@ void xp_lowat_due(struct xpoll *queue)
 
 		slot->below_lowat = 0;
 		if (again)
-			xp_check_delivered(queue, fd, slot, again);
+			xp_candidate_add_delivered(queue, fd, slot, again);
 	}
 }
 

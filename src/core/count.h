@@ -33,7 +33,7 @@ void xp_lowat_set(struct xpoll *queue, int fd, unsigned filter, int64_t bytes);
 int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
 
 /* Returns `events` without the bits of filters whose low-water mark is not reached. */
-uint32_t xp_lowat_reached(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
+uint32_t xp_lowat_mask_events(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
 
 /*
  * Called LOWAT_EVERY_NS after a WRITE filter had less room than its low-water mark: the next wait

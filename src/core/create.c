@@ -25,7 +25,7 @@ static struct xp_list queues;
  * Called once in each process, also in a forked child, where list and lock are copies of the
  * parent's: initialises both, and calls `begin` of each source.
  */
-static void list_begin(void)
+static void process_begin_once(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
@@ -39,9 +39,9 @@ static void list_begin(void)
 /* Add the queue to the list, and make this process the owner of the queue. */
 static void process_add(struct xpoll *queue)
 {
-	xp_process_begin(list_begin);
+	xp_process_once(process_begin_once);
 	pthread_mutex_lock(&list_lock);
-	queue->process = xp_process_current();
+	queue->process = xp_process_number();
 	xp_list_append(&queues, &queue->queues);
 	pthread_mutex_unlock(&list_lock);
 }
@@ -61,7 +61,7 @@ static void process_remove(struct xpoll *queue)
 void xp_process_each(void (*function)(struct xpoll *queue, int fd), int fd)
 {
 	XP_ASSERT(fd >= 0);
-	xp_process_begin(list_begin);
+	xp_process_once(process_begin_once);
 	pthread_mutex_lock(&list_lock);
 	for (struct xp_list *item = queues.next; item != &queues; item = item->next)
 		function(XP_CONTAINER_OF(item, struct xpoll, queues), fd);
@@ -103,7 +103,7 @@ static int options_copy(const struct xpoll_options *options, struct xpoll_option
 static bool usable(const struct xp_backend_ops *ops)
 {
 	struct xp_counters counters = {0};
-	void *state = xp_alloc(ops->state_size);
+	void *state = xp_zalloc(ops->state_size);
 	int rc = state ? ops->open(state, 0, &counters) : -ENOMEM;
 
 	if (rc == 0)
@@ -139,7 +139,7 @@ int xpoll_backends(const char **names, int cap)
 	int count = 0;
 
 	if (cap < 0 || (cap > 0 && !names))
-		return xp_result(-EINVAL);
+		return xp_public_result(-EINVAL);
 	for (; (ops = next_usable(NULL, &at)); count++)
 		if (count < cap)
 			names[count] = ops->name;
@@ -179,7 +179,7 @@ static int backend_open(const struct xp_backend_ops *ops, const struct xpoll_opt
 	XP_ASSERT(ops->fired_most <= XP_FIRED_ALONE && !ops->has_pending == !ops->flush);
 	for (int i = 0; i < XP_GROUPS; i++)
 		wakefds[i] = (struct xp_wakefd){.fd = -1, .write_fd = -1};
-	*state = xp_alloc(ops->state_size);
+	*state = xp_zalloc(ops->state_size);
 	rc = *state ? ops->open(*state, options->size_hint, counters) : -ENOMEM;
 	opened = rc >= 0;
 	if (opened && options->busy_poll_us)
@@ -244,12 +244,12 @@ struct xpoll *xpoll_open(const struct xpoll_options *options)
 	if (rc == 0 && !(ops = backend_find(taken.backend)))
 		rc = -ENOTSUP;
 	if (rc == 0)
-		queue = xp_alloc_lines(sizeof *queue);
+		queue = xp_alloc_aligned(sizeof *queue);
 	if (rc == 0)
 		rc = queue ? queue_init(queue, ops, &taken) : -ENOMEM;
 	if (rc < 0) {
 		xp_free(queue);
-		(void)xp_result(rc);
+		(void)xp_public_result(rc);
 		return NULL;
 	}
 	process_add(queue);
@@ -328,19 +328,19 @@ int xpoll_reinit(struct xpoll *queue)
 	int rc;
 
 	if (!queue || xp_process_owns(queue))
-		return xp_result(-EINVAL);
+		return xp_public_result(-EINVAL);
 	if (xp_is_inconsistent(queue))
-		return xp_result(-EBUSY);
+		return xp_public_result(-EBUSY);
 	options.busy_poll_us = queue->busy_poll_us;
 	rc = backend_open(queue->ops, &options, &queue->counters, &state, wakefds);
 	if (rc < 0)
-		return xp_result(rc);
+		return xp_public_result(rc);
 	backend_close(queue);
 	queue->backend = state;
 	memcpy(queue->turn_wakefds, wakefds, sizeof wakefds);
 	rc = xp_threads_forget(queue);
 	if (rc < 0)
-		return xp_result(rc);
+		return xp_public_result(rc);
 	parent = queue->process;
 	process_add(queue);
 	rc = reinit_registrations(queue);
@@ -352,5 +352,5 @@ int xpoll_reinit(struct xpoll *queue)
 		process_remove(queue);
 		queue->process = parent;
 	}
-	return xp_result(rc);
+	return xp_public_result(rc);
 }

@@ -88,7 +88,7 @@ int xpoll_describe(const struct xpoll_event *event, char *buf, size_t size)
 	const struct xp_note_name *notes;
 
 	if (!event || (size > 0 && !buf))
-		return xp_result(-EINVAL);
+		return xp_public_result(-EINVAL);
 	notes = text_filter(&text, event->filter);
 	text_add(&text, " ident=%llu", (unsigned long long)event->ident);
 	if (event->flags & XPOLL_ERROR)

@@ -15,7 +15,7 @@ void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns)
 		if (queue->sources[i].due_ns < queue->due_ns)
 			queue->due_ns = queue->sources[i].due_ns;
 	if (xp_timer_waiter_missing(queue))
-		xp_sleepers_mark(queue);
+		xp_kick_request(queue);
 }
 
 uint32_t xp_timer_waiter_begin(struct xpoll *queue, int64_t *deadline_ns)
@@ -37,14 +37,14 @@ void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter)
 		xp_timer_waiter_forget(queue);
 }
 
-void xp_timer_waiter_woken(struct xpoll *queue)
+void xp_timer_wakeup_sent(struct xpoll *queue)
 {
 	XP_ASSERT(xp_has_sleepers(queue));
 	queue->timer.waiter = 0;
 	queue->timer.until_ns = XP_NOW;
 }
 
-void xp_timer_waiter_arrived(struct xpoll *queue)
+void xp_timer_wakeup_clear(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(queue->timer.until_ns == XP_NOW))
 		queue->timer.until_ns = XP_NEVER;

@@ -18,7 +18,7 @@ static inline int64_t xp_due(const struct xpoll *queue)
 
 /*
  * Set the time at which the source has to be called.  If no sleeping thread returns by the earliest
- * due time of all sources, record that a sleeping thread has to be woken (xp_sleepers_mark).
+ * due time of all sources, record that a sleeping thread has to be woken (xp_kick_request).
  */
 void xp_due_set(struct xpoll *queue, enum xp_source_id id, int64_t deadline_ns);
 
@@ -50,13 +50,13 @@ void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter);
  * source is due: until a thread has returned from the kernel, xp_timer_waiter_missing is false, so
  * no other thread is woken.
  */
-void xp_timer_waiter_woken(struct xpoll *queue);
+void xp_timer_wakeup_sent(struct xpoll *queue);
 /*
  * Call when a thread has returned from the kernel.  It may be the one that was woken to become the
  * timer waiter, which sleeps only until a source is due: until some thread has become it,
  * xp_timer_waiter_missing is true again.
  */
-void xp_timer_waiter_arrived(struct xpoll *queue);
+void xp_timer_wakeup_clear(struct xpoll *queue);
 /*
  * Record that no thread is the timer waiter, which sleeps only until a source is due: its sleep has
  * ended, or, in a forked child, it was a thread of the parent.

@@ -8,12 +8,12 @@
 
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd)
 {
-	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_at(queue, fd);
+	struct xp_slot *slot = fd < 0 ? NULL : xp_slots_find(queue, fd);
 
 	return slot && slot->present ? slot : NULL;
 }
 
-bool xp_entry_owns(const struct xpoll *queue, int fd)
+bool xp_queue_owns_fd(const struct xpoll *queue, int fd)
 {
 	for (int i = 0; i < XP_GROUPS; i++)
 		if (xp_wakefd_has(&queue->turn_wakefds[i], fd))
@@ -21,17 +21,17 @@ bool xp_entry_owns(const struct xpoll *queue, int fd)
 	return queue->ops->owns && queue->ops->owns(queue->backend, fd);
 }
 
-enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot)
+enum xp_mode xp_entry_wanted_mode(const struct xpoll *queue, const struct xp_slot *slot)
 {
-	unsigned filters = xp_entry_main(queue, slot);
-	unsigned edges = xp_slot_by_edge(slot) | (queue->lazy ? ~(unsigned)slot->enabled : 0);
+	unsigned filters = xp_entry_wanted(queue, slot);
+	unsigned edges = xp_slot_edge_filters(slot) | (queue->lazy ? ~(unsigned)slot->enabled : 0);
 
 	return filters & edges ? XP_MODE_EDGE : XP_MODE_LEVEL;
 }
 
 bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *slot)
 {
-	unsigned filters = xp_entry_main(queue, slot);
+	unsigned filters = xp_entry_wanted(queue, slot);
 	unsigned ending = (slot->dispatch | slot->oneshot) & filters;
 
 	return queue->ops->change_unlocked && ending && ending == filters &&
@@ -45,7 +45,7 @@ static uint64_t filter_count(unsigned filters)
 	return (filters & 1) + (filters >> 1 & 1) + (filters >> 2 & 1);
 }
 
-void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters)
+void xp_slot_remove_filters(struct xpoll *queue, struct xp_slot *slot, unsigned filters)
 {
 	uint8_t left = XP_SET(~filters);
 
@@ -53,14 +53,14 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 	xp_outer_set_grace(queue, 0);
 	queue->stats.registered -= filter_count(filters);
 	xp_slot_disable(slot, filters);
-	slot->kept_for &= left & XP_ALL_FILTERS;
+	slot->deferred_for &= left & XP_ALL_FILTERS;
 	slot->present &= left;
 	slot->clear &= left;
 	slot->oneshot &= left;
 	slot->dispatch &= left;
 	slot->lowat &= left & XP_ALL_FILTERS;
 	slot->exclusive &= left & XP_ALL_FILTERS;
-	slot->count &= left & XP_ALL_FILTERS;
+	slot->count_filters &= left & XP_ALL_FILTERS;
 	slot->so_error &= left & XP_ALL_FILTERS;
 	if (filters & XP_BIT(XP_READ))
 		slot->requested &= XP_REQUEST_OOB;
@@ -75,7 +75,7 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
  * Empty the slot and make all reports of its registrations stale.  The kernel's entries stay as
  * they are.
  */
-static void entry_clear(struct xpoll *queue, struct xp_slot *slot)
+static void slot_clear(struct xpoll *queue, struct xp_slot *slot)
 {
 	xp_outer_set_grace(queue, 0);
 	queue->stats.registered -= filter_count(slot->present);
@@ -85,14 +85,14 @@ static void entry_clear(struct xpoll *queue, struct xp_slot *slot)
 		.epoch = slot->epoch,
 		.next = slot->next,
 	};
-	xp_slot_renumber(slot);
+	xp_slot_invalidate_tokens(slot);
 }
 
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
 	enum xp_mode mode = (enum xp_mode)slot->mode;
 
-	entry_clear(queue, slot);
+	slot_clear(queue, slot);
 	if (mode == XP_MODE_FILE)
 		xp_file_remove(queue, fd);
 	else if (!queue->lazy && mode != XP_MODE_NONE)
@@ -125,13 +125,13 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
 	if (slot->solo)
 		(void)xp_solo_end(queue, fd, slot, XP_ALL_FILTERS);
 	if (silent && slot->mode == XP_MODE_ONCE && !slot->armed) {
-		entry_clear(queue, slot);
-		slot->leftover = true;
+		slot_clear(queue, slot);
+		slot->has_leftover_entry = true;
 		return 0;
 	}
 	xp_late_await(slot);
 	rc = queue->ops->detach(queue->backend, fd);
-	entry_clear(queue, slot);
+	slot_clear(queue, slot);
 	return rc;
 }
 
@@ -140,8 +140,8 @@ int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent)
  * allows only POLLIN and POLLOUT in an exclusive entry.  While a filter is disabled the entry is
  * not exclusive, because otherwise it could take a wake-up that another queue needs.
  */
-static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *slot,
-                               enum xp_mode mode)
+static bool entry_wants_exclusive(const struct xpoll *queue, const struct xp_slot *slot,
+                                  enum xp_mode mode)
 {
 	return slot->exclusive && queue->lazy && mode == XP_MODE_LEVEL && !slot->solo &&
 		slot->enabled == slot->present && !(slot->present & XP_BIT(XP_EXCEPT)) &&
@@ -149,8 +149,8 @@ static bool entry_is_exclusive(const struct xpoll *queue, const struct xp_slot *
 }
 
 /* Returns the bits and flags (XP_WATCH_) of a main entry in this mode with these filters. */
-static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slot,
-                            enum xp_mode mode, unsigned filters)
+static uint32_t entry_watch_bits(const struct xpoll *queue, const struct xp_slot *slot,
+                                 enum xp_mode mode, unsigned filters)
 {
 	/*
 	 * The kernel reports errors and hang-ups of an entry even with an empty mask: make such an
@@ -158,9 +158,9 @@ static uint32_t entry_watch(const struct xpoll *queue, const struct xp_slot *slo
 	 */
 	uint32_t how = mode == XP_MODE_ONCE || (queue->lazy && !filters) ? XP_WATCH_ONESHOT
 		: mode == XP_MODE_EDGE ? XP_WATCH_EDGE
-		: entry_is_exclusive(queue, slot, mode) ? XP_WATCH_EXCLUSIVE : 0;
+		: entry_wants_exclusive(queue, slot, mode) ? XP_WATCH_EXCLUSIVE : 0;
 
-	return xp_bits_of(slot, filters) | how;
+	return xp_watch_bits(slot, filters) | how;
 }
 
 /*
@@ -181,20 +181,20 @@ static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum x
 	XP_ASSERT(!(filters & ~(unsigned)slot->present));
 	slot->mode = (uint8_t)mode;
 	slot->armed = XP_SET(filters | (slot->armed & slot->solo));
-	slot->is_exclusive = entry_is_exclusive(queue, slot, mode);
+	slot->is_exclusive = entry_wants_exclusive(queue, slot, mode);
 	slot->edge_delivered = 0;
-	slot->idle = 0;
+	slot->fruitless_checks = 0;
 	slot->fruitless_reports = 0;
 	/*
-	 * A mark of the slot (xp_slot_mark) shows which reports are from before this change.  On a
-	 * lazy queue the new arming in the token shows that, too, so clear the mark; but not if the
-	 * slot has solo entries (entries for one filter), whose tokens keep an earlier arming.  On
-	 * other queues the arming stays the same, so set the mark.
+	 * A mark of the slot (xp_slot_outdate_reports) shows which reports are from before this
+	 * change.  On a lazy queue the new arming in the token shows that, too, so clear the mark;
+	 * but not if the slot has solo entries (entries for one filter), whose tokens keep an
+	 * earlier arming.  On other queues the arming stays the same, so set the mark.
 	 */
 	if (!queue->lazy)
-		xp_slot_mark(queue, slot);
+		xp_slot_outdate_reports(queue, slot);
 	else if (!slot->solo)
-		slot->marked = false;
+		slot->has_cutoff = false;
 	if (queue->lazy || queue->ops->flush)
 		xp_ask_soon(queue);
 	/*
@@ -202,24 +202,24 @@ static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum x
 	 * sleeping thread woken, so that it polls again.
 	 */
 	if (queue->ops->flush)
-		xp_sleepers_mark(queue);
+		xp_kick_request(queue);
 }
 
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 {
-	unsigned filters = xp_entry_main(queue, slot);
+	unsigned filters = xp_entry_wanted(queue, slot);
 	bool silences = slot->oneshot && slot->enabled && xp_entry_may_report_once(queue, slot);
-	enum xp_mode mode = silences ? XP_MODE_ONCE : xp_entry_mode(queue, slot);
-	uint32_t watch = entry_watch(queue, slot, mode, filters);
-	bool leftover = slot->leftover;
+	enum xp_mode mode = silences ? XP_MODE_ONCE : xp_entry_wanted_mode(queue, slot);
+	uint32_t watch = entry_watch_bits(queue, slot, mode, filters);
+	bool leftover = slot->has_leftover_entry;
 	uint64_t token;
 	int rc = -ENOENT;
 
-	if (xp_entry_owns(queue, fd))
+	if (xp_queue_owns_fd(queue, fd))
 		return -EINVAL;
 	entry_step_arming(queue, slot, 1);
 	token = xp_slot_token(slot, fd);
-	slot->leftover = false;
+	slot->has_leftover_entry = false;
 	if (leftover)
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	/*
@@ -247,13 +247,13 @@ static void entry_record_lost(struct xpoll *queue, struct xp_slot *slot)
 {
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
-	xp_attach_later(queue, true);
+	xp_set_unattached(queue, true);
 }
 
 int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                  unsigned filters, unsigned again)
 {
-	uint32_t watch = entry_watch(queue, slot, mode, filters);
+	uint32_t watch = entry_watch_bits(queue, slot, mode, filters);
 	int rc;
 
 	if (slot->mode == XP_MODE_NONE)
@@ -261,7 +261,7 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 	XP_ASSERT(slot->mode == XP_MODE_LEVEL || slot->mode == XP_MODE_EDGE ||
 	          slot->mode == XP_MODE_ONCE);
 	xp_late_await(slot);
-	xp_kept_before_change(queue, fd, slot);
+	xp_defer_before_change(queue, fd, slot);
 	entry_step_arming(queue, slot, 1);
 	rc = queue->ops->change(queue->backend, fd, watch | XP_WATCH_AGAIN(again),
 	                        xp_slot_token(slot, fd));
@@ -275,23 +275,23 @@ int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode
 		entry_record_armed(queue, slot, mode, filters);
 	else if (slot->is_exclusive || watch & XP_WATCH_EXCLUSIVE)
 		entry_record_lost(queue, slot);
-	if (rc == 0 && slot->kept && slot->enabled && slot->kind == XP_KIND_CLEARED)
-		xp_check_enabled(queue, fd, slot, slot->enabled);
+	if (rc == 0 && slot->deferred && slot->enabled && slot->kind == XP_KIND_CLEARED)
+		xp_candidate_add_enabled(queue, fd, slot, slot->enabled);
 	return rc;
 }
 
-int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
+int xp_entry_arm_wanted(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again)
 {
-	return xp_entry_arm(queue, fd, slot, xp_entry_mode(queue, slot),
-	                    xp_entry_main(queue, slot), again);
+	return xp_entry_arm(queue, fd, slot, xp_entry_wanted_mode(queue, slot),
+	                    xp_entry_wanted(queue, slot), again);
 }
 
 int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                       struct xp_late *late)
 {
-	unsigned filters = xp_entry_main(queue, slot);
+	unsigned filters = xp_entry_wanted(queue, slot);
 
-	if (!late || xp_poll_clears(queue, slot) || atomic_load(&slot->late) == UINT8_MAX)
+	if (!late || xp_poll_clears(queue, slot) || atomic_load(&slot->late_in_flight) == UINT8_MAX)
 		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
 	/*
 	 * No thread is making an earlier late change (without the lock) of this entry, which this
@@ -303,11 +303,11 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 	entry_step_arming(queue, slot, 1);
 	entry_record_armed(queue, slot, mode, filters);
 	xp_count(&queue->counters.syscalls_change);
-	atomic_fetch_add_explicit(&slot->late, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&slot->late_in_flight, 1, memory_order_relaxed);
 	*late = (struct xp_late){
 		.slot = slot,
 		.token = xp_slot_token(slot, fd),
-		.watch = entry_watch(queue, slot, mode, filters),
+		.watch = entry_watch_bits(queue, slot, mode, filters),
 		.fd = fd,
 	};
 	return 0;
@@ -370,17 +370,15 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 	return solo;
 }
 
-/*
- * Arm the solo entry of one filter, its own entry in the kernel, or make the entry.  Returns 0 or a
- * negative errno value.
- */
+/* Arm or make the solo entry of one filter, its own kernel entry.  Returns 0 or -errno. */
 static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
 {
 	/*
 	 * Use an edge-triggered entry even for a filter without CLEAR, or the kernel would keep
 	 * reporting a hang-up that the program has not requested.
 	 */
-	uint32_t watch = xp_bits_of(slot, XP_BIT(filter)) | XP_WATCH_SOLO(filter) | XP_WATCH_EDGE;
+	uint32_t watch = XP_WATCH_SOLO(filter) | XP_WATCH_EDGE |
+	                 xp_watch_bits(slot, XP_BIT(filter));
 	uint64_t token = xp_slot_token(slot, fd);
 	int rc = -ENOENT;
 
@@ -394,12 +392,12 @@ static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		 * deeply: put the filter into the main entry, whose change may repeat an edge.
 		 */
 		slot->solo &= ~XP_BIT(filter) & XP_ALL_FILTERS;
-		return xp_entry_arm_main(queue, fd, slot, XP_BIT(filter));
+		return xp_entry_arm_wanted(queue, fd, slot, XP_BIT(filter));
 	}
 	if (rc < 0)
 		return rc;
 	slot->armed |= XP_SET(XP_BIT(filter));
-	xp_slot_mark(queue, slot);
+	xp_slot_outdate_reports(queue, slot);
 	xp_ask_soon(queue);
 	return 0;
 }
@@ -416,9 +414,9 @@ int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filt
 
 /* --- Changes because of reports ----------------------------------------------------- */
 
-void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+void xp_entry_hand_to_kernel(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	unsigned mine = xp_entry_main(queue, slot);
+	unsigned mine = xp_entry_wanted(queue, slot);
 	unsigned enabled = mine & slot->enabled;
 
 	if (slot->mode == XP_MODE_FILE || slot->mode == XP_MODE_NONE)
@@ -429,7 +427,7 @@ void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigne
 		return;
 	if (slot->mode == XP_MODE_ONCE)
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_ONCE, mine, filters);
-	else if (xp_slot_by_edge(slot) & enabled)
+	else if (xp_slot_edge_filters(slot) & enabled)
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine, filters);
 	else
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_LEVEL, enabled, filters);
@@ -461,7 +459,7 @@ static void solo_handle_fruitless(struct xpoll *queue, int fd, struct xp_slot *s
 void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned part, bool one)
 {
 	unsigned solo = part & slot->solo;
-	unsigned mine = xp_entry_main(queue, slot);
+	unsigned mine = xp_entry_wanted(queue, slot);
 
 	queue->stats.fruitless++;
 	if (solo && !(solo & (solo - 1)) && part == solo) {

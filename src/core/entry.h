@@ -42,18 +42,19 @@
 struct xp_slot *xp_entry_find(const struct xpoll *queue, int fd);
 
 /* Returns true if fd is a descriptor of the queue itself, which a program must not register. */
-bool xp_entry_owns(const struct xpoll *queue, int fd);
+bool xp_queue_owns_fd(const struct xpoll *queue, int fd);
 
 /*
  * Returns the filters that the main entry should have.  On epoll: all registered ones, except those
  * with a solo entry (an entry for one filter).  On other back ends: the enabled ones, except those
- * for which slot->kept has undelivered bits, if the kernel's reports clear bits (XP_KIND_CLEARED):
- * the kernel then clears no further bits of a filter before its kept bits are delivered.
+ * for which slot->deferred has undelivered bits, if the kernel's reports clear bits
+ * (XP_KIND_CLEARED): the kernel then clears no further bits of a filter before its kept bits are
+ * delivered.
  */
-static inline unsigned xp_entry_main(const struct xpoll *queue, const struct xp_slot *slot)
+static inline unsigned xp_entry_wanted(const struct xpoll *queue, const struct xp_slot *slot)
 {
 	return queue->lazy ? slot->present & ~(unsigned)slot->solo
-		: slot->enabled & ~(slot->kind == XP_KIND_CLEARED ? slot->kept_for : 0u);
+		: slot->enabled & ~(slot->kind == XP_KIND_CLEARED ? slot->deferred_for : 0u);
 }
 
 /*
@@ -64,11 +65,11 @@ static inline bool xp_change_repeats_edge(const struct xpoll *queue, const struc
                                           unsigned filters)
 {
 	return (slot->edge_delivered || xp_has_sleepers(queue)) &&
-		xp_entry_main(queue, slot) & slot->enabled & slot->clear & ~filters;
+		xp_entry_wanted(queue, slot) & slot->enabled & slot->clear & ~filters;
 }
 
 /* Returns how the main entry should be triggered now: XP_MODE_LEVEL or XP_MODE_EDGE. */
-enum xp_mode xp_entry_mode(const struct xpoll *queue, const struct xp_slot *slot);
+enum xp_mode xp_entry_wanted_mode(const struct xpoll *queue, const struct xp_slot *slot);
 
 /*
  * Returns true if the main entry may be one-shot: a report disables or ends all of its filters,
@@ -83,7 +84,7 @@ bool xp_entry_may_report_once(const struct xpoll *queue, const struct xp_slot *s
  */
 static inline bool xp_entry_is_silent(const struct xpoll *queue, const struct xp_slot *slot)
 {
-	return slot->mode == XP_MODE_ONCE && !(slot->armed & xp_entry_main(queue, slot));
+	return slot->mode == XP_MODE_ONCE && !(slot->armed & xp_entry_wanted(queue, slot));
 }
 
 /*
@@ -95,7 +96,7 @@ static inline bool xp_is_gone_error(int rc)
 }
 
 /* End the registrations of these filters in the slot; the kernel's entry stays as it is. */
-void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters);
+void xp_slot_remove_filters(struct xpoll *queue, struct xp_slot *slot, unsigned filters);
 /*
  * Empty the slot, because its descriptor was closed or refers to another file: end all
  * registrations without an error to the program.
@@ -103,7 +104,8 @@ void xp_entry_remove(struct xpoll *queue, struct xp_slot *slot, unsigned filters
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
  * End all registrations and remove the kernel's entries.  silent: keep a one-shot main entry that
- * has reported in the kernel (slot->leftover), which saves calls at the next ADD.  Returns 0, or
+ * has reported in the kernel (slot->has_leftover_entry), which saves calls at the next ADD.
+ * Returns 0, or
  * -EBADF or -ENOENT if fd was closed or reused before.
  */
 int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent);
@@ -121,7 +123,7 @@ int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot);
 int xp_entry_arm(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp_mode mode,
                  unsigned filters, unsigned again);
 /* Like xp_entry_arm, with the mode and the filters that the main entry should have. */
-int xp_entry_arm_main(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
+int xp_entry_arm_wanted(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned again);
 
 /*
  * Change a main entry that is edge-triggered, or one-shot and silent (has reported), to this mode.
@@ -161,7 +163,7 @@ int xp_solo_arm(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filt
  * ready, so that it wakes a thread for them and no wait has to check them by poll(2).  Drops the
  * slot if the change shows that fd was closed or reused.
  */
-void xp_entry_publish(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+void xp_entry_hand_to_kernel(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 
 /*
  * Called if the kernel has reported an entry of which no enabled filter is ready.  Changes the

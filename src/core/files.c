@@ -15,17 +15,17 @@ struct xp_file {
 	int fd;
 	/* links the file into files.awake or files.asleep, or into no list */
 	struct xp_list list_link;
-	/* The watch of the file's growth, if `follows`. */
+	/* The watch of the file's growth, if `has_growth_watch`. */
 	struct xp_inode_user growth;
 	bool has_end;    /* a regular file, in a file system where st_size is the end of file */
-	bool follows;  /* xp_inode_watch has succeeded for `growth` */
-	bool gone;     /* growth_file_is_gone was called: fd was closed or reused */
-	uint32_t pass; /* number (files.pass) of the last pass that checked this file */
+	bool has_growth_watch; /* xp_inode_watch has succeeded for `growth` */
+	bool gone;             /* growth_file_is_gone was called: fd was closed or reused */
+	uint32_t pass;         /* number (files.pass) of the last pass that checked this file */
 	/*
 	 * Set of filters to check even if they have CLEAR, because they were enabled or the file
 	 * has grown.
 	 */
-	unsigned due;
+	unsigned pending_edges;
 	/* The identity of the registered file; born_ns: time of birth, 0 if unknown. */
 	uint64_t device;
 	uint64_t inode;
@@ -50,7 +50,7 @@ static void file_move_to_list(struct xp_file *file, struct xp_list *list)
 static void file_wake(struct xpoll *queue, struct xp_file *file)
 {
 	file_move_to_list(file, &queue->files.awake);
-	xp_sleepers_mark(queue);
+	xp_kick_request(queue);
 }
 
 /*
@@ -62,7 +62,7 @@ static void growth_seen(struct xpoll *queue, struct xp_inode_user *user, uint32_
 	struct xp_file *file = XP_CONTAINER_OF(user, struct xp_file, growth);
 
 	(void)notes, (void)lost;
-	file->due |= XP_BIT(XP_READ);
+	file->pending_edges |= XP_BIT(XP_READ);
 	file_wake(queue, file);
 }
 
@@ -85,8 +85,8 @@ static void growth_file_is_gone(struct xpoll *queue, struct xp_inode_user *user)
 }
 
 static const struct xp_inode_user_ops growth_user = {
-	.reported = growth_seen,
-	.listens = growth_is_wanted,
+	.notify = growth_seen,
+	.wants_reports = growth_is_wanted,
 	.gone = growth_file_is_gone,
 };
 
@@ -97,9 +97,10 @@ static int file_watch_growth(struct xpoll *queue, struct xp_file *file)
 
 	if (!file->has_end)
 		return 0;
-	rc = file->follows ? xp_inode_rewatch(queue, &file->growth, XPOLL_NOTE_WRITE, true)
+	rc = file->has_growth_watch ? xp_inode_set_notes(queue, &file->growth, XPOLL_NOTE_WRITE,
+	                                                 true)
 		: xp_inode_watch(queue, &file->growth, file->fd, XPOLL_NOTE_WRITE, true);
-	file->follows |= rc == 0;
+	file->has_growth_watch |= rc == 0;
 	/* -ESTALE: fd refers to another file now, even if device and inode number are equal. */
 	return rc == -ESTALE ? -ENOENT : rc;
 }
@@ -114,17 +115,17 @@ int xp_file_add(struct xpoll *queue, int fd, bool follows)
 	if (rc < 0)
 		return rc;
 	rc = XP_TABLE_RESERVE(&queue->files.at, &queue->files.at_len, fd + 1);
-	file = rc == 0 ? xp_alloc(sizeof *file) : NULL;
+	file = rc == 0 ? xp_zalloc(sizeof *file) : NULL;
 	if (!file)
 		return -ENOMEM;
 	*file = (struct xp_file){
 		.fd = fd,
 		.growth.ops = &growth_user,
 		.has_end = S_ISREG(status.st_mode) && xp_fs_has_sizes(fd),
-		.due = XP_ALL_FILTERS,
+		.pending_edges = XP_ALL_FILTERS,
 		.device = status.st_dev,
 		.inode = status.st_ino,
-		.born_ns = xp_fs_keeps_births(fd) ? born_ns : 0,
+		.born_ns = xp_fs_has_stable_birth(fd) ? born_ns : 0,
 	};
 	xp_list_init(&file->list_link);
 	queue->files.at[fd] = file;
@@ -142,23 +143,23 @@ int xp_file_add_again(struct xpoll *queue, int fd, unsigned filters, bool follow
 	if (rc == 0 && follows)
 		rc = file_watch_growth(queue, file_at(queue, fd));
 	if (rc == 0)
-		xp_file_check_filters(queue, fd, filters);
+		xp_file_schedule_check(queue, fd, filters);
 	return rc;
 }
 
 int xp_file_inherit(struct xpoll *queue, int fd)
 {
 	struct xp_file *file = file_at(queue, fd);
-	bool followed = file->follows;
+	bool followed = file->has_growth_watch;
 	int rc = 0;
 
-	file->follows = false;
+	file->has_growth_watch = false;
 	if (followed)
 		rc = file_watch_growth(queue, file);
 	if (rc < 0)
-		file->follows = followed;
+		file->has_growth_watch = followed;
 	else
-		xp_file_check_filters(queue, fd, XP_ALL_FILTERS);
+		xp_file_schedule_check(queue, fd, XP_ALL_FILTERS);
 	return rc;
 }
 
@@ -209,13 +210,13 @@ int xp_file_confirm(struct xpoll *queue, int fd)
 	return rc == -EBADF || rc == -ENOENT ? rc : 0;
 }
 
-void xp_file_check_filters(struct xpoll *queue, int fd, unsigned filters)
+void xp_file_schedule_check(struct xpoll *queue, int fd, unsigned filters)
 {
 	struct xp_file *file = file_at(queue, fd);
 
-	file->due |= filters;
-	if (file->follows)
-		xp_inode_listen(queue, &file->growth);
+	file->pending_edges |= filters;
+	if (file->has_growth_watch)
+		xp_inode_resume_reports(queue, &file->growth);
 	file_wake(queue, file);
 }
 
@@ -232,7 +233,7 @@ int64_t xp_file_left(struct xpoll *queue, int fd)
 
 /*
  * Returns the enabled filters of a file that have to be checked: those without CLEAR, and those in
- * file->due.
+ * file->pending_edges.
  */
 static unsigned file_filters_to_check(const struct xpoll *queue, const struct xp_file *file)
 {
@@ -241,7 +242,7 @@ static unsigned file_filters_to_check(const struct xpoll *queue, const struct xp
 	unsigned filters = XP_BIT(XP_WRITE) |
 		(slot->requested & XP_REQUEST_IN ? XP_BIT(XP_READ) : 0);
 
-	return slot->enabled & filters & (file->due | ~(unsigned)slot->clear);
+	return slot->enabled & filters & (file->pending_edges | ~(unsigned)slot->clear);
 }
 
 /*
@@ -310,7 +311,7 @@ bool xp_files_next(struct xpoll *queue, bool poll_level, int *fd, int *events)
 	 * A filter with CLEAR that was ready is not checked again until the file grows or the
 	 * filter is enabled.
 	 */
-	file->due &= ~xp_filters_of((uint32_t)*events);
+	file->pending_edges &= ~xp_filters_of((uint32_t)*events);
 	return true;
 }
 

@@ -30,7 +30,7 @@ void xp_file_remove(struct xpoll *queue, int fd);
  */
 int xp_file_confirm(struct xpoll *queue, int fd);
 /* Make the next wait check these filters of the file, even those with CLEAR that were delivered. */
-void xp_file_check_filters(struct xpoll *queue, int fd, unsigned filters);
+void xp_file_schedule_check(struct xpoll *queue, int fd, unsigned filters);
 
 /* Returns the number of bytes from the file's offset to its end, perhaps negative; 1 if unknown. */
 int64_t xp_file_left(struct xpoll *queue, int fd);

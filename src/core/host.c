@@ -19,7 +19,7 @@ int xp_source_fd_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 	const struct xp_source_fd *source_fd = slot->udata[0].pointer;
 	uint32_t watch = POLLIN | XP_WATCH_SOURCE | (source_fd->once ? XP_WATCH_ONESHOT : 0);
 	uint64_t token = xp_slot_token(slot, fd);
-	int rc = xp_entry_owns(queue, fd) ? -EINVAL
+	int rc = xp_queue_owns_fd(queue, fd) ? -EINVAL
 		: queue->ops->attach(queue->backend, fd, watch, token);
 
 	if (rc == -EEXIST)
@@ -61,7 +61,7 @@ static void source_slot_end(struct xp_slot *slot)
 	slot->mode = XP_MODE_NONE;
 	slot->armed = 0;
 	slot->udata[0].pointer = NULL;
-	xp_slot_renumber(slot);
+	xp_slot_invalidate_tokens(slot);
 }
 
 static void host_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd)
@@ -99,7 +99,7 @@ static bool host_awaited(const struct xpoll *queue)
 	return queue->outer.in_use || xp_has_sleepers(queue);
 }
 
-static void host_unobserved(struct xpoll *queue)
+static void host_count_unobserved(struct xpoll *queue)
 {
 	queue->stats.signals_unobserved++;
 }
@@ -136,7 +136,7 @@ const struct xp_host xp_host = {
 	.set_probed = xp_sources_set_probed,
 	.awaited = host_awaited,
 	.vnode_as_bsd = host_vnode_as_bsd,
-	.unobserved = host_unobserved,
+	.count_unobserved = host_count_unobserved,
 	.unblocks_signal = host_unblocks_signal,
 	.interrupted = host_interrupted,
 	.watch = host_watch,

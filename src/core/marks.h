@@ -15,20 +15,20 @@ static inline bool xp_has_sleepers(const struct xpoll *queue)
  * because the kernel does not report the event.  The calling thread wakes such a thread when it
  * leaves the queue, unless it delivers the event itself.
  */
-static inline void xp_sleepers_mark(struct xpoll *queue)
+static inline void xp_kick_request(struct xpoll *queue)
 {
-	queue->kick.wanted = xp_has_sleepers(queue);
+	queue->kick.is_requested = xp_has_sleepers(queue);
 }
 
 /*
- * Forget that a sleeping thread has to be woken (xp_sleepers_mark), because the calling thread
+ * Forget that a sleeping thread has to be woken (xp_kick_request), because the calling thread
  * polls itself, or wakes a sleeping thread.  Returns whether that was recorded.
  */
-static inline bool xp_sleepers_take_mark(struct xpoll *queue)
+static inline bool xp_kick_take_request(struct xpoll *queue)
 {
-	bool wanted = queue->kick.wanted;
+	bool wanted = queue->kick.is_requested;
 
-	queue->kick.wanted = false;
+	queue->kick.is_requested = false;
 	return wanted;
 }
 
@@ -49,7 +49,7 @@ static inline void xp_outer_set_grace(struct xpoll *queue, uint8_t updates)
  */
 static inline uint64_t xp_wait_generation(const struct xpoll *queue)
 {
-	return queue->stats.waits + queue->threads.sleeps;
+	return queue->stats.waits + queue->threads.relocks;
 }
 
 /*
@@ -58,7 +58,7 @@ static inline uint64_t xp_wait_generation(const struct xpoll *queue)
  */
 static inline void xp_wait_generation_end(struct xpoll *queue)
 {
-	queue->threads.sleeps++;
+	queue->threads.relocks++;
 }
 
 /* Returns true if xpoll_wake was called and no wait has returned for it yet. */
@@ -79,7 +79,7 @@ static inline bool xp_wake_take(struct xpoll *queue)
 
 /*
  * Begin xpoll_wake.  Returns true if this call has to wake a thread; then the calling thread counts
- * as a writer, for which xpoll_destroy waits, until xp_writer_end.  Returns false if a wake-up is
+ * as a pin, for which xpoll_destroy waits, until xp_queue_unpin.  Returns false if a wake-up is
  * pending already.
  */
 static inline bool xp_wake_begin(struct xpoll *queue)
@@ -88,37 +88,37 @@ static inline bool xp_wake_begin(struct xpoll *queue)
 
 	while (!(state & XP_WAKE_PENDING))
 		if (atomic_compare_exchange_weak(&queue->wake.state, &state,
-		                                 (state | XP_WAKE_PENDING) + XP_WAKE_WRITER))
+		                                 (state | XP_WAKE_PENDING) + XP_WAKE_PIN))
 			return true;
 	return false;
 }
 
 /*
- * Count this thread as a writer, which uses the queue without its lock; xpoll_destroy waits for
- * xp_writer_end.
+ * Pin the queue for this thread, which uses the queue without its lock; xpoll_destroy waits for
+ * xp_queue_unpin.
  */
-static inline void xp_writer_begin(struct xpoll *queue)
+static inline void xp_queue_pin(struct xpoll *queue)
 {
-	atomic_fetch_add(&queue->wake.state, XP_WAKE_WRITER);
+	atomic_fetch_add(&queue->wake.state, XP_WAKE_PIN);
 }
 
 /*
- * End xp_writer_begin.  This must be the thread's last access to the queue, which xpoll_destroy may
+ * End xp_queue_pin.  This must be the thread's last access to the queue, which xpoll_destroy may
  * free from now on.
  */
-static inline void xp_writer_end(struct xpoll *queue)
+static inline void xp_queue_unpin(struct xpoll *queue)
 {
-	atomic_fetch_sub(&queue->wake.state, XP_WAKE_WRITER);
+	atomic_fetch_sub(&queue->wake.state, XP_WAKE_PIN);
 }
 
 /* Returns true if some thread uses the queue without its lock. */
-static inline bool xp_has_writers(const struct xpoll *queue)
+static inline bool xp_queue_is_pinned(const struct xpoll *queue)
 {
-	return atomic_load(&queue->wake.state) >= XP_WAKE_WRITER;
+	return atomic_load(&queue->wake.state) >= XP_WAKE_PIN;
 }
 
 /* Record whether slots are missing from the kernel's set, so that the next wait has to add them. */
-static inline void xp_attach_later(struct xpoll *queue, bool later)
+static inline void xp_set_unattached(struct xpoll *queue, bool later)
 {
 	queue->unattached = later;
 }

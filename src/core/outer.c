@@ -40,12 +40,13 @@ void xp_outer_update(struct xpoll *queue)
 	wanted = queue->outer.grace > 0 || xp_sources_active(queue) ||
 		queue->batch.next < queue->batch.len ||
 		xp_wake_is_pending(queue) || xp_files_ready(queue);
-	queue->outer.alarmed |= xp_due(queue) != XP_NEVER;
+	queue->outer.alarm_in_use |= xp_due(queue) != XP_NEVER;
 	/*
 	 * If no timer can be set, keep the descriptor readable, so that no event loop that polls
 	 * the descriptor waits beyond the due time.
 	 */
-	if (!wanted && queue->outer.alarmed && outer->set_alarm(queue->backend, xp_due(queue)) < 0)
+	if (!wanted && queue->outer.alarm_in_use &&
+	    outer->set_alarm(queue->backend, xp_due(queue)) < 0)
 		wanted = true;
 	if (wanted != queue->outer.attention)
 		outer->set_attention(queue->backend, wanted);
@@ -54,5 +55,5 @@ void xp_outer_update(struct xpoll *queue)
 
 void xp_outer_forget(struct xpoll *queue)
 {
-	queue->outer.in_use = queue->outer.attention = queue->outer.alarmed = false;
+	queue->outer.in_use = queue->outer.attention = queue->outer.alarm_in_use = false;
 }

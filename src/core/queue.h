@@ -25,8 +25,8 @@
  * marked slot: filters were enabled without a new arming, so a report that a thread fetched before
  *   may be outdated: the queue checks the state instead of delivering the report.
  * late change: a change of an entry that a thread makes after it has released the lock.
- * kick: make a thread that sleeps in the kernel return and poll again.  kick.wanted: the next
- *   thread that leaves the queue has to kick one.  kick.epoch: counts the calls that kick all.
+ * kick: make a thread that sleeps in the kernel return and poll again.  kick.is_requested: the next
+ *   thread that leaves the queue has to kick one.  kick.sequence: counts the calls that kick all.
  * epoch of a wait: the number of the call.
  * leader: the thread that has the turn, the right to be in a back end that serves one thread at a
  *   time.  follower: a thread that waits until the leader passes the turn.
@@ -80,7 +80,7 @@ enum {
 	XP_GROUPS = 2,
 	/* bits of queue->wake.state */
 	XP_WAKE_PENDING = 1, /* flag: no wait has returned yet for the last xpoll_wake */
-	XP_WAKE_WRITER = 2,  /* added for each thread that uses the queue without its lock */
+	XP_WAKE_PIN = 2,     /* added for each thread that uses the queue without its lock */
 };
 
 /* The format of the array that a wait fills. */
@@ -88,7 +88,7 @@ enum xp_format {
 	XP_EVENTS, /* struct xpoll_event, the caller's array */
 	XP_READY,  /* struct xpoll_ready, the caller's array */
 	XP_BATCH,  /* struct xpoll_ready, the queue's batch, which xpoll_revents returns */
-	XP_ENTERED = 4, /* flag: the caller has entered the queue (taken its lock) */
+	XP_LOCK_HELD = 4, /* flag: the caller has entered the queue (taken its lock) */
 };
 
 /* One call that waits. */
@@ -107,8 +107,8 @@ struct xp_wait {
 	/* when to give up (monotonic clock); XP_NOW: do not sleep; XP_NEVER */
 	int64_t deadline_ns;
 	/* Signal mask that the caller passed, for the sleeps; NULL: none. */
-	const sigset_t *own_mask;
-	sigset_t blocked;     /* if holds_signals: the signal mask to restore after the wait */
+	const sigset_t *caller_mask;
+	sigset_t saved_mask;  /* if holds_signals: the signal mask to restore after the wait */
 	enum xp_format format;
 	uint32_t epoch;       /* number of this waiting call, modulo 2^32 */
 	/*
@@ -118,25 +118,25 @@ struct xp_wait {
 	/* xp_wait_call zeroes the members from here on. */
 	unsigned spurious;    /* calls into the kernel in this wait that led to no event */
 	/*
-	 * queue->marks before the last call into the kernel.  If a slot's `mark` is later, filters
-	 * were enabled after that call, so its report about the slot is outdated.
+	 * queue->last_cutoff before the last call into the kernel.  If a slot's `mark` is later,
+	 * filters were enabled after that call, so its report about the slot is outdated.
 	 */
-	uint32_t marks;
+	uint32_t cutoff_snapshot;
 	/*
 	 * stats.rebuilds before the last call into the kernel: shows if the kernel's set was
 	 * replaced since, so that a report is of the old set
 	 */
-	uint32_t set;
+	uint32_t rebuilds_snapshot;
 	bool delivered_some; /* the last call into the kernel led to an event, or ran a source */
 	/*
 	 * The last call into the kernel reported a filter that this wait had delivered before, so
 	 * the kernel has reported all that is ready: see harvest in wait.c.
 	 */
-	bool repeated;
-	bool more;        /* the kernel may have more reports: poll the kernel again */
-	bool renew;       /* an ended registration is still reported: replace the kernel's set */
+	bool has_repeats;
+	bool more;           /* the kernel may have more reports: poll the kernel again */
+	bool must_renew_set; /* an ended registration is still reported: replace the kernel's set */
 	/* sources or files were checked: also poll the kernel if there is room */
-	bool listed;
+	bool must_poll_if_room;
 	/*
 	 * xp_kick_all, which makes sleeping threads return one after another, has woken this
 	 * thread, or its poll has consumed the wake-up of another: before it leaves, this thread
@@ -173,7 +173,7 @@ struct xpoll {
 	 */
 	struct xp_fired *fired;
 	/*
-	 * number of the process that owns the queue (xp_process_current): the one that opened the
+	 * number of the process that owns the queue (xp_process_number): the one that opened the
 	 * queue, or a forked child that called xpoll_reinit.  Calls by any other process fail with
 	 * EBADF.
 	 */
@@ -194,10 +194,10 @@ struct xpoll {
 		int pages_len;
 	} slots;             /* pages of slots, indexed by descriptor: see slot.h */
 	/*
-	 * number of xp_slot_mark calls, modulo 2^32: a clock that shows whether a slot was marked
-	 * before or after a call into the kernel (slot->mark, wait->marks)
+	 * number of xp_slot_outdate_reports calls, modulo 2^32: a clock that shows whether a slot
+	 * was marked before or after a call into the kernel (slot->cutoff, wait->cutoff_snapshot)
 	 */
-	uint32_t marks;
+	uint32_t last_cutoff;
 	/*
 	 * Some slot may have `hangup_ignored` set, because xpoll_event ignored its hang-up:
 	 * xpoll_pwait and xpoll_wait check such slots.
@@ -253,10 +253,10 @@ struct xpoll {
 	struct {
 		int sleepers;    /* threads in the back end's wait */
 		/* Threads in xp_quiesce: to make a change, they wait until no thread sleeps. */
-		int changers;
-		int inside;      /* threads that are in a call and have released the lock */
+		int waiting_changers;
+		int inside_unlocked; /* threads that are in a call and have released the lock */
 		/* How often a thread has taken the lock again after releasing it in a call. */
-		uint32_t sleeps;
+		uint32_t relocks;
 		/* How many of the next waits assume that several threads use the queue. */
 		uint8_t shared;
 		/* How many of the next waits assume that several threads wait. */
@@ -278,21 +278,21 @@ struct xpoll {
 		 * The thread that leaves the queue next has to wake a sleeping one, which polls:
 		 * see marks.h.
 		 */
-		bool wanted;
-		bool due;        /* wake one sleeping thread when the lock is released */
+		bool is_requested;
+		bool is_pending; /* wake one sleeping thread when the lock is released */
 		/*
 		 * number of xp_kick_all calls: a thread that slept during one finds another number
 		 */
-		uint32_t epoch;
+		uint32_t sequence;
 		/*
 		 * threads that the last xp_kick_all (make all return) wakes and whose sleep has not
 		 * ended yet
 		 */
-		int left;
+		int unreturned;
 	} kick;
 	struct {
 		/*
-		 * [a] flag XP_WAKE_PENDING, plus XP_WAKE_WRITER for each thread that uses the queue
+		 * [a] flag XP_WAKE_PENDING, plus XP_WAKE_PIN for each thread that uses the queue
 		 * without holding its lock, as xpoll_wake does: xpoll_destroy waits for these
 		 * threads
 		 */
@@ -316,9 +316,10 @@ struct xpoll {
 		 * followers that xp_kick_all (make all threads return) wakes and that have not
 		 * returned yet
 		 */
-		int leaving;
+		int unreturned;
 		unsigned signalled; /* bit set of the groups whose followers have to return */
-		unsigned due; /* bit set of the signalled groups that xp_unlock has still to wake */
+		/* bit set of the signalled groups that xp_unlock has still to wake */
+		unsigned pending_groups;
 		int groups[XP_GROUPS]; /* number of followers in each group */
 	} turn;              /* turn: the right to enter a back end for one thread at a time */
 	/*
@@ -328,7 +329,7 @@ struct xpoll {
 	/* How many of the next waits block signals before their first sleep. */
 	uint8_t hold_waits;
 	/* How many of the next waits block signals without polling first: see xp_sleep_prepare. */
-	uint8_t poll_after;
+	uint8_t skip_poll_waits;
 	struct {
 		bool counted; /* [I] XPOLL_COUNT_IDLE: sleeps are timed, and read the clock twice */
 		int sleepers; /* threads that sleep now, if counted */
@@ -339,11 +340,11 @@ struct xpoll {
 	} idle;
 	/*
 	 * Broadcast when threads that wait for it must check their conditions again: a thread has
-	 * returned from a sleep while threads.changers > 0 or during an xp_kick_all;
-	 * threads.changers, or after an xp_kick_all turn.leaving, has become 0; or, in a dying
-	 * queue, threads.inside has become less.
+	 * returned from a sleep while threads.waiting_changers > 0 or during an xp_kick_all;
+	 * threads.waiting_changers, or after an xp_kick_all turn.unreturned, has become 0; or, in a
+	 * dying queue, threads.inside_unlocked has become less.
 	 */
-	pthread_cond_t thread_left;
+	pthread_cond_t thread_returned;
 
 	/* Sources: see sources.c. */
 	struct {
@@ -374,7 +375,7 @@ struct xpoll {
 		 * xp_outer_update passes due_ns, even XP_NEVER, to the back end's set_alarm, unless
 		 * attention is needed.
 		 */
-		bool alarmed;
+		bool alarm_in_use;
 		/*
 		 * While this is above 0, attention stays on even if there is no candidate, because
 		 * switching it off and on for each event would take two system calls.

@@ -50,22 +50,22 @@ int xp_attach_slots(struct xpoll *queue, enum xp_attach which)
 		if (slot->mode == XP_MODE_FILE)
 			rc = which == XP_ATTACH_INHERITED ? xp_file_inherit(queue, fd) : 0;
 		else if ((slot->present || slot->mode == XP_MODE_SOURCE) &&
-		         (which != XP_ATTACH_REST || slot_may_lack_entry(slot)))
+		         (which != XP_ATTACH_MISSING || slot_may_lack_entry(slot)))
 			rc = slot_attach(queue, fd, slot);
 		first = first < 0 ? first : rc;
 	}
-	xp_attach_later(queue, first < 0);
+	xp_set_unattached(queue, first < 0);
 	xp_ask_soon(queue);
 	return first;
 }
 
 /*
  * Drop the slots whose descriptor refers to another file now: query the old set that the back end
- * has kept (`knows`), or change each entry: the change fails if fd refers to another file.
+ * has kept (`retire_old`), or change each entry: the change fails if fd refers to another file.
  */
 static void drop_reused_slots(struct xpoll *queue)
 {
-	bool (*knows)(void *state, int fd) = queue->ops->renew->knows;
+	bool (*knows)(void *state, int fd) = queue->ops->renew->retire_old;
 	struct xp_slot *slot;
 
 	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++) {
@@ -79,14 +79,14 @@ static void drop_reused_slots(struct xpoll *queue)
 	}
 }
 
-void xp_renew(struct xpoll *queue)
+void xp_renew_kernel_set(struct xpoll *queue)
 {
 	const struct xp_renew_ops *ops = queue->ops->renew;
 
 	if (!ops)
 		return;
-	XP_ASSERT(!ops->knows == !ops->end);
-	if (!ops->knows)
+	XP_ASSERT(!ops->retire_old == !ops->end);
+	if (!ops->retire_old)
 		drop_reused_slots(queue);
 	xp_late_await_all(queue);
 	if (ops->begin(queue->backend) < 0)
@@ -102,7 +102,7 @@ void xp_renew(struct xpoll *queue)
 	 * descriptor that is closed and reused in between would add a file to the new set that
 	 * nobody registered.
 	 */
-	if (ops->knows) {
+	if (ops->retire_old) {
 		drop_reused_slots(queue);
 		ops->end(queue->backend);
 	}

@@ -10,14 +10,14 @@
 #include "core/queue.h"
 
 /* Replace the set, attach all slots to the new one, and make sleeping threads leave the old one. */
-void xp_renew(struct xpoll *queue);
+void xp_renew_kernel_set(struct xpoll *queue);
 
 /* Which slots xp_attach_slots attaches. */
 enum xp_attach {
 	XP_ATTACH_ALL,       /* all slots, to a new set */
 	/* All slots, to the new set of a forked child; also watch the growth of files again. */
 	XP_ATTACH_INHERITED,
-	XP_ATTACH_REST,      /* slots that are missing from the set */
+	XP_ATTACH_MISSING,   /* slots that are missing from the set */
 };
 
 /*

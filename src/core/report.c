@@ -6,14 +6,12 @@
 #include "core/entry.h"
 #include "sys/fdnum.h"
 
-/*
- * An additional flag in a set of poll(2) bits: the descriptor is a TCP listener that was shut down.
- */
-#define EVENT_ABORTED 0x40000u
+/* A flag in a set of poll(2) bits: the descriptor is a TCP listener that was shut down. */
+#define EVENT_LISTENER_SHUT 0x40000u
 
 /* --- After a delivery ------------------------------------------------------------- */
 
-void xp_delivered_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
+void xp_finish_delivery_rare(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
 	for (; (filters &= slot->enabled); filters &= filters - 1) {
 		unsigned i = XP_LOWEST_BIT(filters);
@@ -21,7 +19,7 @@ void xp_delivered_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, uns
 		if ((slot->oneshot | slot->dispatch) & XP_BIT(i))
 			xp_change_delivered(queue, fd, slot, i);
 		else
-			xp_delivered(queue, fd, slot, XP_BIT(i));
+			xp_finish_delivery(queue, fd, slot, XP_BIT(i));
 	}
 }
 
@@ -55,7 +53,7 @@ static XP_NOINLINE uint32_t without_unconnected(struct xpoll *queue, int fd,
 	if (rc > 0 && probe.revents & (POLLIN | POLLRDHUP))
 		return events;
 	if (slot->enabled & XP_BIT(XP_READ) && xp_sys_was_listener(fd))
-		return POLLIN | POLLRDHUP | EVENT_ABORTED;
+		return POLLIN | POLLRDHUP | EVENT_LISTENER_SHUT;
 	/*
 	 * poll(2) failed for lack of memory.  Keep the bits if the entry is not level-triggered,
 	 * because the kernel would not report them again.
@@ -102,9 +100,9 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 		event->flags |= (uint16_t)((slot->clear & bit ? XPOLL_CLEAR : 0u) |
 		                           (slot->oneshot & bit ? XPOLL_ONESHOT : 0u) |
 		                           (slot->dispatch & bit ? XPOLL_DISPATCH : 0u));
-	if (XP_UNLIKELY((slot->count | slot->so_error) & bit))
-		xp_event_count(queue, fd, slot, event, wait->len > 1, events & EVENT_ABORTED);
-	xp_delivered(queue, fd, slot, bit);
+	if (XP_UNLIKELY((slot->count_filters | slot->so_error) & bit))
+		xp_event_count(queue, fd, slot, event, wait->len > 1, events & EVENT_LISTENER_SHUT);
+	xp_finish_delivery(queue, fd, slot, bit);
 }
 
 /*
@@ -114,9 +112,9 @@ static void event_store(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                          uint32_t events, unsigned filters)
 {
-	unsigned left = 0, first = slot->first;
+	unsigned left = 0, first = slot->resume_filter;
 
-	slot->first = 0;
+	slot->resume_filter = 0;
 	/* A delivery may disable other filters (XPOLL_WHOLE), so test `enabled` each time. */
 	while ((filters &= slot->enabled)) {
 		unsigned later = filters & ~0u << first;
@@ -128,12 +126,12 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 			continue;
 		}
 		if (!left)
-			slot->first = filter & 3;
+			slot->resume_filter = filter & 3;
 		left |= XP_BIT(filter);
 	}
 	if (XP_UNLIKELY(left)) {
 		xp_ask_half_room(queue);
-		xp_postpone(queue, fd, slot, left, events);
+		xp_defer_delivery(queue, fd, slot, left, events);
 	}
 }
 
@@ -144,7 +142,7 @@ static void events_store(struct xpoll *queue, struct xp_wait *wait, int fd, stru
 static XP_NOINLINE void recheck_delivered(struct xpoll *queue, struct xp_wait *wait, int fd,
                          struct xp_slot *slot, uint32_t events, unsigned filters)
 {
-	wait->repeated |= filters != 0;
+	wait->has_repeats |= filters != 0;
 	/*
 	 * This report has cleared the file's bits in the kernel (XP_KIND_CLEARED), so no later
 	 * report has them: deliver them in the next wait.  Not on a lazy queue (epoll), where the
@@ -153,13 +151,13 @@ static XP_NOINLINE void recheck_delivered(struct xpoll *queue, struct xp_wait *w
 	 */
 	if (filters && slot->kind == XP_KIND_CLEARED && !xp_poll_clears(queue, slot) &&
 	    queue->ops->caps & XP_CAP_CONCURRENT)
-		xp_postpone(queue, fd, slot, filters, events);
+		xp_defer_delivery(queue, fd, slot, filters, events);
 	if (slot->mode != XP_MODE_ONCE) {
-		filters &= ~xp_slot_by_edge(slot);
+		filters &= ~xp_slot_edge_filters(slot);
 		filters &= slot->mode == XP_MODE_EDGE ? XP_ALL_FILTERS : slot->solo;
 	}
 	if (filters)
-		xp_check_delivered(queue, fd, slot, filters);
+		xp_candidate_add_delivered(queue, fd, slot, filters);
 }
 
 static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait, int fd,
@@ -186,7 +184,7 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 		xp_note_ignored_hangup(queue, slot);
 	if (XP_UNLIKELY(slot->present != slot->enabled) &&
 	    (!filters || events & (POLLPRI | POLLERR)))
-		xp_kept_for_disabled(queue, fd, slot, events);
+		xp_defer_for_disabled(queue, fd, slot, events);
 	if (XP_UNLIKELY(!filters)) {
 		xp_entry_fruitless(queue, fd, slot, about, wait->cap == 1);
 		return;
@@ -214,8 +212,8 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 static void ready_merge(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slot *slot,
                         uint32_t events)
 {
-	uint32_t bits = xp_poll_bits(slot, events);
-	unsigned filters = xp_poll_filters(slot, bits);
+	uint32_t bits = xp_enabled_bits(slot, events);
+	unsigned filters = xp_enabled_filters_of(slot, bits);
 	struct xpoll_ready *ready = wait->ready, *end = ready + wait->len;
 
 	while (ready < end && xp_token_fd(ready->data64) != fd)
@@ -225,11 +223,11 @@ static void ready_merge(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 	 * ago.  The next wait delivers the bits.
 	 */
 	if (XP_UNLIKELY(ready == end)) {
-		xp_postpone(queue, fd, slot, filters, events);
+		xp_defer_delivery(queue, fd, slot, filters, events);
 		return;
 	}
 	slot->delivered = XP_ALL_FILTERS &
-		xp_poll_filters(slot, xp_poll_bits(slot, (uint32_t)ready->events));
+		xp_enabled_filters_of(slot, xp_enabled_bits(slot, (uint32_t)ready->events));
 	recheck_delivered(queue, wait, fd, slot, events, filters & slot->delivered);
 	if (filters & ~(unsigned)slot->delivered || bits & (POLLERR | POLLHUP | POLLRDHUP))
 		ready->events |= (int)events;
@@ -242,14 +240,14 @@ static void ready_merge(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 static XP_NOINLINE void deliver_ready_rare(struct xpoll *queue, struct xp_wait *wait, int fd,
                                            struct xp_slot *slot, uint32_t events, unsigned about)
 {
-	if (!xp_poll_bits(slot, events)) {
-		xp_kept_for_disabled(queue, fd, slot, events);
+	if (!xp_enabled_bits(slot, events)) {
+		xp_defer_for_disabled(queue, fd, slot, events);
 		xp_entry_fruitless(queue, fd, slot, about, wait->cap == 1);
 	} else if (is_delivered(wait, slot)) {
 		ready_merge(queue, wait, fd, slot, events);
 	} else {
 		wait->delivered_some = true;
-		xp_postpone(queue, fd, slot, slot->enabled & about, events);
+		xp_defer_delivery(queue, fd, slot, slot->enabled & about, events);
 	}
 }
 
@@ -265,8 +263,8 @@ static void deliver_ready(struct xpoll *queue, struct xp_wait *wait, int fd,
 	 * them.
 	 */
 	if (XP_UNLIKELY(slot->present & ~about))
-		events &= xp_bits_of(slot, about) | POLLHUP | POLLERR;
-	if (XP_UNLIKELY(!xp_poll_bits(slot, events) || is_delivered(wait, slot) ||
+		events &= xp_watch_bits(slot, about) | POLLHUP | POLLERR;
+	if (XP_UNLIKELY(!xp_enabled_bits(slot, events) || is_delivered(wait, slot) ||
 	                xp_wait_is_full(wait))) {
 		deliver_ready_rare(queue, wait, fd, slot, events, about);
 		return;
@@ -284,17 +282,17 @@ uint32_t xp_ready_take(struct xpoll *queue, const struct xpoll_ready *ready, uni
 {
 	int fd = xp_token_fd(ready->data64);
 	struct xp_slot *slot = xp_slots_get(queue, fd);
-	uint32_t events = (uint32_t)ready->events, bits = xp_poll_bits(slot, events);
-	unsigned filters = xp_poll_filters(slot, bits);
+	uint32_t events = (uint32_t)ready->events, bits = xp_enabled_bits(slot, events);
+	unsigned filters = xp_enabled_filters_of(slot, bits);
 
-	if (!xp_slot_is_of(slot, ready->data64))
+	if (!xp_slot_token_is_live(slot, ready->data64))
 		return 0;
 	if (!bits || events & (POLLPRI | POLLERR))
-		xp_kept_for_disabled(queue, fd, slot, events);
+		xp_defer_for_disabled(queue, fd, slot, events);
 	if (!bits)
 		return 0;
 	*udata = slot->udata[XP_LOWEST_BIT(filters)];
-	xp_delivered(queue, fd, slot, filters);
+	xp_finish_delivery(queue, fd, slot, filters);
 	return bits;
 }
 
@@ -335,10 +333,10 @@ void xp_deliver(struct xpoll *queue, struct xp_wait *wait, int fd, struct xp_slo
  */
 static bool source_fd_fired(struct xpoll *queue, struct xp_wait *wait, uint64_t token)
 {
-	struct xp_slot *slot = xp_slots_at(queue, xp_token_fd(token));
+	struct xp_slot *slot = xp_slots_find(queue, xp_token_fd(token));
 	struct xp_source_fd *source_fd;
 
-	if (!slot || slot->mode != XP_MODE_SOURCE || !xp_slot_is_of(slot, token))
+	if (!slot || slot->mode != XP_MODE_SOURCE || !xp_slot_token_is_live(slot, token))
 		return false;
 	source_fd = slot->udata[0].pointer;
 	XP_ASSERT(source_fd && source_fd->fd == xp_token_fd(token));
@@ -365,11 +363,11 @@ static XP_NOINLINE void report_without_registration(struct xpoll *queue, struct 
 	 * kernel's set; reports of a set that was replaced meanwhile do not count.
 	 */
 	queue->stats.stale_dropped++;
-	if (wait->set != (uint32_t)queue->stats.rebuilds ||
+	if (wait->rebuilds_snapshot != (uint32_t)queue->stats.rebuilds ||
 	    slot->stale++ < XP_FRUITLESS_MOST - 1)
 		return;
 	slot->stale = 0;
-	wait->renew = true;
+	wait->must_renew_set = true;
 }
 
 /*
@@ -386,7 +384,7 @@ static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wai
 
 	wait->more = true;
 	if (filters && (slot->mode != XP_MODE_LEVEL || filters & slot->solo))
-		xp_check_delivered(queue, fd, slot, filters);
+		xp_candidate_add_delivered(queue, fd, slot, filters);
 }
 
 /*
@@ -394,7 +392,8 @@ static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wai
  * dropped, and the kernel polled again, because that change made it check the state.  Otherwise
  * records that the report has made a one-shot entry silent.
  */
-static bool report_is_superseded(struct xp_wait *wait, int fd, struct xp_slot *slot, uint64_t token)
+static bool report_check_superseded(struct xp_wait *wait, int fd, struct xp_slot *slot,
+                                    uint64_t token)
 {
 	if (XP_LIKELY(slot->arming == xp_token_arming(token))) {
 		/*
@@ -442,7 +441,7 @@ static XP_NOINLINE void report_uncommon(struct xpoll *queue, struct xp_wait *wai
 	unsigned about = XP_ALL_FILTERS & (fired->events & XP_WATCH_SOLO_ANY
 		? fired->events / XP_WATCH_SOLO(0) : ~(unsigned)slot->solo);
 
-	if (XP_UNLIKELY(!slot->present || !xp_slot_is_of(slot, fired->token))) {
+	if (XP_UNLIKELY(!slot->present || !xp_slot_token_is_live(slot, fired->token))) {
 		report_without_registration(queue, wait, fired->token);
 	} else if (XP_UNLIKELY(events & POLLNVAL)) {
 		/*
@@ -452,10 +451,10 @@ static XP_NOINLINE void report_uncommon(struct xpoll *queue, struct xp_wait *wai
 		wait->more = true;
 		xp_entry_drop(queue, fd, slot);
 	} else if (!(fired->events & XP_WATCH_SOLO_ANY) &&
-	           report_is_superseded(wait, fd, slot, fired->token)) {
+	           report_check_superseded(wait, fd, slot, fired->token)) {
 		return;
-	} else if (XP_UNLIKELY(slot->marked && queue->marks - slot->mark <
-	                       queue->marks - wait->marks) &&
+	} else if (XP_UNLIKELY(slot->has_cutoff && queue->last_cutoff - slot->cutoff <
+	                       queue->last_cutoff - wait->cutoff_snapshot) &&
 	           xp_slot_kind(fd, slot) != XP_KIND_CLEARED) {
 		report_outdated(queue, wait, fd, slot, events, about);
 	} else if (XP_LIKELY(++slot->reports != 0) || queue->ops->caps & XP_CAP_FREE_CHANGE ||
@@ -467,7 +466,7 @@ static XP_NOINLINE void report_uncommon(struct xpoll *queue, struct xp_wait *wai
 		 */
 		if (XP_UNLIKELY(slot->is_exclusive))
 			events |= half_close_bit(queue, fd, slot, events);
-		events = xp_lowat_reached(queue, fd, slot, events);
+		events = xp_lowat_mask_events(queue, fd, slot, events);
 		if (events)
 			xp_deliver(queue, wait, fd, slot, events, about);
 	}
@@ -490,7 +489,7 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 	 */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_WATCH_SOLO_ANY | POLLNVAL) || slot->solo ||
-	                slot->lowat || slot->is_exclusive || slot->marked ||
+	                slot->lowat || slot->is_exclusive || slot->has_cutoff ||
 	                slot->mode == XP_MODE_ONCE || slot->reports == 63)) {
 		report_uncommon(queue, wait, fired);
 	} else {

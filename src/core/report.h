@@ -32,14 +32,14 @@ static inline void xp_record_add(struct xp_wait *wait)
 static inline void xp_reports_begin(struct xp_wait *wait, bool more)
 {
 	wait->more = more;
-	wait->delivered_some = wait->repeated = wait->renew = false;
+	wait->delivered_some = wait->has_repeats = wait->must_renew_set = false;
 }
 
 /*
  * Make the wait poll the kernel again, although the kernel returned fewer reports than there was
  * room for.
  */
-static inline void xp_reports_go_on(struct xp_wait *wait)
+static inline void xp_reports_expect_more(struct xp_wait *wait)
 {
 	wait->more = true;
 }
@@ -64,20 +64,21 @@ static XP_INLINE void xp_recheck_after_delivery(struct xpoll *queue, int fd, str
 	if (slot->mode != XP_MODE_EDGE)
 		filters &= slot->solo;
 	if (filters)
-		xp_check_delivered(queue, fd, slot, filters);
+		xp_candidate_add_delivered(queue, fd, slot, filters);
 }
 
 /*
  * Called after a delivery of enabled filters: applies their modes.  ONESHOT filters end, DISPATCH
  * filters are disabled, and level-triggered filters that the kernel does not report again are
- * checked by the next wait.  xp_delivered_by_mode is the part for slots with ONESHOT or DISPATCH.
+ * checked by the next wait.  xp_finish_delivery_rare is the part for slots with ONESHOT or
+ * DISPATCH.
  */
-void xp_delivered_by_mode(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
-static XP_INLINE void xp_delivered(struct xpoll *queue, int fd, struct xp_slot *slot,
-                                   unsigned filters)
+void xp_finish_delivery_rare(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
+static XP_INLINE void xp_finish_delivery(struct xpoll *queue, int fd, struct xp_slot *slot,
+                                         unsigned filters)
 {
 	if (XP_UNLIKELY(filters & (slot->oneshot | slot->dispatch))) {
-		xp_delivered_by_mode(queue, fd, slot, filters);
+		xp_finish_delivery_rare(queue, fd, slot, filters);
 		return;
 	}
 	if (filters & slot->clear & ~(unsigned)slot->solo)

@@ -22,7 +22,7 @@ static void flush_changes(struct xpoll *queue)
 			int fd = xp_token_fd(fired[i].token);
 			struct xp_slot *slot = xp_slots_get(queue, fd);
 
-			if (slot->present && xp_slot_is_of(slot, fired[i].token))
+			if (slot->present && xp_slot_token_is_live(slot, fired[i].token))
 				xp_entry_drop(queue, fd, slot);
 		}
 		if (count < 0)
@@ -48,31 +48,31 @@ static bool must_wake_sleeper(const struct xpoll *queue)
 static void leave_to_sleepers(struct xpoll *queue)
 {
 	if (xp_has_candidates(queue)) {
-		if (xp_is_concurrent(queue))
-			xp_candidates_publish(queue);
+		if (xp_backend_is_concurrent(queue))
+			xp_candidates_to_kernel(queue);
 		else
-			xp_sleepers_mark(queue);
+			xp_kick_request(queue);
 	}
-	if (xp_sleepers_take_mark(queue) && must_wake_sleeper(queue)) {
+	if (xp_kick_take_request(queue) && must_wake_sleeper(queue)) {
 		xp_kick_one(queue);
 		if (xp_timer_waiter_missing(queue))
-			xp_timer_waiter_woken(queue);
+			xp_timer_wakeup_sent(queue);
 	}
 }
 
 int xp_leave_to_others(struct xpoll *queue, int rc)
 {
 	if (xp_has_sleepers(queue) || queue->outer.in_use) {
-		if (queue->ops->flush && xp_is_concurrent(queue))
+		if (queue->ops->flush && xp_backend_is_concurrent(queue))
 			flush_changes(queue);
 		if (xp_has_sleepers(queue))
 			leave_to_sleepers(queue);
 		if (queue->outer.in_use)
 			xp_outer_update(queue);
-		(void)xp_sleepers_take_mark(queue);
+		(void)xp_kick_take_request(queue);
 	}
 	xp_unlock(queue);
-	return xp_result(rc);
+	return xp_public_result(rc);
 }
 
 /*
@@ -106,30 +106,30 @@ static int late_change_make(struct xpoll *queue, const struct xp_late *late)
 {
 	int rc;
 
-	XP_ASSERT(atomic_load(&late->slot->late) > 0);
+	XP_ASSERT(atomic_load(&late->slot->late_in_flight) > 0);
 	rc = queue->ops->change_unlocked(queue->backend, late->fd, late->watch, late->token);
 	if (XP_LIKELY(rc == 0)) {
 		/*
 		 * The decrement is the last access to the queue, which another thread may destroy
 		 * afterwards.
 		 */
-		atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
+		atomic_fetch_sub_explicit(&late->slot->late_in_flight, 1, memory_order_release);
 		return 0;
 	}
 	/*
-	 * late_change_failed takes the lock, which may be held by a thread that waits for `late` to
-	 * become 0: decrement `late` first.  This thread is counted as a writer, for which
-	 * xpoll_destroy waits, so the queue stays alive.
+	 * late_change_failed takes the lock, which may be held by a thread that waits for
+	 * `late_in_flight` to become 0: decrement `late_in_flight` first.  This thread pins the
+	 * queue, for which xpoll_destroy waits, so the queue stays alive.
 	 */
-	xp_writer_begin(queue);
-	atomic_fetch_sub_explicit(&late->slot->late, 1, memory_order_release);
+	xp_queue_pin(queue);
+	atomic_fetch_sub_explicit(&late->slot->late_in_flight, 1, memory_order_release);
 	/*
 	 * EPERM: fd was reused for a file that the kernel cannot poll, so handle the error like
 	 * ENOENT
 	 */
 	rc = rc == -EPERM ? -ENOENT : rc;
 	late_change_failed(queue, late, rc);
-	xp_writer_end(queue);
+	xp_queue_unpin(queue);
 	return rc;
 }
 
@@ -139,7 +139,7 @@ int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
 
 	xp_leave(queue);
 	last = late_change_make(queue, late);
-	return xp_result(rc < 0 ? rc : last);
+	return xp_public_result(rc < 0 ? rc : last);
 }
 
 /*
@@ -153,7 +153,7 @@ int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
  *
  * Blocking signals takes system calls.  So before the first sleep poll once without sleeping: if
  * that finds an event, no signals need to be blocked.  After a poll that has found none, the next
- * XP_RECENT_FOR such waits do not try (poll_after).
+ * XP_RECENT_FOR such waits do not try (skip_poll_waits).
  */
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns)
 {
@@ -162,15 +162,16 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 	bool masked = xp_wait_mask(wait) != NULL;
 	bool hold = masked || (xp_may_hold_signals(queue) &&
 		(again || queue->hold_waits > 0 || *until_ns < wait->deadline_ns ||
-		 !xp_is_concurrent(queue)));
+		 !xp_backend_is_concurrent(queue)));
 
 	if (hold && !again && !masked) {
-		if (!wait->polled && queue->poll_after == 0) {
+		if (!wait->polled && queue->skip_poll_waits == 0) {
 			wait->polled = true;
-			*until_ns = XP_PAST;
+			*until_ns = XP_NOW_UNLOCKED;
 			return timer;
 		}
-		queue->poll_after = wait->polled ? XP_RECENT_FOR : XP_SET(queue->poll_after - 1);
+		queue->skip_poll_waits = wait->polled ? XP_RECENT_FOR
+		                                      : XP_SET(queue->skip_poll_waits - 1);
 	}
 	wait->has_slept = true;
 	if (queue->hold_waits > 0 && !again)
@@ -179,9 +180,9 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 		queue->hold_waits = XP_RECENT_FOR;
 	if (hold)
 		xp_hold_signals(queue, wait);
-	/* Poll with the signal mask (XP_PAST), not without it (XP_NOW). */
+	/* Poll with the signal mask (XP_NOW_UNLOCKED), not without it (XP_NOW). */
 	if (*until_ns == XP_NOW)
-		*until_ns = XP_PAST;
+		*until_ns = XP_NOW_UNLOCKED;
 	return timer;
 }
 
@@ -189,7 +190,7 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 struct sleeper {
 	struct xpoll *queue;
 	struct xp_wait *wait;
-	uint32_t kick_epoch;
+	uint32_t kick_sequence;
 	uint32_t timer;
 	/*
 	 * the end of the sleep; a member, because a local variable may be lost in the longjmp of a
@@ -202,7 +203,7 @@ struct sleeper {
 static void sleeper_awake(const struct sleeper *sleeper)
 {
 	xp_sleep_end(sleeper->queue, sleeper->timer);
-	xp_sleeper_leave(sleeper->queue, sleeper->wait, sleeper->kick_epoch);
+	xp_sleeper_leave(sleeper->queue, sleeper->wait, sleeper->kick_sequence);
 }
 
 /*
@@ -217,12 +218,12 @@ static void sleep_cancelled(void *argument)
 
 	xp_lock(queue);
 	sleeper_awake(sleeper);
-	xp_check_all(queue);
-	xp_attach_later(queue, true);
+	xp_candidates_add_edges(queue);
+	xp_set_unattached(queue, true);
 	xp_wait_dismiss(queue, sleeper->wait, true);
 	xp_leave(queue);
 	if (sleeper->wait->holds_signals)
-		xp_sys_signals_release(&sleeper->wait->blocked);
+		xp_sys_signals_release(&sleeper->wait->saved_mask);
 }
 
 int xp_sleep_shared(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
@@ -236,7 +237,7 @@ int xp_sleep_shared(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns,
 	int rc;
 
 	sleeper.timer = xp_sleep_begin(queue, wait, &sleeper.until_ns);
-	sleeper.kick_epoch = xp_sleeper_enter(queue);
+	sleeper.kick_sequence = xp_sleeper_enter(queue);
 	xp_unlock_to_sleep(queue);
 	pthread_cleanup_push(sleep_cancelled, &sleeper);
 	rc = queue->ops->wait(queue->backend, sleeper.until_ns, xp_wait_mask(wait), fired, cap);

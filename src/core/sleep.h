@@ -44,8 +44,8 @@ static inline int xp_leave_late(struct xpoll *queue, int rc, const struct xp_lat
 /*
  * Prepare a sleep until *until_ns, and block signals if necessary.  If this thread becomes the
  * timer waiter, the one that returns when a source is due, *until_ns becomes that time, if it is
- * earlier.  If the thread has to poll once without sleeping first, *until_ns becomes XP_PAST.
- * Returns the thread's number as timer waiter, or 0.
+ * earlier.  If the thread has to poll once without sleeping first, *until_ns becomes
+ * XP_NOW_UNLOCKED.  Returns the thread's number as timer waiter, or 0.
  *
  * xp_sleep_begin calls xp_sleep_prepare if there may be something to do, counts the call into the
  * kernel, updates the descriptor of xpoll_fd, and begins to measure the sleep.
@@ -57,11 +57,11 @@ static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wa
 	uint32_t timer = 0;
 
 	if (XP_UNLIKELY(wait->has_slept || queue->hold_waits > 0 || xp_wait_mask(wait) ||
-	                xp_timer_waiter_missing(queue) || !xp_is_concurrent(queue)))
+	                xp_timer_waiter_missing(queue) || !xp_backend_is_concurrent(queue)))
 		timer = xp_sleep_prepare(queue, wait, until_ns);
 	else
 		wait->has_slept = true;
-	xp_ask_begins(queue, wait);
+	xp_kernel_call_begin(queue, wait);
 	if (XP_UNLIKELY(queue->outer.in_use))
 		xp_outer_update(queue);
 	xp_idle_begin(queue);
@@ -72,7 +72,7 @@ static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wa
 static inline void xp_sleep_end(struct xpoll *queue, uint32_t timer)
 {
 	xp_idle_end(queue);
-	xp_timer_waiter_arrived(queue);
+	xp_timer_wakeup_clear(queue);
 	xp_timer_waiter_end(queue, timer);
 }
 

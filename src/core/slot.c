@@ -35,11 +35,11 @@ struct xp_slot *xp_slots_make(struct xpoll *queue, int fd)
 		queue->fired = xp_realloc(NULL, XP_FIRED_ALONE * sizeof *queue->fired);
 	at = &queue->slots.pages[page];
 	if (!*at) {
-		*at = xp_alloc_lines(XP_PAGE_SLOTS * sizeof **at);
+		*at = xp_alloc_aligned(XP_PAGE_SLOTS * sizeof **at);
 		for (int i = 0; *at && i < XP_PAGE_SLOTS; i++)
 			(*at)[i] = (struct xp_slot){.next = XP_UNQUEUED};
 	}
-	return xp_slots_at(queue, fd);
+	return xp_slots_find(queue, fd);
 }
 
 void xp_slots_fini(struct xpoll *queue)
@@ -53,8 +53,8 @@ void xp_slots_fini(struct xpoll *queue)
 struct xp_slot *xp_slots_walk(const struct xpoll *queue, int *fd)
 {
 	for (; *fd >> XP_PAGE_BITS < queue->slots.pages_len; *fd |= XP_PAGE_SLOTS - 1, ++*fd)
-		if (xp_slots_at(queue, *fd))
-			return xp_slots_at(queue, *fd);
+		if (xp_slots_find(queue, *fd))
+			return xp_slots_find(queue, *fd);
 	return NULL;
 }
 
@@ -77,8 +77,8 @@ enum {
 
 /*
  * The thread that makes a late change cannot signal a condition: the queue may be destroyed once
- * the thread has decremented slot->late.  So the waiting thread sleeps for a short time and checks
- * again.
+ * the thread has decremented slot->late_in_flight.  So the waiting thread sleeps for a short time
+ * and checks again.
  */
 void xp_nap(int64_t ns)
 {
@@ -95,7 +95,8 @@ void xp_nap(int64_t ns)
 
 void xp_late_await_busy(struct xp_slot *slot)
 {
-	for (int tries = 0; atomic_load_explicit(&slot->late, memory_order_acquire) > 0; tries++) {
+	for (int tries = 0; atomic_load_explicit(&slot->late_in_flight,
+	                                         memory_order_acquire) > 0; tries++) {
 		if (tries < TRIES)
 			xp_relax();
 		else
@@ -116,5 +117,5 @@ void xp_late_forget_all(struct xpoll *queue)
 	struct xp_slot *slot;
 
 	for (int fd = 0; (slot = xp_slots_walk(queue, &fd)); fd++)
-		atomic_store(&slot->late, 0);
+		atomic_store(&slot->late_in_flight, 0);
 }

@@ -11,14 +11,14 @@
  * Superseded report of the main entry: its arming is between `first_arming` and the present one.
  * It is dropped, because the change of the entry since then made the kernel check the state again.
  * Outdated report: filters were enabled, but `arming` stayed the same, after a thread had fetched
- * the report, so it may be about readiness that was delivered already.  xp_slot_mark records the
- * time of that (`marked` and `mark`).  The queue checks the state by poll(2) instead of delivering
- * the report, or lets the kernel report a level-triggered entry again.
+ * the report, so it may be about readiness that was delivered already.  xp_slot_outdate_reports
+ * records the time of that (`has_cutoff` and `cutoff`).  The queue checks the state by poll(2)
+ * instead of delivering the report, or lets the kernel report a level-triggered entry again.
  *
  * A report that has cleared its bits in the file (XP_KIND_CLEARED) is neither superseded nor
  * outdated, because no later report has the bits.
  *
- * The queue's lock guards all members except `late`, which is atomic.
+ * The queue's lock guards all members except `late_in_flight`, which is atomic.
  */
 #ifndef XP_CORE_SLOT_H
 #define XP_CORE_SLOT_H
@@ -100,7 +100,8 @@ struct xp_slot {
 	 * earlier one is of a registration that has ended
 	 */
 	uint32_t first_arming;
-	uint32_t mark;       /* queue->marks at the last xp_slot_mark: see `marked` */
+	/* queue->last_cutoff at the last xp_slot_outdate_reports: see `marked` */
+	uint32_t cutoff;
 	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
 	/* descriptor of the next candidate (slot to check by poll(2)); XP_LAST; XP_UNQUEUED */
 	int32_t next;
@@ -108,7 +109,7 @@ struct xp_slot {
 	 * Reported bits that were not delivered yet, of a file that must not be checked by poll(2),
 	 * which might clear bits: see xp_slot_can_probe.
 	 */
-	uint16_t kept;
+	uint16_t deferred;
 
 	/* Sets of filters. */
 	uint8_t present;   /* registered filters */
@@ -127,8 +128,8 @@ struct xp_slot {
 	 * they had not reached their low-water mark.
 	 */
 	uint8_t recheck;
-	uint8_t delivered : 3;  /* filters that the wait `epoch` has delivered */
-	uint8_t pipe_bits : 5;  /* binary logarithm of a pipe's size; 0: unknown */
+	uint8_t delivered : 3;      /* filters that the wait `epoch` has delivered */
+	uint8_t pipe_size_log2 : 5; /* binary logarithm of a pipe's size; 0: unknown */
 	uint8_t clear;     /* filters that were added with XPOLL_CLEAR */
 	uint8_t oneshot;   /* filters that were added with XPOLL_ONESHOT */
 	uint8_t dispatch;  /* filters that were added with XPOLL_DISPATCH */
@@ -150,8 +151,8 @@ struct xp_slot {
 	 * Index of the first filter whose event found no room: the next delivery begins with this
 	 * filter.
 	 */
-	uint8_t first : 2;
-	uint8_t count : 3;    /* filters whose events have a count: XPOLL_NOTE_COUNT */
+	uint8_t resume_filter : 2;
+	uint8_t count_filters : 3; /* filters whose events have a count: XPOLL_NOTE_COUNT */
 	/*
 	 * filters with a kernel entry of their own (solo entry), not in the main entry: see entry.h
 	 */
@@ -160,24 +161,24 @@ struct xp_slot {
 	 * no filter is registered, but the kernel still has a one-shot entry of fd that has
 	 * reported
 	 */
-	uint8_t leftover : 1;
+	uint8_t has_leftover_entry : 1;
 	/* xpoll_event ignored a hang-up, which xpoll_pwait and xpoll_wait have to report */
 	uint8_t hangup_ignored : 1;
-	/* filters to which the bits in `kept` (reported, not delivered yet) belong */
-	uint8_t kept_for : 3;
+	/* filters to which the bits in `deferred` (reported, not delivered yet) belong */
+	uint8_t deferred_for : 3;
 	uint8_t is_exclusive : 1; /* the kernel's main entry is exclusive now: see entry.c */
 	/*
 	 * Filters were enabled, or changed, without a new arming in the token of reports.  Reports
-	 * that a thread fetched before (wait->marks is less than `mark`) may be outdated: a check
-	 * replaces them.
+	 * that a thread fetched before (wait->cutoff_snapshot is less than `cutoff`) may be
+	 * outdated: a check replaces them.
 	 */
-	uint8_t marked : 1;
+	uint8_t has_cutoff : 1;
 	uint8_t fruitless_reports : 3; /* reports in a row for which no enabled filter was ready */
 
 	uint8_t mode;      /* enum xp_mode */
 	uint8_t kind : 4;      /* enum xp_fd_kind */
 	/* checks by poll(2), in a row, that found nothing ready after a delivery */
-	uint8_t idle : 4;
+	uint8_t fruitless_checks : 4;
 	/*
 	 * Number of reports of the kernel, modulo 64.  Whenever it becomes 0, a lazy queue (epoll)
 	 * verifies that fd was not reused.
@@ -189,7 +190,7 @@ struct xp_slot {
 	 * Number of changes of the kernel's entry that threads are making now without the lock: see
 	 * struct xp_late.
 	 */
-	atomic_uchar late;
+	atomic_uchar late_in_flight;
 };
 
 _Static_assert(sizeof(struct xp_slot) == XP_CACHE_LINE, "one cache line for each descriptor");
@@ -207,7 +208,7 @@ void xp_slots_fini(struct xpoll *queue);
 struct xp_slot *xp_slots_walk(const struct xpoll *queue, int *fd);
 
 /* Returns the slot of fd; NULL if its page was never allocated. */
-static inline struct xp_slot *xp_slots_at(const struct xpoll *queue, int fd)
+static inline struct xp_slot *xp_slots_find(const struct xpoll *queue, int fd)
 {
 	unsigned page = (unsigned)fd >> XP_PAGE_BITS;
 
@@ -242,7 +243,7 @@ static inline uint32_t xp_token_arming(uint64_t token)
 }
 
 /* Returns true if the registrations for which the token was made have not ended. */
-static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
+static inline bool xp_slot_token_is_live(const struct xp_slot *slot, uint64_t token)
 {
 	/*
 	 * Unsigned differences are correct even if the arming has wrapped around since
@@ -255,13 +256,13 @@ static inline bool xp_slot_is_of(const struct xp_slot *slot, uint64_t token)
  * Let new registrations of the slot begin: reports with the tokens used so far become stale
  * (ended).
  */
-static inline void xp_slot_renumber(struct xp_slot *slot)
+static inline void xp_slot_invalidate_tokens(struct xp_slot *slot)
 {
 	slot->first_arming = ++slot->arming;
 }
 
 /* Returns the filters (those with CLEAR or LOWAT) whose entry must be edge-triggered. */
-static inline unsigned xp_slot_by_edge(const struct xp_slot *slot)
+static inline unsigned xp_slot_edge_filters(const struct xp_slot *slot)
 {
 	return slot->clear | slot->lowat;
 }
@@ -283,20 +284,20 @@ extern const uint16_t xp_poll_masks[64];
  * Returns the mask with which the kernel watches these filters.  READ always has POLLRDHUP, which
  * XPOLL_EOF needs.
  */
-static inline uint32_t xp_bits_of(const struct xp_slot *slot, unsigned filters)
+static inline uint32_t xp_watch_bits(const struct xp_slot *slot, unsigned filters)
 {
 	return xp_poll_masks[filters | slot->requested | XP_REQUEST_RDHUP] &
 		~(uint32_t)(POLLERR | POLLHUP);
 }
 
 /* Returns those bits of `events` that poll(2) would return for the enabled filters. */
-static inline uint32_t xp_poll_bits(const struct xp_slot *slot, uint32_t events)
+static inline uint32_t xp_enabled_bits(const struct xp_slot *slot, uint32_t events)
 {
 	return events & xp_poll_masks[slot->enabled | slot->requested];
 }
 
-/* Returns the enabled filters that get these bits, a result of xp_poll_bits other than 0. */
-static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits)
+/* Returns the enabled filters that get these bits, a result of xp_enabled_bits other than 0. */
+static inline unsigned xp_enabled_filters_of(const struct xp_slot *slot, uint32_t bits)
 {
 	unsigned enabled = slot->enabled;
 
@@ -306,8 +307,9 @@ static inline unsigned xp_poll_filters(const struct xp_slot *slot, uint32_t bits
 }
 
 /*
- * Disable these filters, and do not check them any more.  Bits in `kept` (reported, not delivered
- * yet) that the kernel does not report again (XP_KIND_CLEARED) stay until the filters are enabled.
+ * Disable these filters, and do not check them any more.  Bits in `deferred` (reported, not
+ * delivered yet) that the kernel does not report again (XP_KIND_CLEARED) stay until the filters are
+ * enabled.
  */
 static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 {
@@ -317,7 +319,7 @@ static inline void xp_slot_disable(struct xp_slot *slot, unsigned filters)
 	slot->check &= left;
 	slot->recheck &= left;
 	if (slot->kind != XP_KIND_CLEARED)
-		slot->kept_for &= left & XP_ALL_FILTERS;
+		slot->deferred_for &= left & XP_ALL_FILTERS;
 }
 
 /* Returns the kind of the file, cached in the slot; XP_KIND_UNKNOWN if a system call failed. */
@@ -352,7 +354,7 @@ void xp_late_await_busy(struct xp_slot *slot);
 /* Wait until no thread is changing the slot's entry without the lock (late changes: see above). */
 static inline void xp_late_await(struct xp_slot *slot)
 {
-	if (XP_UNLIKELY(atomic_load_explicit(&slot->late, memory_order_acquire) > 0))
+	if (XP_UNLIKELY(atomic_load_explicit(&slot->late_in_flight, memory_order_acquire) > 0))
 		xp_late_await_busy(slot);
 }
 

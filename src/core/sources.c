@@ -34,7 +34,7 @@ static void registration_update_list(struct xpoll *queue, struct xp_registration
 
 	if (ready && xp_list_empty(&reg->ready)) {
 		xp_list_append(&queue->registrations.active, &reg->ready);
-		xp_sleepers_mark(queue);
+		xp_kick_request(queue);
 	} else if (!ready) {
 		xp_list_remove(&reg->ready);
 	}
@@ -61,11 +61,11 @@ struct xp_registration *xp_registration_make(struct xpoll *queue, const struct x
 	reg = xp_pool_take(&queue->sources[ops->id].pool, ops->size, &place);
 	if (!reg)
 		return NULL;
-	*reg = (struct xp_registration){{ident}, (int8_t)ops->filter, .place = place & 63};
+	*reg = (struct xp_registration){{ident}, (int8_t)ops->filter, .pool_index = place & 63};
 	if (ops->size > sizeof *reg)
 		memset(reg + 1, 0, ops->size - sizeof *reg);
 	xp_list_init(&reg->ready);
-	xp_regmap_put(map, slot ? slot : xp_regmap_look(map, ident, ops->filter), &reg->item,
+	xp_regmap_put(map, slot ? slot : xp_regmap_find_slot(map, ident, ops->filter), &reg->item,
 	              ops->filter);
 	queue->stats.registered++;
 	return reg;
@@ -79,7 +79,7 @@ void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
 	xp_list_remove(&reg->ready);
 	xp_regmap_remove(&queue->registrations.map, &reg->item, ops->filter);
 	queue->stats.registered--;
-	xp_pool_give(&queue->sources[ops->id].pool, ops->size, reg, reg->place);
+	xp_pool_give(&queue->sources[ops->id].pool, ops->size, reg, reg->pool_index);
 }
 
 void xp_registration_end(struct xpoll *queue, struct xp_registration *reg)
@@ -153,14 +153,14 @@ static int registration_modify(struct xpoll *queue, const struct xp_source_ops *
 }
 
 /*
- * Delete the registration, unless `confirm` returns -EBUSY because the source is still using the
- * registration.  If `confirm` returns another error, such as -EBADF, the registration ends, and the
- * error is returned.
+ * Delete the registration, unless `verify_ident` returns -EBUSY because the source is still using
+ * the registration.  If `verify_ident` returns another error, such as -EBADF, the registration
+ * ends, and the error is returned.
  */
 static int registration_delete(struct xpoll *queue, const struct xp_source_ops *ops,
                                struct xp_registration *reg)
 {
-	int rc = ops->confirm ? ops->confirm(queue, reg, false) : 0;
+	int rc = ops->verify_ident ? ops->verify_ident(queue, reg, false) : 0;
 
 	if (rc != -EBUSY)
 		xp_registration_end(queue, reg);
@@ -191,7 +191,7 @@ int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
 	if (change->fflags & ~ops->fflags)
 		return -EINVAL;
 	xp_source_refresh(queue, ops, XP_BEFORE_CHANGE);
-	slot = map->len ? xp_regmap_look(map, change->ident, change->filter) : NULL;
+	slot = map->len ? xp_regmap_find_slot(map, change->ident, change->filter) : NULL;
 	reg = slot ? registration_of(slot->item) : NULL;
 	if (reg && change->flags & XPOLL_DELETE)
 		return registration_delete(queue, ops, reg);
@@ -215,7 +215,7 @@ static const struct xp_registration *guess_registration(const struct xpoll *queu
                                                         const struct xpoll_event *change)
 {
 	return registration_of(
-		xp_regmap_guess(&queue->registrations.map, change->ident, change->filter));
+		xp_regmap_find_by_hash(&queue->registrations.map, change->ident, change->filter));
 }
 
 void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int n,
@@ -242,7 +242,7 @@ void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *chang
 	}
 }
 
-void xp_sources_change_begins(struct xpoll *queue)
+void xp_sources_reset_now(struct xpoll *queue)
 {
 	queue->change_ns = XP_NOW;
 }
@@ -260,11 +260,11 @@ int64_t xp_sources_now(struct xpoll *queue)
  * Returns true if ident still refers to the registered object; otherwise ends the registration and
  * returns false.
  */
-static bool registration_confirm_or_end(struct xpoll *queue, struct xp_registration *reg)
+static bool registration_verify_or_end(struct xpoll *queue, struct xp_registration *reg)
 {
 	const struct xp_source_ops *ops = xp_source_of(reg);
 
-	if (!ops->confirm || ops->confirm(queue, reg, true) == 0)
+	if (!ops->verify_ident || ops->verify_ident(queue, reg, true) == 0)
 		return true;
 	xp_registration_end(queue, reg);
 	return false;
@@ -322,7 +322,7 @@ void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait)
 		 * record.
 		 */
 		if ((reg->wait_epoch != wait->epoch || wait->len == 0) &&
-		    registration_confirm_or_end(queue, reg))
+		    registration_verify_or_end(queue, reg))
 			registration_deliver(queue, reg, wait);
 	}
 }
@@ -384,8 +384,8 @@ struct xp_registration *xp_registration_of_fd(const struct xpoll *queue, int fd)
 void xp_sources_await_unused(int fd)
 {
 	for (int i = 0; xp_sources[i]; i++)
-		if (xp_sources[i]->process && xp_sources[i]->process->unused)
-			xp_sources[i]->process->unused(fd);
+		if (xp_sources[i]->process && xp_sources[i]->process->await_unused)
+			xp_sources[i]->process->await_unused(fd);
 }
 
 /* --- The beginning and the end ---------------------------------------------------- */
@@ -410,7 +410,7 @@ static void registrations_release(struct xpoll *queue)
 	     (reg = registration_of(xp_regmap_walk(&queue->registrations.map, &i)));) {
 		xp_list_init(&reg->ready);
 		reg->active = false;
-		if (xp_source_of(reg)->release && !reg->orphan)
+		if (xp_source_of(reg)->release && !reg->inherit_pending)
 			xp_source_of(reg)->release(queue, reg);
 	}
 	for (int i = 0; xp_sources[i]; i++) {
@@ -441,8 +441,8 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 	const struct xp_source_ops *ops = xp_source_of(reg);
 	int rc = ops->inherit ? ops->inherit(queue, reg) : -ENOTSUP;
 
-	reg->orphan = xp_is_lack(rc) ? 1 : 0;
-	if (reg->orphan)
+	reg->inherit_pending = xp_is_lack(rc) ? 1 : 0;
+	if (reg->inherit_pending)
 		return rc;
 	if (rc < 0)
 		xp_registration_free(queue, reg);

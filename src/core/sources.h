@@ -17,8 +17,8 @@ static inline bool xp_sources_active(const struct xpoll *queue)
 struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident, int filter);
 /*
  * Allocate a registration and add it to the table; the caller attaches it to its source.  Returns
- * NULL if there is no memory.  slot: the free slot of the table that xp_regmap_look returned, or
- * NULL.
+ * NULL if there is no memory.  slot: the free slot of the table that xp_regmap_find_slot returned,
+ * or NULL.
  */
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
                                              uint64_t ident, struct xp_regmap_slot *slot);
@@ -79,7 +79,7 @@ void xp_source_fds_forget(struct xpoll *queue);
 /*
  * Call before the changes of a call: the changes share one reading of the clock (xp_sources_now).
  */
-void xp_sources_change_begins(struct xpoll *queue);
+void xp_sources_reset_now(struct xpoll *queue);
 
 void xp_sources_init(struct xpoll *queue);
 /* Release all registrations and the states of the sources. */

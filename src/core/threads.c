@@ -20,7 +20,7 @@ int xp_threads_init(struct xpoll *queue)
 
 	if (rc < 0)
 		return rc;
-	rc = -pthread_cond_init(&queue->thread_left, NULL);
+	rc = -pthread_cond_init(&queue->thread_returned, NULL);
 	if (rc < 0)
 		xp_mutex_fini(&queue->lock);
 	return rc;
@@ -28,21 +28,21 @@ int xp_threads_init(struct xpoll *queue)
 
 void xp_threads_fini(struct xpoll *queue)
 {
-	pthread_cond_destroy(&queue->thread_left);
+	pthread_cond_destroy(&queue->thread_returned);
 	xp_mutex_fini(&queue->lock);
 }
 
 /*
  * Called when a thread that had released the lock within a call has the lock again: no longer
- * counts the thread in threads.inside.
+ * counts the thread in threads.inside_unlocked.
  */
-static void inside_leave(struct xpoll *queue)
+static void note_relock(struct xpoll *queue)
 {
-	XP_ASSERT(queue->threads.inside > 0);
-	queue->threads.inside--;
+	XP_ASSERT(queue->threads.inside_unlocked > 0);
+	queue->threads.inside_unlocked--;
 	xp_wait_generation_end(queue);
 	if (XP_UNLIKELY(queue->threads.dying))
-		pthread_cond_broadcast(&queue->thread_left);
+		pthread_cond_broadcast(&queue->thread_returned);
 }
 
 int xp_lock_in_child(struct xpoll *queue)
@@ -66,14 +66,14 @@ static void wake_threads(struct xpoll *queue, bool kick, unsigned groups)
 }
 
 /*
- * Wake the threads for which kick.due or turn.due is set now, not when the lock is released: the
- * calling thread is about to wait, and waits without releasing the lock by xp_unlock.
+ * Wake the threads for which kick.is_pending or turn.pending_groups is set now, not when the lock
+ * is released: the calling thread is about to wait, which releases the lock without xp_unlock.
  */
-static void kick_due(struct xpoll *queue)
+static void wake_pending_now(struct xpoll *queue)
 {
-	wake_threads(queue, queue->kick.due, queue->turn.due);
-	queue->kick.due = false;
-	queue->turn.due = 0;
+	wake_threads(queue, queue->kick.is_pending, queue->turn.pending_groups);
+	queue->kick.is_pending = false;
+	queue->turn.pending_groups = 0;
 }
 
 /*
@@ -89,17 +89,17 @@ static void groups_clear(struct xpoll *queue, unsigned groups)
 
 void xp_unlock(struct xpoll *queue)
 {
-	bool kick = queue->kick.due;
-	unsigned groups = queue->turn.due;
+	bool kick = queue->kick.is_pending;
+	unsigned groups = queue->turn.pending_groups;
 
 	if (XP_UNLIKELY(kick || groups)) {
 		/*
 		 * Release the lock before waking: a woken thread needs the lock at once, and would
 		 * block.
 		 */
-		queue->kick.due = false;
-		queue->turn.due = 0;
-		queue->threads.inside++;
+		queue->kick.is_pending = false;
+		queue->turn.pending_groups = 0;
+		queue->threads.inside_unlocked++;
 		xp_mutex_unlock(&queue->lock);
 		wake_threads(queue, kick, groups);
 		if (xp_lock_again(queue) == 0) {
@@ -109,7 +109,7 @@ void xp_unlock(struct xpoll *queue)
 			 * groups that were signalled again since.
 			 */
 			groups_clear(queue, groups & ~queue->turn.signalled);
-			inside_leave(queue);
+			note_relock(queue);
 		}
 	}
 	xp_mutex_unlock(&queue->lock);
@@ -119,30 +119,30 @@ uint32_t xp_sleeper_enter(struct xpoll *queue)
 {
 	queue->threads.sleepers++;
 	/* this thread has just polled, so no other thread has to */
-	(void)xp_sleepers_take_mark(queue);
-	kick_due(queue);
-	queue->threads.inside++;
-	return queue->kick.epoch;
+	(void)xp_kick_take_request(queue);
+	wake_pending_now(queue);
+	queue->threads.inside_unlocked++;
+	return queue->kick.sequence;
 }
 
 void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch)
 {
 	XP_ASSERT(xp_has_sleepers(queue));
 	queue->threads.sleepers--;
-	if (XP_UNLIKELY(epoch != queue->kick.epoch)) {
-		queue->kick.left--;
+	if (XP_UNLIKELY(epoch != queue->kick.sequence)) {
+		queue->kick.unreturned--;
 		wait->must_kick = true;
 	}
-	if (XP_UNLIKELY(queue->threads.changers > 0 || epoch != queue->kick.epoch))
-		pthread_cond_broadcast(&queue->thread_left);
-	inside_leave(queue);
+	if (XP_UNLIKELY(queue->threads.waiting_changers > 0 || epoch != queue->kick.sequence))
+		pthread_cond_broadcast(&queue->thread_returned);
+	note_relock(queue);
 }
 
 /* --- Waking -------------------------------------------------------------------------- */
 
 void xp_kick_one(struct xpoll *queue)
 {
-	queue->kick.due |= xp_has_sleepers(queue);
+	queue->kick.is_pending |= xp_has_sleepers(queue);
 }
 
 /*
@@ -158,7 +158,7 @@ static void followers_signal(struct xpoll *queue, bool all)
 		if (queue->turn.groups[i] == 0 || queue->turn.signalled & XP_BIT(i))
 			continue;
 		queue->turn.signalled |= XP_BIT(i);
-		queue->turn.due |= XP_BIT(i);
+		queue->turn.pending_groups |= XP_BIT(i);
 		done = !all;
 	}
 }
@@ -175,52 +175,52 @@ static void turn_pass(struct xpoll *queue)
 
 void xp_kick_all(struct xpoll *queue)
 {
-	queue->kick.epoch++;
-	queue->kick.left = queue->threads.sleepers;
-	queue->turn.leaving = queue->turn.followers;
+	queue->kick.sequence++;
+	queue->kick.unreturned = queue->threads.sleepers;
+	queue->turn.unreturned = queue->turn.followers;
 	xp_kick_one(queue);
 	followers_signal(queue, true);
 }
 
 void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired *fired, int rc)
 {
-	for (int i = 0; queue->kick.left > 0 && i < rc; i++)
+	for (int i = 0; queue->kick.unreturned > 0 && i < rc; i++)
 		wait->must_kick |= fired[i].token == XP_TOKEN_WAKE;
 }
 
 /*
  * xp_kick_all makes the sleeping threads return in a chain: each thread that a wake-up has reached
  * (must_kick) has the next one woken here.  Called only when this thread leaves the queue, or waits
- * in xp_await_left: if it polled after this call, its poll could consume the next thread's wake-up.
- * Until all have returned, wait_loop lets no thread begin a sleep, because the kernel chooses which
- * sleeping thread it wakes, and could choose one that need not return.
+ * in xp_await_thread_return: if it polled after this call, its poll could consume the next thread's
+ * wake-up.  Until all have returned, wait_loop lets no thread begin a sleep, because the kernel
+ * chooses which sleeping thread it wakes, and could choose one that need not return.
  */
 static void kick_next(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (wait->must_kick && queue->kick.left > 0)
+	if (wait->must_kick && queue->kick.unreturned > 0)
 		xp_kick_one(queue);
 	wait->must_kick = false;
 }
 
-void xp_await_left(struct xpoll *queue, struct xp_wait *wait)
+void xp_await_thread_return(struct xpoll *queue, struct xp_wait *wait)
 {
 	xp_hold_signals(queue, wait);
 	kick_next(queue, wait);
-	kick_due(queue);
-	queue->threads.inside++;
-	xp_mutex_wait(&queue->lock, &queue->thread_left);
-	inside_leave(queue);
+	wake_pending_now(queue);
+	queue->threads.inside_unlocked++;
+	xp_mutex_wait(&queue->lock, &queue->thread_returned);
+	note_relock(queue);
 }
 
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
-	if (wait->holds_signals || (!wait->own_mask && !xp_may_hold_signals(queue)))
+	if (wait->holds_signals || (!wait->caller_mask && !xp_may_hold_signals(queue)))
 		return;
-	xp_sys_signals_hold(&wait->blocked);
+	xp_sys_signals_hold(&wait->saved_mask);
 	wait->holds_signals = true;
 }
 
-bool xp_is_interrupted(struct xpoll *queue)
+bool xp_must_return_eintr(struct xpoll *queue)
 {
 	bool handles;
 
@@ -230,15 +230,15 @@ bool xp_is_interrupted(struct xpoll *queue)
 	 */
 	if (!xp_process_owns(queue))
 		return true;
-	if (queue->restarts || !queue->lock.taken)
-		return !queue->restarts && xp_signal_program_handles();
-	/* xp_signal_program_handles makes many system calls: release the lock meanwhile. */
-	queue->threads.inside++;
+	if (queue->restarts || !queue->lock.is_pthread_locked)
+		return !queue->restarts && xp_signal_any_is_handled();
+	/* xp_signal_any_is_handled makes many system calls: release the lock meanwhile. */
+	queue->threads.inside_unlocked++;
 	xp_mutex_unlock(&queue->lock);
-	handles = xp_signal_program_handles();
+	handles = xp_signal_any_is_handled();
 	if (xp_lock_again(queue) < 0)
 		return true;
-	inside_leave(queue);
+	note_relock(queue);
 	return handles;
 }
 
@@ -278,13 +278,13 @@ void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 	 * This thread has polled, so let the next thread poll: one that xp_kick_all (make all
 	 * sleeping threads return) has to wake, or a follower, which gets the turn.
 	 */
-	if (has_turn && xp_is_concurrent(queue))
+	if (has_turn && xp_backend_is_concurrent(queue))
 		kick_next(queue, wait);
 	else if (has_turn)
 		turn_pass(queue);
 	/* Do not decrement 0: in a child that a signal handler forked the count was reset. */
 	queue->in_wait[wait->format] -= queue->in_wait[wait->format] > 0;
-	xp_sleepers_mark(queue);
+	xp_kick_request(queue);
 	if (xp_has_sleepers(queue) && queue->ops->rearm)
 		queue->ops->rearm(queue->backend);
 }
@@ -298,7 +298,7 @@ void xp_wait_dismiss(struct xpoll *queue, struct xp_wait *wait, bool has_turn)
 struct follower {
 	struct xpoll *queue;
 	struct xp_wait *wait;
-	uint32_t epoch;
+	uint32_t kick_sequence;
 	int group;
 };
 
@@ -315,18 +315,19 @@ static void follower_leave(const struct follower *follower)
 	xp_idle_end(queue);
 	queue->turn.followers--;
 	queue->turn.groups[follower->group]--;
-	if (follower->epoch != queue->kick.epoch && --queue->turn.leaving == 0)
-		pthread_cond_broadcast(&queue->thread_left);
+	if (follower->kick_sequence != queue->kick.sequence && --queue->turn.unreturned == 0)
+		pthread_cond_broadcast(&queue->thread_returned);
 	/*
 	 * The descriptors have woken all followers that have to return, or the one that takes the
-	 * turn: make them not readable.  Those of groups in turn.due are not readable yet: their
-	 * wake-up is cancelled.  Other followers that wake find the turn taken, and sleep again.
+	 * turn: make them not readable.  Those of groups in turn.pending_groups are not readable
+	 * yet: their wake-up is cancelled.  Other followers that wake find the turn taken, and
+	 * sleep again.
 	 */
-	if (queue->turn.leaving == 0) {
-		groups_clear(queue, queue->turn.signalled & ~queue->turn.due);
-		queue->turn.signalled = queue->turn.due = 0;
+	if (queue->turn.unreturned == 0) {
+		groups_clear(queue, queue->turn.signalled & ~queue->turn.pending_groups);
+		queue->turn.signalled = queue->turn.pending_groups = 0;
 	}
-	inside_leave(queue);
+	note_relock(queue);
 }
 
 /*
@@ -351,7 +352,7 @@ static void follower_cancelled(void *argument)
 	xp_wait_dismiss(queue, follower->wait, false);
 	xp_unlock(queue);
 	if (follower->wait->holds_signals)
-		xp_sys_signals_release(&follower->wait->blocked);
+		xp_sys_signals_release(&follower->wait->saved_mask);
 }
 
 /*
@@ -363,7 +364,7 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 	struct follower follower = {
 		.queue = queue,
 		.wait = wait,
-		.epoch = queue->kick.epoch,
+		.kick_sequence = queue->kick.sequence,
 		.group = queue->turn.groups[0] > 0,
 	};
 	struct pollfd turn = {
@@ -375,10 +376,10 @@ static int turn_await(struct xpoll *queue, struct xp_wait *wait)
 	xp_hold_signals(queue, wait);
 	if (xp_has_candidates(queue))
 		xp_kick_one(queue); /* the thread in the back end returns and checks them */
-	kick_due(queue);
+	wake_pending_now(queue);
 	queue->turn.followers++;
 	queue->turn.groups[follower.group]++;
-	queue->threads.inside++;
+	queue->threads.inside_unlocked++;
 	xp_idle_begin(queue);
 	xp_mutex_unlock(&queue->lock);
 	pthread_cleanup_push(follower_cancelled, &follower);
@@ -398,15 +399,15 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 
 		if (queue->threads.dying)
 			return -EBADF;
-		if (xp_deadline_over(wait) || wait->wake_all != queue->wake.all)
+		if (xp_wait_has_expired(wait) || wait->wake_all != queue->wake.all)
 			return 0;
 		/*
 		 * An xp_kick_all makes the followers return; until all have, the descriptors on
 		 * which followers sleep stay readable.  If this thread slept on one now, it would
 		 * be woken at once: wait for that first.
 		 */
-		if (queue->turn.leaving > 0) {
-			xp_await_left(queue, wait);
+		if (queue->turn.unreturned > 0) {
+			xp_await_thread_return(queue, wait);
 			continue;
 		}
 		rc = turn_await(queue, wait);
@@ -424,18 +425,18 @@ void xp_quiesce(struct xpoll *queue)
 	if (!xp_has_sleepers(queue))
 		return;
 	queue->threads.shared = XP_RECENT_FOR;
-	if (xp_is_concurrent(queue))
+	if (xp_backend_is_concurrent(queue))
 		return;
-	queue->threads.changers++;
-	queue->threads.inside++;
+	queue->threads.waiting_changers++;
+	queue->threads.inside_unlocked++;
 	while (xp_has_sleepers(queue)) {
 		xp_kick_one(queue);
-		kick_due(queue);
-		xp_mutex_wait(&queue->lock, &queue->thread_left);
+		wake_pending_now(queue);
+		xp_mutex_wait(&queue->lock, &queue->thread_returned);
 	}
-	inside_leave(queue);
-	if (--queue->threads.changers == 0)
-		pthread_cond_broadcast(&queue->thread_left);
+	note_relock(queue);
+	if (--queue->threads.waiting_changers == 0)
+		pthread_cond_broadcast(&queue->thread_returned);
 }
 
 /* --- The end ---------------------------------------------------------------------------- */
@@ -449,10 +450,11 @@ int xp_threads_forget(struct xpoll *queue)
 	if (rc < 0)
 		return rc;
 	atomic_store(&queue->wake.state, 0);
-	queue->threads.sleepers = queue->threads.inside = queue->threads.changers = 0;
-	queue->kick.left = 0;
-	queue->kick.due = false;
-	(void)xp_sleepers_take_mark(queue);
+	queue->threads.sleepers = queue->threads.inside_unlocked = 0;
+	queue->threads.waiting_changers = 0;
+	queue->kick.unreturned = 0;
+	queue->kick.is_pending = false;
+	(void)xp_kick_take_request(queue);
 	memset(queue->in_wait, 0, sizeof queue->in_wait);
 	queue->idle.ns = xp_idle_total(queue);
 	queue->idle.sleepers = 0;
@@ -466,9 +468,9 @@ int xp_threads_forget(struct xpoll *queue)
  * Wait until no thread uses the queue without its lock, as xpoll_wake does.  A thread in xpoll_wake
  * may be in a signal handler, which cannot signal a condition, so check again every millisecond.
  */
-static void await_writers(struct xpoll *queue)
+static void await_unpinned(struct xpoll *queue)
 {
-	while (xp_has_writers(queue))
+	while (xp_queue_is_pinned(queue))
 		xp_nap(XP_NS_PER_MS);
 }
 
@@ -477,10 +479,10 @@ void xp_threads_await_end(struct xpoll *queue)
 	xp_mutex_lock(&queue->lock);
 	queue->threads.dying = true;
 	xp_kick_all(queue);
-	kick_due(queue);
-	while (queue->threads.inside > 0)
-		xp_mutex_wait(&queue->lock, &queue->thread_left);
+	wake_pending_now(queue);
+	while (queue->threads.inside_unlocked > 0)
+		xp_mutex_wait(&queue->lock, &queue->thread_returned);
 	xp_mutex_unlock(&queue->lock);
 	xp_late_await_all(queue);
-	await_writers(queue);
+	await_unpinned(queue);
 }

@@ -18,11 +18,11 @@
 /* Returns true if this process owns the queue; false in a forked child. */
 static inline bool xp_process_owns(const struct xpoll *queue)
 {
-	return queue->process == xp_process_current();
+	return queue->process == xp_process_number();
 }
 
 /* Returns true if several threads may be in the back end's wait at the same time. */
-static inline bool xp_is_concurrent(const struct xpoll *queue)
+static inline bool xp_backend_is_concurrent(const struct xpoll *queue)
 {
 	return queue->ops->caps & XP_CAP_CONCURRENT;
 }
@@ -68,7 +68,7 @@ static inline void xp_unlock_alone(struct xpoll *queue)
  */
 static inline bool xp_entered_alone(const struct xpoll *queue)
 {
-	return !queue->lock.taken;
+	return !queue->lock.is_pthread_locked;
 }
 
 /*
@@ -97,15 +97,15 @@ static inline void xp_unlock_to_sleep(struct xpoll *queue)
 }
 /*
  * Release the lock, and wake the threads that were left for this moment: a sleeping one, which has
- * to poll (kick.due), and followers, which wait for the turn (turn.due).
+ * to poll (kick.is_pending), and followers, which wait for the turn (turn.pending_groups).
  */
 void xp_unlock(struct xpoll *queue);
 
 /*
  * Count a thread that is about to sleep in the back end.  Now, and not when the lock is released,
- * wake the threads that have to return: a sleeping one (kick.due), and followers, which wait for
- * the turn (turn.due).  Returns kick.epoch, which shows after the sleep whether xp_kick_all was
- * called.
+ * wake the threads that have to return: a sleeping one (kick.is_pending), and followers, which wait
+ * for the turn (turn.pending_groups).  Returns kick.sequence, which shows after the sleep whether
+ * xp_kick_all was called.
  */
 uint32_t xp_sleeper_enter(struct xpoll *queue);
 /* Call after the sleep, with the lock; epoch: the result of xp_sleeper_enter. */
@@ -144,7 +144,7 @@ void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
  * Release the lock until thread_left is signalled: other threads have returned from their sleep, or
  * no thread waits in xp_quiesce any more.
  */
-void xp_await_left(struct xpoll *queue, struct xp_wait *wait);
+void xp_await_thread_return(struct xpoll *queue, struct xp_wait *wait);
 /*
  * Returns true if a wait without a mask of its caller may block signals between its sleeps: a sleep
  * with a mask costs little here, and the queue has no XPOLL_RESTART.  On epoll and kqueue a thread
@@ -153,8 +153,9 @@ void xp_await_left(struct xpoll *queue, struct xp_wait *wait);
  */
 static inline bool xp_may_hold_signals(const struct xpoll *queue)
 {
-	return queue->ops->caps & XP_CAP_MASK && !queue->restarts &&
-		(!xp_is_concurrent(queue) || !queue->threads.together || xp_entered_alone(queue));
+	return queue->ops->caps & XP_CAP_CHEAP_MASK && !queue->restarts &&
+		(!xp_backend_is_concurrent(queue) || !queue->threads.together ||
+		 xp_entered_alone(queue));
 }
 
 /*
@@ -167,7 +168,7 @@ void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait);
  * (otherwise the cause is something like a stop and continue), and the queue has no XPOLL_RESTART.
  * Also true in a child that a signal handler forked.
  */
-bool xp_is_interrupted(struct xpoll *queue);
+bool xp_must_return_eintr(struct xpoll *queue);
 
 /*
  * Returns true if no wait of this format may begin now.  Waits of xpoll_event exclude those of
@@ -194,7 +195,7 @@ static inline bool xp_deadline_passed(const struct xp_wait *wait)
 /* Returns the signal mask to apply during a sleep; NULL: leave the thread's present mask. */
 static inline const sigset_t *xp_wait_mask(const struct xp_wait *wait)
 {
-	return !wait->own_mask && wait->holds_signals ? &wait->blocked : wait->own_mask;
+	return !wait->caller_mask && wait->holds_signals ? &wait->saved_mask : wait->caller_mask;
 }
 
 /*
@@ -211,7 +212,7 @@ static inline void xp_wait_note_timeout(struct xp_wait *wait, int rc, int64_t un
  * a signal that arrived before the deadline, and that only a sleep unblocks, must not be missed.
  * So then the last sleep must also have ended by a timeout.
  */
-static inline bool xp_deadline_over(const struct xp_wait *wait)
+static inline bool xp_wait_has_expired(const struct xp_wait *wait)
 {
 	return xp_deadline_passed(wait) && (!xp_wait_mask(wait) || wait->timed_out);
 }
@@ -265,7 +266,7 @@ int xp_threads_forget(struct xpoll *queue);
  */
 static inline bool xp_is_inconsistent(const struct xpoll *queue)
 {
-	return queue->threads.inconsistent || queue->lock.inside;
+	return queue->threads.inconsistent || queue->lock.is_held;
 }
 
 /*

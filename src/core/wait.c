@@ -18,17 +18,17 @@
  * harvest_rest, which fetches the reports that are left by further calls, ends after this many
  * reports in a row that led to no event.  A wait whose deadline has passed ends after more than
  * this number times (registrations + 1) polls without an event, even if the back end claims to have
- * more (count_spurious): the row "A wait gives up" of docs/internals/mechanisms.md.
+ * more (spurious_limit_reached): the row "A wait gives up" of docs/internals/mechanisms.md.
  */
 enum { SPURIOUS_MOST = 32 };
 
 static int wait_loop(struct xpoll *queue, struct xp_wait *wait);
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait);
 static void deliver_found(struct xpoll *queue, struct xp_wait *wait);
-static void deliver_without_kernel(struct xpoll *queue, struct xp_wait *wait);
+static void deliver_round_robin(struct xpoll *queue, struct xp_wait *wait);
 static bool must_poll_kernel(struct xpoll *queue, const struct xp_wait *wait);
-static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait);
-static bool has_pending(const struct xpoll *queue);
+static int64_t sleep_deadline(const struct xpoll *queue, const struct xp_wait *wait);
+static bool has_unflushed_changes(const struct xpoll *queue);
 static int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t until_ns);
 static int poll_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
                        struct xp_fired *fired, int cap);
@@ -40,31 +40,31 @@ static void deliver_reports(struct xpoll *queue, struct xp_wait *wait,
                             const struct xp_fired *fired, int rc, int cap);
 static int deliver_after_harvest(struct xpoll *queue, struct xp_wait *wait, int rc);
 static bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait);
-static bool count_spurious(const struct xpoll *queue, struct xp_wait *wait);
+static bool spurious_limit_reached(const struct xpoll *queue, struct xp_wait *wait);
 static bool wait_is_over(struct xpoll *queue, const struct xp_wait *wait);
 static void batch_put_back(struct xpoll *queue);
 
 int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int cap,
                  int64_t timeout_ns, const sigset_t *mask)
 {
-	int rc = format & XP_ENTERED ? 0 : xp_enter(queue);
+	int rc = format & XP_LOCK_HELD ? 0 : xp_enter(queue);
 	struct xp_wait wait;
 	bool alone, has_turn;
 
 	if (XP_UNLIKELY(rc < 0))
-		return xp_result(rc);
+		return xp_public_result(rc);
 	/*
 	 * If the process has no other thread, leave these out: counting the wait, taking the turn
 	 * (the right to enter a back end for one thread at a time) and waking threads.
 	 */
 	alone = xp_entered_alone(queue);
-	format &= ~(unsigned)XP_ENTERED;
+	format &= ~(unsigned)XP_LOCK_HELD;
 	if (!alone && (rc = xp_wait_admit(queue, format)) < 0)
 		return xp_leave_with(queue, rc);
 	xp_records_begin(&wait, format == XP_BATCH ? queue->batch.found : array, cap);
 	wait.deadline_ns = timeout_ns < 0 ? XP_NEVER : timeout_ns == 0 ? XP_NOW
 		: xp_deadline(xp_sys_now(), timeout_ns);
-	wait.own_mask = mask;
+	wait.caller_mask = mask;
 	wait.format = format;
 	wait.epoch = (uint32_t)++queue->stats.waits;
 	wait.wake_all = queue->wake.all;
@@ -73,7 +73,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 		batch_put_back(queue);
 	xp_batch_end(queue);
 	/* Wait for the turn, if the back end serves one thread at a time. */
-	rc = alone || xp_is_concurrent(queue) ? 1 : xp_turn_take(queue, &wait);
+	rc = alone || xp_backend_is_concurrent(queue) ? 1 : xp_turn_take(queue, &wait);
 	has_turn = rc > 0;
 	if (XP_LIKELY(has_turn))
 		do
@@ -91,8 +91,8 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	}
 	xp_leave(queue);
 	if (XP_UNLIKELY(wait.holds_signals))
-		xp_sys_signals_release(&wait.blocked);
-	return XP_UNLIKELY(rc < 0) ? xp_result(rc) : wait.len;
+		xp_sys_signals_release(&wait.saved_mask);
+	return XP_UNLIKELY(rc < 0) ? xp_public_result(rc) : wait.len;
 }
 
 /*
@@ -109,25 +109,25 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
 			return rc;
 		deliver_found(queue, wait);
 		if (wait->len == 0)
-			until_ns = sleep_until(queue, wait);
+			until_ns = sleep_deadline(queue, wait);
 		else if (!must_poll_kernel(queue, wait))
 			return 0;
-		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.left > 0)) {
+		if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.unreturned > 0)) {
 			/*
 			 * An xp_kick_all, which makes all sleeping threads return, is under way: if
 			 * this thread slept now, it could take the wake-up of a thread that still
 			 * sleeps.  Wait until all threads that xp_kick_all wakes have returned.
 			 */
-			xp_await_left(queue, wait);
+			xp_await_thread_return(queue, wait);
 			continue;
 		}
 		rc = harvest(queue, wait, until_ns);
 		if (XP_LIKELY(wait->len > 0))
 			return 0;
-		if (XP_UNLIKELY(rc == -EINTR ? xp_is_interrupted(queue) : rc < 0))
+		if (XP_UNLIKELY(rc == -EINTR ? xp_must_return_eintr(queue) : rc < 0))
 			return rc;
 		if ((!may_have_more(queue, wait) && wait_is_over(queue, wait)) ||
-		    count_spurious(queue, wait))
+		    spurious_limit_reached(queue, wait))
 			return 0;
 	}
 }
@@ -139,8 +139,8 @@ static XP_INLINE int wait_loop(struct xpoll *queue, struct xp_wait *wait)
  */
 static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 {
-	while (XP_UNLIKELY(!xp_entered_alone(queue) && queue->threads.changers > 0))
-		xp_await_left(queue, wait);
+	while (XP_UNLIKELY(!xp_entered_alone(queue) && queue->threads.waiting_changers > 0))
+		xp_await_thread_return(queue, wait);
 	if (XP_UNLIKELY(!xp_entered_alone(queue) && queue->threads.dying))
 		return -EBADF;
 	if (XP_UNLIKELY(queue->due_ns != XP_NEVER))
@@ -148,18 +148,18 @@ static int wait_prepare(struct xpoll *queue, struct xp_wait *wait)
 	if (XP_LIKELY(!queue->hangup_ignored && !queue->unattached && !queue->probed))
 		return 0;
 	if (queue->hangup_ignored && wait->format != XP_EVENTS)
-		xp_check_ignored_hangups(queue);
+		xp_candidates_add_hangups(queue);
 	/* Query the sources with conditions that the kernel does not report. */
 	if (queue->probed)
 		xp_sources_refresh(queue, wait, XP_BEFORE_SLEEP);
-	return queue->unattached ? xp_attach_slots(queue, XP_ATTACH_REST) : 0;
+	return queue->unattached ? xp_attach_slots(queue, XP_ATTACH_MISSING) : 0;
 }
 
 /* Deliver the events that are known, or found by poll(2), without a call of the back end. */
 static void deliver_found(struct xpoll *queue, struct xp_wait *wait)
 {
 	if (XP_UNLIKELY(xp_sources_active(queue) || xp_has_files(queue)))
-		deliver_without_kernel(queue, wait);
+		deliver_round_robin(queue, wait);
 	else if (xp_has_candidates(queue))
 		xp_candidates_check(queue, wait);
 }
@@ -168,9 +168,9 @@ static void deliver_found(struct xpoll *queue, struct xp_wait *wait)
  * Deliver from candidates (descriptors to check by poll(2)), sources and files; each of the three
  * goes first in every third wait.
  */
-static XP_NOINLINE void deliver_without_kernel(struct xpoll *queue, struct xp_wait *wait)
+static XP_NOINLINE void deliver_round_robin(struct xpoll *queue, struct xp_wait *wait)
 {
-	wait->listed = true;
+	wait->must_poll_if_room = true;
 	for (unsigned i = 0; i < 3; i++) {
 		switch ((wait->epoch + i) % 3) {
 		case 0:
@@ -187,27 +187,28 @@ static XP_NOINLINE void deliver_without_kernel(struct xpoll *queue, struct xp_wa
 }
 
 /*
- * Called by a wait that has events, and counts the wait (xp_ask_count).  Returns true if the wait
+ * Called by a wait that has events, and counts the wait (xp_ask_is_due).  Returns true if the wait
  * polls the kernel as well.
  */
 static bool must_poll_kernel(struct xpoll *queue, const struct xp_wait *wait)
 {
-	return xp_ask_count(queue) ||
-		(XP_UNLIKELY(wait->listed || queue->ask.half_room_calls) && !xp_wait_is_full(wait));
+	return xp_ask_is_due(queue) ||
+		(XP_UNLIKELY(wait->must_poll_if_room || queue->ask.half_room_calls) &&
+		 !xp_wait_is_full(wait));
 }
 
 /*
- * Returns until when the thread may sleep; XP_NOW: poll without sleeping; XP_PAST: poll without
- * sleeping, but with the caller's signal mask.  A pending wake-up ends the wait only after a poll,
- * because ready events go before the wake-up.
+ * Returns until when the thread may sleep; XP_NOW: poll without sleeping; XP_NOW_UNLOCKED: poll
+ * without sleeping, but with the caller's signal mask.  A pending wake-up ends the wait only after
+ * a poll, because ready events go before the wake-up.
  */
-static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait)
+static int64_t sleep_deadline(const struct xpoll *queue, const struct xp_wait *wait)
 {
 	if (XP_UNLIKELY(xp_wake_is_pending(queue) || wait->wake_all != queue->wake.all ||
-	                has_pending(queue)))
+	                has_unflushed_changes(queue)))
 		return XP_NOW;
 	if (XP_UNLIKELY(wait->deadline_ns == XP_NOW && xp_wait_mask(wait)))
-		return XP_PAST;
+		return XP_NOW_UNLOCKED;
 	return wait->deadline_ns;
 }
 
@@ -215,9 +216,9 @@ static int64_t sleep_until(const struct xpoll *queue, const struct xp_wait *wait
  * Returns true if the back end has collected changes that this thread must pass to the kernel
  * before it sleeps in parallel with other threads.
  */
-static bool has_pending(const struct xpoll *queue)
+static bool has_unflushed_changes(const struct xpoll *queue)
 {
-	return XP_UNLIKELY(queue->ops->has_pending != NULL) && xp_is_concurrent(queue) &&
+	return XP_UNLIKELY(queue->ops->has_pending != NULL) && xp_backend_is_concurrent(queue) &&
 		queue->ops->has_pending(queue->backend);
 }
 
@@ -250,25 +251,25 @@ static XP_INLINE int harvest(struct xpoll *queue, struct xp_wait *wait, int64_t 
 }
 
 /*
- * Poll the kernel without sleeping.  how: XP_NOW, or XP_REST to fetch reports for which the last
- * call had no room.
+ * Poll the kernel without sleeping.  how: XP_NOW, or XP_NOW_CONTINUED to fetch reports for which
+ * the last call had no room.
  */
 static int poll_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
                        struct xp_fired *fired, int cap)
 {
 	int rc;
 
-	xp_ask_begins(queue, wait);
+	xp_kernel_call_begin(queue, wait);
 	rc = queue->ops->wait(queue->backend, how, NULL, fired, cap);
-	xp_timer_waiter_arrived(queue);
-	if (XP_UNLIKELY(queue->kick.left > 0))
+	xp_timer_wakeup_clear(queue);
+	if (XP_UNLIKELY(queue->kick.unreturned > 0))
 		xp_kicks_taken(queue, wait, fired, rc);
 	return rc;
 }
 
 /*
  * Sleep as the only thread of the process.  No other thread can cancel this one during the sleep,
- * so xp_cancel_alone acts upon a cancellation before it.  At that point the wait must not have
+ * so xp_testcancel_alone acts upon a cancellation before it.  At that point the wait must not have
  * blocked signals (wait->holds_signals), because only xp_sleep_shared unblocks them at a
  * cancellation.
  *
@@ -286,7 +287,7 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	int rc;
 
 	xp_unlock_to_sleep(queue);
-	xp_cancel_alone();
+	xp_testcancel_alone();
 	timer = xp_sleep_begin(queue, wait, &until_ns);
 	rc = XP_LIKELY(direct_fd >= 0 && !wait->holds_signals && until_ns == XP_NEVER)
 		? xp_sys_direct_wait(direct_fd, fired, cap)
@@ -310,7 +311,7 @@ static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
 	int spurious = wait->delivered_some ? 0 : rc;
 
 	while (wait->more && !xp_wait_is_full(wait) && spurious < SPURIOUS_MOST &&
-	       (wait->delivered_some || !wait->repeated)) {
+	       (wait->delivered_some || !wait->has_repeats)) {
 		int room = xp_ask_room(queue, wait->cap - wait->len, false);
 		int cap = room < most ? room : most;
 
@@ -318,7 +319,7 @@ static XP_NOINLINE void harvest_rest(struct xpoll *queue, struct xp_wait *wait,
 		 * An error only ends this loop: an error that persists is returned by the next
 		 * wait.
 		 */
-		rc = poll_kernel(queue, wait, XP_REST, fired, cap);
+		rc = poll_kernel(queue, wait, XP_NOW_CONTINUED, fired, cap);
 		deliver_reports(queue, wait, fired, rc, cap);
 		spurious = wait->delivered_some ? 0 : spurious + rc;
 	}
@@ -339,9 +340,9 @@ static void deliver_reports(struct xpoll *queue, struct xp_wait *wait, const str
 	 * event; after an event the loop calls the wait again.
 	 */
 	if (XP_UNLIKELY(queue->outer.in_use) && rc > 0 && !wait->delivered_some)
-		xp_reports_go_on(wait);
-	if (XP_UNLIKELY(wait->renew))
-		xp_renew(queue);
+		xp_reports_expect_more(wait);
+	if (XP_UNLIKELY(wait->must_renew_set))
+		xp_renew_kernel_set(queue);
 }
 
 /*
@@ -369,7 +370,8 @@ static XP_NOINLINE int deliver_after_harvest(struct xpoll *queue, struct xp_wait
  */
 static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp_wait *wait)
 {
-	return xp_has_candidates(queue) || wait->more || queue->unattached || has_pending(queue) ||
+	return xp_has_candidates(queue) || wait->more || queue->unattached ||
+	       has_unflushed_changes(queue) ||
 		(wait->format == XP_EVENTS &&
 		 (xp_sources_active(queue) || !xp_list_empty(&queue->files.awake))) ||
 		(queue->due_ns != XP_NEVER && queue->due_ns <= xp_sys_now());
@@ -380,7 +382,7 @@ static XP_NOINLINE bool may_have_more(const struct xpoll *queue, const struct xp
  * SPURIOUS_MOST * (registrations + 1) such polls: a back end that always claims to have more
  * reports must not keep the wait from ending.
  */
-static XP_NOINLINE bool count_spurious(const struct xpoll *queue, struct xp_wait *wait)
+static XP_NOINLINE bool spurious_limit_reached(const struct xpoll *queue, struct xp_wait *wait)
 {
 	return ++wait->spurious > SPURIOUS_MOST * (queue->stats.registered + 1) &&
 		xp_deadline_passed(wait);
@@ -398,7 +400,7 @@ static XP_NOINLINE bool wait_is_over(struct xpoll *queue, const struct xp_wait *
 		queue->stats.wakes++;
 		return true;
 	}
-	return xp_deadline_over(wait);
+	return xp_wait_has_expired(wait);
 }
 
 /*
@@ -414,15 +416,15 @@ static XP_NOINLINE void batch_put_back(struct xpoll *queue)
 		int fd = xp_token_fd(found->data64);
 		struct xp_slot *slot = xp_slots_get(queue, fd);
 
-		if (!xp_slot_is_of(slot, found->data64))
+		if (!xp_slot_token_is_live(slot, found->data64))
 			continue;
 		if (!slot->enabled) {
-			xp_kept_for_disabled(queue, fd, slot, events);
+			xp_defer_for_disabled(queue, fd, slot, events);
 		} else if (slot->mode == XP_MODE_FILE) {
-			xp_file_check_filters(queue, fd, slot->enabled);
+			xp_file_schedule_check(queue, fd, slot->enabled);
 		} else {
 			xp_candidate_push(queue, fd, slot);
-			xp_postpone(queue, fd, slot, slot->enabled, events);
+			xp_defer_delivery(queue, fd, slot, slot->enabled, events);
 		}
 	}
 }

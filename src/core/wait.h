@@ -6,8 +6,9 @@
 
 /*
  * Fill the array, or with XP_BATCH the queue's batch (array is NULL).  Sleeps until there is a
- * record, until the timeout, or until a wake-up.  Enters the queue, unless `format` has XP_ENTERED,
- * and leaves it.  Returns the number of records, or -1 and errno: EINTR, EBADF, EBUSY ...
+ * record, until the timeout, or until a wake-up.  Enters the queue, unless `format` has
+ * XP_LOCK_HELD, and leaves it.  Returns the number of records, or -1 and errno: EINTR, EBADF, EBUSY
+ * ...
  */
 int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int cap,
                  int64_t timeout_ns, const sigset_t *mask);

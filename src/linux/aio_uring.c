@@ -68,7 +68,7 @@ static struct {
 	 * this descriptor
 	 */
 	struct xp_wakefd call;
-	uint32_t process; /* [I] the process that opened the ring (xp_process_current) */
+	uint32_t process; /* [I] the process that opened the ring (xp_process_number) */
 	unsigned jobs; /* [t] requests (reads, writes, syncs) in progress or filled */
 	unsigned others; /* [t] stops (cancellations) in progress, and the poll of `call` */
 	bool listening; /* [t] a poll of `call` is in the ring */
@@ -79,7 +79,7 @@ static struct {
 /* --- The ring ---------------------------------------------------------------- */
 
 /* Returns 0 if the kernel supports all operations used here; -ENOSYS: not all; or another error. */
-static int uring_has_operations(int ring_fd)
+static int uring_check_operations(int ring_fd)
 {
 	static const uint8_t ops[] = {IORING_OP_READ, IORING_OP_WRITE, IORING_OP_FSYNC,
 	                              IORING_OP_ASYNC_CANCEL, IORING_OP_POLL_ADD};
@@ -149,7 +149,7 @@ static int uring_open_ring(struct uring_ring *ring)
 	if (ring_fd < 0)
 		return ring_fd;
 	if ((params.features & features) == features)
-		rc = uring_has_operations(ring_fd);
+		rc = uring_check_operations(ring_fd);
 	if (rc == 0)
 		rc = uring_map(ring, ring_fd, &params);
 	if (rc < 0)
@@ -260,7 +260,7 @@ static int uring_open(void)
 		xp_wakefd_close(&call);
 		return rc;
 	}
-	uring.process = xp_process_current();
+	uring.process = xp_process_number();
 	uring.call = call;
 	ring_fd = ring.fd;
 	ring.fd = -1;
@@ -405,7 +405,7 @@ static void uring_reap(void)
 	while (uring_pop_completion(&token, &result))
 		uring_completed(token, result, &jobs);
 	if (!xp_list_empty(&jobs))
-		xp_aio_done(&jobs, true);
+		xp_aio_complete_jobs(&jobs, true);
 }
 
 /*
@@ -430,7 +430,7 @@ static void uring_take_back(void)
 		uring.jobs--;
 		job->result = xp_aio_perform(job);
 		xp_list_append(&jobs, &job->item);
-		xp_aio_done(&jobs, false);
+		xp_aio_complete_jobs(&jobs, false);
 	}
 }
 
@@ -492,7 +492,7 @@ const struct xp_aio_provider xp_aio_uring = {
 	.usable = uring_usable,
 #ifdef XP_HAVE_URING
 	.close = uring_close,
-	.abandon = uring_abandon,
+	.close_forked = uring_abandon,
 	.run = uring_run,
 	.call = uring_call,
 #endif

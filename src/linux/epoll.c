@@ -64,7 +64,7 @@ static bool epoll_owns(const void *opaque, int fd)
 
 	return xp_wakefd_has(&state->wake, fd) || fd == state->epoll_fd ||
 		xp_outer_owns(&state->outer, fd) ||
-		(xp_solo_any(&state->solo) && xp_solo_owns(&state->solo, fd));
+		(xp_solo_was_opened(&state->solo) && xp_solo_owns(&state->solo, fd));
 }
 
 static int epoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
@@ -146,7 +146,7 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	if (rc >= 0)
 		rc = xp_sys_epoll_now(state->epoll_fd, &event, 1);
 	if (rc >= 0)
-		rc = xp_sys_poll_refused();
+		rc = xp_sys_check_poll();
 	if (rc >= 0)
 		return 0;
 	xp_wakefd_close(&state->wake);
@@ -154,9 +154,9 @@ static int epoll_open(void *opaque, int size_hint, struct xp_counters *counters)
 	return rc;
 }
 
-static int epoll_busy_poll(void *opaque, uint32_t microseconds)
+static int epoll_set_busy_poll(void *opaque, uint32_t microseconds)
 {
-	return xp_sys_epoll_busy_poll(((struct epoll_state *)opaque)->epoll_fd, microseconds);
+	return xp_sys_busy_poll_set(((struct epoll_state *)opaque)->epoll_fd, microseconds);
 }
 
 static void epoll_close(void *opaque)
@@ -206,7 +206,7 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	 * Store reports of the main set behind those that the solo sets (inner sets of entries for
 	 * one filter) had no room for in the last call.
 	 */
-	int first = xp_solo_first(&state->solo, fired, cap);
+	int first = xp_solo_take_unread(&state->solo, fired, cap);
 	int room = cap - first;
 	int count = 0;
 	bool full;
@@ -224,13 +224,13 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	 * has to be replaced by the reports of that set.  Test for them after the sleep, because
 	 * another thread may have made the first one meanwhile.
 	 */
-	if (XP_LIKELY(!xp_solo_any(&state->solo)))
+	if (XP_LIKELY(!xp_solo_was_opened(&state->solo)))
 		return count;
 	if (count <= 0)
 		return first > 0 ? first : count;
 	full = count == room;
-	first += xp_solo_harvest(&state->solo, fired + first, count, room);
-	return full ? xp_fired_more(fired, first, cap) : first;
+	first += xp_solo_expand(&state->solo, fired + first, count, room);
+	return full ? xp_fired_add_more(fired, first, cap) : first;
 }
 
 static void epoll_wake(void *opaque)
@@ -248,14 +248,14 @@ static void epoll_wake(void *opaque)
  */
 static int epoll_install_set(struct epoll_state *state, int fresh)
 {
-	int rc = xp_outer_hold(&state->outer, fresh);
+	int rc = xp_outer_add_inner(&state->outer, fresh);
 
 	if (rc < 0)
 		return rc;
-	xp_outer_release(&state->outer, state->epoll_fd);
-	rc = xp_sys_put(fresh, state->epoll_fd);
-	if (xp_outer_hold(&state->outer, state->epoll_fd) == 0)
-		xp_outer_release(&state->outer, fresh);
+	xp_outer_remove_inner(&state->outer, state->epoll_fd);
+	rc = xp_sys_dup_to(fresh, state->epoll_fd);
+	if (xp_outer_add_inner(&state->outer, state->epoll_fd) == 0)
+		xp_outer_remove_inner(&state->outer, fresh);
 	return rc;
 }
 
@@ -263,7 +263,7 @@ static int epoll_install_set(struct epoll_state *state, int fresh)
  * Replace the set by an empty one.  Threads in epoll_wait(2) use the old set until they are woken;
  * the wake-up descriptor is in both sets.
  */
-static int epoll_renew(void *opaque)
+static int epoll_renew_begin(void *opaque)
 {
 	struct epoll_state *state = opaque;
 	int previous = xp_sys_dup(state->epoll_fd);
@@ -272,7 +272,7 @@ static int epoll_renew(void *opaque)
 
 	XP_ASSERT(fresh != state->epoll_fd);
 	if (fresh >= 0)
-		xp_sys_epoll_busy_poll_like(fresh, state->epoll_fd);
+		xp_sys_busy_poll_copy(fresh, state->epoll_fd);
 	if (fresh >= 0)
 		rc = xp_sys_epoll_ctl(fresh, EPOLL_CTL_ADD, state->wake.fd,
 		                      EPOLLIN | EPOLLET, XP_TOKEN_WAKE);
@@ -294,7 +294,7 @@ static int epoll_renew(void *opaque)
  * the error shows that the entry exists.  A hang-up still wakes a thread that sleeps in the old
  * set.
  */
-static bool epoll_renew_knows(void *opaque, int fd)
+static bool epoll_renew_retire_old(void *opaque, int fd)
 {
 	struct epoll_state *state = opaque;
 	int rc;
@@ -313,13 +313,13 @@ static void epoll_renew_end(void *opaque)
 
 const struct xp_backend_ops xp_backend_epoll = {
 	.name = "epoll",
-	.caps = XP_CAP_CONCURRENT | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_MASK,
+	.caps = XP_CAP_CONCURRENT | XP_CAP_KNOWS_FILE | XP_CAP_EXCEPT | XP_CAP_CHEAP_MASK,
 	.fired_most = XP_FIRED_ALONE,
 	.state_size = sizeof(struct epoll_state),
 	.direct_fd_at = offsetof(struct epoll_state, direct_fd),
 	.open = epoll_open,
 	.close = epoll_close,
-	.busy_poll = epoll_busy_poll,
+	.busy_poll = epoll_set_busy_poll,
 	.owns = epoll_owns,
 	.attach = epoll_attach,
 	.change = epoll_change,
@@ -327,6 +327,7 @@ const struct xp_backend_ops xp_backend_epoll = {
 	.detach = epoll_detach,
 	.wait = epoll_await,
 	.wake = epoll_wake,
-	.renew = &(const struct xp_renew_ops){epoll_renew, epoll_renew_knows, epoll_renew_end},
+	.renew = &(const struct xp_renew_ops){epoll_renew_begin, epoll_renew_retire_old,
+	                                      epoll_renew_end},
 	.outer = &xp_outer_ops,
 };

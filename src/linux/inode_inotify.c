@@ -110,14 +110,14 @@ static uint32_t mask_of_user(const struct xp_inode_user *user)
  * not listen.  Changes of links and size are not lost, because fstat(2) shows them when the user
  * listens again.
  */
-static uint32_t mask_to_leave_out(const struct xp_inode_user *user)
+static uint32_t mask_of_ignored(const struct xp_inode_user *user)
 {
-	uint32_t mask = mask_from_notes(user->ignored);
+	uint32_t mask = mask_from_notes(user->suppressed);
 
 	if (wants_parent_watch(user))
 		mask &= ~(uint32_t)IN_MOVE_SELF;
-	if (user->ignored & XPOLL_NOTE_WRITE && !(user->notes & ~user->ignored &
-	                                          (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)))
+	if (user->suppressed & XPOLL_NOTE_WRITE && !(user->notes & ~user->suppressed &
+	                                             (XPOLL_NOTE_EXTEND | XPOLL_NOTE_LINK)))
 		mask |= IN_ENTRIES;
 	return mask;
 }
@@ -126,7 +126,7 @@ uint32_t xp_link_mask(const struct xp_inode_link *link)
 {
 	if (xp_link_is_above(link))
 		return IN_DELETE;
-	return mask_of_user(link->user) & ~mask_to_leave_out(link->user);
+	return mask_of_user(link->user) & ~mask_of_ignored(link->user);
 }
 
 /* Returns the events that all links of the inode need. */
@@ -150,7 +150,7 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 	/* The kernel lacks inotify, or a sandbox refuses the call. */
 	if (fd == -ENOSYS || fd == -EPERM || fd == -EACCES)
 		return -ENOTSUP;
-	return xp_inodes_opened(queue, inodes, fd);
+	return xp_inodes_adopt_fd(queue, inodes, fd);
 }
 
 /*
@@ -159,39 +159,39 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 static int inodes_reserve(struct xp_inodes *inodes, struct xp_inode_user *user,
                           int links)
 {
-	while (user->reserved < links) {
-		struct xp_inode *inode = xp_alloc(sizeof *inode);
+	while (user->reserved_inodes < links) {
+		struct xp_inode *inode = xp_zalloc(sizeof *inode);
 
 		if (!inode || xp_regmap_reserve(&inodes->map,
-		                                inodes->reserved + 1) < 0) {
+		                                inodes->inode_count + 1) < 0) {
 			xp_free(inode);
 			return -ENOMEM;
 		}
 		xp_list_append(&inodes->pool, &inode->links);
-		inodes->reserved++;
-		user->reserved++;
+		inodes->inode_count++;
+		user->reserved_inodes++;
 	}
 	return 0;
 }
 
 /* Free the inodes that were reserved for a user. */
-static void inodes_release(struct xp_inodes *inodes, struct xp_inode_user *user)
+static void inodes_unreserve(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	struct xp_list *item;
 
-	while (user->reserved > 0 && (item = xp_list_take(&inodes->pool)) != NULL) {
+	while (user->reserved_inodes > 0 && (item = xp_list_take(&inodes->pool)) != NULL) {
 		xp_free(XP_CONTAINER_OF(item, struct xp_inode, links));
-		inodes->reserved--;
-		user->reserved--;
+		inodes->inode_count--;
+		user->reserved_inodes--;
 	}
-	XP_ASSERT(user->reserved == 0);
+	XP_ASSERT(user->reserved_inodes == 0);
 }
 
 /*
  * Returns the inode with this watch number; takes a new one from the pool and adds it to the map if
  * there is none.
  */
-static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
+static struct xp_inode *inode_find_or_add(struct xp_inodes *inodes, int number)
 {
 	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
 
@@ -208,14 +208,14 @@ static struct xp_inode *inode_make(struct xp_inodes *inodes, int number)
 }
 
 /* Remove an inode without links from the map, and return it to the pool. */
-void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode)
+void xp_inode_recycle(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	XP_ASSERT(xp_list_empty(&inode->links));
 	xp_regmap_remove(&inodes->map, &inode->item, 0);
 	xp_list_append(&inodes->pool, &inode->links);
 }
 
-bool xp_inode_spare_end(struct xp_inodes *inodes)
+bool xp_inode_drop_spare(struct xp_inodes *inodes)
 {
 	struct xp_inode *inode = inodes->spare;
 
@@ -225,7 +225,7 @@ bool xp_inode_spare_end(struct xp_inodes *inodes)
 	inodes->removed++;
 	xp_regmap_remove(&inodes->map, &inode->item, 0);
 	xp_free(inode);
-	inodes->reserved--;
+	inodes->inode_count--;
 	inodes->spare = NULL;
 	return true;
 }
@@ -241,13 +241,13 @@ static bool spare_keep(struct xp_inodes *inodes, struct xp_inode_user *user)
 
 	if (!user->self.inode || item->next != item->prev || user->born_ns == 0)
 		return false;
-	(void)xp_inode_spare_end(inodes);
+	(void)xp_inode_drop_spare(inodes);
 	inodes->spare = user->self.inode;
 	inodes->spare_device = user->last.st_dev;
 	inodes->spare_number = user->last.st_ino;
 	inodes->spare_born_ns = user->born_ns;
 	user->self.inode = NULL;
-	user->reserved--;
+	user->reserved_inodes--;
 	xp_list_remove(item);
 	return true;
 }
@@ -256,7 +256,7 @@ static bool spare_keep(struct xp_inodes *inodes, struct xp_inode_user *user)
 static void spare_used(struct xp_inodes *inodes)
 {
 	xp_free(XP_CONTAINER_OF(xp_list_take(&inodes->pool), struct xp_inode, links));
-	inodes->reserved--;
+	inodes->inode_count--;
 	inodes->spare = NULL;
 }
 
@@ -272,7 +272,7 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	link_proc_path(link, path);
 	do
 		rc = xp_sys_inotify_add(inodes->watch.fd, path, xp_link_mask(link) | IN_MASK_ADD);
-	while (rc == -ENOSPC && xp_inode_spare_end(inodes));
+	while (rc == -ENOSPC && xp_inode_drop_spare(inodes));
 	/* No permission to read the file, or a sandbox refuses the call. */
 	if (rc == -EACCES || rc == -ENOSYS)
 		return -EPERM;
@@ -303,7 +303,7 @@ static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
 		return;
 	(void)xp_sys_inotify_remove(inodes->watch.fd, (int)inode->item.ident);
 	inodes->removed++;
-	xp_inode_free(inodes, inode);
+	xp_inode_recycle(inodes, inode);
 }
 
 /*
@@ -325,7 +325,7 @@ static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 		link_leave(inodes, link);
 		return -ESTALE;
 	}
-	inode = inode_make(inodes, number);
+	inode = inode_find_or_add(inodes, number);
 	if (inode == inodes->spare)
 		spare_used(inodes);
 	inode->mask |= xp_link_mask(link);
@@ -369,17 +369,17 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 			xp_inode_leave(inodes, user);
 		return rc;
 	}
-	return xp_inode_follow(inodes, user) < 0;
+	return xp_inode_follow_rename(inodes, user) < 0;
 }
 
-int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+int xp_inode_follow_rename(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	int rc;
 
 	link_leave(inodes, &user->above);
 	if (!wants_parent_watch(user))
 		return 0;
-	if (xp_fs_is_mounted(user->fd))
+	if (xp_fs_is_mount_root(user->fd))
 		return -ENOTSUP;
 	rc = link_join(inodes, &user->above);
 	return rc < 0 ? rc : 1;
@@ -390,7 +390,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	link_leave(inodes, &user->above);
 	if (!spare_keep(inodes, user))
 		link_leave(inodes, &user->self);
-	inodes_release(inodes, user);
+	inodes_unreserve(inodes, user);
 }
 
 static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
@@ -404,10 +404,10 @@ static void inode_report(struct xp_inodes *inodes, struct xp_inode *inode,
  * xp_inode_narrow has given this inode another's mask, because a descriptor was reused: restore it
  * and report a loss to the users, or end the watch of the spare inode (kept without users).
  */
-static void inode_restore_mask(struct xp_inodes *inodes, struct xp_inode *inode)
+static void inode_repair_mask(struct xp_inodes *inodes, struct xp_inode *inode)
 {
 	if (xp_list_empty(&inode->links)) {
-		(void)xp_inode_spare_end(inodes);
+		(void)xp_inode_drop_spare(inodes);
 		return;
 	}
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
@@ -429,7 +429,7 @@ static bool is_recent(const struct timespec *time)
  */
 static uint32_t unreported_notes(const struct stat *before, const struct stat *after)
 {
-	uint32_t notes = XP_REPORT_LOOK;
+	uint32_t notes = XP_REPORT_COMPARE;
 
 	if (is_recent(&after->st_mtim))
 		notes |= XPOLL_NOTE_WRITE;
@@ -456,7 +456,7 @@ void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 
 	inode->useless = 0;
 	if (mask == inode->mask || mask & IN_PASSING || xp_link_is_above(link) ||
-	    xp_inode_confirm(link->user) < 0 || xp_sys_fstat(link->user->fd, &before) < 0)
+	    xp_inode_verify_fd(link->user) < 0 || xp_sys_fstat(link->user->fd, &before) < 0)
 		return;
 	link_proc_path(link, path);
 	number = xp_sys_inotify_add(inodes->watch.fd, path, mask);
@@ -466,7 +466,7 @@ void xp_inode_narrow(struct xp_inodes *inodes, struct xp_inode *inode)
 		             xp_sys_fstat(link->user->fd, &after) < 0 ? XP_REPORT_LOST
 		             : unreported_notes(&before, &after));
 	} else if (number >= 0 && xp_inode_find(inodes, (uint64_t)number)) {
-		inode_restore_mask(inodes, xp_inode_find(inodes, (uint64_t)number));
+		inode_repair_mask(inodes, xp_inode_find(inodes, (uint64_t)number));
 	} else {
 		undo_wrong_watch(inodes, number);
 	}

@@ -27,13 +27,13 @@ static inline bool xp_link_is_above(const struct xp_inode_link *link)
 }
 
 /* Return an inode to the pool, once no user has a link to it and the kernel does not watch it. */
-void xp_inode_free(struct xp_inodes *inodes, struct xp_inode *inode);
+void xp_inode_recycle(struct xp_inodes *inodes, struct xp_inode *inode);
 
 /*
  * Stop watching the spare inode, which has no user and is kept for one that comes back, and free
  * it.  Returns false if there is none.
  */
-bool xp_inode_spare_end(struct xp_inodes *inodes);
+bool xp_inode_drop_spare(struct xp_inodes *inodes);
 
 /*
  * Returns the notes that users of an inode get for an event about the watched file itself, not

@@ -28,7 +28,7 @@ enum {
 	 * inode's mask smaller.
 	 */
 	USELESS_MOST = 8,
-	LONG_NAME = 300, /* longer than a name may be in any file system */
+	OVERLONG_NAME_LEN = 300, /* longer than a name may be in any file system */
 };
 
 /*
@@ -86,16 +86,16 @@ static uint32_t notes_of_entry(uint32_t mask)
 }
 
 /* Report notes to the user of a link.  Returns true if the link's mask has the event `mask`. */
-static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
-                          uint32_t mask, uint32_t notes)
+static bool link_report_event(struct xp_inodes *inodes, struct xp_inode_link *link,
+                              uint32_t mask, uint32_t notes)
 {
 	struct xp_inode_user *user = link->user;
 	bool wanted = mask & xp_link_mask(link);
 
 	if (xp_link_is_above(link))
 		notes = XPOLL_NOTE_DELETE;
-	else if (!user->ops->listens(inodes->queue, user))
-		user->ignored |= notes;
+	else if (!user->ops->wants_reports(inodes->queue, user))
+		user->suppressed |= notes;
 	if (notes)
 		xp_inode_report(inodes, user, notes);
 	return wanted;
@@ -105,8 +105,8 @@ static bool link_reported(struct xp_inodes *inodes, struct xp_inode_link *link,
  * Report an event to all users of an inode.  IN_IGNORED: the kernel has ended the watch, so free
  * the inode.
  */
-static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
-                           const struct inotify_event *event)
+static void inode_report_event(struct xp_inodes *inodes, struct xp_inode *inode,
+                               const struct inotify_event *event)
 {
 	uint32_t notes = event->len ? notes_of_entry(event->mask)
 		: xp_notes_of_itself(event->mask);
@@ -119,7 +119,7 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
 		 * back: give it up, because that user must not get this report of an earlier
 		 * change.
 		 */
-		(void)xp_inode_spare_end(inodes);
+		(void)xp_inode_drop_spare(inodes);
 		return;
 	}
 	while (item != &inode->links) {
@@ -127,7 +127,7 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
 			XP_CONTAINER_OF(item, struct xp_inode_link, item);
 
 		item = item->next;
-		if (link_reported(inodes, link, event->mask, notes))
+		if (link_report_event(inodes, link, event->mask, notes))
 			wanted = true;
 		if (event->mask & IN_IGNORED) {
 			link->inode = NULL;
@@ -136,7 +136,7 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
 	}
 	inode->useless = wanted ? 0 : inode->useless + 1;
 	if (event->mask & IN_IGNORED)
-		xp_inode_free(inodes, inode);
+		xp_inode_recycle(inodes, inode);
 	else if (inode->useless >= USELESS_MOST)
 		xp_inode_narrow(inodes, inode);
 }
@@ -144,21 +144,21 @@ static void inode_reported(struct xp_inodes *inodes, struct xp_inode *inode,
 /* The kernel's queue of reports overflowed: report a loss to all users. */
 static void report_loss_to_all(struct xp_inodes *inodes)
 {
-	struct xp_list *lists[] = {&inodes->reported, &inodes->timed};
+	struct xp_list *lists[] = {&inodes->kernel_watched, &inodes->timed};
 
 	/*
 	 * Give up the spare inode, which is kept for a user that comes back: the kernel may have
 	 * ended its watch, and the report of that (IN_IGNORED) may be lost.
 	 */
-	(void)xp_inode_spare_end(inodes);
+	(void)xp_inode_drop_spare(inodes);
 	for (int i = 0; i < 2; i++)
-		XP_LIST_EACH(struct xp_inode_user, user, lists[i], all)
+		XP_LIST_EACH(struct xp_inode_user, user, lists[i], list_item)
 			xp_inode_report(inodes, user, XP_REPORT_LOST);
 }
 
 /* Handle the reports up to the offset `end`. */
-static void reports_read(struct xp_inodes *inodes, const struct reports *reports,
-                         size_t end)
+static void reports_handle(struct xp_inodes *inodes, const struct reports *reports,
+                           size_t end)
 {
 	XP_ASSERT(end <= reports->len);
 	for (size_t at = 0; at < end;) {
@@ -169,7 +169,7 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
 		if (event->mask & IN_Q_OVERFLOW)
 			report_loss_to_all(inodes);
 		else if (inode) /* if not found, the watch was removed after this report */
-			inode_reported(inodes, inode, event);
+			inode_report_event(inodes, inode, event);
 		at += sizeof *event + event->len;
 	}
 }
@@ -179,10 +179,10 @@ static void reports_read(struct xp_inodes *inodes, const struct reports *reports
  * with this watch number.  The kernel holds a lock of the directory during a rename, and also to
  * look up a name, which this function does.
  */
-static void rename_await(struct xp_inodes *inodes, int number)
+static void dir_await_renames(struct xp_inodes *inodes, int number)
 {
 	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
-	char path[XP_FD_PATH_SIZE + LONG_NAME];
+	char path[XP_FD_PATH_SIZE + OVERLONG_NAME_LEN];
 	size_t len;
 
 	if (!inode)
@@ -196,9 +196,9 @@ static void rename_await(struct xp_inodes *inodes, int number)
 		 * missing names.
 		 */
 		len = xp_fd_path(path, link->user->fd, "");
-		memset(path + len, 'x', LONG_NAME);
+		memset(path + len, 'x', OVERLONG_NAME_LEN);
 		path[len] = '/';
-		path[len + LONG_NAME - 1] = '\0';
+		path[len + OVERLONG_NAME_LEN - 1] = '\0';
 		(void)xp_sys_readlink(path, path, 1);
 		return;
 	}
@@ -211,7 +211,7 @@ static void rename_await(struct xp_inodes *inodes, int number)
  * halves have ended, so the next read has the second halves, unless the rename was to another
  * directory.
  */
-static size_t await_rename_end(struct xp_inodes *inodes, struct reports *reports, size_t from)
+static size_t reports_pair_renames(struct xp_inodes *inodes, struct reports *reports, size_t from)
 {
 	size_t first = reports->len;
 	int awaited = -1;
@@ -222,7 +222,7 @@ static size_t await_rename_end(struct xp_inodes *inodes, struct reports *reports
 		if (half->mask & IN_MOVED_FROM && !mark_rename_within(reports, half) &&
 		    at >= from) {
 			if (half->wd != awaited)
-				rename_await(inodes, half->wd);
+				dir_await_renames(inodes, half->wd);
 			awaited = half->wd;
 			first = at < first ? at : first;
 		}
@@ -252,10 +252,10 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 		if (len == 0)
 			return;
 		reports.len = len;
-		ready = await_rename_end(inodes, &reports, kept);
+		ready = reports_pair_renames(inodes, &reports, kept);
 		if (i >= HARVEST_READS)
 			ready = len;
-		reports_read(inodes, &reports, ready);
+		reports_handle(inodes, &reports, ready);
 		kept = len - ready;
 		memmove(reports.bytes, reports.bytes + ready, kept);
 		if (kept == 0 && rc <= READ_BYTES - REPORT_MOST)
@@ -265,5 +265,5 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
 	 * Give up the spare inode, which is kept for a user that comes back: unread reports may be
 	 * about it, and that user must not get them.
 	 */
-	(void)xp_inode_spare_end(inodes);
+	(void)xp_inode_drop_spare(inodes);
 }

@@ -210,7 +210,7 @@ static void connector_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	(void)watch;
 	(void)xp_trace_drain(queue, false);
-	xp_trace_trim(queue);
+	xp_trace_close_if_unused(queue);
 }
 
 static int connector_open(struct xpoll *queue, struct xp_tracer *tracer)
@@ -326,7 +326,7 @@ const struct xp_tracer_ops xp_tracer_connector = {
 	.size = sizeof(struct connector),
 	.usable = connector_usable,
 	.open = connector_open,
-	.stop = connector_stop,
+	.unwatch = connector_stop,
 	.close = connector_close,
 	.drain = connector_drain,
 };

@@ -192,7 +192,7 @@ static void perf_unfollow(struct xp_proc *proc)
 static int perf_follow(struct xp_tracer *tracer, struct xp_proc *proc,
                        uint32_t fflags)
 {
-	struct scope *scope = xp_alloc(sizeof *scope);
+	struct scope *scope = xp_zalloc(sizeof *scope);
 	int rc;
 
 	if (!scope)
@@ -283,7 +283,7 @@ static void report_exit(struct xpoll *queue, struct perf *perf,
 	if (!proc || record->u.task.tid != record->u.task.pid)
 		return;
 	if (dropped_by_exec(proc, record->time)) {
-		xp_trace_missed(queue, proc);
+		xp_trace_report_trackerr(queue, proc);
 		/* Open events of the process again, if the kernel permits that now. */
 		(void)perf_follow(&perf->tracer, proc, proc->reg.fflags);
 	}
@@ -324,7 +324,7 @@ static bool perf_drain(struct xpoll *queue, struct xp_tracer *tracer, bool *all)
 	int count = 0;
 
 	*all = true;
-	while (xp_perf_rings_look(&perf->rings)) {
+	while (xp_perf_rings_snapshot(&perf->rings)) {
 		struct xp_perf_record record;
 
 		while (xp_perf_rings_next(&perf->rings, &record)) {
@@ -344,10 +344,10 @@ static bool perf_drain(struct xpoll *queue, struct xp_tracer *tracer, bool *all)
 
 static void perf_ready(struct xpoll *queue, struct xp_source_fd *watch)
 {
-	xp_perf_ring_keep(queue,
-	                  XP_CONTAINER_OF(watch, struct xp_perf_ring, watch));
+	xp_perf_ring_renew_owner(queue,
+	                         XP_CONTAINER_OF(watch, struct xp_perf_ring, watch));
 	(void)xp_trace_drain(queue, true);
-	xp_trace_trim(queue);
+	xp_trace_close_if_unused(queue);
 }
 
 static bool perf_usable(void)
@@ -393,7 +393,7 @@ const struct xp_tracer_ops xp_tracer_perf = {
 	.on_demand = true,
 	.usable = perf_usable,
 	.open = perf_open,
-	.stop = perf_stop,
+	.unwatch = perf_stop,
 	.close = perf_close,
 	.follow = perf_follow,
 	.unfollow = perf_unfollow,

@@ -27,10 +27,10 @@ struct xp_perf_ring {
 	 * position behind the records to take now, found by the first of two readings of all rings'
 	 * positions
 	 */
-	uint64_t due;
+	uint64_t first_head;
 	/*
-	 * position behind the records of the second reading: those after `due` are taken now, too,
-	 * if they are older than another record to take, because they may be its cause
+	 * position behind the records of the second reading: those after `first_head` are taken
+	 * now, too, if they are older than another record to take, because they may be its cause
 	 */
 	uint64_t head;
 	/* time of the next record to read, if there is one: CLOCK_MONOTONIC, in nanoseconds */
@@ -82,11 +82,11 @@ void xp_perf_rings_unwatch(struct xpoll *queue, struct xp_perf_rings *rings);
  * Read the positions of all rings twice (proc_perf_ring.c).  Returns false if there is no new
  * record.
  */
-bool xp_perf_rings_look(struct xp_perf_rings *rings);
+bool xp_perf_rings_snapshot(struct xp_perf_rings *rings);
 /*
- * Take the oldest record of all rings.  Returns false when all that xp_perf_rings_look found in its
- * first reading were taken, because the order of later ones is not certain: call xp_perf_rings_look
- * again.
+ * Take the oldest record of all rings.  Returns false when all that xp_perf_rings_snapshot found in
+ * its first reading were taken, because the order of later ones is not certain: call
+ * xp_perf_rings_snapshot again.
  */
 bool xp_perf_rings_next(struct xp_perf_rings *rings,
                         struct xp_perf_record *record);
@@ -95,6 +95,6 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
  * Call when the ring is readable.  Consumes the readiness: read the ring afterwards.  If the thread
  * that owns the ring's event may have ended (POLLHUP), an event of the calling thread replaces it.
  */
-void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring);
+void xp_perf_ring_renew_owner(struct xpoll *queue, struct xp_perf_ring *ring);
 
 #endif

@@ -124,7 +124,7 @@ int xp_perf_rings_open(struct xp_perf_rings *rings)
 	int rc;
 
 	rings->len = xp_sys_cpus();
-	rings->rings = xp_alloc((size_t)rings->len * sizeof *rings->rings);
+	rings->rings = xp_zalloc((size_t)rings->len * sizeof *rings->rings);
 	if (!rings->rings)
 		return -ENOMEM;
 	for (int i = 0; i < rings->len; i++) {
@@ -204,8 +204,8 @@ static struct perf_event_header ring_header(const struct xp_perf_rings *rings,
 }
 
 /* Store the time of the next record to read, which is the record's last field, in ring->time. */
-static void ring_time(const struct xp_perf_rings *rings,
-                      struct xp_perf_ring *ring)
+static void ring_update_time(const struct xp_perf_rings *rings,
+                             struct xp_perf_ring *ring)
 {
 	struct perf_event_header header;
 
@@ -232,7 +232,7 @@ static void ring_release(const struct xp_perf_ring *ring)
 	atomic_store_explicit(tail, ring->tail, memory_order_release);
 }
 
-bool xp_perf_rings_look(struct xp_perf_rings *rings)
+bool xp_perf_rings_snapshot(struct xp_perf_rings *rings)
 {
 	bool more = false;
 
@@ -241,8 +241,8 @@ bool xp_perf_rings_look(struct xp_perf_rings *rings)
 
 		if (ring->watch.fd < 0)
 			continue;
-		ring->due = ring_head(ring);
-		more = more || ring->due != ring->tail;
+		ring->first_head = ring_head(ring);
+		more = more || ring->first_head != ring->tail;
 	}
 	if (!more)
 		return false;
@@ -252,14 +252,14 @@ bool xp_perf_rings_look(struct xp_perf_rings *rings)
 		if (ring->watch.fd < 0)
 			continue;
 		ring->head = ring_head(ring);
-		ring_time(rings, ring);
+		ring_update_time(rings, ring);
 	}
 	return true;
 }
 
 /*
- * Returns the ring whose next record is the oldest; NULL: all records that xp_perf_rings_look found
- * in its first reading of the positions (up to ring->due) were taken.
+ * Returns the ring whose next record is the oldest; NULL: all records that xp_perf_rings_snapshot
+ * found in its first reading of the positions (up to ring->first_head) were taken.
  */
 static struct xp_perf_ring *rings_oldest(struct xp_perf_rings *rings)
 {
@@ -271,7 +271,7 @@ static struct xp_perf_ring *rings_oldest(struct xp_perf_rings *rings)
 
 		if (ring->watch.fd < 0 || ring->tail == ring->head)
 			continue;
-		due = due || (int64_t)(ring->due - ring->tail) > 0;
+		due = due || (int64_t)(ring->first_head - ring->tail) > 0;
 		if (!oldest || ring->time < oldest->time)
 			oldest = ring;
 	}
@@ -301,11 +301,11 @@ bool xp_perf_rings_next(struct xp_perf_rings *rings,
 		rings->lost = true;
 	ring->tail += record->header.size;
 	ring_release(ring);
-	ring_time(rings, ring);
+	ring_update_time(rings, ring);
 	return true;
 }
 
-void xp_perf_ring_keep(struct xpoll *queue, struct xp_perf_ring *ring)
+void xp_perf_ring_renew_owner(struct xpoll *queue, struct xp_perf_ring *ring)
 {
 	/*
 	 * This poll(2) consumes the readiness of the event, so no later wait reports the present

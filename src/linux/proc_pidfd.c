@@ -17,17 +17,17 @@
 /* pidfd_open(2) has failed at least once, so descriptors may be directories of /proc */
 static atomic_bool refused;
 
-bool xp_proc_is_polled(int fd)
+bool xp_proc_is_unpollable(int fd)
 {
 	return atomic_load_explicit(&refused, memory_order_relaxed) && xp_procfs_is_dir(fd);
 }
 
 /*
  * Open the process's directory in /proc in place of a pidfd, which the kernel has refused: from now
- * on xp_proc_is_polled tests each descriptor.  -ENOTSUP: there is no /proc of this PID namespace
- * either.
+ * on xp_proc_is_unpollable tests each descriptor.  -ENOTSUP: there is no /proc of this PID
+ * namespace either.
  */
-static int open_polled(pid_t pid)
+static int open_proc_dir(pid_t pid)
 {
 	int fd;
 
@@ -40,14 +40,14 @@ static int open_polled(pid_t pid)
  * xp_proc_outcome with a directory of /proc.  For a child the status is waitid(2)'s, which is used
  * only if the directory then shows that the zombie is still the same process.
  */
-static enum xp_proc_outcome polled_outcome(int fd, pid_t pid, int *status)
+static enum xp_proc_outcome proc_dir_outcome(int fd, pid_t pid, int *status)
 {
 	int seen, waited;
 	int rc = xp_procfs_ended(fd, &seen);
 
 	if (rc == 0)
 		return XP_PROC_LIVES;
-	if (rc > 0 && xp_sys_child_status(pid, &waited) == 0 && xp_procfs_ended(fd, &seen) > 0)
+	if (rc > 0 && xp_sys_pid_peek_status(pid, &waited) == 0 && xp_procfs_ended(fd, &seen) > 0)
 		*status = waited;
 	else if (rc > 0 && seen >= 0)
 		*status = seen;
@@ -68,14 +68,14 @@ int xp_proc_open(pid_t pid)
 	case -EPERM: /* some sandboxes return this for calls that they do not know */
 	case -EACCES:
 	case -ENODEV:
-		return open_polled(pid);
+		return open_proc_dir(pid);
 	default:
 		return fd;
 	}
 }
 
 /* Close the descriptor; in a forked child, too, because the child has a copy. */
-void xp_proc_shut(int fd, bool forked)
+void xp_proc_close_fd(int fd, bool forked)
 {
 	XP_ASSERT(fd >= 0);
 	(void)forked;
@@ -87,7 +87,7 @@ bool xp_proc_ended(int fd)
 	struct pollfd probe = {.fd = fd, .events = POLLIN};
 	int status;
 
-	if (xp_proc_is_polled(fd))
+	if (xp_proc_is_unpollable(fd))
 		return xp_procfs_ended(fd, &status) != 0;
 	return xp_sys_poll_now(&probe, 1) > 0;
 }
@@ -97,7 +97,7 @@ bool xp_proc_reaped(int fd, pid_t pid)
 	int status;
 
 	(void)pid;
-	if (xp_proc_is_polled(fd))
+	if (xp_proc_is_unpollable(fd))
 		return xp_procfs_ended(fd, &status) < 0;
 	return xp_sys_pidfd_reaped(fd);
 }
@@ -113,11 +113,11 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 	int seen;
 
 	XP_ASSERT(fd >= 0 && pid > 0);
-	if (xp_proc_is_polled(fd))
-		return polled_outcome(fd, pid, status);
-	if (!tracked && xp_sys_wait_status(fd, status) == 0)
+	if (xp_proc_is_unpollable(fd))
+		return proc_dir_outcome(fd, pid, status);
+	if (!tracked && xp_sys_pidfd_peek_status(fd, status) == 0)
 		return XP_PROC_STATUS;
-	if (xp_sys_pidfd_status(fd, status) == 0)
+	if (xp_sys_pidfd_reaped_status(fd, status) == 0)
 		return XP_PROC_STATUS;
 	if (!xp_proc_ended(fd))
 		return XP_PROC_LIVES;
@@ -130,7 +130,8 @@ enum xp_proc_outcome xp_proc_outcome(int fd, pid_t pid, bool tracked, int *statu
 			*status = seen;
 			return XP_PROC_STATUS;
 		}
-		if (xp_sys_wait_status(fd, status) == 0 || xp_sys_pidfd_status(fd, status) == 0)
+		if (xp_sys_pidfd_peek_status(fd, status) == 0 ||
+		    xp_sys_pidfd_reaped_status(fd, status) == 0)
 			return XP_PROC_STATUS;
 	}
 	return XP_PROC_ENDED;

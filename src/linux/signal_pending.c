@@ -13,14 +13,14 @@
 #include "sys/procfs.h"
 #include "sys/sys.h"
 
-int xp_pending_open(void)
+int xp_pending_open_set(void)
 {
 	int set = xp_sys_epoll_create();
 
 	return set == -ENOSYS || set == -EPERM || set == -EACCES ? -ENOTSUP : set;
 }
 
-int xp_pending_watch(int set, unsigned number)
+int xp_pending_open_fd(int set, unsigned number)
 {
 	int fd = xp_sys_signal_fd((int)number);
 	int rc = fd < 0 ? fd : xp_sys_epoll_ctl(set, EPOLL_CTL_ADD, fd, EPOLLIN | EPOLLET, number);
@@ -57,20 +57,20 @@ static bool is_unhandled(unsigned number)
  * Returns true if every thread but the calling one blocks the signal, or if that is unknown: /proc
  * is not available, or its masks have no bit for the number.
  */
-static bool is_blocked_everywhere(unsigned number)
+static bool all_others_block(unsigned number)
 {
 	struct xp_procfs_signals others;
 
 	return xp_procfs_signals(&others) < 0 || number > 64 ||
-		others.blocked >> (number - 1) & 1;
+		others.others_blocked >> (number - 1) & 1;
 }
 
-bool xp_pending_may_be_new(unsigned number)
+bool xp_pending_may_be_resent(unsigned number)
 {
-	return is_unhandled(number) && is_blocked_everywhere(number);
+	return is_unhandled(number) && all_others_block(number);
 }
 
-bool xp_pending_is_gone(void)
+bool xp_pending_others_asleep(void)
 {
 	struct xp_procfs_signals others;
 
@@ -81,10 +81,10 @@ bool xp_pending_accept(int fd, unsigned number)
 {
 	unsigned count = 0;
 
-	if (!is_blocked_everywhere(number))
+	if (!all_others_block(number))
 		return false;
 	while (xp_sys_signal_accept(fd))
 		count++;
-	xp_signal_accepted(number, count);
+	xp_signal_count_accepted(number, count);
 	return count > 0;
 }

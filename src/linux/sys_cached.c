@@ -14,7 +14,7 @@
  * directory, which cannot be read anyway.  That call fails for other files, and does nothing
  * without flags; it takes a third of the time of fstat(2), which may query a server.
  */
-static bool is_on_disk(int fd)
+static bool is_regular_or_block(int fd)
 {
 	struct stat status;
 	long rc = -ENOSYS;
@@ -29,15 +29,15 @@ static bool is_on_disk(int fd)
 }
 
 /*
- * Returns true if fd is on disk (is_on_disk) and was opened without O_DIRECT.  Then read_now
- * neither waits for a device nor takes data away, which a read from a pipe would do.
+ * Returns true if fd is on disk (is_regular_or_block) and was opened without O_DIRECT.  Then
+ * read_now neither waits for a device nor takes data away, which a read from a pipe would do.
  */
 static bool uses_page_cache(int fd)
 {
 	int flags = xp_sys_open_flags(fd);
 
 	/* With O_DIRECT a read bypasses the cache, and waits despite RWF_NOWAIT. */
-	return flags >= 0 && !(flags & O_DIRECT) && is_on_disk(fd);
+	return flags >= 0 && !(flags & O_DIRECT) && is_regular_or_block(fd);
 }
 
 /*

@@ -100,7 +100,7 @@ struct busy_poll_params {
 #define EPOLL_SET_PARAMS _IOW(0x8a, 0x01, struct busy_poll_params)
 #define EPOLL_GET_PARAMS _IOR(0x8a, 0x02, struct busy_poll_params)
 
-int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds)
+int xp_sys_busy_poll_set(int epoll_fd, uint32_t microseconds)
 {
 	struct busy_poll_params params = {.microseconds = microseconds};
 	int rc = XP_LIBCALL(ioctl(epoll_fd, EPOLL_SET_PARAMS, &params));
@@ -109,12 +109,12 @@ int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds)
 	return rc < 0 ? -ENOTSUP : 0;
 }
 
-void xp_sys_epoll_busy_poll_like(int epoll_fd, int other_fd)
+void xp_sys_busy_poll_copy(int epoll_fd, int other_fd)
 {
 	struct busy_poll_params params = {0};
 
 	if (XP_LIBCALL(ioctl(other_fd, EPOLL_GET_PARAMS, &params)) == 0 && params.microseconds)
-		(void)xp_sys_epoll_busy_poll(epoll_fd, params.microseconds);
+		(void)xp_sys_busy_poll_set(epoll_fd, params.microseconds);
 }
 
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
@@ -146,7 +146,7 @@ int xp_sys_epoll_wait(int epoll_fd, struct epoll_event *events, int cap,
 {
 	int timeout_ms = deadline_ns == XP_NEVER ? -1 : 0;
 
-	if (deadline_ns > XP_PAST && deadline_ns < XP_NEVER) {
+	if (deadline_ns > XP_NOW_UNLOCKED && deadline_ns < XP_NEVER) {
 		int64_t left_ns = deadline_ns - xp_sys_now();
 		int rc;
 
@@ -165,22 +165,22 @@ int xp_sys_dup(int fd)
 	return (int)xp_rawcall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 0, 0, 0, 0);
 }
 
-int xp_sys_put(int fd, int number)
+int xp_sys_dup_to(int fd, int number)
 {
 	int rc = (int)xp_rawcall(SYS_dup3, fd, number, O_CLOEXEC, 0, 0, 0);
 
 	return rc < 0 ? rc : 0;
 }
 
-int xp_sys_replace(int fd, int number)
+int xp_sys_move_fd(int fd, int number)
 {
-	int rc = xp_sys_put(fd, number);
+	int rc = xp_sys_dup_to(fd, number);
 
 	xp_sys_close(fd);
 	return rc;
 }
 
-void *xp_sys_wiped_page(void)
+void *xp_sys_wipe_on_fork_page(void)
 {
 	int saved = errno;
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);

@@ -115,7 +115,7 @@ static int64_t unix_backlog(int fd)
 }
 
 /* Returns the backlog of a socket other than TCP; -EINVAL: not a listener. */
-static int64_t other_backlog(int fd)
+static int64_t non_tcp_backlog(int fd)
 {
 	int64_t count;
 
@@ -134,7 +134,7 @@ int64_t xp_sys_backlog(int fd)
 	struct tcp_info info = {0};
 
 	if (xp_sys_option(fd, IPPROTO_TCP, TCP_INFO, &info, sizeof info) < 0)
-		return other_backlog(fd);
+		return non_tcp_backlog(fd);
 	if (info.tcpi_state != TCP_LISTEN)
 		return -EINVAL;
 	/* For a listener the kernel stores the length of the accept queue in this field. */

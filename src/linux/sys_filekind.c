@@ -59,7 +59,7 @@ bool xp_fd_poll_clears(int fd)
 	return type == PROC_SUPER_MAGIC || type == CGROUP2_SUPER_MAGIC;
 }
 
-bool xp_fs_holds_fifo(int fd)
+bool xp_fs_is_named_fifo(int fd)
 {
 	return xp_sys_fs_type(fd) != PIPEFS_MAGIC;
 }
@@ -78,7 +78,7 @@ bool xp_fs_has_sizes(int fd)
 	return true;
 }
 
-bool xp_fs_keeps_births(int fd)
+bool xp_fs_has_stable_birth(int fd)
 {
 	return xp_sys_fs_type(fd) != OVERLAYFS_SUPER_MAGIC;
 }
@@ -133,7 +133,7 @@ static int call_statx(int fd, unsigned what, struct files_statx *seen)
 	return (int)xp_rawcall(SYS_statx, fd, (long)"", AT_EMPTY_PATH, what, (long)seen, 0);
 }
 
-bool xp_fs_is_mounted(int fd)
+bool xp_fs_is_mount_root(int fd)
 {
 	struct files_statx seen;
 

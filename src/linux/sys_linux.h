@@ -20,7 +20,7 @@ int xp_sys_eventfd(bool semaphore);
 
 int xp_sys_dup(int fd); /* returns a duplicate, close-on-exec */
 /* Make `number` a close-on-exec duplicate of fd.  Returns 0 or a negative errno value. */
-int xp_sys_put(int fd, int number);
+int xp_sys_dup_to(int fd, int number);
 
 /*
  * signalfd(2): a descriptor that is readable while this signal is pending for the thread that polls

@@ -44,7 +44,7 @@ bool xp_sys_pidfd_reaped(int pidfd)
 }
 
 /* Call waitid(2) without reaping, and store the status of the child in the format of waitpid(2). */
-static int wait_status(int kind, int id, int *status)
+static int peek_status(int kind, int id, int *status)
 {
 	siginfo_t info;
 	int rc;
@@ -69,17 +69,17 @@ static int wait_status(int kind, int id, int *status)
 	return 0;
 }
 
-int xp_sys_wait_status(int pidfd, int *status)
+int xp_sys_pidfd_peek_status(int pidfd, int *status)
 {
-	return wait_status(ID_PIDFD, pidfd, status);
+	return peek_status(ID_PIDFD, pidfd, status);
 }
 
-int xp_sys_child_status(pid_t pid, int *status)
+int xp_sys_pid_peek_status(pid_t pid, int *status)
 {
-	return wait_status(P_PID, pid, status);
+	return peek_status(P_PID, pid, status);
 }
 
-int xp_sys_pidfd_status(int pidfd, int *status)
+int xp_sys_pidfd_reaped_status(int pidfd, int *status)
 {
 	struct pidfd_info_v0 info = {.mask = INFO_EXIT};
 	int rc = (int)xp_rawcall(SYS_ioctl, pidfd, (long)GET_INFO, (long)&info, 0,

@@ -25,7 +25,7 @@ struct entry {
 	char name[];
 };
 
-static int open_quietly(const char *path, int flags)
+static int open_raw(const char *path, int flags)
 {
 	return (int)xp_rawcall(SYS_openat, AT_FDCWD, (long)path,
 	                       O_RDONLY | O_CLOEXEC | flags, 0, 0, 0);
@@ -63,7 +63,7 @@ int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context)
 	if (!proc_is_ours())
 		return -ENOENT;
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	fd = open_quietly(path, O_DIRECTORY);
+	fd = open_raw(path, O_DIRECTORY);
 	if (fd < 0)
 		return fd;
 	while (more && (length = read_entries(fd, buffer, sizeof buffer)) > 0) {
@@ -97,7 +97,7 @@ static bool combine_thread_state(void *opaque, pid_t thread)
 	if (thread == (pid_t)xp_rawcall(SYS_gettid, 0, 0, 0, 0, 0, 0))
 		return true;
 	snprintf(text, sizeof text, "/proc/self/task/%d/status", (int)thread);
-	fd = open_quietly(text, 0);
+	fd = open_raw(text, 0);
 	if (fd < 0)
 		return true;
 	length = xp_sys_read(fd, text, sizeof text - 1);
@@ -108,14 +108,14 @@ static bool combine_thread_state(void *opaque, pid_t thread)
 	if (!state || !blocked)
 		return true;
 	others->others_asleep = others->others_asleep && strchr("SZX", state[8]) != NULL;
-	others->blocked &= strtoull(blocked + 9, NULL, 16);
-	return others->others_asleep || others->blocked;
+	others->others_blocked &= strtoull(blocked + 9, NULL, 16);
+	return others->others_asleep || others->others_blocked;
 }
 
 int xp_procfs_signals(struct xp_procfs_signals *others)
 {
 	others->others_asleep = true;
-	others->blocked = UINT64_MAX;
+	others->others_blocked = UINT64_MAX;
 	return xp_procfs_threads(getpid(), combine_thread_state, others);
 }
 
@@ -151,7 +151,7 @@ static int visit_numbers(int fd, const struct children *of)
 }
 
 /* Called with each thread of a process: visit the children that it has started. */
-static bool visit_thread(void *opaque, pid_t thread)
+static bool visit_thread_children(void *opaque, pid_t thread)
 {
 	struct children *of = opaque;
 	char path[64];
@@ -159,7 +159,7 @@ static bool visit_thread(void *opaque, pid_t thread)
 
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)of->pid,
 	         (int)thread);
-	fd = open_quietly(path, 0);
+	fd = open_raw(path, 0);
 	if (fd < 0) {
 		of->rc = fd;
 		return fd == -ENOENT || fd == -ESRCH;
@@ -172,7 +172,7 @@ static bool visit_thread(void *opaque, pid_t thread)
 int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
 {
 	struct children of = {.pid = pid, .visit = visit, .context = context};
-	int rc = xp_procfs_threads(pid, visit_thread, &of);
+	int rc = xp_procfs_threads(pid, visit_thread_children, &of);
 
 	return rc < 0 ? rc : of.rc;
 }
@@ -192,7 +192,7 @@ static char *proc_stat_text(pid_t pid, char text[1024])
 	if (!proc_is_ours())
 		return NULL;
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	fd = open_quietly(path, 0);
+	fd = open_raw(path, 0);
 	if (fd < 0)
 		return NULL;
 	/* The file is one line, because the kernel escapes a newline in the name. */
@@ -229,7 +229,7 @@ int xp_procfs_zombie_status(pid_t pid, int *status)
 	return xp_sys_readlink(path, text, sizeof text) == -ENOENT ? 0 : -EACCES;
 }
 
-int64_t xp_procfs_started(pid_t pid)
+int64_t xp_procfs_start_time(pid_t pid)
 {
 	char text[1024];
 	char *after = proc_stat_text(pid, text);
@@ -273,7 +273,7 @@ int xp_procfs_open(pid_t pid)
 	if (!proc_is_ours())
 		return -ENOENT;
 	snprintf(text, sizeof text, "/proc/%d", (int)pid);
-	fd = open_quietly(text, O_DIRECTORY);
+	fd = open_raw(text, O_DIRECTORY);
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
 	group = read_proc(fd, "status", text, sizeof text) < 0 ? NULL : strstr(text, "\nTgid:\t");

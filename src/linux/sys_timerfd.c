@@ -31,7 +31,7 @@ int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
  * Linux 3.0 and later cancel the timer: the descriptor becomes readable, and the read fails with
  * ECANCELED.
  */
-int xp_sys_step_fd(void)
+int xp_sys_clock_step_fd(void)
 {
 	int fd = XP_LIBCALL(timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK));
 	int rc;

@@ -61,7 +61,7 @@ void xp_array_wake(void *opaque)
 bool xp_array_needs_set(const struct xp_array_entry *entry, uint32_t watch)
 {
 	(void)entry;
-	return watch & XP_WATCH_EDGE || xp_pollbits_mute(watch);
+	return watch & XP_WATCH_EDGE || xp_pollbits_unreportable(watch);
 }
 
 /*
@@ -90,9 +90,9 @@ static int array_verify_file(struct xp_array *array, const struct xp_array_entry
 	xp_count(&array->counters->syscalls_check);
 	if (rc < 0)
 		return rc;
-	if (!entry || array_file_hash(&status) != entry->file)
+	if (!entry || array_file_hash(&status) != entry->file_hash)
 		return -ENOENT;
-	if (!xp_is_nameless(&status))
+	if (!xp_stat_lacks_identity(&status))
 		return 0;
 	xp_count(&array->counters->syscalls_check);
 	return xp_marks_have(&array->marks, fd) ? 0 : -ENOENT;
@@ -117,7 +117,7 @@ static int array_watch_in(struct xp_array *array, int fd, uint32_t watch, uint64
 	 * Refuse a file whose bits a poll clears.  A poll of the edge set's descriptor polls the
 	 * file, too: that would clear the bits, and the set would have no report to read.
 	 */
-	if (after && entry->consumed)
+	if (after && entry->is_cleared_by_poll)
 		return -ENOTSUP;
 	if (after)
 		rc = before ? xp_edge_change(&array->edge, fd, watch, token)
@@ -128,7 +128,7 @@ static int array_watch_in(struct xp_array *array, int fd, uint32_t watch, uint64
 		return rc;
 	array->ops->want(array, fd, after ? 0 : bits);
 	entry->watched_in = after ? XP_PLACE_EDGE : bits ? XP_PLACE_ARRAY : XP_PLACE_IDLE;
-	entry->watch = (uint16_t)bits;
+	entry->requested = (uint16_t)bits;
 	entry->token = token;
 	return 0;
 }
@@ -139,7 +139,7 @@ static void array_remove(struct xp_array *array, struct xp_array_entry *entry, i
 		xp_edge_detach(&array->edge, fd);
 	array->ops->want(array, fd, 0);
 	entry->watched_in = XP_PLACE_NONE;
-	if (entry->file == 0)
+	if (entry->file_hash == 0)
 		xp_marks_remove(&array->marks, fd);
 	XP_ASSERT(array->attached > 0);
 	array->attached--;
@@ -158,20 +158,20 @@ int xp_array_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 		return rc < 0 ? rc : -EEXIST;
 	if (entry)
 		array_remove(array, entry, fd);
-	rc = xp_edge_admit(&array->edge, fd, watch, &status, &cleared);
+	rc = xp_edge_check_file(&array->edge, fd, watch, &status, &cleared);
 	consumed = rc > 0;
 	if (rc >= 0)
 		rc = XP_TABLE_RESERVE(&array->entries, &array->len, fd + 1);
-	if (rc == 0 && xp_is_nameless(&status))
+	if (rc == 0 && xp_stat_lacks_identity(&status))
 		rc = xp_marks_add(&array->marks, fd);
 	if (rc < 0)
 		return rc;
 	entry = &array->entries[fd];
 	entry->socket = S_ISSOCK(status.st_mode) != 0;
-	entry->file = array_file_hash(&status);
+	entry->file_hash = array_file_hash(&status);
 	entry->fifo = S_ISFIFO(status.st_mode) != 0;
-	entry->consumed = consumed;
-	entry->kept = (uint8_t)cleared;
+	entry->is_cleared_by_poll = consumed;
+	entry->saved_bits = (uint8_t)cleared;
 	rc = array->ops->prepare(array, fd);
 	if (rc == 0)
 		rc = array_watch_in(array, fd, watch, token);
@@ -197,7 +197,7 @@ int xp_array_detach(void *opaque, int fd)
 
 /* --- Reports ------------------------------------------------------------------- */
 
-void xp_array_own(const struct xp_array *array, struct pollfd *fds)
+void xp_array_fill_own(const struct xp_array *array, struct pollfd *fds)
 {
 	fds[XP_OWN_WAKE] = (struct pollfd){.fd = array->wake.fd, .events = POLLIN};
 	fds[XP_OWN_EDGE] = (struct pollfd){.fd = array->edge.fd, .events = POLLIN};
@@ -217,7 +217,7 @@ int xp_array_report_wake(const struct xp_array *array, const struct pollfd *fds,
  * Store up to `room` reports of the set of edge-triggered descriptors (edge.h), and record in
  * edges_left whether the set may have more.  Returns the number of reports.
  */
-static int array_report_some(struct xp_array *array, struct xp_fired *fired, int room)
+static int array_harvest_edges(struct xp_array *array, struct xp_fired *fired, int room)
 {
 	int count = xp_edge_harvest(&array->edge, fired, room);
 
@@ -229,7 +229,7 @@ int xp_array_report_edges(struct xp_array *array, const struct pollfd *fds,
                           struct xp_fired *fired, int room)
 {
 	array->edges_left = fds[XP_OWN_EDGE].revents != 0;
-	return array->edges_left && room > 0 ? array_report_some(array, fired, room) : 0;
+	return array->edges_left && room > 0 ? array_harvest_edges(array, fired, room) : 0;
 }
 
 int xp_array_report_rest(struct xp_array *array, struct xp_fired *fired, int room)
@@ -237,7 +237,7 @@ int xp_array_report_rest(struct xp_array *array, struct xp_fired *fired, int roo
 	int count = 0;
 
 	while (array->edges_left && count < room)
-		count += array_report_some(array, fired + count, room - count);
+		count += array_harvest_edges(array, fired + count, room - count);
 	return count;
 }
 
@@ -245,7 +245,7 @@ struct xp_fired xp_array_fired(const struct xp_array *array, int fd, uint32_t bi
 {
 	const struct xp_array_entry *entry = &array->entries[fd];
 
-	if (entry->socket && xp_pollbits_in_doubt(entry->watch, bits) &&
+	if (entry->socket && xp_pollbits_rdhup_unknown(entry->requested, bits) &&
 	    xp_sys_half_closed(fd))
 		bits |= POLLRDHUP;
 	return (struct xp_fired){.token = entry->token, .events = bits};

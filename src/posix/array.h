@@ -27,24 +27,25 @@ enum xp_array_place {
 
 struct xp_array_entry {
 	uint64_t token; /* the queue's token of the descriptor, returned in its reports */
-	uint64_t file; /* hash of the file's device and inode: see array_file_hash */
+	uint64_t file_hash; /* hash of the file's device and inode: see array_file_hash */
 	/* index in the array; /dev/poll: the bits that the device has for the descriptor */
 	int32_t index;
-	uint16_t watch; /* requested bits of poll(2) */
+	uint16_t requested; /* requested bits of poll(2) */
 	uint8_t watched_in : 2; /* enum xp_array_place */
-	uint8_t consumed : 1; /* poll(2) clears the condition that it reports (XP_KIND_CLEARED) */
+	/* poll(2) clears the condition that it reports (XP_KIND_CLEARED) */
+	uint8_t is_cleared_by_poll : 1;
 	/* select: the file may hang up without becoming writable (select_prepare) */
 	uint8_t hup_unwritable : 1;
 	uint8_t dirty : 1;  /* /dev/poll: the last change is not yet written to the device */
 	/* /dev/poll: the device has no entry, or one of an earlier file, to be replaced */
-	uint8_t as_new : 1;
+	uint8_t has_stale_entry : 1;
 	uint8_t socket : 1;
 	uint8_t fifo : 1;
 	/*
-	 * if consumed: bits that poll(2) has cleared in the file and that were not reported,
-	 * because they were not requested, or were taken out of the array before
+	 * if is_cleared_by_poll: bits that poll(2) has cleared in the file and that were not
+	 * reported, because they were not requested, or were taken out of the array before
 	 */
-	uint8_t kept;
+	uint8_t saved_bits;
 };
 
 /*
@@ -112,7 +113,7 @@ void xp_array_wake(void *array);
 bool xp_array_needs_set(const struct xp_array_entry *entry, uint32_t watch);
 
 /* Store the XP_OWN_ENTRIES entries of the back end itself in fds. */
-void xp_array_own(const struct xp_array *array, struct pollfd *fds);
+void xp_array_fill_own(const struct xp_array *array, struct pollfd *fds);
 
 /*
  * Store reports of the two entries of the back end itself, whose revents poll(2) has set.

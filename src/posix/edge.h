@@ -17,7 +17,7 @@
 struct xp_edge {
 	int fd; /* descriptor of the set, readable while it has reports; -1: there is no set */
 	struct xp_counters *counters; /* the queue's counters, for system calls */
-	void *inner; /* private state of epoll_edge.c or bsd/kqueue_edge.c */
+	void *private_state; /* private state of epoll_edge.c or bsd/kqueue_edge.c */
 };
 
 /*
@@ -62,7 +62,7 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap);
  * would poll the file and clear its bits.  The check itself may poll such a file: *cleared gets the
  * bits that this cleared.
  */
-int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
-                  uint32_t *cleared);
+int xp_edge_check_file(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
+                       uint32_t *cleared);
 
 #endif

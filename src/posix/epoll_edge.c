@@ -42,12 +42,12 @@ struct edge_sets {
 
 int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 {
-	struct edge_sets *sets = xp_alloc(sizeof *sets);
+	struct edge_sets *sets = xp_zalloc(sizeof *sets);
 	struct epoll_event event;
 	int rc;
 
 	edge->counters = counters;
-	edge->inner = sets;
+	edge->private_state = sets;
 	if (!sets)
 		return -ENOMEM;
 	*sets = (struct edge_sets){.len = 0};
@@ -81,7 +81,7 @@ int xp_edge_init(struct xp_edge *edge, struct xp_counters *counters)
 
 void xp_edge_fini(struct xp_edge *edge)
 {
-	struct edge_sets *sets = edge->inner;
+	struct edge_sets *sets = edge->private_state;
 
 	xp_solo_fini(&sets->solo);
 	if (edge->fd >= 0)
@@ -92,16 +92,16 @@ void xp_edge_fini(struct xp_edge *edge)
 
 bool xp_edge_owns(const struct xp_edge *edge, int fd)
 {
-	const struct edge_sets *sets = edge->inner;
+	const struct edge_sets *sets = edge->private_state;
 
 	return fd >= 0 && (fd == edge->fd || xp_solo_owns(&sets->solo, fd));
 }
 
 int xp_edge_renew(struct xp_edge *edge)
 {
-	struct edge_sets *sets = edge->inner;
+	struct edge_sets *sets = edge->private_state;
 	int fresh = xp_sys_epoll_create();
-	int rc = fresh < 0 ? fresh : xp_sys_replace(fresh, edge->fd);
+	int rc = fresh < 0 ? fresh : xp_sys_move_fd(fresh, edge->fd);
 
 	if (rc < 0)
 		return rc;
@@ -130,7 +130,7 @@ static uint32_t entry_bits(unsigned filter, uint32_t watch)
 static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
                         uint32_t watch, uint64_t token)
 {
-	struct edge_sets *sets = edge->inner;
+	struct edge_sets *sets = edge->private_state;
 	uint32_t bits = entry_bits(filter, watch);
 	uint32_t by_edge = watch & XP_WATCH_EDGE;
 
@@ -150,7 +150,7 @@ static int edge_control(struct xp_edge *edge, int op, unsigned filter, int fd,
  */
 static int edge_update_entries(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
-	struct edge_sets *sets = edge->inner;
+	struct edge_sets *sets = edge->private_state;
 	struct edge_entries *entries = &sets->entries[fd];
 	unsigned again = XP_WATCH_AGAIN_OF(watch);
 	bool level = !(watch & XP_WATCH_EDGE);
@@ -191,7 +191,7 @@ static int edge_update_entries(struct xp_edge *edge, int fd, uint32_t watch, uin
 
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch, uint64_t token)
 {
-	struct edge_sets *sets = edge->inner;
+	struct edge_sets *sets = edge->private_state;
 	int rc = XP_TABLE_RESERVE(&sets->entries, &sets->len, fd + 1);
 
 	if (rc < 0)
@@ -218,7 +218,7 @@ void xp_edge_detach(struct xp_edge *edge, int fd)
  * entries of that set are for READ only, or 0 for a level-triggered entry, which is for all
  * filters.
  */
-static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
+static uint32_t edge_solo_flag(const struct edge_sets *sets, uint64_t token)
 {
 	int fd = (int)(uint32_t)token;
 	bool level = fd >= 0 && fd < sets->len && sets->entries[fd].level;
@@ -232,7 +232,7 @@ static uint32_t edge_filter(const struct edge_sets *sets, uint64_t token)
  */
 static int edge_take_reports(struct xp_edge *edge, struct xp_fired *fired, int cap, bool *more)
 {
-	struct edge_sets *sets = edge->inner;
+	struct edge_sets *sets = edge->private_state;
 	struct epoll_event events[XP_FIRED_MOST];
 	int count = xp_sys_epoll_now(edge->fd, events, cap);
 
@@ -240,16 +240,16 @@ static int edge_take_reports(struct xp_edge *edge, struct xp_fired *fired, int c
 	xp_count_shared(&edge->counters->syscalls_check);
 	for (int i = 0; i < count; i++) {
 		fired[i].token = events[i].data.u64;
-		fired[i].events = events[i].events | edge_filter(sets, fired[i].token);
+		fired[i].events = events[i].events | edge_solo_flag(sets, fired[i].token);
 	}
 	*more = count == cap;
-	return count > 0 ? xp_solo_harvest(&sets->solo, fired, count, cap) : 0;
+	return count > 0 ? xp_solo_expand(&sets->solo, fired, count, cap) : 0;
 }
 
 int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 {
-	struct edge_sets *sets = edge->inner;
-	int count = xp_solo_first(&sets->solo, fired, cap);
+	struct edge_sets *sets = edge->private_state;
+	int count = xp_solo_take_unread(&sets->solo, fired, cap);
 	bool more = true;
 
 	while (more && count < cap)
@@ -267,8 +267,8 @@ int xp_edge_harvest(struct xp_edge *edge, struct xp_fired *fired, int cap)
 }
 
 /*
- * For xp_edge_admit: returns 1 if poll(2) clears the condition that it reports about the file, and
- * stores the bits that the poll(2) here has cleared; otherwise 0; -EBADF, -ENOMEM, -ENOTSUP.
+ * For xp_edge_check_file: returns 1 if poll(2) clears the condition that it reports about the file,
+ * and stores the bits that the poll(2) here has cleared; otherwise 0; -EBADF, -ENOMEM, -ENOTSUP.
  */
 static int edge_poll_clears(struct xp_edge *edge, int fd, uint32_t watch, const struct stat *status,
                             uint32_t *cleared)
@@ -283,7 +283,7 @@ static int edge_poll_clears(struct xp_edge *edge, int fd, uint32_t watch, const 
 		return -ENOTSUP;
 	if (!S_ISREG(status->st_mode))
 		/*
-		 * A performance counter.  xp_edge_admit does not add it to the set for a test,
+		 * A performance counter.  xp_edge_check_file does not add it to the set for a test,
 		 * unlike a file of /proc: that would clear its bits, which would have to be polled
 		 * and stored before.
 		 */
@@ -294,7 +294,8 @@ static int edge_poll_clears(struct xp_edge *edge, int fd, uint32_t watch, const 
 	return 1;
 }
 
-int xp_edge_admit(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status, uint32_t *bits)
+int xp_edge_check_file(struct xp_edge *edge, int fd, uint32_t watch, struct stat *status,
+                       uint32_t *bits)
 {
 	int rc = xp_sys_open_flags(fd);
 	int kind = 0;

@@ -9,7 +9,7 @@ void xp_outer_init(struct xp_outer *outer, int inner_fd, int second_fd)
 {
 	*outer = (struct xp_outer){
 		.inner_fd = inner_fd,
-		.second_fd = second_fd,
+		.second_inner_fd = second_fd,
 		.fd = -1,
 		.attention = {.fd = -1, .write_fd = -1},
 		.alarm_fd = -1,
@@ -36,14 +36,14 @@ bool xp_outer_owns(const struct xp_outer *outer, int fd)
 }
 
 /*
- * Add fd to the outer set, level-triggered.  If outer_fd or fd is a negative errno value, returns
- * that.
+ * Add fd to the outer set, level-triggered.  If outer_get_fd or fd is a negative errno value,
+ * returns that.
  */
-static int outer_add(int outer_fd, int fd)
+static int outer_add(int outer_get_fd, int fd)
 {
-	if (outer_fd < 0 || fd < 0)
-		return outer_fd < 0 ? outer_fd : fd;
-	return xp_sys_epoll_ctl(outer_fd, EPOLL_CTL_ADD, fd, EPOLLIN, 0);
+	if (outer_get_fd < 0 || fd < 0)
+		return outer_get_fd < 0 ? outer_get_fd : fd;
+	return xp_sys_epoll_ctl(outer_get_fd, EPOLL_CTL_ADD, fd, EPOLLIN, 0);
 }
 
 /*
@@ -51,7 +51,7 @@ static int outer_add(int outer_fd, int fd)
  * attention descriptor, which the queue makes readable for other events.  If one step fails, the
  * whole call fails, because the outer set would not be readable whenever it has to be.
  */
-static int outer_fd(void *opaque)
+static int outer_get_fd(void *opaque)
 {
 	struct xp_outer *outer = opaque;
 	int fd = outer->fd < 0 ? xp_sys_epoll_create() : outer->fd;
@@ -64,26 +64,26 @@ static int outer_fd(void *opaque)
 		rc = outer_add(fd, outer->attention.fd);
 	if (rc == 0)
 		rc = outer_add(fd, outer->inner_fd);
-	if (rc == 0 && outer->second_fd >= 0)
-		rc = outer_add(fd, outer->second_fd);
+	if (rc == 0 && outer->second_inner_fd >= 0)
+		rc = outer_add(fd, outer->second_inner_fd);
 	if (rc < 0) {
 		xp_wakefd_close(&outer->attention);
 		xp_sys_close(fd);
-		xp_outer_init(outer, outer->inner_fd, outer->second_fd);
+		xp_outer_init(outer, outer->inner_fd, outer->second_inner_fd);
 		return rc;
 	}
 	outer->fd = fd;
 	return fd;
 }
 
-int xp_outer_hold(struct xp_outer *outer, int inner_fd)
+int xp_outer_add_inner(struct xp_outer *outer, int inner_fd)
 {
 	if (outer->fd < 0)
 		return 0;
 	return outer_add(outer->fd, inner_fd);
 }
 
-void xp_outer_release(struct xp_outer *outer, int inner_fd)
+void xp_outer_remove_inner(struct xp_outer *outer, int inner_fd)
 {
 	if (outer->fd >= 0)
 		(void)xp_sys_epoll_ctl(outer->fd, EPOLL_CTL_DEL, inner_fd, 0, 0);
@@ -138,7 +138,7 @@ static int outer_set_alarm(void *opaque, int64_t deadline_ns)
 }
 
 const struct xp_outer_ops xp_outer_ops = {
-	.fd = outer_fd,
+	.fd = outer_get_fd,
 	.set_attention = outer_set_attention,
 	.set_alarm = outer_set_alarm,
 };

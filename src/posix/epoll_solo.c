@@ -19,8 +19,8 @@
 void xp_solo_init(struct xp_solo *solo, struct xp_counters *counters)
 {
 	solo->counters = counters;
-	atomic_init(&solo->any, false);
-	atomic_init(&solo->full, false);
+	atomic_init(&solo->was_opened, false);
+	atomic_init(&solo->may_have_unread, false);
 	for (int i = 0; i < XP_SOLO_SETS; i++)
 		atomic_init(&solo->fds[i], -1);
 }
@@ -81,7 +81,7 @@ int xp_solo_open(struct xp_solo *solo, int main_fd, int i)
 	 * get a report about the set before epoll_ctl(2) returns.
 	 */
 	atomic_store(&solo->fds[i], set_fd);
-	atomic_store(&solo->any, true);
+	atomic_store(&solo->was_opened, true);
 	rc = solo_add_to_main(main_fd, set_fd, i);
 	if (rc < 0) {
 		atomic_store(&solo->fds[i], -1);
@@ -113,7 +113,7 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch, uint64_t token)
  * Store up to `room` reports of one solo set, whose entries are for filter i, marked with
  * XP_WATCH_SOLO(i).  Returns their number; 0 also on an error.
  */
-static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired, int room)
+static int solo_harvest_one(struct xp_solo *solo, int i, struct xp_fired *fired, int room)
 {
 	int count;
 
@@ -125,23 +125,24 @@ static int solo_take(struct xp_solo *solo, int i, struct xp_fired *fired, int ro
 	return count < 0 ? 0 : count;
 }
 
-int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
+int xp_solo_harvest_unread(struct xp_solo *solo, struct xp_fired *fired, int cap)
 {
 	int most = (cap + 1) / 2;
 	int count = 0;
 
 	for (int i = 0; i < XP_SOLO_SETS; i++)
 		if (atomic_load(&solo->fds[i]) >= 0 && count < most)
-			count += solo_take(solo, i, fired + count, most - count);
+			count += solo_harvest_one(solo, i, fired + count, most - count);
 	/*
 	 * With room for one report, leave the next call to the main set, which would starve
 	 * otherwise.
 	 */
-	atomic_store_explicit(&solo->full, count == most && cap > 1, memory_order_relaxed);
+	atomic_store_explicit(&solo->may_have_unread, count == most && cap > 1,
+	                      memory_order_relaxed);
 	return count;
 }
 
-int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count, int cap)
+int xp_solo_expand(struct xp_solo *solo, struct xp_fired *fired, int count, int cap)
 {
 	int ready[XP_SOLO_SETS];
 	int sets = 0;
@@ -162,10 +163,10 @@ int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count, int
 	 * follows.
 	 */
 	while (sets-- > 0)
-		kept += solo_take(solo, ready[sets], fired + kept, cap - kept - sets);
+		kept += solo_harvest_one(solo, ready[sets], fired + kept, cap - kept - sets);
 	XP_ASSERT(kept <= cap);
 	if (kept == cap)
-		atomic_store_explicit(&solo->full, true, memory_order_relaxed);
+		atomic_store_explicit(&solo->may_have_unread, true, memory_order_relaxed);
 	return kept;
 }
 
@@ -182,7 +183,7 @@ void xp_solo_renew(struct xp_solo *solo, int main_fd)
 		 * then modifies them.
 		 */
 		if (fresh >= 0)
-			(void)xp_sys_replace(fresh, set_fd);
+			(void)xp_sys_move_fd(fresh, set_fd);
 		if (solo_add_to_main(main_fd, set_fd, i) < 0) {
 			atomic_store(&solo->fds[i], -1);
 			xp_sys_close(set_fd);

@@ -10,7 +10,7 @@
 #include "sys/sys_aio.h"
 
 /* Fails: on these systems the library has no descriptor that reports that the clock was set. */
-int xp_sys_step_fd(void)
+int xp_sys_clock_step_fd(void)
 {
 	return -ENOSYS;
 }
@@ -38,7 +38,7 @@ bool xp_fs_has_sizes(int fd)
 	return true;
 }
 
-bool xp_fs_keeps_births(int fd)
+bool xp_fs_has_stable_birth(int fd)
 {
 	(void)fd;
 	return true;
@@ -51,7 +51,7 @@ int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context)
 	return -ENOENT;
 }
 
-int64_t xp_procfs_started(pid_t pid)
+int64_t xp_procfs_start_time(pid_t pid)
 {
 	(void)pid;
 	return -1;

@@ -17,9 +17,9 @@
 
 /* State of the outer set: the first member of the state of each back end that uses xp_outer_ops. */
 struct xp_outer {
-	int inner_fd;     /* the queue's own set */
-	int second_fd;    /* a second inner set; -1: none */
-	int fd;           /* the outer set; -1: neither this nor `attention` is open */
+	int inner_fd;        /* the queue's own set */
+	int second_inner_fd; /* a second inner set; -1: none */
+	int fd;              /* the outer set; -1: neither this nor `attention` is open */
 	struct xp_wakefd attention; /* signalled while the outer set has to be readable */
 	int alarm_fd;     /* the alarm, a timerfd; -1: none was needed yet */
 	int64_t alarm_ns; /* time at which alarm_fd becomes readable; XP_NEVER: never */
@@ -36,8 +36,8 @@ bool xp_outer_owns(const struct xp_outer *outer, int fd);
 /*
  * Add an inner set to the outer one, or remove it; without an effect if the outer set is not open.
  */
-int xp_outer_hold(struct xp_outer *outer, int inner_fd);
-void xp_outer_release(struct xp_outer *outer, int inner_fd);
+int xp_outer_add_inner(struct xp_outer *outer, int inner_fd);
+void xp_outer_remove_inner(struct xp_outer *outer, int inner_fd);
 
 extern const struct xp_outer_ops xp_outer_ops;
 

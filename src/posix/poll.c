@@ -30,45 +30,47 @@ int xp_poll_prepare(void *opaque, int fd)
 	                        state->array.attached + 1 + XP_OWN_ENTRIES);
 }
 
-enum { UNREQUESTED = POLLERR | POLLHUP | POLLNVAL };
+enum { REPORTED_ALWAYS = POLLERR | POLLHUP | POLLNVAL };
 
 /*
- * Have the next wait report bits in entry->kept that are requested now.  An earlier poll(2) has
- * cleared them in the kernel, and they were not reported: store them as revents.
+ * Have the next wait report bits in entry->saved_bits that are requested now.  An earlier poll(2)
+ * has cleared them in the kernel, and they were not reported: store them as revents.
  */
-static void poll_restore(struct xp_poll_state *state, struct xp_array_entry *entry, uint32_t bits)
+static void poll_restore_saved(struct xp_poll_state *state, struct xp_array_entry *entry,
+                               uint32_t bits)
 {
 	short *revents = &state->fds[entry->index].revents;
-	uint8_t kept = entry->kept & (uint8_t)(bits | UNREQUESTED);
+	uint8_t kept = entry->saved_bits & (uint8_t)(bits | REPORTED_ALWAYS);
 
 	state->left += kept && !*revents;
 	*revents |= kept;
-	entry->kept &= (uint8_t)~kept;
+	entry->saved_bits &= (uint8_t)~kept;
 }
 
 /*
  * Returns bits to poll a file for although they are not requested; 0 unless poll(2) clears its bits
- * (entry->consumed).  Whatever bits a poll requests, the kernel clears all, so the others are
- * polled, too, and kept.  POLLIN may be set for ever, as in a mount table, so it is polled only
+ * (entry->is_cleared_by_poll).  Whatever bits a poll requests, the kernel clears all, so the others
+ * are polled, too, and kept.  POLLIN may be set for ever, as in a mount table, so it is polled only
  * until it is kept.
  */
-static uint32_t poll_kept_bits(const struct xp_array_entry *entry)
+static uint32_t poll_extra_bits(const struct xp_array_entry *entry)
 {
-	return !entry->consumed ? 0 : entry->kept & POLLIN ? POLLPRI : POLLPRI | POLLIN;
+	return !entry->is_cleared_by_poll ? 0
+	       : entry->saved_bits & POLLIN ? POLLPRI : POLLPRI | POLLIN;
 }
 
 /*
  * If poll(2) clears the file's bits, keep those that are not requested.  Returns the bits to
  * report.
  */
-static uint32_t poll_keep_unrequested(struct xp_poll_state *state, struct xp_array_entry *entry,
+static uint32_t poll_save_unrequested(struct xp_poll_state *state, struct xp_array_entry *entry,
                                       uint32_t events)
 {
-	if (!entry->consumed)
+	if (!entry->is_cleared_by_poll)
 		return events;
-	entry->kept |= (uint8_t)(events & (POLLPRI | POLLIN) & ~(uint32_t)entry->watch);
-	state->fds[entry->index].events = (short)(entry->watch | poll_kept_bits(entry));
-	return events & (entry->watch | UNREQUESTED);
+	entry->saved_bits |= (uint8_t)(events & (POLLPRI | POLLIN) & ~(uint32_t)entry->requested);
+	state->fds[entry->index].events = (short)(entry->requested | poll_extra_bits(entry));
+	return events & (entry->requested | REPORTED_ALWAYS);
 }
 
 void xp_poll_want(void *opaque, int fd, uint32_t bits)
@@ -85,8 +87,8 @@ void xp_poll_want(void *opaque, int fd, uint32_t bits)
 		 * An earlier poll(2) has returned and cleared these bits, and they were not
 		 * reported yet: keep them.
 		 */
-		if (entry->consumed)
-			entry->kept |= (uint8_t)state->fds[entry->index].revents;
+		if (entry->is_cleared_by_poll)
+			entry->saved_bits |= (uint8_t)state->fds[entry->index].revents;
 		state->fds[entry->index] = *last;
 		state->array.entries[last->fd].index = entry->index;
 		return;
@@ -97,15 +99,15 @@ void xp_poll_want(void *opaque, int fd, uint32_t bits)
 		state->fds[entry->index] = (struct pollfd){.fd = fd};
 	}
 	if (bits)
-		state->fds[entry->index].events = (short)(bits | poll_kept_bits(entry));
-	if (bits && entry->kept)
-		poll_restore(state, entry, bits);
+		state->fds[entry->index].events = (short)(bits | poll_extra_bits(entry));
+	if (bits && entry->saved_bits)
+		poll_restore_saved(state, entry, bits);
 }
 
 int xp_poll_init(struct xp_poll_state *state, const struct xp_array_ops *ops,
                  struct xp_counters *counters)
 {
-	int rc = xp_sys_poll_refused();
+	int rc = xp_sys_check_poll();
 
 	if (rc == 0)
 		rc = XP_TABLE_RESERVE(&state->fds, &state->cap, XP_OWN_ENTRIES);
@@ -124,12 +126,12 @@ void xp_poll_close(void *opaque)
 	xp_free(state->fds);
 }
 
-struct pollfd *xp_poll_own(struct xp_poll_state *state)
+struct pollfd *xp_poll_append_own(struct xp_poll_state *state)
 {
 	struct pollfd *own = state->fds + state->len;
 
 	XP_ASSERT(state->len + XP_OWN_ENTRIES <= state->cap);
-	xp_array_own(&state->array, own);
+	xp_array_fill_own(&state->array, own);
 	return own;
 }
 
@@ -137,7 +139,7 @@ struct pollfd *xp_poll_own(struct xp_poll_state *state)
  * Move up to cap entries with unreported revents to `fds`, beginning at `start`: the copies have
  * the revents, the originals 0.  Returns their number.
  */
-static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
+static int poll_take_unreported(struct xp_poll_state *state, struct pollfd *fds, int cap)
 {
 	int len = 0;
 	int steps = state->len;
@@ -166,30 +168,30 @@ static int poll_gather(struct xp_poll_state *state, struct pollfd *fds, int cap)
  * reported before the array in this call.  The order alternates, because either could take all the
  * room.
  */
-static bool poll_edges_first(struct xp_poll_state *state)
+static bool poll_toggle_edges_first(struct xp_poll_state *state)
 {
 	state->edges_first = !state->edges_first;
 	return state->edges_first;
 }
 
-int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
+int xp_poll_recheck_ready(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 {
 	struct pollfd fds[XP_OWN_ENTRIES + XP_FIRED_MOST];
 	unsigned short before[XP_FIRED_MOST];
 	struct pollfd *some = fds + XP_OWN_ENTRIES;
-	int len = poll_gather(state, some, cap), count;
-	bool edges_first = poll_edges_first(state);
+	int len = poll_take_unreported(state, some, cap), count;
+	bool edges_first = poll_toggle_edges_first(state);
 
 	for (int i = 0; i < len; i++) {
 		before[i] = (unsigned short)some[i].revents;
 		some[i].revents = 0;
 	}
-	xp_array_own(&state->array, fds);
+	xp_array_fill_own(&state->array, fds);
 	/*
 	 * If poll(2) fails, report the results of this wait's earlier poll(2).  Results of earlier
 	 * waits are dropped, because the next poll(2) of all entries finds them again.
 	 */
-	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0 && state->fresh)
+	if (xp_sys_poll_now(fds, (size_t)(XP_OWN_ENTRIES + len)) < 0 && state->has_polled_all)
 		for (int i = 0; i < len; i++)
 			some[i].revents = (short)before[i];
 	count = xp_array_report_wake(&state->array, fds, fired);
@@ -204,8 +206,8 @@ int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 		 * If poll(2) clears the file's bits, only `before` has those of the earlier
 		 * poll(2).
 		 */
-		if (entry->consumed)
-			events = poll_keep_unrequested(state, entry, events | before[i]);
+		if (entry->is_cleared_by_poll)
+			events = poll_save_unrequested(state, entry, events | before[i]);
 		if (!events)
 			continue;
 		/*
@@ -242,14 +244,14 @@ static int poll_open(void *opaque, int size_hint, struct xp_counters *counters)
 /*
  * Store reports of entries that the last poll(2) of all entries found ready.  Returns their number.
  */
-static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int cap)
+static int poll_report_entries(struct xp_poll_state *state, struct xp_fired *fired, int cap)
 {
 	struct pollfd fds[XP_FIRED_MOST];
-	int len = poll_gather(state, fds, cap);
+	int len = poll_take_unreported(state, fds, cap);
 	int count = 0;
 
 	for (int i = 0; i < len; i++) {
-		uint32_t events = poll_keep_unrequested(state, &state->array.entries[fds[i].fd],
+		uint32_t events = poll_save_unrequested(state, &state->array.entries[fds[i].fd],
 		                                        (unsigned short)fds[i].revents);
 
 		if (events)
@@ -259,22 +261,23 @@ static int poll_scan(struct xp_poll_state *state, struct xp_fired *fired, int ca
 }
 
 /*
- * Append reports of the array (poll_scan), and then unread reports of the set of edge-triggered
- * descriptors, to the first `count` reports in `fired`.  Returns the new number of reports.
+ * Append reports of the array (poll_report_entries), and then unread reports of the set of
+ * edge-triggered descriptors, to the first `count` reports in `fired`.  Returns the new number of
+ * reports.
  */
 static int poll_report(struct xp_poll_state *state, struct xp_fired *fired,
                        int count, int cap)
 {
-	count += poll_scan(state, fired + count, cap - count);
+	count += poll_report_entries(state, fired + count, cap - count);
 	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
 }
 
 bool xp_poll_takes_rest(struct xp_poll_state *state, int64_t deadline_ns)
 {
-	state->fresh &= deadline_ns == XP_REST;
-	if (state->fresh)
+	state->has_polled_all &= deadline_ns == XP_NOW_CONTINUED;
+	if (state->has_polled_all)
 		xp_count_by(&state->array.counters->syscalls_wait, (uint64_t)-1);
-	return state->fresh;
+	return state->has_polled_all;
 }
 
 int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t *mask)
@@ -287,20 +290,20 @@ int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t
 
 /*
  * The back end's `wait`: first report the results that earlier calls left.  Then poll all entries,
- * unless there is no room left, or this call continues the last poll (XP_REST).
+ * unless there is no room left, or this call continues the last poll (XP_NOW_CONTINUED).
  */
 static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
                       struct xp_fired *fired, int cap)
 {
 	struct xp_poll_state *state = opaque;
-	struct pollfd *own = xp_poll_own(state);
+	struct pollfd *own = xp_poll_append_own(state);
 	int count = 0;
 	int ready;
 
 	if (xp_poll_takes_rest(state, deadline_ns))
 		return poll_report(state, fired, 0, cap);
 	while (state->left > 0) {
-		count += xp_poll_again(state, fired + count, cap - count);
+		count += xp_poll_recheck_ready(state, fired + count, cap - count);
 		if (count == cap)
 			return count;
 		/*
@@ -309,7 +312,7 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 		 */
 		xp_count_shared(&state->array.counters->syscalls_check);
 	}
-	state->fresh = true;
+	state->has_polled_all = true;
 	ready = xp_poll_ask(state, count > 0 ? XP_NOW : deadline_ns, mask);
 	if (ready <= 0)
 		return count ? count : ready;
@@ -322,7 +325,7 @@ static int poll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 
 const struct xp_backend_ops xp_backend_poll = {
 	.name = "poll",
-	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK | XP_EDGE_CAPS,
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_CHEAP_MASK | XP_EDGE_CAPS,
 	.state_size = sizeof(struct xp_poll_state),
 	.open = poll_open,
 	.close = xp_poll_close,

@@ -14,9 +14,9 @@ struct xp_poll_state {
 	int cap;      /* capacity of fds: at least attached + XP_OWN_ENTRIES */
 	int start;    /* index at which the next scan for revents begins */
 	int left;     /* upper bound of the number of entries whose revents are not reported yet */
-	/* this wait, or the wait that an XP_REST call continues, has polled all entries */
-	bool fresh;
-	bool edges_first; /* the last xp_poll_again reported edges before the array */
+	/* this wait, or the wait that an XP_NOW_CONTINUED call continues, has polled all entries */
+	bool has_polled_all;
+	bool edges_first; /* the last xp_poll_recheck_ready reported edges before the array */
 };
 
 /* Initialise the state, for poll and select.  Returns 0 or a negative errno value. */
@@ -33,12 +33,12 @@ void xp_poll_want(void *state, int fd, uint32_t bits);
  * Store the back end's own entries, for its wake-up descriptor and the set of edge-triggered
  * descriptors, in `fds`, behind the other entries.  Returns the first of these two.
  */
-struct pollfd *xp_poll_own(struct xp_poll_state *state);
+struct pollfd *xp_poll_append_own(struct xp_poll_state *state);
 /*
- * Begin a wait, or continue it (deadline_ns is XP_REST: the queue has made room, and calls again).
- * Returns true if the call only has to report results that the wait's poll(2) of all entries has
- * left, without a system call: then takes one off the counter syscalls_wait, in which the queue has
- * counted the call.
+ * Begin a wait, or continue it (deadline_ns is XP_NOW_CONTINUED: the queue has made room, and calls
+ * again).  Returns true if the call only has to report results that the wait's poll(2) of all
+ * entries has left, without a system call: then takes one off the counter syscalls_wait, in which
+ * the queue has counted the call.
  */
 bool xp_poll_takes_rest(struct xp_poll_state *state, int64_t deadline_ns);
 /*
@@ -50,6 +50,6 @@ int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t
  * Poll up to cap of the entries with unreported revents once more, and the back end's own entries.
  * Stores reports of the entries that are still ready, and returns the number of reports.
  */
-int xp_poll_again(struct xp_poll_state *state, struct xp_fired *fired, int cap);
+int xp_poll_recheck_ready(struct xp_poll_state *state, struct xp_fired *fired, int cap);
 
 #endif

@@ -28,7 +28,7 @@ static void process_forked(void)
 
 static void process_init(void)
 {
-	_Atomic uint32_t *page = xp_sys_wiped_page();
+	_Atomic uint32_t *page = xp_sys_wipe_on_fork_page();
 
 	if (page)
 		xp_process_page = page;
@@ -36,7 +36,7 @@ static void process_init(void)
 		pthread_atfork(NULL, NULL, process_forked);
 }
 
-void xp_process_begin(void (*begin)(void))
+void xp_process_once(void (*begin)(void))
 {
 	uint32_t expected = 0;
 

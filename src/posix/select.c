@@ -37,9 +37,9 @@ struct select_state {
 	/* copies to pass to the kernel, which overwrites them with the results */
 	long *sets[SETS];
 	int words[2][SETS]; /* lengths in words: [0][k] of wanted[k], [1][k] of sets[k] */
-	int top;            /* all descriptors in `wanted` are below this */
+	int nfds;           /* all descriptors in `wanted` are below this */
 	/* number of files in the array whose bits poll(2) clears: see select_ask */
-	int consumed;
+	int cleared_count;
 };
 
 /*
@@ -49,13 +49,13 @@ struct select_state {
  * that becomes writable when it hangs up.  A file whose bits poll(2) clears (consumed) stays in the
  * array, because the set must not poll it.
  */
-static bool select_needs_helper(const struct xp_array_entry *entry, uint32_t watch)
+static bool select_needs_set(const struct xp_array_entry *entry, uint32_t watch)
 {
 	uint32_t bits = watch & XP_WATCH_BITS;
 
 	if (watch & XP_WATCH_EDGE)
 		return true;
-	return !(bits & POLLIN) && !entry->consumed &&
+	return !(bits & POLLIN) && !entry->is_cleared_by_poll &&
 		(bits != POLLOUT || entry->hup_unwritable);
 }
 
@@ -97,7 +97,7 @@ static unsigned long select_word_union(long *const *sets, int word)
 	return any;
 }
 
-/* Set the descriptor's bits in `wanted` to these, and adapt `top`. */
+/* Set the descriptor's bits in `wanted` to these, and adapt `nfds`. */
 static void select_set_wanted(struct select_state *state, int fd, uint32_t bits)
 {
 	unsigned long bit = 1ul << fd % WORD_BITS;
@@ -109,11 +109,11 @@ static void select_set_wanted(struct select_state *state, int fd, uint32_t bits)
 		*word = (long)(((unsigned long)*word & ~bit) |
 		               (bits & (uint32_t)set_bits[k] ? bit : 0));
 	}
-	if (bits && fd >= state->top)
-		state->top = fd + 1;
-	while (!bits && state->top > 0 &&
-	       !select_word_union(state->wanted, (state->top - 1) / WORD_BITS))
-		state->top = (state->top - 1) / WORD_BITS * WORD_BITS;
+	if (bits && fd >= state->nfds)
+		state->nfds = fd + 1;
+	while (!bits && state->nfds > 0 &&
+	       !select_word_union(state->wanted, (state->nfds - 1) / WORD_BITS))
+		state->nfds = (state->nfds - 1) / WORD_BITS * WORD_BITS;
 }
 
 /* Put the back end's own descriptors into `wanted`. */
@@ -129,15 +129,15 @@ static void select_want(void *opaque, int fd, uint32_t bits)
 	struct select_state *state = opaque;
 	const struct xp_array_entry *entry = &state->poll.array.entries[fd];
 
-	if (entry->consumed)
-		state->consumed += (bits != 0) - (entry->watched_in == XP_PLACE_ARRAY);
+	if (entry->is_cleared_by_poll)
+		state->cleared_count += (bits != 0) - (entry->watched_in == XP_PLACE_ARRAY);
 	xp_poll_want(opaque, fd, bits);
 	select_set_wanted(opaque, fd, bits);
 }
 
 static const struct xp_array_ops select_array = {
 	.prepare = select_prepare,
-	.needs_set = select_needs_helper,
+	.needs_set = select_needs_set,
 	.want = select_want,
 };
 
@@ -189,7 +189,7 @@ static int select_renew(void *opaque)
 	state->array.attached = 0;
 	state->len = 0;
 	state->left = 0;
-	select->consumed = 0;
+	select->cleared_count = 0;
 	for (int k = 0; k < SETS; k++)
 		memset(select->wanted[k], 0, (size_t)select->words[0][k] * sizeof(long));
 	select_set_own(select);
@@ -215,11 +215,11 @@ static struct pollfd *select_pollfd_of(const struct select_state *state, int fd)
  * Translate the sets that select(2) returned to revents, which are 0 before.  Returns the number of
  * ready descriptors.
  */
-static int select_read(const struct select_state *state)
+static int select_store_revents(const struct select_state *state)
 {
 	int count = 0;
 
-	for (int word = 0; word * WORD_BITS < state->top; word++) {
+	for (int word = 0; word * WORD_BITS < state->nfds; word++) {
 		unsigned long any = select_word_union(state->sets, word);
 
 		for (; any; any &= any - 1, count++) {
@@ -235,19 +235,19 @@ static int select_read(const struct select_state *state)
 }
 
 /* Call select(2) for all requested bits, and store the results as revents. */
-static int select_ask_sets(struct select_state *state, int64_t deadline_ns,
-                           const sigset_t *mask)
+static int select_call(struct select_state *state, int64_t deadline_ns,
+                       const sigset_t *mask)
 {
-	size_t used = (size_t)((state->top + WORD_BITS - 1) / WORD_BITS) * sizeof(long);
+	size_t used = (size_t)((state->nfds + WORD_BITS - 1) / WORD_BITS) * sizeof(long);
 	int rc;
 
 	for (int k = 0; k < SETS; k++)
 		memcpy(state->sets[k], state->wanted[k], used);
 	rc = deadline_ns <= XP_NOW
-		? xp_sys_select_now(state->top, state->sets[0], state->sets[1],
+		? xp_sys_select_now(state->nfds, state->sets[0], state->sets[1],
 		                    state->sets[2])
-		: xp_sys_select_wait(state->top, state->sets, deadline_ns, mask);
-	return rc > 0 ? select_read(state) : rc;
+		: xp_sys_select_wait(state->nfds, state->sets, deadline_ns, mask);
+	return rc > 0 ? select_store_revents(state) : rc;
 }
 
 /*
@@ -258,8 +258,8 @@ static int select_ask_sets(struct select_state *state, int64_t deadline_ns,
 static int select_ask(struct select_state *state, struct pollfd *own,
                       int64_t deadline_ns, const sigset_t *mask)
 {
-	int rc = state->consumed > 0 ? xp_poll_ask(&state->poll, deadline_ns, mask)
-		: select_ask_sets(state, deadline_ns, mask);
+	int rc = state->cleared_count > 0 ? xp_poll_ask(&state->poll, deadline_ns, mask)
+		: select_call(state, deadline_ns, mask);
 
 	/* EBADF: the program has closed a descriptor.  poll(2) shows by POLLNVAL which one. */
 	if (rc == -EBADF)
@@ -280,7 +280,7 @@ static int select_append_rest(struct xp_poll_state *state, struct xp_fired *fire
 {
 	while (state->left > 0 && count < cap) {
 		xp_count_shared(&state->array.counters->syscalls_check);
-		count += xp_poll_again(state, fired + count, cap - count);
+		count += xp_poll_recheck_ready(state, fired + count, cap - count);
 	}
 	return count + xp_array_report_rest(&state->array, fired + count, cap - count);
 }
@@ -294,21 +294,21 @@ static int select_await(void *opaque, int64_t deadline_ns,
 {
 	struct select_state *select = opaque;
 	struct xp_poll_state *state = opaque;
-	struct pollfd *own = xp_poll_own(state);
+	struct pollfd *own = xp_poll_append_own(state);
 	bool takes_rest;
 	int count, rc;
 
 	/*
 	 * A new wait does not begin with reports that the set of edges (edge.h) had left.  With
-	 * select the set has level-triggered entries, too (select_needs_helper), which are reported
+	 * select the set has level-triggered entries, too (select_needs_set), which are reported
 	 * in each call and would take all the room.
 	 */
-	state->array.edges_left &= deadline_ns == XP_REST;
+	state->array.edges_left &= deadline_ns == XP_NOW_CONTINUED;
 	takes_rest = xp_poll_takes_rest(state, deadline_ns);
 	count = select_append_rest(state, fired, 0, cap);
 	if (takes_rest || count == cap)
 		return count;
-	state->fresh = true;
+	state->has_polled_all = true;
 	rc = select_ask(select, own, count ? XP_NOW : deadline_ns, mask);
 	if (rc <= 0)
 		return count ? count : rc;
@@ -322,7 +322,7 @@ static int select_await(void *opaque, int64_t deadline_ns,
 
 const struct xp_backend_ops xp_backend_select = {
 	.name = "select",
-	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_MASK | XP_EDGE_CAPS,
+	.caps = XP_CAP_FREE_CHANGE | XP_CAP_KNOWS_FILE | XP_CAP_CHEAP_MASK | XP_EDGE_CAPS,
 	.state_size = sizeof(struct select_state),
 	.open = select_open,
 	.close = select_close,

@@ -39,10 +39,10 @@ struct signal_link {
 	signal_plain *_Atomic plain;
 	/* [a] the program's handler, if with SA_SIGINFO, or NULL */
 	signal_detailed *_Atomic detailed;
-	atomic_bool once;          /* [a] the program's handler has SA_RESETHAND: call it once */
-	atomic_uint spent;         /* [a] 1: `once` is set, and the one call was made */
-	bool given_away;           /* [l] the program may have our handler, and install it again */
-	struct sigaction previous; /* [l] the program's action */
+	atomic_bool once;                /* [a] the program's handler has SA_RESETHAND */
+	atomic_uint spent;               /* [a] 1: `once` is set, and the one call was made */
+	bool may_be_chained;             /* [l] the program may install our handler again */
+	struct sigaction program_action; /* [l] the program's action */
 };
 
 struct signal_watched {
@@ -51,12 +51,12 @@ struct signal_watched {
 	_Atomic uint64_t delivered; /* [a] how often the signal was delivered or accepted */
 	int observers;             /* [l] number of self-pipes that want the signal */
 	atomic_bool installed;     /* [a] the link `top` was installed when last checked */
-	uint64_t losses;           /* [l] how often the program has replaced our handler */
+	uint64_t handler_losses;   /* [l] how often the program has replaced our handler */
 };
 
 static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct signal_watched signals[XP_SIGNALS];
-/* [a] number (xp_process_current) of the process that observes signals; 0: none */
+/* [a] number (xp_process_number) of the process that observes signals; 0: none */
 static _Atomic uint32_t signal_process;
 static _Atomic pid_t signal_pid;        /* [a] the ID of that process */
 
@@ -84,7 +84,7 @@ static bool process_observes_signals(void)
 {
 	uint32_t process = atomic_load(&signal_process);
 
-	return process && process == xp_process_current();
+	return process && process == xp_process_number();
 }
 
 /* --- The handler --------------------------------------------------------- */
@@ -145,8 +145,8 @@ static unsigned link_of(const struct sigaction *action)
 }
 
 /* Returns the action that installs our handler `index`, with the flags of `previous`. */
-static struct sigaction action_with(unsigned number, unsigned index,
-                                    const struct sigaction *previous)
+static struct sigaction action_to_install(unsigned number, unsigned index,
+                                          const struct sigaction *previous)
 {
 	struct sigaction action = *previous;
 
@@ -182,7 +182,7 @@ static void link_set(struct signal_link *link, unsigned number,
 	bool any = action_handles(previous);
 	bool detailed = any && previous->sa_flags & SA_SIGINFO;
 
-	link->previous = *previous;
+	link->program_action = *previous;
 	atomic_store(&link->spent, 0);
 	atomic_store(&link->once, any && previous->sa_flags & SA_RESETHAND &&
 	             signal_harmless(number));
@@ -203,15 +203,15 @@ static int link_choose(const struct signal_watched *signal,
                        const struct sigaction *previous)
 {
 	for (int i = 0; i < SIGNAL_LINKS; i++)
-		if (!signal->links[i].given_away ||
-		    action_same_handler(&signal->links[i].previous, previous))
+		if (!signal->links[i].may_be_chained ||
+		    action_same_handler(&signal->links[i].program_action, previous))
 			return i;
 	return action_handles(previous) ? -EBUSY : 0;
 }
 
 /* Query the signal's action; record if it is a link (our handler), or count the loss of one. */
-static int handler_query(struct signal_watched *signal, unsigned number,
-                         struct sigaction *action)
+static int handler_check_installed(struct signal_watched *signal, unsigned number,
+                                   struct sigaction *action)
 {
 	int rc = xp_sys_sigaction((int)number, NULL, action);
 	unsigned index = rc < 0 ? SIGNAL_NO_LINK : link_of(action);
@@ -223,8 +223,8 @@ static int handler_query(struct signal_watched *signal, unsigned number,
 		signal->installed = true;
 	} else if (signal->installed) {
 		signal->installed = false;
-		signal->losses++;
-		signal->links[atomic_load(&signal->top)].given_away = true;
+		signal->handler_losses++;
+		signal->links[atomic_load(&signal->top)].may_be_chained = true;
 	}
 	return 0;
 }
@@ -241,7 +241,7 @@ static int handler_install(struct signal_watched *signal, unsigned number,
 			return index;
 		link_set(&signal->links[index], number, previous);
 		atomic_store(&signal->top, (unsigned)index);
-		action = action_with(number, (unsigned)index, previous);
+		action = action_to_install(number, (unsigned)index, previous);
 		rc = xp_sys_sigaction((int)number, &action, &found);
 		if (rc < 0)
 			return rc;
@@ -259,7 +259,7 @@ static int handler_install(struct signal_watched *signal, unsigned number,
 static int handler_renew(struct signal_watched *signal, unsigned number)
 {
 	struct sigaction action;
-	int rc = handler_query(signal, number, &action);
+	int rc = handler_check_installed(signal, number, &action);
 
 	return rc < 0 || signal->installed ? rc : handler_install(signal, number, &action);
 }
@@ -272,7 +272,7 @@ static void action_hide_link(const struct signal_watched *signal,
 
 	if (index == SIGNAL_NO_LINK)
 		return;
-	*action = signal->links[index].previous;
+	*action = signal->links[index].program_action;
 	if (atomic_load(&signal->links[index].spent)) {
 		action->sa_handler = SIG_DFL;
 		action->sa_flags &= ~SA_SIGINFO;
@@ -286,7 +286,7 @@ static void handler_uninstall(struct signal_watched *signal, unsigned number)
 
 	back.sa_sigaction = signal_handlers[atomic_load(&signal->top)];
 	action_hide_link(signal, &back);
-	link->previous = back;
+	link->program_action = back;
 	xp_sys_sigaction((int)number, &back, &found);
 	/* Another thread has installed `found` in between: restore it. */
 	if (link_of(&found) == SIGNAL_NO_LINK)
@@ -308,10 +308,10 @@ static int action_set_behind_link(struct signal_watched *signal, unsigned number
 	if (index < 0)
 		return index;
 	link = &signal->links[index];
-	kept = link->previous;
+	kept = link->program_action;
 	link_set(link, number, action);
 	atomic_store(&signal->top, (unsigned)index);
-	ours = action_with(number, (unsigned)index, action);
+	ours = action_to_install(number, (unsigned)index, action);
 	rc = xp_sys_sigaction((int)number, &ours, replaced);
 	if (rc == 0)
 		signal->installed = true;
@@ -325,7 +325,7 @@ static int action_set(struct signal_watched *signal, unsigned number,
                       const struct sigaction *action, struct sigaction *found)
 {
 	struct sigaction replaced;
-	int rc = handler_query(signal, number, found);
+	int rc = handler_check_installed(signal, number, found);
 
 	if (rc < 0)
 		return rc;
@@ -364,7 +364,7 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 	signal_enter(&mask);
 	if (!process_observes_signals())
 		atomic_store(&signal_pid, getpid());
-	atomic_store(&signal_process, xp_process_current());
+	atomic_store(&signal_process, xp_process_number());
 	/* Record the want before the handler is installed, so that no signal is missed. */
 	fresh = xp_selfpipe_want(selfpipe, number, true);
 	signal->observers += fresh;
@@ -373,12 +373,12 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 		xp_selfpipe_want(selfpipe, number, false);
 		signal->observers--;
 	}
-	*losses = signal->losses;
+	*losses = signal->handler_losses;
 	signal_leave(&mask);
 	return rc;
 }
 
-bool xp_signal_in_place(unsigned number)
+bool xp_signal_observe_is_noop(unsigned number)
 {
 	struct signal_watched *signal = &signals[number];
 	struct sigaction action;
@@ -388,7 +388,7 @@ bool xp_signal_in_place(unsigned number)
 		 (!signal->installed && !action_observable(number, &action)));
 }
 
-bool xp_signal_program_handles(void)
+bool xp_signal_any_is_handled(void)
 {
 	struct sigaction action;
 	bool handles = false;
@@ -407,7 +407,7 @@ bool xp_signal_program_handles(void)
 	return handles;
 }
 
-int xp_signal_observe_again(unsigned number)
+int xp_signal_reinstall(unsigned number)
 {
 	sigset_t mask;
 	int rc = 0;
@@ -447,7 +447,7 @@ int xp_signal_action(unsigned number, const struct sigaction *action,
 	return rc;
 }
 
-void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number)
+void xp_signal_unobserve(struct xp_selfpipe *selfpipe, unsigned number)
 {
 	struct signal_watched *signal = &signals[number];
 	struct sigaction action;
@@ -457,13 +457,13 @@ void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number)
 	if (xp_selfpipe_want(selfpipe, number, false)) {
 		XP_ASSERT(signal->observers > 0);
 		if (--signal->observers == 0 &&
-		    handler_query(signal, number, &action) == 0 && signal->installed)
+		    handler_check_installed(signal, number, &action) == 0 && signal->installed)
 			handler_uninstall(signal, number);
 	}
 	signal_leave(&mask);
 }
 
-void xp_signal_accepted(unsigned number, unsigned count)
+void xp_signal_count_accepted(unsigned number, unsigned count)
 {
 	atomic_fetch_add(&signals[number].delivered, count);
 	xp_selfpipes_signal(number);
@@ -474,7 +474,7 @@ uint64_t xp_signal_delivered(unsigned number)
 	return number < XP_SIGNALS ? atomic_load(&signals[number].delivered) : 0;
 }
 
-uint64_t xp_signal_losses(unsigned number)
+uint64_t xp_signal_handler_losses(unsigned number)
 {
 	struct sigaction action;
 	uint64_t losses;
@@ -482,18 +482,18 @@ uint64_t xp_signal_losses(unsigned number)
 
 	XP_ASSERT(number < XP_SIGNALS);
 	signal_enter(&mask);
-	handler_query(&signals[number], number, &action);
-	losses = signals[number].losses;
+	handler_check_installed(&signals[number], number, &action);
+	losses = signals[number].handler_losses;
 	signal_leave(&mask);
 	return losses;
 }
 
-void xp_signal_begin(void)
+void xp_signal_init_process(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
 	signal_lock = unlocked;
 	for (unsigned i = 0; i < XP_SIGNALS; i++)
 		signals[i].observers = 0;
-	xp_selfpipes_begin();
+	xp_selfpipes_init_process();
 }

@@ -6,12 +6,12 @@
 
 #include <errno.h>
 
-int xp_pending_open(void)
+int xp_pending_open_set(void)
 {
 	return -ENOTSUP;
 }
 
-int xp_pending_watch(int set, unsigned number)
+int xp_pending_open_fd(int set, unsigned number)
 {
 	(void)set, (void)number;
 	return -ENOTSUP;
@@ -29,13 +29,13 @@ bool xp_pending_now(unsigned number)
 	return false;
 }
 
-bool xp_pending_may_be_new(unsigned number)
+bool xp_pending_may_be_resent(unsigned number)
 {
 	(void)number;
 	return false;
 }
 
-bool xp_pending_is_gone(void)
+bool xp_pending_others_asleep(void)
 {
 	return false;
 }

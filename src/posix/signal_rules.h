@@ -55,7 +55,7 @@ static inline bool signal_harmless(unsigned number)
  * instruction for ever.  Terminal access of a background process fails or succeeds with SIG_IGN,
  * but would be restarted for ever with a handler.
  */
-static inline bool signal_ignored_so(unsigned number)
+static inline bool signal_ignore_has_effect(unsigned number)
 {
 	return number == SIGSEGV || number == SIGBUS || number == SIGFPE ||
 		number == SIGILL || number == SIGTRAP || number == SIGSYS ||
@@ -68,7 +68,7 @@ static inline bool action_observable(unsigned number, const struct sigaction *ac
 	if (action_handles(action))
 		return true;
 	return action->sa_handler == SIG_DFL ? signal_harmless(number)
-		: !signal_ignored_so(number);
+		: !signal_ignore_has_effect(number);
 }
 
 #endif

@@ -24,8 +24,8 @@ struct xp_solo {
 	 */
 	atomic_int fds[XP_SOLO_SETS];
 	/* the last reading of the sets has filled its room, so they may have unread reports */
-	atomic_bool full;
-	atomic_bool any; /* one of the sets was ever opened */
+	atomic_bool may_have_unread;
+	atomic_bool was_opened; /* one of the sets was ever opened */
 	struct xp_counters *counters; /* the queue's counters, for system calls */
 };
 
@@ -52,23 +52,23 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch,
  * entries for one filter: replace these by the reports that the solo sets have.  Returns the new
  * number of reports, up to cap.
  */
-int xp_solo_harvest(struct xp_solo *solo, struct xp_fired *fired, int count,
-                    int cap);
+int xp_solo_expand(struct xp_solo *solo, struct xp_fired *fired, int count,
+                   int cap);
 
 /* Replace all open sets by empty ones, and add them to this main set. */
 void xp_solo_renew(struct xp_solo *solo, int main_fd);
 
 /* Returns true if one of the sets was ever opened. */
-static inline bool xp_solo_any(const struct xp_solo *solo)
+static inline bool xp_solo_was_opened(const struct xp_solo *solo)
 {
-	return atomic_load_explicit(&solo->any, memory_order_relaxed);
+	return atomic_load_explicit(&solo->was_opened, memory_order_relaxed);
 }
 
 /*
- * The slow path of xp_solo_first: store reports of the solo sets (entries for one filter), at most
- * half of cap, rounded up.  Returns their number.
+ * The slow path of xp_solo_take_unread: store reports of the solo sets (entries for one filter), at
+ * most half of cap, rounded up.  Returns their number.
  */
-int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
+int xp_solo_harvest_unread(struct xp_solo *solo, struct xp_fired *fired, int cap);
 
 /*
  * Called before the main set is read.  If a solo set (entries for one filter, inside the main set)
@@ -76,11 +76,11 @@ int xp_solo_take_first(struct xp_solo *solo, struct xp_fired *fired, int cap);
  * room: among the main set's reports each solo set is only one, so its own reports would starve.
  * Returns the number of reports stored.
  */
-static inline int xp_solo_first(struct xp_solo *solo, struct xp_fired *fired, int cap)
+static inline int xp_solo_take_unread(struct xp_solo *solo, struct xp_fired *fired, int cap)
 {
-	if (!atomic_load_explicit(&solo->full, memory_order_relaxed))
+	if (!atomic_load_explicit(&solo->may_have_unread, memory_order_relaxed))
 		return 0;
-	return xp_solo_take_first(solo, fired, cap);
+	return xp_solo_harvest_unread(solo, fired, cap);
 }
 
 #endif

@@ -36,11 +36,11 @@ int xp_sys_poll_now(struct pollfd *fds, size_t count)
 	struct xp_uncancelled before = xp_uncancelled_begin();
 	int rc;
 
-	xp_pollbits_known(fds, count);
+	xp_pollbits_strip_rdhup(fds, count);
 	do
 		rc = poll(fds, (nfds_t)count, 0);
 	while (rc < 0 && errno == EINTR);
-	rc = xp_pollbits_accept(fds, count, rc);
+	rc = xp_pollbits_retry_refused(fds, count, rc);
 	return (int)xp_uncancelled_end(&before, rc);
 }
 
@@ -113,7 +113,7 @@ bool xp_sys_is_path(int fd)
 #endif
 }
 
-void *xp_sys_wiped_page(void)
+void *xp_sys_wipe_on_fork_page(void)
 {
 #if defined(INHERIT_ZERO)
 	int zero = INHERIT_ZERO;

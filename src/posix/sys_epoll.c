@@ -8,13 +8,13 @@ int xp_sys_epoll_create(void)
 	return -ENOTSUP;
 }
 
-int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds)
+int xp_sys_busy_poll_set(int epoll_fd, uint32_t microseconds)
 {
 	(void)epoll_fd, (void)microseconds;
 	return -ENOTSUP;
 }
 
-void xp_sys_epoll_busy_poll_like(int epoll_fd, int other_fd)
+void xp_sys_busy_poll_copy(int epoll_fd, int other_fd)
 {
 	(void)epoll_fd, (void)other_fd;
 }
@@ -43,7 +43,7 @@ int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 	return -ENOTSUP;
 }
 
-int xp_sys_replace(int fd, int number)
+int xp_sys_move_fd(int fd, int number)
 {
 	(void)fd, (void)number;
 	return -ENOTSUP;

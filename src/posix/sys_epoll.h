@@ -37,9 +37,9 @@ int xp_sys_epoll_create(void);
  * Make waits of this set poll network devices for so many microseconds before they sleep
  * (EPIOCSPARAMS).  -ENOTSUP: the kernel lacks the call.
  */
-int xp_sys_epoll_busy_poll(int epoll_fd, uint32_t microseconds);
+int xp_sys_busy_poll_set(int epoll_fd, uint32_t microseconds);
 /* Copy the busy-poll settings of other_fd to this set. */
-void xp_sys_epoll_busy_poll_like(int epoll_fd, int other_fd);
+void xp_sys_busy_poll_copy(int epoll_fd, int other_fd);
 /* epoll_ctl(2); events: EPOLL bits. */
 int xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
                      uint64_t token);
@@ -57,6 +57,6 @@ int xp_sys_timer_set(int timer_fd, int64_t deadline_ns);
  * Make the descriptor `number` refer to fd's file, and close fd, also on an error.  Returns 0 or an
  * error.
  */
-int xp_sys_replace(int fd, int number);
+int xp_sys_move_fd(int fd, int number);
 
 #endif

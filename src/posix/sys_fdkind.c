@@ -27,7 +27,7 @@ int xp_fd_kind(int fd)
 	}
 }
 
-bool xp_fs_is_file(int fd, mode_t mode)
+bool xp_fs_contains(int fd, mode_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFREG:
@@ -37,7 +37,7 @@ bool xp_fs_is_file(int fd, mode_t mode)
 	case S_IFBLK:
 		return true;
 	case S_IFIFO:
-		return xp_fs_holds_fifo(fd);
+		return xp_fs_is_named_fifo(fd);
 	default:
 		return false;
 	}

@@ -22,7 +22,7 @@ bool xp_fd_poll_clears(int fd)
 }
 
 /* A pipe has a link count of 0; a FIFO in a file system has links until its names are removed. */
-bool xp_fs_holds_fifo(int fd)
+bool xp_fs_is_named_fifo(int fd)
 {
 	struct stat status;
 #ifdef __linux__ /* Tests that model these systems run on Linux, where a pipe has a link. */

@@ -12,19 +12,19 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
 	struct timespec left;
 	int rc;
 
-	xp_pollbits_known(fds, count);
+	xp_pollbits_strip_rdhup(fds, count);
 	/*
-	 * If a device refuses bits, xp_pollbits_accept removes them; if no other descriptor was
-	 * ready, wait again.
+	 * If a device refuses bits, xp_pollbits_retry_refused removes them; if no other descriptor
+	 * was ready, wait again.
 	 */
 	do
 		rc = XP_LIBCALL(ppoll(fds, (nfds_t)count,
-		                      xp_sys_time_masked(deadline_ns, mask, &left), mask));
-	while (rc > 0 && (rc = xp_pollbits_accept(fds, count, rc)) == 0);
+		                      xp_sys_time_left_masked(deadline_ns, mask, &left), mask));
+	while (rc > 0 && (rc = xp_pollbits_retry_refused(fds, count, rc)) == 0);
 	return rc;
 }
 
-int xp_sys_poll_refused(void)
+int xp_sys_check_poll(void)
 {
 	struct timespec zero = {0};
 	int rc = xp_sys_poll_now(NULL, 0);

@@ -23,12 +23,12 @@ const struct timespec *xp_sys_time_left(int64_t deadline_ns,
 	return left;
 }
 
-const struct timespec *xp_sys_time_masked(int64_t deadline_ns, const sigset_t *mask,
-                                          struct timespec *left)
+const struct timespec *xp_sys_time_left_masked(int64_t deadline_ns, const sigset_t *mask,
+                                               struct timespec *left)
 {
 	const struct timespec *time = xp_sys_time_left(deadline_ns, left);
 
-	if (XP_LOOK_HIDES_SIGNALS && mask && time && !left->tv_sec && !left->tv_nsec)
+	if (XP_PROBE_HIDES_EINTR && mask && time && !left->tv_sec && !left->tv_nsec)
 		/*
 		 * With timeout 0 a signal handler would run, but not end the call with EINTR.  A
 		 * microsecond, because pselect(2) may truncate to microseconds.
@@ -44,5 +44,5 @@ int xp_sys_select_wait(int count, long *const sets[3], int64_t deadline_ns,
 
 	return XP_LIBCALL(pselect(count, (fd_set *)(void *)sets[0],
 	                          (fd_set *)(void *)sets[1], (fd_set *)(void *)sets[2],
-	                          xp_sys_time_masked(deadline_ns, mask, &left), mask));
+	                          xp_sys_time_left_masked(deadline_ns, mask, &left), mask));
 }

@@ -59,11 +59,11 @@ bool xp_sys_is_listener(int fd)
  * socket's SO_ERROR is set (assumed for all but Linux).  getsockopt(2) clears SO_ERROR, so it must
  * not be read there.
  */
-#ifndef XP_LISTENER_ENDS_BY_ERROR
+#ifndef XP_SHUTDOWN_NEEDS_SO_ERROR
 #ifdef __linux__
-#define XP_LISTENER_ENDS_BY_ERROR false
+#define XP_SHUTDOWN_NEEDS_SO_ERROR false
 #else
-#define XP_LISTENER_ENDS_BY_ERROR true
+#define XP_SHUTDOWN_NEEDS_SO_ERROR true
 #endif
 #endif
 
@@ -72,7 +72,7 @@ int xp_sys_take_error(int fd)
 	int error = 0;
 	int rc;
 
-	if (XP_LISTENER_ENDS_BY_ERROR && is_listening(fd) > 0)
+	if (XP_SHUTDOWN_NEEDS_SO_ERROR && is_listening(fd) > 0)
 		return 0;
 	rc = xp_sys_option(fd, SOL_SOCKET, SO_ERROR, &error, sizeof error);
 	return rc < 0 ? rc : error;

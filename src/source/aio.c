@@ -19,7 +19,7 @@ enum {
 	 * The longest read, in bytes, that xpoll_aio_submit does itself, while it holds the queue's
 	 * lock.
 	 */
-	AIO_AT_ONCE_MOST = 64 << 10,
+	AIO_INLINE_READ_MAX = 64 << 10,
 };
 
 /* A registration of AIO: one operation. */
@@ -73,7 +73,7 @@ static void port_ready(struct xpoll *queue, struct xp_source_fd *watch)
  */
 static int aio_open_state(struct xpoll *queue, struct aio_state **opened)
 {
-	struct aio_state *state = xp_alloc(sizeof *state);
+	struct aio_state *state = xp_zalloc(sizeof *state);
 	int rc = state ? xp_aio_open(&state->port) : -ENOMEM;
 
 	if (rc < 0)
@@ -149,7 +149,7 @@ static int aio_check_descriptor(const struct xpoll_aio *aio, int traits)
 static bool aio_read_from_cache(struct xp_aio_job *job)
 {
 	if (job->op != XPOLL_AIO_READ || job->file.traits & XP_FILE_DIRECT ||
-	    job->length > AIO_AT_ONCE_MOST)
+	    job->length > AIO_INLINE_READ_MAX)
 		return false;
 	job->result = xp_sys_read_cached(job->fd, job->buffer, job->length,
 	                                 job->offset);
@@ -179,7 +179,7 @@ int xp_aio_submit(struct xpoll *queue, struct xp_registration *reg,
 		.length = aio->length,
 		.offset = aio->offset,
 	};
-	known = xp_aio_knows(self->job.fd, &self->job.file);
+	known = xp_aio_lookup_id(self->job.fd, &self->job.file);
 	if (aio_read_from_cache(&self->job)) {
 		reg->data = self->job.result;
 		xp_host.set_active(queue, reg, true);
@@ -235,7 +235,7 @@ static void aio_refresh(struct xpoll *queue, enum xp_step before)
  * Returns -EBUSY, so that DELETE fails, while the operation uses the program's structure and
  * buffer.
  */
-static int aio_confirm(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
+static int aio_verify_ident(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
 {
 	(void)queue, (void)deliver;
 	return reg->active ? 0 : -EBUSY;
@@ -273,7 +273,7 @@ static bool aio_supports(uint32_t fflags)
 static void aio_fini(struct xpoll *queue, void *opaque)
 {
 	struct aio_state *state = opaque;
-	bool ours = state->port.process == xp_process_current();
+	bool ours = state->port.process == xp_process_number();
 
 	(void)queue;
 	xp_aio_close(&state->port);
@@ -284,8 +284,8 @@ static void aio_fini(struct xpoll *queue, void *opaque)
 }
 
 static const struct xp_source_process aio_per_process = {
-	.begin = xp_aio_begin,
-	.unused = xp_aio_release_fd,
+	.begin = xp_aio_init_process,
+	.await_unused = xp_aio_release_fd,
 };
 
 const struct xp_source_ops xp_source_aio = {
@@ -299,7 +299,7 @@ const struct xp_source_ops xp_source_aio = {
 	.touch = aio_touch,
 	.detach = aio_detach,
 	.collect = aio_collect,
-	.confirm = aio_confirm,
+	.verify_ident = aio_verify_ident,
 	.supports = aio_supports,
 	.fini = aio_fini,
 	.process = &aio_per_process,

@@ -90,7 +90,7 @@ void xp_aio_close(struct xp_aio_port *port);
  * identity, usually by one system call.  Returns false if no such file is held, or if the system
  * cannot show whether fd refers to it.
  */
-bool xp_aio_knows(int fd, struct xp_file_id *id);
+bool xp_aio_lookup_id(int fd, struct xp_file_id *id);
 /*
  * Start a job.  Returns 0; -EAGAIN: no worker can be started; -EMFILE, -ENFILE: the file cannot be
  * held open; -ENOMEM.  The job's memory belongs to the caller, and must stay until the job is
@@ -117,7 +117,7 @@ bool xp_aio_usable(void);
  * Initialise the process-wide data; called once in each process, also in a forked child, where no
  * worker exists.
  */
-void xp_aio_begin(void);
+void xp_aio_init_process(void);
 
 /*
  * Start the operation of a new registration, for xpoll_aio_submit.  Returns 0 or an error; after an

@@ -41,8 +41,8 @@ static hold_link holds[HOLD_LISTS];
  */
 static hold_link holds_to_close_later;
 /*
- * Files that the parent of this forked child held: xp_aio_hold_abandon closes the duplicates that
- * the child has inherited.  Accessed without a lock.
+ * Files that the parent of this forked child held: xp_aio_hold_close_forked closes the duplicates
+ * that the child has inherited.  Accessed without a lock.
  */
 static hold_link holds_inherited;
 
@@ -65,12 +65,12 @@ static bool hold_is_usable(const struct xp_aio_hold *hold, int number,
 		 xp_sys_open_flags(hold->held_fd) == id->flags);
 }
 
-bool xp_aio_hold_may(int fd)
+bool xp_aio_hold_may_exist(int fd)
 {
 	return *hold_list(fd) != NULL;
 }
 
-bool xp_aio_hold_knows(int fd, struct xp_file_id *id)
+bool xp_aio_hold_lookup_id(int fd, struct xp_file_id *id)
 {
 	for (const struct xp_aio_hold *hold = *hold_list(fd); hold; hold = hold->next)
 		if (hold->program_fd == fd && xp_sys_file_is_held(fd, hold->held_fd)) {
@@ -90,7 +90,7 @@ int xp_aio_hold(int fd, const struct xp_file_id *id, struct xp_aio_hold **hold)
 			(*hold)->users++;
 			return (*hold)->held_fd;
 		}
-	made = xp_alloc(sizeof *made);
+	made = xp_zalloc(sizeof *made);
 	if (!made)
 		return -ENOMEM;
 	made->held_fd = xp_sys_file_hold(fd);
@@ -159,7 +159,7 @@ void xp_aio_hold_close(struct xp_aio_hold *unused)
 }
 
 /* Move all held files of the list to holds_inherited. */
-static void holds_inherit(hold_link *link)
+static void holds_move_to_inherited(hold_link *link)
 {
 	struct xp_aio_hold *hold = atomic_exchange(link, NULL);
 
@@ -171,14 +171,14 @@ static void holds_inherit(hold_link *link)
 	}
 }
 
-void xp_aio_hold_begin(void)
+void xp_aio_hold_init_process(void)
 {
 	for (int i = 0; i < HOLD_LISTS; i++)
-		holds_inherit(&holds[i]);
-	holds_inherit(&holds_to_close_later);
+		holds_move_to_inherited(&holds[i]);
+	holds_move_to_inherited(&holds_to_close_later);
 }
 
-void xp_aio_hold_abandon(void)
+void xp_aio_hold_close_forked(void)
 {
 	struct xp_aio_hold *hold;
 
@@ -187,8 +187,8 @@ void xp_aio_hold_abandon(void)
 	 * If this child was not initialised yet, the parent's files are still in `holds`: move
 	 * them.
 	 */
-	if (xp_process_current() == 0)
-		xp_aio_hold_begin();
+	if (xp_process_number() == 0)
+		xp_aio_hold_init_process();
 	hold = atomic_exchange(&holds_inherited, NULL);
 	while (hold) {
 		struct xp_aio_hold *next = hold->next;

@@ -14,16 +14,17 @@
 struct xp_aio_hold;
 
 /*
- * A quick test, without the workers' lock, before xp_aio_hold_knows.  Returns false if the library
- * holds no file open for operations that were given the descriptor fd; true: perhaps it does.
+ * A quick test, without the workers' lock, before xp_aio_hold_lookup_id.  Returns false if the
+ * library holds no file open for operations that were given the descriptor fd; true: perhaps it
+ * does.
  */
-bool xp_aio_hold_may(int fd);
+bool xp_aio_hold_may_exist(int fd);
 /*
  * Returns true if fd refers to a file that is held for operations on fd, and stores the file's
  * identity.  Returns false also if the system cannot show whether a descriptor is a duplicate of
  * fd.
  */
-bool xp_aio_hold_knows(int fd, struct xp_file_id *id);
+bool xp_aio_hold_lookup_id(int fd, struct xp_file_id *id);
 /*
  * Hold the file that fd refers to.  Returns the descriptor to use for the operation: the duplicate;
  * or fd, and *hold is NULL, if a duplicate could harm record locks of the program
@@ -45,8 +46,8 @@ void xp_aio_hold_close(struct xp_aio_hold *unused);
  * Initialise in a new process, which may have inherited files that its parent held.  Called without
  * the lock, which no other thread uses yet.
  */
-void xp_aio_hold_begin(void);
+void xp_aio_hold_init_process(void);
 /* In a forked child: close the duplicates that the parent held.  Called without the lock. */
-void xp_aio_hold_abandon(void);
+void xp_aio_hold_close_forked(void);
 
 #endif

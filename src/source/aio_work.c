@@ -50,20 +50,20 @@ static struct {
 	/*
 	 * the provider is awake and calls xp_aio_next before it sleeps: a new job needs no `call`
 	 */
-	bool asks_again;
+	bool will_recheck_queue;
 	int ports; /* open ports, one for each queue that uses AIO */
 	bool ending; /* the last port was closed, so the threads have to exit */
 	int waiting_threads; /* number of threads that wait for a job */
 	struct aio_worker workers[XP_AIO_THREADS];
 } aio_work = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-void xp_aio_begin(void)
+void xp_aio_init_process(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 
 	memset(&aio_work, 0, sizeof aio_work);
 	aio_work.lock = unlocked;
-	xp_aio_hold_begin();
+	xp_aio_hold_init_process();
 	xp_list_init(&aio_work.queued);
 	xp_list_init(&aio_work.unfinished);
 	xp_list_init(&aio_work.stop);
@@ -82,7 +82,7 @@ static void aio_dequeue(struct xp_aio_job *job)
 }
 
 /* Record that the calling thread exits.  The lock is held since the thread has found no job. */
-static void aio_worker_ends(void)
+static void aio_worker_record_exit(void)
 {
 	for (int i = 0; i < XP_AIO_THREADS; i++)
 		if (aio_work.workers[i].stage == AIO_WORKER_RUNS &&
@@ -109,9 +109,9 @@ struct xp_aio_job *xp_aio_next(bool patient)
 		aio_dequeue(job);
 		job->stage = XP_AIO_RUNNING;
 	} else if (patient) {
-		aio_worker_ends();
+		aio_worker_record_exit();
 	} else {
-		aio_work.asks_again = false;
+		aio_work.will_recheck_queue = false;
 	}
 	pthread_mutex_unlock(&aio_work.lock);
 	return job;
@@ -145,14 +145,14 @@ static bool aio_complete(struct xp_aio_job *job, int64_t result)
 	return !atomic_exchange(&port->filled, 1);
 }
 
-void xp_aio_done(struct xp_list *jobs, bool asks_again)
+void xp_aio_complete_jobs(struct xp_list *jobs, bool asks_again)
 {
 	struct xp_aio_hold *unused = NULL;
 	struct xp_aio_port *port = NULL;
 	struct xp_list *item;
 
 	pthread_mutex_lock(&aio_work.lock);
-	aio_work.asks_again |= asks_again;
+	aio_work.will_recheck_queue |= asks_again;
 	XP_LIST_EACH(struct xp_aio_job, job, jobs, item)
 		xp_aio_hold_drop(job->hold, &unused);
 	if (unused) {
@@ -197,7 +197,7 @@ static void threads_run(void)
 	while ((job = xp_aio_next(true))) {
 		job->result = xp_aio_perform(job);
 		xp_list_append(&jobs, &job->item);
-		xp_aio_done(&jobs, false);
+		xp_aio_complete_jobs(&jobs, false);
 	}
 }
 
@@ -223,7 +223,7 @@ static void *aio_worker_main(void *argument)
 	pthread_mutex_lock(&aio_work.lock);
 	aio_work.provider = provider;
 	aio_work.provider_open = true;
-	aio_work.asks_again = true;
+	aio_work.will_recheck_queue = true;
 	pthread_mutex_unlock(&aio_work.lock);
 	provider->run();
 	if (provider->close)
@@ -284,21 +284,21 @@ static int aio_find_thread(void)
 		else if (running == 0)
 			return rc;
 	}
-	if (!aio_work.asks_again)
+	if (!aio_work.will_recheck_queue)
 		aio_interrupt_thread();
 	return 0;
 }
 
 /* --- Jobs, from the queues' side ------------------------------------------- */
 
-bool xp_aio_knows(int fd, struct xp_file_id *id)
+bool xp_aio_lookup_id(int fd, struct xp_file_id *id)
 {
 	bool known;
 
-	if (!xp_aio_hold_may(fd))
+	if (!xp_aio_hold_may_exist(fd))
 		return false;
 	pthread_mutex_lock(&aio_work.lock);
-	known = xp_aio_hold_knows(fd, id);
+	known = xp_aio_hold_lookup_id(fd, id);
 	pthread_mutex_unlock(&aio_work.lock);
 	return known;
 }
@@ -424,7 +424,7 @@ int xp_aio_open(struct xp_aio_port *port)
 
 	if (rc < 0)
 		return rc;
-	port->process = xp_process_current();
+	port->process = xp_process_number();
 	atomic_init(&port->filled, 0);
 	atomic_init(&port->signalling, 0);
 	xp_list_init(&port->done);
@@ -464,20 +464,20 @@ static void aio_end(void)
 	pthread_cond_broadcast(&aio_work.changed);
 }
 
-static void aio_abandon(uint32_t process)
+static void aio_close_forked(uint32_t process)
 {
-	if (xp_system.aio && xp_system.aio->abandon)
-		xp_system.aio->abandon(process);
-	xp_aio_hold_abandon();
+	if (xp_system.aio && xp_system.aio->close_forked)
+		xp_system.aio->close_forked(process);
+	xp_aio_hold_close_forked();
 }
 
 void xp_aio_close(struct xp_aio_port *port)
 {
 	struct xp_aio_hold *unused = NULL;
 
-	if (port->process != xp_process_current()) {
+	if (port->process != xp_process_number()) {
 		xp_wakefd_close(&port->done_fd);
-		aio_abandon(port->process);
+		aio_close_forked(port->process);
 		return;
 	}
 	pthread_mutex_lock(&aio_work.lock);

@@ -35,7 +35,7 @@ struct xp_aio_provider {
 	 * process with this number (sys/process.h).  Optional.  Called, like `usable`, only for the
 	 * provider of the system, xp_system.aio.
 	 */
-	void (*abandon)(uint32_t process);
+	void (*close_forked)(uint32_t process);
 	/* Returns true if `open` would succeed.  Any thread may call it at any time. */
 	bool (*usable)(void);
 };
@@ -70,6 +70,6 @@ static inline int64_t xp_aio_perform(const struct xp_aio_job *job)
  * becomes empty.  asks_again: the calling thread will call xp_aio_next before it sleeps; until then
  * no new job needs a system call (`call`) to wake the thread.
  */
-void xp_aio_done(struct xp_list *jobs, bool asks_again);
+void xp_aio_complete_jobs(struct xp_list *jobs, bool asks_again);
 
 #endif

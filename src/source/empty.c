@@ -55,7 +55,7 @@ static int empty_state_make(struct xpoll *queue)
 
 	if (empty_state(queue))
 		return 0;
-	made = xp_alloc(sizeof *made);
+	made = xp_zalloc(sizeof *made);
 	if (!made)
 		return -ENOMEM;
 	rc = xp_marks_open(&made->marks);
@@ -137,7 +137,7 @@ static int empty_attach(struct xpoll *queue, struct xp_registration *reg,
 	rc = left < 0 ? (int)left : xp_sys_fstat((int)change->ident, &status);
 	if (rc == 0)
 		rc = empty_state_make(queue);
-	if (rc == 0 && xp_is_nameless(&status))
+	if (rc == 0 && xp_stat_lacks_identity(&status))
 		rc = xp_marks_add(&empty_state(queue)->marks, (int)change->ident);
 	if (rc < 0)
 		return rc;
@@ -149,7 +149,7 @@ static int empty_attach(struct xpoll *queue, struct xp_registration *reg,
 }
 
 /* Returns 0 if the descriptor refers to the registered file; -EBADF: closed; -ENOENT: reused. */
-static int empty_confirm(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
+static int empty_verify_ident(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
 {
 	struct stat status;
 
@@ -159,7 +159,7 @@ static int empty_confirm(struct xpoll *queue, const struct xp_registration *reg,
 	if (empty_of(reg)->device != status.st_dev ||
 	    empty_of(reg)->inode != status.st_ino)
 		return -ENOENT;
-	return !xp_is_nameless(&status) ||
+	return !xp_stat_lacks_identity(&status) ||
 		xp_marks_have(&empty_state(queue)->marks, (int)reg->item.ident)
 		? 0 : -ENOENT;
 }
@@ -174,7 +174,7 @@ static int empty_touch(struct xpoll *queue, struct xp_registration *reg,
 		return 0;
 	if (change->flags & XPOLL_CLEAR)
 		return -ENOTSUP;
-	rc = empty_confirm(queue, reg, false);
+	rc = empty_verify_ident(queue, reg, false);
 	if (rc == 0)
 		empty_check(queue, reg);
 	return rc == -ENOENT ? -ESTALE : rc;
@@ -233,8 +233,8 @@ static void empty_due(struct xpoll *queue, int64_t now_ns, int room)
 
 		item = item->next;
 		/*
-		 * Treat an error like an empty buffer: empty_confirm, called before the delivery,
-		 * detects a closed descriptor.
+		 * Treat an error like an empty buffer: empty_verify_ident, called before the
+		 * delivery, detects a closed descriptor.
 		 */
 		if (xp_sys_unsent((int)empty->reg.item.ident) <= 0) {
 			xp_list_remove(&empty->filled);
@@ -286,7 +286,7 @@ const struct xp_source_ops xp_source_empty = {
 	.touch = empty_touch,
 	.detach = empty_detach,
 	.collect = empty_collect,
-	.confirm = empty_confirm,
+	.verify_ident = empty_verify_ident,
 	.switched = empty_switched,
 	.supports = empty_supports,
 	.due = empty_due,

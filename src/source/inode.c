@@ -1,7 +1,7 @@
 /*
  * Watches files for the registrations that use them, called users.  When the kernel reports a
  * change, the file's status is compared with the last known one; files that the kernel does not
- * report are compared at intervals (LOOK_EVERY_NS).
+ * report are compared at intervals (COMPARE_INTERVAL_NS).
  */
 #include "source/inode.h"
 
@@ -22,12 +22,12 @@
 #define REMOVED_MOST 4096
 
 /* The interval at which files are compared that the kernel does not report. */
-#define LOOK_EVERY_NS (100 * XP_NS_PER_MS)
+#define COMPARE_INTERVAL_NS (100 * XP_NS_PER_MS)
 
 /* The notes that a comparison of two results of fstat(2) can show. */
-#define BY_LOOK (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
-                 XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_REVOKE | \
-                 XPOLL_NOTE_TRUNCATE)
+#define COMPARABLE_NOTES (XPOLL_NOTE_DELETE | XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND | \
+                          XPOLL_NOTE_ATTRIB | XPOLL_NOTE_LINK | XPOLL_NOTE_REVOKE | \
+                          XPOLL_NOTE_TRUNCATE)
 
 /* Returns the state of the source VNODE in this queue; NULL: there is none. */
 static struct xp_inodes *inodes_find(struct xpoll *queue)
@@ -44,11 +44,11 @@ static void user_set_list(struct xpoll *queue, struct xp_inodes *inodes,
 {
 	bool first = timed && xp_list_empty(&inodes->timed);
 
-	xp_list_remove(&user->all);
-	xp_list_append(timed ? &inodes->timed : &inodes->reported, &user->all);
+	xp_list_remove(&user->list_item);
+	xp_list_append(timed ? &inodes->timed : &inodes->kernel_watched, &user->list_item);
 	if (first)
 		xp_host.set_due(queue, XP_SOURCE_VNODE,
-		                xp_sys_now() + LOOK_EVERY_NS);
+		                xp_sys_now() + COMPARE_INTERVAL_NS);
 }
 
 /*
@@ -57,7 +57,7 @@ static void user_set_list(struct xpoll *queue, struct xp_inodes *inodes,
  */
 static bool user_follow(struct xpoll *queue, struct xp_inodes *inodes, struct xp_inode_user *user)
 {
-	int rc = xp_inode_follow(inodes, user);
+	int rc = xp_inode_follow_rename(inodes, user);
 
 	user_set_list(queue, inodes, user, rc < 0);
 	return rc != 0;
@@ -86,7 +86,7 @@ static bool user_rejoin_if_alive(struct xpoll *queue, struct xp_inodes *inodes,
  * Report those notes that the user has requested.  With XPOLL_VNODE_AS_BSD, a requested note of a
  * write is reported together with the other notes of that write.
  */
-static void user_deliver(struct xpoll *queue, struct xp_inode_user *user,
+static void user_notify_requested(struct xpoll *queue, struct xp_inode_user *user,
                       uint32_t notes, bool lost)
 {
 	uint32_t written = XPOLL_NOTE_WRITE | XPOLL_NOTE_EXTEND;
@@ -97,7 +97,7 @@ static void user_deliver(struct xpoll *queue, struct xp_inode_user *user,
 	if (user->as_bsd && asked & written)
 		asked |= notes & written;
 	if (asked)
-		user->ops->reported(queue, user, asked, lost);
+		user->ops->notify(queue, user, asked, lost);
 }
 
 /*
@@ -107,16 +107,16 @@ static void user_deliver(struct xpoll *queue, struct xp_inode_user *user,
 static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
                         struct xp_inode_user *user)
 {
-	uint32_t reported = user->reported;
+	uint32_t reported = user->pending_reports;
 	uint32_t notes = XPOLL_NOTE_REVOKE;
 	struct stat now;
 	bool gone;
 	int rc;
 
-	user->reported = 0;
-	if (reported & XP_REPORT_BY_TIME)
+	user->pending_reports = 0;
+	if (reported & XP_REPORT_MAKE_TIMED)
 		user_set_list(queue, inodes, user, true);
-	rc = xp_inode_look(user, &now);
+	rc = xp_inode_stat(user, &now);
 	/*
 	 * Call `renamed` after the query of the status: if the status already shows effects of a
 	 * rename, `renamed` finds the rename, and the effects are not reported as another change.
@@ -128,7 +128,7 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 	 * removal.
 	 */
 	if (rc == 0 && reported & XPOLL_NOTE_RENAME && user_follow(queue, inodes, user))
-		rc = xp_inode_look(user, &now);
+		rc = xp_inode_stat(user, &now);
 	gone = rc == -EBADF || rc == -ENOENT;
 	if (!gone && rc == 0 && reported & XP_REPORT_ENDED &&
 	    !(reported & XPOLL_NOTE_REVOKE))
@@ -150,7 +150,7 @@ static bool user_compare(struct xpoll *queue, struct xp_inodes *inodes,
 		notes = xp_inode_notes(user, reported, &now);
 		xp_inode_remember(&user->last, reported, &now);
 	}
-	user_deliver(queue, user, notes, reported & XP_REPORT_LOST);
+	user_notify_requested(queue, user, notes, reported & XP_REPORT_LOST);
 	return true;
 }
 
@@ -189,10 +189,10 @@ static struct xp_inodes *inodes_make(struct xpoll *queue)
 
 	if (inodes)
 		return inodes;
-	inodes = xp_alloc(sizeof *inodes);
+	inodes = xp_zalloc(sizeof *inodes);
 	if (!inodes)
 		return NULL;
-	xp_list_init(&inodes->reported);
+	xp_list_init(&inodes->kernel_watched);
 	xp_list_init(&inodes->timed);
 	xp_list_init(&inodes->to_compare);
 	xp_list_init(&inodes->pool);
@@ -208,14 +208,14 @@ void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room)
 	struct xp_inodes *inodes = inodes_find(queue);
 
 	(void)room; /* one event per registration at most, so no limit is needed */
-	if (inodes->again)
-		inodes->again(inodes);
-	XP_LIST_EACH(struct xp_inode_user, user, &inodes->timed, all)
-		xp_inode_report(inodes, user, XP_REPORT_LOOK);
+	if (inodes->retry_watches)
+		inodes->retry_watches(inodes);
+	XP_LIST_EACH(struct xp_inode_user, user, &inodes->timed, list_item)
+		xp_inode_report(inodes, user, XP_REPORT_COMPARE);
 	inodes_compare(queue, inodes);
 	xp_host.set_due(queue, XP_SOURCE_VNODE,
 	                xp_list_empty(&inodes->timed) ? XP_NEVER
-	                : now_ns + LOOK_EVERY_NS);
+	                : now_ns + COMPARE_INTERVAL_NS);
 }
 
 /*
@@ -230,7 +230,7 @@ static void compare_in_next_wait(struct xpoll *queue, struct xp_inodes *inodes)
 
 /*
  * Make the kernel report changes of the user's file.  If the kernel cannot, and a comparison of
- * fstat(2) results shows all requested notes, compare the file at intervals (LOOK_EVERY_NS)
+ * fstat(2) results shows all requested notes, compare the file at intervals (COMPARE_INTERVAL_NS)
  * instead.  lenient: do that also after other errors, such as an exhausted limit, except -ESTALE.
  */
 static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
@@ -238,7 +238,7 @@ static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
 {
 	int rc = xp_inode_join(queue, inodes, user);
 
-	if (rc < 0 && (rc == -ESTALE || user->notes & ~(uint32_t)BY_LOOK ||
+	if (rc < 0 && (rc == -ESTALE || user->notes & ~(uint32_t)COMPARABLE_NOTES ||
 	               (rc != -ENOTSUP && rc != -EPERM && !lenient)))
 		return rc;
 	user_set_list(queue, inodes, user, rc != 0);
@@ -246,17 +246,17 @@ static int user_join(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /*
- * Have the kernel report the notes in user->ignored from now on.  They were left out of its
+ * Have the kernel report the notes in user->suppressed from now on.  They were left out of its
  * reports, because it had reported them while the user did not listen.
  */
-static void user_request_ignored(struct xpoll *queue, struct xp_inodes *inodes,
-                                 struct xp_inode_user *user)
+static void user_request_suppressed(struct xpoll *queue, struct xp_inodes *inodes,
+                                    struct xp_inode_user *user)
 {
 	int rc;
 
-	if (!user->ignored)
+	if (!user->suppressed)
 		return;
-	user->ignored = 0;
+	user->suppressed = 0;
 	rc = xp_inode_join(queue, inodes, user);
 	user_set_list(queue, inodes, user, rc != 0);
 }
@@ -269,9 +269,9 @@ static void drop_earlier_reports(struct xpoll *queue, struct xp_inodes *inodes,
                                  struct xp_inode_user *user)
 {
 	xp_inodes_harvest(inodes);
-	user_request_ignored(queue, inodes, user);
-	user->reported &= XP_REPORT_LOST | XP_REPORT_ENDED;
-	if (!user->reported)
+	user_request_suppressed(queue, inodes, user);
+	user->pending_reports &= XP_REPORT_LOST | XP_REPORT_ENDED;
+	if (!user->pending_reports)
 		xp_list_remove(&user->to_compare);
 }
 
@@ -294,16 +294,16 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	XP_ASSERT(user->ops && !user->self.inode);
 	if (rc < 0 || !inodes)
 		return rc < 0 ? rc : -ENOMEM;
-	if (!xp_fs_is_file(fd, user->last.st_mode))
+	if (!xp_fs_contains(fd, user->last.st_mode))
 		return -EINVAL;
-	xp_list_init(&user->all);
+	xp_list_init(&user->list_item);
 	xp_list_init(&user->to_compare);
 	user->self.user = user;
 	user->above.user = user;
 	user->fd = fd;
 	user->notes = notes;
-	user->reported = 0;
-	user->ignored = 0;
+	user->pending_reports = 0;
+	user->suppressed = 0;
 	spare = inodes->spare;
 	if (xp_inode_is_spare(inodes, user)) {
 		/*
@@ -320,7 +320,7 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	 * user->last: record the birth as unknown, so that a later user of this file does not take
 	 * over the watch (inodes->spare).
 	 */
-	if (rc == 0 && !xp_single_threaded() && xp_inode_confirm(user) < 0)
+	if (rc == 0 && !xp_single_threaded() && xp_inode_verify_fd(user) < 0)
 		user->born_ns = 0;
 	if (rc < 0)
 		user->self.user = NULL;
@@ -364,7 +364,7 @@ static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *in
 	if (inodes->watch.fd >= 0)
 		xp_inodes_harvest(inodes);
 	if (compare)
-		xp_inode_report(inodes, user, XP_REPORT_LOOK);
+		xp_inode_report(inodes, user, XP_REPORT_COMPARE);
 	if (!xp_list_empty(&user->to_compare)) {
 		xp_list_remove(&user->to_compare);
 		if (!user_compare(queue, inodes, user))
@@ -372,14 +372,14 @@ static bool user_compare_before_change(struct xpoll *queue, struct xp_inodes *in
 	}
 	if (compare) /* the comparison has updated user->last */
 		return true;
-	rc = xp_inode_look(user, &now);
+	rc = xp_inode_stat(user, &now);
 	if (rc == 0)
 		take_over_unrequested(user, &now);
 	return rc != -EBADF && rc != -ENOENT;
 }
 
-int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
-                     uint32_t notes, bool lenient)
+int xp_inode_set_notes(struct xpoll *queue, struct xp_inode_user *user,
+                       uint32_t notes, bool lenient)
 {
 	struct xp_inodes *inodes = inodes_find(queue);
 	uint32_t before = user->notes;
@@ -388,7 +388,7 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
 	if (!user_compare_before_change(queue, inodes, user))
 		return -ESTALE;
 	user->notes = notes;
-	user->ignored = 0;
+	user->suppressed = 0;
 	rc = user_join(queue, inodes, user, lenient);
 	if (rc < 0)
 		user->notes = before;
@@ -396,22 +396,22 @@ int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
 	return rc;
 }
 
-void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user)
+void xp_inode_resume_reports(struct xpoll *queue, struct xp_inode_user *user)
 {
 	struct xp_inodes *inodes = inodes_find(queue);
 	struct stat now;
 
-	if (!user->ignored)
+	if (!user->suppressed)
 		return;
-	user_request_ignored(queue, inodes, user);
+	user_request_suppressed(queue, inodes, user);
 	compare_in_next_wait(queue, inodes);
 	/*
 	 * fstat(2) failed, or fd refers to another file now: report nothing.  The registration's
 	 * `confirm` detects that before a delivery.
 	 */
-	if (xp_inode_look(user, &now) < 0)
+	if (xp_inode_stat(user, &now) < 0)
 		return;
-	user_deliver(queue, user,
+	user_notify_requested(queue, user,
 	          xp_inode_compare(user->as_bsd, 0, &user->last, &now), false);
 	user->last = now;
 }
@@ -425,7 +425,7 @@ void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user)
 	xp_inode_leave(inodes, user);
 	if (inodes->removed >= REMOVED_MOST)
 		xp_inodes_harvest(inodes);
-	xp_list_remove(&user->all);
+	xp_list_remove(&user->list_item);
 	xp_list_remove(&user->to_compare);
 	user->self.user = NULL;
 	compare_in_next_wait(queue, inodes);
@@ -433,7 +433,7 @@ void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user)
 
 bool xp_inode_supports(uint32_t notes)
 {
-	return !(notes & ~(uint32_t)BY_LOOK) ||
+	return !(notes & ~(uint32_t)COMPARABLE_NOTES) ||
 		!(notes & ~xp_inodes_reportable());
 }
 
@@ -446,13 +446,13 @@ static void users_release(struct xp_list *list)
 	struct xp_list *item;
 
 	while ((item = xp_list_take(list))) {
-		struct xp_inode_user *user = XP_CONTAINER_OF(item, struct xp_inode_user, all);
+		struct xp_inode_user *user = XP_CONTAINER_OF(item, struct xp_inode_user, list_item);
 
 		xp_list_remove(&user->to_compare);
 		user->self.inode = NULL;
 		user->above.inode = NULL;
 		user->self.user = NULL;
-		user->reserved = 0;
+		user->reserved_inodes = 0;
 	}
 }
 
@@ -461,7 +461,7 @@ void xp_inodes_fini(struct xpoll *queue, void *state)
 	struct xp_inodes *inodes = state;
 
 	(void)queue;
-	users_release(&inodes->reported);
+	users_release(&inodes->kernel_watched);
 	users_release(&inodes->timed);
 	XP_ASSERT(xp_list_empty(&inodes->to_compare));
 	xp_inodes_close(inodes);

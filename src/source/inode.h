@@ -36,14 +36,14 @@ struct xp_inode_user_ops {
 	 * dropped reports, so `notes` contains all requested notes that a comparison cannot show,
 	 * although nothing may have happened.
 	 */
-	void (*reported)(struct xpoll *queue, struct xp_inode_user *user,
+	void (*notify)(struct xpoll *queue, struct xp_inode_user *user,
 	             uint32_t notes, bool lost);
 	/*
 	 * Returns true if the user is enabled, and wants reports at once.  If not, the kernel need
-	 * not report the same note again before xp_inode_listen.
+	 * not report the same note again before xp_inode_resume_reports.
 	 */
-	bool (*listens)(const struct xpoll *queue,
-	                const struct xp_inode_user *user);
+	bool (*wants_reports)(const struct xpoll *queue,
+	                      const struct xp_inode_user *user);
 	/*
 	 * Called if the descriptor was closed or reused, or if the file is gone: ends the user's
 	 * registration, or has the next wait end it.
@@ -59,7 +59,7 @@ struct xp_inode_user {
 
 	/* The following members are private to inode.c and the provider. */
 	/* links the user into `reported` or `timed` of struct xp_inodes */
-	struct xp_list all;
+	struct xp_list list_item;
 	/*
 	 * links the user into `to_compare` of struct xp_inodes, while its file has to be compared
 	 */
@@ -67,27 +67,27 @@ struct xp_inode_user {
 	struct xp_inode_link self;  /* link to the file's inode */
 	struct xp_inode_link above; /* link to a directory's parent, which reports rmdir(2) */
 	/* number of inodes that the provider has allocated for this user */
-	int reserved;
+	int reserved_inodes;
 	/*
 	 * for providers that find renames by comparison: hash of the file's last path (Windows), or
 	 * of its last name and its directory's inode (event ports)
 	 */
-	uint64_t place;
+	uint64_t path_hash;
 	/*
 	 * notes that the kernel has reported while the user did not listen, and need not report
-	 * again before xp_inode_listen; with kqueue the kernel's NOTE_ bits
+	 * again before xp_inode_resume_reports; with kqueue the kernel's NOTE_ bits
 	 */
-	uint32_t ignored;
+	uint32_t suppressed;
 	/* notes that were reported since the last comparison, and XP_REPORT_ bits */
-	uint32_t reported;
+	uint32_t pending_reports;
 	int64_t born_ns;            /* the file's time of birth; 0: unknown */
 	struct stat last;           /* the file's status at the last comparison */
 };
 
 /*
  * Begin to watch fd for a user, whose `ops` and `as_bsd` are set, and whose other members are zero.
- * lenient: if a limit of the kernel is exhausted, compare the file at intervals (LOOK_EVERY_NS)
- * instead of failing.
+ * lenient: if a limit of the kernel is exhausted, compare the file at intervals
+ * (COMPARE_INTERVAL_NS) instead of failing.
  *
  * Returns 0; -EBADF; -EINVAL: not a file of a file system; -EPERM: these notes need permission to
  * read the file; -ENOTSUP: the kernel does not report them for this file; -EMFILE, -ENFILE,
@@ -99,13 +99,13 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
  * Change the notes that a user requests.  -ESTALE: fd was reused for another file; other errors are
  * those of xp_inode_watch.
  */
-int xp_inode_rewatch(struct xpoll *queue, struct xp_inode_user *user,
-                     uint32_t notes, bool lenient);
+int xp_inode_set_notes(struct xpoll *queue, struct xp_inode_user *user,
+                       uint32_t notes, bool lenient);
 /*
  * Call after a disabled user was enabled.  Changes that the kernel did not report while the user
  * was disabled are passed to the user's `reported` before this function returns.
  */
-void xp_inode_listen(struct xpoll *queue, struct xp_inode_user *user);
+void xp_inode_resume_reports(struct xpoll *queue, struct xp_inode_user *user);
 /* End the watch of a user; harmless if there is none. */
 void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user);
 
@@ -113,7 +113,7 @@ void xp_inode_unwatch(struct xpoll *queue, struct xp_inode_user *user);
  * Returns 0 if fd still refers to the watched file, or if fstat(2) fails for an open descriptor;
  * -EBADF: closed; -ENOENT: reused.
  */
-int xp_inode_confirm(const struct xp_inode_user *user);
+int xp_inode_verify_fd(const struct xp_inode_user *user);
 
 /* Returns true if this system can report all of these notes. */
 bool xp_inode_supports(uint32_t notes);

@@ -22,9 +22,9 @@ static inline uint64_t xp_inode_hash(uint64_t hash, const void *data, size_t siz
 
 /*
  * Returns the result of xp_inode_join for a watched file: 1 if the file has to be compared at
- * intervals (LOOK_EVERY_NS) as well, because of writes; otherwise 0.
+ * intervals (COMPARE_INTERVAL_NS) as well, because of writes; otherwise 0.
  */
-static inline int xp_inode_is_late(const struct xp_inode_user *user)
+static inline int xp_inode_needs_polling(const struct xp_inode_user *user)
 {
 	return S_ISREG(user->last.st_mode) && user->notes & XP_NOTES_WRITTEN;
 }

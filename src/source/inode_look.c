@@ -21,7 +21,7 @@
  * Query the status of the user's file.  Returns 0; -ENOENT: fd was reused for another file; -EBADF:
  * fd was closed; or another error of fstat(2).
  */
-int xp_inode_look(const struct xp_inode_user *user, struct stat *now)
+int xp_inode_stat(const struct xp_inode_user *user, struct stat *now)
 {
 	const struct stat *last = &user->last;
 	int64_t born_ns;
@@ -32,7 +32,7 @@ int xp_inode_look(const struct xp_inode_user *user, struct stat *now)
 		return rc;
 	if (last->st_dev != now->st_dev || last->st_ino != now->st_ino)
 		return -ENOENT;
-	return xp_sys_same_birth(user->born_ns, born_ns) || !xp_fs_keeps_births(user->fd)
+	return xp_sys_same_birth(user->born_ns, born_ns) || !xp_fs_has_stable_birth(user->fd)
 		? 0 : -ENOENT;
 }
 
@@ -148,7 +148,7 @@ uint32_t xp_inode_notes(const struct xp_inode_user *user, uint32_t reported,
 	if (user->as_bsd && links && !S_ISDIR(now->st_mode) &&
 	    !attribute_changed(old, now))
 		notes &= ~(uint32_t)XPOLL_NOTE_ATTRIB;
-	if (reported & (XP_REPORT_LOOK | XP_REPORT_LOST | XP_REPORT_ENDED))
+	if (reported & (XP_REPORT_COMPARE | XP_REPORT_LOST | XP_REPORT_ENDED))
 		notes |= xp_inode_compare(user->as_bsd, reported, old, now);
 	if (reported & XP_REPORT_LOST)
 		notes |= SUSPECTED |
@@ -166,7 +166,7 @@ void xp_inode_remember(struct stat *last, uint32_t reported, const struct stat *
 	struct stat before = *last;
 
 	*last = *now;
-	if (reported & (XP_REPORT_LOOK | XP_REPORT_LOST | XP_REPORT_ENDED))
+	if (reported & (XP_REPORT_COMPARE | XP_REPORT_LOST | XP_REPORT_ENDED))
 		return;
 	if (!(reported & XPOLL_NOTE_WRITE))
 		last->st_size = before.st_size;
@@ -185,13 +185,13 @@ struct xp_inode *xp_inode_walk(const struct xp_inodes *inodes, size_t *at)
 	return (struct xp_inode *)(void *)xp_regmap_walk(&inodes->map, at);
 }
 
-int xp_inodes_opened(struct xpoll *queue, struct xp_inodes *inodes, int fd)
+int xp_inodes_adopt_fd(struct xpoll *queue, struct xp_inodes *inodes, int fd)
 {
 	int rc = fd;
 
 	if (fd >= 0) {
 		inodes->watch.fd = fd;
-		inodes->process = xp_process_current();
+		inodes->process = xp_process_number();
 		rc = xp_host.watch(queue, &inodes->watch);
 		if (rc < 0) {
 			xp_sys_close(fd);
@@ -201,10 +201,10 @@ int xp_inodes_opened(struct xpoll *queue, struct xp_inodes *inodes, int fd)
 	return rc;
 }
 
-int xp_inode_confirm(const struct xp_inode_user *user)
+int xp_inode_verify_fd(const struct xp_inode_user *user)
 {
 	struct stat now;
-	int rc = xp_inode_look(user, &now);
+	int rc = xp_inode_stat(user, &now);
 
 	return rc == -EBADF || rc == -ENOENT ? rc : 0;
 }

@@ -9,20 +9,21 @@
 #include "source/inode.h"
 #include "source/source.h"
 
-/* Bits of xp_inode_user.reported that are no notes. */
+/* Bits of xp_inode_user.pending_reports that are no notes. */
 enum {
-	XP_REPORT_LOOK = 1 << 24, /* compare the whole status of the file */
-	XP_REPORT_LOST = 1 << 25, /* the kernel has dropped reports */
+	XP_REPORT_COMPARE = 1 << 24, /* compare the whole status of the file */
+	XP_REPORT_LOST = 1 << 25,    /* the kernel has dropped reports */
 	XP_REPORT_ENDED = 1 << 26, /* the kernel has ended its watch of the file */
-	/* from now on, compare the file at intervals (LOOK_EVERY_NS), in the list `timed` */
-	XP_REPORT_BY_TIME = 1 << 27,
+	/* from now on, compare the file at intervals (COMPARE_INTERVAL_NS), in the list `timed` */
+	XP_REPORT_MAKE_TIMED = 1 << 27,
 };
 
 /* The watched files of one queue: the queue's state of the source VNODE. */
 struct xp_inodes {
 	struct xpoll *queue;
-	struct xp_list reported;  /* users whose files the kernel reports */
-	struct xp_list timed;     /* users whose files are compared at intervals (LOOK_EVERY_NS) */
+	struct xp_list kernel_watched; /* users whose files the kernel reports */
+	/* users whose files are compared at intervals (COMPARE_INTERVAL_NS) */
+	struct xp_list timed;
 	/* users of `reported` and `timed` whose file is to be compared next */
 	struct xp_list to_compare;
 	/*
@@ -35,9 +36,9 @@ struct xp_inodes {
 	struct xp_regmap map;
 	/* unused struct xp_inode, allocated in advance, because a wait must not allocate any */
 	struct xp_list pool;
-	size_t reserved;          /* number of inodes in `map` and `pool` */
+	size_t inode_count;       /* number of inodes in `map` and `pool` */
 	/* number of inodes made so far, for a provider that numbers its inodes */
-	uint32_t made;
+	uint32_t last_inode_number;
 	/* inotify: number of watches that were removed since the reports were last read */
 	int removed;
 	/*
@@ -54,7 +55,7 @@ struct xp_inodes {
 	 * Called by xp_inodes_due before it compares the files in `timed`: a provider may try again
 	 * to watch files that it could not watch before.  Optional.
 	 */
-	void (*again)(struct xp_inodes *inodes);
+	void (*retry_watches)(struct xp_inodes *inodes);
 	/*
 	 * Returns true if the user's file was renamed since the last call, on systems that do not
 	 * report renames; now: the file's status.  Optional.
@@ -90,7 +91,7 @@ static inline bool xp_inode_is_spare(const struct xp_inodes *inodes,
 static inline void xp_inode_report(struct xp_inodes *inodes,
                                    struct xp_inode_user *user, uint32_t notes)
 {
-	user->reported |= notes;
+	user->pending_reports |= notes;
 	if (xp_list_empty(&user->to_compare))
 		xp_list_append(&inodes->to_compare, &user->to_compare);
 }
@@ -99,7 +100,7 @@ static inline void xp_inode_report(struct xp_inodes *inodes,
  * Query the status of the user's file.  Returns 0; -ENOENT: fd was reused for another file; or an
  * error of fstat(2), such as -EBADF.
  */
-int xp_inode_look(const struct xp_inode_user *user, struct stat *now);
+int xp_inode_stat(const struct xp_inode_user *user, struct stat *now);
 /*
  * Returns the notes for all differences between two results of fstat(2).  as_bsd: notes that the
  * BSDs would report, not those of Linux.  If `reported` has XPOLL_NOTE_RENAME, a new ctime alone
@@ -131,6 +132,6 @@ struct xp_inode *xp_inode_walk(const struct xp_inodes *inodes, size_t *at);
  * Take over fd, a new inotify instance, kqueue or port, and have the queue watch it.  Returns 0; on
  * failure closes fd and returns the error.  A negative fd, the error of opening it, is returned.
  */
-int xp_inodes_opened(struct xpoll *queue, struct xp_inodes *inodes, int fd);
+int xp_inodes_adopt_fd(struct xpoll *queue, struct xp_inodes *inodes, int fd);
 
 #endif

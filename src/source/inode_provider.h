@@ -28,7 +28,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
  * reported.  After an error the kernel does not report all changes, so the file has to be compared
  * from time to time.
  */
-int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user);
+int xp_inode_follow_rename(struct xp_inodes *inodes, struct xp_inode_user *user);
 /* End the watch of a user; harmless if no inode is watched for the user. */
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user);
 

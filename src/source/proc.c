@@ -33,14 +33,14 @@ static void proc_close(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_trace_end(queue, proc);
 	xp_list_remove(&proc->to_end);
-	xp_proc_close(queue, proc);
+	xp_proc_release_fd(queue, proc);
 }
 
 /* Begin to watch a process for these fflags.  After an error nothing is watched or open. */
 static int proc_begin(struct xpoll *queue, struct xp_proc *proc,
                       uint32_t fflags)
 {
-	int rc = xp_proc_hold(proc);
+	int rc = xp_proc_acquire_fd(proc);
 
 	if (rc == 0)
 		rc = xp_proc_watch(queue, proc);
@@ -50,7 +50,7 @@ static int proc_begin(struct xpoll *queue, struct xp_proc *proc,
 		rc = xp_trace_begin(queue, proc, fflags);
 	if (rc < 0)
 		proc_close(queue, proc);
-	xp_trace_trim(queue);
+	xp_trace_close_if_unused(queue);
 	return rc;
 }
 
@@ -62,14 +62,14 @@ static int proc_state_make(struct xpoll *queue)
 
 	if (*place)
 		return 0;
-	state = xp_alloc(sizeof *state);
+	state = xp_zalloc(sizeof *state);
 	if (!state)
 		return -ENOMEM;
 	xp_list_init(&state->traced);
 	xp_list_init(&state->to_end);
 	xp_list_init(&state->maybe_exited);
 	xp_list_init(&state->polled);
-	state->process = xp_process_current();
+	state->process = xp_process_number();
 	*place = state;
 	return 0;
 }
@@ -132,7 +132,7 @@ static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
 	} else if (!xp_proc_is_traced(proc) || added & XPOLL_NOTE_TRACK) {
 		rc = xp_trace_begin(queue, proc, change->fflags);
 	}
-	xp_trace_trim(queue);
+	xp_trace_close_if_unused(queue);
 	if (rc == 0)
 		reg->fflags = change->fflags;
 	return rc;
@@ -141,7 +141,7 @@ static int proc_touch(struct xpoll *queue, struct xp_registration *reg,
 static void proc_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	proc_close(queue, proc_of(reg));
-	xp_trace_trim(queue);
+	xp_trace_close_if_unused(queue);
 }
 
 /*
@@ -152,7 +152,7 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
                         struct xpoll_event *event)
 {
 	struct xp_proc *proc = proc_of(reg);
-	uint32_t notes = reg->report;
+	uint32_t notes = reg->pending_fflags;
 
 	event->data = 0;
 	if (notes & XPOLL_NOTE_CHILD) {
@@ -161,11 +161,11 @@ static int proc_collect(struct xpoll *queue, struct xp_registration *reg,
 	} else if (notes & XPOLL_NOTE_EXIT && proc->status_known) {
 		event->data = proc->status;
 	}
-	reg->report &= ~notes;
+	reg->pending_fflags &= ~notes;
 	if (notes & XPOLL_NOTE_EXIT && !proc->status_known)
 		notes |= XPOLL_NOTE_STATUS_UNKNOWN;
 	event->fflags = notes;
-	if (reg->report)
+	if (reg->pending_fflags)
 		/*
 		 * NOTE_EXIT was held back from the event with NOTE_CHILD, and comes in another
 		 * event
@@ -189,8 +189,8 @@ static bool proc_supports(uint32_t fflags)
 
 	if (fd < 0)
 		return false;
-	polled = xp_proc_is_polled(fd);
-	xp_proc_shut(fd, false);
+	polled = xp_proc_is_unpollable(fd);
+	xp_proc_close_fd(fd, false);
 	return !(fflags & XP_PROC_TRACED) || (!polled && xp_trace_usable());
 }
 

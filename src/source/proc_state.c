@@ -21,7 +21,7 @@ struct xp_proc *xp_proc_find(struct xpoll *queue, pid_t pid)
 
 void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes)
 {
-	proc->reg.report |= notes;
+	proc->reg.pending_fflags |= notes;
 	xp_host.set_active(queue, &proc->reg, true);
 }
 
@@ -42,13 +42,13 @@ void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc)
 	xp_list_remove(&proc->polled);
 }
 
-void xp_proc_close(struct xpoll *queue, struct xp_proc *proc)
+void xp_proc_release_fd(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_list_remove(&proc->maybe_exited);
 	xp_proc_unwatch(queue, proc);
 	if (proc->watch.fd >= 0)
-		xp_proc_shut(proc->watch.fd,
-		             xp_proc_state(queue)->process != xp_process_current());
+		xp_proc_close_fd(proc->watch.fd,
+		                 xp_proc_state(queue)->process != xp_process_number());
 	proc->watch.fd = -1;
 }
 
@@ -57,7 +57,7 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
 	int rc;
 
 	XP_ASSERT(proc->watch.fd >= 0 && !proc->watched);
-	if (xp_proc_is_polled(proc->watch.fd)) {
+	if (xp_proc_is_unpollable(proc->watch.fd)) {
 		xp_list_remove(&proc->polled);
 		xp_list_append(&xp_proc_state(queue)->polled, &proc->polled);
 		xp_host.set_due(queue, XP_SOURCE_PROC, xp_sys_now());
@@ -66,7 +66,7 @@ int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc)
 	rc = xp_host.watch(queue, &proc->watch);
 	proc->watched = rc == 0;
 	if (rc < 0)
-		xp_proc_close(queue, proc);
+		xp_proc_release_fd(queue, proc);
 	return rc;
 }
 
@@ -85,6 +85,6 @@ int xp_proc_replaced(const struct xp_proc *proc)
 	fd = xp_proc_open(xp_proc_pid(proc));
 	if (fd < 0)
 		return xp_is_lack(fd) ? fd : 0;
-	xp_proc_shut(fd, false);
+	xp_proc_close_fd(fd, false);
 	return 1;
 }

@@ -13,7 +13,7 @@
  *
  * Functions are called with the queue's lock held or, when the queue ends, while no other thread
  * uses it.  But `supports` of PROC, which uses no queue, calls `usable` of tracers, xp_proc_open,
- * xp_proc_is_polled and xp_proc_shut without a lock.
+ * xp_proc_is_unpollable and xp_proc_close_fd without a lock.
  */
 #ifndef XP_SOURCE_PROC_STATE_H
 #define XP_SOURCE_PROC_STATE_H
@@ -102,14 +102,14 @@ void xp_proc_note(struct xpoll *queue, struct xp_proc *proc, uint32_t notes);
 void xp_proc_init(struct xp_proc *proc);
 /*
  * Make the queue watch the process's descriptor.  If it is a kind of descriptor that never becomes
- * readable (xp_proc_is_polled), have proc_trace.c check the process at intervals (POLL_EVERY_NS)
- * instead.  After an error the descriptor is closed.
+ * readable (xp_proc_is_unpollable), have proc_trace.c check the process at intervals
+ * (POLL_EVERY_NS) instead.  After an error the descriptor is closed.
  */
 int xp_proc_watch(struct xpoll *queue, struct xp_proc *proc);
 /* Stop watching the process's descriptor; harmless if it is not watched. */
 void xp_proc_unwatch(struct xpoll *queue, struct xp_proc *proc);
 /* Close the process's descriptor, if there is one. */
-void xp_proc_close(struct xpoll *queue, struct xp_proc *proc);
+void xp_proc_release_fd(struct xpoll *queue, struct xp_proc *proc);
 /*
  * Returns 1 if the process has exited and its ID belongs to another one now, otherwise 0; a
  * negative errno value if memory or descriptors for the check are lacking.
@@ -124,9 +124,9 @@ int xp_proc_open(pid_t pid);
  * Returns true if this kind of descriptor never becomes readable (a directory of /proc, in place of
  * a pidfd): proc_trace.c then checks the process at intervals (POLL_EVERY_NS).
  */
-bool xp_proc_is_polled(int fd);
+bool xp_proc_is_unpollable(int fd);
 /* Close the descriptor.  forked: this process is a child of the one that opened it. */
-void xp_proc_shut(int fd, bool forked);
+void xp_proc_close_fd(int fd, bool forked);
 /* Returns true if the process of the descriptor has exited. */
 bool xp_proc_ended(int fd);
 /* Returns true if the process was reaped, so that its ID is free or belongs to another one. */
@@ -164,7 +164,7 @@ struct xp_tracer_ops {
 	 * Called before `close`, unless the queue ends: make the queue stop watching the tracer's
 	 * descriptors.
 	 */
-	void (*stop)(struct xpoll *queue, struct xp_tracer *tracer);
+	void (*unwatch)(struct xpoll *queue, struct xp_tracer *tracer);
 	/*
 	 * Close the tracer's descriptors.  forked: in a child, where they are copies, and the
 	 * kernel objects are the parent's.

@@ -54,7 +54,7 @@ static void trace_schedule_read(struct xpoll *queue, int64_t now_ns)
 static int tracer_open(struct xpoll *queue, struct xp_proc_state *state,
                        const struct xp_tracer_ops *ops)
 {
-	struct xp_tracer *tracer = xp_alloc(ops->size);
+	struct xp_tracer *tracer = xp_zalloc(ops->size);
 	int rc;
 
 	if (!tracer)
@@ -90,7 +90,7 @@ static int tracer_choose(struct xpoll *queue, struct xp_proc_state *state)
 int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
-	int rc = xp_proc_is_polled(proc->watch.fd) ? -ENOTSUP : tracer_choose(queue, state);
+	int rc = xp_proc_is_unpollable(proc->watch.fd) ? -ENOTSUP : tracer_choose(queue, state);
 
 	if (rc == 0 && state->tracer->ops->follow)
 		rc = state->tracer->ops->follow(state->tracer, proc, fflags);
@@ -115,7 +115,7 @@ void xp_trace_end(struct xpoll *queue, struct xp_proc *proc)
  * known.  Returns false for an exited process if another process had its ID when the descriptor was
  * opened.
  */
-static bool descriptor_shows_end(struct xp_proc *proc)
+static bool proc_query_exit(struct xp_proc *proc)
 {
 	int status;
 
@@ -134,7 +134,7 @@ static bool descriptor_shows_end(struct xp_proc *proc)
 }
 
 /* Record and, if requested, report the exit of a process.  The registration may be freed. */
-static void proc_end(struct xpoll *queue, struct xp_proc *proc)
+static void proc_record_exit(struct xpoll *queue, struct xp_proc *proc)
 {
 	struct xp_registration *reg = &proc->reg;
 
@@ -152,12 +152,12 @@ static void proc_end(struct xpoll *queue, struct xp_proc *proc)
 		 */
 		xp_host.set_active(queue, reg, false);
 		xp_proc_note(queue, proc, XPOLL_NOTE_EXIT);
-	} else if (reg->report == 0) {
+	} else if (reg->pending_fflags == 0) {
 		xp_host.end(queue, reg);
 	}
 }
 
-void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
+void xp_trace_report_trackerr(struct xpoll *queue, struct xp_proc *proc)
 {
 	xp_proc_note(queue, proc, XPOLL_NOTE_TRACKERR);
 }
@@ -168,7 +168,7 @@ void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc)
  */
 static void check_exit(struct xpoll *queue, struct xp_proc *proc)
 {
-	if (proc->main_exited && descriptor_shows_end(proc)) {
+	if (proc->main_exited && proc_query_exit(proc)) {
 		xp_list_append(&xp_proc_state(queue)->to_end, &proc->to_end);
 		return;
 	}
@@ -178,7 +178,7 @@ static void check_exit(struct xpoll *queue, struct xp_proc *proc)
 
 		xp_host.end(queue, &proc->reg);
 		if (parent)
-			xp_trace_missed(queue, parent);
+			xp_trace_report_trackerr(queue, parent);
 	}
 }
 
@@ -208,7 +208,7 @@ static bool trace_report(struct xpoll *queue, struct xp_proc_state *state, bool 
 	all_read = state->tracer->ops->drain(queue, state->tracer, &all);
 	check_exits(queue);
 	while (all_read && (item = xp_list_take(&ended)))
-		proc_end(queue, XP_CONTAINER_OF(item, struct xp_proc, to_end));
+		proc_record_exit(queue, XP_CONTAINER_OF(item, struct xp_proc, to_end));
 	xp_list_move(&ended, &state->to_end);
 	return all_read;
 }
@@ -243,8 +243,8 @@ static void check_polled(struct xpoll *queue, struct xp_proc_state *state, int64
 
 		XP_ASSERT(!proc->ended && proc->watch.fd >= 0);
 		xp_list_append(&state->polled, &proc->polled);
-		if (descriptor_shows_end(proc))
-			proc_end(queue, proc);
+		if (proc_query_exit(proc))
+			proc_record_exit(queue, proc);
 	}
 	if (!xp_list_empty(&state->polled))
 		xp_host.set_due(queue, XP_SOURCE_PROC, now_ns + POLL_EVERY_NS);
@@ -259,11 +259,11 @@ void xp_trace_due(struct xpoll *queue, int64_t now_ns, int room)
 	if (tracer && tracer->ops->on_demand)
 		trace_schedule_read(queue, now_ns);
 	(void)xp_trace_drain(queue, true);
-	xp_trace_trim(queue);
+	xp_trace_close_if_unused(queue);
 	check_polled(queue, xp_proc_state(queue), now_ns);
 }
 
-void xp_trace_trim(struct xpoll *queue)
+void xp_trace_close_if_unused(struct xpoll *queue)
 {
 	struct xp_proc_state *state = xp_proc_state(queue);
 	struct xp_tracer *tracer = state->tracer;
@@ -273,7 +273,7 @@ void xp_trace_trim(struct xpoll *queue)
 	state->tracer = NULL;
 	xp_host.set_due(queue, XP_SOURCE_PROC,
 	                xp_list_empty(&state->polled) ? XP_NEVER : xp_sys_now());
-	tracer->ops->stop(queue, tracer);
+	tracer->ops->unwatch(queue, tracer);
 	tracer->ops->close(tracer, false);
 	xp_free(tracer);
 }
@@ -286,15 +286,15 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	struct xp_proc *proc = xp_proc_find(queue, pid);
 
 	if (proc && &proc->watch == watch && proc->watched) {
-		if (all_read && descriptor_shows_end(proc))
-			proc_end(queue, proc);
+		if (all_read && proc_query_exit(proc))
+			proc_record_exit(queue, proc);
 		else
 			(void)xp_host.watch(queue, watch); /* have the kernel report it again */
 	}
-	xp_trace_trim(queue);
+	xp_trace_close_if_unused(queue);
 }
 
-int xp_proc_hold(struct xp_proc *proc)
+int xp_proc_acquire_fd(struct xp_proc *proc)
 {
 	int fd = xp_proc_open(xp_proc_pid(proc));
 
@@ -307,7 +307,7 @@ int xp_proc_hold(struct xp_proc *proc)
 void xp_trace_fini(struct xpoll *queue, void *opaque)
 {
 	struct xp_proc_state *state = opaque;
-	bool forked = state->process != xp_process_current();
+	bool forked = state->process != xp_process_number();
 
 	(void)queue;
 	XP_ASSERT(xp_list_empty(&state->traced));
@@ -334,18 +334,18 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
 	int rc;
 
 	if (!reg) {
-		xp_trace_missed(queue, parent);
+		xp_trace_report_trackerr(queue, parent);
 		return;
 	}
 	child = XP_CONTAINER_OF(reg, struct xp_proc, reg);
 	xp_proc_init(child);
 	child->parent = xp_proc_pid(parent);
 	reg->flags &= (uint16_t)~XPOLL_DISABLE;
-	rc = xp_proc_hold(child);
+	rc = xp_proc_acquire_fd(child);
 	/* ESRCH: the process was reaped, and the tracer will report its exit. */
 	if (rc < 0 && rc != -ESRCH) {
 		xp_host.end(queue, reg);
-		xp_trace_missed(queue, parent);
+		xp_trace_report_trackerr(queue, parent);
 		return;
 	}
 	if (rc == 0)
@@ -360,7 +360,7 @@ static void child_add(struct xpoll *queue, struct xp_proc *parent, pid_t pid)
  * The ID of a process that was just forked is registered, as `child`.  Returns true if `child` is
  * that process; if not, reports the exit of the registered process, unless it was reported before.
  */
-static bool child_is_registered(struct xpoll *queue, struct xp_proc *child, pid_t parent_pid)
+static bool child_check_registered(struct xpoll *queue, struct xp_proc *child, pid_t parent_pid)
 {
 	const struct xp_proc *parent;
 
@@ -376,8 +376,8 @@ static bool child_is_registered(struct xpoll *queue, struct xp_proc *child, pid_
 		/* First check the others: their parent, perhaps `child`, may get TRACKERR. */
 		check_exits(queue);
 		if (child->watch.fd >= 0)
-			(void)descriptor_shows_end(child);
-		proc_end(queue, child);
+			(void)proc_query_exit(child);
+		proc_record_exit(queue, child);
 		return false;
 	}
 	/* `child` was registered before the report of its fork: add NOTE_CHILD if it is tracked. */
@@ -393,7 +393,7 @@ static bool child_is_registered(struct xpoll *queue, struct xp_proc *child, pid_
 void xp_trace_forked(struct xpoll *queue, pid_t parent_pid, pid_t pid)
 {
 	struct xp_proc *child = xp_proc_find(queue, pid);
-	bool known = child && child_is_registered(queue, child, parent_pid);
+	bool known = child && child_check_registered(queue, child, parent_pid);
 	struct xp_proc *parent = xp_trace_find(queue, parent_pid);
 
 	if (!parent)
@@ -420,7 +420,7 @@ void xp_trace_execed(struct xpoll *queue, pid_t pid)
  */
 static bool id_was_reused(pid_t pid, int64_t ended_ns)
 {
-	return ended_ns != XP_NEVER && xp_procfs_started(pid) > ended_ns;
+	return ended_ns != XP_NEVER && xp_procfs_start_time(pid) > ended_ns;
 }
 
 void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
@@ -436,7 +436,7 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 	else if (proc->watch.fd >= 0 && xp_list_empty(&proc->maybe_exited))
 		xp_list_append(&xp_proc_state(queue)->maybe_exited, &proc->maybe_exited);
 	if (proc->status_suspect && id_was_reused(pid, at_ns)) {
-		xp_proc_close(queue, proc);
+		xp_proc_release_fd(queue, proc);
 		proc->status_suspect = false;
 	}
 	if (status) {
@@ -489,9 +489,9 @@ void xp_trace_lost(struct xpoll *queue)
 		struct child_search search = {queue, proc, &todo};
 
 		xp_list_append(&state->traced, &proc->traced);
-		xp_trace_missed(queue, proc);
+		xp_trace_report_trackerr(queue, proc);
 		if (proc->watch.fd < 0)
-			proc_end(queue, proc);
+			proc_record_exit(queue, proc);
 		else if (proc->reg.fflags & XPOLL_NOTE_TRACK)
 			(void)xp_procfs_children(xp_proc_pid(proc), child_search_visit,
 			                         &search);

@@ -24,7 +24,7 @@ int xp_trace_begin(struct xpoll *queue, struct xp_proc *proc, uint32_t fflags);
 void xp_trace_end(struct xpoll *queue, struct xp_proc *proc);
 
 /* Open a descriptor of the process, and store it in proc->watch.  Returns 0 or an error. */
-int xp_proc_hold(struct xp_proc *proc);
+int xp_proc_acquire_fd(struct xp_proc *proc);
 
 /*
  * Read and handle the tracer's reports.  all: read until the kernel has no more; if false, may
@@ -34,7 +34,7 @@ int xp_proc_hold(struct xp_proc *proc);
 bool xp_trace_drain(struct xpoll *queue, bool all);
 
 /* Close the tracer if no registration needs it: an open one costs work at every fork. */
-void xp_trace_trim(struct xpoll *queue);
+void xp_trace_close_if_unused(struct xpoll *queue);
 
 /* Returns true if a tracer that $XPOLL_PROC allows works on this system. */
 bool xp_trace_usable(void);
@@ -62,7 +62,7 @@ void xp_trace_execed(struct xpoll *queue, pid_t pid);
 void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
                       int64_t at_ns);
 /* Reports about this process may have been lost: report TRACKERR. */
-void xp_trace_missed(struct xpoll *queue, struct xp_proc *proc);
+void xp_trace_report_trackerr(struct xpoll *queue, struct xp_proc *proc);
 /*
  * Reports about all followed processes may have been lost: report TRACKERR for each, and register
  * the living children of those with XPOLL_NOTE_TRACK.

@@ -31,14 +31,15 @@ struct signal_registration {
 	 * that blocks the signal
 	 */
 	int fd;
-	/* `fd` was reported as readable, and signal_examine was not called since */
-	bool newly_sent;
+	/* `fd` was reported as readable, and signal_query_pending was not called since */
+	bool sent_since_query;
 	/*
 	 * `known` includes a signal that was pending, and not delivered yet, at the last
-	 * signal_examine
+	 * signal_query_pending
 	 */
-	bool counts_pending;
-	uint64_t losses_counted; /* value of xp_signal_losses up to which losses were counted */
+	bool pending_counted;
+	/* value of xp_signal_handler_losses up to which losses were counted */
+	uint64_t handler_losses_seen;
 };
 
 /* The state of this source in a queue. */
@@ -72,11 +73,11 @@ static struct signal_state *state_of(struct xpoll *queue)
 
 /*
  * Query whether the signal is pending, and update `known`, the number of deliveries, plus 1 for a
- * pending signal.  Does nothing if the signal was neither sent since the last call (newly_sent) nor
- * counted as pending by that call (counts_pending), or if the next sleep unblocks the signal,
- * because then a handler of the library will count it.
+ * pending signal.  Does nothing if the signal was neither sent since the last call
+ * (sent_since_query) nor counted as pending by that call (pending_counted), or if the next sleep
+ * unblocks the signal, because then a handler of the library will count it.
  */
-static void signal_examine(struct xpoll *queue, struct signal_registration *self)
+static void signal_query_pending(struct xpoll *queue, struct signal_registration *self)
 {
 	unsigned number = signal_of(&self->reg);
 	/*
@@ -84,24 +85,24 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 	 * in the count.
 	 */
 	uint64_t delivered = xp_signal_delivered(number);
-	bool sent = self->newly_sent;
+	bool sent = self->sent_since_query;
 	bool pending;
 
 	/*
 	 * If the next sleep unblocks the signal, a handler will run and count it: do not count
 	 * here.
 	 */
-	if (!(sent || self->counts_pending) || xp_host.unblocks_signal(queue, number))
+	if (!(sent || self->pending_counted) || xp_host.unblocks_signal(queue, number))
 		return;
 	XP_ASSERT(self->fd >= 0 && self->known >= self->reported);
-	self->newly_sent = false;
+	self->sent_since_query = false;
 	pending = xp_pending_now(number);
 	if (pending && self->reg.fflags & XPOLL_NOTE_ACCEPT &&
 	    xp_pending_accept(self->fd, number)) {
-		self->counts_pending = false;
+		self->pending_counted = false;
 		return;
 	}
-	self->counts_pending = pending || self->known > delivered;
+	self->pending_counted = pending || self->known > delivered;
 	if (self->known < delivered + pending) {
 		self->known = delivered + pending;
 	} else if (self->known == self->reported && pending) {
@@ -109,14 +110,15 @@ static void signal_examine(struct xpoll *queue, struct signal_registration *self
 		 * The signal was reported as sent again, but the sum is the same: perhaps a thread
 		 * has accepted it by sigwait(3), and it was sent again.
 		 */
-		self->known += sent && xp_pending_may_be_new(number);
-	} else if (self->known == self->reported && self->counts_pending && xp_pending_is_gone()) {
+		self->known += sent && xp_pending_may_be_resent(number);
+	} else if (self->known == self->reported && self->pending_counted &&
+	           xp_pending_others_asleep()) {
 		/*
 		 * The signal is not pending any more, and a handler would have counted it by now.
 		 * So sigwait(3) has accepted the signal, which is no delivery: reduce `known`.
 		 */
 		self->known = self->reported = xp_signal_delivered(number);
-		self->counts_pending = false;
+		self->pending_counted = false;
 	}
 }
 
@@ -126,7 +128,7 @@ static void signal_update(struct xpoll *queue, struct signal_registration *self)
 	uint64_t delivered;
 
 	if (self->fd >= 0)
-		signal_examine(queue, self);
+		signal_query_pending(queue, self);
 	delivered = xp_signal_delivered(signal_of(&self->reg));
 	if (self->known < delivered)
 		self->known = delivered;
@@ -166,7 +168,7 @@ static void blocked_ready(struct xpoll *queue, struct xp_source_fd *set)
 		struct xp_registration *reg = xp_host.find(queue, number, XPOLL_FILT_SIGNAL);
 
 		if (reg)
-			signal_registration(reg)->newly_sent = true;
+			signal_registration(reg)->sent_since_query = true;
 	}
 	XP_LIST_EACH(struct signal_registration, self, &state_of(queue)->regs, item) {
 		/*
@@ -185,7 +187,7 @@ static int blocked_set_make(struct xpoll *queue, struct xp_source_fd *set)
 {
 	int rc;
 
-	set->fd = xp_pending_open();
+	set->fd = xp_pending_open_set();
 	if (set->fd < 0)
 		return set->fd;
 	set->ready = blocked_ready;
@@ -201,7 +203,7 @@ static int blocked_set_make(struct xpoll *queue, struct xp_source_fd *set)
  * If the calling thread blocks the signal, open a descriptor that becomes readable when the signal
  * is pending.
  */
-static int signal_watch(struct xpoll *queue, struct signal_registration *self)
+static int signal_watch_blocked(struct xpoll *queue, struct signal_registration *self)
 {
 	struct signal_state *state = state_of(queue);
 	unsigned number = signal_of(&self->reg);
@@ -212,14 +214,14 @@ static int signal_watch(struct xpoll *queue, struct signal_registration *self)
 	if (state->blocked.fd < 0)
 		rc = blocked_set_make(queue, &state->blocked);
 	if (rc >= 0)
-		rc = xp_pending_watch(state->blocked.fd, number);
+		rc = xp_pending_open_fd(state->blocked.fd, number);
 	if (rc < 0)
 		return rc;
 	self->fd = rc;
 	return 0;
 }
 
-static void signal_unwatch(struct signal_registration *self)
+static void signal_unwatch_blocked(struct signal_registration *self)
 {
 	if (self->fd >= 0)
 		xp_sys_close(self->fd);
@@ -232,13 +234,13 @@ static void signal_unwatch(struct signal_registration *self)
  */
 static int state_make(struct xpoll *queue, struct signal_state **made)
 {
-	struct signal_state *state = xp_alloc(sizeof *state);
+	struct signal_state *state = xp_zalloc(sizeof *state);
 	int rc = state ? xp_selfpipe_open(&state->selfpipe) : -ENOMEM;
 
 	if (rc < 0)
 		goto free_state;
 	xp_list_init(&state->regs);
-	state->process = xp_process_current();
+	state->process = xp_process_number();
 	state->wakefd = xp_selfpipe_wakefd(state->selfpipe);
 	state->watch.fd = state->wakefd.fd;
 	state->watch.ready = selfpipe_ready;
@@ -274,18 +276,18 @@ static int signal_begin(struct xpoll *queue, struct xp_registration *reg)
 	 */
 	self->known = self->reported = xp_signal_delivered(signal_of(reg));
 	self->fd = -1;
-	self->newly_sent = self->counts_pending = false;
+	self->sent_since_query = self->pending_counted = false;
 	/*
-	 * Call signal_watch before the observation begins.  If it failed afterwards, the
+	 * Call signal_watch_blocked before the observation begins.  If it failed afterwards, the
 	 * observation would have to end, and restoring the program's action can discard a pending
 	 * signal.
 	 */
-	rc = signal_watch(queue, self);
+	rc = signal_watch_blocked(queue, self);
 	if (rc < 0)
 		return rc;
-	rc = xp_signal_observe(state->selfpipe, signal_of(reg), &self->losses_counted);
+	rc = xp_signal_observe(state->selfpipe, signal_of(reg), &self->handler_losses_seen);
 	if (rc < 0) {
-		signal_unwatch(self);
+		signal_unwatch_blocked(self);
 		return rc;
 	}
 	xp_list_append(&state->regs, &self->item);
@@ -303,13 +305,13 @@ static int signal_attach(struct xpoll *queue, struct xp_registration *reg,
  * Count one in the queue's statistics if the program has replaced the library's handler since the
  * last call for this registration, however often.
  */
-static void signal_count_losses(struct xpoll *queue, struct signal_registration *self,
-                                uint64_t losses)
+static void signal_add_handler_loss(struct xpoll *queue, struct signal_registration *self,
+                                    uint64_t losses)
 {
-	XP_ASSERT(losses >= self->losses_counted);
-	if (losses != self->losses_counted)
-		xp_host.unobserved(queue);
-	self->losses_counted = losses;
+	XP_ASSERT(losses >= self->handler_losses_seen);
+	if (losses != self->handler_losses_seen)
+		xp_host.count_unobserved(queue);
+	self->handler_losses_seen = losses;
 }
 
 /*
@@ -320,19 +322,19 @@ static int signal_touch(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
 	struct signal_registration *self = signal_registration(reg);
-	uint64_t losses = self->losses_counted;
+	uint64_t losses = self->handler_losses_seen;
 	int rc;
 
 	if (change->flags & XPOLL_ADD) {
-		rc = signal_watch(queue, self);
+		rc = signal_watch_blocked(queue, self);
 		if (rc < 0)
 			return rc;
 		reg->fflags = change->fflags;
 	}
-	if (xp_signal_in_place(signal_of(reg)))
+	if (xp_signal_observe_is_noop(signal_of(reg)))
 		return 0;
 	rc = xp_signal_observe(state_of(queue)->selfpipe, signal_of(reg), &losses);
-	signal_count_losses(queue, self, losses);
+	signal_add_handler_loss(queue, self, losses);
 	return rc;
 }
 
@@ -340,10 +342,10 @@ static void signal_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct signal_registration *self = signal_registration(reg);
 
-	signal_count_losses(queue, self, xp_signal_losses(signal_of(&self->reg)));
+	signal_add_handler_loss(queue, self, xp_signal_handler_losses(signal_of(&self->reg)));
 	xp_list_remove(&self->item);
-	signal_unwatch(self);
-	xp_signal_ignore(state_of(queue)->selfpipe, signal_of(reg));
+	signal_unwatch_blocked(self);
+	xp_signal_unobserve(state_of(queue)->selfpipe, signal_of(reg));
 }
 
 /* Store the number of deliveries since the last event. */
@@ -366,19 +368,20 @@ static int signal_collect(struct xpoll *queue, struct xp_registration *reg,
 	return 0;
 }
 
-static void signal_count_all_losses(struct xpoll *queue)
+static void signal_add_handler_losses(struct xpoll *queue)
 {
 	struct signal_state *state = state_of(queue);
 
 	XP_LIST_EACH(struct signal_registration, self, &state->regs, item)
-		signal_count_losses(queue, self, xp_signal_losses(signal_of(&self->reg)));
+		signal_add_handler_loss(queue, self,
+		                        xp_signal_handler_losses(signal_of(&self->reg)));
 }
 
 /*
  * Query again which signals are pending, for all registrations with a signalfd (`fd`): another
  * thread may have accepted a signal that was counted as pending.
  */
-static void signal_examine_all(struct xpoll *queue)
+static void signal_update_blocked(struct xpoll *queue)
 {
 	struct signal_state *state = state_of(queue);
 
@@ -399,9 +402,9 @@ static void signal_refresh(struct xpoll *queue, enum xp_step before)
 	    (before == XP_BEFORE_SLEEP && xp_selfpipe_arm(state_of(queue)->selfpipe)))
 		signal_update_all(queue, false);
 	else if (before == XP_BEFORE_SLEEP)
-		signal_examine_all(queue);
+		signal_update_blocked(queue);
 	else if (before == XP_BEFORE_COUNTERS)
-		signal_count_all_losses(queue);
+		signal_add_handler_losses(queue);
 }
 
 static void signal_release(struct xpoll *queue, struct xp_registration *reg)
@@ -409,9 +412,9 @@ static void signal_release(struct xpoll *queue, struct xp_registration *reg)
 	struct signal_state *state = state_of(queue);
 
 	xp_list_remove(&signal_registration(reg)->item);
-	signal_unwatch(signal_registration(reg));
-	if (state->process == xp_process_current())
-		xp_signal_ignore(state->selfpipe, signal_of(reg));
+	signal_unwatch_blocked(signal_registration(reg));
+	if (state->process == xp_process_number())
+		xp_signal_unobserve(state->selfpipe, signal_of(reg));
 }
 
 /*
@@ -426,7 +429,7 @@ static void signal_fini(struct xpoll *queue, void *opaque)
 	XP_ASSERT(xp_list_empty(&state->regs));
 	if (state->blocked.fd >= 0)
 		xp_sys_close(state->blocked.fd);
-	if (state->process == xp_process_current())
+	if (state->process == xp_process_number())
 		xp_selfpipe_close(state->selfpipe);
 	else
 		xp_wakefd_close(&state->wakefd);
@@ -439,7 +442,7 @@ static const struct xp_note_name signal_notes[] = {
 };
 
 static const struct xp_source_process signal_per_process = {
-	.begin = xp_signal_begin,
+	.begin = xp_signal_init_process,
 };
 
 const struct xp_source_ops xp_source_signal = {

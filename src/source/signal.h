@@ -57,7 +57,7 @@ bool xp_selfpipe_want(struct xp_selfpipe *selfpipe, unsigned number, bool want);
  */
 void xp_selfpipes_signal(unsigned number);
 /* In a new process, perhaps a forked child: forget the self-pipes of the parent. */
-void xp_selfpipes_begin(void);
+void xp_selfpipes_init_process(void);
 
 /*
  * Observe a signal for a self-pipe: from now on its deliveries are counted.  If the program has
@@ -66,24 +66,24 @@ void xp_selfpipes_begin(void);
  * change what the signal does, installs none and returns 0.
  *
  * -EINVAL: no such signal, or it cannot be observed; -EBUSY: the program has changed its action too
- * often.  *losses: see xp_signal_losses.
+ * often.  *losses: see xp_signal_handler_losses.
  */
 int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *losses);
 /*
  * Returns true if xp_signal_observe has nothing to do: the library's handler is installed, or the
  * signal's action is one that the handler must not replace, such as the end of the process.
  */
-bool xp_signal_in_place(unsigned number);
+bool xp_signal_observe_is_noop(unsigned number);
 /*
  * Returns true if the program has a handler for any signal.  Takes no lock, and makes at most one
  * system call for each signal, until it finds a handler.
  */
-bool xp_signal_program_handles(void);
+bool xp_signal_any_is_handled(void);
 /*
  * If the signal is observed, install the library's handler again, unless that handler is installed.
  * Async-signal-safe.  Returns 0 or an error.
  */
-int xp_signal_observe_again(unsigned number);
+int xp_signal_reinstall(unsigned number);
 /*
  * Does for an observed signal what sigaction(2) does for another: sets the program's action, which
  * the library's handler calls, and stores the program's previous one.  action NULL: only stores
@@ -95,7 +95,7 @@ int xp_signal_action(unsigned number, const struct sigaction *action,
  * End the observation of a signal for a self-pipe.  If no other self-pipe wants the signal, restore
  * the program's action.
  */
-void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number);
+void xp_signal_unobserve(struct xp_selfpipe *selfpipe, unsigned number);
 
 /*
  * Blocked signals, for which no handler runs.  Each has a descriptor, such as a signalfd, in a set,
@@ -104,12 +104,12 @@ void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number);
  */
 
 /* Open a set.  Returns its descriptor or a negative errno value; -ENOTSUP: this system has none. */
-int xp_pending_open(void);
+int xp_pending_open_set(void);
 /*
  * Open a descriptor for the signal, and add it to the set.  Returns the descriptor, or a negative
  * errno value.
  */
-int xp_pending_watch(int set, unsigned number);
+int xp_pending_open_fd(int set, unsigned number);
 /*
  * Returns the number of a signal that was sent since this function last returned that number; 0:
  * there is none.
@@ -126,22 +126,22 @@ bool xp_pending_now(unsigned number);
  * If the program has no handler for the signal, and all other threads block it (or it is unknown
  * whether they do), no handler can have taken the first one, so this returns true.
  */
-bool xp_pending_may_be_new(unsigned number);
+bool xp_pending_may_be_resent(unsigned number);
 /*
  * Call if a pending signal is not pending any more: a handler has taken and will count it, or a
  * thread has accepted it by sigwait(3).  Returns true if no handler can be about to run, because
  * all other threads sleep interruptibly or have exited: then the signal was accepted.  Returns true
  * also if the states of the threads are unknown.
  */
-bool xp_pending_is_gone(void);
+bool xp_pending_others_asleep(void);
 /*
- * Accept the signal of this descriptor as often as it is pending, and call xp_signal_accepted.
- * Returns false if some thread does not block the signal, or if the signal was not pending any
- * more.
+ * Accept the signal of this descriptor as often as it is pending, and call
+ * xp_signal_count_accepted.  Returns false if some thread does not block the signal, or if the
+ * signal was not pending any more.
  */
 bool xp_pending_accept(int fd, unsigned number);
 /* Add `count` accepted signals to the signal's deliveries, and call xp_selfpipes_signal. */
-void xp_signal_accepted(unsigned number, unsigned count);
+void xp_signal_count_accepted(unsigned number, unsigned count);
 
 /*
  * Returns how often the signal was delivered or accepted so far.  A handler may increase this
@@ -150,12 +150,12 @@ void xp_signal_accepted(unsigned number, unsigned count);
 uint64_t xp_signal_delivered(unsigned number);
 
 /* Returns how often the program has replaced the library's handler of this signal. */
-uint64_t xp_signal_losses(unsigned number);
+uint64_t xp_signal_handler_losses(unsigned number);
 
 /*
  * Initialise in a new process.  In a forked child the lock may be a copy that is locked for ever,
  * because a thread of the parent held it.
  */
-void xp_signal_begin(void);
+void xp_signal_init_process(void);
 
 #endif

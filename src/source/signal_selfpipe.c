@@ -108,7 +108,7 @@ static struct xp_selfpipe *selfpipe_find(void)
 		selfpipe = selfpipe->next;
 	if (selfpipe)
 		return selfpipe;
-	selfpipe = xp_alloc(sizeof *selfpipe);
+	selfpipe = xp_zalloc(sizeof *selfpipe);
 	if (!selfpipe)
 		return NULL;
 	atomic_store(&selfpipe->state, SELFPIPE_FREE);
@@ -189,7 +189,7 @@ bool xp_selfpipe_want(struct xp_selfpipe *selfpipe, unsigned number, bool want)
 	return (atomic_exchange(&selfpipe->wants[number], want ? 1 : 0) != 0) != want;
 }
 
-void xp_selfpipes_begin(void)
+void xp_selfpipes_init_process(void)
 {
 	static const pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
 

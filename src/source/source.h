@@ -28,13 +28,13 @@ struct xp_registration {
 	struct xp_regmap_item item; /* item of the queue's map of registrations; has the ident */
 	int8_t filter;
 	/* index of this struct in a block of the source's pool (base/pool.h) */
-	uint8_t place : 6;
+	uint8_t pool_index : 6;
 	uint8_t active : 1;  /* there is an event to deliver, if the registration is enabled */
 	/*
 	 * in a forked child: `inherit` failed for lack of memory or descriptors, and the next
 	 * xpoll_reinit must call it again
 	 */
-	uint8_t orphan : 1;
+	uint8_t inherit_pending : 1;
 	uint16_t flags;      /* XPOLL_CLEAR, _ONESHOT, _DISPATCH, _DISABLE */
 	uint32_t fflags;     /* the fflags that the program requested */
 	/* links the registration into the queue's list of active and enabled ones */
@@ -44,12 +44,12 @@ struct xp_registration {
 	/* number of the last wait that delivered the registration's event, modulo 2^32 */
 	uint32_t wait_epoch;
 	/* VNODE and PROC: fflags of the next event.  TIMER: place in the heap of running timers. */
-	union { uint32_t report; struct xp_heap_item timer; };
+	union { uint32_t pending_fflags; struct xp_heap_item timer; };
 	/*
 	 * TIMER: the next expiration, on the timer's clock.  VNODE: xp_host.wait_generation when
 	 * `ident` was last verified.
 	 */
-	union { int64_t deadline_ns; uint64_t verified; };
+	union { int64_t deadline_ns; uint64_t verified_generation; };
 };
 
 /*
@@ -113,7 +113,7 @@ struct xp_source_process {
 	 * Called in xpoll_forget_fd and xpoll_close_fd, after all registrations of fd have ended
 	 * and before the program may close fd: wait until the source does not use it.  Optional.
 	 */
-	void (*unused)(int fd);
+	void (*await_unused)(int fd);
 };
 
 struct xp_source_ops {
@@ -121,7 +121,8 @@ struct xp_source_ops {
 	enum xp_source_id id;
 	const char *name;                 /* the filter's name after XPOLL_FILT_ */
 	const struct xp_note_name *notes; /* names of the filter's fflags; NULL: none */
-	bool bare; /* a change may have fflags without an action such as ADD (USER: a trigger) */
+	/* a change may have fflags without an action such as ADD (USER: a trigger) */
+	bool is_action_optional;
 	/* flags that every registration gets besides its own, such as XPOLL_CLEAR */
 	uint16_t implied;
 	uint32_t fflags;  /* the fflags that a change may have */
@@ -175,7 +176,7 @@ struct xp_source_ops {
 	 * DELETE (deliver: false) and before a delivery (deliver: true).  After another error than
 	 * -EBUSY the registration ends.  Optional.
 	 */
-	int (*confirm)(struct xpoll *queue, const struct xp_registration *reg, bool deliver);
+	int (*verify_ident)(struct xpoll *queue, const struct xp_registration *reg, bool deliver);
 
 	/*
 	 * Returns true if this system supports all of these fflags.  NULL: it supports all bits of
@@ -322,7 +323,7 @@ struct xp_host {
 	/* Returns true if the queue was opened with XPOLL_VNODE_AS_BSD. */
 	bool (*vnode_as_bsd)(const struct xpoll *queue);
 	/* Count that the program has replaced the handler of an observed signal. */
-	void (*unobserved)(struct xpoll *queue);
+	void (*count_unobserved)(struct xpoll *queue);
 	/*
 	 * Returns true if the source is called by a wait whose sleeps unblock this signal, although
 	 * the waiting thread blocks it now.

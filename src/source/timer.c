@@ -31,17 +31,17 @@
 #define UNITS (XPOLL_NOTE_SECONDS | XPOLL_NOTE_MSECONDS | \
                XPOLL_NOTE_USECONDS | XPOLL_NOTE_NSECONDS)
 /* With either of these fflags the timer has an absolute time, and expires once. */
-#define ONCE  (XPOLL_NOTE_ABSTIME | XPOLL_NOTE_MONOTONIC)
+#define ABSOLUTE  (XPOLL_NOTE_ABSTIME | XPOLL_NOTE_MONOTONIC)
 
 /*
  * If no descriptor reports that the real-time clock was set, the queue calls timer_due at least
  * this often, to convert the deadlines of that clock again.
  */
-#define STEP_LOOK_NS XP_NS_PER_SEC
+#define STEP_CHECK_NS XP_NS_PER_SEC
 
 enum { MONOTONIC, REALTIME, CLOCKS };
 
-enum { PUT_OFF_MOST = 16 }; /* most extended timers that one call of timers_deadline moves */
+enum { HEAP_MOVES_MOST = 16 }; /* most extended timers that one call of timers_deadline moves */
 
 /* This source's state in a queue: the heaps of running timers, and when the first one expires. */
 struct timers {
@@ -58,7 +58,7 @@ struct timers {
 /* Returns the clock of a timer's deadline: the real-time clock only with ABSTIME alone. */
 static unsigned clock_of(uint32_t fflags)
 {
-	return (fflags & ONCE) == XPOLL_NOTE_ABSTIME ? REALTIME : MONOTONIC;
+	return (fflags & ABSOLUTE) == XPOLL_NOTE_ABSTIME ? REALTIME : MONOTONIC;
 }
 
 /*
@@ -96,7 +96,7 @@ static int change_check(const struct xpoll_event *change)
 
 /*
  * Returns the time of the monotonic clock at which the real-time clock reaches first_ns; or a time
- * within STEP_LOOK_NS, if nothing reports that the real-time clock was set.
+ * within STEP_CHECK_NS, if nothing reports that the real-time clock was set.
  */
 static int64_t to_monotonic(const struct timers *timers, int64_t first_ns)
 {
@@ -114,8 +114,8 @@ static int64_t to_monotonic(const struct timers *timers, int64_t first_ns)
 	now_ns = xp_sys_now();
 	due_ns = first_ns <= realtime_ns ? now_ns
 		: xp_deadline(now_ns, first_ns - realtime_ns);
-	if (timers->step_missing && due_ns > now_ns + STEP_LOOK_NS)
-		due_ns = now_ns + STEP_LOOK_NS;
+	if (timers->step_missing && due_ns > now_ns + STEP_CHECK_NS)
+		due_ns = now_ns + STEP_CHECK_NS;
 	return due_ns;
 }
 
@@ -126,12 +126,12 @@ static struct xp_registration *timers_first(const struct xp_heap *heap)
 
 /*
  * Returns the earliest deadline in the heap, after moving extended timers to their present place.
- * At most PUT_OFF_MOST are moved; then the result may be too early, which costs another call of
+ * At most HEAP_MOVES_MOST are moved; then the result may be too early, which costs another call of
  * `due`.
  */
 static int64_t timers_deadline(struct xp_heap *heap)
 {
-	for (int i = 0; heap->len && i < PUT_OFF_MOST; i++) {
+	for (int i = 0; heap->len && i < HEAP_MOVES_MOST; i++) {
 		struct xp_registration *reg = timers_first(heap);
 
 		if (reg->deadline_ns == xp_heap_deadline(heap))
@@ -244,7 +244,7 @@ static int watch_realtime_clock(struct xpoll *queue, struct timers *timers)
 
 	if (timers->step.fd >= 0 || timers->step_missing)
 		return 0;
-	rc = xp_sys_step_fd();
+	rc = xp_sys_clock_step_fd();
 	if (rc == -ENOSYS || rc == -EINVAL || rc == -EPERM) {
 		timers->step_missing = true;
 		return 0;
@@ -268,7 +268,7 @@ static struct timers *timers_make(struct xpoll *queue)
 
 	if (XP_LIKELY(timers))
 		return timers;
-	timers = xp_alloc(sizeof *timers);
+	timers = xp_zalloc(sizeof *timers);
 	if (!timers)
 		return NULL;
 	timers->due_ns = XP_NEVER;
@@ -295,7 +295,7 @@ static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
 	return rc;
 }
 
-/* Store a change.  `data` is the deadline (ONCE), or both the time from now and the period. */
+/* Store a change.  `data` is the deadline (ABSOLUTE), or both the time from now and the period. */
 static void timer_set(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
@@ -303,7 +303,7 @@ static void timer_set(struct xpoll *queue, struct xp_registration *reg,
 
 	reg->fflags = change->fflags;
 	reg->data = change->data;
-	reg->deadline_ns = change->fflags & ONCE ? span
+	reg->deadline_ns = change->fflags & ABSOLUTE ? span
 		: xp_deadline(xp_host.now(queue), span);
 }
 
@@ -318,8 +318,8 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 		rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
 	if (rc < 0)
 		return rc;
-	/* An absolute timer (ONCE) has CLEAR only if the program sets it, like on FreeBSD. */
-	if (change->fflags & ONCE && !(change->flags & XPOLL_CLEAR))
+	/* An absolute timer (ABSOLUTE) has CLEAR only if the program sets it, like on FreeBSD. */
+	if (change->fflags & ABSOLUTE && !(change->flags & XPOLL_CLEAR))
 		reg->flags &= (uint16_t)~XPOLL_CLEAR;
 	timers->counts[clock]++;
 	timer_set(queue, reg, change);
@@ -401,13 +401,13 @@ static void timer_prefetch(struct xpoll *queue, const struct xp_registration *re
  * Returns how often the timer has expired since its last event, and sets the deadline to the next
  * expiration.
  */
-static int64_t timer_count(struct xp_registration *reg)
+static int64_t timer_take_expirations(struct xp_registration *reg)
 {
 	int64_t period_ns = span_ns(reg->fflags, reg->data);
 	int64_t late_ns;
 	int64_t missed;
 
-	if (reg->fflags & ONCE || reg->flags & XPOLL_ONESHOT) {
+	if (reg->fflags & ABSOLUTE || reg->flags & XPOLL_ONESHOT) {
 		reg->deadline_ns = XP_NEVER;
 		return 1;
 	}
@@ -427,7 +427,7 @@ static int timer_collect(struct xpoll *queue, struct xp_registration *reg,
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
 	event->fflags = 0;
-	event->data = timer_count(reg);
+	event->data = timer_take_expirations(reg);
 	xp_host.set_active(queue, reg, false);
 	/* With DISPATCH the queue disables the timer next, so leave it out of the heap. */
 	if (reg->flags & XPOLL_DISPATCH)
@@ -484,7 +484,7 @@ const struct xp_source_ops xp_source_timer = {
 	.name = "TIMER",
 	.notes = timer_names,
 	.implied = XPOLL_CLEAR,
-	.fflags = UNITS | ONCE,
+	.fflags = UNITS | ABSOLUTE,
 	.size = sizeof(struct xp_registration),
 	.attach = timer_attach,
 	.touch = timer_touch,

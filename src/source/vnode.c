@@ -33,11 +33,11 @@ static void vnode_reported(struct xpoll *queue, struct xp_inode_user *user,
 {
 	struct xp_registration *reg = &XP_CONTAINER_OF(user, struct vnode_registration, user)->reg;
 
-	reg->report |= notes;
+	reg->pending_fflags |= notes;
 	if (lost)
 		reg->data = 1;
 	xp_host.set_active(queue, reg, true);
-	reg->verified = xp_host.wait_generation(queue);
+	reg->verified_generation = xp_host.wait_generation(queue);
 }
 
 static bool vnode_listens(const struct xpoll *queue,
@@ -56,8 +56,8 @@ static void vnode_gone(struct xpoll *queue, struct xp_inode_user *user)
 }
 
 static const struct xp_inode_user_ops vnode_user = {
-	.reported = vnode_reported,
-	.listens = vnode_listens,
+	.notify = vnode_reported,
+	.wants_reports = vnode_listens,
 	.gone = vnode_gone,
 };
 
@@ -85,12 +85,12 @@ static int vnode_touch(struct xpoll *queue, struct xp_registration *reg,
 
 	if (!(change->flags & XPOLL_ADD))
 		return 0;
-	rc = xp_inode_rewatch(queue, &vnode_of(reg)->user, change->fflags, false);
+	rc = xp_inode_set_notes(queue, &vnode_of(reg)->user, change->fflags, false);
 	if (rc < 0)
 		return rc;
 	reg->fflags = change->fflags;
-	reg->report &= change->fflags;
-	if (!reg->report)
+	reg->pending_fflags &= change->fflags;
+	if (!reg->pending_fflags)
 		xp_host.set_active(queue, reg, false);
 	return 0;
 }
@@ -102,7 +102,7 @@ static int vnode_touch(struct xpoll *queue, struct xp_registration *reg,
 static void vnode_switched(struct xpoll *queue, struct xp_registration *reg)
 {
 	if (!(reg->flags & XPOLL_DISABLE))
-		xp_inode_listen(queue, &vnode_of(reg)->user);
+		xp_inode_resume_reports(queue, &vnode_of(reg)->user);
 }
 
 static void vnode_detach(struct xpoll *queue, struct xp_registration *reg)
@@ -113,18 +113,18 @@ static void vnode_detach(struct xpoll *queue, struct xp_registration *reg)
 static int vnode_collect(struct xpoll *queue, struct xp_registration *reg,
                          struct xpoll_event *event)
 {
-	event->fflags = reg->report;
+	event->fflags = reg->pending_fflags;
 	event->data = reg->data;
-	reg->report = 0;
+	reg->pending_fflags = 0;
 	reg->data = 0;
 	xp_host.set_active(queue, reg, false);
 	return 0;
 }
 
-static int vnode_confirm(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
+static int vnode_verify_ident(struct xpoll *queue, const struct xp_registration *reg, bool deliver)
 {
-	return deliver && reg->verified == xp_host.wait_generation(queue) ? 0
-		: xp_inode_confirm(
+	return deliver && reg->verified_generation == xp_host.wait_generation(queue) ? 0
+		: xp_inode_verify_fd(
 			&((const struct vnode_registration *)(const void *)reg)->user);
 }
 
@@ -134,7 +134,7 @@ static int vnode_confirm(struct xpoll *queue, const struct xp_registration *reg,
  */
 static int vnode_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
-	reg->report = 0;
+	reg->pending_fflags = 0;
 	reg->data = 0;
 	return xp_inode_watch(queue, &vnode_of(reg)->user,
 	                      xp_fd_number(reg->item.ident), reg->fflags, false);
@@ -163,7 +163,7 @@ const struct xp_source_ops xp_source_vnode = {
 	.touch = vnode_touch,
 	.detach = vnode_detach,
 	.collect = vnode_collect,
-	.confirm = vnode_confirm,
+	.verify_ident = vnode_verify_ident,
 	.switched = vnode_switched,
 	.supports = xp_inode_supports,
 	.due = xp_inodes_due,

@@ -35,7 +35,7 @@ static int devpoll_open_device(struct devpoll_state *state)
 
 	if (device < 0)
 		return device;
-	xp_array_own(&state->array, own);
+	xp_array_fill_own(&state->array, own);
 	rc = xp_sys_devpoll_write(device, own, state->array.edge.fd < 0
 	                          ? XP_OWN_EDGE : XP_OWN_ENTRIES);
 	/*
@@ -67,7 +67,7 @@ static int devpoll_open(void *opaque, int size_hint,
 	(void)size_hint;
 	if (rc < 0)
 		return rc;
-	state->room = XP_FIRED_MOST;
+	state->results_most = XP_FIRED_MOST;
 	rc = XP_TABLE_RESERVE(&state->fds, &state->cap, XP_FIRED_MOST);
 	if (rc == 0)
 		rc = devpoll_open_device(state);
@@ -124,9 +124,9 @@ static int devpoll_report_edges(struct devpoll_state *state, struct xp_fired *fi
 
 /*
  * Handle one descriptor that the device has returned: store its report or, if it is the set of
- * edge-triggered registrations, up to `room` reports of that set.  Returns the number of reports;
- * 0: none of the bits is requested, so the next write removes them from the device
- * (xp_devpoll_mend).
+ * edge-triggered registrations, up to `results_most` reports of that set.  Returns the number of
+ * reports; 0: none of the bits is requested, so the next write removes them from the device
+ * (xp_devpoll_replace).
  */
 static int devpoll_report(struct devpoll_state *state, const struct pollfd *ready,
                           struct xp_fired *fired, int room)
@@ -144,12 +144,12 @@ static int devpoll_report(struct devpoll_state *state, const struct pollfd *read
 		return devpoll_report_edges(state, fired, room);
 	XP_ASSERT(ready->fd < state->array.len);
 	entry = &state->array.entries[ready->fd];
-	events &= entry->watch | POLLERR | POLLHUP | POLLNVAL;
+	events &= entry->requested | POLLERR | POLLHUP | POLLNVAL;
 	if (entry->watched_in == XP_PLACE_ARRAY && events) {
 		*fired = (struct xp_fired){.token = entry->token, .events = events};
 		return 1;
 	}
-	xp_devpoll_mend(state, ready->fd);
+	xp_devpoll_replace(state, ready->fd);
 	return 0;
 }
 
@@ -162,12 +162,12 @@ static int devpoll_await_masked(struct devpoll_state *state, int64_t deadline_ns
 	int count = 0;
 	int rc;
 
-	xp_array_own(&state->array, state->fds);
+	xp_array_fill_own(&state->array, state->fds);
 	for (int fd = 0; fd < state->array.len; fd++)
 		if (state->array.entries[fd].watched_in == XP_PLACE_ARRAY)
 			state->fds[len++] = (struct pollfd){
 				.fd = fd,
-				.events = (short)state->array.entries[fd].watch,
+				.events = (short)state->array.entries[fd].requested,
 			};
 	XP_ASSERT(len <= state->cap);
 	rc = xp_sys_poll_wait(state->fds, (size_t)len, deadline_ns, mask);
@@ -188,7 +188,7 @@ static int devpoll_await_masked(struct devpoll_state *state, int64_t deadline_ns
 static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap)
 {
 	for (;;) {
-		int room = cap < state->room ? cap : state->room;
+		int room = cap < state->results_most ? cap : state->results_most;
 		int rc = deadline_ns <= XP_NOW
 			? xp_sys_devpoll_now(state->device, state->fds, room)
 			: xp_sys_devpoll_wait(state->device, state->fds, room,
@@ -201,7 +201,7 @@ static int devpoll_ask(struct devpoll_state *state, int64_t deadline_ns, int cap
 		 */
 		if (rc != -EINVAL || room == 1)
 			return rc;
-		state->room = room / 2;
+		state->results_most = room / 2;
 	}
 }
 
@@ -213,10 +213,10 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 	int len;
 
 	/*
-	 * XP_REST: this wait continues the previous one.  Report the remaining edges first, because
-	 * level-triggered reports come again in each call and would take the room.
+	 * XP_NOW_CONTINUED: this wait continues the previous one.  Report the remaining edges
+	 * first, because level-triggered reports come again in each call and would take the room.
 	 */
-	if (deadline_ns == XP_REST)
+	if (deadline_ns == XP_NOW_CONTINUED)
 		count = xp_array_report_rest(&state->array, fired, cap);
 	if (count == cap)
 		return count;
@@ -239,7 +239,7 @@ static int devpoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask
 	} while (len > 0 && count == 0);
 	if (len < 0)
 		return count > 0 ? count : len;
-	return state->more ? xp_fired_more(fired, count, cap) : count;
+	return state->more ? xp_fired_add_more(fired, count, cap) : count;
 }
 
 const struct xp_backend_ops xp_backend_devpoll = {

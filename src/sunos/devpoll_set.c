@@ -41,14 +41,14 @@ static void devpoll_mark(struct devpoll_state *state, int fd)
  * requested: DEVPOLL_THERE and the events that the device has for it; 0: no bits, so the device
  * does not have the descriptor.
  */
-static int32_t devpoll_has(uint32_t bits)
+static int32_t devpoll_device_bits(uint32_t bits)
 {
 	return bits ? DEVPOLL_THERE | xp_sys_devpoll_bits(bits) : 0;
 }
 
 static int32_t devpoll_wanted(const struct xp_array_entry *entry)
 {
-	return devpoll_has(entry->watched_in == XP_PLACE_ARRAY ? entry->watch : 0);
+	return devpoll_device_bits(entry->watched_in == XP_PLACE_ARRAY ? entry->requested : 0);
 }
 
 /* Store the records that change a descriptor in the device.  Returns their number, 0 to 2. */
@@ -59,9 +59,9 @@ static int devpoll_record(const struct xp_array_entry *entry, int fd,
 	int32_t wanted = devpoll_wanted(entry);
 	int len = 0;
 
-	if (has == wanted && !entry->as_new)
+	if (has == wanted && !entry->has_stale_entry)
 		return 0;
-	if (has && (entry->as_new || has & ~wanted))
+	if (has && (entry->has_stale_entry || has & ~wanted))
 		records[len++] = (struct pollfd){.fd = fd, .events = POLLREMOVE};
 	if (wanted)
 		records[len++] = (struct pollfd){
@@ -75,7 +75,7 @@ static int devpoll_record(const struct xp_array_entry *entry, int fd,
  * Called when the changes of the dirty descriptors from index `from` on were written: removes these
  * descriptors from the list.
  */
-static void devpoll_written(struct devpoll_state *state, int from)
+static void devpoll_clear_dirty(struct devpoll_state *state, int from)
 {
 	while (state->dirty_len > from) {
 		struct xp_array_entry *entry =
@@ -83,7 +83,7 @@ static void devpoll_written(struct devpoll_state *state, int from)
 
 		entry->index = devpoll_wanted(entry);
 		entry->dirty = false;
-		entry->as_new = false;
+		entry->has_stale_entry = false;
 	}
 }
 
@@ -111,7 +111,7 @@ int xp_devpoll_write(struct devpoll_state *state)
 			rc = xp_sys_devpoll_write(state->device, state->fds, len);
 		}
 		if (rc == 0)
-			devpoll_written(state, from);
+			devpoll_clear_dirty(state, from);
 		else if (rc == -EINVAL && len > DEVPOLL_RECORDS)
 			most = len / 2 < DEVPOLL_RECORDS ? DEVPOLL_RECORDS : len / 2;
 		else
@@ -120,7 +120,7 @@ int xp_devpoll_write(struct devpoll_state *state)
 	return 0;
 }
 
-void xp_devpoll_mend(struct devpoll_state *state, int fd)
+void xp_devpoll_replace(struct devpoll_state *state, int fd)
 {
 	struct xp_array_entry *entry = &state->array.entries[fd];
 
@@ -130,7 +130,7 @@ void xp_devpoll_mend(struct devpoll_state *state, int fd)
 	 * the removal again, and then add what is requested.
 	 */
 	entry->index = DEVPOLL_THERE;
-	entry->as_new = true;
+	entry->has_stale_entry = true;
 	devpoll_mark(state, fd);
 }
 
@@ -145,11 +145,11 @@ static int devpoll_prepare(void *opaque, int fd)
 		rc = XP_TABLE_RESERVE(&state->fds, &state->cap,
 		                      state->array.attached + 1 + XP_FIRED_MOST);
 	if (rc == 0)
-		state->array.entries[fd].as_new = true;
+		state->array.entries[fd].has_stale_entry = true;
 	return rc;
 }
 
-static bool devpoll_needs_set(const struct xp_array_entry *entry, uint32_t watch)
+static bool devpoll_needs_edge_set(const struct xp_array_entry *entry, uint32_t watch)
 {
 	(void)entry;
 	return watch & XP_WATCH_EDGE;
@@ -160,13 +160,13 @@ static void devpoll_want(void *opaque, int fd, uint32_t bits)
 	struct devpoll_state *state = opaque;
 	const struct xp_array_entry *entry = &state->array.entries[fd];
 
-	if (entry->as_new || entry->index != devpoll_has(bits))
+	if (entry->has_stale_entry || entry->index != devpoll_device_bits(bits))
 		devpoll_mark(state, fd);
 }
 
 const struct xp_array_ops xp_devpoll_array = {
 	.prepare = devpoll_prepare,
-	.needs_set = devpoll_needs_set,
+	.needs_set = devpoll_needs_edge_set,
 	.want = devpoll_want,
 };
 
@@ -180,7 +180,7 @@ int xp_devpoll_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	 * device may have the entry of the closed one: remove and add the descriptor.
 	 */
 	if (rc == -EEXIST) {
-		state->array.entries[fd].as_new = true;
+		state->array.entries[fd].has_stale_entry = true;
 		devpoll_mark(state, fd);
 	}
 	return rc;

@@ -15,8 +15,8 @@ struct devpoll_state {
 	int *dirty;         /* descriptors with changes to write to the device */
 	int dirty_len;
 	int dirty_cap;      /* >= array.len */
-	int room;  /* most results that one call requests, smaller after EINVAL */
-	int start; /* index from which devpoll_await_masked reports, moved on for fairness */
+	int results_most; /* most results that one call requests, smaller after EINVAL */
+	int start;        /* index from which devpoll_await_masked reports, moved on for fairness */
 	/* the current wait got as many results as it requested, so the device may have more */
 	bool more;
 };
@@ -36,6 +36,6 @@ int xp_devpoll_write(struct devpoll_state *state);
  * Call if the device has reported bits of fd that are not requested: makes the next write remove fd
  * from the device, and add the bits that are requested.
  */
-void xp_devpoll_mend(struct devpoll_state *state, int fd);
+void xp_devpoll_replace(struct devpoll_state *state, int fd);
 
 #endif

@@ -70,7 +70,7 @@ static int port_file_events(uint32_t notes)
 static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
                                 const struct stat *now)
 {
-	uint32_t notes = XP_REPORT_LOOK;
+	uint32_t notes = XP_REPORT_COMPARE;
 
 	if (events & FILE_ACCESS)
 		notes |= XPOLL_NOTE_READ;
@@ -92,7 +92,7 @@ static uint32_t port_file_notes(const struct xp_inode_user *user, int events,
 /* --- Names ------------------------------------------------------------------- */
 
 /* Returns true if this path leads to the file of `status`. */
-static bool port_file_has_path(const struct stat *status, const char *path)
+static bool port_file_is_at_path(const struct stat *status, const char *path)
 {
 	struct stat found;
 
@@ -104,7 +104,7 @@ static bool port_file_has_path(const struct stat *status, const char *path)
  * Returns a hash of the file's name and of the inode of its directory: unlike a hash of the path,
  * this hash stays the same when a directory above is renamed.
  */
-static uint64_t port_file_place(char *path)
+static uint64_t port_file_hash_location(char *path)
 {
 	char *name = strrchr(path, '/') + 1;
 	uint64_t hash = xp_inode_hash(XP_INODE_HASH, name, strlen(name));
@@ -124,27 +124,27 @@ static uint64_t port_file_place(char *path)
  * Find the present path of the file, and report a rename if the file's name or directory has
  * changed since the last call.  Returns 0; -ENOENT: the file has no known path; -ENOMEM.
  */
-static int port_file_find(struct xp_inodes *inodes, struct xp_inode *inode,
-                          const struct stat *now)
+static int port_file_find_path(struct xp_inodes *inodes, struct xp_inode *inode,
+                               const struct stat *now)
 {
 	struct xp_inode_user *user = inode->user;
 	bool known = inode->path;
 	char path[PORT_FILE_PATH_MOST];
-	int length = xp_sys_port_path(user->fd, path, sizeof path);
+	int length = xp_sys_fd_path(user->fd, path, sizeof path);
 	uint64_t place;
 	char *copy;
 
-	if (length < 0 || !port_file_has_path(now, path))
+	if (length < 0 || !port_file_is_at_path(now, path))
 		return -ENOENT;
 	copy = xp_realloc(inode->path, (size_t)length + 1);
 	if (!copy)
 		return -ENOMEM;
 	inode->path = copy;
 	memcpy(copy, path, (size_t)length + 1);
-	place = port_file_place(path);
-	if (known && user->place != place)
-		xp_inode_report(inodes, user, XPOLL_NOTE_RENAME | XP_REPORT_LOOK);
-	user->place = place;
+	place = port_file_hash_location(path);
+	if (known && user->path_hash != place)
+		xp_inode_report(inodes, user, XPOLL_NOTE_RENAME | XP_REPORT_COMPARE);
+	user->path_hash = place;
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static int port_file_watch(struct xp_inodes *inodes, struct xp_inode *inode,
 	                       port_file_events(inode->user->notes),
 	                       (uintptr_t)inode->item.ident);
 	/* If the path leads to another file by now, that file is watched: end the watch. */
-	inode->armed = rc == 0 && port_file_has_path(now, inode->path);
+	inode->armed = rc == 0 && port_file_is_at_path(now, inode->path);
 	if (rc == 0 && !inode->armed)
 		xp_sys_port_unwatch(inodes->watch.fd, &inode->object);
 	return rc < 0 ? rc : inode->armed ? 0 : -ENOENT;
@@ -181,7 +181,7 @@ static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
 
 	if (inode->armed) {
 		/* The new watch may discard an event of the old one, so have the file compared. */
-		xp_inode_report(inodes, inode->user, XP_REPORT_LOOK);
+		xp_inode_report(inodes, inode->user, XP_REPORT_COMPARE);
 		inode->armed = false;
 	}
 	if (now->st_nlink == 0)
@@ -189,7 +189,7 @@ static int port_file_arm(struct xp_inodes *inodes, struct xp_inode *inode,
 	if (inode->path)
 		rc = port_file_watch(inodes, inode, now);
 	if (rc == -ENOENT) {
-		rc = port_file_find(inodes, inode, now);
+		rc = port_file_find_path(inodes, inode, now);
 		if (rc == 0)
 			rc = port_file_watch(inodes, inode, now);
 	}
@@ -213,10 +213,10 @@ static void port_file_reported(struct xp_inodes *inodes, const port_event_t *eve
 		now = user->last;
 	notes = port_file_notes(user, event->portev_events, &now);
 	xp_inode_report(inodes, user, notes);
-	if (!user->ops->listens(inodes->queue, user))
-		user->ignored |= notes;
+	if (!user->ops->wants_reports(inodes->queue, user))
+		user->suppressed |= notes;
 	else if (port_file_arm(inodes, inode, &now) < 0)
-		xp_inode_report(inodes, user, XP_REPORT_BY_TIME);
+		xp_inode_report(inodes, user, XP_REPORT_MAKE_TIMED);
 }
 
 void xp_inodes_harvest(struct xp_inodes *inodes)
@@ -236,15 +236,15 @@ void xp_inodes_harvest(struct xp_inodes *inodes)
  * Called from time to time: files without a watch may have a known path by now, so try to watch
  * them.
  */
-static void port_files_again(struct xp_inodes *inodes)
+static void port_files_retry(struct xp_inodes *inodes)
 {
 	xp_inodes_harvest(inodes);
-	XP_LIST_EACH(struct xp_inode_user, user, &inodes->timed, all) {
+	XP_LIST_EACH(struct xp_inode_user, user, &inodes->timed, list_item) {
 		struct xp_inode *inode = user->self.inode;
 		struct stat now;
 
-		if (inode && !inode->armed && !user->ignored &&
-		    xp_inode_confirm(user) == 0 &&
+		if (inode && !inode->armed && !user->suppressed &&
+		    xp_inode_verify_fd(user) == 0 &&
 		    xp_sys_fstat(user->fd, &now) == 0)
 			(void)port_file_arm(inodes, inode, &now);
 	}
@@ -256,8 +256,8 @@ static int port_files_open(struct xpoll *queue, struct xp_inodes *inodes)
 {
 	if (inodes->watch.fd >= 0)
 		return 0;
-	inodes->again = port_files_again;
-	return xp_inodes_opened(queue, inodes, xp_sys_port_create());
+	inodes->retry_watches = port_files_retry;
+	return xp_inodes_adopt_fd(queue, inodes, xp_sys_port_create());
 }
 
 static void port_file_free(struct xp_inode *inode)
@@ -275,13 +275,13 @@ static void port_file_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 
 static int port_file_make(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
-	struct xp_inode *inode = xp_alloc(sizeof *inode);
+	struct xp_inode *inode = xp_zalloc(sizeof *inode);
 
 	if (!inode)
 		return -ENOMEM;
 	/* Cookies repeat after 2^32 - 1 watches, when events with the old ones are long gone. */
-	inodes->made += inodes->made == UINT32_MAX ? 2 : 1;
-	inode->item.ident = inodes->made;
+	inodes->last_inode_number += inodes->last_inode_number == UINT32_MAX ? 2 : 1;
+	inode->item.ident = inodes->last_inode_number;
 	inode->user = user;
 	if (xp_regmap_add(&inodes->map, &inode->item, 0) < 0) {
 		xp_free(inode);
@@ -314,9 +314,9 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0)
 		rc = port_file_arm(inodes, user->self.inode, &now);
 	if (rc == 0)
-		return xp_inode_is_late(user);
+		return xp_inode_needs_polling(user);
 	if (joined)
-		xp_inode_report(inodes, user, XP_REPORT_BY_TIME | XP_REPORT_LOOK);
+		xp_inode_report(inodes, user, XP_REPORT_MAKE_TIMED | XP_REPORT_COMPARE);
 	else if (user->self.inode)
 		port_file_drop(inodes, user->self.inode);
 	return rc;
@@ -326,11 +326,11 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
  * Watches nothing, because port_file_arm has watched the new path after the event of the rename, if
  * that path is known.
  */
-int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+int xp_inode_follow_rename(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes;
 	return user->self.inode && user->self.inode->armed &&
-		!xp_inode_is_late(user) ? 1 : -ENOTSUP;
+		!xp_inode_needs_polling(user) ? 1 : -ENOTSUP;
 }
 
 void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)

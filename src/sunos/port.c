@@ -95,7 +95,7 @@ static bool port_has_pending(const void *opaque)
 	bool has_pending;
 
 	xp_mutex_lock(&state->set.lock);
-	has_pending = state->set.due_head >= 0 || state->set.lost;
+	has_pending = state->set.due_head >= 0 || state->set.events_lost;
 	/*
 	 * After a flush that failed, return false once, so that the caller does not flush for ever;
 	 * the next wait associates the descriptors.
@@ -128,9 +128,9 @@ struct port_call {
 	struct xp_fired *fired;
 	int cap;
 	int count;
-	uint32_t number; /* number of this wait: set->calls when the wait began */
+	uint32_t epoch;  /* number of this wait: set->last_epoch when the wait began */
 	/* the edge set (an epoll set, of edge-triggered registrations and devices) is not empty */
-	bool edges;
+	bool has_edges;
 	bool port_only; /* this wait sleeps on the port only, not on the edge set (an epoll set) */
 	int requested; /* number of events requested from the port */
 	port_event_t events[XP_FIRED_MOST];
@@ -154,13 +154,13 @@ static void port_harvest(struct port_call *call, int len)
 
 		if (event->portev_source == PORT_SOURCE_FD) {
 			call->count += xp_port_fired(&state->set, event,
-			                             call->number, &unsure, next);
+			                             call->epoch, &unsure, next);
 		} else {
 			*next = (struct xp_fired){.token = XP_TOKEN_WAKE};
 			call->count++;
 		}
 		if (event->portev_source == PORT_SOURCE_ALERT)
-			xp_port_called(&state->set);
+			xp_port_clear_alert(&state->set);
 	}
 	xp_port_recheck(&state->set, &unsure);
 	for (int i = first; i < call->count; i++)
@@ -173,7 +173,7 @@ static void port_harvest_edges(struct port_call *call)
 {
 	int room = call->cap - call->count;
 
-	if (call->edges && room > 0)
+	if (call->has_edges && room > 0)
 		call->count += xp_edge_harvest(&call->state->set.edge,
 		                               call->fired + call->count, room);
 }
@@ -189,7 +189,7 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 	struct xp_port_set *set = &call->state->set;
 	int rc = 0;
 
-	call->number = ++set->calls;
+	call->epoch = ++set->last_epoch;
 	/*
 	 * Associate descriptors only while no other thread can change the registrations: a wait
 	 * with timeout 0 has the queue's lock, and the only thread of a process needs none.
@@ -197,11 +197,11 @@ static int port_begin(struct port_call *call, int64_t *deadline_ns,
 	if (*deadline_ns <= XP_NOW || xp_single_threaded())
 		rc = xp_port_associate_due(set, call->fired, call->cap,
 		                           &call->count);
-	call->edges = set->edges > 0;
+	call->has_edges = set->edge_count > 0;
 	if (call->count > 0 || rc < 0)
 		*deadline_ns = XP_NOW;
-	call->port_only = *deadline_ns > XP_NOW && !call->edges && !mask;
-	set->port_only += call->port_only;
+	call->port_only = *deadline_ns > XP_NOW && !call->has_edges && !mask;
+	set->port_only_waiters += call->port_only;
 	set->waiters++;
 	return rc;
 }
@@ -212,14 +212,14 @@ static void port_end(struct port_call *call)
 	struct xp_port_set *set = &call->state->set;
 
 	set->waiters--;
-	set->port_only -= call->port_only;
-	XP_ASSERT(set->waiters >= 0 && set->port_only >= 0);
+	set->port_only_waiters -= call->port_only;
+	XP_ASSERT(set->waiters >= 0 && set->port_only_waiters >= 0);
 }
 
 /*
  * Cleanup handler of a thread that is cancelled in a wait.  The thread may have taken events, which
  * ends their associations, and nobody has seen these events: the next wait or flush associates all
- * descriptors again (set->lost).
+ * descriptors again (set->events_lost).
  */
 static void port_cancelled(void *opaque)
 {
@@ -227,7 +227,7 @@ static void port_cancelled(void *opaque)
 
 	xp_mutex_lock(&call->state->set.lock);
 	port_end(call);
-	call->state->set.lost = true;
+	call->state->set.events_lost = true;
 	xp_mutex_unlock(&call->state->set.lock);
 }
 
@@ -243,7 +243,7 @@ static int port_sleep(struct port_call *call, int64_t deadline_ns,
 	int room = call->cap - call->count;
 	struct pollfd probes[] = {
 		{.fd = set->fd, .events = POLLIN},
-		{.fd = call->edges ? set->edge.fd : -1, .events = POLLIN},
+		{.fd = call->has_edges ? set->edge.fd : -1, .events = POLLIN},
 	};
 	int rc;
 
@@ -261,7 +261,7 @@ static int port_sleep(struct port_call *call, int64_t deadline_ns,
 		xp_count_shared(&set->counters->syscalls_check);
 	}
 	/* The port and the edge set take turns in being read first, so that both get room. */
-	if (call->number % 2)
+	if (call->epoch % 2)
 		port_harvest_edges(call);
 	room = call->cap - call->count < room ? call->cap - call->count : room;
 	if (room <= 0)
@@ -294,10 +294,10 @@ static int port_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	port_end(&call);
 	port_harvest(&call, rc);
 	xp_mutex_unlock(&state->set.lock);
-	if (call.number % 2 == 0)
+	if (call.epoch % 2 == 0)
 		port_harvest_edges(&call);
 	if (rc > 0 && rc == call.requested)
-		call.count = xp_fired_more(fired, call.count, cap);
+		call.count = xp_fired_add_more(fired, call.count, cap);
 	if (call.count > 0)
 		return call.count;
 	return before < 0 ? before : rc < 0 ? rc : 0;

@@ -35,10 +35,10 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 	if (!object || object->cookie != (uint32_t)(uintptr_t)event->portev_user)
 		return false;
 	object->cookie = 0;
-	object->armed = 0;
+	object->armed_bits = 0;
 	if (!object->want)
 		return false;
-	xp_port_due(set, object, fd);
+	xp_port_make_due(set, object, fd);
 	fired->token = object->token;
 	fired->events = port_poll_bits(object, event->portev_events);
 	if (!fired->events)
@@ -47,7 +47,7 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 	 * The descriptor was associated before this wait began, so the event may be out of date:
 	 * have it checked.
 	 */
-	if (set->calls - object->wait_before > set->calls - call) {
+	if (set->last_epoch - object->armed_epoch > set->last_epoch - call) {
 		int i = unsure->len++;
 
 		unsure->probes[i] = (struct pollfd){
@@ -65,12 +65,12 @@ bool xp_port_fired(struct xp_port_set *set, const port_event_t *event,
 void xp_port_wake(struct xp_port_set *set)
 {
 	if (xp_sys_port_send(set->fd) == -ENOSPC)
-		xp_port_call_all(set);
+		xp_port_wake_all(set);
 }
 
-void xp_port_called(struct xp_port_set *set)
+void xp_port_clear_alert(struct xp_port_set *set)
 {
-	bool others = set->edges > 0 && set->port_only > 0;
+	bool others = set->edge_count > 0 && set->port_only_waiters > 0;
 
 	/*
 	 * Turn the alert off, unless the edge set, an epoll set, has registrations and some threads

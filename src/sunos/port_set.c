@@ -48,7 +48,7 @@ struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd)
  * Returns the time that distinguishes a socket from an earlier one with the same inode number; 0:
  * fd is no socket.
  */
-static int64_t port_born(const struct stat *status)
+static int64_t port_socket_ctime(const struct stat *status)
 {
 	return S_ISSOCK(status->st_mode) ? (int64_t)status->st_ctime : 0;
 }
@@ -65,7 +65,7 @@ static int port_check_file(struct xp_port_set *set,
 		return rc;
 	return (uint64_t)status.st_dev == object->device &&
 		(uint64_t)status.st_ino == object->inode &&
-		port_born(&status) == object->born_s ? 0 : -ENOENT;
+		port_socket_ctime(&status) == object->socket_ctime_s ? 0 : -ENOENT;
 }
 
 /*
@@ -78,11 +78,11 @@ static int port_release(struct xp_port_set *set, struct xp_port_object *object,
 {
 	int rc = 0;
 
-	if (object->watched_in == XP_PORT_ASSOCIATED && object->armed) {
+	if (object->watched_in == XP_PORT_IN_PORT && object->armed_bits) {
 		xp_count_shared(&set->counters->syscalls_change);
 		rc = xp_sys_port_dissociate(set->fd, fd);
-		object->armed = 0;
-		if (rc == -ENOENT && (set->waiters > 0 || set->lost))
+		object->armed_bits = 0;
+		if (rc == -ENOENT && (set->waiters > 0 || set->events_lost))
 			rc = 0;
 	}
 	return rc;
@@ -90,7 +90,7 @@ static int port_release(struct xp_port_set *set, struct xp_port_object *object,
 
 /* --- Associations -------------------------------------------------------------- */
 
-void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd)
+void xp_port_make_due(struct xp_port_set *set, struct xp_port_object *object, int fd)
 {
 	if (object->due)
 		return;
@@ -118,8 +118,8 @@ static int port_associate_now(struct xp_port_set *set,
 		return rc;
 	set->last_cookie = cookie;
 	object->cookie = cookie;
-	object->armed = object->want;
-	object->wait_before = set->calls;
+	object->armed_bits = object->want;
+	object->armed_epoch = set->last_epoch;
 	return 0;
 }
 
@@ -129,13 +129,13 @@ static int port_associate_now(struct xp_port_set *set,
  */
 static void port_recover(struct xp_port_set *set)
 {
-	set->lost = false;
+	set->events_lost = false;
 	for (int fd = 0; fd < set->len; fd++) {
 		struct xp_port_object *object = xp_port_find(set, fd);
 
-		if (object && object->armed) {
-			object->armed = 0;
-			xp_port_due(set, object, fd);
+		if (object && object->armed_bits) {
+			object->armed_bits = 0;
+			xp_port_make_due(set, object, fd);
 		}
 	}
 }
@@ -143,7 +143,7 @@ static void port_recover(struct xp_port_set *set)
 int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
                           int cap, int *count)
 {
-	if (set->lost)
+	if (set->events_lost)
 		port_recover(set);
 	while (set->due_head >= 0 && *count < cap) {
 		int fd = set->due_head;
@@ -151,8 +151,8 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 		int rc = 0;
 
 		XP_ASSERT(object->due);
-		if (object->watched_in == XP_PORT_ASSOCIATED &&
-		    object->want & ~object->armed) {
+		if (object->watched_in == XP_PORT_IN_PORT &&
+		    object->want & ~object->armed_bits) {
 			rc = port_check_file(set, object, fd);
 			if (rc == 0)
 				rc = port_associate_now(set, object, fd);
@@ -172,7 +172,7 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 /*
  * Set the flag before the alert: a thread that sees the alert turns it off only if the flag is set.
  */
-void xp_port_call_all(struct xp_port_set *set)
+void xp_port_wake_all(struct xp_port_set *set)
 {
 	atomic_store(&set->alert, true);
 	xp_sys_port_alert(set->fd, true);
@@ -187,9 +187,9 @@ static void port_leave_edges(struct xp_port_set *set,
 	if (object->watched_in != XP_PORT_EDGE)
 		return;
 	xp_edge_detach(&set->edge, fd);
-	set->edges--;
-	XP_ASSERT(set->edges >= 0);
-	object->watched_in = XP_PORT_ASSOCIATED;
+	set->edge_count--;
+	XP_ASSERT(set->edge_count >= 0);
+	object->watched_in = XP_PORT_IN_PORT;
 }
 
 /* Watch a descriptor in the edge set (by epoll), and end its association with the port. */
@@ -208,8 +208,8 @@ static int port_watch_edges(struct xp_port_set *set,
 	object->watched_in = XP_PORT_EDGE;
 	object->want = 0;
 	/* Wake threads that sleep on the port only: they have to sleep on the edge set as well. */
-	if (set->edges++ == 0 && set->port_only > 0)
-		xp_port_call_all(set);
+	if (set->edge_count++ == 0 && set->port_only_waiters > 0)
+		xp_port_wake_all(set);
 	return 0;
 }
 
@@ -223,7 +223,7 @@ static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
 	if (watch & XP_WATCH_EDGE || (object->edge_set_only && watch & XP_WATCH_BITS))
 		return port_watch_edges(set, object, fd, watch);
 	port_leave_edges(set, object, fd);
-	object->watched_in = XP_PORT_ASSOCIATED;
+	object->watched_in = XP_PORT_IN_PORT;
 	object->want = watch & XP_WATCH_BITS;
 	return 0;
 }
@@ -232,9 +232,9 @@ static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
 static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 {
 	if (object->watched_in == XP_PORT_EDGE)
-		set->edges--;
+		set->edge_count--;
 	object->watched_in = XP_PORT_NONE;
-	object->armed = 0;
+	object->armed_bits = 0;
 	object->want = 0;
 	object->cookie = 0;
 }
@@ -244,7 +244,7 @@ static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
  * because fd is a device: epoll sets look like devices, and a port cannot watch one; or a negative
  * errno value.  Without an edge set, on Solaris, the port watches devices, too.
  */
-static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
+static int port_choose_set(struct xp_port_set *set, int fd, struct stat *status)
 {
 	int rc = xp_sys_fstat(fd, status);
 	uint32_t cleared;
@@ -262,7 +262,7 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
 	 */
 	if (S_ISREG(status->st_mode) || S_ISDIR(status->st_mode))
 		return -EPERM;
-	rc = xp_edge_admit(&set->edge, fd, 0, status, &cleared);
+	rc = xp_edge_check_file(&set->edge, fd, 0, status, &cleared);
 	return rc < 0 ? rc : set->edge.fd >= 0;
 }
 
@@ -270,16 +270,16 @@ static int port_admit(struct xp_port_set *set, int fd, struct stat *status)
  * Returns true if fd still refers to the attached file.  Then ends the association of fd, if there
  * is one, and makes fd due: the next flush or wait associates it again.
  */
-static bool port_known(struct xp_port_set *set, struct xp_port_object *object,
-                       int fd)
+static bool port_rearm_if_same(struct xp_port_set *set, struct xp_port_object *object,
+                               int fd)
 {
-	bool armed = object->armed != 0;
+	bool armed = object->armed_bits != 0;
 
 	if (port_check_file(set, object, fd) < 0 ||
 	    port_release(set, object, fd) < 0)
 		return false;
 	if (armed)
-		xp_port_due(set, object, fd);
+		xp_port_make_due(set, object, fd);
 	return true;
 }
 
@@ -291,11 +291,11 @@ int xp_port_attach(struct xp_port_set *set, int fd, uint32_t watch,
 	int admitted;
 	int rc;
 
-	if (object && port_known(set, object, fd))
+	if (object && port_rearm_if_same(set, object, fd))
 		return -EEXIST;
 	if (object)
 		port_forget(set, object);
-	admitted = port_admit(set, fd, &status);
+	admitted = port_choose_set(set, fd, &status);
 	rc = admitted < 0 ? admitted : XP_TABLE_RESERVE(&set->objects, &set->len, fd + 1);
 	if (rc < 0)
 		return rc;
@@ -304,7 +304,7 @@ int xp_port_attach(struct xp_port_set *set, int fd, uint32_t watch,
 	object->token = token;
 	object->device = (uint64_t)status.st_dev;
 	object->inode = (uint64_t)status.st_ino;
-	object->born_s = port_born(&status);
+	object->socket_ctime_s = port_socket_ctime(&status);
 	rc = port_watch(set, object, fd, watch);
 	if (rc == 0 && object->want)
 		rc = port_associate_now(set, object, fd);
@@ -323,8 +323,8 @@ int xp_port_change(struct xp_port_set *set, int fd, uint32_t watch,
 		return -ENOENT;
 	object->token = token;
 	rc = port_watch(set, object, fd, watch);
-	if (rc == 0 && object->want & ~object->armed)
-		xp_port_due(set, object, fd);
+	if (rc == 0 && object->want & ~object->armed_bits)
+		xp_port_make_due(set, object, fd);
 	return rc;
 }
 

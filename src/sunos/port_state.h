@@ -21,7 +21,7 @@
 
 enum xp_port_place {
 	XP_PORT_NONE, /* not attached */
-	XP_PORT_ASSOCIATED, /* watched by the port, if bits are requested */
+	XP_PORT_IN_PORT,    /* watched by the port, if bits are requested */
 	XP_PORT_EDGE, /* in the edge set: watched by epoll, not by the port */
 };
 
@@ -29,12 +29,12 @@ struct xp_port_object {
 	uint64_t token;
 	uint64_t device; /* device and inode number identify the file */
 	uint64_t inode;
-	int64_t born_s;  /* st_ctime of a socket, whose inode number may be reused; else 0 */
+	int64_t socket_ctime_s; /* st_ctime of a socket, whose inode number may be reused; else 0 */
 	/* cookie of the association; 0: none.  Events with other cookies are stale */
 	uint32_t cookie;
-	uint32_t wait_before; /* number of the last wait that had begun before the association */
-	uint16_t want;   /* requested bits; 0 while the edge set watches the descriptor */
-	uint16_t armed;  /* bits of the association; 0: not associated */
+	uint32_t armed_epoch; /* number of the last wait that had begun before the association */
+	uint16_t want;       /* requested bits; 0 while the edge set watches the descriptor */
+	uint16_t armed_bits; /* bits of the association; 0: not associated */
 	uint8_t watched_in; /* enum xp_port_place */
 	bool edge_set_only; /* a device: epoll watches it, even level-triggered */
 	bool due;        /* in the list of due descriptors, those to associate */
@@ -56,11 +56,12 @@ struct xp_port_set {
 	int due_head; /* first descriptor in the list of those to associate; -1: none */
 	int due_tail;
 	uint32_t last_cookie; /* the cookie of the latest association; the next gets 1 more */
-	uint32_t calls; /* number of waits begun */
-	int waiters;    /* threads in a wait, which may have events that are not handled yet */
-	int port_only;  /* threads in a wait that sleeps on the port only, not on `edge` */
-	int edges;      /* number of descriptors in `edge` */
-	bool lost;      /* a thread was cancelled, and may have taken events */
+	uint32_t last_epoch;   /* number of waits begun */
+	/* threads in a wait, which may have events that are not handled yet */
+	int waiters;
+	int port_only_waiters; /* threads in a wait that sleeps on the port only, not on `edge` */
+	int edge_count;        /* number of descriptors in `edge` */
+	bool events_lost;      /* a thread was cancelled, and may have taken events */
 	bool flush_failed; /* the last flush failed: no memory, or too many associations */
 	atomic_bool alert; /* the port is on alert: all waits return; used without the lock */
 };
@@ -71,12 +72,12 @@ struct xp_port_set {
  */
 void xp_port_wake(struct xp_port_set *set);
 /* Make all threads that sleep at the port return, by an alert.  Async-signal-safe. */
-void xp_port_call_all(struct xp_port_set *set);
+void xp_port_wake_all(struct xp_port_set *set);
 /*
  * Called with the lock by a thread that has seen the alert: turns the alert off, unless other
  * threads still have to see it.
  */
-void xp_port_called(struct xp_port_set *set);
+void xp_port_clear_alert(struct xp_port_set *set);
 
 int xp_port_set_open(struct xp_port_set *set, struct xp_counters *counters);
 void xp_port_set_close(struct xp_port_set *set);
@@ -97,7 +98,7 @@ struct xp_port_object *xp_port_find(const struct xp_port_set *set, int fd);
  * Put a descriptor at the end of the list of due ones, which the next flush or wait associates,
  * unless it is in the list.
  */
-void xp_port_due(struct xp_port_set *set, struct xp_port_object *object, int fd);
+void xp_port_make_due(struct xp_port_set *set, struct xp_port_object *object, int fd);
 
 /*
  * Associate the descriptors in the list from due_head on.  Closed or reused ones are reported in

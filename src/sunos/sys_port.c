@@ -10,9 +10,9 @@
 #include "sys/sys.h"
 
 #ifdef POLLRDHUP
-#define PORT_STRANGE 0
+#define PORT_UNKNOWN_BITS 0
 #else
-#define PORT_STRANGE 0x2000 /* this library's POLLRDHUP, a bit that the system does not define */
+#define PORT_UNKNOWN_BITS 0x2000 /* this library's POLLRDHUP, which the system does not define */
 #endif
 #ifndef EBADFD
 #define EBADFD EBADF
@@ -34,7 +34,7 @@ int xp_sys_port_associate(int port_fd, int fd, int events, uintptr_t cookie)
 {
 	struct xp_uncancelled before = xp_uncancelled_begin();
 	int rc = port_associate(port_fd, PORT_SOURCE_FD, (uintptr_t)fd,
-	                        events & ~PORT_STRANGE, (void *)cookie);
+	                        events & ~PORT_UNKNOWN_BITS, (void *)cookie);
 
 	if (rc < 0 && errno == EBADFD)
 		errno = EBADF;

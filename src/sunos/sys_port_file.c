@@ -46,7 +46,7 @@ void xp_sys_port_unwatch(int port_fd, const struct file_obj *object)
 	(void)xp_uncancelled_end(&before, rc);
 }
 
-int xp_sys_port_path(int fd, char *path, size_t size)
+int xp_sys_fd_path(int fd, char *path, size_t size)
 {
 	char link[32];
 	int length;

@@ -25,7 +25,7 @@ int xp_sys_port_watch(int port_fd, const struct file_obj *object, int events,
 void xp_sys_port_unwatch(int port_fd, const struct file_obj *object);
 
 /* Store the present path of an open file.  Returns the path's length; -ENOENT: no path is known. */
-int xp_sys_port_path(int fd, char *path, size_t size);
+int xp_sys_fd_path(int fd, char *path, size_t size);
 /* Like lstat(2); returns 0 or a negative errno value. */
 int xp_sys_lstat(const char *path, struct stat *status);
 

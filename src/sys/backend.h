@@ -67,7 +67,7 @@ enum {
 	 * Then the queue may block signals around a wait, and pass a mask, even if the program gave
 	 * none.
 	 */
-	XP_CAP_MASK = 16,
+	XP_CAP_CHEAP_MASK = 16,
 };
 
 #define XP_TOKEN_WAKE UINT64_MAX
@@ -88,7 +88,7 @@ enum { XP_FIRED_MOST = 256, XP_FIRED_ALONE = 1024 };
  * Append a report with XP_FIRED_MORE if there is room: the kernel has filled the back end's array,
  * but the back end has dropped some of these reports.  Returns the new number of reports.
  */
-static inline int xp_fired_more(struct xp_fired *fired, int count, int cap)
+static inline int xp_fired_add_more(struct xp_fired *fired, int count, int cap)
 {
 	if (count < cap)
 		fired[count++] = (struct xp_fired){.token = XP_TOKEN_WAKE, .events = XP_FIRED_MORE};
@@ -128,9 +128,9 @@ struct xp_renew_ops {
 	 * Called between `begin` and `end`: returns true if the old set has an entry of the file
 	 * that fd refers to now, so fd was not reused.  Because the new set reports that file as
 	 * well, changes the old entry so that its reports yield no events.  A back end has both
-	 * `knows` and `end`, or neither.
+	 * `retire_old` and `end`, or neither.
 	 */
-	bool (*knows)(void *state, int fd);
+	bool (*retire_old)(void *state, int fd);
 	void (*end)(void *state);
 };
 
@@ -200,9 +200,9 @@ struct xp_backend_ops {
 	 * does not block.
 	 *
 	 * With XP_NOW the call does not sleep, is made with the lock, and is no cancellation point;
-	 * otherwise it is made without the lock and is one.  XP_REST is like XP_NOW, directly after
-	 * a call that may have left out reports: the back end may return these without querying the
-	 * kernel.
+	 * otherwise it is made without the lock and is one.  XP_NOW_CONTINUED is like XP_NOW,
+	 * directly after a call that may have left out reports: the back end may return these
+	 * without querying the kernel.
 	 *
 	 * A report with XP_TOKEN_WAKE belongs to no registration: if its events have XP_FIRED_MORE,
 	 * the kernel may have more reports; if not, `wake` was called.  The kernel has no more if

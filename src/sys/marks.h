@@ -47,7 +47,7 @@ static inline bool xp_marks_own(const struct xp_marks *marks, int fd)
 }
 
 /* Returns true if fstat(2) shows no identity of the file, so that only a mark distinguishes it. */
-static inline bool xp_is_nameless(const struct stat *status)
+static inline bool xp_stat_lacks_identity(const struct stat *status)
 {
 	return status->st_ino == 0 && status->st_dev == 0;
 }

@@ -24,14 +24,14 @@
  */
 #ifndef XP_OWN_RDHUP
 #define XP_OWN_RDHUP   0x4000
-#define XP_NAMED_RDHUP 0
+#define XP_PUBLIC_RDHUP 0
 #endif
 #define XP_POLL_RDHUP 0 /* the bit to pass to poll(2) for POLLRDHUP: there is none */
 #define POLLRDHUP     XP_OWN_RDHUP
 #endif
 /* The bit that the public interface accepts as POLLRDHUP; 0 if programs have no name for it. */
-#ifndef XP_NAMED_RDHUP
-#define XP_NAMED_RDHUP POLLRDHUP
+#ifndef XP_PUBLIC_RDHUP
+#define XP_PUBLIC_RDHUP POLLRDHUP
 #endif
 
 /* 1: some devices of this system report POLLNVAL if bits are requested that POSIX lacks. */
@@ -47,11 +47,11 @@
  * True if a poll with timeout 0 and a signal mask runs signal handlers but does not return EINTR,
  * as on the BSDs, where only a sleep returns EINTR.  Linux returns EINTR whatever the timeout.
  */
-#ifndef XP_LOOK_HIDES_SIGNALS
+#ifndef XP_PROBE_HIDES_EINTR
 #ifdef __linux__
-#define XP_LOOK_HIDES_SIGNALS false
+#define XP_PROBE_HIDES_EINTR false
 #else
-#define XP_LOOK_HIDES_SIGNALS true
+#define XP_PROBE_HIDES_EINTR true
 #endif
 #endif
 
@@ -86,7 +86,7 @@ static inline bool xp_sys_half_closed(int fd)
 #endif
 
 /* Call before poll(2): removes POLLRDHUP from `events` if the system lacks it. */
-static inline void xp_pollbits_known(struct pollfd *fds, size_t count)
+static inline void xp_pollbits_strip_rdhup(struct pollfd *fds, size_t count)
 {
 	for (size_t i = 0; POLLRDHUP != XP_POLL_RDHUP && i < count; i++)
 		fds[i].events &= (short)~POLLRDHUP;
@@ -96,7 +96,7 @@ static inline void xp_pollbits_known(struct pollfd *fds, size_t count)
  * Call after poll(2), with its result `ready`: if a file refused POLLRDHUP with POLLNVAL, polls the
  * file again without it and removes it from `events`.  Returns how many of the entries are ready.
  */
-static inline int xp_pollbits_accept(struct pollfd *fds, size_t count, int ready)
+static inline int xp_pollbits_retry_refused(struct pollfd *fds, size_t count, int ready)
 {
 #if XP_POLL_STRICT && !XP_POLL_LACKS_RDHUP
 	int left = ready;
@@ -120,7 +120,7 @@ static inline int xp_pollbits_accept(struct pollfd *fds, size_t count, int ready
  * Returns true if POLLRDHUP is wanted, the system lacks it, and the bits that poll(2) returned
  * leave open whether the peer has closed its side: POLLIN without POLLHUP.
  */
-static inline bool xp_pollbits_in_doubt(unsigned wanted, uint32_t bits)
+static inline bool xp_pollbits_rdhup_unknown(unsigned wanted, uint32_t bits)
 {
 	return XP_POLL_RDHUP == 0 && wanted & POLLRDHUP &&
 		(bits & (POLLIN | POLLHUP)) == POLLIN;
@@ -130,7 +130,7 @@ static inline bool xp_pollbits_in_doubt(unsigned wanted, uint32_t bits)
  * Returns true if poll(2) of this system cannot report what is wanted: POLLRDHUP without POLLIN,
  * where the system lacks POLLRDHUP.
  */
-static inline bool xp_pollbits_mute(unsigned wanted)
+static inline bool xp_pollbits_unreportable(unsigned wanted)
 {
 	return XP_POLL_RDHUP == 0 && (wanted & (POLLIN | POLLRDHUP)) == POLLRDHUP;
 }

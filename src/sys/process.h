@@ -11,16 +11,16 @@
 
 /*
  * Points to the number of this process, which is on that page or in a plain variable; before the
- * first xp_process_begin, to a number that is 0.
+ * first xp_process_once, to a number that is 0.
  */
 extern _Atomic uint32_t *xp_process_page;
 
 /*
  * Returns a number that differs between a process and its forked children; 0 before
- * xp_process_begin, also in a child that has not called it yet.  Only loads a variable, makes no
+ * xp_process_once, also in a child that has not called it yet.  Only loads a variable, makes no
  * system call.
  */
-static inline uint32_t xp_process_current(void)
+static inline uint32_t xp_process_number(void)
 {
 	return atomic_load_explicit(xp_process_page, memory_order_relaxed);
 }
@@ -30,6 +30,6 @@ static inline uint32_t xp_process_current(void)
  * other threads return only after `begin` has returned; so `begin` runs once per process, also in a
  * forked child.
  */
-void xp_process_begin(void (*begin)(void));
+void xp_process_once(void (*begin)(void));
 
 #endif

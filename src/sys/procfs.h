@@ -22,7 +22,8 @@ int xp_procfs_threads(pid_t pid, xp_procfs_visit *visit, void *context);
 int xp_procfs_children(pid_t pid, xp_procfs_visit *visit, void *context);
 
 struct xp_procfs_signals {
-	uint64_t blocked; /* bit N - 1 is set if all threads but the calling one block signal N */
+	/* bit N - 1 is set if all threads but the calling one block signal N */
+	uint64_t others_blocked;
 	bool others_asleep;      /* all threads but the calling one sleep */
 };
 
@@ -60,6 +61,6 @@ bool xp_procfs_is_dir(int fd);
  * Returns the time at which a process started, on the monotonic clock in nanoseconds, rounded down
  * to the kernel's ticks of mostly a hundredth of a second; negative: unknown.
  */
-int64_t xp_procfs_started(pid_t pid);
+int64_t xp_procfs_start_time(pid_t pid);
 
 #endif

@@ -34,7 +34,7 @@ int64_t xp_sys_realtime(void);   /* real-time clock, since the Epoch; an adminis
  * Returns a descriptor that becomes readable when the real-time clock is set, and stays readable
  * until read(2), which fails, is called.  -ENOSYS, -EINVAL: not supported.
  */
-int xp_sys_step_fd(void);
+int xp_sys_clock_step_fd(void);
 
 /* Descriptors. */
 int xp_sys_close(int fd);
@@ -66,10 +66,10 @@ const struct timespec *xp_sys_time_left(int64_t deadline_ns,
                                         struct timespec *left);
 /*
  * Like xp_sys_time_left, for a call with a signal mask: where a call with timeout 0 would not
- * return EINTR for a pending signal (XP_LOOK_HIDES_SIGNALS), the timeout is a microsecond.
+ * return EINTR for a pending signal (XP_PROBE_HIDES_EINTR), the timeout is a microsecond.
  */
-const struct timespec *xp_sys_time_masked(int64_t deadline_ns, const sigset_t *mask,
-                                          struct timespec *left);
+const struct timespec *xp_sys_time_left_masked(int64_t deadline_ns, const sigset_t *mask,
+                                               struct timespec *left);
 
 /*
  * Wait with ppoll(2) until deadline_ns.  mask: the signal mask during the wait, or NULL.  Returns 0
@@ -82,7 +82,7 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
  * Returns 0, or the error with which a sandbox refuses poll(2) or ppoll(2); then no back end can
  * work, because none could sleep until a timer is due.
  */
-int xp_sys_poll_refused(void);
+int xp_sys_check_poll(void);
 
 /*
  * Like xp_sys_poll_now and xp_sys_poll_wait, with select(2): arrays of long with one bit for each
@@ -152,7 +152,7 @@ int xp_sys_take_error(int fd);
 int xp_sys_peek_child(pid_t pid, int *status);
 
 /* Returns a page of memory that the kernel clears in a forked child; NULL: not supported. */
-void *xp_sys_wiped_page(void);
+void *xp_sys_wipe_on_fork_page(void);
 
 /*
  * Returns a variable of the environment; NULL if it is not set, and always in set-user-ID programs.

@@ -45,7 +45,7 @@ static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 /*
  * epoll_wait(2) without a timeout, as the epoll back end waits without a signal mask.  Unlike the
  * back end's wait, no cancellation point: only the single thread of a process calls this, after
- * xp_cancel_alone.
+ * xp_testcancel_alone.
  */
 static XP_INLINE int xp_sys_direct_wait(int epoll_fd, void *fired, int cap)
 {

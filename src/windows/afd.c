@@ -16,7 +16,7 @@
 
 enum {
 	/* Most calls in a row whose packets report nothing, before a wait returns. */
-	AFD_TAKES_MOST = 256,
+	AFD_EMPTY_TAKES_MOST = 256,
 	/* Longest wait for the completion of a cancelled poll when the queue is closed. */
 	AFD_CLOSE_MS = 5000,
 };
@@ -35,7 +35,7 @@ static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
 		return -ENOSYS;
 	state->port = CreateIoCompletionPort(INVALID_HANDLE_VALUE, NULL, 0, 0);
 	rc = state->port ? xp_mutex_init(&state->lock)
-		: xp_nt_error(GetLastError());
+		: xp_nt_to_errno(GetLastError());
 	if (rc < 0) {
 		if (state->port)
 			CloseHandle(state->port);
@@ -45,8 +45,8 @@ static int afd_open(void *opaque, int size_hint, struct xp_counters *counters)
 	state->counters = counters;
 	xp_list_init(&state->groups);
 	xp_list_init(&state->updates);
-	xp_list_init(&state->edges);
-	xp_list_init(&state->unchecked);
+	xp_list_init(&state->free_edges);
+	xp_list_init(&state->unchecked_objects);
 	xp_list_init(&state->pipes);
 	return 0;
 }
@@ -58,7 +58,7 @@ static void afd_drain(struct afd_state *state)
 	struct xp_fired none;
 	ULONG count = 0;
 
-	while (state->polls > 0 &&
+	while (state->polls_in_flight > 0 &&
 	       GetQueuedCompletionStatusEx(state->port, packets, 16, &count,
 	                                   AFD_CLOSE_MS, FALSE))
 		for (ULONG i = 0; i < count; i++)
@@ -100,8 +100,8 @@ static DWORD afd_timeout(int64_t deadline_ns)
  * `unsure`, the reports that are checked by another poll before the wait returns, unless the report
  * is that the socket was closed.  Returns false if there is nothing to report.
  */
-static bool afd_activity(struct afd_state *state, struct afd_edge *edge,
-                         struct afd_unsure *unsure, struct xp_fired *fired)
+static bool afd_handle_edge(struct afd_state *state, struct afd_edge *edge,
+                            struct afd_unsure *unsure, struct xp_fired *fired)
 {
 	struct afd_sock *sock = afd_edge_fired(state, edge, fired);
 
@@ -116,11 +116,11 @@ static bool afd_activity(struct afd_state *state, struct afd_edge *edge,
  * a report of a closed socket, or of the end of an edge-triggered one.  Returns false if there is
  * nothing to report.
  */
-static bool afd_poll_completed(struct afd_state *state, struct afd_poll *poll,
-                               uint32_t call, struct afd_unsure *unsure,
-                               struct xp_fired *fired)
+static bool afd_handle_poll(struct afd_state *state, struct afd_poll *poll,
+                            uint32_t call, struct afd_unsure *unsure,
+                            struct xp_fired *fired)
 {
-	bool old = state->calls - poll->wait_before > state->calls - call;
+	bool old = state->last_epoch - poll->begun_epoch > state->last_epoch - call;
 	struct afd_sock *sock = afd_poll_ended(state, poll, fired);
 
 	if (sock && old && !sock->end_reported && !(fired->events & POLLNVAL))
@@ -129,9 +129,9 @@ static bool afd_poll_completed(struct afd_state *state, struct afd_poll *poll,
 }
 
 /* Convert a packet to a report.  Returns false if the packet reports nothing. */
-static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
-                       uint32_t call, struct afd_unsure *unsure,
-                       struct xp_fired *fired)
+static bool afd_handle_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
+                              uint32_t call, struct afd_unsure *unsure,
+                              struct xp_fired *fired)
 {
 	ULONG_PTR key = packet->lpCompletionKey;
 
@@ -139,15 +139,15 @@ static bool afd_packet(struct afd_state *state, const OVERLAPPED_ENTRY *packet,
 	case AFD_KEY_WAKE:
 		*fired = (struct xp_fired){.token = XP_TOKEN_WAKE};
 		return true;
-	case AFD_KEY_PROBE:
-		return false; /* sent only to make a thread return (afd_post_probe) */
+	case AFD_KEY_INTERRUPT:
+		return false; /* sent only to make a thread return (afd_interrupt_wait) */
 	case AFD_KEY_EDGE:
-		return afd_activity(state, (void *)packet->lpOverlapped, unsure, fired);
+		return afd_handle_edge(state, (void *)packet->lpOverlapped, unsure, fired);
 	case AFD_KEY_OBJECT:
 		return afd_object_fired(state, (int)(key >> AFD_KEY_BITS), fired);
 	default:
-		return afd_poll_completed(state, (void *)packet->lpOverlapped, call,
-		                          unsure, fired);
+		return afd_handle_poll(state, (void *)packet->lpOverlapped, call,
+		                       unsure, fired);
 	}
 }
 
@@ -164,8 +164,8 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 
 	unsure.len = 0;
 	for (ULONG i = 0; i < len; i++)
-		count += afd_packet(state, &packets[i], call, &unsure,
-		                    &fired[count]);
+		count += afd_handle_packet(state, &packets[i], call, &unsure,
+		                           &fired[count]);
 	afd_unsure_recheck(state, &unsure);
 	for (int i = 0; i < count; i++)
 		if (fired[i].events || fired[i].token == XP_TOKEN_WAKE)
@@ -175,8 +175,8 @@ static int afd_harvest(struct afd_state *state, const OVERLAPPED_ENTRY *packets,
 
 /*
  * Take packets until one reports something or the port has no more; returns also after
- * AFD_TAKES_MOST calls without a report, because the queue has to check the time.  Returns the
- * number of reports; *rc: 0 or a negative errno value.  Called with the lock, which is released
+ * AFD_EMPTY_TAKES_MOST calls without a report, because the queue has to check the time.  Returns
+ * the number of reports; *rc: 0 or a negative errno value.  Called with the lock, which is released
  * while this thread sleeps.
  */
 static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
@@ -186,7 +186,7 @@ static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
 	ULONG most = (ULONG)cap;
 	ULONG len = most;
 	int count = 0;
-	int left = AFD_TAKES_MOST;
+	int left = AFD_EMPTY_TAKES_MOST;
 
 	for (; count == 0 && len == most && left > 0; timeout_ms = 0, left--) {
 		bool taken;
@@ -198,24 +198,24 @@ static int afd_take(struct afd_state *state, DWORD timeout_ms, uint32_t call,
 		if (!taken) {
 			len = 0;
 			*rc = GetLastError() == WAIT_TIMEOUT ? 0
-				: xp_nt_error(GetLastError());
+				: xp_nt_to_errno(GetLastError());
 		}
 		xp_mutex_lock(&state->lock);
 		state->waiters--;
 		count = afd_harvest(state, packets, len, call, fired);
 	}
 	XP_ASSERT(count <= cap && state->waiters >= 0);
-	return count > 0 && len == most ? xp_fired_more(fired, count, cap) : count;
+	return count > 0 && len == most ? xp_fired_add_more(fired, count, cap) : count;
 }
 
 /*
  * Begin the polls of the sockets in `updates` and the system's waits for the objects in
- * `unchecked`, and take packets from the port.  Returns like afd_take.
+ * `unchecked_objects`, and take packets from the port.  Returns like afd_take.
  */
 static int afd_poll_and_take(struct afd_state *state, DWORD timeout_ms,
                              struct xp_fired *fired, int cap, int *rc)
 {
-	uint32_t call = ++state->calls;
+	uint32_t call = ++state->last_epoch;
 	int count = 0;
 
 	afd_objects_submit(state);
@@ -233,21 +233,21 @@ static int afd_poll_and_take(struct afd_state *state, DWORD timeout_ms,
  * of the room; if there is room for one report only, the port and the pipes take turns in being
  * first.
  */
-static int ask_with_pipes(struct afd_state *state, int64_t deadline_ns,
-                          struct xp_fired *fired, int cap, int *rc)
+static int afd_take_with_pipes(struct afd_state *state, int64_t deadline_ns,
+                               struct xp_fired *fired, int cap, int *rc)
 {
-	int most = cap > 1 ? cap / 2 : (int)(state->calls & 1);
+	int most = cap > 1 ? cap / 2 : (int)(state->last_epoch & 1);
 	int count = afd_pipes_probe(state, fired, most);
 	bool pipes_left = most > 0 && count == most;
 	DWORD timeout_ms = count > 0 || most == 0 ? 0
-		: afd_pipes_pause(state, afd_timeout(deadline_ns));
+		: afd_pipes_timeout(state, afd_timeout(deadline_ns));
 
 	if (count < cap)
 		count += afd_poll_and_take(state, timeout_ms, fired + count, cap - count,
 		                           rc);
 	if (count == 0 && most == 0)
 		count = afd_pipes_probe(state, fired, cap);
-	return pipes_left ? xp_fired_more(fired, count, cap) : count;
+	return pipes_left ? xp_fired_add_more(fired, count, cap) : count;
 }
 
 static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
@@ -262,7 +262,7 @@ static int afd_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 	if (xp_list_empty(&state->pipes))
 		count = afd_poll_and_take(state, afd_timeout(deadline_ns), fired, cap, &rc);
 	else
-		count = ask_with_pipes(state, deadline_ns, fired, cap, &rc);
+		count = afd_take_with_pipes(state, deadline_ns, fired, cap, &rc);
 	xp_mutex_unlock(&state->lock);
 	return count > 0 ? count : rc;
 }

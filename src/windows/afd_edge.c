@@ -26,7 +26,7 @@ enum {
  * because beginning and ending such a wait is expensive.
  */
 struct afd_edge {
-	/* links this struct into state->edges while no socket uses the object */
+	/* links this struct into state->free_edges while no socket uses the object */
 	struct xp_list free;
 	HANDLE event;        /* signalled by activity of the socket */
 	HANDLE wait;         /* the system's wait for `event` */
@@ -60,11 +60,11 @@ static int edge_make(struct afd_state *state, struct afd_edge *edge)
 	edge->port = state->port;
 	edge->event = CreateEventW(NULL, FALSE, FALSE, NULL);
 	if (!edge->event)
-		return xp_nt_error(GetLastError());
+		return xp_nt_to_errno(GetLastError());
 	if (RegisterWaitForSingleObject(&edge->wait, edge->event, edge_signalled,
 	                                edge, INFINITE, WT_EXECUTEINWAITTHREAD))
 		return 0;
-	rc = xp_nt_error(GetLastError());
+	rc = xp_nt_to_errno(GetLastError());
 	CloseHandle(edge->event);
 	return rc;
 }
@@ -73,16 +73,16 @@ static int edge_make(struct afd_state *state, struct afd_edge *edge)
  * Give the socket an event object: a free one, or else a new one.  Returns 0 or a negative errno
  * value.
  */
-static int edge_get_event(struct afd_state *state, struct afd_sock *sock)
+static int edge_assign(struct afd_state *state, struct afd_sock *sock)
 {
 	struct afd_edge *edge;
 	int rc;
 
-	if (!xp_list_empty(&state->edges)) {
-		edge = XP_CONTAINER_OF(state->edges.next, struct afd_edge, free);
+	if (!xp_list_empty(&state->free_edges)) {
+		edge = XP_CONTAINER_OF(state->free_edges.next, struct afd_edge, free);
 		xp_list_remove(&edge->free);
 	} else {
-		edge = xp_alloc(sizeof *edge);
+		edge = xp_zalloc(sizeof *edge);
 		rc = edge ? edge_make(state, edge) : -ENOMEM;
 		if (rc < 0) {
 			xp_free(edge);
@@ -97,9 +97,9 @@ static int edge_get_event(struct afd_state *state, struct afd_sock *sock)
 
 void afd_edges_close(struct afd_state *state)
 {
-	while (!xp_list_empty(&state->edges)) {
+	while (!xp_list_empty(&state->free_edges)) {
 		struct afd_edge *edge = XP_CONTAINER_OF(
-			state->edges.next, struct afd_edge, free);
+			state->free_edges.next, struct afd_edge, free);
 
 		xp_list_remove(&edge->free);
 		/* The call waits until the callback has returned; the callback takes no lock. */
@@ -143,7 +143,7 @@ static uint32_t again_bits(uint32_t watch)
 uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock)
 {
 	uint32_t watch = sock->entry.watch;
-	struct xp_afd_handle handle = {sock->base, xp_afd_wanted(watch), 0};
+	struct xp_afd_handle handle = {sock->base, xp_afd_from_poll_bits(watch), 0};
 	WSANETWORKEVENTS records;
 	uint32_t due = sock->due_bits;
 	uint32_t bits;
@@ -160,7 +160,7 @@ uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock)
 	    xp_nt_probe(&handle, 1) < 0)
 		return POLLNVAL;
 	due |= edge_poll_bits(&records);
-	bits = xp_afd_poll_bits(handle.events) & due &
+	bits = xp_afd_to_poll_bits(handle.events) & due &
 		((watch & XP_WATCH_BITS) | POLLERR | POLLHUP | POLLNVAL);
 	sock->end_reported = handle.events & XP_AFD_DISCONNECT || bits & (POLLERR | POLLHUP);
 	return bits;
@@ -169,7 +169,7 @@ uint32_t afd_edge_check(struct afd_state *state, struct afd_sock *sock)
 /* Give the socket an event object, which records activity from now on. */
 static int edge_select(struct afd_state *state, struct afd_sock *sock)
 {
-	int rc = edge_get_event(state, sock);
+	int rc = edge_assign(state, sock);
 
 	if (rc < 0)
 		return rc;
@@ -177,7 +177,7 @@ static int edge_select(struct afd_state *state, struct afd_sock *sock)
 	if (WSAEventSelect((SOCKET)xp_fd_ident(sock->entry.fd), sock->edge->event,
 	                   EDGE_ALL) == 0)
 		return 0;
-	rc = xp_nt_error((DWORD)WSAGetLastError());
+	rc = xp_nt_to_errno((DWORD)WSAGetLastError());
 	afd_edge_end(state, sock);
 	return rc;
 }
@@ -208,7 +208,7 @@ void afd_edge_end(struct afd_state *state, struct afd_sock *sock)
 	if (!sock->edge)
 		return;
 	(void)WSAEventSelect((SOCKET)xp_fd_ident(sock->entry.fd), NULL, 0);
-	xp_list_append(&state->edges, &sock->edge->free);
+	xp_list_append(&state->free_edges, &sock->edge->free);
 	sock->edge = NULL;
 }
 

@@ -38,7 +38,7 @@ static int afd_kind_of(int fd, uint32_t watch, const struct afd_kind **kind)
 static int afd_watch(struct afd_state *state, struct afd_entry *entry, uint32_t watch,
                      uint64_t token)
 {
-	if (watch & entry->kind->cannot)
+	if (watch & entry->kind->unsupported_bits)
 		return -ENOTSUP;
 	entry->token = token;
 	return entry->kind->watch(state, entry, watch);
@@ -62,11 +62,11 @@ static int afd_add(struct afd_state *state, int fd, uint32_t watch, uint64_t tok
 	int rc = afd_kind_of(fd, watch, &kind);
 
 	if (rc == 0)
-		rc = watch & kind->cannot ? -ENOTSUP
+		rc = watch & kind->unsupported_bits ? -ENOTSUP
 			: XP_TABLE_RESERVE(&state->entries, &state->len, fd + 1);
 	if (rc < 0)
 		return rc;
-	entry = xp_alloc(kind->size);
+	entry = xp_zalloc(kind->size);
 	if (!entry)
 		return -ENOMEM;
 	entry->kind = kind;
@@ -86,7 +86,7 @@ static int afd_add(struct afd_state *state, int fd, uint32_t watch, uint64_t tok
 }
 
 /* Returns the entry of a descriptor; NULL: not attached. */
-static struct afd_entry *afd_entry(const struct afd_state *state, int fd)
+static struct afd_entry *afd_find_entry(const struct afd_state *state, int fd)
 {
 	return fd >= 0 && fd < state->len ? state->entries[fd] : NULL;
 }
@@ -97,7 +97,7 @@ int afd_attach(void *opaque, int fd, uint32_t watch, uint64_t token)
 	int rc;
 
 	xp_mutex_lock(&state->lock);
-	rc = afd_entry(state, fd) ? -EEXIST : afd_add(state, fd, watch, token);
+	rc = afd_find_entry(state, fd) ? -EEXIST : afd_add(state, fd, watch, token);
 	xp_mutex_unlock(&state->lock);
 	return rc;
 }
@@ -109,7 +109,7 @@ int afd_change(void *opaque, int fd, uint32_t watch, uint64_t token)
 	int rc;
 
 	xp_mutex_lock(&state->lock);
-	entry = afd_entry(state, fd);
+	entry = afd_find_entry(state, fd);
 	rc = entry ? afd_watch(state, entry, watch, token) : -ENOENT;
 	xp_mutex_unlock(&state->lock);
 	return rc;
@@ -123,7 +123,7 @@ int afd_detach(void *opaque, int fd)
 
 	xp_mutex_lock(&state->lock);
 	xp_count(&state->counters->syscalls_check);
-	entry = afd_entry(state, fd);
+	entry = afd_find_entry(state, fd);
 	if (entry)
 		afd_remove(state, entry);
 	else if (rc >= 0)

@@ -32,7 +32,7 @@ struct afd_object {
 	/* A duplicate of the registered handle, which may be closed while the system waits. */
 	HANDLE handle;
 	HANDLE port; /* state->port */
-	enum xp_nt_wait kind;
+	enum xp_nt_wait wait_kind;
 	/* With XP_NT_WAIT_TAKES: a wait has taken a signal that was not reported yet. */
 	atomic_bool taken;
 };
@@ -40,7 +40,7 @@ struct afd_object {
 /* Send the packet of a signalled object.  May run on a thread of the system, without any lock. */
 static void object_send(struct afd_object *object)
 {
-	if (object->kind == XP_NT_WAIT_TAKES)
+	if (object->wait_kind == XP_NT_WAIT_TAKES)
 		atomic_store(&object->taken, true);
 	PostQueuedCompletionStatus(object->port, 0,
 	                           (ULONG_PTR)object->entry.fd << AFD_KEY_BITS |
@@ -63,9 +63,9 @@ static bool object_is_signalled(struct afd_state *state, const struct afd_object
 }
 
 /*
- * Take the object out of `unchecked`.  Send a packet if the object is signalled, or if `taken` is
- * set (a wait has taken a signal that was not reported yet); else have the system wait for the
- * object.
+ * Take the object out of `unchecked_objects`.  Send a packet if the object is signalled, or if
+ * `taken` is set (a wait has taken a signal that was not reported yet); else have the system wait
+ * for the object.
  */
 static void object_begin_wait(struct afd_state *state, struct afd_object *object)
 {
@@ -89,7 +89,7 @@ static void object_end_wait(struct afd_state *state, struct afd_object *object)
 	 * Wait for the callback, which takes no lock.  Cancel a callback that has not begun, unless
 	 * the system's wait takes the signal: then the callback has to record the taken signal.
 	 */
-	WaitForThreadpoolWaitCallbacks(object->wait, object->kind == XP_NT_WAIT_READS);
+	WaitForThreadpoolWaitCallbacks(object->wait, object->wait_kind == XP_NT_WAIT_READS);
 }
 
 /*
@@ -111,7 +111,7 @@ static int object_open(struct afd_state *state, struct afd_entry *entry)
 
 	if (kind < 0)
 		return kind;
-	object->kind = (enum xp_nt_wait)kind;
+	object->wait_kind = (enum xp_nt_wait)kind;
 	object->port = state->port;
 	/* Get the right to signal the object, for object_give_back, if that is possible. */
 	if (!(kind == XP_NT_WAIT_TAKES &&
@@ -119,7 +119,7 @@ static int object_open(struct afd_state *state, struct afd_entry *entry)
 	                      SYNCHRONIZE | EVENT_MODIFY_STATE, FALSE, 0)) &&
 	    !DuplicateHandle(here, xp_nt_handle(entry->fd), here, &object->handle,
 	                     SYNCHRONIZE, FALSE, 0))
-		return xp_nt_error(GetLastError());
+		return xp_nt_to_errno(GetLastError());
 	object->wait = CreateThreadpoolWait(object_signalled, object, NULL);
 	if (object->wait)
 		return 0;
@@ -144,7 +144,7 @@ static int object_watch(struct afd_state *state, struct afd_entry *entry, uint32
 	else if (state->waiters > 0)
 		object_begin_wait(state, object);
 	else
-		xp_list_append(&state->unchecked, &entry->item);
+		xp_list_append(&state->unchecked_objects, &entry->item);
 	return 0;
 }
 
@@ -171,7 +171,7 @@ static void object_close(struct afd_state *state, struct afd_entry *entry)
 
 const struct afd_kind afd_object_kind = {
 	.size = sizeof(struct afd_object),
-	.cannot = OBJECT_CANNOT,
+	.unsupported_bits = OBJECT_CANNOT,
 	.open = object_open,
 	.close = object_close,
 	.watch = object_watch,
@@ -179,8 +179,8 @@ const struct afd_kind afd_object_kind = {
 
 void afd_objects_submit(struct afd_state *state)
 {
-	while (!xp_list_empty(&state->unchecked))
-		object_begin_wait(state, XP_CONTAINER_OF(state->unchecked.next,
+	while (!xp_list_empty(&state->unchecked_objects))
+		object_begin_wait(state, XP_CONTAINER_OF(state->unchecked_objects.next,
 		                                         struct afd_object, entry.item));
 }
 
@@ -196,12 +196,12 @@ bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 	if (!object || !(object->entry.watch & POLLIN))
 		return false;
 	/* No signal was taken: the packet is out of date, and the system may still wait. */
-	if (object->kind == XP_NT_WAIT_TAKES && !atomic_load(&object->taken))
+	if (object->wait_kind == XP_NT_WAIT_TAKES && !atomic_load(&object->taken))
 		return false;
 	if (xp_list_empty(&object->entry.item))
-		xp_list_append(&state->unchecked, &object->entry.item);
+		xp_list_append(&state->unchecked_objects, &object->entry.item);
 	is_same = object_is_same(object);
-	if (is_same && object->kind == XP_NT_WAIT_READS && !object_is_signalled(state, object))
+	if (is_same && object->wait_kind == XP_NT_WAIT_READS && !object_is_signalled(state, object))
 		return false;
 	if (is_same)
 		atomic_store(&object->taken, false);
@@ -232,7 +232,7 @@ static int pipe_watch(struct afd_state *state, struct afd_entry *entry, uint32_t
 		xp_list_append(&state->pipes, &entry->item);
 		state->pipe_pause_ms = PIPE_PAUSE_LEAST_MS;
 		if (state->waiters > 0)
-			afd_post_probe(state);
+			afd_interrupt_wait(state);
 	}
 	return 0;
 }
@@ -244,7 +244,7 @@ static void pipe_close(struct afd_state *state, struct afd_entry *entry)
 
 const struct afd_kind afd_pipe_kind = {
 	.size = sizeof(struct afd_entry),
-	.cannot = OBJECT_CANNOT,
+	.unsupported_bits = OBJECT_CANNOT,
 	.open = pipe_open,
 	.close = pipe_close,
 	.watch = pipe_watch,
@@ -276,7 +276,7 @@ int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap)
 	return count;
 }
 
-DWORD afd_pipes_pause(struct afd_state *state, DWORD timeout_ms)
+DWORD afd_pipes_timeout(struct afd_state *state, DWORD timeout_ms)
 {
 	DWORD pause_ms = state->pipe_pause_ms;
 

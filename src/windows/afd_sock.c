@@ -21,7 +21,7 @@
 /* Open a handle of the driver for a new group.  NULL: no memory, or the driver fails. */
 static struct afd_group *group_open(struct afd_state *state)
 {
-	struct afd_group *group = xp_alloc(sizeof *group);
+	struct afd_group *group = xp_zalloc(sizeof *group);
 
 	if (!group)
 		return NULL;
@@ -82,7 +82,7 @@ void afd_groups_close(struct afd_state *state)
 /* --- Polls ----------------------------------------------------------------------- */
 
 /* Make the next wait begin a poll of the socket. */
-static void sock_update(struct afd_state *state, struct afd_sock *sock)
+static void sock_queue_update(struct afd_state *state, struct afd_sock *sock)
 {
 	if (xp_list_empty(&sock->entry.item))
 		xp_list_append(&state->updates, &sock->entry.item);
@@ -100,10 +100,10 @@ static uint32_t sock_wants(const struct afd_sock *sock)
 	return sock->end_reported ? 0 : POLLRDHUP;
 }
 
-void afd_post_probe(struct afd_state *state)
+void afd_interrupt_wait(struct afd_state *state)
 {
 	xp_count_shared(&state->counters->syscalls_wake);
-	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_PROBE, NULL);
+	PostQueuedCompletionStatus(state->port, 0, AFD_KEY_INTERRUPT, NULL);
 }
 
 /* Begin a poll for the bits of sock_wants.  Returns 0 or a negative errno value. */
@@ -117,7 +117,7 @@ static int sock_submit(struct afd_state *state, struct afd_sock *sock)
 	poll->argument = (struct xp_afd_poll){
 		.timeout.QuadPart = INT64_MAX,
 		.count = 1,
-		.handles[0] = {sock->base, xp_afd_wanted(wants), 0},
+		.handles[0] = {sock->base, xp_afd_from_poll_bits(wants), 0},
 	};
 	xp_count_shared(&state->counters->syscalls_change);
 	rc = xp_nt_poll(sock->group->device, &poll->argument,
@@ -126,8 +126,8 @@ static int sock_submit(struct afd_state *state, struct afd_sock *sock)
 		return rc;
 	sock->pending = true;
 	sock->polled_bits = wants;
-	poll->wait_before = state->calls;
-	state->polls++;
+	poll->begun_epoch = state->last_epoch;
+	state->polls_in_flight++;
 	return 0;
 }
 
@@ -144,7 +144,7 @@ int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
 
 		item = item->next;
 		if (sock->due_bits && !fired) {
-			afd_post_probe(state);
+			afd_interrupt_wait(state);
 			continue;
 		}
 		/* Check before the poll: if the peer has ended its data, no poll is needed. */
@@ -173,7 +173,7 @@ static int sock_submit_now(struct afd_state *state, struct afd_sock *sock)
 	if (state->waiters == 0)
 		return 0;
 	if (sock->due_bits) {
-		afd_post_probe(state);
+		afd_interrupt_wait(state);
 		return 0;
 	}
 	if (sock->pending || !sock_wants(sock))
@@ -201,7 +201,7 @@ static int sock_open(struct afd_state *state, struct afd_entry *entry)
 	sock->base = xp_nt_base((SOCKET)xp_fd_ident(entry->fd));
 	if (sock->base == INVALID_HANDLE_VALUE)
 		return -EBADF;
-	sock->poll = xp_alloc(sizeof *sock->poll);
+	sock->poll = xp_zalloc(sizeof *sock->poll);
 	sock->group = sock->poll ? group_enter(state) : NULL;
 	if (!sock->group) {
 		xp_free(sock->poll);
@@ -221,7 +221,7 @@ static int sock_request_bits(struct afd_state *state, struct afd_sock *sock,
 	sock->entry.watch = watch;
 	if (sock->pending && sock_wants(sock) & ~sock->polled_bits) {
 		sock->entry.watch = before;
-		fresh = xp_alloc(sizeof *fresh);
+		fresh = xp_zalloc(sizeof *fresh);
 		if (!fresh)
 			return -ENOMEM;
 		fresh->sock = sock;
@@ -230,7 +230,7 @@ static int sock_request_bits(struct afd_state *state, struct afd_sock *sock,
 		sock->entry.watch = watch;
 	}
 	if (sock->due_bits || (sock_wants(sock) && !sock->pending))
-		sock_update(state, sock);
+		sock_queue_update(state, sock);
 	return sock_submit_now(state, sock);
 }
 
@@ -278,7 +278,7 @@ static uint32_t poll_answer(const struct afd_poll *poll)
 	if (poll->status.Status < 0)
 		return POLLERR;
 	return poll->argument.count == 0 ? 0
-		: xp_afd_poll_bits(poll->argument.handles[0].events);
+		: xp_afd_to_poll_bits(poll->argument.handles[0].events);
 }
 
 /* Returns those of the reported bits that were requested, or that poll(2) always reports. */
@@ -293,7 +293,7 @@ void afd_unsure_add(struct afd_state *state, struct afd_unsure *unsure,
 	int i = unsure->len++;
 
 	unsure->handles[i] = (struct xp_afd_handle){
-		sock->base, xp_afd_wanted(sock->entry.watch & XP_WATCH_BITS), 0,
+		sock->base, xp_afd_from_poll_bits(sock->entry.watch & XP_WATCH_BITS), 0,
 	};
 	unsure->socks[i] = sock;
 	unsure->fired[i] = fired;
@@ -315,7 +315,7 @@ void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure)
 		return;
 	for (int i = 0; i < len; i++) {
 		const struct afd_sock *sock = unsure->socks[i];
-		uint32_t bits = sock_events(sock, xp_afd_poll_bits(unsure->handles[i].events));
+		uint32_t bits = sock_events(sock, xp_afd_to_poll_bits(unsure->handles[i].events));
 
 		if (sock->entry.watch & XP_WATCH_EDGE)
 			bits &= unsure->fired[i]->events;
@@ -329,8 +329,8 @@ struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
 	struct afd_sock *sock = poll->sock;
 	uint32_t events;
 
-	XP_ASSERT(state->polls > 0);
-	state->polls--;
+	XP_ASSERT(state->polls_in_flight > 0);
+	state->polls_in_flight--;
 	if (!sock) {
 		xp_free(poll);
 		return NULL;
@@ -342,7 +342,7 @@ struct afd_sock *afd_poll_ended(struct afd_state *state, struct afd_poll *poll,
 	events = sock_events(sock, poll_answer(poll));
 	sock->end_reported = events && sock->entry.watch & XP_WATCH_EDGE;
 	if (!(events & POLLNVAL) && !sock->end_reported)
-		sock_update(state, sock);
+		sock_queue_update(state, sock);
 	*fired = (struct xp_fired){.token = sock->entry.token, .events = events};
 	return events ? sock : NULL;
 }

@@ -35,8 +35,9 @@ struct afd_edge; /* afd_edge.c */
  * A kind of descriptor.  The functions of a kind are called with state->lock, except in afd_close.
  */
 struct afd_kind {
-	size_t size;     /* size of the entries of this kind, which begin with struct afd_entry */
-	uint32_t cannot; /* bits that are refused with -ENOTSUP */
+	/* size of the entries of this kind, which begin with struct afd_entry */
+	size_t size;
+	uint32_t unsupported_bits; /* bits that are refused with -ENOTSUP */
 	/*
 	 * open: initialise a new entry.  close: release what the entry holds, perhaps while a poll
 	 * is in progress; the caller frees the entry.
@@ -58,7 +59,7 @@ extern const struct afd_kind afd_pipe_kind;
 struct afd_entry {
 	const struct afd_kind *kind;
 	/*
-	 * Links the entry into a list of struct afd_state: `updates` (sockets), `unchecked`
+	 * Links the entry into a list of struct afd_state: `updates` (sockets), `unchecked_objects`
 	 * (objects) or `pipes`; or into no list.
 	 */
 	struct xp_list item;
@@ -73,7 +74,7 @@ struct afd_poll {
 	IO_STATUS_BLOCK status;
 	struct xp_afd_poll argument;
 	struct afd_sock *sock; /* NULL: the result is ignored */
-	uint32_t wait_before;  /* number of the last wait that had begun before the poll */
+	uint32_t begun_epoch;  /* number of the last wait that had begun before the poll */
 };
 
 /* A socket. */
@@ -103,23 +104,23 @@ struct afd_state {
 	int len;
 	/* sockets whose poll the next wait begins, or whose due_bits it checks and reports */
 	struct xp_list updates;
-	int polls;   /* number of polls whose packet was not taken yet */
-	int waiters; /* number of threads that sleep at the port */
-	uint32_t calls; /* number of waits begun */
-	struct xp_list edges;  /* event objects (struct afd_edge) that no socket uses now */
-	struct xp_list unchecked; /* objects that the next wait has to check */
+	int polls_in_flight; /* number of polls whose packet was not taken yet */
+	int waiters;         /* number of threads that sleep at the port */
+	uint32_t last_epoch; /* number of waits begun */
+	struct xp_list free_edges; /* event objects (struct afd_edge) that no socket uses now */
+	struct xp_list unchecked_objects; /* objects that the next wait has to check */
 	struct xp_list pipes;  /* pipes with requested bits */
 	DWORD pipe_pause_ms;   /* longest sleep before the pipes are checked again */
 };
 
 /* Keys of packets: the kind in the low bits, and for objects the descriptor above them. */
 enum {
-	AFD_KEY_POLL,     /* a poll has completed */
-	AFD_KEY_WAKE,     /* xpoll_wake */
-	AFD_KEY_PROBE,    /* afd_post_probe */
-	AFD_KEY_EDGE,     /* an edge-triggered socket has activity */
-	AFD_KEY_OBJECT,   /* an object was signalled */
-	AFD_KEY_BITS = 3, /* number of low bits for the kind */
+	AFD_KEY_POLL,      /* a poll has completed */
+	AFD_KEY_WAKE,      /* xpoll_wake */
+	AFD_KEY_INTERRUPT, /* afd_interrupt_wait */
+	AFD_KEY_EDGE,      /* an edge-triggered socket has activity */
+	AFD_KEY_OBJECT,    /* an object was signalled */
+	AFD_KEY_BITS = 3,  /* number of low bits for the kind */
 };
 
 /* Returns the entry of an attached descriptor of this kind, or NULL. */
@@ -144,7 +145,7 @@ void afd_detach_all(struct afd_state *state);
  * Make a thread that sleeps at the port return to the queue, whose next wait begins the polls of
  * `updates`, and checks the pipes.
  */
-void afd_post_probe(struct afd_state *state);
+void afd_interrupt_wait(struct afd_state *state);
 
 /*
  * Begin the polls of the sockets in `updates`.  A socket that was closed, or of which some due_bits
@@ -209,7 +210,10 @@ struct afd_sock *afd_edge_fired(struct afd_state *state, struct afd_edge *edge,
 /* Release the event objects that no socket uses. */
 void afd_edges_close(struct afd_state *state);
 
-/* Check the objects in `unchecked`, and have the system wait for those that are not signalled. */
+/*
+ * Check the objects in `unchecked_objects`, and have the system wait for those that are not
+ * signalled.
+ */
 void afd_objects_submit(struct afd_state *state);
 /*
  * Handle a packet AFD_KEY_OBJECT.  Stores a report and returns true, if the object is signalled, a
@@ -220,6 +224,6 @@ bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired);
 /* Check the pipes, and store up to cap reports of those that are ready.  Returns their number. */
 int afd_pipes_probe(struct afd_state *state, struct xp_fired *fired, int cap);
 /* Returns how long to sleep, at most timeout_ms, before the pipes are checked again. */
-DWORD afd_pipes_pause(struct afd_state *state, DWORD timeout_ms);
+DWORD afd_pipes_timeout(struct afd_state *state, DWORD timeout_ms);
 
 #endif

@@ -9,14 +9,14 @@
 #include "base/alloc.h"
 #include "base/compiler.h"
 
-void *xp_alloc_lines(size_t size)
+void *xp_alloc_aligned(size_t size)
 {
 	return xp_realloc(NULL, size);
 }
 
-void *xp_alloc(size_t size)
+void *xp_zalloc(size_t size)
 {
-	void *memory = xp_alloc_lines(size);
+	void *memory = xp_alloc_aligned(size);
 
 	if (memory)
 		memset(memory, 0, size);

@@ -43,57 +43,57 @@ uint32_t xp_inodes_reportable(void)
 		XPOLL_NOTE_LINK | XPOLL_NOTE_RENAME | XPOLL_NOTE_REVOKE;
 }
 
-static uint64_t change_hash(const WCHAR *path)
+static uint64_t path_hash(const WCHAR *path)
 {
 	return xp_inode_hash(XP_INODE_HASH, path, wcslen(path) * sizeof *path);
 }
 
 /* Store the present path of an open file.  Returns 0; -ENOTSUP: too long; or another error. */
-static int change_path(int fd, WCHAR *path)
+static int path_get(int fd, WCHAR *path)
 {
 	DWORD length = GetFinalPathNameByHandleW(xp_nt_handle(fd), path,
 	                                         CHANGE_PATH_MOST, 0);
 
 	if (length == 0)
-		return xp_nt_error(GetLastError());
+		return xp_nt_to_errno(GetLastError());
 	return length < CHANGE_PATH_MOST ? 0 : -ENOTSUP;
 }
 
-static HANDLE change_handle(const struct xp_inode *inode)
+static HANDLE directory_change_handle(const struct xp_inode *inode)
 {
 	return xp_nt_handle(inode->watch.fd);
 }
 
 /* Returns true if the file's path has changed since the last call; false for a deleted file. */
-static bool change_renamed(struct xp_inode_user *user, const struct stat *now)
+static bool path_has_changed(struct xp_inode_user *user, const struct stat *now)
 {
 	WCHAR path[CHANGE_PATH_MOST];
 
-	if (now->st_nlink == 0 || change_path(user->fd, path) < 0 ||
-	    change_hash(path) == user->place)
+	if (now->st_nlink == 0 || path_get(user->fd, path) < 0 ||
+	    path_hash(path) == user->path_hash)
 		return false;
-	user->place = change_hash(path);
+	user->path_hash = path_hash(path);
 	return true;
 }
 
 /* A change handle is signalled: compare all watched files in the directory. */
-static void change_ready(struct xpoll *queue, struct xp_source_fd *watch)
+static void directory_changed(struct xpoll *queue, struct xp_source_fd *watch)
 {
 	struct xp_inode *inode = XP_CONTAINER_OF(watch, struct xp_inode, watch);
 	struct xp_inodes *inodes = inode->inodes;
 
 	XP_ASSERT(!xp_list_empty(&inode->links));
 	/* Rearm the handle before the comparison, so that later changes signal it again. */
-	(void)FindNextChangeNotification(change_handle(inode));
+	(void)FindNextChangeNotification(directory_change_handle(inode));
 	XP_LIST_EACH(struct xp_inode_link, link, &inode->links, item)
-		xp_inode_report(inodes, link->user, XP_REPORT_LOOK);
+		xp_inode_report(inodes, link->user, XP_REPORT_COMPARE);
 	inodes->watch.ready(queue, &inodes->watch);
 }
 
 /* --- Directories ------------------------------------------------------------ */
 
 /* Open the change handle of a directory, and have the queue watch it. */
-static int change_open(struct xpoll *queue, struct xp_inode *inode)
+static int directory_watch(struct xpoll *queue, struct xp_inode *inode)
 {
 	HANDLE change = FindFirstChangeNotificationW(inode->path, FALSE,
 	                                             CHANGE_KINDS);
@@ -102,7 +102,7 @@ static int change_open(struct xpoll *queue, struct xp_inode *inode)
 	if (change == INVALID_HANDLE_VALUE)
 		return -ENOTSUP;
 	inode->watch.fd = xp_fd_number((uintptr_t)change);
-	inode->watch.ready = change_ready;
+	inode->watch.ready = directory_changed;
 	rc = inode->watch.fd < 0 ? -EMFILE : xp_host.watch(queue, &inode->watch);
 	if (rc < 0)
 		(void)FindCloseChangeNotification(change);
@@ -113,18 +113,18 @@ static int directory_make(struct xpoll *queue, struct xp_inodes *inodes,
                           const WCHAR *path, struct xp_inode **made)
 {
 	size_t size = (wcslen(path) + 1) * sizeof *path;
-	struct xp_inode *inode = xp_alloc(sizeof *inode + size);
+	struct xp_inode *inode = xp_zalloc(sizeof *inode + size);
 	int rc;
 
 	if (!inode)
 		return -ENOMEM;
 	memcpy(inode->path, path, size);
-	inode->item.ident = change_hash(path);
+	inode->item.ident = path_hash(path);
 	inode->inodes = inodes;
 	xp_list_init(&inode->links);
 	rc = xp_regmap_add(&inodes->map, &inode->item, 0);
 	if (rc == 0) {
-		rc = change_open(queue, inode);
+		rc = directory_watch(queue, inode);
 		if (rc < 0)
 			xp_regmap_remove(&inodes->map, &inode->item, 0);
 	}
@@ -137,7 +137,7 @@ static int directory_make(struct xpoll *queue, struct xp_inodes *inodes,
 
 static void directory_free(struct xp_inode *inode)
 {
-	(void)FindCloseChangeNotification(change_handle(inode));
+	(void)FindCloseChangeNotification(directory_change_handle(inode));
 	xp_free(inode);
 }
 
@@ -153,7 +153,7 @@ static void directory_drop(struct xp_inodes *inodes, struct xp_inode *inode)
 static int directory_join(struct xpoll *queue, struct xp_inodes *inodes,
                           struct xp_inode_link *link, const WCHAR *path)
 {
-	struct xp_inode *inode = xp_inode_find(inodes, change_hash(path));
+	struct xp_inode *inode = xp_inode_find(inodes, path_hash(path));
 	int rc = 0;
 
 	if (inode && wcscmp(inode->path, path) != 0)
@@ -186,7 +186,7 @@ static void directory_leave(struct xp_inodes *inodes,
  * Remove the last component of a path.  Returns false for the root of a volume, such as "\\?\C:\":
  * the prefix "\\?\C:", of 6 characters, is no component.
  */
-static bool path_parent(WCHAR *path)
+static bool path_cut_last(WCHAR *path)
 {
 	WCHAR *last = wcsrchr(path, L'\\');
 
@@ -206,32 +206,32 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (user->notes & ~xp_inodes_reportable())
 		return -ENOTSUP;
 	if (user->self.inode)
-		return xp_inode_is_late(user);
-	rc = change_path(user->fd, path);
+		return xp_inode_needs_polling(user);
+	rc = path_get(user->fd, path);
 	if (rc < 0)
 		return -ENOTSUP;
-	user->place = change_hash(path);
-	inodes->renamed = change_renamed;
+	user->path_hash = path_hash(path);
+	inodes->renamed = path_has_changed;
 	/*
 	 * For a directory, the directory's own change handle reports changes of entries, and the
 	 * parent's change handle reports all other changes.
 	 */
 	if (S_ISDIR(user->last.st_mode)) {
 		rc = directory_join(queue, inodes, &user->self, path);
-		if (rc == 0 && path_parent(path))
+		if (rc == 0 && path_cut_last(path))
 			rc = directory_join(queue, inodes, &user->above, path);
 	} else {
-		rc = path_parent(path)
+		rc = path_cut_last(path)
 			? directory_join(queue, inodes, &user->self, path)
 			: -ENOTSUP;
 	}
 	if (rc < 0)
 		xp_inode_leave(inodes, user);
 	XP_ASSERT(rc == 0 || !user->self.inode);
-	return rc < 0 ? rc : xp_inode_is_late(user);
+	return rc < 0 ? rc : xp_inode_needs_polling(user);
 }
 
-int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+int xp_inode_follow_rename(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	xp_inode_leave(inodes, user);
 	return xp_inode_join(inodes->queue, inodes, user) == 0 ? 1 : -ENOTSUP;
@@ -243,7 +243,7 @@ void xp_inode_leave(struct xp_inodes *inodes, struct xp_inode_user *user)
 	directory_leave(inodes, &user->above);
 }
 
-/* Does nothing: the queue watches the change handle of each directory (change_ready). */
+/* Does nothing: the queue watches the change handle of each directory (directory_changed). */
 void xp_inodes_harvest(struct xp_inodes *inodes)
 {
 	(void)inodes;

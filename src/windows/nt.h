@@ -87,8 +87,8 @@ struct xp_afd_poll {
 };
 
 /* Convert requested bits of poll(2) to those of the driver, and reported ones back. */
-ULONG xp_afd_wanted(uint32_t events);
-uint32_t xp_afd_poll_bits(ULONG reported);
+ULONG xp_afd_from_poll_bits(uint32_t events);
+uint32_t xp_afd_to_poll_bits(ULONG reported);
 
 /*
  * Open a handle of the driver.  Polls by the handle complete as packets of the completion port
@@ -121,6 +121,6 @@ int xp_nt_probe(struct xp_afd_handle *handles, int count);
 HANDLE xp_nt_base(SOCKET socket);
 
 /* Converts a value of GetLastError or WSAGetLastError to a negative errno value. */
-int xp_nt_error(DWORD error);
+int xp_nt_to_errno(DWORD error);
 
 #endif

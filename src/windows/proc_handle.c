@@ -22,7 +22,7 @@ int xp_proc_open(pid_t pid)
 		case ERROR_ACCESS_DENIED:
 			return -EPERM;
 		default:
-			return xp_nt_error(GetLastError());
+			return xp_nt_to_errno(GetLastError());
 		}
 	/* OpenProcess ignores the two lowest bits of the ID, so compare the process's own ID. */
 	if (GetProcessId(process) != (DWORD)pid)
@@ -33,13 +33,13 @@ int xp_proc_open(pid_t pid)
 	return fd;
 }
 
-bool xp_proc_is_polled(int fd)
+bool xp_proc_is_unpollable(int fd)
 {
 	(void)fd;
 	return false;
 }
 
-void xp_proc_shut(int fd, bool forked)
+void xp_proc_close_fd(int fd, bool forked)
 {
 	(void)forked;
 	CloseHandle(xp_nt_handle(fd));

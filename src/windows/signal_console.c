@@ -27,7 +27,7 @@ static struct {
 } console_signals[XP_SIGNALS];
 
 /* Returns the signal of a console event; 0: none. */
-static unsigned console_number(DWORD event)
+static unsigned console_event_signal(DWORD event)
 {
 	switch (event) {
 	case CTRL_C_EVENT:
@@ -44,7 +44,7 @@ static unsigned console_number(DWORD event)
 /* The library's handler, which runs on a thread that the system makes for the event. */
 static BOOL WINAPI console_event(DWORD event)
 {
-	unsigned number = console_number(event);
+	unsigned number = console_event_signal(event);
 
 	if (!number || atomic_load(&console_signals[number].observers) == 0)
 		return FALSE;
@@ -56,7 +56,7 @@ static BOOL WINAPI console_event(DWORD event)
 }
 
 /* Install the handler, and keep the library loaded, because the handler may run at any time. */
-static bool console_handle(void)
+static bool console_handler_install(void)
 {
 	HMODULE module;
 
@@ -67,11 +67,11 @@ static bool console_handle(void)
 }
 
 /* Install the handler again, so that it runs before those that the program has installed since. */
-static int console_handle_again(void)
+static int console_handler_reinstall(void)
 {
 	if (console_observers > 0)
 		(void)SetConsoleCtrlHandler(console_event, FALSE);
-	return console_handle() ? 0 : -ENOTSUP;
+	return console_handler_install() ? 0 : -ENOTSUP;
 }
 
 int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *losses)
@@ -88,7 +88,7 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 	if (number != SIGINT && number != SIGBREAK && number != SIGTERM)
 		return -ENOTSUP;
 	pthread_mutex_lock(&console_lock);
-	rc = console_handle_again();
+	rc = console_handler_reinstall();
 	if (rc == 0 && xp_selfpipe_want(selfpipe, number, true)) {
 		console_observers++;
 		atomic_fetch_add(&console_signals[number].observers, 1);
@@ -97,7 +97,7 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 	return rc;
 }
 
-int xp_signal_observe_again(unsigned number)
+int xp_signal_reinstall(unsigned number)
 {
 	int rc = 0;
 
@@ -106,7 +106,7 @@ int xp_signal_observe_again(unsigned number)
 	if (pthread_mutex_trylock(&console_lock) != 0)
 		return -EBUSY;
 	if (console_observers > 0)
-		rc = console_handle_again();
+		rc = console_handler_reinstall();
 	pthread_mutex_unlock(&console_lock);
 	return rc;
 }
@@ -115,14 +115,14 @@ int xp_signal_observe_again(unsigned number)
  * Returns false, because the system does not show which handler comes first: the caller has to
  * install the library's handler again each time.
  */
-bool xp_signal_in_place(unsigned number)
+bool xp_signal_observe_is_noop(unsigned number)
 {
 	(void)number;
 	return false;
 }
 
 /* The queue calls this only after a signal has interrupted a wait, which does not happen here. */
-bool xp_signal_program_handles(void)
+bool xp_signal_any_is_handled(void)
 {
 	return true;
 }
@@ -136,7 +136,7 @@ int xp_signal_action(unsigned number, const struct sigaction *action,
 	return -ENOTSUP;
 }
 
-void xp_signal_ignore(struct xp_selfpipe *selfpipe, unsigned number)
+void xp_signal_unobserve(struct xp_selfpipe *selfpipe, unsigned number)
 {
 	pthread_mutex_lock(&console_lock);
 	if (xp_selfpipe_want(selfpipe, number, false)) {
@@ -155,13 +155,13 @@ uint64_t xp_signal_delivered(unsigned number)
 }
 
 /* Returns 0, because no call shows whether the program has replaced the handler. */
-uint64_t xp_signal_losses(unsigned number)
+uint64_t xp_signal_handler_losses(unsigned number)
 {
 	(void)number;
 	return 0;
 }
 
-void xp_signal_begin(void)
+void xp_signal_init_process(void)
 {
-	xp_selfpipes_begin();
+	xp_selfpipes_init_process();
 }

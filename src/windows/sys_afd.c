@@ -22,7 +22,7 @@ enum {
 NTSYSAPI NTSTATUS NTAPI NtCancelIoFileEx(HANDLE file, IO_STATUS_BLOCK *which,
                                          IO_STATUS_BLOCK *status);
 
-ULONG xp_afd_wanted(uint32_t events)
+ULONG xp_afd_from_poll_bits(uint32_t events)
 {
 	ULONG wanted = AFD_ALWAYS;
 
@@ -37,7 +37,7 @@ ULONG xp_afd_wanted(uint32_t events)
 	return wanted;
 }
 
-uint32_t xp_afd_poll_bits(ULONG reported)
+uint32_t xp_afd_to_poll_bits(ULONG reported)
 {
 	uint32_t events = 0;
 
@@ -59,7 +59,7 @@ uint32_t xp_afd_poll_bits(ULONG reported)
 	return events;
 }
 
-int xp_nt_error(DWORD error)
+int xp_nt_to_errno(DWORD error)
 {
 	switch (error) {
 	case ERROR_INVALID_HANDLE:
@@ -92,9 +92,9 @@ int xp_nt_error(DWORD error)
 	}
 }
 
-static int nt_status(NTSTATUS status)
+static int nt_status_to_errno(NTSTATUS status)
 {
-	return status >= 0 ? 0 : xp_nt_error(RtlNtStatusToDosError(status));
+	return status >= 0 ? 0 : xp_nt_to_errno(RtlNtStatusToDosError(status));
 }
 
 int xp_nt_open_afd(HANDLE port, HANDLE *afd)
@@ -111,16 +111,16 @@ int xp_nt_open_afd(HANDLE port, HANDLE *afd)
 		.ObjectName = &string,
 	};
 	IO_STATUS_BLOCK status;
-	int rc = nt_status(NtCreateFile(afd, SYNCHRONIZE, &attributes, &status,
-	                                NULL, 0,
-	                                FILE_SHARE_READ | FILE_SHARE_WRITE,
-	                                NT_FILE_OPEN, port ? 0 : NT_SYNCHRONOUS,
-	                                NULL, 0));
+	int rc = nt_status_to_errno(NtCreateFile(afd, SYNCHRONIZE, &attributes, &status,
+	                                         NULL, 0,
+	                                         FILE_SHARE_READ | FILE_SHARE_WRITE,
+	                                         NT_FILE_OPEN, port ? 0 : NT_SYNCHRONOUS,
+	                                         NULL, 0));
 
 	if (rc < 0)
 		return rc;
 	if (port && !CreateIoCompletionPort(*afd, port, 0, 0)) {
-		rc = xp_nt_error(GetLastError());
+		rc = xp_nt_to_errno(GetLastError());
 		CloseHandle(*afd);
 	}
 	return rc;
@@ -130,9 +130,9 @@ int xp_nt_poll(HANDLE afd, void *argument, ULONG size, IO_STATUS_BLOCK *status,
                void *context)
 {
 	status->Status = STATUS_PENDING;
-	return nt_status(NtDeviceIoControlFile(afd, NULL, NULL, context, status,
-	                                       AFD_IOCTL_POLL, argument, size,
-	                                       argument, size));
+	return nt_status_to_errno(NtDeviceIoControlFile(afd, NULL, NULL, context, status,
+	                                                AFD_IOCTL_POLL, argument, size,
+	                                                argument, size));
 }
 
 void xp_nt_poll_cancel(HANDLE afd, IO_STATUS_BLOCK *status)

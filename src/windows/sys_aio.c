@@ -76,7 +76,7 @@ int xp_sys_file_let_go(int held)
 }
 
 /* Read into `to` or write `from`; one is NULL.  Returns the number of bytes, or an error. */
-static int64_t nt_file_move(int fd, void *to, const void *from, size_t size,
+static int64_t nt_file_transfer(int fd, void *to, const void *from, size_t size,
                          int64_t offset)
 {
 	DWORD most = (DWORD)(size < NT_IO_MOST ? size : NT_IO_MOST);
@@ -106,23 +106,23 @@ static int64_t nt_file_move(int fd, void *to, const void *from, size_t size,
 	CloseHandle(event);
 	if (error == 0 || error == ERROR_HANDLE_EOF)
 		return count;
-	return xp_nt_error(error);
+	return xp_nt_to_errno(error);
 }
 
 int64_t xp_sys_pread(int fd, void *buffer, size_t size, int64_t offset)
 {
-	return size ? nt_file_move(fd, buffer, NULL, size, offset) : 0;
+	return size ? nt_file_transfer(fd, buffer, NULL, size, offset) : 0;
 }
 
 int64_t xp_sys_pwrite(int fd, const void *buffer, size_t size, int64_t offset)
 {
-	return size ? nt_file_move(fd, NULL, buffer, size, offset) : 0;
+	return size ? nt_file_transfer(fd, NULL, buffer, size, offset) : 0;
 }
 
 int xp_sys_fsync(int fd)
 {
 	return FlushFileBuffers(xp_nt_handle(fd)) ? 0
-		: xp_nt_error(GetLastError());
+		: xp_nt_to_errno(GetLastError());
 }
 
 int xp_sys_fdatasync(int fd)

@@ -9,7 +9,7 @@
 #include "windows/nt.h"
 
 /* Attributes whose change is reported.  ARCHIVE is left out, because each write sets it. */
-#define NT_ATTRIBUTES                                            \
+#define NT_REPORTED_ATTRIBUTES                                   \
 	(FILE_ATTRIBUTE_READONLY | FILE_ATTRIBUTE_HIDDEN |       \
 	 FILE_ATTRIBUTE_SYSTEM | FILE_ATTRIBUTE_TEMPORARY |      \
 	 FILE_ATTRIBUTE_OFFLINE | FILE_ATTRIBUTE_NOT_CONTENT_INDEXED)
@@ -27,7 +27,7 @@ static struct timespec nt_file_time(int64_t ticks)
 	};
 }
 
-static int64_t nt_wide(DWORD high, DWORD low)
+static int64_t nt_join_halves(DWORD high, DWORD low)
 {
 	return (int64_t)((uint64_t)high << 32 | low);
 }
@@ -47,11 +47,11 @@ static int nt_file_status(HANDLE file, struct stat *status)
 	                                  sizeof basic) ||
 	    !GetFileInformationByHandleEx(file, FileStandardInfo, &standard,
 	                                  sizeof standard))
-		return xp_nt_error(GetLastError());
+		return xp_nt_to_errno(GetLastError());
 	*status = (struct stat){
-		.st_ino = (uint64_t)nt_wide(named.nFileIndexHigh,
+		.st_ino = (uint64_t)nt_join_halves(named.nFileIndexHigh,
 		                         named.nFileIndexLow),
-		.st_mode = (basic.FileAttributes & NT_ATTRIBUTES) |
+		.st_mode = (basic.FileAttributes & NT_REPORTED_ATTRIBUTES) |
 			(standard.Directory ? S_IFDIR : S_IFREG),
 		/* The system may count the last link until the deletion is complete: store 0. */
 		.st_nlink = standard.DeletePending && standard.NumberOfLinks == 1
@@ -107,10 +107,10 @@ int64_t xp_sys_offset(int fd)
 	LARGE_INTEGER offset;
 
 	return SetFilePointerEx(xp_nt_handle(fd), none, &offset, FILE_CURRENT)
-		? offset.QuadPart : xp_nt_error(GetLastError());
+		? offset.QuadPart : xp_nt_to_errno(GetLastError());
 }
 
-bool xp_fs_is_file(int fd, mode_t mode)
+bool xp_fs_contains(int fd, mode_t mode)
 {
 	(void)mode;
 	return xp_nt_file_type(fd) == FILE_TYPE_DISK;

@@ -16,18 +16,18 @@ union object_type {
 
 /* The result of NtQueryEvent. */
 struct event_state {
-	ULONG resets; /* 1: a wait that succeeds resets the event */
+	ULONG is_auto_reset; /* 1: a wait that succeeds resets the event */
 	LONG is_signalled;
 };
 
 /* Returns XP_NT_WAIT_TAKES if a wait resets the event, else XP_NT_WAIT_READS. */
-static enum xp_nt_wait event_wait(HANDLE event)
+static enum xp_nt_wait event_wait_kind(HANDLE event)
 {
 	struct event_state state;
 	ULONG length;
 
 	/* If the handle has no right to query the event, assume an auto-reset event. */
-	return NtQueryEvent(event, 0, &state, sizeof state, &length) == 0 && !state.resets
+	return NtQueryEvent(event, 0, &state, sizeof state, &length) == 0 && !state.is_auto_reset
 		? XP_NT_WAIT_READS : XP_NT_WAIT_TAKES;
 }
 
@@ -50,7 +50,7 @@ int xp_nt_wait_kind(int fd)
 	if (has_name(name, L"Process") || has_name(name, L"Thread") || has_name(name, L"Job"))
 		return XP_NT_WAIT_READS;
 	if (has_name(name, L"Event"))
-		return event_wait(xp_nt_handle(fd));
+		return event_wait_kind(xp_nt_handle(fd));
 	return has_name(name, L"Semaphore") || has_name(name, L"Timer") ? XP_NT_WAIT_TAKES
 		: -ENOTSUP;
 }

@@ -17,14 +17,14 @@ static SOCKET socket_of(int fd)
  * Query a socket option.  The value of WSAGetLastError is preserved, because programs use it like
  * errno.  Returns 0 or a negative errno value.
  */
-static int option(int fd, int name, int *value)
+static int get_socket_option(int fd, int name, int *value)
 {
 	int saved = WSAGetLastError();
 	int size = sizeof *value;
 	int rc = 0;
 
 	if (getsockopt(socket_of(fd), SOL_SOCKET, name, (char *)value, &size) != 0)
-		rc = xp_nt_error((DWORD)WSAGetLastError());
+		rc = xp_nt_to_errno((DWORD)WSAGetLastError());
 	WSASetLastError(saved);
 	return rc;
 }
@@ -33,7 +33,7 @@ bool xp_nt_is_socket(int fd)
 {
 	int type = 0;
 
-	return option(fd, SO_TYPE, &type) == 0;
+	return get_socket_option(fd, SO_TYPE, &type) == 0;
 }
 
 int xp_sys_close(int fd)
@@ -77,7 +77,7 @@ bool xp_sys_is_stream(int fd)
 {
 	int type = 0;
 
-	return option(fd, SO_TYPE, &type) == 0 && type == SOCK_STREAM;
+	return get_socket_option(fd, SO_TYPE, &type) == 0 && type == SOCK_STREAM;
 }
 
 int64_t xp_sys_unread(int fd)
@@ -89,7 +89,7 @@ int64_t xp_sys_unread(int fd)
 	if (!xp_nt_is_socket(fd) && xp_nt_file_type(fd) == FILE_TYPE_PIPE)
 		return xp_nt_pipe_unread(fd);
 	if (ioctlsocket(socket_of(fd), (long)FIONREAD, &count) != 0)
-		rc = xp_nt_error((DWORD)WSAGetLastError());
+		rc = xp_nt_to_errno((DWORD)WSAGetLastError());
 	WSASetLastError(saved);
 	return rc < 0 ? rc : (int64_t)count;
 }
@@ -98,7 +98,7 @@ bool xp_sys_is_listener(int fd)
 {
 	int listens = 0;
 
-	return option(fd, SO_ACCEPTCONN, &listens) == 0 && listens;
+	return get_socket_option(fd, SO_ACCEPTCONN, &listens) == 0 && listens;
 }
 
 /* Returns false, because shutdown(2) refuses a listener here. */
@@ -118,7 +118,7 @@ int64_t xp_sys_backlog(int fd)
 int64_t xp_sys_socket_room(int fd)
 {
 	int size = 0;
-	int rc = option(fd, SO_SNDBUF, &size);
+	int rc = get_socket_option(fd, SO_SNDBUF, &size);
 
 	return rc < 0 ? rc : size;
 }
@@ -126,7 +126,7 @@ int64_t xp_sys_socket_room(int fd)
 int xp_sys_take_error(int fd)
 {
 	int error = 0;
-	int rc = option(fd, SO_ERROR, &error);
+	int rc = get_socket_option(fd, SO_ERROR, &error);
 
 	return rc < 0 ? rc : error;
 }
@@ -137,7 +137,7 @@ static struct xp_afd_handle probe_handle(const struct pollfd *entry)
 {
 	return (struct xp_afd_handle){
 		.handle = xp_nt_base((SOCKET)xp_fd_ident((int)entry->fd)),
-		.events = xp_afd_wanted((uint32_t)(unsigned short)entry->events),
+		.events = xp_afd_from_poll_bits((uint32_t)(unsigned short)entry->events),
 	};
 }
 
@@ -159,7 +159,7 @@ static uint32_t probe_one(struct pollfd *entry)
 	struct xp_afd_handle handle = probe_handle(entry);
 
 	if (xp_nt_probe(&handle, 1) == 0)
-		return xp_afd_poll_bits(handle.events);
+		return xp_afd_to_poll_bits(handle.events);
 	return xp_nt_is_socket((int)entry->fd) ? POLLNVAL
 		: xp_nt_file_probe((int)entry->fd);
 }
@@ -188,7 +188,7 @@ static int probe_some(struct pollfd *fds, int count)
 	if (xp_nt_probe(handles, count) < 0)
 		return probe_each(fds, count);
 	for (int i = 0; i < count; i++)
-		ready += probe_result(&fds[i], xp_afd_poll_bits(handles[i].events));
+		ready += probe_result(&fds[i], xp_afd_to_poll_bits(handles[i].events));
 	return ready;
 }
 

@@ -29,7 +29,7 @@ static DWORD WINAPI nt_thread_main(void *opaque)
 
 int xp_sys_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
 {
-	struct nt_thread_start *start = xp_alloc(sizeof *start);
+	struct nt_thread_start *start = xp_zalloc(sizeof *start);
 
 	if (!start)
 		return -ENOMEM;
@@ -68,7 +68,7 @@ int xp_sys_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex,
 }
 
 /*
- * Windows has no fork, so the number of this process is 1 once xp_process_begin has run, and 0
+ * Windows has no fork, so the number of this process is 1 once xp_process_once has run, and 0
  * before.
  */
 static INIT_ONCE process_once = INIT_ONCE_STATIC_INIT;
@@ -76,7 +76,7 @@ static _Atomic uint32_t process_number;
 
 _Atomic uint32_t *xp_process_page = &process_number;
 
-void xp_process_begin(void (*begin)(void))
+void xp_process_once(void (*begin)(void))
 {
 	BOOL first = FALSE;
 

@@ -15,7 +15,7 @@ int xp_wakefd_open(struct xp_wakefd *wakefd)
 	if (fd >= 0)
 		return 0;
 	if (!event)
-		return xp_nt_error(GetLastError());
+		return xp_nt_to_errno(GetLastError());
 	CloseHandle(event);
 	return -EMFILE;
 }

@@ -208,7 +208,7 @@ static int calls_until_ripe(void)
 {
 	int calls = 1;
 
-	while (!sites_ripe(SITE))
+	while (!sites_set_is_due(SITE))
 		calls++;
 	return calls;
 }
@@ -217,13 +217,13 @@ XT_TEST(place_is_tried_again_ever_more_rarely_unless_its_set_was_used)
 {
 	settings.after = AFTER;
 	XT_EQ(calls_until_ripe(), AFTER + 1);
-	sites_regret(SITE, 50);
+	sites_back_off(SITE, 50);
 	XT_EQ(calls_until_ripe(), AFTER * 128 + 1);
 	for (int i = 0; i < 3; i++) {
-		sites_regret(SITE, 50);
+		sites_back_off(SITE, 50);
 		XT_EQ(calls_until_ripe(), AFTER * 2048 + 1);
 	}
-	sites_regret(SITE, 100000);
+	sites_back_off(SITE, 100000);
 	XT_EQ(calls_until_ripe(), AFTER * 128 + 1);
 }
 
@@ -233,7 +233,7 @@ XT_TEST(places_that_share_an_entry_of_the_table_get_their_sets)
 	int calls = 0;
 
 	settings.after = AFTER;
-	while (!sites_ripe(ONE) && !sites_ripe(OTHER) && calls < 1000)
+	while (!sites_set_is_due(ONE) && !sites_set_is_due(OTHER) && calls < 1000)
 		calls++;
 	XT_CHECK(calls <= AFTER);
 }

@@ -79,7 +79,7 @@ static void take_all(void)
 
 static bool is_known(int key)
 {
-	struct set *set = pool_find(SITE, (uintptr_t)key + 1, sets[key % NUMBERS_SETS]->used_ns);
+	struct set *set = pool_claim(SITE, (uintptr_t)key + 1, sets[key % NUMBERS_SETS]->used_ns);
 
 	if (set)
 		pool_release(set);
@@ -89,7 +89,7 @@ static bool is_known(int key)
 static void drop_all(void)
 {
 	for (int key = 0; key <= 100; key++) {
-		struct set *set = pool_find(SITE, (uintptr_t)key + 1, 0);
+		struct set *set = pool_claim(SITE, (uintptr_t)key + 1, 0);
 
 		if (set)
 			pool_drop(set);
@@ -138,7 +138,7 @@ XT_TEST(set_of_sleepers_that_have_gone_makes_room_too)
 {
 	XT_CALL(take_all());
 	for (int i = 0; i < NUMBERS_SETS; i++)
-		pool_sleep(sets[i]);
+		pool_add_sleeper(sets[i]);
 	XT_CHECK(!take(100, UNUSED_NS - 1));
 	XT_CHECK(take(100, UNUSED_NS) == sets[0]);
 	/*
@@ -146,11 +146,11 @@ XT_TEST(set_of_sleepers_that_have_gone_makes_room_too)
 	 * counted.
 	 */
 	XT_EQ(sets[0]->sleepers, 0);
-	pool_awake(sets[0]);
+	pool_remove_sleeper(sets[0]);
 	XT_EQ(sets[0]->sleepers, 0);
-	XT_CHECK(!pool_reclaim(sets[0], sets[0]->version - 1));
+	XT_CHECK(!pool_reclaim(sets[0], sets[0]->array_version - 1));
 	for (int i = 1; i < NUMBERS_SETS; i++)
-		pool_awake(sets[i]);
+		pool_remove_sleeper(sets[i]);
 	drop_all();
 }
 
@@ -160,9 +160,9 @@ XT_TEST(number_that_cannot_be_open_gets_no_memory)
 	size_t limit = kernel_descriptor_limit();
 
 	XT_CHECK(set != NULL && limit > 100 && limit < 100000);
-	XT_CHECK(watch_slot_of(&set->watch, 60));
-	XT_CHECK(!watch_slot_of(&set->watch, 100000));
-	XT_CHECK(watch_slot_of(&set->watch, (int)limit - 1));
+	XT_CHECK(watch_reserve_slot(&set->watch, 60));
+	XT_CHECK(!watch_reserve_slot(&set->watch, 100000));
+	XT_CHECK(watch_reserve_slot(&set->watch, (int)limit - 1));
 	XT_CHECK(set->watch.slots_memory.size <=
 	         2 * limit * sizeof *set->watch.slots + 4096);
 	pool_drop(set);

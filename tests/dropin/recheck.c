@@ -35,7 +35,7 @@ static void field_open(struct field *field)
 	for (int i = 0; i < NUMBERS; i++) {
 		int fd = xt_keep(dup(field->quiet));
 
-		XT_CHECK(fd >= 0 && watch_slot_of(&field->watch, fd));
+		XT_CHECK(fd >= 0 && watch_reserve_slot(&field->watch, fd));
 		watch_want(&field->watch, fd, POLLIN);
 		field->fds[i] = fd;
 	}
@@ -65,7 +65,7 @@ static unsigned compare(struct field *field)
 	for (int i = 0; i < NUMBERS; i++)
 		fds[i] = (struct pollfd){.fd = field->fds[i], .events = POLLIN};
 	XT_EXPECT(poll(fds, NUMBERS, 0) >= 0);
-	return watch_compare(&field->watch, fds, NUMBERS);
+	return watch_recheck(&field->watch, fds, NUMBERS);
 }
 
 XT_TEST(replaced_numbers_are_found)
@@ -111,7 +111,7 @@ XT_TEST(what_only_one_of_them_finds_is_not_doubted_if_it_is_registered)
 	for (int i = 0; i < NUMBERS; i++)
 		fds[i] = (struct pollfd){.fd = field.fds[i], .events = POLLIN};
 	XT_EQ(eventfd_write(field.quiet, 1), 0);
-	XT_EQ(watch_compare(&field.watch, fds, NUMBERS), 0);
+	XT_EQ(watch_recheck(&field.watch, fds, NUMBERS), 0);
 	XT_EQ(field.watch.hot_len, 0);
 	field_close(&field);
 }
@@ -143,7 +143,7 @@ XT_TEST(other_bits_of_what_is_ready_and_found_are_another_file)
 	struct watch watch;
 
 	XT_EQ(watch_init(&watch, 0), 0);
-	XT_CHECK(watch_slot_of(&watch, entry.fd));
+	XT_CHECK(watch_reserve_slot(&watch, entry.fd));
 	watch_want(&watch, entry.fd, POLLIN | POLLOUT);
 	XT_EQ(watch.hot_len, 0);
 	xt_keep(fcntl(old.r, F_DUPFD_CLOEXEC, 500));
@@ -151,7 +151,7 @@ XT_TEST(other_bits_of_what_is_ready_and_found_are_another_file)
 	xt_put(new.w);
 	XT_EQ(poll(&entry, 1, 0), 1);
 	XT_EQ(entry.revents, POLLIN | POLLOUT);
-	XT_EQ(watch_compare(&watch, &entry, 1), 1);
+	XT_EQ(watch_recheck(&watch, &entry, 1), 1);
 	XT_EQ(watch_poll(&watch), 0);
 	XT_EQ(watch_poll(&watch), 0); /* the epoll instance was replaced */
 	XT_EQ(watch.ready_len, 1);

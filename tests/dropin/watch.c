@@ -27,7 +27,7 @@ static void field_open(struct field *field)
 	XT_EQ(watch_init(&field->watch, 0), 0);
 	for (int i = 0; i < NUMBERS; i++) {
 		field->fds[i] = xt_keep(eventfd(0, EFD_NONBLOCK));
-		XT_CHECK(watch_slot_of(&field->watch, field->fds[i]));
+		XT_CHECK(watch_reserve_slot(&field->watch, field->fds[i]));
 		(void)numbers_close_begin(field->fds[i]); /* as when another thread closes it */
 		watch_want(&field->watch, field->fds[i], POLLIN);
 		numbers_close_end(field->fds[i]);
@@ -66,18 +66,18 @@ static void cool_all(struct field *field)
 
 XT_TEST(what_got_cold_during_a_sleep_is_found_once)
 {
-	struct pollfd sleep[WATCH_SLEEP_LEN];
+	struct pollfd sleep[WATCH_POLLFDS_MOST];
 	struct field field;
 	int len;
 
 	XT_CALL(field_open(&field));
-	len = watch_sleepers(&field.watch, sleep);
+	len = watch_fill_pollfds(&field.watch, sleep);
 	XT_EQ(len, 1 + NUMBERS);
 	XT_CALL(cool_all(&field));
 	for (int i = 0; i < NUMBERS; i++)
 		XT_EQ(eventfd_write(field.fds[i], 1), 0);
 	XT_EQ(poll(sleep, (nfds_t)len, 0), 1 + NUMBERS);
-	XT_EQ(watch_take(&field.watch, sleep, len), 0);
+	XT_EQ(watch_take_revents(&field.watch, sleep, len), 0);
 	XT_EQ(field.watch.ready_len, NUMBERS);
 	field_close(&field);
 }
@@ -85,16 +85,16 @@ XT_TEST(what_got_cold_during_a_sleep_is_found_once)
 /* The sleep has ended for another reason: the epoll instance was not ready then. */
 XT_TEST(what_got_cold_after_a_sleep_is_found_by_the_next_look)
 {
-	struct pollfd sleep[WATCH_SLEEP_LEN];
+	struct pollfd sleep[WATCH_POLLFDS_MOST];
 	struct field field;
 	int len;
 
 	XT_CALL(field_open(&field));
-	len = watch_sleepers(&field.watch, sleep);
+	len = watch_fill_pollfds(&field.watch, sleep);
 	XT_EQ(eventfd_write(field.fds[3], 1), 0);
 	XT_EQ(poll(sleep, (nfds_t)len, 0), 1);
 	XT_CALL(cool_all(&field));
-	XT_EQ(watch_take(&field.watch, sleep, len), 0);
+	XT_EQ(watch_take_revents(&field.watch, sleep, len), 0);
 	XT_EQ(field.watch.ready_len, 0);
 	XT_EQ(watch_poll(&field.watch), 0);
 	XT_EQ(field.watch.ready_len, 1);
@@ -112,7 +112,7 @@ XT_TEST(what_another_thread_has_off_the_list_is_waited_for)
 	XT_CALL(field_open(&field));
 	XT_CALL(cool_all(&field));
 	XT_EQ(eventfd_write(field.fds[3], 1), 0);
-	field.watch.shared = true;
+	field.watch.has_other_sleepers = true;
 	for (int times = 0; times < 4; times++) {
 		missed = times;
 		XT_EQ(watch_poll(&field.watch), 0);

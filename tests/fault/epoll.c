@@ -48,7 +48,7 @@ static int old_reports;
 XT_WRAP(xp_sys_epoll_wait);
 XT_WRAP(xp_sys_epoll_ctl);
 XT_WRAP(xp_sys_write);
-XT_WRAP(xp_sys_put);
+XT_WRAP(xp_sys_dup_to);
 
 static void hold(bool *here)
 {
@@ -108,9 +108,9 @@ int __wrap_xp_sys_write(int fd, const void *buffer, size_t size)
 	return __real_xp_sys_write(fd, buffer, size);
 }
 
-int __wrap_xp_sys_put(int fd, int number)
+int __wrap_xp_sys_dup_to(int fd, int number)
 {
-	int rc = __real_xp_sys_put(fd, number);
+	int rc = __real_xp_sys_dup_to(fd, number);
 
 	if (when_replaced)
 		when_replaced();

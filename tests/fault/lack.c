@@ -39,10 +39,10 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events, uint6
 	return -ENOSPC;
 }
 
-XT_WRAP(xp_sys_put);
-int __wrap_xp_sys_put(int fd, int number)
+XT_WRAP(xp_sys_dup_to);
+int __wrap_xp_sys_dup_to(int fd, int number)
 {
-	return put_fails ? -EBUSY : __real_xp_sys_put(fd, number);
+	return put_fails ? -EBUSY : __real_xp_sys_dup_to(fd, number);
 }
 
 XT_WRAP(xp_sys_poll_now);

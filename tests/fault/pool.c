@@ -50,7 +50,7 @@ int __wrap_xp_sys_epoll_wait(int epoll_fd, struct epoll_event *fired, int cap,
 	turn = atomic_fetch_add(&self->arrived, 1) + 1;
 	while (atomic_load(&self->let_go) < turn && !atomic_load(&over))
 		(void)sched_yield();
-	return __real_xp_sys_epoll_wait(epoll_fd, fired, cap, XP_PAST);
+	return __real_xp_sys_epoll_wait(epoll_fd, fired, cap, XP_NOW_UNLOCKED);
 }
 
 static void work(void *argument)
@@ -243,7 +243,7 @@ XT_TEST(level_that_is_older_than_two_billion_changes_is_reported_at_once)
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_DISABLE));
 	XT_OK(xt_flag(queue, (uint64_t)pair.r, READ, XPOLL_ENABLE));
 	XT_GETS(queue, NULL, (uint64_t)pair.r, READ);
-	queue->marks += (1u << 31) + 5;
+	queue->last_cutoff += (1u << 31) + 5;
 	before = xt_stats(queue);
 	XT_GETS(queue, NULL, (uint64_t)pair.r, READ);
 	after = xt_stats(queue);

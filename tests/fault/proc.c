@@ -109,23 +109,23 @@ int __wrap_xp_sys_epoll_ctl(int epoll_fd, int op, int fd, uint32_t events,
 	           : __real_xp_sys_epoll_ctl(epoll_fd, op, fd, events, token);
 }
 
-XT_WRAP(xp_alloc);
-void *__wrap_xp_alloc(size_t size)
+XT_WRAP(xp_zalloc);
+void *__wrap_xp_zalloc(size_t size)
 {
-	return fails() ? NULL : __real_xp_alloc(size);
+	return fails() ? NULL : __real_xp_zalloc(size);
 }
 
-XT_WRAP(xp_sys_pidfd_status);
-int __wrap_xp_sys_pidfd_status(int pidfd, int *status)
+XT_WRAP(xp_sys_pidfd_reaped_status);
+int __wrap_xp_sys_pidfd_reaped_status(int pidfd, int *status)
 {
-	return old_kernel ? -ENOTTY : __real_xp_sys_pidfd_status(pidfd, status);
+	return old_kernel ? -ENOTTY : __real_xp_sys_pidfd_reaped_status(pidfd, status);
 }
 
-XT_WRAP(xp_sys_wait_status);
-int __wrap_xp_sys_wait_status(int pidfd, int *status)
+XT_WRAP(xp_sys_pidfd_peek_status);
+int __wrap_xp_sys_pidfd_peek_status(int pidfd, int *status)
 {
 	waits++;
-	return __real_xp_sys_wait_status(pidfd, status);
+	return __real_xp_sys_pidfd_peek_status(pidfd, status);
 }
 
 XT_WRAP(xp_procfs_zombie_status);

@@ -47,7 +47,7 @@ static void on_signal(int number)
 
 static bool is_first_sleep(int64_t deadline_ns)
 {
-	if (!seam.armed || deadline_ns <= XP_PAST)
+	if (!seam.armed || deadline_ns <= XP_NOW_UNLOCKED)
 		return false;
 	atomic_fetch_add(&asleep, 1);
 	if (seam.sleeps++ == 0)

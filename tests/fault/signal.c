@@ -52,7 +52,7 @@ int __wrap_xp_procfs_signals(struct xp_procfs_signals *others)
 	int rc = __real_xp_procfs_signals(others);
 
 	others->others_asleep = others->others_asleep && !others_run;
-	others->blocked = others_let_in ? 0 : others->blocked;
+	others->others_blocked = others_let_in ? 0 : others->others_blocked;
 	return rc;
 }
 

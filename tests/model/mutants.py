@@ -54,17 +54,18 @@ MUTANTS = {
         "self->fd", "came . times.*-6 ",
         "source.signal_fork:child_reinit_observes_its_own"),
     "a handler that has not begun is forgotten": Mutant(
-        "self->counts_pending && xp_pending_is_gone()", "self->counts_pending", "",
+        "self->pending_counted &&\n\t           xp_pending_others_asleep()",
+        "self->pending_counted", "",
         "fault.signal:handler_of_another_thread_that_has_not_begun_counts_nothing"),
     "a signal behind a handled one is not looked for": Mutant(
-        "self->counts_pending = pending || self->known > delivered;", "", "",
+        "self->pending_counted = pending || self->known > delivered;", "", "",
         "fault.signal:signal_sent_before_the_handler_of_another_one_begins_is_counted"),
     "marks are not kept": Mutant(
         "unread >= xp_lowat_get(queue, fd, XP_READ)", "unread >= 0", "has no reason|at most",
         "source.lowat:mark_of_a_pipe_is_kept"),
     "growth of a file is not reported": Mutant(
-        "\treg->report |= notes;\n\tif (lost)",
-        "\treg->report |= notes & ~(uint32_t)XPOLL_NOTE_EXTEND;\n\tif (lost)",
+        "\treg->pending_fflags |= notes;\n\tif (lost)",
+        "\treg->pending_fflags |= notes & ~(uint32_t)XPOLL_NOTE_EXTEND;\n\tif (lost)",
         "",
         "source.vnode:write_that_extends_is_write_and_extend"),
     "a process ends with 0": Mutant(
@@ -77,12 +78,12 @@ MUTANTS = {
         "rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);", "rc = 0;", "", EXPLORER),
     # What a thread has harvested, and what the program changes meanwhile.
     "a report older than the last mark is delivered": Mutant(
-        "XP_UNLIKELY(slot->marked && queue->marks - slot->mark <\n"
-        "\t                       queue->marks - wait->marks)",
+        "XP_UNLIKELY(slot->has_cutoff && queue->last_cutoff - slot->cutoff <\n"
+        "\t                       queue->last_cutoff - wait->cutoff_snapshot)",
         "0", "",
         EXPLORER),
     "a report of an arming before the last one is delivered": Mutant(
-        "report_is_superseded(wait, fd, slot, fired->token)) {",
+        "report_check_superseded(wait, fd, slot, fired->token)) {",
         "0) {", "",
         EXPLORER),
     "an entry is changed for another filter whose edge may be delivered twice": Mutant(
@@ -94,13 +95,13 @@ MUTANTS = {
         "if (0) {\n\t\trecheck_delivered", "",
         "contract.fairness:all_ready_returns_what_only_the_kernel_knows_beside_what_is_at_hand"),
     "a repeated report of a level by edges is not checked": Mutant(
-        "if (filters)\n\t\txp_check_delivered(queue, fd, slot, filters);\n}\n\n"
+        "if (filters)\n\t\txp_candidate_add_delivered(queue, fd, slot, filters);\n}\n\n"
         "static XP_NOINLINE void deliver_e",
         ";\n}\n\nstatic XP_NOINLINE void deliver_e", "",
         "fault.harvest:level_that_a_call_reports_again_by_an_edge_is_delivered_by_the_next"),
     "a cancelled thread takes its events with it": Mutant(
-        "\txp_check_all(queue);\n\txp_wait_dismiss",
-        "\txp_wait_dismiss", "",
+        "\txp_candidates_add_edges(queue);\n\txp_set_unattached",
+        "\txp_set_unattached", "",
         "contract.cancel:hazard_20_event_of_a_cancelled_wait_is_not_lost"),
     # Files that are closed, and numbers that are used again.
     "reports are never confirmed": Mutant(
@@ -108,7 +109,7 @@ MUTANTS = {
         "XP_LIKELY(++slot->reports != 0) || 1 || queue->ops->caps", "",
         "contract.close:hazard_02_close_with_duplicate_is_dropped"),
     "the set is not renewed": Mutant(
-        "\tslot->stale = 0;\n\twait->renew = true;",
+        "\tslot->stale = 0;\n\twait->must_renew_set = true;",
         "\tslot->stale = 0;", "",
         "contract.close:hazard_02_dead_entry_and_reused_number_do_not_mix"),
     "a delivered candidate is not compared with its file": Mutant(
@@ -137,7 +138,7 @@ MUTANTS = {
         "0 ? XP_WATCH_ONESHOT", "",
         "contract.disable:disable_refused_datagrams_wake_a_bounded_number_of_times"),
     "DISPATCH does not disable": Mutant(
-        "(void)disable_without_call(queue, fd, slot, filters);\n\t} else if",
+        "(void)disable_filters(queue, fd, slot, filters);\n\t} else if",
         ";\n\t} else if", "is disabled|is not <",
         "contract.once:dispatch_unread_data_reports_once_until_enabled"),
     "XPOLL_WHOLE acts on one direction": Mutant(
@@ -154,7 +155,7 @@ MUTANTS = {
         "(void)slot;", "",
         "contract.edges:edge_is_not_repeated_by_changes_of_other_filters"),
     "bits of a file that must not be checked are lost": Mutant(
-        "slot->kept_for |= filters & XP_ALL_FILTERS;",
+        "slot->deferred_for |= filters & XP_ALL_FILTERS;",
         ";", "",
         "contract.clear:clear_both_directions_of_a_device_with_room_for_one_come_once"),
     "every kind of file is checked by poll(2)": Mutant(
@@ -175,12 +176,12 @@ MUTANTS = {
         "switch (i) {", "nothing came|never came",
         "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
     "the filter that found no room is not the first": Mutant(
-        "\t\t\tslot->first = filter & 3;",
+        "\t\t\tslot->resume_filter = filter & 3;",
         "\t\t\t;", "",
         "contract.files:file_both_directions_come_with_room_for_one"),
     "what was not fetched is forgotten": Mutant(
         "\t\t\txp_candidate_push(queue, fd, slot);\n"
-        "\t\t\txp_postpone(queue, fd, slot, slot->enabled, events);", "\t\t\t;", "",
+        "\t\t\txp_defer_delivery(queue, fd, slot, slot->enabled, events);", "\t\t\t;", "",
         "contract.pollike:clear_not_handed_out_comes_again"),
     "a file that was delivered stays the first": Mutant(
         "file_move_to_list(file, *events ? &queue->files.awake : &queue->files.asleep);",
@@ -192,15 +193,15 @@ MUTANTS = {
         "contract.attention:queue_fd_by_edges_is_told_of_what_an_add_enables"),
     # Who is woken.
     "a thread that leaves does not wake the next": Mutant(
-        "if (xp_sleepers_take_mark(queue) && must_wake_sleeper(queue)) {\n\t\txp_kick_one(queue);",
-        "if (xp_sleepers_take_mark(queue) && must_wake_sleeper(queue)) {", "sleeps on",
+        "if (xp_kick_take_request(queue) && must_wake_sleeper(queue)) {\n\t\txp_kick_one(queue);",
+        "if (xp_kick_take_request(queue) && must_wake_sleeper(queue)) {", "sleeps on",
         "contract.concurrent:trigger_wakes_the_waiter"),
     "one that was called out does not wake the next": Mutant(
-        "if (wait->must_kick && queue->kick.left > 0)\n\t\txp_kick_one(queue);",
+        "if (wait->must_kick && queue->kick.unreturned > 0)\n\t\txp_kick_one(queue);",
         ";", "",
         "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
     "a thread goes to sleep while others are called out": Mutant(
-        "if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.left > 0)) {",
+        "if (XP_UNLIKELY(until_ns != XP_NOW && queue->kick.unreturned > 0)) {",
         "if (0) {", "",
         "contract.wake:wake_all_of_threads_that_return_at_once_is_few_writes"),
     "a wake is never used up": Mutant(
@@ -221,7 +222,7 @@ MUTANTS = {
         "? events : events;", "",
         "contract.listener:sockets_that_never_listened_are_silent"),
     "a mark is not kept": Mutant(
-        "\t\tevents = xp_lowat_reached(queue, fd, slot, events);\n",
+        "\t\tevents = xp_lowat_mask_events(queue, fd, slot, events);\n",
         "", "",
         "source.lowat:mark_of_a_pipe_is_kept"),
     "no entry is exclusive": Mutant(
@@ -248,7 +249,7 @@ MUTANTS = {
         "\t\t;\n", "",
         "contract.pwait:both_directions_come_with_one_record"),
     "a record of the caller's array leaves its modes to xpoll_revents": Mutant(
-        "\txp_delivered(queue, fd, slot, filters);\n\treturn bits;", "\treturn bits;", "",
+        "\txp_finish_delivery(queue, fd, slot, filters);\n\treturn bits;", "\treturn bits;", "",
         "contract.pwait:modes_act_before_the_call_returns"),
     "a renewal leaves threads asleep in the old set": Mutant(
         "\t}\n\txp_kick_all(queue);\n}", "\t}\n}", "",
@@ -258,15 +259,15 @@ MUTANTS = {
         "0", "",
         "contract.fairness:hazard_06_user_file_and_pipe_share_one_slot"),
     "the kernel is asked for no more than there is room for": Mutant(
-        "return has_events && room < XP_ASK_LEAST ? XP_ASK_LEAST : room;",
+        "return has_events && room < XP_ASK_REPORTS_LEAST ? XP_ASK_REPORTS_LEAST : room;",
         "(void)has_events;\n\treturn room;", "",
         "contract.fairness:hazard_06_states_that_last_leave_room_for_the_others"),
     "a stop ends a wait": Mutant(
-        "rc == -EINTR ? xp_is_interrupted(queue) : rc < 0",
+        "rc == -EINTR ? xp_must_return_eintr(queue) : rc < 0",
         "rc < 0", "",
         "contract.interrupt:stop_without_a_handler_ends_no_wait"),
     "one check in vain makes an entry level-triggered": Mutant(
-        "++slot->idle < XP_FRUITLESS_MOST)",
+        "++slot->fruitless_checks < XP_FRUITLESS_MOST)",
         "1)", "",
         "contract.stats:stats_pauses_now_and_then_cost_little"),
 }

@@ -7,21 +7,21 @@
 /* Returns a copy of the slot; an empty one for a file that was never registered. */
 static struct xp_slot slot_of(const struct xpoll *queue, int file)
 {
-	const struct xp_slot *known = xp_slots_at(queue, file);
+	const struct xp_slot *known = xp_slots_find(queue, file);
 
 	return known ? *known : (struct xp_slot){.next = XP_UNQUEUED};
 }
 
 uint32_t core_sequence(const struct xpoll *queue)
 {
-	return queue->marks;
+	return queue->last_cutoff;
 }
 
 bool core_has_changed(const struct xpoll *queue, int file, uint32_t sequence)
 {
 	struct xp_slot slot = slot_of(queue, file);
 
-	return slot.marked && queue->marks - slot.mark < queue->marks - sequence;
+	return slot.has_cutoff && queue->last_cutoff - slot.cutoff < queue->last_cutoff - sequence;
 }
 
 unsigned core_is_token(const struct xpoll *queue, int file, uint64_t token)
@@ -32,7 +32,7 @@ unsigned core_is_token(const struct xpoll *queue, int file, uint64_t token)
 	 * Returns 0 for a stale token; otherwise distinguishes a superseded token from that of the
 	 * entry's last change.
 	 */
-	return xp_slot_is_of(&slot, token) + 2u * (xp_slot_token(&slot, file) == token);
+	return xp_slot_token_is_live(&slot, token) + 2u * (xp_slot_token(&slot, file) == token);
 }
 
 uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
@@ -40,7 +40,7 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
 	struct xp_slot slot = slot_of(queue, file);
 	const uint8_t *bytes = (const uint8_t *)&slot;
 
-	slot.arming = slot.first_arming = slot.mark = slot.epoch = 0;
+	slot.arming = slot.first_arming = slot.cutoff = slot.epoch = 0;
 	/* from an earlier call; reports counts the reports up to the 64th, which is confirmed */
 	slot.delivered = slot.reports = 0;
 	slot.next = slot.next != XP_UNQUEUED;
@@ -48,8 +48,8 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
 		hash = mixed(hash, bytes[i]);
 	return mixed(hash, (unsigned)queue->ask.due << 8 |
 	             (unsigned)(queue->candidates.len > 0) << 9 |
-	             (unsigned)queue->kick.wanted << 10 | (unsigned)queue->hangup_ignored << 11 |
-	             queue->ask.skipped);
+	             (unsigned)queue->kick.is_requested << 10 |
+	             (unsigned)queue->hangup_ignored << 11 | queue->ask.skipped);
 }
 
 /*
@@ -59,7 +59,7 @@ uint64_t core_state(uint64_t hash, const struct xpoll *queue, int file)
  */
 bool core_is_armed_so(const struct xpoll *queue, int file)
 {
-	const struct xp_slot *slot = xp_slots_at(queue, file);
+	const struct xp_slot *slot = xp_slots_find(queue, file);
 	unsigned there = 0;
 
 	if (!slot || !slot->present)

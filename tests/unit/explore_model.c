@@ -168,7 +168,7 @@ int kernel_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
 	struct wait *self = &waits[waiting - 1];
 
 	(void)state, (void)mask, (void)cap;
-	if (deadline_ns <= XP_PAST)
+	if (deadline_ns <= XP_NOW_UNLOCKED)
 		return kernel_harvest(fired);
 	self->asleep = true;
 	self->sequence = core_sequence(queue);

@@ -77,7 +77,7 @@ static const struct xp_source_ops tally = {
 	.id = XP_SOURCE_EMPTY, /* takes the place of EMPTY, which is not in this program's table */
 	.name = "TALLY",
 	.notes = tally_names,
-	.bare = true,
+	.is_action_optional = true,
 	.fflags = NOTE_MORE,
 	.size = sizeof(struct xp_registration),
 	.attach = tally_attach,
@@ -121,7 +121,10 @@ XT_TEST(own_source_is_registered_reported_and_ended)
 	XT_OK(xt_change(queue, 7, TALLY, XPOLL_ADD, NOTE_MORE, 4, &event));
 	XT_EQ(attached, 1);
 	XT_NONE(queue);
-	/* A change without an action: allowed only for the notes in the source's `bare`. */
+	/*
+	 * A change without an action: allowed only for the notes in the source's
+	 * `is_action_optional`.
+	 */
 	XT_OK(xt_change(queue, 7, TALLY, 0, NOTE_MORE, 6, NULL));
 	XT_GETS(queue, &event, 7, TALLY);
 	XT_EQ(event.data, 10);

@@ -65,7 +65,7 @@ XT_TEST(name_that_looks_like_a_zombies_makes_none)
 
 XT_TEST(name_does_not_move_the_start_of_its_process)
 {
-	int64_t started = xp_procfs_started(getpid());
+	int64_t started = xp_procfs_start_time(getpid());
 	char before[16];
 
 	if (started < 0)
@@ -76,7 +76,7 @@ XT_TEST(name_does_not_move_the_start_of_its_process)
 
 		XT_EQ(prctl(PR_SET_NAME, names[i]), 0);
 		/* The two clocks are not read at the same time. */
-		now = xp_procfs_started(getpid());
+		now = xp_procfs_start_time(getpid());
 		XT_EXPECT(now >= started - XT_SOON && now <= started + XT_SOON);
 	}
 	XT_EQ(prctl(PR_SET_NAME, before), 0);

@@ -119,7 +119,7 @@ XT_TEST(guess_is_what_is_found)
 		if (i % 3)
 			model_toggle(model, i);
 		found = model_find(model, i);
-		guess = xp_regmap_guess(&model->map, item->ident, filter_of(i));
+		guess = xp_regmap_find_by_hash(&model->map, item->ident, filter_of(i));
 		XT_CHECK(found ? guess != NULL : !guess || guess->ident != item->ident);
 	}
 	XT_CHECK(model_holds(model));

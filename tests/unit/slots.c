@@ -18,9 +18,9 @@ XT_TEST(highest_number_of_the_table_has_a_slot)
 	struct xp_slot *slot = xp_slots_make(&queue, NUMBERS - 1);
 
 	XT_CHECK(slot);
-	XT_CHECK(xp_slots_at(&queue, NUMBERS - 1) == slot);
+	XT_CHECK(xp_slots_find(&queue, NUMBERS - 1) == slot);
 	XT_CHECK(queue.slots.pages_len == NUMBERS >> XP_PAGE_BITS);
-	XT_CHECK(!xp_slots_at(&queue, 0));
+	XT_CHECK(!xp_slots_find(&queue, 0));
 	xp_slots_fini(&queue);
 }
 
@@ -32,7 +32,7 @@ XT_TEST(number_beyond_the_table_is_refused)
 	XT_CHECK(!xp_slots_make(&queue, NUMBERS));
 	XT_CHECK(!xp_slots_make(&queue, INT32_MAX));
 	XT_CHECK(queue.slots.pages_len < 10);
-	XT_CHECK(!xp_slots_at(&queue, INT32_MAX));
+	XT_CHECK(!xp_slots_find(&queue, INT32_MAX));
 	xp_slots_fini(&queue);
 }
 

@@ -78,7 +78,7 @@ static int taking_wait(void *state, int64_t deadline_ns, const sigset_t *mask,
 			.events = POLLIN,
 		};
 	}
-	if (deadline_ns != XP_NOW && deadline_ns != XP_REST && meanwhile) {
+	if (deadline_ns != XP_NOW && deadline_ns != XP_NOW_CONTINUED && meanwhile) {
 		void (*change)(void) = meanwhile;
 
 		meanwhile = NULL;

@@ -53,7 +53,7 @@ int xp_sys_timer_set(int timer_fd, int64_t deadline_ns)
 	return 0;
 }
 
-int xp_sys_step_fd(void)
+int xp_sys_clock_step_fd(void)
 {
 	if (step_error)
 		return -step_error;

@@ -30,13 +30,13 @@ int xp_sys_poll_wait(struct pollfd *fds, size_t count, int64_t deadline_ns,
 		last = fds[i].fd > last ? fds[i].fd : last;
 	}
 	rc = XP_LIBCALL(pselect(last + 1, &in, NULL, NULL,
-	                        xp_sys_time_masked(deadline_ns, mask, &left), mask));
+	                        xp_sys_time_left_masked(deadline_ns, mask, &left), mask));
 	for (size_t i = 0; i < count; i++)
 		fds[i].revents = rc > 0 && FD_ISSET(fds[i].fd, &in) ? POLLIN : 0;
 	return rc;
 }
 
-int xp_sys_poll_refused(void)
+int xp_sys_check_poll(void)
 {
 	return 0;
 }

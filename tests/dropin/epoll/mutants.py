@@ -44,7 +44,7 @@ class Mutant(NamedTuple):
 MUTANTS = {
     # Registrations.
     "an entry may be added twice": Mutant(
-        "change.c", "if (entry->live && !is_stale(entry, status))\n", "if (0)\n", "random"),
+        "change.c", "if (entry->is_live && !is_stale(entry, status))\n", "if (0)\n", "random"),
     "an exclusive entry may be modified": Mutant(
         "change.c", "return entry->events & EPOLLEXCLUSIVE ? -EINVAL", "return 0 ? -EINVAL",
         "random"),
@@ -90,23 +90,24 @@ MUTANTS = {
     "there is room for one event": Mutant(
         "wait.c", "int cap = maxevents;", "int cap = 1;", "random"),
     "a held record is returned beside that of the queue": Mutant(
-        "wait.c", "if (records[i].fd == held_fd)", "if (0)", "random"),
+        "wait.c", "if (records[i].fd == deferred_fd)", "if (0)", "random"),
     "a record without room is lost": Mutant(
-        "wait.c", "\t\t\tep_give_back(set, &records[i]);", "\t\t\t;", "random"),
+        "wait.c", "\t\t\tep_defer_record(set, &records[i]);", "\t\t\t;", "random"),
     # Sets in sets, and what poll(2) finds.
     "an inner set always has an event": Mutant(
         "ready.c", "bool ready = inner && ep_is_ready(inner);",
         "bool ready = inner && (ep_is_ready(inner) || 1);",
         "descriptor:an_inner_set_without_an_event_ends_no_wait", "epoll"),
     "a record that was taken is not held": Mutant(
-        "ready.c", "\tset->held = *record;\n\tatomic_store(&set->is_held, true);\n", "", "random"),
+        "ready.c", "\tset->deferred = *record;\n\tatomic_store(&set->has_deferred, true);\n", "",
+        "random"),
     "a held record is not looked at again": Mutant(
         "ready.c", "record.events = poll_now(record.fd, entry, record.events);",
         "(void)poll_now(record.fd, entry, record.events);", "random"),
     "a one-shot whose held condition is over stays silent": Mutant(
         "ready.c", "if (entry->events & EPOLLONESHOT)", "if (0)", "random"),
     "a MOD leaves the held record": Mutant(
-        "entry.c", "\tdrop_held(set, entry);\n\tentry->events = event->events;",
+        "entry.c", "\tdrop_deferred(set, entry);\n\tentry->events = event->events;",
         "\tentry->events = event->events;",
         "descriptor:a_one_shot_that_poll_has_found_is_reported_once_after_a_change"),
     "a ring of sets is not found": Mutant(
@@ -114,11 +115,11 @@ MUTANTS = {
     "the sets above are not counted": Mutant(
         "nest.c", "below + above > EP_LEVELS_MOST", "below >= EP_LEVELS_MOST",
         "nest:chains_have_five_levels"),
-    "a bell is not silenced": Mutant(
-        "bell.c", "(void)!recv(bell->fds[0], &byte, 1, MSG_DONTWAIT);", ";",
+    "a notifier is not silenced": Mutant(
+        "notifier.c", "(void)!recv(notifier->fds[0], &byte, 1, MSG_DONTWAIT);", ";",
         "descriptor:a_set_without_an_event_is_silent"),
-    "a bell does not ring": Mutant(
-        "bell.c", "(void)!send(bell->fds[1], &byte, 1, MSG_DONTWAIT);", "(void)byte;",
+    "a notifier does not ring": Mutant(
+        "notifier.c", "(void)!send(notifier->fds[1], &byte, 1, MSG_DONTWAIT);", "(void)byte;",
         "descriptor:a_set_is_selected"),
     # Descriptors.
     "a close leaves the entries": Mutant(
@@ -126,8 +127,8 @@ MUTANTS = {
     "a duplicate is not recorded": Mutant(
         "table.c", "\t\t(void)record_fd(object, duplicate);", "\t\t;", "random"),
     "a set that is polled keeps its first descriptor": Mutant(
-        "set.c", "\trc = ep_replace_fds(&set->object, fd);\n\tset->is_exposed = rc == 0;",
-        "\tset->is_exposed = true;\n\trc = 0;", "descriptor:a_set_is_selected"),
+        "set.c", "\trc = ep_replace_fds(&set->object, fd);\n\tset->is_pollable = rc == 0;",
+        "\tset->is_pollable = true;\n\trc = 0;", "descriptor:a_set_is_selected"),
     # eventfd, timerfd, signalfd.
     "an eventfd counts the writes": Mutant(
         "counter.c", "sum += value;\n\treturn", "sum++;\n\treturn", "random"),
@@ -138,7 +139,7 @@ MUTANTS = {
         "counter.c", "fits = value <= COUNTER_MOST - sum;", "fits = true;",
         "eventfd:limits_are_those_of_linux"),
     "a timer that was read stays readable": Mutant(
-        "timer.c", "timer->is_expired = false;\n\t\tep_post_silence(&timer->post);",
+        "timer.c", "timer->is_expired = false;\n\t\tep_pipe_drain(&timer->pipe);",
         "timer->is_expired = false;", "random"),
     "a timer does not count what it has missed": Mutant(
         "timer.c", "\ttimer->ticks += (uint64_t)missed;\n", "",
@@ -146,8 +147,8 @@ MUTANTS = {
     "a timer without an interval expires again": Mutant(
         "timer.c", "\tif (timer->interval_ns == 0)\n\t\ttimer->due_ns = 0;\n", "", "random"),
     "a signal makes no descriptor readable": Mutant(
-        "signals.c", "\t\tif (sigismember(&one->mask, info->si_signo) == 1)\n\t\t\tep_post_ring",
-        "\t\tif (0)\n\t\t\tep_post_ring", "signalfd:a_set_reports_each_signal"),
+        "signals.c", "\t\tif (sigismember(&one->mask, info->si_signo) == 1)\n\t\t\tep_pipe_notify",
+        "\t\tif (0)\n\t\t\tep_pipe_notify", "signalfd:a_set_reports_each_signal"),
     "the highest signal is read first": Mutant(
         "signals.c", "info.si_signo < (*found)->info.si_signo",
         "info.si_signo > (*found)->info.si_signo", "signalfd:the_lowest_number_is_read_first"),

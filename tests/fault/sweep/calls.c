@@ -56,15 +56,15 @@
 		return memory;                                         \
 	}
 
-SWEPT_MEMORY(xp_alloc, SWEEP_ALLOC, (size_t size), (size))
-SWEPT_MEMORY(xp_alloc_lines, SWEEP_ALLOC_LINES, (size_t size), (size))
+SWEPT_MEMORY(xp_zalloc, SWEEP_ALLOC, (size_t size), (size))
+SWEPT_MEMORY(xp_alloc_aligned, SWEEP_ALLOC_LINES, (size_t size), (size))
 
 SWEPT_FD(xp_sys_eventfd, SWEEP_MAKE_FD, (bool semaphore), (semaphore))
 SWEPT_FD(xp_sys_epoll_create, SWEEP_MAKE_FD, (void), ())
 SWEPT_FD(xp_sys_timer_fd, SWEEP_MAKE_FD, (void), ())
 SWEPT_FD(xp_sys_signal_fd, SWEEP_MAKE_FD, (int number), (number))
 SWEPT_FD(xp_sys_file_hold, SWEEP_DUPLICATE, (int number), (number))
-SWEPT_FD(xp_sys_step_fd, SWEEP_STEP_FD, (void), ())
+SWEPT_FD(xp_sys_clock_step_fd, SWEEP_STEP_FD, (void), ())
 SWEPT_FD(xp_sys_inotify_open, SWEEP_WATCH_OPEN, (void), ())
 SWEPT_FD(xp_sys_uring_setup, SWEEP_RING,
          (unsigned entries, struct io_uring_params *params), (entries, params))

@@ -81,7 +81,7 @@ BROKEN = [
         ("slot.pml", ":: !(marked && (later & bit_of(me))) -> xp_deliver()",
          ":: true -> xp_deliver()")], UNSEEN),
     Broken("enables-without-a-mark", "dispatch", "", [
-        ("slot.pml", ":: armed && mode != EDGE -> xp_slot_mark()",
+        ("slot.pml", ":: armed && mode != EDGE -> xp_slot_outdate_reports()",
          ":: armed && mode != EDGE -> skip")], UNSEEN),
     Broken("drops-an-outdated-report", "dispatch", "", [
         ("slot.pml", "recheck = recheck || (on && mode != LEVEL)", "skip")], LOST),
@@ -90,8 +90,8 @@ BROKEN = [
          "DISPATCH -> wanted = 0")], UNSEEN),
     # Late changes.
     Broken("deletes-beside-a-late-change", "dispatch", "", [
-        ("slot.pml", ":: else -> xp_late_await(); kernel_end(); entry_clear()",
-         ":: else -> kernel_end(); entry_clear()"),
+        ("slot.pml", ":: else -> xp_late_await(); kernel_end(); slot_clear()",
+         ":: else -> kernel_end(); slot_clear()"),
         ("slot.pml", "{\n\txp_late_await();\n\tolder = used;\n\tstale = used;",
          "{\n\tolder = used;\n\tstale = used;")], ""),
     Broken("makes-a-late-change-twice-at-once", "dispatch", "", [
@@ -113,7 +113,7 @@ BROKEN = [
         ("slot.pml", ":: found && !named -> is_same_file()",
          ":: found && !named -> skip")], "seen_there"),
     Broken("forgets-what-a-cancelled-thread-had", "clear-cancel", "", [
-        ("slot.pml", "\t\t\txp_check_all()\n", "\t\t\tskip\n")], LOST),
+        ("slot.pml", "\t\t\txp_candidates_add_edges()\n", "\t\t\tskip\n")], LOST),
     Broken("leaves-a-silent-entry-to-nobody", "dispatch-cancel", "", [
         ("slot.pml", ":: mode == ONCE -> xp_late_await(); armed = 0", ":: mode == ONCE")], LOST),
     Broken("suffers-what-nobody-wants", "progress-dispatch", "", [
@@ -121,7 +121,7 @@ BROKEN = [
         ("slot.pml", ":: mode == LEVEL -> xp_entry_arm(EDGE, 1)", ":: mode == LEVEL")], CYCLE),
     # Marks: ready, but not enough; candidates from the mark on; room that nobody reports.
     Broken("leaves-a-marked-candidate-behind", "marks-edges", "", [
-        ("marks.pml", ":: waiters && candidate -> candidate = 0; xp_entry_publish()",
+        ("marks.pml", ":: waiters && candidate -> candidate = 0; xp_entry_hand_to_kernel()",
          ":: false -> skip")], BELOW),
     Broken("forgets-what-was-below-its-mark", "marks-no-edges", "", [
         ("marks.pml", "unmet = 1; due = 1", "due = 1")], BELOW),
@@ -134,7 +134,7 @@ BROKEN = [
         ("marks.pml", "candidate = 1\n\t:: wanted && !enough", "skip\n\t:: wanted && !enough")],
         BELOW),
     Broken("enables-a-marked-filter-for-itself", "marks-edges", "", [
-        ("marks.pml", ":: waiters -> xp_entry_publish()\n", ":: false -> skip\n")], BELOW),
+        ("marks.pml", ":: waiters -> xp_entry_hand_to_kernel()\n", ":: false -> skip\n")], BELOW),
     # Waking.
     Broken("leaves-a-user-event-behind", "kicks-two", "", [
         ("kicks.pml", "((activated && !poll_level) || xp_timer_waiter_missing",
@@ -143,14 +143,14 @@ BROKEN = [
         ("kicks.pml", "xp_timer_waiter_missing || wake_pending)", "xp_timer_waiter_missing)")],
         "wake_pending"),
     Broken("leaves-without-a-mark", "kicks-two", "CALLS=1", [
-        ("kicks.pml", "\t\txp_kick_next();\n\t\txp_sleepers_mark();", "\t\txp_kick_next();")],
+        ("kicks.pml", "\t\txp_kick_next();\n\t\txp_kick_request();", "\t\txp_kick_next();")],
         "due"),
     Broken("leaves-without-a-mark-when-cancelled", "kicks-cancel", "", [
-        ("kicks.pml", "\t\txp_kick_next();\n\t\txp_sleepers_mark();",
-         "\t\txp_kick_next();\n\t\tif\n\t\t:: cancelled\n\t\t:: else -> xp_sleepers_mark()\n"
+        ("kicks.pml", "\t\txp_kick_next();\n\t\txp_kick_request();",
+         "\t\txp_kick_next();\n\t\tif\n\t\t:: cancelled\n\t\t:: else -> xp_kick_request()\n"
          "\t\tfi;")], "due"),
     Broken("activates-without-a-mark", "kicks-two", "CALLS=1", [
-        ("kicks.pml", ":: !activated -> activated = 1; xp_sleepers_mark()",
+        ("kicks.pml", ":: !activated -> activated = 1; xp_kick_request()",
          ":: !activated -> activated = 1")], "activated"),
     Broken("wakes-without-writing", "kicks-two", "CALLS=1", [
         ("kicks.pml", "atomic { wake_linked = 1; writer = 0 }", "atomic { writer = 0 }")],
@@ -178,7 +178,7 @@ BROKEN = [
         ("kicks.pml", ":: timer_waiter == me -> timer_waiter = NEVER; until = NEVER",
          ":: timer_waiter == me -> timer_waiter = NEVER")], "due"),
     Broken("moves-a-time-without-a-mark", "kicks-two", "CALLS=1", [
-        ("kicks.pml", ":: xp_timer_waiter_missing -> xp_sleepers_mark()",
+        ("kicks.pml", ":: xp_timer_waiter_missing -> xp_kick_request()",
          ":: xp_timer_waiter_missing -> skip")], "due"),
     Broken("destroys-beside-a-thread-that-writes", "kicks-two", "CALLS=1", [
         ("kicks.pml", ":: !inside -> assert", ":: !(inside & waiters) -> assert")], "in_call"),

@@ -39,16 +39,16 @@ byte waiters; /* inside epoll_wait, or on their way out */
 byte asleep;  /* inside epoll_wait */
 byte expired; /* their deadline has passed */
 byte inside;  /* in a call, without the lock */
-byte kicked;  /* of an epoch before kick.epoch grew */
+byte kicked;  /* of an epoch before kick.sequence grew */
 byte kicker;  /* who calls out the next of those */
 byte called_all; /* in a call that began before wake.all grew */
 byte in_call;
-byte in_left; /* on the condition `thread_left` */
+byte in_left; /* on the condition `thread_returned` */
 byte roused;   /* of these: it was signalled */
 
 bit locked;
 bit wake_linked;
-bit kick_due; /* the write is left to whoever releases the lock */
+bit kick_pending; /* the write is left to whoever releases the lock */
 bit kick_wanted;
 bit activated;
 bit wake_pending;
@@ -75,13 +75,13 @@ byte looks = LOOKS;
 /* src/core/sleep.c: must_wake_sleeper */
 #define left_for_sleepers ((activated && !poll_level) || xp_timer_waiter_missing || wake_pending)
 
-/* src/core/wait.c: sleep_until, has_pending */
+/* src/core/wait.c: sleep_deadline, has_unflushed_changes */
 #define may_sleep (!wake_pending && !is_in(called_all) && !now)
 
 #define broadcast() roused = in_left
 
-/* src/core/marks.h: xp_sleepers_mark */
-inline xp_sleepers_mark()
+/* src/core/marks.h: xp_kick_request */
+inline xp_kick_request()
 {
 	kick_wanted = waiters != 0
 }
@@ -89,14 +89,14 @@ inline xp_sleepers_mark()
 /* src/core/threads.c: xp_kick_one */
 inline xp_kick_one()
 {
-	kick_due = kick_due || waiters
+	kick_pending = kick_pending || waiters
 }
 
-/* src/core/threads.c: kick_due, wake_threads */
+/* src/core/threads.c: wake_pending_now, wake_threads */
 inline xp_kick_due()
 {
-	wake_linked = wake_linked || kick_due;
-	kick_due = 0
+	wake_linked = wake_linked || kick_pending;
+	kick_pending = 0
 }
 
 /* src/core/threads.c: xp_kick_all */
@@ -116,8 +116,8 @@ inline xp_kick_next()
 	leave(kicker)
 }
 
-/* src/core/due.c: xp_timer_waiter_arrived */
-inline xp_timer_waiter_arrived()
+/* src/core/due.c: xp_timer_wakeup_clear */
+inline xp_timer_wakeup_clear()
 {
 	until = (until == NOW -> NEVER : until)
 }
@@ -140,8 +140,8 @@ inline xp_timer_waiter_end()
 	fi
 }
 
-/* src/core/threads.c: inside_leave */
-inline xp_inside_leave()
+/* src/core/threads.c: note_relock */
+inline note_relock()
 {
 	leave(inside);
 	if
@@ -160,10 +160,10 @@ inline xp_sleeper_leave()
 	:: else
 	fi;
 	leave(kicked);
-	xp_inside_leave()
+	note_relock()
 }
 
-/* src/core/sleep.c: leave_to_sleepers; src/core/due.c: xp_timer_waiter_woken */
+/* src/core/sleep.c: leave_to_sleepers; src/core/due.c: xp_timer_wakeup_sent */
 inline leave_to_sleepers()
 {
 	if
@@ -183,7 +183,7 @@ inline xp_leave()
 {
 	leave_to_sleepers();
 	if
-	:: kick_due -> kick_due = 0; enter(inside)
+	:: kick_pending -> kick_pending = 0; enter(inside)
 	:: else -> leave(in_call); leave(called_all)
 	fi;
 	locked = 0
@@ -195,7 +195,7 @@ inline xp_unlock()
 	if
 	:: is_in(inside) ->
 		atomic { wake_linked = 1 }
-		atomic { lock(); xp_inside_leave(); leave(in_call); leave(called_all); locked = 0 }
+		atomic { lock(); note_relock(); leave(in_call); leave(called_all); locked = 0 }
 	:: else
 	fi
 }
@@ -205,7 +205,7 @@ inline xp_due_set(moment)
 {
 	due = moment;
 	if
-	:: xp_timer_waiter_missing -> xp_sleepers_mark()
+	:: xp_timer_waiter_missing -> xp_kick_request()
 	:: else
 	fi
 }
@@ -214,7 +214,7 @@ inline xp_due_set(moment)
 inline registration_update_list()
 {
 	if
-	:: !activated -> activated = 1; xp_sleepers_mark()
+	:: !activated -> activated = 1; xp_kick_request()
 	:: else
 	fi
 }
@@ -258,13 +258,13 @@ loop:	atomic { /* src/core/wait.c: wait_prepare, deliver_found; src/core/sources
 			fi
 		:: else
 		fi;
-		if /* src/core/wait.c: sleep_until */
+		if /* src/core/wait.c: sleep_deadline */
 		:: !may_sleep -> goto look
 		:: looks > 0 -> looks--; goto look
 		:: may_sleep && kicked -> goto await_left
 		:: may_sleep && !kicked -> /* src/core/sleep.c: xp_sleep_shared */
 			/* Else a kick could wake this thread, again and again. */
-			assert(!kick_due);
+			assert(!kick_pending);
 			xp_timer_waiter_begin();
 			enter(waiters);
 			kick_wanted = 0;
@@ -277,7 +277,7 @@ loop:	atomic { /* src/core/wait.c: wait_prepare, deliver_found; src/core/sources
 look:	atomic { /* src/core/wait.c: poll_kernel */
 		kicker = (wake_linked && kicked -> kicker | bit_of(me) : kicker);
 		wake_linked = 0;
-		xp_timer_waiter_arrived();
+		xp_timer_wakeup_clear();
 		goto harvested
 	}
 end_asleep: /* src/linux/epoll.c: epoll_await */
@@ -296,7 +296,7 @@ end_asleep: /* src/linux/epoll.c: epoll_await */
 	}
 	atomic { /* src/core/sleep.c: sleeper_awake, sleep_cancelled */
 		lock();
-		xp_timer_waiter_arrived();
+		xp_timer_wakeup_clear();
 		xp_timer_waiter_end();
 		xp_sleeper_leave();
 		if
@@ -321,7 +321,7 @@ harvested: atomic { /* src/core/wait.c: deliver_after_harvest, may_have_more, wa
 	}
 leave:	atomic { /* src/core/threads.c: xp_wait_dismiss */
 		xp_kick_next();
-		xp_sleepers_mark();
+		xp_kick_request();
 		now = 0;
 		taken = 0;
 		leave(expired);
@@ -332,10 +332,10 @@ leave:	atomic { /* src/core/threads.c: xp_wait_dismiss */
 	:: cancelled -> goto gone
 	:: else -> goto call
 	fi;
-await_left: /* src/core/threads.c: xp_await_left */
+await_left: /* src/core/threads.c: xp_await_thread_return */
 	atomic { xp_kick_next(); xp_kick_due();
 		enter(inside); enter(in_left); leave(roused); locked = 0 }
-	atomic { is_in(roused) -> lock(); leave(roused); leave(in_left); xp_inside_leave() }
+	atomic { is_in(roused) -> lock(); leave(roused); leave(in_left); note_relock() }
 	goto loop;
 gone:	skip
 }

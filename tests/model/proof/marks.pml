@@ -45,14 +45,14 @@ byte timer_waiter = NOBODY; /* the thread that sleeps no longer than until then 
 #define wake_up() asleep = asleep & ~bit_of(me)
 #define enough (amount >= MARK)
 
-/* src/core/entry.c: xp_entry_publish: the kernel checks the state */
-inline xp_entry_publish()
+/* src/core/entry.c: xp_entry_hand_to_kernel: the kernel checks the state */
+inline xp_entry_hand_to_kernel()
 {
 	linked = linked || amount > 0
 }
 
-/* src/core/count.c: xp_lowat_reached, enough_to_read, room_or_check_later */
-inline xp_lowat_reached()
+/* src/core/count.c: xp_lowat_mask_events, enough_to_read, room_or_check_later */
+inline xp_lowat_mask_events()
 {
 	if
 	:: !wanted
@@ -77,11 +77,11 @@ inline xp_lowat_due()
 	unmet = 0
 }
 
-/* src/core/sleep.c: leave_to_sleepers; src/core/check.c: xp_candidates_publish */
+/* src/core/sleep.c: leave_to_sleepers; src/core/check.c: xp_candidates_to_kernel */
 inline leave_to_sleepers()
 {
 	if
-	:: waiters && candidate -> candidate = 0; xp_entry_publish()
+	:: waiters && candidate -> candidate = 0; xp_entry_hand_to_kernel()
 	:: else
 	fi;
 	if
@@ -104,7 +104,7 @@ proctype waiter(byte me)
 			/* src/core/check.c: candidate_handle_bits */
 			atomic {
 				if
-				:: look -> xp_lowat_reached()
+				:: look -> xp_lowat_mask_events()
 				:: else
 				fi;
 				look = 0 }
@@ -133,7 +133,7 @@ end_asleep: /* src/linux/epoll.c: epoll_await */
 				fi }
 			atomic { /* src/core/report.c: xp_deliver */
 				if
-				:: look -> xp_lowat_reached()
+				:: look -> xp_lowat_mask_events()
 				:: else
 				fi;
 				look = 0 }
@@ -163,7 +163,7 @@ proctype changer()
 		:: atomic { lock(); /* src/core/changes.c: xp_change_enable */
 			wanted = 1;
 			if
-			:: waiters -> xp_entry_publish()
+			:: waiters -> xp_entry_hand_to_kernel()
 			:: else -> candidate = 1
 			fi;
 			locked = 0 }

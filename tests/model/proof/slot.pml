@@ -137,8 +137,8 @@ inline kernel_end()
 /* src/core/slot.h: xp_late_await: with the lock, which a late change does not need */
 #define xp_late_await() late == 0
 
-/* src/core/entry.c: entry_clear; src/core/slot.h: xp_slot_renumber */
-inline entry_clear()
+/* src/core/entry.c: slot_clear; src/core/slot.h: xp_slot_invalidate_tokens */
+inline slot_clear()
 {
 	xp_late_await();
 	older = used;
@@ -164,13 +164,13 @@ inline xp_entry_arm(how, mask)
 {
 	xp_late_await();
 	if
-	:: !there -> entry_clear()
+	:: !there -> slot_clear()
 	:: else -> entry_armed(how, mask); kernel_change(how, mask); token_new(KERNEL)
 	fi
 }
 
-/* src/core/entry.c: xp_entry_arm_main, xp_entry_mode: while the filter is enabled */
-inline xp_entry_arm_main()
+/* src/core/entry.c: xp_entry_arm_wanted, xp_entry_wanted_mode: while the filter is enabled */
+inline xp_entry_arm_wanted()
 {
 	if
 	:: CLEAR -> xp_entry_arm(EDGE, 1)
@@ -190,24 +190,24 @@ inline xp_entry_arm_late(how)
 	late++
 }
 
-/* src/core/candidates.h: xp_slot_mark */
-inline xp_slot_mark()
+/* src/core/candidates.h: xp_slot_outdate_reports */
+inline xp_slot_outdate_reports()
 {
 	marked = 1;
 	later = noted
 }
 
-/* src/core/entry.c: xp_entry_publish */
-inline xp_entry_publish()
+/* src/core/entry.c: xp_entry_hand_to_kernel */
+inline xp_entry_hand_to_kernel()
 {
 	if
 	:: mode == ONCE -> xp_entry_arm(ONCE, 1)
-	:: mode == EDGE -> xp_entry_arm_main()
+	:: mode == EDGE -> xp_entry_arm_wanted()
 	:: else
 	fi
 }
 
-/* src/core/sleep.c: leave_to_sleepers; src/core/check.c: xp_candidates_publish */
+/* src/core/sleep.c: leave_to_sleepers; src/core/check.c: xp_candidates_to_kernel */
 inline leave_to_sleepers()
 {
 	if
@@ -216,7 +216,7 @@ inline leave_to_sleepers()
 		check = 0;
 		recheck = 0;
 		if
-		:: on -> xp_entry_publish()
+		:: on -> xp_entry_hand_to_kernel()
 		:: else
 		fi
 	:: else
@@ -238,12 +238,12 @@ inline xp_entry_fruitless()
 inline xp_entry_end(silent)
 {
 	if
-	:: (silent) && is_silent -> entry_clear() /* slot.leftover: the kernel keeps the entry */
-	:: else -> xp_late_await(); kernel_end(); entry_clear()
+	:: (silent) && is_silent -> slot_clear() /* slot.has_leftover_entry: the kernel keeps the entry */
+	:: else -> xp_late_await(); kernel_end(); slot_clear()
 	fi
 }
 
-/* src/core/report.c: xp_deliver; src/core/report.h: xp_delivered; src/core/changes.c: xp_change_delivered */
+/* src/core/report.c: xp_deliver; src/core/report.h: xp_finish_delivery; src/core/changes.c: xp_change_delivered */
 inline xp_deliver()
 {
 	if
@@ -263,7 +263,7 @@ inline xp_deliver()
 	fi
 }
 
-/* src/core/report.c: xp_report, report_is_superseded, report_outdated */
+/* src/core/report.c: xp_report, report_check_superseded, report_outdated */
 inline xp_report()
 {
 	if
@@ -276,7 +276,7 @@ inline xp_report()
 			more = 1;
 			recheck = recheck || (on && mode != LEVEL)
 		:: !(marked && (later & bit_of(me))) && !there -> /* the 64th */
-			entry_clear()
+			slot_clear()
 		:: !(marked && (later & bit_of(me))) -> xp_deliver()
 		fi
 	fi;
@@ -303,20 +303,20 @@ inline is_same_file()
 {
 	if
 	:: mode == EDGE && on && !CLEAR -> xp_entry_arm(LEVEL, 1)
-	:: !(mode == EDGE && on && !CLEAR) && !there -> entry_clear()
+	:: !(mode == EDGE && on && !CLEAR) && !there -> slot_clear()
 	:: else
 	fi
 }
 
-/* src/core/candidates.c: xp_check_all; src/core/candidates.h: xp_check_delivered */
-inline xp_check_all()
+/* src/core/candidates.c: xp_candidates_add_edges; src/core/candidates.h: xp_candidate_add_delivered */
+inline xp_candidates_add_edges()
 {
 	if
 	:: mode == ONCE -> xp_late_await(); armed = 0
 	:: else
 	fi;
 	if
-	:: mode != LEVEL && on -> xp_slot_mark(); recheck = 1
+	:: mode != LEVEL && on -> xp_slot_outdate_reports(); recheck = 1
 	:: else
 	fi
 }
@@ -329,7 +329,7 @@ inline wanted_from_now()
 	news = 1
 }
 
-/* src/core/changes.c: xp_change_enable, recheck_enabled */
+/* src/core/changes.c: xp_change_enable, arm_or_recheck */
 inline xp_change_enable()
 {
 	if
@@ -343,14 +343,14 @@ inline xp_change_enable()
 			:: xp_entry_arm_late(ONCE)
 			:: xp_entry_arm_late(LEVEL) /* try whether that makes calls unnecessary */
 			fi
-		:: !is_silent && !armed -> xp_entry_arm_main()
-		:: armed && mode != EDGE -> xp_slot_mark()
+		:: !is_silent && !armed -> xp_entry_arm_wanted()
+		:: armed && mode != EDGE -> xp_slot_outdate_reports()
 		:: armed && mode == EDGE && waiters && CAN_PROBE && reports_once ->
 			xp_entry_arm_late(ONCE)
 		:: armed && mode == EDGE && waiters && CAN_PROBE && !reports_once ->
-			xp_entry_arm_main()
+			xp_entry_arm_wanted()
 		:: armed && mode == EDGE && !(waiters && CAN_PROBE) ->
-			xp_slot_mark();
+			xp_slot_outdate_reports();
 			check = 1
 		fi
 	fi
@@ -376,7 +376,7 @@ inline xp_change_add()
 		xp_late_await();
 		on = 1;
 		wanted_from_now();
-		xp_entry_arm_main()
+		xp_entry_arm_wanted()
 	:: else
 	fi;
 	if
@@ -416,7 +416,7 @@ inline late_make()
 	:: atomic { (used & CHANGE) && !there -> late--; unmade-- }
 		atomic { lock();
 			if
-			:: !(older & CHANGE) -> entry_clear()
+			:: !(older & CHANGE) -> slot_clear()
 			:: else
 			fi;
 			token_end(CHANGE);
@@ -447,7 +447,7 @@ loop:	atomic { /* src/core/wait.c: deliver_found; src/core/check.c: candidate_ta
 		:: candidate && on && !CAN_PROBE ->
 			check = 0;
 			recheck = 0;
-			xp_entry_publish();
+			xp_entry_hand_to_kernel();
 			goto ask
 		:: else -> /* src/core/check.c: chunk_check */
 			named = check;
@@ -516,7 +516,7 @@ harvest:	if
 			token_end(REPORT);
 			noted = noted & ~bit_of(me);
 			later = later & ~bit_of(me);
-			xp_check_all()
+			xp_candidates_add_edges()
 		:: !cancelled && (used & REPORT) -> xp_report()
 		:: else -> noted = noted & ~bit_of(me); later = later & ~bit_of(me)
 		fi;
@@ -572,7 +572,7 @@ proctype changer()
 		if
 		:: atomic { lock(); xp_change_enable(); xp_leave_late() }
 			late_make()
-		:: atomic { lock(); /* src/core/changes.c: xp_change_disable, disable_without_call */
+		:: atomic { lock(); /* src/core/changes.c: xp_change_disable, disable_filters */
 			on = 0;
 			check = 0;
 			recheck = 0;

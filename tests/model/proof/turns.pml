@@ -39,17 +39,17 @@ byte inside;     /* in a call, without the lock */
 byte waiters;    /* inside poll(2), or on their way out */
 byte followers;  /* asleep for their turn, or on their way out */
 byte alone;      /* of these, in the first group: one at a time */
-byte kicked;     /* of the waiters, from before kick.epoch grew */
+byte kicked;     /* of the waiters, from before kick.sequence grew */
 byte called;     /* of the followers, the same */
 byte called_all; /* in a call that began before wake.all grew */
-byte in_left;    /* on the condition `thread_left` */
+byte in_left;    /* on the condition `thread_returned` */
 byte roused;     /* of these: it was signalled */
 byte asleep;     /* inside poll(2) */
 byte taken;      /* with an event that the program has not acted on yet */
 
 bit locked;
 bit leader;
-bit kick_due; /* the write is left to whoever releases the lock */
+bit kick_pending; /* the write is left to whoever releases the lock */
 bit kick_wanted;
 bit wake_fd; /* is readable */
 bit in_array;
@@ -86,7 +86,7 @@ byte batches = BATCHES;
 /* src/core/threads.c: xp_kick_one */
 inline xp_kick_one()
 {
-	kick_due = kick_due || waiters
+	kick_pending = kick_pending || waiters
 }
 
 /* src/core/threads.c: followers_signal: the first group that has any */
@@ -113,11 +113,11 @@ inline groups_clear()
 	due = 0
 }
 
-/* src/core/threads.c: kick_due, wake_threads */
+/* src/core/threads.c: wake_pending_now, wake_threads */
 inline xp_kick_due()
 {
-	wake_fd = wake_fd || kick_due;
-	kick_due = 0;
+	wake_fd = wake_fd || kick_pending;
+	kick_pending = 0;
 	readable = readable | due;
 	due = 0
 }
@@ -131,8 +131,8 @@ inline xp_kick_all()
 	signal_all()
 }
 
-/* src/core/threads.c: inside_leave */
-inline xp_inside_leave()
+/* src/core/threads.c: note_relock */
+inline note_relock()
 {
 	leave(inside);
 	if
@@ -151,7 +151,7 @@ inline xp_sleeper_leave()
 	fi;
 	leave(kicked);
 	assert(!kicked); /* There is one leader. */
-	xp_inside_leave()
+	note_relock()
 }
 
 /* src/core/threads.c: follower_leave */
@@ -172,7 +172,7 @@ inline follower_leave()
 	:: !called -> groups_clear()
 	:: else
 	fi;
-	xp_inside_leave()
+	note_relock()
 }
 
 /* src/core/threads.c: turn_pass */
@@ -191,7 +191,7 @@ inline turn_refuse()
 	fi
 }
 
-/* src/core/threads.c: xp_await_left, xp_quiesce; src/base/mutex.c: xp_mutex_wait */
+/* src/core/threads.c: xp_await_thread_return, xp_quiesce; src/base/mutex.c: xp_mutex_wait */
 inline begin_left()
 {
 	xp_kick_due();
@@ -201,13 +201,13 @@ inline begin_left()
 	locked = 0
 }
 
-/* src/core/threads.c: xp_await_left, xp_quiesce: it was signalled */
+/* src/core/threads.c: xp_await_thread_return, xp_quiesce: it was signalled */
 inline end_left()
 {
 	lock();
 	leave(roused);
 	leave(in_left);
-	xp_inside_leave()
+	note_relock()
 }
 
 /* src/core/sleep.c: leave_to_sleepers */
@@ -223,8 +223,8 @@ inline leave_to_sleepers()
 /* src/core/threads.c: xp_unlock: before the unlock */
 inline unlock_begin()
 {
-	kicks = kick_due;
-	kick_due = 0;
+	kicks = kick_pending;
+	kick_pending = 0;
 	writes = due;
 	due = 0;
 	if
@@ -245,7 +245,7 @@ inline unlock_end()
 			readable = readable & ~(writes & ~signalled);
 			writes = 0;
 			kicks = 0;
-			xp_inside_leave();
+			note_relock();
 			leave(in_call);
 			leave(called_all);
 			locked = 0 }
@@ -332,7 +332,7 @@ loop:	atomic { /* src/core/wait.c: wait_loop, wait_prepare */
 	}
 	atomic { is_in(roused) -> end_left(); goto loop }
 
-ask:	atomic { /* src/core/wait.c: deliver_found, sleep_until */
+ask:	atomic { /* src/core/wait.c: deliver_found, sleep_deadline */
 		if
 		:: activated && !poll_level -> activated = 0; goto pass
 		:: else
@@ -344,7 +344,7 @@ ask:	atomic { /* src/core/wait.c: deliver_found, sleep_until */
 			takes(in_array && ready);
 			goto asked
 		:: else -> /* src/core/sleep.c: xp_sleep_shared */
-			assert(!waiters && !kick_due && !due);
+			assert(!waiters && !kick_pending && !due);
 			enter(waiters);
 			kick_wanted = 0;
 			enter(asleep);

@@ -15,7 +15,7 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	return -ENOTSUP;
 }
 
-int xp_inode_follow(struct xp_inodes *inodes, struct xp_inode_user *user)
+int xp_inode_follow_rename(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes, (void)user;
 	return -ENOTSUP;

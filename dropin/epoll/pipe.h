@@ -1,5 +1,5 @@
 /*
- * A post: the pipe behind the descriptor of a timer or of a signalfd.
+ * A pipe: the pipe behind the descriptor of a timer or of a signalfd.
  *
  * The program's descriptor is a duplicate of the read end.  The pipe has a byte in it while the
  * timer or signalfd is readable, and each further byte makes a new edge.
@@ -9,8 +9,8 @@
  * sleeps makes a socket pair, which has a message while the pipe has a byte, and sleeps in a
  * recv(2) that leaves the message there.
  *
- * ep_post_ring, ep_post_silence and ep_post_fork are called with the lock of all timers or of all
- * signalfds.
+ * ep_pipe_notify, ep_pipe_drain and ep_pipe_unshare are called with the lock of all timers or of
+ * all signalfds.
  */
 #ifndef EP_POST_H
 #define EP_POST_H
@@ -18,40 +18,40 @@
 #include "ep.h"
 #include "lock.h"
 
-struct ep_post {
-	int fds[2];   /* the pipe, not known to the program, which has a duplicate of fds[0] */
-	int bytes;    /* number of bytes in the pipe */
-	int sleep[2]; /* socket pair: reads sleep in recv(2) on sleep[0]; -1: not made yet */
+struct ep_pipe {
+	int fds[2];       /* the pipe, not known to the program, which has a duplicate of fds[0] */
+	int unread_bytes; /* number of bytes in the pipe */
+	int sleep_fds[2]; /* socket pair: reads sleep in recv(2) on sleep[0]; -1: not made yet */
 };
 
 /* The flags that timerfd_create(2) and signalfd(2) accept. */
-#define EP_POST_FLAGS (O_CLOEXEC | O_NONBLOCK)
+#define EP_PIPE_FLAGS (O_CLOEXEC | O_NONBLOCK)
 
-/* Make the pipe.  Returns the program's descriptor, opened with these EP_POST_FLAGS, or -errno. */
-int ep_post_open(struct ep_post *post, int flags);
-void ep_post_close(struct ep_post *post);
+/* Make the pipe.  Returns the program's descriptor, opened with these EP_PIPE_FLAGS, or -errno. */
+int ep_pipe_open(struct ep_pipe *pipe, int flags);
+void ep_pipe_close(struct ep_pipe *pipe);
 /*
  * Write a byte, unless 256 are unread: makes the descriptor readable, or makes a new edge if it is
  * readable already.
  */
-void ep_post_ring(struct ep_post *post);
+void ep_pipe_notify(struct ep_pipe *pipe);
 /* Empty the pipe: makes the program's descriptor not readable. */
-void ep_post_silence(struct ep_post *post);
+void ep_pipe_drain(struct ep_pipe *pipe);
 /*
  * In a forked child: replace the pipe, which is shared with the parent, by a new one, so that
  * neither process reads the other's bytes.  If no descriptor is free, the child keeps the parent's
  * pipe.
  */
-void ep_post_fork(struct ep_object *object, struct ep_post *post);
+void ep_pipe_unshare(struct ep_object *object, struct ep_pipe *pipe);
 /*
  * Sleep in a read(2) until the program's descriptor fd is readable.  Returns 0; -EAGAIN if fd is
  * non-blocking; or another negative errno value.  Takes `lock`, which the caller does not hold.
  */
-int ep_post_wait(struct ep_object *object, struct ep_post *post, pthread_mutex_t *lock, int fd);
+int ep_pipe_wait(struct ep_object *object, struct ep_pipe *pipe, pthread_mutex_t *lock, int fd);
 /*
  * Start a detached thread that runs no signal handler of the program, because all signals are
  * blocked in it.  Returns 0 or -errno.
  */
-int ep_post_start(void *(*run)(void *));
+int ep_thread_start(void *(*run)(void *));
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * The thread of a bell (struct ep_bell), which makes the set's descriptor readable.
+ * The thread of a notifier (struct ep_notifier), which makes the set's descriptor readable.
  *
  * The thread waits in the queue for one event, gives it back for the next wait of the program, and
  * sends a message into the socket pair.  Then it waits until a call has found the set without
  * events and has removed the message.  After the thread has taken an event and before it has given
- * it back, other waits would miss that event, so they call ep_bell_pause, which makes the thread
- * leave the queue.
+ * it back, other waits would miss that event, so they call ep_notifier_pause, which makes the
+ * thread leave the queue.
  */
 #include <errno.h>
 
@@ -16,69 +16,69 @@
  * set's descriptor readable.  Called and left with the set's lock, which is released during the
  * wait.
  */
-static void wait_and_show(struct ep_set *set)
+static void wait_and_set_readable(struct ep_set *set)
 {
 	struct xpoll_ready record;
 	struct epoll_event event;
 	int count;
 
-	set->bell.is_parked = false;
+	set->notifier.is_parked = false;
 	pthread_mutex_unlock(&set->lock);
 	count = xpoll_pwait(set->queue, &record, 1, -1, NULL);
 	pthread_mutex_lock(&set->lock);
 	if (count == 1 && ep_deliver(set, &record, &event)) {
-		ep_give_back(set, &record);
-		ep_bell_show(set, true);
+		ep_defer_record(set, &record);
+		ep_notifier_set_readable(set, true);
 	}
-	/* The wake-up was for a wait that had begun before the set got its bell: pass it on. */
-	if (count == 0 && set->bell.pauses == 0 && atomic_load(&set->waiters) > 0)
+	/* The wake-up was for a wait that had begun before the set got its notifier: pass it on. */
+	if (count == 0 && set->notifier.pause_count == 0 && atomic_load(&set->waiters) > 0)
 		(void)xpoll_wake(set->queue);
-	set->bell.stops |= count < 0 && errno != EINTR;
-	set->bell.is_parked = true;
-	pthread_cond_broadcast(&set->bell.changed);
+	set->notifier.is_stopping |= count < 0 && errno != EINTR;
+	set->notifier.is_parked = true;
+	pthread_cond_broadcast(&set->notifier.changed);
 }
 
 /*
- * The bell's thread: make the set's descriptor readable while the set has events, until
- * bell->stops.
+ * The notifier's thread: make the set's descriptor readable while the set has events, until
+ * notifier->is_stopping.
  */
-static void *ring_bell(void *opaque)
+static void *run_notifier(void *opaque)
 {
 	struct ep_set *set = opaque;
-	struct ep_bell *bell = &set->bell;
+	struct ep_notifier *notifier = &set->notifier;
 
 	ep_inside = true;
 	pthread_mutex_lock(&set->lock);
-	while (!bell->stops) {
-		if (bell->pauses > 0 || bell->is_rung)
-			pthread_cond_wait(&bell->changed, &set->lock);
-		/* a call has kept a record for the next wait (ep_give_back): the set is ready */
-		else if (atomic_load(&set->is_held))
-			ep_bell_show(set, true);
+	while (!notifier->is_stopping) {
+		if (notifier->pause_count > 0 || notifier->is_readable)
+			pthread_cond_wait(&notifier->changed, &set->lock);
+		/* a call has kept a record for the next wait (ep_defer_record): the set is ready */
+		else if (atomic_load(&set->has_deferred))
+			ep_notifier_set_readable(set, true);
 		else
-			wait_and_show(set);
+			wait_and_set_readable(set);
 	}
 	pthread_mutex_unlock(&set->lock);
 	return NULL;
 }
 
-int ep_ring_start(struct ep_set *set)
+int ep_notifier_start(struct ep_set *set)
 {
-	struct ep_bell *bell = &set->bell;
+	struct ep_notifier *notifier = &set->notifier;
 	sigset_t all, before;
-	int rc = ep_expose(set);
+	int rc = ep_make_pollable(set);
 
-	if (rc < 0 || atomic_load(&bell->fds[0]) < 0)
+	if (rc < 0 || atomic_load(&notifier->fds[0]) < 0)
 		return rc;
 	sigfillset(&all);
 	pthread_mutex_lock(&set->lock);
-	if (!bell->runs) {
-		bell->is_parked = true;
+	if (!notifier->has_thread) {
+		notifier->is_parked = true;
 		/* The thread must not run signal handlers of the program: block all signals. */
 		pthread_sigmask(SIG_SETMASK, &all, &before);
-		rc = -pthread_create(&bell->thread, NULL, ring_bell, set);
+		rc = -pthread_create(&notifier->thread, NULL, run_notifier, set);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
-		bell->runs = rc == 0;
+		notifier->has_thread = rc == 0;
 	}
 	pthread_mutex_unlock(&set->lock);
 	return rc;
@@ -106,17 +106,17 @@ static void adopt_nested(struct ep_set *set)
 
 		if (!inner)
 			continue;
-		if (ep_ring_adopt(inner) == 0)
-			(void)ep_ring_start(inner);
+		if (ep_adopt_with_nested(inner) == 0)
+			(void)ep_notifier_start(inner);
 		ep_drop(inner);
 	}
 }
 
-int ep_ring_adopt(struct ep_set *set)
+int ep_adopt_with_nested(struct ep_set *set)
 {
 	if (XP_LIKELY(atomic_load(&set->process) == atomic_load(&ep_process)))
 		return 0;
-	if (atomic_load(&set->nested) > 0)
+	if (atomic_load(&set->nested_entries) > 0)
 		adopt_nested(set);
 	return ep_adopt(set);
 }

@@ -1,5 +1,5 @@
-/* A post (post.h): a pipe whose bytes make the descriptor of a timer or of a signalfd readable. */
-#include "post.h"
+/* A pipe (pipe.h): a pipe whose bytes make the descriptor of a timer or of a signalfd readable. */
+#include "pipe.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,72 +33,72 @@ static int make_pipe(int fds[2])
 	return 0;
 }
 
-int ep_post_open(struct ep_post *post, int flags)
+int ep_pipe_open(struct ep_pipe *pipe, int flags)
 {
 	int command = flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD;
-	int fd, rc = make_pipe(post->fds);
+	int fd, rc = make_pipe(pipe->fds);
 
 	if (rc < 0)
 		return rc;
-	post->bytes = 0;
-	post->sleep[0] = post->sleep[1] = -1;
+	pipe->unread_bytes = 0;
+	pipe->sleep_fds[0] = pipe->sleep_fds[1] = -1;
 	if (flags & O_NONBLOCK)
-		ep_real()->fcntl(post->fds[0], F_SETFL, O_NONBLOCK);
-	fd = ep_real()->fcntl(post->fds[0], command, 0);
+		ep_real()->fcntl(pipe->fds[0], F_SETFL, O_NONBLOCK);
+	fd = ep_real()->fcntl(pipe->fds[0], command, 0);
 	rc = -errno;
 	if (fd >= 0)
 		return fd;
-	ep_post_close(post);
+	ep_pipe_close(pipe);
 	return rc;
 }
 
-void ep_post_close(struct ep_post *post)
+void ep_pipe_close(struct ep_pipe *pipe)
 {
 	for (int i = 0; i < 2; i++) {
-		real_close.close(post->fds[i]);
-		if (post->sleep[i] >= 0)
-			real_close.close(post->sleep[i]);
+		real_close.close(pipe->fds[i]);
+		if (pipe->sleep_fds[i] >= 0)
+			real_close.close(pipe->sleep_fds[i]);
 	}
 }
 
 /*
- * Wake the reads that sleep, by a message: each recv(2) with MSG_PEEK returns until ep_post_silence
+ * Wake the reads that sleep, by a message: each recv(2) with MSG_PEEK returns until ep_pipe_drain
  * takes the message.
  */
-static void wake(struct ep_post *post)
+static void wake(struct ep_pipe *pipe)
 {
 	char byte = 1;
 
-	(void)!send(post->sleep[1], &byte, 1, MSG_DONTWAIT);
+	(void)!send(pipe->sleep_fds[1], &byte, 1, MSG_DONTWAIT);
 }
 
-void ep_post_ring(struct ep_post *post)
+void ep_pipe_notify(struct ep_pipe *pipe)
 {
 	char byte = 1;
 
-	if (post->bytes == EP_BYTES_MOST || ep_real()->write(post->fds[1], &byte, 1) != 1)
+	if (pipe->unread_bytes == EP_BYTES_MOST || ep_real()->write(pipe->fds[1], &byte, 1) != 1)
 		return;
-	if (post->bytes++ == 0 && post->sleep[0] >= 0)
-		wake(post);
+	if (pipe->unread_bytes++ == 0 && pipe->sleep_fds[0] >= 0)
+		wake(pipe);
 }
 
-void ep_post_silence(struct ep_post *post)
+void ep_pipe_drain(struct ep_pipe *pipe)
 {
 	char bytes[EP_BYTES_MOST];
 
-	if (post->bytes > 0)
-		(void)!ep_real()->read(post->fds[0], bytes, (size_t)post->bytes);
-	if (post->bytes > 0 && post->sleep[0] >= 0)
-		(void)!recv(post->sleep[0], bytes, 1, MSG_DONTWAIT);
-	post->bytes = 0;
+	if (pipe->unread_bytes > 0)
+		(void)!ep_real()->read(pipe->fds[0], bytes, (size_t)pipe->unread_bytes);
+	if (pipe->unread_bytes > 0 && pipe->sleep_fds[0] >= 0)
+		(void)!recv(pipe->sleep_fds[0], bytes, 1, MSG_DONTWAIT);
+	pipe->unread_bytes = 0;
 }
 
-void ep_post_fork(struct ep_object *object, struct ep_post *post)
+void ep_pipe_unshare(struct ep_object *object, struct ep_pipe *pipe)
 {
-	int flags = ep_real()->fcntl(post->fds[0], F_GETFL);
+	int flags = ep_real()->fcntl(pipe->fds[0], F_GETFL);
 	int fds[2];
 
-	ep_reserve_descriptors();
+	ep_reserve_closed_fds();
 	if (make_pipe(fds) < 0)
 		return;
 	ep_real()->fcntl(fds[0], F_SETFL, flags & O_NONBLOCK);
@@ -107,31 +107,31 @@ void ep_post_fork(struct ep_object *object, struct ep_post *post)
 		struct number *number = number_at((int)i);
 
 		if (number && atomic_load(&number->object) == object)
-			ep_restamp_entries((int)i);
+			ep_update_inodes((int)i);
 	}
-	ep_post_close(post);
-	*post = (struct ep_post){.fds = {fds[0], fds[1]}, .sleep = {-1, -1}};
+	ep_pipe_close(pipe);
+	*pipe = (struct ep_pipe){.fds = {fds[0], fds[1]}, .sleep_fds = {-1, -1}};
 }
 
 /* Make the socket pair in which reads sleep, if there is none yet.  Returns 0 or -errno. */
-static int make_sleep(struct ep_post *post)
+static int make_sleep_fds(struct ep_pipe *pipe)
 {
 	int fds[2];
 
-	if (post->sleep[0] >= 0)
+	if (pipe->sleep_fds[0] >= 0)
 		return 0;
 	if (socketpair(AF_UNIX, SOCK_DGRAM, 0, fds) < 0)
 		return -errno;
 	for (int i = 0; i < 2; i++) {
 		ep_real()->fcntl(fds[i], F_SETFD, FD_CLOEXEC);
-		post->sleep[i] = fds[i];
+		pipe->sleep_fds[i] = fds[i];
 	}
-	if (post->bytes > 0)
-		wake(post);
+	if (pipe->unread_bytes > 0)
+		wake(pipe);
 	return 0;
 }
 
-int ep_post_wait(struct ep_object *object, struct ep_post *post, pthread_mutex_t *lock, int fd)
+int ep_pipe_wait(struct ep_object *object, struct ep_pipe *pipe, pthread_mutex_t *lock, int fd)
 {
 	struct ep_locked before;
 	int rc;
@@ -139,12 +139,12 @@ int ep_post_wait(struct ep_object *object, struct ep_post *post, pthread_mutex_t
 	if (ep_real()->fcntl(fd, F_GETFL) & O_NONBLOCK)
 		return -EAGAIN;
 	before = ep_lock(lock);
-	rc = make_sleep(post);
+	rc = make_sleep_fds(pipe);
 	ep_unlock(lock, &before);
-	return rc < 0 ? rc : ep_sleep(object, post->sleep[0]);
+	return rc < 0 ? rc : ep_sleep(object, pipe->sleep_fds[0]);
 }
 
-int ep_post_start(void *(*run)(void *))
+int ep_thread_start(void *(*run)(void *))
 {
 	sigset_t all, before;
 	pthread_attr_t attributes;
