@@ -227,9 +227,9 @@ bool ep_nested_is_ready(int fd)
 }
 
 /*
- * If the descriptor of a nested set refers to a notifier, a socket, the notifier's thread makes it
- * readable a little late, so a wait with timeout 0 would miss an event: update the descriptors of
- * all nested sets now.
+ * The descriptor of a nested set may refer to a notifier's socket, which the notifier's thread
+ * makes readable a little late.  A wait with timeout 0 would miss an event then, so update the
+ * descriptors of all nested sets now.
  */
 void ep_nest_refresh(struct ep_set *set)
 {

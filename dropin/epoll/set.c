@@ -132,7 +132,7 @@ int ep_begin(struct ep_set **begun)
 /*
  * Make the set's descriptors duplicates of the queue's descriptor or, if the kernel or the back end
  * rules that out, of a socket that a thread keeps readable while the set has events (struct
- * ep_bell).  Called with the locks of the table and of the set.
+ * ep_notifier).  Called with the locks of the table and of the set.
  */
 static int make_pollable(struct ep_set *set)
 {

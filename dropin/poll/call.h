@@ -79,7 +79,7 @@ struct call {
 	struct pollfd *fds;             /* the program's array; for select made by `expand` */
 	struct bits bit_sets;           /* the arguments of select or pselect */
 	const struct timespec *timeout; /* the program's timeout; NULL: none, or has_timeout_ms */
-	int timeout_ms;                 /* the program's timeout, if is_poll */
+	int timeout_ms;                 /* the program's timeout, if has_timeout_ms */
 };
 
 /* Returns the deadline of a call that begins now with this timeout; XP_NOW for 0. */

@@ -64,8 +64,8 @@ static unsigned long words_at(const struct bits *bits, int at, unsigned long wor
 }
 
 /*
- * Make the entries of the descriptors of the word at index `at`.  Bits in `any` are descriptors
- * that are in a bit set now, or were when the entries were last made; only these entries are made.
+ * Make the poll(2) entries of the descriptors whose bits are in the word at index `at`.  Only those
+ * with a bit in `any` are made: they are in a bit set now, or were when entries were last made.
  */
 static void word_expand(struct selected *selected, int at, unsigned long any)
 {

@@ -125,8 +125,8 @@ static int inode_change_filter(struct xp_inodes *inodes, const struct xp_inode *
 }
 
 /*
- * Returns the kernel's notes that all users need, and the user `more`, unless NULL.  The result is
- * never 0, because a filter needs a note.
+ * Returns the union of the kernel's notes that the inode's users need and, unless NULL, the user
+ * `more`.  The result is never 0, because a filter needs a note.
  */
 static uint32_t inode_kernel_notes(const struct xp_inode *inode,
                                    const struct xp_inode_user *more)

@@ -12,9 +12,9 @@
 #include "core/slot.h"
 
 /*
- * Mark the slot.  Called if filters were enabled, or their entry was changed, without a new arming
- * (the number in the tokens of reports).  A report that a thread fetched before the mark may be
- * about a state that was delivered already, so such a report only leads to a check by poll(2).
+ * Set the slot's cutoff.  Called if filters were enabled, or their entry was changed, without a new
+ * arming (the number in the tokens of reports).  A report that a thread fetched before the cutoff
+ * may be about a state that was delivered already, so it only leads to a check by poll(2).
  */
 static inline void xp_slot_outdate_reports(struct xpoll *queue, struct xp_slot *slot)
 {
@@ -45,7 +45,7 @@ static XP_INLINE void xp_candidate_append(struct xpoll *queue, int fd, struct xp
 
 /*
  * Remove the slot from the list of candidates if it is the only one and has no enabled filter and
- * no undelivered bits (kept_for): so the next wait need not check the list.
+ * no undelivered bits (deferred_for): so the next wait need not check the list.
  */
 static inline void xp_candidate_cancel(struct xpoll *queue, struct xp_slot *slot)
 {

@@ -113,7 +113,10 @@ static void candidate_handle_bits(struct xpoll *queue, struct xp_wait *wait,
 	}
 }
 
-/* Handle one slot after a poll(2) with result rc.  named: see candidate_handle_bits. */
+/*
+ * Handle one slot after a poll(2) with result rc.  named: the program has just named the descriptor
+ * in a change, so it is not verified.
+ */
 static XP_NOINLINE void candidate_handle_poll(struct xpoll *queue, struct xp_wait *wait,
                                          const struct pollfd *found, bool named, int rc)
 {

@@ -186,10 +186,10 @@ static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum x
 	slot->fruitless_checks = 0;
 	slot->fruitless_reports = 0;
 	/*
-	 * A mark of the slot (xp_slot_outdate_reports) shows which reports are from before this
-	 * change.  On a lazy queue the new arming in the token shows that, too, so clear the mark;
-	 * but not if the slot has solo entries (entries for one filter), whose tokens keep an
-	 * earlier arming.  On other queues the arming stays the same, so set the mark.
+	 * The slot's cutoff (xp_slot_outdate_reports) shows which reports are from before this
+	 * change.  On a lazy queue the new arming in the token shows that, too, so clear the
+	 * cutoff; but not if the slot has solo entries (entries for one filter), whose tokens keep
+	 * an earlier arming.  On other queues the arming stays the same, so set the cutoff.
 	 */
 	if (!queue->lazy)
 		xp_slot_outdate_reports(queue, slot);

@@ -22,8 +22,8 @@
  * harvest: to fetch reports.
  * arming: the number of an entry's last change, which reports return in their token, so that the
  *   queue recognises reports from before the change.
- * marked slot: filters were enabled without a new arming, so a report that a thread fetched before
- *   may be outdated: the queue checks the state instead of delivering the report.
+ * cutoff of a slot: filters were enabled without a new arming, so a report that a thread fetched
+ *   before may be outdated: the queue checks the state instead of delivering the report.
  * late change: a change of an entry that a thread makes after it has released the lock.
  * kick: make a thread that sleeps in the kernel return and poll again.  kick.is_requested: the next
  *   thread that leaves the queue has to kick one.  kick.sequence: counts the calls that kick all.
@@ -118,7 +118,7 @@ struct xp_wait {
 	/* xp_wait_call zeroes the members from here on. */
 	unsigned spurious;    /* calls into the kernel in this wait that led to no event */
 	/*
-	 * queue->last_cutoff before the last call into the kernel.  If a slot's `mark` is later,
+	 * queue->last_cutoff before the last call into the kernel.  If a slot's `cutoff` is later,
 	 * filters were enabled after that call, so its report about the slot is outdated.
 	 */
 	uint32_t cutoff_snapshot;

@@ -100,7 +100,7 @@ struct xp_slot {
 	 * earlier one is of a registration that has ended
 	 */
 	uint32_t first_arming;
-	/* queue->last_cutoff at the last xp_slot_outdate_reports: see `marked` */
+	/* queue->last_cutoff at the last xp_slot_outdate_reports: see `has_cutoff` */
 	uint32_t cutoff;
 	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
 	/* descriptor of the next candidate (slot to check by poll(2)); XP_LAST; XP_UNQUEUED */

@@ -141,8 +141,8 @@ void xp_kicks_taken(struct xpoll *queue, struct xp_wait *wait, const struct xp_f
                     int rc);
 
 /*
- * Release the lock until thread_left is signalled: other threads have returned from their sleep, or
- * no thread waits in xp_quiesce any more.
+ * Release the lock until thread_returned is signalled: other threads have returned from their
+ * sleep, or no thread waits in xp_quiesce any more.
  */
 void xp_await_thread_return(struct xpoll *queue, struct xp_wait *wait);
 /*

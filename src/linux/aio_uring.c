@@ -388,8 +388,8 @@ static void uring_completed(uint64_t token, int32_t result, struct xp_list *jobs
 	xp_wakefd_clear(&uring.call);
 	uring.listening = false;
 	/*
-	 * Clear the flag before uring_fill_all reads the lists of jobs, so that a uring_call after
-	 * that signals `call` again.
+	 * Clear the flag before uring_fill_all reads the lists of jobs: then a uring_call after the
+	 * reading signals `call` again.
 	 */
 	atomic_store(&uring.calling, 0);
 }

@@ -169,10 +169,10 @@ static void epoll_close(void *opaque)
 	xp_wakefd_close(&state->wake);
 }
 
-/* epoll_wait(2) fills arrays of struct xp_fired, here and in epoll_solo.c. */
+/* Arrays of struct xp_fired are passed to epoll_wait(2) here, in epoll_solo.c and in sys_hot.h. */
 _Static_assert(sizeof(struct xp_fired) == sizeof(struct epoll_event) &&
                offsetof(struct xp_fired, token) == offsetof(struct epoll_event, data),
-               "epoll_wait fills an array of them");
+               "a struct xp_fired is a struct epoll_event");
 
 /*
  * Sleep with a signal mask, by ppoll(2) of the set.  epoll_pwait(2) is not used: it fails with

@@ -46,7 +46,7 @@ struct select_state {
  * Returns true if the set of edges has to contain this watch: an edge-triggered one, or one for
  * which select(2) could miss a hang-up, because select(2) reports a hang-up only as readable or
  * writable.  So a watch without POLLIN stays in the array only if it is POLLOUT alone, of a file
- * that becomes writable when it hangs up.  A file whose bits poll(2) clears (consumed) stays in the
+ * that becomes writable when it hangs up.  A file whose bits poll(2) clears stays in the
  * array, because the set must not poll it.
  */
 static bool select_needs_set(const struct xp_array_entry *entry, uint32_t watch)

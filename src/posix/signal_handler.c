@@ -24,7 +24,7 @@
 #include "sys/sys.h"
 
 enum {
-	SIGNAL_LINKS = 8, /* handlers of ours, called links, of one signal */
+	SIGNAL_LINKS = 8, /* most handlers of ours, called links, that one signal has */
 	SIGNAL_NO_LINK = SIGNAL_LINKS,
 };
 
@@ -195,9 +195,10 @@ static void link_set(struct signal_link *link, unsigned number,
 }
 
 /*
- * Returns the index of a link to install in front of this action.  A link that was given away may
- * be behind the action in the chain already, so it is only used in front of the same handler as
- * before, or of one without a handler, which calls nothing.  -EBUSY: there is no such link.
+ * Returns the index of a link (a handler of ours) to install in front of this action.  A link that
+ * the program has replaced and saved may be called by this action's handler, and the two would call
+ * each other for ever.  So such a link is used again only in front of the same handler as before,
+ * or of an action without a handler.  -EBUSY: there is no such link.
  */
 static int link_choose(const struct signal_watched *signal,
                        const struct sigaction *previous)

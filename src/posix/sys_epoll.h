@@ -1,7 +1,7 @@
 /*
  * epoll(7), timerfds and replacing a descriptor, as Linux and illumos have them: see sys.h for the
- * conventions.  Waits in an epoll set are in sys_linux.h.  Solaris has no epoll: all of these
- * functions fail with ENOTSUP there.
+ * conventions.  Sleeps in an epoll set are in sys_linux.h.  Solaris has no epoll: there these
+ * functions do nothing, and those with a result return -ENOTSUP.
  */
 #ifndef XP_POSIX_SYS_EPOLL_H
 #define XP_POSIX_SYS_EPOLL_H

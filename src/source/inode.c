@@ -52,7 +52,8 @@ static void user_set_list(struct xpoll *queue, struct xp_inodes *inodes,
 }
 
 /*
- * The user's file was renamed: watch its new name or parent.  Returns true if changes since the
+ * The user's file was renamed: where the system watches names or parent directories, watch the new
+ * ones (xp_inode_follow_rename).  Returns true if changes since the
  * rename may not have been reported.
  */
 static bool user_follow(struct xpoll *queue, struct xp_inodes *inodes, struct xp_inode_user *user)
@@ -407,7 +408,7 @@ void xp_inode_resume_reports(struct xpoll *queue, struct xp_inode_user *user)
 	compare_in_next_wait(queue, inodes);
 	/*
 	 * fstat(2) failed, or fd refers to another file now: report nothing.  The registration's
-	 * `confirm` detects that before a delivery.
+	 * `verify_ident` detects that before a delivery.
 	 */
 	if (xp_inode_stat(user, &now) < 0)
 		return;

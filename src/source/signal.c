@@ -20,11 +20,15 @@
 #include "sys/process.h"
 #include "sys/sys.h"
 
-/* A registration of SIGNAL.  A sum is the number of deliveries, plus 1 for a pending signal. */
+/* A registration of SIGNAL. */
 struct signal_registration {
 	struct xp_registration reg;
 	struct xp_list item; /* links the registration into the state's `regs` */
-	uint64_t known;      /* the largest sum so far; reduced if a pending signal was accepted */
+	/*
+	 * the largest number of deliveries so far, plus 1 while a signal is pending; reduced if a
+	 * pending signal was accepted
+	 */
+	uint64_t known;
 	uint64_t reported;   /* how many of `known` were reported in events */
 	/*
 	 * a descriptor that is readable while the signal is pending; -1: no ADD came from a thread

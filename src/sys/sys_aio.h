@@ -12,7 +12,7 @@ enum {
 	XP_FILE_WRITABLE = 2,
 	XP_FILE_DIRECT = 4,    /* O_DIRECT: bypasses the page cache */
 	XP_FILE_DIRECTORY = 8,
-	XP_FILE_OTHER = 16,    /* neither on a disk nor a directory: a pipe, a terminal ... */
+	XP_FILE_OTHER = 16,    /* no regular file, block device or directory: a pipe ... */
 };
 
 /*
