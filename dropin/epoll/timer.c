@@ -59,7 +59,10 @@ static struct {
 	pthread_mutex_t lock; /* taken by ep_lock */
 	struct ep_locked before_fork; /* for fork_end: the state from ep_lock */
 	struct ep_timer *all;
-	/* the thread was started (in a forked child, before ep_revive: the parent's thread) */
+	/*
+	 * the thread was started; in a forked child it stays true until ep_revive, although only
+	 * the parent has the thread
+	 */
 	bool has_thread;
 	pthread_cond_t changed; /* signalled when the due_ns of a timer was set */
 } timers = {.lock = PTHREAD_MUTEX_INITIALIZER};

@@ -53,7 +53,7 @@ static XP_INLINE bool kq_translate_enable(const struct kevent *change,
 
 /*
  * Translate the frequent changes of a connection: READ is added, or READ or WRITE is deleted,
- * without any fflags.  Returns false for any other change.
+ * without any fflags.  Returns false for any other change, and for some of these that need more.
  */
 static XP_INLINE bool kq_translate_add_delete(struct kq *kq,
                                               const struct kevent *change,
@@ -208,8 +208,9 @@ static XP_NOINLINE int kq_wait_with_aio(struct kq *kq,
 }
 
 /*
- * Apply the changes and wait, in one call of xpoll_event.  Inline, because each function between
- * the program and the system call costs a mispredicted return.
+ * Apply the changes and wait: in one call of xpoll_event, unless the queue has requests of
+ * asynchronous I/O.  Inline, because each function between the program and the system call costs a
+ * mispredicted return.
  */
 static XP_INLINE int kq_wait(struct kq *kq, const struct xpoll_event *changes,
                              int nchanges, struct kevent *events, int nevents,

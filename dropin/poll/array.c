@@ -34,7 +34,8 @@ static bool array_reserve(struct array *array, size_t count)
 	size_t most = count > array->len ? count : array->len;
 
 	/*
-	 * At most `most` entries change: `changed` and `former_fds` need room for that many each.
+	 * At most `most` entries change: `changed_indexes` and `former_fds` need room for that many
+	 * each.
 	 */
 	if (!memory_reserve(&array->image_memory, count * sizeof *array->image) ||
 	    !memory_reserve(&array->next_memory, count * sizeof *array->next) ||

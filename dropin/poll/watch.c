@@ -247,10 +247,10 @@ void watch_register_again(struct watch *watch, int fd)
 /* --- Closed descriptors -------------------------------------------------------- */
 
 /*
- * If the set has registered fd, but its bit of fd (numbers.h) is clear, a thread is closing fd or
- * has closed it: forget the registration.  If fd is still in the array, register the file that it
- * refers to now; while that is not possible, for example during the close, make fd hot (polled by
- * each call).
+ * A thread that closes fd clears this set's bit in the word of fd (numbers.h).  If the bit is clear
+ * though the set has registered fd, forget the registration.  If fd is still in the array, register
+ * the file that it refers to now; while that is not possible, for example during the close, make fd
+ * hot (polled by each call).
  */
 static void drop_if_closed(struct watch *watch, int fd)
 {

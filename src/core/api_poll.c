@@ -148,9 +148,10 @@ int xpoll_wait(struct xpoll *queue, int timeout_ms)
 }
 
 /*
- * Complete batch_take for a record whose slot was changed since xpoll_wait stored the record, whose
- * filters have CLEAR, ONESHOT or DISPATCH, or whose bits may have to be kept for disabled filters.
- * Continue with the next record if the registration has ended or is disabled.
+ * The part of batch_take for records that need more: the slot was changed since xpoll_wait stored
+ * the record; its filters have CLEAR, ONESHOT or DISPATCH; or some bits belong to disabled filters,
+ * and have to be stored until these are enabled.  Continue with the next record if the registration
+ * has ended or is disabled.
  */
 static XP_NOINLINE int batch_take_slow(struct xpoll *queue, const struct xpoll_ready *found,
                                        void **datap)

@@ -117,8 +117,9 @@ static int arm_or_recheck(struct xpoll *queue, int fd, struct xp_slot *slot, uns
 		                       mine & slot->enabled & ~filters ? NULL : late);
 	} else if (awaited && !xp_change_repeats_edge(queue, slot, filters)) {
 		/*
-		 * A thread that sleeps in the kernel does not check slots by poll(2), as in the
-		 * branch below: change the entry, so that the kernel reports the filters.
+		 * The branch below leaves the filters to a check by poll(2), which a thread that
+		 * sleeps in the kernel does not make: change the entry, so that the kernel reports
+		 * the filters.
 		 */
 		rc = xp_entry_arm_wanted(queue, fd, slot, filters);
 	} else {

@@ -36,8 +36,8 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter);
 uint32_t xp_lowat_mask_events(struct xpoll *queue, int fd, struct xp_slot *slot, uint32_t events);
 
 /*
- * Called LOWAT_EVERY_NS after a WRITE filter had less room than its low-water mark: the next wait
- * checks all such filters.
+ * Called at most LOWAT_EVERY_NS after a WRITE filter had less room than its low-water mark: the
+ * next wait checks all such filters.
  */
 void xp_lowat_due(struct xpoll *queue);
 

@@ -490,7 +490,7 @@ uint32_t xp_inodes_reportable(void)
 	int fd = xp_sys_inotify_open();
 	int rc;
 
-	/* If only a limit is exhausted, the kernel does have inotify. */
+	/* If only descriptors or memory are lacking, the kernel does have inotify. */
 	if (fd < 0)
 		return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? ALL_NOTES : 0;
 	xp_fd_path(path, fd, "");

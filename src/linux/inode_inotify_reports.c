@@ -179,7 +179,7 @@ static void reports_handle(struct xp_inodes *inodes, const struct reports *repor
  * with this watch number.  The kernel holds a lock of the directory during a rename, and also to
  * look up a name, which this function does.
  */
-static void dir_await_renames(struct xp_inodes *inodes, int number)
+static void dir_sleep_until_renamed(struct xp_inodes *inodes, int number)
 {
 	struct xp_inode *inode = xp_inode_find(inodes, (uint64_t)number);
 	char path[XP_FD_PATH_SIZE + OVERLONG_NAME_LEN];
@@ -222,7 +222,7 @@ static size_t reports_pair_renames(struct xp_inodes *inodes, struct reports *rep
 		if (half->mask & IN_MOVED_FROM && !mark_rename_within(reports, half) &&
 		    at >= from) {
 			if (half->wd != awaited)
-				dir_await_renames(inodes, half->wd);
+				dir_sleep_until_renamed(inodes, half->wd);
 			awaited = half->wd;
 			first = at < first ? at : first;
 		}

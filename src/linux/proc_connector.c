@@ -280,7 +280,10 @@ static void connector_report_all(struct xpoll *queue, const struct message *mess
 	}
 }
 
-/* Read all reports, up to XP_TRACE_DRAIN_MOST; see xp_tracer_ops.drain for *all and the result. */
+/*
+ * Read reports, at most about XP_TRACE_DRAIN_MOST, all of them if *all; implements `drain` of
+ * xp_tracer_ops, where *all and the result are described.
+ */
 static bool connector_drain(struct xpoll *queue, struct xp_tracer *tracer, bool *all)
 {
 	struct connector *connector = (struct connector *)tracer;

@@ -283,9 +283,9 @@ static int edge_poll_clears(struct xp_edge *edge, int fd, uint32_t watch, const 
 		return -ENOTSUP;
 	if (!S_ISREG(status->st_mode))
 		/*
-		 * A performance counter.  xp_edge_check_file does not add it to the set for a test,
-		 * unlike a file of /proc: that would clear its bits, which would have to be polled
-		 * and stored before.
+		 * A performance counter, which xp_edge_check_file does not add to the set for a
+		 * test.  It does add a file of /proc, which clears the file's bits: they are polled
+		 * and stored below, before the test.
 		 */
 		return 1;
 	xp_count(&edge->counters->syscalls_check);

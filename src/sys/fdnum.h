@@ -34,7 +34,7 @@ static inline int xp_fd_of(uintptr_t handle)
 	return xp_fd_number(handle);
 }
 #else
-/* Descriptors of POSIX are the numbers themselves. */
+/* On POSIX the ident of an event is the descriptor itself. */
 
 /* Returns the descriptor that the ident of an event means; -1: the ident is too large for one. */
 static inline int xp_fd_number(uint64_t ident)
