@@ -381,8 +381,8 @@ void ep_nest_refresh(struct ep_set *set);
 /* notifier.c ----------------------------------------------------------------------------- */
 
 /*
- * Make the socket pair of a notifier, one end of which stands for the set's queue.  Returns 0 or
- * -errno.
+ * Make the socket pair of a notifier: the set's descriptors will be duplicates of one end, fds[0],
+ * in place of the queue's descriptor.  Returns 0 or -errno.
  */
 int ep_notifier_open(struct ep_notifier *notifier);
 /*

@@ -36,7 +36,7 @@ static int levels_below(struct ep_set *set, const struct ep_set *forbidden)
 }
 
 /* Returns true if `inner` is registered in `set`.  Takes the set's lock. */
-static bool contains(struct ep_set *set, const struct ep_set *inner)
+static bool has_member(struct ep_set *set, const struct ep_set *inner)
 {
 	bool found = false;
 
@@ -60,7 +60,7 @@ static int levels_above(const struct ep_set *inner)
 	int levels = 0;
 
 	for (struct ep_set *set = ep_all_sets(); set; set = set->next) {
-		int above = contains(set, inner) ? levels_above(set) : 0;
+		int above = has_member(set, inner) ? levels_above(set) : 0;
 
 		levels = above > levels ? above : levels;
 	}

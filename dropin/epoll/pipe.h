@@ -12,8 +12,8 @@
  * ep_pipe_notify, ep_pipe_drain and ep_pipe_unshare are called with the lock of all timers or of
  * all signalfds.
  */
-#ifndef EP_POST_H
-#define EP_POST_H
+#ifndef EP_PIPE_H
+#define EP_PIPE_H
 
 #include "ep.h"
 #include "lock.h"
@@ -21,7 +21,7 @@
 struct ep_pipe {
 	int fds[2];       /* the pipe, not known to the program, which has a duplicate of fds[0] */
 	int unread_bytes; /* number of bytes in the pipe */
-	int sleep_fds[2]; /* socket pair: reads sleep in recv(2) on sleep[0]; -1: not made yet */
+	int sleep_fds[2]; /* socket pair: reads sleep in recv(2) on the first; -1: not made yet */
 };
 
 /* The flags that timerfd_create(2) and signalfd(2) accept. */

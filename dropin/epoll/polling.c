@@ -115,8 +115,8 @@ static int poll_once(struct polling *polling)
 	if (left_ns < 0)
 		left_ns = 0;
 	/*
-	 * macOS has no ppoll(2): call poll(2).  No mask is lost, because there only poll(2) of this
-	 * file, which takes no mask, comes here.
+	 * macOS has no ppoll(2): call poll(2).  No mask is lost, because on macOS only the poll
+	 * that this file defines, which takes none, calls this function.
 	 */
 	if (!ep_real()->ppoll)
 		return ep_real()->poll(polling->fds, polling->len,

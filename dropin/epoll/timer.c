@@ -40,8 +40,8 @@ struct ep_timer {
 	int64_t due_ns;        /* time of the next expiration; 0: the timer is not armed */
 	int64_t interval_ns;
 	/*
-	 * if cancels: real-time clock minus monotonic clock when the timer was set, or when read(2)
-	 * last failed with ECANCELED
+	 * if is_cancel_on_set: real-time clock minus monotonic clock when the timer was set, or
+	 * when read(2) last failed with ECANCELED
 	 */
 	int64_t offset_ns;
 	uint64_t ticks;        /* number of expirations that no read(2) has returned yet */
@@ -56,7 +56,7 @@ struct ep_timer {
 };
 
 static struct {
-	pthread_mutex_t lock; /* taken by ep_lock */
+	pthread_mutex_t lock; /* taken by ep_lock; the thread locks it directly */
 	struct ep_locked before_fork; /* for fork_end: the state from ep_lock */
 	struct ep_timer *all;
 	/*

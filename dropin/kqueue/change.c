@@ -200,8 +200,8 @@ static unsigned kq_user_fflags(struct kq *kq, const struct kevent *change)
 }
 
 /*
- * Complete the record of a change of any filter other than READ and WRITE: drop the fflags that
- * FreeBSD ignores.  Returns 0, or -EINVAL.
+ * Complete the record of a change of VNODE, EMPTY, PROC, TIMER, EXCEPT or USER: drop the fflags
+ * that FreeBSD ignores.  Returns 0; -EINVAL: another filter, or fflags that the filter lacks.
  */
 static int kq_translate_other(struct kq *kq, const struct kevent *change,
                               struct xpoll_event *record)

@@ -197,8 +197,8 @@ void kq_signals_set_present(struct kq *kq, int number, bool there)
 		atomic_fetch_or(&kq->signals, bit);
 		/*
 		 * When a signal is registered, xpoll reads only the calling thread's mask, but any
-		 * other thread may block the signal, too: make the next kevent(2) of each thread
-		 * register the signals again.
+		 * other thread may block the signal, too: make the next kevent(2) with room for
+		 * events of each thread register the signals again.
 		 */
 		kq_signals_changed();
 	} else {

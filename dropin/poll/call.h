@@ -62,7 +62,7 @@ struct call {
 	uintptr_t site;
 	uintptr_t key;        /* address of the array, or of the first fd_set that is not NULL */
 	struct extent memory; /* the array or bit sets, which the real call reads and writes */
-	size_t count;         /* number of entries of fds; for select equal to bits.nfds */
+	size_t count;         /* number of entries of fds; for select equal to bit_sets.nfds */
 	/*
 	 * number of descriptors that the kernel polls in a real call; in a poll(2) also counts
 	 * entries with a negative fd

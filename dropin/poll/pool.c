@@ -275,7 +275,7 @@ static struct set *claim_oldest_idle(int64_t now_ns)
 	return NULL;
 }
 
-/* Claim a set that no array has; NULL: all are used. */
+/* Claim a set that is FREE; NULL: there is none. */
 static struct set *claim_free(void)
 {
 	for (int i = 0; i < NUMBERS_SETS; i++) {

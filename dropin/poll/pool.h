@@ -43,7 +43,8 @@ struct set {
 	 */
 	struct watch watch;
 	struct array array;     /* [c] the copy of the program's array */
-	struct memory selected; /* [c] one struct selected: a select as an array; see select.c */
+	/* [c] for select(2): one struct selected, the bit sets as entries of poll(2) */
+	struct memory selected;
 	/*
 	 * [c] the program's memory that is known to be mapped, because the last real call has used
 	 * it

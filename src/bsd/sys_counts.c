@@ -1,4 +1,4 @@
-/* How much can be read from or written to a descriptor, by the filters of kqueue(2). */
+/* Counts of bytes and connections of a descriptor, most of them by the filters of kqueue(2). */
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>

@@ -116,8 +116,8 @@ static inline void xp_note_ignored_hangup(struct xpoll *queue, struct xp_slot *s
 	slot->hangup_ignored = queue->hangup_ignored = true;
 }
 /*
- * Have the next wait check the slots for which xp_note_ignored_hangup was called.  Waits of
- * xpoll_pwait and xpoll_wait call this.
+ * Called at the start of a wait of xpoll_pwait or xpoll_wait: make candidates of the slots for
+ * which xp_note_ignored_hangup was called, so that this wait checks them.
  */
 void xp_candidates_add_hangups(struct xpoll *queue);
 

@@ -114,7 +114,7 @@ struct xp_wait {
 	/*
 	 * queue->wake.all when the wait began: if wake.all differs later, xpoll_wake_all was called
 	 */
-	uint32_t wake_all;
+	uint32_t wake_all_snapshot;
 	/* xp_wait_call zeroes the members from here on. */
 	unsigned spurious;    /* calls into the kernel in this wait that led to no event */
 	/*
@@ -145,7 +145,7 @@ struct xp_wait {
 	bool must_kick;
 	/* the thread polled without sleeping before its first sleep: see xp_sleep_prepare */
 	bool polled;
-	bool has_slept;   /* the thread slept before in this call */
+	bool slept_before;   /* the thread slept before in this call */
 	bool holds_signals; /* the thread blocks all signals except during its sleeps */
 	bool timed_out;   /* the last sleep lasted until the deadline */
 	bool interrupted; /* a source found that a signal handler may have run in the last sleep */
@@ -385,6 +385,7 @@ struct xpoll {
 		uint8_t grace;
 	} outer;
 
+	/* What xpoll_wait has found, for xpoll_revents. */
 	struct {
 		/* `next`: index of the record that xpoll_revents returns next. */
 		int next, len;

@@ -445,8 +445,8 @@ static XP_NOINLINE void report_uncommon(struct xpoll *queue, struct xp_wait *wai
 		report_without_registration(queue, wait, fired->token);
 	} else if (XP_UNLIKELY(events & POLLNVAL)) {
 		/*
-		 * fd was closed.  select(2) failed because of it and reported no other descriptor,
-		 * so poll again without it.
+		 * fd was closed or reused.  Poll again without it: with select(2), which fails
+		 * because of such an fd, no other descriptor was reported.
 		 */
 		wait->more = true;
 		xp_entry_drop(queue, fd, slot);

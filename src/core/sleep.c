@@ -158,7 +158,7 @@ int xp_leave_and_make(struct xpoll *queue, int rc, const struct xp_late *late)
 uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *until_ns)
 {
 	uint32_t timer = xp_timer_waiter_begin(queue, until_ns);
-	bool again = wait->has_slept;
+	bool again = wait->slept_before;
 	bool masked = xp_wait_mask(wait) != NULL;
 	bool hold = masked || (xp_may_hold_signals(queue) &&
 		(again || queue->hold_waits > 0 || *until_ns < wait->deadline_ns ||
@@ -173,7 +173,7 @@ uint32_t xp_sleep_prepare(struct xpoll *queue, struct xp_wait *wait, int64_t *un
 		queue->skip_poll_waits = wait->polled ? XP_RECENT_FOR
 		                                      : XP_SET(queue->skip_poll_waits - 1);
 	}
-	wait->has_slept = true;
+	wait->slept_before = true;
 	if (queue->hold_waits > 0 && !again)
 		queue->hold_waits--;
 	if (again && hold && !wait->holds_signals)

@@ -56,11 +56,11 @@ static XP_INLINE uint32_t xp_sleep_begin(struct xpoll *queue, struct xp_wait *wa
 {
 	uint32_t timer = 0;
 
-	if (XP_UNLIKELY(wait->has_slept || queue->hold_waits > 0 || xp_wait_mask(wait) ||
+	if (XP_UNLIKELY(wait->slept_before || queue->hold_waits > 0 || xp_wait_mask(wait) ||
 	                xp_timer_waiter_missing(queue) || !xp_backend_is_concurrent(queue)))
 		timer = xp_sleep_prepare(queue, wait, until_ns);
 	else
-		wait->has_slept = true;
+		wait->slept_before = true;
 	xp_kernel_call_begin(queue, wait);
 	if (XP_UNLIKELY(queue->outer.in_use))
 		xp_outer_update(queue);

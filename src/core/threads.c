@@ -399,7 +399,7 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 
 		if (queue->threads.dying)
 			return -EBADF;
-		if (xp_wait_has_expired(wait) || wait->wake_all != queue->wake.all)
+		if (xp_wait_has_expired(wait) || wait->wake_all_snapshot != queue->wake.all)
 			return 0;
 		/*
 		 * An xp_kick_all makes the followers return; until all have, the descriptors on

@@ -67,7 +67,7 @@ int xp_wait_call(struct xpoll *queue, enum xp_format format, void *array, int ca
 	wait.caller_mask = mask;
 	wait.format = format;
 	wait.epoch = (uint32_t)++queue->stats.waits;
-	wait.wake_all = queue->wake.all;
+	wait.wake_all_snapshot = queue->wake.all;
 	memset(&wait.spurious, 0, sizeof wait - offsetof(struct xp_wait, spurious));
 	if (XP_UNLIKELY(!xp_batch_is_over(queue)))
 		batch_put_back(queue);
@@ -204,7 +204,7 @@ static bool must_poll_kernel(struct xpoll *queue, const struct xp_wait *wait)
  */
 static int64_t sleep_deadline(const struct xpoll *queue, const struct xp_wait *wait)
 {
-	if (XP_UNLIKELY(xp_wake_is_pending(queue) || wait->wake_all != queue->wake.all ||
+	if (XP_UNLIKELY(xp_wake_is_pending(queue) || wait->wake_all_snapshot != queue->wake.all ||
 	                has_unflushed_changes(queue)))
 		return XP_NOW;
 	if (XP_UNLIKELY(wait->deadline_ns == XP_NOW && xp_wait_mask(wait)))
@@ -290,7 +290,7 @@ static int sleep_alone(struct xpoll *queue, struct xp_wait *wait, int64_t until_
 	xp_testcancel_alone();
 	timer = xp_sleep_begin(queue, wait, &until_ns);
 	rc = XP_LIKELY(direct_fd >= 0 && !wait->holds_signals && until_ns == XP_NEVER)
-		? xp_sys_direct_wait(direct_fd, fired, cap)
+		? xp_sys_direct_sleep(direct_fd, fired, cap)
 		: queue->ops->wait(queue->backend, until_ns, xp_wait_mask(wait), fired, cap);
 	if (XP_UNLIKELY(xp_lock_again(queue) < 0))
 		return -EINTR;
@@ -394,7 +394,7 @@ static XP_NOINLINE bool spurious_limit_reached(const struct xpoll *queue, struct
  */
 static XP_NOINLINE bool wait_is_over(struct xpoll *queue, const struct xp_wait *wait)
 {
-	if (wait->wake_all != queue->wake.all)
+	if (wait->wake_all_snapshot != queue->wake.all)
 		return true;
 	if (xp_wake_take(queue)) {
 		queue->stats.wakes++;

@@ -252,7 +252,7 @@ static bool spare_keep(struct xp_inodes *inodes, struct xp_inode_user *user)
 	return true;
 }
 
-/* A user has taken the spare inode, kept without users: free the one reserved for the user. */
+/* A user has taken the spare inode: free the one that was reserved for the user in the pool. */
 static void spare_used(struct xp_inodes *inodes)
 {
 	xp_free(XP_CONTAINER_OF(xp_list_take(&inodes->pool), struct xp_inode, links));

@@ -116,7 +116,7 @@ static void select_set_wanted(struct select_state *state, int fd, uint32_t bits)
 		state->nfds = (state->nfds - 1) / WORD_BITS * WORD_BITS;
 }
 
-/* Put the back end's own descriptors into `wanted`. */
+/* Watch the wake-up descriptor and the set of edges, too, for reading. */
 static void select_set_own(struct select_state *state)
 {
 	select_set_wanted(state, state->poll.array.wake.fd, POLLIN);

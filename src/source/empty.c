@@ -28,7 +28,7 @@ struct empty_registration {
 	ino_t inode;
 };
 
-/* The state of this source in a queue. */
+/* One per queue: the registrations of EMPTY whose buffer has to be checked again. */
 struct empty_state {
 	/* marks of the files that fstat(2) does not identify (sys/marks.h) */
 	struct xp_marks marks;

@@ -53,8 +53,8 @@ static void user_set_list(struct xpoll *queue, struct xp_inodes *inodes,
 
 /*
  * The user's file was renamed: where the system watches names or parent directories, watch the new
- * ones (xp_inode_follow_rename).  Returns true if changes since the
- * rename may not have been reported.
+ * ones (xp_inode_follow_rename).  Returns true if changes since the rename may not have been
+ * reported.
  */
 static bool user_follow(struct xpoll *queue, struct xp_inodes *inodes, struct xp_inode_user *user)
 {

@@ -58,7 +58,7 @@ struct xp_inode_user {
 	bool as_bsd;    /* the queue was opened with XPOLL_VNODE_AS_BSD */
 
 	/* The following members are private to inode.c and the provider. */
-	/* links the user into `reported` or `timed` of struct xp_inodes */
+	/* links the user into `kernel_watched` or `timed` of struct xp_inodes */
 	struct xp_list list_item;
 	/*
 	 * links the user into `to_compare` of struct xp_inodes, while its file has to be compared
@@ -103,7 +103,7 @@ int xp_inode_set_notes(struct xpoll *queue, struct xp_inode_user *user,
                        uint32_t notes, bool lenient);
 /*
  * Call after a disabled user was enabled.  Changes that the kernel did not report while the user
- * was disabled are passed to the user's `reported` before this function returns.
+ * was disabled are passed to the user's callback `notify` before this function returns.
  */
 void xp_inode_resume_reports(struct xpoll *queue, struct xp_inode_user *user);
 /* End the watch of a user; harmless if there is none. */

@@ -24,7 +24,7 @@ struct xp_inodes {
 	struct xp_list kernel_watched; /* users whose files the kernel reports */
 	/* users whose files are compared at intervals (COMPARE_INTERVAL_NS) */
 	struct xp_list timed;
-	/* users of `reported` and `timed` whose file is to be compared next */
+	/* users of `kernel_watched` and `timed` whose file is to be compared next */
 	struct xp_list to_compare;
 	/*
 	 * The inotify instance, kqueue or port; fd is -1 if there is none.  Its `ready` reads the

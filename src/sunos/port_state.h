@@ -83,8 +83,8 @@ int xp_port_set_open(struct xp_port_set *set, struct xp_counters *counters);
 void xp_port_set_close(struct xp_port_set *set);
 
 /*
- * All functions below are called with the lock held.  The first three implement the back end's
- * functions of these names.
+ * All functions below are called with the lock held.  The first three do the work of the
+ * back end's functions of these names.
  */
 int xp_port_attach(struct xp_port_set *set, int fd, uint32_t watch,
                    uint64_t token);

@@ -35,7 +35,7 @@ static XP_INLINE int xp_sys_probe(struct pollfd *probe)
 #endif
 }
 
-/* 1 if xp_sys_direct_wait works on this system and in this build. */
+/* 1 if xp_sys_direct_sleep works on this system and in this build. */
 #if defined(SYS_epoll_wait) && !defined(XPOLL_SEAM)
 #define XP_SYS_DIRECT 1
 #else
@@ -47,7 +47,7 @@ static XP_INLINE int xp_sys_probe(struct pollfd *probe)
  * back end's wait, no cancellation point: only the single thread of a process calls this, after
  * xp_testcancel_alone.
  */
-static XP_INLINE int xp_sys_direct_wait(int epoll_fd, void *fired, int cap)
+static XP_INLINE int xp_sys_direct_sleep(int epoll_fd, void *fired, int cap)
 {
 #if XP_SYS_DIRECT
 	return (int)xp_rawcall_4(SYS_epoll_wait, epoll_fd, (long)fired, cap, -1);

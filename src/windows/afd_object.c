@@ -195,7 +195,10 @@ bool afd_object_fired(struct afd_state *state, int fd, struct xp_fired *fired)
 
 	if (!object || !(object->entry.watch & POLLIN))
 		return false;
-	/* No signal was taken: the packet is out of date, and the system may still wait. */
+	/*
+	 * The system's wait has taken no signal since the last report, so the packet is an old one:
+	 * begin no wait, because one may be in progress.
+	 */
 	if (object->wait_kind == XP_NT_WAIT_TAKES && !atomic_load(&object->taken))
 		return false;
 	if (xp_list_empty(&object->entry.item))

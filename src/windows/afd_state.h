@@ -120,7 +120,7 @@ enum {
 	AFD_KEY_INTERRUPT, /* afd_interrupt_wait */
 	AFD_KEY_EDGE,      /* an edge-triggered socket has activity */
 	AFD_KEY_OBJECT,    /* an object was signalled */
-	AFD_KEY_BITS = 3,  /* number of low bits for the kind */
+	AFD_KEY_BITS = 3,  /* number of low bits of a key that hold one of these */
 };
 
 /* Returns the entry of an attached descriptor of this kind, or NULL. */

@@ -261,3 +261,42 @@ XT_TEST(cancelled_wait_no_longer_counts_as_idle)
 	XT_EXPECT(idle > 0);
 	XT_EXPECT_EQ(xt_stats(victim.queue).idle_ns, idle);
 }
+
+static void wait_until_cancelled(void *argument)
+{
+	struct xpoll_event event;
+
+	(void)pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+	(void)xpoll_event(argument, NULL, 0, &event, 1, -1);
+}
+
+/* S7: a wait was cancelled, and before the next wait the descriptor was reused for a ready file. */
+XT_TEST(hazard_01_cancelled_wait_whose_number_is_reused_is_silent)
+{
+	static const int modes[] = {0, XPOLL_CLEAR, XPOLL_DISPATCH, XPOLL_ONESHOT};
+
+	if (!xt_sees_reuse())
+		XT_SKIP("this back end cannot tell a reopened number (S7)");
+	if (XT_SANITIZED)
+		XT_SKIP("a sanitizer loses track of a cancelled thread");
+	for (int i = 0; i < 8; i++) {
+		struct xpoll *queue = xt_open_quiet();
+		struct xt_pair old = xt_socketpair(SOCK_STREAM);
+		struct xt_pair new = xt_socketpair(SOCK_STREAM);
+		struct xt_thread *thread;
+
+		XT_OK(xt_add(queue, old.r, READ, modes[i % 4]));
+		thread = xt_start(wait_until_cancelled, queue);
+		xt_asleep(thread);
+		XT_EQ(pthread_cancel(xt_pthread(thread)), 0);
+		xt_join(thread);
+		xt_threads_reuse();
+		xt_put(new.w);
+		if (!(i & 4))
+			xt_close(old.r);
+		xt_number(new.r, old.r);
+		XT_NONE(queue);
+		XT_NONE(queue);
+		xt_destroy(queue);
+	}
+}
