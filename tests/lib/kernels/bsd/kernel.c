@@ -21,14 +21,14 @@ static const struct model_kernel kernels[] = {
 	}, {
 		.name = "openbsd7", .no_user = true, .enables_once = true,
 		.eof_twice = true, .no_acceptconn = true, .pipes_alike = true,
-		.uncancelled = true, .device_error = EINVAL, .sockets_except = true,
+		.uncancelled = true, .device_error = EINVAL, .pipes_lack_except = true,
 		.fifos_one_way = true,
 	}, {
 		.name = "netbsd9", .no_user = true, .pipes_alike = true,
 		.pipe_ebadf = true, .device_error = EINVAL,
 	}, {
 		.name = "macos", .error_and_flags = true, .no_acceptconn = true,
-		.uncancelled = true, .selects_in_us = true, .sockets_except = true,
+		.uncancelled = true, .selects_in_us = true, .pipes_lack_except = true,
 	},
 };
 

@@ -80,7 +80,8 @@ static int refused(const struct kevent *change)
 		return EINVAL;
 	if (change->filter == EVFILT_VNODE && S_ISCHR(status.st_mode))
 		return kernel->device_error;
-	if (kernel->sockets_except && change->filter == EVFILT_EXCEPT && !S_ISSOCK(status.st_mode))
+	if (kernel->pipes_lack_except && change->filter == EVFILT_EXCEPT &&
+	    S_ISFIFO(status.st_mode))
 		return EINVAL;
 	if (kernel->fifos_one_way && change->filter == EVFILT_WRITE &&
 	    is_read_only_fifo((int)change->ident, &status))

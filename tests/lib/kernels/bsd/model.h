@@ -21,7 +21,7 @@ struct model_kernel {
 	bool refuses_bits;   /* poll(2) of a device: POLLNVAL for bits that it does not support */
 	bool late_trigger;   /* NOTE_TRIGGER has no effect in the record that adds the event */
 	bool no_user;        /* no EVFILT_USER */
-	bool sockets_except; /* EVFILT_EXCEPT is for sockets only: EINVAL for others */
+	bool pipes_lack_except; /* EVFILT_EXCEPT of a pipe: EINVAL */
 	bool fifos_one_way;  /* WRITE of a FIFO that is open for reading only: EINVAL */
 	bool enables_once;   /* EV_ENABLE of an enabled event has no effect */
 	bool eof_twice;      /* a level-triggered end of file is reported twice by one call */
