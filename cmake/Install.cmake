@@ -102,6 +102,12 @@ if(TARGET xpoll_kqueue)
 endif()
 
 if(TARGET xpoll_epoll)
+  set(pc_needed)
+  set(pc_needed_end)
+  if(XPOLL_HAS_PUSH_STATE)
+    set(pc_needed "-Wl,--push-state,--no-as-needed ")
+    set(pc_needed_end " -Wl,--pop-state")
+  endif()
   configure_file(dropin/epoll/xpoll-epoll.pc.in ${PROJECT_BINARY_DIR}/xpoll-epoll.pc @ONLY)
   install(FILES ${PROJECT_BINARY_DIR}/xpoll-epoll.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -4,9 +4,22 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
 
 static struct ep_real real;
 static atomic_bool found;
+
+/*
+ * End a program that was linked with -static: in such a program dlsym(3) finds no function of the C
+ * library.
+ */
+static void refuse_static(void)
+{
+	fputs("libxpoll-epoll: this program was linked with -static, which it does not support\n",
+	      stderr);
+	_exit(1);
+}
 
 /*
  * Look up all functions.  Constructors of other libraries may run before this constructor and call
@@ -34,6 +47,8 @@ __attribute__((constructor)) static void find_all(void)
 	real_find("write", &real.write);
 	real_find("dup", &real.dup);
 	real_find("fcntl", &real.fcntl);
+	if (!real.read)
+		refuse_static();
 	atomic_store_explicit(&found, true, memory_order_release);
 	errno = saved;
 }

@@ -94,7 +94,25 @@ use_pkg_config() {
 		run "$work/cxx-shared" "$work/cxx-static"
 	fi
 	drop_in_by_pkg_config kqueue "c99 c11 gnu17"
-	drop_in_by_pkg_config epoll "gnu99 gnu11 gnu17"
+	drop_in_by_pkg_config epoll "c99 c11 gnu17"
+	epoll_in_a_library
+}
+
+# A library calls epoll(7), and the program calls nothing but this library: also with --as-needed
+# the drop-in has to come before the C library.
+epoll_in_a_library() {
+	[ -f "$libdir/pkgconfig/xpoll-epoll.pc" ] || return 0
+	${CC:-cc} -shared -fPIC -Dmain=library_main $(pkg-config --cflags xpoll-epoll) \
+		"$here/consumer/epoll.c" -o "$work/libinside.so" $(pkg-config --libs xpoll-epoll)
+	echo 'int library_main(void); int main(void) { return library_main(); }' >"$work/main.c"
+	${CC:-cc} -Wl,--as-needed "$work/main.c" -o "$work/epoll-inside" -L"$work" -linside \
+		-Wl,-rpath,"$work" $(pkg-config --libs xpoll-epoll)
+	run "$work/epoll-inside"
+	# Where there is an archive of the C library, a static program is refused.
+	${CC:-cc} -static $(pkg-config --cflags xpoll-epoll) "$here/consumer/epoll.c" \
+		-o "$work/epoll-refused" "$libdir/libxpoll-epoll.a" -pthread 2>/dev/null || return 0
+	! "$work/epoll-refused" 2>"$work/log" || fail "a static program runs"
+	grep -q 'linked with -static' "$work/log" || fail "$(cat "$work/log")"
 }
 
 # drop_in_by_pkg_config NAME STANDARDS: consumer/NAME.c with libxpoll-NAME, if that is installed.

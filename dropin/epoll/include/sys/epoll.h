@@ -14,6 +14,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+#ifdef __GLIBC__
+/* With -std=c11, for example, the headers above hide these types. */
+#include <bits/types/sigset_t.h>
+#include <bits/types/struct_timespec.h>
+#endif
 
 #if defined(__linux__) || defined(__illumos__)
 #define XPOLL_EPOLL_NAME(name) __asm__("xpoll_" #name)
@@ -21,7 +26,11 @@
 #define XPOLL_EPOLL_NAME(name)
 #endif
 
+#ifdef O_CLOEXEC
 #define EPOLL_CLOEXEC O_CLOEXEC
+#else
+#define EPOLL_CLOEXEC __O_CLOEXEC /* with -std=c11, for example, glibc hides the other name */
+#endif
 
 #define EPOLL_CTL_ADD 1
 #define EPOLL_CTL_DEL 2

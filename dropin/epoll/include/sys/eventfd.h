@@ -5,7 +5,7 @@
 #include <sys/epoll.h> /* XPOLL_EPOLL_NAME */
 
 #define EFD_SEMAPHORE 1
-#define EFD_CLOEXEC   O_CLOEXEC
+#define EFD_CLOEXEC   EPOLL_CLOEXEC
 #define EFD_NONBLOCK  O_NONBLOCK
 
 typedef uint64_t eventfd_t;

@@ -4,7 +4,7 @@
 
 #include <sys/epoll.h> /* XPOLL_EPOLL_NAME */
 
-#define SFD_CLOEXEC  O_CLOEXEC
+#define SFD_CLOEXEC  EPOLL_CLOEXEC
 #define SFD_NONBLOCK O_NONBLOCK
 
 struct signalfd_siginfo {

@@ -4,8 +4,11 @@
 
 #include <sys/epoll.h> /* XPOLL_EPOLL_NAME */
 #include <sys/time.h>
+#ifdef __GLIBC__
+#include <bits/types/struct_itimerspec.h>
+#endif
 
-#define TFD_CLOEXEC             O_CLOEXEC
+#define TFD_CLOEXEC             EPOLL_CLOEXEC
 #define TFD_NONBLOCK            O_NONBLOCK
 #define TFD_TIMER_ABSTIME       1
 #define TFD_TIMER_CANCEL_ON_SET 2

@@ -6,6 +6,10 @@
 
 #include <unistd.h>
 
+#ifndef CLOCK_MONOTONIC /* Linux's headers hide this name if the compiler gets -std=c11. */
+#define CLOCK_MONOTONIC 1
+#endif
+
 int main(void)
 {
 	struct epoll_event event;
