@@ -244,8 +244,8 @@ static bool is_loop(const struct node *node, const struct stat *status)
 }
 
 /*
- * The node is a link to a directory: turn it into an entry that is no directory, and report the
- * entries below it as deleted.
+ * The node is a link that leads to no directory any more, or to one above the link (is_loop): turn
+ * the node into an entry that is no directory, and report the entries below it as deleted.
  */
 static void folder_leave(struct xpoll_tree *tree, struct node *node)
 {

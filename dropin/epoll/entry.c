@@ -271,9 +271,10 @@ static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int w
  * Do an EPOLL_CTL_MOD that keeps the modes: enable each direction in `want`, so that the queue
  * reports the direction again like a new one, and disable the other directions.
  *
- * If only READ with bits could report errors and hang-ups, it stays enabled, so that a program that
- * pauses and resumes POLLIN makes no system calls.  If input arrives meanwhile, ep_enable_again
- * replaces it by READ without bits.
+ * If only READ with bits (POLLIN, POLLRDHUP) could report errors and hang-ups, that registration
+ * stays enabled although `want` lacks the bits, so that a program that pauses and resumes POLLIN
+ * makes no system calls.  If input arrives meanwhile, ep_enable_again replaces the registration by
+ * READ without bits, which reports errors and hang-ups only.
  */
 static int enable_only_wanted(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {

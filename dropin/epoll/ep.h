@@ -33,7 +33,7 @@ enum ep_kind { EP_ANY, EP_SET, EP_COUNTER, EP_TIMER, EP_SIGNALS };
  */
 struct ep_object {
 	struct pool_node free; /* link in the pool of ended objects of this kind */
-	enum ep_kind kind;     /* [I] never EP_ANY */
+	enum ep_kind kind;     /* [I] what the object is; never EP_ANY, which only queries use */
 	int descriptors;       /* [t] number of open descriptors that refer to the object */
 	/*
 	 * [a] number of calls that use the object, plus 1 while a descriptor refers to it; 0: ended

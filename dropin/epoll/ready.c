@@ -149,7 +149,7 @@ bool ep_deliver_deferred(struct ep_set *set, struct epoll_event *event)
 /*
  * Returns true if set->deferred, the record that ep_defer_record has stored, is still an event;
  * otherwise discards the record.  Called with the set's lock.  Must not set has_deferred to false
- * for a moment, as ep_deliver_deferred does, because a thread in ep_wait reads is_held without the
+ * for a moment, as ep_deliver_deferred does: a thread in ep_wait reads has_deferred without the
  * lock, and would sleep although there is an event.
  */
 static bool deferred_is_ready(struct ep_set *set)

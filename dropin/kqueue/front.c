@@ -55,7 +55,10 @@ static struct {
 	 * library; those of the rarer functions are assumed to do so, too
 	 */
 	atomic_bool sees_calls;
-	/* number of changes of actions and masks that were not passed to xpoll */
+	/*
+	 * a counter that grows when the next kevent(2) has to register the signals with xpoll
+	 * again, mostly because a call may have changed an action or a mask without xpoll
+	 */
 	atomic_uint changes;
 	/* bit set of the signals for which siginterrupt(3) was called */
 	atomic_uint_least64_t interrupts;

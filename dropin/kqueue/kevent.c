@@ -53,7 +53,9 @@ static XP_INLINE bool kq_translate_enable(const struct kevent *change,
 
 /*
  * Translate the frequent changes of a connection: READ is added, or READ or WRITE is deleted,
- * without any fflags.  Returns false for any other change, and for some of these that need more.
+ * without any fflags.  Returns false for any other change.  Also returns false if the change has
+ * `ext` values, if the queue stores such values or has process descriptors (extras_len), or if READ
+ * is added for the queue itself.
  */
 static XP_INLINE bool kq_translate_add_delete(struct kq *kq,
                                               const struct kevent *change,

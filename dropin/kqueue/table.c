@@ -22,7 +22,11 @@ static struct {
 	struct kq *all;       /* [t] queues that a descriptor refers to, linked by next */
 	uint64_t serial;      /* [t] serial of the last queue that was made */
 	int len;              /* [t] number of queues in `all` */
-	int sweep_at;         /* [t] value of len at which kq_sweep runs again */
+	/*
+	 * [t] kq_sweep, which ends queues that were closed unnoticed, runs again at this value of
+	 * len
+	 */
+	int sweep_at;
 	/*
 	 * [a] an eventfd with an entry in each queue's epoll instance, by which a descriptor of a
 	 * queue is recognised (kq_mark); -1: none

@@ -103,9 +103,9 @@ static int pass_to_library(struct call *call)
 
 /*
  * Returns how many bytes, from the address of this call's array on, are known to be mapped after a
- * real call, so that a later call need not make a real one only to have its memory checked.  The
- * kernel maps whole pages, so the number reaches to the end of the array's last page; but at most
- * to the limit of open files in entries, because poll(2) fails with EINVAL beyond that.
+ * real call: a later call with its array in there needs no real call to have the memory checked.
+ * The kernel maps whole pages, so count to the end of the array's last page; but no more entries
+ * than the limit of open files, because poll(2) fails with EINVAL beyond that.
  */
 static size_t known_mapped_size(const struct call *call)
 {

@@ -22,7 +22,8 @@ struct settings {
 	uint32_t after;
 	/*
 	 * XPOLL_POLL_RECHECK (in ms): in each half of this time one call with a set is made by the
-	 * C library, and its results are compared with those of epoll; 0: never
+	 * C library.  Its results show events that epoll has not reported, and descriptors whose
+	 * close this library has not noticed.  0: never
 	 */
 	int64_t recheck_ns;
 };

@@ -20,7 +20,7 @@ enum {
 	IN_ARRAY = 1, /* in the array, even if `wanted` is 0: poll(2) always reports WATCH_ALWAYS */
 	ARMED = 2,    /* registered in the epoll instance */
 	HOT = 4,      /* polled by poll(2); perhaps registered, but not for all `wanted` bits */
-	DIRECT = 8,   /* must not be registered: see "direct" in watch.h */
+	DIRECT = 8,   /* always HOT: epoll refuses the file, or may differ from poll(2) for it */
 };
 
 /* The bits that have the same value for epoll and poll(2); higher bits are flags of epoll. */

@@ -120,7 +120,8 @@ static int kq_add(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd,
 /*
  * Add a terminal whose other side is closed: FreeBSD refuses filters for a state that will not
  * change.  Register an always active EVFILT_USER in place of WRITE (xp_kq_replace_write), and no
- * other filter: it reports whatever bits are requested, so request KQ_WRITE if there are any.
+ * other filter.  The EVFILT_USER stands for all requested bits, so request KQ_WRITE if the watch
+ * requests any.
  */
 static int kq_add_hung(struct xp_kq_set *set, struct xp_kq_entry *entry, int fd)
 {

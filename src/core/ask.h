@@ -12,11 +12,11 @@
 
 /*
  * The least number of reports to ask the kernel for in a wait that has events already.  With fewer,
- * descriptors that only the kernel reports would starve.  If a report finds no room, a later wait
- * checks and delivers its slot without the kernel.  Usually XP_ASK_EVERY waits pass until the
- * kernel is called again, and each delivers at least one event.  So these waits deliver all slots
- * left over if only half that number of reports is asked for.  See the row "It is asked for more"
- * of docs/internals/mechanisms.md.
+ * descriptors that only the kernel reports would starve.  A report may find no room in the array:
+ * then a later wait checks and delivers its slot without the kernel.  Usually XP_ASK_EVERY waits
+ * pass until the kernel is called again, and each of them delivers at least one event.  Half as
+ * many reports are asked for, so that these waits deliver all slots that found no room.  See the
+ * row "It is asked for more" of docs/internals/mechanisms.md.
  */
 enum { XP_ASK_REPORTS_LEAST = XP_ASK_EVERY / 2 };
 
@@ -36,10 +36,10 @@ static inline void xp_ask_half_room(struct xpoll *queue)
 }
 
 /*
- * Count a call into the kernel, and record in the wait how often slots were marked and how often
- * the kernel's set was replaced before the call: if a slot is marked later (its filters were
- * enabled), the report about it is outdated, and after a later replacement a report is of the old
- * set.
+ * Count a call into the kernel.  Store in the wait two counts from before the call, by which an
+ * outdated report is recognised: last_cutoff, which grows when filters of a slot are enabled (a
+ * report about that slot from before is outdated), and how often the kernel's set was replaced (a
+ * report from before is of the old set).
  */
 static inline void xp_kernel_call_begin(struct xpoll *queue, struct xp_wait *wait)
 {

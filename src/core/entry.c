@@ -356,11 +356,11 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 		if (!(filters & bit) || slot->solo & bit || !others)
 			continue;
 		/*
-		 * A change of a shared entry, and activity of one filter, makes the kernel report
-		 * the other one, too.  So CLEAR and level filters do not share an entry.  Two CLEAR
-		 * filters do not if that would repeat an edge: one was delivered, a sleeping thread
-		 * may be about to deliver one, or the new filter is disabled, so that its activity
-		 * gives no event of its own.
+		 * If two filters share an entry, a change of the entry, or activity of one filter,
+		 * makes the kernel report both.  So a CLEAR filter and a level-triggered one do not
+		 * share an entry.  Nor do two CLEAR filters if that report could repeat an edge: an
+		 * edge was delivered, a sleeping thread may be about to deliver one, or the new
+		 * filter is disabled, so that its activity gives no event of its own.
 		 */
 		if (!(slot->clear & bit) != !(slot->clear & others) ||
 		    (slot->clear & others && (slot->edge_delivered || xp_has_sleepers(queue) ||

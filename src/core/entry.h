@@ -103,10 +103,9 @@ void xp_slot_remove_filters(struct xpoll *queue, struct xp_slot *slot, unsigned 
  */
 void xp_entry_drop(struct xpoll *queue, int fd, struct xp_slot *slot);
 /*
- * End all registrations and remove the kernel's entries.  silent: keep a one-shot main entry that
- * has reported in the kernel (slot->has_leftover_entry), which saves calls at the next ADD.
- * Returns 0, or
- * -EBADF or -ENOENT if fd was closed or reused before.
+ * End all registrations and remove the kernel's entries.  silent: if the main entry is one-shot and
+ * has reported, leave that entry in the kernel (slot->has_leftover_entry), which saves calls at the
+ * next ADD.  Returns 0, or -EBADF or -ENOENT if fd was closed or reused before.
  */
 int xp_entry_end(struct xpoll *queue, int fd, struct xp_slot *slot, bool silent);
 

@@ -25,8 +25,8 @@ int xp_file_add(struct xpoll *queue, int fd, bool follows);
 int xp_file_add_again(struct xpoll *queue, int fd, unsigned filters, bool follows);
 void xp_file_remove(struct xpoll *queue, int fd);
 /*
- * Returns 0 if fd still refers to the recorded file, or if fstat(2) fails for another reason;
- * -EBADF, -ENOENT: fd was closed or reused.
+ * Returns 0 if fd still refers to the recorded file; -EBADF: fd was closed; -ENOENT: fd was reused
+ * for another file.  Returns 0 also if fstat(2) fails in another way than with EBADF.
  */
 int xp_file_confirm(struct xpoll *queue, int fd);
 /* Make the next wait check these filters of the file, even those with CLEAR that were delivered. */

@@ -47,8 +47,10 @@ static int host_watch(struct xpoll *queue, struct xp_source_fd *source_fd)
 		return rc;
 	slot->mode = XP_MODE_SOURCE;
 	/*
-	 * When many processes end at once, reports of some are fetched before they are unwatched.
-	 * Such reports are no sign of a closed file that is still reported.
+	 * slot->stale counts reports of registrations that have ended: several are a sign of a
+	 * closed file that the kernel still reports.  But when many processes end at once, reports
+	 * of their descriptors are fetched before these are unwatched, which is no such sign.  So
+	 * reset the count.
 	 */
 	slot->stale = 0;
 	xp_ask_soon(queue);

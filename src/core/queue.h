@@ -97,9 +97,10 @@ struct xp_wait {
 		struct xpoll_event *events; /* with XP_EVENTS */
 		/*
 		 * With XP_READY and XP_BATCH.  A record first has the token and the bits of the
-		 * kernel's report.  xp_ready_finish, at the end of xpoll_pwait, replaces them by
-		 * what the program gets: its udata, the descriptor, and the bits that enabled
-		 * filters receive.  For a batch xpoll_revents returns these.
+		 * kernel's report.  The program gets other values: its udata, the descriptor, and
+		 * the bits that enabled filters receive.  With XP_READY, xp_ready_finish stores
+		 * these in the records at the end of xpoll_pwait.  The records of a batch stay as
+		 * they are, and xpoll_revents returns the program's values.
 		 */
 		struct xpoll_ready *ready;
 	};

@@ -103,7 +103,10 @@ struct xp_slot {
 	/* queue->last_cutoff at the last xp_slot_outdate_reports: see `has_cutoff` */
 	uint32_t cutoff;
 	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
-	/* descriptor of the next candidate (slot to check by poll(2)); XP_LAST; XP_UNQUEUED */
+	/*
+	 * descriptor of the next candidate (slot to check by poll(2)); XP_LAST: this slot is the
+	 * last one; XP_UNQUEUED: this slot is no candidate
+	 */
 	int32_t next;
 	/*
 	 * Reported bits that were not delivered yet, of a file that must not be checked by poll(2),

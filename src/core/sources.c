@@ -447,7 +447,7 @@ static int registration_inherit(struct xpoll *queue, struct xp_registration *reg
 	if (rc < 0)
 		xp_registration_free(queue, reg);
 	else
-		/* inheriting another may have activated this registration: list it then */
+		/* deliver the event, if inheriting another registration has activated this one */
 		registration_update_list(queue, reg);
 	return 0;
 }

@@ -146,9 +146,11 @@ void xp_kick_one(struct xpoll *queue)
 }
 
 /*
- * Have followers, which wait for the turn, woken when the lock is released.  all: those of all
- * groups.  Otherwise of one group, because only one follower gets the turn: the first group with
- * followers, or none if a group was signalled before, whose followers have not returned yet.
+ * Have followers, threads that wait for the turn (the right to enter the back end), woken when the
+ * lock is released.  A group of followers sleeps on one descriptor, so all of the group are woken.
+ * all: wake all groups.  Otherwise wake only the first group that has followers, because only one
+ * follower gets the turn; and wake none if followers of a group that was signalled before have not
+ * returned yet, because one of these takes the turn.
  */
 static void followers_signal(struct xpoll *queue, bool all)
 {
@@ -402,9 +404,9 @@ int xp_turn_take(struct xpoll *queue, struct xp_wait *wait)
 		if (xp_wait_has_expired(wait) || wait->wake_all_snapshot != queue->wake.all)
 			return 0;
 		/*
-		 * An xp_kick_all makes the followers return; until all have, the descriptors on
-		 * which followers sleep stay readable.  If this thread slept on one now, it would
-		 * be woken at once: wait for that first.
+		 * An xp_kick_all makes all followers return.  Until all have returned, the
+		 * descriptors on which followers sleep stay readable, and would wake this thread at
+		 * once.  So wait until all have returned before this thread sleeps on one.
 		 */
 		if (queue->turn.unreturned > 0) {
 			xp_await_thread_return(queue, wait);

@@ -187,8 +187,8 @@ static XP_NOINLINE void deliver_round_robin(struct xpoll *queue, struct xp_wait 
 }
 
 /*
- * Called by a wait that has events, and counts the wait (xp_ask_is_due).  Returns true if the wait
- * polls the kernel as well.
+ * Called in a wait that has events already.  Returns true if this wait polls the kernel as well,
+ * which mostly only every 16th such wait does (XP_ASK_EVERY): xp_ask_is_due counts these waits.
  */
 static bool must_poll_kernel(struct xpoll *queue, const struct xp_wait *wait)
 {

@@ -31,8 +31,9 @@ enum {
 	/* Most passes over a process's list of threads, while threads make new ones. */
 	PASSES_MOST = 8,
 	/*
-	 * If the exit of a process is reported sooner than this after an exec, assume that only the
-	 * events have ended, and not the process.
+	 * An exec can end the perf events of a process that runs on; the kernel reports that like
+	 * an exit of the process.  If such a report comes sooner than this after an exec, assume
+	 * that only the events have ended: a program hardly runs for such a short time.
 	 */
 	DROP_NS = 100000,
 };

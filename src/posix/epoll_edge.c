@@ -283,9 +283,9 @@ static int edge_poll_clears(struct xp_edge *edge, int fd, uint32_t watch, const 
 		return -ENOTSUP;
 	if (!S_ISREG(status->st_mode))
 		/*
-		 * A performance counter, which xp_edge_check_file does not add to the set for a
-		 * test.  It does add a file of /proc, which clears the file's bits: they are polled
-		 * and stored below, before the test.
+		 * This is a performance counter.  Files of /proc go on: xp_edge_check_file adds
+		 * them to the set as a test, and the kernel polls an added file, which clears its
+		 * bits.  So the bits are polled and stored here before.
 		 */
 		return 1;
 	xp_count(&edge->counters->syscalls_check);

@@ -343,7 +343,7 @@ static int action_set(struct signal_watched *signal, unsigned number,
 		if (rc == 0)
 			signal->installed = false;
 	}
-	/* Another thread has set `replaced` in between, so that is the previous action. */
+	/* If `replaced` is not our handler, it is the program's latest action: return that one. */
 	if (rc == 0 && link_of(&replaced) == SIGNAL_NO_LINK)
 		*found = replaced;
 	return rc;

@@ -157,8 +157,8 @@ void xp_aio_complete_jobs(struct xp_list *jobs, bool asks_again)
 		xp_aio_hold_drop(job->hold, &unused);
 	if (unused) {
 		/*
-		 * Close the duplicates before the program can see that the jobs are complete: a
-		 * program that then sets record locks would delay the close.
+		 * Close the duplicates before the program sees that its jobs are complete: later
+		 * the close may have to wait, because it could release the program's record locks.
 		 */
 		pthread_mutex_unlock(&aio_work.lock);
 		xp_aio_hold_close(unused);

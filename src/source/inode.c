@@ -308,9 +308,10 @@ int xp_inode_watch(struct xpoll *queue, struct xp_inode_user *user, int fd,
 	spare = inodes->spare;
 	if (xp_inode_is_spare(inodes, user)) {
 		/*
-		 * `spare` is an inode that no user watches any more, but the kernel still does.
-		 * Read the reports first: one about this inode is of a change before this call, and
-		 * ends its watch, so that the file gets a new watch, without that report.
+		 * `spare` is the inode of this file, which no user watches any more, but the kernel
+		 * still does.  An unread report about the inode is of a change before this call,
+		 * which the new user must not get: so read the reports now.  If one is about this
+		 * inode, the kernel's watch is ended, and user_join makes a new one.
 		 */
 		xp_inodes_harvest(inodes);
 		spare = NULL;

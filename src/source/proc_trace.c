@@ -380,7 +380,7 @@ static bool child_check_registered(struct xpoll *queue, struct xp_proc *child, p
 		proc_record_exit(queue, child);
 		return false;
 	}
-	/* `child` was registered before the report of its fork: add NOTE_CHILD if it is tracked. */
+	/* The fork is reported after `child` was registered: if the parent has TRACK, add CHILD. */
 	parent = xp_trace_find(queue, parent_pid);
 	if (parent && !child->parent &&
 	    parent->reg.fflags & XPOLL_NOTE_TRACK) {

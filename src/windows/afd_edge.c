@@ -193,8 +193,9 @@ int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
 	sock->due_bits |= again_bits(watch) | (watch & ~sock->entry.watch & XP_WATCH_BITS);
 	/*
 	 * Check for POLLERR, POLLHUP and POLLNVAL until the peer's end or an error was reported.
-	 * After that the end is reported again only by those of the bits that it sets (POLLIN,
-	 * POLLRDHUP, POLLOUT) that are new in `watch` or in XP_WATCH_AGAIN.
+	 * After that only the bits added above are checked, those that are new in `watch` or in
+	 * XP_WATCH_AGAIN.  The end is then reported again if POLLIN, POLLRDHUP or POLLOUT, which
+	 * the end sets, is among these.
 	 */
 	if (is_new || !sock->end_reported)
 		sock->due_bits |= POLLERR | POLLHUP | POLLNVAL;

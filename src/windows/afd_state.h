@@ -148,10 +148,11 @@ void afd_detach_all(struct afd_state *state);
 void afd_interrupt_wait(struct afd_state *state);
 
 /*
- * Begin the polls of the sockets in `updates`.  A socket that was closed, or of which some due_bits
- * are set now, is reported in `fired` at once, until *count, the number of reports, is cap.  If
- * fired is NULL, a socket with due_bits stays in the list, and a thread at the port is woken to
- * check them.  Returns 0, or an error if not all polls have begun.
+ * Begin the polls of the sockets in `updates`.  Before that, check the due_bits of each, the bits
+ * that an edge-triggered socket has to report if they are set now.  If some are, or if the socket
+ * was closed, stores a report in `fired`, until *count, the number of reports, is cap.  If fired is
+ * NULL, a socket with due_bits stays in the list, and a thread at the port is woken to check them.
+ * Returns 0, or an error if not all polls have begun.
  */
 int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
                      int *count);
