@@ -21,9 +21,9 @@
 /* The longest wait for the second report of a rename after the first one. */
 #define RENAME_WAIT_NS 5000000LL
 /*
- * For one event the reports in the buffer are handled at most this many times, and more are read in
- * between, before the program gets the changes.  Reads in handle_buffer, which look for the second
- * report of a rename, are not counted.
+ * Each event of the queue leads to at most this many rounds before the program gets the changes: a
+ * round handles the reports in the buffer, and further reports are read before the next one.  Reads
+ * in handle_buffer, which look for the second report of a rename, are not counted.
  */
 #define READS_MOST  8
 

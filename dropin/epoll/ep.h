@@ -124,8 +124,8 @@ struct ep_set {
 	atomic_bool has_deferred;
 	atomic_int waiters;       /* [a] number of threads in ep_wait */
 	/*
-	 * [e] the set's descriptors are duplicates of the queue's or of notifier.fds[0]; before
-	 * ep_make_pollable, of a socket that is never readable
+	 * [e] true: ep_make_pollable has made the set's descriptors duplicates of the queue's
+	 * descriptor or of notifier.fds[0]; false: they refer to a socket that is never readable
 	 */
 	bool is_pollable;
 	struct ep_notifier notifier;

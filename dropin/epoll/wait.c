@@ -69,7 +69,11 @@ struct waiting {
 	int64_t timeout_ns;
 	const sigset_t *mask;
 	int cancel_state; /* the cancellation state to apply during the wait in the queue */
-	bool *is_paused; /* ep_notifier_pause has returned true */
+	/*
+	 * becomes true when ep_notifier_pause has returned true: end_wait then has to call
+	 * ep_notifier_resume
+	 */
+	bool *is_paused;
 };
 
 /*

@@ -89,8 +89,9 @@ int kq_publish(struct kq *kq);
  * kq_close_begin, called before fd is closed, drops the registrations of fd in all queues, and
  * returns the queue that fd refers to.  If the result is not NULL, the caller calls kq_close_end
  * after the close, which ends the queue if fd was its last descriptor.  In a child of vfork(2),
- * which has its own descriptors, returns NULL and does nothing.  For KQ_PROBE_FD sets
- * kq_real.sees_closes.
+ * which has its own descriptors, kq_close_begin does nothing and returns NULL.  At the start real.c
+ * closes KQ_PROBE_FD: if that close comes here, so do the program's closes, and
+ * kq_real.sees_closes is set.
  */
 struct kq *kq_close_begin(int fd);
 void kq_close_end(struct kq *kq);

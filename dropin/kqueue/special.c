@@ -196,9 +196,9 @@ void kq_signals_set_present(struct kq *kq, int number, bool there)
 	if (there) {
 		atomic_fetch_or(&kq->signals, bit);
 		/*
-		 * When a signal is registered, xpoll reads only the calling thread's mask, but any
-		 * other thread may block the signal, too: make the next kevent(2) with room for
-		 * events of each thread register the signals again.
+		 * When a signal is registered, xpoll reads only the calling thread's mask.  But any
+		 * other thread may block the signal, too.  So have each thread register the signals
+		 * again, in its next kevent(2) that has room for events.
 		 */
 		kq_signals_changed();
 	} else {

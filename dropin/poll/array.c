@@ -1,6 +1,7 @@
 /*
- * Compares the program's array with the image of it.  The program may change its array at any time,
- * so an entry that may differ is copied, and only the copy is used.
+ * Compares the program's array with the image, the library's copy of it from the last call.  The
+ * program may change its array at any time, so an entry that may differ is copied, and only the
+ * copy is used.
  */
 #include "array.h"
 
@@ -230,8 +231,9 @@ int64_t array_sync(struct array *array, struct watch *watch,
 /* --- Results -------------------------------------------------------------------- */
 
 /*
- * Store the revents of one entry in the program's array and in the image, which stay equal, and
- * note the entry's index, for clear_reported.
+ * Store the revents of one entry in the program's array and in the image, the library's copy of the
+ * array, so that the two stay equal.  Record the entry's index, by which clear_reported finds the
+ * entry to reset its revents.
  */
 static void write_revents(struct array *array, struct pollfd *fds, int32_t index,
                           short revents)

@@ -214,8 +214,8 @@ static int run_real(struct call *call, struct set *set)
 #define READY_COST   3
 
 /*
- * The balance is limited to this many times the cost of a real call, and the set is given up if it
- * falls below the negative of that.
+ * The balance is limited to this many times the cost of a real call (by the C library's function).
+ * A set whose balance falls below the negative of that limit is given up.
  */
 #define BALANCE_LIMIT_CALLS 64
 
@@ -243,7 +243,7 @@ static void account_and_release(struct call *call, struct set *set, int rc)
 	int64_t all = (int64_t)call->polled_count;
 
 	book_costs(call, set);
-	/* One of the system calls is free, because the real function makes one, too. */
+	/* The first system call is no extra cost: the C library's function makes one, too. */
 	set->balance += SYSCALL_COST - (rc == USE_REAL ? all : READY_COST * (int64_t)rc);
 	if (set->balance > BALANCE_LIMIT_CALLS * all)
 		set->balance = BALANCE_LIMIT_CALLS * all;
@@ -445,7 +445,7 @@ static int poll_and_sleep(struct call *call, struct set *set)
 		rc = sleep_and_claim(call, set, sleep, &len);
 		if (rc == 0)
 			call->ops->clear(call);
-		/* EINVAL: the entry for epoll_fd exceeds RLIMIT_NOFILE: make the real call */
+		/* EINVAL: epoll_fd is one entry too many (RLIMIT_NOFILE), so use the C library */
 		if (rc == -1 && errno != EINTR)
 			return pass_to_library(call);
 		if (rc != 1)

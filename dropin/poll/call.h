@@ -61,7 +61,7 @@ struct call {
 	 */
 	uintptr_t site;
 	uintptr_t key;        /* address of the array, or of the first fd_set that is not NULL */
-	struct extent memory; /* the array or bit sets, which the real call reads and writes */
+	struct extent memory; /* the array or bit sets: memory that the call reads and writes */
 	size_t count;         /* number of entries of fds; for select equal to bit_sets.nfds */
 	/*
 	 * number of descriptors that the kernel polls in a real call; in a poll(2) also counts
@@ -78,7 +78,7 @@ struct call {
 
 	struct pollfd *fds;             /* the program's array; for select made by `expand` */
 	struct bits bit_sets;           /* the arguments of select or pselect */
-	const struct timespec *timeout; /* the program's timeout; NULL: none, or has_timeout_ms */
+	const struct timespec *timeout; /* the program's timeout; NULL: none, or it is timeout_ms */
 	int timeout_ms;                 /* the program's timeout, if has_timeout_ms */
 };
 

@@ -46,8 +46,8 @@ struct set {
 	/* [c] for select(2): one struct selected, the bit sets as entries of poll(2) */
 	struct memory selected;
 	/*
-	 * [c] the program's memory that is known to be mapped, because the last real call has used
-	 * it
+	 * [c] the program's memory that is known to be mapped, because the C library's function has
+	 * used it in the last real call, which is a call that was passed to that function
 	 */
 	struct extent checked_memory;
 	/* [c] when the C library has to make the next call, to check the set; coarse clock */

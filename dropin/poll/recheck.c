@@ -27,7 +27,10 @@ static bool is_still_registered(struct watch *watch, int fd)
 	                        token) == 0;
 }
 
-/* Store in slot->found the bits that epoll has reported (found), or set slot->found to 0 again. */
+/*
+ * Store in slot->epoll_revents the bits that epoll has reported (found), or set epoll_revents to 0
+ * again.
+ */
 static void store_found_bits(struct watch *watch, bool found)
 {
 	for (size_t i = 0; i < watch->ready_len; i++) {

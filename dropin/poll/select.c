@@ -43,7 +43,7 @@ struct selected {
 	/* copies of the bit sets that `fds` was made from */
 	unsigned long words[FD_SETSIZE / (8 * sizeof(unsigned long))][BITS_KINDS];
 	struct pollfd fds[FD_SETSIZE]; /* indexed by descriptor; fd is -1 in unused entries */
-	struct pollfd results[FD_SETSIZE]; /* the results of a real call: see select_results */
+	struct pollfd results[FD_SETSIZE]; /* the C library's results: see select_results */
 };
 
 /*

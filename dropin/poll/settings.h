@@ -15,9 +15,9 @@ struct settings {
 	bool stats;         /* XPOLL_POLL_STATS: print the counters of stats.h at exit */
 	size_t least;       /* XPOLL_POLL_MIN: calls with fewer descriptors pass through */
 	/*
-	 * XPOLL_POLL_AFTER: once a call site has made this many calls, by the C library, the next
-	 * one makes a set for the calls after it.  0: the first call does, and no set is given up
-	 * because it costs more than it saves.
+	 * XPOLL_POLL_AFTER: this many calls of a call site are made by the C library.  The next
+	 * call makes a set, which later calls use.  0: the first call makes the set, and a set is
+	 * kept even if it costs more than it saves.
 	 */
 	uint32_t after;
 	/*

@@ -8,10 +8,11 @@
 #define SITES_LEN 256 /* entries of the table */
 
 /*
- * A set that is given up has cost as much as about 140 real calls.  So after the first one a site
- * has to call 2^BACKOFF_SHIFT times as often before the next set is made, and after further ones
- * 2^LONG_BACKOFF_SHIFT times.  If a set was used for WORTHWHILE_CALLS calls before it was given up,
- * the factor is 2^BACKOFF_SHIFT again.
+ * A set that is given up has cost as much as about 140 calls by the C library.  So the number of
+ * calls before the site gets its next set, settings.after at first, is multiplied: by
+ * 2^BACKOFF_SHIFT after the first set that was given up, and by 2^LONG_BACKOFF_SHIFT after further
+ * ones.  If a set was used for WORTHWHILE_CALLS calls before it was given up, the factor is
+ * 2^BACKOFF_SHIFT again.
  */
 #define BACKOFF_SHIFT 7
 #define LONG_BACKOFF_SHIFT 11

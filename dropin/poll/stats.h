@@ -12,7 +12,7 @@ struct stats {
 	_Atomic uint64_t sets;        /* sets (pool.h) that were made */
 	_Atomic uint64_t evicted;     /* sets that were given up or made room for others */
 	_Atomic uint64_t syscalls;    /* system calls made by calls with a set */
-	_Atomic uint64_t late_closes; /* closes found late, by a comparison with a real call */
+	_Atomic uint64_t late_closes; /* closes found late, by comparison with the C library */
 };
 
 extern struct stats stats;

@@ -340,10 +340,10 @@ static int rebuild(struct watch *watch)
 }
 
 /*
- * The kernel has reported fd, but only with bits that the array does not request, or although fd is
- * hot (polled by poll(2)) or has left the array, and would do so in each call.  Reduce the
- * registration to the requested bits, or end the registration and, if fd is hot, try to register fd
- * again.
+ * Called if the kernel has reported fd to no use: only with bits that the array does not request,
+ * or although fd is hot (polled by poll(2)) or has left the array.  The kernel would repeat the
+ * report in each call.  So reduce the registration to the requested bits, or end it and, if fd is
+ * hot, try to register fd again.
  */
 static void reduce_registration(struct watch *watch, int fd)
 {

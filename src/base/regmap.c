@@ -11,7 +11,7 @@
 
 /*
  * Returns the slot of an item; if the item is not in the table, the first free slot from its home
- * slot on.
+ * slot (the one that the item's hash selects) on.
  */
 struct xp_regmap_slot *xp_regmap_find_slot(const struct xp_regmap *map, uint64_t ident, int filter)
 {

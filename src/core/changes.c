@@ -67,7 +67,8 @@ static void store_add(struct xpoll *queue, struct xp_slot *slot, const struct xp
 
 /*
  * Called after an ENABLE: make the next wait find the state of the enabled filters, by a check with
- * poll(2) or by a report of the kernel.  late: see xp_change_enable.
+ * poll(2) or by a report of the kernel.  late: receives a change of the kernel's entry that the
+ * caller makes after the lock was released; NULL: make all changes at once.
  */
 static int arm_or_recheck(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters,
                           struct xp_late *late)
@@ -86,10 +87,10 @@ static int arm_or_recheck(struct xpoll *queue, int fd, struct xp_slot *slot, uns
 	bool silent = xp_entry_is_silent(queue, slot);
 	/*
 	 * An ENABLE of a level-triggered entry is free if no report came while the filter was
-	 * disabled.  So after each 64th report make a silent entry level-triggered again.  Do not
-	 * do so while threads sleep: a sleeping thread would return with a report older than this
-	 * ENABLE, and would have to poll again.  If several threads wait, one of them may sleep:
-	 * one more poll costs less than a change of the entry for each event.
+	 * disabled.  So after each 64th report make a silent entry (one-shot, and has reported)
+	 * level-triggered again.  Not while threads sleep: one would return with a report older
+	 * than this ENABLE, and poll again.  But if several threads wait (`together`), allow one
+	 * sleeper: its additional poll costs less than a change of the entry for each event.
 	 */
 	bool tries = silent && slot->reports == 0 &&
 		queue->threads.sleepers <= (queue->threads.together > 0) &&

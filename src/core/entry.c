@@ -186,10 +186,11 @@ static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum x
 	slot->fruitless_checks = 0;
 	slot->fruitless_reports = 0;
 	/*
-	 * The slot's cutoff (xp_slot_outdate_reports) shows which reports are from before this
-	 * change.  On a lazy queue the new arming in the token shows that, too, so clear the
-	 * cutoff; but not if the slot has solo entries (entries for one filter), whose tokens keep
-	 * an earlier arming.  On other queues the arming stays the same, so set the cutoff.
+	 * Make reports from before this change recognisable.  On epoll (a lazy queue) the number in
+	 * the main entry's token (slot->arming) has changed, which shows that, so a cutoff is not
+	 * needed: clear it.  Keep it if the slot has solo entries (entries for one filter), whose
+	 * tokens have an earlier number.  On other back ends the number stays the same: set the
+	 * cutoff, the time of this change, with which the time of a report is compared.
 	 */
 	if (!queue->lazy)
 		xp_slot_outdate_reports(queue, slot);
@@ -489,8 +490,9 @@ void xp_entry_fruitless(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		                   once ? 0 : mine, once ? 0 : mine);
 	} else if (slot->mode == XP_MODE_EDGE && ++slot->fruitless_reports >= XP_FRUITLESS_MOST) {
 		/*
-		 * An edge reports all bits that are set, so no enabled filter is ready: take the
-		 * disabled filters out of the entry.
+		 * XP_FRUITLESS_MOST edges in a row led to no event.  An edge reports all bits that
+		 * are set, so no enabled filter is ready: take the disabled filters, of which the
+		 * edges may be, out of the entry.
 		 */
 		(void)xp_entry_arm(queue, fd, slot, XP_MODE_EDGE, mine & slot->enabled, 0);
 	}

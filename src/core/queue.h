@@ -140,8 +140,8 @@ struct xp_wait {
 	bool must_poll_if_room;
 	/*
 	 * xp_kick_all, which makes sleeping threads return one after another, has woken this
-	 * thread, or its poll has consumed the wake-up of another: before it leaves, this thread
-	 * has to wake the next one
+	 * thread, or a poll of this thread has consumed the wake-up for another one.  Before this
+	 * thread leaves, it has to wake the next one.
 	 */
 	bool must_kick;
 	/* the thread polled without sleeping before its first sleep: see xp_sleep_prepare */
@@ -335,7 +335,8 @@ struct xpoll {
 		bool counted; /* [I] XPOLL_COUNT_IDLE: sleeps are timed, and read the clock twice */
 		int sleepers; /* threads that sleep now, if counted */
 		/*
-		 * Nanoseconds: lengths of ended sleeps minus start times of current ones; may wrap
+		 * Nanoseconds: lengths of ended sleeps minus start times of current ones; may wrap.
+		 * The total is this plus `sleepers` times the present time (xp_idle_total).
 		 */
 		uint64_t ns;
 	} idle;

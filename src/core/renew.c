@@ -31,8 +31,10 @@ static int slot_attach(struct xpoll *queue, int fd, struct xp_slot *slot)
 }
 
 /*
- * Returns true if the kernel should have an entry of the slot, and perhaps has none, or a one-shot
- * entry that is silent because its report was lost.
+ * Returns true if the slot has to be attached again, because the kernel may lack its entry, or be
+ * silent about it.  XP_MODE_NONE: the entry was lost.  XP_MODE_SOURCE: an earlier try to attach the
+ * source's descriptor may have failed, or the entry is one-shot and a cancelled thread may have
+ * taken its only report.
  */
 static bool slot_may_lack_entry(const struct xp_slot *slot)
 {

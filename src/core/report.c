@@ -483,9 +483,9 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 	}
 	slot = xp_slots_get(queue, fd);
 	/*
-	 * The common report is of the main entry as it is now, and the slot needs no special
-	 * treatment: deliver it at once.  report_uncommon handles all other reports, and each 64th
-	 * report of a slot.
+	 * Deliver a common report at once: the kernel made it after the last change of the main
+	 * entry (not of a solo entry, one for a single filter), and the slot needs no special
+	 * treatment.  report_uncommon handles all others, and each 64th report of a slot.
 	 */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_WATCH_SOLO_ANY | POLLNVAL) || slot->solo ||

@@ -100,7 +100,10 @@ struct xp_slot {
 	 * earlier one is of a registration that has ended
 	 */
 	uint32_t first_arming;
-	/* queue->last_cutoff at the last xp_slot_outdate_reports: see `has_cutoff` */
+	/*
+	 * if has_cutoff: queue->last_cutoff when a filter was last enabled or changed without a new
+	 * arming; reports that a thread fetched before that time may be outdated
+	 */
 	uint32_t cutoff;
 	uint32_t epoch;      /* number of the wait to which `delivered` belongs */
 	/*

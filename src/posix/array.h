@@ -49,8 +49,8 @@ struct xp_array_entry {
 };
 
 /*
- * The functions in which these back ends differ; the first member of `state` is the struct
- * xp_array.
+ * The functions in which the array back ends (poll, select and /dev/poll) differ; the first member
+ * of `state` is the struct xp_array.
  */
 struct xp_array_ops {
 	/*

@@ -195,10 +195,10 @@ static void link_set(struct signal_link *link, unsigned number,
 }
 
 /*
- * Returns the index of a link (a handler of ours) to install in front of this action.  A link that
- * the program has replaced and saved may be called by this action's handler, and the two would call
- * each other for ever.  So such a link is used again only in front of the same handler as before,
- * or of an action without a handler.  -EBUSY: there is no such link.
+ * Returns the index of a link (a handler of ours) to install in front of this action; -EBUSY: none.
+ * If the program has replaced a link by its own handler, that handler may call the link.  Were the
+ * link to call that handler, neither would end.  So a replaced link is used again only in front of
+ * the handler that it called before, or of an action without a handler.
  */
 static int link_choose(const struct signal_watched *signal,
                        const struct sigaction *previous)
@@ -289,7 +289,7 @@ static void handler_uninstall(struct signal_watched *signal, unsigned number)
 	action_hide_link(signal, &back);
 	link->program_action = back;
 	xp_sys_sigaction((int)number, &back, &found);
-	/* Another thread has installed `found` in between: restore it. */
+	/* If `found` is no handler of ours, another thread has just installed it: restore it. */
 	if (link_of(&found) == SIGNAL_NO_LINK)
 		xp_sys_sigaction((int)number, &found, NULL);
 	signal->installed = false;

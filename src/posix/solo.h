@@ -32,7 +32,7 @@ struct xp_solo {
 /* Initialise without opening a set. */
 void xp_solo_init(struct xp_solo *solo, struct xp_counters *counters);
 void xp_solo_fini(struct xp_solo *solo);
-/* Returns true if fd is one of these sets. */
+/* Returns true if fd is the descriptor of a solo set, an epoll set of entries for one filter. */
 bool xp_solo_owns(const struct xp_solo *solo, int fd);
 
 /* Open the set of filter i and add it to the main set, unless the set is open already. */
@@ -58,7 +58,7 @@ int xp_solo_expand(struct xp_solo *solo, struct xp_fired *fired, int count,
 /* Replace all open sets by empty ones, and add them to this main set. */
 void xp_solo_renew(struct xp_solo *solo, int main_fd);
 
-/* Returns true if one of the sets was ever opened. */
+/* Returns true if a solo set (an epoll set of entries for one filter) was ever opened. */
 static inline bool xp_solo_was_opened(const struct xp_solo *solo)
 {
 	return atomic_load_explicit(&solo->was_opened, memory_order_relaxed);

@@ -111,8 +111,9 @@ static void signal_query_pending(struct xpoll *queue, struct signal_registration
 		self->known = delivered + pending;
 	} else if (self->known == self->reported && pending) {
 		/*
-		 * The signal was reported as sent again, but the sum is the same: perhaps a thread
-		 * has accepted it by sigwait(3), and it was sent again.
+		 * A signal is pending, but `known` has no delivery that was not reported yet.  If
+		 * the signal was sent since the last query, a thread may have accepted the one that
+		 * was counted before by sigwait(3): then count the new one.
 		 */
 		self->known += sent && xp_pending_may_be_resent(number);
 	} else if (self->known == self->reported && self->pending_counted &&

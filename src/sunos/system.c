@@ -1,6 +1,7 @@
 /*
- * The back ends of Solaris, the best one first, and the sources it lacks.  select is none of the
- * back ends: bits that select(2) does not report would need an epoll set (posix/epoll_edge.c).
+ * The back ends of Solaris, the best one first, and the sources that the system lacks.  The select
+ * back end is left out: for bits that select(2) does not report it would need an epoll set
+ * (posix/epoll_edge.c), which Solaris lacks.
  */
 #include "sys/system.h"
 

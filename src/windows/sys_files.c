@@ -116,7 +116,7 @@ bool xp_fs_contains(int fd, mode_t mode)
 	return xp_nt_file_type(fd) == FILE_TYPE_DISK;
 }
 
-/* Pipes and consoles: no call waits for a pipe, but its state can be queried */
+/* Pipes and consoles.  No call waits until a pipe is readable, but its state can be queried. */
 
 bool xp_nt_is_console(int fd)
 {
