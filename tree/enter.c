@@ -118,8 +118,9 @@ static bool entry_update(struct xpoll_tree *tree, struct held *folder, int fd,
 		xp_tree_make_due(tree, node->held);
 	}
 	/*
-	 * If a file could not be watched during this reading, try only new files, of which the
-	 * program has to get UNWATCHED: known files would fail, too.
+	 * Once a file could not be watched in this reading for lack of a resource, known files
+	 * would fail, too: try only new ones, because for each of these that fails xp_watch_file
+	 * appends UNWATCHED, the change by which the program learns of it.
 	 */
 	if (!is_folder && !(known && folder->has_unwatched_files))
 		folder->has_unwatched_files |= !xp_watch_file(tree, node, fd);

@@ -358,7 +358,10 @@ static void handle_report(struct xpoll_tree *tree, const struct inotify_event *r
 		     other = xp_watch_find(tree, report->wd, other))
 			schedule_rescan(tree, other);
 	if (report->len > 0 && xp_tree_skips(tree, folder->node, report->name)) {
-		/* If `report` begins a rename, its second report is handled like a new entry's. */
+		/*
+		 * Ignore a name that the tree skips.  If `report` begins a rename to another name,
+		 * the second report is left in the buffer, and is handled like that of a new entry.
+		 */
 		return;
 	}
 	if ((report->mask & IN_MOVED_FROM) != 0) {

@@ -1,8 +1,8 @@
 /*
  * Locks of eventfds, timers and signalfds.  A signal handler may call read(2) and write(2), so a
  * thread that has one of these locks blocks all signals: a handler that needs the same lock would
- * wait for ever.  Nor can the thread be cancelled, because the calls that it makes under the lock
- * are cancellation points.
+ * wait for ever.  Cancellation is disabled as well: calls that are made under the lock are
+ * cancellation points, and a thread that is cancelled in one would leave the lock locked.
  */
 #ifndef EP_LOCK_H
 #define EP_LOCK_H

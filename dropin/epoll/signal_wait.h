@@ -51,7 +51,7 @@ static inline void end_wait(void)
 	pthread_cond_broadcast(&wait_ended);
 }
 
-/* In a forked child, which does not inherit the kqueue. */
+/* In a forked child, which does not inherit the kqueue: forget the wait of the parent's thread. */
 static inline void forget_wait(void)
 {
 	signal_queue = -1;

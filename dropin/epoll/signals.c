@@ -305,8 +305,9 @@ ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t s
 /* --- The call ------------------------------------------------------------------------- */
 
 /*
- * The BSDs discard a signal whose default action is to ignore it, even while the signal is blocked:
- * set a handler that does nothing.
+ * The BSDs discard a signal whose default action is to ignore it, even while the signal is blocked.
+ * Set a handler that does nothing, so that the signal stays pending until the thread accepts it for
+ * the signalfd.
  */
 #ifdef __linux__
 static void keep_from_being_ignored(const sigset_t *mask)

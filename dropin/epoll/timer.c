@@ -56,7 +56,11 @@ struct ep_timer {
 };
 
 static struct {
-	pthread_mutex_t lock; /* taken by ep_lock; the thread locks it directly */
+	/*
+	 * taken by ep_lock, which blocks signals; the timers' thread, in which signals are always
+	 * blocked, locks it directly
+	 */
+	pthread_mutex_t lock;
 	struct ep_locked before_fork; /* for fork_end: the state from ep_lock */
 	struct ep_timer *all;
 	/*

@@ -193,8 +193,9 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	rc = wait_until(set, room.records ? room.records : few, cap, &waiting);
 	pthread_cleanup_pop(1);
 	/*
-	 * The wait may have taken the last events: call ep_is_ready, which makes the set's
-	 * descriptors, which refer to the notifier's socket, not readable if no event is left.
+	 * The wait may have taken the last events.  Call ep_is_ready: if no event is left,
+	 * ep_is_ready makes the notifier's socket, to which the set's descriptors refer,
+	 * unreadable.
 	 */
 	if (room.is_paused && is_notifier_readable(set))
 		(void)ep_is_ready(set);

@@ -15,8 +15,8 @@ enum { KQ_TCP_CLOSE = 7 /* TCP_CLOSE in the kernel's tcp_states.h: not connected
 /*
  * Returns true if an event with EV_EOF is of a listening socket that was shut down; `bits` are the
  * results of poll(2).  A TCP listener then has POLLHUP without POLLRDHUP.  Another listener has
- * POLLRDHUP, like a connection, so query SO_ACCEPTCONN; but only if `data` is 1, which it is for
- * such a listener, because its bytes cannot be counted.
+ * POLLRDHUP, like a connection: query SO_ACCEPTCONN, which only a listener has.  The query is
+ * needed only if `data` is 1, because a listener has no bytes to count, and its `data` is always 1.
  */
 static bool kq_is_ended_listener(int fd, const struct kevent *event, int bits)
 {

@@ -145,8 +145,8 @@ static void heap_prefetch_parents(const struct xp_heap *heap, uint32_t place)
 }
 
 /*
- * Prefetch the item that the HEAP_AHEADth removal from now on moves, because each removal moves the
- * last item of the heap.
+ * Each removal moves the last item of the heap, and writes to it.  Prefetch the item that the
+ * HEAP_AHEADth removal from now on will move, so that it is in the cache by then.
  */
 static void heap_prefetch_last(const struct xp_heap *heap)
 {

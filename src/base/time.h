@@ -1,7 +1,7 @@
 /*
  * Deadlines in the library are absolute, in nanoseconds of the monotonic clock (TIMER also has some
- * of the real-time clock).  A deadline is passed as a duration, a timeout, only by the program and
- * to the kernel.
+ * of the real-time clock).  Durations (timeouts) occur only where the program calls the library and
+ * where the library calls the kernel.
  */
 #ifndef XP_BASE_TIME_H
 #define XP_BASE_TIME_H

@@ -236,7 +236,10 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	return rc == -ENODEV || rc == -EINVAL ? -ENOTSUP : rc;
 }
 
-/* Nothing to do: the descriptor is watched, and no name or parent. */
+/*
+ * Does nothing: the kernel watches the open file, not its name or its directory, so after a rename
+ * no other watch is needed.
+ */
 int xp_inode_follow_rename(struct xp_inodes *inodes, struct xp_inode_user *user)
 {
 	(void)inodes, (void)user;

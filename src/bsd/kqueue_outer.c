@@ -118,9 +118,9 @@ static int64_t alarm_ms(int64_t left_ns)
 }
 
 /*
- * Set the alarm.  A timer that has expired keeps the outer kqueue readable until that is polled.
- * For a time that has passed the wake-up descriptor is made readable at once, because a timer would
- * expire a millisecond late.
+ * Set the alarm.  A timer that has expired keeps the outer kqueue readable until the kqueue is
+ * polled.  If the time has passed already, no timer is set, because it would expire a millisecond
+ * late: the wake-up descriptor is made readable at once.
  */
 static int kq_outer_set_alarm(void *opaque, int64_t deadline_ns)
 {

@@ -232,8 +232,8 @@ int xp_kq_detach(void *opaque, int fd)
 }
 
 /*
- * Verify that fd was not reused, and add filters that the kernel does not have; `armed` of the
- * other filters stays.
+ * Verify that fd was not reused, and add filters that the kernel does not have.  In entry->armed,
+ * the set of filters that are enabled in the kernel, only these filters change.
  */
 static int kq_add_missing(struct xp_kq_set *set, struct xp_kq_entry *entry,
                           int fd, unsigned missing, unsigned again)

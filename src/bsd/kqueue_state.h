@@ -28,7 +28,7 @@ enum { KQ_RECORDS = XP_KQ_ENABLES_ONCE ? 2 * KQ_FILTERS : KQ_FILTERS };
 
 #define KQ_BIT(filter) (1u << (filter))
 
-/* want, armed, in_kernel, reenable and probed are sets of filters. */
+/* want, armed, in_kernel, reenable and rechecked are sets of filters. */
 struct xp_kq_entry {
 	uint32_t tag;  /* upper half of the token; the descriptor is the lower half */
 	uint8_t want;  /* filters that the registration wants enabled */
@@ -161,8 +161,8 @@ bool xp_kq_is_gone(struct xp_kq_set *set, const struct kevent *failed);
 
 void xp_kq_outer_init(struct xp_kq_outer *outer);
 /*
- * ours: false in a forked child, which does not inherit the kqueue, so that outer->fd may be
- * another file's there.
+ * Close the outer kqueue and the wake-up descriptor.  ours: false in a forked child, which does not
+ * inherit the kqueue: there outer->fd may be the number of another file, which stays open.
  */
 void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours);
 

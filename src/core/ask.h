@@ -27,8 +27,9 @@ static inline void xp_ask_soon(struct xpoll *queue)
 }
 
 /*
- * A wait had no room for an event of a report: the next XP_RECENT_FOR calls into the kernel ask for
- * half the usual number of reports.
+ * A wait had no room for an event of a report, because a report may lead to several events, one for
+ * each filter: the next XP_RECENT_FOR calls into the kernel ask for half the usual number of
+ * reports.
  */
 static inline void xp_ask_half_room(struct xpoll *queue)
 {

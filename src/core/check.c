@@ -55,8 +55,9 @@ static void candidate_not_ready(struct xpoll *queue, int fd, struct xp_slot *slo
  * Returns true if the descriptor still refers to the registered file.  Called if a filter that was
  * delivered before is ready again: since then the program may have closed the descriptor.  If the
  * slot has an edge-triggered entry, verify by making the entry level-triggered, which fails for
- * another file.  The program has left the file ready, so a level-triggered entry also saves the
- * check after each delivery.  Otherwise xp_entry_verify queries the kernel without a change.
+ * another file.  That also saves work for a file that the program leaves ready: the kernel repeats
+ * the report of a level-triggered entry, while an edge-triggered one needs a check by poll(2) after
+ * each delivery.  In all other cases xp_entry_verify queries the kernel without a change.
  */
 static bool is_same_file(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned checked)
 {
@@ -270,8 +271,9 @@ static bool next_bypasses_chunk(const struct xpoll *queue)
 }
 
 /*
- * Check each candidate (slot in the list) once, many by one poll(2), until the array is full.  Most
- * are ready, so the first poll(2) has no more of them than the array has room for.
+ * Check each candidate (slot in the list) once, many by one poll(2), until the array is full.  The
+ * first poll(2) gets no more of them than the array has room for: most are ready, so the results of
+ * further ones would find no room.
  */
 static XP_NOINLINE void chunks_check(struct xpoll *queue, struct xp_wait *wait)
 {

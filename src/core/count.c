@@ -187,7 +187,7 @@ int64_t xp_lowat_get(const struct xpoll *queue, int fd, unsigned filter)
 /*
  * Returns true if READ has reached its low-water mark.  The count of bytes to read ends at urgent
  * data, so with urgent data this returns true, too.  Also returns true if the count is unknown or
- * poll(2) fails, because the edge does not come again.
+ * poll(2) fails: the report may be an edge, which does not come again if it is dropped here.
  */
 static bool enough_to_read(struct xpoll *queue, int fd, const struct xp_slot *slot)
 {

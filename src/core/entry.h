@@ -166,7 +166,7 @@ void xp_entry_hand_to_kernel(struct xpoll *queue, int fd, struct xp_slot *slot, 
 
 /*
  * Called if the kernel has reported an entry of which no enabled filter is ready.  Changes the
- * entry now or after some such reports, or the kernel would report it again and again
+ * entry now or after some such reports; otherwise the kernel would report it again and again
  * (level-triggered) or at each activity (edge-triggered).  part: the filters that the report was
  * for.  one: the array of the wait has one element.
  */

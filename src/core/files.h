@@ -14,8 +14,8 @@
 #include "core/queue.h"
 
 /*
- * Record fd as a file that the kernel cannot poll.  follows: watch its growth.  Returns 0, -EBADF,
- * -ENOMEM ...
+ * Record fd as a file that the kernel cannot poll.  follows: watch the growth of the file, after
+ * which READ may be ready again.  Returns 0, -EBADF, -ENOMEM ...
  */
 int xp_file_add(struct xpoll *queue, int fd, bool follows);
 /*

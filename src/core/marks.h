@@ -11,9 +11,10 @@ static inline bool xp_has_sleepers(const struct xpoll *queue)
 }
 
 /*
- * If a thread sleeps in the kernel, record that a sleeping thread has to return and poll again,
- * because the kernel does not report the event.  The calling thread wakes such a thread when it
- * leaves the queue, unless it delivers the event itself.
+ * Called for an event that the kernel does not report to sleeping threads, such as one of a source.
+ * If a thread sleeps in the kernel, record that a sleeping thread has to return and poll again.
+ * The calling thread wakes such a thread when it leaves the queue, unless it delivers the event
+ * itself.
  */
 static inline void xp_kick_request(struct xpoll *queue)
 {
@@ -33,10 +34,10 @@ static inline bool xp_kick_take_request(struct xpoll *queue)
 }
 
 /*
- * Set queue->outer.grace: for how long, after the last candidate (slot to check by poll(2)), the
- * descriptor of xpoll_fd stays readable, namely in the next (updates - 1) calls of xp_outer_update
- * that find no candidate.  Called with 0 if a registration has ended or a wait has found nothing:
- * then the next call makes the descriptor unreadable, unless the queue has something to report.
+ * Set queue->outer.grace.  The descriptor of xpoll_fd is readable while there is a candidate (slot
+ * to check by poll(2)), and stays readable in the next (updates - 1) calls of xp_outer_update that
+ * find no candidate.  Called with 0 if a registration has ended or a wait has found nothing: then
+ * the next such call makes the descriptor unreadable, unless the queue has something to report.
  */
 static inline void xp_outer_set_grace(struct xpoll *queue, uint8_t updates)
 {

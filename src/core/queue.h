@@ -182,9 +182,10 @@ struct xpoll {
 	struct xp_list queues;    /* [g] links this queue into the list of create.c */
 	struct xp_mutex lock;
 	/*
-	 * Counts for xpoll_stats.  Members that `counters` and `idle` count are 0 here, and
-	 * `changes` lacks the changes without a system call (changes_free): xpoll_stats adds them
-	 * in the copy that it returns.
+	 * Counts for xpoll_stats, except system calls and the time of sleeps: `counters` and `idle`
+	 * have these, and the members for them are 0 here.  `changes` lacks the changes without a
+	 * system call, which changes_free counts.  xpoll_stats puts all that into the copy that it
+	 * returns.
 	 */
 	struct xpoll_stats stats;
 	struct xp_counters counters; /* [a] */
@@ -341,10 +342,10 @@ struct xpoll {
 		uint64_t ns;
 	} idle;
 	/*
-	 * Broadcast when threads that wait for it must check their conditions again: a thread has
-	 * returned from a sleep while threads.waiting_changers > 0 or during an xp_kick_all;
-	 * threads.waiting_changers, or after an xp_kick_all turn.unreturned, has become 0; or, in a
-	 * dying queue, threads.inside_unlocked has become less.
+	 * Broadcast when threads that wait for this condition must check again what they wait for:
+	 * a thread has returned from a sleep while threads.waiting_changers > 0 or during an
+	 * xp_kick_all; threads.waiting_changers has become 0; turn.unreturned has become 0 after an
+	 * xp_kick_all; or, in a dying queue, threads.inside_unlocked has become less.
 	 */
 	pthread_cond_t thread_returned;
 

@@ -42,8 +42,9 @@ static bool must_wake_sleeper(const struct xpoll *queue)
 }
 
 /*
- * Leave the remaining events to the sleeping threads: make the kernel report them, by a change of
- * its entries (publish), or have one of these threads woken, which polls.
+ * Leave the remaining events to the sleeping threads: change the kernel's entries of candidates
+ * (slots to check by poll(2)), so that the kernel reports them, or wake one of these threads, which
+ * then polls.
  */
 static void leave_to_sleepers(struct xpoll *queue)
 {

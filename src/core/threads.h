@@ -149,7 +149,8 @@ void xp_await_thread_return(struct xpoll *queue, struct xp_wait *wait);
  * Returns true if a wait without a mask of its caller may block signals between its sleeps: a sleep
  * with a mask costs little here, and the queue has no XPOLL_RESTART.  On epoll and kqueue a thread
  * with blocked signals sleeps in poll(2) instead of the kernel's wait, and one report wakes every
- * thread that sleeps so: there no other thread must wait, nor have waited not long ago.
+ * thread that sleeps so.  So there this returns false if several threads wait or have waited a
+ * short time ago (threads.together), unless the process has one thread now.
  */
 static inline bool xp_may_hold_signals(const struct xpoll *queue)
 {

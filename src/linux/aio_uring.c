@@ -457,9 +457,9 @@ static void uring_submit_and_wait(void)
 }
 
 /*
- * Do jobs until none is in progress and xp_aio_next returns none: there was none for a second, or
- * the last port was closed.  The poll of uring.call (wakes this thread) ends when the ring is
- * closed.
+ * Do jobs until no job is in progress and xp_aio_next returns NULL, because no job has come for a
+ * second or the last port was closed.  The poll of uring.call, by which other threads wake this
+ * thread, may stay in the ring: it ends when the ring is closed.
  */
 static void uring_run(void)
 {

@@ -191,9 +191,10 @@ static void dir_sleep_until_renamed(struct xp_inodes *inodes, int number)
 		if (xp_link_is_above(link))
 			continue;
 		/*
-		 * Looking up a name waits for the directory's lock.  Use a name that is too long to
-		 * exist, so that the kernel cannot answer without the lock, from its cache of
-		 * missing names.
+		 * Looking up a name waits for the directory's lock, which the kernel holds until
+		 * both halves of a rename are reported.  Use a name that is too long to exist: for
+		 * such a name the kernel cannot answer without the lock, from its cache of missing
+		 * names.
 		 */
 		len = xp_fd_path(path, link->user->fd, "");
 		memset(path + len, 'x', OVERLONG_NAME_LEN);

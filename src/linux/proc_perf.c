@@ -211,7 +211,10 @@ static int perf_follow(struct xp_tracer *tracer, struct xp_proc *proc,
 	return 0;
 }
 
-/* A tracked child shares the scope of its parent. */
+/*
+ * Have a tracked child share its parent's perf events (struct scope), which stay open until no
+ * process uses them any more.
+ */
 static void perf_inherit(struct xp_proc *child, const struct xp_proc *parent)
 {
 	struct scope *scope = parent->scope;
@@ -223,8 +226,9 @@ static void perf_inherit(struct xp_proc *child, const struct xp_proc *parent)
 /* Handling of records ---------------------------------------------------------- */
 
 /*
- * Report a fork.  exec_time is kept to find out whether an exec has ended the process's perf events
- * (dropped_by_exec).  A report of a fork after the exec proves that it has not, so clear the time.
+ * Report a fork.  dropped_by_exec later uses proc->exec_time to find out whether an exec has ended
+ * the process's perf events.  A fork that is reported after the exec proves that the perf events
+ * live on, so clear the time.
  */
 static void report_fork(struct xpoll *queue, const struct xp_perf_record *record)
 {

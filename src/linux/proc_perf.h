@@ -30,7 +30,8 @@ struct xp_perf_ring {
 	uint64_t first_head;
 	/*
 	 * position behind the records of the second reading: those after `first_head` are taken
-	 * now, too, if they are older than another record to take, because they may be its cause
+	 * now, too, if they are older than another record to take, because an older record may be
+	 * about the cause of a later one
 	 */
 	uint64_t head;
 	/* time of the next record to read, if there is one: CLOCK_MONOTONIC, in nanoseconds */

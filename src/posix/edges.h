@@ -8,8 +8,9 @@
 #include <stdbool.h>
 
 /*
- * On Linux the set is an epoll set, although some libraries install a <sys/event.h>; but tests
- * build the sources of the BSDs there.
+ * The set of edges is a kqueue on systems that have <sys/event.h>.  On Linux it is an epoll set,
+ * even if some library has installed a <sys/event.h>; only tests that build the sources of the BSDs
+ * on Linux (XPOLL_OVER_KQUEUE) use a kqueue there.
  */
 #if defined(__has_include) && (!defined(__linux__) || defined(XPOLL_OVER_KQUEUE))
 #if __has_include(<sys/event.h>)

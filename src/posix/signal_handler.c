@@ -6,7 +6,7 @@
  * again at any time.  So a handler of ours that the program has replaced is not installed in front
  * of another handler, which may call it: the two could call each other for ever.  Each signal has
  * several handlers of ours, called links, as in a chain, and only the top one counts.  A forked
- * child inherits them; there they only call the program's handlers, until it observes signals.
+ * child inherits the links; until it observes signals, the links call only the program's handlers.
  */
 #include "source/signal.h"
 
@@ -295,7 +295,7 @@ static void handler_uninstall(struct signal_watched *signal, unsigned number)
 	signal->installed = false;
 }
 
-/* Set the program's action that the installed link (our handler) calls, or install one for it. */
+/* Make the installed link (our handler), or else a new one, call this action of the program. */
 static int action_set_behind_link(struct signal_watched *signal, unsigned number,
                                   const struct sigaction *action,
                                   struct sigaction *replaced)

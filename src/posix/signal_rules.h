@@ -62,7 +62,11 @@ static inline bool signal_ignore_has_effect(unsigned number)
 		number == SIGTTIN || number == SIGTTOU;
 }
 
-/* Returns true if our handler in front of this action changes nothing for the program. */
+/*
+ * Returns true if our handler can replace this action without a change for the program: our handler
+ * calls the program's handler, if the action has one, and otherwise does nothing that the program
+ * notices.
+ */
 static inline bool action_observable(unsigned number, const struct sigaction *action)
 {
 	if (action_handles(action))

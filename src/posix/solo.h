@@ -55,7 +55,7 @@ int xp_solo_change(struct xp_solo *solo, int fd, uint32_t watch,
 int xp_solo_expand(struct xp_solo *solo, struct xp_fired *fired, int count,
                    int cap);
 
-/* Replace all open sets by empty ones, and add them to this main set. */
+/* Replace each open solo set by a new, empty one, and add the new sets to this main set. */
 void xp_solo_renew(struct xp_solo *solo, int main_fd);
 
 /* Returns true if a solo set (an epoll set of entries for one filter) was ever opened. */

@@ -31,8 +31,8 @@ struct xp_aio_hold {
 /*
  * Lists of held files, selected by the program's descriptor.  Another thread may fork at any point,
  * and the child closes the duplicates that it finds in these lists.  So a file is linked after its
- * duplicate is opened and unlinked before it is closed: the child never closes a descriptor of the
- * program.
+ * duplicate is opened and unlinked before the duplicate is closed: otherwise its number could be a
+ * descriptor of the program by then, which the child would close.
  */
 static hold_link holds[HOLD_LISTS];
 /*

@@ -81,7 +81,7 @@ static void aio_dequeue(struct xp_aio_job *job)
 	aio_work.queued_len--;
 }
 
-/* Record that the calling thread exits.  The lock is held since the thread has found no job. */
+/* Record that this thread exits.  The lock is held since it found no job, so none came since. */
 static void aio_worker_record_exit(void)
 {
 	for (int i = 0; i < XP_AIO_THREADS; i++)

@@ -75,8 +75,8 @@ int xp_proc_replaced(const struct xp_proc *proc)
 	int fd = proc->watch.fd;
 
 	/*
-	 * If the process runs or was not reaped, no other one can have its ID.  (fd -1: the process
-	 * had exited before a descriptor could be opened.)
+	 * If the process runs or was not reaped, no other process can have its ID.  (fd -1: the
+	 * process had exited before a descriptor could be opened.)
 	 */
 	if (fd >= 0 && !proc->ended && !xp_proc_ended(fd))
 		return 0;

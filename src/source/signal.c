@@ -25,8 +25,9 @@ struct signal_registration {
 	struct xp_registration reg;
 	struct xp_list item; /* links the registration into the state's `regs` */
 	/*
-	 * the largest number of deliveries so far, plus 1 while a signal is pending; reduced if a
-	 * pending signal was accepted
+	 * number of deliveries to report in all: those so far, plus 1 if the signal was found
+	 * pending, because its delivery follows; if sigwait(3) accepts the pending signal instead,
+	 * the 1 is subtracted again
 	 */
 	uint64_t known;
 	uint64_t reported;   /* how many of `known` were reported in events */

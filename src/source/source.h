@@ -302,10 +302,10 @@ struct xp_host {
 	 */
 	int64_t (*now)(struct xpoll *queue);
 	/*
-	 * Returns true if the program has called xpoll_fd.  Then perhaps no thread waits in the
-	 * queue, and a source with XP_ON_DEMAND, whose `due` is called only when a wait polls, may
-	 * not be called any more: it has to set a time instead.  So that it can, the first xpoll_fd
-	 * calls its `due` once.
+	 * Returns true if the program has called xpoll_fd.  Then there may be no thread that waits
+	 * in the queue and, when it polls, calls the `due` of a source with XP_ON_DEMAND: such a
+	 * source has to set a time instead.  The first xpoll_fd calls `due` once, so that the
+	 * source can set the time.
 	 */
 	bool (*outer_in_use)(const struct xpoll *queue);
 	/*

@@ -240,9 +240,9 @@ static void port_forget(struct xp_port_set *set, struct xp_port_object *object)
 }
 
 /*
- * Returns 0 if the port is to watch fd; 1 if the edge set is to watch it (set->edge, an epoll set),
- * because fd is a device: epoll sets look like devices, and a port cannot watch one; or a negative
- * errno value.  Without an edge set, on Solaris, the port watches devices, too.
+ * Returns 0 if the port is to watch fd; 1 if the edge set (set->edge, an epoll set) is to watch it,
+ * because fd is a device: a port cannot watch an epoll set, and an epoll set looks like a device;
+ * or a negative errno value.  Without an edge set, on Solaris, the port watches devices, too.
  */
 static int port_choose_set(struct xp_port_set *set, int fd, struct stat *status)
 {

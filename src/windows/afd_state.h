@@ -188,9 +188,10 @@ void afd_unsure_recheck(struct afd_state *state, struct afd_unsure *unsure);
 void afd_groups_close(struct afd_state *state);
 
 /*
- * Watch a socket edge-triggered.  The next wait reports the present state; if the socket was
- * watched edge-triggered before, only the bits that are new in `watch`, those of XP_WATCH_AGAIN,
- * those with activity that was not reported yet, and errors unless the end was reported.
+ * Watch a socket edge-triggered.  The next wait reports the present state.  If the socket was
+ * watched edge-triggered before, that wait reports only bits that are new in `watch`, bits of the
+ * filters in XP_WATCH_AGAIN, bits with activity that was not reported yet, and errors; errors are
+ * left out once the end was reported.
  */
 int afd_edge_begin(struct afd_state *state, struct afd_sock *sock,
                    uint32_t watch);
