@@ -221,8 +221,9 @@ int xpoll_tree_next(struct xpoll_tree *tree, struct xpoll_tree_change *change,
 		if (left_ns == 0 && late++ == LATE_EVENTS_MOST)
 			return 0;
 		/*
-		 * Request one event at a time: handling one may delete the registration that a
-		 * second one belongs to, and free the struct held that its udata points to.
+		 * Request one event at a time.  Handling an event may delete another registration,
+		 * and free the struct held that the udata of that registration points to: a second
+		 * event, fetched before, could be of that registration.
 		 */
 		rc = xpoll_event(tree->queue, NULL, 0, &event, 1, left_ns);
 		if (rc <= 0)

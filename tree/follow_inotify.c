@@ -239,9 +239,10 @@ static bool name_is_there(const struct xpoll_tree *tree, const struct held *fold
 }
 
 /*
- * A rename has replaced an entry, and its old name exists as well: the two entries may have been
- * exchanged.  Has both directories read again.  If the reports show an exchange, reports the entry
- * that was replaced as new under the old name, and drops the two reports of the reverse rename.
+ * A rename has replaced an entry, and the old name of the renamed entry exists as well: the two
+ * entries may have been exchanged.  Has both directories read again.  If the reports show an
+ * exchange, reports the replaced entry as new under that old name, and drops the two reports of the
+ * rename in the other direction.
  */
 static void entries_exchanged(struct xpoll_tree *tree, struct held *from, struct held *to,
                               const struct inotify_event *report, struct inotify_event *mate)

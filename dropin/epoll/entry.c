@@ -208,7 +208,8 @@ static bool needs_bare(const struct ep_entry *entry, int want)
 }
 
 /*
- * Register READ without bits, which reports errors and hang-ups only; it replaces READ with bits.
+ * Register READ without bits, which reports errors and hang-ups only.  This registration replaces
+ * the one of READ with bits, if there was one.
  */
 static int register_bare(struct ep_set *set, int fd, struct ep_entry *entry)
 {

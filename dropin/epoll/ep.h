@@ -97,8 +97,9 @@ struct ep_set {
 	struct ep_object object;
 	/*
 	 * [I] Called in a forked child for each set of the parent: closes the notifier's socket
-	 * pair, and replaces descriptors of the set that duplicate it or the parent's queue by a
-	 * new socket.
+	 * pair.  If the set's descriptors are duplicates of that pair, or of the descriptor of the
+	 * parent's queue, replaces them by duplicates of a new socket, to share nothing with the
+	 * parent.
 	 */
 	void (*detach_from_parent)(struct ep_set *set);
 	struct xpoll *queue;     /* [I] */

@@ -85,7 +85,8 @@ int ep_notifier_start(struct ep_set *set)
 }
 
 /*
- * Returns, held, the set that is registered in `set` as fd; NULL: fd is not registered, or no set.
+ * Returns the set that is registered in `set` as fd, with a reference for the caller, which calls
+ * ep_drop; NULL: fd is not registered, or is no set.
  */
 static struct ep_set *hold_nested(struct ep_set *set, int fd)
 {

@@ -130,8 +130,8 @@ static bool poll_deferred(struct ep_set *set, struct epoll_event *event)
 	if (record.events)
 		return ep_deliver(set, &record, event);
 	/*
-	 * The condition is over: enable a one-shot entry again, which the queue disabled with the
-	 * record.
+	 * The condition is over.  The queue has disabled a one-shot entry when it returned the
+	 * record, for which the program gets no event: enable the entry again.
 	 */
 	if (entry->events & EPOLLONESHOT)
 		ep_enable_again(set, record.fd, entry, set->deferred.events);
@@ -149,7 +149,7 @@ bool ep_deliver_deferred(struct ep_set *set, struct epoll_event *event)
 /*
  * Returns true if set->deferred, the record that ep_defer_record has stored, is still an event;
  * otherwise discards the record.  Called with the set's lock.  Must not set has_deferred to false
- * for a moment, as ep_deliver_deferred does: a thread in ep_wait reads has_deferred without the
+ * for a moment, as ep_deliver_deferred does, because a thread in ep_wait reads the flag without the
  * lock, and would sleep although there is an event.
  */
 static bool deferred_is_ready(struct ep_set *set)

@@ -45,7 +45,7 @@ struct kq_request {
 	 * request with EV_ONESHOT, EV_CLEAR or EV_DISPATCH has had its one event
 	 */
 	bool is_knote_gone;
-	/* kq_aio_cancel has tried to cancel the request while in progress */
+	/* kq_aio_cancel has tried to cancel the request, which was in progress then */
 	bool is_cancel_requested;
 };
 

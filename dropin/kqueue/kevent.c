@@ -399,8 +399,9 @@ EXPORT int kevent(int fd, const struct kevent *changelist, int nchanges,
 	if (nchanges > 0 && nevents > 0)
 		pthread_testcancel();
 	/*
-	 * A thread with changes is cancelled by pthread_testcancel above, before the first change,
-	 * or not at all: a cancellation after the first change would lose the statuses.
+	 * In a call with changes and room for events, a thread is cancelled by pthread_testcancel
+	 * above, before the first change, or not at all.  A later cancellation would lose the
+	 * statuses of the changes, which the program gets as events.
 	 */
 	if (XP_UNLIKELY(whole))
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);

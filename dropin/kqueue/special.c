@@ -101,8 +101,9 @@ int kq_procdesc_check_read(struct kq *kq, uint64_t ident)
 	if (!kq_procdesc_is_present(kq, fd))
 		return 0;
 	/*
-	 * xpoll cannot have a READ of the program and the one of EVFILT_PROCDESC for one
-	 * descriptor.  If the process descriptor was closed, fd is another file: remove the record.
+	 * EVFILT_PROCDESC is registered in xpoll as READ of the process descriptor, so the
+	 * program's own READ of that descriptor is refused.  If fd is another file by now, the
+	 * process descriptor was closed: remove the record of its EVFILT_PROCDESC.
 	 */
 	return kq_is_procdesc(fd) ? -EINVAL : kq_procdesc_set_present(kq, fd, false);
 }

@@ -411,7 +411,7 @@ static int sleep_and_claim(struct call *call, struct set *set,
 /*
  * Returns true if the call begins with the sleep, without a poll before it.  A poll that finds
  * nothing wastes a system call.  So if the last call that polled first found nothing, the next
- * calls of the set sleep first, except every SLEEPS_FIRST_MOST-th, which tests that again.
+ * calls of the set sleep first, except every SLEEPS_FIRST_MOST-th, which polls first again.
  */
 static bool sleep_is_first(const struct call *call, struct set *set)
 {

@@ -211,7 +211,7 @@ int kernel_may_watch(int fd, unsigned *syscalls)
 	if (kind == XP_KIND_FIFO || kind == XP_KIND_COUNTER)
 		return 1;
 	if (kind != XP_KIND_SOCKET)
-		return 0; /* for example a terminal, whose poll makes buffered input readable */
+		return 0; /* a terminal, whose buffered input only poll(2) makes readable; others */
 	++*syscalls;
 	switch (socket_domain(fd)) {
 	case AF_UNIX:

@@ -18,7 +18,7 @@ __attribute__((destructor)) static void end(void)
 {
 	if (!settings.stats)
 		return;
-	/* In a forked child that has made no call, this resets the counters of the parent. */
+	/* In a forked child that has made no call, reset the counters, copies of the parent's. */
 	(void)pool_is_ours();
 	stats_print();
 }

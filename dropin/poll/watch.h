@@ -82,7 +82,10 @@ struct watch {
 	 * what the set saves and costs
 	 */
 	unsigned syscalls;
-	/* this call has timeout 0, and other threads sleep on the instance: see kernel_collect */
+	/*
+	 * this call has timeout 0, and other threads sleep on the instance: epoll_wait(2) may then
+	 * miss ready descriptors, so kernel_collect verifies an empty result by poll(2)
+	 */
 	bool has_other_sleepers;
 	bool instance_checked; /* in this call kernel_is_our_instance has verified epoll_fd */
 	bool failed; /* the set must be given up */

@@ -60,8 +60,8 @@ static bool kq_always_ready(struct xp_kq_set *set, int fd, mode_t mode)
 
 /*
  * The kernel has refused a filter with this error.  Returns true if the registration works without
- * it: it is not requested; or it is READ that should report only the end of file, and the kernel
- * refuses the low-water mark without which READ would report data as well.
+ * the filter, in two cases.  First: the filter is not requested.  Second: READ has to report only
+ * the end of file, and the kernel refuses the low-water mark that keeps READ from reporting data.
  */
 static bool kq_works_without(const struct xp_kq_entry *entry, int filter, int error)
 {

@@ -59,8 +59,8 @@
 
 /*
  * true: a wait calls kevent(2) directly; false: kevent(2) is no cancellation point, so the wait
- * sleeps in poll(2) on the kqueue.  By its source kevent(2) of macOS is none either, but there
- * poll(2) does not work for a kqueue.
+ * sleeps in poll(2) on the kqueue.  On macOS, by its source, kevent(2) is no cancellation point
+ * either, but poll(2) does not work for a kqueue there, so the value is true.
  */
 #if defined(__OpenBSD__) || defined(__DragonFly__)
 #define XP_KQ_SLEEPS_IN_KEVENT false

@@ -4,7 +4,7 @@
  * A slot is in the list at most once, linked by slot.next.  The list is first in, first out, but
  * slots go back to the head if a check had no room for their events, or if xpoll_revents has not
  * returned their records from the batch of an xpoll_wait.  A check skips filters that were disabled
- * or deleted since.  The xp_check_ functions below make a slot a candidate.
+ * or deleted since.  The functions xp_candidate_add_... below make a slot a candidate.
  */
 #ifndef XP_CORE_CANDIDATES_H
 #define XP_CORE_CANDIDATES_H

@@ -10,7 +10,7 @@
 struct xp_interest {
 	unsigned filters;
 	unsigned modes;     /* bits: XPOLL_CLEAR, XPOLL_ONESHOT, XPOLL_DISPATCH, XPOLL_WHOLE */
-	unsigned requested; /* bits XP_REQUEST_IN ...: see slot.h */
+	unsigned requested; /* XP_REQUEST_IN ...: the bits of poll(2) that the program asks for */
 	uint32_t notes;     /* bits XPOLL_NOTE_COUNT ... of the filters */
 	int64_t lowat;      /* low-water mark in bytes, with XPOLL_NOTE_LOWAT */
 	bool enable;        /* also enable those of the filters that are registered and disabled */

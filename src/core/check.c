@@ -116,7 +116,7 @@ static void candidate_handle_bits(struct xpoll *queue, struct xp_wait *wait,
 
 /*
  * Handle one slot after a poll(2) with result rc.  named: the program has just named the descriptor
- * in a change, so it is not verified.
+ * in a change, so do not verify that it refers to the registered file.
  */
 static XP_NOINLINE void candidate_handle_poll(struct xpoll *queue, struct xp_wait *wait,
                                          const struct pollfd *found, bool named, int rc)

@@ -52,9 +52,9 @@ void xp_timer_waiter_end(struct xpoll *queue, uint32_t waiter);
  */
 void xp_timer_wakeup_sent(struct xpoll *queue);
 /*
- * Call when a thread has returned from the kernel.  It may be the one that was woken to become the
- * timer waiter, which sleeps only until a source is due: until some thread has become it,
- * xp_timer_waiter_missing is true again.
+ * Call when a thread has returned from the kernel.  This may be the thread that was woken to become
+ * the timer waiter, which sleeps only until a source is due.  So that wake-up counts no longer:
+ * until some thread is the timer waiter, xp_timer_waiter_missing is true again.
  */
 void xp_timer_wakeup_clear(struct xpoll *queue);
 /*

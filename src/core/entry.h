@@ -25,10 +25,10 @@
  * entries are in further epoll sets, one for each filter, inside the main set (posix/solo.h).  When
  * one bit of an entry has activity, or the entry is changed, the kernel reports all bits of the
  * entry that are set, but an edge must be delivered only once.  So if only one of two filters has
- * CLEAR, the one that is added later gets a solo entry.  If both have CLEAR, it gets one if it is
- * disabled, because its activity would repeat the other's edge, or if an edge of the other was
- * delivered, or may be about to be delivered by a sleeping thread, because the change of the entry
- * would repeat that edge.
+ * CLEAR, the one that is added later gets a solo entry.  If both have CLEAR, the later one gets a
+ * solo entry in two cases.  First: the later one is disabled; its activity in a shared entry would
+ * only repeat the other's edge.  Second: an edge of the other was delivered, or a sleeping thread
+ * may be about to deliver one; adding the later one to the other's entry would repeat that edge.
  */
 #ifndef XP_CORE_ENTRY_H
 #define XP_CORE_ENTRY_H

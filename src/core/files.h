@@ -45,7 +45,7 @@ static inline bool xp_has_files(const struct xpoll *queue)
 /*
  * Begin a pass over the files: xp_files_next then checks those in files.awake, which may be ready,
  * and XP_ASK_EVERY of those in files.asleep, which were not ready at their last check.  poll_level:
- * the wait is xpoll_pwait or xpoll_wait, which report files as always ready, and checks all files.
+ * the wait is xpoll_pwait or xpoll_wait, which report files as always ready: check all files.
  */
 void xp_files_begin(struct xpoll *queue, bool poll_level);
 /*

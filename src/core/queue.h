@@ -277,13 +277,14 @@ struct xpoll {
 	int in_wait[XP_BATCH + 1];
 	struct {
 		/*
-		 * The thread that leaves the queue next has to wake a sleeping one, which polls:
-		 * see marks.h.
+		 * The thread that leaves the queue next has to wake a sleeping one, which polls,
+		 * because the kernel does not report the event: see xp_kick_request.
 		 */
 		bool is_requested;
 		bool is_pending; /* wake one sleeping thread when the lock is released */
 		/*
-		 * number of xp_kick_all calls: a thread that slept during one finds another number
+		 * number of xp_kick_all calls.  A thread that finds another number after its sleep
+		 * than before is one of those that such a call makes return.
 		 */
 		uint32_t sequence;
 		/*

@@ -177,8 +177,8 @@ static XP_NOINLINE void deliver_events(struct xpoll *queue, struct xp_wait *wait
 	filters = wanted & (xp_filters_of(reported) |
 		(reported & (POLLHUP | POLLERR) ? XP_BIT(XP_READ) | XP_BIT(XP_WRITE) : 0));
 	/*
-	 * xpoll_event reports the hang-up or error for none of some enabled filters (EXCEPT, or
-	 * those of an unconnected socket), but a later xpoll_pwait or xpoll_wait has to.
+	 * Some enabled filters get no event for the hang-up or error (EXCEPT, or those of an
+	 * unconnected socket): record that, because xpoll_pwait and xpoll_wait have to report it.
 	 */
 	if (XP_UNLIKELY(events & (POLLHUP | POLLERR)) && filters != wanted)
 		xp_note_ignored_hangup(queue, slot);
@@ -219,8 +219,8 @@ static void ready_merge(struct xpoll *queue, struct xp_wait *wait, int fd, struc
 	while (ready < end && xp_token_fd(ready->data64) != fd)
 		ready++;
 	/*
-	 * fd has no record: the slot's epoch equals the wait's by chance, from a wait 2^32 calls
-	 * ago.  The next wait delivers the bits.
+	 * fd has no record: slot->epoch, the number (modulo 2^32) of the wait that last delivered
+	 * the slot, equals this wait's number by chance.  Leave the bits to the next wait.
 	 */
 	if (XP_UNLIKELY(ready == end)) {
 		xp_defer_delivery(queue, fd, slot, filters, events);
@@ -388,9 +388,9 @@ static XP_NOINLINE void report_outdated(struct xpoll *queue, struct xp_wait *wai
 }
 
 /*
- * Returns true if the main entry was changed after the kernel made the report.  Then the report is
- * dropped, and the kernel polled again, because that change made it check the state.  Otherwise
- * records that the report has made a one-shot entry silent.
+ * Returns true if the main entry was changed after the kernel made the report: the change made the
+ * kernel check the state, so the caller drops this report, and the wait polls the kernel again
+ * (wait->more).  Otherwise records that the report has made a one-shot entry silent.
  */
 static bool report_check_superseded(struct xp_wait *wait, int fd, struct xp_slot *slot,
                                     uint64_t token)

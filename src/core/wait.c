@@ -269,9 +269,9 @@ static int poll_kernel(struct xpoll *queue, struct xp_wait *wait, int64_t how,
 
 /*
  * Sleep as the only thread of the process.  No other thread can cancel this one during the sleep,
- * so xp_testcancel_alone acts upon a cancellation before it.  At that point the wait must not have
- * blocked signals (wait->holds_signals), because only xp_sleep_shared unblocks them at a
- * cancellation.
+ * so a test before the sleep suffices: xp_testcancel_alone acts upon an earlier cancellation.  At
+ * that point the wait must not have blocked signals (wait->holds_signals), because only
+ * xp_sleep_shared unblocks them at a cancellation.
  *
  * xp_sleep_begin may block all signals, and does so if the caller gave a mask: then the sleep needs
  * a mask that unblocks them, which ops->wait applies.  Any other sleep without a timeout may call

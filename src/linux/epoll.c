@@ -243,8 +243,9 @@ static void epoll_wake(void *opaque)
 
 /*
  * Make epoll_fd refer to the fresh set.  The outer set always contains the old set, the fresh one,
- * or both.  If the fresh set cannot be added again as epoll_fd, its entry with the descriptor
- * `fresh` stays, which the kernel keeps even after `fresh` is closed.
+ * or both.  First the fresh set is added to the outer set as the descriptor `fresh`, and then again
+ * as epoll_fd, in place of that entry.  If the second addition fails, the first entry stays: the
+ * kernel keeps it even after `fresh` is closed, because epoll_fd refers to the same set.
  */
 static int epoll_install_set(struct epoll_state *state, int fresh)
 {

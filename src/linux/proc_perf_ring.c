@@ -48,7 +48,7 @@ void xp_perf_common(struct perf_event_attr *attr)
 	/* Make the descriptor readable at each record. */
 	attr->watermark = 1;
 	attr->wakeup_watermark = 1;
-	/* Use a clock that is the same on all processors. */
+	/* Order records of different rings by a clock that is the same on all processors. */
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
 }

@@ -214,9 +214,9 @@ void xp_edge_detach(struct xp_edge *edge, int fd)
 }
 
 /*
- * Returns the flag for a report of the main set: that of READ's own entry, because edge-triggered
- * entries of that set are for READ only, or 0 for a level-triggered entry, which is for all
- * filters.
+ * Returns the flag by which the queue knows the filters that a report of the main set is about.
+ * An edge-triggered entry of that set is for READ only: XP_WATCH_SOLO of READ, which is filter 0.
+ * A level-triggered entry is for all filters: no flag, 0.
  */
 static uint32_t edge_solo_flag(const struct edge_sets *sets, uint64_t token)
 {

@@ -36,9 +36,9 @@ void xp_poll_want(void *state, int fd, uint32_t bits);
 struct pollfd *xp_poll_append_own(struct xp_poll_state *state);
 /*
  * Begin a wait, or continue it (deadline_ns is XP_NOW_CONTINUED: the queue has made room, and calls
- * again).  Returns true if the call only has to report results that the wait's poll(2) of all
- * entries has left, without a system call: then takes one off the counter syscalls_wait, in which
- * the queue has counted the call.
+ * again).  Returns true if this wait has polled all entries already: then the caller only reports
+ * the results that are left, without a system call.  The queue has counted one for this call in
+ * advance, in syscalls_wait; in that case this function subtracts 1 there.
  */
 bool xp_poll_takes_rest(struct xp_poll_state *state, int64_t deadline_ns);
 /*

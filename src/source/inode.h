@@ -118,7 +118,10 @@ int xp_inode_verify_fd(const struct xp_inode_user *user);
 /* Returns true if this system can report all of these notes. */
 bool xp_inode_supports(uint32_t notes);
 
-/* The functions `due` and `fini` of VNODE.  xp_inodes_fini ends the watches of all users. */
+/*
+ * The functions `due` and `fini` of VNODE (struct xp_source_ops).  xp_inodes_fini ends the watches
+ * of all users.
+ */
 void xp_inodes_due(struct xpoll *queue, int64_t now_ns, int room);
 void xp_inodes_fini(struct xpoll *queue, void *state);
 

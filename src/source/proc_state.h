@@ -182,8 +182,8 @@ struct xp_tracer_ops {
 	/* Stop reporting events of the process. */
 	void (*unfollow)(struct xp_proc *proc);
 	/*
-	 * Record that a child of a followed process, which the kernel reports already, is followed
-	 * as well.
+	 * Record that a child of a followed process is followed as well.  The kernel reports the
+	 * child already, because it reports the parent's children.
 	 */
 	void (*inherit)(struct xp_proc *child, const struct xp_proc *parent);
 

@@ -288,8 +288,8 @@ static void proc_ready(struct xpoll *queue, struct xp_source_fd *watch)
 	if (proc && &proc->watch == watch && proc->watched) {
 		if (all_read && proc_query_exit(proc))
 			proc_record_exit(queue, proc);
-		else
-			(void)xp_host.watch(queue, watch); /* have the kernel report it again */
+		else /* reports are unread, or the exit is not known: request the next report */
+			(void)xp_host.watch(queue, watch);
 	}
 	xp_trace_close_if_unused(queue);
 }
@@ -443,7 +443,7 @@ void xp_trace_leaving(struct xpoll *queue, pid_t pid, const int *status,
 		proc->status = *status;
 		proc->status_known = true;
 	}
-	/* Only this report shows the exit.  Wait for more reports: another thread may call exec. */
+	/* No descriptor will show the exit: note it after all unread reports, such as an exec's. */
 	if (proc->watch.fd < 0 && xp_list_empty(&proc->to_end))
 		xp_list_append(&xp_proc_state(queue)->to_end, &proc->to_end);
 }

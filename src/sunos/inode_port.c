@@ -279,7 +279,10 @@ static int port_file_make(struct xp_inodes *inodes, struct xp_inode_user *user)
 
 	if (!inode)
 		return -ENOMEM;
-	/* Cookies repeat after 2^32 - 1 watches, when events with the old ones are long gone. */
+	/*
+	 * The cookie by which events find this watch: the next number, without 0.  A cookie repeats
+	 * after 2^32 - 1 watches, when the events of the earlier watch are long gone.
+	 */
 	inodes->last_inode_number += inodes->last_inode_number == UINT32_MAX ? 2 : 1;
 	inode->item.ident = inodes->last_inode_number;
 	inode->user = user;

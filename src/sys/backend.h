@@ -212,8 +212,8 @@ struct xp_backend_ops {
 	            struct xp_fired *fired, int cap);
 	/*
 	 * Called when a thread ends its wait while other threads are in `wait`, for kernels that
-	 * report a condition only once per request: makes the kernel report conditions that still
-	 * hold to those threads.  Optional.
+	 * report a condition only once per request: requests the reports again, so that those
+	 * threads get the conditions that still hold.  Optional.
 	 */
 	void (*rearm)(void *state);
 	/*

@@ -129,7 +129,7 @@ static uint32_t edge_poll_bits(const WSANETWORKEVENTS *records)
 	return events;
 }
 
-/* Returns the bits of poll(2) for the filters that `watch` has in XP_WATCH_AGAIN. */
+/* Returns the bits of poll(2) of the filters to check again, which XP_WATCH_AGAIN selects. */
 static uint32_t again_bits(uint32_t watch)
 {
 	static const uint32_t bits[] = {POLLIN | POLLRDHUP, POLLOUT, POLLPRI};

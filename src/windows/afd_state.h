@@ -87,7 +87,10 @@ struct afd_sock {
 	uint32_t polled_bits; /* bits that the poll in progress requests */
 	bool pending;   /* a poll is in progress */
 	/* For sockets registered with CLEAR (edge-triggered): */
-	/* event object, which stays while no bits are requested; NULL: none */
+	/*
+	 * the event object that the socket's activity signals; stays while no bits are requested;
+	 * NULL: none
+	 */
 	struct afd_edge *edge;
 	uint32_t due_bits;     /* bits that the next wait checks and reports */
 	/* the peer's end or an error was reported: no poll is begun any more */
