@@ -13,9 +13,9 @@ need_oldest_rust() {
 # are tested on epoll.
 on_other_back_ends='^source\..*\.(poll|select)(\.threads)?$|^examples/.*/(poll|select)$'
 
-# The tests of the epoll drop-in but two: ThreadSanitizer's poll(2) takes the place of the
+# The tests of the epoll drop-in but a few: ThreadSanitizer's poll(2) takes the place of the
 # drop-in's, and it delivers signals late.
-not_with_tsan='^epoll\.(descriptor|eventfd|late|random|signalfd|threads|timerfd)\.'
+not_with_tsan='^epoll\.(descriptor|eventfd|late|random|signalfd|threads|timerfd|tokens)\.'
 
 # beside NAME COMMAND...: begin a step that sleeps for most of its time, and go on with the
 # next ones; await NAME prints what it has printed, and waits for it.

@@ -69,11 +69,13 @@ enum {
  * EDGE         LEVEL the kernel has to report the filters, because poll(2) fails, or because other
  *                    threads sleep, which check nothing
  * EDGE         ONCE  ENABLE with DISPATCH while another thread sleeps
- * ONCE         EDGE  a report of a hang-up that xpoll_event ignores
+ * ONCE         EDGE  a report that leads to no event although a filter is enabled, mostly of a
+ *                    hang-up that xpoll_event ignores
  * ONCE         LEVEL an ENABLE after each 64th report tries whether LEVEL costs fewer changes now;
  *                    only while no thread sleeps, or one of two that wait alternately
- * LEVEL, EDGE, ...   another ADD, a DELETE of some filters, an ENABLE that changes the entry:
- * ONCE               LEVEL or EDGE, like from NONE
+ * LEVEL, EDGE, ...   another ADD, a DELETE of some filters, an ENABLE that changes the entry, a
+ * ONCE               DISABLE on other back ends than epoll or of an exclusive entry: LEVEL or EDGE,
+ *                    like from NONE
  * any          NONE  the registrations end, or the kernel's entry is lost: see entry_record_lost
  */
 enum xp_mode {
@@ -346,7 +348,8 @@ static inline bool xp_slot_can_probe(int fd, struct xp_slot *slot)
  * No late change overtakes another of the same entry.  A silent entry gets the next one only after
  * a report whose token has the arming of the previous one, which proves that the kernel has made
  * that change, or after that change has failed.  All other changes of the entry first wait, with
- * the lock held, until `late` is 0 (xp_late_await); a late change needs no lock to complete.
+ * the lock held, until slot->late_in_flight is 0 (xp_late_await); a late change needs no lock to
+ * complete.
  */
 struct xp_late { /* the arguments of the back end's change_unlocked */
 	struct xp_slot *slot; /* NULL: there is no late change to make */

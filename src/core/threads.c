@@ -125,15 +125,15 @@ uint32_t xp_sleeper_enter(struct xpoll *queue)
 	return queue->kick.sequence;
 }
 
-void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch)
+void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t sequence)
 {
 	XP_ASSERT(xp_has_sleepers(queue));
 	queue->threads.sleepers--;
-	if (XP_UNLIKELY(epoch != queue->kick.sequence)) {
+	if (XP_UNLIKELY(sequence != queue->kick.sequence)) {
 		queue->kick.unreturned--;
 		wait->must_kick = true;
 	}
-	if (XP_UNLIKELY(queue->threads.waiting_changers > 0 || epoch != queue->kick.sequence))
+	if (XP_UNLIKELY(queue->threads.waiting_changers > 0 || sequence != queue->kick.sequence))
 		pthread_cond_broadcast(&queue->thread_returned);
 	note_relock(queue);
 }

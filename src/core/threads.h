@@ -108,8 +108,8 @@ void xp_unlock(struct xpoll *queue);
  * xp_kick_all was called.
  */
 uint32_t xp_sleeper_enter(struct xpoll *queue);
-/* Call after the sleep, with the lock; epoch: the result of xp_sleeper_enter. */
-void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t epoch);
+/* Call after the sleep, with the lock; sequence: the result of xp_sleeper_enter. */
+void xp_sleeper_leave(struct xpoll *queue, struct xp_wait *wait, uint32_t sequence);
 /*
  * Called after a sleep in a child that a signal handler forked meanwhile: forgets the threads of
  * the parent, takes the lock, and returns -EINTR.
