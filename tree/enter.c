@@ -347,7 +347,8 @@ static void retry_later(struct xpoll_tree *tree)
 /*
  * Check the directories in the list tree->due; those to be checked again are in it afterwards.
  * Once a directory could not be watched for lack of a resource, the further ones without a watch
- * are not checked, but reported as UNWATCHED.  Returns false if a check had the result LACKING.
+ * are not checked, but reported as UNWATCHED.  Returns false if descriptors, watches or memory were
+ * lacking in a check (result LACKING), so that the caller has to repeat the checks later.
  */
 static bool check_due_folders(struct xpoll_tree *tree)
 {

@@ -143,8 +143,9 @@ static int queue_ctl_once(struct ep_set *set, int op, int bits, int fd,
 }
 
 /*
- * Like queue_ctl_once; and if the change is refused because of a POLLPRI that is registered, end
- * that registration, as add_bits leaves POLLPRI out, and repeat the change.
+ * Like queue_ctl_once; but if the change is refused because of a POLLPRI that is registered, end
+ * the registration of POLLPRI, and repeat the change without POLLPRI.  The entry is then like one
+ * for which add_bits has left out a POLLPRI that was refused at once.
  *
  * On OpenBSD poll(2) accepts POLLPRI for any file, and kqueue(2) only for a socket.  The back ends
  * poll and select use a kqueue for some combinations of bits, so the change of another bit can be
@@ -159,7 +160,10 @@ static int queue_ctl(struct ep_set *set, int op, int bits, int fd, struct ep_ent
 	(void)queue_ctl_once(set, XPOLL_DELETE, POLLPRI, fd, entry);
 	entry->registered_bits &= ~POLLPRI;
 	rc = bits == POLLPRI ? 0 : queue_ctl_once(set, op, bits & ~POLLPRI, fd, entry);
-	/* -ENOENT: the first call has failed, but has deleted what it should delete. */
+	/*
+	 * -ENOENT of a DELETE: the first call has deleted these bits, although that call has
+	 * failed.  So the change is made: return 0.
+	 */
 	return rc == -ENOENT && op == XPOLL_DELETE ? 0 : rc;
 }
 

@@ -243,7 +243,7 @@ void ep_reserve_closed_fds(void);
 void ep_update_inodes(int fd);
 /*
  * Called after ep_replace_fds for a set: registers the set's descriptors again in the sets that
- * contain them, because a queue watches the file, which was replaced.
+ * contain them, because the queues of those sets still watch the file that was replaced.
  */
 void ep_renew_watchers(struct ep_set *set);
 

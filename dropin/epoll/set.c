@@ -114,7 +114,7 @@ int ep_begin(struct ep_set **begun)
 		return -ENOMEM;
 	ep_inside = true;
 	set->notifier.fds[0] = set->notifier.fds[1] = -1;
-	/* true in memory of a set that has ended in a forked child */
+	/* Memory of an earlier set that ended in a forked child may still have the flag set. */
 	set->notifier.is_required = false;
 	set->object.descriptors = 0;
 	set->is_pollable = false;

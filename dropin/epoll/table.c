@@ -415,8 +415,9 @@ void ep_reserve_closed_fds(void)
 }
 
 /*
- * In a forked child: the descriptors of the parent's sets stay open (set->detach_from_parent).
- * When the child first uses one of these sets, ep_adopt makes it usable.
+ * In a forked child: the program's descriptors of the parent's sets stay open, but
+ * set->detach_from_parent makes them refer to a socket, no longer to the parent's queue.  When the
+ * child first uses one of these sets, ep_adopt gives the set's queue kernel objects of the child.
  */
 static void fork_child(void)
 {

@@ -85,8 +85,8 @@ static unsigned kq_flags_after_lookup(struct kq *kq, const struct kevent *change
 	if (xpoll_lookup(kq->queue, change->ident, change->filter, &there) < 0)
 		return flags & EV_DISABLE ? flags : flags | EV_ENABLE;
 	/*
-	 * This library adds the EV_ADD, so drop KQ_MODES: only an EV_ADD of the program may set
-	 * modes.
+	 * Add EV_ADD, because in xpoll only an ADD alters fflags.  Drop KQ_MODES, because only an
+	 * EV_ADD of the program may set modes, and this one is not the program's.
 	 */
 	if (notes && notes != there.fflags)
 		flags = (flags & ~KQ_MODES) | EV_ADD;

@@ -84,7 +84,10 @@ EXPORT int closedir(DIR *directory)
 
 EXPORT int unshare(int flags)
 {
-	/* If another thread shares the table, no call may use a set from now on. */
+	/*
+	 * If another thread shares the table, a number means different files in the two threads
+	 * from now on, but this library has one state of each number: no call may use a set.
+	 */
 	if ((flags & CLONE_FILES) && fd_table_may_be_shared())
 		pool_stop_for_unshare();
 	return real.unshare(flags);

@@ -138,8 +138,9 @@ int kernel_move_away(int fd)
 }
 
 /*
- * Marks the new epoll instance: F_SETSIG stores the number of the signal that reports input or
- * output on a file.  An epoll instance sends no signals, so the number serves only as the mark.
+ * Marks the new epoll instance, so that kernel_is_our_instance recognises the instance through any
+ * descriptor.  The mark is a number stored by F_SETSIG, which for other files selects the signal
+ * that reports input or output.  An epoll instance sends no signals, so the number has no effect.
  */
 int kernel_instance(void)
 {

@@ -88,7 +88,7 @@ void pool_stop_for_seccomp(void);
 
 /*
  * Claim the set of this call site and array.  Returns NULL if there is none, if another call has
- * claimed it, or if every call passes through.
+ * claimed it, or if every call is passed to the C library.
  */
 struct set *pool_claim(uintptr_t site, uintptr_t key, int64_t now_ns);
 /* Make a set and claim it.  Returns NULL if all are in use, or if no epoll instance can be made. */
@@ -100,9 +100,9 @@ void pool_release(struct set *set);
 void pool_add_sleeper(struct set *set);
 void pool_remove_sleeper(struct set *set);
 /*
- * Claim the set again after a sleep or a call by the C library.  `version` is set->array_version
- * before that.  Returns false if another thread has claimed the set, or has changed the set's
- * requested bits or dropped the set, or if every call passes through now.
+ * Claim the set again after a sleep, or after a call of the C library's function.  `version` is
+ * set->array_version before that.  Returns false if another thread has claimed the set, has changed
+ * the set's requested bits or has dropped the set, or if every call is now passed to the C library.
  */
 bool pool_reclaim(struct set *set, uint32_t version);
 /* Call before a thread gets its own table of descriptors: every call passes through from now on. */

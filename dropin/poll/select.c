@@ -185,7 +185,10 @@ static fd_set *fd_set_of_kind(const struct call *call, int kind)
 	return (fd_set *)(void *)call->bit_sets.words[kind];
 }
 
-/* Make the real call by pselect(2), also for select: then select_large stores the time left. */
+/*
+ * Make the real call by pselect(2), also for select(2), whose timeout the kernel would change: for
+ * select(2), select_large stores the time that is left in the program's timeout.
+ */
 static int select_pass(struct call *call)
 {
 	struct timespec left;

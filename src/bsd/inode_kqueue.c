@@ -217,8 +217,8 @@ int xp_inode_join(struct xpoll *queue, struct xp_inodes *inodes,
 	if (rc == 0)
 		rc = inode_find_or_add(inodes, user->fd, &inode);
 	/*
-	 * ENOENT: the filter is gone, so the descriptor was closed and reused.  Return -ESTALE,
-	 * which ends the registration if a change of the registration has called this function.
+	 * ENOENT: the kernel has removed the filter, so the descriptor was closed and reused.
+	 * Return -ESTALE: a change of the registration that gets this error ends the registration.
 	 */
 	if (rc == 0 && user->self.inode &&
 	    inode_change_filter(inodes, inode, EV_ENABLE, inode_kernel_notes(inode, user)) ==

@@ -134,7 +134,7 @@ static int kq_apply_to_any(struct xp_kq_set *set, struct xp_kq_entry *entry, int
 
 /*
  * Returns 0 if fd probably is still the hung-up terminal: the kernel still refuses READ with ENXIO.
- * The entry has no filter in the kernel that would disappear at a close.
+ * Nothing shows a close for certain, because the entry has no filter that the kernel removes then.
  */
 static int kq_verify_hung(struct xp_kq_set *set, const struct xp_kq_entry *entry,
                           int fd)

@@ -48,7 +48,10 @@ struct xp_kq_entry {
 	 * requested filters.
 	 */
 	bool is_hung_up;
-	/* an EVFILT_USER that is always active replaces WRITE, which the kernel refuses */
+	/*
+	 * An EVFILT_USER that is always active is registered in place of WRITE, which the kernel
+	 * refuses: for a terminal with is_hung_up, or for a pipe without a reader.
+	 */
 	bool write_replaced;
 };
 
@@ -169,8 +172,8 @@ void xp_kq_outer_fini(struct xp_kq_outer *outer, bool ours);
 extern const struct xp_outer_ops xp_kq_outer_ops; /* called with a struct xp_kq_set */
 
 /*
- * Poll the outer kqueue.  The kernel removes reports that no longer hold only in a poll, and until
- * then the descriptor stays readable.  Called with the lock held.
+ * Poll the outer kqueue.  Only a poll makes the kernel remove reports that no longer hold; until
+ * then the descriptor stays readable because of these.  Called with the lock held.
  */
 void xp_kq_outer_refresh(struct xp_kq_outer *outer);
 

@@ -50,9 +50,9 @@ static inline void xp_kernel_call_begin(struct xpoll *queue, struct xp_wait *wai
 }
 
 /*
- * Returns the number of reports to ask the kernel for.  room: free records; has_events: this wait
- * has delivered events already, so ask for at least XP_ASK_REPORTS_LEAST, perhaps more than there
- * is room for.
+ * Returns the number of reports to ask the kernel for.  room: free records.  has_events: this wait
+ * has delivered events already, so ask for at least XP_ASK_REPORTS_LEAST, even if there is room for
+ * fewer: otherwise descriptors that only the kernel reports would starve.
  */
 static inline int xp_ask_room(struct xpoll *queue, int room, bool has_events)
 {

@@ -59,7 +59,10 @@ static void store_add(struct xpoll *queue, struct xp_slot *slot, const struct xp
 		slot->lowat = put_if(slot->lowat, filters, add->notes & XPOLL_NOTE_LOWAT) & 7;
 		slot->pipe_size_log2 = 0; /* size of the pipe unknown: count.c queries it again */
 	}
-	/* An ADD of READ without bits takes the place of the bits that READ had. */
+	/*
+	 * An ADD of READ that requests no bits takes back POLLIN and POLLRDHUP of earlier ADDs.
+	 * XP_REQUEST_OOB stays, because EXCEPT has requested that.
+	 */
 	slot->requested &= filters & XP_BIT(XP_READ) && !add->requested ? XP_REQUEST_OOB : 0xff;
 	slot->requested |= XP_SET(add->requested);
 	XP_ASSERT(!(slot->enabled & ~(unsigned)slot->present));

@@ -337,10 +337,11 @@ void xp_candidates_to_kernel(struct xpoll *queue)
 		unsigned filters = (slot->check | slot->recheck) & slot->enabled;
 
 		/*
-		 * Leave the slot in the list, and have a sleeping thread woken, which checks it, if
-		 * its entry should not be changed: the bits are in slot->deferred, and not in the
-		 * file any more; the change would poll the file, which clears its bits
-		 * (xp_poll_clears), or may give a result for this thread only (a signalfd); or the
+		 * In four cases do not change the entry: leave the slot in the list, and have a
+		 * sleeping thread woken, which checks the slot.  First: the bits are in
+		 * slot->deferred, and not in the file any more.  Second: the change would poll the
+		 * file, which clears the file's bits (xp_poll_clears).  Third: the change polls the
+		 * file, and the result may be for this thread only (a signalfd).  Fourth: the
 		 * change would repeat a delivered edge.
 		 */
 		if (slot->deferred_for || (filters && xp_poll_clears(queue, slot)) ||

@@ -295,10 +295,11 @@ int xp_entry_arm_late(struct xpoll *queue, int fd, struct xp_slot *slot, enum xp
 	if (!late || xp_poll_clears(queue, slot) || atomic_load(&slot->late_in_flight) == UINT8_MAX)
 		return xp_entry_arm(queue, fd, slot, mode, filters, filters);
 	/*
-	 * No thread is making an earlier late change (without the lock) of this entry, which this
-	 * one could overtake.  A silent one-shot entry has reported since it was armed, so the
-	 * kernel has made that change, or that change has failed.  An edge-triggered entry was made
-	 * by xp_entry_arm or xp_entry_attach, and late changes had ended before.
+	 * This change, made without the lock, cannot overtake an earlier one of the same entry,
+	 * because none is left to make.  A silent one-shot entry has reported since the change that
+	 * armed it, so the kernel has made that change, or that change has failed.  An
+	 * edge-triggered entry was made by xp_entry_arm or xp_entry_attach, and late changes had
+	 * ended before.
 	 */
 	XP_ASSERT(filters && (slot->mode == XP_MODE_EDGE || xp_entry_is_silent(queue, slot)));
 	entry_step_arming(queue, slot, 1);

@@ -46,10 +46,10 @@ bool xp_queue_owns_fd(const struct xpoll *queue, int fd);
 
 /*
  * Returns the filters that the main entry should have.  On epoll: all registered ones, except those
- * with a solo entry (an entry for one filter).  On other back ends: the enabled ones, except those
- * for which slot->deferred has undelivered bits, if the kernel's reports clear bits
- * (XP_KIND_CLEARED): the kernel then clears no further bits of a filter before its kept bits are
- * delivered.
+ * with a solo entry (an entry for one filter).  On other back ends: the enabled ones, with one
+ * exception.  If the kernel clears the file's bits when it reports them (XP_KIND_CLEARED), a filter
+ * is left out while its reported bits wait in slot->deferred for their delivery: until then the
+ * kernel shall clear no more bits of the filter.
  */
 static inline unsigned xp_entry_wanted(const struct xpoll *queue, const struct xp_slot *slot)
 {

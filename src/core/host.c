@@ -72,8 +72,9 @@ static void host_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd)
 
 	XP_ASSERT(slot->mode == XP_MODE_SOURCE && slot->udata[0].pointer == source_fd);
 	/*
-	 * A one-shot entry of epoll that has reported is silent until the descriptor is closed
-	 * everywhere.  Other back ends have a table of what they watch.
+	 * Leave a one-shot entry of epoll that has reported (`armed` is 0) in the kernel: the entry
+	 * is silent, and ends when the descriptor is closed everywhere.  On other back ends always
+	 * remove the descriptor from their table of what they watch.
 	 */
 	if (slot->armed || queue->ops->caps & XP_CAP_FREE_CHANGE)
 		(void)queue->ops->detach(queue->backend, source_fd->fd);

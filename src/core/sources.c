@@ -227,8 +227,8 @@ void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *chang
 		at[i] = (i + 1) * XP_AHEAD < n ? (i + 1) * XP_AHEAD : n;
 	/*
 	 * Prefetch in three stages: for the farthest changes the place in the table, for nearer
-	 * ones the registration, for the nearest ones the source's data.  The first call also does
-	 * the earlier stages for the nearer changes.
+	 * ones the registration, for the nearest ones the source's data.  The first call does each
+	 * stage also for the changes that are nearer, because no call before has done so.
 	 */
 	for (int i = first ? 0 : at[2]; i < at[3]; i++)
 		xp_regmap_prefetch(&queue->registrations.map, changes[i].ident, changes[i].filter);
@@ -299,7 +299,8 @@ static void registration_deliver(struct xpoll *queue, struct xp_registration *re
 			ops->switched(queue, reg);
 	}
 	/*
-	 * Move the registration to the end of the list, behind those that were not delivered yet.
+	 * Move the registration to the end of the list: those that were not delivered yet come
+	 * before the next event of this one.
 	 */
 	xp_list_remove(&reg->ready);
 	registration_update_list(queue, reg);

@@ -351,7 +351,7 @@ static void uring_fill_stop(const struct xp_aio_job *job)
 	uring.others++;
 }
 
-/* Fill entries for new jobs, the poll of uring.call (wake-up) and stops, if there is room. */
+/* If there is room, fill entries for new jobs, the poll of uring.call, and cancellations. */
 static void uring_fill_all(void)
 {
 	struct xp_aio_job *job;

@@ -27,7 +27,7 @@ struct epoll_state {
 	 */
 	int direct_fd;
 	struct xp_wakefd wake;
-	/* the previous set; valid only between `begin` and `end` of xp_renew_ops */
+	/* descriptor of the set that is replaced, from `begin` to `end` of xp_renew_ops */
 	int previous_fd;
 	struct xp_solo solo; /* sets inside the main one, for entries of one filter */
 	struct xp_counters *counters;
@@ -203,8 +203,8 @@ static int epoll_await(void *opaque, int64_t deadline_ns, const sigset_t *mask,
 {
 	struct epoll_state *state = opaque;
 	/*
-	 * Store reports of the main set behind those that the solo sets (inner sets of entries for
-	 * one filter) had no room for in the last call.
+	 * First take reports of the solo sets (inner sets of entries for one filter) for which the
+	 * last call had no room.  Reports of the main set are stored behind these.
 	 */
 	int first = xp_solo_take_unread(&state->solo, fired, cap);
 	int room = cap - first;

@@ -115,9 +115,9 @@ static void inode_report_event(struct xp_inodes *inodes, struct xp_inode *inode,
 
 	if (item == &inode->links) {
 		/*
-		 * No user has a link to it, so this is the spare inode, kept for a user that comes
-		 * back: give it up, because that user must not get this report of an earlier
-		 * change.
+		 * No user has a link to this inode, so it is the spare one, kept for a user that
+		 * comes back: give up the inode, because that user must not get this report of an
+		 * earlier change.
 		 */
 		(void)xp_inode_drop_spare(inodes);
 		return;

@@ -276,8 +276,8 @@ static bool dropped_by_exec(const struct xp_proc *proc, uint64_t end_time)
 
 /*
  * A thread's events have ended: it has exited, or an exec has dropped them.  Only the first thread
- * of a followed process counts.  After an exec, report that reports may be missing, and open the
- * events again.  In both cases xp_trace_leaving finds out whether the process has ended.
+ * of a followed process counts.  After an exec, report TRACKERR (reports may be missing), and open
+ * the events again.  In both cases xp_trace_leaving finds out whether the process has ended.
  */
 static void report_exit(struct xpoll *queue, struct perf *perf,
                         const struct xp_perf_record *record)

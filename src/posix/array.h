@@ -43,7 +43,8 @@ struct xp_array_entry {
 	uint8_t fifo : 1;
 	/*
 	 * if is_cleared_by_poll: bits that poll(2) has cleared in the file and that were not
-	 * reported, because they were not requested, or were taken out of the array before
+	 * reported, because they were not requested, or because the descriptor was removed from the
+	 * array before the report
 	 */
 	uint8_t saved_bits;
 };

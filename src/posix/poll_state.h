@@ -42,8 +42,8 @@ struct pollfd *xp_poll_append_own(struct xp_poll_state *state);
  */
 bool xp_poll_takes_rest(struct xp_poll_state *state, int64_t deadline_ns);
 /*
- * Call poll(2) for all entries, which sleeps at most until the deadline.  Returns its result, or
- * -errno.
+ * Call poll(2) for all entries, and sleep in that call at most until the deadline.  Returns the
+ * result of poll(2), or -errno.
  */
 int xp_poll_ask(struct xp_poll_state *state, int64_t deadline_ns, const sigset_t *mask);
 /*

@@ -4,8 +4,9 @@
  * After any change of an entry, and at any activity of the file, epoll reports all requested bits
  * that are set.  So an edge-triggered filter must not share its entry with a filter that may
  * change.  An epoll set has one entry for each descriptor, so there is an epoll set for each
- * filter, inside the main set.  The epoll back end opens each at its first use, a set of edges
- * (edge.h) all at once.
+ * filter, inside the main set.  The epoll back end opens each of these sets at its first use.  In a
+ * set of edges (edge.h) the main set has the entries for READ, and the sets of WRITE and EXCEPT are
+ * opened together with the main set.
  */
 #ifndef XP_POSIX_SOLO_H
 #define XP_POSIX_SOLO_H

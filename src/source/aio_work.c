@@ -1,6 +1,6 @@
 /*
- * The workers: threads that do the queued jobs of the whole process, and the ports that collect
- * them, so that many queues do not need many threads.
+ * The workers: a few threads that do the queued jobs of all queues of the process.  A completed job
+ * goes into its port (struct xp_aio_port), from which the queue that has the port takes the job.
  *
  * A thread is started if a job is queued and no thread waits for one, up to the provider's limit; a
  * thread that has waited for a second without a job exits.  When the last port is closed, all exit.

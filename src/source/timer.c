@@ -66,7 +66,7 @@ static unsigned clock_of(uint32_t fflags)
  * nanoseconds fit in 64 bits.
  */
 static const struct unit {
-	int64_t ns; /* nanoseconds of a unit; 0: the bits of more than one unit */
+	int64_t ns; /* nanoseconds of a unit; 0: invalid, an index of several bits */
 	int64_t most;
 } timer_units[UNITS + 1] = {
 	[XPOLL_NOTE_SECONDS] = {XP_NS_PER_SEC, XP_NEVER / XP_NS_PER_SEC},
@@ -95,8 +95,8 @@ static int change_check(const struct xpoll_event *change)
 }
 
 /*
- * Returns the time of the monotonic clock at which the real-time clock reaches first_ns; or a time
- * within STEP_CHECK_NS, if nothing reports that the real-time clock was set.
+ * Returns the time of the monotonic clock at which the real-time clock reaches first_ns; at most
+ * STEP_CHECK_NS from now if nothing reports that the real-time clock was set: convert again then.
  */
 static int64_t to_monotonic(const struct timers *timers, int64_t first_ns)
 {

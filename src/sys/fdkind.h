@@ -11,7 +11,11 @@ enum xp_fd_kind {
 	XP_KIND_UNKNOWN, /* the file was not queried yet */
 	XP_KIND_REGULAR,
 	XP_KIND_DIRECTORY,
-	XP_KIND_CLEARED,      /* poll(2) clears the bits that it returns: see xp_fd_poll_clears */
+	/*
+	 * a regular file of Linux's /proc or cgroup2: poll(2) may clear the bits that it returns,
+	 * for example those of a mount table, so a later poll(2) lacks them (xp_fd_poll_clears)
+	 */
+	XP_KIND_CLEARED,
 	XP_KIND_OTHER,
 	/*
 	 * a flag, no kind: set in each value below and in none above; poll(2) of such a file

@@ -23,9 +23,9 @@
 
 /*
  * State between xp_uncancelled_begin, which disables cancellation, and xp_uncancelled_end, which
- * restores cancellation and errno.  Call them before and after a function that is a cancellation
- * point, if a lock is held.  They are `unused` (the attribute), because some files that include
- * this header make no such call.
+ * restores cancellation and errno.  Call the two before and after a function that is a cancellation
+ * point, if a lock is held.  Both have the attribute `unused`, because some files that include this
+ * header call neither.
  */
 struct xp_uncancelled {
 	int state;
