@@ -89,8 +89,8 @@ static bool is_replaced(const struct node *node, const struct dirent *entry, boo
 }
 
 /*
- * Bring the node of an entry that was read up to date: make, replace or change the node, and put
- * the node into the list tree->due if it is a directory to enter or check.  Returns false if memory
+ * Update the node of a directory entry that was just read: make, replace or change it, and put the
+ * node into the list tree->due if it is a directory to enter or check.  Returns false if memory
  * is lacking.
  */
 static bool entry_update(struct xpoll_tree *tree, struct held *folder, int fd,

@@ -161,8 +161,8 @@ static int queue_ctl(struct ep_set *set, int op, int bits, int fd, struct ep_ent
 	entry->registered_bits &= ~POLLPRI;
 	rc = bits == POLLPRI ? 0 : queue_ctl_once(set, op, bits & ~POLLPRI, fd, entry);
 	/*
-	 * -ENOENT of a DELETE: the first call has deleted these bits, although that call has
-	 * failed.  So the change is made: return 0.
+	 * A DELETE that fails with -ENOTSUP has deleted these bits all the same, so its repetition
+	 * returns -ENOENT: the change is made.
 	 */
 	return rc == -ENOENT && op == XPOLL_DELETE ? 0 : rc;
 }

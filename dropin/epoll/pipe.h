@@ -44,7 +44,8 @@ void ep_pipe_drain(struct ep_pipe *pipe);
  */
 void ep_pipe_unshare(struct ep_object *object, struct ep_pipe *pipe);
 /*
- * Sleep in a read(2) until the program's descriptor fd is readable.  Returns 0; -EAGAIN if fd is
+ * Called for a read(2) of the program that finds nothing: sleep until the program's descriptor fd
+ * is readable.  Returns 0; -EAGAIN if fd is
  * non-blocking; or another negative errno value.  Takes `lock`, which the caller does not hold.
  */
 int ep_pipe_wait(struct ep_object *object, struct ep_pipe *pipe, pthread_mutex_t *lock, int fd);

@@ -37,7 +37,7 @@ struct ep_timer {
 	clockid_t clock;       /* [I] from timerfd_create(2) */
 	clockid_t due_clock;   /* the clock of due_ns: `clock`, or, for a relative
 	                          time on the real-time clock, the monotonic one */
-	int64_t due_ns;        /* time of the next expiration; 0: the timer is not armed */
+	int64_t due_ns;        /* next expiration (if is_expired, the passed one); 0: not armed */
 	int64_t interval_ns;
 	/*
 	 * if is_cancel_on_set: real-time clock minus monotonic clock when the timer was set, or

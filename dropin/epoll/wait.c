@@ -20,8 +20,9 @@ static int64_t now_ns(void)
  * Translate records into events, at most `cap`.  If deferred_fd is not negative, events[0] is
  * already an event of this descriptor, from the record that an earlier call had taken from the
  * queue and kept (ep_defer_record).  If the queue reports deferred_fd again, because it is
- * level-triggered, both become one event.  Otherwise the array may be one event too short: then the
- * last record is kept for the next wait.  Returns the number of events.
+ * level-triggered or has a new edge, both become one event.  If it does not, there may be one event
+ * more than the array has room for: then the last record is kept for the next wait.  Returns the
+ * number of events.
  */
 static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, int count,
                        struct epoll_event *events, int deferred_fd, int cap)

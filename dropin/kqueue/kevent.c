@@ -84,7 +84,7 @@ static XP_INLINE bool kq_translate_add_delete(struct kq *kq,
 	return true;
 }
 
-/* Translate a change into one record for xpoll.  Returns false if one record cannot express it. */
+/* Translate a change into one record for xpoll.  Returns false if kq_change has to apply it. */
 static XP_INLINE bool kq_to_record(struct kq *kq, const struct kevent *change,
                                    struct xpoll_event *record)
 {

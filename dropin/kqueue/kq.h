@@ -60,7 +60,7 @@ struct kq {
 	/* [x] number of elements of procdescs in use */
 	int procdescs_len;
 	struct kq_extra *exts;   /* [x] the registrations with ext fields that are not 0 */
-	int exts_len;            /* [x] number of elements of exts in use */
+	int exts_len;            /* [x] used elements of exts */
 	int exts_cap;            /* [x] number of exts that fit in the allocated memory */
 };
 

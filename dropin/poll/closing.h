@@ -15,7 +15,7 @@
 #include "sys/sys.h"
 
 struct closing {
-	int fd;        /* the descriptor that is closed */
+	int fd;        /* the descriptor that a call is about to close, or to replace by dup2(2) */
 	bool was_ours; /* fd is the epoll descriptor of a set, which dup2(2) or dup3(2) replaces */
 };
 

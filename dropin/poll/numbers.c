@@ -13,7 +13,7 @@
 _Atomic uint64_t *numbers_words;
 size_t numbers_len;
 
-static void *words; /* the memory of numbers_words */
+static void *words; /* numbers_words as a plain pointer, for madvise(2) */
 /*
  * An upper bound: greater than each descriptor that a set has registered with epoll, or that was a
  * set's epoll instance, since numbers_reset.

@@ -1,4 +1,7 @@
-/* Counts of bytes and connections of a descriptor, most of them by the filters of kqueue(2). */
+/*
+ * Counts of unread and unsent bytes, free room and waiting connections: most come from the data of
+ * a kqueue(2) filter, the others from ioctl(2) or getsockopt(2).
+ */
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>

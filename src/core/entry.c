@@ -360,9 +360,9 @@ unsigned xp_solo_wanted(const struct xpoll *queue, const struct xp_slot *slot, u
 		/*
 		 * If two filters share an entry, a change of the entry, or activity of one filter,
 		 * makes the kernel report both.  So a CLEAR filter and a level-triggered one do not
-		 * share an entry.  Nor do two CLEAR filters if that report could repeat an edge: an
-		 * edge was delivered, a sleeping thread may be about to deliver one, or the new
-		 * filter is disabled, so that its activity gives no event of its own.
+		 * share an entry.  Nor do two CLEAR filters if that report could repeat an edge: if
+		 * an edge was delivered, a sleeping thread may be about to deliver one, or the new
+		 * filter is disabled, whose activity would only report the other filter again.
 		 */
 		if (!(slot->clear & bit) != !(slot->clear & others) ||
 		    (slot->clear & others && (slot->edge_delivered || xp_has_sleepers(queue) ||

@@ -15,7 +15,7 @@ struct xp_file {
 	int fd;
 	/* links the file into files.awake or files.asleep, or into no list */
 	struct xp_list list_link;
-	/* The watch of the file's growth, if `has_growth_watch`. */
+	/* how the file waits for data behind its end, if has_growth_watch */
 	struct xp_inode_user growth;
 	bool has_end;    /* a regular file, in a file system where st_size is the end of file */
 	bool has_growth_watch; /* xp_inode_watch has succeeded for `growth` */

@@ -117,7 +117,8 @@ struct xp_wait {
 	 */
 	uint32_t wake_all_snapshot;
 	/* xp_wait_call zeroes the members from here on. */
-	unsigned spurious;    /* calls into the kernel in this wait that led to no event */
+	/* rounds of the loop in this wait whose calls into the kernel led to no event */
+	unsigned spurious;
 	/*
 	 * queue->last_cutoff before the last call into the kernel.  If a slot's `cutoff` is later,
 	 * filters were enabled after that call, so its report about the slot is outdated.
@@ -364,7 +365,11 @@ struct xpoll {
 	int64_t due_ns;      /* the earliest due_ns of all sources */
 	/* the monotonic clock, read once for all changes of a call; XP_NOW: not read yet */
 	int64_t change_ns;
-	struct xp_wait *source_wait; /* the wait that is calling a source; NULL: none */
+	/*
+	 * the wait that is calling `refresh` of a source or `ready` of a source's descriptor; NULL
+	 * otherwise, also during a source's `due` and `collect`
+	 */
+	struct xp_wait *source_wait;
 
 	/* The descriptor of the queue: see outer.c. */
 	struct {

@@ -19,8 +19,8 @@ enum {
 	/* Room for one read, and for reports of the previous read that were held back. */
 	HARVEST_BYTES = 2 * READ_BYTES,
 	/*
-	 * Most reads in a row (one more if reports were held back), so that a busy writer cannot
-	 * make this thread keep the queue's lock.
+	 * The most reads in a row (one more if reports were held back), so that a busy writer
+	 * cannot make this thread keep the queue's lock.
 	 */
 	HARVEST_READS = 128,
 	/*

@@ -322,7 +322,10 @@ static void perf_report(struct xpoll *queue, struct perf *perf,
 	}
 }
 
-/* Read all records, up to XP_TRACE_DRAIN_MOST; see xp_tracer_ops.drain for *all and the result. */
+/*
+ * Read all records, at most XP_TRACE_DRAIN_MOST.  Returns false if that limit ended the reading, so
+ * that more may be left.  *all: see xp_tracer_ops.drain.
+ */
 static bool perf_drain(struct xpoll *queue, struct xp_tracer *tracer, bool *all)
 {
 	struct perf *perf = perf_of(tracer);

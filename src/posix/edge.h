@@ -42,7 +42,10 @@ void xp_edge_fini(struct xp_edge *edge);
  */
 int xp_edge_renew(struct xp_edge *edge);
 
-/* Like `attach`, `change` and `detach` of struct xp_backend_ops. */
+/*
+ * Begin to watch fd, change the watch, or end it, like `attach`, `change` and `detach` of struct
+ * xp_backend_ops (sys/backend.h), with the same errors; the end reports none.
+ */
 int xp_edge_attach(struct xp_edge *edge, int fd, uint32_t watch,
                    uint64_t token);
 int xp_edge_change(struct xp_edge *edge, int fd, uint32_t watch,

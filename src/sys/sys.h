@@ -119,7 +119,7 @@ int64_t xp_sys_unread(int fd);      /* bytes to read; -EINVAL: fd is a listener 
 /* getsockopt(2). */
 int xp_sys_option(int fd, int level, int name, void *value, size_t size);
 bool xp_sys_is_stream(int fd);      /* a socket of SOCK_STREAM */
-/* connections to accept, at least 1; -EINVAL: fd is no listener */
+/* connections to accept; 1: none, or the number is unknown; -EINVAL: fd is no listener */
 int64_t xp_sys_backlog(int fd);
 bool xp_sys_is_listener(int fd);    /* SO_ACCEPTCONN */
 /*

@@ -245,6 +245,8 @@ static int afd_take_with_pipes(struct afd_state *state, int64_t deadline_ns,
 	if (count < cap)
 		count += afd_poll_and_take(state, timeout_ms, fired + count, cap - count,
 		                           rc);
+	else
+		state->last_epoch++; /* with room for one report, the port is first next time */
 	if (count == 0 && most == 0)
 		count = afd_pipes_probe(state, fired, cap);
 	return pipes_left ? xp_fired_add_more(fired, count, cap) : count;

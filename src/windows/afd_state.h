@@ -109,7 +109,7 @@ struct afd_state {
 	struct xp_list updates;
 	int polls_in_flight; /* number of polls whose packet was not taken yet */
 	int waiters;         /* number of threads that sleep at the port */
-	uint32_t last_epoch; /* number of waits begun */
+	uint32_t last_epoch; /* number of waits begun, also of those that only pipes have ended */
 	struct xp_list free_edges; /* event objects (struct afd_edge) that no socket uses now */
 	struct xp_list unchecked_objects; /* objects that the next wait has to check */
 	struct xp_list pipes;  /* pipes with requested bits */
