@@ -84,7 +84,9 @@ XT_TEST(nothing_is_left_after_the_end_although_a_fork_has_copies)
 	XT_CHECK(history_ends_with(queue, helper, HELPER_STATUS(2)));
 	for (int i = 0; i < 8; i++)
 		XT_NONE(queue);
-	XT_EXPECT_EQ(xt_stats(queue).stale_dropped, stale);
+	/* Only epoll's entry is one-shot; others may report the same end again, and drop it. */
+	if (xt_is("epoll"))
+		XT_EXPECT_EQ(xt_stats(queue).stale_dropped, stale);
 	xt_close(pipe.w);
 	XT_EQ(waitpid(holder, NULL, 0), holder);
 }
