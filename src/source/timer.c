@@ -31,7 +31,7 @@
 #define UNITS (XPOLL_NOTE_SECONDS | XPOLL_NOTE_MSECONDS | \
                XPOLL_NOTE_USECONDS | XPOLL_NOTE_NSECONDS)
 /* With either of these fflags the timer has an absolute time, and expires once. */
-#define ABSOLUTE  (XPOLL_NOTE_ABSTIME | XPOLL_NOTE_MONOTONIC)
+#define ABSOLUTE_NOTES (XPOLL_NOTE_ABSTIME | XPOLL_NOTE_MONOTONIC)
 
 /*
  * If no descriptor reports that the real-time clock was set, the queue calls timer_due at least
@@ -58,7 +58,7 @@ struct timers {
 /* Returns the clock of a timer's deadline: the real-time clock only with ABSTIME alone. */
 static unsigned clock_of(uint32_t fflags)
 {
-	return (fflags & ABSOLUTE) == XPOLL_NOTE_ABSTIME ? REALTIME : MONOTONIC;
+	return (fflags & ABSOLUTE_NOTES) == XPOLL_NOTE_ABSTIME ? REALTIME : MONOTONIC;
 }
 
 /*
@@ -295,7 +295,7 @@ static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
 	return rc;
 }
 
-/* Store a change.  `data` is the deadline (ABSOLUTE), or both the time from now and the period. */
+/* Store a change.  `data`: the deadline (ABSOLUTE_NOTES), or the time from now and the period. */
 static void timer_set(struct xpoll *queue, struct xp_registration *reg,
                       const struct xpoll_event *change)
 {
@@ -303,7 +303,7 @@ static void timer_set(struct xpoll *queue, struct xp_registration *reg,
 
 	reg->fflags = change->fflags;
 	reg->data = change->data;
-	reg->deadline_ns = change->fflags & ABSOLUTE ? span
+	reg->deadline_ns = change->fflags & ABSOLUTE_NOTES ? span
 		: xp_deadline(xp_host.now(queue), span);
 }
 
@@ -318,8 +318,8 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 		rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
 	if (rc < 0)
 		return rc;
-	/* An absolute timer (ABSOLUTE) has CLEAR only if the program sets it, like on FreeBSD. */
-	if (change->fflags & ABSOLUTE && !(change->flags & XPOLL_CLEAR))
+	/* An absolute timer has CLEAR only if the program sets it, like on FreeBSD. */
+	if (change->fflags & ABSOLUTE_NOTES && !(change->flags & XPOLL_CLEAR))
 		reg->flags &= (uint16_t)~XPOLL_CLEAR;
 	timers->counts[clock]++;
 	timer_set(queue, reg, change);
@@ -407,7 +407,7 @@ static int64_t timer_take_expirations(struct xp_registration *reg)
 	int64_t late_ns;
 	int64_t missed;
 
-	if (reg->fflags & ABSOLUTE || reg->flags & XPOLL_ONESHOT) {
+	if (reg->fflags & ABSOLUTE_NOTES || reg->flags & XPOLL_ONESHOT) {
 		reg->deadline_ns = XP_NEVER;
 		return 1;
 	}
@@ -484,7 +484,7 @@ const struct xp_source_ops xp_source_timer = {
 	.name = "TIMER",
 	.notes = timer_names,
 	.implied = XPOLL_CLEAR,
-	.fflags = UNITS | ABSOLUTE,
+	.fflags = UNITS | ABSOLUTE_NOTES,
 	.size = sizeof(struct xp_registration),
 	.attach = timer_attach,
 	.touch = timer_touch,

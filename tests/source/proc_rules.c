@@ -61,6 +61,7 @@ XT_TEST(delete_of_one_that_has_ended_is_silent)
 	XT_EQ(helper_wait(helper), 0);
 }
 
+#ifndef _WIN32
 /* S7: what a forked process has copies of must not be reported after the end. */
 XT_TEST(nothing_is_left_after_the_end_although_a_fork_has_copies)
 {
@@ -90,6 +91,7 @@ XT_TEST(nothing_is_left_after_the_end_although_a_fork_has_copies)
 	xt_close(pipe.w);
 	XT_EQ(waitpid(holder, NULL, 0), holder);
 }
+#endif
 
 XT_TEST(add_asks_for_exit_later)
 {
