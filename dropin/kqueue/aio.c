@@ -55,7 +55,7 @@ static struct {
 	struct kq_request *buckets[KQ_AIO_BUCKETS];
 } kq_aio = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* --- The table: called with the lock of kq_aio -------------------------------------- */
+/* --- The table: called with the lock of kq_aio, or in a forked child with one thread --- */
 
 /*
  * Returns the link (a bucket or the `next` of a request) that points to the request of this

@@ -7,13 +7,11 @@
 #include <time.h>
 
 #include "sys/libcall.h"
+#include "sys/pollbits.h"
 #include "sys/sys.h"
 
-#ifdef POLLRDHUP
-#define PORT_UNKNOWN_BITS 0
-#else
-#define PORT_UNKNOWN_BITS 0x2000 /* this library's POLLRDHUP, which the system does not define */
-#endif
+/* The library's own value of POLLRDHUP, if the system does not define it. */
+#define PORT_UNKNOWN_BITS (XP_POLL_LACKS_RDHUP ? POLLRDHUP : 0)
 #ifndef EBADFD
 #define EBADFD EBADF
 #endif
