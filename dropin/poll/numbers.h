@@ -46,9 +46,9 @@ static inline bool numbers_has(int fd)
 }
 
 /*
- * Set the bit of the set with this index in the word of fd; call before fd is registered with
- * epoll.  Returns false, and leaves the bit 0, if a thread is closing fd or if fd is an epoll
- * instance of this library.
+ * Record in the word of fd that the set with this index relies on fd; call before fd is registered
+ * with epoll.  Returns false, and records nothing, if a thread is closing fd or a range of
+ * descriptors, or if fd is an epoll instance of this library.
  */
 bool numbers_rely(int fd, int set);
 /* Clear the set's bit in the word of fd. */

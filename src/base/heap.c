@@ -12,7 +12,7 @@
 
 enum {
 	HEAP_WIDTH = 4,
-	/* an item is prefetched this many additions or removals before it may move */
+	/* before each addition or removal, prefetch an item that may move so many of them later */
 	HEAP_AHEAD = 16,
 };
 

@@ -76,9 +76,9 @@ enum {
 };
 
 /*
- * The thread that makes a late change cannot signal a condition: the queue may be destroyed once
- * the thread has decremented slot->late_in_flight.  So the waiting thread sleeps for a short time
- * and checks again.
+ * Sleep for a short time, before the caller checks again.  For waits for a thread that cannot
+ * signal a condition, because the queue may be destroyed as soon as the awaited number has changed:
+ * one that makes a late change (slot->late_in_flight), for example.
  */
 void xp_nap(int64_t ns)
 {

@@ -109,7 +109,7 @@ static int event_open(const struct scope *scope, pid_t thread,
 struct attaching {
 	const struct xp_perf_rings *rings;
 	struct scope *scope;
-	bool found; /* this pass has found a thread without an event */
+	bool found; /* this pass over the threads has found one without a perf event */
 	int rc;
 };
 
