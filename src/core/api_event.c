@@ -140,14 +140,13 @@ static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event 
                                   int nchanges, struct xpoll_event *events, int nevents,
                                   int64_t timeout_ns, const void *sigset)
 {
-	struct xp_late late;
+	struct xp_late late = {0};
 	int receipts = 0, rc = xp_enter(queue);
 
 	if (XP_UNLIKELY(rc < 0))
 		return xp_public_result(rc);
 	if (nchanges < 0 || nevents < 0 || (nchanges > 0 && !changes) || (nevents > 0 && !events))
 		return xp_leave_with(queue, -EINVAL);
-	late.slot = NULL;
 	for (int i = 0; i < nchanges; i++)
 		receipts += (changes[i].flags & XPOLL_RECEIPT) != 0;
 	if (receipts > nevents)
@@ -164,8 +163,7 @@ static XP_NOINLINE int event_call(struct xpoll *queue, const struct xpoll_event 
 	 */
 	if (nevents > 0 && receipts == 0 && XP_UNLIKELY(xp_wait_excluded(queue, XP_EVENTS)))
 		return xp_leave_with(queue, -EBUSY);
-	if (nchanges > 0)
-		rc = changes_apply(queue, changes, nchanges, events, nevents, receipts, &late);
+	rc = changes_apply(queue, changes, nchanges, events, nevents, receipts, &late);
 	if (rc != 0 || nevents == 0)
 		return xp_leave_late(queue, rc, &late);
 	return xp_wait_call(queue, XP_EVENTS | XP_LOCK_HELD, events, nevents, timeout_ns, sigset);

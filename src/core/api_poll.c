@@ -1,6 +1,5 @@
 /* The poll-like level: xpoll_ctl, xpoll_pwait, xpoll_wait, xpoll_revents. */
 
-#include "core/changes.h"
 #include "core/entry.h"
 #include "core/report.h"
 #include "core/sleep.h"
@@ -101,7 +100,7 @@ static int ctl(struct xpoll *queue, int op, int events, int fd, void *data, stru
 
 static XP_NOINLINE int ctl_slow(struct xpoll *queue, int op, int events, int fd, void *data)
 {
-	struct xp_late late;
+	struct xp_late late = {0};
 	uint64_t syscalls;
 	int rc = xp_enter_change(queue);
 
@@ -109,7 +108,6 @@ static XP_NOINLINE int ctl_slow(struct xpoll *queue, int op, int events, int fd,
 		return xp_public_result(rc);
 	if (!ctl_valid(op, events))
 		return xp_leave_with(queue, -EINVAL);
-	late.slot = NULL;
 	syscalls = xp_counter_read(&queue->counters.syscalls_change);
 	rc = ctl(queue, op, events, fd, data, &late);
 	xp_count_change(queue, rc, syscalls);

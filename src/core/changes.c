@@ -395,14 +395,14 @@ int xp_change_delete(struct xpoll *queue, int fd, unsigned filters)
 int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_late *late)
 {
 	struct xp_slot *slot = xp_entry_find(queue, fd);
-	uint32_t born;
 	uint8_t before;
 	int rc;
 
+	if (xp_change_freely(queue, XPOLL_ENABLE, fd, filters))
+		return 0;
 	if (!slot || filters & ~(unsigned)slot->present)
 		return unregistered_error(queue, fd);
 	before = slot->enabled;
-	born = slot->first_arming;
 	slot->enabled |= XP_SET(filters);
 	slot->fruitless_reports = 0;
 	slot->fruitless_checks = 0;
@@ -412,8 +412,8 @@ int xp_change_enable(struct xpoll *queue, int fd, unsigned filters, struct xp_la
 	}
 	rc = queue->lazy ? arm_or_recheck(queue, fd, slot, filters, late)
 		: change_pass_to_backend(queue, fd, slot, filters);
-	if (rc < 0 && slot->first_arming == born)
-		slot->enabled = before;
+	if (rc < 0)
+		slot->enabled &= before;
 	return rc;
 }
 
@@ -445,18 +445,24 @@ int xp_change_disable(struct xpoll *queue, int fd, unsigned filters)
 	return disable_filters(queue, fd, slot, filters);
 }
 
-void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter)
+unsigned xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
 {
-	unsigned filters = slot->whole ? slot->present : XP_BIT(filter);
+	unsigned plain = filters & ~(unsigned)(slot->oneshot | slot->dispatch);
 
-	if (!(slot->oneshot & XP_BIT(filter))) {
-		(void)disable_filters(queue, fd, slot, filters);
-	} else if (filters == slot->present) {
-		(void)xp_entry_end(queue, fd, slot, true);
-	} else {
-		(void)xp_solo_end(queue, fd, slot, filters);
-		xp_slot_remove_filters(queue, slot, filters);
-		if (!queue->lazy && slot->mode != XP_MODE_FILE)
-			(void)change_pass_to_backend(queue, fd, slot, 0);
+	for (filters &= ~plain; (filters &= slot->enabled); filters &= filters - 1) {
+		unsigned bit = XP_BIT(XP_LOWEST_BIT(filters));
+		unsigned all = slot->whole ? slot->present : bit;
+
+		if (!(slot->oneshot & bit)) {
+			(void)disable_filters(queue, fd, slot, all);
+		} else if (all == slot->present) {
+			(void)xp_entry_end(queue, fd, slot, true);
+		} else {
+			(void)xp_solo_end(queue, fd, slot, all);
+			xp_slot_remove_filters(queue, slot, all);
+			if (!queue->lazy && slot->mode != XP_MODE_FILE)
+				(void)change_pass_to_backend(queue, fd, slot, 0);
+		}
 	}
+	return plain & slot->enabled;
 }

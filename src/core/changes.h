@@ -83,9 +83,10 @@ static inline void xp_count_change(struct xpoll *queue, int rc, uint64_t syscall
 }
 
 /*
- * After a delivery, disable the filter (DISPATCH) or end its registration (ONESHOT); with
- * XPOLL_WHOLE disable or end all filters of the slot.
+ * After a delivery of these filters, disable those with DISPATCH and end the registrations of those
+ * with ONESHOT; with XPOLL_WHOLE one of them disables or ends all filters of the slot.  Returns the
+ * delivered filters that have neither mode and are still enabled.
  */
-void xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filter);
+unsigned xp_change_delivered(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include "core/check.h"
 
-#include "core/ask.h"
 #include "core/count.h"
 #include "core/entry.h"
 #include "core/files.h"

@@ -1,27 +1,12 @@
 /* Turns reports of the kernel, and results of checks, into records of a wait. */
 #include "core/report.h"
 
-#include "core/changes.h"
 #include "core/count.h"
 #include "core/entry.h"
 #include "sys/fdnum.h"
 
 /* A flag in a set of poll(2) bits: the descriptor is a TCP listener that was shut down. */
 #define EVENT_LISTENER_SHUT 0x40000u
-
-/* --- After a delivery ------------------------------------------------------------- */
-
-void xp_finish_delivery_rare(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters)
-{
-	for (; (filters &= slot->enabled); filters &= filters - 1) {
-		unsigned i = XP_LOWEST_BIT(filters);
-
-		if ((slot->oneshot | slot->dispatch) & XP_BIT(i))
-			xp_change_delivered(queue, fd, slot, i);
-		else
-			xp_finish_delivery(queue, fd, slot, XP_BIT(i));
-	}
-}
 
 /*
  * Returns true if this wait has delivered a filter of the slot.  If the slot was delivered last by
@@ -428,12 +413,12 @@ static XP_NOINLINE uint32_t half_close_bit(struct xpoll *queue, int fd, struct x
 
 /*
  * Handle a report that needs more than a delivery: the registration may have ended, fd may be
- * closed, the slot is marked (filters were enabled, perhaps after this report), or has a solo entry
- * (for one filter), an exclusive or one-shot entry or a low-water mark.  Each 64th report of a slot
- * comes here, too, to verify that fd was not reused.
+ * closed, or the slot has a solo entry (for one filter), an exclusive or one-shot entry or a
+ * low-water mark.  Each 64th report of a slot comes here, too, to verify that fd was not reused.
+ * outdated: filters were enabled after this thread had fetched the report.
  */
 static XP_NOINLINE void report_uncommon(struct xpoll *queue, struct xp_wait *wait,
-                                        const struct xp_fired *fired)
+                                        const struct xp_fired *fired, bool outdated)
 {
 	int fd = xp_token_fd(fired->token);
 	struct xp_slot *slot = xp_slots_get(queue, fd);
@@ -453,9 +438,7 @@ static XP_NOINLINE void report_uncommon(struct xpoll *queue, struct xp_wait *wai
 	} else if (!(fired->events & XP_WATCH_SOLO_ANY) &&
 	           report_check_superseded(wait, fd, slot, fired->token)) {
 		return;
-	} else if (XP_UNLIKELY(slot->has_cutoff && queue->last_cutoff - slot->cutoff <
-	                       queue->last_cutoff - wait->cutoff_snapshot) &&
-	           xp_slot_kind(fd, slot) != XP_KIND_CLEARED) {
+	} else if (outdated && xp_slot_kind(fd, slot) != XP_KIND_CLEARED) {
 		report_outdated(queue, wait, fd, slot, events, about);
 	} else if (XP_LIKELY(++slot->reports != 0) || queue->ops->caps & XP_CAP_FREE_CHANGE ||
 	           xp_entry_verify_or_drop(queue, fd, slot, 0)) {
@@ -476,12 +459,15 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 {
 	int fd = xp_token_fd(fired->token);
 	struct xp_slot *slot;
+	bool outdated;
 
 	if (XP_UNLIKELY(fired->token == XP_TOKEN_WAKE)) {
 		wait->more |= (fired->events & XP_FIRED_MORE) != 0;
 		return;
 	}
 	slot = xp_slots_get(queue, fd);
+	outdated = slot->has_cutoff &&
+		queue->last_cutoff - slot->cutoff < queue->last_cutoff - wait->cutoff_snapshot;
 	/*
 	 * Deliver a common report at once: the kernel made it after the last change of the main
 	 * entry (not of a solo entry, one for a single filter), and the slot needs no special
@@ -489,9 +475,9 @@ void xp_report(struct xpoll *queue, struct xp_wait *wait, const struct xp_fired 
 	 */
 	if (XP_UNLIKELY(!slot->present || slot->arming != xp_token_arming(fired->token) ||
 	                fired->events & (XP_WATCH_SOLO_ANY | POLLNVAL) || slot->solo ||
-	                slot->lowat || slot->is_exclusive || slot->has_cutoff ||
+	                slot->lowat || slot->is_exclusive || outdated ||
 	                slot->mode == XP_MODE_ONCE || slot->reports == 63)) {
-		report_uncommon(queue, wait, fired);
+		report_uncommon(queue, wait, fired, outdated);
 	} else {
 		slot->reports++;
 		xp_deliver(queue, wait, fd, slot, fired->events, XP_ALL_FILTERS);

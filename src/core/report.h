@@ -2,7 +2,7 @@
 #ifndef XP_CORE_REPORT_H
 #define XP_CORE_REPORT_H
 
-#include "core/candidates.h"
+#include "core/changes.h"
 
 /* Give the wait its array for records: cap elements of the type that wait->format stands for. */
 static inline void xp_records_begin(struct xp_wait *wait, void *array, int cap)
@@ -70,17 +70,13 @@ static XP_INLINE void xp_recheck_after_delivery(struct xpoll *queue, int fd, str
 /*
  * Called after a delivery of enabled filters: applies their modes.  ONESHOT filters end, DISPATCH
  * filters are disabled, and level-triggered filters that the kernel does not report again are
- * checked by the next wait.  xp_finish_delivery_rare is the part for slots with ONESHOT or
- * DISPATCH.
+ * checked by the next wait.
  */
-void xp_finish_delivery_rare(struct xpoll *queue, int fd, struct xp_slot *slot, unsigned filters);
 static XP_INLINE void xp_finish_delivery(struct xpoll *queue, int fd, struct xp_slot *slot,
                                          unsigned filters)
 {
-	if (XP_UNLIKELY(filters & (slot->oneshot | slot->dispatch))) {
-		xp_finish_delivery_rare(queue, fd, slot, filters);
-		return;
-	}
+	if (XP_UNLIKELY(filters & (slot->oneshot | slot->dispatch)))
+		filters = xp_change_delivered(queue, fd, slot, filters);
 	if (filters & slot->clear & ~(unsigned)slot->solo)
 		slot->edge_delivered = 1;
 	xp_recheck_after_delivery(queue, fd, slot, filters & ~(unsigned)slot->clear);

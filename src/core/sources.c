@@ -6,7 +6,6 @@
 #include "base/result.h"
 #include "core/count.h"
 #include "core/due.h"
-#include "core/marks.h"
 #include "core/report.h"
 #include "sys/fdnum.h"
 #include "sys/sys.h"

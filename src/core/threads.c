@@ -87,32 +87,28 @@ static void groups_clear(struct xpoll *queue, unsigned groups)
 			xp_wakefd_clear(&queue->turn_wakefds[i]);
 }
 
-void xp_unlock(struct xpoll *queue)
+void xp_wake_pending(struct xpoll *queue)
 {
 	bool kick = queue->kick.is_pending;
 	unsigned groups = queue->turn.pending_groups;
 
-	if (XP_UNLIKELY(kick || groups)) {
-		/*
-		 * Release the lock before waking: a woken thread needs the lock at once, and would
-		 * block.
-		 */
-		queue->kick.is_pending = false;
-		queue->turn.pending_groups = 0;
-		queue->threads.inside_unlocked++;
-		xp_mutex_unlock(&queue->lock);
-		wake_threads(queue, kick, groups);
-		if (xp_lock_again(queue) == 0) {
-			/*
-			 * Followers may have returned, and cleared their groups' descriptors,
-			 * before wake_threads wrote to these: clear them again, but not those of
-			 * groups that were signalled again since.
-			 */
-			groups_clear(queue, groups & ~queue->turn.signalled);
-			note_relock(queue);
-		}
-	}
+	/*
+	 * Release the lock before waking: a woken thread needs the lock at once, and would block.
+	 */
+	queue->kick.is_pending = false;
+	queue->turn.pending_groups = 0;
+	queue->threads.inside_unlocked++;
 	xp_mutex_unlock(&queue->lock);
+	wake_threads(queue, kick, groups);
+	if (xp_lock_again(queue) == 0) {
+		/*
+		 * Followers may have returned, and cleared their groups' descriptors, before
+		 * wake_threads wrote to these: clear them again, but not those of groups that were
+		 * signalled again since.
+		 */
+		groups_clear(queue, groups & ~queue->turn.signalled);
+		note_relock(queue);
+	}
 }
 
 uint32_t xp_sleeper_enter(struct xpoll *queue)

@@ -96,10 +96,18 @@ static inline void xp_unlock_to_sleep(struct xpoll *queue)
 	xp_mutex_unlock(&queue->lock);
 }
 /*
- * Release the lock, and wake the threads that were left for this moment: a sleeping one, which has
- * to poll (kick.is_pending), and followers, which wait for the turn (turn.pending_groups).
+ * Wake the threads that were left for the release of the lock: a sleeping one, which has to poll
+ * (kick.is_pending), and followers, which wait for the turn (turn.pending_groups).  Releases the
+ * lock meanwhile.
  */
-void xp_unlock(struct xpoll *queue);
+void xp_wake_pending(struct xpoll *queue);
+/* Release the lock, and wake these threads. */
+static inline void xp_unlock(struct xpoll *queue)
+{
+	if (XP_UNLIKELY(queue->kick.is_pending || queue->turn.pending_groups))
+		xp_wake_pending(queue);
+	xp_mutex_unlock(&queue->lock);
+}
 
 /*
  * Count a thread that is about to sleep in the back end.  Now, and not when the lock is released,

@@ -78,8 +78,8 @@ MUTANTS = {
         "rc = xp_sys_poll_now(chunk->fds, (size_t)chunk->len);", "rc = 0;", "", EXPLORER),
     # What a thread has harvested, and what the program changes meanwhile.
     "a report older than the last mark is delivered": Mutant(
-        "XP_UNLIKELY(slot->has_cutoff && queue->last_cutoff - slot->cutoff <\n"
-        "\t                       queue->last_cutoff - wait->cutoff_snapshot)",
+        "slot->has_cutoff &&\n"
+        "\t\tqueue->last_cutoff - slot->cutoff < queue->last_cutoff - wait->cutoff_snapshot",
         "0", "",
         EXPLORER),
     "a report of an arming before the last one is delivered": Mutant(
@@ -138,12 +138,10 @@ MUTANTS = {
         "0 ? XP_WATCH_ONESHOT", "",
         "contract.disable:disable_refused_datagrams_wake_a_bounded_number_of_times"),
     "DISPATCH does not disable": Mutant(
-        "(void)disable_filters(queue, fd, slot, filters);\n\t} else if",
-        ";\n\t} else if", "is disabled|is not <",
+        "(void)disable_filters(queue, fd, slot, all);", ";", "is disabled|is not <",
         "contract.once:dispatch_unread_data_reports_once_until_enabled"),
     "XPOLL_WHOLE acts on one direction": Mutant(
-        "slot->whole ? slot->present : XP_BIT(filter);",
-        "XP_BIT(filter);", "",
+        "slot->whole ? slot->present : bit;", "bit;", "",
         "contract.pwait:whole_dispatch_disables_all_directions"),
     # Edges.
     "edges share the entry of a level": Mutant(

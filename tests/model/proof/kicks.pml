@@ -178,7 +178,7 @@ inline leave_to_sleepers()
 	kick_wanted = 0
 }
 
-/* src/core/sleep.c: xp_leave_to_others; src/core/threads.c: xp_unlock */
+/* src/core/sleep.c: xp_leave_to_others; src/core/threads.h: xp_unlock */
 inline xp_leave()
 {
 	leave_to_sleepers();
@@ -189,7 +189,7 @@ inline xp_leave()
 	locked = 0
 }
 
-/* src/core/threads.c: xp_unlock: what is left of xp_leave() */
+/* src/core/threads.h: xp_unlock: what is left of xp_leave() */
 inline xp_unlock()
 {
 	if

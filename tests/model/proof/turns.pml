@@ -220,7 +220,7 @@ inline leave_to_sleepers()
 	kick_wanted = 0
 }
 
-/* src/core/threads.c: xp_unlock: before the unlock */
+/* src/core/threads.c: xp_wake_pending: before the unlock */
 inline unlock_begin()
 {
 	kicks = kick_pending;
@@ -234,7 +234,7 @@ inline unlock_begin()
 	locked = 0
 }
 
-/* src/core/threads.c: xp_unlock: without the lock, and with it once more */
+/* src/core/threads.c: xp_wake_pending: without the lock, and with it once more */
 inline unlock_end()
 {
 	if
