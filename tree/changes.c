@@ -88,7 +88,11 @@ bool xp_change_append_unwatched(struct xpoll_tree *tree, struct held *held, int 
 	return error != EMFILE && error != ENFILE && error != ENOMEM && error != ENOSPC;
 }
 
-/* If a change was lost for lack of memory, store a LOOK for the root and return true. */
+/*
+ * If there was no memory for some change (tree->missed), store one change of the kind
+ * XPOLL_TREE_LOOK for the root, by which the program learns that anything in the tree may have
+ * changed, and return true.
+ */
 static bool take_missed(struct xpoll_tree *tree, struct xpoll_tree_change *change)
 {
 	if (!tree->missed)

@@ -118,9 +118,11 @@ static bool entry_update(struct xpoll_tree *tree, struct held *folder, int fd,
 		xp_tree_make_due(tree, node->held);
 	}
 	/*
-	 * Once a file could not be watched in this reading for lack of a resource, known files
-	 * would fail, too: try only new ones, because for each of these that fails xp_watch_file
-	 * appends UNWATCHED, the change by which the program learns of it.
+	 * Watch the file.  xp_watch_file returns false if a resource, such as watches of inotify,
+	 * is lacking; has_unwatched_files records that for the rest of this reading.  From then on
+	 * skip files that were known before, because they would fail as well.  Go on to try new
+	 * files: for each that fails xp_watch_file appends a change XPOLL_TREE_UNWATCHED, by which
+	 * the program learns of the failure.
 	 */
 	if (!is_folder && !(known && folder->has_unwatched_files))
 		folder->has_unwatched_files |= !xp_watch_file(tree, node, fd);

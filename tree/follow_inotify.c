@@ -239,10 +239,12 @@ static bool name_is_there(const struct xpoll_tree *tree, const struct held *fold
 }
 
 /*
- * A rename has replaced an entry, and the old name of the renamed entry exists as well: the two
- * entries may have been exchanged.  Has both directories read again.  If the reports show an
- * exchange, reports the replaced entry as new under that old name, and drops the two reports of the
- * rename in the other direction.
+ * Called for a rename from report->name in `from` to mate->name in `to`, if there was another entry
+ * at the new name, and the old name still exists.  So renameat2(2) may have exchanged the two
+ * entries, which inotify reports as two renames, one in each direction.  Have both directories read
+ * again.  If the unread reports contain the rename in the other direction (`reverse` and `other`),
+ * then append the change that an entry has appeared at the old name, and clear the masks of these
+ * two reports, so that they are skipped.
  */
 static void entries_exchanged(struct xpoll_tree *tree, struct held *from, struct held *to,
                               const struct inotify_event *report, struct inotify_event *mate)

@@ -27,9 +27,14 @@ struct extent {
 /* One set: an array that the program polls repeatedly, and its epoll instance. */
 struct set {
 	_Atomic int state;      /* [a] FREE, IDLE, CLAIMED or RETIRED: see pool.c */
-	/* [a] return address of the calls in the program, inverted for select; 0: none */
+	/*
+	 * [a] `site` and `key` identify the calls that this set is for.  site: the address in the
+	 * program to which these calls of poll(2) return, or, with all bits inverted, these calls
+	 * of select(2); 0: the set is for no call.  key: the address of the array that the calls
+	 * pass, or of the first bit set.
+	 */
 	_Atomic uintptr_t site;
-	_Atomic uintptr_t key;  /* [a] address of the array; for select of the first bit set */
+	_Atomic uintptr_t key;
 	/* [a] number of threads that sleep on the set; too high if one has left by longjmp */
 	_Atomic int sleepers;
 	/* [a] incremented when requested bits change, or the set is made or dropped */

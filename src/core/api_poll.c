@@ -190,7 +190,8 @@ static XP_INLINE int batch_take(struct xpoll *queue, void **datap)
 	                found->events & (POLLPRI | POLLERR)))
 		return batch_take_slow(queue, found, datap);
 	filters = xp_enabled_filters_of(slot, bits);
-	if (datap) /* store the first ready filter's udata */
+	/* One record is for all filters of the descriptor: return the udata of the first one. */
+	if (datap)
 		*datap = slot->udata[XP_LOWEST_BIT(filters)].pointer;
 	queue->stats.events++;
 	xp_recheck_after_delivery(queue, fd, slot, filters);

@@ -89,11 +89,11 @@ static int arm_or_recheck(struct xpoll *queue, int fd, struct xp_slot *slot, uns
 		return rc;
 	bool silent = xp_entry_is_silent(queue, slot);
 	/*
-	 * An ENABLE of a level-triggered entry is free if no report came while the filter was
-	 * disabled.  So after each 64th report make a silent entry (one-shot, and has reported)
-	 * level-triggered again.  Not while threads sleep: one would return with a report older
-	 * than this ENABLE, and poll again.  But if several threads wait (`together`), allow one
-	 * sleeper: its additional poll costs less than a change of the entry for each event.
+	 * A silent entry (one-shot, and has reported) costs each ENABLE a change, and a
+	 * level-triggered one mostly none.  So after each 64th report (`reports` is 0 again) this
+	 * ENABLE makes the entry level-triggered, as a trial; but not while threads sleep: one
+	 * would return with a report older than this ENABLE, and poll again.  If several threads
+	 * wait (`together`), that is cheaper for one sleeping thread than a change for each event.
 	 */
 	bool tries = silent && slot->reports == 0 &&
 		queue->threads.sleepers <= (queue->threads.together > 0) &&

@@ -156,14 +156,12 @@ static int instance_open(struct xpoll *queue, struct xp_inodes *inodes)
 /*
  * Reserve memory, so that the pool has inodes for `links` links of this user and the map has room.
  */
-static int inodes_reserve(struct xp_inodes *inodes, struct xp_inode_user *user,
-                          int links)
+static int inodes_reserve(struct xp_inodes *inodes, struct xp_inode_user *user, int links)
 {
 	while (user->reserved_inodes < links) {
 		struct xp_inode *inode = xp_zalloc(sizeof *inode);
 
-		if (!inode || xp_regmap_reserve(&inodes->map,
-		                                inodes->inode_count + 1) < 0) {
+		if (!inode || xp_regmap_reserve(&inodes->map, inodes->inode_count + 1) < 0) {
 			xp_free(inode);
 			return -ENOMEM;
 		}
@@ -280,10 +278,7 @@ static int link_watch(struct xp_inodes *inodes, struct xp_inode_link *link)
 	return rc == -ENOENT || rc == -ENOTDIR ? -ENOTSUP : rc;
 }
 
-/*
- * Remove a watch that was added for a wrong inode, unless the queue uses the watch for another
- * user.
- */
+/* Remove a watch that was added for a wrong inode, unless another user of the queue needs it. */
 static void undo_wrong_watch(struct xp_inodes *inodes, int number)
 {
 	if (number >= 0 && !xp_inode_find(inodes, (uint64_t)number))
@@ -313,7 +308,11 @@ static void link_leave(struct xp_inodes *inodes, struct xp_inode_link *link)
 static int link_join(struct xp_inodes *inodes, struct xp_inode_link *link)
 {
 	struct xp_inode *inode = inodes->spare;
-	/* the spare inode (without users) is of the link's file, and watched for all its events */
+	/*
+	 * `spare` is an inode that has no user any more, but is still watched by the kernel.  If
+	 * that is the inode of the link's file, and the watch has all events that the link needs,
+	 * take the number of that watch instead of making one.
+	 */
 	bool watched = !link->inode && !xp_link_is_above(link) &&
 		xp_inode_is_spare(inodes, link->user) && !(xp_link_mask(link) & ~inode->mask);
 	int number = watched ? (int)inode->item.ident : link_watch(inodes, link);

@@ -1,6 +1,7 @@
 /*
- * The amount of unread data, by ioctl(2), for systems on which no call returns the room for
- * writing.
+ * The counts of XPOLL_NOTE_COUNT, on systems other than Linux and the BSDs: the bytes that can be
+ * read, by ioctl(2).  No call of these systems returns how many can be written, or the number of
+ * connections that wait at a listener.
  */
 #include <errno.h>
 #include <sys/ioctl.h>

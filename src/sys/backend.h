@@ -140,9 +140,10 @@ struct xp_backend_ops {
 	int fired_most; /* the most reports of one wait, up to XP_FIRED_ALONE; 0: XP_FIRED_MOST */
 	size_t state_size;
 	/*
-	 * Offset in the state of an int: the descriptor of an epoll set.  While the int is not -1,
-	 * a wait without a mask is just epoll_wait(2) on this set, and the only thread of a process
-	 * may call that directly, past the back end.  0: the state has no such int.
+	 * 0, or the offset of an int in the back end's state.  The int is the descriptor of an
+	 * epoll set, or -1.  If it is a descriptor, `wait` without a signal mask does no more than
+	 * epoll_wait(2) of that set.  So in a process with one thread the queue calls epoll_wait(2)
+	 * itself, which is faster than a call of `wait`.
 	 */
 	size_t direct_fd_at;
 

@@ -229,9 +229,9 @@ static int afd_poll_and_take(struct afd_state *state, DWORD timeout_ms,
 }
 
 /*
- * Check the pipes, which send no packets, and take packets from the port.  Pipes get at most half
- * of the room; if there is room for one report only, the port and the pipes take turns in being
- * first.
+ * Check the pipes, which send no packets to the completion port, and take packets from the port.
+ * Pipes get at most half of the room.  If there is room for one report only, the pipes are checked
+ * first in waits with an odd number (last_epoch), and the port is read first in the others.
  */
 static int afd_take_with_pipes(struct afd_state *state, int64_t deadline_ns,
                                struct xp_fired *fired, int cap, int *rc)
@@ -246,7 +246,12 @@ static int afd_take_with_pipes(struct afd_state *state, int64_t deadline_ns,
 		count += afd_poll_and_take(state, timeout_ms, fired + count, cap - count,
 		                           rc);
 	else
-		state->last_epoch++; /* with room for one report, the port is first next time */
+		/*
+		 * Pipes have taken all the room, and afd_poll_and_take, which counts the wait in
+		 * last_epoch, was not called.  Count the wait here, so that the port is read first
+		 * in the next one.
+		 */
+		state->last_epoch++;
 	if (count == 0 && most == 0)
 		count = afd_pipes_probe(state, fired, cap);
 	return pipes_left ? xp_fired_add_more(fired, count, cap) : count;
