@@ -54,8 +54,7 @@ static int64_t port_socket_ctime(const struct stat *status)
 }
 
 /* Returns 0 if fd still refers to the attached file; -ENOENT: it was reused; -EBADF. */
-static int port_check_file(struct xp_port_set *set,
-                           const struct xp_port_object *object, int fd)
+static int port_check_file(struct xp_port_set *set, const struct xp_port_object *object, int fd)
 {
 	struct stat status;
 	int rc = xp_sys_fstat(fd, &status);
@@ -73,8 +72,7 @@ static int port_check_file(struct xp_port_set *set,
  * without an event, because the descriptor was closed.  If threads wait, or one was cancelled, such
  * a thread may have taken the event: returns 0 then.
  */
-static int port_release(struct xp_port_set *set, struct xp_port_object *object,
-                        int fd)
+static int port_release(struct xp_port_set *set, struct xp_port_object *object, int fd)
 {
 	int rc = 0;
 
@@ -104,8 +102,7 @@ void xp_port_make_due(struct xp_port_set *set, struct xp_port_object *object, in
 }
 
 /* Associate a descriptor with its requested bits.  Returns 0 or a negative errno value. */
-static int port_associate_now(struct xp_port_set *set,
-                              struct xp_port_object *object, int fd)
+static int port_associate_now(struct xp_port_set *set, struct xp_port_object *object, int fd)
 {
 	uint32_t cookie = set->last_cookie + 1;
 	int rc;
@@ -140,8 +137,7 @@ static void port_recover(struct xp_port_set *set)
 	}
 }
 
-int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
-                          int cap, int *count)
+int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired, int cap, int *count)
 {
 	if (set->events_lost)
 		port_recover(set);
@@ -151,8 +147,7 @@ int xp_port_associate_due(struct xp_port_set *set, struct xp_fired *fired,
 		int rc = 0;
 
 		XP_ASSERT(object->due);
-		if (object->watched_in == XP_PORT_IN_PORT &&
-		    object->want & ~object->armed_bits) {
+		if (object->watched_in == XP_PORT_IN_PORT && object->want & ~object->armed_bits) {
 			rc = port_check_file(set, object, fd);
 			if (rc == 0)
 				rc = port_associate_now(set, object, fd);
@@ -215,13 +210,19 @@ static int port_watch_edges(struct xp_port_set *set,
 
 /*
  * Record the bits that a watch requests; pass edge-triggered watches, and those of devices, to the
- * edge set at once.
+ * edge set at once.  -ENOENT, -EBADF: fd is in the edge set, and was reused or closed.
  */
 static int port_watch(struct xp_port_set *set, struct xp_port_object *object,
                       int fd, uint32_t watch)
 {
+	int rc = 0;
+
 	if (watch & XP_WATCH_EDGE || (object->edge_set_only && watch & XP_WATCH_BITS))
 		return port_watch_edges(set, object, fd, watch);
+	if (object->watched_in == XP_PORT_EDGE)
+		rc = port_check_file(set, object, fd);
+	if (rc < 0)
+		return rc;
 	port_leave_edges(set, object, fd);
 	object->watched_in = XP_PORT_IN_PORT;
 	object->want = watch & XP_WATCH_BITS;

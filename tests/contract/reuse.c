@@ -137,8 +137,6 @@ XT_TEST(hazard_01_hang_up_without_event_whose_number_is_reused_is_silent)
 	XT_NEEDS_EXCEPT();
 	if (!xt_sees_reuse())
 		XT_SKIP("this back end cannot tell a reopened number (S7)");
-	if (xt_is("port"))
-		XT_SKIP("event ports report the hang-up of the new file (S7)");
 	if (xt_is("afd"))
 		XT_SKIP(XT_NO_UNIX);
 	for (int i = 0; i < 2; i++) {
