@@ -89,8 +89,7 @@ static bool process_observes_signals(void)
 
 /* --- The handler --------------------------------------------------------- */
 
-static void handler_run(unsigned index, int number, siginfo_t *info,
-                        void *context)
+static void handler_run(unsigned index, int number, siginfo_t *info, void *context)
 {
 	struct signal_watched *signal = &signals[number];
 	struct signal_link *link = &signal->links[index];
@@ -144,40 +143,11 @@ static unsigned link_of(const struct sigaction *action)
 	return index;
 }
 
-/* Returns the action that installs our handler `index`, with the flags of `previous`. */
-static struct sigaction action_to_install(unsigned number, unsigned index,
-                                          const struct sigaction *previous)
-{
-	struct sigaction action = *previous;
-
-	action.sa_sigaction = signal_handlers[index];
-	action.sa_flags |= SA_SIGINFO;
-	if (action_handles(previous)) {
-		/*
-		 * With SA_RESETHAND the kernel would remove our handler.  If the default action has
-		 * no effect, keep our handler, which then calls the program's only once.
-		 */
-		if (signal_harmless(number))
-			action.sa_flags &= ~SA_RESETHAND;
-		return action;
-	}
-	sigemptyset(&action.sa_mask);
-	action.sa_flags &= ~SA_RESETHAND;
-	/*
-	 * The program has no handler: let ours restart calls, and use the alternate stack if any.
-	 */
-	action.sa_flags |= SA_RESTART | SA_ONSTACK;
-	if (number == SIGCHLD && previous->sa_handler == SIG_IGN)
-		action.sa_flags |= SA_NOCLDWAIT;
-	return action;
-}
-
 /*
  * Set the program's action that a link (a handler of ours) calls.  Our handler may be running: it
  * must find the old or the new handler, so the new one is stored before the old one is cleared.
  */
-static void link_set(struct signal_link *link, unsigned number,
-                     const struct sigaction *previous)
+static void link_set(struct signal_link *link, unsigned number, const struct sigaction *previous)
 {
 	bool any = action_handles(previous);
 	bool detailed = any && previous->sa_flags & SA_SIGINFO;
@@ -188,8 +158,7 @@ static void link_set(struct signal_link *link, unsigned number,
 	             signal_harmless(number));
 	if (detailed)
 		atomic_store(&link->detailed, previous->sa_sigaction);
-	atomic_store(&link->plain,
-	             any && !detailed ? previous->sa_handler : NULL);
+	atomic_store(&link->plain, any && !detailed ? previous->sa_handler : NULL);
 	if (!detailed)
 		atomic_store(&link->detailed, NULL);
 }
@@ -200,14 +169,29 @@ static void link_set(struct signal_link *link, unsigned number,
  * link to call that handler, neither would end.  So a replaced link is used again only in front of
  * the handler that it called before, or of an action without a handler.
  */
-static int link_choose(const struct signal_watched *signal,
-                       const struct sigaction *previous)
+static int link_choose(const struct signal_watched *signal, const struct sigaction *previous)
 {
 	for (int i = 0; i < SIGNAL_LINKS; i++)
 		if (!signal->links[i].may_be_chained ||
 		    action_same_handler(&signal->links[i].program_action, previous))
 			return i;
 	return action_handles(previous) ? -EBUSY : 0;
+}
+
+/*
+ * The kernel has our handler `index` with the flags of `now`.  If SA_RESTART is not as we have set
+ * it, siginterrupt(3) has changed the flag: change it in the program's action, too.  If SA_ONSTACK
+ * differs as well, the program has restored an older action of ours: then keep its own action.
+ */
+static void link_adopt_restart(struct signal_link *link, unsigned number, unsigned index,
+                               const struct sigaction *now)
+{
+	struct sigaction *program = &link->program_action;
+	struct sigaction ours = action_to_install(number, signal_handlers[index], program);
+	int changed = ours.sa_flags ^ now->sa_flags;
+
+	if (changed & SA_RESTART && !(changed & SA_ONSTACK))
+		program->sa_flags ^= (program->sa_flags ^ now->sa_flags) & SA_RESTART;
 }
 
 /* Query the signal's action; record if it is a link (our handler), or count the loss of one. */
@@ -220,6 +204,7 @@ static int handler_check_installed(struct signal_watched *signal, unsigned numbe
 	if (rc < 0)
 		return rc;
 	if (index != SIGNAL_NO_LINK) {
+		link_adopt_restart(&signal->links[index], number, index, action);
 		atomic_store(&signal->top, index);
 		signal->installed = true;
 	} else if (signal->installed) {
@@ -242,7 +227,7 @@ static int handler_install(struct signal_watched *signal, unsigned number,
 			return index;
 		link_set(&signal->links[index], number, previous);
 		atomic_store(&signal->top, (unsigned)index);
-		action = action_to_install(number, (unsigned)index, previous);
+		action = action_to_install(number, signal_handlers[index], previous);
 		rc = xp_sys_sigaction((int)number, &action, &found);
 		if (rc < 0)
 			return rc;
@@ -266,8 +251,7 @@ static int handler_renew(struct signal_watched *signal, unsigned number)
 }
 
 /* If the action is a link (our handler), replace it by the program's action that the link calls. */
-static void action_hide_link(const struct signal_watched *signal,
-                             struct sigaction *action)
+static void action_hide_link(const struct signal_watched *signal, struct sigaction *action)
 {
 	unsigned index = link_of(action);
 
@@ -312,7 +296,7 @@ static int action_set_behind_link(struct signal_watched *signal, unsigned number
 	kept = link->program_action;
 	link_set(link, number, action);
 	atomic_store(&signal->top, (unsigned)index);
-	ours = action_to_install(number, (unsigned)index, action);
+	ours = action_to_install(number, signal_handlers[index], action);
 	rc = xp_sys_sigaction((int)number, &ours, replaced);
 	if (rc == 0)
 		signal->installed = true;
@@ -358,8 +342,7 @@ int xp_signal_observe(struct xp_selfpipe *selfpipe, unsigned number, uint64_t *l
 	bool fresh;
 	int rc;
 
-	if (number == 0 || number >= XP_SIGNALS || number == SIGKILL ||
-	    number == SIGSTOP)
+	if (number == 0 || number >= XP_SIGNALS || number == SIGKILL || number == SIGSTOP)
 		return -EINVAL;
 	signal = &signals[number];
 	signal_enter(&mask);
@@ -424,8 +407,7 @@ int xp_signal_reinstall(unsigned number)
 	return rc;
 }
 
-int xp_signal_action(unsigned number, const struct sigaction *action,
-                     struct sigaction *before)
+int xp_signal_action(unsigned number, const struct sigaction *action, struct sigaction *before)
 {
 	struct sigaction found;
 	sigset_t mask;

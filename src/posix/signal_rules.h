@@ -75,4 +75,33 @@ static inline bool action_observable(unsigned number, const struct sigaction *ac
 		: !signal_ignore_has_effect(number);
 }
 
+/* Returns the action that installs a handler of ours, with the flags of `previous`. */
+static inline struct sigaction action_to_install(unsigned number,
+                                                 void (*handler)(int, siginfo_t *, void *),
+                                                 const struct sigaction *previous)
+{
+	struct sigaction action = *previous;
+
+	action.sa_sigaction = handler;
+	action.sa_flags |= SA_SIGINFO;
+	if (action_handles(previous)) {
+		/*
+		 * With SA_RESETHAND the kernel would remove our handler.  If the default action has
+		 * no effect, keep our handler, which then calls the program's only once.
+		 */
+		if (signal_harmless(number))
+			action.sa_flags &= ~SA_RESETHAND;
+		return action;
+	}
+	sigemptyset(&action.sa_mask);
+	action.sa_flags &= ~SA_RESETHAND;
+	/*
+	 * The program has no handler: let ours restart calls, and use the alternate stack if any.
+	 */
+	action.sa_flags |= SA_RESTART | SA_ONSTACK;
+	if (number == SIGCHLD && previous->sa_handler == SIG_IGN)
+		action.sa_flags |= SA_NOCLDWAIT;
+	return action;
+}
+
 #endif

@@ -197,6 +197,49 @@ XT_TEST(handler_with_resethand_runs_once_and_then_the_signal_kills)
 	XT_EXPECT_EQ(WTERMSIG(status), SIGUSR1);
 }
 
+/* Like siginterrupt(3), read the signal's action and set it again with another SA_RESTART. */
+static void set_again(int number, bool restarts)
+{
+	struct sigaction now;
+
+	XT_EQ(sigaction(number, NULL, &now), 0);
+	now.sa_flags = restarts ? now.sa_flags | SA_RESTART : now.sa_flags & ~SA_RESTART;
+	XT_EQ(sigaction(number, &now, NULL), 0);
+}
+
+static void expect_set_again(const struct sigaction *now, void (*handler)(int), bool restarts)
+{
+	XT_EXPECT(now->sa_handler == handler);
+	XT_EXPECT_EQ(now->sa_flags & (SA_SIGINFO | SA_RESTART), restarts ? SA_RESTART : 0);
+}
+
+/*
+ * The signal is counted as before, and the flag outlives the registration.  For an ignored signal
+ * only the removal of SA_RESTART shows, because the library's handler has that flag itself.
+ */
+XT_TEST(flag_that_siginterrupt_sets_outlives_the_observation)
+{
+	for (int i = 0; i < 3; i++) {
+		void (*handler)(int) = i & 2 ? SIG_IGN : on_plain;
+		struct xpoll *queue = xt_open_quiet();
+		struct sigaction now;
+		bool restarts = i & 1;
+
+		put(SIGUSR1, handler, restarts ? 0 : SA_RESTART);
+		XT_OK(observe(queue, SIGUSR1));
+		XT_CALL(set_again(SIGUSR1, restarts));
+		XT_EQ(raise(SIGUSR1), 0);
+		XT_EXPECT_EQ(count_of(queue, SIGUSR1), 1);
+		XT_EQ(xpoll_sigaction(SIGUSR1, NULL, &now), 0);
+		XT_CALL(expect_set_again(&now, handler, restarts));
+		XT_OK(xt_flag(queue, SIGUSR1, SIGNAL, XPOLL_DELETE));
+		XT_EQ(sigaction(SIGUSR1, NULL, &now), 0);
+		XT_CALL(expect_set_again(&now, handler, restarts));
+		xt_destroy(queue);
+		forget(SIGUSR1);
+	}
+}
+
 static sigjmp_buf back;
 
 static void on_jump(int number)
