@@ -98,6 +98,7 @@ void xp_defer_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	if (XP_LIKELY(!xp_poll_clears(queue, slot)))
 		return;
+	queue->has_cleared_file = true;
 	xp_count(&queue->counters.syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0 && !(probe.revents & POLLNVAL))
 		deferred_merge(slot, (unsigned short)probe.revents);

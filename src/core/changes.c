@@ -208,8 +208,7 @@ static int add_new(struct xpoll *queue, int fd, struct xp_slot *slot, const stru
  * that the main entry had before.  Returns 0 or a negative errno value.
  */
 static int update_entries_for_add(struct xpoll *queue, int fd, struct xp_slot *slot,
-                                  unsigned filters,
-                              unsigned before)
+                                  unsigned filters, unsigned before)
 {
 	unsigned solo;
 	int rc;

@@ -213,6 +213,11 @@ struct xpoll {
 	 * sleep
 	 */
 	uint8_t probed : 1;
+	/*
+	 * The kernel's entry of a file of XP_KIND_CLEARED was changed.  A sleep in poll(2) of the
+	 * queue would clear the bits of such a file: see xp_may_hold_signals.
+	 */
+	uint8_t has_cleared_file : 1;
 	struct {
 		/* Head and tail: descriptors, linked by slot.next; len: number of slots. */
 		int head, tail, len;

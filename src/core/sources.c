@@ -89,8 +89,7 @@ void xp_registration_end(struct xpoll *queue, struct xp_registration *reg)
 }
 
 struct xp_registration *xp_registration_spawn(struct xpoll *queue,
-                                              const struct xp_registration *model,
-                                              uint64_t ident)
+                                              const struct xp_registration *model, uint64_t ident)
 {
 	struct xp_registration *reg;
 

@@ -29,8 +29,7 @@ void xp_registration_free(struct xpoll *queue, struct xp_registration *reg);
 void xp_registration_set_active(struct xpoll *queue, struct xp_registration *reg, bool active);
 void xp_registration_end(struct xpoll *queue, struct xp_registration *reg);
 struct xp_registration *xp_registration_spawn(struct xpoll *queue,
-                                              const struct xp_registration *model,
-                                              uint64_t ident);
+                                              const struct xp_registration *model, uint64_t ident);
 
 /* More implementations of members of xp_host. */
 void **xp_source_state(struct xpoll *queue, enum xp_source_id id);

@@ -158,13 +158,15 @@ void xp_await_thread_return(struct xpoll *queue, struct xp_wait *wait);
  * with a mask costs little here, and the queue has no XPOLL_RESTART.  On epoll and kqueue a thread
  * with blocked signals sleeps in poll(2) instead of the kernel's wait, and one report wakes every
  * thread that sleeps so.  So there this returns false if several threads wait or have waited a
- * short time ago (threads.together), unless the process has one thread now.
+ * short time ago (threads.together), unless the process has one thread now.  Such a poll(2) also
+ * clears the bits of some files, which the kernel's wait then does not report: so this returns
+ * false if the queue has one (has_cleared_file).
  */
 static inline bool xp_may_hold_signals(const struct xpoll *queue)
 {
 	return queue->ops->caps & XP_CAP_CHEAP_MASK && !queue->restarts &&
-		(!xp_backend_is_concurrent(queue) || !queue->threads.together ||
-		 xp_entered_alone(queue));
+		!queue->has_cleared_file && (!xp_backend_is_concurrent(queue) ||
+		                             !queue->threads.together || xp_entered_alone(queue));
 }
 
 /*

@@ -267,6 +267,35 @@ XT_TEST(news_of_mounts_before_add_and_enable_come_with_dispatch)
 	news_before("mounts", 2, XPOLL_DISPATCH);
 }
 
+/*
+ * S8: the timer makes the wait sleep in several steps, between which the library may block signals
+ * and sleep in poll(2).
+ */
+XT_TEST(news_of_mounts_during_a_sleep_that_a_timer_limits_come)
+{
+	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
+	struct kernel_file file;
+
+	if (!make(&file, "mounts"))
+		return;
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
+	XT_EXPECT_EQ(came(queue), 0);
+	XT_OK(xt_change(queue, 1, XPOLL_FILT_TIMER, XPOLL_ADD, XPOLL_NOTE_NSECONDS, XT_SOON, NULL));
+	for (int i = 0; i < 10; i++) {
+		struct xt_sleeper sleeper = {.queue = queue, .timeout_ns = -1};
+		struct xt_thread *thread;
+
+		xt_threads_reuse();
+		thread = xt_start(xt_sleep, &sleeper);
+		xt_asleep(thread);
+		file.kind->stir(&file);
+		xt_join(thread);
+		XT_EQ(sleeper.rc, 1);
+		XT_EQ(sleeper.event.filter, EXCEPT);
+		(void)came(queue);
+	}
+}
+
 /* S12: a full terminal hangs up, so it has POLLHUP without POLLOUT. */
 XT_TEST(hang_up_comes_to_who_waits_for_writing_alone)
 {
