@@ -196,14 +196,12 @@ static void entry_record_armed(struct xpoll *queue, struct xp_slot *slot, enum x
 		xp_slot_outdate_reports(queue, slot);
 	else if (!slot->solo)
 		slot->has_cutoff = false;
+	/*
+	 * A back end with `flush` passes changes to the kernel in the next wait, or in `flush`,
+	 * which xp_leave_to_others calls if threads sleep.
+	 */
 	if (queue->lazy || queue->ops->flush)
 		xp_ask_soon(queue);
-	/*
-	 * A back end with `flush` passes changes to the kernel only in a wait or in `flush`: have a
-	 * sleeping thread woken, so that it polls again.
-	 */
-	if (queue->ops->flush)
-		xp_kick_request(queue);
 }
 
 int xp_entry_attach(struct xpoll *queue, int fd, struct xp_slot *slot)

@@ -64,10 +64,11 @@ static void leave_to_sleepers(struct xpoll *queue)
 int xp_leave_to_others(struct xpoll *queue, int rc)
 {
 	if (xp_has_sleepers(queue) || queue->outer.in_use) {
-		if (queue->ops->flush && xp_backend_is_concurrent(queue))
-			flush_changes(queue);
 		if (xp_has_sleepers(queue))
 			leave_to_sleepers(queue);
+		/* After leave_to_sleepers, which may have made changes, too. */
+		if (queue->ops->flush && xp_backend_is_concurrent(queue))
+			flush_changes(queue);
 		if (queue->outer.in_use)
 			xp_outer_update(queue);
 		(void)xp_kick_take_request(queue);
