@@ -449,3 +449,31 @@ XT_TEST(several_waiting_threads_share_a_tree)
 	XT_NONE(hunt.queue);
 	(void)helper_wait(root);
 }
+
+/*
+ * The tracer and the child's descriptor report one exit.  The first report ends the watch, so the
+ * second one counts as that of a closed file, and four of one number replace the kernel's set.
+ */
+XT_TEST(children_whose_exit_is_reported_twice_do_not_replace_the_set)
+{
+	struct history history = {0};
+
+	XT_SINGLE_ONLY();
+	HISTORY_OR_SKIP();
+	if (!xt_is("epoll"))
+		XT_SKIP("no report of a descriptor that is not watched in this back end");
+	struct xpoll *queue = xt_open_quiet();
+	struct helper parent = history_helper(queue, TRACK | EXIT);
+	for (int i = 0; i < 8; i++) {
+		struct helper child = helper_fork(parent);
+
+		XT_CHECK(history_until(queue, &history, child.pid, CHILD));
+		helper_exit(child, 3);
+		XT_EXPECT_EQ(helper_reap(parent, child.pid), 3 << 8);
+		XT_CHECK(history_until(queue, &history, child.pid, EXIT));
+		xt_close(child.fd); /* so that the next child's descriptor has the same number */
+	}
+	XT_EXPECT(!history_by_connector() || xt_stats(queue).stale_dropped >= 8);
+	XT_EXPECT_EQ(xt_stats(queue).rebuilds, 0);
+	free(history.told);
+}
