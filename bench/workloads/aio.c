@@ -81,6 +81,9 @@ static int aio_run(struct bench_turn *turn)
 		int now = rc == 0 ? loop_wait(loop, true) : rc;
 
 		rc = now < 0 ? now : 0;
+		/* a busy disk may take longer for all reads than the watchdog waits */
+		if (now > 0)
+			bench_signals_progress();
 		for (int i = 0; i < now && rc == 0; i++, done++) {
 			const struct loop_ready *ready = &loop->hand.ready[i];
 
