@@ -4,12 +4,15 @@
  */
 #include "loop.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 
 #define UV_ASYNC      1 /* of uv_handle_type */
 #define UV_FS_EVENT   3
 #define UV_POLL       8
 #define UV_TIMER      13
+#define UV_SIGNAL     16
 #define UV_FS         6 /* of uv_req_type */
 #define UV_RUN_ONCE   1 /* of uv_run_mode */
 #define UV_RUN_NOWAIT 2
@@ -38,6 +41,9 @@ static struct {
 	int (*file_start)(void *handle, void (*happened)(void *handle, const char *name,
 	                                                 int events, int status),
 	                  const char *path, unsigned flags);
+	int (*signal_init)(void *loop, void *handle);
+	int (*signal_start)(void *handle, void (*happened)(void *handle, int number),
+	                    int number);
 	size_t (*request_size)(int type);
 	int (*read)(void *loop, void *request, int fd, const struct libuv_buffer *buffers,
 	            unsigned len, int64_t offset, void (*ended)(void *request));
@@ -59,10 +65,10 @@ static struct bench_library libuv_library = {
 	(const char *const[]){ "uv_loop_init", "uv_loop_close", "uv_loop_size",
 		"uv_handle_size", "uv_poll_init", "uv_poll_start", "uv_poll_stop",
 		"uv_timer_init", "uv_timer_start", "uv_timer_stop", "uv_fs_event_init",
-		"uv_fs_event_start", "uv_req_size", "uv_fs_read", "uv_fs_get_result",
-		"uv_fs_req_cleanup", "uv_req_set_data", "uv_req_get_data", "uv_async_init",
-		"uv_async_send", "uv_handle_set_data", "uv_handle_get_data", "uv_close",
-		"uv_update_time", "uv_run", NULL },
+		"uv_fs_event_start", "uv_signal_init", "uv_signal_start", "uv_req_size",
+		"uv_fs_read", "uv_fs_get_result", "uv_fs_req_cleanup", "uv_req_set_data",
+		"uv_req_get_data", "uv_async_init", "uv_async_send", "uv_handle_set_data",
+		"uv_handle_get_data", "uv_close", "uv_update_time", "uv_run", NULL },
 	&libuv, NULL,
 };
 
@@ -82,6 +88,13 @@ struct libuv_loop {
 	char *reads;    /* requests of reads, allocated at once */
 	const char *folder;
 	void *wake;
+	/* handles of SIGCHLD and of the other signal, and their actions before; NULL: none */
+	void *signals[2];
+	int numbers[2];
+	struct sigaction actions[2];
+	pid_t *pids; /* watched processes whose end was not reported */
+	int pids_len;
+	bool full; /* there was no room for the ends of all processes that have ended */
 	bool ready; /* the loop was initialised, so it must be closed */
 };
 
@@ -121,10 +134,16 @@ static void libuv_close(void *opened)
 	}
 	if (loop->ready) {
 		libuv_end_handle(loop->wake);
+		libuv_end_handle(loop->signals[0]);
+		libuv_end_handle(loop->signals[1]);
 		/* runs the callbacks that free the handles */
 		(void)libuv.run(loop->loop, UV_RUN_NOWAIT);
 		(void)libuv.loop_close(loop->loop);
 	}
+	for (int i = 0; i < 2; i++)
+		if (loop->signals[i] != NULL)
+			sigaction(loop->numbers[i], &loop->actions[i], NULL);
+	free(loop->pids);
 	free(loop->loop);
 	free(loop->handles);
 	free(loop->timers);
@@ -157,7 +176,9 @@ static int libuv_open(void *opened, const struct bench_field *field,
 		loop->handles = calloc(len + 1, sizeof *loop->handles);
 	if (uses & LOOP_READS)
 		loop->reads = calloc(len, libuv.request_size(UV_FS));
-	if (loop->loop == NULL || (loop->timers == NULL && loop->handles == NULL) ||
+	loop->pids = calloc(len, sizeof *loop->pids);
+	if (loop->loop == NULL || loop->pids == NULL ||
+	    (loop->timers == NULL && loop->handles == NULL) ||
 	    (uses & LOOP_READS && loop->reads == NULL) || libuv.loop_init(loop->loop) < 0)
 		return -ENOMEM;
 	loop->ready = true;
@@ -212,9 +233,34 @@ static int libuv_change(void *opened, enum loop_change change, const int *ids, i
 	return rc;
 }
 
+/*
+ * Report the processes that have ended.  libuv asks for each of its processes, too, whenever
+ * SIGCHLD came.
+ */
+static void libuv_report_ended(struct libuv_loop *loop)
+{
+	struct loop_hand *hand = loop->called.hand;
+
+	for (int i = loop->pids_len - 1; i >= 0 && hand->len < hand->cap; i--) {
+		siginfo_t info = { .si_pid = 0 };
+
+		if (waitid(P_PID, (id_t)loop->pids[i], &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+		    info.si_pid == 0)
+			continue;
+		loop->pids[i] = loop->pids[--loop->pids_len];
+		loop_report(hand, 0, POLLIN);
+	}
+	loop->full = hand->len == hand->cap;
+}
+
 static int libuv_turn(void *opened, bool block)
 {
-	(void)libuv.run(((struct libuv_loop *)opened)->loop, block ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+	struct libuv_loop *loop = opened;
+
+	if (loop->full)
+		libuv_report_ended(loop);
+	(void)libuv.run(loop->loop, block && loop->called.hand->len == 0 ? UV_RUN_ONCE
+	                                                                : UV_RUN_NOWAIT);
 	return 0;
 }
 
@@ -276,6 +322,51 @@ static int libuv_file(void *opened, int id, bool on)
 	return libuv.file_start(handle, libuv_file_changed, path, 0) < 0 ? -EIO : 0;
 }
 
+static void libuv_signalled(void *handle, int number)
+{
+	struct loop_hand *hand = loop_running->hand;
+
+	if (number == SIGCHLD) {
+		libuv_report_ended(libuv.get_data(handle));
+		return;
+	}
+	if (hand->len == 0)
+		loop_report(hand, 0, 0);
+	hand->ready[0].events++;
+}
+
+static int libuv_watch_signal(struct libuv_loop *loop, int i, int number)
+{
+	void *handle = calloc(1, libuv.handle_size(UV_SIGNAL));
+
+	if (handle == NULL || libuv.signal_init(loop->loop, handle) < 0) {
+		free(handle);
+		return -ENOMEM;
+	}
+	loop->signals[i] = handle;
+	loop->numbers[i] = number;
+	sigaction(number, NULL, &loop->actions[i]);
+	libuv.set_data(handle, loop);
+	return libuv.signal_start(handle, libuv_signalled, number) < 0 ? -EIO : 0;
+}
+
+/* Watch this signal, and SIGCHLD, before the first process is made. */
+static int libuv_signal(void *opened, int number)
+{
+	int rc = libuv_watch_signal(opened, 0, SIGCHLD);
+
+	return rc < 0 ? rc : libuv_watch_signal(opened, 1, number);
+}
+
+static int libuv_process(void *opened, int id, pid_t pid)
+{
+	struct libuv_loop *loop = opened;
+
+	(void)id;
+	loop->pids[loop->pids_len++] = pid;
+	return 0;
+}
+
 static void libuv_has_read(void *request)
 {
 	loop_report(loop_running->hand, (int)(intptr_t)libuv.get_request_data(request),
@@ -297,7 +388,7 @@ static int libuv_read(void *opened, const struct loop_read *read)
 const struct loop_ops loop_libuv = {
 	.name = "libuv",
 	.can = LOOP_LEVEL | LOOP_DISPATCH | LOOP_WAKE | LOOP_CLOSES | LOOP_SWITCHES | LOOP_TIMERS |
-	       LOOP_FILES | LOOP_READS,
+	       LOOP_FILES | LOOP_PROCESSES | LOOP_READS,
 	.library = &libuv_library,
 	.size = sizeof(struct libuv_loop),
 	.uncounted = true,
@@ -308,6 +399,8 @@ const struct loop_ops loop_libuv = {
 	.wake = libuv_wake,
 	.timers = libuv_timers,
 	.file = libuv_file,
+	.process = libuv_process,
+	.signal = libuv_signal,
 	.read = libuv_read,
 	.close = libuv_close,
 };

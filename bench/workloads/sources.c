@@ -70,13 +70,14 @@ const struct bench_workload bench_sources = {
 		"xpoll-NAME   PROC and SIGNAL in a queue on a back end\n"
 		"kevent, libkqueue   EVFILT_PROC and EVFILT_SIGNAL\n"
 		"by-hand      pidfd_open and signalfd, read when epoll reports them\n"
+		"libuv        uv_signal; at each SIGCHLD, waitid of each process\n"
 		"\n"
 		"Times are processor time of this process; most of process is the fork.\n",
 	.phases = {
 		{ .name = "process", .run = sources_fork },
 		{ .name = "signal", .run = sources_signal },
 	},
-	.references = { "by-hand", "kevent", "libkqueue" },
+	.references = { "by-hand", "kevent", "libkqueue", "libuv" },
 	.kind = BENCH_NOTHING,
 	.setup_size = sizeof(struct sigaction),
 	.open = sources_begin,
@@ -191,6 +192,7 @@ static int burst_children(struct bench_turn *turn)
 		if (count < 0)
 			return count;
 		left -= count;
+		bench_signals_progress();
 	}
 	burst_reap(test);
 	return n;
@@ -229,12 +231,13 @@ const struct bench_workload bench_burst = {
 		"\n"
 		"xpoll-NAME   PROC and SIGNAL in a queue on a back end\n"
 		"kevent, libkqueue   EVFILT_PROC and EVFILT_SIGNAL\n"
-		"by-hand      pidfd_open and signalfd, read when epoll reports them\n",
+		"by-hand      pidfd_open and signalfd, read when epoll reports them\n"
+		"libuv        uv_signal; at each SIGCHLD, waitid of each process\n",
 	.phases = {
 		{ .name = "children", .prepare = burst_fork_all, .run = burst_children },
 		{ .name = "signals", .run = burst_signals },
 	},
-	.references = { "by-hand", "kevent", "libkqueue" },
+	.references = { "by-hand", "kevent", "libkqueue", "libuv" },
 	.kind = BENCH_NOTHING,
 	.setup_size = sizeof(struct burst),
 	.fds_each = 1,
