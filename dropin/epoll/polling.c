@@ -167,7 +167,7 @@ static int poll_until(struct polling *polling)
 /* Returns the end of a timeout that begins now; XP_NEVER if left_ns is negative: no timeout. */
 static int64_t end_of_timeout(int64_t left_ns)
 {
-	return left_ns < 0 || left_ns >= XP_NEVER - now_ns() ? XP_NEVER : now_ns() + left_ns;
+	return left_ns < 0 ? XP_NEVER : xp_deadline(now_ns(), left_ns);
 }
 
 /* Do a poll(2) or ppoll(2) whose array has epoll sets.  timeout: nanoseconds; negative: none. */

@@ -18,15 +18,9 @@
 #include "real.h"
 
 enum {
-	/*
-	 * the longest sleep (ns) of the thread while a timer depends on a clock that may be set:
-	 * then the thread reads the clock again
-	 */
+	/* the longest sleep (ns) of the thread while a timer depends on a clock that may be set */
 	CLOCK_CHECK_NS = 1000000000,
-	/*
-	 * a larger change (ns) of the real-time clock minus the monotonic clock means that the
-	 * real-time clock was set; adjtime(2) makes smaller changes
-	 */
+	/* a change (ns) of realtime_offset_ns that adjtime(2) does not cause: the clock was set */
 	CLOCK_STEP_NS = 20000000,
 };
 
@@ -34,23 +28,21 @@ struct ep_timer {
 	struct ep_object object;
 	struct ep_timer *next; /* next in timers.all */
 	struct ep_pipe pipe;
-	clockid_t clock;       /* [I] from timerfd_create(2) */
-	clockid_t due_clock;   /* the clock of due_ns: `clock`, or, for a relative
-	                          time on the real-time clock, the monotonic one */
-	int64_t due_ns;        /* next expiration (if is_expired, the passed one); 0: not armed */
+	clockid_t clock;       /* the argument of timerfd_create(2) */
+	/* clock of due_ns: `clock`, but CLOCK_MONOTONIC for a relative time on CLOCK_REALTIME */
+	clockid_t due_clock;
+	int64_t due_ns;        /* next expiration (if is_expired: the last one); 0: disarmed */
 	int64_t interval_ns;
-	/*
-	 * if is_cancel_on_set: real-time clock minus monotonic clock when the timer was set, or
-	 * when read(2) last failed with ECANCELED
-	 */
+	/* if is_cancel_on_set: the last result of realtime_offset_ns */
 	int64_t offset_ns;
 	uint64_t ticks;        /* number of expirations that no read(2) has returned yet */
 	/*
-	 * the timer has expired, and makes no further edge until timerfd_settime(2) or read(2), or,
-	 * if periodic, timerfd_gettime(2)
+	 * The timer has expired and does not expire again before read(2) or timerfd_settime(2), or,
+	 * if the timer is periodic, timerfd_gettime(2), sets this to false.
 	 */
 	bool is_expired;
-	bool is_cancel_on_set; /* TFD_TIMER_CANCEL_ON_SET */
+	/* set with TFD_TIMER_CANCEL_ON_SET to an absolute time on the real-time clock, not to 0 */
+	bool is_cancel_on_set;
 	/* the real-time clock was set, and no read(2) has returned ECANCELED for that yet */
 	bool is_canceled;
 };
@@ -63,12 +55,10 @@ static struct {
 	pthread_mutex_t lock;
 	struct ep_locked before_fork; /* for fork_end: the state from ep_lock */
 	struct ep_timer *all;
-	/*
-	 * the thread was started; in a forked child it stays true until ep_revive, although only
-	 * the parent has the thread
-	 */
+	/* the thread was started; in a forked child, before ep_revive: by the parent */
 	bool has_thread;
-	pthread_cond_t changed; /* signalled when the due_ns of a timer was set */
+	/* signalled when a timer was set or armed again: the thread computes its sleep again */
+	pthread_cond_t changed;
 } timers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static pool_list pool;
@@ -81,32 +71,37 @@ static int64_t now_ns(clockid_t clock)
 	return timeout_ns(&now);
 }
 
+/*
+ * Returns the real-time clock minus the monotonic clock.  Reads both again if the thread may have
+ * been preempted in between, because the difference would then look like a clock that was set.
+ */
 static int64_t realtime_offset_ns(void)
 {
-	return now_ns(CLOCK_REALTIME) - now_ns(CLOCK_MONOTONIC);
-}
+	int64_t begin_ns, realtime_ns;
 
-/*
- * Returns the sum of two times that are not negative; XP_NEVER, a time that never comes, if the sum
- * would overflow.
- */
-static int64_t add_ns(int64_t a_ns, int64_t b_ns)
-{
-	return a_ns > XP_NEVER - b_ns ? XP_NEVER : a_ns + b_ns;
+	do {
+		begin_ns = now_ns(CLOCK_MONOTONIC);
+		realtime_ns = now_ns(CLOCK_REALTIME);
+	} while (now_ns(CLOCK_MONOTONIC) - begin_ns > CLOCK_STEP_NS / 2);
+	return realtime_ns - begin_ns;
 }
 
 /* --- Expirations, under the lock ---------------------------------------------------------- */
 
 /*
- * Make the timer's descriptor readable if the timer has expired, or if the timer has to be
- * cancelled because the real-time clock was set.
+ * Make the timer's descriptor readable if the timer has expired, or if it has is_cancel_on_set and
+ * the real-time clock was set since the last call of this function.
  */
 static void expire_or_cancel(struct ep_timer *timer)
 {
-	if (timer->is_cancel_on_set && !timer->is_canceled &&
-	    llabs(realtime_offset_ns() - timer->offset_ns) > CLOCK_STEP_NS) {
-		timer->is_canceled = true;
-		ep_pipe_notify(&timer->pipe);
+	if (timer->is_cancel_on_set) {
+		int64_t before_ns = timer->offset_ns;
+
+		timer->offset_ns = realtime_offset_ns();
+		if (llabs(timer->offset_ns - before_ns) > CLOCK_STEP_NS) {
+			timer->is_canceled = true;
+			ep_pipe_notify(&timer->pipe);
+		}
 	}
 	if (timer->due_ns == 0 || timer->is_expired || now_ns(timer->due_clock) < timer->due_ns)
 		return;
@@ -118,8 +113,8 @@ static void expire_or_cancel(struct ep_timer *timer)
 }
 
 /*
- * If a periodic timer has expired: add the expirations since then to `ticks`, and arm the timer for
- * the next expiration, which makes the descriptor readable again.
+ * If this periodic timer has expired: add the expirations since then to `ticks`, and arm the timer
+ * for the next one, which makes the descriptor readable again.
  */
 static void rearm_periodic(struct ep_timer *timer)
 {
@@ -128,7 +123,7 @@ static void rearm_periodic(struct ep_timer *timer)
 	if (!timer->is_expired || timer->interval_ns == 0)
 		return;
 	missed = (now_ns(timer->due_clock) - timer->due_ns) / timer->interval_ns;
-	/* The clock was set back: no further expiration has passed. */
+	/* A clock that was set back has not reached due_ns again: count no expiration. */
 	if (missed < 0)
 		missed = 0;
 	timer->ticks += (uint64_t)missed;
@@ -143,7 +138,7 @@ static struct timespec to_timespec(int64_t ns)
 	                         .tv_nsec = (long)(ns % XP_NS_PER_SEC)};
 }
 
-/* Returns the interval and the time left, like timerfd_gettime(2). */
+/* Returns the timer's interval and the time until its next expiration, like timerfd_gettime(2). */
 static struct itimerspec remaining_setting(struct ep_timer *timer)
 {
 	int64_t left_ns;
@@ -162,7 +157,7 @@ static struct itimerspec remaining_setting(struct ep_timer *timer)
 
 /*
  * Expire all timers that are due.  Called with the lock.  Returns the nanoseconds until the next
- * timer is due or a clock has to be read again; XP_NEVER: neither.
+ * timer is due or a clock has to be read again; XP_NEVER if there is nothing to wait for.
  */
 static int64_t expire_due_timers(void)
 {
@@ -186,8 +181,8 @@ static int64_t expire_due_timers(void)
 }
 
 /*
- * Sleep until a timer is set or armed again, at most left_ns; XP_NEVER: without a limit.  Called
- * with the lock, which is released meanwhile.
+ * Let the thread sleep until a timer is set or armed again, at most left_ns; XP_NEVER: without a
+ * limit.  Called with the lock, which is released during the sleep.
  */
 static void sleep_for(int64_t left_ns)
 {
@@ -201,7 +196,7 @@ static void sleep_for(int64_t left_ns)
 	end = to_timespec(left_ns);
 	pthread_cond_timedwait_relative_np(&timers.changed, &timers.lock, &end);
 #else
-	end = to_timespec(add_ns(now_ns(CLOCK_MONOTONIC), left_ns));
+	end = to_timespec(xp_deadline(now_ns(CLOCK_MONOTONIC), left_ns));
 	pthread_cond_timedwait(&timers.changed, &timers.lock, &end);
 #endif
 }
@@ -232,7 +227,7 @@ static void make_condition(void)
 	pthread_condattr_destroy(&attributes);
 }
 
-/* Start the thread, unless it runs.  Called with the lock.  Returns 0 or -errno. */
+/* Start the thread, unless it was started.  Called with the lock.  Returns 0 or -errno. */
 static int start_thread(void)
 {
 	int rc;
@@ -248,8 +243,8 @@ static int start_thread(void)
 /* --- read ----------------------------------------------------------------------------------- */
 
 /*
- * Store the number of expirations since the last read, 0 if there are none.  Returns 0; -ECANCELED,
- * once, if the real-time clock was set and the timer has TFD_TIMER_CANCEL_ON_SET.
+ * Store in *ticks the number of expirations since the last read; 0: none.  Returns 0; or
+ * -ECANCELED, once, if the real-time clock was set and the timer has TFD_TIMER_CANCEL_ON_SET.
  */
 static int try_read(struct ep_timer *timer, uint64_t *ticks)
 {
@@ -259,7 +254,6 @@ static int try_read(struct ep_timer *timer, uint64_t *ticks)
 	expire_or_cancel(timer);
 	if (timer->is_canceled) {
 		timer->is_canceled = false;
-		timer->offset_ns = realtime_offset_ns();
 		rc = -ECANCELED;
 	} else if (timer->ticks > 0) {
 		rearm_periodic(timer);
@@ -310,7 +304,9 @@ static void end_timer(struct ep_object *object)
 	pool_give(&pool, &object->free);
 }
 
-/* Returns the memory of an ended timer, or new memory; NULL: none.  The timer is not armed. */
+/*
+ * Returns a timer that is not armed, in the memory of an ended one or new memory; NULL: no memory.
+ */
 static struct ep_timer *allocate(void)
 {
 	struct ep_timer *timer = pool_take(&pool);
@@ -364,8 +360,8 @@ EXPORT int timerfd_create(int clockid, int flags)
 }
 
 /*
- * Returns the timer that fd refers to, held until ep_object_drop; NULL: none, with the error in
- * *rc.
+ * Returns the timer that fd refers to, with a reference that the caller ends by ep_object_drop.  If
+ * fd refers to no timer, returns NULL and stores a negative errno value in *rc.
  */
 static struct ep_timer *hold_timer(int fd, int *rc)
 {
@@ -392,8 +388,8 @@ static int set_timer(struct ep_timer *timer, int flags, const struct itimerspec 
 	timer->due_clock = is_absolute || timer->clock != CLOCK_REALTIME ? timer->clock
 	                                                            : CLOCK_MONOTONIC;
 	timer->interval_ns = timeout_ns(&value->it_interval);
-	timer->due_ns = value_ns == 0 || is_absolute ? value_ns
-	                                             : add_ns(now_ns(timer->due_clock), value_ns);
+	timer->due_ns = value_ns == 0 || is_absolute
+		? value_ns : xp_deadline(now_ns(timer->due_clock), value_ns);
 	timer->ticks = 0;
 	timer->is_expired = timer->is_canceled = false;
 	timer->is_cancel_on_set = is_absolute && flags & TFD_TIMER_CANCEL_ON_SET &&
@@ -401,7 +397,7 @@ static int set_timer(struct ep_timer *timer, int flags, const struct itimerspec 
 	timer->offset_ns = timer->is_cancel_on_set ? realtime_offset_ns() : 0;
 	ep_pipe_drain(&timer->pipe);
 	expire_or_cancel(timer);
-	if (timer->due_ns > 0)
+	if (timer->due_ns > 0 || timer->is_cancel_on_set)
 		pthread_cond_signal(&timers.changed);
 	return 0;
 }
@@ -456,7 +452,7 @@ static void fork_prepare(void)
 	timers.before_fork = before;
 }
 
-/* After fork(2), in the parent and in the child, which has a copy of the locked lock: unlock. */
+/* After fork(2), in the parent and in the child, which has a copy of the locked lock: unlock it. */
 static void fork_end(void)
 {
 	struct ep_locked before = timers.before_fork;
@@ -468,9 +464,7 @@ static void revive_thread(void)
 {
 	struct ep_locked before = ep_lock(&timers.lock);
 
-	/*
-	 * Ignore an error: if no thread can be made, a later timerfd_settime(2) tries again.
-	 */
+	/* Ignore an error: a later timerfd_settime(2) tries again to start the thread. */
 	timers.has_thread = false;
 	(void)start_thread();
 	ep_unlock(&timers.lock, &before);
@@ -478,7 +472,7 @@ static void revive_thread(void)
 
 /*
  * In a forked child, which has copies of the timers but not the thread: give each timer a pipe of
- * its own, and, if the parent had the thread, have the next ep_revive start one in the child.
+ * its own.  If the parent had the thread, have the next ep_revive start one in the child.
  */
 static void fork_child(void)
 {

@@ -9,16 +9,35 @@
 
 #include "kit.h"
 
-static atomic_llong clock_change_s;
+static atomic_llong clock_change_s, clock_change_ms;
+/* The next reading of the real-time clock takes 60 ms, like that of a preempted thread. */
+static atomic_bool is_next_reading_slow;
+
+static void sleep_30_ms(void)
+{
+	static const struct timespec duration = {.tv_nsec = 30000000};
+
+	nanosleep(&duration, NULL);
+}
 
 /* Replaces the C library's clock_gettime: adds the test's change to the real-time clock. */
 __attribute__((visibility("default")))
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-	long rc = syscall(SYS_clock_gettime, clock, now);
+	bool is_slow = clock == CLOCK_REALTIME && atomic_exchange(&is_next_reading_slow, false);
+	long rc;
 
-	if (clock == CLOCK_REALTIME)
+	if (is_slow)
+		sleep_30_ms();
+	rc = syscall(SYS_clock_gettime, clock, now);
+	if (is_slow)
+		sleep_30_ms();
+	if (clock == CLOCK_REALTIME) {
 		now->tv_sec += (time_t)atomic_load(&clock_change_s);
+		now->tv_nsec += (long)(atomic_load(&clock_change_ms) * 1000000);
+		now->tv_sec += now->tv_nsec / 1000000000;
+		now->tv_nsec %= 1000000000;
+	}
 	return (int)rc;
 }
 
@@ -290,6 +309,56 @@ XT_TEST(a_clock_that_is_set_cancels)
 	XT_EQ(ticks_of(fd), -EAGAIN);
 	atomic_store(&clock_change_s, 0);
 	XT_EQ(ticks_of(fd), -ECANCELED);
+}
+
+static int set_cancelled_timer(int fd, time_t after_s)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return set_timer(fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, now.tv_sec + after_s, 0,
+	                 0);
+}
+
+/* adjtime(2) changes a clock slowly: each change is small, but their sum exceeds the threshold. */
+XT_TEST(a_clock_that_drifts_does_not_cancel)
+{
+	int fd = open_timer(CLOCK_REALTIME);
+
+	XT_OK(set_cancelled_timer(fd, 1000));
+	for (int change_ms = 0; change_ms <= 60; change_ms += 10) {
+		atomic_store(&clock_change_ms, change_ms);
+		XT_EQ(ticks_of(fd), -EAGAIN);
+	}
+	atomic_store(&clock_change_ms, 0);
+	XT_EQ(ticks_of(fd), -ECANCELED);
+}
+
+XT_TEST(a_slow_reading_of_the_clock_does_not_cancel)
+{
+	int fd = open_timer(CLOCK_REALTIME);
+
+	XT_OK(set_cancelled_timer(fd, 1000));
+	atomic_store(&is_next_reading_slow, true);
+	XT_EQ(ticks_of(fd), -EAGAIN);
+	XT_CHECK(!atomic_load(&is_next_reading_slow));
+	XT_CHECK(!kit_readable(fd));
+}
+
+XT_TEST(a_clock_that_is_set_cancels_a_timer_that_has_expired)
+{
+	int other = open_timer(CLOCK_MONOTONIC), fd = open_timer(CLOCK_REALTIME);
+
+	/* The library's thread has begun a sleep that only a new setting ends. */
+	XT_OK(set_timer(other, 0, 0, 20000000, 0));
+	XT_CHECK(xt_poll_until(other, POLLIN, POLLIN));
+	XT_OK(set_cancelled_timer(fd, -1));
+	XT_EQ(ticks_of(fd), 1);
+	XT_CHECK(!kit_readable(fd));
+	atomic_store(&clock_change_s, -500);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_EQ(ticks_of(fd), -ECANCELED);
+	atomic_store(&clock_change_s, 0);
 }
 
 struct family {
