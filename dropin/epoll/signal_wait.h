@@ -1,4 +1,4 @@
-/* How the thread of signals.c waits for a signal and accepts it, on each system. */
+/* How the thread of signals.c waits for a signal and accepts the signal, on each system. */
 #ifndef EP_SIGNAL_WAIT_H
 #define EP_SIGNAL_WAIT_H
 
@@ -153,5 +153,50 @@ static inline int wait_for_signal(int queue, const sigset_t *mask, siginfo_t *in
 	info->si_signo = number;
 	return number;
 }
+
+/*
+ * Set a handler that does nothing for each of these signals that has the default action and is
+ * ignored by default: the BSDs discard an ignored signal even while it is blocked.  With a handler
+ * the signal stays pending until the thread accepts it.  Linux keeps such a signal pending anyway.
+ */
+#ifdef __linux__
+static inline void keep_from_being_ignored(const sigset_t *mask)
+{
+	(void)mask;
+}
+#else
+static inline void do_nothing(int number)
+{
+	(void)number;
+}
+
+static inline void keep_from_being_ignored(const sigset_t *mask)
+{
+	static const int ignored_by_default[] = {
+		SIGCHLD, SIGURG, SIGWINCH,
+#ifndef __sun /* illumos: SIGIO ends the process by default */
+		SIGIO,
+#endif
+#ifdef SIGINFO
+		SIGINFO,
+#endif
+#ifdef SIGPWR
+		SIGPWR,
+#endif
+	};
+	struct sigaction action;
+
+	for (size_t i = 0; i < sizeof ignored_by_default / sizeof *ignored_by_default; i++) {
+		int number = ignored_by_default[i];
+
+		if (sigismember(mask, number) != 1 || sigaction(number, NULL, &action) < 0 ||
+		    action.sa_flags & SA_SIGINFO || action.sa_handler != SIG_DFL)
+			continue;
+		action.sa_handler = do_nothing;
+		action.sa_flags |= SA_RESTART;
+		(void)sigaction(number, &action, NULL);
+	}
+}
+#endif
 
 #endif

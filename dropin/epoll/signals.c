@@ -304,39 +304,6 @@ ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t s
 
 /* --- The call ------------------------------------------------------------------------- */
 
-/*
- * The BSDs discard a signal whose default action is to ignore it, even while the signal is blocked.
- * Set a handler that does nothing, so that the signal stays pending until the thread accepts it for
- * the signalfd.
- */
-#ifdef __linux__
-static void keep_from_being_ignored(const sigset_t *mask)
-{
-	(void)mask;
-}
-#else
-static void do_nothing(int number)
-{
-	(void)number;
-}
-
-static void keep_from_being_ignored(const sigset_t *mask)
-{
-	static const int numbers[] = {SIGCHLD, SIGURG, SIGWINCH};
-	struct sigaction action;
-
-	for (int i = 0; i < 3; i++) {
-		if (sigismember(mask, numbers[i]) != 1 ||
-		    sigaction(numbers[i], NULL, &action) < 0 || action.sa_flags & SA_SIGINFO ||
-		    action.sa_handler != SIG_DFL)
-			continue;
-		action.sa_handler = do_nothing;
-		action.sa_flags |= SA_RESTART;
-		(void)sigaction(numbers[i], &action, NULL);
-	}
-}
-#endif
-
 /* Set the mask of this signalfd.  Called with the lock.  Returns 0 or -errno. */
 static int set_mask(struct ep_signals *object, const sigset_t *mask)
 {

@@ -124,6 +124,31 @@ XT_TEST(what_was_pending_is_readable_at_once)
 	XT_EQ(next_of(fd), SIGUSR1);
 }
 
+/* The BSDs drop such a signal, although it is blocked, unless the library has set a handler. */
+XT_TEST(a_signal_that_is_ignored_by_default_is_read)
+{
+	static const int numbers[] = {
+		SIGCHLD, SIGURG, SIGWINCH,
+#ifndef __sun
+		SIGIO,
+#endif
+#ifdef SIGINFO
+		SIGINFO,
+#endif
+#ifdef SIGPWR
+		SIGPWR,
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		int fd = open_signals(numbers[i], 0);
+
+		XT_EQ(kill(getpid(), numbers[i]), 0);
+		XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+		XT_EQ(next_of(fd), numbers[i]);
+	}
+}
+
 XT_TEST(a_set_reports_each_signal)
 {
 	int set = kit_open(), fd = open_signals(SIGUSR1, SIGUSR2);
