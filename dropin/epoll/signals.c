@@ -17,11 +17,11 @@
 #include "real.h"
 #include "siginfo.h"
 
-/* One more than the highest signal that a signalfd may have; Linux has signals up to 64. */
-#if defined(NSIG)
-enum { SIGNALS_END = NSIG > 65 ? NSIG : 65 };
+/* One more than the highest signal number: FreeBSD's NSIG leaves out the real-time signals. */
+#ifdef SIGRTMAX
+#define SIGNALS_END (SIGRTMAX + 1)
 #else
-enum { SIGNALS_END = 65 };
+#define SIGNALS_END NSIG
 #endif
 
 struct ep_signals {

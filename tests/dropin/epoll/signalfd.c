@@ -91,6 +91,21 @@ XT_TEST(a_real_time_signal_has_a_value)
 #endif
 }
 
+/* Nothing reads the signalfd: it becomes readable only if the library waits for the signal. */
+XT_TEST(the_highest_real_time_signal_makes_it_readable)
+{
+#ifndef SIGRTMIN
+	XT_SKIP("no real-time signals here");
+#else
+	int fd = open_signals(SIGRTMAX, 0);
+
+	XT_EQ(kill(getpid(), SIGRTMAX), 0);
+	XT_CHECK(xt_poll_until(fd, POLLIN, POLLIN));
+	XT_EQ(next_of(fd), SIGRTMAX);
+	XT_EQ(next_of(fd), -EAGAIN);
+#endif
+}
+
 XT_TEST(the_lowest_number_is_read_first)
 {
 	sigset_t mask = mask_of(SIGUSR1, SIGUSR2);
