@@ -87,7 +87,7 @@ static uint64_t try_read(struct ep_counter *counter, int fd)
 	}
 	counter->upper_bound = value > counter->upper_bound || !counter->is_semaphore
 		? 0 : counter->upper_bound - value;
-	ep_unlock(&counter->lock, &before);
+	ep_unlock(&counter->lock, before);
 	return value;
 }
 
@@ -130,7 +130,7 @@ static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 	} else {
 		counter->upper_bound += value;
 	}
-	ep_unlock(&counter->lock, &before);
+	ep_unlock(&counter->lock, before);
 	return fits;
 }
 
@@ -239,10 +239,7 @@ static int open_counter(unsigned initval, int flags)
 	atomic_store(&counter->object.refs, 1);
 	if (initval > 0)
 		(void)send_message(counter, initval);
-	fd = ep_publish(&counter->object, fd);
-	if (fd < 0)
-		ep_object_drop(&counter->object);
-	return fd;
+	return ep_publish(&counter->object, fd);
 }
 
 EXPORT int eventfd(unsigned int initval, int flags)

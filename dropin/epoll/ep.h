@@ -202,7 +202,7 @@ bool ep_is_of_set(int fd, const struct ep_set *set);
 bool ep_any_sets(void);
 /*
  * Record fd as the first descriptor of a new object; a set is also added to the list of all sets.
- * Returns fd, or closes fd and returns -ENOMEM.
+ * Returns fd; or closes fd, drops the object's reference and returns -ENOMEM.
  */
 int ep_publish(struct ep_object *object, int fd);
 /*

@@ -16,11 +16,8 @@ static int ep_open(void)
 {
 	struct ep_set *set;
 	int fd = ep_begin(&set);
-	int rc = fd < 0 ? fd : ep_publish(&set->object, fd);
 
-	if (fd >= 0 && rc < 0)
-		ep_drop(set);
-	return rc;
+	return fd < 0 ? fd : ep_publish(&set->object, fd);
 }
 
 EXPORT int epoll_create(int size)

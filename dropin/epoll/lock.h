@@ -28,11 +28,11 @@ static inline struct ep_locked ep_lock(pthread_mutex_t *lock)
 	return before;
 }
 
-static inline void ep_unlock(pthread_mutex_t *lock, const struct ep_locked *before)
+static inline void ep_unlock(pthread_mutex_t *lock, struct ep_locked before)
 {
 	pthread_mutex_unlock(lock);
-	pthread_sigmask(SIG_SETMASK, &before->mask, NULL);
-	pthread_setcancelstate(before->cancel_state, NULL);
+	pthread_sigmask(SIG_SETMASK, &before.mask, NULL);
+	pthread_setcancelstate(before.cancel_state, NULL);
 }
 
 #endif

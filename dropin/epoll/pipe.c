@@ -140,7 +140,7 @@ int ep_pipe_wait(struct ep_object *object, struct ep_pipe *pipe, pthread_mutex_t
 		return -EAGAIN;
 	before = ep_lock(lock);
 	rc = make_sleep_fds(pipe);
-	ep_unlock(lock, &before);
+	ep_unlock(lock, before);
 	return rc < 0 ? rc : ep_sleep(object, pipe->sleep_fds[0]);
 }
 

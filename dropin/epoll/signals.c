@@ -270,7 +270,7 @@ static bool try_read(struct ep_signals *object, struct signalfd_siginfo *out)
 		*link = kept->next;
 		drain_unready_pipes();
 	}
-	ep_unlock(&signals.lock, &before);
+	ep_unlock(&signals.lock, before);
 	if (!kept)
 		return false;
 	*out = to_siginfo(&kept->info);
@@ -337,7 +337,7 @@ static void end_signals(struct ep_object *opaque)
 	*link = object->next;
 	(void)update_thread_mask();
 	resend_unwanted();
-	ep_unlock(&signals.lock, &before);
+	ep_unlock(&signals.lock, before);
 	ep_pipe_close(&object->pipe);
 	pool_give(&pool, &opaque->free);
 }
@@ -373,14 +373,12 @@ static int open_signals(const sigset_t *mask, int flags)
 	object->next = signals.all;
 	signals.all = object;
 	rc = set_mask(object, mask);
-	ep_unlock(&signals.lock, &before);
+	ep_unlock(&signals.lock, before);
 	atomic_store(&object->object.refs, 1);
-	if (rc < 0)
-		real_close.close(fd);
-	else
-		rc = ep_publish(&object->object, fd);
-	if (rc < 0)
-		ep_object_drop(&object->object);
+	if (rc == 0)
+		return ep_publish(&object->object, fd);
+	real_close.close(fd);
+	ep_object_drop(&object->object);
 	return rc;
 }
 
@@ -394,7 +392,7 @@ static int change_mask(int fd, const sigset_t *mask)
 		return ep_real()->fcntl(fd, F_GETFD) < 0 ? -EBADF : -EINVAL;
 	before = ep_lock(&signals.lock);
 	rc = set_mask((struct ep_signals *)object, mask);
-	ep_unlock(&signals.lock, &before);
+	ep_unlock(&signals.lock, before);
 	ep_object_drop(object);
 	return rc < 0 ? rc : fd;
 }
@@ -413,17 +411,13 @@ EXPORT int signalfd(int fd, const sigset_t *mask, int flags)
 
 static void fork_prepare(void)
 {
-	struct ep_locked before = ep_lock(&signals.lock);
-
-	signals.before_fork = before;
+	signals.before_fork = ep_lock(&signals.lock);
 }
 
 /* After fork(2), in the parent and in the child, which has a copy of the locked lock: unlock. */
 static void fork_end(void)
 {
-	struct ep_locked before = signals.before_fork;
-
-	ep_unlock(&signals.lock, &before);
+	ep_unlock(&signals.lock, signals.before_fork);
 }
 
 static void revive_thread(void)
@@ -432,7 +426,7 @@ static void revive_thread(void)
 
 	if (!signals.has_thread)
 		(void)update_thread_mask();
-	ep_unlock(&signals.lock, &before);
+	ep_unlock(&signals.lock, before);
 }
 
 /* In a forked child: free the kept signals, make new pipes, have ep_revive start the thread. */

@@ -131,6 +131,7 @@ int ep_publish(struct ep_object *object, int fd)
 	if (!record_fd(object, fd)) {
 		pthread_mutex_unlock(&table.lock);
 		real_close.close(fd);
+		ep_object_drop(object);
 		return -ENOMEM;
 	}
 	if (object->kind == EP_SET) {

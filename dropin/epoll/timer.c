@@ -264,7 +264,7 @@ static int try_read(struct ep_timer *timer, uint64_t *ticks)
 		timer->is_expired = false;
 		ep_pipe_drain(&timer->pipe);
 	}
-	ep_unlock(&timers.lock, &before);
+	ep_unlock(&timers.lock, before);
 	return rc;
 }
 
@@ -299,7 +299,7 @@ static void end_timer(struct ep_object *object)
 	while (*link != timer)
 		link = &(*link)->next;
 	*link = timer->next;
-	ep_unlock(&timers.lock, &before);
+	ep_unlock(&timers.lock, before);
 	ep_pipe_close(&timer->pipe);
 	pool_give(&pool, &object->free);
 }
@@ -339,12 +339,9 @@ static int open_timer(clockid_t clock, int flags)
 	before = ep_lock(&timers.lock);
 	timer->next = timers.all;
 	timers.all = timer;
-	ep_unlock(&timers.lock, &before);
+	ep_unlock(&timers.lock, before);
 	atomic_store(&timer->object.refs, 1);
-	fd = ep_publish(&timer->object, fd);
-	if (fd < 0)
-		ep_object_drop(&timer->object);
-	return fd;
+	return ep_publish(&timer->object, fd);
 }
 
 EXPORT int timerfd_create(int clockid, int flags)
@@ -421,7 +418,7 @@ EXPORT int timerfd_settime(int fd, int flags, const struct itimerspec *new_value
 	before = ep_lock(&timers.lock);
 	old = remaining_setting(timer);
 	rc = set_timer(timer, flags, new_value);
-	ep_unlock(&timers.lock, &before);
+	ep_unlock(&timers.lock, before);
 	ep_object_drop(&timer->object);
 	if (rc == 0 && old_value)
 		*old_value = old;
@@ -438,7 +435,7 @@ EXPORT int timerfd_gettime(int fd, struct itimerspec *curr_value)
 		return xp_public_result(rc);
 	before = ep_lock(&timers.lock);
 	*curr_value = remaining_setting(timer);
-	ep_unlock(&timers.lock, &before);
+	ep_unlock(&timers.lock, before);
 	ep_object_drop(&timer->object);
 	return 0;
 }
@@ -447,17 +444,13 @@ EXPORT int timerfd_gettime(int fd, struct itimerspec *curr_value)
 
 static void fork_prepare(void)
 {
-	struct ep_locked before = ep_lock(&timers.lock);
-
-	timers.before_fork = before;
+	timers.before_fork = ep_lock(&timers.lock);
 }
 
 /* After fork(2), in the parent and in the child, which has a copy of the locked lock: unlock it. */
 static void fork_end(void)
 {
-	struct ep_locked before = timers.before_fork;
-
-	ep_unlock(&timers.lock, &before);
+	ep_unlock(&timers.lock, timers.before_fork);
 }
 
 static void revive_thread(void)
@@ -467,7 +460,7 @@ static void revive_thread(void)
 	/* Ignore an error: a later timerfd_settime(2) tries again to start the thread. */
 	timers.has_thread = false;
 	(void)start_thread();
-	ep_unlock(&timers.lock, &before);
+	ep_unlock(&timers.lock, before);
 }
 
 /*
