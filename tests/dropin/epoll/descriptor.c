@@ -206,6 +206,25 @@ XT_TEST(a_one_shot_that_poll_has_found_is_reported_once_after_a_change)
 	KIT_NONE(set);
 }
 
+/*
+ * poll(2) finds the one-shot's input, which is read before a wait: nothing was reported, so the
+ * one-shot is still armed.
+ */
+XT_TEST(a_one_shot_that_only_poll_has_found_stays_armed)
+{
+	int set = kit_open();
+	struct xt_pair pipe = xt_pipe();
+
+	XT_OK(kit_add(set, pipe.r, EPOLLIN | EPOLLONESHOT));
+	xt_put(pipe.w);
+	XT_CHECK(kit_readable(set));
+	xt_get(pipe.r);
+	KIT_NONE(set);
+	xt_put(pipe.w);
+	KIT_HAS(set, pipe.r, EPOLLIN);
+	KIT_NONE(set);
+}
+
 XT_TEST(sets_are_watched_by_sets)
 {
 	int outer = kit_open(), inner = kit_open();

@@ -105,7 +105,8 @@ MUTANTS = {
         "ready.c", "record.events = poll_now(record.fd, entry, record.events);",
         "(void)poll_now(record.fd, entry, record.events);", "random"),
     "a one-shot whose held condition is over stays silent": Mutant(
-        "ready.c", "if (entry->events & EPOLLONESHOT)", "if (0)", "random"),
+        "ready.c", "if (entry->events & EPOLLONESHOT)", "if (0)",
+        "descriptor:a_one_shot_that_only_poll_has_found_stays_armed"),
     "a MOD leaves the held record": Mutant(
         "entry.c", "\tdrop_deferred(set, entry);\n\tentry->events = event->events;",
         "\tentry->events = event->events;",
