@@ -5,8 +5,8 @@
 #
 # These are tests with the label nightly, sources on all back ends under sanitizers, coverage,
 # all tests of asyncio, six minutes of calls inside of calls of the Python binding, CPython's
-# long modules under the poll(2) drop-in, libevent and PostgreSQL on the one for kqueue(2), libevent
-# and libuv on the one for epoll(7),
+# long modules under the poll(2) drop-in, libevent and PostgreSQL on the one for kqueue(2),
+# libevent, libuv and libev on the one for epoll(7),
 # random programs over the Rust crate, the soak for an hour, every fault of the sweep, half an
 # hour of fuzzing, the stress tests for XPOLL_STRESS_SECONDS each (default 600), every target of
 # scripts/cross.sh, the contract suite under valgrind on every back end and for other
@@ -53,9 +53,11 @@ suite tsan-sources build/tsan -L source -R "$on_other_back_ends"
 for name in kqueue epoll; do
 	try "libevent-$name" sh tests/dropin/get-libevent.sh $name build/programs build/release
 done
-try libuv sh tests/dropin/epoll/get-libuv.sh build/programs build/release
+for name in libuv libev; do
+	try "$name" sh "tests/dropin/epoll/get-$name.sh" build/programs build/release
+done
 try postgresql sh tests/dropin/kqueue/get-postgresql.sh build/programs build/release
-programs_steps -R 'CPythonLong|kqueue\.(libevent|postgresql)|epoll\.(libevent|libuv)'
+programs_steps -R 'CPythonLong|kqueue\.(libevent|postgresql)|epoll\.(libevent|libuv|libev)'
 suite memory build/release XPOLL_PROGRAMS=60 XPOLL_SEED="$(date +%j)000" -R '^rust\.asan$'
 suite soak build/release XPOLL_STRESS_SECONDS=3600 -L soak -j3
 sweep_steps all
