@@ -203,8 +203,8 @@ XPOLL_API void xpoll_destroy(struct xpoll *queue);
  * named directions are registered.  DELETE removes those that are registered,
  * and fails if none is.
  *
- * Errors: EINVAL (op, events), EBADF, ENOENT (not registered), ENOTSUP (opened
- * with O_PATH), ENOMEM, ENOSPC, ELOOP.  A failed call changes nothing.
+ * Errors: EINVAL (op, events), EBADF, ENOENT (not registered), ENOTSUP, ENOMEM,
+ * ENOSPC, ELOOP.  A failed call changes nothing, except a DELETE with ENOTSUP.
  */
 XPOLL_API int xpoll_ctl(struct xpoll *queue, int op, int events,
                         xpoll_fd_t fd, void *data);
