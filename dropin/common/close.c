@@ -1,7 +1,8 @@
 /*
  * The functions that close descriptors, exported in place of the C library's.  Most of them call
  * closing_begin and closing_end of the drop-in (common/close.h) before and after the C library's
- * function; close_range and closefrom call closing_range, which calls the C library's function.
+ * function.  close_range and closefrom call closing_range, which itself calls the C library's
+ * function.
  */
 #include "common/close.h"
 
@@ -69,8 +70,8 @@ EXPORT int dup3(int fd, int number, int flags)
 }
 
 /*
- * /proc/self/task has a directory for each thread, so the directory's number of links is 3 if this
- * thread is the only one.
+ * /proc/self/task has a directory for each thread, so it has 3 links if this thread is the only
+ * one.
  */
 bool fd_table_may_be_shared(void)
 {
@@ -89,8 +90,8 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 	if (parts)
 		closing_before_unshare();
 	/*
-	 * Do not call closing_range if the descriptors of the other threads stay open (parts), if
-	 * the call will fail, or if the call closes nothing (CLOSE_RANGE_CLOEXEC).
+	 * Do not call closing_range in three cases: the descriptors of the other threads stay open
+	 * (parts); the call will fail; or the call closes nothing (CLOSE_RANGE_CLOEXEC).
 	 */
 	if (parts || first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0)
 		return real_close.close_range(first, last, flags);
@@ -103,7 +104,10 @@ static void close_from(int first)
 
 	if (first < 0)
 		first = 0;
-	/* If close_range(2) fails (Linux before 5.9 lacks it), use the C library's closefrom. */
+	/*
+	 * If close_range(2) fails, as on Linux before 5.9, which lacks it, call the C library's
+	 * closefrom.
+	 */
 	if (closing_range((unsigned)first, UINT_MAX, 0) < 0 && real_close.closefrom)
 		real_close.closefrom(first);
 	errno = saved;
@@ -127,7 +131,7 @@ EXPORT int fclose(FILE *stream)
 	struct closing closing;
 	int rc;
 
-	if (!real_close.fclose) /* the drop-in's constructor has not looked up fclose yet */
+	if (!real_close.fclose) /* the drop-in's constructor has not run yet */
 		real_close_find();
 	closing_begin_stream(&closing, stream);
 	rc = real_close.fclose(stream);

@@ -2,7 +2,7 @@
  * The functions that close descriptors, which the drop-ins export in place of the C library's.
  *
  * close.c has close, dup2, dup3, close_range, closefrom and fclose, the same for all drop-ins.
- * They call these functions, which each drop-in defines in its own closing.h:
+ * close.c calls these functions, which each drop-in defines in its own closing.h:
  *
  *   struct closing   one close: state that closing_begin stores and closing_end uses
  *   closing_refused  returns true if close(2) must fail with EBADF: fd is the drop-in's own
@@ -13,7 +13,7 @@
  *   closing_range    does all of a close_range(2), with the C library's function
  *   closing_before_unshare  called before this thread gets its own copy of the table of descriptors
  *
- * A close inside the C library, or by a system call of the program's own, calls none of them.
+ * A close inside the C library, or by a system call of the program's own, calls none of these.
  */
 #ifndef DROPIN_COMMON_CLOSE_H
 #define DROPIN_COMMON_CLOSE_H
@@ -25,14 +25,15 @@
 #include "closing.h"
 
 /*
- * Returns true if there are, or may be, other threads, which may share this thread's descriptors.
+ * Returns true if this process has, or may have, other threads, which may share this thread's table
+ * of descriptors.
  */
 bool fd_table_may_be_shared(void);
 
 /*
- * Begin the close of a stream's descriptor; a NULL stream has none (-1).  The parameter of fileno
- * is declared nonnull, so without volatile the compiler would drop the check for NULL, which the
- * program may pass to functions of the C library that handle it.
+ * Call closing_begin for the descriptor of a stream; fd is -1 for a NULL stream.  The program may
+ * pass NULL to a C library that handles it, so NULL is checked here.  `volatile` keeps the compiler
+ * from dropping the check because the parameter of fileno is declared nonnull.
  */
 static inline void closing_begin_stream(struct closing *closing, FILE *volatile stream)
 {

@@ -1,16 +1,19 @@
-/* The table with the state of each descriptor: pages that are allocated at need and never freed. */
+/*
+ * The table with the state of each descriptor (struct number), in pages that number_make allocates
+ * and that are never freed.
+ */
 #include "common/numbers.h"
 
 #include <stdlib.h>
 
 enum {
-	NUMBERS_PER_PAGE = 1024, /* descriptors in a page */
-	NUMBERS_PAGES = 1 << 14, /* pages: enough for 2^24 descriptors */
+	NUMBERS_PER_PAGE = 1024, /* number of descriptors in a page */
+	NUMBERS_PAGES = 1 << 14, /* number of pages: enough for 2^24 descriptors */
 };
 
 static struct {
 	_Atomic(struct number *) pages[NUMBERS_PAGES];
-	atomic_uint end; /* no descriptor at or above this was passed to number_make */
+	atomic_uint end; /* no descriptor from this number on has a page */
 } numbers_table;
 
 struct number *number_at(int fd)

@@ -2,8 +2,9 @@
  * A table with the state of each descriptor, for the kqueue and the epoll drop-in.  Both have
  * objects (kqueues, epoll instances) that the program reaches by descriptors.
  *
- * Every call and every close reads this table without a lock.  A page of it is allocated when
- * number_make is called for one of its descriptors, and is never freed.  [a] atomic
+ * Every call and every close reads this table without a lock, so the members are atomic.
+ * number_make allocates a page of the table for the descriptors of one range; a page is never
+ * freed.
  */
 #ifndef DROPIN_COMMON_NUMBERS_H
 #define DROPIN_COMMON_NUMBERS_H
@@ -13,22 +14,33 @@
 
 /* The state of one descriptor. */
 struct number {
-	/* [a] kqueue or epoll instance that fd refers to; NULL: neither */
+	/*
+	 * The drop-in's object that fd refers to, for example a kqueue or an epoll instance; NULL:
+	 * none.
+	 */
 	_Atomic(void *) object;
-	atomic_bool may_be_registered; /* [a] an object may have a registration of fd */
-	/* [a] for kqueue: 1: fd is a pipe; -1: fd is none; 0: unknown */
+	atomic_bool may_be_registered; /* an object may have registered fd */
+	/* Only for the kqueue drop-in.  1: fd is a pipe; -1: fd is no pipe; 0: not known. */
 	atomic_schar pipe_check_result;
 };
 
-/* Returns the state of fd, or NULL if its page is not allocated: nothing is known of fd. */
+/*
+ * Returns the state of fd; NULL if no page was allocated for fd, so fd has no object and no mark.
+ */
 struct number *number_at(int fd);
-/* Like number_at, but allocates the page; NULL: no memory, or fd is out of range. */
+/* Like number_at, but allocates the page if necessary; NULL: no memory, or fd is out of range. */
 struct number *number_make(int fd);
-/* Set may_be_registered: an object is about to register fd, so its close has to be handled. */
+/*
+ * Set may_be_registered of fd, because an object is about to register fd: the close of fd has to be
+ * handled then.
+ */
 void number_mark_registered(int fd);
-/* Returns true if fd has an object or may be registered, so that its close has to be handled. */
+/*
+ * Returns true if fd has an object, or an object may have registered fd, so that a close of fd has
+ * to be handled.
+ */
 bool number_needs_close_hook(int fd);
-/* Returns a number that is above every descriptor with a state. */
+/* Returns a number that is larger than every descriptor that has a state. */
 unsigned numbers_end(void);
 
 #endif

@@ -2,8 +2,8 @@
  * A pool: the memory of objects that have ended, which new objects of the same type use again.
  *
  * The memory is never freed, because a call that finds an object without a lock may read the
- * object's count of references after the object has ended.  The pool has no lock, so a fork(2) or a
- * signal handler cannot meet a locked one.
+ * object's count of references after the object has ended.  The pool has no lock, so a forked child
+ * or a signal handler cannot find it locked.
  */
 #ifndef DROPIN_COMMON_POOL_H
 #define DROPIN_COMMON_POOL_H
@@ -27,20 +27,21 @@ static inline void pool_give(pool_list *pool, struct pool_node *node)
 }
 
 /*
- * Returns the memory of an ended object, with its old contents; or NULL if the pool is empty, or
- * another thread has taken its list: then the caller allocates memory.
+ * Returns the memory of an ended object, with its old contents.  Returns NULL if the pool is empty,
+ * or if another thread has just taken the whole list; then the caller allocates memory.
  */
 static inline void *pool_take(pool_list *pool)
 {
 	/*
-	 * Take the whole list, so that no other thread can change the `next` of one of its nodes.
+	 * Take the whole list, so that no other thread can change the `next` of one of the list's
+	 * nodes.
 	 */
 	struct pool_node *node = atomic_exchange(pool, NULL), *none = NULL;
 	struct pool_node *rest = node ? node->next : NULL;
 
 	if (!rest || atomic_compare_exchange_strong(pool, &none, rest))
 		return node;
-	/* Other objects were put into the pool meanwhile: add the rest of the list one by one. */
+	/* Meanwhile another thread has put objects into the pool: give the rest back one by one. */
 	while (rest) {
 		struct pool_node *next = rest->next;
 

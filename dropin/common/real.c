@@ -1,4 +1,4 @@
-/* Looks up the C library's functions that the drop-ins replace; see common/real.h. */
+/* Looks up the C library's functions that the drop-ins replace: see common/real.h. */
 #include "common/real.h"
 
 #include <dlfcn.h>
@@ -34,8 +34,8 @@ static int default_close_range(unsigned first, unsigned last, int flags)
 #else
 
 /*
- * Systems other than Linux have no stable interface below the C library, so these defaults look up
- * the C library's functions at their first call and call them.
+ * Systems other than Linux have no stable interface below the C library.  So at their first call
+ * these defaults look up the C library's functions, and then call them.
  */
 static int default_close(int fd)
 {
@@ -72,7 +72,7 @@ struct real_close real_close = {
 	.close_range = default_close_range,
 };
 
-/* Returns true if this is the address of a function of this library. */
+/* Returns true if the function is one of this library. */
 static bool is_own(void *function)
 {
 	Dl_info found, own;
@@ -88,12 +88,12 @@ void real_find(const char *name, void *pointer)
 	if (!found)
 		found = dlsym(RTLD_DEFAULT, name);
 	/*
-	 * If the second look-up finds this library's own function, no other library defines the
-	 * name: leave *pointer unchanged.
+	 * If the look-up has found this library's own function, no other library defines the name:
+	 * leave *pointer unchanged.
 	 */
 	if (found && is_own(found))
 		return;
-	if (found) /* a copy, because C cannot convert a void * to a pointer to a function */
+	if (found) /* copied, because C cannot convert a void * to a pointer to a function */
 		memcpy(pointer, &found, sizeof found);
 }
 

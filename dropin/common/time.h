@@ -1,4 +1,4 @@
-/* Timeouts that the program passes as struct timespec. */
+/* Conversion of timeouts that the program passes as struct timespec. */
 #ifndef DROPIN_COMMON_TIME_H
 #define DROPIN_COMMON_TIME_H
 
