@@ -1,8 +1,9 @@
 /*
- * The work of the epoll drop-in before and after a descriptor is closed: see common/close.h.
+ * What the epoll drop-in does before and after a descriptor is closed: see common/close.h.
  *
  * A close ends the registrations of the descriptor in all sets, and a set ends when its last
- * descriptor is closed.  A close by a bare system call, or inside the C library, is not seen.
+ * descriptor is closed.  The library does not see a close by a bare system call, or inside the C
+ * library.
  */
 #ifndef EP_CLOSING_H
 #define EP_CLOSING_H
@@ -10,7 +11,7 @@
 #include "ep.h"
 
 struct closing {
-	struct ep_object *object; /* the set, eventfd, timer or signalfd of fd, or NULL */
+	struct ep_object *object; /* the set, eventfd, timer or signalfd of fd; NULL: none */
 	int fd;
 };
 
@@ -20,7 +21,10 @@ static inline bool closing_refused(int fd)
 	return false;
 }
 
-/* Returns true if a dup3 of fd onto `number` has to be handled: see closing.c. */
+/*
+ * Returns true if a dup3 of fd onto `number` has to be handled, because it closes or duplicates a
+ * descriptor that this library knows: see closing.c.
+ */
 bool closing_handles_dup(int fd, int number, int flags);
 
 static inline void closing_begin(struct closing *closing, int fd)
@@ -37,8 +41,8 @@ static inline void closing_end(const struct closing *closing, int rc)
 }
 
 /*
- * Called after dup2 or dup3: if fd refers to a set, an eventfd or the like, record that `number`
- * refers to the same object.
+ * Called after a dup2 or dup3 of fd onto `number`: if fd refers to a set, an eventfd or the like,
+ * records that `number` refers to the same object.
  */
 static inline void closing_duplicated(int fd, int number)
 {
@@ -46,7 +50,8 @@ static inline void closing_duplicated(int fd, int number)
 }
 
 /*
- * Called before close_range(2) gives the thread its own table of descriptors; nothing to do here.
+ * Called before close_range(2) gives the thread its own table of descriptors; this library has
+ * nothing to do then.
  */
 static inline void closing_before_unshare(void)
 {

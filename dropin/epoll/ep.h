@@ -2,10 +2,8 @@
  * A set (struct ep_set) is what Linux calls an epoll instance: an xpoll queue that the program
  * reaches by a descriptor.  One set may be registered in another.
  *
- * Tags of members: [I] immutable while the object lives; [t] guarded by the lock of table.c; [e]
- * guarded by the set's own lock; [a] atomic.  The lock of the table is taken before the lock of any
- * set.  A thread that holds the lock of a set may take the locks of the sets that are registered in
- * it.
+ * The lock of table.c (ep_table_lock) is locked before the lock of any set.  A thread that holds
+ * the lock of a set may lock the sets that are registered in that set.
  */
 #ifndef EP_H
 #define EP_H
@@ -24,7 +22,10 @@
 #include "common/numbers.h"
 #include "common/pool.h"
 
-/* The kinds of objects that descriptors refer to; EP_ANY in a query: an object of any kind. */
+/*
+ * The kinds of objects that descriptors refer to.  EP_ANY, an object of any kind, is only for
+ * look-ups.
+ */
 enum ep_kind { EP_ANY, EP_SET, EP_COUNTER, EP_TIMER, EP_SIGNALS };
 
 /*
@@ -33,61 +34,66 @@ enum ep_kind { EP_ANY, EP_SET, EP_COUNTER, EP_TIMER, EP_SIGNALS };
  */
 struct ep_object {
 	struct pool_node free; /* link in the pool of ended objects of this kind */
-	enum ep_kind kind;     /* [I] what the object is; never EP_ANY, which only queries use */
-	int descriptors;       /* [t] number of open descriptors that refer to the object */
+	enum ep_kind kind;     /* what the object is; never EP_ANY */
+	int descriptors;       /* open descriptors of the object; guarded by ep_table_lock */
 	/*
-	 * [a] number of calls that use the object, plus 1 while a descriptor refers to it; 0: ended
+	 * number of calls that use the object, plus 1 while a descriptor refers to it; 0: the
+	 * object has ended
 	 */
 	atomic_int refs;
 	/*
-	 * [I] Ends the object.  Called when `refs` becomes 0: the last descriptor was closed, and
-	 * no call uses the object any more.  The caller may hold the locks of other sets.
+	 * Ends the object.  Called when `refs` becomes 0: the last descriptor was closed, and no
+	 * call uses the object any more.  The caller may hold the locks of other sets.
 	 */
 	void (*end)(struct ep_object *object);
 };
 
 /* The registration of one descriptor in one set. */
 struct ep_entry {
-	bool is_live;      /* false: unused, the descriptor is not registered */
+	bool is_live;      /* the descriptor is registered; false: the entry is unused */
 	bool is_nested;    /* the descriptor refers to a set */
 	bool is_socket;    /* the descriptor refers to a socket */
-	/* where poll(2) lacks POLLRDHUP: the queue has reported that bit, which stays set */
+	/*
+	 * The queue has reported POLLRDHUP, which is kept for later events.  Used where poll(2)
+	 * lacks POLLRDHUP.
+	 */
 	bool is_half_closed;
-	/* READ is registered without bits, to report only errors and hang-ups */
+	/* READ is registered without POLL* bits, so that the queue reports errors and hang-ups */
 	bool is_bare;
 	short registered_bits; /* POLL* bits registered in the queue, enabled or not */
-	uint32_t events;       /* the program's EPOLL* bits and flags */
-	uint64_t data;         /* the program's data, returned in events */
+	uint32_t events;       /* EPOLL* bits and flags of the last ADD or MOD */
+	uint64_t data;         /* data of the last ADD or MOD, returned in events */
 	uintptr_t serial;      /* udata in the queue, new for each EPOLL_CTL_ADD; never 0 */
-	dev_t device;          /* with inode: the registered file, to detect that fd was reused */
+	dev_t device;          /* with inode: the registered file, to detect a reused descriptor */
 	ino_t inode;
 };
 
 /*
- * The notifier of a set: a socket pair for a set whose queue has no descriptor, because the back
- * end has none, or one that cannot be used (`is_required`).  A thread keeps the set's descriptor
- * readable while the set has events.  The thread is started when the set is first registered in
- * another set or passed to poll(2) or select(2).
+ * The notifier of a set: a socket pair that replaces the queue's descriptor if xpoll_fd gives none
+ * (ENOTSUP, ELOOP), or if the kernel refuses that descriptor in another queue (is_required).  A
+ * thread keeps the socket readable while the set has events.  ep_notifier_start starts the thread.
  */
 struct ep_notifier {
 	/*
-	 * [a] a socket pair; the set's descriptors duplicate fds[0]; -1: none; written under the
-	 * lock
+	 * The socket pair; -1: none.  The set's descriptors are duplicates of fds[0], and a message
+	 * sent into fds[1] makes them readable.  Written under the set's lock.
 	 */
 	atomic_int fds[2];
 	/*
-	 * [e] the notifier is needed even if the queue has a descriptor, because the kernel refuses
-	 * to register that descriptor in another queue
+	 * The notifier is used although the queue has a descriptor, because the kernel refuses to
+	 * register that descriptor in another queue.  This member and the following ones are
+	 * guarded by the set's lock.
 	 */
 	bool is_required;
-	bool has_thread;  /* [e] the thread was started */
-	bool is_readable; /* [e] fds[0] is readable: there is a message in it */
-	bool is_parked;   /* [e] the thread is not in a wait of the queue */
-	bool is_stopping; /* [e] the thread must end */
-	int pause_count;  /* [e] number of calls that keep the thread out of the queue */
-	pthread_t thread;       /* [e] the notifier's thread, if has_thread */
+	bool has_thread;  /* the thread was started */
+	bool is_readable; /* fds[0] is readable, because a message is in it */
+	bool is_parked;   /* the thread is not in a wait of the queue */
+	bool is_stopping; /* the thread must end */
+	int pause_count;  /* number of calls that keep the thread out of the queue */
+	pthread_t thread;       /* the thread, if has_thread */
 	/*
-	 * [e] broadcast when is_readable, is_parked or is_stopping has changed, or pause_count is 0
+	 * broadcast when is_readable, is_parked or is_stopping has changed, or when pause_count has
+	 * become 0
 	 */
 	pthread_cond_t changed;
 };
@@ -96,66 +102,71 @@ struct ep_notifier {
 struct ep_set {
 	struct ep_object object;
 	/*
-	 * [I] Called in a forked child for each set of the parent: closes the notifier's socket
-	 * pair.  If the set's descriptors are duplicates of that pair, or of the descriptor of the
-	 * parent's queue, replaces them by duplicates of a new socket, to share nothing with the
-	 * parent.
+	 * Called in a forked child for each set of the parent: closes the notifier's socket pair.
+	 * If the set's descriptors are duplicates of that pair, or of the descriptor of the
+	 * parent's queue, replaces them by duplicates of a new socket, so that child and parent
+	 * share nothing.
 	 */
 	void (*detach_from_parent)(struct ep_set *set);
-	struct xpoll *queue;     /* [I] */
-	struct ep_set *next;     /* [t] next in the list of all sets (table.c) */
-	_Atomic pid_t process;   /* [a] the process in which the queue is usable: see ep_adopt */
+	struct xpoll *queue;     /* the set's queue */
+	struct ep_set *next;     /* next in the list of all sets; guarded by ep_table_lock */
+	_Atomic pid_t process;   /* the process in which the queue is usable: see ep_adopt */
 	/*
-	 * Held by a thread in ep_is_ready while it takes a record from the queue; locked before
-	 * `lock`.
+	 * A thread in ep_is_ready holds this lock while it takes a record from the queue.  Locked
+	 * before `lock`.
 	 */
 	pthread_mutex_t ready_lock;
-	pthread_mutex_t lock;      /* guards the members with [e] */
-	struct ep_entry **pages;   /* [e] entries indexed by descriptor; a page may be NULL */
-	int pages_len;             /* [e] number of pages */
-	atomic_int live_entries;   /* [a] number of live entries; written under the lock */
-	atomic_int nested_entries; /* [a] number of live entries for sets; written under the lock */
-	uintptr_t last_serial;     /* [e] serial of the last EPOLL_CTL_ADD */
+	/* Guards the members that follow.  The atomic ones are read without this lock. */
+	pthread_mutex_t lock;
+	struct ep_entry **pages;   /* entries indexed by descriptor; a page may be NULL */
+	int pages_len;             /* number of pages */
+	atomic_int live_entries;   /* number of live entries */
+	atomic_int nested_entries; /* number of live entries for sets */
+	uintptr_t last_serial;     /* serial of the last EPOLL_CTL_ADD */
 	/*
-	 * [e] if has_deferred: a record that was taken from the queue and not delivered, for the
-	 * next wait
+	 * If has_deferred: a record that ep_defer_record has kept, because the record was taken
+	 * from the queue but not delivered.  The next wait delivers this record.
 	 */
 	struct xpoll_ready deferred;
-	/* [a] `deferred` is valid: see ep_defer_record; written under the lock */
+	/* `deferred` holds a record */
 	atomic_bool has_deferred;
-	atomic_int waiters;       /* [a] number of threads in ep_wait */
+	atomic_int waiters;       /* number of threads in ep_wait; written without the lock */
 	/*
-	 * [e] true: ep_make_pollable has made the set's descriptors duplicates of the queue's
-	 * descriptor or of notifier.fds[0]; false: they refer to a socket that is never readable
+	 * ep_make_pollable has made the set's descriptors duplicates of the queue's descriptor or
+	 * of notifier.fds[0]; false: they refer to a socket that is never readable
 	 */
 	bool is_pollable;
 	struct ep_notifier notifier;
 };
 
 /*
- * True in the threads of this library, and while a thread of the program is in a call that uses
- * xpoll: then poll(2) and select(2) of this library pass each call directly to the C library.
+ * True in the threads of this library, and in a thread of the program while it is in a call that
+ * uses xpoll.  While true, poll(2) and select(2) of this library pass each call directly to the C
+ * library.
  */
 extern _Thread_local bool ep_inside;
 
 /*
- * The process whose descriptors are recorded in table.c.  getpid() differs from it in a child of
- * vfork(2), which shares this memory but has its own descriptors.
+ * The process whose descriptors are recorded in table.c.  In a child of vfork(2), which shares this
+ * memory but has its own descriptors, getpid() returns another number than this.
  */
 extern _Atomic pid_t ep_process;
 
 /*
- * True in a forked child until the first ep_revive, which starts the threads of the inherited
- * timers and signalfds; false if none has to be started.
+ * True in a forked child from ep_add_revival until the first ep_revive, which starts the threads of
+ * the inherited timers and signalfds.
  */
 extern atomic_bool ep_is_child;
 void ep_revive_threads(void);
-/* Called in a forked child: have the next ep_revive call `start`, which starts a thread. */
+/*
+ * Called in a forked child: have the next ep_revive call `start`, which starts a thread of this
+ * library.
+ */
 void ep_add_revival(void (*start)(void));
 
 /*
- * Start the threads of inherited timers and signalfds if ep_is_child is true.  Called before a
- * timer or signalfd may be used.
+ * In a forked child, start the threads of inherited timers and signalfds if they were not started
+ * yet.  Called before a timer or signalfd may be used.
  */
 static inline void ep_revive(void)
 {
@@ -166,22 +177,25 @@ static inline void ep_revive(void)
 /* table.c: the objects of descriptors ------------------------------------------ */
 
 /*
- * Returns the object of this kind that fd refers to, and keeps it from ending until ep_object_drop
- * is called; NULL: there is none.  Takes no lock, because a signal handler may read from and write
- * to an object while the thread has any lock.  Preserves errno.
+ * Returns the object of this kind that fd refers to, with a reference that keeps the object from
+ * ending until the caller calls ep_object_drop; NULL: there is none.  Takes no lock, because a
+ * signal handler may read from and write to an object while the thread has any lock.  If the
+ * program closes fd during this call, the call may drop the last reference, which ends the object.
  */
 struct ep_object *ep_object_hold(int fd, enum ep_kind kind);
 void ep_object_drop(struct ep_object *object);
 /*
- * Sleep in a read(2) or write(2) of the object: until the socket fd has a message, by recv(2),
- * which goes on after a signal handler with SA_RESTART; or for 10 ms, if fd is -1.  A thread that
- * is cancelled in the sleep calls ep_object_drop.  Only a sleep has such a clean-up handler: a
- * signal handler may call read(2) and write(2), and OpenBSD's pthread_cleanup_push allocates
- * memory.  Returns 0 or -errno.
+ * Sleep in a read(2) or write(2) of the object.  If fd >= 0, sleeps until that socket has a
+ * message, which stays there: recv(2) with MSG_PEEK goes on after a signal handler with SA_RESTART.
+ * If fd is -1, sleeps for 10 ms.
+ *
+ * If the thread is cancelled meanwhile, a clean-up handler calls ep_object_drop.  read(2) and
+ * write(2) push that handler only for a sleep, because a signal handler may call them, and
+ * OpenBSD's pthread_cleanup_push allocates memory.  Returns 0 or -errno.
  */
 int ep_sleep(struct ep_object *object, int fd);
 
-/* ep_object_hold and ep_object_drop for sets. */
+/* Like ep_object_hold and ep_object_drop, for sets. */
 static inline struct ep_set *ep_hold(int fd)
 {
 	return (struct ep_set *)ep_object_hold(fd, EP_SET);
@@ -192,7 +206,10 @@ static inline void ep_drop(struct ep_set *set)
 	ep_object_drop(&set->object);
 }
 
-/* Returns the first of all sets that a descriptor refers to, linked by set->next.  [t] */
+/*
+ * Returns the first of all sets that a descriptor refers to, linked by set->next; NULL: none.
+ * Called with the table's lock (ep_table_lock).
+ */
 struct ep_set *ep_all_sets(void);
 /* Returns true if fd refers to this set. */
 bool ep_is_of_set(int fd, const struct ep_set *set);
@@ -207,7 +224,8 @@ bool ep_any_sets(void);
 int ep_publish(struct ep_object *object, int fd);
 /*
  * Called after the program has duplicated fd: if fd refers to an object, records that the duplicate
- * refers to it as well.
+ * refers to that object as well.  Does nothing if `duplicate` is negative, or in a child of
+ * vfork(2).
  */
 void ep_duplicated(int fd, int duplicate);
 /*
@@ -218,32 +236,33 @@ void ep_duplicated(int fd, int duplicate);
 struct ep_object *ep_close_begin(int fd);
 void ep_close_end(struct ep_object *object);
 /*
- * Replace each descriptor of the object by a duplicate of fd (dup2).  Returns 0 or -errno.  The
- * caller holds the table's lock (ep_table_lock): without the lock the program could close one of
- * the descriptors, and reuse its number for another file, just before the dup2.  A forked child,
- * which has only one thread, needs no lock.
+ * Make each descriptor of the object a duplicate of fd (dup2).  Returns 0 or -errno.  The caller
+ * holds the table's lock (ep_table_lock).  Otherwise the program could close one of the descriptors
+ * just before the dup2, and get the same number for another file.  A forked child, which has only
+ * one thread, needs no lock.
  */
 int ep_replace_fds(struct ep_object *object, int fd);
 /*
- * While the table is locked, no descriptor of an object can be closed.  Locked before the locks of
- * sets.
+ * Lock and unlock the table.  While the table is locked, no descriptor of an object can be closed.
+ * Locked before the locks of sets.
  */
 void ep_table_lock(void);
 void ep_table_unlock(void);
 /*
- * In a forked child, which does not inherit kqueues: the descriptors of sets that were duplicates
- * of a kqueue are closed.  Open a socket with the number of each, until set->detach_from_parent
- * replaces it, so that no other new descriptor gets that number.
+ * In a forked child, which does not inherit kqueues, set descriptors that duplicated a kqueue are
+ * closed.  Put a socket on each of these numbers, so that no new descriptor gets one.
+ * set->detach_from_parent replaces the sockets later.
  */
 void ep_reserve_closed_fds(void);
 /*
  * In a forked child, after fd was replaced by another file: store the device and inode of this file
- * in the entries of fd, which would seem stale otherwise.
+ * in the entries of fd in all sets, because epoll_ctl takes an entry with another inode for one of
+ * a closed file.
  */
 void ep_update_inodes(int fd);
 /*
  * Called after ep_replace_fds for a set: registers the set's descriptors again in the sets that
- * contain them, because the queues of those sets still watch the file that was replaced.
+ * contain them, because the queues of the containing sets still watch the file that was replaced.
  */
 void ep_renew_watchers(struct ep_set *set);
 
@@ -255,24 +274,25 @@ void ep_renew_watchers(struct ep_set *set);
  */
 int ep_begin(struct ep_set **begun);
 /*
- * Called before a set is registered in another one or passed to poll(2): make the set's descriptors
- * duplicates of the queue's descriptor; if the queue has none, of a socket that a thread keeps
- * readable while the set has events (struct ep_notifier).  Until then the set's descriptors refer
- * to a socket that is never readable, which saves system calls: a queue whose descriptor is in use
- * has to pass each change to the kernel at once, otherwise in its next wait.  Returns 0 or -errno.
+ * Called before a set is registered in another one or passed to poll(2) or select(2): make the
+ * set's descriptors duplicates of the queue's descriptor or, if the queue has none, of a notifier's
+ * socket (struct ep_notifier).  Until then the set's descriptors refer to a socket that is never
+ * readable.  That saves system calls: while no descriptor of the queue is in use, the queue may
+ * keep changes until its next wait; afterwards it has to pass each change to the kernel at once.
+ * Returns 0 or -errno.
  */
 int ep_make_pollable(struct ep_set *set);
 /*
- * Give a set a notifier, a socket pair and a thread, although its queue has a descriptor, and make
+ * Give a set a notifier (struct ep_notifier), although the set's queue has a descriptor, and make
  * the set's descriptors duplicates of the notifier's socket.  Called if the kernel refuses the
- * queue's descriptor in another queue, because it allows fewer levels of queues in queues than
- * Linux allows of epoll instances; a socket is no such level.  Returns 0 or -errno.
+ * queue's descriptor in another queue, because the kernel allows fewer levels of queues in queues
+ * than Linux allows of epoll instances; a socket is no such level.  Returns 0 or -errno.
  */
 int ep_use_notifier(struct ep_set *set);
 /*
- * Make a set of the parent process usable in a forked child, at its first use there; does nothing
- * for a set that is usable.  The caller has adopted the sets that are registered in this set: see
- * ep_adopt_with_nested.  Returns 0 or -errno.
+ * Make a set of the parent process usable in a forked child, at the set's first use there.  Does
+ * nothing for a set that is usable already.  The caller has adopted the sets that are registered in
+ * this set: see ep_adopt_with_nested.  Returns 0 or -errno.
  */
 int ep_adopt(struct ep_set *set);
 
@@ -286,14 +306,14 @@ struct ep_entry *ep_entry_find(struct ep_set *set, int fd);
  */
 struct ep_entry *ep_entry_make(struct ep_set *set, int fd);
 /*
- * Make a live entry unused.  The queue must have no registration of the entry any more.  Called
- * with the set's lock.
+ * Make the entry of a registered descriptor unused.  The queue must have no registration of the
+ * entry any more.  Called with the set's lock.
  */
 void ep_entry_end(struct ep_set *set, struct ep_entry *entry);
 /*
- * Make, change and end the queue's registrations of an entry.  A failing ep_modify restores the
- * entry, or ends the entry if that fails, too.  Return 0 or a negative errno value.  Called with
- * the set's lock.
+ * Make, change and end the queue's registrations of an entry.  Called with the set's lock.  If
+ * ep_modify fails, it restores the entry, or ends the entry if that is not possible.  ep_register
+ * and ep_modify return 0 or a negative errno value.
  */
 int ep_register(struct ep_set *set, int fd, struct ep_entry *entry);
 int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event);
@@ -304,20 +324,20 @@ void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry);
  */
 void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
 /*
- * End the entry of fd in this set, if any.  The caller has called xpoll_forget_fd and will close
- * fd.
+ * End the entry of fd in this set, if there is one, without a change of the queue: the caller has
+ * called xpoll_forget_fd, and will close fd.
  */
 void ep_forget(struct ep_set *set, int fd);
 /*
  * Called if a record with these POLL* bits was taken from the queue and not delivered.  Enables the
- * directions of these bits, so that the queue reports again what is still ready.  Has the queue
- * report errors and hang-ups only if the entry requests neither input nor output.  Called with the
- * set's lock.
+ * directions of these bits that the entry requests, so that the queue reports again what is still
+ * ready.  If the entry requests neither input nor output, also has the queue report errors and
+ * hang-ups.  Called with the set's lock.
  */
 void ep_enable_again(struct ep_set *set, int fd, struct ep_entry *entry, int bits);
 /* Returns the POLL* bits that EPOLL* bits request. */
 int ep_poll_bits(uint32_t events);
-/* Returns the EPOLL* bits with the meaning of POLL* bits, for an event. */
+/* Returns the EPOLL* bits that mean the same as these POLL* bits, for an event. */
 uint32_t ep_events(int bits);
 /* Free all entries of a set that has ended. */
 void ep_entries_free(struct ep_set *set);
@@ -325,7 +345,7 @@ void ep_entries_free(struct ep_set *set);
 /* change.c --------------------------------------------------------------------------- */
 
 /*
- * Do epoll_ctl(2); for EPOLL_CTL_DEL the caller passes an event of zeros.  Returns 0 or a negative
+ * Do epoll_ctl(2).  For EPOLL_CTL_DEL the caller passes an event of zeros.  Returns 0 or a negative
  * errno value.
  */
 int ep_ctl(struct ep_set *set, int op, int fd, const struct epoll_event *event);
@@ -333,9 +353,9 @@ int ep_ctl(struct ep_set *set, int op, int fd, const struct epoll_event *event);
 /* wait.c ----------------------------------------------------------------------------- */
 
 /*
- * Carry out epoll_pwait2(2); returns the number of events or a negative errno.  Called with
- * cancellation disabled; a wait that has no event yet may be cancelled if `state`, the cancellation
- * state of the program, allows it.
+ * Do epoll_pwait2(2).  Returns the number of events or a negative errno value.  Called with
+ * cancellation disabled.  A wait that has no event yet may be cancelled if `state`, the
+ * cancellation state of the program, allows it.
  */
 int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64_t timeout_ns,
             const sigset_t *mask, int state);
@@ -343,15 +363,16 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 /* ready.c ---------------------------------------------------------------------------- */
 
 /*
- * Returns true if ep_wait would find an event, and leaves the event for ep_wait.  If the set's
- * descriptors refer to a notifier (a socket pair with a thread, which was started), also makes them
- * readable if there is an event, and otherwise not readable.
+ * Returns true if ep_wait would find an event, and leaves the event for ep_wait.  If the thread of
+ * the set's notifier (struct ep_notifier) was started, also makes the set's descriptors readable if
+ * there is an event, and otherwise not readable.
  */
 bool ep_is_ready(struct ep_set *set);
 /*
  * Translate a record of the queue into an event for the program.  Returns false if there is no
  * event: the entry has ended, no requested condition holds any more, or fd is a set without an
- * event.  Called with the set's lock.
+ * event.  Except for an ended entry, has the queue report the record's bits again then.  Called
+ * with the set's lock.
  */
 bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
@@ -363,8 +384,8 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
 void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record);
 /*
  * Translate set->deferred, the record that ep_defer_record has kept, into an event, and empty
- * set->deferred.  Returns false if no record is held, or if the condition that the record reports
- * is over.  Called with the set's lock.
+ * set->deferred.  Returns false if no record is held, or if none of the requested conditions holds
+ * any more.  Called with the set's lock.
  */
 bool ep_deliver_deferred(struct ep_set *set, struct epoll_event *event);
 /*
@@ -373,73 +394,80 @@ bool ep_deliver_deferred(struct ep_set *set, struct epoll_event *event);
  */
 bool ep_nested_is_ready(int fd);
 /*
- * Call ep_is_ready for each set registered in this one.  If the descriptor of such a nested set
- * refers to a notifier (a socket that stands for the set's queue), this makes it readable if the
- * nested set has an event, and otherwise not readable.
+ * For each set registered in this one whose descriptor refers to a notifier's socket: make the
+ * socket readable if that set has an event, otherwise not readable.  (Calls ep_is_ready for all
+ * nested sets.)
  */
 void ep_nest_refresh(struct ep_set *set);
 
 /* notifier.c ----------------------------------------------------------------------------- */
 
 /*
- * Make the socket pair of a notifier: the set's descriptors will be duplicates of one end, fds[0],
- * in place of the queue's descriptor.  Returns 0 or -errno.
+ * Make the socket pair of a notifier.  The caller makes the set's descriptors duplicates of one
+ * end, fds[0], instead of the queue's descriptor.  Returns 0 or -errno.
  */
 int ep_notifier_open(struct ep_notifier *notifier);
 /*
  * From ep_notifier_pause to ep_notifier_resume the thread of the set's notifier takes no record
- * from the queue, because other waits would miss that record.  Call ep_notifier_resume only if
- * ep_notifier_pause has returned true (the set had a notifier): the set may get a notifier in
- * between.
+ * from the queue, because other waits would miss that record.  ep_notifier_pause returns false if
+ * the set has no notifier.  Then ep_notifier_resume must not be called, even if the set has got a
+ * notifier meanwhile.
  */
 bool ep_notifier_pause(struct ep_set *set);
 void ep_notifier_resume(struct ep_set *set);
 /*
- * Make the set's descriptors, which refer to its notifier (a socket), readable (ready) or not
- * readable.  Does nothing if the notifier's thread was not started.  Called with the set's lock.
+ * Make the set's descriptors, which refer to a notifier's socket, readable if `ready`, otherwise
+ * not readable.  Does nothing if the notifier's thread was not started.  Called with the set's
+ * lock.
  */
 void ep_notifier_set_readable(struct ep_set *set, bool ready);
 /*
- * End the thread of the set's notifier, and close the socket pair; does nothing for a set without
- * one.
+ * End the thread of the set's notifier, and close the notifier's socket pair.  Does nothing for a
+ * set without a notifier.
  */
 void ep_notifier_close(struct ep_set *set);
 
 /* notifier_thread.c ------------------------------------------------------------------------- */
 
 /*
- * Called before a descriptor of the set is registered in another set or passed to poll(2): calls
- * ep_make_pollable.  If the set has a notifier (a socket that stands for its queue), starts the
- * thread that makes the socket readable while the set has events.  Returns 0 or a negative errno
- * value.
+ * Called before a descriptor of the set is registered in another set or passed to poll(2) or
+ * select(2): calls ep_make_pollable.  If the set has a notifier (struct ep_notifier), also starts
+ * the notifier's thread, which makes the set's descriptors readable while the set has events.
+ * Returns 0 or a negative errno value.
  */
 int ep_notifier_start(struct ep_set *set);
 /*
- * In a forked child: call ep_adopt, which makes a set usable, for the sets that are registered in
- * this set, and then for this set.  Returns 0 or -errno.
+ * In a forked child: make the sets that are registered in this set usable, and then this set, by
+ * ep_adopt.  Returns 0 or -errno.
  */
 int ep_adopt_with_nested(struct ep_set *set);
 
 /* nest.c: sets in sets --------------------------------------------------------------------- */
 
 /*
- * Held while a set is added to another one, so that two threads cannot add sets to each other at
- * the same time.  Locked before the lock of the table and those of the sets.
+ * Held while a set is added to another one, so that two threads cannot add two sets to each other
+ * at the same time.  Locked before the lock of the table and those of the sets.
  */
 extern pthread_mutex_t ep_nest_lock;
 /*
- * Returns 0 if `inner` may be added to `outer`; -ELOOP: that would make a ring, or too many levels.
- * Called with ep_nest_lock.
+ * Returns 0 if `inner` may be added to `outer`; -ELOOP if that would make a ring of sets, or too
+ * many levels.  Called with ep_nest_lock.
  */
 int ep_nest_check(struct ep_set *outer, struct ep_set *inner);
 
 /* counter.c, timer.c, signals.c: eventfd, timerfd, signalfd ------------------------------------ */
 
 struct ep_counter;
-/* Do read(2) and write(2) of an eventfd.  Return the result or a negative errno value. */
+/*
+ * Do read(2) and write(2) of an eventfd through its descriptor fd.  Return the number of bytes or a
+ * negative errno value.
+ */
 ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t size);
 ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer, size_t size);
-/* Do read(2) of a timer and of a signalfd.  Return the result or a negative errno value. */
+/*
+ * Do read(2) of a timerfd and of a signalfd through its descriptor fd.  Return the number of bytes
+ * or a negative errno value.
+ */
 ssize_t ep_timer_read(struct ep_object *object, int fd, void *buffer, size_t size);
 ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t size);
 

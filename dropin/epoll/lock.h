@@ -1,8 +1,9 @@
 /*
- * Locks of eventfds, timers and signalfds.  A signal handler may call read(2) and write(2), so a
- * thread that has one of these locks blocks all signals: a handler that needs the same lock would
- * wait for ever.  Cancellation is disabled as well: calls that are made under the lock are
- * cancellation points, and a thread that is cancelled in one would leave the lock locked.
+ * How the locks of eventfds, timers and signalfds are taken.  A signal handler may call read(2) and
+ * write(2) of such an object, so a thread that has one of these locks blocks all signals: a handler
+ * that needs the same lock would wait for ever.  Cancellation is disabled as well: calls that are
+ * made under the lock are cancellation points, and a thread that is cancelled in one would leave
+ * the lock locked.
  */
 #ifndef EP_LOCK_H
 #define EP_LOCK_H
@@ -10,7 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-/* The state of the thread before ep_lock. */
+/* The thread's signal mask and cancellation state before ep_lock, which ep_unlock restores. */
 struct ep_locked {
 	sigset_t mask;
 	int cancel_state;

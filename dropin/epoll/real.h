@@ -1,5 +1,5 @@
 /*
- * Pointers to the C library's functions that files.c and polling.c replace; those for close(2) and
+ * Pointers to the C library's functions that files.c and polling.c replace.  Those for close(2) and
  * the like are in common/real.h.
  */
 #ifndef EP_REAL_H
@@ -14,8 +14,8 @@
 #include "common/real.h"
 
 /*
- * Each member points to the C library's function that a program means by the member's name, also if
- * its symbol is another one, such as __select50 for select on NetBSD.
+ * Each member points to the C library's function that a program means by the member's name.  The
+ * symbol may be another one, such as __select50 for select on NetBSD.
  */
 struct ep_real {
 	int (*poll)(struct pollfd *, nfds_t, int);
@@ -30,8 +30,8 @@ struct ep_real {
 };
 
 /*
- * Returns the C library's functions, and first looks them up if this library's constructor has not
- * run yet.
+ * Returns the C library's functions.  Looks them up first if this library's constructor has not run
+ * yet.
  */
 const struct ep_real *ep_real(void);
 

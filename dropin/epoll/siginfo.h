@@ -1,4 +1,6 @@
-/* Makes the record of an accepted signal that the program reads from a signalfd. */
+/*
+ * Makes the struct signalfd_siginfo that the program reads from a signalfd for an accepted signal.
+ */
 #ifndef EP_SIGINFO_H
 #define EP_SIGINFO_H
 
@@ -19,7 +21,7 @@ static inline bool is_realtime(int number)
 #endif
 }
 
-/* Returns the signalfd record of an accepted signal. */
+/* Returns what the program reads for this accepted signal. */
 static inline struct signalfd_siginfo to_siginfo(const siginfo_t *info)
 {
 	struct signalfd_siginfo out;

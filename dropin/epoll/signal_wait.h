@@ -17,22 +17,25 @@
 #if defined(__APPLE__) || defined(__OpenBSD__)
 #define HAS_SIGWAITINFO 0
 #else
-#define HAS_SIGWAITINFO 1 /* sigwaitinfo and sigtimedwait */
+#define HAS_SIGWAITINFO 1 /* the system has sigwaitinfo(2) and sigtimedwait(2) */
 #endif
 
 #ifdef __OpenBSD__
 /*
- * On OpenBSD the thread sleeps in a kqueue and calls sigwait(3) only for one signal, which is
- * pending.  If two signals of its set are pending, sigwait(3) accepts one, and the other one's
- * default action ends the process, because userret() in the kernel looks for signals before it
- * restores the mask.  A signal to the thread and the same signal to the process are accepted
- * together there, so the library cannot interrupt the thread by a signal either.
+ * On OpenBSD the thread sleeps in a kqueue, and calls sigwait(3) only for one signal, which is
+ * pending already.  If two signals of its set are pending, sigwait(3) accepts one, and the default
+ * action of the other one ends the process, because userret() in the kernel looks for signals
+ * before it restores the mask.  The thread cannot be interrupted by a signal either, because
+ * sigwait(3) accepts a signal to the thread and the same signal to the process together.
  */
-static int signal_queue = -1; /* guarded by signals.lock, as the next two */
+static int signal_queue = -1; /* the thread's kqueue; -1: not in a wait; guarded by signals.lock */
 static unsigned waits_ended;
 static pthread_cond_t wait_ended = PTHREAD_COND_INITIALIZER;
 
-/* Called with the lock before a wait.  Returns the kqueue for wait_for_signal; -1: none. */
+/*
+ * Called before a wait, with signals.lock.  Returns the kqueue for wait_for_signal; -1: there is
+ * none.
+ */
 static inline int begin_wait(void)
 {
 	signal_queue = kqueue();
@@ -41,7 +44,10 @@ static inline int begin_wait(void)
 	return signal_queue;
 }
 
-/* Called with the lock after a wait. */
+/*
+ * Called after a wait, with signals.lock: close the kqueue, and wake threads in interrupt_queue,
+ * which sleep until then.
+ */
 static inline void end_wait(void)
 {
 	if (signal_queue >= 0)
@@ -59,12 +65,12 @@ static inline void forget_wait(void)
 }
 
 /*
- * Called with the lock: end the thread's wait, without a signal, and sleep until the thread has
- * closed the kqueue.
+ * End the thread's wait without a signal, and sleep until the thread has closed the kqueue.  Called
+ * with `lock`, which is signals.lock.
  */
 static inline void interrupt_queue(pthread_mutex_t *lock)
 {
-	struct kevent at_once; /* a timer */
+	struct kevent at_once; /* a timer that expires at once */
 	unsigned before = waits_ended;
 
 	EV_SET(&at_once, 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, 0, 0, NULL);
@@ -74,7 +80,7 @@ static inline void interrupt_queue(pthread_mutex_t *lock)
 		pthread_cond_wait(&wait_ended, lock);
 }
 
-/* Returns the lowest of these signals that is pending; 0: none. */
+/* Returns the lowest signal of the mask that is pending; 0: none. */
 static inline int pending_of(const sigset_t *mask)
 {
 	sigset_t pending;
@@ -86,10 +92,13 @@ static inline int pending_of(const sigset_t *mask)
 	return 0;
 }
 
-/* Sleep until one of these signals is pending.  Returns its number; 0: interrupted, or failed. */
+/*
+ * Sleep until a signal of the mask is pending.  Returns the signal's number; 0: the sleep was
+ * interrupted, or has failed.
+ */
 static inline int sleep_until_pending(int queue, const sigset_t *mask)
 {
-	/* The kernel reports a signal a moment before it is pending: look again after this time. */
+	/* The kernel reports a signal a moment before it is pending: look again after 10 ms. */
 	static const struct timespec soon = {.tv_nsec = 10000000};
 	struct kevent event, changes[NSIG];
 	int number, count = 0;
@@ -98,7 +107,7 @@ static inline int sleep_until_pending(int queue, const sigset_t *mask)
 		if (sigismember(mask, i) == 1)
 			EV_SET(&changes[count++], i, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL);
 	if (kevent(queue, changes, count, NULL, 0, NULL) < 0)
-		(void)ep_real()->poll(NULL, 0, 10); /* no descriptor was free for the kqueue */
+		(void)ep_real()->poll(NULL, 0, 10); /* no kqueue: sleep for 10 ms, then return */
 	count = 0;
 	while ((number = pending_of(mask)) == 0) {
 		count = kevent(queue, NULL, 0, &event, 1, count > 0 ? &soon : NULL);
@@ -108,7 +117,7 @@ static inline int sleep_until_pending(int queue, const sigset_t *mask)
 	return number;
 }
 
-/* Like sigwait(3). */
+/* Wait for a signal of the mask and accept it, like sigwait(3).  Returns 0 or an errno value. */
 static inline int wait_for_any(int queue, const sigset_t *mask, int *number)
 {
 	sigset_t one;
@@ -135,8 +144,8 @@ static inline void forget_wait(void)
 #endif
 
 /*
- * Wait for one of these signals and accept it.  queue: from begin_wait.  Returns the signal's
- * number, or -1.  Without sigwaitinfo, only the number is stored in *info.
+ * Wait for a signal of the mask and accept it.  queue: the result of begin_wait.  Returns the
+ * signal's number, or -1.  Without sigwaitinfo, only the number is stored in *info.
  */
 static inline int wait_for_signal(int queue, const sigset_t *mask, siginfo_t *info)
 {
@@ -155,9 +164,10 @@ static inline int wait_for_signal(int queue, const sigset_t *mask, siginfo_t *in
 }
 
 /*
- * Set a handler that does nothing for each of these signals that has the default action and is
- * ignored by default: the BSDs discard an ignored signal even while it is blocked.  With a handler
- * the signal stays pending until the thread accepts it.  Linux keeps such a signal pending anyway.
+ * Set a handler that does nothing for each signal of the mask that is ignored by default and has
+ * the default action, because the BSDs discard an ignored signal even while it is blocked.  With a
+ * handler the signal stays pending until the thread accepts it.  Linux keeps a blocked signal in
+ * any case.
  */
 #ifdef __linux__
 static inline void keep_from_being_ignored(const sigset_t *mask)

@@ -24,7 +24,7 @@ enum op {
 };
 extern const char *const op_names[OPS];
 extern const char *const mode_names[MODES];
-/* The EPOLL* flags of a mode. */
+/* The EPOLL* flags of each mode, indexed by enum mode. */
 extern const uint32_t mode_flags[MODES];
 
 struct step {
@@ -66,13 +66,13 @@ extern struct state {
 } state;
 
 void perform_begin(void);
-/* Carry out a step, and add its results to the answer. */
+/* Carry out a step with this process's epoll(7), and add the results to *answer. */
 void perform(const struct step *step, struct answer *answer);
 /* Repeat the wait of a wait step, because some files report late. */
 void perform_again(const struct step *step, struct answer *answer);
 /*
- * Update the program's state after a successful change of an entry, or after a close: the results
- * are those of Linux.
+ * Called after a step, with the answer of Linux: if the step was a successful ADD, MOD or DEL,
+ * updates what the slot says of its registration in the set.
  */
 void program_note(const struct step *step, const struct answer *answer);
 void perform_end(void);
