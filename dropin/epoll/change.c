@@ -1,4 +1,7 @@
-/* epoll_ctl(2): checks the arguments in the order in which Linux does, and changes the entry. */
+/*
+ * epoll_ctl(2): checks the arguments in the order in which Linux checks them, and changes the
+ * entry.
+ */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -10,7 +13,7 @@
 
 /*
  * Returns false for files that Linux's epoll_ctl(2) refuses with EPERM, because they have no poll
- * operation there: regular files, directories, block devices, and three character devices.
+ * operation on Linux: regular files, directories, block devices, and three character devices.
  */
 static bool can_poll(const struct stat *status)
 {
@@ -30,15 +33,18 @@ static bool can_poll(const struct stat *status)
 
 /*
  * Returns true if the descriptor refers to another file than at EPOLL_CTL_ADD.  Then the program
- * closed it without a call of this library, for example by a bare system call; in Linux the close
- * would have ended the entry.
+ * has closed the registered file without a call of this library, for example by a bare system call.
+ * On Linux that close would have ended the entry.
  */
 static bool is_stale(const struct ep_entry *entry, const struct stat *status)
 {
 	return entry->device != status->st_dev || entry->inode != status->st_ino;
 }
 
-/* Do an EPOLL_CTL_ADD.  Called with the set's lock.  Returns 0 or a negative errno value. */
+/*
+ * Do an EPOLL_CTL_ADD.  is_nested: fd refers to a set.  Called with the set's lock.  Returns 0 or a
+ * negative errno value.
+ */
 static int add_entry(struct ep_set *set, int fd, const struct epoll_event *event,
                      const struct stat *status, bool is_nested)
 {
@@ -73,8 +79,8 @@ static int add_entry(struct ep_set *set, int fd, const struct epoll_event *event
 }
 
 /*
- * Do an ADD, MOD or DEL whose arguments are valid.  Called with the set's lock.  is_nested: fd is
- * the descriptor of a set.
+ * Do an ADD, MOD or DEL whose arguments are valid.  is_nested: fd refers to a set.  Called with the
+ * set's lock.  Returns 0 or a negative errno value.
  */
 static int change_entry(struct ep_set *set, int op, int fd, const struct epoll_event *event,
                         const struct stat *status, bool is_nested)
@@ -110,9 +116,10 @@ static int lock_and_change(struct ep_set *set, int op, int fd, const struct epol
 	int rc;
 
 	/*
-	 * If the set has a notifier, the notifier's thread waits in the queue, too: keep it out of
-	 * the queue during the change.  Otherwise a report that the thread has just taken, of the
-	 * entry before the change, would be delivered in addition to a report of the changed entry.
+	 * If the set has a notifier, keep the notifier's thread, which also waits in the queue, out
+	 * of the queue during the change.  Otherwise the thread may just have taken a report of the
+	 * entry from before the change, which would be delivered in addition to a report of the
+	 * changed entry.
 	 */
 	is_paused = ep_notifier_pause(set);
 	pthread_mutex_lock(&set->lock);
@@ -124,10 +131,10 @@ static int lock_and_change(struct ep_set *set, int op, int fd, const struct epol
 }
 
 /*
- * Add the set `inner`, which fd refers to.  The kernel allows only a few levels of queues in
- * queues.  If the registration fails with ELOOP, make the descriptors of `inner` refer to a socket,
- * which is no queue for the kernel, and which a thread keeps readable while `inner` has events
- * (struct ep_notifier); then try again.
+ * Add the set `inner`, which fd refers to, to `set`.  If the registration fails with ELOOP, because
+ * the kernel allows only a few levels of queues in queues, give `inner` a notifier, and try again.
+ * The descriptors of `inner` then refer to the notifier's socket (struct ep_notifier), which is no
+ * queue for the kernel.
  */
 static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
                       const struct epoll_event *event)
@@ -150,7 +157,10 @@ static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
 	return lock_and_change(set, EPOLL_CTL_ADD, fd, event, &status, true);
 }
 
-/* Check op and event, and do the change.  inner: the set that fd refers to, or NULL. */
+/*
+ * Check op and event, and do the change.  inner: the set that fd refers to; NULL: fd refers to no
+ * set.  Returns 0 or a negative errno value.
+ */
 static int check_and_change(struct ep_set *set, struct ep_set *inner, int op, int fd,
                             const struct epoll_event *event, const struct stat *status)
 {

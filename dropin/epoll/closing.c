@@ -1,4 +1,7 @@
-/* The functions of closing.h that are not inline: closes by dup2(2) and dup3(2), and of ranges. */
+/*
+ * The functions of closing.h that are not inline: closing_handles_dup decides whether a dup2(2) or
+ * dup3(2), which closes its target, has to be handled; closing_range does close_range(2).
+ */
 #include "closing.h"
 
 #include <errno.h>
@@ -9,9 +12,10 @@
 
 
 /*
- * Returns true if a dup3 of fd onto `number` has to be handled: one of the two refers to a set, an
- * eventfd or the like, or may be registered in a set, and dup3 will succeed.  A dup3 that fails
- * closes nothing, so it must end no registration; the conditions here are those that dup3 checks.
+ * Returns true if a dup3 of fd onto `number` has to be handled: dup3 will succeed, and one of the
+ * two descriptors refers to a set, an eventfd or the like, or may be registered in a set.  A dup3
+ * that fails closes nothing, so it must end no registration.  The conditions here are those that
+ * dup3 checks.
  */
 bool closing_handles_dup(int fd, int number, int flags)
 {
@@ -26,9 +30,9 @@ bool closing_handles_dup(int fd, int number, int flags)
 }
 
 /*
- * End the registrations of each descriptor in the range.  Descriptors of objects (sets, eventfds,
- * timers, signalfds) are closed here, because ep_close_end must follow the close; the caller closes
- * the others.
+ * End the registrations of each descriptor in the range.  Close the descriptors of objects (sets,
+ * eventfds, timers, signalfds), because ep_close_end must follow the close.  The caller closes the
+ * other descriptors.
  */
 static void close_objects_in_range(unsigned first, unsigned last)
 {

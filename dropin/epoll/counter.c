@@ -3,8 +3,8 @@
  *
  * The program's descriptor is one end of the pair.  Each message that waits there has 8 bytes, a
  * number larger than 0.  So the kernel reports the descriptor readable while the counter is not 0,
- * and a forked child shares the counter.  write(2) adds a message; read(2) takes all of them, or
- * for a semaphore one, and sends back what exceeds 1.
+ * and a forked child shares the counter.  write(2) adds a message.  read(2) takes all messages; for
+ * a semaphore it takes one message, and sends a message with the rest if the number exceeds 1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,22 +23,24 @@
 /* One eventfd. */
 struct ep_counter {
 	struct ep_object object;
-	pthread_mutex_t lock;     /* held while messages are sent, or received and sent back */
+	pthread_mutex_t lock;     /* held while messages are sent or received */
 	/*
-	 * [I] the library's end of the socket pair: a message sent into this end makes the
-	 * program's descriptor readable
+	 * the library's end of the socket pair: a message sent into this end makes the program's
+	 * descriptor readable
 	 */
 	int peer;
-	bool is_semaphore;        /* [I] EFD_SEMAPHORE: each read takes 1 */
-	uint64_t upper_bound;     /* guarded by `lock`: the counter is at most this, unless another
-	                             process has added to it */
+	bool is_semaphore;        /* EFD_SEMAPHORE: each read takes 1 */
+	/*
+	 * under `lock`: the counter is not larger than this, unless another process has added to it
+	 */
+	uint64_t upper_bound;
 };
 
 static pool_list pool;
 
 /* --- Messages -------------------------------------------------------------------------- */
 
-/* Receive one message and return the number in it; 0: there is no message. */
+/* Receive one message.  Returns the number in the message; 0: there is no message. */
 static uint64_t take_message(int fd)
 {
 	uint64_t value = 0;
@@ -46,7 +48,7 @@ static uint64_t take_message(int fd)
 	return recv(fd, &value, sizeof value, MSG_DONTWAIT) == (ssize_t)sizeof value ? value : 0;
 }
 
-/* Receive all messages and return the sum of their numbers. */
+/* Receive all messages.  Returns the sum of their numbers; 0: there is no message. */
 static uint64_t take_all_messages(int fd)
 {
 	uint64_t sum = 0, value;
@@ -73,8 +75,8 @@ static bool is_nonblocking(int fd)
 /* --- read and write ------------------------------------------------------------------------ */
 
 /*
- * Subtract from the counter the value that read(2) returns (1 for a semaphore, otherwise the whole
- * counter), and return this value; 0: the counter is 0.
+ * Do one try of a read(2): subtract 1 from the counter of a semaphore, or set another counter to 0.
+ * Returns the value that read(2) returns; 0: the counter is 0, so the read has to wait.
  */
 static uint64_t try_read(struct ep_counter *counter, int fd)
 {
@@ -110,9 +112,9 @@ ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t
 }
 
 /*
- * Add value to the counter.  Returns false if the counter would exceed COUNTER_MOST.  If the socket
- * has no room for a message, or `upper_bound` is too imprecise to decide, all messages are combined
- * into one.
+ * Add `value` to the counter.  Returns false, and adds nothing, if the counter would exceed
+ * COUNTER_MOST.  If the socket has no room for a message, or `upper_bound` is too imprecise to
+ * decide, combines all messages into one.
  */
 static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 {
@@ -148,8 +150,8 @@ ssize_t ep_counter_write(struct ep_counter *counter, int fd, const void *buffer,
 		if (is_nonblocking(fd))
 			return -EAGAIN;
 		/*
-		 * No descriptor reports that another thread or process has read the counter, so
-		 * sleep and try again.
+		 * Sleep for a short time and try again, because no descriptor reports that another
+		 * thread or process has read the counter.
 		 */
 		rc = ep_sleep(&counter->object, -1);
 		if (rc < 0)
@@ -170,7 +172,7 @@ static void end_counter(struct ep_object *object)
 	errno = saved;
 }
 
-/* Returns the memory of an ended counter, or new memory; NULL: none. */
+/* Returns the memory of an ended eventfd, or new memory; NULL: there is no memory. */
 static struct ep_counter *allocate(void)
 {
 	struct ep_counter *counter = pool_take(&pool);
@@ -187,8 +189,8 @@ static struct ep_counter *allocate(void)
 }
 
 /*
- * In a forked child: initialise the locks of all eventfds, because threads of the parent may have
- * held them.
+ * In a forked child: initialise the locks of all eventfds again, because threads of the parent may
+ * have held the locks.
  */
 static void fork_child(void)
 {
@@ -207,7 +209,9 @@ __attribute__((constructor)) static void fork_watch(void)
 	pthread_atfork(NULL, NULL, fork_child);
 }
 
-/* Make the socket pair.  Returns the program's descriptor or a negative errno value. */
+/*
+ * Make the socket pair of an eventfd.  Returns the program's descriptor or a negative errno value.
+ */
 static int open_pair(struct ep_counter *counter, int flags)
 {
 	int fds[2];

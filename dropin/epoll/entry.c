@@ -1,6 +1,6 @@
 /*
- * The entries of a set (struct ep_entry), one for each descriptor in it, and their registrations in
- * the set's xpoll queue.
+ * The entries of a set (struct ep_entry), one for each descriptor in the set, and their
+ * registrations in the set's xpoll queue.
  *
  * An entry has up to three registrations in the queue, READ, WRITE and EXCEPT, with the same modes:
  * EPOLLET is XPOLL_CLEAR, and EPOLLONESHOT is XPOLL_DISPATCH with XPOLL_WHOLE.  An EPOLL_CTL_MOD
@@ -14,8 +14,8 @@
 #include "ep.h"
 
 /*
- * Where the system has no POLLRDHUP, CMakeLists.txt defines XP_OWN_RDHUP instead, a bit that xpoll
- * uses, too.
+ * Where the system has no POLLRDHUP, xpoll uses the bit XP_OWN_RDHUP (from CMakeLists.txt) for the
+ * same condition, and so does this file.
  */
 #ifdef POLLRDHUP
 #define EP_POLLRDHUP POLLRDHUP
@@ -24,7 +24,7 @@
 #endif
 
 enum {
-	EP_ENTRIES_PER_PAGE = 256, /* entries in one allocation */
+	EP_ENTRIES_PER_PAGE = 256, /* size of one allocation */
 	EP_READ_BITS = POLLIN | EP_POLLRDHUP, /* POLL* bits that a READ registration can have */
 };
 
@@ -45,7 +45,7 @@ uint32_t ep_events(int bits)
 		(bits & POLLERR ? EPOLLERR : 0u) | (bits & POLLHUP ? EPOLLHUP : 0u);
 }
 
-/* Returns the xpoll_ctl flags that stand for EPOLLET and EPOLLONESHOT, if these are in `events`. */
+/* Returns the xpoll_ctl flags for the EPOLLET and EPOLLONESHOT that `events` has. */
 static int modes_of(uint32_t events)
 {
 	return (events & EPOLLET ? XPOLL_CLEAR : 0) |
@@ -102,8 +102,8 @@ void ep_entries_free(struct ep_set *set)
 }
 
 /*
- * Called when the entry ends or changes: discard set->deferred, the record that the next wait would
- * deliver, if the record belongs to this entry.
+ * Called when the entry ends or changes: if set->deferred, the record that the next wait would
+ * deliver, belongs to this entry, discard the record.
  */
 static void drop_deferred(struct ep_set *set, const struct ep_entry *entry)
 {
@@ -133,7 +133,7 @@ void ep_forget(struct ep_set *set, int fd)
 /* --- Registrations of the queue --------------------------------------------------------- */
 
 /*
- * Call xpoll_ctl(3) for an entry.  The udata is the entry's serial, so that ep_deliver can detect
+ * Call xpoll_ctl(3) for an entry.  Passes the entry's serial as udata, by which ep_deliver detects
  * records of entries that have ended.  Returns 0 or a negative errno value.
  */
 static int queue_ctl_once(struct ep_set *set, int op, int bits, int fd,
@@ -143,13 +143,13 @@ static int queue_ctl_once(struct ep_set *set, int op, int bits, int fd,
 }
 
 /*
- * Like queue_ctl_once; but if the change is refused because of a POLLPRI that is registered, end
- * the registration of POLLPRI, and repeat the change without POLLPRI.  The entry is then like one
- * for which add_bits has left out a POLLPRI that was refused at once.
+ * Like queue_ctl_once, but if the change is refused because POLLPRI is registered, end the
+ * registration of POLLPRI, and make the change without POLLPRI.  The entry is then like one for
+ * which add_bits has left out POLLPRI.
  *
- * On OpenBSD poll(2) accepts POLLPRI for any file, and kqueue(2) only for a socket.  The back ends
- * poll and select use a kqueue for some combinations of bits, so the change of another bit can be
- * the one that is refused.
+ * On OpenBSD poll(2) accepts POLLPRI for any file, but kqueue(2) accepts it only for a socket.  The
+ * back ends poll and select use a kqueue for some combinations of bits, so a change of another bit
+ * can be refused because of POLLPRI.
  */
 static int queue_ctl(struct ep_set *set, int op, int bits, int fd, struct ep_entry *entry)
 {
@@ -161,8 +161,8 @@ static int queue_ctl(struct ep_set *set, int op, int bits, int fd, struct ep_ent
 	entry->registered_bits &= ~POLLPRI;
 	rc = bits == POLLPRI ? 0 : queue_ctl_once(set, op, bits & ~POLLPRI, fd, entry);
 	/*
-	 * A DELETE that fails with -ENOTSUP has deleted these bits all the same, so its repetition
-	 * returns -ENOENT: the change is made.
+	 * A DELETE that fails with -ENOTSUP has deleted these bits all the same.  The repeated
+	 * DELETE returns -ENOENT for them, which is a success here.
 	 */
 	return rc == -ENOENT && op == XPOLL_DELETE ? 0 : rc;
 }
@@ -179,9 +179,9 @@ void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry)
 
 /*
  * Add these bits, which are not 0, to the entry's registrations in the queue.  Leaves out POLLPRI
- * if the system has no filter for it, and POLLOUT if kqueue(2) refuses it: for a pipe without a
- * reader, and on OpenBSD for a FIFO that is open for reading only.  For an entry with a bit that
- * was left out, ep_deliver calls poll(2).  Returns 0 or a negative errno value.
+ * if the system has no filter for it.  Leaves out POLLOUT if kqueue(2) refuses it, as for a pipe
+ * without a reader, or on OpenBSD for a FIFO that is open for reading only.  For an entry with a
+ * bit that was left out, ep_deliver calls poll(2).  Returns 0 or a negative errno value.
  */
 static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits)
 {
@@ -197,14 +197,15 @@ static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits
 	}
 	if (rc == 0)
 		entry->registered_bits |= (short)bits;
-	/* A READ registration with bits replaces the one without bits, if there was one. */
+	/* A READ registration with bits replaces one without bits: then is_bare is false. */
 	entry->is_bare &= !(entry->registered_bits & EP_READ_BITS);
 	return rc;
 }
 
 /*
- * Returns true if neither READ nor WRITE is both registered and in `want`: then READ without bits
- * must report errors and hang-ups, which Linux always reports.  EXCEPT alone would not report them.
+ * Returns true if neither READ nor WRITE is both registered and in `want`.  Then the entry needs
+ * READ without bits to report errors and hang-ups, which Linux always reports, and which EXCEPT
+ * alone would not report.
  */
 static bool needs_bare(const struct ep_entry *entry, int want)
 {
@@ -212,8 +213,8 @@ static bool needs_bare(const struct ep_entry *entry, int want)
 }
 
 /*
- * Register READ without bits, which reports errors and hang-ups only.  This registration replaces
- * the one of READ with bits, if there was one.
+ * Register READ without bits, which reports errors and hang-ups only.  If READ was registered with
+ * bits, this replaces that registration.  Returns 0 or a negative errno value.
  */
 static int register_bare(struct ep_set *set, int fd, struct ep_entry *entry)
 {
@@ -243,8 +244,9 @@ int ep_register(struct ep_set *set, int fd, struct ep_entry *entry)
 }
 
 /*
- * Change the bits of the READ registration to those in `want`.  Adds the new bits before the old
- * ones are deleted, so that the registration does not end in between.
+ * Change the bits of the READ registration to those in `want`.  Adds the new bits before deleting
+ * the old ones, so that the registration does not end in between.  Returns 0 or a negative errno
+ * value.
  */
 static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -259,10 +261,10 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 }
 
 /*
- * Switch the READ registration without bits, which reports errors and hang-ups only: enable or make
- * it if neither READ nor WRITE is both registered and in `want` (needs_bare), otherwise disable it.
- * An entry keeps this registration until the program requests POLLIN or POLLRDHUP, so that a
- * program that pauses and resumes POLLOUT makes no system calls.
+ * Enable or disable READ without bits, the registration that reports errors and hang-ups only.  If
+ * needs_bare returns true, enable this registration, or make it; otherwise disable it.  An entry
+ * keeps the disabled registration until the program requests POLLIN or POLLRDHUP, so that a program
+ * that pauses and resumes POLLOUT makes no system calls.  Returns 0 or a negative errno value.
  */
 static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -274,12 +276,13 @@ static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int w
 
 /*
  * Do an EPOLL_CTL_MOD that keeps the modes: enable each direction in `want`, so that the queue
- * reports the direction again like a new one, and disable the other directions.
+ * reports the direction again like a new one, and disable the other directions.  Returns 0 or a
+ * negative errno value.
  *
- * If only READ with bits (POLLIN, POLLRDHUP) could report errors and hang-ups, that registration
- * stays enabled although `want` lacks the bits, so that a program that pauses and resumes POLLIN
- * makes no system calls.  If input arrives meanwhile, ep_enable_again replaces the registration by
- * READ without bits, which reports errors and hang-ups only.
+ * Exception: if only READ with bits (POLLIN, POLLRDHUP) could report errors and hang-ups, that
+ * registration stays enabled although `want` lacks the bits, so that a program that pauses and
+ * resumes POLLIN makes no system calls.  If input arrives meanwhile, ep_enable_again replaces this
+ * registration by READ without bits, which reports errors and hang-ups only.
  */
 static int enable_only_wanted(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -307,9 +310,9 @@ static int enable_only_wanted(struct ep_set *set, int fd, struct ep_entry *entry
 }
 
 /*
- * Called if a change of the entry has failed with rc: restore the entry to `before`.  End the entry
- * if the queue has found that fd was closed or reused (-ENOENT), or if fd cannot be registered
- * again.
+ * Called if a change of the entry has failed with rc: register the entry as it was in `before`.
+ * End the entry instead if the queue has found that fd was closed or reused (rc is -ENOENT), or if
+ * fd cannot be registered again.
  */
 static void restore_entry(struct ep_set *set, int fd, struct ep_entry *entry,
                           const struct ep_entry *before, int rc)
@@ -329,8 +332,8 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	int rc = -EPIPE;
 
 	/*
-	 * Discard the record that is held for the next wait: after the change the queue reports
-	 * each condition that still holds.
+	 * If the record that is held for the next wait belongs to this entry, discard it: after the
+	 * change the queue reports each condition that still holds.
 	 */
 	drop_deferred(set, entry);
 	entry->events = event->events;
@@ -338,8 +341,9 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	if (same)
 		rc = enable_only_wanted(set, fd, entry, want);
 	/*
-	 * EPOLLET or EPOLLONESHOT changes (rc is -EPIPE from the start), or kqueue(2) has refused
-	 * WRITE of a pipe without a reader: end all registrations and make new ones.
+	 * rc is -EPIPE in two cases: EPOLLET or EPOLLONESHOT changes (the initial value), or
+	 * kqueue(2) has refused WRITE of a pipe without a reader.  End all registrations and make
+	 * new ones.
 	 */
 	if (rc == -EPIPE) {
 		ep_unregister(set, fd, entry);
@@ -367,8 +371,9 @@ void ep_enable_again(struct ep_set *set, int fd, struct ep_entry *entry, int bit
 {
 	int wanted = ep_poll_bits(entry->events);
 	/*
-	 * An error or hang-up is reported for all directions, and any report of a one-shot entry
-	 * has disabled all: enable all that are requested.
+	 * Enable all requested directions after an error or hang-up, which the queue reports for
+	 * all directions, and after any report of a one-shot entry, which has disabled all
+	 * directions.
 	 */
 	bool all = bits & (POLLERR | POLLHUP) || entry->events & EPOLLONESHOT;
 	int on = entry->registered_bits & (all ? wanted : wanted & bits);

@@ -1,6 +1,6 @@
 /*
  * The exported functions of <sys/epoll.h>.  They check the arguments and find the set that the
- * descriptor refers to; ep_ctl and ep_wait do the rest.
+ * descriptor refers to, and call ep_ctl and ep_wait for the rest.
  */
 #include <errno.h>
 #include <limits.h>
@@ -31,9 +31,9 @@ EXPORT int epoll_create1(int flags)
 }
 
 /*
- * Returns the set that fd refers to, held and usable in this process.  Returns NULL with an error
- * in *rc if fd is not open (-EBADF), is no set (-EINVAL), or if ep_adopt_with_nested fails in a
- * forked child.
+ * Returns the set that fd refers to, with a reference for the caller, and usable in this process.
+ * On failure returns NULL and stores the error in *rc: -EBADF if fd is not open, -EINVAL if fd is
+ * no set, or the error of ep_adopt_with_nested in a forked child.
  */
 static struct ep_set *hold_or_fail(int fd, int *rc)
 {
@@ -55,7 +55,8 @@ static struct ep_set *hold_or_fail(int fd, int *rc)
 EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 {
 	/*
-	 * passed for EPOLL_CTL_DEL, for which the program's event may be NULL or an invalid address
+	 * passed to ep_ctl for EPOLL_CTL_DEL, because the program's pointer may be NULL or invalid
+	 * then
 	 */
 	static const struct epoll_event none;
 	struct ep_set *set;
@@ -79,7 +80,7 @@ EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	return xp_public_result(rc);
 }
 
-/* Cleanup handler of a thread that is cancelled in a wait: release the set. */
+/* Clean-up handler of a thread that is cancelled in a wait: drop the reference of the set. */
 static void drop_set_on_cancel(void *opaque)
 {
 	ep_inside = false;
@@ -87,8 +88,8 @@ static void drop_set_on_cancel(void *opaque)
 }
 
 /*
- * Common part of epoll_wait, epoll_pwait and epoll_pwait2; timeout_ns < 0: no timeout.  Returns
- * like epoll_wait(2).
+ * Common part of epoll_wait, epoll_pwait and epoll_pwait2.  timeout_ns < 0: no timeout.  Returns
+ * like epoll_wait(2), and sets errno.
  */
 static int call_wait(int epfd, struct epoll_event *events, int maxevents, int64_t timeout_ns,
                      const sigset_t *mask)
@@ -101,7 +102,7 @@ static int call_wait(int epfd, struct epoll_event *events, int maxevents, int64_
 	if (!events)
 		return xp_public_result(-EFAULT);
 	ep_revive();
-	/* Disable cancellation except in the wait of the queue, where this thread holds no lock. */
+	/* Disable cancellation.  ep_wait enables it while this thread sleeps and holds no lock. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	set = hold_or_fail(epfd, &rc);
 	if (set) {

@@ -1,10 +1,10 @@
 /*
- * Replaces functions of the C library that use the descriptors of sets, eventfds, timerfds and
- * signalfds.
+ * Replaces functions of the C library that programs call with descriptors of sets, eventfds,
+ * timerfds and signalfds.
  *
- * dup(2) and fcntl(2) record that the duplicate refers to the same object.  read(2) serves
- * eventfds, timerfds and signalfds, and write(2) serves eventfds; both fail with EINVAL for the
- * other objects, and pass all other descriptors to the C library.  poll(2) and select(2) are in
+ * dup(2) and fcntl(2) record that the duplicate refers to the same object.  read(2) reads eventfds,
+ * timerfds and signalfds, and write(2) writes to eventfds.  Both fail with EINVAL for the other
+ * objects, and pass all other descriptors to the C library.  poll(2) and select(2) are in
  * polling.c.
  */
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "ep.h"
 #include "real.h"
 
-/* Returns rc; or -1, with errno set from the negative errno value rc. */
+/* Returns rc if rc >= 0.  Otherwise rc is a negative errno value: sets errno, and returns -1. */
 static ssize_t file_result(ssize_t rc)
 {
 	if (rc >= 0)
@@ -96,8 +96,8 @@ EXPORT int fcntl(int fd, int command, ...)
 	int rc;
 
 	/*
-	 * The argument is an int, a pointer, or missing.  Passing it on as a pointer has the same
-	 * effect as passing what the program has passed.
+	 * The program's argument is an int, a pointer, or missing.  Read it as a pointer and pass
+	 * it on as a pointer, which passes an int or a missing argument unchanged, too.
 	 */
 	va_start(arguments, command);
 	argument = va_arg(arguments, void *);
@@ -112,7 +112,7 @@ EXPORT int fcntl(int fd, int command, ...)
 }
 
 #ifdef __linux__
-/* Programs compiled with _FILE_OFFSET_BITS=64 call fcntl by this name. */
+/* Programs compiled with _FILE_OFFSET_BITS=64 call fcntl by the name fcntl64. */
 EXPORT int fcntl64(int fd, int command, ...) __attribute__((alias("fcntl")));
 #endif
 

@@ -6,14 +6,14 @@
 
 #include "ep.h"
 
-/* The most levels of sets, counting the outermost and the innermost one; the same as in Linux. */
+/* The most levels of sets in sets, counting the outermost and the innermost one, as in Linux. */
 enum { EP_LEVELS_MOST = 5 };
 
 pthread_mutex_t ep_nest_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * Returns the number of levels of sets from this set down, at least 1; or -ELOOP if `forbidden` is
- * in one of the sets.  Takes the set's lock.
+ * Returns the number of levels of sets from this set inwards, at least 1: the set, those registered
+ * in it, and so on.  Returns -ELOOP if `forbidden` is in one of these sets.  Takes the set's lock.
  */
 static int levels_below(struct ep_set *set, const struct ep_set *forbidden)
 {
@@ -53,7 +53,8 @@ static bool has_member(struct ep_set *set, const struct ep_set *inner)
 }
 
 /*
- * Returns the number of levels of sets from this set up, at least 1.  Called with the table's lock.
+ * Returns the number of levels of sets from `inner` outwards, at least 1: the set, those in which
+ * it is registered, and so on.  Called with the table's lock.
  */
 static int levels_above(const struct ep_set *inner)
 {

@@ -1,7 +1,7 @@
 /*
- * The notifier of a set: a socket pair for sets whose queue has no descriptor, or one that the
- * kernel does not accept in another queue.  The program's descriptor is one end of the pair; the
- * thread in notifier_thread.c sends a message into the other end when the set has events, which
+ * The notifier of a set: a socket pair for a set whose queue has no descriptor, or one that the
+ * kernel does not accept in another queue.  The program's descriptor is one end of the pair.  When
+ * the set has events, the thread in notifier_thread.c sends a message into the other end, which
  * makes the program's descriptor readable.
  */
 #include <errno.h>
@@ -41,8 +41,8 @@ void ep_notifier_set_readable(struct ep_set *set, bool ready)
 }
 
 /*
- * Called with the set's lock: wake the notifier's thread, which waits in the queue for an event,
- * and sleep until the thread has left the queue.  The lock is released during that sleep.
+ * Wake the notifier's thread, which waits in the queue for an event, and sleep until the thread has
+ * left the queue.  Called with the set's lock, which is released during that sleep.
  */
 static void park_thread(struct ep_set *set)
 {

@@ -1,11 +1,11 @@
 /*
  * The thread of a notifier (struct ep_notifier), which makes the set's descriptor readable.
  *
- * The thread waits in the queue for one event, gives it back for the next wait of the program, and
- * sends a message into the socket pair.  Then it waits until a call has found the set without
- * events and has removed the message.  After the thread has taken an event and before it has given
- * it back, other waits would miss that event, so they call ep_notifier_pause, which makes the
- * thread leave the queue.
+ * The thread waits in the queue for one event, gives the event back for the next wait of the
+ * program, and sends a message into the socket pair.  Then the thread waits until a call has found
+ * the set without events and has removed the message.  Between taking and giving back an event, the
+ * thread would make other waits miss that event.  So the other waits call ep_notifier_pause, which
+ * makes the thread leave the queue.
  */
 #include <errno.h>
 
@@ -30,7 +30,10 @@ static void wait_and_set_readable(struct ep_set *set)
 		ep_defer_record(set, &record);
 		ep_notifier_set_readable(set, true);
 	}
-	/* The wake-up was for a wait that had begun before the set got its notifier: pass it on. */
+	/*
+	 * No call pauses this thread, so the wake-up was for a thread that had begun its wait
+	 * before the set got the notifier: wake that thread.
+	 */
 	if (count == 0 && set->notifier.pause_count == 0 && atomic_load(&set->waiters) > 0)
 		(void)xpoll_wake(set->queue);
 	set->notifier.is_stopping |= count < 0 && errno != EINTR;
@@ -40,7 +43,7 @@ static void wait_and_set_readable(struct ep_set *set)
 
 /*
  * The notifier's thread: make the set's descriptor readable while the set has events, until
- * notifier->is_stopping.
+ * notifier->is_stopping is true.
  */
 static void *run_notifier(void *opaque)
 {
@@ -52,7 +55,10 @@ static void *run_notifier(void *opaque)
 	while (!notifier->is_stopping) {
 		if (notifier->pause_count > 0 || notifier->is_readable)
 			pthread_cond_wait(&notifier->changed, &set->lock);
-		/* a call has kept a record for the next wait (ep_defer_record): the set is ready */
+		/*
+		 * A call has kept a record for the next wait (ep_defer_record), so the set has an
+		 * event.
+		 */
 		else if (atomic_load(&set->has_deferred))
 			ep_notifier_set_readable(set, true);
 		else
@@ -74,7 +80,10 @@ int ep_notifier_start(struct ep_set *set)
 	pthread_mutex_lock(&set->lock);
 	if (!notifier->has_thread) {
 		notifier->is_parked = true;
-		/* The thread must not run signal handlers of the program: block all signals. */
+		/*
+		 * Block all signals in the new thread, so that it runs no signal handler of the
+		 * program.
+		 */
 		pthread_sigmask(SIG_SETMASK, &all, &before);
 		rc = -pthread_create(&notifier->thread, NULL, run_notifier, set);
 		pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -1,4 +1,7 @@
-/* A pipe (pipe.h): a pipe whose bytes make the descriptor of a timer or of a signalfd readable. */
+/*
+ * The pipe of a timer or of a signalfd (pipe.h), whose bytes make the program's descriptor
+ * readable.
+ */
 #include "pipe.h"
 
 #include <errno.h>
@@ -9,9 +12,12 @@
 #include "real.h"
 
 enum {
-	EP_BYTES_MOST = 256, /* most bytes in a pipe; each system's pipes have room for that many */
-	EP_FILL = 512,       /* size of the writes that fill a pipe: PIPE_BUF of the BSDs, whose
-	                        pipes are not writable with less room */
+	EP_BYTES_MOST = 256, /* most bytes in a pipe; fewer than any system's pipes have room for */
+	/*
+	 * size of the writes that fill a pipe: PIPE_BUF of the BSDs, where a pipe with less room is
+	 * not writable
+	 */
+	EP_FILL = 512,
 };
 
 static int make_pipe(int fds[2])
@@ -23,8 +29,9 @@ static int make_pipe(int fds[2])
 	for (int i = 0; i < 2; i++)
 		ep_real()->fcntl(fds[i], F_SETFD, FD_CLOEXEC);
 	/*
-	 * The pipes of the BSDs and illumos go in both directions: fill the direction that nobody
-	 * reads, so that fds[0] never is writable.  Elsewhere the first write fails with EBADF.
+	 * Pipes of the BSDs and illumos go in both directions.  Fill the direction towards fds[1],
+	 * which nobody reads, so that fds[0] is never writable.  On other systems the first write
+	 * fails with EBADF.
 	 */
 	ep_real()->fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	while (ep_real()->write(fds[0], bytes, sizeof bytes) > 0)
@@ -62,8 +69,8 @@ void ep_pipe_close(struct ep_pipe *pipe)
 }
 
 /*
- * Wake the reads that sleep, by a message: each recv(2) with MSG_PEEK returns until ep_pipe_drain
- * takes the message.
+ * Wake the reads that sleep, by a message into their socket.  The message stays, so every recv(2)
+ * with MSG_PEEK returns, until ep_pipe_drain takes the message.
  */
 static void wake(struct ep_pipe *pipe)
 {
@@ -113,7 +120,7 @@ void ep_pipe_unshare(struct ep_object *object, struct ep_pipe *pipe)
 	*pipe = (struct ep_pipe){.fds = {fds[0], fds[1]}, .sleep_fds = {-1, -1}};
 }
 
-/* Make the socket pair in which reads sleep, if there is none yet.  Returns 0 or -errno. */
+/* Make the socket pair in which reads sleep, unless it exists already.  Returns 0 or -errno. */
 static int make_sleep_fds(struct ep_pipe *pipe)
 {
 	int fds[2];

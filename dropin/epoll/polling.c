@@ -3,8 +3,8 @@
  * "set" is always an epoll instance (struct ep_set), not an fd_set.
  *
  * The descriptor of a set may be readable although the set has no event, and before
- * ep_notifier_start (see ep.h) it is never readable.  So a call with such a descriptor checks the
- * set (check_epoll_set) before and after the C library's call.
+ * ep_notifier_start (see ep.h) the descriptor is never readable.  So a call with such a descriptor
+ * checks the set (check_epoll_set) before and after the C library's call.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,12 +18,12 @@
 /* One call of poll(2) or ppoll(2) with descriptors of epoll sets. */
 struct polling {
 	/*
-	 * allocated copy of the program's array, in which check_all_sets removes from the `events`
-	 * of epoll sets all bits but POLLIN and POLLRDNORM
+	 * Allocated copy of the program's array.  check_all_sets removes all bits but POLLIN and
+	 * POLLRDNORM from the `events` of epoll sets in this copy.
 	 */
 	struct pollfd *fds;
 	nfds_t len;
-	int64_t end_ns;     /* end of the timeout, monotonic clock; XP_NEVER: none */
+	int64_t end_ns;     /* end of the timeout, monotonic clock; XP_NEVER: no timeout */
 	const sigset_t *mask; /* signal mask during the C library's calls, or NULL */
 };
 
@@ -47,7 +47,7 @@ static bool is_epoll_set(int fd)
 	return object && object->kind == EP_SET;
 }
 
-/* Returns true if an entry of the array is an epoll set; false in a call by this library. */
+/* Returns true if the array has the descriptor of an epoll set; false in a call by this library. */
 static bool has_epoll_sets(struct pollfd *fds, nfds_t len)
 {
 	ep_revive();
@@ -60,9 +60,9 @@ static bool has_epoll_sets(struct pollfd *fds, nfds_t len)
 }
 
 /*
- * Returns true if fd refers to a set that has an event.  If fd is the socket of a notifier, which
- * stands for a queue without a usable descriptor, also makes fd readable or, without an event, not
- * readable, and starts the notifier's thread, which makes fd readable at later events.
+ * Returns true if fd refers to a set that has an event.  If fd is the socket of a notifier (struct
+ * ep_notifier), also starts the notifier's thread, which makes fd readable at later events, and
+ * makes fd readable now if there is an event, otherwise not readable.
  */
 static bool check_epoll_set(int fd)
 {
@@ -73,8 +73,8 @@ static bool check_epoll_set(int fd)
 	if (!set)
 		return false;
 	/*
-	 * Disable cancellation here, where locks are taken; the C library's call afterwards is a
-	 * cancellation point.
+	 * Disable cancellation while locks are held.  The C library's call afterwards is a
+	 * cancellation point again.
 	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	if (ep_adopt_with_nested(set) == 0 && ep_notifier_start(set) == 0)
@@ -85,8 +85,8 @@ static bool check_epoll_set(int fd)
 }
 
 /*
- * Before the first poll, check all epoll sets in the array, and keep only POLLIN and POLLRDNORM of
- * the bits requested of them.
+ * Called before the first poll: checks all epoll sets in the array (check_epoll_set), and keeps
+ * only POLLIN and POLLRDNORM of the bits requested of them, because a set has no other condition.
  */
 static void check_all_sets(struct polling *polling)
 {
@@ -98,7 +98,10 @@ static void check_all_sets(struct polling *polling)
 	}
 }
 
-/* Returns left_ns as a timeout of poll(2), in ms, rounded up; -1 (none) if end_ns is XP_NEVER. */
+/*
+ * Returns left_ns as a timeout of poll(2), in ms, rounded up; -1 (no timeout) if end_ns is
+ * XP_NEVER.
+ */
 static int poll_ms(int64_t end_ns, int64_t left_ns)
 {
 	int64_t left_ms = left_ns / XP_NS_PER_MS + (left_ns % XP_NS_PER_MS != 0);
@@ -106,7 +109,7 @@ static int poll_ms(int64_t end_ns, int64_t left_ns)
 	return end_ns == XP_NEVER ? -1 : left_ms > INT_MAX ? INT_MAX : (int)left_ms;
 }
 
-/* Call the C library's ppoll with the time that is left. */
+/* Call the C library's ppoll with the time that is left until polling->end_ns. */
 static int poll_once(struct polling *polling)
 {
 	struct timespec left;
@@ -115,8 +118,8 @@ static int poll_once(struct polling *polling)
 	if (left_ns < 0)
 		left_ns = 0;
 	/*
-	 * macOS has no ppoll(2): call poll(2).  No mask is lost, because on macOS only the poll
-	 * that this file defines, which takes none, calls this function.
+	 * macOS has no ppoll(2): call poll(2), which takes no mask.  No mask is lost, because on
+	 * macOS this library defines no ppoll(2), so polling->mask is NULL.
 	 */
 	if (!ep_real()->ppoll)
 		return ep_real()->poll(polling->fds, polling->len,
@@ -128,10 +131,10 @@ static int poll_once(struct polling *polling)
 }
 
 /*
- * After a call of the C library that found `count` descriptors ready: correct POLLIN and POLLRDNORM
- * of each epoll set.  The descriptor of a set may be readable without an event.  In FreeBSD with
- * several processors it may also become readable a moment after the event, if it is a kqueue that
- * contains another one.  Returns how many descriptors are ready.
+ * After a call of the C library that found `count` descriptors ready, correct POLLIN and POLLRDNORM
+ * of each epoll set, and return how many descriptors are ready.  The descriptor of a set may be
+ * readable without an event.  On FreeBSD with several processors it may also become readable a
+ * moment after the event, if it is a kqueue that contains another kqueue.
  */
 static int correct_revents(struct polling *polling, int count)
 {
@@ -164,13 +167,16 @@ static int poll_until(struct polling *polling)
 	return count;
 }
 
-/* Returns the end of a timeout that begins now; XP_NEVER if left_ns is negative: no timeout. */
+/*
+ * Returns the end of a timeout that begins now.  Returns XP_NEVER if left_ns is negative (no
+ * timeout), or if the end would overflow.
+ */
 static int64_t end_of_timeout(int64_t left_ns)
 {
 	return left_ns < 0 ? XP_NEVER : xp_deadline(now_ns(), left_ns);
 }
 
-/* Do a poll(2) or ppoll(2) whose array has epoll sets.  timeout: nanoseconds; negative: none. */
+/* Do a poll(2) or ppoll(2) with epoll sets in the array.  timeout: nanoseconds; negative: none. */
 static int poll_sets(struct pollfd *fds, nfds_t len, int64_t timeout, const sigset_t *mask)
 {
 	struct polling polling = {.len = len, .end_ns = end_of_timeout(timeout), .mask = mask};
@@ -227,8 +233,9 @@ static bool selects_epoll_sets(int len, const struct selected *selected)
 }
 
 /*
- * Copy the fd_sets, and remove epoll sets from the copies of `out` and `except`, because an epoll
- * set is never writable and has no exceptional condition.  Returns pointers to the copies.
+ * Copy the fd_sets into `copies`, and remove epoll sets from the copies of `out` and `except`,
+ * because an epoll set is never writable and has no exceptional condition.  Returns pointers to the
+ * copies.
  */
 static struct selected copy_fd_sets(int len, const struct selected *requested, fd_set copies[3])
 {
@@ -249,8 +256,9 @@ static struct selected copy_fd_sets(int len, const struct selected *requested, f
 }
 
 /*
- * Like correct_revents, for select: add epoll sets with an event to found->in, and remove epoll
- * sets without an event.  Returns how many bits are set.
+ * Like correct_revents, for select: after a call of the C library that found `count` bits, add
+ * epoll sets with an event to found->in, and remove epoll sets without an event.  Returns how many
+ * bits are set.
  */
 static int correct_fd_sets(int len, const struct selected *requested,
                            const struct selected *found, int count)
@@ -272,7 +280,7 @@ static int correct_fd_sets(int len, const struct selected *requested,
 
 /*
  * Do a select(2) or pselect(2) with epoll sets in requested->in, and store the results in the
- * requested fd_sets.  timeout: nanoseconds; negative: none.
+ * requested fd_sets.  timeout: nanoseconds; negative: none.  Returns like select(2).
  */
 static int select_sets(int len, const struct selected *requested, int64_t timeout,
                        const sigset_t *mask)

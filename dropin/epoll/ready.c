@@ -10,8 +10,8 @@
 #include "real.h"
 
 /*
- * XP_OWN_RDHUP stands for POLLRDHUP where the system has none.  To poll(2) this bit may mean
- * something else, so poll(2) never gets this bit.
+ * XP_OWN_RDHUP stands for POLLRDHUP where the system has none.  For poll(2) the same bit may mean
+ * something else, so this bit is never passed to poll(2).
  */
 #ifdef POLLRDHUP
 #define EP_UNPOLLED 0
@@ -20,9 +20,9 @@
 #endif
 
 /*
- * Returns the requested POLL* bits of an entry that are ready now, and errors and hang-ups.  `bits`
- * are those that the queue has reported: where poll(2) lacks POLLRDHUP, the queue's report of it is
- * kept, because the peer of a socket does not open its side again.
+ * Returns the requested POLL* bits of an entry that are ready now, and errors and hang-ups.  bits:
+ * those that the queue has reported.  Where poll(2) lacks POLLRDHUP, a POLLRDHUP that the queue has
+ * once reported is returned ever after, because the peer of a socket does not open its side again.
  */
 static int poll_now(int fd, struct ep_entry *entry, int bits)
 {
@@ -35,10 +35,10 @@ static int poll_now(int fd, struct ep_entry *entry, int bits)
 }
 
 /*
- * Returns the ready POLL* bits of an entry: `bits`, which the queue has reported, and in two cases
- * also the requested bits that are ready now.  First: an edge-triggered or one-shot entry requests
- * several bits, because Linux reports all ready directions together.  Second: the queue has refused
- * a requested bit (add_bits in entry.c).  For a nested set returns `bits`.
+ * Returns the ready POLL* bits of an entry.  For a nested set these are `bits`, which the queue has
+ * reported.  For another descriptor in two cases the requested bits that are ready now are added.
+ * First: an edge-triggered or one-shot entry requests several bits, because Linux reports all ready
+ * directions together.  Second: the queue has refused a requested bit (add_bits in entry.c).
  */
 static int complete_ready_bits(int fd, struct ep_entry *entry, int bits)
 {
@@ -51,9 +51,10 @@ static int complete_ready_bits(int fd, struct ep_entry *entry, int bits)
 }
 
 /*
- * Returns true if the hang-up of this socket includes a shutdown by the peer, which not every
- * system's poll(2) reports as POLLRDHUP: then an end of file can be read.  A socket that was never
- * connected reports a hang-up on Linux, but no input.
+ * Called if a hang-up of this descriptor was reported: returns true if it includes a shutdown by
+ * the peer, which some systems' poll(2) does not report as POLLRDHUP.  Then the socket has POLLIN
+ * for the end of file.  A socket that was never connected reports a hang-up on Linux, but no
+ * POLLIN.
  */
 static bool has_peer_shut_down(int fd, const struct ep_entry *entry)
 {
@@ -67,7 +68,7 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	struct ep_entry *entry = ep_entry_find(set, record->fd);
 	uint32_t events;
 
-	/* Drop a record whose registration has ended since the queue returned the record. */
+	/* The registration has ended since the queue returned the record: drop the record. */
 	if (!entry || entry->serial != (uintptr_t)record->data)
 		return false;
 	events = ep_events(complete_ready_bits(record->fd, entry, record->events));
@@ -75,7 +76,7 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	    has_peer_shut_down(record->fd, entry))
 		events |= EPOLLRDHUP;
 	events &= entry->events | EPOLLERR | EPOLLHUP;
-	/* The descriptor of an inner set may be readable although that set has no event: check. */
+	/* The descriptor of a nested set may be readable without an event: check the nested set. */
 	if (entry->is_nested && !ep_nested_is_ready(record->fd))
 		events = 0;
 	if (!events) {
@@ -88,12 +89,12 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 }
 
 /*
- * Hold the record for the next wait, in set->deferred.  An XPOLL_ENABLE would have the queue report
- * the record again, but would make new edges of all directions, and change the order of the events.
- * So XPOLL_ENABLE is used in two cases only.  First: another record is held already, for example
- * one of another thread's wait.  Second: the set's descriptors are those of the queue (the set has
- * no notifier) and have to stay readable, but the entry is edge-triggered or one-shot, so the queue
- * does not report it twice by itself.
+ * Hold the record for the next wait, in set->deferred.  The alternative is an XPOLL_ENABLE, after
+ * which the queue reports the record again.  It would make new edges of all directions, and change
+ * the order of the events, so it is used in two cases only.  First: another record is held already,
+ * for example one of another thread's wait.  Second: the set has no notifier, so its descriptors
+ * are those of the queue and have to stay readable, but the entry is edge-triggered or one-shot, so
+ * the queue does not report it twice by itself.
  */
 void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record)
 {
@@ -116,8 +117,9 @@ void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record)
 
 /*
  * Poll the descriptor of set->deferred, the record that ep_defer_record has stored for a later
- * wait.  If the descriptor is still ready, stores the event and returns true.  The record stays
- * held in both cases.
+ * wait.  If a requested condition holds, or an error or hang-up, stores the event and returns true.
+ * The event has all requested conditions that are ready now, not only those of the record.  In both
+ * cases set->deferred stays as it is.
  */
 static bool poll_deferred(struct ep_set *set, struct epoll_event *event)
 {
@@ -130,8 +132,8 @@ static bool poll_deferred(struct ep_set *set, struct epoll_event *event)
 	if (record.events)
 		return ep_deliver(set, &record, event);
 	/*
-	 * The condition is over.  The queue has disabled a one-shot entry when it returned the
-	 * record, for which the program gets no event: enable the entry again.
+	 * No condition holds any more, so the program gets no event for the record.  A one-shot
+	 * entry was disabled when the queue returned the record: enable the entry again.
 	 */
 	if (entry->events & EPOLLONESHOT)
 		ep_enable_again(set, record.fd, entry, set->deferred.events);
@@ -148,9 +150,9 @@ bool ep_deliver_deferred(struct ep_set *set, struct epoll_event *event)
 
 /*
  * Returns true if set->deferred, the record that ep_defer_record has stored, is still an event;
- * otherwise discards the record.  Called with the set's lock.  Must not set has_deferred to false
- * for a moment, as ep_deliver_deferred does, because a thread in ep_wait reads the flag without the
- * lock, and would sleep although there is an event.
+ * otherwise discards the record.  Called with the set's lock.  has_deferred must not become false
+ * for a moment if there is an event, as in ep_deliver_deferred: a thread in ep_wait reads
+ * has_deferred without the lock, and would sleep.
  */
 static bool deferred_is_ready(struct ep_set *set)
 {
@@ -163,7 +165,7 @@ static bool deferred_is_ready(struct ep_set *set)
 }
 
 /*
- * Returns true if a record from the queue is an event, and then leaves the event for the next wait
+ * Returns true if a record from the queue is an event, and leaves the event for the next wait
  * (ep_defer_record).  Called with the set's lock.
  */
 static bool defer_if_event(struct ep_set *set, const struct xpoll_ready *record)
@@ -188,8 +190,8 @@ bool ep_is_ready(struct ep_set *set)
 	ep_nest_refresh(set);
 	/*
 	 * Admit one thread at a time.  Two threads would take two records, of which only one can be
-	 * kept for the next wait (set->deferred), and one thread could consume the wake-up that is
-	 * meant for a waiting thread.
+	 * kept for the next wait (set->deferred).  One of the threads could also consume the
+	 * wake-up that is meant for a thread in ep_wait.
 	 */
 	pthread_mutex_lock(&set->ready_lock);
 	is_paused = ep_notifier_pause(set);
@@ -197,8 +199,8 @@ bool ep_is_ready(struct ep_set *set)
 	ready = deferred_is_ready(set);
 	pthread_mutex_unlock(&set->lock);
 	/*
-	 * The loop ends: a record is no event if its entry has ended or its condition is over, and
-	 * the queue does not return such a record again.
+	 * The loop ends, because the queue does not return a record again that was no event: the
+	 * record's entry has ended, or its condition is over.
 	 */
 	while (!ready && xpoll_pwait(set->queue, &record, 1, 0, NULL) == 1) {
 		pthread_mutex_lock(&set->lock);
@@ -227,9 +229,9 @@ bool ep_nested_is_ready(int fd)
 }
 
 /*
- * The descriptor of a nested set may refer to a notifier's socket, which the notifier's thread
- * makes readable a little late.  A wait with timeout 0 would miss an event then, so update the
- * descriptors of all nested sets now.
+ * Updates the descriptors of all nested sets, because such a descriptor may refer to a notifier's
+ * socket, which the notifier's thread makes readable a little late: a wait with timeout 0 would
+ * miss an event.
  */
 void ep_nest_refresh(struct ep_set *set)
 {

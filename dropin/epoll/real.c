@@ -11,8 +11,8 @@ static struct ep_real real;
 static atomic_bool found;
 
 /*
- * End a program that was linked with -static: in such a program dlsym(3) finds no function of the C
- * library.
+ * Exit from a program that was linked with -static: in such a program dlsym(3) finds no function of
+ * the C library.
  */
 static void refuse_static(void)
 {
@@ -22,8 +22,8 @@ static void refuse_static(void)
 }
 
 /*
- * Look up all functions.  Constructors of other libraries may run before this constructor and call
- * poll(2), for example; then ep_real calls this function.
+ * Look up all functions of struct ep_real and struct real_close.  Called as a constructor; or
+ * earlier by ep_real, if a constructor of another library calls poll(2), for example.
  */
 __attribute__((constructor)) static void find_all(void)
 {
@@ -32,7 +32,8 @@ __attribute__((constructor)) static void find_all(void)
 	real_close_find();
 #ifdef __NetBSD__
 	/*
-	 * NetBSD's headers map these functions to other symbols; the plain symbols have an old ABI.
+	 * NetBSD's headers map these functions to the symbols below; the plain symbols have an old
+	 * ABI.
 	 */
 	real_find("__select50", &real.select);
 	real_find("__pselect50", &real.pselect);

@@ -11,7 +11,7 @@
 
 static pool_list pool;
 
-/* object->end: end a set that has no reference any more. */
+/* The `end` of a set's object: end a set that has no reference any more. */
 static void end_set(struct ep_object *object)
 {
 	struct ep_set *set = (struct ep_set *)object;
@@ -31,9 +31,9 @@ static void end_set(struct ep_object *object)
 }
 
 /*
- * Returns a new descriptor that stands for a set until ep_make_pollable: a socket that is never
- * readable.  While no descriptor of the queue is in use, the queue can keep its changes until the
- * next wait, and pass them to the kernel then.
+ * Returns a new descriptor for a set, a socket that is never readable, which ep_make_pollable
+ * replaces later; or -errno.  While no descriptor of the queue is in use, the queue can keep its
+ * changes until the next wait, and pass them to the kernel then.
  */
 static int make_placeholder_fd(void)
 {
@@ -46,9 +46,9 @@ static int make_placeholder_fd(void)
 }
 
 /*
- * set->detach_from_parent: in a forked child, if ep_make_pollable has made the set's descriptors
- * those of the parent's queue or of its notifier (a socket), replace them by duplicates of a new
- * socket.  So the set's descriptors stay open, as the program expects, until the next
+ * The `detach_from_parent` of a set, called in a forked child.  If ep_make_pollable has made the
+ * set's descriptors those of the parent's queue or of its notifier, replace them by duplicates of a
+ * new socket.  So the set's descriptors stay open, as the program expects, until the next
  * ep_make_pollable.  If no socket can be made, the descriptors stay shared with the parent.
  */
 static void detach_from_parent(struct ep_set *set)
@@ -73,7 +73,7 @@ static void detach_from_parent(struct ep_set *set)
 	real_close.close(fd);
 }
 
-/* Returns the memory of an ended set, or new memory; NULL: none. */
+/* Returns the memory of an ended set, or new memory; NULL: there is no memory. */
 static struct ep_set *allocate(void)
 {
 	struct ep_set *set = pool_take(&pool);
@@ -92,7 +92,7 @@ static struct ep_set *allocate(void)
 	return set;
 }
 
-/* Make the queue.  Returns the set's first descriptor or -errno. */
+/* Make the set's queue.  Returns the set's first descriptor or -errno. */
 static int open_queue(struct ep_set *set)
 {
 	struct xpoll_options options;
@@ -114,7 +114,7 @@ int ep_begin(struct ep_set **begun)
 		return -ENOMEM;
 	ep_inside = true;
 	set->notifier.fds[0] = set->notifier.fds[1] = -1;
-	/* Memory of an earlier set that ended in a forked child may still have the flag set. */
+	/* This memory may be that of a set that ended in a forked child with is_required set. */
 	set->notifier.is_required = false;
 	set->object.descriptors = 0;
 	set->is_pollable = false;
@@ -130,9 +130,8 @@ int ep_begin(struct ep_set **begun)
 }
 
 /*
- * Make the set's descriptors duplicates of the queue's descriptor or, if the kernel or the back end
- * rules that out, of a socket that a thread keeps readable while the set has events (struct
- * ep_notifier).  Called with the locks of the table and of the set.
+ * Make the set's descriptors duplicates of the queue's descriptor or of a notifier's socket (struct
+ * ep_notifier).  Called with the locks of the table and of the set.  Returns 0 or -errno.
  */
 static int make_pollable(struct ep_set *set)
 {
@@ -140,16 +139,16 @@ static int make_pollable(struct ep_set *set)
 	int rc;
 
 	/*
-	 * Use a notifier, a socket instead of the queue's descriptor, if the back end has no
-	 * descriptor (ENOTSUP), if the kernel allows no further level of queues (ELOOP), or if
-	 * ep_use_notifier has set notifier.is_required.  After another error fail.
+	 * Use a notifier if the back end has no descriptor (ENOTSUP), if the kernel allows no
+	 * further level of queues (ELOOP), or if ep_use_notifier has set notifier.is_required.  Any
+	 * other error of xpoll_fd is an error here, too.
 	 */
 	if (fd < 0 && !set->notifier.is_required && errno != ENOTSUP && errno != ELOOP)
 		return -errno;
 	if (fd < 0) {
 		/*
-		 * If an earlier ep_replace_fds has failed, there is a socket pair already: use that
-		 * one.
+		 * If an earlier call has failed in ep_replace_fds, the socket pair exists already:
+		 * use that pair.
 		 */
 		rc = set->notifier.fds[0] < 0 ? ep_notifier_open(&set->notifier) : 0;
 		if (rc < 0)
@@ -209,8 +208,8 @@ int ep_use_notifier(struct ep_set *set)
 /* --- Fork ------------------------------------------------------------------------------ */
 
 /*
- * Called with the set's lock, in a forked child: detach_from_parent has replaced the descriptors of
- * the nested sets by other files, so register these descriptors again.
+ * In a forked child: register the descriptors of the nested sets again, because detach_from_parent
+ * has replaced them by other files.  Called with the set's lock.
  */
 static void register_nested_again(struct ep_set *set)
 {

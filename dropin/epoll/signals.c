@@ -1,10 +1,11 @@
 /*
  * signalfd(2) for systems that lack it.
  *
- * A thread of this library accepts the signals of all masks by sigwait(3).  The program has blocked
- * them in its own threads, as signalfd(2) requires, so no handler of the program runs for them.
- * Accepted signals are kept in one list for the process, from which read(2) of any signalfd takes
- * those in its mask.
+ * A thread of this library accepts the signals of all masks by sigwaitinfo(2), or by sigwait(3)
+ * where the system lacks that.  The program has blocked these signals in its own threads, as
+ * signalfd(2) requires, so no handler of the program runs for them.  Accepted signals are kept in
+ * one list for the process, from which read(2) of a signalfd takes those in the signalfd's mask.
+ * Where sigtimedwait(2) exists, read(2) and signalfd(2) also accept pending signals themselves.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ struct ep_signals {
 	sigset_t mask;
 };
 
-/* A signal that sigwait(3) has accepted and no read(2) has returned yet. */
+/* A signal that was accepted, and that no read(2) has returned yet. */
 struct kept {
 	struct kept *next;
 	siginfo_t info;
@@ -39,14 +40,17 @@ struct kept {
 
 static struct {
 	pthread_mutex_t lock; /* taken by ep_lock */
-	struct ep_locked before_fork; /* for fork_end: the state from ep_lock */
+	struct ep_locked before_fork; /* what ep_lock returned in fork_prepare, for fork_end */
 	struct ep_signals *all;
 	struct kept *kept;   /* accepted signals that were not read, oldest first */
 	bool has_thread;     /* the thread was started and has not ended */
 	pthread_t thread;
-	/* the signals in any signalfd's mask when the thread last began to wait */
+	/* the union of the masks of all signalfds when the thread last began to wait */
 	sigset_t waits_for;
-	/* the signal sent to have the thread read the masks again, if not accepted yet; 0: none */
+	/*
+	 * The signal that interrupt_wait has sent to have the thread read the masks again, if the
+	 * thread has not accepted this signal yet; 0: none.
+	 */
 	int interrupt_signal;
 } signals = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -63,9 +67,9 @@ static bool is_wanted(int number)
 }
 
 /*
- * Add an accepted signal to signals.kept, and make the signalfds that have it in their mask
- * readable.  Like the kernel, keeps only one instance of a signal that is no real-time signal.
- * Without memory the signal is lost.
+ * Add an accepted signal to signals.kept, and make the signalfds that have the signal in their mask
+ * readable.  Like the kernel, keeps only one instance of a signal that is no real-time signal.  If
+ * memory is lacking, the signal is lost.
  */
 static void keep_signal(const siginfo_t *info)
 {
@@ -87,8 +91,9 @@ static void keep_signal(const siginfo_t *info)
 }
 
 /*
- * Returns the link to the kept signal that a read with this mask returns: the oldest one of the
- * lowest number.
+ * Returns the pointer in the list that points to the kept signal that a read with this mask
+ * returns: the lowest number, and of that number the oldest.  Returns NULL if no kept signal is in
+ * the mask.
  */
 static struct kept **find_kept(const sigset_t *mask)
 {
@@ -101,7 +106,7 @@ static struct kept **find_kept(const sigset_t *mask)
 	return found;
 }
 
-/* Make each signalfd for which no signal is kept not readable. */
+/* Make each signalfd that has no kept signal in its mask not readable. */
 static void drain_unready_pipes(void)
 {
 	for (struct ep_signals *one = signals.all; one; one = one->next)
@@ -109,7 +114,10 @@ static void drain_unready_pipes(void)
 			ep_pipe_drain(&one->pipe);
 }
 
-/* Send kept signals that are in no mask any more to the process again, so that they are pending. */
+/*
+ * Send the kept signals that are in no mask any more to the process again, where they are pending
+ * then, as if this library had never accepted them.
+ */
 static void resend_unwanted(void)
 {
 	struct kept **link = &signals.kept;
@@ -131,8 +139,8 @@ static void resend_unwanted(void)
 
 /*
  * Returns true if an accepted signal may be the one that interrupt_wait has sent.  A signal that
- * the process sends to itself by kill(2) looks the same: if both are accepted, the second one is
- * kept.
+ * the process sends to itself by kill(2) looks the same.  If both arrive, the first is taken for
+ * that of interrupt_wait, and the second is kept.
  */
 static bool is_interrupt(const siginfo_t *info)
 {
@@ -143,7 +151,10 @@ static bool is_interrupt(const siginfo_t *info)
 	return info->si_signo == signals.interrupt_signal;
 }
 
-/* Store the union of all signalfds' masks; false: it is empty.  Called with the lock. */
+/*
+ * Store the union of the masks of all signalfds in *all.  Returns false if the union is empty.
+ * Called with the lock.
+ */
 static bool unite_masks(sigset_t *all)
 {
 	bool any = false;
@@ -188,8 +199,9 @@ static void *accept_signals(void *unused)
 }
 
 /*
- * Called with the lock, after a change of the masks: has the thread read the masks again.  Sends
- * the thread a signal for which the thread waits, unless the last such signal was not accepted yet.
+ * Has the thread read the masks again after a change of the masks: sends the thread a signal for
+ * which the thread waits.  Sends none if the thread has not accepted the last such signal yet.
+ * Called with the lock.
  */
 static void interrupt_wait(void)
 {
@@ -228,8 +240,8 @@ static int update_thread_mask(void)
 		return 0;
 	signals.has_thread = true;
 	/*
-	 * The new thread reads the masks before its first wait: let interrupt_wait send no signal
-	 * until then.
+	 * The new thread reads the masks before its first wait.  With an empty waits_for,
+	 * interrupt_wait sends no signal until then.
 	 */
 	sigemptyset(&signals.waits_for);
 	rc = ep_thread_start(run_thread);
@@ -241,8 +253,8 @@ static int update_thread_mask(void)
 /* --- read ------------------------------------------------------------------------------------- */
 
 /*
- * Move the signals of this mask that are pending now to signals.kept; without sigtimedwait, the
- * thread does so later.  Called with the lock.
+ * Move the pending signals of this mask to signals.kept.  Where sigtimedwait(2) is missing, does
+ * nothing, because the thread does that a moment later.  Called with the lock.
  */
 static void accept_pending(const sigset_t *mask)
 {
@@ -257,7 +269,10 @@ static void accept_pending(const sigset_t *mask)
 #endif
 }
 
-/* Take the next signal for this signalfd from signals.kept.  Returns false if there is none. */
+/*
+ * Take the next signal for this signalfd from signals.kept, and store its record in *out.  Returns
+ * false if there is none.
+ */
 static bool try_read(struct ep_signals *object, struct signalfd_siginfo *out)
 {
 	struct ep_locked before = ep_lock(&signals.lock);
@@ -304,7 +319,10 @@ ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t s
 
 /* --- The call ------------------------------------------------------------------------- */
 
-/* Set the mask of this signalfd.  Called with the lock.  Returns 0 or -errno. */
+/*
+ * Set the mask of this signalfd, and adapt the thread and the readiness of all signalfds.  Called
+ * with the lock.  Returns 0 or -errno.
+ */
 static int set_mask(struct ep_signals *object, const sigset_t *mask)
 {
 	int rc;
@@ -317,7 +335,8 @@ static int set_mask(struct ep_signals *object, const sigset_t *mask)
 	resend_unwanted();
 	drain_unready_pipes();
 	/*
-	 * A signal in this mask may be kept already, for another signalfd: make this one readable.
+	 * A signal in the new mask may be kept already, because another signalfd has it in its
+	 * mask: make this signalfd readable.
 	 */
 	if (find_kept(&object->mask))
 		ep_pipe_notify(&object->pipe);
@@ -342,7 +361,7 @@ static void end_signals(struct ep_object *opaque)
 	pool_give(&pool, &opaque->free);
 }
 
-/* Returns the memory of an ended signalfd, or new memory; NULL: none. */
+/* Returns the memory of an ended signalfd, or new memory; NULL: there is no memory. */
 static struct ep_signals *allocate(void)
 {
 	struct ep_signals *object = pool_take(&pool);
@@ -414,7 +433,7 @@ static void fork_prepare(void)
 	signals.before_fork = ep_lock(&signals.lock);
 }
 
-/* After fork(2), in the parent and in the child, which has a copy of the locked lock: unlock. */
+/* After fork(2), in the parent and in the child, which has a copy of the locked lock: unlock it. */
 static void fork_end(void)
 {
 	ep_unlock(&signals.lock, signals.before_fork);
@@ -429,7 +448,10 @@ static void revive_thread(void)
 	ep_unlock(&signals.lock, before);
 }
 
-/* In a forked child: free the kept signals, make new pipes, have ep_revive start the thread. */
+/*
+ * In a forked child: free the kept signals, which are the parent's, give each signalfd a new pipe,
+ * and have the next ep_revive start a thread.
+ */
 static void fork_child(void)
 {
 	while (signals.kept) {

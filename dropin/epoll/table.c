@@ -1,7 +1,7 @@
 /*
- * The objects (sets, eventfds, timerfds and signalfds) that descriptors refer to: how a call finds
- * the object of a descriptor and holds it, and what happens when a descriptor is duplicated or
- * closed and when the process forks.
+ * Maps descriptors to the objects (sets, eventfds, timerfds and signalfds) that they refer to: how
+ * a call finds and holds the object of a descriptor, and what happens when a descriptor is
+ * duplicated or closed and when the process forks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,20 +14,20 @@
 
 static struct {
 	pthread_mutex_t lock;
-	struct ep_set *all;   /* [t] sets that a descriptor refers to, linked by set->next */
-	atomic_int set_count; /* [a] number of sets in `all` */
+	struct ep_set *all;   /* the sets that descriptors refer to, linked by set->next */
+	atomic_int set_count; /* number of sets in `all` */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 _Thread_local bool ep_inside;
 _Atomic pid_t ep_process;
 atomic_bool ep_is_child;
-/* Functions that start the threads of timers and of signalfds in a forked child. */
+/* The functions that ep_add_revival has stored, of timers and of signalfds, each at most once. */
 enum { EP_REVIVALS = 2 };
 static void (*revivals[EP_REVIVALS])(void);
 
 /*
- * Returns the object of this kind that fd refers to, or NULL.  The object is not held, so it may
- * end at any time.
+ * Returns the object of this kind that fd refers to, or NULL.  The caller has no reference, so the
+ * object may end at any time.
  */
 static struct ep_object *object_of(int fd, enum ep_kind kind)
 {
@@ -44,7 +44,7 @@ static bool try_hold(atomic_int *count)
 {
 	int refs = atomic_load_explicit(count, memory_order_relaxed);
 
-	/* An object whose count is 0 has ended, or ends now: do not take a reference. */
+	/* An object whose count is 0 has ended, or ends now: return false. */
 	while (refs > 0)
 		if (atomic_compare_exchange_weak_explicit(count, &refs, refs + 1,
 		                                          memory_order_acquire,
@@ -60,8 +60,8 @@ struct ep_object *ep_object_hold(int fd, enum ep_kind kind)
 	if (!object || !try_hold(&object->refs))
 		return NULL;
 	/*
-	 * Before the reference was taken, the object may have ended, and its memory been reused:
-	 * check that fd still refers to this object.
+	 * Before this call took the reference, the object may have ended, and its memory may have
+	 * been reused for another object: check that fd still refers to this object.
 	 */
 	if (object_of(fd, kind) == object)
 		return object;
@@ -111,7 +111,7 @@ bool ep_any_sets(void)
 
 /*
  * Record that fd refers to this object.  Called with the table's lock.  Returns false if fd is out
- * of range, or there is no memory for the entry of fd in the table.
+ * of range, or if there is no memory for the state of fd.
  */
 static bool record_fd(struct ep_object *object, int fd)
 {
@@ -156,8 +156,8 @@ void ep_table_unlock(void)
 }
 
 /*
- * Make `duplicate` the file that fd refers to now: ep_replace_fds may have replaced fd since the
- * program has duplicated fd.  Called with the table's lock.
+ * Make `duplicate` a duplicate of fd again, because ep_replace_fds may have replaced the file of fd
+ * after the program has duplicated fd.  Called with the table's lock.
  */
 static void refresh_duplicate(int fd, int duplicate)
 {
@@ -174,7 +174,8 @@ void ep_duplicated(int fd, int duplicate)
 	int saved = errno;
 
 	/*
-	 * Ignore a child of vfork(2): it shares the parent's memory, but has its own descriptors.
+	 * Do nothing in a child of vfork(2), which shares the parent's memory, but has its own
+	 * descriptors.
 	 */
 	if (!number || !atomic_load(&number->object) || duplicate < 0 ||
 	    atomic_load(&ep_process) != getpid())
@@ -190,8 +191,8 @@ void ep_duplicated(int fd, int duplicate)
 }
 
 /*
- * Remove a set whose last descriptor was closed from the list of all sets.  Called with the table's
- * lock.
+ * Remove a set, whose last descriptor was closed, from the list of all sets.  Called with the
+ * table's lock.
  */
 static void unlist_set(struct ep_set *set)
 {
@@ -222,7 +223,10 @@ struct ep_object *ep_close_begin(int fd)
 	struct ep_object *object = NULL;
 	int saved = errno;
 
-	/* A child of vfork(2) shares the parent's memory, but closes its own descriptors only. */
+	/*
+	 * Do nothing in a child of vfork(2), which shares the parent's memory, but closes only its
+	 * own descriptors.
+	 */
 	if (XP_LIKELY(!number_needs_close_hook(fd)) || atomic_load(&ep_process) != getpid())
 		return NULL;
 	if (atomic_exchange(&number->may_be_registered, false)) {
@@ -271,8 +275,8 @@ int ep_replace_fds(struct ep_object *object, int fd)
 }
 
 /*
- * Takes no lock: the forked child has one thread, and the locks that fork_prepare took may still be
- * locked, because the order of the fork handlers is not known.
+ * Takes no lock, because the forked child has only one thread.  The locks that fork_prepare has
+ * taken may still be locked here, because the order of the fork handlers is not known.
  */
 void ep_update_inodes(int fd)
 {
@@ -295,8 +299,8 @@ void ep_add_revival(void (*start)(void))
 	int i = 0;
 
 	/*
-	 * In a child of a forked child the function may be recorded already: then do not add it
-	 * again.
+	 * If the parent is itself a forked child, the function may be stored already: store it
+	 * once.
 	 */
 	while (revivals[i] && revivals[i] != start)
 		i++;
@@ -355,7 +359,7 @@ static void unlock_until(const struct ep_set *end)
 }
 
 /*
- * Try to lock all sets.  Returns NULL if all are locked; otherwise unlocks the sets locked so far,
+ * Try to lock all sets.  Returns NULL if all are locked.  Otherwise unlocks those that were locked,
  * and returns the set whose lock another thread holds.
  */
 static struct ep_set *try_lock_all(void)
@@ -370,9 +374,9 @@ static struct ep_set *try_lock_all(void)
 }
 
 /*
- * Before a fork: lock the table and all sets.  Sets cannot be locked in a fixed order, because a
- * thread that holds the lock of a set may wait for the lock of a nested one: so try, and start
- * again after each failure.
+ * Called before a fork: locks the table and all sets.  A thread that holds the lock of a set may
+ * wait for the lock of a nested set, so there is no fixed order in which all sets can be locked.
+ * So try to lock each, and after a failure unlock all and start again.
  */
 static void fork_prepare(void)
 {
@@ -407,10 +411,7 @@ void ep_reserve_closed_fds(void)
 		if (spare != (int)i)
 			ep_real()->fcntl(spare, F_DUPFD_CLOEXEC, (int)i);
 	}
-	/*
-	 * The socket itself may have got the number of a set's descriptor: then the socket stays
-	 * open.
-	 */
+	/* If the socket itself has got the number of a set's descriptor, the socket stays open. */
 	if (spare >= 0 && !object_of(spare, EP_SET))
 		real_close.close(spare);
 }

@@ -20,7 +20,7 @@
 enum {
 	/* the longest sleep (ns) of the thread while a timer depends on a clock that may be set */
 	CLOCK_CHECK_NS = 1000000000,
-	/* a change (ns) of realtime_offset_ns that adjtime(2) does not cause: the clock was set */
+	/* a larger change (ns) of realtime_offset_ns means a clock that was set, not adjtime(2) */
 	CLOCK_STEP_NS = 20000000,
 };
 
@@ -41,23 +41,25 @@ struct ep_timer {
 	 * if the timer is periodic, timerfd_gettime(2), sets this to false.
 	 */
 	bool is_expired;
-	/* set with TFD_TIMER_CANCEL_ON_SET to an absolute time on the real-time clock, not to 0 */
+	/* from TFD_TIMER_CANCEL_ON_SET with an absolute time, not 0, on the real-time clock */
 	bool is_cancel_on_set;
-	/* the real-time clock was set, and no read(2) has returned ECANCELED for that yet */
+	/* The real-time clock was set, and no read(2) has returned ECANCELED for that yet. */
 	bool is_canceled;
 };
 
 static struct {
 	/*
-	 * taken by ep_lock, which blocks signals; the timers' thread, in which signals are always
-	 * blocked, locks it directly
+	 * Guards all timers.  Calls of the program lock it by ep_lock, which blocks signals.  The
+	 * thread, in which all signals are always blocked, locks it directly.
 	 */
 	pthread_mutex_t lock;
-	struct ep_locked before_fork; /* for fork_end: the state from ep_lock */
+	struct ep_locked before_fork; /* what ep_lock returned in fork_prepare, for fork_end */
 	struct ep_timer *all;
-	/* the thread was started; in a forked child, before ep_revive: by the parent */
+	/* the thread was started; in a forked child before ep_revive: by the parent */
 	bool has_thread;
-	/* signalled when a timer was set or armed again: the thread computes its sleep again */
+	/*
+	 * signalled when a timer was set or armed again, to have the thread compute its sleep again
+	 */
 	pthread_cond_t changed;
 } timers = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -6,7 +6,7 @@
 #include "common/time.h"
 #include "ep.h"
 
-enum { EP_STACK_RECORDS = 64 /* size of the array of records on the stack */ };
+enum { EP_STACK_RECORDS = 64 /* number of records in the array on the stack */ };
 
 static int64_t now_ns(void)
 {
@@ -17,12 +17,13 @@ static int64_t now_ns(void)
 }
 
 /*
- * Translate records into events, at most `cap`.  If deferred_fd is not negative, events[0] is
- * already an event of this descriptor, from the record that an earlier call had taken from the
- * queue and kept (ep_defer_record).  If the queue reports deferred_fd again, because it is
- * level-triggered or has a new edge, both become one event.  If it does not, there may be one event
- * more than the array has room for: then the last record is kept for the next wait.  Returns the
- * number of events.
+ * Translate records into events, at most `cap`, and return the number of events.
+ *
+ * If deferred_fd is not negative, events[0] already has the event of a record that an earlier call
+ * has kept (ep_defer_record), and deferred_fd is that record's descriptor.  If the queue reports
+ * deferred_fd again, because it is level-triggered or has a new edge, both reports become one
+ * event.  Otherwise there may be one event more than the array has room for: then the last record
+ * is left for the next wait (ep_defer_record).
  */
 static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, int count,
                        struct epoll_event *events, int deferred_fd, int cap)
@@ -48,7 +49,8 @@ static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, in
 
 /*
  * Translate set->deferred, the record that an earlier call has kept (ep_defer_record), into an
- * event.  Returns the record's descriptor; -1: there is no event.
+ * event.  Returns the record's descriptor; -1: there is no record, or the record is no event any
+ * more.
  */
 static int deliver_deferred(struct ep_set *set, struct epoll_event *event)
 {
@@ -69,18 +71,18 @@ struct waiting {
 	struct epoll_event *events;
 	int64_t timeout_ns;
 	const sigset_t *mask;
-	int cancel_state; /* the cancellation state to apply during the wait in the queue */
+	int cancel_state; /* the program's cancellation state, for the wait in the queue */
 	/*
-	 * becomes true when ep_notifier_pause has returned true: end_wait then has to call
+	 * becomes true when ep_notifier_pause has returned true: then end_wait has to call
 	 * ep_notifier_resume
 	 */
 	bool *is_paused;
 };
 
 /*
- * Wait in the queue.  With has_event, an event is taken already, which would be lost if the thread
- * were cancelled: take more records without sleeping.  Like on Linux, a wait with timeout 0 runs no
- * handler of a signal that only the mask lets in.
+ * Wait in the queue.  has_event: the caller has an event already, which would be lost if the thread
+ * were cancelled, so take more records without sleeping.  Like on Linux, a wait with timeout 0 does
+ * not apply the signal mask, so no handler runs for a signal that only the mask lets in.
  */
 static int wait_in_queue(struct ep_set *set, struct xpoll_ready *records, int cap,
                          const struct waiting *waiting, bool has_event)
@@ -98,7 +100,7 @@ static int wait_in_queue(struct ep_set *set, struct xpoll_ready *records, int ca
 
 /*
  * Wait until there is an event for the program, or until the timeout has passed.  That may need
- * several waits of the queue: one may return early without a record, because another thread has
+ * several waits of the queue: a wait may return early without a record, because another thread has
  * called xpoll_wake, or with records that are no events.  Returns the number of events or a
  * negative errno value.
  */
@@ -122,9 +124,9 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 		if (count == 0 && waiting->timeout_ns == 0)
 			return kept;
 		/*
-		 * The set may have got a notifier during the wait, and a wake-up for the notifier's
-		 * thread may have woken this thread: ep_notifier_pause wakes the notifier's thread
-		 * again.
+		 * The wait of the queue gave no event.  The set may have got a notifier meanwhile,
+		 * and this thread may have taken a wake-up that was for the notifier's thread:
+		 * ep_notifier_pause wakes the notifier's thread again.
 		 */
 		if (kept == 0 && !*waiting->is_paused)
 			*waiting->is_paused = ep_notifier_pause(set);
@@ -137,15 +139,15 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 	return kept;
 }
 
-/* The state that end_wait releases at the end of a wait, also if the thread is cancelled. */
+/* What end_wait releases at the end of a wait, or if the thread is cancelled. */
 struct room {
 	struct ep_set *set;
 	struct xpoll_ready *records; /* allocated array; NULL: the array on the stack is used */
-	/* ep_notifier_pause has returned true, so ep_notifier_resume must follow */
+	/* ep_notifier_pause has returned true, so end_wait has to call ep_notifier_resume */
 	bool is_paused;
 };
 
-/* Cleanup handler: end a wait, also that of a cancelled thread. */
+/* Clean-up handler, called at the end of a wait and if the thread is cancelled: release `room`. */
 static void end_wait(void *opaque)
 {
 	struct room *room = opaque;
@@ -177,7 +179,7 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	int rc;
 
 	/*
-	 * A wait returns at most one record for each live entry, so a larger array is not needed.
+	 * A wait of the queue returns at most one record for each live entry: do not allocate more.
 	 */
 	if (cap > EP_STACK_RECORDS && live <= EP_STACK_RECORDS)
 		cap = EP_STACK_RECORDS;
@@ -194,9 +196,8 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	rc = wait_until(set, room.records ? room.records : few, cap, &waiting);
 	pthread_cleanup_pop(1);
 	/*
-	 * The wait may have taken the last events.  Call ep_is_ready: if no event is left,
-	 * ep_is_ready makes the notifier's socket, to which the set's descriptors refer,
-	 * unreadable.
+	 * The wait may have taken the last event.  If no event is left, ep_is_ready makes the
+	 * notifier's socket, and so the set's descriptors, not readable.
 	 */
 	if (room.is_paused && is_notifier_readable(set))
 		(void)ep_is_ready(set);
