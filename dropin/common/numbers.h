@@ -25,7 +25,8 @@ struct number {
 };
 
 /*
- * Returns the state of fd; NULL if no page was allocated for fd, so fd has no object and no mark.
+ * Returns the state of fd; NULL if no page was allocated for fd: then fd has no object and is not
+ * registered.
  */
 struct number *number_at(int fd);
 /* Like number_at, but allocates the page if necessary; NULL: no memory, or fd is out of range. */

@@ -41,7 +41,10 @@ static inline void *pool_take(pool_list *pool)
 
 	if (!rest || atomic_compare_exchange_strong(pool, &none, rest))
 		return node;
-	/* Meanwhile another thread has put objects into the pool: give the rest back one by one. */
+	/*
+	 * Another thread has put objects into the pool meanwhile: give the other nodes back one by
+	 * one.
+	 */
 	while (rest) {
 		struct pool_node *next = rest->next;
 

@@ -1,5 +1,6 @@
 /*
- * What the epoll drop-in does before and after a descriptor is closed: see common/close.h.
+ * The functions that the epoll drop-in calls before and after a descriptor is closed: see
+ * common/close.h.
  *
  * A close ends the registrations of the descriptor in all sets, and a set ends when its last
  * descriptor is closed.  The library does not see a close by a bare system call, or inside the C
@@ -59,7 +60,7 @@ static inline void closing_before_unshare(void)
 
 /*
  * Do close_range(2): end the registrations of the descriptors in the range, close those that refer
- * to sets, eventfds, timers or signalfds, then have the C library close the rest of the range.
+ * to sets, eventfds, timers or signalfds, and have the C library close the others.
  */
 int closing_range(unsigned first, unsigned last, int flags);
 

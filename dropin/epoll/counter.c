@@ -3,8 +3,9 @@
  *
  * The program's descriptor is one end of the pair.  Each message that waits there has 8 bytes, a
  * number larger than 0.  So the kernel reports the descriptor readable while the counter is not 0,
- * and a forked child shares the counter.  write(2) adds a message.  read(2) takes all messages; for
- * a semaphore it takes one message, and sends a message with the rest if the number exceeds 1.
+ * and a forked child shares the counter.  write(2) adds a message.  read(2) takes all messages.
+ * For a semaphore, read(2) takes one message, and if the number in it is n > 1, sends a message
+ * with n - 1.
  */
 #include <errno.h>
 #include <fcntl.h>

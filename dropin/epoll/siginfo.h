@@ -21,7 +21,7 @@ static inline bool is_realtime(int number)
 #endif
 }
 
-/* Returns what the program reads for this accepted signal. */
+/* Returns the record that the program reads for this accepted signal. */
 static inline struct signalfd_siginfo to_siginfo(const siginfo_t *info)
 {
 	struct signalfd_siginfo out;

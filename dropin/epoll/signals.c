@@ -39,8 +39,8 @@ struct kept {
 };
 
 static struct {
-	pthread_mutex_t lock; /* taken by ep_lock */
-	struct ep_locked before_fork; /* what ep_lock returned in fork_prepare, for fork_end */
+	pthread_mutex_t lock; /* guards this struct and all signalfds; taken by ep_lock */
+	struct ep_locked before_fork; /* the result of ep_lock in fork_prepare, for fork_end */
 	struct ep_signals *all;
 	struct kept *kept;   /* accepted signals that were not read, oldest first */
 	bool has_thread;     /* the thread was started and has not ended */

@@ -41,7 +41,7 @@ struct ep_timer {
 	 * if the timer is periodic, timerfd_gettime(2), sets this to false.
 	 */
 	bool is_expired;
-	/* from TFD_TIMER_CANCEL_ON_SET with an absolute time, not 0, on the real-time clock */
+	/* set with TFD_TIMER_CANCEL_ON_SET to an absolute time (not 0) on the real-time clock */
 	bool is_cancel_on_set;
 	/* The real-time clock was set, and no read(2) has returned ECANCELED for that yet. */
 	bool is_canceled;
@@ -53,7 +53,7 @@ static struct {
 	 * thread, in which all signals are always blocked, locks it directly.
 	 */
 	pthread_mutex_t lock;
-	struct ep_locked before_fork; /* what ep_lock returned in fork_prepare, for fork_end */
+	struct ep_locked before_fork; /* the result of ep_lock in fork_prepare, for fork_end */
 	struct ep_timer *all;
 	/* the thread was started; in a forked child before ep_revive: by the parent */
 	bool has_thread;

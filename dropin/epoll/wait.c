@@ -139,7 +139,7 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 	return kept;
 }
 
-/* What end_wait releases at the end of a wait, or if the thread is cancelled. */
+/* The state that end_wait releases at the end of a wait, or if the thread is cancelled. */
 struct room {
 	struct ep_set *set;
 	struct xpoll_ready *records; /* allocated array; NULL: the array on the stack is used */

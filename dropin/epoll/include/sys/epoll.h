@@ -2,8 +2,8 @@
  * epoll(7) for systems that do not have it: see xpoll-epoll(7).
  *
  * The names and numbers are those of Linux.  Where the C library has functions of these names
- * (Linux, illumos), the linker sees the ones declared here as xpoll_epoll_create and so on.  So
- * other libraries in the program, compiled with the system's header, still call the system's
+ * (Linux, illumos), the linker sees the functions declared here as xpoll_epoll_create and so on.
+ * So other libraries in the program, compiled with the system's header, still call the system's
  * functions.
  */
 #ifndef XPOLL_SYS_EPOLL_H
@@ -15,7 +15,7 @@
 #include <sys/types.h>
 #include <time.h>
 #ifdef __GLIBC__
-/* With -std=c11, for example, the headers above hide these types. */
+/* With -std=c11, for example, the headers above do not define sigset_t and struct timespec. */
 #include <bits/types/sigset_t.h>
 #include <bits/types/struct_timespec.h>
 #endif
@@ -49,7 +49,7 @@ enum EPOLL_EVENTS {
 	EPOLLMSG = 0x400,
 	EPOLLRDHUP = 0x2000
 };
-/* Programs check by #ifdef whether these three exist. */
+/* The next three are macros as well, because programs check by #ifdef whether they exist. */
 #define EPOLLIN EPOLLIN
 #define EPOLLRDHUP EPOLLRDHUP
 #define EPOLLPRI EPOLLPRI
