@@ -38,8 +38,7 @@ static struct afd_group *group_open(struct afd_state *state)
 static void group_sort_by_room(struct afd_state *state, struct afd_group *group)
 {
 	xp_list_remove(&group->item);
-	xp_list_append(group->socks == AFD_GROUP_MOST ? &state->groups
-	                                              : state->groups.next,
+	xp_list_append(group->socks == AFD_GROUP_MOST ? &state->groups : state->groups.next,
 	               &group->item);
 }
 
@@ -120,8 +119,8 @@ static int sock_submit(struct afd_state *state, struct afd_sock *sock)
 		.handles[0] = {sock->base, xp_afd_from_poll_bits(wants), 0},
 	};
 	xp_count_shared(&state->counters->syscalls_change);
-	rc = xp_nt_poll(sock->group->device, &poll->argument,
-	                sizeof poll->argument, &poll->status, poll);
+	rc = xp_nt_poll(sock->group->device, &poll->argument, sizeof poll->argument, &poll->status,
+	                poll);
 	if (rc < 0)
 		return rc;
 	sock->pending = true;
@@ -131,14 +130,12 @@ static int sock_submit(struct afd_state *state, struct afd_sock *sock)
 	return 0;
 }
 
-int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap,
-                     int *count)
+int afd_socks_submit(struct afd_state *state, struct xp_fired *fired, int cap, int *count)
 {
 	struct xp_list *item = state->updates.next;
 
 	while (item != &state->updates && *count < cap) {
-		struct afd_sock *sock =
-			XP_CONTAINER_OF(item, struct afd_sock, entry.item);
+		struct afd_sock *sock = XP_CONTAINER_OF(item, struct afd_sock, entry.item);
 		uint32_t first;
 		int rc = 0;
 
@@ -212,22 +209,18 @@ static int sock_open(struct afd_state *state, struct afd_entry *entry)
 }
 
 /* Request these bits from the next wait on, or at once if threads sleep at the port. */
-static int sock_request_bits(struct afd_state *state, struct afd_sock *sock,
-                             uint32_t watch)
+static int sock_request_bits(struct afd_state *state, struct afd_sock *sock, uint32_t watch)
 {
-	uint32_t before = sock->entry.watch;
 	struct afd_poll *fresh;
 
 	sock->entry.watch = watch;
 	if (sock->pending && sock_wants(sock) & ~sock->polled_bits) {
-		sock->entry.watch = before;
 		fresh = xp_zalloc(sizeof *fresh);
 		if (!fresh)
 			return -ENOMEM;
 		fresh->sock = sock;
 		xp_count_shared(&state->counters->syscalls_change);
 		sock_orphan(sock, fresh);
-		sock->entry.watch = watch;
 	}
 	if (sock->due_bits || (sock_wants(sock) && !sock->pending))
 		sock_queue_update(state, sock);
@@ -237,6 +230,7 @@ static int sock_request_bits(struct afd_state *state, struct afd_sock *sock,
 static int sock_watch(struct afd_state *state, struct afd_entry *entry, uint32_t watch)
 {
 	struct afd_sock *sock = (struct afd_sock *)entry;
+	const struct afd_sock before = *sock;
 	int rc = 0;
 
 	if (watch & XP_WATCH_EDGE) {
@@ -244,10 +238,18 @@ static int sock_watch(struct afd_state *state, struct afd_entry *entry, uint32_t
 	} else {
 		sock->due_bits = 0;
 		sock->end_reported = false;
-		if (watch & XP_WATCH_BITS)
-			afd_edge_end(state, sock);
 	}
-	return rc < 0 ? rc : sock_request_bits(state, sock, watch);
+	if (rc == 0)
+		rc = sock_request_bits(state, sock, watch);
+	if (rc < 0) { /* go on as before; due_bits of the change would repeat an edge */
+		sock->due_bits = before.due_bits;
+		sock->end_reported = before.end_reported;
+		entry->watch = before.entry.watch;
+	}
+	/* Only now stop the recording of edges, which goes on if the change has failed. */
+	if (rc < 0 ? !before.edge : !(watch & XP_WATCH_EDGE) && watch & XP_WATCH_BITS)
+		afd_edge_end(state, sock);
+	return rc;
 }
 
 static void sock_close(struct afd_state *state, struct afd_entry *entry)
