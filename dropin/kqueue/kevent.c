@@ -187,8 +187,8 @@ static XP_NOINLINE int kq_wait_with_aio(struct kq *kq,
                                         int nevents, int64_t timeout_ns)
 {
 	struct xpoll_event few[KQ_EVENTS];
-	bool timed = timeout_ns > 0 && timeout_ns < INT64_MAX;
-	int64_t end_ns = timed ? kq_now() + timeout_ns : 0;
+	bool timed = timeout_ns > 0;
+	int64_t end_ns = timed ? xp_deadline(kq_now(), timeout_ns) : 0;
 	sigset_t mask;
 	int count, kept = 0;
 

@@ -55,6 +55,22 @@ XT_TEST(aio_read_tells_its_queue)
 	XT_CHECK(!kit_readable(kq));
 }
 
+/* The sum of this timeout and the clock is more than an int64_t of nanoseconds holds. */
+XT_TEST(aio_event_comes_before_a_timeout_of_292_years)
+{
+	struct timespec timeout = {.tv_sec = INT64_MAX / 1000000000 - 1};
+	int kq = kit_open(), udata;
+	int fd = xt_file("hello");
+	char buffer[32] = "";
+	struct aiocb control = request(kq, fd, buffer, sizeof buffer, 0, &udata);
+	struct kevent event;
+
+	XT_EQ(aio_read(&control), 0);
+	XT_EQ(kevent(kq, NULL, 0, &event, 1, &timeout), 1);
+	XT_EQ(event.udata, &udata);
+	XT_EQ(aio_return(&control), 5);
+}
+
 XT_TEST(aio_write_and_sync_tell_their_queue)
 {
 	int kq = kit_open();
