@@ -184,9 +184,8 @@ void xp_heap_remove(struct xp_heap *heap, struct xp_heap_item *item)
 	item->place = 0;
 	heap_prefetch_last(heap);
 	last = heap->entries[XP_HEAP_FIRST + --heap->len];
-	if (last.item == item)
-		return;
-	heap_move(heap, place, last);
+	if (last.item != item)
+		heap_move(heap, place, last);
 }
 
 void xp_heap_move(struct xp_heap *heap, struct xp_heap_item *item, int64_t deadline_ns)

@@ -18,7 +18,7 @@ struct xp_pool_block {
  * Add a block of free objects to the pool; called if no block has a free object.  Returns the
  * block; NULL: no memory.
  */
-static struct xp_pool_block *pool_grow(struct xp_pool *pool, size_t size)
+static XP_COLD struct xp_pool_block *pool_grow(struct xp_pool *pool, size_t size)
 {
 	struct xp_pool_block *block = xp_alloc_aligned(sizeof *block + POOL_OBJECTS * size);
 

@@ -1,6 +1,6 @@
 /*
- * The hash table of registrations: see regmap.h.  An item's home slot is the one that its hash
- * selects.
+ * The hash table of registrations: see regmap.h.  An item's home slot is the one where the search
+ * for the item begins (xp_regmap_home).
  */
 #include "base/regmap.h"
 
@@ -9,27 +9,16 @@
 #include "base/alloc.h"
 #include "base/assert.h"
 
-/*
- * Returns the slot of an item; if the item is not in the table, the first free slot from its home
- * slot (the one that the item's hash selects) on.
- */
 struct xp_regmap_slot *xp_regmap_find_slot(const struct xp_regmap *map, uint64_t ident, int filter)
 {
-	uint32_t hash = xp_regmap_hash(ident, filter);
-	size_t at = (size_t)hash & (map->len - 1);
+	uint64_t hash = xp_regmap_hash(ident, filter);
+	size_t at = xp_regmap_home(map, hash);
 
 	for (; map->slots[at].item; at = (at + 1) & (map->len - 1))
-		if (map->slots[at].hash == hash && map->slots[at].filter == filter &&
-		    map->slots[at].item->ident == ident)
-			break;
+		if (map->slots[at].hash == hash && map->slots[at].item->ident == ident)
+			return &map->slots[at];
+	map->slots[at].hash = hash;
 	return &map->slots[at];
-}
-
-void xp_regmap_put(struct xp_regmap *map, struct xp_regmap_slot *slot, struct xp_regmap_item *item,
-                   int filter)
-{
-	*slot = (struct xp_regmap_slot){xp_regmap_hash(item->ident, filter), filter, item};
-	map->count++;
 }
 
 void xp_regmap_fini(struct xp_regmap *map)
@@ -43,12 +32,14 @@ struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map, uint64_t iden
 	return map->len ? xp_regmap_find_slot(map, ident, filter)->item : NULL;
 }
 
-int xp_regmap_grow(struct xp_regmap *map, size_t count)
+XP_COLD int xp_regmap_grow(struct xp_regmap *map, size_t count)
 {
-	struct xp_regmap larger = {.len = map->len ? map->len : 1};
+	struct xp_regmap larger = {.shift = map->len ? map->shift + 1 : 63};
 
-	while ((larger.most = larger.len / 4 * 3) < count)
-		larger.len *= 2;
+	do {
+		larger.len = (size_t)1 << (64 - --larger.shift);
+		larger.most = larger.len / 4 * 3;
+	} while (larger.most < count);
 	larger.slots = xp_zalloc(larger.len * sizeof *larger.slots);
 	if (!larger.slots)
 		/*
@@ -57,7 +48,7 @@ int xp_regmap_grow(struct xp_regmap *map, size_t count)
 		 */
 		return count < map->len ? 0 : -ENOMEM;
 	for (size_t i = 0; i < map->len; i++) {
-		size_t at = (size_t)map->slots[i].hash & (larger.len - 1);
+		size_t at = xp_regmap_home(&larger, map->slots[i].hash);
 
 		if (!map->slots[i].item)
 			continue;
@@ -77,7 +68,7 @@ int xp_regmap_add(struct xp_regmap *map, struct xp_regmap_item *item, int filter
 
 	XP_ASSERT(!xp_regmap_find(map, item->ident, filter));
 	if (rc == 0)
-		xp_regmap_put(map, xp_regmap_find_slot(map, item->ident, filter), item, filter);
+		xp_regmap_put(map, xp_regmap_find_slot(map, item->ident, filter), item);
 	return rc;
 }
 
@@ -93,7 +84,7 @@ void xp_regmap_remove(struct xp_regmap *map, const struct xp_regmap_item *item, 
 	 * gap on; but skip an item whose home slot is between the gap and the item.
 	 */
 	for (size_t at = (free + 1) & last; map->slots[at].item; at = (at + 1) & last) {
-		if (((at - (size_t)map->slots[at].hash) & last) < ((at - free) & last))
+		if (((at - xp_regmap_home(map, map->slots[at].hash)) & last) < ((at - free) & last))
 			continue;
 		map->slots[free] = map->slots[at];
 		free = at;

@@ -2,9 +2,8 @@
  * A hash table of registrations by (ident, filter), with linear probing (Knuth, The Art of Computer
  * Programming, 6.4).
  *
- * Each slot holds the hash and the filter next to the pointer, so a search reads only items that
- * have the hash and the filter.  The table grows when room is made or an item is added, never when
- * an item is searched or removed.
+ * Each slot holds the hash next to the pointer, so a search reads only items that have the hash.
+ * The table grows when room is made or an item is added, never when an item is searched or removed.
  */
 #ifndef XP_BASE_REGMAP_H
 #define XP_BASE_REGMAP_H
@@ -20,11 +19,11 @@ struct xp_regmap_item {
 
 struct xp_regmap {
 	struct xp_regmap_slot {
-		uint32_t hash;
-		int filter;
+		uint64_t hash;
 		struct xp_regmap_item *item; /* NULL: the slot is free */
 	} *slots;
 	size_t len; /* number of slots: a power of two, or 0 before the first item */
+	unsigned shift; /* 64 minus the binary logarithm of len */
 	size_t count, most; /* number of items, and how many fit before the table grows */
 };
 
@@ -32,23 +31,22 @@ void xp_regmap_fini(struct xp_regmap *map); /* frees the slots; the items belong
 /* Returns the item with this ident and filter; NULL: there is none. */
 struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map, uint64_t ident, int filter);
 /*
- * Returns the hash of (ident, filter), the upper half of a product.  The low bits of the hash,
- * which select the slot, would hardly depend on the upper half of the key, which contains the
- * filter.  So that half is folded into the lower half first.
+ * Returns the hash of (ident, filter).  Equal hashes come from equal keys, because multiplying by
+ * an odd number can be undone; so items with the same hash and the same ident have the same filter.
  */
-static inline uint32_t xp_regmap_hash(uint64_t ident, int filter)
+static inline uint64_t xp_regmap_hash(uint64_t ident, int filter)
 {
-	uint64_t key = ident ^ (uint64_t)(unsigned)filter << 48;
-
-	return (uint32_t)((key ^ key >> 32) * 0x9e3779b97f4a7c15u >> 32);
+	return (ident ^ (uint64_t)(unsigned)filter << 48) * 0x9e3779b97f4a7c15u;
 }
 /*
- * Prefetch the slot where the search for this item begins.  The table must have slots (map->len >
- * 0).
+ * Returns the index of the slot where the search for an item with this hash begins.  The highest
+ * bits of the hash select it, which depend on all bits of ident and filter, and are evenly
+ * distributed for successive idents, because the factor is 2^64 divided by the golden ratio.  The
+ * table must have slots (map->len > 0).
  */
-static inline void xp_regmap_prefetch(const struct xp_regmap *map, uint64_t ident, int filter)
+static inline size_t xp_regmap_home(const struct xp_regmap *map, uint64_t hash)
 {
-	xp_prefetch(&map->slots[xp_regmap_hash(ident, filter) & (map->len - 1)]);
+	return (size_t)(hash >> map->shift);
 }
 /*
  * Returns the item, or another one with the same hash, because this search reads no ident; NULL: no
@@ -57,8 +55,8 @@ static inline void xp_regmap_prefetch(const struct xp_regmap *map, uint64_t iden
 static inline struct xp_regmap_item *xp_regmap_find_by_hash(const struct xp_regmap *map,
                                                             uint64_t ident, int filter)
 {
-	uint32_t hash = xp_regmap_hash(ident, filter);
-	size_t at = (size_t)hash & (map->len - 1);
+	uint64_t hash = xp_regmap_hash(ident, filter);
+	size_t at = xp_regmap_home(map, hash);
 
 	while (map->slots[at].item && map->slots[at].hash != hash)
 		at = (at + 1) & (map->len - 1);
@@ -75,15 +73,20 @@ static inline int xp_regmap_reserve(struct xp_regmap *map, size_t count)
 	return XP_LIKELY(count <= map->most) ? 0 : xp_regmap_grow(map, count);
 }
 /*
- * Returns the slot of an item, or, if the item is not in the table, the free slot to pass to
- * xp_regmap_put.  The pointer is valid until the table changes.  The table must have slots.
+ * Returns the slot of an item, or, if the item is not in the table, a free slot to pass to
+ * xp_regmap_put, in which the item's hash is stored already.  The pointer is valid until the table
+ * changes.  The table must have slots.
  */
 struct xp_regmap_slot *xp_regmap_find_slot(const struct xp_regmap *map, uint64_t ident, int filter);
 /*
  * Store a new item in the slot that xp_regmap_find_slot has returned.  There must be room for it.
  */
-void xp_regmap_put(struct xp_regmap *map, struct xp_regmap_slot *slot, struct xp_regmap_item *item,
-                   int filter);
+static inline void xp_regmap_put(struct xp_regmap *map, struct xp_regmap_slot *slot,
+                                 struct xp_regmap_item *item)
+{
+	slot->item = item;
+	map->count++;
+}
 /* Add an item, which must not be in the table.  Returns 0 or -ENOMEM. */
 int xp_regmap_add(struct xp_regmap *map, struct xp_regmap_item *item, int filter);
 /* Remove an item, which must be in the table; allocates nothing, and cannot fail. */

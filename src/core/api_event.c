@@ -7,6 +7,10 @@
 #include "sys/fdnum.h"
 
 #define ACTIONS (XPOLL_ADD | XPOLL_DELETE | XPOLL_ENABLE | XPOLL_DISABLE)
+/* Bit N is set if N is a valid combination of ACTIONS. */
+#define VALID_ACTIONS \
+	(XP_BIT(XPOLL_ADD) | XP_BIT(XPOLL_DELETE) | XP_BIT(XPOLL_ENABLE) | XP_BIT(XPOLL_DISABLE) | \
+	 XP_BIT(XPOLL_ADD | XPOLL_ENABLE) | XP_BIT(XPOLL_ADD | XPOLL_DISABLE))
 #define MODES   (XPOLL_CLEAR | XPOLL_ONESHOT | XPOLL_DISPATCH)
 #define KNOWN   (ACTIONS | MODES | XPOLL_RECEIPT | XPOLL_KEEPUDATA | XPOLL_SETUDATA)
 #define READ_WRITE_NOTES \
@@ -20,15 +24,15 @@ static int flags_check(const struct xpoll_event *change, const struct xp_source_
 {
 	unsigned flags = change->flags, actions = flags & ACTIONS;
 
-	if (flags & ~(unsigned)KNOWN || (flags & XPOLL_DELETE && actions != XPOLL_DELETE) ||
-	    (flags & XPOLL_ENABLE && flags & XPOLL_DISABLE) ||
-	    (flags & XPOLL_SETUDATA && flags & XPOLL_KEEPUDATA))
+	if (flags & ~(unsigned)KNOWN ||
+	    (flags & (XPOLL_SETUDATA | XPOLL_KEEPUDATA)) == (XPOLL_SETUDATA | XPOLL_KEEPUDATA))
 		return -EINVAL;
 	/*
 	 * Accept a change without an action if the source allows that: the trigger of USER, for
 	 * example, is in fflags alone.
 	 */
-	return actions || (source && source->is_action_optional && change->fflags) ? 0 : -EINVAL;
+	return VALID_ACTIONS >> actions & 1 ||
+		(!actions && source && source->is_action_optional && change->fflags) ? 0 : -EINVAL;
 }
 
 static int fd_add(struct xpoll *queue, const struct xpoll_event *change, int fd, unsigned filter)
@@ -77,15 +81,15 @@ static int fd_change(struct xpoll *queue, const struct xpoll_event *change, unsi
 
 static int event_change(struct xpoll *queue, const struct xpoll_event *change, struct xp_late *late)
 {
-	int filter = xp_filter_index(change->filter);
-	const struct xp_source_ops *source = filter < 0 ? xp_source_find(change->filter) : NULL;
-	int rc = flags_check(change, source);
+	const struct xp_source_ops *source = xp_source_find(change->filter);
+	int filter, rc = flags_check(change, source);
 
 	if (rc < 0)
 		return rc;
-	if (filter >= 0)
-		return fd_change(queue, change, (unsigned)filter, late);
-	return source ? xp_registration_change(queue, source, change) : -EINVAL;
+	if (source)
+		return xp_registration_change(queue, source, change);
+	filter = xp_filter_index(change->filter);
+	return filter < 0 ? -EINVAL : fd_change(queue, change, (unsigned)filter, late);
 }
 
 /*
@@ -99,6 +103,8 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
                          struct xp_late *late)
 {
 	int len = 0, unreported = 0;
+	const struct xp_registration *ahead[XP_AHEAD_MASK + 1];
+	bool prefetches = nchanges > XP_AHEAD && queue->registrations.map.len > 0;
 
 	xp_sources_reset_now(queue);
 	for (int i = 0; i < nchanges; i++) {
@@ -108,12 +114,11 @@ static int changes_apply(struct xpoll *queue, const struct xpoll_event *changes,
 		 */
 		const struct xpoll_event *change = &changes[i];
 		uint64_t syscalls = xp_counter_read(&queue->counters.syscalls_change);
-		bool last = nevents == 0 && i == nchanges - 1;
 		int rc;
 
-		if (i % XP_AHEAD == 0 && nchanges > XP_AHEAD && queue->registrations.map.len > 0)
-			xp_registrations_ahead(queue, change, nchanges - i, i == 0);
-		rc = event_change(queue, change, last ? late : NULL);
+		if (i % XP_AHEAD == 0 && prefetches)
+			xp_registrations_ahead(queue, ahead, changes, i, nchanges);
+		rc = event_change(queue, change, nevents || i < nchanges - 1 ? NULL : late);
 		xp_count_change(queue, rc, syscalls);
 		if (XP_LIKELY(rc >= 0 && !(change->flags & XPOLL_RECEIPT)))
 			continue;

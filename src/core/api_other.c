@@ -100,11 +100,10 @@ static int aio_submit(struct xpoll *queue, struct xpoll_aio *aio)
 
 	if (xp_registration_find(queue, ident, XPOLL_FILT_AIO))
 		return -EBUSY;
-	reg = xp_registration_make(queue, &xp_source_aio, ident, NULL);
+	reg = xp_registration_make(queue, &xp_source_aio, ident, xp_udata_pointer(aio->udata),
+	                           xp_source_aio.implied);
 	if (!reg)
 		return -ENOMEM;
-	reg->udata = xp_udata_pointer(aio->udata);
-	reg->flags = xp_source_aio.implied;
 	rc = xp_aio_submit(queue, reg, aio);
 	if (rc < 0)
 		xp_registration_free(queue, reg);

@@ -77,8 +77,8 @@ static inline void xp_count_change(struct xpoll *queue, int rc, uint64_t syscall
 {
 	bool free = rc >= 0 && xp_counter_read(&queue->counters.syscalls_change) == syscalls;
 
-	queue->stats.changes += !free; /* xpoll_stats returns changes + changes_free as `changes` */
-	queue->stats.changes_free += free;
+	/* xpoll_stats returns changes + changes_free as `changes` */
+	++*(free ? &queue->stats.changes_free : &queue->stats.changes);
 	queue->stats.change_errors += rc < 0;
 }
 

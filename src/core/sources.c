@@ -45,29 +45,41 @@ void xp_registration_set_active(struct xpoll *queue, struct xp_registration *reg
 	registration_update_list(queue, reg);
 }
 
-struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
-                                             uint64_t ident, struct xp_regmap_slot *slot)
+/*
+ * Allocate a registration and add it to the table.  slot: the free slot that xp_regmap_find_slot
+ * has returned, or NULL.  Returns NULL if there is no memory.
+ */
+static XP_INLINE struct xp_registration *
+registration_put(struct xpoll *queue, const struct xp_source_ops *ops, uint64_t ident,
+                 union xp_udata udata, unsigned flags, struct xp_regmap_slot *slot)
 {
 	struct xp_regmap *map = &queue->registrations.map;
 	struct xp_registration *reg;
 	unsigned place;
 
-	if (XP_UNLIKELY(map->count >= map->most)) {
-		if (xp_regmap_grow(map, map->count + 1) < 0)
-			return NULL;
+	if (XP_UNLIKELY(map->count >= map->most))
 		slot = NULL;
-	}
+	if (!slot && xp_regmap_reserve(map, map->count + 1) < 0)
+		return NULL;
 	reg = xp_pool_take(&queue->sources[ops->id].pool, ops->size, &place);
 	if (!reg)
 		return NULL;
-	*reg = (struct xp_registration){{ident}, (int8_t)ops->filter, .pool_index = place & 63};
+	*reg = (struct xp_registration){
+		.item = {ident}, .filter = (int8_t)ops->filter, .pool_index = place & 63,
+		.flags = (uint16_t)flags, .ready = {&reg->ready, &reg->ready}, .udata = udata,
+	};
 	if (ops->size > sizeof *reg)
 		memset(reg + 1, 0, ops->size - sizeof *reg);
-	xp_list_init(&reg->ready);
-	xp_regmap_put(map, slot ? slot : xp_regmap_find_slot(map, ident, ops->filter), &reg->item,
-	              ops->filter);
+	xp_regmap_put(map, slot ? slot : xp_regmap_find_slot(map, ident, ops->filter), &reg->item);
 	queue->stats.registered++;
 	return reg;
+}
+
+struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
+                                             uint64_t ident, union xp_udata udata, unsigned flags)
+{
+	return xp_registration_find(queue, ident, ops->filter) ? NULL
+		: registration_put(queue, ops, ident, udata, flags, NULL);
 }
 
 void xp_registration_free(struct xpoll *queue, struct xp_registration *reg)
@@ -91,16 +103,11 @@ void xp_registration_end(struct xpoll *queue, struct xp_registration *reg)
 struct xp_registration *xp_registration_spawn(struct xpoll *queue,
                                               const struct xp_registration *model, uint64_t ident)
 {
-	struct xp_registration *reg;
+	struct xp_registration *reg = xp_registration_make(queue, xp_source_of(model), ident,
+	                                                   model->udata, model->flags);
 
-	if (xp_registration_find(queue, ident, model->filter))
-		return NULL;
-	reg = xp_registration_make(queue, xp_source_of(model), ident, NULL);
-	if (!reg)
-		return NULL;
-	reg->fflags = model->fflags;
-	reg->udata = model->udata;
-	reg->flags = model->flags;
+	if (reg)
+		reg->fflags = model->fflags;
 	return reg;
 }
 
@@ -109,14 +116,13 @@ struct xp_registration *xp_registration_spawn(struct xpoll *queue,
 static int registration_add(struct xpoll *queue, const struct xp_source_ops *ops,
                             const struct xpoll_event *change, struct xp_regmap_slot *slot)
 {
-	struct xp_registration *reg = xp_registration_make(queue, ops, change->ident, slot);
+	unsigned flags = (change->flags & (REGISTRATION_MODES | XPOLL_DISABLE)) | ops->implied;
+	struct xp_registration *reg = registration_put(
+		queue, ops, change->ident, (union xp_udata){.bits = change->udata64}, flags, slot);
 	int rc;
 
 	if (!reg)
 		return -ENOMEM;
-	reg->udata.bits = change->udata64;
-	reg->flags = (uint16_t)((change->flags & (REGISTRATION_MODES | XPOLL_DISABLE)) |
-	                        ops->implied);
 	rc = ops->attach(queue, reg, change);
 	XP_ASSERT(rc <= 0);
 	if (rc < 0)
@@ -140,10 +146,9 @@ static int registration_modify(struct xpoll *queue, const struct xp_source_ops *
 		reg->flags |= change->flags & REGISTRATION_MODES;
 	if ((added && !(change->flags & XPOLL_KEEPUDATA)) || change->flags & XPOLL_SETUDATA)
 		reg->udata.bits = change->udata64;
-	if (change->flags & XPOLL_ENABLE)
-		reg->flags &= (uint16_t)~XPOLL_DISABLE;
-	if (change->flags & XPOLL_DISABLE)
-		reg->flags |= XPOLL_DISABLE;
+	if (switched)
+		reg->flags = (uint16_t)((reg->flags & ~XPOLL_DISABLE) |
+		                        (change->flags & XPOLL_DISABLE));
 	if (switched && ops->switched)
 		ops->switched(queue, reg);
 	registration_update_list(queue, reg);
@@ -205,35 +210,29 @@ int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
 	return registration_missing(ops, change->ident);
 }
 
-/*
- * Returns the registration that a change is about, or another one of the same hash, or NULL; for
- * prefetching.
- */
-static const struct xp_registration *guess_registration(const struct xpoll *queue,
-                                                        const struct xpoll_event *change)
+void xp_registrations_ahead(struct xpoll *queue, const struct xp_registration **ahead,
+                            const struct xpoll_event *changes, int i, int n)
 {
-	return registration_of(
-		xp_regmap_find_by_hash(&queue->registrations.map, change->ident, change->filter));
-}
-
-void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int n,
-                            bool first)
-{
+	const struct xp_regmap *map = &queue->registrations.map;
 	int at[4]; /* borders between the ranges of changes that the three stages below prefetch */
 
-	for (int i = 0; i < 4; i++)
-		at[i] = (i + 1) * XP_AHEAD < n ? (i + 1) * XP_AHEAD : n;
+	for (int stage = 0; stage < 4; stage++)
+		at[stage] = i + (stage + 1) * XP_AHEAD < n ? i + (stage + 1) * XP_AHEAD : n;
 	/*
 	 * Prefetch in three stages: for the farthest changes the place in the table, for nearer
 	 * ones the registration, for the nearest ones the source's data.  The first call does each
 	 * stage also for the changes that are nearer, because no call before has done so.
 	 */
-	for (int i = first ? 0 : at[2]; i < at[3]; i++)
-		xp_regmap_prefetch(&queue->registrations.map, changes[i].ident, changes[i].filter);
-	for (int i = first ? 0 : at[1]; i < at[2]; i++)
-		xp_prefetch(guess_registration(queue, &changes[i]));
-	for (int i = first ? 0 : at[0]; i < at[1]; i++) {
-		const struct xp_registration *reg = guess_registration(queue, &changes[i]);
+	for (int next = i ? at[2] : 0; next < at[3]; next++)
+		xp_prefetch(&map->slots[xp_regmap_home(map, xp_regmap_hash(
+			changes[next].ident, changes[next].filter))]);
+	for (int next = i ? at[1] : 0; next < at[2]; next++) {
+		ahead[next & XP_AHEAD_MASK] = registration_of(xp_regmap_find_by_hash(
+			map, changes[next].ident, changes[next].filter));
+		xp_prefetch(ahead[next & XP_AHEAD_MASK]);
+	}
+	for (int next = i ? at[0] : 0; next < at[1]; next++) {
+		const struct xp_registration *reg = ahead[next & XP_AHEAD_MASK];
 
 		if (reg && xp_source_of(reg)->prefetch)
 			xp_source_of(reg)->prefetch(queue, reg);

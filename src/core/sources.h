@@ -17,11 +17,10 @@ static inline bool xp_sources_active(const struct xpoll *queue)
 struct xp_registration *xp_registration_find(const struct xpoll *queue, uint64_t ident, int filter);
 /*
  * Allocate a registration and add it to the table; the caller attaches it to its source.  Returns
- * NULL if there is no memory.  slot: the free slot of the table that xp_regmap_find_slot returned,
- * or NULL.
+ * NULL if there is no memory, or if the ident has a registration already.
  */
 struct xp_registration *xp_registration_make(struct xpoll *queue, const struct xp_source_ops *ops,
-                                             uint64_t ident, struct xp_regmap_slot *slot);
+                                             uint64_t ident, union xp_udata udata, unsigned flags);
 /* Remove a registration from the table and free it. */
 void xp_registration_free(struct xpoll *queue, struct xp_registration *reg);
 
@@ -40,14 +39,16 @@ void xp_sources_set_probed(struct xpoll *queue);
 int xp_registration_change(struct xpoll *queue, const struct xp_source_ops *ops,
                            const struct xpoll_event *change);
 
+enum { XP_AHEAD = 8, XP_AHEAD_MASK = 4 * XP_AHEAD - 1 };
 /*
- * Prefetch memory that later changes of this call will read.  Call before every XP_AHEAD-th change.
- * changes: this change and those after it, n in number; first: this is the first change of the
- * call.  The table of registrations must have slots (map.len > 0).
+ * Prefetch memory that later changes of this call will read.  Call before every XP_AHEAD-th change,
+ * with the index i of that change; n: number of changes.  ahead: array of XP_AHEAD_MASK + 1
+ * pointers, in which each call stores the registrations that later changes probably name, for the
+ * next call.  By then a registration may have ended, but its memory stays in the pool.  The table
+ * of registrations must have slots (map.len > 0).
  */
-enum { XP_AHEAD = 8 };
-void xp_registrations_ahead(struct xpoll *queue, const struct xpoll_event *changes, int n,
-                            bool first);
+void xp_registrations_ahead(struct xpoll *queue, const struct xp_registration **ahead,
+                            const struct xpoll_event *changes, int i, int n);
 
 /* Deliver active registrations into the array of the wait, each at most once in a wait. */
 void xp_sources_deliver(struct xpoll *queue, struct xp_wait *wait);

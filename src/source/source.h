@@ -164,8 +164,8 @@ struct xp_source_ops {
 
 	/*
 	 * Prefetch the source's data that a change of this registration will probably read soon.
-	 * This is only a guess: the change may be for another registration with the same hash, or
-	 * this one may end before.  Optional.
+	 * This is only a guess: the change may be for another registration with the same hash, and
+	 * this one may have ended, or may end before.  Optional.
 	 */
 	void (*prefetch)(struct xpoll *queue, const struct xp_registration *reg);
 

@@ -115,7 +115,6 @@ XT_TEST(guess_is_what_is_found)
 	for (int i = 0; i < ITEMS; i++) {
 		const struct xp_regmap_item *item = &model->items[i], *found, *guess;
 
-		xp_regmap_prefetch(&model->map, item->ident, filter_of(i));
 		if (i % 3)
 			model_toggle(model, i);
 		found = model_find(model, i);
