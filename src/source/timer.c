@@ -46,7 +46,7 @@ enum { HEAP_MOVES_MOST = 16 }; /* most extended timers that one call of timers_d
 /* This source's state in a queue: the heaps of running timers, and when the first one expires. */
 struct timers {
 	struct xp_heap heaps[CLOCKS];
-	uint32_t counts[CLOCKS]; /* number of timers of each clock, in its heap or not */
+	uint32_t count;          /* number of timers, in a heap or not */
 	int64_t due_ns;          /* the time last passed to xp_host.set_due */
 	int64_t first_ns;        /* earliest deadline in the heap of the real-time clock */
 	int64_t first_due_ns;    /* first_ns on the monotonic clock: see to_monotonic */
@@ -61,19 +61,17 @@ static unsigned clock_of(uint32_t fflags)
 	return (fflags & ABSOLUTE_NOTES) == XPOLL_NOTE_ABSTIME ? REALTIME : MONOTONIC;
 }
 
-/*
- * The units of time, indexed by their bits in fflags; `most` is the largest number of units whose
- * nanoseconds fit in 64 bits.
- */
+/* The units of time, indexed by their bits in fflags. */
 static const struct unit {
-	int64_t ns; /* nanoseconds of a unit; 0: invalid, an index of several bits */
-	int64_t most;
+	int64_t ns; /* nanoseconds of a unit */
+	/* smallest number of units whose nanoseconds exceed 63 bits; 0: invalid, several bits */
+	uint64_t limit;
 } timer_units[UNITS + 1] = {
-	[XPOLL_NOTE_SECONDS] = {XP_NS_PER_SEC, XP_NEVER / XP_NS_PER_SEC},
-	[XPOLL_NOTE_MSECONDS] = {XP_NS_PER_MS, XP_NEVER / XP_NS_PER_MS},
-	[0] = {XP_NS_PER_MS, XP_NEVER / XP_NS_PER_MS},
-	[XPOLL_NOTE_USECONDS] = {1000, XP_NEVER / 1000},
-	[XPOLL_NOTE_NSECONDS] = {1, XP_NEVER},
+	[XPOLL_NOTE_SECONDS] = {XP_NS_PER_SEC, XP_NEVER / XP_NS_PER_SEC + 1},
+	[XPOLL_NOTE_MSECONDS] = {XP_NS_PER_MS, XP_NEVER / XP_NS_PER_MS + 1},
+	[0] = {XP_NS_PER_MS, XP_NEVER / XP_NS_PER_MS + 1},
+	[XPOLL_NOTE_USECONDS] = {1000, XP_NEVER / 1000 + 1},
+	[XPOLL_NOTE_NSECONDS] = {1, (uint64_t)XP_NEVER + 1},
 };
 
 static const struct unit *unit_of(uint32_t fflags)
@@ -81,17 +79,17 @@ static const struct unit *unit_of(uint32_t fflags)
 	return &timer_units[fflags & UNITS];
 }
 
-/* Returns `data`, a number of units, in nanoseconds; XP_NEVER if 64 bits are too few for that. */
+/*
+ * Returns `data`, a number of units, in nanoseconds; XP_NEVER if 64 bits are too few for that;
+ * -EINVAL if the number is negative or the unit is invalid.
+ */
 static int64_t span_ns(uint32_t fflags, int64_t data)
 {
 	const struct unit *unit = unit_of(fflags);
 
-	return data > unit->most ? XP_NEVER : data * unit->ns;
-}
-
-static int change_check(const struct xpoll_event *change)
-{
-	return change->data < 0 || !unit_of(change->fflags)->ns ? -EINVAL : 0;
+	if (XP_LIKELY((uint64_t)data < unit->limit))
+		return data * unit->ns;
+	return data < 0 || !unit->limit ? -EINVAL : XP_NEVER;
 }
 
 /*
@@ -119,6 +117,11 @@ static int64_t to_monotonic(const struct timers *timers, int64_t first_ns)
 	return due_ns;
 }
 
+static struct xp_heap *heap_of(struct timers *timers, uint32_t fflags)
+{
+	return clock_of(fflags) == MONOTONIC ? &timers->heaps[MONOTONIC] : &timers->heaps[REALTIME];
+}
+
 static struct xp_registration *timers_first(const struct xp_heap *heap)
 {
 	return XP_CONTAINER_OF(xp_heap_first(heap), struct xp_registration, timer);
@@ -142,8 +145,9 @@ static int64_t timers_deadline(struct xp_heap *heap)
 }
 
 /* Pass the earliest deadline of all timers to the queue, if it has changed. */
-static void timers_update_due(struct xpoll *queue, struct timers *timers)
+static XP_NOINLINE void timers_update_due(struct xpoll *queue)
 {
+	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 	int64_t due_ns = timers_deadline(&timers->heaps[MONOTONIC]);
 	int64_t first_ns = timers_deadline(&timers->heaps[REALTIME]);
 
@@ -166,27 +170,31 @@ static void timers_convert_again(struct xpoll *queue, struct timers *timers)
 {
 	timers->first_ns = XP_NEVER;
 	timers->first_due_ns = XP_NEVER;
-	timers_update_due(queue, timers);
+	timers_update_due(queue);
 }
 
 /*
  * Put the timer into the heap of its clock, unless it is disabled, waits for delivery, or will not
  * expire.
  */
-static void timer_enqueue(struct timers *timers, struct xp_registration *reg)
+static void timer_enqueue(struct xpoll *queue, struct xp_heap *heap, struct xp_registration *reg)
 {
 	XP_ASSERT(!xp_heap_has(&reg->timer));
-	if (reg->deadline_ns != XP_NEVER && !reg->active &&
-	    !(reg->flags & XPOLL_DISABLE))
-		xp_heap_add(&timers->heaps[clock_of(reg->fflags)], &reg->timer,
-		            reg->deadline_ns);
+	if (reg->deadline_ns == XP_NEVER || reg->active || reg->flags & XPOLL_DISABLE)
+		return;
+	xp_heap_add(heap, &reg->timer, reg->deadline_ns);
+	if (XP_UNLIKELY(xp_heap_is_first(&reg->timer)))
+		timers_update_due(queue);
 }
 
-static void timer_dequeue(struct timers *timers, struct xp_registration *reg)
+/* Take the timer out of its heap.  Returns true if the timer was the first one. */
+static bool timer_dequeue(struct xp_heap *heap, struct xp_registration *reg)
 {
+	bool first = xp_heap_is_first(&reg->timer);
+
 	if (xp_heap_has(&reg->timer))
-		xp_heap_remove(&timers->heaps[clock_of(reg->fflags)],
-		               &reg->timer);
+		xp_heap_remove(heap, &reg->timer);
+	return first;
 }
 
 /*
@@ -238,7 +246,7 @@ static void realtime_clock_was_set(struct xpoll *queue, struct xp_source_fd *wat
  * Open the descriptor that reports the setting of the real-time clock, if the system has one, and
  * have the queue watch it.  Returns 0 or an error.
  */
-static int watch_realtime_clock(struct xpoll *queue, struct timers *timers)
+static XP_COLD int watch_realtime_clock(struct xpoll *queue, struct timers *timers)
 {
 	int rc;
 
@@ -281,26 +289,24 @@ static struct timers *timers_make(struct xpoll *queue)
 }
 
 /*
- * Make room in the heap for one more timer of this clock; for the first one of the real-time clock,
- * also open the descriptor that reports the setting of that clock.
+ * Make room for `count` timers in the heap of the clock that these fflags select.  For the
+ * real-time clock, also open the descriptor that reports the setting of that clock, unless it is
+ * open.
  */
-static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers,
-                          unsigned clock)
+static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers, uint32_t fflags,
+                                    uint32_t count)
 {
-	int rc = xp_heap_reserve(&timers->heaps[clock],
-	                         timers->counts[clock] + 1);
+	int rc = xp_heap_reserve(heap_of(timers, fflags), count);
 
-	if (XP_UNLIKELY(rc == 0 && clock == REALTIME))
+	if (XP_UNLIKELY(rc == 0 && clock_of(fflags) == REALTIME))
 		rc = watch_realtime_clock(queue, timers);
 	return rc;
 }
 
-/* Store a change.  `data`: the deadline (ABSOLUTE_NOTES), or the time from now and the period. */
-static void timer_set(struct xpoll *queue, struct xp_registration *reg,
-                      const struct xpoll_event *change)
+/* Store a change; span: the deadline (ABSOLUTE_NOTES), or the time from now, in ns. */
+static XP_INLINE void timer_set(struct xpoll *queue, struct xp_registration *reg,
+                                const struct xpoll_event *change, int64_t span)
 {
-	int64_t span = span_ns(change->fflags, change->data);
-
 	reg->fflags = change->fflags;
 	reg->data = change->data;
 	reg->deadline_ns = change->fflags & ABSOLUTE_NOTES ? span
@@ -311,21 +317,18 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
                         const struct xpoll_event *change)
 {
 	struct timers *timers = timers_make(queue);
-	unsigned clock = clock_of(change->fflags);
-	int rc = change_check(change);
+	int64_t span = span_ns(change->fflags, change->data);
+	int rc = span < 0 ? (int)span : !timers ? -ENOMEM
+		: timers_prepare(queue, timers, change->fflags, timers->count + 1);
 
-	if (rc == 0)
-		rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
 	if (rc < 0)
 		return rc;
+	timers->count++;
 	/* An absolute timer has CLEAR only if the program sets it, like on FreeBSD. */
 	if (change->fflags & ABSOLUTE_NOTES && !(change->flags & XPOLL_CLEAR))
 		reg->flags &= (uint16_t)~XPOLL_CLEAR;
-	timers->counts[clock]++;
-	timer_set(queue, reg, change);
-	timer_enqueue(timers, reg);
-	if (XP_UNLIKELY(xp_heap_is_first(&reg->timer)))
-		timers_update_due(queue, timers);
+	timer_set(queue, reg, change, span);
+	timer_enqueue(queue, heap_of(timers, change->fflags), reg);
 	return 0;
 }
 
@@ -337,64 +340,60 @@ static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
                        const struct xpoll_event *change)
 {
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
-	unsigned before = clock_of(reg->fflags);
-	unsigned after = clock_of(change->fflags);
+	struct xp_heap *before = heap_of(timers, reg->fflags);
+	struct xp_heap *after = heap_of(timers, change->fflags);
 	bool first = xp_heap_is_first(&reg->timer);
-	bool stays = before == after && xp_heap_has(&reg->timer);
 	int64_t before_ns = reg->deadline_ns;
-	int rc;
+	int64_t span = span_ns(change->fflags, change->data);
+	int rc = 0;
 
 	if (!(change->flags & XPOLL_ADD))
 		return 0;
-	rc = change_check(change);
-	if (rc == 0 && before != after)
-		rc = timers_prepare(queue, timers, after);
+	if (span < 0)
+		return (int)span;
+	if (before != after)
+		rc = timers_prepare(queue, timers, change->fflags, timers->count);
 	if (rc < 0)
 		return rc;
-	timers->counts[before]--;
-	timers->counts[after]++;
-	if (!stays) {
-		timer_dequeue(timers, reg);
+	timer_set(queue, reg, change, span);
+	if (before != after || !xp_heap_has(&reg->timer)) {
+		timer_dequeue(before, reg);
 		xp_host.set_active(queue, reg, false);
+		timer_enqueue(queue, after, reg);
+	} else if (reg->deadline_ns == XP_NEVER) {
+		timer_dequeue(after, reg);
+	} else if (reg->deadline_ns < before_ns) {
+		xp_heap_move(after, &reg->timer, reg->deadline_ns);
 	}
-	timer_set(queue, reg, change);
-	if (!stays)
-		timer_enqueue(timers, reg);
-	else if (reg->deadline_ns == XP_NEVER)
-		timer_dequeue(timers, reg);
-	else if (reg->deadline_ns < before_ns)
-		xp_heap_move(&timers->heaps[after], &reg->timer, reg->deadline_ns);
 	if (first || xp_heap_is_first(&reg->timer))
-		timers_update_due(queue, timers);
+		timers_update_due(queue);
 	return 0;
 }
 
 static void timer_switched(struct xpoll *queue, struct xp_registration *reg)
 {
-	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
+	struct xp_heap *heap = heap_of(*xp_host.state(queue, XP_SOURCE_TIMER), reg->fflags);
 
-	timer_dequeue(timers, reg);
-	timer_enqueue(timers, reg);
-	timers_update_due(queue, timers);
+	if (timer_dequeue(heap, reg))
+		timers_update_due(queue);
+	timer_enqueue(queue, heap, reg);
 }
 
 static void timer_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
-	bool first = xp_heap_is_first(&reg->timer);
 
-	timer_dequeue(timers, reg);
-	timers->counts[clock_of(reg->fflags)]--;
-	if (first)
-		timers_update_due(queue, timers);
+	timers->count--;
+	if (timer_dequeue(heap_of(timers, reg->fflags), reg))
+		timers_update_due(queue);
 }
 
 static void timer_prefetch(struct xpoll *queue, const struct xp_registration *reg)
 {
-	const struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
+	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
 	if (timers)
-		xp_heap_prefetch(&timers->heaps[clock_of(reg->fflags)], &reg->timer);
+		xp_heap_prefetch(heap_of(timers, reg->fflags), &reg->timer);
 }
 
 /*
@@ -430,17 +429,14 @@ static int timer_collect(struct xpoll *queue, struct xp_registration *reg,
 	event->data = timer_take_expirations(reg);
 	xp_host.set_active(queue, reg, false);
 	/* With DISPATCH the queue disables the timer next, so leave it out of the heap. */
-	if (reg->flags & XPOLL_DISPATCH)
-		return 0;
-	timer_enqueue(timers, reg);
-	if (XP_UNLIKELY(xp_heap_is_first(&reg->timer)))
-		timers_update_due(queue, timers);
+	if (!(reg->flags & XPOLL_DISPATCH))
+		timer_enqueue(queue, heap_of(timers, reg->fflags), reg);
 	return 0;
 }
 
 static bool timer_supports(uint32_t fflags)
 {
-	return unit_of(fflags)->ns != 0;
+	return unit_of(fflags)->limit != 0;
 }
 
 static void timer_fini(struct xpoll *queue, void *state)
@@ -459,15 +455,14 @@ static void timer_fini(struct xpoll *queue, void *state)
 static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = timers_make(queue);
-	unsigned clock = clock_of(reg->fflags);
-	int rc = timers ? timers_prepare(queue, timers, clock) : -ENOMEM;
+	int rc = !timers ? -ENOMEM
+		: timers_prepare(queue, timers, reg->fflags, timers->count + 1);
 
 	if (rc < 0)
 		return rc;
-	timers->counts[clock]++;
+	timers->count++;
 	reg->timer.place = 0; /* not in a heap: the parent's heap, copied by fork(2), was freed */
-	timer_enqueue(timers, reg);
-	timers_update_due(queue, timers);
+	timer_enqueue(queue, heap_of(timers, reg->fflags), reg);
 	return 0;
 }
 

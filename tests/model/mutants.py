@@ -44,9 +44,9 @@ class Mutant(NamedTuple):
 EXPLORER = "unit.explore:every_order_of_steps_keeps_the_contract"
 MUTANTS = {
     "a periodic timer expires once": Mutant(
-        "\ttimer_enqueue(timers, reg);\n\tif (XP_UNLIKELY(xp_heap_is_first(&reg->timer)))\n"
-        "\t\ttimers_update_due(queue, timers);\n\treturn 0;\n}\n\nstatic bool timer_supports",
-        "\treturn 0;\n}\n\nstatic bool timer_supports",
+        "\tif (!(reg->flags & XPOLL_DISPATCH))\n"
+        "\t\ttimer_enqueue(queue, heap_of(timers, reg->fflags), reg);\n\treturn 0;\n",
+        "\t(void)timers;\n\treturn 0;\n",
         "(nothing came|is silent).* -7 ",
         "source.timer:periodic_counts_every_period_and_does_not_drift"),
     "a child keeps the parent's counts of signals": Mutant(
