@@ -72,11 +72,12 @@ static void host_unwatch(struct xpoll *queue, struct xp_source_fd *source_fd)
 
 	XP_ASSERT(slot->mode == XP_MODE_SOURCE && slot->udata[0].pointer == source_fd);
 	/*
-	 * Leave a one-shot entry of epoll that has reported (`armed` is 0) in the kernel: the entry
-	 * is silent, and ends when the descriptor is closed everywhere.  On other back ends always
-	 * remove the descriptor from their table of what they watch.
+	 * Without `ready` the source has made sure that this one-shot entry of epoll has reported
+	 * or is about to: leave the entry in the kernel, where it is silent after that, and ends
+	 * when the descriptor is closed everywhere.  Reports that come now are dropped.  On other
+	 * back ends always remove the descriptor from their table of what they watch.
 	 */
-	if (slot->armed || queue->ops->caps & XP_CAP_FREE_CHANGE)
+	if (source_fd->ready || queue->ops->caps & XP_CAP_FREE_CHANGE)
 		(void)queue->ops->detach(queue->backend, source_fd->fd);
 	source_slot_end(slot);
 }

@@ -142,7 +142,8 @@ static void proc_record_exit(struct xpoll *queue, struct xp_proc *proc)
 	proc->ended = true;
 	xp_list_remove(&proc->maybe_exited);
 	xp_list_remove(&proc->to_end);
-	/* Keep the descriptor open for xp_proc_replaced, which detects a reused ID. */
+	/* Keep the descriptor, now readable for ever, open for xp_proc_replaced. */
+	proc->watch.ready = NULL;
 	xp_proc_unwatch(queue, proc);
 	xp_trace_end(queue, proc);
 	if (reg->fflags & XPOLL_NOTE_EXIT) {

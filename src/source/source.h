@@ -245,13 +245,15 @@ XP_SOURCE_LIST(XP_SOURCE_DECLARATION)
 struct xp_source_fd {
 	int fd;
 	/*
-	 * The descriptor is reported once for each call of `watch`.  After the report `unwatch` and
-	 * a close need no change of the kernel's set, even if a forked process has a duplicate.
+	 * The descriptor is reported once for each call of `watch`: after the report it is silent,
+	 * even if a forked process has a duplicate.
 	 */
 	bool once;
 	/*
 	 * Called when the kernel has reported the descriptor as readable: reads the descriptor
-	 * without blocking.
+	 * without blocking.  If `once` is set and the descriptor is readable for ever, the source
+	 * may set this to NULL before it calls `unwatch`, which then need not change the kernel's
+	 * set.
 	 */
 	void (*ready)(struct xpoll *queue, struct xp_source_fd *source_fd);
 };

@@ -457,6 +457,7 @@ XT_TEST(several_waiting_threads_share_a_tree)
 XT_TEST(children_whose_exit_is_reported_twice_do_not_replace_the_set)
 {
 	struct history history = {0};
+	uint64_t changes;
 
 	XT_SINGLE_ONLY();
 	HISTORY_OR_SKIP();
@@ -464,6 +465,7 @@ XT_TEST(children_whose_exit_is_reported_twice_do_not_replace_the_set)
 		XT_SKIP("no report of a descriptor that is not watched in this back end");
 	struct xpoll *queue = xt_open_quiet();
 	struct helper parent = history_helper(queue, TRACK | EXIT);
+	changes = xt_stats(queue).syscalls_change;
 	for (int i = 0; i < 8; i++) {
 		struct helper child = helper_fork(parent);
 
@@ -474,6 +476,8 @@ XT_TEST(children_whose_exit_is_reported_twice_do_not_replace_the_set)
 		xt_close(child.fd); /* so that the next child's descriptor has the same number */
 	}
 	XT_EXPECT(!history_by_connector() || xt_stats(queue).stale_dropped >= 8);
+	/* Each child's descriptor is watched, and not removed after its end. */
+	XT_EXPECT_EQ(xt_stats(queue).syscalls_change - changes, 8);
 	XT_EXPECT_EQ(xt_stats(queue).rebuilds, 0);
 	free(history.told);
 }
