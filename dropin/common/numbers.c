@@ -5,7 +5,6 @@
 #include "common/numbers.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 enum {
 	NUMBERS_PER_PAGE = 1024, /* number of descriptors in a page */
@@ -55,10 +54,8 @@ unsigned numbers_end(void)
 void number_mark_registered(int fd)
 {
 	struct number *number = number_at(fd);
-	struct stat status;
 
-	/* No page for a number that is not open: it would stay, and make each walk longer. */
-	if (!number && fstat(fd, &status) == 0)
+	if (!number)
 		number = number_make(fd);
 	if (number && !atomic_load_explicit(&number->may_be_registered, memory_order_relaxed))
 		atomic_store(&number->may_be_registered, true);

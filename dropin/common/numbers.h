@@ -33,7 +33,7 @@ struct number *number_at(int fd);
 struct number *number_make(int fd);
 /*
  * Set may_be_registered of fd, because an object is about to register fd: the close of fd has to be
- * handled then.  Does nothing if fd is not open and has no page yet.
+ * handled then.
  */
 void number_mark_registered(int fd);
 /*

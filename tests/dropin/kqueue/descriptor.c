@@ -11,10 +11,6 @@
 
 #include "kit.h"
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
-
 static int is_queue(int fd)
 {
 	struct kevent event;
@@ -424,21 +420,3 @@ XT_TEST(timers_and_files_share_three_descriptors)
 			done++;
 	XT_CHECK(xt_count_open() <= before + 3);
 }
-
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
-/* A change that fails because fd is not open leaves no memory behind, however large fd is. */
-XT_TEST(change_of_a_closed_number_takes_no_memory)
-{
-	int kq = kit_open();
-	size_t before;
-
-	if (XT_SANITIZED)
-		XT_SKIP("a sanitizer has an allocator of its own");
-	XT_STATUS(kit_change(kq, 1 << 20, EVFILT_READ, EV_ADD, 0, 0, NULL), EBADF);
-	before = mallinfo2().uordblks;
-	for (int i = 1; i < 100; i++)
-		XT_STATUS(kit_change(kq, (1 << 20) + (i << 10), EVFILT_READ, EV_ADD, 0, 0, NULL),
-		          EBADF);
-	XT_EQ(mallinfo2().uordblks, before);
-}
-#endif
