@@ -98,10 +98,10 @@ static inline void xp_unlock_to_sleep(struct xpoll *queue)
 /*
  * Wake the threads that were left for the release of the lock: a sleeping one, which has to poll
  * (kick.is_pending), and followers, which wait for the turn (turn.pending_groups).  Releases the
- * lock meanwhile.
+ * lock meanwhile, and returns with the lock.
  */
 void xp_wake_pending(struct xpoll *queue);
-/* Release the lock, and wake these threads. */
+/* Release the lock, and wake the threads that were left for this moment. */
 static inline void xp_unlock(struct xpoll *queue)
 {
 	if (XP_UNLIKELY(queue->kick.is_pending || queue->turn.pending_groups))
@@ -160,7 +160,7 @@ void xp_await_thread_return(struct xpoll *queue, struct xp_wait *wait);
  * thread that sleeps so.  So there this returns false if several threads wait or have waited a
  * short time ago (threads.together), unless the process has one thread now.  Such a poll(2) also
  * clears the bits of some files, which the kernel's wait then does not report: so this returns
- * false if the queue has one (has_cleared_file).
+ * false once the queue has had one (has_cleared_file).
  */
 static inline bool xp_may_hold_signals(const struct xpoll *queue)
 {
