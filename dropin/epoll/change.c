@@ -1,6 +1,6 @@
 /*
- * epoll_ctl(2): checks the arguments in the order in which Linux checks them, and changes the
- * entry.
+ * epoll_ctl(2): checks the arguments in the same order as Linux, and adds, changes or deletes the
+ * entry (struct ep_entry) of a descriptor in a set.
  */
 #include <errno.h>
 #include <sys/stat.h>
@@ -32,9 +32,10 @@ static bool can_poll(const struct stat *status)
 }
 
 /*
- * Returns true if the descriptor refers to another file than at EPOLL_CTL_ADD.  Then the program
- * has closed the registered file without a call of this library, for example by a bare system call.
- * On Linux that close would have ended the entry.
+ * Returns true if `status`, the fstat(2) of a registered descriptor, is of another file than at
+ * EPOLL_CTL_ADD.  In this case the program has closed the registered descriptor without a call of
+ * this library, for example by a bare system call, and has reused its number.  On Linux that close
+ * would have ended the entry.
  */
 static bool is_stale(const struct ep_entry *entry, const struct stat *status)
 {
@@ -117,9 +118,9 @@ static int lock_and_change(struct ep_set *set, int op, int fd, const struct epol
 
 	/*
 	 * If the set has a notifier, keep the notifier's thread, which also waits in the queue, out
-	 * of the queue during the change.  Otherwise the thread may just have taken a report of the
-	 * entry from before the change, which would be delivered in addition to a report of the
-	 * changed entry.
+	 * of the queue during the change.  If the thread took a report just before the change, and
+	 * passed the report on just after the change, the program would get an event for this
+	 * report in addition to the event for the changed entry.
 	 */
 	is_paused = ep_notifier_pause(set);
 	pthread_mutex_lock(&set->lock);
@@ -131,10 +132,10 @@ static int lock_and_change(struct ep_set *set, int op, int fd, const struct epol
 }
 
 /*
- * Add the set `inner`, which fd refers to, to `set`.  If the registration fails with ELOOP, because
- * the kernel allows only a few levels of queues in queues, give `inner` a notifier, and try again.
- * The descriptors of `inner` then refer to the notifier's socket (struct ep_notifier), which is no
- * queue for the kernel.
+ * Add the set `inner`, which fd refers to, to `set`.  The registration fails with ELOOP if the
+ * kernel does not allow another level of queues in queues.  In that case give `inner` a notifier,
+ * and try again: the descriptors of `inner` now refer to the notifier's socket (struct
+ * ep_notifier), which the kernel does not count as a queue.
  */
 static int add_nested(struct ep_set *set, struct ep_set *inner, int fd,
                       const struct epoll_event *event)

@@ -1,6 +1,7 @@
 /*
- * The functions of closing.h that are not inline: closing_handles_dup decides whether a dup2(2) or
- * dup3(2), which closes its target, has to be handled; closing_range does close_range(2).
+ * The functions of closing.h that are not inline.  closing_handles_dup decides whether this library
+ * has to act on a dup2(2) or dup3(2), because these close their target descriptor.  closing_range
+ * does close_range(2).
  */
 #include "closing.h"
 
@@ -12,10 +13,10 @@
 
 
 /*
- * Returns true if a dup3 of fd onto `number` has to be handled: dup3 will succeed, and one of the
- * two descriptors refers to a set, an eventfd or the like, or may be registered in a set.  A dup3
- * that fails closes nothing, so it must end no registration.  The conditions here are those that
- * dup3 checks.
+ * Returns true if this library has to end the registrations of `number` before a dup3 of fd onto
+ * `number`, or to record the duplicate afterwards.  This is so if the dup3 will succeed, and fd or
+ * `number` refers to a set, an eventfd or the like, or may be registered in a set.  A dup3 that
+ * fails closes nothing, so no registration may end: the code repeats the checks of dup3.
  */
 bool closing_handles_dup(int fd, int number, int flags)
 {
@@ -30,9 +31,9 @@ bool closing_handles_dup(int fd, int number, int flags)
 }
 
 /*
- * End the registrations of each descriptor in the range.  Close the descriptors of objects (sets,
- * eventfds, timers, signalfds), because ep_close_end must follow the close.  The caller closes the
- * other descriptors.
+ * End the registrations of each descriptor in the range.  Close those descriptors that refer to
+ * objects (sets, eventfds, timers, signalfds), because closing_end must follow the close of each.
+ * The caller closes the other descriptors.
  */
 static void close_objects_in_range(unsigned first, unsigned last)
 {

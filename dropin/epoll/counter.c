@@ -1,11 +1,12 @@
 /*
- * eventfd(2) for systems that lack it: a counter that is the sum of the messages in a socket pair.
+ * eventfd(2) for systems that lack it: a socket pair, in which the sum of the messages is the
+ * counter.
  *
- * The program's descriptor is one end of the pair.  Each message that waits there has 8 bytes, a
- * number larger than 0.  So the kernel reports the descriptor readable while the counter is not 0,
- * and a forked child shares the counter.  write(2) adds a message.  read(2) takes all messages.
- * For a semaphore, read(2) takes one message, and if the number in it is n > 1, sends a message
- * with n - 1.
+ * The program's descriptor is one end of the pair.  Each message that waits there is a number
+ * larger than 0, in 8 bytes.  So the kernel reports the descriptor readable while the counter is
+ * not 0, and a forked child shares the counter.  write(2) adds a message.  read(2) takes all
+ * messages.  If the eventfd is a semaphore, read(2) takes only one message, and if the number n in
+ * the message is larger than 1, puts back a message with n - 1.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +33,8 @@ struct ep_counter {
 	int peer;
 	bool is_semaphore;        /* EFD_SEMAPHORE: each read takes 1 */
 	/*
-	 * under `lock`: the counter is not larger than this, unless another process has added to it
+	 * upper limit of the counter, which saves write(2) from receiving all messages to compute
+	 * the counter; only another process can have added more; guarded by `lock`
 	 */
 	uint64_t upper_bound;
 };
@@ -76,8 +78,9 @@ static bool is_nonblocking(int fd)
 /* --- read and write ------------------------------------------------------------------------ */
 
 /*
- * Do one try of a read(2): subtract 1 from the counter of a semaphore, or set another counter to 0.
- * Returns the value that read(2) returns; 0: the counter is 0, so the read has to wait.
+ * Try a read(2) once: if the eventfd is a semaphore, subtract 1 from its counter; if the eventfd is
+ * no semaphore, set its counter to 0.  Returns the value that read(2) has to return; 0 means that
+ * the counter is 0, so the read has to wait.
  */
 static uint64_t try_read(struct ep_counter *counter, int fd)
 {
@@ -113,9 +116,10 @@ ssize_t ep_counter_read(struct ep_counter *counter, int fd, void *buffer, size_t
 }
 
 /*
- * Add `value` to the counter.  Returns false, and adds nothing, if the counter would exceed
- * COUNTER_MOST.  If the socket has no room for a message, or `upper_bound` is too imprecise to
- * decide, combines all messages into one.
+ * Add `value` to the counter by a message.  Returns false, and adds nothing, if the counter would
+ * exceed COUNTER_MOST.  If upper_bound + `value` exceeds COUNTER_MOST, or if the socket has no room
+ * for another message, receives all messages, whose sum is the counter, and sends one message with
+ * the new counter.
  */
 static bool try_write(struct ep_counter *counter, int fd, uint64_t value)
 {

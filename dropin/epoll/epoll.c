@@ -80,7 +80,10 @@ EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	return xp_public_result(rc);
 }
 
-/* Clean-up handler of a thread that is cancelled in a wait: drop the reference of the set. */
+/*
+ * Clean-up handler of a thread that is cancelled in ep_wait: drop the thread's reference to the
+ * set.
+ */
 static void drop_set_on_cancel(void *opaque)
 {
 	ep_inside = false;
@@ -102,7 +105,11 @@ static int call_wait(int epfd, struct epoll_event *events, int maxevents, int64_
 	if (!events)
 		return xp_public_result(-EFAULT);
 	ep_revive();
-	/* Disable cancellation.  ep_wait enables it while this thread sleeps and holds no lock. */
+	/*
+	 * Disable cancellation, because functions called below lock mutexes.  ep_wait restores the
+	 * program's cancellation state only while this thread sleeps in the queue and holds no
+	 * lock.
+	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	set = hold_or_fail(epfd, &rc);
 	if (set) {

@@ -3,9 +3,9 @@
  * timerfds and signalfds.
  *
  * dup(2) and fcntl(2) record that the duplicate refers to the same object.  read(2) reads eventfds,
- * timerfds and signalfds, and write(2) writes to eventfds.  Both fail with EINVAL for the other
- * objects, and pass all other descriptors to the C library.  poll(2) and select(2) are in
- * polling.c.
+ * timerfds and signalfds, and fails with EINVAL for a set.  write(2) writes to eventfds, and fails
+ * with EINVAL for the other objects.  With any other descriptor each function calls the C library.
+ * poll(2) and select(2) are in polling.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "ep.h"
 #include "real.h"
 
-/* Returns rc if rc >= 0.  Otherwise rc is a negative errno value: sets errno, and returns -1. */
+/* Returns rc if rc >= 0.  If rc is a negative errno value, sets errno and returns -1. */
 static ssize_t file_result(ssize_t rc)
 {
 	if (rc >= 0)
