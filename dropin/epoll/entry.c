@@ -2,10 +2,11 @@
  * The entries of a set (struct ep_entry), one for each descriptor in the set, and their
  * registrations in the set's xpoll queue.
  *
- * An entry has up to three registrations in the queue, READ, WRITE and EXCEPT, with the same modes:
- * EPOLLET is XPOLL_CLEAR, and EPOLLONESHOT is XPOLL_DISPATCH with XPOLL_WHOLE.  An EPOLL_CTL_MOD
- * that keeps the modes enables the requested directions and disables the others, which mostly needs
- * no system call.  A direction is one of POLLIN, POLLOUT and POLLPRI.
+ * An entry has up to three registrations in the queue, called directions: READ (POLLIN and
+ * POLLRDHUP), WRITE (POLLOUT) and EXCEPT (POLLPRI).  All three have the modes of the entry: EPOLLET
+ * is XPOLL_CLEAR, and EPOLLONESHOT is XPOLL_DISPATCH with XPOLL_WHOLE.  An EPOLL_CTL_MOD that keeps
+ * the modes enables the requested directions and disables the other directions, which mostly needs
+ * no system call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@
 #endif
 
 enum {
-	EP_ENTRIES_PER_PAGE = 256, /* size of one allocation */
+	EP_ENTRIES_PER_PAGE = 256, /* entries that one allocation holds */
 	EP_READ_BITS = POLLIN | EP_POLLRDHUP, /* POLL* bits that a READ registration can have */
 };
 
@@ -143,13 +144,13 @@ static int queue_ctl_once(struct ep_set *set, int op, int bits, int fd,
 }
 
 /*
- * Like queue_ctl_once, but if the change is refused because POLLPRI is registered, end the
- * registration of POLLPRI, and make the change without POLLPRI.  The entry is then like one for
- * which add_bits has left out POLLPRI.
+ * Like queue_ctl_once, but if the queue refuses the change with ENOTSUP while POLLPRI is
+ * registered, end the registration of POLLPRI, and make the change without POLLPRI.  When the queue
+ * reports another condition of the entry, ep_deliver finds POLLPRI by poll(2).
  *
  * On OpenBSD poll(2) accepts POLLPRI for any file, but kqueue(2) accepts it only for a socket.  The
- * back ends poll and select use a kqueue for some combinations of bits, so a change of another bit
- * can be refused because of POLLPRI.
+ * back ends poll and select use a kqueue for some combinations of bits, so the registration of
+ * POLLPRI may succeed, and later make a change of another bit fail.
  */
 static int queue_ctl(struct ep_set *set, int op, int bits, int fd, struct ep_entry *entry)
 {
@@ -161,8 +162,8 @@ static int queue_ctl(struct ep_set *set, int op, int bits, int fd, struct ep_ent
 	entry->registered_bits &= ~POLLPRI;
 	rc = bits == POLLPRI ? 0 : queue_ctl_once(set, op, bits & ~POLLPRI, fd, entry);
 	/*
-	 * A DELETE that fails with -ENOTSUP has deleted these bits all the same.  The repeated
-	 * DELETE returns -ENOENT for them, which is a success here.
+	 * A DELETE that failed with -ENOTSUP has deleted the bits in spite of the error.  For these
+	 * bits the second DELETE, above, returns -ENOENT: treat that as success.
 	 */
 	return rc == -ENOENT && op == XPOLL_DELETE ? 0 : rc;
 }
@@ -178,10 +179,11 @@ void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry)
 }
 
 /*
- * Add these bits, which are not 0, to the entry's registrations in the queue.  Leaves out POLLPRI
- * if the system has no filter for it.  Leaves out POLLOUT if kqueue(2) refuses it, as for a pipe
- * without a reader, or on OpenBSD for a FIFO that is open for reading only.  For an entry with a
- * bit that was left out, ep_deliver calls poll(2).  Returns 0 or a negative errno value.
+ * Add `bits`, which is not 0, to the entry's registrations in the queue.  Leaves out POLLPRI if the
+ * system has no filter for it.  Leaves out POLLOUT if kqueue(2) refuses it, as for a pipe without a
+ * reader, or on OpenBSD for a FIFO that is open for reading only.  If a requested bit was left out,
+ * ep_deliver calls poll(2) for that bit when the queue reports the entry.  Returns 0 or a negative
+ * errno value.
  */
 static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits)
 {
@@ -197,15 +199,18 @@ static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits
 	}
 	if (rc == 0)
 		entry->registered_bits |= (short)bits;
-	/* A READ registration with bits replaces one without bits: then is_bare is false. */
+	/*
+	 * If READ is registered with bits now, that registration has replaced a READ without bits:
+	 * set is_bare to false.
+	 */
 	entry->is_bare &= !(entry->registered_bits & EP_READ_BITS);
 	return rc;
 }
 
 /*
- * Returns true if neither READ nor WRITE is both registered and in `want`.  Then the entry needs
- * READ without bits to report errors and hang-ups, which Linux always reports, and which EXCEPT
- * alone would not report.
+ * Returns true if no registered bit of READ or WRITE is in `want`.  The entry then needs READ
+ * without bits, which reports errors and hang-ups.  Linux reports errors and hang-ups for every
+ * entry, and the queue does not report them by EXCEPT alone.
  */
 static bool needs_bare(const struct ep_entry *entry, int want)
 {
@@ -261,10 +266,10 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 }
 
 /*
- * Enable or disable READ without bits, the registration that reports errors and hang-ups only.  If
- * needs_bare returns true, enable this registration, or make it; otherwise disable it.  An entry
- * keeps the disabled registration until the program requests POLLIN or POLLRDHUP, so that a program
- * that pauses and resumes POLLOUT makes no system calls.  Returns 0 or a negative errno value.
+ * READ without bits is a registration that reports errors and hang-ups only.  If needs_bare returns
+ * true, make this registration, or enable it if it exists.  If needs_bare returns false, disable
+ * the registration, but do not delete it: a program that pauses and resumes POLLOUT makes no system
+ * calls this way.  Returns 0 or a negative errno value.
  */
 static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -275,14 +280,14 @@ static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int w
 }
 
 /*
- * Do an EPOLL_CTL_MOD that keeps the modes: enable each direction in `want`, so that the queue
- * reports the direction again like a new one, and disable the other directions.  Returns 0 or a
- * negative errno value.
+ * Do an EPOLL_CTL_MOD that changes neither EPOLLET nor EPOLLONESHOT: enable the directions in
+ * `want`, so that the queue reports every condition that holds, even one that it has reported
+ * before, and disable the other directions.  Returns 0 or a negative errno value.
  *
- * Exception: if only READ with bits (POLLIN, POLLRDHUP) could report errors and hang-ups, that
- * registration stays enabled although `want` lacks the bits, so that a program that pauses and
- * resumes POLLIN makes no system calls.  If input arrives meanwhile, ep_enable_again replaces this
- * registration by READ without bits, which reports errors and hang-ups only.
+ * Exception: READ stays enabled although `want` has neither POLLIN nor POLLRDHUP, if WRITE is not
+ * enabled, because the entry would not report errors and hang-ups without READ.  So a program that
+ * pauses and resumes POLLIN makes no system calls.  If input arrives during the pause,
+ * ep_enable_again replaces READ by READ without bits, which reports errors and hang-ups only.
  */
 static int enable_only_wanted(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -371,9 +376,9 @@ void ep_enable_again(struct ep_set *set, int fd, struct ep_entry *entry, int bit
 {
 	int wanted = ep_poll_bits(entry->events);
 	/*
-	 * Enable all requested directions after an error or hang-up, which the queue reports for
-	 * all directions, and after any report of a one-shot entry, which has disabled all
-	 * directions.
+	 * Enable all requested directions in two cases.  First: `bits` has an error or hang-up,
+	 * which the queue reports for all directions.  Second: the entry is one-shot, so the report
+	 * of `bits` has disabled all directions of the entry.
 	 */
 	bool all = bits & (POLLERR | POLLHUP) || entry->events & EPOLLONESHOT;
 	int on = entry->registered_bits & (all ? wanted : wanted & bits);
