@@ -12,8 +12,9 @@ enum { EP_LEVELS_MOST = 5 };
 pthread_mutex_t ep_nest_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /*
- * Returns the number of levels of sets from this set inwards, at least 1: the set, those registered
- * in it, and so on.  Returns -ELOOP if `forbidden` is in one of these sets.  Takes the set's lock.
+ * Returns how many levels of sets begin with this set: 1 if no set is registered in it, 2 if the
+ * sets registered in it contain no sets, and so on.  Returns -ELOOP if `forbidden` is registered in
+ * this set, or in a set that is nested in it at any level.  Takes the set's lock.
  */
 static int levels_below(struct ep_set *set, const struct ep_set *forbidden)
 {
@@ -53,8 +54,9 @@ static bool has_member(struct ep_set *set, const struct ep_set *inner)
 }
 
 /*
- * Returns the number of levels of sets from `inner` outwards, at least 1: the set, those in which
- * it is registered, and so on.  Called with the table's lock.
+ * Returns how many levels of sets end with `inner`: 1 if `inner` is registered in no set, 2 if the
+ * sets that contain `inner` are registered in no set, and so on.  Called with the table's lock
+ * (ep_table_lock).
  */
 static int levels_above(const struct ep_set *inner)
 {

@@ -1,8 +1,9 @@
 /*
- * The notifier of a set: a socket pair for a set whose queue has no descriptor, or one that the
- * kernel does not accept in another queue.  The program's descriptor is one end of the pair.  When
- * the set has events, the thread in notifier_thread.c sends a message into the other end, which
- * makes the program's descriptor readable.
+ * The notifier of a set: a socket pair that is used in place of the queue's descriptor, if the
+ * queue has no descriptor, or if the kernel refuses to register the queue's descriptor in another
+ * queue.  The program's descriptor is a duplicate of one end of the pair.  When the set has events,
+ * the thread in notifier_thread.c sends a message into the other end, which makes the program's
+ * descriptor readable.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,10 +2,13 @@
  * The thread of a notifier (struct ep_notifier), which makes the set's descriptor readable.
  *
  * The thread waits in the queue for one event, gives the event back for the next wait of the
- * program, and sends a message into the socket pair.  Then the thread waits until a call has found
- * the set without events and has removed the message.  Between taking and giving back an event, the
- * thread would make other waits miss that event.  So the other waits call ep_notifier_pause, which
- * makes the thread leave the queue.
+ * program, and sends a message into the socket pair, which makes the descriptor readable.  After
+ * that, the thread sleeps until a call has found that the set has no event left, and has removed
+ * the message.
+ *
+ * After the thread has taken an event, and until it has given the event back, other waits in the
+ * queue would miss that event.  So every other wait calls ep_notifier_pause first, which makes the
+ * thread leave the queue.
  */
 #include <errno.h>
 
@@ -31,8 +34,9 @@ static void wait_and_set_readable(struct ep_set *set)
 		ep_notifier_set_readable(set, true);
 	}
 	/*
-	 * No call pauses this thread, so the wake-up was for a thread that had begun its wait
-	 * before the set got the notifier: wake that thread.
+	 * The wait returned no record, so an xpoll_wake has ended it.  If no call pauses this
+	 * thread, the wake-up was not for this thread, but for a thread in ep_wait whose wait began
+	 * before the set got a notifier: wake the queue again for that thread.
 	 */
 	if (count == 0 && set->notifier.pause_count == 0 && atomic_load(&set->waiters) > 0)
 		(void)xpoll_wake(set->queue);
@@ -56,8 +60,10 @@ static void *run_notifier(void *opaque)
 		if (notifier->pause_count > 0 || notifier->is_readable)
 			pthread_cond_wait(&notifier->changed, &set->lock);
 		/*
-		 * A call has kept a record for the next wait (ep_defer_record), so the set has an
-		 * event.
+		 * A call has kept a record for the next wait (ep_defer_record): make the set's
+		 * descriptor readable.  If the record's condition is over when ep_wait or
+		 * ep_is_ready is called next, that call discards the record, and makes the
+		 * descriptor not readable.
 		 */
 		else if (atomic_load(&set->has_deferred))
 			ep_notifier_set_readable(set, true);

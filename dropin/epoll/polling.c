@@ -60,9 +60,9 @@ static bool has_epoll_sets(struct pollfd *fds, nfds_t len)
 }
 
 /*
- * Returns true if fd refers to a set that has an event.  If fd is the socket of a notifier (struct
- * ep_notifier), also starts the notifier's thread, which makes fd readable at later events, and
- * makes fd readable now if there is an event, otherwise not readable.
+ * Returns true if fd refers to a set that has an event.  If fd refers to a notifier's socket
+ * (struct ep_notifier), also makes the socket readable if there is an event, or not readable if
+ * there is none, and starts the notifier's thread, which makes the socket readable at later events.
  */
 static bool check_epoll_set(int fd)
 {
@@ -99,8 +99,8 @@ static void check_all_sets(struct polling *polling)
 }
 
 /*
- * Returns left_ns as a timeout of poll(2), in ms, rounded up; -1 (no timeout) if end_ns is
- * XP_NEVER.
+ * Returns left_ns (nanoseconds) as a timeout of poll(2), in ms, rounded up.  Returns -1 (no
+ * timeout) if end_ns is XP_NEVER.
  */
 static int poll_ms(int64_t end_ns, int64_t left_ns)
 {
@@ -131,10 +131,12 @@ static int poll_once(struct polling *polling)
 }
 
 /*
- * After a call of the C library that found `count` descriptors ready, correct POLLIN and POLLRDNORM
- * of each epoll set, and return how many descriptors are ready.  The descriptor of a set may be
- * readable without an event.  On FreeBSD with several processors it may also become readable a
- * moment after the event, if it is a kqueue that contains another kqueue.
+ * Correct POLLIN and POLLRDNORM of each epoll set after a call of the C library that found `count`
+ * descriptors ready.  Returns how many descriptors are ready after the correction.
+ *
+ * The C library's result may be wrong: the descriptor of a set may be readable although the set has
+ * no event.  On FreeBSD with several processors a descriptor may also become readable only a moment
+ * after the event, if it is a kqueue that contains another kqueue.
  */
 static int correct_revents(struct polling *polling, int count)
 {
@@ -256,9 +258,9 @@ static struct selected copy_fd_sets(int len, const struct selected *requested, f
 }
 
 /*
- * Like correct_revents, for select: after a call of the C library that found `count` bits, add
- * epoll sets with an event to found->in, and remove epoll sets without an event.  Returns how many
- * bits are set.
+ * Correct found->in for each epoll set in requested->in, after a call of the C library's pselect
+ * that found `count` bits: add a set with an event, and remove a set without one.  Returns how many
+ * bits the three fd_sets have after the correction.  (correct_revents does the same for poll.)
  */
 static int correct_fd_sets(int len, const struct selected *requested,
                            const struct selected *found, int count)

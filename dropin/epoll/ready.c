@@ -10,8 +10,9 @@
 #include "real.h"
 
 /*
- * XP_OWN_RDHUP stands for POLLRDHUP where the system has none.  For poll(2) the same bit may mean
- * something else, so this bit is never passed to poll(2).
+ * EP_UNPOLLED: the bits that must not be passed to poll(2).  Where the system has no POLLRDHUP,
+ * xpoll uses the bit XP_OWN_RDHUP for that condition, but this bit may mean something else to
+ * poll(2).
  */
 #ifdef POLLRDHUP
 #define EP_UNPOLLED 0
@@ -20,9 +21,12 @@
 #endif
 
 /*
- * Returns the requested POLL* bits of an entry that are ready now, and errors and hang-ups.  bits:
- * those that the queue has reported.  Where poll(2) lacks POLLRDHUP, a POLLRDHUP that the queue has
- * once reported is returned ever after, because the peer of a socket does not open its side again.
+ * Call poll(2) for the entry of fd.  Returns the requested POLL* bits that are ready now, and
+ * errors and hang-ups.  `bits` are the POLL* bits that the queue has reported.
+ *
+ * On a system without POLLRDHUP, poll(2) cannot report that condition.  There, once `bits` had
+ * XP_OWN_RDHUP, this call and all later ones return that bit if it is requested, because a peer
+ * that has shut down its side of a socket cannot open it again.
  */
 static int poll_now(int fd, struct ep_entry *entry, int bits)
 {
@@ -35,10 +39,11 @@ static int poll_now(int fd, struct ep_entry *entry, int bits)
 }
 
 /*
- * Returns the ready POLL* bits of an entry.  For a nested set these are `bits`, which the queue has
- * reported.  For another descriptor in two cases the requested bits that are ready now are added.
- * First: an edge-triggered or one-shot entry requests several bits, because Linux reports all ready
- * directions together.  Second: the queue has refused a requested bit (add_bits in entry.c).
+ * Returns the ready POLL* bits of an entry: `bits`, which the queue has reported.  Unless fd refers
+ * to a nested set, adds the requested bits that poll(2) finds ready now, and errors and hang-ups,
+ * in two cases.  First: the entry is edge-triggered or one-shot and requests several bits; Linux
+ * returns all bits that are ready in one event.  Second: a requested bit is not registered, because
+ * the queue has refused it (add_bits in entry.c).
  */
 static int complete_ready_bits(int fd, struct ep_entry *entry, int bits)
 {
@@ -51,10 +56,10 @@ static int complete_ready_bits(int fd, struct ep_entry *entry, int bits)
 }
 
 /*
- * Called if a hang-up of this descriptor was reported: returns true if it includes a shutdown by
- * the peer, which some systems' poll(2) does not report as POLLRDHUP.  Then the socket has POLLIN
- * for the end of file.  A socket that was never connected reports a hang-up on Linux, but no
- * POLLIN.
+ * Called if a hang-up of fd was reported without POLLRDHUP, as some systems do.  Returns true if
+ * the peer of the socket has shut down its side, so that the event must have EPOLLRDHUP.  In that
+ * case poll(2) finds POLLIN, for the end of file.  On Linux a socket that was never connected has a
+ * hang-up, too, but no POLLIN.
  */
 static bool has_peer_shut_down(int fd, const struct ep_entry *entry)
 {
@@ -68,7 +73,10 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 	struct ep_entry *entry = ep_entry_find(set, record->fd);
 	uint32_t events;
 
-	/* The registration has ended since the queue returned the record: drop the record. */
+	/*
+	 * The registration of this record has ended since the queue returned the record; `entry`,
+	 * if any, is a later registration of the same descriptor: return no event.
+	 */
 	if (!entry || entry->serial != (uintptr_t)record->data)
 		return false;
 	events = ep_events(complete_ready_bits(record->fd, entry, record->events));
@@ -89,12 +97,14 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 }
 
 /*
- * Hold the record for the next wait, in set->deferred.  The alternative is an XPOLL_ENABLE, after
- * which the queue reports the record again.  It would make new edges of all directions, and change
- * the order of the events, so it is used in two cases only.  First: another record is held already,
- * for example one of another thread's wait.  Second: the set has no notifier, so its descriptors
- * are those of the queue and have to stay readable, but the entry is edge-triggered or one-shot, so
- * the queue does not report it twice by itself.
+ * Keep the record in set->deferred for the next wait.  In two cases ep_enable_again has the queue
+ * report the record again instead; only in these, because the XPOLL_ENABLE makes new edges and
+ * changes the order of the events.
+ *
+ * First: set->deferred has a record already, for example one of another thread's wait.  Second: the
+ * set has no notifier, and the entry is edge-triggered or one-shot.  The set's descriptors may be
+ * duplicates of the queue's descriptor then, and have to stay readable, but the queue does not
+ * report an entry of these modes again by itself.
  */
 void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record)
 {
@@ -108,18 +118,18 @@ void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record)
 	set->deferred = *record;
 	atomic_store(&set->has_deferred, true);
 	/*
-	 * The record is not in the queue any more, so the queue wakes no thread for it: wake one
-	 * thread that sleeps in ep_wait, which delivers it.
+	 * The record is not in the queue any more, so the queue wakes no thread for the record.
+	 * Wake one thread that sleeps in ep_wait: that thread delivers set->deferred.
 	 */
 	if (atomic_load(&set->waiters) > 0)
 		(void)xpoll_wake(set->queue);
 }
 
 /*
- * Poll the descriptor of set->deferred, the record that ep_defer_record has stored for a later
- * wait.  If a requested condition holds, or an error or hang-up, stores the event and returns true.
- * The event has all requested conditions that are ready now, not only those of the record.  In both
- * cases set->deferred stays as it is.
+ * Call poll(2) for the descriptor of set->deferred, the record that ep_defer_record has kept.
+ * Returns true, and stores the event, if a requested condition holds now, or an error or hang-up.
+ * The event has all conditions that hold now, not only those of the record.  Returns false if there
+ * is no record, or if no condition holds.  The record stays in set->deferred in any case.
  */
 static bool poll_deferred(struct ep_set *set, struct epoll_event *event)
 {
@@ -149,10 +159,12 @@ bool ep_deliver_deferred(struct ep_set *set, struct epoll_event *event)
 }
 
 /*
- * Returns true if set->deferred, the record that ep_defer_record has stored, is still an event;
- * otherwise discards the record.  Called with the set's lock.  has_deferred must not become false
- * for a moment if there is an event, as in ep_deliver_deferred: a thread in ep_wait reads
- * has_deferred without the lock, and would sleep.
+ * Returns true if set->deferred, the record that ep_defer_record has kept, is still an event.  If
+ * not, discards the record.  Called with the set's lock.
+ *
+ * If the record is an event, has_deferred stays true all the time.  (ep_deliver_deferred, which
+ * sets has_deferred to false in any case, cannot be used here: a thread in ep_wait, which reads
+ * has_deferred without the lock, would sleep.)
  */
 static bool deferred_is_ready(struct ep_set *set)
 {
@@ -189,9 +201,9 @@ bool ep_is_ready(struct ep_set *set)
 	ep_inside = true;
 	ep_nest_refresh(set);
 	/*
-	 * Admit one thread at a time.  Two threads would take two records, of which only one can be
-	 * kept for the next wait (set->deferred).  One of the threads could also consume the
-	 * wake-up that is meant for a thread in ep_wait.
+	 * Admit one thread at a time.  Two threads would take two records, and set->deferred can
+	 * keep only one for the next wait.  Also, when one of the threads has kept a record, and
+	 * wakes a thread in ep_wait, the other thread could consume that wake-up.
 	 */
 	pthread_mutex_lock(&set->ready_lock);
 	is_paused = ep_notifier_pause(set);
@@ -199,8 +211,9 @@ bool ep_is_ready(struct ep_set *set)
 	ready = deferred_is_ready(set);
 	pthread_mutex_unlock(&set->lock);
 	/*
-	 * The loop ends, because the queue does not return a record again that was no event: the
-	 * record's entry has ended, or its condition is over.
+	 * Take records until one of them is an event.  The loop ends, because the queue does not
+	 * report a record again that was no event: that record's entry has ended, or its condition
+	 * is over.
 	 */
 	while (!ready && xpoll_pwait(set->queue, &record, 1, 0, NULL) == 1) {
 		pthread_mutex_lock(&set->lock);
@@ -229,9 +242,9 @@ bool ep_nested_is_ready(int fd)
 }
 
 /*
- * Updates the descriptors of all nested sets, because such a descriptor may refer to a notifier's
- * socket, which the notifier's thread makes readable a little late: a wait with timeout 0 would
- * miss an event.
+ * Make the descriptors of all nested sets readable or not readable, as their events require.  If
+ * the descriptor of a nested set is a notifier's socket, the notifier's thread makes it readable a
+ * little after the event.  Without this function a wait with timeout 0 would miss the event.
  */
 void ep_nest_refresh(struct ep_set *set)
 {

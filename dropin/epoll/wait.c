@@ -17,13 +17,13 @@ static int64_t now_ns(void)
 }
 
 /*
- * Translate records into events, at most `cap`, and return the number of events.
+ * Translate `count` records into at most `cap` events.  Returns the number of events.
  *
  * If deferred_fd is not negative, events[0] already has the event of a record that an earlier call
- * has kept (ep_defer_record), and deferred_fd is that record's descriptor.  If the queue reports
- * deferred_fd again, because it is level-triggered or has a new edge, both reports become one
- * event.  Otherwise there may be one event more than the array has room for: then the last record
- * is left for the next wait (ep_defer_record).
+ * has kept (ep_defer_record), and deferred_fd is the descriptor of that record.  One of `records`
+ * may have the same descriptor: its bits are added to events[0].  If none has, and `count` is
+ * `cap`, there may be one event too many: the last record is kept for the next wait
+ * (ep_defer_record).
  */
 static int deliver_all(struct ep_set *set, const struct xpoll_ready *records, int count,
                        struct epoll_event *events, int deferred_fd, int cap)
@@ -73,16 +73,17 @@ struct waiting {
 	const sigset_t *mask;
 	int cancel_state; /* the program's cancellation state, for the wait in the queue */
 	/*
-	 * becomes true when ep_notifier_pause has returned true: then end_wait has to call
-	 * ep_notifier_resume
+	 * points to room.is_paused: set to true when ep_notifier_pause has returned true, so that
+	 * end_wait calls ep_notifier_resume
 	 */
 	bool *is_paused;
 };
 
 /*
- * Wait in the queue.  has_event: the caller has an event already, which would be lost if the thread
- * were cancelled, so take more records without sleeping.  Like on Linux, a wait with timeout 0 does
- * not apply the signal mask, so no handler runs for a signal that only the mask lets in.
+ * Wait in the queue.  If has_event, the caller has an event already: take more records, but do not
+ * sleep, and do not let the thread be cancelled, because that event would be lost.  Like on Linux,
+ * a wait with timeout 0 does not apply the signal mask, so no handler runs for a signal that only
+ * the mask lets in.
  */
 static int wait_in_queue(struct ep_set *set, struct xpoll_ready *records, int cap,
                          const struct waiting *waiting, bool has_event)
@@ -99,10 +100,10 @@ static int wait_in_queue(struct ep_set *set, struct xpoll_ready *records, int ca
 }
 
 /*
- * Wait until there is an event for the program, or until the timeout has passed.  That may need
- * several waits of the queue: a wait may return early without a record, because another thread has
- * called xpoll_wake, or with records that are no events.  Returns the number of events or a
- * negative errno value.
+ * Wait until there is an event for the program, or until the timeout has passed.  A wait of the
+ * queue may return early without a record, because another thread has called xpoll_wake, or with
+ * records that are no events: repeat the wait.  Returns the number of events or a negative errno
+ * value.
  */
 static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
                       struct waiting *waiting)
@@ -124,9 +125,9 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 		if (count == 0 && waiting->timeout_ns == 0)
 			return kept;
 		/*
-		 * The wait of the queue gave no event.  The set may have got a notifier meanwhile,
-		 * and this thread may have taken a wake-up that was for the notifier's thread:
-		 * ep_notifier_pause wakes the notifier's thread again.
+		 * The wait of the queue gave no event.  If the set has got a notifier since this
+		 * call began, the wake-up that ended the wait may have been one for the notifier's
+		 * thread.  Call ep_notifier_pause, which wakes that thread again.
 		 */
 		if (kept == 0 && !*waiting->is_paused)
 			*waiting->is_paused = ep_notifier_pause(set);
@@ -196,8 +197,9 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	rc = wait_until(set, room.records ? room.records : few, cap, &waiting);
 	pthread_cleanup_pop(1);
 	/*
-	 * The wait may have taken the last event.  If no event is left, ep_is_ready makes the
-	 * notifier's socket, and so the set's descriptors, not readable.
+	 * This call may have taken the last event.  If no event is left, ep_is_ready makes the
+	 * notifier's socket not readable, and so the set's descriptors, which are duplicates of the
+	 * socket.
 	 */
 	if (room.is_paused && is_notifier_readable(set))
 		(void)ep_is_ready(set);
