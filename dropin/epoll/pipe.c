@@ -14,8 +14,8 @@
 enum {
 	EP_BYTES_MOST = 256, /* most bytes in a pipe; fewer than any system's pipes have room for */
 	/*
-	 * size of the writes that fill a pipe: PIPE_BUF of the BSDs, where a pipe with less room is
-	 * not writable
+	 * size of the writes that fill a pipe in make_pipe: PIPE_BUF of the BSDs, where a pipe with
+	 * room for fewer bytes does not count as writable
 	 */
 	EP_FILL = 512,
 };
@@ -69,8 +69,10 @@ void ep_pipe_close(struct ep_pipe *pipe)
 }
 
 /*
- * Wake the reads that sleep, by a message into their socket.  The message stays, so every recv(2)
- * with MSG_PEEK returns, until ep_pipe_drain takes the message.
+ * Wake a thread that sleeps in ep_pipe_wait, by a message into the socket in which the thread calls
+ * recv(2) with MSG_PEEK.  That recv(2) leaves the message in the socket, so later calls of recv(2)
+ * return at once, until ep_pipe_drain takes the message.  If several threads sleep, Linux wakes
+ * only one of them.
  */
 static void wake(struct ep_pipe *pipe)
 {

@@ -11,7 +11,10 @@
 
 static pool_list pool;
 
-/* The `end` of a set's object: end a set that has no reference any more. */
+/*
+ * The function `end` of a set's object (struct ep_object): destroys a set that has no reference any
+ * more.
+ */
 static void end_set(struct ep_object *object)
 {
 	struct ep_set *set = (struct ep_set *)object;
@@ -31,9 +34,9 @@ static void end_set(struct ep_object *object)
 }
 
 /*
- * Returns a new descriptor for a set, a socket that is never readable, which ep_make_pollable
- * replaces later; or -errno.  While no descriptor of the queue is in use, the queue can keep its
- * changes until the next wait, and pass them to the kernel then.
+ * Returns a new descriptor for a set: a socket that is never readable, which ep_make_pollable
+ * replaces later.  Until then no descriptor of the set's queue is in use, so the queue may keep
+ * changes until its next wait, which saves system calls.  Returns -errno on failure.
  */
 static int make_placeholder_fd(void)
 {
@@ -46,10 +49,11 @@ static int make_placeholder_fd(void)
 }
 
 /*
- * The `detach_from_parent` of a set, called in a forked child.  If ep_make_pollable has made the
- * set's descriptors those of the parent's queue or of its notifier, replace them by duplicates of a
- * new socket.  So the set's descriptors stay open, as the program expects, until the next
- * ep_make_pollable.  If no socket can be made, the descriptors stay shared with the parent.
+ * The function `detach_from_parent` of a set, called in a forked child: closes the notifier's
+ * socket pair.  If the set's descriptors refer to the parent's queue or notifier (is_pollable),
+ * makes them duplicates of a new socket.  So the program's descriptors stay open; the next
+ * ep_make_pollable replaces the socket.  If no socket can be made, the descriptors still refer to
+ * the parent's queue or notifier.
  */
 static void detach_from_parent(struct ep_set *set)
 {
@@ -114,7 +118,10 @@ int ep_begin(struct ep_set **begun)
 		return -ENOMEM;
 	ep_inside = true;
 	set->notifier.fds[0] = set->notifier.fds[1] = -1;
-	/* This memory may be that of a set that ended in a forked child with is_required set. */
+	/*
+	 * If the memory is reused from a set that ended in a forked child, is_required may still be
+	 * true from the parent, because detach_from_parent keeps it: set it to false.
+	 */
 	set->notifier.is_required = false;
 	set->object.descriptors = 0;
 	set->is_pollable = false;
@@ -139,9 +146,9 @@ static int make_pollable(struct ep_set *set)
 	int rc;
 
 	/*
-	 * Use a notifier if the back end has no descriptor (ENOTSUP), if the kernel allows no
-	 * further level of queues (ELOOP), or if ep_use_notifier has set notifier.is_required.  Any
-	 * other error of xpoll_fd is an error here, too.
+	 * Use a notifier in three cases: the back end has no descriptor (ENOTSUP), the kernel
+	 * allows no further level of queues in queues (ELOOP), or ep_use_notifier has set
+	 * notifier.is_required.  Return any other error of xpoll_fd to the caller.
 	 */
 	if (fd < 0 && !set->notifier.is_required && errno != ENOTSUP && errno != ELOOP)
 		return -errno;
@@ -222,9 +229,10 @@ static void register_nested_again(struct ep_set *set)
 }
 
 /*
- * Make a set of the parent usable in this forked child: give the set's queue new kernel objects.
- * The set's descriptors stay as detach_from_parent has left them, until ep_make_pollable.  Called
- * with the set's lock.  Returns 0 or -errno.
+ * Make a set of the parent usable in this forked child: give the set's queue new kernel objects,
+ * and register nested sets again.  Does not change the set's own descriptors, which
+ * detach_from_parent has made duplicates of a socket that is never readable; ep_make_pollable
+ * replaces that socket.  Called with the set's lock.  Returns 0 or -errno.
  */
 static int adopt_locked(struct ep_set *set)
 {

@@ -21,7 +21,10 @@ static struct {
 _Thread_local bool ep_inside;
 _Atomic pid_t ep_process;
 atomic_bool ep_is_child;
-/* The functions that ep_add_revival has stored, of timers and of signalfds, each at most once. */
+/*
+ * The functions that ep_add_revival has stored for ep_revive_threads, which calls each in a forked
+ * child: one starts the thread of the timers, the other that of the signalfds.
+ */
 enum { EP_REVIVALS = 2 };
 static void (*revivals[EP_REVIVALS])(void);
 
@@ -275,8 +278,9 @@ int ep_replace_fds(struct ep_object *object, int fd)
 }
 
 /*
- * Takes no lock, because the forked child has only one thread.  The locks that fork_prepare has
- * taken may still be locked here, because the order of the fork handlers is not known.
+ * Called by fork handlers in a forked child, so takes no lock: the child has only one thread.  The
+ * locks that fork_prepare has locked may still be locked here, because this call may come from a
+ * handler that runs before fork_child.
  */
 void ep_update_inodes(int fd)
 {
@@ -299,8 +303,8 @@ void ep_add_revival(void (*start)(void))
 	int i = 0;
 
 	/*
-	 * If the parent is itself a forked child, the function may be stored already: store it
-	 * once.
+	 * If the parent is a forked child, too, `start` may be in `revivals` already: do not add it
+	 * a second time.
 	 */
 	while (revivals[i] && revivals[i] != start)
 		i++;
@@ -323,7 +327,7 @@ void ep_revive_threads(void)
 }
 
 /*
- * Register fd again in the queue of each set that has an entry for it.  Called with the table's
+ * Register fd again in the queue of each set that has an entry of fd.  Called with the table's
  * lock.
  */
 static void register_fd_again(int fd)
@@ -359,8 +363,8 @@ static void unlock_until(const struct ep_set *end)
 }
 
 /*
- * Try to lock all sets.  Returns NULL if all are locked.  Otherwise unlocks those that were locked,
- * and returns the set whose lock another thread holds.
+ * Try to lock all sets.  Returns NULL if all are locked.  If another thread holds the lock of a
+ * set, returns that set, and leaves no set locked.
  */
 static struct ep_set *try_lock_all(void)
 {
@@ -374,9 +378,11 @@ static struct ep_set *try_lock_all(void)
 }
 
 /*
- * Called before a fork: locks the table and all sets.  A thread that holds the lock of a set may
- * wait for the lock of a nested set, so there is no fixed order in which all sets can be locked.
- * So try to lock each, and after a failure unlock all and start again.
+ * Called before a fork: locks ep_nest_lock, the table and all sets, so that the child gets copies
+ * that no thread is changing.  A thread that holds the lock of a set may wait for the lock of a
+ * nested set, so there is no fixed order in which all sets can be locked.  So try to lock each set.
+ * If another thread holds the lock of one, unlock all, wait until that lock is released, and start
+ * again.
  */
 static void fork_prepare(void)
 {
@@ -417,9 +423,11 @@ void ep_reserve_closed_fds(void)
 }
 
 /*
- * In a forked child: the program's descriptors of the parent's sets stay open, but
- * set->detach_from_parent makes them refer to a socket, no longer to the parent's queue.  When the
- * child first uses one of these sets, ep_adopt gives the set's queue kernel objects of the child.
+ * Called in a forked child.  The program's descriptors of the parent's sets stay open.  If the
+ * descriptors of a set refer to the parent's queue or notifier (is_pollable),
+ * set->detach_from_parent makes them refer to a new socket, unless none can be made.  The
+ * descriptors of other sets refer to such a socket already.  When the child first uses one of the
+ * sets, ep_adopt gives the set's queue kernel objects of the child.
  */
 static void fork_child(void)
 {
