@@ -1,11 +1,12 @@
 /*
  * signalfd(2) for systems that lack it.
  *
- * A thread of this library accepts the signals of all masks by sigwaitinfo(2), or by sigwait(3)
- * where the system lacks that.  The program has blocked these signals in its own threads, as
- * signalfd(2) requires, so no handler of the program runs for them.  Accepted signals are kept in
- * one list for the process, from which read(2) of a signalfd takes those in the signalfd's mask.
- * Where sigtimedwait(2) exists, read(2) and signalfd(2) also accept pending signals themselves.
+ * A thread of this library accepts the signals of all signalfds' masks by sigwaitinfo(2), or by
+ * sigwait(3) where the system has no sigwaitinfo(2).  The program has blocked these signals in its
+ * own threads, as signalfd(2) requires, so no handler of the program runs for them.  Accepted
+ * signals are kept in one list for the process, from which read(2) of a signalfd takes the signals
+ * in that signalfd's mask.  Where sigtimedwait(2) exists, read(2) and signalfd(2) also accept
+ * pending signals themselves.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@ struct kept {
 };
 
 static struct {
-	pthread_mutex_t lock; /* guards this struct and all signalfds; taken by ep_lock */
+	pthread_mutex_t lock; /* guards this struct and all signalfds; calls lock it by ep_lock */
 	struct ep_locked before_fork; /* the result of ep_lock in fork_prepare, for fork_end */
 	struct ep_signals *all;
 	struct kept *kept;   /* accepted signals that were not read, oldest first */
@@ -91,9 +92,9 @@ static void keep_signal(const siginfo_t *info)
 }
 
 /*
- * Returns the pointer in the list that points to the kept signal that a read with this mask
- * returns: the lowest number, and of that number the oldest.  Returns NULL if no kept signal is in
- * the mask.
+ * Returns the link in the list (signals.kept or a `next`) that points to the signal that a read
+ * with this mask returns: among the kept signals in the mask the one with the lowest number, and
+ * among several with that number the oldest.  Returns NULL if no kept signal is in the mask.
  */
 static struct kept **find_kept(const sigset_t *mask)
 {
@@ -106,7 +107,10 @@ static struct kept **find_kept(const sigset_t *mask)
 	return found;
 }
 
-/* Make each signalfd that has no kept signal in its mask not readable. */
+/*
+ * Make a signalfd's descriptor not readable if no kept signal is in the signalfd's mask.  Checks
+ * all signalfds.
+ */
 static void drain_unready_pipes(void)
 {
 	for (struct ep_signals *one = signals.all; one; one = one->next)
@@ -115,8 +119,9 @@ static void drain_unready_pipes(void)
 }
 
 /*
- * Send the kept signals that are in no mask any more to the process again, where they are pending
- * then, as if this library had never accepted them.
+ * Send the kept signals that are in no signalfd's mask any more to the process again, by kill(2).
+ * They become pending there if the program still blocks them.  Their siginfo_t (sender, code and
+ * value) is lost.
  */
 static void resend_unwanted(void)
 {
@@ -138,9 +143,9 @@ static void resend_unwanted(void)
 /* --- The thread ------------------------------------------------------------------------------ */
 
 /*
- * Returns true if an accepted signal may be the one that interrupt_wait has sent.  A signal that
- * the process sends to itself by kill(2) looks the same.  If both arrive, the first is taken for
- * that of interrupt_wait, and the second is kept.
+ * Returns true if an accepted signal may be the one that interrupt_wait has sent to the thread.
+ * The caller then discards the signal.  A signal that the process has sent to itself by kill(2)
+ * looks the same.  If both arrive, the first is discarded, and the second is kept for the program.
  */
 static bool is_interrupt(const siginfo_t *info)
 {
@@ -199,9 +204,10 @@ static void *accept_signals(void *unused)
 }
 
 /*
- * Has the thread read the masks again after a change of the masks: sends the thread a signal for
- * which the thread waits.  Sends none if the thread has not accepted the last such signal yet.
- * Called with the lock.
+ * Called with the lock after a change of the masks: have the thread read all masks again.  Ends the
+ * thread's wait by a signal for which the thread waits.  If the thread has not accepted an earlier
+ * such signal yet (interrupt_signal), that signal is enough, and no other is sent.  On OpenBSD ends
+ * the wait without a signal.
  */
 static void interrupt_wait(void)
 {
@@ -240,8 +246,8 @@ static int update_thread_mask(void)
 		return 0;
 	signals.has_thread = true;
 	/*
-	 * The new thread reads the masks before its first wait.  With an empty waits_for,
-	 * interrupt_wait sends no signal until then.
+	 * Make waits_for empty, so that interrupt_wait sends no signal before the new thread waits.
+	 * No signal is needed until then, because the thread reads the masks before its first wait.
 	 */
 	sigemptyset(&signals.waits_for);
 	rc = ep_thread_start(run_thread);
@@ -253,8 +259,9 @@ static int update_thread_mask(void)
 /* --- read ------------------------------------------------------------------------------------- */
 
 /*
- * Move the pending signals of this mask to signals.kept.  Where sigtimedwait(2) is missing, does
- * nothing, because the thread does that a moment later.  Called with the lock.
+ * Accept the pending signals of this mask, and keep them in signals.kept.  Where sigtimedwait(2) is
+ * missing, does nothing: the thread that accepts signals does it a moment later.  Called with the
+ * lock.
  */
 static void accept_pending(const sigset_t *mask)
 {
@@ -335,8 +342,8 @@ static int set_mask(struct ep_signals *object, const sigset_t *mask)
 	resend_unwanted();
 	drain_unready_pipes();
 	/*
-	 * A signal in the new mask may be kept already, because another signalfd has it in its
-	 * mask: make this signalfd readable.
+	 * signals.kept may already have a signal of the new mask, because that signal is in another
+	 * signalfd's mask, too: make this signalfd readable.
 	 */
 	if (find_kept(&object->mask))
 		ep_pipe_notify(&object->pipe);
@@ -433,7 +440,7 @@ static void fork_prepare(void)
 	signals.before_fork = ep_lock(&signals.lock);
 }
 
-/* After fork(2), in the parent and in the child, which has a copy of the locked lock: unlock it. */
+/* Called after fork(2) in parent and child: unlock the lock that fork_prepare has locked. */
 static void fork_end(void)
 {
 	ep_unlock(&signals.lock, signals.before_fork);
@@ -449,8 +456,9 @@ static void revive_thread(void)
 }
 
 /*
- * In a forked child: free the kept signals, which are the parent's, give each signalfd a new pipe,
- * and have the next ep_revive start a thread.
+ * In a forked child: free the copies of the parent's kept signals, give each signalfd a new pipe,
+ * and have the next ep_revive start a thread, because the child has only a copy of the forking
+ * thread.
  */
 static void fork_child(void)
 {

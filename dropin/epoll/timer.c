@@ -5,7 +5,8 @@
  * One lock guards the state of all timers.  The first timerfd_settime(2) that arms a timer starts
  * the thread, which sleeps until the next timer is due.  read(2) computes the number of expirations
  * from the clock, so the number is right even if the thread is late.  Like on Linux, a periodic
- * timer makes no edge between its expiration and the next read(2) or timerfd_gettime(2).
+ * timer that has expired makes no further edge before the next read(2), timerfd_gettime(2) or
+ * timerfd_settime(2).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +21,10 @@
 enum {
 	/* the longest sleep (ns) of the thread while a timer depends on a clock that may be set */
 	CLOCK_CHECK_NS = 1000000000,
-	/* a larger change (ns) of realtime_offset_ns means a clock that was set, not adjtime(2) */
+	/*
+	 * a larger change (ns) of realtime_offset_ns between two checks means that the real-time
+	 * clock was set; adjtime(2) changes the offset by less
+	 */
 	CLOCK_STEP_NS = 20000000,
 };
 
@@ -37,11 +41,12 @@ struct ep_timer {
 	int64_t offset_ns;
 	uint64_t ticks;        /* number of expirations that no read(2) has returned yet */
 	/*
-	 * The timer has expired and does not expire again before read(2) or timerfd_settime(2), or,
-	 * if the timer is periodic, timerfd_gettime(2), sets this to false.
+	 * The timer has expired, and does not expire again while this member is true.  read(2) and
+	 * timerfd_settime(2) set this member to false, and so does timerfd_gettime(2) if the timer
+	 * is periodic.
 	 */
 	bool is_expired;
-	/* set with TFD_TIMER_CANCEL_ON_SET to an absolute time (not 0) on the real-time clock */
+	/* the timer is set by TFD_TIMER_CANCEL_ON_SET to an absolute time on CLOCK_REALTIME */
 	bool is_cancel_on_set;
 	/* The real-time clock was set, and no read(2) has returned ECANCELED for that yet. */
 	bool is_canceled;
@@ -55,7 +60,10 @@ static struct {
 	pthread_mutex_t lock;
 	struct ep_locked before_fork; /* the result of ep_lock in fork_prepare, for fork_end */
 	struct ep_timer *all;
-	/* the thread was started; in a forked child before ep_revive: by the parent */
+	/*
+	 * the thread was started; in a forked child this is a copy of the parent's value until
+	 * ep_revive starts the child's thread
+	 */
 	bool has_thread;
 	/*
 	 * signalled when a timer was set or armed again, to have the thread compute its sleep again
@@ -115,8 +123,8 @@ static void expire_or_cancel(struct ep_timer *timer)
 }
 
 /*
- * If this periodic timer has expired: add the expirations since then to `ticks`, and arm the timer
- * for the next one, which makes the descriptor readable again.
+ * If this timer is periodic and has expired: add the number of expirations after the first to
+ * `ticks`, and arm the timer again for the next expiration, which will make a new edge.
  */
 static void rearm_periodic(struct ep_timer *timer)
 {
@@ -125,7 +133,7 @@ static void rearm_periodic(struct ep_timer *timer)
 	if (!timer->is_expired || timer->interval_ns == 0)
 		return;
 	missed = (now_ns(timer->due_clock) - timer->due_ns) / timer->interval_ns;
-	/* A clock that was set back has not reached due_ns again: count no expiration. */
+	/* A clock that was set back after the expiration has not reached due_ns again: add 0. */
 	if (missed < 0)
 		missed = 0;
 	timer->ticks += (uint64_t)missed;
@@ -449,7 +457,7 @@ static void fork_prepare(void)
 	timers.before_fork = ep_lock(&timers.lock);
 }
 
-/* After fork(2), in the parent and in the child, which has a copy of the locked lock: unlock it. */
+/* Called after fork(2) in parent and child: unlock the lock that fork_prepare has locked. */
 static void fork_end(void)
 {
 	ep_unlock(&timers.lock, timers.before_fork);
