@@ -1,6 +1,6 @@
 /*
- * epoll_ctl(2): checks the arguments in the same order as Linux, and adds, changes or deletes the
- * entry (struct ep_entry) of a descriptor in a set.
+ * epoll_ctl(2): checks fd, op and event in the same order as Linux, and adds, changes or deletes
+ * the entry (struct ep_entry) of fd in a set.
  */
 #include <errno.h>
 #include <sys/stat.h>

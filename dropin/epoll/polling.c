@@ -135,8 +135,8 @@ static int poll_once(struct polling *polling)
  * descriptors ready.  Returns how many descriptors are ready after the correction.
  *
  * The C library's result may be wrong: the descriptor of a set may be readable although the set has
- * no event.  On FreeBSD with several processors a descriptor may also become readable only a moment
- * after the event, if it is a kqueue that contains another kqueue.
+ * no event.  On FreeBSD with several processors the descriptor may also become readable only a
+ * moment after the event, if the descriptor refers to a kqueue that contains another kqueue.
  */
 static int correct_revents(struct polling *polling, int count)
 {

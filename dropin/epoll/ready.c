@@ -97,14 +97,14 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 }
 
 /*
- * Keep the record in set->deferred for the next wait.  In two cases ep_enable_again has the queue
- * report the record again instead; only in these, because the XPOLL_ENABLE makes new edges and
- * changes the order of the events.
+ * Keep the record in set->deferred for the next wait.  In two cases have the queue report the
+ * record again instead (ep_enable_again).  No other case does that, because the XPOLL_ENABLE makes
+ * new edges and changes the order of the events.
  *
  * First: set->deferred has a record already, for example one of another thread's wait.  Second: the
  * set has no notifier, and the entry is edge-triggered or one-shot.  The set's descriptors may be
  * duplicates of the queue's descriptor then, and have to stay readable, but the queue does not
- * report an entry of these modes again by itself.
+ * report an edge-triggered or one-shot entry again by itself.
  */
 void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record)
 {
