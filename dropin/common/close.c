@@ -90,8 +90,9 @@ EXPORT int close_range(unsigned first, unsigned last, int flags)
 	if (parts)
 		closing_before_unshare();
 	/*
-	 * Do not call closing_range in three cases: the descriptors of the other threads stay open
-	 * (parts); the call will fail; or the call closes nothing (CLOSE_RANGE_CLOEXEC).
+	 * Do not call closing_range in three cases.  First (parts): this thread gets its own table
+	 * of descriptors, so the descriptors of the other threads stay open.  Second: the call will
+	 * fail.  Third: the call closes nothing (CLOSE_RANGE_CLOEXEC).
 	 */
 	if (parts || first > last || (flags & ~CLOSE_RANGE_UNSHARE) != 0)
 		return real_close.close_range(first, last, flags);
@@ -105,8 +106,8 @@ static void close_from(int first)
 	if (first < 0)
 		first = 0;
 	/*
-	 * If close_range(2) fails, as on Linux before 5.9, which lacks it, call the C library's
-	 * closefrom.
+	 * If close_range(2) has failed, call the C library's closefrom.  (Linux before 5.9 has no
+	 * close_range(2).)
 	 */
 	if (closing_range((unsigned)first, UINT_MAX, 0) < 0 && real_close.closefrom)
 		real_close.closefrom(first);

@@ -5,12 +5,14 @@
  * close.c calls these functions, which each drop-in defines in its own closing.h:
  *
  *   struct closing   one close: state that closing_begin stores and closing_end uses
- *   closing_refused  returns true if close(2) must fail with EBADF: fd is the drop-in's own
- *   closing_handles_dup  returns true if dup2 or dup3 onto `number` has to be handled
+ *   closing_refused  returns true if fd is a private descriptor of the drop-in, for which close(2)
+ *                    must fail with EBADF
+ *   closing_handles_dup  returns true if a dup2 or dup3 of fd onto `number` needs closing_begin and
+ *                    closing_end
  *   closing_begin    called before fd is closed, or before dup2 or dup3 replaces it
  *   closing_duplicated  called after fd was duplicated to `number`, before closing_end
- *   closing_end      called afterwards; rc < 0: dup2 or dup3 has failed
- *   closing_range    does all of a close_range(2), with the C library's function
+ *   closing_end      called after the close, dup2 or dup3; rc < 0: the dup2 or dup3 has failed
+ *   closing_range    does a whole close_range(2), and itself calls the C library's function
  *   closing_before_unshare  called before this thread gets its own copy of the table of descriptors
  *
  * A close inside the C library, or by a system call of the program's own, calls none of these.
@@ -31,9 +33,9 @@
 bool fd_table_may_be_shared(void);
 
 /*
- * Call closing_begin for the descriptor of a stream; fd is -1 for a NULL stream.  The program may
- * pass NULL to a C library that handles it, so NULL is checked here.  `volatile` keeps the compiler
- * from dropping the check because the parameter of fileno is declared nonnull.
+ * Call closing_begin with the descriptor of `stream`, or with -1 if `stream` is NULL, because some
+ * C libraries accept fclose(NULL).  The parameter of fileno is declared nonnull, so a compiler
+ * could drop the check for NULL here; `volatile` prevents that.
  */
 static inline void closing_begin_stream(struct closing *closing, FILE *volatile stream)
 {

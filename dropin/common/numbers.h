@@ -19,7 +19,7 @@ struct number {
 	 * none.
 	 */
 	_Atomic(void *) object;
-	atomic_bool may_be_registered; /* an object may have registered fd */
+	atomic_bool may_be_registered; /* a kqueue or epoll instance may have registered fd */
 	/* Only for the kqueue drop-in.  1: fd is a pipe; -1: fd is no pipe; 0: not known. */
 	atomic_schar pipe_check_result;
 };
@@ -32,13 +32,13 @@ struct number *number_at(int fd);
 /* Like number_at, but allocates the page if necessary; NULL: no memory, or fd is out of range. */
 struct number *number_make(int fd);
 /*
- * Set may_be_registered of fd, because an object is about to register fd: the close of fd has to be
- * handled then.
+ * Set may_be_registered of fd, because an object is about to register fd.  From then on
+ * number_needs_close_hook(fd) returns true, so that a close of fd ends the registration.
  */
 void number_mark_registered(int fd);
 /*
- * Returns true if fd has an object, or an object may have registered fd, so that a close of fd has
- * to be handled.
+ * Returns true if the drop-in has to handle a close of fd, because fd has an object, or because an
+ * object may have registered fd.
  */
 bool number_needs_close_hook(int fd);
 /* Returns a number that is larger than every descriptor that has a state. */

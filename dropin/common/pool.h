@@ -42,8 +42,8 @@ static inline void *pool_take(pool_list *pool)
 	if (!rest || atomic_compare_exchange_strong(pool, &none, rest))
 		return node;
 	/*
-	 * Another thread has put objects into the pool meanwhile: give the other nodes back one by
-	 * one.
+	 * Another thread has put objects into the pool since this call took the list: put the other
+	 * nodes of the taken list back one at a time.
 	 */
 	while (rest) {
 		struct pool_node *next = rest->next;

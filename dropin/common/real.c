@@ -34,8 +34,9 @@ static int default_close_range(unsigned first, unsigned last, int flags)
 #else
 
 /*
- * Systems other than Linux have no stable interface below the C library.  So at their first call
- * these defaults look up the C library's functions, and then call them.
+ * Systems other than Linux do not promise a stable interface below the C library.  So default_close
+ * and default_dup2 look up the C library's functions at the first call, and then call these
+ * functions.
  */
 static int default_close(int fd)
 {

@@ -23,8 +23,8 @@ struct real_close {
 	int (*close_range)(unsigned, unsigned, int);
 
 	/*
-	 * closefrom and fclose have no default: they are NULL before real_close_find, and if the C
-	 * library lacks the function.
+	 * closefrom and fclose have no default: they are NULL until real_close_find, and stay NULL
+	 * if the C library lacks the function.
 	 */
 	void (*closefrom)(int);
 	int (*fclose)(FILE *);
@@ -32,11 +32,13 @@ struct real_close {
 extern struct real_close real_close;
 
 /*
- * Store the address of the function `name` in *pointer, a pointer to a function.  Uses the next
- * library after this one that defines the function: the C library, or another library in front of
- * it.  If the loader finds the C library before this library, uses the first library that defines
- * the function; the program's calls do not reach this library's function then.  If no other library
- * defines the function, *pointer stays unchanged.
+ * Look up the function `name`, and store its address in *pointer, a pointer to a function.
+ *
+ * First searches the libraries after this one in the loader's order.  That finds the C library's
+ * function, or the function of another library in front of the C library.  If the C library is
+ * loaded before this library, that search finds nothing, and a second search takes the first
+ * library that defines the function.  The program's own calls then reach the same function, not
+ * this library's.  If only this library defines the function, *pointer stays unchanged.
  */
 void real_find(const char *name, void *pointer);
 
