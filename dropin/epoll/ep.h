@@ -23,27 +23,28 @@
 #include "common/pool.h"
 
 /*
- * The kinds of objects that descriptors refer to.  EP_ANY, an object of any kind, is only for
- * look-ups.
+ * The kinds of objects that descriptors refer to: an epoll instance, an eventfd, a timerfd, a
+ * signalfd.  EP_ANY, an object of any kind, is only for look-ups.
  */
 enum ep_kind { EP_ANY, EP_SET, EP_COUNTER, EP_TIMER, EP_SIGNALS };
 
 /*
- * An object that descriptors refer to: the first member of sets, counters, timers and signalfds.
- * The memory of an object is reused for objects of the same kind, and never freed.
+ * An object that descriptors refer to: the first member of struct ep_set, ep_counter, ep_timer and
+ * ep_signals.  The memory of an object is reused for objects of the same kind, and never freed.
  */
 struct ep_object {
 	struct pool_node free; /* link in the pool of ended objects of this kind */
 	enum ep_kind kind;     /* what the object is; never EP_ANY */
 	int descriptors;       /* open descriptors of the object; guarded by ep_table_lock */
 	/*
-	 * number of calls that use the object, plus 1 while a descriptor refers to it; 0: the
-	 * object has ended
+	 * number of calls that use the object, plus 1 while any descriptor refers to the object; 0:
+	 * the object has ended
 	 */
 	atomic_int refs;
 	/*
-	 * Ends the object.  Called when `refs` becomes 0: the last descriptor was closed, and no
-	 * call uses the object any more.  The caller may hold the locks of other sets.
+	 * Releases what the object owns, and puts its memory into the pool.  Called when `refs`
+	 * becomes 0: the last descriptor was closed, and no call uses the object any more.  The
+	 * caller may hold the locks of other sets.
 	 */
 	void (*end)(struct ep_object *object);
 };
@@ -54,29 +55,32 @@ struct ep_entry {
 	bool is_nested;    /* the descriptor refers to a set */
 	bool is_socket;    /* the descriptor refers to a socket */
 	/*
-	 * The queue has reported POLLRDHUP, which is kept for later events.  Used where poll(2)
-	 * lacks POLLRDHUP.
+	 * The queue has once reported POLLRDHUP for the descriptor, so poll_now in ready.c reports
+	 * POLLRDHUP ever after.  Used only where poll(2) lacks POLLRDHUP.
 	 */
 	bool is_half_closed;
-	/* READ is registered without POLL* bits, so that the queue reports errors and hang-ups */
+	/* registered in the queue: READ without POLL* bits, which reports errors and hang-ups */
 	bool is_bare;
 	short registered_bits; /* POLL* bits registered in the queue, enabled or not */
 	uint32_t events;       /* EPOLL* bits and flags of the last ADD or MOD */
 	uint64_t data;         /* data of the last ADD or MOD, returned in events */
-	uintptr_t serial;      /* udata in the queue, new for each EPOLL_CTL_ADD; never 0 */
+	uintptr_t serial;      /* udata in the queue; a new number for each EPOLL_CTL_ADD; not 0 */
 	dev_t device;          /* with inode: the registered file, to detect a reused descriptor */
 	ino_t inode;
 };
 
 /*
- * The notifier of a set: a socket pair that replaces the queue's descriptor if xpoll_fd gives none
- * (ENOTSUP, ELOOP), or if the kernel refuses that descriptor in another queue (is_required).  A
- * thread keeps the socket readable while the set has events.  ep_notifier_start starts the thread.
+ * The notifier of a set: a socket pair, and a thread that keeps fds[0] readable while the set has
+ * events.  The set's descriptors are duplicates of fds[0].
+ *
+ * A set gets a notifier if its queue has no descriptor (xpoll_fd fails with ENOTSUP or ELOOP), or
+ * if the kernel refuses the queue's descriptor in another queue (is_required).  The thread runs
+ * after ep_notifier_start.
  */
 struct ep_notifier {
 	/*
-	 * The socket pair; -1: none.  The set's descriptors are duplicates of fds[0], and a message
-	 * sent into fds[1] makes them readable.  Written under the set's lock.
+	 * The socket pair; -1: none.  A message sent into fds[1] makes fds[0], and so the set's
+	 * descriptors, readable.  Written under the set's lock.
 	 */
 	atomic_int fds[2];
 	/*
@@ -87,7 +91,7 @@ struct ep_notifier {
 	bool is_required;
 	bool has_thread;  /* the thread was started */
 	bool is_readable; /* fds[0] is readable, because a message is in it */
-	bool is_parked;   /* the thread is not in a wait of the queue */
+	bool is_parked;   /* the thread is not in a wait in the queue */
 	bool is_stopping; /* the thread must end */
 	int pause_count;  /* number of calls that keep the thread out of the queue */
 	pthread_t thread;       /* the thread, if has_thread */
@@ -102,24 +106,24 @@ struct ep_notifier {
 struct ep_set {
 	struct ep_object object;
 	/*
-	 * Called in a forked child for each set of the parent: closes the notifier's socket pair.
-	 * If the set's descriptors are duplicates of that pair, or of the descriptor of the
-	 * parent's queue, replaces them by duplicates of a new socket, so that child and parent
-	 * share nothing.
+	 * Called in a forked child for each set of the parent.  Closes the notifier's socket pair,
+	 * if the set has one.  If the set's descriptors refer to that pair or to the parent's
+	 * queue, makes these descriptors refer to a new socket, so that events of the parent do not
+	 * make them readable in the child.
 	 */
 	void (*detach_from_parent)(struct ep_set *set);
 	struct xpoll *queue;     /* the set's queue */
 	struct ep_set *next;     /* next in the list of all sets; guarded by ep_table_lock */
-	_Atomic pid_t process;   /* the process in which the queue is usable: see ep_adopt */
+	_Atomic pid_t process;   /* the process in which the queue is usable; ep_adopt changes it */
 	/*
-	 * A thread in ep_is_ready holds this lock while it takes a record from the queue.  Locked
-	 * before `lock`.
+	 * Lets only one thread at a time take records from the queue in ep_is_ready.  Locked before
+	 * `lock`.
 	 */
 	pthread_mutex_t ready_lock;
-	/* Guards the members that follow.  The atomic ones are read without this lock. */
+	/* Guards the members that follow.  Threads may read the atomic ones without this lock. */
 	pthread_mutex_t lock;
-	struct ep_entry **pages;   /* entries indexed by descriptor; a page may be NULL */
-	int pages_len;             /* number of pages */
+	struct ep_entry **pages;   /* pages of entries, indexed by descriptor; NULL: not made yet */
+	int pages_len;             /* length of the array `pages` */
 	atomic_int live_entries;   /* number of live entries */
 	atomic_int nested_entries; /* number of live entries for sets */
 	uintptr_t last_serial;     /* serial of the last EPOLL_CTL_ADD */
@@ -133,22 +137,23 @@ struct ep_set {
 	atomic_int waiters;       /* number of threads in ep_wait; written without the lock */
 	/*
 	 * ep_make_pollable has made the set's descriptors duplicates of the queue's descriptor or
-	 * of notifier.fds[0]; false: they refer to a socket that is never readable
+	 * of notifier.fds[0]; false: the set's descriptors refer to a socket that is never readable
 	 */
 	bool is_pollable;
 	struct ep_notifier notifier;
 };
 
 /*
- * True in the threads of this library, and in a thread of the program while it is in a call that
- * uses xpoll.  While true, poll(2) and select(2) of this library pass each call directly to the C
- * library.
+ * True in the threads of this library, and in a thread of the program during a call in which this
+ * library calls xpoll.  xpoll may call poll(2) or select(2), which this library replaces: while
+ * ep_inside is true, the replacements pass each call directly to the C library.
  */
 extern _Thread_local bool ep_inside;
 
 /*
- * The process whose descriptors are recorded in table.c.  In a child of vfork(2), which shares this
- * memory but has its own descriptors, getpid() returns another number than this.
+ * The process whose descriptors are recorded in table.c.  getpid() differs from ep_process in a
+ * child of vfork(2), which shares this memory but has its own descriptors.  So this library does
+ * not record what such a child duplicates or closes.
  */
 extern _Atomic pid_t ep_process;
 
@@ -166,7 +171,7 @@ void ep_add_revival(void (*start)(void));
 
 /*
  * In a forked child, start the threads of inherited timers and signalfds if they were not started
- * yet.  Called before a timer or signalfd may be used.
+ * yet.  Called at the start of each call of the program that may need these threads.
  */
 static inline void ep_revive(void)
 {
@@ -177,21 +182,23 @@ static inline void ep_revive(void)
 /* table.c: the objects of descriptors ------------------------------------------ */
 
 /*
- * Returns the object of this kind that fd refers to, with a reference that keeps the object from
- * ending until the caller calls ep_object_drop; NULL: there is none.  Takes no lock, because a
- * signal handler may read from and write to an object while the thread has any lock.  If the
- * program closes fd during this call, the call may drop the last reference, which ends the object.
+ * Returns the object of this kind that fd refers to, with a reference for the caller, who later
+ * calls ep_object_drop; until then the object does not end.  NULL: there is no such object.
+ *
+ * Takes no lock: a signal handler may call read(2) and write(2), which call this function, while
+ * the interrupted code holds any lock.  If another thread closes fd during this call, the reference
+ * taken here may be the last one.  This call then drops that reference, which ends the object.
  */
 struct ep_object *ep_object_hold(int fd, enum ep_kind kind);
 void ep_object_drop(struct ep_object *object);
 /*
- * Sleep in a read(2) or write(2) of the object.  If fd >= 0, sleeps until that socket has a
- * message, which stays there: recv(2) with MSG_PEEK goes on after a signal handler with SA_RESTART.
- * If fd is -1, sleeps for 10 ms.
+ * Sleep for a read(2) or write(2) of this object that has to wait.  If fd >= 0, sleeps until a
+ * message waits in that socket, and leaves the message there.  (recv(2) with MSG_PEEK goes on after
+ * a signal handler with SA_RESTART.)  If fd is -1, sleeps for 10 ms.  Returns 0 or -errno.
  *
- * If the thread is cancelled meanwhile, a clean-up handler calls ep_object_drop.  read(2) and
- * write(2) push that handler only for a sleep, because a signal handler may call them, and
- * OpenBSD's pthread_cleanup_push allocates memory.  Returns 0 or -errno.
+ * If the thread is cancelled during the sleep, a clean-up handler calls ep_object_drop.  Only this
+ * function pushes that handler, not each read(2) and write(2): a signal handler may call read(2)
+ * and write(2), and OpenBSD's pthread_cleanup_push allocates memory.
  */
 int ep_sleep(struct ep_object *object, int fd);
 
@@ -207,19 +214,21 @@ static inline void ep_drop(struct ep_set *set)
 }
 
 /*
- * Returns the first of all sets that a descriptor refers to, linked by set->next; NULL: none.
- * Called with the table's lock (ep_table_lock).
+ * Returns the first set in the list of all sets that have a descriptor, which set->next links;
+ * NULL: the list is empty.  Called with the table's lock (ep_table_lock).
  */
 struct ep_set *ep_all_sets(void);
 /* Returns true if fd refers to this set. */
 bool ep_is_of_set(int fd, const struct ep_set *set);
 /*
- * Returns true if any set exists: then poll(2) has to check whether a descriptor refers to a set.
+ * Returns true if any set has a descriptor.  If none has, poll(2) and select(2) need not look for
+ * sets among their descriptors.
  */
 bool ep_any_sets(void);
 /*
  * Record fd as the first descriptor of a new object; a set is also added to the list of all sets.
- * Returns fd; or closes fd, drops the object's reference and returns -ENOMEM.
+ * Returns fd.  If there is no memory for the record, closes fd, drops the object's reference and
+ * returns -ENOMEM.
  */
 int ep_publish(struct ep_object *object, int fd);
 /*
@@ -229,17 +238,19 @@ int ep_publish(struct ep_object *object, int fd);
  */
 void ep_duplicated(int fd, int duplicate);
 /*
- * ep_close_begin, called before fd is closed, removes the registrations of fd from all sets, and
- * returns the object that fd refers to.  If the result is not NULL, the caller calls ep_close_end
- * after the close, which ends the object if fd was its last descriptor.
+ * ep_close_begin, called before fd is closed, removes the registrations of fd from all sets.
+ * Returns the object that fd refers to; NULL: none.  For an object the caller calls ep_close_end
+ * after the close.  If fd was the last descriptor of the object, ep_close_end drops the reference
+ * that the descriptors had.
  */
 struct ep_object *ep_close_begin(int fd);
 void ep_close_end(struct ep_object *object);
 /*
- * Make each descriptor of the object a duplicate of fd (dup2).  Returns 0 or -errno.  The caller
- * holds the table's lock (ep_table_lock).  Otherwise the program could close one of the descriptors
- * just before the dup2, and get the same number for another file.  A forked child, which has only
- * one thread, needs no lock.
+ * Make each descriptor of the object a duplicate of fd (dup2).  Returns 0 or -errno.
+ *
+ * The caller holds the table's lock (ep_table_lock).  Without the lock, another thread could close
+ * a descriptor of the object just before the dup2 and open another file with the same number, which
+ * the dup2 would replace.  A forked child has only one thread, and needs no lock.
  */
 int ep_replace_fds(struct ep_object *object, int fd);
 /*
@@ -249,20 +260,21 @@ int ep_replace_fds(struct ep_object *object, int fd);
 void ep_table_lock(void);
 void ep_table_unlock(void);
 /*
- * In a forked child, which does not inherit kqueues, set descriptors that duplicated a kqueue are
- * closed.  Put a socket on each of these numbers, so that no new descriptor gets one.
- * set->detach_from_parent replaces the sockets later.
+ * Called in a forked child.  If a set's descriptor refers to a kqueue, the descriptor is closed in
+ * the child, because a child does not inherit kqueues.  Opens a socket on the number of each such
+ * descriptor, so that no new file gets that number.  set->detach_from_parent replaces the sockets
+ * later.
  */
 void ep_reserve_closed_fds(void);
 /*
- * In a forked child, after fd was replaced by another file: store the device and inode of this file
- * in the entries of fd in all sets, because epoll_ctl takes an entry with another inode for one of
- * a closed file.
+ * Called in a forked child after fd was replaced by another file: stores the device and inode of
+ * the new file in the entries of fd in all sets.  If an entry kept the old inode, epoll_ctl would
+ * conclude that the registered file was closed.
  */
 void ep_update_inodes(int fd);
 /*
- * Called after ep_replace_fds for a set: registers the set's descriptors again in the sets that
- * contain them, because the queues of the containing sets still watch the file that was replaced.
+ * Called after ep_replace_fds for a set.  If a descriptor of the set is registered in other sets,
+ * registers it there again, because the queues of the other sets still watch the replaced file.
  */
 void ep_renew_watchers(struct ep_set *set);
 
@@ -274,25 +286,28 @@ void ep_renew_watchers(struct ep_set *set);
  */
 int ep_begin(struct ep_set **begun);
 /*
- * Called before a set is registered in another one or passed to poll(2) or select(2): make the
- * set's descriptors duplicates of the queue's descriptor or, if the queue has none, of a notifier's
- * socket (struct ep_notifier).  Until then the set's descriptors refer to a socket that is never
- * readable.  That saves system calls: while no descriptor of the queue is in use, the queue may
- * keep changes until its next wait; afterwards it has to pass each change to the kernel at once.
- * Returns 0 or -errno.
+ * Make the set's descriptors duplicates of the queue's descriptor or, if the queue has none, of a
+ * notifier's socket (struct ep_notifier).  Called before a descriptor of the set is registered in
+ * another set or passed to poll(2) or select(2).  Returns 0 or -errno.
+ *
+ * Until then the set's descriptors refer to a socket that is never readable.  That saves system
+ * calls: a queue whose descriptor is not in use may keep changes until its next wait, but a queue
+ * whose descriptor is in use has to pass each change to the kernel at once.
  */
 int ep_make_pollable(struct ep_set *set);
 /*
  * Give a set a notifier (struct ep_notifier), although the set's queue has a descriptor, and make
- * the set's descriptors duplicates of the notifier's socket.  Called if the kernel refuses the
- * queue's descriptor in another queue, because the kernel allows fewer levels of queues in queues
- * than Linux allows of epoll instances; a socket is no such level.  Returns 0 or -errno.
+ * the set's descriptors duplicates of the notifier's socket.  Returns 0 or -errno.
+ *
+ * Called if the kernel refuses the queue's descriptor in another queue, because the kernel allows
+ * fewer levels of queues in queues than Linux allows of epoll instances.  A socket is not counted
+ * as a level.
  */
 int ep_use_notifier(struct ep_set *set);
 /*
  * Make a set of the parent process usable in a forked child, at the set's first use there.  Does
- * nothing for a set that is usable already.  The caller has adopted the sets that are registered in
- * this set: see ep_adopt_with_nested.  Returns 0 or -errno.
+ * nothing for a set that is usable already.  The sets that are registered in this set have to be
+ * adopted first: see ep_adopt_with_nested.  Returns 0 or -errno.
  */
 int ep_adopt(struct ep_set *set);
 
@@ -319,8 +334,9 @@ int ep_register(struct ep_set *set, int fd, struct ep_entry *entry);
 int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct epoll_event *event);
 void ep_unregister(struct ep_set *set, int fd, struct ep_entry *entry);
 /*
- * Called after ep_replace_fds has replaced fd, a nested set, by another file: registers fd again in
- * this set's queue, or ends the entry if that fails.  Called with the set's lock.
+ * Called after ep_replace_fds has made fd, the descriptor of a nested set, refer to another file:
+ * registers fd again in this set's queue, or ends the entry if that fails.  Called with the set's
+ * lock.
  */
 void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
 /*
@@ -329,15 +345,16 @@ void ep_register_again(struct ep_set *set, int fd, struct ep_entry *entry);
  */
 void ep_forget(struct ep_set *set, int fd);
 /*
- * Called if a record with these POLL* bits was taken from the queue and not delivered.  Enables the
- * directions of these bits that the entry requests, so that the queue reports again what is still
- * ready.  If the entry requests neither input nor output, also has the queue report errors and
- * hang-ups.  Called with the set's lock.
+ * Called if a record with these POLL* bits was taken from the queue, but not delivered to the
+ * program.  Enables those of these bits that the program requests, so that the queue reports again
+ * what is still ready.  After an error, a hang-up or a one-shot report, enables all requested bits.
+ * If neither READ nor WRITE is registered for a requested bit, also enables READ without bits,
+ * which reports errors and hang-ups.  Called with the set's lock.
  */
 void ep_enable_again(struct ep_set *set, int fd, struct ep_entry *entry, int bits);
 /* Returns the POLL* bits that EPOLL* bits request. */
 int ep_poll_bits(uint32_t events);
-/* Returns the EPOLL* bits that mean the same as these POLL* bits, for an event. */
+/* Returns the EPOLL* bits of an event that correspond to these POLL* bits. */
 uint32_t ep_events(int bits);
 /* Free all entries of a set that has ended. */
 void ep_entries_free(struct ep_set *set);
@@ -354,8 +371,8 @@ int ep_ctl(struct ep_set *set, int op, int fd, const struct epoll_event *event);
 
 /*
  * Do epoll_pwait2(2).  Returns the number of events or a negative errno value.  Called with
- * cancellation disabled.  A wait that has no event yet may be cancelled if `state`, the
- * cancellation state of the program, allows it.
+ * cancellation disabled.  `state` is the cancellation state of the program: if it is
+ * PTHREAD_CANCEL_ENABLE, the thread can be cancelled while the wait has no event yet.
  */
 int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64_t timeout_ns,
             const sigset_t *mask, int state);
@@ -364,28 +381,31 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 
 /*
  * Returns true if ep_wait would find an event, and leaves the event for ep_wait.  If the thread of
- * the set's notifier (struct ep_notifier) was started, also makes the set's descriptors readable if
- * there is an event, and otherwise not readable.
+ * the set's notifier (struct ep_notifier) was started, also updates the set's descriptors: readable
+ * if there is an event, not readable if there is none.
  */
 bool ep_is_ready(struct ep_set *set);
 /*
- * Translate a record of the queue into an event for the program.  Returns false if there is no
- * event: the entry has ended, no requested condition holds any more, or fd is a set without an
- * event.  Except for an ended entry, has the queue report the record's bits again then.  Called
- * with the set's lock.
+ * Translate a record of the queue into an event for the program.  Called with the set's lock.
+ *
+ * Returns false if the record is no event, in three cases: the entry has ended; no requested
+ * condition holds any more; or fd is a set without an event.  In the second and third case, also
+ * enables the entry's registrations again (ep_enable_again), so that the queue reports later
+ * conditions.
  */
 bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
 /*
  * Called if ep_deliver has accepted a record, but the caller does not return the event to the
- * program.  Stores the record in set->deferred for the next wait, or has the queue report it again.
- * Called with the set's lock.
+ * program.  Stores the record in set->deferred for the next wait.  In two cases has the queue
+ * report the record again instead: set->deferred holds a record already; or the set has no
+ * notifier, and the entry is edge-triggered or one-shot.  Called with the set's lock.
  */
 void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record);
 /*
  * Translate set->deferred, the record that ep_defer_record has kept, into an event, and empty
- * set->deferred.  Returns false if no record is held, or if none of the requested conditions holds
- * any more.  Called with the set's lock.
+ * set->deferred.  Returns false if set->deferred is empty, or if no requested condition holds any
+ * more.  Called with the set's lock.
  */
 bool ep_deliver_deferred(struct ep_set *set, struct epoll_event *event);
 /*
@@ -394,9 +414,9 @@ bool ep_deliver_deferred(struct ep_set *set, struct epoll_event *event);
  */
 bool ep_nested_is_ready(int fd);
 /*
- * For each set registered in this one whose descriptor refers to a notifier's socket: make the
- * socket readable if that set has an event, otherwise not readable.  (Calls ep_is_ready for all
- * nested sets.)
+ * Call ep_is_ready for each set that is registered in this one.  If such a nested set has a
+ * notifier, that call updates the notifier's socket: readable if the nested set has an event, not
+ * readable if the nested set has none.
  */
 void ep_nest_refresh(struct ep_set *set);
 
@@ -408,17 +428,17 @@ void ep_nest_refresh(struct ep_set *set);
  */
 int ep_notifier_open(struct ep_notifier *notifier);
 /*
- * From ep_notifier_pause to ep_notifier_resume the thread of the set's notifier takes no record
- * from the queue, because other waits would miss that record.  ep_notifier_pause returns false if
- * the set has no notifier.  Then ep_notifier_resume must not be called, even if the set has got a
- * notifier meanwhile.
+ * Between ep_notifier_pause and ep_notifier_resume the thread of the set's notifier takes no record
+ * from the queue: the waits of other threads would miss such a record.  ep_notifier_pause returns
+ * false if the set has no notifier.  In that case the caller must not call ep_notifier_resume, even
+ * if the set has got a notifier meanwhile.
  */
 bool ep_notifier_pause(struct ep_set *set);
 void ep_notifier_resume(struct ep_set *set);
 /*
- * Make the set's descriptors, which refer to a notifier's socket, readable if `ready`, otherwise
- * not readable.  Does nothing if the notifier's thread was not started.  Called with the set's
- * lock.
+ * Make the set's descriptors, which refer to a notifier's socket, readable if `ready` is true, and
+ * not readable if `ready` is false.  Does nothing if the notifier's thread was not started.  Called
+ * with the set's lock.
  */
 void ep_notifier_set_readable(struct ep_set *set, bool ready);
 /*
@@ -437,8 +457,8 @@ void ep_notifier_close(struct ep_set *set);
  */
 int ep_notifier_start(struct ep_set *set);
 /*
- * In a forked child: make the sets that are registered in this set usable, and then this set, by
- * ep_adopt.  Returns 0 or -errno.
+ * In a forked child: call ep_adopt for each set that is registered in this set, and then for this
+ * set, which makes all of them usable.  Returns 0 or -errno.
  */
 int ep_adopt_with_nested(struct ep_set *set);
 
@@ -450,8 +470,8 @@ int ep_adopt_with_nested(struct ep_set *set);
  */
 extern pthread_mutex_t ep_nest_lock;
 /*
- * Returns 0 if `inner` may be added to `outer`; -ELOOP if that would make a ring of sets, or too
- * many levels.  Called with ep_nest_lock.
+ * Returns 0 if `inner` may be added to `outer`.  Returns -ELOOP if `outer` is in `inner` already,
+ * at any level, or if there would be too many levels of sets in sets.  Called with ep_nest_lock.
  */
 int ep_nest_check(struct ep_set *outer, struct ep_set *inner);
 
