@@ -23,8 +23,9 @@ static inline bool closing_refused(int fd)
 }
 
 /*
- * Returns true if a dup3 of fd onto `number` has to be handled, because it closes or duplicates a
- * descriptor that this library knows: see closing.c.
+ * Returns true if this library has to handle a dup2 or dup3 of fd onto `number`: the call will
+ * succeed, and fd or `number` refers to an object (a set, an eventfd or the like) or may be
+ * registered in a set.
  */
 bool closing_handles_dup(int fd, int number, int flags);
 

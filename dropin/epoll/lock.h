@@ -1,9 +1,10 @@
 /*
- * How the locks of eventfds, timers and signalfds are taken.  A signal handler may call read(2) and
- * write(2) of such an object, so a thread that has one of these locks blocks all signals: a handler
- * that needs the same lock would wait for ever.  Cancellation is disabled as well: calls that are
- * made under the lock are cancellation points, and a thread that is cancelled in one would leave
- * the lock locked.
+ * How the locks of eventfds, timers and signalfds are locked and unlocked.
+ *
+ * A signal handler may call read(2) and write(2) of an eventfd, timer or signalfd.  So a thread
+ * blocks all signals while it holds such a lock: a handler that needs the same lock would wait for
+ * ever.  The thread also disables cancellation, because functions that it calls under the lock are
+ * cancellation points: a cancelled thread would leave the lock locked.
  */
 #ifndef EP_LOCK_H
 #define EP_LOCK_H

@@ -4,13 +4,14 @@
  * The program's descriptor is a duplicate of the read end.  The pipe has a byte in it while the
  * timer or signalfd is readable, and each further byte makes a new edge.
  *
- * A read(2) of the program must not sleep in the pipe, because it would take a byte.  It must not
- * sleep in poll(2) either, which fails with EINTR even after a signal handler with SA_RESTART.  So
- * the first read that sleeps makes a socket pair, which has a message while the pipe has a byte,
- * and sleeps in a recv(2) that leaves the message there.
+ * If a read(2) of the program has to sleep, it must not sleep in a read(2) of the pipe.  That would
+ * take a byte without the lock, and unread_bytes would still count that byte.  poll(2) is no
+ * alternative, because it fails with EINTR even after a signal handler with SA_RESTART.  So the
+ * first read that has to sleep makes a socket pair, in which a message waits while the pipe has a
+ * byte.  Reads sleep in a recv(2) with MSG_PEEK, which leaves the message there.
  *
- * ep_pipe_notify, ep_pipe_drain and ep_pipe_unshare are called with the lock of all timers or of
- * all signalfds.
+ * All timers share one lock, and all signalfds share another one.  ep_pipe_notify, ep_pipe_drain
+ * and ep_pipe_unshare are called with that lock.
  */
 #ifndef EP_PIPE_H
 #define EP_PIPE_H
@@ -21,7 +22,7 @@
 struct ep_pipe {
 	int fds[2];       /* the pipe; the program has a duplicate of fds[0] */
 	int unread_bytes; /* number of bytes in the pipe */
-	int sleep_fds[2]; /* socket pair: reads sleep in recv(2) on the first; -1: not made yet */
+	int sleep_fds[2]; /* socket pair; reads sleep in recv(2) of sleep_fds[0]; -1: none yet */
 };
 
 /* The flags that timerfd_create(2) and signalfd(2) accept. */
@@ -33,11 +34,11 @@ struct ep_pipe {
 int ep_pipe_open(struct ep_pipe *pipe, int flags);
 void ep_pipe_close(struct ep_pipe *pipe);
 /*
- * Write a byte into the pipe, unless 256 bytes are unread: makes the program's descriptor readable,
- * or, if it is readable already, makes a new edge.
+ * Write a byte into the pipe, which makes the program's descriptor readable.  If the descriptor is
+ * readable already, the byte makes a new edge.  Does nothing if the pipe has 256 bytes.
  */
 void ep_pipe_notify(struct ep_pipe *pipe);
-/* Empty the pipe, which makes the program's descriptor not readable. */
+/* Read all bytes out of the pipe, so that the program's descriptor is not readable. */
 void ep_pipe_drain(struct ep_pipe *pipe);
 /*
  * In a forked child: replace the pipe, which is shared with the parent, by a new pipe, so that
@@ -46,9 +47,10 @@ void ep_pipe_drain(struct ep_pipe *pipe);
  */
 void ep_pipe_unshare(struct ep_object *object, struct ep_pipe *pipe);
 /*
- * Called for a read(2) of the program that finds nothing: sleep until the program's descriptor fd
- * is readable.  Returns 0; -EAGAIN if fd is non-blocking; or another negative errno value.  Takes
- * `lock`, which the caller does not hold.
+ * Called for a read(2) of the program that finds nothing to read: sleeps until the program's
+ * descriptor fd is readable.  Returns 0; -EAGAIN if fd is non-blocking; or another negative errno
+ * value.  `lock` is the lock of all timers or of all signalfds.  The caller does not hold that
+ * lock.
  */
 int ep_pipe_wait(struct ep_object *object, struct ep_pipe *pipe, pthread_mutex_t *lock, int fd);
 /*

@@ -1,6 +1,6 @@
 /*
- * Pointers to the C library's functions that files.c and polling.c replace.  Those for close(2) and
- * the like are in common/real.h.
+ * Pointers to the C library's functions that files.c and polling.c replace.  The pointers to
+ * close(2) and the other functions that close descriptors are in common/real.h.
  */
 #ifndef EP_REAL_H
 #define EP_REAL_H
@@ -14,8 +14,8 @@
 #include "common/real.h"
 
 /*
- * Each member points to the C library's function that a program means by the member's name.  The
- * symbol may be another one, such as __select50 for select on NetBSD.
+ * Each member points to the C library's function of the same name.  The symbol in the C library may
+ * have another name, such as __select50 for select on NetBSD.
  */
 struct ep_real {
 	int (*poll)(struct pollfd *, nfds_t, int);

@@ -21,7 +21,7 @@ static inline bool is_realtime(int number)
 #endif
 }
 
-/* Returns the record that the program reads for this accepted signal. */
+/* Returns the signalfd_siginfo that read(2) of a signalfd returns for this accepted signal. */
 static inline struct signalfd_siginfo to_siginfo(const siginfo_t *info)
 {
 	struct signalfd_siginfo out;

@@ -22,19 +22,23 @@
 
 #ifdef __OpenBSD__
 /*
- * On OpenBSD the thread sleeps in a kqueue, and calls sigwait(3) only for one signal, which is
- * pending already.  If two signals of its set are pending, sigwait(3) accepts one, and the default
- * action of the other one ends the process, because userret() in the kernel looks for signals
- * before it restores the mask.  The thread cannot be interrupted by a signal either, because
- * sigwait(3) accepts a signal to the thread and the same signal to the process together.
+ * How the thread waits on OpenBSD: in a kqueue, until a signal is pending.  Then the thread calls
+ * sigwait(3) with a set that has only this signal.
+ *
+ * With a set of several signals, of which two are pending, sigwait(3) would accept one, and the
+ * default action of the other would end the process: userret() in the kernel looks for signals
+ * before it restores the mask.
+ *
+ * A timer in the kqueue interrupts the wait.  A signal sent to the thread would not do: if the same
+ * signal is pending for the process, too, sigwait(3) accepts both together, and one is lost.
  */
 static int signal_queue = -1; /* the thread's kqueue; -1: not in a wait; guarded by signals.lock */
 static unsigned waits_ended;
 static pthread_cond_t wait_ended = PTHREAD_COND_INITIALIZER;
 
 /*
- * Called before a wait, with signals.lock.  Returns the kqueue for wait_for_signal; -1: there is
- * none.
+ * Called before a wait, with signals.lock.  Returns a new kqueue for wait_for_signal, or -1 if none
+ * can be made.
  */
 static inline int begin_wait(void)
 {
@@ -45,8 +49,8 @@ static inline int begin_wait(void)
 }
 
 /*
- * Called after a wait, with signals.lock: close the kqueue, and wake threads in interrupt_queue,
- * which sleep until then.
+ * Called after a wait, with signals.lock: closes the kqueue, and wakes the threads that sleep in
+ * interrupt_queue.
  */
 static inline void end_wait(void)
 {
@@ -57,7 +61,10 @@ static inline void end_wait(void)
 	pthread_cond_broadcast(&wait_ended);
 }
 
-/* In a forked child, which does not inherit the kqueue: forget the wait of the parent's thread. */
+/*
+ * In a forked child, which inherits neither the parent's thread nor its kqueue: reset the state of
+ * the wait.
+ */
 static inline void forget_wait(void)
 {
 	signal_queue = -1;
@@ -65,8 +72,9 @@ static inline void forget_wait(void)
 }
 
 /*
- * End the thread's wait without a signal, and sleep until the thread has closed the kqueue.  Called
- * with `lock`, which is signals.lock.
+ * If the thread is in a wait, end the wait by a timer instead of a signal, and sleep until the
+ * thread has closed the kqueue.  `lock` is signals.lock, which the caller holds.  The lock is
+ * released during the sleep.
  */
 static inline void interrupt_queue(pthread_mutex_t *lock)
 {
@@ -98,7 +106,10 @@ static inline int pending_of(const sigset_t *mask)
  */
 static inline int sleep_until_pending(int queue, const sigset_t *mask)
 {
-	/* The kernel reports a signal a moment before it is pending: look again after 10 ms. */
+	/*
+	 * The kernel reports a signal shortly before the signal is pending: after a report, check
+	 * again after 10 ms at most.
+	 */
 	static const struct timespec soon = {.tv_nsec = 10000000};
 	struct kevent event, changes[NSIG];
 	int number, count = 0;
@@ -107,7 +118,7 @@ static inline int sleep_until_pending(int queue, const sigset_t *mask)
 		if (sigismember(mask, i) == 1)
 			EV_SET(&changes[count++], i, EVFILT_SIGNAL, EV_ADD, 0, 0, NULL);
 	if (kevent(queue, changes, count, NULL, 0, NULL) < 0)
-		(void)ep_real()->poll(NULL, 0, 10); /* no kqueue: sleep for 10 ms, then return */
+		(void)ep_real()->poll(NULL, 0, 10); /* no kqueue: wait 10 ms, check once, return */
 	count = 0;
 	while ((number = pending_of(mask)) == 0) {
 		count = kevent(queue, NULL, 0, &event, 1, count > 0 ? &soon : NULL);
@@ -164,10 +175,11 @@ static inline int wait_for_signal(int queue, const sigset_t *mask, siginfo_t *in
 }
 
 /*
- * Set a handler that does nothing for each signal of the mask that is ignored by default and has
- * the default action, because the BSDs discard an ignored signal even while it is blocked.  With a
- * handler the signal stays pending until the thread accepts it.  Linux keeps a blocked signal in
- * any case.
+ * Keep the kernel from discarding blocked signals of the mask.  Some signals, such as SIGCHLD, are
+ * ignored by default, and the BSDs discard an ignored signal even while it is blocked.  For each of
+ * these signals that still has the default action, install a handler that does nothing.  Then the
+ * signal stays pending until the thread accepts it.  Linux keeps a blocked signal even if it is
+ * ignored.
  */
 #ifdef __linux__
 static inline void keep_from_being_ignored(const sigset_t *mask)

@@ -2,7 +2,7 @@
 #ifndef XPOLL_SYS_EVENTFD_H
 #define XPOLL_SYS_EVENTFD_H
 
-#include <sys/epoll.h> /* XPOLL_EPOLL_NAME */
+#include <sys/epoll.h> /* defines EPOLL_CLOEXEC and XPOLL_EPOLL_NAME */
 
 #define EFD_SEMAPHORE 1
 #define EFD_CLOEXEC   EPOLL_CLOEXEC

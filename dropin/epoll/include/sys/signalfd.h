@@ -2,7 +2,7 @@
 #ifndef XPOLL_SYS_SIGNALFD_H
 #define XPOLL_SYS_SIGNALFD_H
 
-#include <sys/epoll.h> /* XPOLL_EPOLL_NAME */
+#include <sys/epoll.h> /* defines EPOLL_CLOEXEC and XPOLL_EPOLL_NAME */
 
 #define SFD_CLOEXEC  EPOLL_CLOEXEC
 #define SFD_NONBLOCK O_NONBLOCK

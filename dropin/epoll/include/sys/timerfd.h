@@ -2,7 +2,7 @@
 #ifndef XPOLL_SYS_TIMERFD_H
 #define XPOLL_SYS_TIMERFD_H
 
-#include <sys/epoll.h> /* XPOLL_EPOLL_NAME */
+#include <sys/epoll.h> /* defines EPOLL_CLOEXEC and XPOLL_EPOLL_NAME */
 #include <sys/time.h>
 #ifdef __GLIBC__
 #include <bits/types/struct_itimerspec.h>
