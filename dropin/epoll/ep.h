@@ -290,9 +290,9 @@ int ep_begin(struct ep_set **begun);
  * notifier's socket (struct ep_notifier).  Called before a descriptor of the set is registered in
  * another set or passed to poll(2) or select(2).  Returns 0 or -errno.
  *
- * Until then the set's descriptors refer to a socket that is never readable.  That saves system
- * calls: a queue whose descriptor is not in use may keep changes until its next wait, but a queue
- * whose descriptor is in use has to pass each change to the kernel at once.
+ * Before the first call the set's descriptors refer to a socket that is never readable, which saves
+ * system calls: a queue whose descriptor is not in use may keep changes until its next wait, but a
+ * queue whose descriptor is in use has to pass each change to the kernel at once.
  */
 int ep_make_pollable(struct ep_set *set);
 /*
