@@ -28,21 +28,27 @@ struct xp_regmap {
 };
 
 void xp_regmap_fini(struct xp_regmap *map); /* frees the slots; the items belong to the caller */
-/* Returns the item with this ident and filter; NULL: there is none. */
+/*
+ * Returns the item with this ident and filter; NULL: there is none.  Needs the lock, because it
+ * writes to a free slot (xp_regmap_find_slot).
+ */
 struct xp_regmap_item *xp_regmap_find(const struct xp_regmap *map, uint64_t ident, int filter);
 /*
- * Returns the hash of (ident, filter).  Equal hashes come from equal keys, because multiplying by
- * an odd number can be undone; so items with the same hash and the same ident have the same filter.
+ * Returns the hash of an ident and a filter.  Both steps, the shift and the multiplication by an
+ * odd number, can be undone, so equal hashes come from equal values of `key`: items with the same
+ * hash and the same ident have the same filter, because filters have 16 bits.  Without the shift,
+ * idents in steps such as 576, like addresses of structures, would have home slots close together.
  */
 static inline uint64_t xp_regmap_hash(uint64_t ident, int filter)
 {
-	return (ident ^ (uint64_t)(unsigned)filter << 48) * 0x9e3779b97f4a7c15u;
+	uint64_t key = ident ^ (uint64_t)(unsigned)filter << 48;
+
+	return (key ^ key >> 7) * 0x9e3779b97f4a7c15u;
 }
 /*
- * Returns the index of the slot where the search for an item with this hash begins.  The highest
- * bits of the hash select it, which depend on all bits of ident and filter, and are evenly
- * distributed for successive idents, because the factor is 2^64 divided by the golden ratio.  The
- * table must have slots (map->len > 0).
+ * Returns the index of the home slot of items with this hash, where the search for them begins.  It
+ * is the highest bits of the hash, because these depend on all bits of ident and filter.  The table
+ * must have slots (map->len > 0).
  */
 static inline size_t xp_regmap_home(const struct xp_regmap *map, uint64_t hash)
 {

@@ -46,7 +46,7 @@ enum { HEAP_MOVES_MOST = 16 }; /* most extended timers that one call of timers_d
 /* This source's state in a queue: the heaps of running timers, and when the first one expires. */
 struct timers {
 	struct xp_heap heaps[CLOCKS];
-	uint32_t count;          /* number of timers, in a heap or not */
+	uint32_t counts[CLOCKS]; /* number of timers of each clock, in its heap or not */
 	int64_t due_ns;          /* the time last passed to xp_host.set_due */
 	int64_t first_ns;        /* earliest deadline in the heap of the real-time clock */
 	int64_t first_due_ns;    /* first_ns on the monotonic clock: see to_monotonic */
@@ -289,17 +289,18 @@ static struct timers *timers_make(struct xpoll *queue)
 }
 
 /*
- * Make room for `count` timers in the heap of the clock that these fflags select.  For the
- * real-time clock, also open the descriptor that reports the setting of that clock, unless it is
- * open.
+ * Make room in the heap for one more timer of the clock that these fflags select, and count it.
+ * For the real-time clock, also open the descriptor that reports the setting of that clock, unless
+ * it is open.
  */
-static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers, uint32_t fflags,
-                                    uint32_t count)
+static XP_INLINE int timers_prepare(struct xpoll *queue, struct timers *timers, uint32_t fflags)
 {
-	int rc = xp_heap_reserve(heap_of(timers, fflags), count);
+	uint32_t *count = &timers->counts[clock_of(fflags)];
+	int rc = xp_heap_reserve(heap_of(timers, fflags), *count + 1);
 
 	if (XP_UNLIKELY(rc == 0 && clock_of(fflags) == REALTIME))
 		rc = watch_realtime_clock(queue, timers);
+	*count += rc == 0;
 	return rc;
 }
 
@@ -319,11 +320,10 @@ static int timer_attach(struct xpoll *queue, struct xp_registration *reg,
 	struct timers *timers = timers_make(queue);
 	int64_t span = span_ns(change->fflags, change->data);
 	int rc = span < 0 ? (int)span : !timers ? -ENOMEM
-		: timers_prepare(queue, timers, change->fflags, timers->count + 1);
+		: timers_prepare(queue, timers, change->fflags);
 
 	if (rc < 0)
 		return rc;
-	timers->count++;
 	/* An absolute timer has CLEAR only if the program sets it, like on FreeBSD. */
 	if (change->fflags & ABSOLUTE_NOTES && !(change->flags & XPOLL_CLEAR))
 		reg->flags &= (uint16_t)~XPOLL_CLEAR;
@@ -352,9 +352,10 @@ static int timer_touch(struct xpoll *queue, struct xp_registration *reg,
 	if (span < 0)
 		return (int)span;
 	if (before != after)
-		rc = timers_prepare(queue, timers, change->fflags, timers->count);
+		rc = timers_prepare(queue, timers, change->fflags);
 	if (rc < 0)
 		return rc;
+	timers->counts[clock_of(reg->fflags)] -= before != after;
 	timer_set(queue, reg, change, span);
 	if (before != after || !xp_heap_has(&reg->timer)) {
 		timer_dequeue(before, reg);
@@ -383,7 +384,7 @@ static void timer_detach(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = *xp_host.state(queue, XP_SOURCE_TIMER);
 
-	timers->count--;
+	timers->counts[clock_of(reg->fflags)]--;
 	if (timer_dequeue(heap_of(timers, reg->fflags), reg))
 		timers_update_due(queue);
 }
@@ -455,12 +456,10 @@ static void timer_fini(struct xpoll *queue, void *state)
 static int timer_inherit(struct xpoll *queue, struct xp_registration *reg)
 {
 	struct timers *timers = timers_make(queue);
-	int rc = !timers ? -ENOMEM
-		: timers_prepare(queue, timers, reg->fflags, timers->count + 1);
+	int rc = timers ? timers_prepare(queue, timers, reg->fflags) : -ENOMEM;
 
 	if (rc < 0)
 		return rc;
-	timers->count++;
 	reg->timer.place = 0; /* not in a heap: the parent's heap, copied by fork(2), was freed */
 	timer_enqueue(queue, heap_of(timers, reg->fflags), reg);
 	return 0;

@@ -17,26 +17,34 @@ struct model {
 	uint64_t seed;
 };
 
-/* Returns an ident: dense, in steps like addresses, in the high bits only, or at random. */
+static int filter_of(int index)
+{
+	return -1 - index % 3;
+}
+
+/*
+ * Returns an ident: dense, in steps like addresses, in the high bits only, or at random; the ident
+ * of another item with another filter; or one whose hash is that of such an item.
+ */
 static uint64_t ident_of(int index)
 {
 	uint64_t number = (uint64_t)index;
 
-	switch (index % 4) {
+	switch (index % 6) {
 	case 0:
 		return number;
 	case 1:
 		return UINT64_C(0x7f0000000000) + number * 64;
 	case 2:
 		return number << 52 | number >> 12;
+	case 3:
+		return index == 3 ? UINT64_MAX : number * UINT64_C(0xda942042e4dd58b5);
+	case 4:
+		return ident_of(index - 4);
 	default:
-		return number * UINT64_C(0xda942042e4dd58b5);
+		return ident_of(index - 5) ^
+			(uint64_t)(unsigned)(filter_of(index) ^ filter_of(index - 5)) << 48;
 	}
-}
-
-static int filter_of(int index)
-{
-	return -1 - index % 3;
 }
 
 static struct model *model_make(void)
@@ -86,6 +94,15 @@ static void model_free(struct model *model)
 	free(model);
 }
 
+/* The test is about such items: equal hashes of other idents, and equal idents of other filters. */
+XT_TEST(items_collide)
+{
+	XT_EQ(xp_regmap_hash(ident_of(0), filter_of(0)), xp_regmap_hash(ident_of(5), filter_of(5)));
+	XT_EXPECT(ident_of(0) != ident_of(5));
+	XT_EQ(ident_of(0), ident_of(4));
+	XT_EXPECT(filter_of(0) != filter_of(4));
+}
+
 XT_TEST(random_operations_find_what_is_there)
 {
 	struct model *model = model_make();
@@ -123,6 +140,32 @@ XT_TEST(guess_is_what_is_found)
 	}
 	XT_CHECK(model_holds(model));
 	model_free(model);
+}
+
+/* Idents in equal steps, as addresses of structures are, are found after few slots. */
+XT_TEST(idents_in_steps_are_near_their_home_slots)
+{
+	struct model *model = model_make();
+
+	for (uint64_t step = 48; step <= 4096; step += 48) {
+		size_t passed = 0;
+
+		for (int i = 0; i < ITEMS; i++) {
+			model->items[i].ident = UINT64_C(0x7f0000000000) + (uint64_t)i * step;
+			XT_CHECK(xp_regmap_add(&model->map, &model->items[i], -3) == 0);
+		}
+		for (size_t at = 0; at < model->map.len; at++) {
+			const struct xp_regmap_slot *slot = &model->map.slots[at];
+
+			if (slot->item)
+				passed += (at - xp_regmap_home(&model->map, slot->hash)) &
+					(model->map.len - 1);
+		}
+		XT_CHECK(passed < 4 * (size_t)ITEMS);
+		xp_regmap_fini(&model->map);
+		model->map = (struct xp_regmap){0};
+	}
+	free(model);
 }
 
 XT_TEST(walk_passes_each_once)
