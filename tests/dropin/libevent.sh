@@ -24,6 +24,7 @@ case $result in
 	failed=$(awk -F: '/^[a-z]+\// { name = $1 } /FAILED\]$/ { print name }' "$log")
 	[ -n "$failed" ] || bad=" $result"
 	for test in $failed; do
+		echo "failed at first: $test"
 		again=$("$program" "$test" 2>&1) || { echo "$again"; bad="$bad $test"; }
 	done
 	;;

@@ -114,6 +114,7 @@ static const struct {
 	{"number_used_again", SWEEP_GONE},
 	{"under_the_number_of_one", SWEEP_GONE},
 	{"made_anew", SWEEP_GONE},
+	{"begins_anew", SWEEP_GONE},
 	{"on_a_registered_number", SWEEP_GONE},
 	{"close_then_change", SWEEP_GONE},
 	{"close_without_delete", SWEEP_GONE},
