@@ -196,6 +196,8 @@ int ep_ctl(struct ep_set *set, int op, int fd, const struct epoll_event *event)
 		rc = -EBADF;
 	else if (!can_poll(&status))
 		rc = -EPERM;
+	else if (!set)
+		rc = -EINVAL;
 	else {
 		inner = ep_hold(fd);
 		rc = check_and_change(set, inner, op, fd, event, &status);

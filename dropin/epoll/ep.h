@@ -362,8 +362,9 @@ void ep_entries_free(struct ep_set *set);
 /* change.c --------------------------------------------------------------------------- */
 
 /*
- * Do epoll_ctl(2).  For EPOLL_CTL_DEL the caller passes an event of zeros.  Returns 0 or a negative
- * errno value.
+ * Do epoll_ctl(2).  set: the set that epfd refers to; NULL: epfd is open and refers to no set, so
+ * the result is -EINVAL or an error of fd.  For EPOLL_CTL_DEL the caller passes an event of zeros.
+ * Returns 0 or a negative errno value.
  */
 int ep_ctl(struct ep_set *set, int op, int fd, const struct epoll_event *event);
 

@@ -71,10 +71,10 @@ EXPORT int epoll_ctl(int epfd, int op, int fd, struct epoll_event *event)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	ep_inside = true;
 	set = hold_or_fail(epfd, &rc);
-	if (set) {
+	if (set || rc == -EINVAL)
 		rc = ep_ctl(set, op, fd, op == EPOLL_CTL_DEL ? &none : event);
+	if (set)
 		ep_drop(set);
-	}
 	ep_inside = false;
 	pthread_setcancelstate(state, NULL);
 	return xp_public_result(rc);

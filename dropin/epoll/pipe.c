@@ -72,7 +72,7 @@ void ep_pipe_close(struct ep_pipe *pipe)
  * Wake a thread that sleeps in ep_pipe_wait, by a message into the socket in which the thread calls
  * recv(2) with MSG_PEEK.  That recv(2) leaves the message in the socket, so later calls of recv(2)
  * return at once, until ep_pipe_drain takes the message.  If several threads sleep, Linux wakes
- * only one of them.
+ * only one of them for a message.
  */
 static void wake(struct ep_pipe *pipe)
 {
@@ -87,7 +87,8 @@ void ep_pipe_notify(struct ep_pipe *pipe)
 
 	if (pipe->unread_bytes == EP_BYTES_MOST || ep_real()->write(pipe->fds[1], &byte, 1) != 1)
 		return;
-	if (pipe->unread_bytes++ == 0 && pipe->sleep_fds[0] >= 0)
+	pipe->unread_bytes++;
+	if (pipe->sleep_fds[0] >= 0)
 		wake(pipe);
 }
 
@@ -95,10 +96,11 @@ void ep_pipe_drain(struct ep_pipe *pipe)
 {
 	char bytes[EP_BYTES_MOST];
 
-	if (pipe->unread_bytes > 0)
-		(void)!ep_real()->read(pipe->fds[0], bytes, (size_t)pipe->unread_bytes);
-	if (pipe->unread_bytes > 0 && pipe->sleep_fds[0] >= 0)
-		(void)!recv(pipe->sleep_fds[0], bytes, 1, MSG_DONTWAIT);
+	if (pipe->unread_bytes == 0)
+		return;
+	(void)!ep_real()->read(pipe->fds[0], bytes, (size_t)pipe->unread_bytes);
+	while (pipe->sleep_fds[0] >= 0 && recv(pipe->sleep_fds[0], bytes, 1, MSG_DONTWAIT) > 0)
+		continue;
 	pipe->unread_bytes = 0;
 }
 

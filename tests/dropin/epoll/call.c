@@ -18,6 +18,8 @@ XT_TEST(arguments_are_checked_as_on_linux)
 	XT_FAILS(epoll_ctl(set, EPOLL_CTL_ADD, pipe.r, NULL), EFAULT);
 	XT_FAILS(epoll_ctl(-1, EPOLL_CTL_ADD, pipe.r, &event), EBADF);
 	XT_FAILS(epoll_ctl(pipe.w, EPOLL_CTL_ADD, pipe.r, &event), EINVAL);
+	XT_FAILS(epoll_ctl(pipe.w, EPOLL_CTL_ADD, 12345, &event), EBADF);
+	XT_FAILS(epoll_ctl(pipe.w, EPOLL_CTL_ADD, file, &event), EPERM);
 	XT_FAILS(epoll_ctl(set, EPOLL_CTL_ADD, 12345, &event), EBADF);
 	XT_FAILS(epoll_ctl(set, EPOLL_CTL_ADD, file, &event), EPERM);
 	XT_FAILS(epoll_ctl(set, EPOLL_CTL_ADD, set, &event), EINVAL);

@@ -244,6 +244,36 @@ XT_TEST(a_blocking_read_waits)
 	xt_join(thread);
 }
 
+static void read_one(void *argument)
+{
+	const int *fd = argument;
+
+	XT_EXPECT(next_of(*fd) > 0);
+}
+
+/* Two signals that come together wake two threads. */
+XT_TEST(each_of_two_blocking_reads_gets_a_signal)
+{
+	sigset_t mask = mask_of(SIGUSR1, SIGUSR2);
+	int fd;
+
+	pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	fd = xt_keep(signalfd(-1, &mask, 0));
+	for (int i = 0; i < 100; i++) {
+		struct xt_thread *one, *other;
+
+		xt_threads_reuse();
+		one = xt_start(read_one, &fd);
+		other = xt_start(read_one, &fd);
+		xt_asleep(one);
+		xt_asleep(other);
+		XT_OK(kill(getpid(), SIGUSR1));
+		XT_OK(kill(getpid(), SIGUSR2));
+		xt_join(one);
+		xt_join(other);
+	}
+}
+
 static atomic_int handled;
 
 static void count_signal(int signal)
