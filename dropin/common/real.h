@@ -15,17 +15,17 @@
 /* Marks a function that the drop-in exports; all other functions are hidden. */
 #define EXPORT __attribute__((visibility("default")))
 
-/* Each member points to the C library's function of the same name, or to a default. */
+/*
+ * The C library's functions.  A member other than the last two points to a default until
+ * real_close_find, and afterwards if the C library lacks the function.
+ */
 struct real_close {
 	int (*close)(int);
 	int (*dup2)(int, int);
 	int (*dup3)(int, int, int);
 	int (*close_range)(unsigned, unsigned, int);
 
-	/*
-	 * closefrom and fclose have no default: they are NULL until real_close_find, and stay NULL
-	 * if the C library lacks the function.
-	 */
+	/* These two have no default: they are NULL where the others point to a default. */
 	void (*closefrom)(int);
 	int (*fclose)(FILE *);
 };

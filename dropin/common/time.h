@@ -14,7 +14,10 @@ static inline bool timeout_is_valid(const struct timespec *timeout)
 	       timeout->tv_nsec < XP_NS_PER_SEC;
 }
 
-/* Returns a valid timeout in nanoseconds; XP_NEVER if the timeout exceeds 292 years. */
+/*
+ * Convert `timeout`, for which timeout_is_valid has returned true, to nanoseconds.  Returns
+ * XP_NEVER for 292 years and more.
+ */
 static inline int64_t timeout_ns(const struct timespec *timeout)
 {
 	if (timeout->tv_sec >= XP_NEVER / XP_NS_PER_SEC)

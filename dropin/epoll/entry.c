@@ -5,8 +5,7 @@
  * An entry has up to three registrations in the queue, called directions: READ (POLLIN and
  * POLLRDHUP), WRITE (POLLOUT) and EXCEPT (POLLPRI).  All three have the modes of the entry: EPOLLET
  * is XPOLL_CLEAR, and EPOLLONESHOT is XPOLL_DISPATCH with XPOLL_WHOLE.  An EPOLL_CTL_MOD that keeps
- * the modes enables the requested directions and disables the other directions, which mostly needs
- * no system call.
+ * the modes enables and disables directions (enable_only_wanted), mostly without a system call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -103,8 +102,8 @@ void ep_entries_free(struct ep_set *set)
 }
 
 /*
- * Called when the entry ends or changes: if set->deferred, the record that the next wait would
- * deliver, belongs to this entry, discard the record.
+ * Called when the entry ends or changes: discards set->deferred, the record that the next wait
+ * would deliver, if that record belongs to this entry.
  */
 static void drop_deferred(struct ep_set *set, const struct ep_entry *entry)
 {
@@ -208,9 +207,10 @@ static int add_bits(struct ep_set *set, int fd, struct ep_entry *entry, int bits
 }
 
 /*
- * Returns true if no registered bit of READ or WRITE is in `want`.  The entry then needs READ
- * without bits, which reports errors and hang-ups.  Linux reports errors and hang-ups for every
- * entry, and the queue does not report them by EXCEPT alone.
+ * want: the POLL* bits that the program requests now.  Returns true if none of them is a registered
+ * bit of READ or WRITE, so that at most EXCEPT would be enabled.  The queue would then report no
+ * errors and hang-ups, which Linux reports for every entry.  So the caller keeps READ enabled, or
+ * registers or enables READ without bits.
  */
 static bool needs_bare(const struct ep_entry *entry, int want)
 {
@@ -268,8 +268,9 @@ static int change_read(struct ep_set *set, int fd, struct ep_entry *entry, int w
 /*
  * READ without bits is a registration that reports errors and hang-ups only.  If needs_bare returns
  * true, make this registration, or enable it if it exists.  If needs_bare returns false, disable
- * the registration, but do not delete it: a program that pauses and resumes POLLOUT makes no system
- * calls this way.  Returns 0 or a negative errno value.
+ * the registration, but do not delete it: the queue mostly passes DISABLE and ENABLE to the kernel
+ * with its next wait, so pausing and resuming POLLOUT mostly costs no system calls of their own.
+ * Returns 0 or a negative errno value.
  */
 static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int want)
 {
@@ -285,8 +286,8 @@ static int switch_bare(struct ep_set *set, int fd, struct ep_entry *entry, int w
  * before, and disable the other directions.  Returns 0 or a negative errno value.
  *
  * Exception: READ stays enabled although `want` has neither POLLIN nor POLLRDHUP, if WRITE is not
- * enabled, because the entry would not report errors and hang-ups without READ.  So a program that
- * pauses and resumes POLLIN makes no system calls.  If input arrives during the pause,
+ * enabled, because the entry would not report errors and hang-ups without READ.  So pausing and
+ * resuming POLLIN mostly costs no system calls of their own.  If input arrives during the pause,
  * ep_enable_again replaces READ by READ without bits, which reports errors and hang-ups only.
  */
 static int enable_only_wanted(struct ep_set *set, int fd, struct ep_entry *entry, int want)
@@ -346,9 +347,9 @@ int ep_modify(struct ep_set *set, int fd, struct ep_entry *entry, const struct e
 	if (same)
 		rc = enable_only_wanted(set, fd, entry, want);
 	/*
-	 * rc is -EPIPE in two cases: EPOLLET or EPOLLONESHOT changes (the initial value), or
-	 * kqueue(2) has refused WRITE of a pipe without a reader.  End all registrations and make
-	 * new ones.
+	 * rc still has its initial value, -EPIPE, if EPOLLET or EPOLLONESHOT changes.  It is
+	 * -EPIPE, too, if the kernel refuses WRITE of a pipe without a reader.  In both cases end
+	 * all registrations, and make new ones.
 	 */
 	if (rc == -EPIPE) {
 		ep_unregister(set, fd, entry);

@@ -122,7 +122,8 @@ struct ep_set {
 	pthread_mutex_t ready_lock;
 	/* Guards the members that follow.  Threads may read the atomic ones without this lock. */
 	pthread_mutex_t lock;
-	struct ep_entry **pages;   /* pages of entries, indexed by descriptor; NULL: not made yet */
+	/* pages[fd / EP_ENTRIES_PER_PAGE] has the entry of fd; NULL: no such entry was made yet */
+	struct ep_entry **pages;
 	int pages_len;             /* length of the array `pages` */
 	atomic_int live_entries;   /* number of live entries */
 	atomic_int nested_entries; /* number of live entries for sets */
@@ -214,8 +215,8 @@ static inline void ep_drop(struct ep_set *set)
 }
 
 /*
- * Returns the first set in the list of all sets that have a descriptor, which set->next links;
- * NULL: the list is empty.  Called with the table's lock (ep_table_lock).
+ * Returns the first of the sets that have a descriptor; set->next links these sets.  NULL: there is
+ * none.  Called with the table's lock (ep_table_lock).
  */
 struct ep_set *ep_all_sets(void);
 /* Returns true if fd refers to this set. */
@@ -254,8 +255,8 @@ void ep_close_end(struct ep_object *object);
  */
 int ep_replace_fds(struct ep_object *object, int fd);
 /*
- * Lock and unlock the table.  While the table is locked, no descriptor of an object can be closed.
- * Locked before the locks of sets.
+ * Lock and unlock the table.  While the table is locked, no close(2) of the program begins to close
+ * a descriptor of an object.  Locked before the locks of sets.
  */
 void ep_table_lock(void);
 void ep_table_unlock(void);
@@ -286,9 +287,9 @@ void ep_renew_watchers(struct ep_set *set);
  */
 int ep_begin(struct ep_set **begun);
 /*
- * Make the set's descriptors duplicates of the queue's descriptor or, if the queue has none, of a
- * notifier's socket (struct ep_notifier).  Called before a descriptor of the set is registered in
- * another set or passed to poll(2) or select(2).  Returns 0 or -errno.
+ * Make the set's descriptors duplicates of the queue's descriptor or, if the queue has none or the
+ * notifier is required, of a notifier's socket (struct ep_notifier).  Called before a descriptor of
+ * the set is registered in another set or passed to poll(2) or select(2).  Returns 0 or -errno.
  *
  * Before the first call the set's descriptors refer to a socket that is never readable, which saves
  * system calls: a queue whose descriptor is not in use may keep changes until its next wait, but a
@@ -398,8 +399,8 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
 /*
  * Called if ep_deliver has accepted a record, but the caller does not return the event to the
- * program.  Stores the record in set->deferred for the next wait.  In two cases has the queue
- * report the record again instead: set->deferred holds a record already; or the set has no
+ * program.  Stores the record in set->deferred for the next wait, but for two cases, in which it
+ * makes the queue report the record again: set->deferred holds a record already; or the set has no
  * notifier, and the entry is edge-triggered or one-shot.  Called with the set's lock.
  */
 void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record);

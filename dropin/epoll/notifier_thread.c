@@ -15,9 +15,9 @@
 #include "ep.h"
 
 /*
- * Wait in the queue for one event, give it back for the next wait of the program, and make the
- * set's descriptor readable.  Called and left with the set's lock, which is released during the
- * wait.
+ * Wait in the queue for one record.  If the wait returns one, keep it for the program's next wait
+ * (ep_defer_record), and make the set's descriptor readable.  Called and left with the set's lock,
+ * which is released during the wait.
  */
 static void wait_and_set_readable(struct ep_set *set)
 {

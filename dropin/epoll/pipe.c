@@ -29,9 +29,9 @@ static int make_pipe(int fds[2])
 	for (int i = 0; i < 2; i++)
 		ep_real()->fcntl(fds[i], F_SETFD, FD_CLOEXEC);
 	/*
-	 * Pipes of the BSDs and illumos go in both directions.  Fill the direction towards fds[1],
-	 * which nobody reads, so that fds[0] is never writable.  On other systems the first write
-	 * fails with EBADF.
+	 * Pipes of FreeBSD, OpenBSD and illumos go in both directions.  Fill the direction towards
+	 * fds[1], which nobody reads, so that fds[0] is never writable.  On other systems the first
+	 * write fails with EBADF.
 	 */
 	ep_real()->fcntl(fds[0], F_SETFL, O_NONBLOCK);
 	while (ep_real()->write(fds[0], bytes, sizeof bytes) > 0)

@@ -85,8 +85,9 @@ static bool check_epoll_set(int fd)
 }
 
 /*
- * Called before the first poll: checks all epoll sets in the array (check_epoll_set), and keeps
- * only POLLIN and POLLRDNORM of the bits requested of them, because a set has no other condition.
+ * Called before the first poll, for the epoll sets in the array: makes their descriptors pollable,
+ * and their notifiers' sockets readable if the set has an event (check_epoll_set).  Keeps only
+ * POLLIN and POLLRDNORM of the bits requested of them, because a set has no other condition.
  */
 static void check_all_sets(struct polling *polling)
 {
@@ -217,12 +218,15 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t len, const struct timespec *timeout,
 
 /* --- select ------------------------------------------------------------------------------ */
 
-/* The program's three fd_sets, each of which may be NULL. */
+/* Three fd_sets: those of the program, each of which may be NULL, or copies of them. */
 struct selected {
 	fd_set *in, *out, *except;
 };
 
-/* Returns true if the program selects an epoll set for reading; false in a call by this library. */
+/*
+ * Returns true if the program selects an epoll set for reading; false in a call by this library,
+ * and for more descriptors than an fd_set has.
+ */
 static bool selects_epoll_sets(int len, const struct selected *selected)
 {
 	ep_revive();

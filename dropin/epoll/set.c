@@ -1,4 +1,4 @@
-/* Makes and ends sets, and makes the parent's sets usable in a forked child. */
+/* Makes and ends sets, makes them pollable, and makes the parent's sets usable in a child. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -53,7 +53,8 @@ static int make_placeholder_fd(void)
  * socket pair.  If the set's descriptors refer to the parent's queue or notifier (is_pollable),
  * makes them duplicates of a new socket.  So the program's descriptors stay open; the next
  * ep_make_pollable replaces the socket.  If no socket can be made, the descriptors still refer to
- * the parent's queue or notifier.
+ * the parent's queue or notifier, or, because a child inherits no kqueue, to the socket of
+ * ep_reserve_closed_fds.
  */
 static void detach_from_parent(struct ep_set *set)
 {
@@ -230,9 +231,9 @@ static void register_nested_again(struct ep_set *set)
 
 /*
  * Make a set of the parent usable in this forked child: give the set's queue new kernel objects,
- * and register nested sets again.  Does not change the set's own descriptors, which
- * detach_from_parent has made duplicates of a socket that is never readable; ep_make_pollable
- * replaces that socket.  Called with the set's lock.  Returns 0 or -errno.
+ * and register nested sets again.  Does not change the set's own descriptors: they refer to a
+ * socket that is never readable, until ep_make_pollable replaces it.  Called with the set's lock.
+ * Returns 0 or -errno.
  */
 static int adopt_locked(struct ep_set *set)
 {

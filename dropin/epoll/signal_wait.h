@@ -32,7 +32,8 @@
  * A timer in the kqueue interrupts the wait.  A signal sent to the thread would not do: if the same
  * signal is pending for the process, too, sigwait(3) accepts both together, and one is lost.
  */
-static int signal_queue = -1; /* the thread's kqueue; -1: not in a wait; guarded by signals.lock */
+/* the thread's kqueue during a wait; -1: none, or none could be made; guarded by signals.lock */
+static int signal_queue = -1;
 static unsigned waits_ended;
 static pthread_cond_t wait_ended = PTHREAD_COND_INITIALIZER;
 

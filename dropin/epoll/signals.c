@@ -327,8 +327,9 @@ ssize_t ep_signals_read(struct ep_object *object, int fd, void *buffer, size_t s
 /* --- The call ------------------------------------------------------------------------- */
 
 /*
- * Set the mask of this signalfd, and adapt the thread and the readiness of all signalfds.  Called
- * with the lock.  Returns 0 or -errno.
+ * Set the mask of this signalfd.  Make the thread wait for the signals of all masks, and each
+ * signalfd readable or not, as the kept signals require.  Called with the lock.  Returns 0 or
+ * -errno.
  */
 static int set_mask(struct ep_signals *object, const sigset_t *mask)
 {

@@ -22,8 +22,8 @@ enum {
 	/* the longest sleep (ns) of the thread while a timer depends on a clock that may be set */
 	CLOCK_CHECK_NS = 1000000000,
 	/*
-	 * a larger change (ns) of realtime_offset_ns between two checks means that the real-time
-	 * clock was set; adjtime(2) changes the offset by less
+	 * if realtime_offset_ns changes by more than this (ns) between two checks, the real-time
+	 * clock was set; adjtime(2) changes it by less
 	 */
 	CLOCK_STEP_NS = 20000000,
 };
@@ -32,7 +32,7 @@ struct ep_timer {
 	struct ep_object object;
 	struct ep_timer *next; /* next in timers.all */
 	struct ep_pipe pipe;
-	clockid_t clock;       /* the argument of timerfd_create(2) */
+	clockid_t clock;       /* the clock of timerfd_create(2) */
 	/* clock of due_ns: `clock`, but CLOCK_MONOTONIC for a relative time on CLOCK_REALTIME */
 	clockid_t due_clock;
 	int64_t due_ns;        /* next expiration (if is_expired: the last one); 0: disarmed */
@@ -48,7 +48,10 @@ struct ep_timer {
 	bool is_expired;
 	/* the timer is set by TFD_TIMER_CANCEL_ON_SET to an absolute time on CLOCK_REALTIME */
 	bool is_cancel_on_set;
-	/* The real-time clock was set, and no read(2) has returned ECANCELED for that yet. */
+	/*
+	 * The real-time clock was set, and neither a read(2) has failed with ECANCELED for that yet
+	 * nor timerfd_settime(2) was called.
+	 */
 	bool is_canceled;
 };
 

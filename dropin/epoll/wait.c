@@ -125,9 +125,10 @@ static int wait_until(struct ep_set *set, struct xpoll_ready *records, int cap,
 		if (count == 0 && waiting->timeout_ns == 0)
 			return kept;
 		/*
-		 * The wait of the queue gave no event.  If the set has got a notifier since this
-		 * call began, the wake-up that ended the wait may have been one for the notifier's
-		 * thread.  Call ep_notifier_pause, which wakes that thread again.
+		 * The wait of the queue gave no event, so an xpoll_wake may have ended it.  If the
+		 * set has got a notifier since this call began, that wake-up may have been meant
+		 * for the notifier's thread, which has to leave the queue.  ep_notifier_pause wakes
+		 * that thread again if it is still in the queue, and waits until it has left.
 		 */
 		if (kept == 0 && !*waiting->is_paused)
 			*waiting->is_paused = ep_notifier_pause(set);
