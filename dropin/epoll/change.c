@@ -32,10 +32,10 @@ static bool can_poll(const struct stat *status)
 }
 
 /*
- * Returns true if `status`, the fstat(2) of a registered descriptor, is of another file than at
- * EPOLL_CTL_ADD.  In this case the program has closed the registered descriptor without a call of
- * this library, for example by a bare system call, and has reused its number.  On Linux that close
- * would have ended the entry.
+ * Returns true if `status`, the fstat(2) of a registered descriptor, is of another file than the
+ * entry has recorded.  In this case the program has closed the registered descriptor without a call
+ * of this library, for example by a bare system call, and has reused its number.  On Linux the
+ * entry is one of the old file, and is not found by the new one.
  */
 static bool is_stale(const struct ep_entry *entry, const struct stat *status)
 {

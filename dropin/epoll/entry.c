@@ -4,8 +4,10 @@
  *
  * An entry has up to three registrations in the queue, called directions: READ (POLLIN and
  * POLLRDHUP), WRITE (POLLOUT) and EXCEPT (POLLPRI).  All three have the modes of the entry: EPOLLET
- * is XPOLL_CLEAR, and EPOLLONESHOT is XPOLL_DISPATCH with XPOLL_WHOLE.  An EPOLL_CTL_MOD that keeps
- * the modes enables and disables directions (enable_only_wanted), mostly without a system call.
+ * is XPOLL_CLEAR, and EPOLLONESHOT is XPOLL_DISPATCH with XPOLL_WHOLE, by which a report disables
+ * all three.  An EPOLL_CTL_MOD that keeps the modes enables and disables directions
+ * (enable_only_wanted).  That mostly makes no system call, because the queue passes the changes to
+ * the kernel with its next wait.
  */
 #include <errno.h>
 #include <stdlib.h>

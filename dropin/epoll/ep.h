@@ -349,8 +349,8 @@ void ep_forget(struct ep_set *set, int fd);
  * Called if a record with these POLL* bits was taken from the queue, but not delivered to the
  * program.  Enables those of these bits that the program requests, so that the queue reports again
  * what is still ready.  After an error, a hang-up or a one-shot report, enables all requested bits.
- * If neither READ nor WRITE is registered for a requested bit, also enables READ without bits,
- * which reports errors and hang-ups.  Called with the set's lock.
+ * If none of the bits that the program requests is registered in READ or WRITE, also enables READ
+ * without bits, because EXCEPT alone reports no errors and hang-ups.  Called with the set's lock.
  */
 void ep_enable_again(struct ep_set *set, int fd, struct ep_entry *entry, int bits);
 /* Returns the POLL* bits that EPOLL* bits request. */
@@ -399,8 +399,8 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record,
                 struct epoll_event *event);
 /*
  * Called if ep_deliver has accepted a record, but the caller does not return the event to the
- * program.  Stores the record in set->deferred for the next wait, but for two cases, in which it
- * makes the queue report the record again: set->deferred holds a record already; or the set has no
+ * program.  Stores the record in set->deferred for the next wait.  In two cases makes the queue
+ * report the record again instead: set->deferred holds a record already; or the set has no
  * notifier, and the entry is edge-triggered or one-shot.  Called with the set's lock.
  */
 void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record);
@@ -459,8 +459,9 @@ void ep_notifier_close(struct ep_set *set);
  */
 int ep_notifier_start(struct ep_set *set);
 /*
- * In a forked child: call ep_adopt for each set that is registered in this set, and then for this
- * set, which makes all of them usable.  Returns 0 or -errno.
+ * In a forked child: make the sets that are nested in this set usable, at all levels (ep_adopt,
+ * ep_notifier_start), and then this set (ep_adopt).  Ignores errors of nested sets.  Returns 0 or
+ * -errno.
  */
 int ep_adopt_with_nested(struct ep_set *set);
 

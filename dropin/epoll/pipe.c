@@ -12,7 +12,8 @@
 #include "real.h"
 
 enum {
-	EP_BYTES_MOST = 256, /* most bytes in a pipe; fewer than any system's pipes have room for */
+	/* the most unread bytes that ep_pipe_notify leaves in a pipe; every pipe has more room */
+	EP_BYTES_MOST = 256,
 	/*
 	 * size of the writes that fill a pipe in make_pipe: PIPE_BUF of the BSDs, where a pipe with
 	 * room for fewer bytes does not count as writable

@@ -218,7 +218,10 @@ EXPORT int ppoll(struct pollfd *fds, nfds_t len, const struct timespec *timeout,
 
 /* --- select ------------------------------------------------------------------------------ */
 
-/* Three fd_sets: those of the program, each of which may be NULL, or copies of them. */
+/*
+ * Pointers to three fd_sets: to the program's, where each pointer may be NULL, or to copies of
+ * them, where none is.
+ */
 struct selected {
 	fd_set *in, *out, *except;
 };

@@ -98,13 +98,13 @@ bool ep_deliver(struct ep_set *set, const struct xpoll_ready *record, struct epo
 
 /*
  * Keep the record in set->deferred for the next wait.  In two cases have the queue report the
- * record again instead (ep_enable_again).  No other case does that, because the XPOLL_ENABLE makes
- * new edges and changes the order of the events.
+ * record again instead (ep_enable_again).  No other case does that, because ep_enable_again uses
+ * XPOLL_ENABLE, which makes new edges and changes the order of the events.
  *
  * First: set->deferred has a record already, for example one of another thread's wait.  Second: the
  * set has no notifier, and the entry is edge-triggered or one-shot.  The set's descriptors may be
- * duplicates of the queue's descriptor then, and have to stay readable, but the queue does not
- * report an edge-triggered or one-shot entry again by itself.
+ * duplicates of the queue's descriptor then, which has to be readable while the set has an event;
+ * but the queue does not report an edge-triggered or one-shot entry again by itself.
  */
 void ep_defer_record(struct ep_set *set, const struct xpoll_ready *record)
 {
@@ -242,9 +242,9 @@ bool ep_nested_is_ready(int fd)
 }
 
 /*
- * Make the descriptors of all nested sets readable or not readable, as their events require.  If
- * the descriptor of a nested set is a notifier's socket, the notifier's thread makes it readable a
- * little after the event.  Without this function a wait with timeout 0 would miss the event.
+ * Call ep_is_ready for each nested set.  If the nested set's descriptor is a notifier's socket,
+ * that makes the socket readable or not readable, as the set's events require.  The notifier's
+ * thread does so only a little after the event, so a wait with timeout 0 would miss the event.
  */
 void ep_nest_refresh(struct ep_set *set)
 {

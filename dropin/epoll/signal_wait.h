@@ -73,8 +73,8 @@ static inline void forget_wait(void)
 }
 
 /*
- * If the thread is in a wait, end the wait by a timer instead of a signal, and sleep until the
- * thread has closed the kqueue.  `lock` is signals.lock, which the caller holds.  The lock is
+ * If the thread waits with a kqueue, end the wait by a timer instead of a signal, and sleep until
+ * the thread has closed the kqueue.  `lock` is signals.lock, which the caller holds.  The lock is
  * released during the sleep.
  */
 static inline void interrupt_queue(pthread_mutex_t *lock)
@@ -84,7 +84,7 @@ static inline void interrupt_queue(pthread_mutex_t *lock)
 
 	EV_SET(&at_once, 0, EVFILT_TIMER, EV_ADD | EV_ONESHOT, 0, 0, NULL);
 	if (kevent(signal_queue, &at_once, 1, NULL, 0, NULL) < 0)
-		return; /* the thread is not in a wait */
+		return; /* the thread is not in a wait, or it has no kqueue and looks each 10 ms */
 	while (waits_ended == before)
 		pthread_cond_wait(&wait_ended, lock);
 }

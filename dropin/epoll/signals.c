@@ -40,7 +40,11 @@ struct kept {
 };
 
 static struct {
-	pthread_mutex_t lock; /* guards this struct and all signalfds; calls lock it by ep_lock */
+	/*
+	 * Guards this struct and all signalfds.  Calls of the program lock it by ep_lock, which
+	 * blocks signals.  The thread, in which all signals are always blocked, locks it directly.
+	 */
+	pthread_mutex_t lock;
 	struct ep_locked before_fork; /* the result of ep_lock in fork_prepare, for fork_end */
 	struct ep_signals *all;
 	struct kept *kept;   /* accepted signals that were not read, oldest first */

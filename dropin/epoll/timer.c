@@ -48,10 +48,7 @@ struct ep_timer {
 	bool is_expired;
 	/* the timer is set by TFD_TIMER_CANCEL_ON_SET to an absolute time on CLOCK_REALTIME */
 	bool is_cancel_on_set;
-	/*
-	 * The real-time clock was set, and neither a read(2) has failed with ECANCELED for that yet
-	 * nor timerfd_settime(2) was called.
-	 */
+	/* The real-time clock was set; until read(2) fails with ECANCELED, or timerfd_settime(2) */
 	bool is_canceled;
 };
 
@@ -169,8 +166,9 @@ static struct itimerspec remaining_setting(struct ep_timer *timer)
 /* --- The thread --------------------------------------------------------------------------- */
 
 /*
- * Expire all timers that are due.  Called with the lock.  Returns the nanoseconds until the next
- * timer is due or a clock has to be read again; XP_NEVER if there is nothing to wait for.
+ * Expire all timers that are due.  Called with the lock.  Returns how long (ns) the thread may
+ * sleep then: until the next timer is due, but at most CLOCK_CHECK_NS if a timer depends on a clock
+ * that may be set, because only reading that clock shows this; XP_NEVER: without a limit.
  */
 static int64_t expire_due_timers(void)
 {

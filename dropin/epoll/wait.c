@@ -199,8 +199,7 @@ int ep_wait(struct ep_set *set, struct epoll_event *events, int maxevents, int64
 	pthread_cleanup_pop(1);
 	/*
 	 * This call may have taken the last event.  If no event is left, ep_is_ready makes the
-	 * notifier's socket not readable, and so the set's descriptors, which are duplicates of the
-	 * socket.
+	 * notifier's socket not readable, of which the set's descriptors are duplicates.
 	 */
 	if (room.is_paused && is_notifier_readable(set))
 		(void)ep_is_ready(set);

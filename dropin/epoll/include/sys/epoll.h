@@ -15,7 +15,7 @@
 #include <sys/types.h>
 #include <time.h>
 #ifdef __GLIBC__
-/* With -std=c11, for example, the headers above do not define sigset_t and struct timespec. */
+/* The headers above do not define sigset_t with -std=c11, nor struct timespec with -std=c99. */
 #include <bits/types/sigset_t.h>
 #include <bits/types/struct_timespec.h>
 #endif
