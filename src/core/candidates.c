@@ -1,7 +1,6 @@
 /* The list of candidates, the slots whose state the next wait checks by poll(2). */
 #include "core/candidates.h"
 
-#include "core/marks.h"
 #include "sys/sys.h"
 
 void xp_candidate_push(struct xpoll *queue, int fd, struct xp_slot *slot)
@@ -99,7 +98,7 @@ void xp_defer_before_change(struct xpoll *queue, int fd, struct xp_slot *slot)
 
 	if (XP_LIKELY(!xp_poll_clears(queue, slot)))
 		return;
-	xp_note_cleared_file(queue);
+	queue->has_cleared_file = true;
 	xp_count(&queue->counters.syscalls_check);
 	if (xp_sys_poll_now(&probe, 1) > 0 && !(probe.revents & POLLNVAL))
 		deferred_merge(slot, (unsigned short)probe.revents);

@@ -34,25 +34,6 @@ static inline bool xp_kick_take_request(struct xpoll *queue)
 }
 
 /*
- * Record that the queue has a file of which poll(2) clears the bits (XP_KIND_CLEARED).  If this is
- * the first one, threads that sleep in poll(2) of the queue have to return, and sleep otherwise.
- */
-static inline void xp_note_cleared_file(struct xpoll *queue)
-{
-	queue->must_end_sleeps |= !queue->has_cleared_file;
-	queue->has_cleared_file = true;
-}
-
-/* Returns whether threads that sleep have to return, and forgets it. */
-static inline bool xp_must_end_sleeps(struct xpoll *queue)
-{
-	bool must = queue->must_end_sleeps;
-
-	queue->must_end_sleeps = false;
-	return must;
-}
-
-/*
  * Set queue->outer.grace.  The descriptor of xpoll_fd is readable while there is a candidate (slot
  * to check by poll(2)), and stays readable in the next (updates - 1) calls of xp_outer_update that
  * find no candidate.  Called with 0 if a registration has ended or a wait has found nothing: then

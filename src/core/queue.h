@@ -218,8 +218,6 @@ struct xpoll {
 	 * would clear the bits of such a file: see xp_may_hold_signals.
 	 */
 	uint8_t has_cleared_file : 1;
-	/* has_cleared_file has become true: threads that sleep in poll(2) have to sleep again. */
-	uint8_t must_end_sleeps : 1;
 	struct {
 		/* Head and tail: descriptors, linked by slot.next; len: number of slots. */
 		int head, tail, len;

@@ -54,9 +54,7 @@ static void leave_to_sleepers(struct xpoll *queue)
 		else
 			xp_kick_request(queue);
 	}
-	if (XP_UNLIKELY(xp_must_end_sleeps(queue))) {
-		xp_kick_all(queue);
-	} else if (xp_kick_take_request(queue) && must_wake_sleeper(queue)) {
+	if (xp_kick_take_request(queue) && must_wake_sleeper(queue)) {
 		xp_kick_one(queue);
 		if (xp_timer_waiter_missing(queue))
 			xp_timer_wakeup_sent(queue);

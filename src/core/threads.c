@@ -212,11 +212,6 @@ void xp_await_thread_return(struct xpoll *queue, struct xp_wait *wait)
 
 void xp_hold_signals(struct xpoll *queue, struct xp_wait *wait)
 {
-	/* Poll(2) clears the bits of a file that was added since this wait blocked the signals. */
-	if (XP_UNLIKELY(queue->has_cleared_file && wait->holds_signals && !wait->caller_mask)) {
-		xp_sys_signals_release(&wait->saved_mask);
-		wait->holds_signals = false;
-	}
 	if (wait->holds_signals || (!wait->caller_mask && !xp_may_hold_signals(queue)))
 		return;
 	xp_sys_signals_hold(&wait->saved_mask);

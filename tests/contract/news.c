@@ -269,17 +269,16 @@ XT_TEST(news_of_mounts_before_add_and_enable_come_with_dispatch)
 
 /*
  * S8: the timer makes the wait sleep in several steps, between which the library may block signals
- * and sleep in poll(2).  late: EXCEPT is added while the thread sleeps.
+ * and sleep in poll(2).
  */
-static void news_beside_a_timer(bool late)
+XT_TEST(news_of_mounts_during_a_sleep_that_a_timer_limits_come)
 {
 	struct xpoll *queue = xt_open_flags(XPOLL_ALL_READY);
 	struct kernel_file file;
 
 	if (!make(&file, "mounts"))
 		return;
-	if (!late)
-		XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
+	XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
 	XT_EXPECT_EQ(came(queue), 0);
 	for (int i = 0; i < 10; i++) {
 		struct xt_sleeper sleeper = {.queue = queue, .timeout_ns = -1};
@@ -290,26 +289,12 @@ static void news_beside_a_timer(bool late)
 		                XPOLL_NOTE_NSECONDS, XT_SOON, NULL));
 		thread = xt_start(xt_sleep, &sleeper);
 		xt_asleep(thread);
-		if (late && i == 0) {
-			XT_OK(xt_add(queue, file.fds[FILE_QUEUE], EXCEPT, 0));
-			xt_asleep(thread);
-		}
 		file.kind->stir(&file);
 		xt_join(thread);
 		XT_EQ(sleeper.rc, 1);
 		XT_EQ(sleeper.event.filter, EXCEPT);
 		(void)came(queue);
 	}
-}
-
-XT_TEST(news_of_mounts_during_a_sleep_that_a_timer_limits_come)
-{
-	news_beside_a_timer(false);
-}
-
-XT_TEST(news_of_mounts_added_during_a_sleep_that_a_timer_limits_come)
-{
-	news_beside_a_timer(true);
 }
 
 /* S12: a full terminal hangs up, so it has POLLHUP without POLLOUT. */

@@ -65,7 +65,7 @@ XT_TEST(delete_of_one_that_has_ended_is_silent)
 /* S7: what a forked process has copies of must not be reported after the end. */
 XT_TEST(nothing_is_left_after_the_end_although_a_fork_has_copies)
 {
-	struct xpoll *queue = xt_open();
+	struct xpoll *queue = xt_open_quiet();
 	struct helper helper = helper_start();
 	struct xt_pair pipe = xt_pipe();
 	uint64_t stale = xt_stats(queue).stale_dropped;
