@@ -386,7 +386,9 @@ static int solo_arm_one(struct xpoll *queue, int fd, struct xp_slot *slot, unsig
 		rc = queue->ops->change(queue->backend, fd, watch, token);
 	if (rc == -ENOENT)
 		rc = queue->ops->attach(queue->backend, fd, watch, token);
-	if (rc < 0 && !xp_is_gone_error(rc) && rc != -EPERM) {
+	if (rc == -EPERM) /* fd refers to another file, which the kernel cannot poll */
+		rc = -ENOENT;
+	if (rc < 0 && !xp_is_gone_error(rc)) {
 		/*
 		 * The kernel lacks memory or room for the entry, or epoll sets are nested too
 		 * deeply: put the filter into the main entry, whose change may repeat an edge.

@@ -250,6 +250,23 @@ XT_TEST(hazard_01_delete_on_reused_number_is_enoent)
 	}
 }
 
+/*
+ * S7: an edge-triggered filter beside a level-triggered one, whose number is one of a regular file
+ * now, which epoll refuses with EPERM: the program gets ENOENT, where the reuse is detected.
+ */
+XT_TEST(enable_on_a_number_of_a_regular_file_is_not_eperm)
+{
+	struct xpoll *queue = xt_open_quiet();
+	struct xt_pair old = xt_socketpair(SOCK_STREAM);
+	int rc;
+
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD, POLLOUT, old.r, NULL), 0);
+	XT_EQ(xpoll_ctl(queue, XPOLL_ADD | XPOLL_CLEAR, POLLIN, old.r, NULL), 0);
+	xt_number(xt_file("text"), old.r);
+	rc = xpoll_ctl(queue, XPOLL_ENABLE, POLLIN, old.r, NULL);
+	XT_EXPECT(rc == 0 || errno == ENOENT);
+}
+
 #ifdef __linux__
 /*
  * All eventfds share one inode.  For an edge-triggered filter the kernel's set detects the reuse;
