@@ -179,16 +179,17 @@ static int link_choose(const struct signal_watched *signal, const struct sigacti
 }
 
 /*
- * The kernel has our handler `index` with the flags of `now`.  If SA_RESTART is not as we have set
- * it, siginterrupt(3) has changed the flag: change it in the program's action, too.  If SA_ONSTACK
- * differs as well, the program has restored an older action of ours: then keep its own action.
+ * The kernel has our handler `index` with the flags of `now`.  If SA_RESTART is not as the library
+ * has set it, siginterrupt(3) has changed it: change it in the program's action, too.  But if
+ * SA_ONSTACK differs as well, the program has set an action again that it had read earlier, and
+ * that has our handler: then keep the flags of the program's action.
  */
 static void link_adopt_restart(struct signal_link *link, unsigned number, unsigned index,
                                const struct sigaction *now)
 {
 	struct sigaction *program = &link->program_action;
-	struct sigaction ours = action_to_install(number, signal_handlers[index], program);
-	int changed = ours.sa_flags ^ now->sa_flags;
+	struct sigaction installed = action_to_install(number, signal_handlers[index], program);
+	int changed = installed.sa_flags ^ now->sa_flags;
 
 	if (changed & SA_RESTART && !(changed & SA_ONSTACK))
 		program->sa_flags ^= (program->sa_flags ^ now->sa_flags) & SA_RESTART;

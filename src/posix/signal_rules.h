@@ -75,7 +75,7 @@ static inline bool action_observable(unsigned number, const struct sigaction *ac
 		: !signal_ignore_has_effect(number);
 }
 
-/* Returns the action that installs a handler of ours, with the flags of `previous`. */
+/* Returns the action that installs the library's handler, with the flags of `previous`. */
 static inline struct sigaction action_to_install(unsigned number,
                                                  void (*handler)(int, siginfo_t *, void *),
                                                  const struct sigaction *previous)
@@ -96,7 +96,8 @@ static inline struct sigaction action_to_install(unsigned number,
 	sigemptyset(&action.sa_mask);
 	action.sa_flags &= ~SA_RESETHAND;
 	/*
-	 * The program has no handler: let ours restart calls, and use the alternate stack if any.
+	 * The program has no handler: let the library's handler restart calls, and use the
+	 * alternate stack if there is one.
 	 */
 	action.sa_flags |= SA_RESTART | SA_ONSTACK;
 	if (number == SIGCHLD && previous->sa_handler == SIG_IGN)
